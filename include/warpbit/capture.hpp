@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Capture files: the inputs of one tensor instruction and the bits that a GPU (or a stated other source)
+// returned for them. The format is described in src/capture/FORMAT.md; this header knows files only: what the
+// statement means, and which members it needs, is judged by the replay (warpbit/replay.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warpbit/result.hpp"
+
+namespace warpbit {
+
+/// How the arrays of a capture are arranged (src/capture/FORMAT.md, "Layouts").
+enum class CaptureLayout { registers, elements, scalars };
+/// Where the expected bits come from. `model` is never evidence.
+enum class CaptureSource { hardware, published, model };
+
+std::string_view name(CaptureLayout layout);
+std::string_view name(CaptureSource source);
+
+/// The header of one array member: what its .npy header says, before any data is read.
+struct ArrayHeader {
+  std::string name;            ///< member name without ".npy"
+  char kind = 'u';             ///< NumPy's kind: 'u' unsigned integer, 'i' signed, 'b' bool, 'f', 'S' bytes
+  std::size_t item_bytes = 0;  ///< bytes an item, 1 to 8 for numbers, any for 'S'
+  std::vector<std::uint64_t> shape;  ///< row-major; empty for a scalar
+
+  /// Product of the shape (1 for a scalar). Never overflows in a header that was read: one whose array would
+  /// have 2^63 bytes or more is refused when opened.
+  std::uint64_t items() const;
+  /// As NumPy prints it: "uint32", "|S9", and "(16, 32, 4)".
+  std::string dtype() const;
+  std::string shape_text() const;
+};
+
+/// One array with its data, little-endian, C order.
+struct Array {
+  ArrayHeader header;
+  std::vector<std::byte> data;  ///< items() * item_bytes
+
+  /// An unsigned array of the given shape, zeroed. item_bytes is 1, 2, 4 or 8. Precondition: it fits in memory.
+  static Array zeros(std::string name, std::size_t item_bytes, std::vector<std::uint64_t> shape);
+  /// Item i in C order, zero-extended. Precondition: i < header.items(), item_bytes is 1, 2, 4 or 8.
+  std::uint64_t at(std::uint64_t i) const;
+  void set(std::uint64_t i, std::uint64_t value);
+  /// Item i of an 'S' array without its trailing zero bytes.
+  std::string text(std::uint64_t i = 0) const;
+};
+
+/// What every capture says about itself.
+struct CaptureHeader {
+  std::string statement;  ///< one PTX statement with symbolic operands, terminated by ';'
+  std::string target;     ///< the name of the target that the bits belong to
+  CaptureLayout layout = CaptureLayout::registers;
+  CaptureSource source = CaptureSource::hardware;
+  std::string provenance;  ///< the text of one JSON object
+};
+
+struct ReadOptions {
+  /// Upper bound of the uncompressed bytes of all members together; more is archive_too_large.
+  std::uint64_t max_bytes = std::uint64_t{4} << 30;
+};
+
+/// An open capture file. Opening reads and checks every member's header (magic, version, dtype, shape, and that
+/// the member's size follows from them) and the six descriptive members; array data is read on demand. Members
+/// whose name does not end in .npy are left alone. Different readers may be used by different threads at the
+/// same time; one reader by one thread.
+class CaptureReader {
+ public:
+  /// Errors: file_unreadable, not_an_archive, archive_too_large, member_missing, member_malformed,
+  /// member_dtype, member_shape, member_value; each names the member.
+  static Result<CaptureReader> open(const std::filesystem::path& path, const ReadOptions& options = {});
+  /// The same from bytes in memory, which must outlive the reader.
+  static Result<CaptureReader> open(std::span<const std::byte> bytes, const ReadOptions& options = {});
+
+  CaptureReader(CaptureReader&&) noexcept;
+  CaptureReader& operator=(CaptureReader&&) noexcept;
+  ~CaptureReader();
+
+  const CaptureHeader& header() const;
+  /// Headers of all members but the descriptive ones, in the order of the archive.
+  std::span<const ArrayHeader> arrays() const;
+  /// The header of one array, or nullptr.
+  const ArrayHeader* find(std::string_view name) const;
+  /// Names of the members that are no arrays (not ending in .npy), in the order of the archive.
+  std::span<const std::string> ignored() const;
+  /// Reads one array's data. Errors: member_missing, member_malformed (truncated or corrupt data),
+  /// archive_too_large (no memory for it).
+  Result<Array> read(std::string_view name) const;
+
+ private:
+  struct State;
+  explicit CaptureReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Writes a capture file: the descriptive members and the arrays, deflated, readable by NumPy; the same input
+/// gives the same bytes. The file appears complete or not at all, replacing one of that name. What
+/// CaptureReader would refuse is not written. Errors: file_unwritable, member_malformed, member_dtype,
+/// member_shape, member_value.
+Result<void> write_capture(const std::filesystem::path& path, const CaptureHeader& header,
+                           std::span<const Array> arrays);
+
+}  // namespace warpbit

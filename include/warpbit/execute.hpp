@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executing instructions: many cases at once, one warp, or one output element.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "warpbit/instruction.hpp"
+#include "warpbit/result.hpp"
+#include "warpbit/view.hpp"
+
+namespace warpbit {
+
+struct ExecuteOptions {
+  /// If false, an instruction whose arithmetic is inferred is refused (Errc::inferred_plan).
+  bool allow_inferred = true;
+  /// Threads to split the cases over; 0 leaves it to OpenMP. The bits do not depend on it.
+  int threads = 0;
+};
+
+/// What comes with a result.
+struct Execution {
+  bool inferred = false;  ///< the arithmetic rests on no hardware result (Instruction::evidence)
+};
+
+/// Executes the instruction once for each case. `sources` are the source operands in the order of the
+/// statement; the view of an operand that holds literals only may be empty. The destination must not overlap a
+/// source unless it is the same registers. Nothing is allocated per case. Errors: view_mismatch, inferred_plan.
+Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
+                                const ResultView& destination, std::size_t cases,
+                                const ExecuteOptions& options = {});
+
+/// One output element: a and b are codes of at most depth() elements of a row of A and a column of B (the rest
+/// are +0), c the code of the accumulator. Errors: view_mismatch, inferred_plan.
+Result<std::uint64_t> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
+                                      std::span<const std::uint64_t> b, std::uint64_t c,
+                                      const ExecuteOptions& options = {});
+
+}  // namespace warpbit

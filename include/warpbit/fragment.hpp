@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fragments: which element of a matrix lies in which bits of which register of which lane
+// (PTX manual, "Matrix Fragments" of each instruction). A map is a value.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpbit {
+
+/// A place in a matrix. An instruction may compute several independent products side by side; `product` says
+/// which of them the matrix belongs to (0 where there is one).
+struct Coordinate {
+  int row = 0;
+  int column = 0;
+  int product = 0;
+  friend bool operator==(const Coordinate&, const Coordinate&) = default;
+};
+
+/// Bits in the registers of a warp: bits [low_bit, low_bit + bits) of one register of one lane.
+struct Place {
+  int lane = 0;
+  int reg = 0;
+  int low_bit = 0;
+  int bits = 0;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// How elements lie in one register, lowest first: slot e is bits [slot_bits e + low_bit, ... + bits).
+///
+///     slot 1            slot 0
+///     ..xxxx..          ..xxxx..     slot_bits 8, low_bit 2, bits 4
+struct Packing {
+  int register_bits = 32;
+  int slot_bits = 32;
+  int low_bit = 0;
+  int bits = 32;
+
+  int per_register() const { return register_bits / slot_bits; }
+};
+
+/// A static fragment map: (lane, value) -> (row, column), each index split into mixed-radix digits with a step
+/// in the matrix for each digit (CuTe's shape:stride). Value v of a lane is slot v % per_register of register
+/// v / per_register.
+class FragmentMap {
+ public:
+  /// One digit: it counts to `size`, each unit moves by `step`.
+  struct Digit {
+    int size;
+    Coordinate step;
+  };
+  /// Lowest digits first. The sizes of `lane` multiply to the number of lanes.
+  FragmentMap(int rows, int columns, int products, Packing packing, std::vector<Digit> lane,
+              std::vector<Digit> value);
+
+  int rows() const { return rows_; }
+  int columns() const { return columns_; }
+  int products() const { return products_; }
+  int lanes() const { return lanes_; }
+  int registers() const { return values_ / packing_.per_register(); }
+  const Packing& packing() const { return packing_; }
+
+  /// The element in a slot of a register of a lane. Nothing if there is no such lane, register or slot.
+  std::optional<Coordinate> at(int lane, int reg, int slot) const;
+  /// The element that the given bit belongs to, padding excluded.
+  std::optional<Coordinate> at_bit(int lane, int reg, int bit) const;
+  /// Every place that holds the element, by lane and register. Empty if it is outside the matrix.
+  std::vector<Place> find(Coordinate element) const;
+
+  /// The map as a flat table: for element (product, row, column), at index
+  /// (product * rows + row) * columns + column, the first place that holds it.
+  std::vector<Place> table() const;
+
+  /// In CuTe's notation with steps as (row,column[,product]), e.g.
+  /// "((4,8),(2,2)):(((0,2),(1,0)),((0,1),(8,0)))".
+  std::string text() const;
+
+ private:
+  Place place(int lane, int value) const;
+  Coordinate coordinate(int lane, int value) const;
+
+  int rows_, columns_, products_;
+  Packing packing_;
+  std::vector<Digit> lane_, value_;
+  int lanes_ = 1, values_ = 1;
+};
+
+}  // namespace warpbit

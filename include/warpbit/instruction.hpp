@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instructions: from the text of a PTX statement to something that can be executed many times.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warpbit/evidence.hpp"
+#include "warpbit/fragment.hpp"
+#include "warpbit/result.hpp"
+#include "warpbit/target.hpp"
+
+namespace warpbit {
+
+/// One operand of an instruction, as a numbered slot. Names live in parsing and printing only.
+struct Operand {
+  std::string_view role;  ///< the manual's name: "d", "a", "b", "c"
+  std::string label;      ///< as the statement names it, e.g. "a" for `{a}`, "%f0, %f1" for `{%f0, %f1}`
+  bool is_destination = false;
+  bool is_symbolic = true;  ///< `{d}`: one name for the whole vector
+  int registers = 0;        ///< in a lane
+  int register_bits = 32;   ///< 32 or 64
+  std::string_view format;  ///< of an element, e.g. as in Errc::no_such_form's lists
+  int element_bits = 0;     ///< of an element's code
+  FragmentMap fragment;
+  /// For a vector with literals: register i has this value in every lane where it is set. Empty without
+  /// literals.
+  std::vector<std::optional<std::uint64_t>> literals;
+};
+
+/// Gives the declared type of a register, e.g. "b32" (without a dot), or nothing if the name is not declared.
+using TypeLookup = std::function<std::optional<std::string>(std::string_view name)>;
+
+struct DecodedInstruction;  // src/isa/instruction.hpp
+
+/// An instruction of a target. Immutable, cheap to copy, safe to share between threads.
+class Instruction {
+ public:
+  /// Decodes a statement or a bare form. Operands may be symbolic (`{d}`: a vector of as many registers as the
+  /// form has), PTX's own (`{%f0, %f1}`), or absent altogether (a bare form). Register types are judged where
+  /// `types` knows the name; a name in braces that it knows is one register, not a symbol. Errors: the codes of
+  /// Errc's first group, each with the qualifier or operand that is wrong and what would be right there.
+  static Result<Instruction> parse(std::string_view text, Target target, const TypeLookup& types = {});
+
+  /// The text that came in.
+  const std::string& text() const;
+  /// The form in the manual's spelling, without operands.
+  std::string_view canonical() const;
+  /// The family as in the first column of the instruction table, e.g. for grouping.
+  std::string_view family() const;
+  Target target() const;
+
+  /// In the order of the statement, destination first.
+  std::span<const Operand> operands() const;
+  /// Matrix sizes: D is rows x columns, the sum runs over `depth`; `products` of them side by side.
+  int rows() const;
+  int columns() const;
+  int depth() const;
+  int products() const;
+  int lanes() const;
+
+  /// What the arithmetic rests on, in words and by parameter (src/target/NUMERICS.md).
+  const Evidence& evidence() const;
+  bool inferred() const { return evidence().overall() == Basis::inferred; }
+  std::string plan() const;          ///< the steps of one output element
+  std::string_view machine() const;  ///< the machine instructions it becomes
+  std::string_view toolkit() const;  ///< with which that was seen
+
+  const DecodedInstruction& decoded() const { return *decoded_; }
+
+ private:
+  explicit Instruction(std::shared_ptr<const DecodedInstruction> decoded);
+  std::shared_ptr<const DecodedInstruction> decoded_;
+  friend struct DecodedInstruction;
+};
+
+/// One documented form and where it exists.
+struct FormInfo {
+  std::string canonical;
+  std::string_view family;
+  std::string operands;  ///< in the notation of the instruction table, e.g. "d:4xf32 a:4xb32 b:2xb32 c:4xf32"
+  std::vector<Target> targets;
+};
+/// All documented forms of all families.
+std::vector<FormInfo> forms();
+
+}  // namespace warpbit

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One warp executing one instruction, as a record: what it read and what it writes. The batch path
+// (warpbit/execute.hpp) computes the same bits without records.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "warpbit/execute.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/registers.hpp"
+#include "warpbit/result.hpp"
+
+namespace warpbit {
+
+/// Which register of the file the first register of each operand is, in the order of Instruction::operands();
+/// an operand's registers are consecutive.
+using Binding = std::vector<int>;
+
+/// Executes one warp. `lanes[i]` is what lane i executes, nullptr if the lane has exited or takes another path.
+/// All lanes of the warp must execute the same form with the same literals (PTX manual, mma: ".sync",
+/// ".aligned"). The registers are not changed; apply the effects. Errors: lanes_missing and lanes_disagree,
+/// which name the lanes; view_mismatch if the binding does not fit the registers; inferred_plan.
+Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Binding& binding,
+                             const Registers& registers, const ExecuteOptions& options = {});
+
+}  // namespace warpbit

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registers of a warp, and what an instruction does to them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace warpbit {
+
+/// The registers of the lanes of a warp: `registers` cells of 64 bits a lane, zero at first. A 32-bit register
+/// is the low half of its cell.
+class Registers {
+ public:
+  Registers(int lanes, int registers);
+
+  int lanes() const { return lanes_; }
+  int registers() const { return registers_; }
+  /// Precondition of both: 0 <= lane < lanes(), 0 <= reg < registers().
+  std::uint64_t read(int lane, int reg) const { return cells_[index(lane, reg)]; }
+  void write(int lane, int reg, std::uint64_t value) { cells_[index(lane, reg)] = value; }
+
+  /// Cell (0, first), as a base for views: lane stride and register stride in bytes.
+  const std::uint64_t* data() const { return cells_.data(); }
+
+ private:
+  std::size_t index(int lane, int reg) const {
+    return static_cast<std::size_t>(lane) * static_cast<std::size_t>(registers_) +
+           static_cast<std::size_t>(reg);
+  }
+  int lanes_, registers_;
+  std::vector<std::uint64_t> cells_;
+};
+
+/// What an instruction does to its warp.
+struct Effects {
+  struct Write {
+    int lane, reg;
+    std::uint64_t value;
+  };
+  std::vector<int> reads;     ///< register numbers that every lane reads
+  std::vector<Write> writes;  ///< applied by `apply`
+  bool inferred = false;      ///< the values rest on inferred arithmetic
+};
+
+/// Writes the effects into the registers.
+void apply(const Effects& effects, Registers& registers);
+
+}  // namespace warpbit

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replaying captures: execute the inputs again and compare every element bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "warpbit/capture.hpp"
+#include "warpbit/result.hpp"
+#include "warpbit/target.hpp"
+
+namespace warpbit {
+
+struct ReplayOptions {
+  /// Replay as this target instead of the one that the file names.
+  std::optional<Target> target;
+  ReadOptions read;
+  /// How many mismatches to describe in detail, for each file.
+  std::size_t details = 4;
+};
+
+/// One element whose bits differ.
+struct Mismatch {
+  std::uint64_t index = 0;                 ///< case, or element of the layout `elements`
+  std::string name;                        ///< what the case probes, if the file says so
+  int lane = -1, reg = -1;                 ///< -1 in the layout `elements`
+  int row = -1, column = -1, product = 0;  ///< in D; -1 in the layout `elements`
+  std::uint64_t expected = 0, got = 0;     ///< codes in `format`
+  std::string_view format;
+};
+
+/// "0x3f800000 (1)": a code in hex and as a number. `format` is a name of Operand::format.
+std::string code_text(std::string_view format, std::uint64_t code);
+/// One line: case, place, expected and got in hex and as numbers.
+std::string text(const Mismatch& mismatch);
+
+enum class FileStatus {
+  replayed,     ///< every element was compared
+  unsupported,  ///< the file is well-formed, but this library does not execute its statement on the target
+  unreadable,   ///< the file is malformed, or its arrays do not fit its statement
+};
+
+/// What became of one file.
+struct FileReport {
+  std::filesystem::path path;
+  FileStatus status = FileStatus::unreadable;
+  std::optional<Error> error;  ///< why it is not `replayed`
+  CaptureHeader header;        ///< as far as it could be read
+  std::string target;          ///< as which it was replayed
+  std::uint64_t cases = 0, elements = 0, mismatches = 0;
+  bool inferred = false;  ///< the arithmetic rests on no hardware result
+  std::vector<Mismatch> details;
+  std::vector<std::string> notes;  ///< members that were ignored
+};
+
+struct ReplayTotals {
+  std::uint64_t files = 0, cases = 0, elements = 0, mismatches = 0, unsupported = 0, unreadable = 0;
+
+  void add(const FileReport& report);
+  /// 0: everything replayed without a mismatch; 1: a mismatch; 2: a file that could not be judged, or no file.
+  int exit_status() const;
+  /// "total: F files, C cases, E elements, X mismatches, U unsupported, B unreadable"
+  std::string text() const;
+};
+
+/// Replays one file. Never fails: what is wrong is in the report.
+FileReport replay(const std::filesystem::path& path, const ReplayOptions& options = {});
+
+/// The capture files under the given files and folders: a file is taken as it is, a folder is searched for
+/// *.npz, in alphabetical order. A path that does not exist is kept, so that its report says so.
+std::vector<std::filesystem::path> find_captures(std::span<const std::filesystem::path> paths);
+
+/// Replays files in parallel. `progress`, if given, is called after each file, from one thread at a time.
+std::vector<FileReport> replay_all(std::span<const std::filesystem::path> files,
+                                   const ReplayOptions& options = {},
+                                   const std::function<void(std::size_t done)>& progress = {});
+
+/// How the results of two captures of the same form and inputs compare.
+struct DiffReport {
+  std::uint64_t cases = 0, elements = 0, differences = 0;
+  std::vector<Mismatch> details;  ///< `expected` is of the first file, `got` of the second
+};
+
+/// Errors: those of reading and decoding; captures_differ if form, layout or inputs are not the same.
+Result<DiffReport> diff(const std::filesystem::path& first, const std::filesystem::path& second,
+                        const ReplayOptions& options = {});
+
+}  // namespace warpbit

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors are values: every call that can refuse returns a Result. The library never prints, aborts, throws
+// across its boundary or guesses.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace warpbit {
+
+/// What went wrong. Each code has exactly one message template (src/result.cpp), which Error::message fills.
+enum class Errc {
+  // The text of a statement (PTX manual, "Instruction Statements")
+  statement_syntax,
+  unknown_instruction,
+  unknown_qualifier,
+  repeated_qualifier,
+  qualifier_order,
+  missing_qualifier,
+  no_such_form,
+  undocumented_form,
+  not_on_target,
+  operand_missing,
+  operand_extra,
+  operand_kind,
+  register_count,
+  register_type,
+  unknown_target,
+  // Execution
+  lanes_missing,
+  lanes_disagree,
+  view_mismatch,
+  unsupported_layout,
+  unsupported_option,
+  inferred_plan,
+  // Capture files (the page on the capture format)
+  file_unreadable,
+  file_unwritable,
+  not_an_archive,
+  archive_too_large,
+  member_missing,
+  member_malformed,
+  member_dtype,
+  member_shape,
+  member_value,
+  no_cases,
+  captures_differ,
+  // The command line
+  usage,
+};
+
+/// A refusal: what was seen, where, and what would have been accepted there. Any of the three may be empty
+/// where the template of the code does not use it.
+struct Error {
+  Errc code;
+  std::string where;
+  std::string seen;
+  std::string accepted;
+
+  /// One sentence without a trailing full stop or newline, for a person.
+  std::string message() const;
+};
+
+/// The name of a code as it is spelled above, for machine-readable reports.
+std::string_view name(Errc code);
+
+/// A value of type T or the Error that explains why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  /// True if there is a value.
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  /// The value. Precondition: ok().
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::get<0>(std::move(state_)); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+
+  /// The error. Precondition: !ok().
+  const Error& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+/// Success without a value, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const { return error_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  /// The error. Precondition: !ok().
+  const Error& error() const { return std::get<1>(error_); }
+
+ private:
+  std::variant<std::monostate, Error> error_;
+};
+
+}  // namespace warpbit

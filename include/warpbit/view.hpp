@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where registers lie in memory.
+#pragma once
+
+#include <cstddef>
+
+namespace warpbit {
+
+/// Registers of one operand over (case, lane, register): a base pointer and byte strides. Registers are
+/// little-endian and may be unaligned.
+struct OperandView {
+  const std::byte* base = nullptr;
+  std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
+
+  /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
+  static OperandView dense(const void* base, int lanes, int registers, int register_bits);
+};
+
+/// The same for the destination.
+struct ResultView {
+  std::byte* base = nullptr;
+  std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
+
+  static ResultView dense(void* base, int lanes, int registers, int register_bits);
+};
+
+}  // namespace warpbit

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/execute.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+
+#include "isa/instruction.hpp"
+
+namespace warpbit {
+namespace {
+
+std::string form_of(const Instruction& i) {
+  return std::string(i.canonical());
+}
+
+Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options) {
+  if (options.allow_inferred || !instruction.inferred()) return {};
+  const Evidence& e = instruction.evidence();
+  return Error{Errc::inferred_plan, form_of(instruction) + " on " + std::string(instruction.target().name()),
+               std::string(e.order.basis == Basis::inferred ? e.order.from : e.window.from),
+               "allow inferred arithmetic to execute it"};
+}
+
+bool all_literals(const Operand& operand) {
+  return !operand.literals.empty() &&
+         std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
+}
+
+Result<void> check_views(const Instruction& instruction, std::span<const OperandView> sources,
+                         const ResultView& destination) {
+  const std::span<const Operand> operands = instruction.operands();
+  if (sources.size() + 1 != operands.size())
+    return Error{Errc::view_mismatch, form_of(instruction), fmt::format("{} source views", sources.size()),
+                 fmt::format("{}, one for each source operand", operands.size() - 1)};
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (sources[i].base == nullptr && !all_literals(operands[i + 1]))
+      return Error{Errc::view_mismatch, form_of(instruction),
+                   fmt::format("the view of {} is empty", operands[i + 1].role), "registers to read"};
+  if (destination.base == nullptr)
+    return Error{Errc::view_mismatch, form_of(instruction),
+                 fmt::format("the view of {} is empty", operands[0].role), "registers to write"};
+  return {};
+}
+
+}  // namespace
+
+Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
+                                const ResultView& destination, std::size_t cases,
+                                const ExecuteOptions& options) {
+  if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
+  if (cases == 0) return Execution{instruction.inferred()};
+  if (Result<void> views = check_views(instruction, sources, destination); !views) return views.error();
+
+  const Tile& tile = instruction.decoded().tile;
+  const OperandView a = sources[0], b = sources[1], c = sources[2];
+  const auto count = static_cast<std::ptrdiff_t>(cases);
+  if (count == 1 || options.threads == 1) {
+    for (std::ptrdiff_t i = 0; i < count; ++i)
+      run_tile(tile, a, b, c, destination, static_cast<std::size_t>(i));
+  } else {
+    const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::ptrdiff_t i = 0; i < count; ++i)
+      run_tile(tile, a, b, c, destination, static_cast<std::size_t>(i));
+  }
+  return Execution{instruction.inferred()};
+}
+
+Result<std::uint64_t> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
+                                      std::span<const std::uint64_t> b, std::uint64_t c,
+                                      const ExecuteOptions& options) {
+  if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
+  const auto depth = static_cast<std::size_t>(instruction.depth());
+  if (a.size() != b.size() || a.size() > depth)
+    return Error{Errc::view_mismatch, form_of(instruction),
+                 fmt::format("{} elements of a and {} of b", a.size(), b.size()),
+                 fmt::format("the same number of both, at most {}", depth)};
+  constexpr std::size_t kMaxDepth = 256;
+  std::uint64_t padded_a[kMaxDepth] = {}, padded_b[kMaxDepth] = {};
+  std::ranges::copy(a, padded_a);
+  std::ranges::copy(b, padded_b);
+  return run_element(instruction.decoded().tile, padded_a, padded_b, c);
+}
+
+}  // namespace warpbit

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/npy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>    // isdigit
+#include <charconv>  // from_chars
+#include <optional>
+
+#include "capture/text.hpp"
+
+namespace warpbit::capture {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kVersions = "npy version 1.0, 2.0 or 3.0";
+constexpr std::string_view kDictionary = "a dictionary with exactly the keys descr, fortran_order and shape";
+constexpr std::string_view kDtypes =
+    "|u1, <u2, <u4 or <u8 (also |i1 to <i8, <f2 to <f8, |b1), or a byte string |S1 or longer";
+constexpr std::string_view kShapes =
+    "a tuple of at most 32 non-negative integers whose array has fewer than 2^63 bytes";
+constexpr std::size_t kMaxDimensions = 32;  // NPY_MAXDIMS of NumPy 1
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 63;
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n\r";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+// The content of a Python string literal, which must be all of `text`; no prefixes, no escapes.
+std::optional<std::string_view> string_literal(std::string_view text) {
+  if (text.size() < 2 || (text[0] != '\'' && text[0] != '"') || text.back() != text[0]) return std::nullopt;
+  const std::string_view content = text.substr(1, text.size() - 2);
+  if (content.find(text[0]) != std::string_view::npos || content.find('\\') != std::string_view::npos)
+    return std::nullopt;
+  return content;
+}
+
+// The decimal number that is all of `text`, as Python writes it (no sign, no leading zeros).
+std::optional<std::uint64_t> decimal(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (text.size() > 1 && text[0] == '0') return std::nullopt;
+  return value;
+}
+
+// Cuts `text` after the first `stop` that is outside quotes and brackets, and returns what stood before it;
+// without such a place, all of it.
+std::string_view cut(std::string_view& text, char stop) {
+  int depth = 0;
+  char quote = 0;
+  std::size_t i = 0;
+  for (; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == stop && depth == 0) {
+      break;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ')' || c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  const std::string_view head = text.substr(0, i);
+  text.remove_prefix(std::min(i + 1, text.size()));
+  return trimmed(head);
+}
+
+struct Dictionary {
+  std::optional<std::string_view> descr, fortran_order, shape;
+
+  std::optional<std::string_view>* slot(std::string_view key) {
+    if (key == "descr") return &descr;
+    if (key == "fortran_order") return &fortran_order;
+    if (key == "shape") return &shape;
+    return nullptr;
+  }
+};
+
+Result<Dictionary> split(std::string_view member, std::string_view text) {
+  const auto refuse = [&](std::string seen) {
+    return member_error(Errc::member_malformed, member, std::move(seen), std::string(kDictionary));
+  };
+  const std::string_view whole = trimmed(text);
+  if (whole.size() < 2 || whole.front() != '{' || whole.back() != '}')
+    return refuse("its header is " + quoted(whole));
+  Dictionary out;
+  std::string_view rest = whole.substr(1, whole.size() - 2);
+  while (!trimmed(rest).empty()) {
+    std::string_view value = cut(rest, ',');
+    const std::string_view key_text = cut(value, ':');
+    const auto key = string_literal(key_text);
+    auto* slot = key ? out.slot(*key) : nullptr;
+    if (slot == nullptr) return refuse("its header has the key " + quoted(key.value_or(key_text)));
+    if (slot->has_value()) return refuse("its header has the key " + quoted(*key) + " twice");
+    *slot = trimmed(value);
+  }
+  for (const std::string_view key : {"descr", "fortran_order", "shape"})
+    if (!out.slot(key)->has_value()) return refuse("its header has no key " + quoted(key));
+  return out;
+}
+
+// What is wrong with a type string that is not read, in words; empty if there are none.
+std::string_view dtype_note(char order, char kind) {
+  if (order == '>') return " (big-endian)";
+  switch (kind) {
+    case 'O': return " (Python objects)";
+    case 'U': return " (unicode strings)";
+    case 'V': return " (raw or structured data)";
+    case 'c': return " (complex numbers)";
+    case 'M':
+    case 'm': return " (times)";
+    default: return "";
+  }
+}
+
+bool known_size(char kind, std::uint64_t bytes) {
+  switch (kind) {
+    case 'u':
+    case 'i': return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+    case 'f': return bytes == 2 || bytes == 4 || bytes == 8;
+    case 'b': return bytes == 1;
+    case 'S': return bytes >= 1;
+    default: return false;
+  }
+}
+
+// descr: order ('<', '>', '=' or '|'), kind, bytes of an item. One-byte items and byte strings have no order;
+// NumPy writes '|' for them.
+Result<void> read_descr(std::string_view descr, ArrayHeader& out) {
+  const auto refuse = [&](std::string_view note) {
+    return member_error(Errc::member_dtype, out.name, excerpt(descr) + std::string(note), std::string(kDtypes));
+  };
+  const auto text = string_literal(descr);
+  if (!text) return refuse(descr.starts_with('[') ? " (structured)" : "");
+  if (text->size() < 2) return refuse("");
+  const char order = (*text)[0];
+  const char kind = (*text)[1];
+  const auto bytes = decimal(text->substr(2));
+  const bool orderless = kind == 'S' || bytes == 1;
+  if (!bytes || !known_size(kind, *bytes) || !(order == '<' || (order == '|' && orderless)))
+    return refuse(dtype_note(order, kind));
+  out.kind = kind;
+  out.item_bytes = static_cast<std::size_t>(*bytes);
+  return {};
+}
+
+// shape: "()", "(3,)" or "(3, 4)".
+Result<void> read_shape(std::string_view shape, ArrayHeader& out) {
+  const auto refuse = [&](std::string_view note) {
+    return member_error(Errc::member_shape, out.name, excerpt(shape) + std::string(note), std::string(kShapes));
+  };
+  if (shape.size() < 2 || shape.front() != '(' || shape.back() != ')') return refuse("");
+  std::string_view rest = trimmed(shape.substr(1, shape.size() - 2));
+  if (!rest.empty() && rest.find(',') == std::string_view::npos) return refuse("");  // (3) is no tuple
+  std::uint64_t room = (kMaxBytes - 1) / std::max<std::uint64_t>(out.item_bytes, 1);
+  while (!rest.empty()) {
+    const std::string_view item = cut(rest, ',');
+    const bool digits = !item.empty() && std::all_of(item.begin(), item.end(),
+                                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+    const auto extent = decimal(item);
+    if (!extent) return refuse(item.starts_with('-') ? " (negative)" : digits ? " (too large)" : "");
+    if (out.shape.size() == kMaxDimensions) return refuse(" (too many dimensions)");
+    if (*extent > room) return refuse(" (too large)");
+    if (*extent != 0) room /= *extent;
+    out.shape.push_back(*extent);
+    rest = trimmed(rest);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<NpyExtent> parse_npy_preamble(std::string_view member, std::span<const std::byte> start) {
+  const auto refuse = [&](std::string seen, std::string accepted) {
+    return member_error(Errc::member_malformed, member, std::move(seen), std::move(accepted));
+  };
+  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(start[i]); };
+  bool magic = start.size() >= 10;
+  for (std::size_t i = 0; magic && i < kMagic.size(); ++i)
+    magic = byte(i) == static_cast<unsigned char>(kMagic[i]);
+  if (!magic) return refuse("it does not begin like a .npy file", std::string(kVersions));
+
+  const unsigned major = byte(6);
+  const unsigned minor = byte(7);
+  if (major < 1 || major > 3 || minor != 0)
+    return refuse(fmt::format("it is of npy version {}.{}", major, minor), std::string(kVersions));
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  const std::size_t dictionary = 8 + length_bytes;
+  if (start.size() < dictionary) return refuse("its header is cut off", std::string(kVersions));
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{byte(8 + i)} << (8 * i);
+  if (length > kLongestNpyHeader - dictionary)
+    return refuse(fmt::format("its header has {} bytes", dictionary + length),
+                  fmt::format("at most {}", kLongestNpyHeader));
+  return NpyExtent{dictionary, dictionary + length};
+}
+
+Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_view text) {
+  const auto dictionary = split(member, text);
+  if (!dictionary) return dictionary.error();
+  ArrayHeader out;
+  out.name = std::string(member);
+  if (const auto read = read_descr(*dictionary->descr, out); !read) return read.error();
+  if (const auto read = read_shape(*dictionary->shape, out); !read) return read.error();
+  const std::string_view order = *dictionary->fortran_order;
+  if (order != "True" && order != "False")
+    return member_error(Errc::member_malformed, member, "its fortran_order is " + quoted(order),
+                        "True or False");
+  if (order == "True" && out.shape.size() > 1)
+    return member_error(Errc::member_malformed, member, "it is in Fortran order", "C order");
+  return out;
+}
+
+std::string npy_descr(const ArrayHeader& header) {
+  const bool orderless = header.kind == 'S' || header.item_bytes == 1;
+  return fmt::format("{}{}{}", orderless ? '|' : '<', header.kind, header.item_bytes);
+}
+
+std::string encode_npy_header(const ArrayHeader& header) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", npy_descr(header),
+                                 header.shape_text());
+  constexpr std::size_t kDictionaryAt = 10;
+  constexpr std::size_t kAlign = 64;
+  const std::size_t length = (kDictionaryAt + text.size() + 1 + kAlign - 1) / kAlign * kAlign - kDictionaryAt;
+  text.resize(length - 1, ' ');
+  text.push_back('\n');
+  std::string out(kMagic);
+  out += {'\x01', '\x00', static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
+  return out + text;
+}
+
+}  // namespace warpbit::capture

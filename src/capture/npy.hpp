@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Headers of .npy members (NumPy enhancement: npy format, versions 1.0, 2.0 and 3.0):
+//
+//   byte 0          6      7      8                 10 (version 1.0) or 12 (2.0, 3.0)    data_offset
+//        \x93NUMPY  major  minor  length, LE u16 or LE u32  dictionary, padded, ends in \n  data
+//
+// The dictionary is a Python literal: {'descr': '<u4', 'fortran_order': False, 'shape': (16, 32, 4), }
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "warpbit/capture.hpp"
+#include "warpbit/result.hpp"
+
+namespace warpbit::capture {
+
+/// Bytes that are enough to know where a member's dictionary starts and ends.
+inline constexpr std::size_t kNpyPreamble = 12;
+/// No header of ours comes near this; NumPy itself pads to 64 bytes.
+inline constexpr std::size_t kLongestNpyHeader = std::size_t{64} << 10;
+
+struct NpyExtent {
+  std::size_t dictionary;   ///< offset of the dictionary, 10 or 12
+  std::size_t data_offset;  ///< offset of the data, at most kLongestNpyHeader
+};
+
+/// Reads magic, version and length. `start` holds the member's first bytes, kNpyPreamble of them unless the
+/// member is shorter. Errors: member_malformed.
+Result<NpyExtent> parse_npy_preamble(std::string_view member, std::span<const std::byte> start);
+
+/// Reads the dictionary. On success the array's bytes (items() * item_bytes) are below 2^63, and so is the
+/// product of its dimensions other than 0. Errors: member_malformed, member_dtype, member_shape.
+Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_view text);
+
+/// The type string of a header's dtype: "<u4", "|u1", "|S9".
+std::string npy_descr(const ArrayHeader& header);
+
+/// The complete header, version 1.0, padded to a multiple of 64 bytes as NumPy does. Precondition: the header
+/// has at most 32 dimensions.
+std::string encode_npy_header(const ArrayHeader& header);
+
+}  // namespace warpbit::capture

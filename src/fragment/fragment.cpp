@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/fragment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace warpbit {
+namespace {
+
+int size_of(const std::vector<FragmentMap::Digit>& digits) {
+  int n = 1;
+  for (const auto& digit : digits) n *= digit.size;
+  return n;
+}
+
+void move(Coordinate& c, const std::vector<FragmentMap::Digit>& digits, int index) {
+  for (const auto& [size, step] : digits) {
+    const int digit = index % size;
+    index /= size;
+    c.row += digit * step.row;
+    c.column += digit * step.column;
+    c.product += digit * step.product;
+  }
+}
+
+}  // namespace
+
+FragmentMap::FragmentMap(int rows, int columns, int products, Packing packing, std::vector<Digit> lane,
+                         std::vector<Digit> value)
+    : rows_(rows),
+      columns_(columns),
+      products_(products),
+      packing_(packing),
+      lane_(std::move(lane)),
+      value_(std::move(value)),
+      lanes_(size_of(lane_)),
+      values_(size_of(value_)) {}
+
+Coordinate FragmentMap::coordinate(int lane, int value) const {
+  Coordinate c;
+  move(c, lane_, lane);
+  move(c, value_, value);
+  return c;
+}
+
+Place FragmentMap::place(int lane, int value) const {
+  const int per = packing_.per_register();
+  return {lane, value / per, value % per * packing_.slot_bits + packing_.low_bit, packing_.bits};
+}
+
+std::optional<Coordinate> FragmentMap::at(int lane, int reg, int slot) const {
+  const int per = packing_.per_register();
+  if (lane < 0 || lane >= lanes_ || reg < 0 || reg >= registers() || slot < 0 || slot >= per)
+    return std::nullopt;
+  return coordinate(lane, reg * per + slot);
+}
+
+std::optional<Coordinate> FragmentMap::at_bit(int lane, int reg, int bit) const {
+  if (bit < 0 || bit >= packing_.register_bits) return std::nullopt;
+  const int within = bit % packing_.slot_bits;
+  if (within < packing_.low_bit || within >= packing_.low_bit + packing_.bits) return std::nullopt;
+  return at(lane, reg, bit / packing_.slot_bits);
+}
+
+std::vector<Place> FragmentMap::find(Coordinate element) const {
+  std::vector<Place> places;
+  for (int lane = 0; lane < lanes_; ++lane)
+    for (int value = 0; value < values_; ++value)
+      if (coordinate(lane, value) == element) places.push_back(place(lane, value));
+  return places;
+}
+
+std::vector<Place> FragmentMap::table() const {
+  std::vector<Place> out(static_cast<std::size_t>(products_ * rows_ * columns_));
+  for (int lane = lanes_ - 1; lane >= 0; --lane)
+    for (int value = values_ - 1; value >= 0; --value) {
+      const Coordinate c = coordinate(lane, value);
+      out[static_cast<std::size_t>((c.product * rows_ + c.row) * columns_ + c.column)] = place(lane, value);
+    }
+  return out;
+}
+
+std::string FragmentMap::text() const {
+  const auto shape = [](const std::vector<Digit>& digits) {
+    std::string s;
+    for (const Digit& d : digits) s += fmt::format("{}{}", s.empty() ? "" : ",", d.size);
+    return "(" + s + ")";
+  };
+  const auto steps = [&](const std::vector<Digit>& digits) {
+    std::string s;
+    for (const Digit& d : digits) {
+      s += fmt::format("{}({},{}", s.empty() ? "" : ",", d.step.row, d.step.column);
+      s += products_ > 1 ? fmt::format(",{})", d.step.product) : ")";
+    }
+    return "(" + s + ")";
+  };
+  return fmt::format("({},{}):({},{})", shape(lane_), shape(value_), steps(lane_), steps(value_));
+}
+
+}  // namespace warpbit

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// mma.sync, dense (PTX manual, "Multiply-and-Accumulate Instruction: mma").
+//
+//   mma.sync.aligned.shape.alayout.blayout{.kind}{.satfinite}.dtype.atype.btype.ctype{.rnd}{.bitop.popc} d, a,
+//   b, c;
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "isa/form.hpp"
+
+namespace warpbit {
+namespace {
+
+using enum FormatId;
+
+// ---- The table: one row per shape and operand class, with sets for the free qualifiers.
+
+struct Accumulators {
+  FormatId d, c;
+};
+constexpr Accumulators kToF32[] = {{f32, f32}};
+constexpr Accumulators kToF16OrF32[] = {{f16, f16}, {f32, f32}};
+constexpr Accumulators kVolta[] = {{f16, f16}, {f32, f16}, {f32, f32}};
+constexpr Accumulators kToF64[] = {{f64, f64}};
+constexpr Accumulators kToS32[] = {{s32, s32}};
+
+constexpr std::string_view kNoKind[] = {""};
+constexpr std::string_view kKindF8f6f4[] = {"kind::f8f6f4"};
+// Kinds that the assembler ignores on e4m3 and e5m2.
+constexpr std::string_view kKinds[] = {"kind::f16",      "kind::i8",       "kind::mxf4",
+                                       "kind::mxf4nvf4", "kind::mxf8f6f4", "kind::tf32"};
+
+enum class Layouts { row_col, any };
+enum class Types { same, mixed };  // may A and B differ?
+
+struct Row {
+  int m, n, k;
+  FormatSet a;  // types of A and of B
+  Types types;
+  std::span<const Accumulators> accumulators;
+  Features needs;
+  std::span<const std::string_view> kinds = kNoKind;
+  Layouts layouts = Layouts::row_col;
+  std::string_view undocumented = "";
+};
+
+constexpr FormatSet kFp8 = e4m3 | e5m2, kFp6Fp4 = e3m2 | e2m3 | e2m1, kS8 = s8 | u8, kS4 = s4 | u4;
+constexpr auto kKind16 = "kind::f8f6f4 with m16n8k16, which ptxas 13.0 does not reject";
+constexpr auto kNoScale = "a kind without block_scale, which ptxas 13.0 does not reject";
+
+constexpr Row kRows[] = {
+    // M  N    K  types of A, B               D and C      needs
+    {8, 8, 4, f16, Types::same, kVolta, Feature::sm_70, kNoKind, Layouts::any},
+    {8, 8, 4, f64, Types::same, kToF64, Feature::sm_80},
+    {8, 8, 16, kS8, Types::mixed, kToS32, Feature::sm_75},
+    {8, 8, 32, kS4, Types::mixed, kToS32, Feature::sm_75},
+    {8, 8, 128, b1, Types::same, kToS32, Feature::sm_75},
+    {16, 8, 4, tf32, Types::same, kToF32, Feature::sm_80},
+    {16, 8, 4, f64, Types::same, kToF64, Feature::sm_90},
+    {16, 8, 8, f16, Types::same, kToF16OrF32, Feature::sm_75},
+    {16, 8, 8, bf16 | tf32, Types::same, kToF32, Feature::sm_80},
+    {16, 8, 8, f64, Types::same, kToF64, Feature::sm_90},
+    {16, 8, 16, f16, Types::same, kToF16OrF32, Feature::sm_80},
+    {16, 8, 16, bf16, Types::same, kToF32, Feature::sm_80},
+    {16, 8, 16, kFp8, Types::mixed, kToF16OrF32, Feature::fp8_mma},
+    {16, 8, 16, f64, Types::same, kToF64, Feature::sm_90},
+    {16, 8, 16, kS8, Types::mixed, kToS32, Feature::sm_80},
+    {16, 8, 32, kFp8, Types::mixed, kToF16OrF32, Feature::fp8_mma},
+    {16, 8, 32, kFp8, Types::mixed, kToF16OrF32, Feature::kind_f8f6f4_fp8, kKindF8f6f4},
+    {16, 8, 32, kFp8 | kFp6Fp4, Types::mixed, kToF16OrF32, Feature::kind_f8f6f4, kKindF8f6f4},
+    {16, 8, 32, kS8, Types::mixed, kToS32, Feature::sm_80},
+    {16, 8, 32, kS4, Types::mixed, kToS32, Feature::sm_80},
+    {16, 8, 64, kS4, Types::mixed, kToS32, Feature::sm_80},
+    {16, 8, 128, b1, Types::same, kToS32, Feature::sm_80},
+    {16, 8, 256, b1, Types::same, kToS32, Feature::sm_80},
+
+    {16, 8, 16, kFp8, Types::mixed, kToF16OrF32, Feature::fp8_mma, kKindF8f6f4, Layouts::row_col, kKind16},
+    {16, 8, 16, kFp8, Types::mixed, kToF32, Feature::fp8_mma, kKinds, Layouts::row_col, kNoScale},
+    {16, 8, 32, kFp8, Types::mixed, kToF32, Feature::fp8_mma, kKinds, Layouts::row_col, kNoScale},
+};
+
+// ---- Registers
+
+constexpr LiteralRule kBesideRegisters{.integer_mixed = true, .f32_mixed = true};
+constexpr LiteralRule kSingles{.f32_whole = true, .f32_mixed = true};
+constexpr RegisterClass kF16x2{"b32", 32, "b32 f16x2", kBesideRegisters};
+constexpr RegisterClass kB32{"b32", 32, "b32", kBesideRegisters};
+constexpr RegisterClass kBytes{
+    "b32", 32, "b32 u32 s32 f32 f16x2", {.integer_mixed = true, .f32_whole = true, .f32_mixed = true}};
+constexpr RegisterClass kBytesM8n8k16{"b32", 32, "b32 u32 s32", {}};
+constexpr RegisterClass kS32{"b32", 32, "b32 u32 s32", {.integer_whole = true, .integer_mixed = true}};
+constexpr RegisterClass kF32{"f32", 32, "f32 b32", kSingles};
+constexpr RegisterClass kF64{
+    "f64", 64, "f64 b64 u64 s64", {.integer_whole = true, .f64_whole = true, .f64_mixed = true}};
+
+const RegisterClass& accumulator_registers(FormatId id) {
+  return id == f32 ? kF32 : id == f64 ? kF64 : id == s32 ? kS32 : kF16x2;
+}
+const RegisterClass& multiplicand_registers(const Row& row, FormatId id) {
+  if (id == f64) return kF64;
+  if (id == f16) return kF16x2;
+  if ((bf16 | tf32).contains(id)) return kB32;
+  return row.m == 8 && row.k == 16 ? kBytesM8n8k16 : kBytes;
+}
+// B of m16n8k16 with 8-bit floating-point types is one register, but the assembler takes more and drops them.
+constexpr int kDroppedRegisters[] = {2, 4, 8};
+std::span<const int> also_counts(const Row& row, FormatId id, std::string_view role) {
+  return role == "b" && row.k == 16 && kFp8.contains(id) ? std::span<const int>(kDroppedRegisters)
+                                                         : std::span<const int>();
+}
+
+// ---- Fragments. t = lane % 4, g = lane / 4; "per" elements lie in a register.
+
+using Digits = std::vector<FragmentMap::Digit>;
+
+// A digit of size 1 counts nothing.
+Digits digits(std::initializer_list<FragmentMap::Digit> list) {
+  Digits out;
+  std::ranges::copy_if(list, std::back_inserter(out), [](const auto& d) { return d.size > 1; });
+  return out;
+}
+
+// PTX manual, "Matrix Fragments for mma.m16n8k32": with kind::f8f6f4 every element has 8 bits; e3m2 and e2m3
+// lie in the low six of them, e2m1 in the middle four.
+Packing packing(FormatId id) {
+  const Format& f = format(id);
+  if (f.bits == 64) return {64, 64, 0, 64};
+  if (f.is_integer || f.bits >= 8) return {32, f.bits, 0, f.bits};
+  return {32, 8, id == e2m1 ? 2 : 0, f.bits};
+}
+
+// A: row g + 8 (r % 2) if M is 16, column per t + e + 4 per (r / 2).
+FragmentMap a_map(int m, int k, Packing p) {
+  const int per = p.per_register();
+  return {m,
+          k,
+          1,
+          p,
+          {{4, {0, per}}, {8, {1, 0}}},
+          digits({{per, {0, 1}}, {m / 8, {8, 0}}, {k / (4 * per), {0, 4 * per}}})};
+}
+// B: row per t + e + 4 per r, column g.
+FragmentMap b_map(int k, int n, Packing p) {
+  const int per = p.per_register();
+  return {k, n, 1, p, {{4, {per, 0}}, {8, {0, 1}}}, digits({{per, {1, 0}}, {k / (4 * per), {4 * per, 0}}})};
+}
+// C and D: value i is row g + 8 (i / 2), column 2 t + i % 2.
+FragmentMap c_map(int m, int n, Packing p) {
+  return {m, n, 1, p, {{4, {0, 2}}, {8, {1, 0}}}, digits({{2, {0, 1}}, {m / 8, {8, 0}}})};
+}
+
+// PTX manual, "Matrix Fragments for mma.m8n8k4 with .f16": four products side by side; lanes 4 p ... 4 p + 3
+// and 4 p + 16 ... 4 p + 19 hold the one numbered p.
+Digits quad(Coordinate lane_in_group, Coordinate high_group) {
+  return {{4, lane_in_group}, {4, {0, 0, 1}}, {2, high_group}};
+}
+FragmentMap volta_a_map(bool row_major, Packing p) {
+  if (row_major) return {8, 4, 4, p, quad({1, 0}, {4, 0}), {{4, {0, 1}}}};
+  return {8, 4, 4, p, quad({0, 1}, {4, 0}), {{4, {1, 0}}}};
+}
+FragmentMap volta_b_map(bool row_major, Packing p) {
+  if (row_major) return {4, 8, 4, p, quad({1, 0}, {0, 4}), {{4, {0, 1}}}};
+  return {4, 8, 4, p, quad({0, 1}, {0, 4}), {{4, {1, 0}}}};
+}
+FragmentMap volta_c_map(FormatId id, Packing p) {
+  if (id == f16) return {8, 8, 4, p, quad({1, 0}, {4, 0}), {{8, {0, 1}}}};
+  return {8,
+          8,
+          4,
+          p,
+          {{2, {1, 0}}, {2, {0, 2}}, {4, {0, 0, 1}}, {2, {4, 0}}},
+          {{2, {0, 1}}, {2, {2, 0}}, {2, {0, 4}}}};
+}
+
+// ---- Expansion
+
+// The qualifiers that a row leaves free, by the type of A.
+struct Free {
+  std::string_view satfinite, rounding, operation;
+  Modifier modifier;
+  Features needs;
+};
+constexpr Free kPlain[] = {{"", "", "", Modifier::none, {}}};
+constexpr Free kInteger[] = {{"", "", "", Modifier::none, {}}, {"satfinite", "", "", Modifier::satfinite, {}}};
+constexpr Free kDouble[] = {{"", "", "", Modifier::none, {}},
+                            {"", "rn", "", Modifier::rn, {}},
+                            {"", "rz", "", Modifier::rz, {}},
+                            {"", "rm", "", Modifier::rm, {}},
+                            {"", "rp", "", Modifier::rp, {}}};
+constexpr Free kBits[] = {{"", "", "xor", Modifier::xor_popc, {}},
+                          {"", "", "and", Modifier::and_popc, Feature::sm_80}};
+
+std::span<const Free> free_qualifiers(FormatId a) {
+  if (a == f64) return kDouble;
+  if (a == b1) return kBits;
+  return format(a).is_integer ? std::span<const Free>(kInteger) : kPlain;
+}
+
+const std::vector<QualifierSlot> kSlots = {
+    {"qualifier .sync", "sync", true, true},
+    {"qualifier .aligned", "aligned"},
+    {"shape", "shape"},
+    {"layout of A", "layout"},
+    {"layout of B", "layout"},
+    {"kind", "kind", false},
+    {"saturation", "saturation", false, true},
+    {"type of D", "type"},
+    {"type of A", "type"},
+    {"type of B", "type"},
+    {"type of C", "type"},
+    {"rounding", "rounding", false},
+    {"bit operation", "operation", false},
+    {"qualifier .popc", "popc", false, false, true},
+};
+
+struct Choice {
+  FormatId a, b;
+  Accumulators acc;
+  std::string_view layout_a, layout_b, kind;
+  Free free;
+};
+
+Form make_form(const Row& row, const Choice& x) {
+  const auto name = [](FormatId id) { return std::string(format(id).name); };
+  Form form{};
+  form.qualifiers = {"sync",
+                     "aligned",
+                     fmt::format("m{}n{}k{}", row.m, row.n, row.k),
+                     std::string(x.layout_a),
+                     std::string(x.layout_b),
+                     std::string(x.kind),
+                     std::string(x.free.satfinite),
+                     name(x.acc.d),
+                     name(x.a),
+                     name(x.b),
+                     name(x.acc.c),
+                     std::string(x.free.rounding),
+                     std::string(x.free.operation),
+                     x.free.operation.empty() ? "" : "popc"};
+  form.canonical = "mma";
+  for (const std::string& q : form.qualifiers)
+    if (!q.empty()) form.canonical += "." + q;
+
+  const bool volta = row.m == 8 && row.k == 4 && x.a == f16;
+  const Packing pa = packing(x.a), pb = packing(x.b), pc = packing(x.acc.c), pd = packing(x.acc.d);
+  const auto add = [&](std::string_view role, const RegisterClass& registers, FormatId id, FragmentMap map) {
+    const int count = map.registers();
+    form.operands.push_back(
+        {role, role == "d", &registers, count, also_counts(row, id, role), id, std::move(map)});
+  };
+  add("d", accumulator_registers(x.acc.d), x.acc.d, volta ? volta_c_map(x.acc.d, pd) : c_map(row.m, row.n, pd));
+  add("a", multiplicand_registers(row, x.a), x.a,
+      volta ? volta_a_map(x.layout_a == "row", pa) : a_map(row.m, row.k, pa));
+  add("b", multiplicand_registers(row, x.b), x.b,
+      volta ? volta_b_map(x.layout_b == "row", pb) : b_map(row.k, row.n, pb));
+  add("c", accumulator_registers(x.acc.c), x.acc.c, volta ? volta_c_map(x.acc.c, pc) : c_map(row.m, row.n, pc));
+
+  form.needs = row.needs | x.free.needs;
+  form.arithmetic = {volta ? Unit::mma_m8n8k4 : Unit::mma, x.acc.d, x.a, x.b, x.acc.c, x.free.modifier};
+  form.rows = row.m;
+  form.columns = row.n;
+  form.depth = row.k;
+  form.products = volta ? 4 : 1;
+  form.undocumented = row.undocumented;
+  return form;
+}
+
+struct LayoutPair {
+  std::string_view a, b;
+};
+constexpr LayoutPair kRowCol[] = {{"row", "col"}};
+constexpr LayoutPair kAnyLayout[] = {{"row", "col"}, {"row", "row"}, {"col", "col"}, {"col", "row"}};
+
+void expand(const Row& row, std::vector<Form>& out) {
+  const auto layouts = row.layouts == Layouts::any ? std::span<const LayoutPair>(kAnyLayout) : kRowCol;
+  for (const Format& a : formats()) {
+    for (const Format& b : formats()) {
+      if (!row.a.contains(a.id) || !row.a.contains(b.id)) continue;
+      if (row.types == Types::same && a.id != b.id) continue;
+      for (const Accumulators& acc : row.accumulators)
+        for (const LayoutPair& layout : layouts)
+          for (const std::string_view kind : row.kinds)
+            for (const Free& free : free_qualifiers(a.id)) {
+              Form form = make_form(row, {a.id, b.id, acc, layout.a, layout.b, kind, free});
+              // An earlier row with fewer needs wins.
+              if (std::ranges::find(out, form.canonical, &Form::canonical) == out.end())
+                out.push_back(std::move(form));
+            }
+    }
+  }
+}
+
+}  // namespace
+
+Family mma_family() {
+  Family family{"mma", "mma", kSlots, {}};
+  for (const Row& row : kRows) expand(row, family.forms);
+  return family;
+}
+
+}  // namespace warpbit

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/form.hpp"
+
+#include <fmt/format.h>
+
+namespace warpbit {
+
+std::span<const Family> families() {
+  static const std::vector<Family> all = {mma_family()};
+  return all;
+}
+
+std::string operand_notation(const Form& form) {
+  std::string out;
+  for (const OperandSpec& op : form.operands)
+    out += fmt::format("{}{}:{}x{}", out.empty() ? "" : " ", op.role, op.count, op.registers->name);
+  return out;
+}
+
+std::vector<Target> targets_of(const Form& form) {
+  std::vector<Target> out;
+  for (const Target target : Target::all())
+    if (target.row().features.has(form.needs)) out.push_back(target);
+  return out;
+}
+
+}  // namespace warpbit

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families and their forms, as tables. A family's file lists rows; they expand to forms; everything else (the
+// decoder, refusals, listings, legality) is derived from the forms.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "numeric/formats.hpp"
+#include "target/target.hpp"
+#include "warpbit/fragment.hpp"
+
+namespace warpbit {
+
+/// Which literals a source vector may hold, alone or beside registers.
+struct LiteralRule {
+  bool integer_whole = false, integer_mixed = false;  ///< integers: the bits of the register
+  bool f32_whole = false, f32_mixed = false;          ///< 0f...: the bits of the register
+  bool f64_whole = false, f64_mixed = false;          ///< 1.0, 0d...: the bits of the register
+};
+
+/// What registers an operand takes: what the assembler (ptxas 13.0) accepts where the manual ("Operand Type
+/// Checking") is silent. Literals whose meaning differs between targets are left out.
+struct RegisterClass {
+  std::string_view name;  ///< in the notation of the instruction table
+  int bits;
+  std::string_view types;  ///< declared types that are accepted, separated by blanks
+  LiteralRule literals;
+};
+
+struct OperandSpec {
+  std::string_view role;
+  bool is_destination;
+  const RegisterClass* registers;
+  int count;  ///< registers in a lane
+  std::span<const int>
+      also_counts;  ///< other counts that the assembler accepts; the further registers are ignored
+  FormatId format;
+  FragmentMap fragment;
+};
+
+/// A place in the qualifier list of a family, in the manual's order. Qualifiers of different groups may be
+/// written in any order; those of one group fill its slots in the order in which they stand.
+struct QualifierSlot {
+  std::string_view what;   ///< for messages: "shape", "type of A"
+  std::string_view group;  ///< "shape", "type"
+  bool required = true;
+  bool repeatable = false;      ///< may be written more than once
+  bool after_previous = false;  ///< must be written after the slot before it
+};
+
+struct Form {
+  std::string canonical;
+  std::vector<std::string> qualifiers;  ///< one for each slot of the family, "" where absent
+  std::vector<OperandSpec> operands;
+  Features needs;
+  Arithmetic arithmetic;
+  int rows, columns, depth, products;
+  std::string_view undocumented;  ///< not empty: the assembler lets it through, the manual does not list it
+};
+
+struct Family {
+  std::string_view name;    ///< first column of the instruction table
+  std::string_view opcode;  ///< up to the first dot
+  std::vector<QualifierSlot> slots;
+  std::vector<Form> forms;
+};
+
+/// All families.
+std::span<const Family> families();
+
+/// The operands of a form in the notation of the instruction table, e.g. "d:4xf32 a:4xb32 b:2xb32 c:4xf32".
+std::string operand_notation(const Form& form);
+
+/// The targets on which the form exists.
+std::vector<Target> targets_of(const Form& form);
+
+// One function for each file in families/.
+Family mma_family();
+
+}  // namespace warpbit

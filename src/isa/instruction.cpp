@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/instruction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+namespace warpbit {
+namespace {
+
+enum class Order { row_major, column_major };
+
+// Compiles an operand's fragment into the order in which the kernel takes its elements.
+TileOperand compile(const Operand& operand, FormatId id, Order order) {
+  TileOperand out{&format(id), operand.registers, operand.register_bits, {}, operand.literals};
+  const FragmentMap& map = operand.fragment;
+  const std::vector<Place> table = map.table();
+  const int outer = order == Order::row_major ? map.rows() : map.columns();
+  const int inner = order == Order::row_major ? map.columns() : map.rows();
+  for (int product = 0; product < map.products(); ++product)
+    for (int i = 0; i < outer; ++i)
+      for (int j = 0; j < inner; ++j) {
+        const int row = order == Order::row_major ? i : j, column = order == Order::row_major ? j : i;
+        const Place& p = table[static_cast<std::size_t>((product * map.rows() + row) * map.columns() + column)];
+        out.places.push_back({p.lane, p.reg, p.low_bit, p.bits});
+      }
+  return out;
+}
+
+Tile make_tile(const Form& form, const std::vector<Operand>& operands, const Plan& plan) {
+  Tile tile;
+  tile.plan = &plan;
+  tile.lanes = operands[0].fragment.lanes();
+  tile.products = form.products;
+  tile.rows = form.rows;
+  tile.columns = form.columns;
+  tile.depth = form.depth;
+  tile.d = compile(operands[0], form.operands[0].format, Order::row_major);
+  tile.a = compile(operands[1], form.operands[1].format, Order::row_major);
+  tile.b = compile(operands[2], form.operands[2].format, Order::column_major);
+  tile.c = compile(operands[3], form.operands[3].format, Order::row_major);
+  return tile;
+}
+
+std::string known_instructions() {
+  std::string out;
+  for (const Family& family : families()) out += fmt::format("{}{}", out.empty() ? "" : ", ", family.opcode);
+  return out;
+}
+
+}  // namespace
+
+Instruction DecodedInstruction::make(DecodedInstruction decoded) {
+  return Instruction(std::make_shared<const DecodedInstruction>(std::move(decoded)));
+}
+
+Instruction::Instruction(std::shared_ptr<const DecodedInstruction> decoded) : decoded_(std::move(decoded)) {}
+
+Result<Instruction> Instruction::parse(std::string_view text, Target target, const TypeLookup& types) {
+  Result<Statement> statement = split(text);
+  if (!statement) return statement.error();
+  const auto family = std::ranges::find(families(), statement->opcode, &Family::opcode);
+  if (family == families().end())
+    return Error{Errc::unknown_instruction, {}, statement->opcode, known_instructions()};
+  Result<const Form*> form = match(*statement, *family, target);
+  if (!form) return form.error();
+  Result<std::vector<Operand>> operands = bind_operands(*statement, **form, types);
+  if (!operands) return operands.error();
+  const std::optional<TargetPlan> plan = find_plan(target.row(), (*form)->arithmetic);
+  if (!plan)  // tests/plan_test.cpp proves that every form has a plan on each of its targets
+    return Error{Errc::not_on_target, (*form)->canonical, std::string(target.name()),
+                 "no target with a known plan"};
+  Tile tile = make_tile(**form, *operands, plan->row->plan);
+  return DecodedInstruction::make(
+      {std::string(text), target, &*family, *form, *plan, std::move(*operands), std::move(tile)});
+}
+
+const std::string& Instruction::text() const {
+  return decoded_->text;
+}
+std::string_view Instruction::canonical() const {
+  return decoded_->form->canonical;
+}
+std::string_view Instruction::family() const {
+  return decoded_->family->name;
+}
+Target Instruction::target() const {
+  return decoded_->target;
+}
+std::span<const Operand> Instruction::operands() const {
+  return decoded_->operands;
+}
+int Instruction::rows() const {
+  return decoded_->form->rows;
+}
+int Instruction::columns() const {
+  return decoded_->form->columns;
+}
+int Instruction::depth() const {
+  return decoded_->form->depth;
+}
+int Instruction::products() const {
+  return decoded_->form->products;
+}
+int Instruction::lanes() const {
+  return decoded_->tile.lanes;
+}
+const Evidence& Instruction::evidence() const {
+  return decoded_->plan.evidence;
+}
+std::string Instruction::plan() const {
+  return describe(decoded_->plan.row->plan);
+}
+std::string_view Instruction::machine() const {
+  return decoded_->plan.row->machine;
+}
+std::string_view Instruction::toolkit() const {
+  return decoded_->plan.toolkit;
+}
+
+std::vector<FormInfo> forms() {
+  std::vector<FormInfo> out;
+  for (const Family& family : families())
+    for (const Form& form : family.forms)
+      if (form.undocumented.empty())
+        out.push_back({form.canonical, family.name, operand_notation(form), targets_of(form)});
+  return out;
+}
+
+}  // namespace warpbit

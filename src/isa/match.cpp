@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// From qualifiers to a form, and from a wrong qualifier to a sentence that says which one and what would be
+// right.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "isa/instruction.hpp"
+
+namespace warpbit {
+namespace {
+
+std::string spell(const Statement& s) {
+  std::string out = s.opcode;
+  for (const std::string& q : s.qualifiers) out += "." + q;
+  return out;
+}
+
+std::string list(const std::vector<std::string>& items, std::string_view last = " and ") {
+  if (items.size() < 2) return items.empty() ? "nothing" : items.front();
+  return fmt::format("{}{}{}", fmt::join(items.begin(), items.end() - 1, ", "), last, items.back());
+}
+
+std::string dotted(const std::string& qualifier) {
+  return qualifier.empty() ? "none" : "." + qualifier;
+}
+
+// The values of a slot over some forms, in the order of the table.
+std::vector<std::string> values(const std::vector<const Form*>& forms, std::size_t slot) {
+  std::vector<std::string> out;
+  for (const Form* form : forms)
+    if (std::ranges::find(out, form->qualifiers[slot]) == out.end()) out.push_back(form->qualifiers[slot]);
+  return out;
+}
+
+std::vector<const Form*> documented(const Family& family) {
+  std::vector<const Form*> out;
+  for (const Form& form : family.forms)
+    if (form.undocumented.empty()) out.push_back(&form);
+  return out;
+}
+
+// m<digits>n<digits>k<digits>
+bool looks_like_shape(std::string_view q) {
+  for (const char letter : {'m', 'n', 'k'}) {
+    if (q.empty() || q.front() != letter) return false;
+    q.remove_prefix(1);
+    const std::size_t digits = std::min(q.find_first_not_of("0123456789"), q.size());
+    if (digits == 0) return false;
+    q.remove_prefix(digits);
+  }
+  return q.empty();
+}
+
+// The group that a qualifier belongs to, or "".
+std::string_view group_of(const Family& family, const std::string& qualifier) {
+  for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
+    for (const Form& form : family.forms)
+      if (form.qualifiers[slot] == qualifier) return family.slots[slot].group;
+  if (looks_like_shape(qualifier)) return "shape";
+  if (qualifier.starts_with("kind::")) return "kind";
+  return "";
+}
+
+// Which qualifier stands in which slot. Index into statement.qualifiers, or -1.
+struct Assignment {
+  std::vector<int> index;
+  std::vector<std::string> text;  // "" where absent
+};
+
+Error repeated(const Statement& s, const Family& family, std::string_view group, const std::string& qualifier) {
+  std::vector<std::string> slots;
+  for (const QualifierSlot& slot : family.slots)
+    if (slot.group == group) slots.emplace_back(slot.what);
+  const std::string_view times = slots.size() == 1 ? "once" : "in all";
+  return {Errc::repeated_qualifier, spell(s), fmt::format("'.{}' is one {} too many", qualifier, group),
+          fmt::format("{} {}", list(slots), times)};
+}
+
+Result<Assignment> assign(const Statement& s, const Family& family) {
+  const std::size_t n = family.slots.size();
+  Assignment out{std::vector<int>(n, -1), std::vector<std::string>(n)};
+  for (std::size_t i = 0; i < s.qualifiers.size(); ++i) {
+    const std::string& q = s.qualifiers[i];
+    const std::string_view group = group_of(family, q);
+    if (group.empty()) {
+      std::vector<std::string> all;
+      const std::vector<const Form*> forms = documented(family);
+      for (std::size_t slot = 0; slot < n; ++slot)
+        for (const std::string& v : values(forms, slot))
+          if (!v.empty() && std::ranges::find(all, "." + v) == all.end()) all.push_back("." + v);
+      return Error{Errc::unknown_qualifier, spell(s), q, list(all)};
+    }
+    std::size_t slot = 0;
+    const auto taken = [&] {
+      return out.index[slot] >= 0 && !(family.slots[slot].repeatable && out.text[slot] == q);
+    };
+    while (slot < n && (family.slots[slot].group != group || taken())) ++slot;
+    if (slot == n) return repeated(s, family, group, q);
+    out.index[slot] = static_cast<int>(i);
+    out.text[slot] = q;
+  }
+  for (std::size_t slot = 1; slot < n; ++slot)
+    if (family.slots[slot].after_previous && out.index[slot] >= 0 && out.index[slot] < out.index[slot - 1])
+      return Error{Errc::qualifier_order, spell(s),
+                   fmt::format("'.{}' stands before '.{}'", out.text[slot], out.text[slot - 1]),
+                   fmt::format("'.{}' before '.{}'", out.text[slot - 1], out.text[slot])};
+  return out;
+}
+
+std::vector<std::size_t> differences(const Form& form, const Assignment& given) {
+  std::vector<std::size_t> out;
+  for (std::size_t slot = 0; slot < given.text.size(); ++slot)
+    if (form.qualifiers[slot] != given.text[slot]) out.push_back(slot);
+  return out;
+}
+
+// The forms that differ from what is given in the fewest slots, among those of the target if one is near.
+struct Nearest {
+  std::size_t distance;
+  std::vector<const Form*> forms;
+};
+Nearest nearest(const Family& family, Target target, const Assignment& given) {
+  Nearest best{given.text.size() + 1, {}};
+  for (const Form* form : documented(family)) {
+    if (!target.row().features.has(form->needs)) continue;
+    const std::size_t distance = differences(*form, given).size();
+    if (distance < best.distance) best = {distance, {}};
+    if (distance == best.distance) best.forms.push_back(form);
+  }
+  return best;
+}
+
+// One slot is wrong: the first one, in the manual's order, by which a single change leads to a form.
+Error wrong_slot(const Statement& s, const Family& family, const Assignment& given, const Nearest& best) {
+  std::size_t slot = given.text.size();
+  for (const Form* form : best.forms) slot = std::min(slot, differences(*form, given).front());
+  std::vector<const Form*> forms;
+  std::ranges::copy_if(best.forms, std::back_inserter(forms),
+                       [&](const Form* form) { return differences(*form, given).front() == slot; });
+  const std::vector<std::string> right = values(forms, slot);
+
+  const QualifierSlot& spec = family.slots[slot];
+  if (spec.group == "shape") {
+    const auto type = [&](std::string_view what) {
+      for (std::size_t i = 0; i < given.text.size(); ++i)
+        if (family.slots[i].what == what) return given.text[i];
+      return std::string();
+    };
+    const std::string a = type("type of A"), b = type("type of B");
+    return {Errc::no_such_form, s.opcode,
+            fmt::format("{} does not exist for {}", given.text[slot], a == b ? a : a + " x " + b),
+            "it has " + list(right)};
+  }
+  std::vector<std::string> accepted;
+  for (const std::string& v : right) accepted.push_back(dotted(v));
+  return {given.text[slot].empty() ? Errc::missing_qualifier : Errc::no_such_form, spell(s),
+          given.text[slot].empty() ? std::string(spec.what)
+                                   : fmt::format("the {} is .{}", spec.what, given.text[slot]),
+          given.text[slot].empty() ? list(accepted, " or ")
+                                   : "with the other qualifiers it can be " + list(accepted, " or ")};
+}
+
+Error no_form(const Statement& s, const Family& family, Target target, const Assignment& given) {
+  for (std::size_t slot = 0; slot < given.text.size(); ++slot) {
+    if (!family.slots[slot].required || !given.text[slot].empty()) continue;
+    std::vector<std::string> accepted;
+    for (const std::string& v : values(documented(family), slot)) accepted.push_back("." + v);
+    return {Errc::missing_qualifier, spell(s), std::string(family.slots[slot].what), list(accepted, " or ")};
+  }
+  const Nearest best = nearest(family, target, given);
+  if (best.distance == 1) return wrong_slot(s, family, given, best);
+  std::vector<std::string> wrong, near;
+  for (const std::size_t slot :
+       best.forms.empty() ? std::vector<std::size_t>{} : differences(*best.forms.front(), given))
+    wrong.push_back(fmt::format("{} {}", family.slots[slot].what, dotted(given.text[slot])));
+  for (std::size_t i = 0; i < best.forms.size() && i < 3; ++i) near.push_back(best.forms[i]->canonical);
+  return {Errc::no_such_form, spell(s), fmt::format("no form has {} together", list(wrong)),
+          "nearest is " + list(near, " or ")};
+}
+
+}  // namespace
+
+Result<const Form*> match(const Statement& statement, const Family& family, Target target) {
+  Result<Assignment> given = assign(statement, family);
+  if (!given) return given.error();
+  const auto form = std::ranges::find(family.forms, given->text, &Form::qualifiers);
+  if (form == family.forms.end()) return no_form(statement, family, target, *given);
+  if (!form->undocumented.empty()) {
+    const Nearest best = nearest(family, target, *given);
+    return Error{Errc::undocumented_form, form->canonical, std::string(form->undocumented),
+                 best.forms.empty() ? "nothing near it" : best.forms.front()->canonical};
+  }
+  if (!target.row().features.has(form->needs))
+    return Error{Errc::not_on_target, form->canonical, std::string(target.name()), names(targets_of(*form))};
+  return &*form;
+}
+
+}  // namespace warpbit

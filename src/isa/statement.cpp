@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/statement.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <utility>
+
+namespace warpbit {
+namespace {
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+// PTX manual, "Identifiers": a letter, or one of _ $ % and something after it; then letters, digits, _ and $.
+bool is_name_start(char c) {
+  return is_letter(c) || c == '_' || c == '$' || c == '%';
+}
+bool is_name_part(char c) {
+  return is_letter(c) || is_digit(c) || c == '_' || c == '$';
+}
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  Result<Statement> statement() {
+    Statement s;
+    skip_blanks();
+    if (at_end()) return fail("nothing", "an instruction");
+    if (peek() == '@')
+      return fail("a guard predicate", "the bare instruction; guards belong to the kernel around it");
+    s.opcode = word();
+    if (s.opcode.empty()) return fail(seen(), "the name of an instruction");
+    for (skip_blanks(); take('.'); skip_blanks()) {
+      std::string qualifier = word();
+      if (qualifier.empty()) return fail(seen(), "a qualifier after '.'");
+      s.qualifiers.push_back(std::move(qualifier));
+    }
+    if (!at_end() && at_ == word_end_ && peek() != ';') return fail(seen(), "'.', a blank or ';'");
+    while (!at_end() && peek() != ';') {
+      Result<OperandText> operand = this->operand();
+      if (!operand) return operand.error();
+      s.operands.push_back(std::move(*operand));
+      skip_blanks();
+      if (at_end() || peek() == ';') break;
+      if (!take(',')) return fail(seen(), "',' between operands, or ';'");
+      skip_blanks();
+      if (at_end() || peek() == ';') return fail(seen(), "an operand after ','");
+    }
+    take(';');
+    skip_blanks();
+    if (!at_end()) return fail(seen(), "the end: one statement at a time");
+    return s;
+  }
+
+ private:
+  bool at_end() const { return at_ >= text_.size(); }
+  char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  bool take(char c) {
+    if (at_end() || peek() != c) return false;
+    ++at_;
+    return true;
+  }
+  void skip_blanks() {
+    while (!at_end()) {
+      if (is_blank(peek())) {
+        ++at_;
+      } else if (peek() == '/' && peek(1) == '/') {
+        while (!at_end() && peek() != '\n') ++at_;
+      } else if (peek() == '/' && peek(1) == '*') {
+        const std::size_t end = text_.find("*/", at_ + 2);
+        at_ = end == text_.npos ? text_.size() : end + 2;
+      } else {
+        return;
+      }
+    }
+  }
+  std::string seen() const {
+    if (at_end()) return "the text ends";
+    const auto c = static_cast<unsigned char>(peek());
+    return c >= 0x20 && c < 0x7F ? fmt::format("found '{}'", peek()) : fmt::format("found byte 0x{:02X}", c);
+  }
+  Error fail(std::string seen, std::string expected) const {
+    return Error{Errc::statement_syntax, fmt::format("column {}", at_ + 1), std::move(seen),
+                 std::move(expected)};
+  }
+
+  // An opcode or a qualifier: letters, digits, '_', and "::" between parts.
+  std::string word() {
+    const std::size_t first = at_;
+    while (!at_end()) {
+      if (is_name_part(peek())) {
+        ++at_;
+      } else if (peek() == ':' && peek(1) == ':' && at_ > first && is_name_part(peek(2))) {
+        at_ += 2;
+      } else {
+        break;
+      }
+    }
+    word_end_ = at_;
+    return std::string(text_.substr(first, at_ - first));
+  }
+
+  Result<OperandText> operand() {
+    OperandText out;
+    const std::size_t first = at_;
+    if (take('{')) {
+      out.kind = OperandText::Kind::vector;
+      do {
+        skip_blanks();
+        Result<Item> item = this->item();
+        if (!item) return item.error();
+        out.items.push_back(std::move(*item));
+        skip_blanks();
+      } while (take(','));
+      if (!take('}')) return fail(seen(), "',' or '}'");
+    } else if (take('[')) {
+      out.kind = OperandText::Kind::address;
+      Result<void> result = address(out);
+      if (!result) return result.error();
+    } else {
+      Result<Item> item = this->item();
+      if (!item) return item.error();
+      out.items.push_back(std::move(*item));
+    }
+    out.text = std::string(text_.substr(first, at_ - first));
+    return out;
+  }
+
+  // base, base+offset, base-offset or an absolute offset, up to ']'.
+  Result<void> address(OperandText& out) {
+    skip_blanks();
+    Result<Item> base = item();
+    if (!base) return base.error();
+    out.items.push_back(std::move(*base));
+    skip_blanks();
+    if (peek() == '+' || peek() == '-') {
+      const bool negative = peek() == '-';
+      ++at_;
+      skip_blanks();
+      Result<Item> offset = item();
+      if (!offset) return offset.error();
+      if (!offset->is_literal || offset->literal.is_float) return fail(offset->text, "an integer offset");
+      const std::uint64_t bits = offset->literal.bits;
+      out.offset = static_cast<std::int64_t>(negative ? ~bits + 1 : bits);
+      skip_blanks();
+    }
+    if (!take(']')) return fail(seen(), "']'");
+    return {};
+  }
+
+  Result<Item> item() {
+    const std::size_t first = at_;
+    if (is_name_start(peek())) {
+      ++at_;
+      while (is_name_part(peek()) || (peek() == '.' && is_letter(peek(1)))) ++at_;  // %v.x
+      std::string text(text_.substr(first, at_ - first));
+      if (text == "%" || text == "$") return fail("'" + text + "' alone", "a name");
+      return Item{std::move(text), false, {}};
+    }
+    if (is_digit(peek()) || ((peek() == '-' || peek() == '+') && (is_digit(peek(1)) || peek(1) == '.')) ||
+        (peek() == '.' && is_digit(peek(1))))
+      return number();
+    return fail(seen(), "a register name, a literal, '{' or '['");
+  }
+
+  Result<Item> number() {
+    const std::size_t first = at_;
+    const bool negative = peek() == '-';
+    if (negative || peek() == '+') ++at_;
+    const std::size_t digits = at_;
+    while (is_name_part(peek()) || peek() == '.' ||
+           ((peek() == '-' || peek() == '+') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E') &&
+            !is_hex(digits)))
+      ++at_;
+    Item out{std::string(text_.substr(first, at_ - first)), true, {}};
+    if (!read(text_.substr(digits, at_ - digits), negative, out.literal)) {
+      at_ = first;
+      return fail("'" + out.text + "' is not a number", "an integer or floating-point constant");
+    }
+    return out;
+  }
+  bool is_hex(std::size_t digits) const {
+    return text_.substr(digits, 2) == "0x" || text_.substr(digits, 2) == "0X";
+  }
+
+  // PTX manual, "Integer Constants" and "Floating-Point Constants".
+  static bool read(std::string_view s, bool negative, Literal& out) {
+    if (s.size() == 10 && s[0] == '0' && (s[1] == 'f' || s[1] == 'F')) {
+      out = {true, true, 0};
+      return !negative && integer(s.substr(2), 16, out.bits);
+    }
+    if (s.size() == 18 && s[0] == '0' && (s[1] == 'd' || s[1] == 'D')) {
+      out = {true, false, 0};
+      return !negative && integer(s.substr(2), 16, out.bits);
+    }
+    const bool hex = s.starts_with("0x") || s.starts_with("0X");
+    if (!hex && s.find_first_of(".eE") != s.npos) {
+      double value = 0;  // the text of a decimal constant; no arithmetic is done on it
+      const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+      out = {true, false, std::bit_cast<std::uint64_t>(value) | (negative ? std::uint64_t{1} << 63 : 0)};
+      return error == std::errc{} && end == s.data() + s.size();
+    }
+    if (s.ends_with('U')) s.remove_suffix(1);
+    const bool binary = s.starts_with("0b") || s.starts_with("0B");
+    const bool octal = !hex && !binary && s.size() > 1 && s[0] == '0';
+    if (!integer(s.substr(hex || binary ? 2 : 0), hex ? 16 : binary ? 2 : octal ? 8 : 10, out.bits))
+      return false;
+    if (negative) out.bits = ~out.bits + 1;
+    return true;
+  }
+  static bool integer(std::string_view s, int base, std::uint64_t& value) {
+    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value, base);
+    return error == std::errc{} && end == s.data() + s.size();
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t word_end_ = 0;  // just behind the last opcode or qualifier
+};
+
+}  // namespace
+
+Result<Statement> split(std::string_view text) {
+  return Scanner(text).statement();
+}
+
+}  // namespace warpbit

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Splits the text of one PTX statement. Names no family: it knows dots, commas, braces and brackets only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warpbit/result.hpp"
+
+namespace warpbit {
+
+/// A number as PTX writes it (PTX manual, "Constants").
+struct Literal {
+  bool is_float = false;   ///< 1.0, 1e3, 0f3F800000, 0d3FF0000000000000
+  bool single = false;     ///< written as 0f...
+  std::uint64_t bits = 0;  ///< an integer modulo 2^64, or the bits of the f64 (0f: of the f32)
+};
+
+/// One item of an operand: a name or a literal.
+struct Item {
+  std::string text;
+  bool is_literal = false;
+  Literal literal;
+};
+
+struct OperandText {
+  enum class Kind {
+    scalar,   ///< one item: a name or a literal
+    vector,   ///< {items}
+    address,  ///< [name], [name+16], [16]
+  };
+  Kind kind = Kind::scalar;
+  std::string text;         ///< as written, without surrounding blanks
+  std::vector<Item> items;  ///< of an address: the base
+  std::int64_t offset = 0;  ///< of an address
+};
+
+struct Statement {
+  std::string opcode;                   ///< up to the first dot
+  std::vector<std::string> qualifiers;  ///< without their dots
+  std::vector<OperandText> operands;
+};
+
+/// Exactly one statement; the closing ';' and all operands may be absent. Error: statement_syntax with the
+/// column.
+Result<Statement> split(std::string_view text);
+
+}  // namespace warpbit

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Number formats: one row each (formats.cpp), and what can be done from a row alone: decode and encode.
+// Integers only; nothing here touches a float or a double.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace warpbit {
+
+__extension__ using u128 = unsigned __int128;
+
+/// The formats, in the order of their rows.
+enum class FormatId : std::uint8_t {
+  f64,
+  f32,
+  tf32,
+  f16,
+  bf16,
+  e5m2,
+  e4m3,
+  e3m2,
+  e2m3,
+  e2m1,
+  ue8m0,
+  ue4m3,
+  s32,
+  s8,
+  u8,
+  s4,
+  u4,
+  b1,
+};
+inline constexpr int kFormatCount = 18;
+
+/// A set of formats.
+class FormatSet {
+ public:
+  constexpr FormatSet() = default;
+  constexpr FormatSet(FormatId id) : bits_(std::uint32_t{1} << static_cast<int>(id)) {}
+  constexpr bool contains(FormatId id) const { return (bits_ & FormatSet(id).bits_) != 0; }
+  friend constexpr FormatSet operator|(FormatSet x, FormatSet y) {
+    x.bits_ |= y.bits_;
+    return x;
+  }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+constexpr FormatSet operator|(FormatId x, FormatId y) {
+  return FormatSet(x) | FormatSet(y);
+}
+
+/// Which codes of a floating-point format are no numbers.
+enum class Specials : std::uint8_t {
+  none,          ///< every code is a number (e3m2, e2m3, e2m1)
+  ieee,          ///< the largest exponent field holds Inf (fraction 0) and NaNs
+  nan_all_ones,  ///< NaN where exponent and fraction are all ones; no Inf (e4m3, ue4m3, ue8m0)
+};
+
+/// One row. A floating-point code, from the top:
+///
+///     ignored_high | sign (if is_signed) | exponent_bits | fraction_bits | ignored_low
+///
+/// An integer is two's complement (is_signed) or plain in `bits` bits; its other fields are 0.
+struct Format {
+  FormatId id;
+  std::string_view
+      name;  ///< the PTX manual's name, "Fundamental Types" and "Alternate Floating-Point Data Formats"
+  std::string_view synonyms;  ///< other names, separated by blanks
+  bool is_integer;
+  int bits;  ///< of a code, the ignored ones included
+  bool is_signed;
+  int exponent_bits, fraction_bits, bias;
+  int ignored_low, ignored_high;
+  Specials specials;
+  bool subnormals;              ///< exponent field 0 means zero and subnormals (not so in ue8m0)
+  std::uint64_t canonical_nan;  ///< what an operation makes of an invalid operand; 0 if there is no NaN
+  std::string_view source;      ///< where the row comes from
+
+  constexpr int min_exponent() const { return subnormals ? 1 - bias : -bias; }
+  constexpr std::uint64_t mask() const {
+    return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  }
+};
+
+/// The row of a format; all rows, in order; the row of a name or a synonym (without the dot), or nullptr.
+const Format& format(FormatId id);
+std::span<const Format> formats();
+const Format* find_format(std::string_view name);
+
+enum class Class : std::uint8_t { zero, finite, infinity, nan };
+
+/// A decoded code: the number (-1)^negative * significand * 2^(exponent - fraction_bits of its format).
+/// `exponent` is the raw one: a subnormal (and zero) keeps that of the smallest normal number, its significand
+/// has no implicit bit. For a NaN, `significand` is the fraction field as it stands (the payload).
+struct Decoded {
+  std::uint64_t significand = 0;
+  std::int32_t exponent = 0;
+  Class cls = Class::zero;
+  bool negative = false;
+};
+
+/// Bits above the format's width are ignored.
+Decoded decode(const Format& format, std::uint64_t code);
+
+/// An exact number (-1)^negative * magnitude * 2^exponent. Zero keeps its sign.
+struct Exact {
+  bool negative = false;
+  u128 magnitude = 0;
+  int exponent = 0;
+};
+
+/// The number of a finite or zero decoded code.
+inline Exact exact(const Decoded& d, const Format& format) {
+  return {d.negative, d.significand, d.exponent - format.fraction_bits};
+}
+
+enum class Rounding : std::uint8_t { nearest_even, toward_zero, down, up, nearest_away };
+
+/// What becomes of a number beyond the largest finite one.
+enum class Overflow : std::uint8_t {
+  ieee,         ///< Inf or the largest finite number, as the rounding says (IEEE 754-2019, 7.4); integers wrap
+  to_infinity,  ///< Inf for every rounding (NUMERICS.md, "Conversion")
+  saturate,     ///< the largest finite number (.satfinite); integers clamp
+};
+
+/// Encodes an exact number. Where Inf is called for and the format has none, the canonical NaN takes its place,
+/// and the largest finite number where there is no NaN either. In the unsigned ue8m0 and ue4m3 a negative
+/// number is the canonical NaN, or the smallest code with Overflow::saturate; ue8m0, which has no zero, has
+/// 2^-127 as its least. `kept_fraction_bits`, if not negative, is the number of fraction bits that survive the
+/// rounding (at most the format's own; the rest are 0).
+std::uint64_t encode(const Format& format, const Exact& number, Rounding rounding, Overflow overflow,
+                     int kept_fraction_bits = -1);
+
+/// The code of an infinity. Precondition: the format has one (Specials::ieee).
+std::uint64_t infinity(const Format& format, bool negative);
+
+/// The code of the largest finite number of that sign (of an unsigned format: of either sign).
+std::uint64_t largest(const Format& format, bool negative);
+
+}  // namespace warpbit

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "numeric/node.hpp"
+
+#include <algorithm>
+
+#include "numeric/value.hpp"
+
+namespace warpbit {
+namespace {
+
+// The running value: a code in a format.
+struct Running {
+  const Format* format;
+  std::uint64_t code;
+
+  Decoded decoded() const { return decode(*format, code); }
+  Value value() const { return value_of(decoded(), *format); }
+};
+
+struct Problem {
+  Elements a, b;
+  Running c;
+
+  std::size_t size() const { return a.values.size(); }
+  Value value_of_product(std::size_t k) const {
+    return product(value_of(a.values[k], *a.format), value_of(b.values[k], *b.format));
+  }
+};
+
+// ---- The fused node (NUMERICS.md, "The node"): unpack, specials, multiply, align, add, round.
+
+// What the specials among the addends make of the sum; found before any arithmetic.
+struct SpecialSum {
+  bool nan = false, plus = false, minus = false;
+
+  void add_infinity(bool negative) { (negative ? minus : plus) = true; }
+  void add(const Decoded& c) {
+    if (c.cls == Class::nan) nan = true;
+    if (c.cls == Class::infinity) add_infinity(c.negative);
+  }
+  void add_product(const Decoded& a, const Decoded& b) {
+    if (a.cls == Class::nan || b.cls == Class::nan) nan = true;
+    if (a.cls != Class::infinity && b.cls != Class::infinity) return;
+    if (a.cls == Class::zero || b.cls == Class::zero) nan = true;
+    add_infinity(a.negative != b.negative);
+  }
+  bool any() const { return nan || plus || minus; }
+  std::uint64_t code(const Format& f) const {
+    return nan || (plus && minus) ? f.canonical_nan : infinity(f, minus);
+  }
+};
+
+// An addend, (-1)^negative * significand * 2^(exponent - fraction_bits), cut toward zero to a multiple of
+// 2^(e - window), in units of that. A product's significand lies in [0, 4) * 2^fraction_bits: it is not
+// normalised.
+//
+//     e+1 e . e-1             e-window
+//      |..|...|..................|xxxxxxx    x is lost
+std::int64_t cut(bool negative, std::uint64_t significand, int exponent, int fraction_bits, int e, int window) {
+  const int shift = exponent - fraction_bits - (e - window);
+  const std::uint64_t units = shift >= 0 ? significand << shift : shift > -64 ? significand >> -shift : 0;
+  return negative ? -static_cast<std::int64_t>(units) : static_cast<std::int64_t>(units);
+}
+
+// One node over those k in [first, last) that the step chooses.
+std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::size_t last,
+                   const Running& start) {
+  const Format& result = format(step.result);
+  const Decoded c = start.decoded();
+
+  SpecialSum specials;
+  specials.add(c);
+  int e = c.cls == Class::finite ? std::max(step.floor, c.exponent) : step.floor;
+  for (std::size_t k = first; k < last; ++k) {
+    if (!step.k.contains(k)) continue;
+    const Decoded &a = p.a.values[k], &b = p.b.values[k];
+    specials.add_product(a, b);
+    if (a.cls == Class::finite && b.cls == Class::finite) e = std::max(e, a.exponent + b.exponent);
+  }
+  if (specials.any()) return specials.code(result);
+
+  std::int64_t sum = cut(c.negative, c.significand, c.exponent, start.format->fraction_bits, e, step.window);
+  const int fraction_bits = p.a.format->fraction_bits + p.b.format->fraction_bits;
+  for (std::size_t k = first; k < last; ++k) {
+    if (!step.k.contains(k)) continue;
+    const Decoded &a = p.a.values[k], &b = p.b.values[k];
+    sum += cut(a.negative != b.negative, a.significand * b.significand, a.exponent + b.exponent, fraction_bits,
+               e, step.window);
+  }
+
+  const Exact total{sum < 0, static_cast<u128>(sum < 0 ? -sum : sum), e - step.window};
+  const std::uint64_t code =
+      encode(result, total, step.rounding, Overflow::to_infinity, step.kept_fraction_bits);
+  return decode(result, code).cls == Class::zero ? 0 : code;  // a node's zero is +0, whatever was rounded to it
+}
+
+// ---- The steps. Each takes the running value and returns the next one.
+
+Running run(const Fused& step, const Problem& p, Running running) {
+  const Format& result = format(step.result);
+  if (step.start == Start::zero) running = {&result, 0};
+  std::size_t first = 0;
+  int taken = 0;
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    taken += step.k.contains(k) ? 1 : 0;
+    if (taken == step.products || (taken > 0 && k + 1 == p.size())) {
+      running = {&result, node(step, p, first, k + 1, running)};
+      first = k + 1;
+      taken = 0;
+    }
+  }
+  return running;
+}
+
+// The code of a NaN with its sign and payload, made quiet.
+std::uint64_t quiet(const Format& f, const Decoded& nan) {
+  const std::uint64_t quiet_bit = std::uint64_t{1} << (f.fraction_bits - 1);
+  return infinity(f, nan.negative) | nan.significand | quiet_bit;
+}
+
+Running run(const FmaChain& step, const Problem& p, Running running) {
+  const Format& f = format(step.format);
+  if (step.start == Start::zero) running = {&f, 0};
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    if (step.nan == NanRule::first_of_b_sum_a) {
+      const Decoded candidates[] = {p.b.values[k], running.decoded(), p.a.values[k]};
+      const auto* nan = std::ranges::find(candidates, Class::nan, &Decoded::cls);
+      if (nan != std::end(candidates)) {
+        running = {&f, quiet(f, *nan)};
+        continue;
+      }
+    }
+    running = {&f, round(f, sum(p.value_of_product(k), running.value(), step.rounding), step.rounding)};
+  }
+  return running;
+}
+
+Running run(const PairSums& step, const Problem& p, Running running) {
+  const Format& f = format(step.format);
+  for (std::size_t k = 0; k + 1 < p.size(); k += 2) {
+    const Value pair = sum(p.value_of_product(k), p.value_of_product(k + 1), step.rounding);
+    const Running rounded{&f, round(f, pair, step.rounding)};
+    running = {&f, round(f, sum(running.value(), rounded.value(), step.rounding), step.rounding)};
+  }
+  return running;
+}
+
+Running run(const Add& step, const Problem& p, Running running) {
+  const Format& f = format(step.format);
+  return {&f, round(f, sum(p.c.value(), running.value(), step.rounding), step.rounding)};
+}
+
+Running run(const Convert& step, const Problem&, Running running) {
+  const Format& f = format(step.format);
+  return {&f, round(f, running.value(), step.rounding)};
+}
+
+std::int64_t integer(const Decoded& d) {
+  const auto magnitude = static_cast<std::int64_t>(d.significand);
+  return d.negative ? -magnitude : magnitude;
+}
+
+Running run(const IntegerSum& step, const Problem& p, Running running) {
+  std::int64_t total = integer(running.decoded());
+  for (std::size_t k = 0; k < p.size(); ++k) total += integer(p.a.values[k]) * integer(p.b.values[k]);
+  const Exact exact_total{total < 0, static_cast<u128>(total < 0 ? -total : total), 0};
+  return {running.format, encode(*running.format, exact_total, Rounding::toward_zero, step.overflow)};
+}
+
+Running run(const BitCount& step, const Problem& p, Running running) {
+  std::uint64_t count = running.code;
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    const std::uint64_t a = p.a.values[k].significand, b = p.b.values[k].significand;
+    count += step.operation == BitOperation::and_ ? a & b : a ^ b;
+  }
+  return {running.format, count & running.format->mask()};
+}
+
+}  // namespace
+
+std::uint64_t evaluate(const Plan& plan, Elements a, Elements b, const Format& c, std::uint64_t c_code) {
+  const Problem problem{a, b, {&c, c_code & c.mask()}};
+  Running running = problem.c;
+  for (const Step& step : plan)
+    running = std::visit([&](const auto& s) { return run(s, problem, running); }, step);
+  return running.code;
+}
+
+Decoded convert_operand(const Decoded& element, const Format& from, const Format& to) {
+  return decode(to, round(to, value_of(element, from), Rounding::nearest_even));
+}
+
+}  // namespace warpbit

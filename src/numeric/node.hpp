@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The specification: executes a plan for one output element, slowly and in integers. Every faster kernel must
+// equal it bit for bit. The steps and their evidence are explained in src/target/NUMERICS.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "numeric/formats.hpp"
+#include "numeric/plan.hpp"
+
+namespace warpbit {
+
+/// Decoded elements of one row of A or one column of B, in ascending k.
+struct Elements {
+  std::span<const Decoded> values;
+  const Format* format;
+};
+
+/// The code in `d` of one output element. a and b have the same number of elements, in plan.operands if that is
+/// set. Bits of `c_code` above the format's width are ignored.
+std::uint64_t evaluate(const Plan& plan, Elements a, Elements b, const Format& c, std::uint64_t c_code);
+
+/// What plan.operands asks for: the decoded element in another format, which must hold it exactly. Specials
+/// stay.
+Decoded convert_operand(const Decoded& element, const Format& from, const Format& to);
+
+}  // namespace warpbit

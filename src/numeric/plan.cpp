@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "numeric/plan.hpp"
+
+#include <fmt/format.h>
+
+namespace warpbit {
+namespace {
+
+std::string start(Start s) {
+  return s == Start::zero ? " from zero" : "";
+}
+
+std::string text(const Fused& s) {
+  const Format& result = format(s.result);
+  std::string out = fmt::format("fused L {}, F {}, floor {}{}", s.products, s.window, s.floor, start(s.start));
+  if (s.k != KSet{}) {
+    out += fmt::format(", k % {} in {{", s.k.period);
+    bool first = true;
+    for (int k = 0; k < s.k.period; ++k) {
+      if (!s.k.contains(static_cast<std::size_t>(k))) continue;
+      out += fmt::format("{}{}", first ? "" : ",", k);
+      first = false;
+    }
+    out += "}";
+  }
+  out += fmt::format(" -> {} {}", result.name, name(s.rounding));
+  if (s.kept_fraction_bits < result.fraction_bits)
+    out += fmt::format(", {} fraction bits", s.kept_fraction_bits);
+  return out;
+}
+std::string text(const FmaChain& s) {
+  return fmt::format("fma chain{} in {} {}{}", start(s.start), format(s.format).name, name(s.rounding),
+                     s.nan == NanRule::first_of_b_sum_a ? ", first NaN of b, sum, a" : "");
+}
+std::string text(const PairSums& s) {
+  return fmt::format("add sums of two products in {} {}", format(s.format).name, name(s.rounding));
+}
+std::string text(const Add& s) {
+  return fmt::format("add C in {} {}", format(s.format).name, name(s.rounding));
+}
+std::string text(const Convert& s) {
+  return fmt::format("convert to {} {}", format(s.format).name, name(s.rounding));
+}
+std::string text(const IntegerSum& s) {
+  return s.overflow == Overflow::saturate ? "integer sum, clamped" : "integer sum, wrapped";
+}
+std::string text(const BitCount& s) {
+  return s.operation == BitOperation::and_ ? "popcount of and, wrapped" : "popcount of xor, wrapped";
+}
+
+}  // namespace
+
+std::string describe(const Plan& plan) {
+  std::string out = plan.operands ? fmt::format("operands to {}", format(*plan.operands).name) : "";
+  for (const Step& step : plan) {
+    if (!out.empty()) out += "; ";
+    out += std::visit([](const auto& s) { return text(s); }, step);
+  }
+  return out;
+}
+
+std::string_view name(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::nearest_even: return "rn";
+    case Rounding::toward_zero: return "rz";
+    case Rounding::down: return "rm";
+    case Rounding::up: return "rp";
+    case Rounding::nearest_away: return "rna";
+  }
+  return "";
+}
+
+}  // namespace warpbit

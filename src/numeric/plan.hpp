@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan says how one output element of a form is computed: a short list of steps. Data, no code; node.cpp
+// executes it. The rows that use these steps are in src/target/, their explanation and proof in
+// src/target/NUMERICS.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "numeric/formats.hpp"
+
+namespace warpbit {
+
+// The state that the steps work on: the running value, which starts as C in C's format; and C itself.
+
+/// Which running value a step starts from.
+enum class Start : std::uint8_t {
+  running,  ///< the running value (C, if no step came before)
+  zero,     ///< +0: C is not part of the sum
+};
+
+/// A choice of k: those with bit (k % period) of `mask` set, in ascending order.
+struct KSet {
+  std::uint8_t period = 1;
+  std::uint8_t mask = 1;
+
+  constexpr bool contains(std::size_t k) const { return (mask >> (k % period)) & 1; }
+  friend bool operator==(const KSet&, const KSet&) = default;
+};
+
+/// Nodes of `products` products each, chained over the chosen k; each is rounded once to `result`
+/// (NUMERICS.md, "The node").
+struct Fused {
+  int products;  ///< L
+  int window;    ///< F: addends are cut to multiples of 2^(E - F)
+  int floor;     ///< E is at least this
+  FormatId result;
+  int kept_fraction_bits;  ///< of the result; format(result).fraction_bits unless fewer survive
+  Rounding rounding;
+  Start start = Start::running;
+  KSet k = {};
+  friend bool operator==(const Fused&, const Fused&) = default;
+};
+
+/// Which NaN an FMA returns.
+enum class NanRule : std::uint8_t {
+  canonical,
+  first_of_b_sum_a,  ///< the first NaN among b, the running sum and a, made quiet; else the canonical one
+};
+
+/// running = fma(a[k], b[k], running) for ascending k, each rounded to `format`.
+struct FmaChain {
+  FormatId format;
+  Rounding rounding;
+  NanRule nan;
+  Start start = Start::running;
+  friend bool operator==(const FmaChain&, const FmaChain&) = default;
+};
+
+/// running = round(running + round(a[k] b[k] + a[k+1] b[k+1])) for k = 0, 2, ...; IEEE, NaN canonical.
+struct PairSums {
+  FormatId format;
+  Rounding rounding;
+  friend bool operator==(const PairSums&, const PairSums&) = default;
+};
+
+/// running = round(C + running): one IEEE addition, NaN canonical.
+struct Add {
+  FormatId format;
+  Rounding rounding;
+  friend bool operator==(const Add&, const Add&) = default;
+};
+
+/// running = round(running), NaN canonical.
+struct Convert {
+  FormatId format;
+  Rounding rounding;
+  friend bool operator==(const Convert&, const Convert&) = default;
+};
+
+/// running = exact sum of all products and C as s32, wrapped modulo 2^32 or clamped once.
+struct IntegerSum {
+  Overflow overflow;
+  friend bool operator==(const IntegerSum&, const IntegerSum&) = default;
+};
+
+enum class BitOperation : std::uint8_t { xor_, and_ };
+
+/// running = C + number of k with (a[k] op b[k]), modulo 2^32.
+struct BitCount {
+  BitOperation operation;
+  friend bool operator==(const BitCount&, const BitCount&) = default;
+};
+
+using Step = std::variant<Fused, FmaChain, PairSums, Add, Convert, IntegerSum, BitCount>;
+
+struct Plan {
+  static constexpr std::size_t kMaxSteps = 4;
+
+  constexpr Plan(std::initializer_list<Step> list) {
+    for (const Step& step : list) steps_[size_++] = step;
+  }
+  constexpr Plan(FormatId operands_in, std::initializer_list<Step> list) : Plan(list) {
+    operands = operands_in;
+  }
+
+  /// If set, a and b are first converted to this format; the conversion is exact.
+  std::optional<FormatId> operands;
+
+  constexpr const Step* begin() const { return steps_.data(); }
+  constexpr const Step* end() const { return steps_.data() + size_; }
+
+  friend bool operator==(const Plan& x, const Plan& y) {
+    if (x.operands != y.operands || x.size_ != y.size_) return false;
+    for (std::size_t i = 0; i < x.size_; ++i)
+      if (!(x.steps_[i] == y.steps_[i])) return false;
+    return true;
+  }
+
+ private:
+  std::array<Step, kMaxSteps> steps_{IntegerSum{}, IntegerSum{}, IntegerSum{}, IntegerSum{}};
+  std::size_t size_ = 0;
+};
+
+/// One line for a person, e.g. "fused L 16, F 25, floor -133 -> f32 rz".
+std::string describe(const Plan& plan);
+
+std::string_view name(Rounding rounding);
+
+}  // namespace warpbit

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows: for each GPU the plans of its operand classes, then the targets. Every number is explained in
+// NUMERICS.md.
+#include <array>
+
+#include "target/target.hpp"
+
+namespace warpbit {
+namespace {
+
+using enum FormatId;
+using enum Unit;
+
+// ---- Grounds
+
+constexpr Ground kH200{Basis::captured, "golden/sm_90a/mma, H200"};
+constexpr Ground kByDefinition{Basis::inferred,
+                               "the PTX manual's definition, which leaves no freedom; captured on sm_90a"};
+constexpr Ground kAsHopper{Basis::inferred, "sm_90a captures: the same machine instruction or sequence"};
+constexpr Ground kFloorUnprobed{Basis::inferred, "published models of sm_80; no result reaches the floor"};
+constexpr Ground kMmaSim{Basis::inferred, "the MMA-Sim model"};
+
+constexpr Evidence all(Ground ground) {
+  return {ground, ground, ground, ground};
+}
+// Published inner products: 2,500 for each GPU and class, values near 1, so they prove order and window only.
+constexpr Evidence published(std::string_view gpu, Ground floor = kFloorUnprobed) {
+  const Ground ground{Basis::published, gpu};
+  return {ground, ground, floor, kAsHopper};
+}
+constexpr std::string_view kV100 = "MATLAB-tensor-core, V100";
+constexpr std::string_view kA100 = "MATLAB-tensor-core, A100";
+constexpr std::string_view kAda = "MATLAB-tensor-core, Ada";
+constexpr std::string_view kB200 = "MATLAB-tensor-core, B200";
+constexpr Evidence kModel{kMmaSim, kMmaSim, kFloorUnprobed, kAsHopper};
+constexpr Evidence kModelHopper{kMmaSim, kMmaSim, kAsHopper, kAsHopper};
+
+// ---- Plans
+
+struct Window {
+  int fraction;   // F
+  int floor_f32;  // floor of E with f32 D, and with f16 D
+  int floor_f16;
+};
+constexpr Window kVolta{23, -132, -20};
+constexpr Window kTuringToAda{24, -132, -20};
+constexpr Window kAdaFp8{13, -132, -20};
+constexpr Window kHopper{25, -133, -21};
+
+constexpr Fused to_f32(int products, Window w, int kept_fraction_bits = 23) {
+  return {products, w.fraction, w.floor_f32, f32, kept_fraction_bits, Rounding::toward_zero};
+}
+constexpr Fused to_f16(int products, Window w) {
+  return {products, w.fraction, w.floor_f16, f16, 10, Rounding::nearest_even};
+}
+constexpr Fused from_zero(Fused f) {
+  f.start = Start::zero;
+  return f;
+}
+constexpr Fused over(KSet k, Fused f) {
+  f.k = k;
+  return f;
+}
+constexpr KSet kLowPair{4, 0b0011}, kHighPair{4, 0b1100};  // k % 4 in {0, 1}; in {2, 3}
+constexpr auto kNearest = Rounding::nearest_even;
+
+constexpr FormatSet kFp8 = e4m3 | e5m2, kF8f6f4 = e4m3 | e5m2 | e3m2 | e2m3 | e2m1;
+constexpr FormatSet kS8 = s8 | u8, kS4 = s4 | u4;
+
+// ---- Blocks shared by several GPUs
+
+constexpr std::array kS8Rows{
+    PlanRow{{mma, s32, kS8, kS8, s32}, {IntegerSum{Overflow::ieee}}, all(kH200), "IMMA"},
+    PlanRow{
+        {mma, s32, kS8, kS8, s32, Modifier::satfinite}, {IntegerSum{Overflow::saturate}}, all(kH200), "IMMA"},
+};
+constexpr std::array kS4Rows{
+    PlanRow{{mma, s32, kS4, kS4, s32}, {IntegerSum{Overflow::ieee}}, all(kH200), "IMMA"},
+    PlanRow{
+        {mma, s32, kS4, kS4, s32, Modifier::satfinite}, {IntegerSum{Overflow::saturate}}, all(kH200), "IMMA"},
+};
+constexpr std::array kS4AsS8Rows{
+    PlanRow{{mma, s32, kS4, kS4, s32}, {IntegerSum{Overflow::ieee}}, all(kH200), "2 IMMA (s8)"},
+    PlanRow{{mma, s32, kS4, kS4, s32, Modifier::satfinite},
+            {IntegerSum{Overflow::saturate}},
+            all(kH200),
+            "2 IMMA (s8)"},
+};
+constexpr PlanRow xor_popc(std::string_view machine) {
+  return {{mma, s32, b1, b1, s32, Modifier::xor_popc}, {BitCount{BitOperation::xor_}}, all(kH200), machine};
+}
+constexpr PlanRow and_popc(std::string_view machine) {
+  return {{mma, s32, b1, b1, s32, Modifier::and_popc}, {BitCount{BitOperation::and_}}, all(kH200), machine};
+}
+constexpr std::array kB1Rows{xor_popc("BMMA"), and_popc("BMMA")};
+constexpr std::array kB1HopperRows{xor_popc("2 BMMA (and)"), and_popc("BMMA")};
+constexpr std::array kB1AsS8Rows{xor_popc("IMMA, MOVM"), and_popc("IMMA, MOVM")};
+
+constexpr PlanRow f64_row(Modifier modifier, Rounding rounding, std::string_view machine) {
+  return {{mma, f64, f64, f64, f64, modifier},
+          {FmaChain{f64, rounding, NanRule::first_of_b_sum_a}},
+          all(kH200),
+          machine};
+}
+constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine) {
+  return {f64_row(Modifier::none, kNearest, machine), f64_row(Modifier::rn, kNearest, machine),
+          f64_row(Modifier::rz, Rounding::toward_zero, machine), f64_row(Modifier::rm, Rounding::down, machine),
+          f64_row(Modifier::rp, Rounding::up, machine)};
+}
+constexpr auto kF64Rows = f64_rows("DMMA");
+constexpr auto kF64SplitRows = f64_rows("1, 2, 4 or 8 DMMA.884 by shape");
+
+// mma.m8n8k4 with f16 operands as the toolkit emulates it without the tensor core, from sm_80 on.
+constexpr std::array kM8n8k4EmulatedRows{
+    PlanRow{{mma_m8n8k4, f32, f16, f16, f32},
+            {FmaChain{f32, kNearest, NanRule::canonical, Start::zero}, Add{f32, kNearest}},
+            all(kH200),
+            "FFMA, FADD"},
+    PlanRow{{mma_m8n8k4, f32, f16, f16, f16},
+            {FmaChain{f32, kNearest, NanRule::canonical, Start::zero}, Add{f32, kNearest}},
+            all(kH200),
+            "FFMA, FADD"},
+    PlanRow{{mma_m8n8k4, f16, f16, f16, f16},
+            {Convert{f32, kNearest}, PairSums{f32, kNearest}, Convert{f16, kNearest}},
+            all(kH200),
+            "FMUL, FFMA, FADD, F2FP"},
+};
+
+// e4m3 and e5m2 where the toolkit lowers them to two f16 instructions, from zero, and adds C at the end.
+constexpr PlanRow fp8_lowered_f32(Evidence evidence) {
+  return {{mma, f32, kFp8, kFp8, f32},
+          {f16,
+           {over(kLowPair, from_zero(to_f32(16, kHopper))), over(kHighPair, to_f32(16, kHopper)),
+            Add{f32, kNearest}}},
+          evidence,
+          "2 HMMA (f16), FADD"};
+}
+constexpr PlanRow fp8_lowered_f16(Evidence evidence) {
+  return {{mma, f16, kFp8, kFp8, f16},
+          {f16,
+           {over(kLowPair, from_zero(to_f16(16, kHopper))), over(kHighPair, to_f16(16, kHopper)),
+            Add{f16, kNearest}}},
+          evidence,
+          "2 HMMA (f16), HADD2"};
+}
+
+// ---- Volta: sm_70, sm_72
+
+constexpr std::array kVoltaRows{
+    PlanRow{{mma_m8n8k4, f32, f16, f16, f32}, {to_f32(4, kVolta)}, published(kV100), "HMMA.884"},
+    PlanRow{{mma_m8n8k4, f16, f16, f16, f16}, {to_f16(4, kVolta)}, published(kV100), "HMMA.884"},
+    PlanRow{{mma_m8n8k4, f32, f16, f16, f16},
+            {Convert{f32, kNearest}, to_f32(4, kVolta)},
+            all({Basis::inferred, "the row with f32 C; that an f16 C is converted first, from sm_90a wmma"}),
+            "HMMA.884"},
+};
+
+// ---- Turing: sm_75
+
+constexpr std::array kTuringRows{
+    PlanRow{{mma, f32, f16, f16, f32}, {to_f32(8, kTuringToAda)}, kModel, "HMMA"},
+    PlanRow{{mma, f16, f16, f16, f16}, {to_f16(8, kTuringToAda)}, kModel, "HMMA"},
+    PlanRow{{mma_m8n8k4, f32, f16, f16, f32}, {to_f32(4, kTuringToAda)}, kModel, "4 HMMA.884"},
+    PlanRow{{mma_m8n8k4, f16, f16, f16, f16}, {to_f16(4, kTuringToAda)}, kModel, "2 HMMA.884"},
+    PlanRow{{mma_m8n8k4, f32, f16, f16, f16},
+            {Convert{f32, kNearest}, to_f32(4, kTuringToAda)},
+            kModel,
+            "4 HMMA.884"},
+};
+
+// ---- Ampere: sm_80, sm_86, sm_87, sm_88; and the part of Ada, sm_89, that is the same
+
+constexpr std::array<PlanRow, 4> ampere_rows(std::string_view gpu) {
+  return {
+      PlanRow{{mma, f32, f16, f16, f32}, {to_f32(8, kTuringToAda)}, published(gpu), "HMMA"},
+      PlanRow{{mma, f16, f16, f16, f16}, {to_f16(8, kTuringToAda)}, published(gpu), "HMMA"},
+      PlanRow{{mma, f32, bf16, bf16, f32}, {to_f32(8, kTuringToAda)}, published(gpu), "HMMA"},
+      PlanRow{{mma, f32, tf32, tf32, f32}, {to_f32(4, kTuringToAda)}, published(gpu), "HMMA"},
+  };
+}
+constexpr auto kAmpereRows = ampere_rows(kA100);
+constexpr auto kAmpereA2Rows = ampere_rows("MATLAB-tensor-core, A2 (not among the replayed files)");
+
+// ---- Ada: sm_89
+
+constexpr auto kAdaRows = ampere_rows(kAda);
+constexpr std::array kAdaFp8Rows{
+    PlanRow{{mma, f32, kFp8, kFp8, f32}, {to_f32(16, kAdaFp8, 13)}, published(kAda), "QMMA"},
+    PlanRow{{mma, f16, kFp8, kFp8, f16}, {to_f16(16, kAdaFp8)}, published(kAda), "QMMA"},
+};
+
+// ---- Hopper: sm_90, sm_90a; and Blackwell of data centres: sm_100, sm_103, sm_110
+
+constexpr std::array<PlanRow, 6> hopper_rows(Evidence evidence) {
+  return {
+      PlanRow{{mma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, evidence, "HMMA"},
+      PlanRow{{mma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, evidence, "HMMA"},
+      PlanRow{{mma, f32, bf16, bf16, f32}, {to_f32(16, kHopper)}, evidence, "HMMA"},
+      PlanRow{{mma, f32, tf32, tf32, f32}, {to_f32(8, kHopper)}, evidence, "HMMA"},
+      fp8_lowered_f32(evidence),
+      fp8_lowered_f16(evidence),
+  };
+}
+constexpr auto kHopperRows = hopper_rows(all(kH200));
+constexpr auto kBlackwellRows = hopper_rows(published(kB200, kAsHopper));
+
+// ---- Blackwell of workstations: sm_120, sm_121
+
+constexpr std::array kRtxBlackwellRows{
+    PlanRow{{mma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, kModelHopper, "HMMA"},
+    PlanRow{{mma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, kModelHopper, "HMMA"},
+    PlanRow{{mma, f32, bf16, bf16, f32}, {to_f32(16, kHopper)}, kModelHopper, "HMMA"},
+    PlanRow{{mma, f32, tf32, tf32, f32}, {to_f32(8, kHopper)}, kModelHopper, "HMMA"},
+    PlanRow{{mma, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kHopper)}, kModelHopper, "QMMA"},
+    PlanRow{{mma, f16, kF8f6f4, kF8f6f4, f16}, {to_f16(32, kHopper)}, kModelHopper, "QMMA"},
+};
+
+// ---- What each target is made of
+
+constexpr std::string_view kDefinition =
+    "the PTX manual's definition, which leaves no freedom; captured on sm_90a";
+constexpr std::string_view kDmma = "sm_90a captures: the same DMMA";
+constexpr std::string_view kDmmaSplit = "sm_90a captures: a row of DMMA.884 for each instruction";
+constexpr std::string_view kSameSequence = "sm_90a captures: the same emulation by the toolkit";
+constexpr std::string_view kAsSm80 = "sm_80: the same machine instruction";
+constexpr std::string_view kAsSm100 = "sm_100: the same machine instructions";
+constexpr std::string_view kAsSm120 = "sm_120: the same machine instruction";
+
+constexpr std::array kSm70Blocks{Block{kVoltaRows}};
+constexpr std::array kSm72Blocks{Block{kVoltaRows, "sm_70: the same machine instruction"}};
+constexpr std::array kSm75Blocks{Block{kTuringRows}, Block{kS8Rows, kDefinition}, Block{kS4Rows, kDefinition},
+                                 Block{kB1Rows, kDefinition}};
+
+constexpr std::array<Block, 6> ampere_blocks(Block floating) {
+  return {floating,
+          Block{kM8n8k4EmulatedRows, kSameSequence},
+          Block{kF64Rows, kDmma},
+          Block{kS8Rows, kDefinition},
+          Block{kS4Rows, kDefinition},
+          Block{kB1Rows, kDefinition}};
+}
+constexpr auto kSm80Blocks = ampere_blocks({kAmpereRows});
+constexpr auto kSm86Blocks = ampere_blocks({kAmpereA2Rows});
+constexpr auto kSm87Blocks = ampere_blocks({kAmpereRows, kAsSm80});
+constexpr std::array kSm89Blocks{Block{kAdaRows},
+                                 Block{kAdaFp8Rows},
+                                 Block{kM8n8k4EmulatedRows, kSameSequence},
+                                 Block{kF64Rows, kDmma},
+                                 Block{kS8Rows, kDefinition},
+                                 Block{kS4Rows, kDefinition},
+                                 Block{kB1Rows, kDefinition}};
+constexpr std::array kSm90Blocks{Block{kHopperRows}, Block{kM8n8k4EmulatedRows}, Block{kF64Rows},
+                                 Block{kS8Rows},     Block{kS4AsS8Rows},         Block{kB1HopperRows}};
+
+constexpr std::array<Block, 6> blackwell_blocks(Block floating) {
+  return {floating,
+          Block{kM8n8k4EmulatedRows, kSameSequence},
+          Block{kF64SplitRows, kDmmaSplit},
+          Block{kS8Rows, kDefinition},
+          Block{kS4AsS8Rows, kDefinition},
+          Block{kB1AsS8Rows, kDefinition}};
+}
+constexpr auto kSm100Blocks = blackwell_blocks({kBlackwellRows});
+constexpr auto kSm103Blocks = blackwell_blocks({kBlackwellRows, kAsSm100});
+constexpr auto kSm120Blocks = blackwell_blocks({kRtxBlackwellRows});
+constexpr auto kSm121Blocks = blackwell_blocks({kRtxBlackwellRows, kAsSm120});
+
+// ---- Targets (PTX manual, "Target ISA Notes" of mma; `a` and `f` add to their base)
+
+constexpr Features kSm70 = Feature::sm_70;
+constexpr Features kSm75 = kSm70 | Feature::sm_75;
+constexpr Features kSm80 = kSm75 | Feature::sm_80;
+constexpr Features kSm89 = kSm80 | Feature::fp8_mma;
+constexpr Features kSm90 = kSm89 | Feature::sm_90;
+constexpr Features kSm100a = kSm90 | Feature::kind_f8f6f4_fp8;
+constexpr Features kSm120a = kSm100a | Feature::kind_f8f6f4;
+
+constexpr std::string_view kToolkit = "CUDA 13.0, ptxas V13.0.88";
+constexpr std::string_view kNoToolkit = "not seen: CUDA 13.0 has dropped the target";
+
+constexpr std::array kTargets{
+    TargetRow{"sm_70", kSm70, kSm70Blocks, kNoToolkit},
+    TargetRow{"sm_72", kSm70, kSm72Blocks, kNoToolkit},
+    TargetRow{"sm_75", kSm75, kSm75Blocks, kToolkit},
+    TargetRow{"sm_80", kSm80, kSm80Blocks, kToolkit},
+    TargetRow{"sm_86", kSm80, kSm86Blocks, kToolkit},
+    TargetRow{"sm_87", kSm80, kSm87Blocks, kToolkit},
+    TargetRow{"sm_88", kSm80, kSm87Blocks, kToolkit},
+    TargetRow{"sm_89", kSm89, kSm89Blocks, kToolkit},
+    TargetRow{"sm_90", kSm90, kSm90Blocks, kToolkit},
+    TargetRow{"sm_90a", kSm90, kSm90Blocks, kToolkit},
+    TargetRow{"sm_100", kSm90, kSm100Blocks, kToolkit},
+    TargetRow{"sm_100a", kSm100a, kSm100Blocks, kToolkit},
+    TargetRow{"sm_100f", kSm100a, kSm100Blocks, kToolkit},
+    TargetRow{"sm_103", kSm90, kSm103Blocks, kToolkit},
+    TargetRow{"sm_103a", kSm100a, kSm103Blocks, kToolkit},
+    TargetRow{"sm_103f", kSm100a, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110", kSm90, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110a", kSm100a, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110f", kSm100a, kSm103Blocks, kToolkit},
+    TargetRow{"sm_120", kSm90, kSm120Blocks, kToolkit},
+    TargetRow{"sm_120a", kSm120a, kSm120Blocks, kToolkit},
+    TargetRow{"sm_120f", kSm120a, kSm120Blocks, kToolkit},
+    TargetRow{"sm_121", kSm90, kSm121Blocks, kToolkit},
+    TargetRow{"sm_121a", kSm120a, kSm121Blocks, kToolkit},
+    TargetRow{"sm_121f", kSm120a, kSm121Blocks, kToolkit},
+};
+
+}  // namespace
+
+std::span<const TargetRow> target_rows() {
+  return kTargets;
+}
+
+}  // namespace warpbit

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/target.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace warpbit {
+
+std::string_view name(Basis basis) {
+  switch (basis) {
+    case Basis::captured: return "captured";
+    case Basis::published: return "published";
+    case Basis::inferred: return "inferred";
+  }
+  return "";
+}
+
+std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& arithmetic) {
+  for (const Block& block : target.blocks) {
+    for (const PlanRow& row : block.rows) {
+      if (!row.operands.matches(arithmetic)) continue;
+      Evidence evidence = row.evidence;
+      if (!block.inferred_from.empty()) {
+        const Ground ground{Basis::inferred, block.inferred_from};
+        evidence = {ground, ground, ground, ground};
+      }
+      return TargetPlan{&row, evidence, target.toolkit};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Target> Target::all() {
+  std::vector<Target> out;
+  for (const TargetRow& row : target_rows()) out.push_back(Target(row));
+  return out;
+}
+
+Result<Target> Target::find(std::string_view name) {
+  for (const Target target : all())
+    if (target.name() == name) return target;
+  return Error{Errc::unknown_target, {}, std::string(name), names(all())};
+}
+
+std::string_view Target::name() const {
+  return row_->name;
+}
+
+std::string names(const std::vector<Target>& targets) {
+  std::vector<std::string_view> out;
+  for (const Target target : targets) out.push_back(target.name());
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+}  // namespace warpbit

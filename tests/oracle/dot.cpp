@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "arithmetic.hpp"
+#include "rules.hpp"
+
+namespace oracle {
+
+// A problem with its names looked up.
+struct Resolved {
+  const Rule& rule;
+  const Format &d, &a, &b, &c;
+  std::size_t k;
+  bool satfinite;
+  Round round;
+  bool exclusive_or;
+};
+
+namespace {
+
+using Codes = std::span<const std::uint64_t>;
+
+const Format& f16() {
+  static const Format& format = find_format("f16");
+  return format;
+}
+
+const Format& f32() {
+  static const Format& format = find_format("f32");
+  return format;
+}
+
+Round round_named(std::string_view name) {
+  if (name == "rz") return Round::toward_zero;
+  if (name == "rm") return Round::down;
+  if (name == "rp") return Round::up;
+  return Round::nearest_even;
+}
+
+// C as a number of D's format, so that a subnormal f16 C enters an f32 sum with its true exponent.
+Value c_in(const Format& format, const Resolved& r, std::uint64_t c) {
+  const Value v = decode(r.c, c);
+  return &format == &r.c ? v : convert(format, v);
+}
+
+Node node_of(const Rule& rule) {
+  return {rule.F, rule.floor, rule.kept};
+}
+
+// facts 1
+std::uint64_t chained_nodes(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
+  std::vector<Value> products;
+  products.reserve(r.k);
+  for (std::size_t k = 0; k < r.k; ++k) products.push_back(product(decode(r.a, a[k]), decode(r.b, b[k])));
+  const std::size_t length = static_cast<std::size_t>(r.rule.L);
+  Value sum = c_in(r.d, r, c);
+  for (std::size_t k = 0; k < r.k; k += length) {
+    const auto group = std::span(products).subspan(k, std::min(length, r.k - k));
+    sum = decode(r.d, fused_sum(node_of(r.rule), r.d, group, sum));
+  }
+  return sum.code;
+}
+
+// facts 2, first rule
+std::uint64_t lowered_fp8(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
+  Value sum = decode(r.d, 0);
+  for (const std::size_t half : {0, 1}) {
+    std::vector<Value> products;
+    for (std::size_t k = 0; k < r.k; ++k) {
+      if (k % 4 / 2 != half) continue;
+      products.push_back(product(convert(f16(), decode(r.a, a[k])), convert(f16(), decode(r.b, b[k]))));
+    }
+    sum = decode(r.d, fused_sum(node_of(r.rule), r.d, products, sum));
+  }
+  return ieee_sum(r.d, sum, decode(r.c, c), Round::nearest_even);
+}
+
+// x * y + z in f32, to nearest even.
+Value fma_f32(const Value& x, const Value& y, const Value& z) {
+  return decode(f32(), ieee_sum(f32(), product(x, y), z, Round::nearest_even));
+}
+
+// facts 2, second rule, D f32
+std::uint64_t fmas_then_c(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
+  Value sum = decode(f32(), 0);
+  for (std::size_t k = 0; k < r.k; ++k) sum = fma_f32(decode(r.a, a[k]), decode(r.b, b[k]), sum);
+  return ieee_sum(f32(), sum, c_in(f32(), r, c), Round::nearest_even);
+}
+
+// facts 2, second rule, D f16
+std::uint64_t pairs_after_c(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
+  Value sum = c_in(f32(), r, c);
+  for (std::size_t k = 0; k < r.k; k += 2) {
+    const Value low = product(decode(r.a, a[k]), decode(r.b, b[k]));
+    const Value pair = fma_f32(decode(r.a, a[k + 1]), decode(r.b, b[k + 1]), low);
+    sum = decode(f32(), ieee_sum(f32(), sum, pair, Round::nearest_even));
+  }
+  return convert(f16(), sum).code;
+}
+
+cpp_int integer(const Value& v) {
+  return v.negative ? cpp_int(-v.magnitude) : v.magnitude;
+}
+
+// facts 3
+std::uint64_t sum_of_integers(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
+  cpp_int sum = integer(decode(r.c, c));
+  for (std::size_t k = 0; k < r.k; ++k) sum += integer(decode(r.a, a[k])) * integer(decode(r.b, b[k]));
+  return encode(r.d, sum < 0, abs(sum), 0, Round::toward_zero, r.satfinite);
+}
+
+// facts 3
+std::uint64_t count_of_bits(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
+  cpp_int sum = integer(decode(r.c, c));
+  for (std::size_t k = 0; k < r.k; ++k) sum += (r.exclusive_or ? a[k] ^ b[k] : a[k] & b[k]) & 1;
+  return encode(r.d, sum < 0, abs(sum), 0, Round::toward_zero, false);
+}
+
+// facts 3: at each step the first NaN in the order b, running sum, a wins, made quiet.
+std::uint64_t chain_of_fmas(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
+  const std::uint64_t quiet_bit = std::uint64_t{1} << (r.d.fraction_bits - 1);
+  Value sum = decode(r.c, c);
+  for (std::size_t k = 0; k < r.k; ++k) {
+    const Value x = decode(r.a, a[k]), y = decode(r.b, b[k]);
+    const Value* winner = nullptr;
+    for (const Value* v : {&y, static_cast<const Value*>(&sum), &x})
+      if (winner == nullptr && v->kind == Value::nan) winner = v;
+    const std::uint64_t code =
+        winner != nullptr ? winner->code | quiet_bit : ieee_sum(r.d, product(x, y), sum, r.round);
+    sum = decode(r.d, code);
+  }
+  return sum.code;
+}
+
+}  // namespace
+
+Dot::Dot(const Problem& p)
+    : resolved_(std::make_shared<const Resolved>(
+          Resolved{find_rule(p), find_format(p.d), find_format(p.a), find_format(p.b), find_format(p.c),
+                   static_cast<std::size_t>(k_of(p.shape)), p.satfinite, round_named(p.rounding),
+                   p.bit_operation == "xor"})) {}
+
+std::uint64_t Dot::operator()(Codes a, Codes b, std::uint64_t c) const {
+  const Resolved& r = *resolved_;
+  if (a.size() != r.k || b.size() != r.k) throw std::invalid_argument("oracle: a and b must hold K codes each");
+  switch (r.rule.method) {
+    case Method::nodes: return chained_nodes(r, a, b, c);
+    case Method::fp8_lowered: return lowered_fp8(r, a, b, c);
+    case Method::fma_then_c: return fmas_then_c(r, a, b, c);
+    case Method::pairs: return pairs_after_c(r, a, b, c);
+    case Method::integer_sum: return sum_of_integers(r, a, b, c);
+    case Method::bit_count: return count_of_bits(r, a, b, c);
+    case Method::fma_chain: return chain_of_fmas(r, a, b, c);
+  }
+  throw std::logic_error("oracle: method without code");
+}
+
+std::uint64_t dot(const Problem& p, Codes a, Codes b, std::uint64_t c) {
+  return Dot(p)(a, b, c);
+}
+
+}  // namespace oracle
