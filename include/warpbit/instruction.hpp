@@ -48,6 +48,16 @@ class Instruction {
   /// Errc's first group, each with the qualifier or operand that is wrong and what would be right there.
   static Result<Instruction> parse(std::string_view text, Target target, const TypeLookup& types = {});
 
+  /// Decodes a form whose operands are given apart, in the notation of the instruction table:
+  ///
+  ///     d:4xf32      a brace vector of 4 registers of type f32      e:b32    a register
+  ///     c:={0,0}     a brace vector of literals                     f:=1     a literal
+  ///     [p:b64]      an address                                     {stride:b32}  a register that may be
+  ///     absent
+  ///
+  /// With an empty notation this is parse(). Errors: those of parse.
+  static Result<Instruction> parse(std::string_view text, std::string_view notation, Target target);
+
   /// The text that came in.
   const std::string& text() const;
   /// The form in the manual's spelling, without operands.
@@ -89,5 +99,13 @@ struct FormInfo {
 };
 /// All documented forms of all families.
 std::vector<FormInfo> forms();
+
+/// What the results for one class of operands rest on, by target.
+struct EvidenceRow {
+  std::string operands;  ///< element types of A, or an instruction with arithmetic of its own
+  std::vector<std::optional<Basis>> by_target;  ///< in the order of Target::all(); nothing where no form exists
+};
+/// The weakest basis of all documented forms of each class (Evidence::overall).
+std::vector<EvidenceRow> evidence_table();
 
 }  // namespace warpbit

@@ -9,12 +9,12 @@
 namespace warpbit {
 namespace {
 
-// What a member has to look like. A negative extent is free; free extents of the same number agree.
+// What a member has to look like. Extents of -1 are free.
 struct Expectation {
   std::string member;
   std::size_t item_bytes;
   std::vector<std::int64_t> shape;
-  std::string_view shape_text;
+  std::string shape_text;  // with names for the free extents
 };
 
 Result<void> check_member(const CaptureReader& reader, const Expectation& want) {
@@ -27,7 +27,7 @@ Result<void> check_member(const CaptureReader& reader, const Expectation& want) 
   bool fits = h->shape.size() == want.shape.size();
   for (std::size_t i = 0; fits && i < want.shape.size(); ++i)
     fits = want.shape[i] < 0 || h->shape[i] == static_cast<std::uint64_t>(want.shape[i]);
-  if (!fits) return Error{Errc::member_shape, want.member, h->shape_text(), std::string(want.shape_text)};
+  if (!fits) return Error{Errc::member_shape, want.member, h->shape_text(), want.shape_text};
   return {};
 }
 
@@ -36,21 +36,132 @@ std::size_t element_bytes(const Operand& op) {
   return std::bit_ceil(static_cast<std::size_t>(std::max(op.element_bits, 8))) / 8;
 }
 
-std::vector<Expectation> registers_layout(const Instruction& instruction, std::int64_t cases) {
-  std::vector<Expectation> out;
+Expectation registers_member(const Operand& op, int lanes, std::int64_t cases) {
+  return {op.label,
+          static_cast<std::size_t>(op.register_bits / 8),
+          {cases, lanes, op.registers},
+          fmt::format("({}, {}, {})", cases < 0 ? "cases" : std::to_string(cases), lanes, op.registers)};
+}
+
+// a and b: [n, K]; c and d: [n]. An operand is a factor if its matrix has the depth as an extent.
+Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t depth) {
+  const std::string n = cases < 0 ? "n" : std::to_string(cases);
+  if (op.role == "a" || op.role == "b")
+    return {op.label,
+            element_bytes(op),
+            {cases, depth},
+            fmt::format("({}, {})", n, depth < 0 ? "K" : std::to_string(depth))};
+  return {op.label, element_bytes(op), {cases}, fmt::format("({},)", n)};
+}
+
+Error does_not_fit(std::string seen, std::string expected) {
+  return {Errc::member_value, "statement", std::move(seen), std::move(expected)};
+}
+
+Result<void> check_statement(const Instruction& instruction, std::string_view statement) {
+  const std::size_t last = statement.find_last_not_of(" \t\n");
+  if (last == statement.npos || statement[last] != ';')
+    return does_not_fit("the closing ';' is missing", "one statement with its ';'");
+  std::vector<std::string> seen;
   for (const Operand& op : instruction.operands()) {
-    const std::string text = fmt::format("({}, {}, {})", cases < 0 ? "cases" : std::to_string(cases),
-                                         instruction.lanes(), op.registers);
-    out.push_back({op.label,
-                   static_cast<std::size_t>(op.register_bits / 8),
-                   {cases, instruction.lanes(), op.registers},
-                   {}});
-    out.back().shape_text = {};
-    out.back().member = op.label;
-    static_cast<void>(text);
+    if (!op.is_symbolic)
+      return does_not_fit(fmt::format("operand {} is '{{{}}}'", op.role, op.label), "one name in braces");
+    if (std::ranges::find(seen, op.label) != seen.end())
+      return does_not_fit(fmt::format("the name {} stands twice", op.label), "a name for each operand");
+    seen.push_back(op.label);
   }
-  return out;
+  // A bare form decodes too, but a capture names its operands.
+  if (statement.find('{') == statement.npos)
+    return does_not_fit("no operands", "operands such as {d}, {a}, {b}, {c}");
+  return {};
+}
+
+// Checks all members that the statement needs, on their headers alone, and finds the number of cases.
+Result<std::uint64_t> check_members(const CaptureReader& reader, const Instruction& instruction) {
+  const std::span<const Operand> operands = instruction.operands();
+  const bool by_element = reader.header().layout == CaptureLayout::elements;
+  if (reader.header().layout == CaptureLayout::scalars)
+    return Error{Errc::member_value, "layout", "scalars", "registers or elements for this statement"};
+  std::int64_t cases = -1, depth = -1;
+  for (const Operand& op : operands) {
+    const Expectation want =
+        by_element ? elements_member(op, cases, depth) : registers_member(op, instruction.lanes(), cases);
+    if (Result<void> checked = check_member(reader, want); !checked) return checked.error();
+    const std::vector<std::uint64_t>& shape = reader.find(op.label)->shape;
+    if (shape[0] > static_cast<std::uint64_t>(INT64_MAX))
+      return Error{Errc::member_shape, op.label, reader.find(op.label)->shape_text(), want.shape_text};
+    cases = static_cast<std::int64_t>(shape[0]);
+    if (shape.size() == 2 && by_element) {
+      depth = static_cast<std::int64_t>(std::min(shape[1], std::uint64_t{INT64_MAX}));
+      if (depth < 1 || depth > instruction.depth())
+        return Error{Errc::member_shape, op.label, reader.find(op.label)->shape_text(),
+                     fmt::format("1 to {} elements in the second extent", instruction.depth())};
+    }
+  }
+  if (cases == 0) return Error{Errc::no_cases, operands[0].label, "no cases", "at least one"};
+  return static_cast<std::uint64_t>(cases);
+}
+
+Result<void> read_optional(const CaptureReader& reader, LoadedCapture& out) {
+  if (const ArrayHeader* mask = reader.find("mask")) {
+    const ArrayHeader& d = out.expected.header;
+    if (mask->kind != 'u' || mask->item_bytes != 1)
+      return Error{Errc::member_dtype, "mask", mask->dtype(), "uint8"};
+    if (mask->shape != d.shape) return Error{Errc::member_shape, "mask", mask->shape_text(), d.shape_text()};
+    Result<Array> array = reader.read("mask");
+    if (!array) return array.error();
+    out.mask = std::move(*array);
+  }
+  if (const ArrayHeader* names = reader.find("names"); names && out.header.layout == CaptureLayout::elements) {
+    if (names->kind != 'S') return Error{Errc::member_dtype, "names", names->dtype(), "|S..."};
+    if (names->shape != std::vector<std::uint64_t>{out.cases})
+      return Error{Errc::member_shape, "names", names->shape_text(), fmt::format("({},)", out.cases)};
+    Result<Array> array = reader.read("names");
+    if (!array) return array.error();
+    out.names = std::move(*array);
+  }
+  return {};
+}
+
+void note_ignored(const CaptureReader& reader, LoadedCapture& out) {
+  for (const ArrayHeader& h : reader.arrays()) {
+    const bool used = (h.name == "mask" && out.mask) || (h.name == "names" && out.names) ||
+                      std::ranges::find(out.instruction.operands(), h.name, &Operand::label) !=
+                          out.instruction.operands().end();
+    if (!used) out.notes.push_back(fmt::format("member '{}' is ignored", h.name));
+  }
+  for (const std::string& name : reader.ignored())
+    out.notes.push_back(fmt::format("member '{}' is ignored", name));
 }
 
 }  // namespace
+
+Result<LoadedCapture> load_capture(const std::filesystem::path& path, const ReplayOptions& options,
+                                   CaptureHeader& header) {
+  Result<CaptureReader> reader = CaptureReader::open(path, options.read);
+  if (!reader) return reader.error();
+  header = reader->header();
+
+  const Result<Target> named = Target::find(header.target);
+  if (!named) return named.error();
+  Result<Instruction> instruction = Instruction::parse(header.statement, options.target.value_or(*named));
+  if (!instruction) return instruction.error();
+  if (Result<void> checked = check_statement(*instruction, header.statement); !checked) return checked.error();
+  const Result<std::uint64_t> cases = check_members(*reader, *instruction);
+  if (!cases) return cases.error();
+
+  LoadedCapture out{header, *instruction, *cases, {}, {}, {}, {}, {}};
+  for (const Operand& op : instruction->operands()) {
+    Result<Array> array = reader->read(op.label);
+    if (!array) return array.error();
+    if (op.is_destination)
+      out.expected = std::move(*array);
+    else
+      out.sources.push_back(std::move(*array));
+  }
+  if (Result<void> read = read_optional(*reader, out); !read) return read.error();
+  note_ignored(*reader, out);
+  return out;
+}
+
 }  // namespace warpbit

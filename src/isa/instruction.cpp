@@ -119,6 +119,29 @@ std::string_view Instruction::toolkit() const {
   return decoded_->plan.toolkit;
 }
 
+std::vector<EvidenceRow> evidence_table() {
+  const std::vector<Target> targets = Target::all();
+  std::vector<EvidenceRow> out;
+  for (const Family& family : families())
+    for (const Form& form : family.forms) {
+      if (!form.undocumented.empty()) continue;
+      const std::string_view unit = name(form.arithmetic.unit);
+      const std::string label =
+          fmt::format("{}{}{}", format(form.arithmetic.a).name, unit.empty() ? "" : " ", unit);
+      auto row = std::ranges::find(out, label, &EvidenceRow::operands);
+      if (row == out.end())
+        row = out.insert(out.end(), {label, std::vector<std::optional<Basis>>(targets.size())});
+      for (std::size_t i = 0; i < targets.size(); ++i) {
+        if (!targets[i].row().features.has(form.needs)) continue;
+        const std::optional<TargetPlan> plan = find_plan(targets[i].row(), form.arithmetic);
+        if (!plan) continue;
+        const Basis basis = plan->evidence.overall();
+        row->by_target[i] = std::max(row->by_target[i].value_or(basis), basis);
+      }
+    }
+  return out;
+}
+
 std::vector<FormInfo> forms() {
   std::vector<FormInfo> out;
   for (const Family& family : families())

@@ -16,6 +16,14 @@ std::string_view name(Basis basis) {
   return "";
 }
 
+std::string_view name(Unit unit) {
+  switch (unit) {
+    case Unit::mma: return "";
+    case Unit::mma_m8n8k4: return "m8n8k4";
+  }
+  return "";
+}
+
 std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& arithmetic) {
   for (const Block& block : target.blocks) {
     for (const PlanRow& row : block.rows) {

@@ -50,6 +50,9 @@ enum class Unit : std::uint8_t {
   mma_m8n8k4,  ///< mma.sync.m8n8k4 with f16 operands
 };
 
+/// What tells the unit from the plain one, for listings; empty for Unit::mma.
+std::string_view name(Unit unit);
+
 /// The qualifier that changes the arithmetic of a class.
 enum class Modifier : std::uint8_t { none, satfinite, rn, rz, rm, rp, xor_popc, and_popc };
 

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/replay.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <new>  // std::bad_alloc
+#include <system_error>
+
+#include "api/loaded_capture.hpp"
+#include "warpbit/execute.hpp"
+
+namespace warpbit {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The library's answer to the inputs of a capture, in the shape of the expected result.
+Result<Array> execute_registers(const LoadedCapture& capture) {
+  const Instruction& instruction = capture.instruction;
+  const std::span<const Operand> operands = instruction.operands();
+  const auto view = [&](const Operand& op, const Array& array) {
+    return OperandView::dense(array.data.data(), instruction.lanes(), op.registers, op.register_bits);
+  };
+  std::vector<OperandView> sources;
+  for (std::size_t i = 0; i < capture.sources.size(); ++i)
+    sources.push_back(view(operands[i + 1], capture.sources[i]));
+  Array got = capture.expected;
+  const ResultView d =
+      ResultView::dense(got.data.data(), instruction.lanes(), operands[0].registers, operands[0].register_bits);
+  const Result<Execution> done = execute_batch(instruction, sources, d, capture.cases);
+  if (!done) return done.error();
+  return got;
+}
+
+Result<Array> execute_elements(const LoadedCapture& capture) {
+  const Array &a = capture.sources[0], &b = capture.sources[1], &c = capture.sources[2];
+  const std::uint64_t depth = a.header.shape[1];
+  std::vector<std::uint64_t> row(depth), column(depth);
+  Array got = capture.expected;
+  for (std::uint64_t i = 0; i < capture.cases; ++i) {
+    for (std::uint64_t k = 0; k < depth; ++k) {
+      row[k] = a.at(i * depth + k);
+      column[k] = b.at(i * depth + k);
+    }
+    const Result<std::uint64_t> d = execute_element(capture.instruction, row, column, c.at(i));
+    if (!d) return d.error();
+    got.set(i, *d);
+  }
+  return got;
+}
+
+// Whether a refusal means "not here" (the statement may be fine elsewhere) or "malformed".
+FileStatus status_of(Errc code) {
+  switch (code) {
+    case Errc::unknown_instruction:
+    case Errc::unknown_qualifier:
+    case Errc::repeated_qualifier:
+    case Errc::qualifier_order:
+    case Errc::missing_qualifier:
+    case Errc::no_such_form:
+    case Errc::undocumented_form:
+    case Errc::not_on_target:
+    case Errc::inferred_plan: return FileStatus::unsupported;
+    default: return FileStatus::unreadable;
+  }
+}
+
+Result<void> replay_into(FileReport& report, const ReplayOptions& options) {
+  Result<LoadedCapture> capture = load_capture(report.path, options, report.header);
+  if (!capture) return capture.error();
+  report.target = capture->instruction.target().name();
+  report.inferred = capture->instruction.inferred();
+  report.notes = capture->notes;
+  const bool by_element = report.header.layout == CaptureLayout::elements;
+  const Result<Array> got = by_element ? execute_elements(*capture) : execute_registers(*capture);
+  if (!got) return got.error();
+
+  std::uint64_t elements = 0, mismatches = 0;
+  for_each_element(*capture, capture->expected, *got, [&](Mismatch& m, const auto& name) {
+    ++elements;
+    if (m.expected == m.got) return;
+    if (++mismatches > options.details) return;
+    m.name = name();
+    report.details.push_back(m);
+  });
+  if (elements == 0) return Error{Errc::no_cases, "mask", "no element is compared", "at least one"};
+  report.cases = capture->cases;
+  report.elements = elements;
+  report.mismatches = mismatches;
+  return {};
+}
+
+Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
+  const auto differ = [](std::string where, std::string_view seen, std::string_view expected) {
+    return Error{Errc::captures_differ, std::move(where), std::string(seen), std::string(expected)};
+  };
+  if (x.instruction.canonical() != y.instruction.canonical())
+    return differ("statement", y.instruction.canonical(), x.instruction.canonical());
+  if (x.header.layout != y.header.layout) return differ("layout", name(y.header.layout), name(x.header.layout));
+  for (std::size_t i = 0; i < x.sources.size(); ++i) {
+    const ArrayHeader &hx = x.sources[i].header, &hy = y.sources[i].header;
+    if (hx.shape != hy.shape) return differ("member '" + hy.name + "'", hy.shape_text(), hx.shape_text());
+    if (x.sources[i].data != y.sources[i].data)
+      return differ("member '" + hy.name + "'", "other inputs", "the same inputs in both files");
+  }
+  return {};
+}
+
+Result<DiffReport> diff_loaded(const fs::path& first, const fs::path& second, const ReplayOptions& options) {
+  CaptureHeader unused;
+  const Result<LoadedCapture> x = load_capture(first, options, unused);
+  if (!x) return x.error();
+  const Result<LoadedCapture> y = load_capture(second, options, unused);
+  if (!y) return y.error();
+  if (Result<void> same = same_inputs(*x, *y); !same) return same.error();
+  DiffReport report;
+  report.cases = x->cases;
+  for_each_element(*x, x->expected, y->expected, [&](Mismatch& m, const auto& name) {
+    ++report.elements;
+    if (m.expected == m.got) return;
+    if (++report.differences > options.details) return;
+    m.name = name();
+    report.details.push_back(m);
+  });
+  return report;
+}
+
+// Arrays may be as large as the options allow; no memory for them is an error of the file, not of the program.
+template <class Work>
+auto guarded(const fs::path& path, Work work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return Error{Errc::archive_too_large, path.string(), "there is no memory for its arrays", "split the file"};
+  }
+}
+
+}  // namespace
+
+void ReplayTotals::add(const FileReport& report) {
+  ++files;
+  cases += report.cases;
+  elements += report.elements;
+  mismatches += report.mismatches;
+  unsupported += report.status == FileStatus::unsupported ? 1 : 0;
+  unreadable += report.status == FileStatus::unreadable ? 1 : 0;
+}
+
+int ReplayTotals::exit_status() const {
+  if (unsupported || unreadable || files == 0) return 2;
+  return mismatches ? 1 : 0;
+}
+
+std::string ReplayTotals::text() const {
+  return fmt::format("total: {} files, {} cases, {} elements, {} mismatches, {} unsupported, {} unreadable",
+                     files, cases, elements, mismatches, unsupported, unreadable);
+}
+
+FileReport replay(const fs::path& path, const ReplayOptions& options) {
+  FileReport report;
+  report.path = path;
+  const Result<void> done = guarded(path, [&] { return replay_into(report, options); });
+  if (done) {
+    report.status = FileStatus::replayed;
+    return report;
+  }
+  report.status = status_of(done.error().code);
+  report.error = done.error();
+  return report;
+}
+
+std::vector<fs::path> find_captures(std::span<const fs::path> paths) {
+  std::vector<fs::path> out;
+  for (const fs::path& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      out.push_back(path);
+      continue;
+    }
+    std::vector<fs::path> found;
+    for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+      if (at->path().extension() == ".npz") found.push_back(at->path());
+    if (error) out.push_back(path);  // its report will say what is wrong
+    std::ranges::sort(found);
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
+std::vector<FileReport> replay_all(std::span<const fs::path> files, const ReplayOptions& options,
+                                   const std::function<void(std::size_t)>& progress) {
+  std::vector<FileReport> out(files.size());
+  std::size_t done = 0;
+  const auto count = static_cast<std::ptrdiff_t>(files.size());
+#pragma omp parallel for schedule(dynamic) if (count > 1)
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    out[static_cast<std::size_t>(i)] = replay(files[static_cast<std::size_t>(i)], options);
+#pragma omp critical(warpbit_progress)
+    {
+      ++done;
+      if (progress) progress(done);
+    }
+  }
+  return out;
+}
+
+Result<DiffReport> diff(const fs::path& first, const fs::path& second, const ReplayOptions& options) {
+  return guarded(first, [&] { return diff_loaded(first, second, options); });
+}
+
+}  // namespace warpbit

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit check
+#include <fmt/format.h>
+
+#include <iostream>  // std::cin, read line by line
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "warpbit/instruction.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+std::string ground(std::string_view parameter, const Ground& g) {
+  return fmt::format("  {:<10}{} ({})\n", parameter, name(g.basis), g.from);
+}
+
+// One target: the plan and what it rests on.
+int check_one(const std::string& text, Target target) {
+  const Result<Instruction> i = Instruction::parse(text, target);
+  if (!i) {
+    fmt::print("refused: {}\n", i.error().message());
+    return kNo;
+  }
+  const Evidence& e = i->evidence();
+  fmt::print("accepted on {}: {}\n", target.name(), i->canonical());
+  for (const Operand& op : i->operands())
+    fmt::print("  {}: {} registers of {} bits, {} {}x{}{}\n", op.role, op.registers, op.register_bits,
+               op.format, op.fragment.rows(), op.fragment.columns(),
+               op.fragment.products() > 1 ? fmt::format(" ({} side by side)", op.fragment.products()) : "");
+  fmt::print("  {:<10}{}\n  {:<10}{}, seen with {}\n", "plan", i->plan(), "machine", i->machine(),
+             i->toolkit());
+  fmt::print("{}{}{}{}", ground("order, L", e.order), ground("F", e.window), ground("floor", e.floor),
+             ground("specials", e.specials));
+  return kYes;
+}
+
+int check_all(const std::string& text) {
+  int status = kNo;
+  for (const Target target : Target::all()) {
+    const Result<Instruction> i = Instruction::parse(text, target);
+    if (i) {
+      status = kYes;
+      fmt::print("{:<8} accepted  {:<9}  {:<28}  {}\n", target.name(), name(i->evidence().overall()),
+                 i->machine(), i->plan());
+    } else {
+      fmt::print("{:<8} refused   {}\n", target.name(), i.error().message());
+    }
+  }
+  return status;
+}
+
+// target<TAB>form or statement[<TAB>operands]
+std::string batch_answer(const std::string& line) {
+  const std::size_t first = line.find('\t');
+  const std::size_t second = first == line.npos ? line.npos : line.find('\t', first + 1);
+  if (first == line.npos)
+    return "refused\t" + Error{Errc::usage, "line", "no tab", "target, tab, form or statement"}.message();
+  const Result<Target> target = Target::find(line.substr(0, first));
+  if (!target) return "refused\t" + target.error().message();
+  const std::string text = line.substr(first + 1, second == line.npos ? line.npos : second - first - 1);
+  const std::string notation = second == line.npos ? "" : line.substr(second + 1);
+  const Result<Instruction> i = Instruction::parse(text, notation, *target);
+  return i ? "accepted" : "refused\t" + i.error().message();
+}
+
+int check_batch() {
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    fmt::print("{}\n", batch_answer(line));
+  }
+  return kYes;
+}
+
+struct Options {
+  std::string text, target;
+  bool batch = false;
+};
+
+int check(const Options& o) {
+  if (o.batch) return check_batch();
+  if (o.text.empty()) return cannot_answer({Errc::usage, "check", "no form or statement", "one, or --batch"});
+  if (o.target.empty()) return check_all(o.text);
+  const Result<Target> target = Target::find(o.target);
+  return target ? check_one(o.text, *target) : cannot_answer(target.error());
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& status) {
+  CLI::App* command =
+      app.add_subcommand("check", "say whether a form or statement exists, on which targets, and why not");
+  const auto o = std::make_shared<Options>();
+  CLI::Option* text = command->add_option("text", o->text, "a form or a statement");
+  command->add_option("--target", o->target, "one target; all of them without it");
+  command->add_flag("--batch", o->batch, "answer lines of: target<TAB>form or statement[<TAB>operands]")
+      ->excludes(text);
+  command->callback([o, &status] { status = check(*o); });
+}
+
+}  // namespace warpbit::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of the tool. Each adds itself to the parser and leaves its exit status: 0 yes, 1 no, 2 could not
+// answer.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "warpbit/result.hpp"
+
+namespace warpbit::cli {
+
+inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
+
+void add_verify(CLI::App& app, int& status);
+void add_diff(CLI::App& app, int& status);
+void add_check(CLI::App& app, int& status);
+void add_list(CLI::App& app, int& status);
+
+/// Prints "warpbit: message" to stderr and returns kNoAnswer.
+int cannot_answer(const Error& error);
+
+}  // namespace warpbit::cli

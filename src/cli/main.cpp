@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "cli/commands.hpp"
+
+namespace warpbit::cli {
+
+int cannot_answer(const Error& error) {
+  fmt::print(stderr, "warpbit: {}\n", error.message());
+  return kNoAnswer;
+}
+
+}  // namespace warpbit::cli
+
+int main(int argc, char** argv) {
+  using namespace warpbit::cli;
+  try {
+    CLI::App app("NVIDIA's tensor instructions on a CPU, bit by bit as real GPUs compute them.", "warpbit");
+    app.footer("Exit status of every command: 0 yes, 1 no, 2 could not answer.");
+    app.set_version_flag("--version", WARPBIT_VERSION);
+    app.require_subcommand(1);
+    int status = kNoAnswer;
+    add_verify(app, status);
+    add_diff(app, status);
+    add_check(app, status);
+    add_list(app, status);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      return app.exit(error) == 0 ? kYes : kNoAnswer;
+    }
+    return status;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "warpbit: {}\n", error.what());
+    return kNoAnswer;
+  }
+}

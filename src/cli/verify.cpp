@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit verify, warpbit diff
+#include <fmt/format.h>
+#include <unistd.h>  // isatty
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "warpbit/replay.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+std::string_view status_name(FileStatus status) {
+  switch (status) {
+    case FileStatus::replayed: return "replayed";
+    case FileStatus::unsupported: return "unsupported";
+    case FileStatus::unreadable: return "unreadable";
+  }
+  return "";
+}
+
+void print(const FileReport& r) {
+  if (r.status != FileStatus::replayed) {
+    fmt::print("{}: {}: {}\n", r.path.string(), status_name(r.status), r.error->message());
+    return;
+  }
+  fmt::print("{}: {} {} {} cases, {} elements, {} mismatches, {}{}\n", r.path.string(), r.header.statement,
+             r.target, r.cases, r.elements, r.mismatches, name(r.header.source),
+             r.inferred ? ", inferred" : "");
+  for (const std::string& note : r.notes) fmt::print("  note: {}\n", note);
+  for (const Mismatch& m : r.details) fmt::print("  {}\n", text(m));
+  if (r.mismatches > r.details.size()) fmt::print("  ... and {} more\n", r.mismatches - r.details.size());
+}
+
+ordered_json json(const Mismatch& m) {
+  ordered_json out{{"case", m.index}};
+  if (!m.name.empty()) out["name"] = m.name;
+  if (m.lane >= 0)
+    out.update(
+        {{"lane", m.lane}, {"register", m.reg}, {"row", m.row}, {"column", m.column}, {"product", m.product}});
+  out.update({{"format", m.format}, {"expected", m.expected}, {"got", m.got}});
+  return out;
+}
+
+template <class List, class Function>
+ordered_json json_list(const List& list, Function function) {
+  ordered_json out = ordered_json::array();
+  for (const auto& item : list) out.push_back(function(item));
+  return out;
+}
+
+ordered_json json(const FileReport& r) {
+  ordered_json out{{"path", r.path.string()}, {"status", status_name(r.status)}};
+  if (r.error) {
+    out["error"] = {{"code", name(r.error->code)}, {"message", r.error->message()}};
+    return out;
+  }
+  out.update({{"statement", r.header.statement},
+              {"target", r.target},
+              {"source", name(r.header.source)},
+              {"cases", r.cases},
+              {"elements", r.elements},
+              {"mismatches", r.mismatches},
+              {"inferred", r.inferred},
+              {"notes", r.notes},
+              {"details", json_list(r.details, [](const Mismatch& m) { return json(m); })}});
+  return out;
+}
+
+ordered_json json(const ReplayTotals& t) {
+  return {{"files", t.files},
+          {"cases", t.cases},
+          {"elements", t.elements},
+          {"mismatches", t.mismatches},
+          {"unsupported", t.unsupported},
+          {"unreadable", t.unreadable}};
+}
+
+// File names and members may hold any bytes; what is not UTF-8 is replaced.
+std::string dump(const ordered_json& value) {
+  return value.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// [#########...........] 45/100
+void progress_bar(std::size_t done, std::size_t total) {
+  constexpr std::size_t kWidth = 40;
+  const std::size_t filled = done * kWidth / total;
+  fmt::print(stderr, "\r[{}{}] {}/{}{}", std::string(filled, '#'), std::string(kWidth - filled, '.'), done,
+             total, done == total ? "\r\033[K" : "");
+  std::fflush(stderr);
+}
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string target;
+  std::uint64_t max_bytes = ReadOptions{}.max_bytes;
+  std::size_t details = ReplayOptions{}.details;
+  bool json = false, quiet = false;
+};
+
+Result<ReplayOptions> replay_options(const Options& o) {
+  ReplayOptions out;
+  out.read.max_bytes = o.max_bytes;
+  out.details = o.details;
+  if (o.target.empty()) return out;
+  const Result<Target> target = Target::find(o.target);
+  if (!target) return target.error();
+  out.target = *target;
+  return out;
+}
+
+void add_reading_options(CLI::App& command, Options& o) {
+  command.add_option("--target", o.target, "replay as this target instead of the one in the file");
+  command.add_option("--max-bytes", o.max_bytes, "largest uncompressed size of a file (default 4 GiB)");
+  command.add_option("--details", o.details, "mismatches to show for each file")->capture_default_str();
+}
+
+int verify(const Options& o) {
+  const Result<ReplayOptions> options = replay_options(o);
+  if (!options) return cannot_answer(options.error());
+  const std::vector<fs::path> files = find_captures(std::vector<fs::path>(o.paths.begin(), o.paths.end()));
+  const bool bar = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) && !o.json && !o.quiet;
+  const std::vector<FileReport> reports = replay_all(
+      files, *options,
+      bar ? [&](std::size_t done) { progress_bar(done, files.size()); } : std::function<void(std::size_t)>());
+  ReplayTotals totals;
+  for (const FileReport& r : reports) {
+    totals.add(r);
+    if (!o.json && !o.quiet) print(r);
+  }
+  if (o.json)
+    fmt::print("{}\n", dump({{"files", json_list(reports, [](const FileReport& r) { return json(r); })},
+                             {"total", json(totals)}}));
+  else
+    fmt::print("{}\n", totals.text());
+  return totals.exit_status();
+}
+
+int diff_command(const Options& o) {
+  const Result<ReplayOptions> options = replay_options(o);
+  if (!options) return cannot_answer(options.error());
+  const Result<DiffReport> report = diff(o.paths[0], o.paths[1], *options);
+  if (!report) return cannot_answer(report.error());
+  if (o.json) {
+    fmt::print("{}\n",
+               dump({{"cases", report->cases},
+                     {"elements", report->elements},
+                     {"differences", report->differences},
+                     {"details", json_list(report->details, [](const Mismatch& m) { return json(m); })}}));
+  } else {
+    for (const Mismatch& m : report->details) fmt::print("{}\n", text(m));
+    if (report->differences > report->details.size())
+      fmt::print("... and {} more\n", report->differences - report->details.size());
+    fmt::print("total: {} cases, {} elements, {} differences\n", report->cases, report->elements,
+               report->differences);
+  }
+  return report->differences ? kNo : kYes;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, int& status) {
+  CLI::App* command =
+      app.add_subcommand("verify", "replay capture files and compare every element bit for bit");
+  const auto o = std::make_shared<Options>();
+  command->add_option("paths", o->paths, "capture files, and folders to search for *.npz")->required();
+  add_reading_options(*command, *o);
+  CLI::Option* json = command->add_flag("--json", o->json, "print JSON");
+  command->add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);
+  command->callback([o, &status] { status = verify(*o); });
+}
+
+void add_diff(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand("diff", "compare the results in two captures of the same inputs");
+  const auto o = std::make_shared<Options>();
+  command->add_option("files", o->paths, "two capture files")->required()->expected(2);
+  add_reading_options(*command, *o);
+  command->add_flag("--json", o->json, "print JSON");
+  command->callback([o, &status] { status = diff_command(*o); });
+}
+
+}  // namespace warpbit::cli
