@@ -100,12 +100,16 @@ struct FormInfo {
 /// All documented forms of all families.
 std::vector<FormInfo> forms();
 
-/// What the results for one class of operands rest on, by target.
-struct EvidenceRow {
-  std::string operands;  ///< element types of A, or an instruction with arithmetic of its own
-  std::vector<std::optional<Basis>> by_target;  ///< in the order of Target::all(); nothing where no form exists
+/// What the results of a class of forms rest on: the strongest and the weakest basis among them (Evidence::overall).
+struct BasisRange {
+  Basis strongest, weakest;
 };
-/// The weakest basis of all documented forms of each class (Evidence::overall).
+/// The same for one class of operands, by target.
+struct EvidenceRow {
+  std::string operands;  ///< element type of A, and the shape if it has arithmetic of its own
+  std::vector<std::optional<BasisRange>> by_target;  ///< in the order of Target::all(); nothing where no form exists
+};
+/// Over all documented forms.
 std::vector<EvidenceRow> evidence_table();
 
 }  // namespace warpbit

@@ -11,8 +11,10 @@
 namespace warpbit::cli {
 namespace {
 
-std::string_view text(const std::optional<Basis>& basis) {
-  return basis ? name(*basis) : "-";
+std::string text(const std::optional<BasisRange>& basis) {
+  if (!basis) return "-";
+  if (basis->strongest == basis->weakest) return std::string(name(basis->weakest));
+  return fmt::format("{}, part {}", name(basis->strongest), name(basis->weakest));
 }
 
 using Table = std::vector<std::vector<std::string>>;  // rows of cells, the first row and column are headings
@@ -43,7 +45,7 @@ Table evidence() {
   for (const Target target : Target::all()) table[0].emplace_back(target.name());
   for (const EvidenceRow& row : evidence_table()) {
     table.push_back({row.operands});
-    for (const auto& basis : row.by_target) table.back().emplace_back(text(basis));
+    for (const auto& basis : row.by_target) table.back().push_back(text(basis));
   }
   merge_rows(table);
   table = transposed(table);
@@ -58,7 +60,7 @@ void print(const Table& table, bool markdown) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     std::string line;
     for (std::size_t j = 0; j < widths.size(); ++j)
-      line += fmt::format("{}{:<{}} ", markdown ? "| " : " ", table[i][j], widths[j]);
+      line += fmt::format("{}{:<{}}", markdown ? (j ? " | " : "| ") : (j ? "  " : ""), table[i][j], widths[j]);
     fmt::print("{}{}\n", line.substr(0, line.find_last_not_of(' ') + 1), markdown ? " |" : "");
     if (markdown && i == 0) {
       for (const std::size_t width : widths) fmt::print("|{}", std::string(width + 2, '-'));

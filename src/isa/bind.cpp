@@ -47,7 +47,7 @@ Error literal_refused(const Form& form, const OperandSpec& spec, const Item& ite
   if (rule.f64_whole || rule.f64_mixed) right.push_back("1.0 or 0d...");
   const bool none = spec.is_destination || right.empty();
   return {Errc::operand_kind, where(form, spec), fmt::format("the literal '{}' cannot stand here", item.text),
-          none ? "registers only" : fmt::format("registers or, as literals, {}", fmt::join(right, ", "))};
+          none ? "registers only" : fmt::format("registers or, as literals, {}", fmt::join(right, " or "))};
 }
 
 // A literal stands for the bits of its register.

@@ -130,13 +130,14 @@ std::vector<EvidenceRow> evidence_table() {
           fmt::format("{}{}{}", format(form.arithmetic.a).name, unit.empty() ? "" : " ", unit);
       auto row = std::ranges::find(out, label, &EvidenceRow::operands);
       if (row == out.end())
-        row = out.insert(out.end(), {label, std::vector<std::optional<Basis>>(targets.size())});
+        row = out.insert(out.end(), {label, std::vector<std::optional<BasisRange>>(targets.size())});
       for (std::size_t i = 0; i < targets.size(); ++i) {
         if (!targets[i].row().features.has(form.needs)) continue;
         const std::optional<TargetPlan> plan = find_plan(targets[i].row(), form.arithmetic);
         if (!plan) continue;
         const Basis basis = plan->evidence.overall();
-        row->by_target[i] = std::max(row->by_target[i].value_or(basis), basis);
+        const BasisRange known = row->by_target[i].value_or(BasisRange{basis, basis});
+        row->by_target[i] = BasisRange{std::min(known.strongest, basis), std::max(known.weakest, basis)};
       }
     }
   return out;

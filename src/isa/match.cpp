@@ -73,10 +73,8 @@ struct Assignment {
 Error repeated(const Statement& s, const Family& family, std::string_view group, const std::string& qualifier) {
   std::vector<std::string> slots;
   for (const QualifierSlot& slot : family.slots)
-    if (slot.group == group) slots.emplace_back(slot.what);
-  const std::string_view times = slots.size() == 1 ? "once" : "in all";
-  return {Errc::repeated_qualifier, spell(s), fmt::format("'.{}' is one {} too many", qualifier, group),
-          fmt::format("{} {}", list(slots), times)};
+    if (slot.group == group) slots.push_back(fmt::format("one {}", slot.what));
+  return {Errc::repeated_qualifier, spell(s), fmt::format("'.{}' is one too many", qualifier), list(slots)};
 }
 
 Result<Assignment> assign(const Statement& s, const Family& family) {
@@ -117,39 +115,60 @@ std::vector<std::size_t> differences(const Form& form, const Assignment& given) 
   return out;
 }
 
-// The forms that differ from what is given in the fewest slots, among those of the target if one is near.
+// The forms that differ from what is given in the fewest slots.
 struct Nearest {
   std::size_t distance;
   std::vector<const Form*> forms;
-};
-Nearest nearest(const Family& family, Target target, const Assignment& given) {
-  Nearest best{given.text.size() + 1, {}};
-  for (const Form* form : documented(family)) {
-    if (!target.row().features.has(form->needs)) continue;
-    const std::size_t distance = differences(*form, given).size();
-    if (distance < best.distance) best = {distance, {}};
-    if (distance == best.distance) best.forms.push_back(form);
+
+  void offer(const Form* form, const Assignment& given) {
+    const std::size_t d = differences(*form, given).size();
+    if (d < distance) *this = {d, {}};
+    if (d == distance) forms.push_back(form);
   }
-  return best;
+};
+
+// Among the forms of the target if one of them is near, otherwise among all.
+Nearest nearest(const Family& family, Target target, const Assignment& given) {
+  Nearest here{given.text.size() + 1, {}}, anywhere = here;
+  for (const Form* form : documented(family)) {
+    anywhere.offer(form, given);
+    if (target.row().features.has(form->needs)) here.offer(form, given);
+  }
+  return here.distance == 1 || here.distance == anywhere.distance ? here : anywhere;
 }
 
-// One slot is wrong: the first one, in the manual's order, by which a single change leads to a form.
+const std::string& given_for(const Family& family, const Assignment& given, std::string_view what) {
+  const auto slot = std::ranges::find(family.slots, what, &QualifierSlot::what);
+  return given.text[static_cast<std::size_t>(slot - family.slots.begin())];
+}
+
+// True if some form has the given shape with the given types of A and B.
+bool shape_has_types(const Family& family, std::size_t shape, const Assignment& given) {
+  return std::ranges::any_of(documented(family), [&](const Form* form) {
+    for (std::size_t i = 0; i < given.text.size(); ++i) {
+      const bool judged =
+          i == shape || family.slots[i].what == "type of A" || family.slots[i].what == "type of B";
+      if (judged && form->qualifiers[i] != given.text[i]) return false;
+    }
+    return true;
+  });
+}
+
+// One slot is wrong (or several are empty): the first one, in the manual's order, by which a single change
+// leads to a form; the shape only if there is no other.
 Error wrong_slot(const Statement& s, const Family& family, const Assignment& given, const Nearest& best) {
-  std::size_t slot = given.text.size();
-  for (const Form* form : best.forms) slot = std::min(slot, differences(*form, given).front());
+  const auto rank = [&](std::size_t i) { return std::pair(family.slots[i].group == "shape", i); };
+  std::size_t slot = differences(*best.forms.front(), given).front();
+  for (const Form* form : best.forms)
+    slot = std::min(slot, differences(*form, given).front(), [&](auto x, auto y) { return rank(x) < rank(y); });
   std::vector<const Form*> forms;
   std::ranges::copy_if(best.forms, std::back_inserter(forms),
                        [&](const Form* form) { return differences(*form, given).front() == slot; });
   const std::vector<std::string> right = values(forms, slot);
 
   const QualifierSlot& spec = family.slots[slot];
-  if (spec.group == "shape") {
-    const auto type = [&](std::string_view what) {
-      for (std::size_t i = 0; i < given.text.size(); ++i)
-        if (family.slots[i].what == what) return given.text[i];
-      return std::string();
-    };
-    const std::string a = type("type of A"), b = type("type of B");
+  if (spec.group == "shape" && !shape_has_types(family, slot, given)) {
+    const std::string &a = given_for(family, given, "type of A"), &b = given_for(family, given, "type of B");
     return {Errc::no_such_form, s.opcode,
             fmt::format("{} does not exist for {}", given.text[slot], a == b ? a : a + " x " + b),
             "it has " + list(right)};
@@ -171,13 +190,13 @@ Error no_form(const Statement& s, const Family& family, Target target, const Ass
     return {Errc::missing_qualifier, spell(s), std::string(family.slots[slot].what), list(accepted, " or ")};
   }
   const Nearest best = nearest(family, target, given);
-  if (best.distance == 1) return wrong_slot(s, family, given, best);
-  std::vector<std::string> wrong, near;
-  for (const std::size_t slot :
-       best.forms.empty() ? std::vector<std::size_t>{} : differences(*best.forms.front(), given))
-    wrong.push_back(fmt::format("{} {}", family.slots[slot].what, dotted(given.text[slot])));
+  const auto is_missing = [&](std::size_t slot) { return given.text[slot].empty(); };
+  if (best.distance == 1 || std::ranges::all_of(differences(*best.forms.front(), given), is_missing))
+    return wrong_slot(s, family, given, best);
+  std::vector<std::string> near;
   for (std::size_t i = 0; i < best.forms.size() && i < 3; ++i) near.push_back(best.forms[i]->canonical);
-  return {Errc::no_such_form, spell(s), fmt::format("no form has {} together", list(wrong)),
+  return {Errc::no_such_form, spell(s),
+          fmt::format("{} of its qualifiers do not fit the others", best.distance),
           "nearest is " + list(near, " or ")};
 }
 
@@ -191,7 +210,7 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
   if (!form->undocumented.empty()) {
     const Nearest best = nearest(family, target, *given);
     return Error{Errc::undocumented_form, form->canonical, std::string(form->undocumented),
-                 best.forms.empty() ? "nothing near it" : best.forms.front()->canonical};
+                 best.forms.front()->canonical};
   }
   if (!target.row().features.has(form->needs))
     return Error{Errc::not_on_target, form->canonical, std::string(target.name()), names(targets_of(*form))};

@@ -44,7 +44,8 @@ class Scanner {
       if (qualifier.empty()) return fail(seen(), "a qualifier after '.'");
       s.qualifiers.push_back(std::move(qualifier));
     }
-    if (!at_end() && at_ == word_end_ && peek() != ';') return fail(seen(), "'.', a blank or ';'");
+    const bool apart = at_ > word_end_ || peek() == '{' || peek() == '[';
+    if (!at_end() && !apart && peek() != ';') return fail(seen(), "'.', a blank, '{', '[' or ';'");
     while (!at_end() && peek() != ';') {
       Result<OperandText> operand = this->operand();
       if (!operand) return operand.error();

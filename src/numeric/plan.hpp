@@ -24,12 +24,12 @@ enum class Start : std::uint8_t {
   zero,     ///< +0: C is not part of the sum
 };
 
-/// A choice of k: those with bit (k % period) of `mask` set, in ascending order.
+/// A choice of k: those with bit (k % period) of `mask` set, in ascending order. The period is a power of two.
 struct KSet {
   std::uint8_t period = 1;
   std::uint8_t mask = 1;
 
-  constexpr bool contains(std::size_t k) const { return (mask >> (k % period)) & 1; }
+  constexpr bool contains(std::size_t k) const { return (mask >> (k & (period - 1u))) & 1; }
   friend bool operator==(const KSet&, const KSet&) = default;
 };
 

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executing: batches, threads, views, literals, warps with missing or disagreeing lanes, Eigen matrices.
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "warpbit/eigen.hpp"
+#include "warpbit/execute.hpp"
+#include "warpbit/machine.hpp"
+
+namespace {
+
+using namespace warpbit;
+
+constexpr const char* kF16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+constexpr const char* kS8 = "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32";
+
+Instruction parse(const char* text, const char* target = "sm_90a") {
+  const Result<Instruction> i = Instruction::parse(text, *Target::find(target));
+  INFO((i ? std::string() : i.error().message()));
+  REQUIRE(i.ok());
+  return *i;
+}
+
+// f16 1, 2, 3 and 0 as codes; f32 likewise
+constexpr std::uint64_t kHalf1 = 0x3C00, kHalf2 = 0x4000;
+constexpr std::uint32_t kFloat1 = 0x3F800000, kFloat2 = 0x40000000, kFloat3 = 0x40400000, kFloat6 = 0x40C00000;
+
+using Words = std::vector<std::uint32_t>;
+
+Words words_of(const Instruction& i, std::size_t operand, std::size_t cases) {
+  const Operand& op = i.operands()[operand];
+  return Words(cases * 32 * static_cast<std::size_t>(op.registers));
+}
+OperandView view(const Instruction& i, std::size_t operand, const Words& words) {
+  return OperandView::dense(words.data(), 32, i.operands()[operand].registers, 32);
+}
+ResultView result_view(const Instruction& i, Words& words, std::size_t operand = 0) {
+  return ResultView::dense(words.data(), 32, i.operands()[operand].registers, 32);
+}
+
+}  // namespace
+
+TEST_CASE("matrices through Eigen: 2 I times B plus C") {
+  const Instruction i = parse(kF16);
+  Words a = words_of(i, 1, 1), b = words_of(i, 2, 1), c = words_of(i, 3, 1), d = words_of(i, 0, 1);
+  CodeMatrix two_i = CodeMatrix::Zero(16, 16), ones(16, 8), c_in(16, 8);
+  for (int k = 0; k < 16; ++k) two_i(k, k) = kHalf2;
+  ones.setConstant(kHalf1);
+  c_in.setConstant(kFloat1);
+  c_in(3, 5) = kFloat2 | 0x80000000u;  // 2 * 1 - 2 = +0
+  scatter(i.operands()[1], two_i, result_view(i, a, 1));
+  scatter(i.operands()[2], ones, result_view(i, b, 2));
+  scatter(i.operands()[3], c_in, result_view(i, c, 3));
+  REQUIRE(gather(i.operands()[1], view(i, 1, a)) == two_i);
+  REQUIRE(gather(i.operands()[2], view(i, 2, b)) == ones);
+
+  const std::vector<OperandView> sources = {view(i, 1, a), view(i, 2, b), view(i, 3, c)};
+  const Result<Execution> done = execute_batch(i, sources, result_view(i, d), 1);
+  REQUIRE(done.ok());
+  REQUIRE_FALSE(done->inferred);
+  CodeMatrix expected(16, 8);
+  expected.setConstant(kFloat3);
+  expected(3, 5) = 0;
+  REQUIRE(gather(i.operands()[0], view(i, 0, d)) == expected);
+}
+
+TEST_CASE("the four products of m8n8k4 do not mix") {
+  const Instruction i = parse("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32");
+  Words a = words_of(i, 1, 1), b = words_of(i, 2, 1), c = words_of(i, 3, 1), d = words_of(i, 0, 1);
+  CodeMatrix ones_a(8, 4), ones_b(4, 8);
+  ones_a.setConstant(kHalf1);
+  ones_b.setConstant(kHalf1);
+  scatter(i.operands()[1], ones_a, result_view(i, a, 1), 0, 2);
+  scatter(i.operands()[2], ones_b, result_view(i, b, 2), 0, 2);
+  const std::vector<OperandView> sources = {view(i, 1, a), view(i, 2, b), view(i, 3, c)};
+  REQUIRE(execute_batch(i, sources, result_view(i, d), 1).ok());
+  for (int product = 0; product < 4; ++product) {
+    CodeMatrix expected(8, 8);
+    expected.setConstant(product == 2 ? 0x40800000 : 0);  // 4 or 0
+    REQUIRE(gather(i.operands()[0], view(i, 0, d), 0, product) == expected);
+  }
+}
+
+TEST_CASE("strided and unaligned views") {
+  const Instruction i = parse(kS8);
+  // Registers of a in the order [lane][case], one byte off; every element 1.
+  std::vector<std::byte> a(1 + 32 * 2 * 4, std::byte{1});
+  const OperandView a_view{a.data() + 1, 4, 8, 4};
+  Words b = words_of(i, 2, 2), c = words_of(i, 3, 2), d = words_of(i, 0, 2);
+  std::ranges::fill(b, 0x02020202u);
+  std::ranges::fill(c, 7u);
+  const std::vector<OperandView> sources = {a_view, view(i, 2, b), view(i, 3, c)};
+  REQUIRE(execute_batch(i, sources, result_view(i, d), 2).ok());
+  REQUIRE(std::ranges::all_of(d, [](std::uint32_t x) { return x == 39; }));  // 16 * 1 * 2 + 7
+}
+
+TEST_CASE("D and C may be the same registers") {
+  const Instruction i = parse(kS8);
+  Words a = words_of(i, 1, 1), b = words_of(i, 2, 1), c = words_of(i, 3, 1);
+  std::ranges::fill(a, 0x01010101u);
+  std::ranges::fill(b, 0x01010101u);
+  std::ranges::fill(c, 1u);
+  const std::vector<OperandView> sources = {view(i, 1, a), view(i, 2, b), view(i, 3, c)};
+  REQUIRE(execute_batch(i, sources, result_view(i, c, 3), 1).ok());
+  REQUIRE(std::ranges::all_of(c, [](std::uint32_t x) { return x == 17; }));
+}
+
+TEST_CASE("literals take the place of registers") {
+  const Instruction i =
+      parse("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%d0, %d1}, {%a}, {%b}, {-5, 1099511627778};");
+  Words a = words_of(i, 1, 1), b = words_of(i, 2, 1), d = words_of(i, 0, 1);
+  const std::vector<OperandView> sources = {view(i, 1, a), view(i, 2, b), {}};
+  REQUIRE(execute_batch(i, sources, result_view(i, d), 1).ok());
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    REQUIRE(d[2 * lane] == 0xFFFFFFFBu);
+    REQUIRE(d[2 * lane + 1] == 2);  // the low 32 bits
+  }
+}
+
+TEST_CASE("one element, with fewer products than the instruction has") {
+  const Instruction i = parse(kF16);
+  const std::array<std::uint64_t, 3> a = {kHalf1, kHalf2, kHalf1}, b = {kHalf1, kHalf2, kHalf1};
+  const Result<std::uint64_t> d = execute_element(i, a, b, 0);
+  REQUIRE(d.ok());
+  REQUIRE(*d == kFloat6);
+  const std::vector<std::uint64_t> long_a(17), long_b(17);
+  REQUIRE(execute_element(i, long_a, long_b, 0).error().code == Errc::view_mismatch);
+  REQUIRE(execute_element(i, a, std::span(b).first(2), 0).error().code == Errc::view_mismatch);
+}
+
+TEST_CASE("views that do not fit are refused") {
+  const Instruction i = parse(kS8);
+  Words a = words_of(i, 1, 1), b = words_of(i, 2, 1), d = words_of(i, 0, 1);
+  const std::vector<OperandView> two = {view(i, 1, a), view(i, 2, b)};
+  REQUIRE(execute_batch(i, two, result_view(i, d), 1).error().code == Errc::view_mismatch);
+  const std::vector<OperandView> empty = {view(i, 1, a), view(i, 2, b), {}};
+  const Result<Execution> refused = execute_batch(i, empty, result_view(i, d), 1);
+  REQUIRE(refused.error().code == Errc::view_mismatch);
+  REQUIRE(refused.error().message().find("view of c is empty") != std::string::npos);
+}
+
+TEST_CASE("inferred arithmetic is flagged, and refused on request") {
+  const Instruction i = parse(kF16, "sm_120");
+  REQUIRE(i.inferred());
+  Words a = words_of(i, 1, 1), b = words_of(i, 2, 1), c = words_of(i, 3, 1), d = words_of(i, 0, 1);
+  const std::vector<OperandView> sources = {view(i, 1, a), view(i, 2, b), view(i, 3, c)};
+  const Result<Execution> flagged = execute_batch(i, sources, result_view(i, d), 1);
+  REQUIRE(flagged.ok());
+  REQUIRE(flagged->inferred);
+  ExecuteOptions strict;
+  strict.allow_inferred = false;
+  REQUIRE(execute_batch(i, sources, result_view(i, d), 1, strict).error().code == Errc::inferred_plan);
+  REQUIRE(execute_element(i, {}, {}, 0, strict).error().code == Errc::inferred_plan);
+  REQUIRE(execute_batch(parse(kF16), sources, result_view(i, d), 1, strict).ok());
+}
+
+namespace {
+
+struct Warp {
+  Instruction instruction = parse(kS8);
+  std::vector<const Instruction*> lanes{32, &instruction};
+  Registers registers{32, 8};
+  Binding binding{0, 2, 3, 4};  // d 0-1, a 2, b 3, c 4-5
+
+  Warp() {
+    for (int lane = 0; lane < 32; ++lane) {
+      registers.write(lane, 2, 0x01010101);
+      registers.write(lane, 3, 0x03030303);
+      registers.write(lane, 4, static_cast<std::uint64_t>(lane));
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("one warp: effects are recorded, then applied") {
+  Warp w;
+  const Result<Effects> effects = execute_warp(w.lanes, w.binding, w.registers);
+  REQUIRE(effects.ok());
+  REQUIRE(effects->reads == std::vector<int>{2, 3, 4, 5});
+  REQUIRE(effects->writes.size() == 64);
+  REQUIRE(w.registers.read(7, 0) == 0);
+  apply(*effects, w.registers);
+  REQUIRE(w.registers.read(7, 0) == 16 * 3 + 7);
+  REQUIRE(w.registers.read(7, 1) == 16 * 3);
+  REQUIRE(w.registers.read(7, 6) == 0);
+}
+
+TEST_CASE("missing lanes are named") {
+  Warp w;
+  for (const std::size_t lane : {3u, 7u, 8u, 9u, 31u}) w.lanes[lane] = nullptr;
+  const Result<Effects> refused = execute_warp(w.lanes, w.binding, w.registers);
+  REQUIRE(refused.error().code == Errc::lanes_missing);
+  REQUIRE(refused.error().message().find("missing of 32 lanes: 3, 7-9, 31") != std::string::npos);
+  w.lanes.assign(30, &w.instruction);
+  REQUIRE(execute_warp(w.lanes, w.binding, w.registers).error().message().find("30-31") != std::string::npos);
+  w.lanes.assign(32, nullptr);
+  REQUIRE(execute_warp(w.lanes, w.binding, w.registers).error().code == Errc::lanes_missing);
+}
+
+TEST_CASE("lanes that disagree are named") {
+  Warp w;
+  const Instruction other = parse("mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32");
+  w.lanes[4] = w.lanes[5] = &other;
+  const Result<Effects> refused = execute_warp(w.lanes, w.binding, w.registers);
+  REQUIRE(refused.error().code == Errc::lanes_disagree);
+  REQUIRE(refused.error().message().find("lanes 4-5") != std::string::npos);
+  REQUIRE(refused.error().message().find("u8.s8") != std::string::npos);
+
+  const Instruction same = parse("mma.aligned.sync.m8n8k16.row.col.s32.s8.s8.s32");
+  w.lanes[4] = w.lanes[5] = &same;
+  REQUIRE(execute_warp(w.lanes, w.binding, w.registers).ok());
+  const Instruction literal = parse("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {d}, {a}, {b}, {0, 0};");
+  w.lanes[5] = &literal;
+  REQUIRE(execute_warp(w.lanes, w.binding, w.registers).error().code == Errc::lanes_disagree);
+}
+
+TEST_CASE("a binding outside the registers is refused") {
+  Warp w;
+  w.binding = {0, 2, 3, 7};
+  REQUIRE(execute_warp(w.lanes, w.binding, w.registers).error().message().find("registers 7 to 8") !=
+          std::string::npos);
+  w.binding = {0, -1, 3, 4};
+  REQUIRE(execute_warp(w.lanes, w.binding, w.registers).error().code == Errc::view_mismatch);
+  w.binding = {0, 1};
+  REQUIRE(execute_warp(w.lanes, w.binding, w.registers).error().code == Errc::view_mismatch);
+}
