@@ -62,11 +62,26 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
+// Texts and paths come from outside: control characters are escaped, what is too long is cut.
+std::string one_line(std::string_view text) {
+  constexpr std::size_t kLongest = 1000;
+  std::string out;
+  for (const char c : text.substr(0, kLongest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
+  }
+  return text.size() > kLongest ? out + "..." : out;
+}
+
 }  // namespace
 
 std::string Error::message() const {
-  return fmt::format(fmt::runtime(kRows[static_cast<std::size_t>(code)].text), fmt::arg("where", where),
-                     fmt::arg("seen", seen), fmt::arg("accepted", accepted));
+  return fmt::format(fmt::runtime(kRows[static_cast<std::size_t>(code)].text),
+                     fmt::arg("where", one_line(where)), fmt::arg("seen", one_line(seen)),
+                     fmt::arg("accepted", accepted));
 }
 
 std::string_view name(Errc code) {

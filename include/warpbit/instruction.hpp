@@ -50,7 +50,7 @@ class Instruction {
 
   /// Decodes a form whose operands are given apart, in the notation of the instruction table:
   ///
-  ///     d:4xf32      a brace vector of 4 registers of type f32      e:b32    a register
+  ///     d:4xf32      a brace vector of 4 registers of that type     e:b32    a register
   ///     c:={0,0}     a brace vector of literals                     f:=1     a literal
   ///     [p:b64]      an address                                     {stride:b32}  a register that may be
   ///     absent
@@ -100,14 +100,16 @@ struct FormInfo {
 /// All documented forms of all families.
 std::vector<FormInfo> forms();
 
-/// What the results of a class of forms rest on: the strongest and the weakest basis among them (Evidence::overall).
+/// What the results of a class of forms rest on: the strongest and the weakest basis among them
+/// (Evidence::overall).
 struct BasisRange {
   Basis strongest, weakest;
 };
 /// The same for one class of operands, by target.
 struct EvidenceRow {
   std::string operands;  ///< element type of A, and the shape if it has arithmetic of its own
-  std::vector<std::optional<BasisRange>> by_target;  ///< in the order of Target::all(); nothing where no form exists
+  std::vector<std::optional<BasisRange>>
+      by_target;  ///< in the order of Target::all(); nothing where no form exists
 };
 /// Over all documented forms.
 std::vector<EvidenceRow> evidence_table();

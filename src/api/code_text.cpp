@@ -4,6 +4,7 @@
 
 #include <cmath>  // std::ldexp, to print a number; no result depends on it
 
+#include "capture/text.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/replay.hpp"
 
@@ -38,7 +39,7 @@ std::string text(const Mismatch& m) {
                                  : fmt::format("case {} lane {} register {} row {} column {}", m.index, m.lane,
                                                m.reg, m.row, m.column);
   if (m.product > 0) where += fmt::format(" product {}", m.product);
-  if (!m.name.empty()) where += fmt::format(" '{}'", m.name);
+  if (!m.name.empty()) where += " " + capture::quoted(m.name);
   return fmt::format("{}: expected {}, got {}", where, code_text(m.format, m.expected),
                      code_text(m.format, m.got));
 }

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "api/loaded_capture.hpp"
+#include "isa/instruction.hpp"
 #include "warpbit/execute.hpp"
 
 namespace warpbit {
@@ -34,19 +35,26 @@ Result<Array> execute_registers(const LoadedCapture& capture) {
   return got;
 }
 
-Result<Array> execute_elements(const LoadedCapture& capture) {
+// a and b have at most the instruction's depth; the missing elements are +0.
+Array execute_elements(const LoadedCapture& capture) {
   const Array &a = capture.sources[0], &b = capture.sources[1], &c = capture.sources[2];
-  const std::uint64_t depth = a.header.shape[1];
-  std::vector<std::uint64_t> row(depth), column(depth);
+  const std::uint64_t given = a.header.shape[1];
+  const Tile& tile = capture.instruction.decoded().tile;
+  const auto depth = static_cast<std::size_t>(tile.depth);
+  const auto count = static_cast<std::int64_t>(capture.cases);
   Array got = capture.expected;
-  for (std::uint64_t i = 0; i < capture.cases; ++i) {
-    for (std::uint64_t k = 0; k < depth; ++k) {
-      row[k] = a.at(i * depth + k);
-      column[k] = b.at(i * depth + k);
+#pragma omp parallel
+  {
+    std::vector<std::uint64_t> row(depth), column(depth);
+#pragma omp for schedule(static)
+    for (std::int64_t n = 0; n < count; ++n) {
+      const auto i = static_cast<std::uint64_t>(n);
+      for (std::uint64_t k = 0; k < given; ++k) {
+        row[k] = a.at(i * given + k);
+        column[k] = b.at(i * given + k);
+      }
+      got.set(i, run_element(tile, row.data(), column.data(), c.at(i)));
     }
-    const Result<std::uint64_t> d = execute_element(capture.instruction, row, column, c.at(i));
-    if (!d) return d.error();
-    got.set(i, *d);
   }
   return got;
 }
@@ -74,7 +82,8 @@ Result<void> replay_into(FileReport& report, const ReplayOptions& options) {
   report.inferred = capture->instruction.inferred();
   report.notes = capture->notes;
   const bool by_element = report.header.layout == CaptureLayout::elements;
-  const Result<Array> got = by_element ? execute_elements(*capture) : execute_registers(*capture);
+  const Result<Array> got =
+      by_element ? Result<Array>(execute_elements(*capture)) : execute_registers(*capture);
   if (!got) return got.error();
 
   std::uint64_t elements = 0, mismatches = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>  // isatty
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -24,14 +25,20 @@ std::string_view status_name(FileStatus status) {
   return "";
 }
 
+// One line for each file, and indented ones for its details.
 void print(const FileReport& r) {
+  const std::string path = r.path.string();
   if (r.status != FileStatus::replayed) {
-    fmt::print("{}: {}: {}\n", r.path.string(), status_name(r.status), r.error->message());
+    std::string message = r.error->message();
+    if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
+    fmt::print("{}: {}: {}\n", path, status_name(r.status), message);
     return;
   }
-  fmt::print("{}: {} {} {} cases, {} elements, {} mismatches, {}{}\n", r.path.string(), r.header.statement,
-             r.target, r.cases, r.elements, r.mismatches, name(r.header.source),
-             r.inferred ? ", inferred" : "");
+  std::string statement = r.header.statement;  // may have line breaks
+  std::ranges::replace_if(
+      statement, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  fmt::print("{}: {} {} {} cases, {} elements, {} mismatches, {}{}\n", path, statement, r.target, r.cases,
+             r.elements, r.mismatches, name(r.header.source), r.inferred ? ", inferred" : "");
   for (const std::string& note : r.notes) fmt::print("  note: {}\n", note);
   for (const Mismatch& m : r.details) fmt::print("  {}\n", text(m));
   if (r.mismatches > r.details.size()) fmt::print("  ... and {} more\n", r.mismatches - r.details.size());

@@ -57,6 +57,7 @@ struct SpecialSum {
 //     e+1 e . e-1             e-window
 //      |..|...|..................|xxxxxxx    x is lost
 std::int64_t cut(bool negative, std::uint64_t significand, int exponent, int fraction_bits, int e, int window) {
+  if (significand == 0) return 0;  // its exponent did not count, and may lie above e
   const int shift = exponent - fraction_bits - (e - window);
   const std::uint64_t units = shift >= 0 ? significand << shift : shift > -64 ? significand >> -shift : 0;
   return negative ? -static_cast<std::int64_t>(units) : static_cast<std::int64_t>(units);

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command-line tool: output and exit status of each command.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tool.hpp"
+#include "warpbit/capture.hpp"
+#include "warpbit/instruction.hpp"
+
+namespace {
+
+using namespace tool;
+using archive::dictionary;
+using archive::npy;
+using archive::text_npy;
+using archive::zip_of;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+std::size_t golden_files() {
+  std::size_t count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator("golden"))
+    count += entry.path().extension() == ".npz";
+  REQUIRE(count > 0);
+  return count;
+}
+
+std::string total(std::size_t files, std::size_t cases, std::size_t elements, std::size_t mismatches = 0,
+                  std::size_t unsupported = 0, std::size_t unreadable = 0) {
+  return fmt::format("total: {} files, {} cases, {} elements, {} mismatches, {} unsupported, {} unreadable",
+                     files, cases, elements, mismatches, unsupported, unreadable);
+}
+
+struct Totals {
+  std::size_t files = 0, cases = 0, elements = 0, mismatches = 0, unsupported = 0, unreadable = 0;
+};
+Totals totals_of(const Output& output) {
+  REQUIRE_FALSE(output.lines().empty());
+  Totals t;
+  REQUIRE(
+      std::sscanf(output.lines().back().c_str(),
+                  "total: %zu files, %zu cases, %zu elements, %zu mismatches, %zu unsupported, %zu unreadable",
+                  &t.files, &t.cases, &t.elements, &t.mismatches, &t.unsupported, &t.unreadable) == 6);
+  REQUIRE(output.lines().back() ==
+          total(t.files, t.cases, t.elements, t.mismatches, t.unsupported, t.unreadable));
+  return t;
+}
+
+TEST_CASE("verify replays all of golden/", "[quick][cli]") {
+  const std::size_t files = golden_files();
+  const Output all = run({"verify", "golden"});
+  const Totals t = totals_of(all);
+  CHECK(all.status == 0);
+  CHECK(all.err.empty());
+  CHECK(all.lines().size() == files + 1);
+  CHECK(all.lines().back() == total(files, t.cases, t.elements));
+  CHECK(t.cases >= files);
+  CHECK(t.elements > t.cases);
+
+  const Output quiet = run({"verify", "--quiet", "golden"});
+  CHECK(quiet.status == 0);
+  CHECK(quiet.out == all.lines().back() + "\n");
+
+  const Output json = run({"verify", "--json", "golden"});
+  CHECK(json.status == 0);
+  const auto parsed = nlohmann::json::parse(json.out);
+  CHECK(parsed["files"].size() == files);
+  CHECK(parsed["total"] == nlohmann::json{{"files", files},
+                                          {"cases", t.cases},
+                                          {"elements", t.elements},
+                                          {"mismatches", 0},
+                                          {"unsupported", 0},
+                                          {"unreadable", 0}});
+  for (const auto& file : parsed["files"]) CHECK(file["status"] == "replayed");
+}
+
+TEST_CASE("verify as another target says what differs", "[quick][cli]") {
+  const Output other = run({"verify", "--target", "sm_80", "--quiet", "golden"});
+  const Totals t = totals_of(other);
+  CHECK(t.files == golden_files());
+  CHECK(t.unsupported > 0);
+  CHECK(t.mismatches > 0);
+  CHECK(t.unreadable == 0);
+  CHECK(other.status == 2);
+  CHECK(run({"verify", "--target", "sm_80", "--json", "golden"}).status == 2);
+}
+
+// good() with the destination of case 1, lane 5, register 2 changed: row 9, column 2 of D (PTX manual,
+// fragments of m16n8k8).
+Members one_bit_off() {
+  std::string data = words(2 * 32 * 4, 0x41000000);
+  data[4 * ((1 * 32 + 5) * 4 + 2)] ^= 0x01;
+  return with("d.npy", npy(dictionary("'<u4'", "(2, 32, 4)"), data));
+}
+const std::string kOneBitOff =
+    "case 1 lane 5 register 2 row 9 column 2: expected 0x41000001 (8.000000953674316), got 0x41000000 (8)";
+
+TEST_CASE("a mismatch is described in full", "[quick][cli]") {
+  const Directory directory;
+  const std::string good_file = write(directory.path / "a.npz", zip_of(good()));
+  const std::string bad_file = write(directory.path / "b.npz", zip_of(one_bit_off(), true));
+  const Output output = run({"verify", directory.path.string()});
+  CHECK(output.status == 1);
+  const std::string statement = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};";
+  CHECK(output.lines() ==
+        std::vector<std::string>{
+            good_file + ": " + statement + " sm_90a 2 cases, 256 elements, 0 mismatches, model",
+            bad_file + ": " + statement + " sm_90a 2 cases, 256 elements, 1 mismatches, model",
+            "  " + kOneBitOff, total(2, 4, 2 * kElements, 1)});
+
+  const auto json = nlohmann::json::parse(run({"verify", "--json", bad_file}).out);
+  CHECK(json["files"][0]["details"][0] == nlohmann::json{{"case", 1},
+                                                         {"lane", 5},
+                                                         {"register", 2},
+                                                         {"row", 9},
+                                                         {"column", 2},
+                                                         {"product", 0},
+                                                         {"format", "f32"},
+                                                         {"expected", 0x41000001},
+                                                         {"got", 0x41000000}});
+  const std::string wrong = write(directory.path / "c.npz", zip_of(with("d.npy", registers(2, 4, 0))));
+  const Output many = run({"verify", wrong});
+  CHECK(many.status == 1);
+  REQUIRE(many.lines().size() == 7);
+  CHECK(many.lines()[5] == "  ... and 252 more");
+  CHECK(run({"verify", "--details", "0", wrong}).lines().size() == 3);
+}
+
+TEST_CASE("a mask restricts the comparison, other members are ignored with a note", "[quick][cli]") {
+  const Directory directory;
+  const std::string path = (directory.path / "m.npz").string();
+  const auto mask = [](const std::string& data) { return npy(dictionary("'|u1'", "(2, 32, 4)"), data); };
+  std::string places(2 * 32 * 4, '\x01');
+  places[(1 * 32 + 5) * 4 + 2] = '\0';
+  write(path, zip_of(with(one_bit_off(), "mask.npy", mask(places))));
+  Output output = run({"verify", path});
+  CHECK(output.status == 0);
+  CHECK(output.lines().back() == total(1, 2, kElements - 1));
+
+  write(path, zip_of(with(one_bit_off(), "mask.npy", mask(std::string(256, '\0')))));
+  output = run({"verify", path});
+  CHECK(output.status == 2);
+  CHECK(output.lines() ==
+        std::vector<std::string>{path + ": unreadable: mask: no element is compared; expected at least one",
+                                 total(1, 0, 0, 0, 0, 1)});
+
+  write(path, zip_of(with(with("extra.npy", registers(1, 1, 0)), "notes.txt", "hello")));
+  output = run({"verify", path});
+  CHECK(output.status == 0);
+  REQUIRE(output.lines().size() == 4);
+  CHECK(output.lines()[1] == "  note: member 'extra' is ignored");
+  CHECK(output.lines()[2] == "  note: member 'notes.txt' is ignored");
+}
+
+// Three dot products of two elements, s8: 1*1 + 1*1 + 1, -1*1 + 2*1 + 0, and one that is off by one.
+TEST_CASE("single dot products, shorter than the instruction's", "[quick][cli]") {
+  const Directory directory;
+  const auto member = [](const std::string& type, const std::string& shape, const std::string& data) {
+    return npy(dictionary("'" + type + "'", shape), data);
+  };
+  Members members = with("layout.npy", text_npy("elements"));
+  members = with(members, "statement.npy",
+                 text_npy("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {d}, {a}, {b}, {c};"));
+  members = with(members, "a.npy", member("|u1", "(3, 2)", std::string("\x01\x01\xFF\x02\x03\x00", 6)));
+  members = with(members, "b.npy", member("|u1", "(3, 2)", std::string("\x01\x01\x01\x01\x03\x00", 6)));
+  members = with(members, "c.npy", member("<u4", "(3,)", words(1, 1) + words(2, 0)));
+  members = with(members, "names.npy", member("|S4", "(3,)", std::string("sum\0sub\0m\nl\0", 12)));
+  const auto verify = [&](std::uint32_t third) {
+    const std::string d = words(1, 3) + words(1, 1) + words(1, third);
+    return run(
+        {"verify", write(directory.path / "e.npz", zip_of(with(members, "d.npy", member("<u4", "(3,)", d))))});
+  };
+  const Output right = verify(9), wrong = verify(10);
+  CHECK(right.status == 0);
+  CHECK(right.lines().back() == total(1, 3, 3));
+  CHECK(wrong.status == 1);
+  REQUIRE(wrong.lines().size() == 3);
+  CHECK(wrong.lines()[1] == "  element 2 'm\\x0al': expected 0x0000000a (10), got 0x00000009 (9)");
+}
+
+TEST_CASE("usage errors and help", "[quick][cli]") {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{},
+                                             {"frobnicate"},
+                                             {"verify"},
+                                             {"verify", "--frobnicate", "golden"},
+                                             {"verify", "--quiet", "--json", "golden"},
+                                             {"verify", "--target", "sm_12", "golden"},
+                                             {"verify", "--max-bytes", "many", "golden"},
+                                             {"diff", "golden"},
+                                             {"check"},
+                                             {"check", "--batch", "mma"},
+                                             {"list", "mma"}}) {
+    const Output output = run(arguments);
+    INFO(fmt::format("{}", fmt::join(arguments, " ")));
+    CHECK(output.status == 2);
+    CHECK(output.out.empty());
+    CHECK_FALSE(output.err.empty());
+  }
+  for (const std::string command : {"", "verify", "diff", "check", "list"}) {
+    const Output output = command.empty() ? run({"--help"}) : run({command, "--help"});
+    CHECK(output.status == 0);
+    CHECK_FALSE(output.out.empty());
+  }
+  CHECK(run({"--version"}).status == 0);
+}
+
+TEST_CASE("check answers for one target, for all, and for lines", "[quick][cli]") {
+  const std::string form = "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64";
+  const Output accepted = run({"check", "--target", "sm_90a", form});
+  CHECK(accepted.status == 0);
+  CHECK(accepted.lines()[0] == "accepted on sm_90a: " + form);
+  const Output refused = run({"check", "--target", "sm_80", form});
+  CHECK(refused.status == 1);
+  REQUIRE(refused.lines().size() == 1);
+  CHECK_THAT(refused.out,
+             Catch::StartsWith("refused: " + form + " does not exist on sm_80; it exists on sm_90, "));
+  const Output unknown = run({"check", "--target", "sm_81", form});
+  CHECK(unknown.status == 2);
+  CHECK(unknown.out.empty());
+  CHECK_THAT(unknown.err, Catch::StartsWith("warpbit: 'sm_81' is not a known target; known are sm_70, "));
+
+  const Output all = run({"check", form + " {d}, {a}, {b}, {c};"});
+  CHECK(all.status == 0);
+  CHECK(all.lines().size() == warpbit::Target::all().size());
+  CHECK(run({"check", "mma.sync"}).status == 1);
+
+  const Output batch = run({"check", "--batch"}, "sm_90a\t" + form + "\r\n\nsm_80\t" + form + "\nsm_90a\t" +
+                                                     form + "\td:4xf64 a:8xf64 b:4xf64 c:={0,0,0,0}\nsm_90a\t" +
+                                                     form + "\td:4xf64 a:\nsm_81\tmma\nmma");
+  CHECK(batch.status == 0);
+  const std::vector<std::string> lines = batch.lines();
+  REQUIRE(lines.size() == 7);
+  CHECK(lines[0] == "accepted");
+  CHECK(lines[1] == "refused\tline: no tab; expected target, tab, form or statement");
+  CHECK_THAT(lines[2], Catch::StartsWith("refused\t" + form + " does not exist on sm_80"));
+  CHECK(lines[3] == "accepted");
+  CHECK_THAT(lines[4], Catch::StartsWith("refused\toperand notation: 'a:'"));
+  CHECK_THAT(lines[5], Catch::StartsWith("refused\t'sm_81' is not a known target"));
+  CHECK(lines[6] == lines[1]);
+  CHECK(run({"check", "--batch"}).out.empty());
+}
+
+TEST_CASE("diff compares the results of the same inputs", "[quick][cli]") {
+  const Directory directory;
+  const auto file = [&](const char* name, const Members& members) {
+    return write(directory.path / name, zip_of(members));
+  };
+  const std::string first = file("1.npz", good()), same = file("2.npz", good()),
+                    off = file("3.npz", one_bit_off());
+  Output output = run({"diff", first, same});
+  CHECK(output.status == 0);
+  CHECK(output.out == "total: 2 cases, 256 elements, 0 differences\n");
+  output = run({"diff", off, first});
+  CHECK(output.status == 1);
+  CHECK(output.out == kOneBitOff + "\ntotal: 2 cases, 256 elements, 1 differences\n");
+  output = run({"diff", "--json", first, off});
+  CHECK(output.status == 1);
+  CHECK(nlohmann::json::parse(output.out)["differences"] == 1);
+
+  const std::pair<Members, std::string> others[] = {
+      {with("c.npy", registers(2, 4, 1)),
+       "warpbit: member 'c': other inputs; expected the same inputs in both files\n"},
+      {with("statement.npy",
+            text_npy("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {d}, {a}, {b}, {c};")),
+       "warpbit: statement: mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32; expected "
+       "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32\n"}};
+  for (const auto& [members, message] : others) {
+    output = run({"diff", first, file("4.npz", members)});
+    CHECK(output.status == 2);
+    CHECK(output.out.empty());
+    CHECK(output.err == message);
+  }
+  CHECK(run({"diff", first, (directory.path / "none.npz").string()}).status == 2);
+}
+
+TEST_CASE("list shows every target and every form", "[quick][cli]") {
+  const Output list = run({"list"}), markdown = run({"list", "--markdown"});
+  CHECK(list.status == 0);
+  CHECK(markdown.status == 0);
+  for (const warpbit::Target target : warpbit::Target::all())
+    for (const Output& output : {list, markdown}) CHECK_THAT(output.out, Contains(std::string(target.name())));
+  REQUIRE(markdown.lines().size() > 2);
+  const auto bars = [](const std::string& line) { return std::count(line.begin(), line.end(), '|'); };
+  for (const std::string& line : markdown.lines()) {
+    CHECK(line.front() == '|');
+    CHECK(line.back() == '|');
+    CHECK(bars(line) == bars(markdown.lines()[0]));
+  }
+  CHECK(markdown.lines()[1].find_first_not_of("|-") == std::string::npos);
+  const Output forms = run({"list", "--forms"});
+  CHECK(forms.status == 0);
+  CHECK(forms.lines().size() == warpbit::forms().size() + 1);
+}
+
+}  // namespace

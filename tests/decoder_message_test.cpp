@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the decoder says when it refuses, what literals it reads, and that no text makes it stumble.
+#include <fmt/format.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "isa_table.hpp"
+#include "warpbit/instruction.hpp"
+
+namespace {
+
+using namespace warpbit;
+
+Result<Instruction> parse(const std::string& text, std::string_view target = "sm_90a") {
+  return Instruction::parse(text, *Target::find(target), isa_table::type_of);
+}
+
+std::string message(const std::string& text, std::string_view target = "sm_90a") {
+  const auto result = parse(text, target);
+  return result.ok() ? "accepted" : result.error().message();
+}
+
+const std::string kF16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+const std::string kS8 = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32";
+const std::string kF64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64";
+
+// kF16 with one qualifier replaced.
+std::string with(const std::string& old, const std::string& text) {
+  std::string out = kF16;
+  return out.replace(out.find(old), old.size(), text);
+}
+
+TEST_CASE("a refusal names the wrong qualifier and what would be right", "[quick][decoder]") {
+  const std::string fp8 = "mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32";
+  for (const Target target : Target::all())
+    CHECK(message(fp8, target.name()) == "mma: m16n8k64 does not exist for e4m3; it has m16n8k16 and m16n8k32");
+  CHECK(message("mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e5m2.f32", "sm_120a") ==
+        "mma: m16n8k64 does not exist for e4m3 x e5m2; it has m16n8k16 and m16n8k32");
+
+  const std::pair<std::string, std::string> rows[] = {
+      {with("row.col", "row.row"), "the layout of B is .row; with the other qualifiers it can be .col"},
+      {with("row.col", "col.row"), "the shape is .m16n8k16; with the other qualifiers it can be .m8n8k4"},
+      {with("f16.f32", "f16.f16"), "the type of D is .f32; with the other qualifiers it can be .f16"},
+      {with("f16.f16", "f16.bf16"), "the type of A is .f16; with the other qualifiers it can be .bf16"},
+      {with("col", "col.rn"), "the rounding is .rn; with the other qualifiers it can be none"},
+      {with("col", "col.kind::foo"), "the kind is .kind::foo; with the other qualifiers it can be none"},
+      {with(".aligned", ""), "the qualifier .aligned is missing; accepted is .aligned"},
+      {with(".f16.f16.f32", ".f16.f16"), "the type of C is missing; accepted is .f16, .f32, .f64 or .s32"},
+      {with(".m16n8k16", ""),
+       "the shape is missing; accepted is .m8n8k4, .m8n8k16, .m8n8k32, .m8n8k128, .m16n8k4, .m16n8k8, "
+       ".m16n8k16, .m16n8k32, .m16n8k64, .m16n8k128 or .m16n8k256"},
+      {with("aligned", "aligned.aligned"), "'.aligned' is one too many; accepted is one qualifier .aligned"},
+      {with("m16n8k16", "m16n8k8.m16n8k16"), "'.m16n8k16' is one too many; accepted is one shape"},
+      {kF16 + ".f16",
+       "'.f16' is one too many; accepted is one type of D, one type of A, one type of B and one type of C"},
+      {"mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16",
+       "2 of its qualifiers do not fit the others; nearest is "
+       "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16, "
+       "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 or "
+       "mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16"},
+      {"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.popc.and",
+       "'.popc' stands before '.and'; accepted is '.and' before '.popc'"},
+      {"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32",
+       "the bit operation is missing; accepted is .xor or .and"},
+      {"mma.sync.aligned.m16n8k32.row.col.kind::mxf4.f32.e4m3.e4m3.f32",
+       "undocumented: a kind without block_scale, which ptxas 13.0 does not reject; documented is "
+       "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"}};
+  for (const auto& [text, expected] : rows) CHECK(message(text) == text + ": " + expected);
+  CHECK(message("mma.sync.aligned.m16n8k32.row.col.f32.e2m1.e2m1.f32", "sm_120a") ==
+        "mma.sync.aligned.m16n8k32.row.col.f32.e2m1.e2m1.f32: the kind is missing; accepted is .kind::f8f6f4");
+  CHECK_THAT(message(kF16 + ".foo"),
+             Catch::Contains(": '.foo' is not a qualifier of this instruction; it takes "
+                             ".sync, .aligned, .m8n8k4, ") &&
+                 Catch::EndsWith(", .xor, .and and .popc"));
+}
+
+TEST_CASE("a refusal names the target, the instruction or the operand", "[quick][decoder]") {
+  CHECK(
+      message("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64", "sm_89") ==
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 does not exist on sm_89; it exists on sm_90, sm_90a, "
+      "sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_110, sm_110a, sm_110f, sm_120, sm_120a, sm_120f, "
+      "sm_121, sm_121a, sm_121f");
+  CHECK_THAT(message("mul.lo.s32 {d}, {a};"),
+             Catch::StartsWith("'mul' is not an instruction of this library; it has mma"));
+  const std::pair<std::string, std::string> rows[] = {
+      {"{d}, {a}, {b};", ": operand c is missing; expected d:4xf32 a:4xb32 b:2xb32 c:4xf32"},
+      {"{d}, {a}, {b}, {c}, {e};", ": operand {e} is one too many; expected d:4xf32 a:4xb32 b:2xb32 c:4xf32"},
+      {"{d}, {a}, b, {c};", ", operand b: 'b' is a scalar; expected a vector of 2 .b32 registers in braces"},
+      {"{d}, {a}, [b], {c};",
+       ", operand b: '[b]' is an address; expected a vector of 2 .b32 registers in braces"},
+      {"{d}, {a}, {%r1}, {c};",
+       ", operand b: '{%r1}' has 1 register; expected a vector of 2 .b32 registers in braces"},
+      // Texts from outside stay on one line.
+      {"{d}, {a}, {%r1\n}, {c};",
+       ", operand b: '{%r1\\x0a}' has 1 register; expected a vector of 2 .b32 registers in braces"},
+      {"{d}, {a}, {%f0, %f1}, {c};", ", operand b: '{%f0, %f1}' has type .f32; expected one of: b32 f16x2"},
+      {"{d}, {a}, {%h0, %f1}, {c};",
+       ", operand b: register %f1 has type .f32 beside .f16x2; expected one type of: b32 f16x2"},
+      {"{d}, {a}, {1, 2}, {c};",
+       ", operand b: the literal '1' cannot stand here; expected registers or, as literals, integers beside "
+       "registers or 0f..."},
+      {"{%f0, 1, %f1, %f2}, {a}, {b}, {c};",
+       ", operand d: the literal '1' cannot stand here; expected registers only"},
+      {"{d}, {a}, {b}, {%f0, _, %f1, %f2};", ", operand c: '_' cannot stand here; expected registers to read"},
+      {"{_, _, _, _}, {a}, {b}, {c};", ", operand d: '_' cannot stand here; expected at least one register"}};
+  for (const auto& [operands, expected] : rows) CHECK(message(kF16 + " " + operands) == kF16 + expected);
+}
+
+TEST_CASE("a refusal of the text gives the column", "[quick][decoder]") {
+  const std::pair<std::string, std::string> rows[] = {
+      {"", "column 1: nothing; expected an instruction"},
+      {" // mma", "column 8: nothing; expected an instruction"},
+      {"@p mma.sync;",
+       "column 1: a guard predicate; expected the bare instruction; guards belong to the kernel around it"},
+      {"mma.", "column 5: the text ends; expected a qualifier after '.'"},
+      {"mma.sync!", "column 9: found '!'; expected '.', a blank, '{', '[' or ';'"},
+      {"mma.sync {d", "column 12: the text ends; expected ',' or '}'"},
+      {"mma.sync {", "column 11: the text ends; expected a register name, a literal, '{' or '['"},
+      {"mma.sync {}", "column 11: found '}'; expected a register name, a literal, '{' or '['"},
+      {"mma.sync {a} {b};", "column 14: found '{'; expected ',' between operands, or ';'"},
+      {"mma.sync {a},;", "column 14: found ';'; expected an operand after ','"},
+      {"mma.sync {a}; x", "column 15: found 'x'; expected the end: one statement at a time"},
+      {"mma.sync {09};", "column 11: '09' is not a number; expected an integer or floating-point constant"},
+      {"mma.sync [a", "column 12: the text ends; expected ']'"},
+      {"mma.sync \x01", "column 10: found byte 0x01; expected a register name, a literal, '{' or '['"}};
+  for (const auto& [text, expected] : rows) CHECK(message(text) == expected);
+}
+
+TEST_CASE("blanks, comments and the closing ';' change nothing", "[quick][decoder]") {
+  for (const std::string& text :
+       {kF16, kF16 + ";", kF16 + " {d}, {a}, {b}, {c}", kF16 + "{d},{a},{b},{c};",
+        "\t " + kF16 + " /* A */ { %f0 ,%f1,\n%f2, _ }, {a}, {b}, // B\n {c} ; // end",
+        kF16 + " {d}, {d}, {d}, {d};"}) {
+    const auto result = parse(text);
+    INFO(text);
+    REQUIRE(result.ok());
+    CHECK(result->canonical() == kF16);
+    CHECK(result->text() == text);
+  }
+  const auto spelled = parse(kF16 + " {%f0, _, %f1, %f2}, {a}, {b}, {acc};");
+  REQUIRE(spelled.ok());
+  CHECK(spelled->operands()[0].label == "%f0, _, %f1, %f2");
+  CHECK_FALSE(spelled->operands()[0].is_symbolic);
+  CHECK(spelled->operands()[3].label == "acc");
+  CHECK(spelled->operands()[3].is_symbolic);
+}
+
+// Register i of C, or nothing.
+std::vector<std::optional<std::uint64_t>> literals(const std::string& form, const std::string& c) {
+  const auto result = parse(form + " {d}, {a}, {b}, " + c + ";");
+  INFO(form << " " << c);
+  REQUIRE(result.ok());
+  return result->operands()[3].literals;
+}
+
+TEST_CASE("a literal is the bits of its register", "[quick][decoder]") {
+  using Bits = std::vector<std::optional<std::uint64_t>>;
+  CHECK(literals(kS8, "{0, 1, -1, 0x7fffffff}") == Bits{0, 1, 0xFFFFFFFF, 0x7FFFFFFF});
+  CHECK(literals(kS8, "{0b101, 017, 0XFFU, 4294967297}") == Bits{5, 15, 255, 1});  // modulo 2^32
+  CHECK(literals(kS8, "{%r0, 7, %r1, %r2}") == Bits{{}, 7, {}, {}});
+  CHECK(literals(kF16, "{0f3F800000, 0F80000000, 0f00000000, 0f7fc00001}") ==
+        Bits{0x3F800000, 0x80000000, 0, 0x7FC00001});
+  CHECK(literals(kF64, "{1, -1}") == Bits{1, ~std::uint64_t{0}});  // an integer is the bits, not the number
+  CHECK(literals(kF64, "{1.0, -2.5e-1}") == Bits{0x3FF0000000000000, 0xBFD0000000000000});
+  CHECK(literals(kF64, "{0d3ff0000000000000, 0D8000000000000000}") == Bits{0x3FF0000000000000, 1ull << 63});
+  CHECK(literals(kF64, "{%d0, 1.5}") == Bits{{}, 0x3FF8000000000000});
+  CHECK(literals(kS8, "{c}").empty());
+}
+
+// 10,000 texts made of what PTX is made of. Every refusal is one sentence with its template filled.
+TEST_CASE("no text makes the decoder stumble", "[quick][decoder]") {
+  constexpr std::array kPieces = {"mma",
+                                  ".sync",
+                                  ".aligned",
+                                  ".m16n8k16",
+                                  ".m16n8k8",
+                                  ".row",
+                                  ".col",
+                                  ".f32",
+                                  ".f16",
+                                  ".e4m3",
+                                  ".s8",
+                                  ".s32",
+                                  ".b1",
+                                  ".f64",
+                                  ".popc",
+                                  ".and",
+                                  ".rn",
+                                  ".m",
+                                  ".kind",
+                                  "::",
+                                  ".",
+                                  "..",
+                                  " ",
+                                  "\n",
+                                  "\t",
+                                  "{",
+                                  "}",
+                                  "[",
+                                  "]",
+                                  ",",
+                                  ";",
+                                  "%r1",
+                                  "%f0",
+                                  "%",
+                                  "$",
+                                  "_",
+                                  "0",
+                                  "-1",
+                                  "0x",
+                                  "0f",
+                                  "1.5e",
+                                  "0f3f800000",
+                                  "1e999",
+                                  "//",
+                                  "/*",
+                                  "*/",
+                                  "@p",
+                                  "{d}, ",
+                                  "{a}, {b}",
+                                  "\xff",
+                                  "\x1b",
+                                  "+",
+                                  "99999999999999999999",
+                                  "d"};
+  std::mt19937 random(1);
+  const std::vector<Target> targets = Target::all();
+  std::size_t refused = 0;
+  for (int i = 0; i < 10000; ++i) {
+    std::string text = i % 2 ? kF16 : "";
+    for (std::size_t n = random() % 24; n > 0; --n) text += kPieces[random() % kPieces.size()];
+    const auto result = Instruction::parse(text, targets[random() % targets.size()], isa_table::type_of);
+    if (result.ok()) continue;
+    ++refused;
+    const std::string said = result.error().message();
+    const bool filled = said.find("{where}") == said.npos && said.find("{seen}") == said.npos &&
+                        said.find("{accepted}") == said.npos;
+    INFO(text << " -> " << said);
+    const bool one_line = said.find_first_of("\n\r\x1b") == said.npos;
+    CHECK((!said.empty() && filled && one_line && said.size() < 4096));
+  }
+  fmt::print("random texts: {} refused of 10000\n", refused);
+  REQUIRE(refused > 5000);
+}
+
+TEST_CASE("long texts are read or refused like short ones", "[quick][decoder]") {
+  constexpr std::size_t kLong = 1 << 20;
+  const auto repeated = [&](std::string_view piece) {
+    std::string out;
+    while (out.size() < kLong) out += piece;
+    return out;
+  };
+  CHECK(parse(kF16 + repeated(" ") + "{d}, {a}, {b}, {c};").ok());
+  CHECK(parse(kF16 + " /*" + repeated("x") + "*/ {d}, {a}, {b}, {c};").ok());
+  for (const std::string& text :
+       {repeated("a"), repeated("."), kF16 + repeated(".f32"), kF16 + " " + repeated("{"),
+        kF16 + " " + repeated("{a}, "), kF16 + " {" + repeated("%r1, ") + "%r1}, {a}, {b}, {c};",
+        kF16 + " {" + repeated("1") + "}, {a}, {b}, {c};", kF16 + "." + repeated("f"),
+        "mma " + repeated("%")}) {
+    const std::string said = message(text);
+    INFO(text.substr(0, 100) << "...: " << said.substr(0, 200));
+    CHECK(said != "accepted");
+    CHECK(said.size() < 4096);
+  }
+}
+
+}  // namespace

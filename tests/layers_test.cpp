@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The direction of dependencies, and that the public headers name nothing that grows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "isa/form.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string, std::less<>>;
+
+// The arrows of src/README.md. An include follows one or a path of them, and everyone may use `base`.
+using Arrows = std::map<std::string, Names, std::less<>>;
+const Arrows kArrows = {
+    {"base", {}},
+    {"numeric", {}},
+    {"fragment", {}},
+    {"machine", {}},
+    {"capture", {}},
+    {"kernel", {"numeric"}},
+    {"target", {"numeric"}},
+    {"isa", {"kernel", "target", "fragment", "machine", "numeric"}},
+    {"explain", {"isa"}},
+    {"api", {"isa", "explain", "machine", "capture"}},
+    {"cli", {"api"}},
+};
+
+bool reaches(const std::string& from, const std::string& to) {
+  return from == to ||
+         std::ranges::any_of(kArrows.at(from), [&](const auto& next) { return reaches(next, to); });
+}
+
+// The layer of each public header. A header that is not here is part of the api.
+const std::map<std::string, std::string, std::less<>> kHeaders = {
+    {"result", "base"},       {"view", "base"},         {"evidence", "target"}, {"target", "target"},
+    {"fragment", "fragment"}, {"registers", "machine"}, {"capture", "capture"}, {"instruction", "isa"},
+};
+
+// "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.
+std::string layer_of(std::string path) {
+  for (const std::string_view prefix : {"src/", "include/"})
+    if (path.starts_with(prefix)) path.erase(0, prefix.size());
+  const std::size_t slash = path.find('/');
+  if (slash == path.npos) return "base";  // src/result.cpp
+  const std::string folder = path.substr(0, slash);
+  if (folder != "warpbit") return folder;
+  const auto header = kHeaders.find(fs::path(path).stem().string());
+  return header == kHeaders.end() ? "api" : header->second;
+}
+
+bool may_include(const std::string& layer, const std::string& included) {
+  const std::string other = layer_of(included);
+  const bool is_public = included.starts_with("warpbit/");
+  if (layer == "cli" && other != "cli" && !is_public) return false;  // what a user may include, and no more
+  return other == "base" || reaches(layer, other);
+}
+
+std::vector<fs::path> files(const fs::path& folder) {
+  std::vector<fs::path> out;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const fs::path extension = entry.path().extension();
+    if (extension == ".hpp" || extension == ".cpp") out.push_back(entry.path());
+  }
+  REQUIRE_FALSE(out.empty());
+  return out;
+}
+
+std::string content(const fs::path& path) {
+  return {std::istreambuf_iterator<char>(std::ifstream(path).rdbuf()), {}};
+}
+
+std::vector<std::string> includes(const fs::path& path) {
+  static const std::regex kInclude(R"re((?:^|\n)\s*#\s*include\s*"([^"]*)")re");
+  const std::string text = content(path);
+  std::vector<std::string> out;
+  for (std::sregex_iterator at(text.begin(), text.end(), kInclude), end; at != end; ++at)
+    out.push_back((*at)[1]);
+  return out;
+}
+
+TEST_CASE("includes follow the arrows", "[quick][layers]") {
+  std::size_t checked = 0;
+  for (const char* folder : {"src", "include"})
+    for (const fs::path& path : files(folder)) {
+      const std::string layer = layer_of(path.generic_string());
+      INFO(path.string() << " of layer " << layer);
+      REQUIRE(kArrows.contains(layer));
+      for (const std::string& included : includes(path)) {
+        INFO("includes " << included << " of layer " << layer_of(included));
+        REQUIRE(kArrows.contains(layer_of(included)));
+        CHECK((fs::exists("src/" + included) || fs::exists("include/" + included)));
+        CHECK(may_include(layer, included));
+        ++checked;
+      }
+    }
+  fmt::print("layers: {} includes\n", checked);
+  REQUIRE(checked >= 80);
+}
+
+TEST_CASE("the arrows have no way back", "[quick][layers]") {
+  for (const auto& [layer, below] : kArrows)
+    for (const std::string& other : below) CHECK_FALSE(reaches(other, layer));
+  CHECK(may_include("isa", "kernel/tile.hpp"));
+  CHECK_FALSE(may_include("kernel", "isa/form.hpp"));
+  CHECK_FALSE(may_include("capture", "warpbit/replay.hpp"));
+  CHECK_FALSE(may_include("numeric", "warpbit/target.hpp"));
+  CHECK_FALSE(may_include("cli", "isa/form.hpp"));
+}
+
+TEST_CASE("the second implementation shares nothing with the first", "[quick][layers]") {
+  std::size_t checked = 0;
+  for (const fs::path& path : files("tests/oracle"))
+    for (const std::string& included : includes(path)) {
+      INFO(path.string() << " includes " << included);
+      CHECK(included.find('/') == included.npos);
+      CHECK(fs::exists(fs::path("tests/oracle") / included));
+      ++checked;
+    }
+  REQUIRE(checked >= 5);
+  for (const fs::path& path : files("tests/oracle"))
+    CHECK(content(path).find("#include <warpbit") == std::string::npos);
+}
+
+// Names of formats, families, shapes and targets. A synonym without a digit ("half", "bit") is an English word.
+Names growing_words() {
+  Names out;
+  const auto add = [&](std::string_view word) { out.emplace(word); };
+  for (const warpbit::Format& format : warpbit::formats()) {
+    add(format.name);
+    std::istringstream synonyms{std::string(format.synonyms)};
+    for (std::string word; synonyms >> word;)
+      if (word.find_first_of("0123456789") != word.npos) add(word);
+  }
+  for (const warpbit::Family& family : warpbit::families()) {
+    add(family.name);
+    add(family.opcode);
+    for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
+      if (family.slots[slot].group == "shape")
+        for (const warpbit::Form& form : family.forms) add(form.qualifiers[slot]);
+  }
+  for (const warpbit::Target target : warpbit::Target::all()) add(target.name());
+  out.erase("");
+  return out;
+}
+
+TEST_CASE("public headers name no format, shape, family or GPU", "[quick][layers]") {
+  const Names words = growing_words();
+  REQUIRE(words.size() >= 50);
+  static const std::regex kWord("[A-Za-z0-9_]+");
+  std::size_t checked = 0;
+  std::vector<std::string> named;
+  for (const fs::path& path : files("include/warpbit")) {
+    const std::string text = content(path);
+    for (std::sregex_iterator at(text.begin(), text.end(), kWord), end; at != end; ++at, ++checked)
+      if (words.contains(at->str()))
+        named.push_back(fmt::format("{}:{} {}", path.string(),
+                                    1 + std::count(text.begin(), text.begin() + at->position(), '\n'),
+                                    at->str()));
+  }
+  fmt::print("public headers: {} words against {} names\n", checked, words.size());
+  REQUIRE(checked >= 1000);
+  CHECK(named == std::vector<std::string>());
+}
+
+}  // namespace

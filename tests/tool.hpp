@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the command-line tool as a user does, and makes captures for it.
+#pragma once
+
+#include <sys/wait.h>  // WEXITSTATUS
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>  // std::system, std::getenv
+#include <sstream>
+
+#include "archive.hpp"
+
+namespace tool {
+
+using archive::Directory;
+using archive::Members;
+
+struct Output {
+  int status;
+  std::string out, err;
+
+  std::vector<std::string> lines() const {
+    std::vector<std::string> list;
+    std::istringstream in(out);
+    for (std::string line; std::getline(in, line);) list.push_back(line);
+    return list;
+  }
+};
+
+inline std::string shell_word(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+// The tool that CTest names in WARPBIT_CLI, with these arguments and this text at its standard input.
+inline Output run(const std::vector<std::string>& arguments, const std::string& input = "") {
+  const char* program = std::getenv("WARPBIT_CLI");
+  if (program == nullptr) FAIL("WARPBIT_CLI does not say where the tool is");
+  const Directory directory;
+  std::ofstream(directory.path / "in", std::ios::binary) << input;
+  std::string command = shell_word(program);
+  for (const std::string& argument : arguments) command += " " + shell_word(argument);
+  const auto file = [&](const char* name) { return shell_word((directory.path / name).string()); };
+  command += " <" + file("in") + " >" + file("out") + " 2>" + file("err");
+  const int status = std::system(command.c_str());
+  REQUIRE(WIFEXITED(status));
+  return {WEXITSTATUS(status), archive::bytes_of(directory.path / "out"),
+          archive::bytes_of(directory.path / "err")};
+}
+
+// 32-bit registers as the data of a member.
+inline std::string words(std::size_t count, std::uint32_t value) {
+  std::string out;
+  for (std::size_t i = 0; i < 4 * count; ++i) out += static_cast<char>(value >> (8 * (i % 4)) & 0xFF);
+  return out;
+}
+inline std::string registers(std::size_t cases, std::size_t count, std::uint32_t value) {
+  return archive::npy(
+      archive::dictionary("'<u4'", "(" + std::to_string(cases) + ", 32, " + std::to_string(count) + ")"),
+      words(cases * 32 * count, value));
+}
+
+// Two cases in which all of A and B is 1 and C is 0, so that all of D is 8.
+inline Members good() {
+  using archive::text_npy;
+  return {{"format.npy", text_npy("capture-1")},
+          {"statement.npy", text_npy("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};")},
+          {"target.npy", text_npy("sm_90a")},
+          {"layout.npy", text_npy("registers")},
+          {"source.npy", text_npy("model")},
+          {"provenance.npy", text_npy("{\"program\": \"cli_test\"}")},
+          {"d.npy", registers(2, 4, 0x41000000)},
+          {"a.npy", registers(2, 2, 0x3C003C00)},
+          {"b.npy", registers(2, 1, 0x3C003C00)},
+          {"c.npy", registers(2, 4, 0)}};
+}
+inline constexpr std::size_t kElements = 2 * 16 * 8;
+
+// The same with one member replaced or added; with an empty content it is left out.
+inline Members with(Members members, const std::string& name, const std::string& content) {
+  const auto found =
+      std::find_if(members.begin(), members.end(), [&](const auto& m) { return m.first == name; });
+  if (content.empty())
+    members.erase(found);
+  else
+    (found == members.end() ? members.emplace_back(name, "") : *found).second = content;
+  return members;
+}
+inline Members with(const std::string& name, const std::string& content) {
+  return with(good(), name, content);
+}
+
+inline std::string write(const archive::fs::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+  return path.string();
+}
+
+}  // namespace tool
