@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "numeric/formats.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -115,10 +116,12 @@ u128 round_shift(u128 magnitude, int shift, bool negative, Rounding rounding) {
 std::uint64_t encode_integer(const Format& f, const Exact& x, Rounding rounding, Overflow overflow) {
   const std::uint64_t most = f.is_signed ? ones(f.bits - 1) : ones(f.bits);
   const std::uint64_t least = f.is_signed ? most + 1 : 0;  // magnitude of the most negative number
+  // What has more than 127 bits is above any bound; wrapped, only its low bits count.
   const bool huge = x.exponent > 0 && bit_length(x.magnitude) + x.exponent > 127;
-  const u128 magnitude =
-      huge ? (overflow == Overflow::saturate ? ~u128{0} : 0)  // a multiple of 2^bits wraps to 0
-           : round_shift(x.magnitude, -x.exponent, x.negative, rounding);
+  const u128 low_bits = x.exponent < 128 ? x.magnitude << std::max(x.exponent, 0) : 0;
+  const u128 magnitude = !huge ? round_shift(x.magnitude, -x.exponent, x.negative, rounding)
+                         : overflow == Overflow::saturate ? ~u128{0}
+                                                          : low_bits;
   const std::uint64_t bound = x.negative ? least : most;
   const std::uint64_t clamped =
       overflow == Overflow::saturate && magnitude > bound ? bound : static_cast<std::uint64_t>(magnitude);
