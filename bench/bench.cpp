@@ -14,7 +14,9 @@ using namespace warpbit;
 constexpr std::size_t kCases = 64;
 
 // Codes near 1 in every format of 16 bits: sums neither vanish nor overflow.
-std::uint32_t pattern(std::uint32_t i) { return 0x3C003800u ^ ((i * 2654435761u) & 0x03FF03FFu); }
+std::uint32_t pattern(std::uint32_t i) {
+  return 0x3C003800u ^ ((i * 2654435761u) & 0x03FF03FFu);
+}
 
 void tile(benchmark::State& state, const char* form, const char* target_name) {
   const Result<Target> target = Target::find(target_name);
@@ -35,7 +37,8 @@ void tile(benchmark::State& state, const char* form, const char* target_name) {
     return OperandView::dense(registers[i].data(), instruction->lanes(), op.registers, op.register_bits);
   };
   const Operand& d = instruction->operands()[0];
-  const ResultView out = ResultView::dense(registers[0].data(), instruction->lanes(), d.registers, d.register_bits);
+  const ResultView out =
+      ResultView::dense(registers[0].data(), instruction->lanes(), d.registers, d.register_bits);
   const std::vector<OperandView> sources = {dense(1), dense(2), dense(3)};
   ExecuteOptions options;
   options.threads = 1;
@@ -44,8 +47,9 @@ void tile(benchmark::State& state, const char* form, const char* target_name) {
     if (!done) state.SkipWithError(done.error().message().c_str());
     benchmark::DoNotOptimize(registers[0].data());
   }
-  state.counters["time_per_tile"] = benchmark::Counter(static_cast<double>(state.iterations()) * kCases,
-                                                       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["time_per_tile"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * kCases,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 }  // namespace
@@ -56,7 +60,8 @@ BENCHMARK_CAPTURE(tile, m16n8k8_tf32_sm_90, "mma.sync.aligned.m16n8k8.row.col.f3
 BENCHMARK_CAPTURE(tile, m16n8k32_e4m3_sm_90, "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "sm_90");
 BENCHMARK_CAPTURE(tile, m16n8k32_e4m3_sm_120, "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "sm_120");
 BENCHMARK_CAPTURE(tile, m16n8k32_s8_sm_80, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_80");
-BENCHMARK_CAPTURE(tile, m16n8k256_b1_sm_80, "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", "sm_80");
+BENCHMARK_CAPTURE(tile, m16n8k256_b1_sm_80, "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc",
+                  "sm_80");
 BENCHMARK_CAPTURE(tile, m16n8k16_f64_sm_90, "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", "sm_90");
 
 BENCHMARK_MAIN();

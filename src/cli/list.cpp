@@ -61,7 +61,7 @@ void print(const Table& table, bool markdown) {
     std::string line;
     for (std::size_t j = 0; j < widths.size(); ++j)
       line += fmt::format("{}{:<{}}", markdown ? (j ? " | " : "| ") : (j ? "  " : ""), table[i][j], widths[j]);
-    fmt::print("{}{}\n", line.substr(0, line.find_last_not_of(' ') + 1), markdown ? " |" : "");
+    fmt::print("{}\n", markdown ? line + " |" : line.substr(0, line.find_last_not_of(' ') + 1));
     if (markdown && i == 0) {
       for (const std::size_t width : widths) fmt::print("|{}", std::string(width + 2, '-'));
       fmt::print("|\n");
