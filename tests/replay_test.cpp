@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every capture is replayed to the bit, and the bits do not depend on the number of threads.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>  // getenv, exit
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "api/loaded_capture.hpp"
+#include "warpbit/execute.hpp"
+#include "warpbit/replay.hpp"
+
+namespace {
+
+using namespace warpbit;
+namespace fs = std::filesystem;
+
+constexpr int kNotRun = 77;
+
+// Prints a line for each file that fails, and the total.
+void require_equal(const std::vector<fs::path>& folders) {
+  const std::vector<FileReport> reports = replay_all(find_captures(folders));
+  ReplayTotals totals;
+  for (const FileReport& r : reports) {
+    totals.add(r);
+    if (r.status != FileStatus::replayed)
+      fmt::print("{}: {}\n", r.path.string(), r.error->message());
+    else if (r.mismatches)
+      fmt::print("{}: {} mismatches in {} elements; {}\n", r.path.string(), r.mismatches, r.elements,
+                 text(r.details.front()));
+    CHECK(r.status == FileStatus::replayed);
+    CHECK(r.mismatches == 0);
+  }
+  fmt::print("{}\n", totals.text());
+  REQUIRE(totals.files > 0);
+  REQUIRE(totals.exit_status() == 0);
+}
+
+// The folders in an environment variable, separated by colons.
+std::vector<fs::path> folders_in(const char* variable) {
+  std::vector<fs::path> out;
+  const char* value = std::getenv(variable);
+  for (std::string_view rest = value ? value : ""; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) out.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return out;
+}
+
+TEST_CASE("every file in golden/ is replayed without a mismatch", "[golden]") {
+  require_equal({"golden"});
+}
+
+TEST_CASE("so is every file in the folders of WARPBIT_GOLDEN_PATH", "[path]") {
+  const std::vector<fs::path> folders = folders_in("WARPBIT_GOLDEN_PATH");
+  if (folders.empty()) {
+    fmt::print("not run: WARPBIT_GOLDEN_PATH names no folders\n");
+    std::fflush(stdout);
+    std::exit(kNotRun);
+  }
+  for (const fs::path& folder : folders) {
+    fmt::print("{}\n", folder.string());
+    require_equal({folder});
+  }
+}
+
+// ---- Threads
+
+std::vector<std::byte> results(const LoadedCapture& capture, int threads) {
+  const Instruction& instruction = capture.instruction;
+  const auto operands = instruction.operands();
+  std::vector<OperandView> sources;
+  for (std::size_t i = 0; i < capture.sources.size(); ++i)
+    sources.push_back(OperandView::dense(capture.sources[i].data.data(), instruction.lanes(),
+                                         operands[i + 1].registers, operands[i + 1].register_bits));
+  std::vector<std::byte> d(capture.expected.data.size());
+  const auto view =
+      ResultView::dense(d.data(), instruction.lanes(), operands[0].registers, operands[0].register_bits);
+  const auto done = execute_batch(instruction, sources, view, capture.cases, {.threads = threads});
+  REQUIRE(done);
+  return d;
+}
+
+TEST_CASE("the bits do not depend on the number of threads", "[threads]") {
+  const std::vector<fs::path> golden{"golden"};
+  const std::vector<fs::path> files = find_captures(golden);
+  REQUIRE(!files.empty());
+  for (std::size_t i = 0; i < files.size(); i += 8) {  // enough to meet every kind of step
+    CaptureHeader header;
+    const Result<LoadedCapture> capture = load_capture(files[i], {}, header);
+    REQUIRE(capture);
+    if (header.layout != CaptureLayout::registers) continue;
+    INFO(files[i]);
+    const std::vector<std::byte> one = results(*capture, 1);
+    CHECK(one == capture->expected.data);
+    for (const int threads : {2, 5}) CHECK(results(*capture, threads) == one);
+  }
+}
+
+}  // namespace
