@@ -9,6 +9,7 @@
 int main() {
   using namespace warpbit;
   const Result<Target> target = Target::find("sm_90");
+  if (!target) return std::fprintf(stderr, "%s\n", target.error().message().c_str());
   const Result<Instruction> mma =
       Instruction::parse("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", *target);
   if (!mma) return std::fprintf(stderr, "%s\n", mma.error().message().c_str());

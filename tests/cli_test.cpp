@@ -85,6 +85,7 @@ TEST_CASE("verify as another target says what differs", "[quick][cli]") {
   CHECK(t.unreadable == 0);
   CHECK(other.status == 2);
   CHECK(run({"verify", "--target", "sm_80", "--json", "golden"}).status == 2);
+  CHECK_THAT(run({"verify", "--target", "sm_80", "golden"}).out, Contains(" sm_80 (file: sm_90a) "));
 }
 
 // good() with the destination of case 1, lane 5, register 2 changed: row 9, column 2 of D (PTX manual,
@@ -118,8 +119,8 @@ TEST_CASE("a mismatch is described in full", "[quick][cli]") {
                                                          {"column", 2},
                                                          {"product", 0},
                                                          {"format", "f32"},
-                                                         {"expected", 0x41000001},
-                                                         {"got", 0x41000000}});
+                                                         {"expected", "0x41000001"},
+                                                         {"got", "0x41000000"}});
   const std::string wrong = write(directory.path / "c.npz", zip_of(with("d.npy", registers(2, 4, 0))));
   const Output many = run({"verify", wrong});
   CHECK(many.status == 1);
@@ -138,13 +139,15 @@ TEST_CASE("a mask restricts the comparison, other members are ignored with a not
   Output output = run({"verify", path});
   CHECK(output.status == 0);
   CHECK(output.lines().back() == total(1, 2, kElements - 1));
+  CHECK_THAT(output.out, Contains("255 elements (1 masked), 0 mismatches"));
 
   write(path, zip_of(with(one_bit_off(), "mask.npy", mask(std::string(256, '\0')))));
   output = run({"verify", path});
   CHECK(output.status == 2);
   CHECK(output.lines() ==
-        std::vector<std::string>{path + ": unreadable: mask: no element is compared; expected at least one",
-                                 total(1, 0, 0, 0, 0, 1)});
+        std::vector<std::string>{
+            path + ": unreadable: mask: no place is compared; expected at least one that is not 0",
+            total(1, 0, 0, 0, 0, 1)});
 
   write(path, zip_of(with(with("extra.npy", registers(1, 1, 0)), "notes.txt", "hello")));
   output = run({"verify", path});
@@ -260,6 +263,17 @@ TEST_CASE("diff compares the results of the same inputs", "[quick][cli]") {
   CHECK(output.status == 1);
   CHECK(nlohmann::json::parse(output.out)["differences"] == 1);
 
+  // Places that either file masks are not compared; if none is left, there is no answer.
+  std::string places(2 * 32 * 4, '\x01'), rest(2 * 32 * 4, '\0');
+  places[(1 * 32 + 5) * 4 + 2] = '\0';
+  rest[(1 * 32 + 5) * 4 + 2] = '\x01';
+  const auto mask = [](const std::string& data) { return npy(dictionary("'|u1'", "(2, 32, 4)"), data); };
+  const std::string masked = file("5.npz", with(good(), "mask.npy", mask(places))),
+                    complement = file("6.npz", with(good(), "mask.npy", mask(rest)));
+  for (const auto& [x, y] : {std::pair(off, masked), std::pair(masked, off)})
+    CHECK(run({"diff", x, y}).out == "total: 2 cases, 255 elements, 0 differences\n");
+  CHECK(run({"diff", masked, complement}).status == 2);
+
   const std::pair<Members, std::string> others[] = {
       {with("c.npy", registers(2, 4, 1)),
        "warpbit: member 'c': other inputs; expected the same inputs in both files\n"},
@@ -274,6 +288,13 @@ TEST_CASE("diff compares the results of the same inputs", "[quick][cli]") {
     CHECK(output.err == message);
   }
   CHECK(run({"diff", first, (directory.path / "none.npz").string()}).status == 2);
+}
+
+TEST_CASE("an output that cannot be written is no success", "[quick][cli]") {
+  const std::string command = std::string(std::getenv("WARPBIT_CLI")) + " list >/dev/full 2>&1";
+  const int status = std::system(command.c_str());
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 2);
 }
 
 TEST_CASE("list shows every target and every form", "[quick][cli]") {

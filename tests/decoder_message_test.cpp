@@ -87,7 +87,8 @@ TEST_CASE("a refusal names the target, the instruction or the operand", "[quick]
   const std::pair<std::string, std::string> rows[] = {
       {"{d}, {a}, {b};", ": operand c is missing; expected d:4xf32 a:4xb32 b:2xb32 c:4xf32"},
       {"{d}, {a}, {b}, {c}, {e};", ": operand {e} is one too many; expected d:4xf32 a:4xb32 b:2xb32 c:4xf32"},
-      {"{d}, {a}, b, {c};", ", operand b: 'b' is a scalar; expected a vector of 2 .b32 registers in braces"},
+      {"{d}, {a}, b, {c};",
+       ", operand b: 'b' is no brace vector; expected a vector of 2 .b32 registers in braces"},
       {"{d}, {a}, [b], {c};",
        ", operand b: '[b]' is an address; expected a vector of 2 .b32 registers in braces"},
       {"{d}, {a}, {%r1}, {c};",

@@ -122,12 +122,23 @@ TEST_CASE("literals take the place of registers") {
 TEST_CASE("one element, with fewer products than the instruction has") {
   const Instruction i = parse(kF16);
   const std::array<std::uint64_t, 3> a = {kHalf1, kHalf2, kHalf1}, b = {kHalf1, kHalf2, kHalf1};
-  const Result<std::uint64_t> d = execute_element(i, a, b, 0);
+  const Result<Element> d = execute_element(i, a, b, 0);
   REQUIRE(d.ok());
-  REQUIRE(*d == kFloat6);
+  REQUIRE(d->code == kFloat6);
+  REQUIRE_FALSE(d->inferred);
+  REQUIRE(execute_element(parse(kF16, "sm_120"), a, b, 0)->inferred);
   const std::vector<std::uint64_t> long_a(17), long_b(17);
   REQUIRE(execute_element(i, long_a, long_b, 0).error().code == Errc::view_mismatch);
   REQUIRE(execute_element(i, a, std::span(b).first(2), 0).error().code == Errc::view_mismatch);
+}
+
+namespace {
+// Decoding works before main, too.
+const Result<Instruction> kBeforeMain = Instruction::parse(kF16, *Target::find("sm_90"));
+}  // namespace
+
+TEST_CASE("instructions may be globals") {
+  REQUIRE(kBeforeMain.ok());
 }
 
 TEST_CASE("views that do not fit are refused") {
@@ -139,6 +150,11 @@ TEST_CASE("views that do not fit are refused") {
   const Result<Execution> refused = execute_batch(i, empty, result_view(i, d), 1);
   REQUIRE(refused.error().code == Errc::view_mismatch);
   REQUIRE(refused.error().message().find("view of c is empty") != std::string::npos);
+  const std::vector<OperandView> three = {view(i, 1, a), view(i, 2, b), view(i, 3, d)};
+  REQUIRE(execute_batch(i, three, result_view(i, d), SIZE_MAX).error().code == Errc::view_mismatch);
+  ExecuteOptions many;
+  many.threads = 1000000;
+  REQUIRE(execute_batch(i, three, result_view(i, d), 1, many).ok());
 }
 
 TEST_CASE("inferred arithmetic is flagged, and refused on request") {
@@ -186,6 +202,19 @@ TEST_CASE("one warp: effects are recorded, then applied") {
   REQUIRE(w.registers.read(7, 0) == 16 * 3 + 7);
   REQUIRE(w.registers.read(7, 1) == 16 * 3);
   REQUIRE(w.registers.read(7, 6) == 0);
+}
+
+TEST_CASE("sinks are not written, literals not read") {
+  Warp w;
+  w.instruction = parse("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%d0, _}, {%a}, {%b}, {%c0, 9};");
+  w.registers.write(5, 1, 77);
+  const Result<Effects> effects = execute_warp(w.lanes, w.binding, w.registers);
+  REQUIRE(effects.ok());
+  REQUIRE(effects->reads == std::vector<int>{2, 3, 4});
+  REQUIRE(effects->writes.size() == 32);
+  apply(*effects, w.registers);
+  REQUIRE(w.registers.read(5, 0) == 16 * 3 + 5);
+  REQUIRE(w.registers.read(5, 1) == 77);
 }
 
 TEST_CASE("missing lanes are named") {

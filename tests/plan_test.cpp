@@ -207,6 +207,20 @@ TEST_CASE("the sum of a node fits in 64 bits") {
     }
 }
 
+TEST_CASE("no form needs a larger tile than the kernel has room for") {
+  for (const Family& family : families())
+    for (const Form& form : family.forms) {
+      INFO(form.canonical);
+      CHECK(form.depth <= kMaxDepth);
+      CHECK(form.products * form.rows * form.depth <= kMaxElementsOfA);
+      CHECK(form.products * form.columns * form.depth <= kMaxElementsOfB);
+      for (const OperandSpec& op : form.operands) {
+        CHECK(op.fragment.lanes() <= kMaxLanes);
+        CHECK(op.count <= kMaxRegisters);
+      }
+    }
+}
+
 TEST_CASE("a plan describes itself, and no other in the same words") {
   std::map<std::string, const Plan*> seen;
   const std::vector<Plan> plans = distinct_plans();

@@ -151,7 +151,7 @@ Outcome compare(const Combination& x, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     profiles::Case in;
     profiles::fill(formats, kSeed, i, in);
-    const std::uint64_t got = run_element(x.tile(), in.a.data(), in.b.data(), in.c);
+    const std::uint64_t got = run_element(x.tile(), {in.a.data(), depth}, {in.b.data(), depth}, in.c);
     const std::uint64_t expected = expected_dot({in.a.data(), depth}, {in.b.data(), depth}, in.c);
     ++compared;
     if (got == expected) continue;

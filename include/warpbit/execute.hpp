@@ -13,8 +13,9 @@
 
 namespace warpbit {
 
+/// How to execute.
 struct ExecuteOptions {
-  /// If false, an instruction whose arithmetic is inferred is refused (Errc::inferred_plan).
+  /// If false, an instruction for which Instruction::inferred() holds is refused (Errc::inferred_plan).
   bool allow_inferred = true;
   /// Threads to split the cases over; 0 leaves it to OpenMP. The bits do not depend on it.
   int threads = 0;
@@ -22,20 +23,29 @@ struct ExecuteOptions {
 
 /// What comes with a result.
 struct Execution {
-  bool inferred = false;  ///< the arithmetic rests on no hardware result (Instruction::evidence)
+  /// The order of the sum, F or the rounding rest on no hardware result (Evidence::overall). Whether the floor
+  /// and the specials do is in Instruction::evidence().
+  bool inferred = false;
+};
+
+/// One output element: its code in the destination's format.
+struct Element {
+  std::uint64_t code = 0;
+  bool inferred = false;  ///< as in Execution
 };
 
 /// Executes the instruction once for each case. `sources` are the source operands in the order of the
 /// statement; the view of an operand that holds literals only may be empty. The destination must not overlap a
-/// source unless it is the same registers. Nothing is allocated per case. Errors: view_mismatch, inferred_plan.
+/// source unless it is the same registers. Padding bits of the destination become 0. Nothing is allocated per
+/// case. Errors: view_mismatch, inferred_plan.
 Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options = {});
 
 /// One output element: a and b are codes of at most depth() elements of a row of A and a column of B (the rest
 /// are +0), c the code of the accumulator. Errors: view_mismatch, inferred_plan.
-Result<std::uint64_t> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
-                                      std::span<const std::uint64_t> b, std::uint64_t c,
-                                      const ExecuteOptions& options = {});
+Result<Element> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
+                                std::span<const std::uint64_t> b, std::uint64_t c,
+                                const ExecuteOptions& options = {});
 
 }  // namespace warpbit

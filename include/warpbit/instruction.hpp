@@ -18,20 +18,31 @@
 
 namespace warpbit {
 
+/// What an operand is in D = A B + C.
+enum class Part {
+  destination,   ///< D: rows() x columns()
+  left_factor,   ///< A: rows() x depth()
+  right_factor,  ///< B: depth() x columns()
+  accumulator,   ///< C: rows() x columns()
+};
+
 /// One operand of an instruction, as a numbered slot. Names live in parsing and printing only.
 struct Operand {
   std::string_view role;  ///< the manual's name: "d", "a", "b", "c"
   std::string label;      ///< as the statement names it, e.g. "a" for `{a}`, "%f0, %f1" for `{%f0, %f1}`
-  bool is_destination = false;
+  Part part = Part::destination;
   bool is_symbolic = true;  ///< `{d}`: one name for the whole vector
   int registers = 0;        ///< in a lane
   int register_bits = 32;   ///< 32 or 64
   std::string_view format;  ///< of an element, e.g. as in Errc::no_such_form's lists
   int element_bits = 0;     ///< of an element's code
   FragmentMap fragment;
-  /// For a vector with literals: register i has this value in every lane where it is set. Empty without
-  /// literals.
+  /// For a vector with literals: register i has this value in every lane where it is set. Else empty.
   std::vector<std::optional<std::uint64_t>> literals;
+  /// For a destination with `_` in it: the registers whose value is dropped.
+  std::vector<int> sinks;
+
+  bool is_destination() const { return part == Part::destination; }
 };
 
 /// Gives the declared type of a register, e.g. "b32" (without a dot), or nothing if the name is not declared.
@@ -48,12 +59,14 @@ class Instruction {
   /// Errc's first group, each with the qualifier or operand that is wrong and what would be right there.
   static Result<Instruction> parse(std::string_view text, Target target, const TypeLookup& types = {});
 
-  /// Decodes a form whose operands are given apart, in the notation of the instruction table:
+  /// Decodes a form whose operands are given apart, in the notation of tests/isa/instructions.tsv:
   ///
-  ///     d:4xf32      a brace vector of 4 registers of that type     e:b32    a register
-  ///     c:={0,0}     a brace vector of literals                     f:=1     a literal
-  ///     [p:b64]      an address                                     {stride:b32}  a register that may be
-  ///     absent
+  ///     d:4xb32        a brace vector of 4 registers of that type
+  ///     e:b32          a register
+  ///     c:={0,0}       a brace vector of literals
+  ///     f:=1           a literal
+  ///     [p:b64]        an address
+  ///     {stride:b32}   a register that may be absent
   ///
   /// With an empty notation this is parse(). Errors: those of parse.
   static Result<Instruction> parse(std::string_view text, std::string_view notation, Target target);

@@ -9,7 +9,7 @@
 namespace warpbit {
 
 /// The registers of the lanes of a warp: `registers` cells of 64 bits a lane, zero at first. A 32-bit register
-/// is the low half of its cell.
+/// is the low half of its cell. Precondition: neither number is negative.
 class Registers {
  public:
   Registers(int lanes, int registers);
@@ -20,7 +20,7 @@ class Registers {
   std::uint64_t read(int lane, int reg) const { return cells_[index(lane, reg)]; }
   void write(int lane, int reg, std::uint64_t value) { cells_[index(lane, reg)] = value; }
 
-  /// Cell (0, first), as a base for views: lane stride and register stride in bytes.
+  /// Cell (0, 0). The next register lies 8 bytes further, the next lane 8 * registers() bytes.
   const std::uint64_t* data() const { return cells_.data(); }
 
  private:

@@ -53,7 +53,8 @@ struct FileReport {
   CaptureHeader header;        ///< as far as it could be read
   std::string target;          ///< as which it was replayed
   std::uint64_t cases = 0, elements = 0, mismatches = 0;
-  bool inferred = false;  ///< the arithmetic rests on no hardware result
+  std::uint64_t masked = 0;  ///< elements that the file's mask excludes
+  bool inferred = false;     ///< the arithmetic rests on no hardware result
   std::vector<Mismatch> details;
   std::vector<std::string> notes;  ///< members that were ignored
 };
@@ -75,7 +76,8 @@ FileReport replay(const std::filesystem::path& path, const ReplayOptions& option
 /// *.npz, in alphabetical order. A path that does not exist is kept, so that its report says so.
 std::vector<std::filesystem::path> find_captures(std::span<const std::filesystem::path> paths);
 
-/// Replays files in parallel. `progress`, if given, is called after each file, from one thread at a time.
+/// Replays files in parallel. `progress`, if given, is called after each file, from one thread at a time; it
+/// must not throw.
 std::vector<FileReport> replay_all(std::span<const std::filesystem::path> files,
                                    const ReplayOptions& options = {},
                                    const std::function<void(std::size_t done)>& progress = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors are values: every call that can refuse returns a Result. The library never prints, aborts, throws
-// across its boundary or guesses.
+// Errors are values: every call that can refuse returns a Result. The library never prints, aborts or guesses,
+// and throws nothing but std::bad_alloc where there is no memory left.
 #pragma once
 
 #include <string>
@@ -32,8 +32,6 @@ enum class Errc {
   lanes_missing,
   lanes_disagree,
   view_mismatch,
-  unsupported_layout,
-  unsupported_option,
   inferred_plan,
   // Capture files (the page on the capture format)
   file_unreadable,
@@ -80,11 +78,12 @@ class [[nodiscard]] Result {
   /// The value. Precondition: ok().
   T& value() & { return std::get<0>(state_); }
   const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
+  T value() && { return std::get<0>(std::move(state_)); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
+  T operator*() && { return std::move(*this).value(); }
 
   /// The error. Precondition: !ok().
   const Error& error() const { return std::get<1>(state_); }

@@ -21,6 +21,7 @@ struct ResultView {
   std::byte* base = nullptr;
   std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
 
+  /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
   static ResultView dense(void* base, int lanes, int registers, int register_bits);
 };
 

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "isa/instruction.hpp"
 
@@ -53,35 +54,30 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
   if (cases == 0) return Execution{instruction.inferred()};
   if (Result<void> views = check_views(instruction, sources, destination); !views) return views.error();
 
+  if (cases > static_cast<std::size_t>(PTRDIFF_MAX))
+    return Error{Errc::view_mismatch, form_of(instruction), fmt::format("{} cases", cases),
+                 fmt::format("at most {}", PTRDIFF_MAX)};
+
   const Tile& tile = instruction.decoded().tile;
   const OperandView a = sources[0], b = sources[1], c = sources[2];
   const auto count = static_cast<std::ptrdiff_t>(cases);
-  if (count == 1 || options.threads == 1) {
-    for (std::ptrdiff_t i = 0; i < count; ++i)
-      run_tile(tile, a, b, c, destination, static_cast<std::size_t>(i));
-  } else {
-    const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (std::ptrdiff_t i = 0; i < count; ++i)
-      run_tile(tile, a, b, c, destination, static_cast<std::size_t>(i));
-  }
+  const int wanted = options.threads > 0 ? options.threads : omp_get_max_threads();
+  const int threads = static_cast<int>(std::min<std::ptrdiff_t>(wanted, count));
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (std::ptrdiff_t i = 0; i < count; ++i) run_tile(tile, a, b, c, destination, static_cast<std::size_t>(i));
   return Execution{instruction.inferred()};
 }
 
-Result<std::uint64_t> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
-                                      std::span<const std::uint64_t> b, std::uint64_t c,
-                                      const ExecuteOptions& options) {
+Result<Element> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
+                                std::span<const std::uint64_t> b, std::uint64_t c,
+                                const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
   const auto depth = static_cast<std::size_t>(instruction.depth());
   if (a.size() != b.size() || a.size() > depth)
     return Error{Errc::view_mismatch, form_of(instruction),
                  fmt::format("{} elements of a and {} of b", a.size(), b.size()),
                  fmt::format("the same number of both, at most {}", depth)};
-  constexpr std::size_t kMaxDepth = 256;
-  std::uint64_t padded_a[kMaxDepth] = {}, padded_b[kMaxDepth] = {};
-  std::ranges::copy(a, padded_a);
-  std::ranges::copy(b, padded_b);
-  return run_element(instruction.decoded().tile, padded_a, padded_b, c);
+  return Element{run_element(instruction.decoded().tile, a, b, c), instruction.inferred()};
 }
 
 }  // namespace warpbit

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/statement.hpp"
+
 namespace warpbit {
 namespace {
 
@@ -43,10 +45,10 @@ Expectation registers_member(const Operand& op, int lanes, std::int64_t cases) {
           fmt::format("({}, {}, {})", cases < 0 ? "cases" : std::to_string(cases), lanes, op.registers)};
 }
 
-// a and b: [n, K]; c and d: [n]. An operand is a factor if its matrix has the depth as an extent.
+// Factors: [n, K]; accumulators: [n].
 Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t depth) {
   const std::string n = cases < 0 ? "n" : std::to_string(cases);
-  if (op.role == "a" || op.role == "b")
+  if (op.part == Part::left_factor || op.part == Part::right_factor)
     return {op.label,
             element_bytes(op),
             {cases, depth},
@@ -58,10 +60,11 @@ Error does_not_fit(std::string seen, std::string expected) {
   return {Errc::member_value, "statement", std::move(seen), std::move(expected)};
 }
 
-Result<void> check_statement(const Instruction& instruction, std::string_view statement) {
-  const std::size_t last = statement.find_last_not_of(" \t\n");
-  if (last == statement.npos || statement[last] != ';')
-    return does_not_fit("the closing ';' is missing", "one statement with its ';'");
+Result<void> check_statement(const Instruction& instruction) {
+  const Result<Statement> statement = split(instruction.text());
+  if (!statement) return statement.error();
+  if (!statement->terminated) return does_not_fit("the closing ';' is missing", "one statement with its ';'");
+  if (statement->operands.empty()) return does_not_fit("no operands", "operands such as {d}, {a}, {b}, {c}");
   std::vector<std::string> seen;
   for (const Operand& op : instruction.operands()) {
     if (!op.is_symbolic)
@@ -70,9 +73,6 @@ Result<void> check_statement(const Instruction& instruction, std::string_view st
       return does_not_fit(fmt::format("the name {} stands twice", op.label), "a name for each operand");
     seen.push_back(op.label);
   }
-  // A bare form decodes too, but a capture names its operands.
-  if (statement.find('{') == statement.npos)
-    return does_not_fit("no operands", "operands such as {d}, {a}, {b}, {c}");
   return {};
 }
 
@@ -110,6 +110,9 @@ Result<void> read_optional(const CaptureReader& reader, LoadedCapture& out) {
     if (mask->shape != d.shape) return Error{Errc::member_shape, "mask", mask->shape_text(), d.shape_text()};
     Result<Array> array = reader.read("mask");
     if (!array) return array.error();
+    const auto is_set = [](std::byte place) { return place != std::byte{0}; };
+    if (std::ranges::none_of(array->data, is_set))
+      return Error{Errc::no_cases, "mask", "no place is compared", "at least one that is not 0"};
     out.mask = std::move(*array);
   }
   if (const ArrayHeader* names = reader.find("names"); names && out.header.layout == CaptureLayout::elements) {
@@ -142,11 +145,11 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
   if (!reader) return reader.error();
   header = reader->header();
 
-  const Result<Target> named = Target::find(header.target);
-  if (!named) return named.error();
-  Result<Instruction> instruction = Instruction::parse(header.statement, options.target.value_or(*named));
+  const Result<Target> target = options.target ? Result<Target>(*options.target) : Target::find(header.target);
+  if (!target) return target.error();
+  Result<Instruction> instruction = Instruction::parse(header.statement, *target);
   if (!instruction) return instruction.error();
-  if (Result<void> checked = check_statement(*instruction, header.statement); !checked) return checked.error();
+  if (Result<void> checked = check_statement(*instruction); !checked) return checked.error();
   const Result<std::uint64_t> cases = check_members(*reader, *instruction);
   if (!cases) return cases.error();
 
@@ -154,7 +157,7 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
   for (const Operand& op : instruction->operands()) {
     Result<Array> array = reader->read(op.label);
     if (!array) return array.error();
-    if (op.is_destination)
+    if (op.is_destination())
       out.expected = std::move(*array);
     else
       out.sources.push_back(std::move(*array));

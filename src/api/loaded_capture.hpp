@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,12 @@ struct LoadedCapture {
   std::optional<Array> names;
   std::vector<std::string> notes;
 
+  /// Matrix elements in all cases, masked or not.
+  std::uint64_t elements() const {
+    const Operand& d = instruction.operands()[0];
+    const int slots = header.layout == CaptureLayout::elements ? 1 : d.fragment.packing().per_register();
+    return expected.header.items() * static_cast<std::uint64_t>(slots);
+  }
   /// True if the place is to be compared: `item` indexes `expected`.
   bool compared(std::uint64_t item) const { return !mask || mask->at(item) != 0; }
 };

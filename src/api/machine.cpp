@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 namespace warpbit {
@@ -25,8 +26,13 @@ bool same(const Instruction& x, const Instruction& y) {
   if (&x.decoded() == &y.decoded()) return true;
   if (x.canonical() != y.canonical() || x.target() != y.target()) return false;
   for (std::size_t i = 0; i < x.operands().size(); ++i)
-    if (x.operands()[i].literals != y.operands()[i].literals) return false;
+    if (x.operands()[i].literals != y.operands()[i].literals || x.operands()[i].sinks != y.operands()[i].sinks)
+      return false;
   return true;
+}
+
+bool is_literal(const Operand& op, int reg) {
+  return !op.literals.empty() && op.literals[static_cast<std::size_t>(reg)].has_value();
 }
 
 Result<const Instruction*> common_instruction(std::span<const Instruction* const> lanes) {
@@ -84,17 +90,19 @@ Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Bi
   for (std::size_t i = 1; i < operands.size(); ++i) {
     sources.push_back({reinterpret_cast<const std::byte*>(registers.data() + binding[i]), 0,
                        cell * registers.registers(), cell});
-    for (int r = 0; r < operands[i].registers; ++r) effects.reads.push_back(binding[i] + r);
+    for (int r = 0; r < operands[i].registers; ++r)
+      if (!is_literal(operands[i], r)) effects.reads.push_back(binding[i] + r);
   }
-  const int count = operands[0].registers;
-  std::vector<std::uint64_t> out(static_cast<std::size_t>(registers.lanes() * count));
-  const ResultView destination{reinterpret_cast<std::byte*>(out.data()), 0, cell * count, cell};
+  const Operand& d = operands[0];
+  std::vector<std::uint64_t> out(static_cast<std::size_t>(registers.lanes() * d.registers));
+  const ResultView destination{reinterpret_cast<std::byte*>(out.data()), 0, cell * d.registers, cell};
   const Result<Execution> done = execute_batch(instruction, sources, destination, 1, options);
   if (!done) return done.error();
   effects.inferred = done->inferred;
   for (int lane = 0; lane < registers.lanes(); ++lane)
-    for (int r = 0; r < count; ++r)
-      effects.writes.push_back({lane, binding[0] + r, out[static_cast<std::size_t>(lane * count + r)]});
+    for (int r = 0; r < d.registers; ++r)
+      if (std::ranges::find(d.sinks, r) == d.sinks.end())
+        effects.writes.push_back({lane, binding[0] + r, out[static_cast<std::size_t>(lane * d.registers + r)]});
   return effects;
 }
 

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <new>  // std::bad_alloc
 #include <system_error>
 
@@ -35,26 +36,21 @@ Result<Array> execute_registers(const LoadedCapture& capture) {
   return got;
 }
 
-// a and b have at most the instruction's depth; the missing elements are +0.
 Array execute_elements(const LoadedCapture& capture) {
   const Array &a = capture.sources[0], &b = capture.sources[1], &c = capture.sources[2];
-  const std::uint64_t given = a.header.shape[1];
+  const auto depth = static_cast<std::size_t>(a.header.shape[1]);
   const Tile& tile = capture.instruction.decoded().tile;
-  const auto depth = static_cast<std::size_t>(tile.depth);
   const auto count = static_cast<std::int64_t>(capture.cases);
   Array got = capture.expected;
-#pragma omp parallel
-  {
-    std::vector<std::uint64_t> row(depth), column(depth);
-#pragma omp for schedule(static)
-    for (std::int64_t n = 0; n < count; ++n) {
-      const auto i = static_cast<std::uint64_t>(n);
-      for (std::uint64_t k = 0; k < given; ++k) {
-        row[k] = a.at(i * given + k);
-        column[k] = b.at(i * given + k);
-      }
-      got.set(i, run_element(tile, row.data(), column.data(), c.at(i)));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t n = 0; n < count; ++n) {
+    const auto i = static_cast<std::uint64_t>(n);
+    std::array<std::uint64_t, kMaxDepth> row, column;
+    for (std::size_t k = 0; k < depth; ++k) {
+      row[k] = a.at(i * depth + k);
+      column[k] = b.at(i * depth + k);
     }
+    got.set(i, run_element(tile, std::span(row).first(depth), std::span(column).first(depth), c.at(i)));
   }
   return got;
 }
@@ -94,9 +90,9 @@ Result<void> replay_into(FileReport& report, const ReplayOptions& options) {
     m.name = name();
     report.details.push_back(m);
   });
-  if (elements == 0) return Error{Errc::no_cases, "mask", "no element is compared", "at least one"};
   report.cases = capture->cases;
   report.elements = elements;
+  report.masked = capture->elements() - elements;
   report.mismatches = mismatches;
   return {};
 }
@@ -117,6 +113,14 @@ Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
   return {};
 }
 
+// The places that both captures compare.
+std::optional<Array> common_mask(const LoadedCapture& x, const LoadedCapture& y) {
+  if (!x.mask || !y.mask) return x.mask ? x.mask : y.mask;
+  Array out = *x.mask;
+  for (std::uint64_t i = 0; i < out.header.items(); ++i) out.set(i, x.compared(i) && y.compared(i));
+  return out;
+}
+
 Result<DiffReport> diff_loaded(const fs::path& first, const fs::path& second, const ReplayOptions& options) {
   CaptureHeader unused;
   const Result<LoadedCapture> x = load_capture(first, options, unused);
@@ -126,13 +130,17 @@ Result<DiffReport> diff_loaded(const fs::path& first, const fs::path& second, co
   if (Result<void> same = same_inputs(*x, *y); !same) return same.error();
   DiffReport report;
   report.cases = x->cases;
-  for_each_element(*x, x->expected, y->expected, [&](Mismatch& m, const auto& name) {
+  LoadedCapture both = *x;  // compared where both files allow it
+  both.mask = common_mask(*x, *y);
+  for_each_element(both, x->expected, y->expected, [&](Mismatch& m, const auto& name) {
     ++report.elements;
     if (m.expected == m.got) return;
     if (++report.differences > options.details) return;
     m.name = name();
     report.details.push_back(m);
   });
+  if (report.elements == 0)
+    return Error{Errc::no_cases, "mask", "no place is compared in both files", "at least one"};
   return report;
 }
 
@@ -189,9 +197,10 @@ std::vector<fs::path> find_captures(std::span<const fs::path> paths) {
       continue;
     }
     std::vector<fs::path> found;
-    for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    for (fs::recursive_directory_iterator at(path, fs::directory_options::follow_directory_symlink, error), end;
+         !error && at != end; at.increment(error))
       if (at->path().extension() == ".npz") found.push_back(at->path());
-    if (error) out.push_back(path);  // its report will say what is wrong
+    if (error) out.push_back(path);  // so that a report says that the folder could not be read
     std::ranges::sort(found);
     out.insert(out.end(), found.begin(), found.end());
   }

@@ -2,8 +2,11 @@
 // warpbit check
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>  // std::cin, read line by line
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "warpbit/instruction.hpp"
@@ -28,24 +31,31 @@ int check_one(const std::string& text, Target target) {
     fmt::print("  {}: {} registers of {} bits, {} {}x{}{}\n", op.role, op.registers, op.register_bits,
                op.format, op.fragment.rows(), op.fragment.columns(),
                op.fragment.products() > 1 ? fmt::format(" ({} side by side)", op.fragment.products()) : "");
-  fmt::print("  {:<10}{}\n  {:<10}{}, seen with {}\n", "plan", i->plan(), "machine", i->machine(),
-             i->toolkit());
+  fmt::print("  {:<10}{}\n  {:<10}{} ({})\n", "plan", i->plan(), "machine", i->machine(), i->toolkit());
   fmt::print("{}{}{}{}", ground("order, L", e.order), ground("F", e.window), ground("floor", e.floor),
              ground("specials", e.specials));
   return kYes;
 }
 
+// All targets, a line each; one line if all of them refuse it for the same reason.
 int check_all(const std::string& text) {
-  int status = kNo;
-  for (const Target target : Target::all()) {
-    const Result<Instruction> i = Instruction::parse(text, target);
-    if (i) {
-      status = kYes;
+  std::vector<std::pair<Target, Result<Instruction>>> answers;
+  for (const Target target : Target::all()) answers.emplace_back(target, Instruction::parse(text, target));
+  const auto accepted = [](const auto& answer) { return answer.second.ok(); };
+  const int status = std::ranges::any_of(answers, accepted) ? kYes : kNo;
+  const auto same = [&](const auto& answer) {
+    return answer.second.error().message() == answers[0].second.error().message();
+  };
+  if (status == kNo && std::ranges::all_of(answers, same)) {
+    fmt::print("refused on every target: {}\n", answers[0].second.error().message());
+    return kNo;
+  }
+  for (const auto& [target, i] : answers) {
+    if (i)
       fmt::print("{:<8} accepted  {:<9}  {:<28}  {}\n", target.name(), name(i->evidence().overall()),
                  i->machine(), i->plan());
-    } else {
+    else
       fmt::print("{:<8} refused   {}\n", target.name(), i.error().message());
-    }
   }
   return status;
 }
@@ -92,9 +102,13 @@ void add_check(CLI::App& app, int& status) {
       app.add_subcommand("check", "say whether a form or statement exists, on which targets, and why not");
   const auto o = std::make_shared<Options>();
   CLI::Option* text = command->add_option("text", o->text, "a form or a statement");
-  command->add_option("--target", o->target, "one target; all of them without it");
-  command->add_flag("--batch", o->batch, "answer lines of: target<TAB>form or statement[<TAB>operands]")
-      ->excludes(text);
+  CLI::Option* target = command->add_option("--target", o->target, "one target; all of them without it");
+  command
+      ->add_flag("--batch", o->batch,
+                 "answer each line of standard input, target<TAB>form or statement[<TAB>operands]; the exit "
+                 "status is 0")
+      ->excludes(text)
+      ->excludes(target);
   command->callback([o, &status] { status = check(*o); });
 }
 

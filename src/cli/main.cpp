@@ -32,9 +32,13 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
       return app.exit(error) == 0 ? kYes : kNoAnswer;
     }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+      std::fputs("warpbit: the output could not be written\n", stderr);
+      return kNoAnswer;
+    }
     return status;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "warpbit: {}\n", error.what());
+  } catch (const std::exception& error) {  // among them, that stdout cannot be written
+    std::fprintf(stderr, "warpbit: %s\n", error.what());
     return kNoAnswer;
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpbit verify, warpbit diff
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>  // isatty
 
 #include <algorithm>
@@ -37,8 +38,11 @@ void print(const FileReport& r) {
   std::string statement = r.header.statement;  // may have line breaks
   std::ranges::replace_if(
       statement, [](char c) { return c == '\n' || c == '\t'; }, ' ');
-  fmt::print("{}: {} {} {} cases, {} elements, {} mismatches, {}{}\n", path, statement, r.target, r.cases,
-             r.elements, r.mismatches, name(r.header.source), r.inferred ? ", inferred" : "");
+  const std::string target =
+      r.target == r.header.target ? r.target : r.target + " (file: " + r.header.target + ")";
+  const std::string masked = r.masked ? fmt::format(" ({} masked)", r.masked) : "";
+  fmt::print("{}: {} {} {} cases, {} elements{}, {} mismatches, {}{}\n", path, statement, target, r.cases,
+             r.elements, masked, r.mismatches, name(r.header.source), r.inferred ? ", inferred" : "");
   for (const std::string& note : r.notes) fmt::print("  note: {}\n", note);
   for (const Mismatch& m : r.details) fmt::print("  {}\n", text(m));
   if (r.mismatches > r.details.size()) fmt::print("  ... and {} more\n", r.mismatches - r.details.size());
@@ -50,7 +54,9 @@ ordered_json json(const Mismatch& m) {
   if (m.lane >= 0)
     out.update(
         {{"lane", m.lane}, {"register", m.reg}, {"row", m.row}, {"column", m.column}, {"product", m.product}});
-  out.update({{"format", m.format}, {"expected", m.expected}, {"got", m.got}});
+  out.update({{"format", m.format},
+              {"expected", fmt::format("{:#x}", m.expected)},
+              {"got", fmt::format("{:#x}", m.got)}});
   return out;
 }
 
@@ -69,9 +75,11 @@ ordered_json json(const FileReport& r) {
   }
   out.update({{"statement", r.header.statement},
               {"target", r.target},
+              {"target_of_file", r.header.target},
               {"source", name(r.header.source)},
               {"cases", r.cases},
               {"elements", r.elements},
+              {"masked", r.masked},
               {"mismatches", r.mismatches},
               {"inferred", r.inferred},
               {"notes", r.notes},
@@ -123,14 +131,18 @@ Result<ReplayOptions> replay_options(const Options& o) {
 
 void add_reading_options(CLI::App& command, Options& o) {
   command.add_option("--target", o.target, "replay as this target instead of the one in the file");
-  command.add_option("--max-bytes", o.max_bytes, "largest uncompressed size of a file (default 4 GiB)");
-  command.add_option("--details", o.details, "mismatches to show for each file")->capture_default_str();
+  command.add_option("--max-bytes", o.max_bytes, "largest uncompressed size of a file (default 4 GiB)")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--details", o.details, "mismatches to show for each file")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
 }
 
 int verify(const Options& o) {
   const Result<ReplayOptions> options = replay_options(o);
   if (!options) return cannot_answer(options.error());
   const std::vector<fs::path> files = find_captures(std::vector<fs::path>(o.paths.begin(), o.paths.end()));
+  if (files.empty()) fmt::print(stderr, "warpbit: no *.npz under {}\n", fmt::join(o.paths, ", "));
   const bool bar = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) && !o.json && !o.quiet;
   const std::vector<FileReport> reports = replay_all(
       files, *options,

@@ -45,7 +45,7 @@ Error literal_refused(const Form& form, const OperandSpec& spec, const Item& ite
     right.push_back("integers beside registers");
   if (rule.f32_whole || rule.f32_mixed) right.push_back("0f...");
   if (rule.f64_whole || rule.f64_mixed) right.push_back("1.0 or 0d...");
-  const bool none = spec.is_destination || right.empty();
+  const bool none = spec.part == Part::destination || right.empty();
   return {Errc::operand_kind, where(form, spec), fmt::format("the literal '{}' cannot stand here", item.text),
           none ? "registers only" : fmt::format("registers or, as literals, {}", fmt::join(right, " or "))};
 }
@@ -60,7 +60,8 @@ Result<std::uint64_t> literal_bits(const Item& item, bool mixed, const Form& for
   const bool mixed_ok = !literal.is_float ? rule.integer_mixed
                         : literal.single  ? rule.f32_mixed
                                           : rule.f64_mixed;
-  if (spec.is_destination || !(mixed ? mixed_ok : whole_ok)) return literal_refused(form, spec, item);
+  if (spec.part == Part::destination || !(mixed ? mixed_ok : whole_ok))
+    return literal_refused(form, spec, item);
   return spec.registers->bits == 64 ? literal.bits : literal.bits & UINT32_MAX;
 }
 
@@ -98,11 +99,12 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
   const auto is_sink = [](const Item& item) { return item.text == "_"; };
   const bool mixed = !std::ranges::all_of(text.items, is_literal);
   if (std::ranges::any_of(text.items, is_sink) &&
-      (!spec.is_destination || std::ranges::all_of(text.items, is_sink)))
+      (spec.part != Part::destination || std::ranges::all_of(text.items, is_sink)))
     return Error{Errc::operand_kind, where(form, spec), "'_' cannot stand here",
-                 spec.is_destination ? "at least one register" : "registers to read"};
+                 spec.part == Part::destination ? "at least one register" : "registers to read"};
   for (std::size_t i = 0; i < text.items.size(); ++i) {
     out.label += fmt::format("{}{}", i ? ", " : "", text.items[i].text);
+    if (is_sink(text.items[i])) out.sinks.push_back(static_cast<int>(i));
     if (!text.items[i].is_literal) continue;
     const Result<std::uint64_t> bits = literal_bits(text.items[i], mixed, form, spec);
     if (!bits) return bits.error();
@@ -115,20 +117,12 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
 Result<Operand> bind_one(const OperandText& text, const Form& form, const OperandSpec& spec,
                          const TypeLookup& types) {
   const Format& f = format(spec.format);
-  Operand out{spec.role,
-              std::string(spec.role),
-              spec.is_destination,
-              true,
-              spec.count,
-              spec.registers->bits,
-              f.name,
-              f.bits,
-              spec.fragment,
-              {}};
+  Operand out{spec.role, std::string(spec.role), spec.part, true, spec.count, spec.registers->bits, f.name,
+              f.bits,    spec.fragment,          {},        {}};
   if (text.kind != OperandText::Kind::vector)
     return Error{Errc::operand_kind, where(form, spec),
                  fmt::format("'{}' is {}", text.text,
-                             text.kind == OperandText::Kind::address ? "an address" : "a scalar"),
+                             text.kind == OperandText::Kind::address ? "an address" : "no brace vector"),
                  expected_vector(spec)};
   if (is_symbol(text, types)) {
     out.label = text.items[0].text;

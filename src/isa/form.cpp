@@ -3,11 +3,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace warpbit {
 
 std::span<const Family> families() {
   static const std::vector<Family> all = {mma_family()};
   return all;
+}
+
+bool looks_like_shape(std::string_view q) {
+  for (const char letter : {'m', 'n', 'k'}) {
+    if (q.empty() || q.front() != letter) return false;
+    q.remove_prefix(1);
+    const std::size_t digits = std::min(q.find_first_not_of("0123456789"), q.size());
+    if (digits == 0) return false;
+    q.remove_prefix(digits);
+  }
+  return q.empty();
 }
 
 std::string operand_notation(const Form& form) {

@@ -3,6 +3,7 @@
 // decoder, refusals, listings, legality) is derived from the forms.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "numeric/formats.hpp"
 #include "target/target.hpp"
 #include "warpbit/fragment.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit {
 
@@ -32,7 +34,7 @@ struct RegisterClass {
 
 struct OperandSpec {
   std::string_view role;
-  bool is_destination;
+  Part part;
   const RegisterClass* registers;
   int count;  ///< registers in a lane
   std::span<const int>
@@ -40,6 +42,9 @@ struct OperandSpec {
   FormatId format;
   FragmentMap fragment;
 };
+
+/// What a qualifier says, as far as messages care.
+enum class SlotRole { plain, shape, factor_type };
 
 /// A place in the qualifier list of a family, in the manual's order. Qualifiers of different groups may be
 /// written in any order; those of one group fill its slots in the order in which they stand.
@@ -49,7 +54,13 @@ struct QualifierSlot {
   bool required = true;
   bool repeatable = false;      ///< may be written more than once
   bool after_previous = false;  ///< must be written after the slot before it
+  SlotRole role = SlotRole::plain;
+  /// If set, says whether a qualifier that no form has was meant for this group.
+  bool (*resembles)(std::string_view qualifier) = nullptr;
 };
+
+/// m<digits>n<digits>k<digits>
+bool looks_like_shape(std::string_view qualifier);
 
 struct Form {
   std::string canonical;
@@ -64,7 +75,7 @@ struct Form {
 struct Family {
   std::string_view name;    ///< first column of the instruction table
   std::string_view opcode;  ///< up to the first dot
-  std::vector<QualifierSlot> slots;
+  std::span<const QualifierSlot> slots;
   std::vector<Form> forms;
 };
 

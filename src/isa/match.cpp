@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "isa/instruction.hpp"
 
@@ -42,25 +42,13 @@ std::vector<const Form*> documented(const Family& family) {
   return out;
 }
 
-// m<digits>n<digits>k<digits>
-bool looks_like_shape(std::string_view q) {
-  for (const char letter : {'m', 'n', 'k'}) {
-    if (q.empty() || q.front() != letter) return false;
-    q.remove_prefix(1);
-    const std::size_t digits = std::min(q.find_first_not_of("0123456789"), q.size());
-    if (digits == 0) return false;
-    q.remove_prefix(digits);
-  }
-  return q.empty();
-}
-
 // The group that a qualifier belongs to, or "".
 std::string_view group_of(const Family& family, const std::string& qualifier) {
   for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
     for (const Form& form : family.forms)
       if (form.qualifiers[slot] == qualifier) return family.slots[slot].group;
-  if (looks_like_shape(qualifier)) return "shape";
-  if (qualifier.starts_with("kind::")) return "kind";
+  for (const QualifierSlot& slot : family.slots)
+    if (slot.resembles && slot.resembles(qualifier)) return slot.group;
   return "";
 }
 
@@ -137,17 +125,20 @@ Nearest nearest(const Family& family, Target target, const Assignment& given) {
   return here.distance == 1 || here.distance == anywhere.distance ? here : anywhere;
 }
 
-const std::string& given_for(const Family& family, const Assignment& given, std::string_view what) {
-  const auto slot = std::ranges::find(family.slots, what, &QualifierSlot::what);
-  return given.text[static_cast<std::size_t>(slot - family.slots.begin())];
+// The given types of A and B: "e4m3", or "e4m3 x e5m2" if they differ.
+std::string factor_types(const Family& family, const Assignment& given) {
+  std::vector<std::string> types;
+  for (std::size_t slot = 0; slot < given.text.size(); ++slot)
+    if (family.slots[slot].role == SlotRole::factor_type && (types.empty() || types.back() != given.text[slot]))
+      types.push_back(given.text[slot]);
+  return fmt::format("{}", fmt::join(types, " x "));
 }
 
 // True if some form has the given shape with the given types of A and B.
 bool shape_has_types(const Family& family, std::size_t shape, const Assignment& given) {
   return std::ranges::any_of(documented(family), [&](const Form* form) {
     for (std::size_t i = 0; i < given.text.size(); ++i) {
-      const bool judged =
-          i == shape || family.slots[i].what == "type of A" || family.slots[i].what == "type of B";
+      const bool judged = i == shape || family.slots[i].role == SlotRole::factor_type;
       if (judged && form->qualifiers[i] != given.text[i]) return false;
     }
     return true;
@@ -157,7 +148,7 @@ bool shape_has_types(const Family& family, std::size_t shape, const Assignment& 
 // One slot is wrong (or several are empty): the first one, in the manual's order, by which a single change
 // leads to a form; the shape only if there is no other.
 Error wrong_slot(const Statement& s, const Family& family, const Assignment& given, const Nearest& best) {
-  const auto rank = [&](std::size_t i) { return std::pair(family.slots[i].group == "shape", i); };
+  const auto rank = [&](std::size_t i) { return std::pair(family.slots[i].role == SlotRole::shape, i); };
   std::size_t slot = differences(*best.forms.front(), given).front();
   for (const Form* form : best.forms)
     slot = std::min(slot, differences(*form, given).front(), [&](auto x, auto y) { return rank(x) < rank(y); });
@@ -167,12 +158,10 @@ Error wrong_slot(const Statement& s, const Family& family, const Assignment& giv
   const std::vector<std::string> right = values(forms, slot);
 
   const QualifierSlot& spec = family.slots[slot];
-  if (spec.group == "shape" && !shape_has_types(family, slot, given)) {
-    const std::string &a = given_for(family, given, "type of A"), &b = given_for(family, given, "type of B");
+  if (spec.role == SlotRole::shape && !shape_has_types(family, slot, given))
     return {Errc::no_such_form, s.opcode,
-            fmt::format("{} does not exist for {}", given.text[slot], a == b ? a : a + " x " + b),
+            fmt::format("{} does not exist for {}", given.text[slot], factor_types(family, given)),
             "it has " + list(right)};
-  }
   std::vector<std::string> accepted;
   for (const std::string& v : right) accepted.push_back(dotted(v));
   return {given.text[slot].empty() ? Errc::missing_qualifier : Errc::no_such_form, spell(s),

@@ -3,6 +3,7 @@
 // names.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 

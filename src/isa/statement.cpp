@@ -56,8 +56,9 @@ class Scanner {
       skip_blanks();
       if (at_end() || peek() == ';') return fail(seen(), "an operand after ','");
     }
-    take(';');
+    s.terminated = take(';');
     skip_blanks();
+    if (unterminated_comment_) return fail("a comment without its end", "'*/'");
     if (!at_end()) return fail(seen(), "the end: one statement at a time");
     return s;
   }
@@ -78,7 +79,8 @@ class Scanner {
         while (!at_end() && peek() != '\n') ++at_;
       } else if (peek() == '/' && peek(1) == '*') {
         const std::size_t end = text_.find("*/", at_ + 2);
-        at_ = end == text_.npos ? text_.size() : end + 2;
+        unterminated_comment_ = end == text_.npos;
+        at_ = unterminated_comment_ ? text_.size() : end + 2;
       } else {
         return;
       }
@@ -165,6 +167,7 @@ class Scanner {
       while (is_name_part(peek()) || (peek() == '.' && is_letter(peek(1)))) ++at_;  // %v.x
       std::string text(text_.substr(first, at_ - first));
       if (text == "%" || text == "$") return fail("'" + text + "' alone", "a name");
+      if (text == "WARP_SZ") return fail("the constant WARP_SZ", "a register name or its value, 32");
       return Item{std::move(text), false, {}};
     }
     if (is_digit(peek()) || ((peek() == '-' || peek() == '+') && (is_digit(peek(1)) || peek(1) == '.')) ||
@@ -225,6 +228,7 @@ class Scanner {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  bool unterminated_comment_ = false;
   std::size_t word_end_ = 0;  // just behind the last opcode or qualifier
 };
 

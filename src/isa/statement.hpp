@@ -41,6 +41,7 @@ struct Statement {
   std::string opcode;                   ///< up to the first dot
   std::vector<std::string> qualifiers;  ///< without their dots
   std::vector<OperandText> operands;
+  bool terminated = false;  ///< by ';'
 };
 
 /// Exactly one statement; the closing ';' and all operands may be absent. Error: statement_syntax with the

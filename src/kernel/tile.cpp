@@ -9,12 +9,10 @@
 namespace warpbit {
 namespace {
 
-constexpr std::size_t kMaxLanes = 32, kMaxRegisters = 8, kMaxA = 4096, kMaxB = 2048;
-
 // Of one thread; reused, so that nothing is allocated per execution.
 struct Workspace {
-  std::array<Decoded, kMaxA> a;
-  std::array<Decoded, kMaxB> b;
+  std::array<Decoded, kMaxElementsOfA> a;
+  std::array<Decoded, kMaxElementsOfB> b;
 };
 thread_local Workspace workspace;
 
@@ -105,11 +103,12 @@ void run_tile(const Tile& t, const OperandView& a, const OperandView& b, const O
   out.store(t.d, d, t.lanes, index);
 }
 
-std::uint64_t run_element(const Tile& t, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c) {
+std::uint64_t run_element(const Tile& t, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                          std::uint64_t c) {
   const auto depth = static_cast<std::size_t>(t.depth);
   for (std::size_t k = 0; k < depth; ++k) {
-    workspace.a[k] = decode_operand(*t.plan, *t.a.format, a[k]);
-    workspace.b[k] = decode_operand(*t.plan, *t.b.format, b[k]);
+    workspace.a[k] = decode_operand(*t.plan, *t.a.format, k < a.size() ? a[k] : 0);
+    workspace.b[k] = decode_operand(*t.plan, *t.b.format, k < b.size() ? b[k] : 0);
   }
   return evaluate(*t.plan, {{workspace.a.data(), depth}, operand_format(*t.plan, t.a)},
                   {{workspace.b.data(), depth}, operand_format(*t.plan, t.b)}, *t.c.format, c);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "numeric/formats.hpp"
@@ -27,8 +28,11 @@ struct TileOperand {
   std::vector<std::optional<std::uint64_t>> literals;
 };
 
-/// A decoded instruction as the kernel needs it. At most 32 lanes, 8 registers an operand, 4096 elements of A,
-/// 2048 of B.
+/// What a tile may hold at most; tests/plan_test.cpp proves that no form needs more.
+inline constexpr int kMaxLanes = 32, kMaxRegisters = 8, kMaxDepth = 256;
+inline constexpr int kMaxElementsOfA = 4096, kMaxElementsOfB = 2048;
+
+/// A decoded instruction as the kernel needs it.
 struct Tile {
   const Plan* plan = nullptr;
   int lanes = 32, products = 1, rows = 0, columns = 0, depth = 0;
@@ -40,7 +44,8 @@ struct Tile {
 void run_tile(const Tile& tile, const OperandView& a, const OperandView& b, const OperandView& c,
               const ResultView& d, std::size_t index);
 
-/// One output element from codes; a and b have tile.depth elements.
-std::uint64_t run_element(const Tile& tile, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c);
+/// One output element from codes: as many of a as of b, at most tile.depth; the rest are +0.
+std::uint64_t run_element(const Tile& tile, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                          std::uint64_t c);
 
 }  // namespace warpbit

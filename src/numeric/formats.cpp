@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 namespace warpbit {
 namespace {
@@ -80,11 +79,6 @@ static_assert(in_order());
 
 constexpr std::uint64_t ones(int n) {
   return n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
-}
-
-int bit_length(u128 x) {
-  const auto high = static_cast<std::uint64_t>(x >> 64);
-  return static_cast<int>(high ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(x)));
 }
 
 Decoded decode_integer(const Format& f, std::uint64_t code) {

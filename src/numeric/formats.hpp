@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-namespace warpbit {
+#include "numeric/wide.hpp"
 
-__extension__ using u128 = unsigned __int128;
+namespace warpbit {
 
 /// The formats, in the order of their rows.
 enum class FormatId : std::uint8_t {

@@ -2,15 +2,9 @@
 #include "numeric/value.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace warpbit {
 namespace {
-
-int bit_length(u128 x) {
-  const auto high = static_cast<std::uint64_t>(x >> 64);
-  return static_cast<int>(high ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(x)));
-}
 
 // Shifts right by n >= 0 bits; if any nonzero bit is lost, bit 0 of the result is 1. n may exceed the width.
 u128 shift_right_sticky(u128 x, int n) {

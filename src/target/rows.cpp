@@ -14,17 +14,16 @@ using enum Unit;
 // ---- Grounds
 
 constexpr Ground kH200{Basis::captured, "golden/sm_90a/mma, H200"};
-constexpr Ground kByDefinition{Basis::inferred,
-                               "the PTX manual's definition, which leaves no freedom; captured on sm_90a"};
-constexpr Ground kAsHopper{Basis::inferred, "sm_90a captures: the same machine instruction or sequence"};
-constexpr Ground kFloorUnprobed{Basis::inferred, "published models of sm_80; no result reaches the floor"};
+constexpr Ground kAsHopper{Basis::inferred, "assumed as captured on sm_90a"};
+constexpr Ground kFloorOfModels{Basis::inferred, "published models; no result reaches the floor"};
+constexpr Ground kFloorAssumed{Basis::inferred, "assumed as on sm_80; no result reaches the floor"};
 constexpr Ground kMmaSim{Basis::inferred, "the MMA-Sim model"};
 
 constexpr Evidence all(Ground ground) {
   return {ground, ground, ground, ground};
 }
 // Published inner products: 2,500 for each GPU and class, values near 1, so they prove order and window only.
-constexpr Evidence published(std::string_view gpu, Ground floor = kFloorUnprobed) {
+constexpr Evidence published(std::string_view gpu, Ground floor) {
   const Ground ground{Basis::published, gpu};
   return {ground, ground, floor, kAsHopper};
 }
@@ -32,7 +31,7 @@ constexpr std::string_view kV100 = "MATLAB-tensor-core, V100";
 constexpr std::string_view kA100 = "MATLAB-tensor-core, A100";
 constexpr std::string_view kAda = "MATLAB-tensor-core, Ada";
 constexpr std::string_view kB200 = "MATLAB-tensor-core, B200";
-constexpr Evidence kModel{kMmaSim, kMmaSim, kFloorUnprobed, kAsHopper};
+constexpr Evidence kModel{kMmaSim, kMmaSim, kFloorAssumed, kAsHopper};
 constexpr Evidence kModelHopper{kMmaSim, kMmaSim, kAsHopper, kAsHopper};
 
 // ---- Plans
@@ -147,8 +146,8 @@ constexpr PlanRow fp8_lowered_f16(Evidence evidence) {
 // ---- Volta: sm_70, sm_72
 
 constexpr std::array kVoltaRows{
-    PlanRow{{mma_m8n8k4, f32, f16, f16, f32}, {to_f32(4, kVolta)}, published(kV100), "HMMA.884"},
-    PlanRow{{mma_m8n8k4, f16, f16, f16, f16}, {to_f16(4, kVolta)}, published(kV100), "HMMA.884"},
+    PlanRow{{mma_m8n8k4, f32, f16, f16, f32}, {to_f32(4, kVolta)}, published(kV100, kFloorAssumed), "HMMA.884"},
+    PlanRow{{mma_m8n8k4, f16, f16, f16, f16}, {to_f16(4, kVolta)}, published(kV100, kFloorAssumed), "HMMA.884"},
     PlanRow{{mma_m8n8k4, f32, f16, f16, f16},
             {Convert{f32, kNearest}, to_f32(4, kVolta)},
             all({Basis::inferred, "the row with f32 C; that an f16 C is converted first, from sm_90a wmma"}),
@@ -172,10 +171,10 @@ constexpr std::array kTuringRows{
 
 constexpr std::array<PlanRow, 4> ampere_rows(std::string_view gpu) {
   return {
-      PlanRow{{mma, f32, f16, f16, f32}, {to_f32(8, kTuringToAda)}, published(gpu), "HMMA"},
-      PlanRow{{mma, f16, f16, f16, f16}, {to_f16(8, kTuringToAda)}, published(gpu), "HMMA"},
-      PlanRow{{mma, f32, bf16, bf16, f32}, {to_f32(8, kTuringToAda)}, published(gpu), "HMMA"},
-      PlanRow{{mma, f32, tf32, tf32, f32}, {to_f32(4, kTuringToAda)}, published(gpu), "HMMA"},
+      PlanRow{{mma, f32, f16, f16, f32}, {to_f32(8, kTuringToAda)}, published(gpu, kFloorOfModels), "HMMA"},
+      PlanRow{{mma, f16, f16, f16, f16}, {to_f16(8, kTuringToAda)}, published(gpu, kFloorOfModels), "HMMA"},
+      PlanRow{{mma, f32, bf16, bf16, f32}, {to_f32(8, kTuringToAda)}, published(gpu, kFloorOfModels), "HMMA"},
+      PlanRow{{mma, f32, tf32, tf32, f32}, {to_f32(4, kTuringToAda)}, published(gpu, kFloorOfModels), "HMMA"},
   };
 }
 constexpr auto kAmpereRows = ampere_rows(kA100);
@@ -185,8 +184,8 @@ constexpr auto kAmpereA2Rows = ampere_rows("MATLAB-tensor-core, A2 (not among th
 
 constexpr auto kAdaRows = ampere_rows(kAda);
 constexpr std::array kAdaFp8Rows{
-    PlanRow{{mma, f32, kFp8, kFp8, f32}, {to_f32(16, kAdaFp8, 13)}, published(kAda), "QMMA"},
-    PlanRow{{mma, f16, kFp8, kFp8, f16}, {to_f16(16, kAdaFp8)}, published(kAda), "QMMA"},
+    PlanRow{{mma, f32, kFp8, kFp8, f32}, {to_f32(16, kAdaFp8, 13)}, published(kAda, kFloorOfModels), "QMMA"},
+    PlanRow{{mma, f16, kFp8, kFp8, f16}, {to_f16(16, kAdaFp8)}, published(kAda, kFloorOfModels), "QMMA"},
 };
 
 // ---- Hopper: sm_90, sm_90a; and Blackwell of data centres: sm_100, sm_103, sm_110
@@ -276,7 +275,7 @@ constexpr Features kSm100a = kSm90 | Feature::kind_f8f6f4_fp8;
 constexpr Features kSm120a = kSm100a | Feature::kind_f8f6f4;
 
 constexpr std::string_view kToolkit = "CUDA 13.0, ptxas V13.0.88";
-constexpr std::string_view kNoToolkit = "not seen: CUDA 13.0 has dropped the target";
+constexpr std::string_view kNoToolkit = "no toolkit: CUDA 13.0 has dropped the target";
 
 constexpr std::array kTargets{
     TargetRow{"sm_70", kSm70, kSm70Blocks, kNoToolkit},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // mma.sync, dense (PTX manual, "Multiply-and-Accumulate Instruction: mma").
 //
-//   mma.sync.aligned.shape.alayout.blayout{.kind}{.satfinite}.dtype.atype.btype.ctype{.rnd}{.bitop.popc} d, a,
-//   b, c;
+//   mma.sync.aligned.shape.alayout.blayout{.kind}{.satfinite}.dtype.atype.btype.ctype
+//      {.rnd}{.bitop.popc} d, a, b, c;
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Accumulators {
 };
 constexpr Accumulators kToF32[] = {{f32, f32}};
 constexpr Accumulators kToF16OrF32[] = {{f16, f16}, {f32, f32}};
-constexpr Accumulators kVolta[] = {{f16, f16}, {f32, f16}, {f32, f32}};
+constexpr Accumulators kF16OrF32Mixed[] = {{f16, f16}, {f32, f16}, {f32, f32}};
 constexpr Accumulators kToF64[] = {{f64, f64}};
 constexpr Accumulators kToS32[] = {{s32, s32}};
 
@@ -44,6 +44,7 @@ struct Row {
   std::span<const std::string_view> kinds = kNoKind;
   Layouts layouts = Layouts::row_col;
   std::string_view undocumented = "";
+  Unit unit = Unit::mma;
 };
 
 constexpr FormatSet kFp8 = e4m3 | e5m2, kFp6Fp4 = e3m2 | e2m3 | e2m1, kS8 = s8 | u8, kS4 = s4 | u4;
@@ -52,7 +53,7 @@ constexpr auto kNoScale = "a kind without block_scale, which ptxas 13.0 does not
 
 constexpr Row kRows[] = {
     // M  N    K  types of A, B               D and C      needs
-    {8, 8, 4, f16, Types::same, kVolta, Feature::sm_70, kNoKind, Layouts::any},
+    {8, 8, 4, f16, Types::same, kF16OrF32Mixed, Feature::sm_70, kNoKind, Layouts::any, "", Unit::mma_m8n8k4},
     {8, 8, 4, f64, Types::same, kToF64, Feature::sm_80},
     {8, 8, 16, kS8, Types::mixed, kToS32, Feature::sm_75},
     {8, 8, 32, kS4, Types::mixed, kToS32, Feature::sm_75},
@@ -106,9 +107,10 @@ const RegisterClass& multiplicand_registers(const Row& row, FormatId id) {
 }
 // B of m16n8k16 with 8-bit floating-point types is one register, but the assembler takes more and drops them.
 constexpr int kDroppedRegisters[] = {2, 4, 8};
-std::span<const int> also_counts(const Row& row, FormatId id, std::string_view role) {
-  return role == "b" && row.k == 16 && kFp8.contains(id) ? std::span<const int>(kDroppedRegisters)
-                                                         : std::span<const int>();
+std::span<const int> also_counts(const Row& row, FormatId id, Part part) {
+  return part == Part::right_factor && row.k == 16 && kFp8.contains(id)
+             ? std::span<const int>(kDroppedRegisters)
+             : std::span<const int>();
 }
 
 // ---- Fragments. t = lane % 4, g = lane / 4; "per" elements lie in a register.
@@ -156,15 +158,15 @@ FragmentMap c_map(int m, int n, Packing p) {
 Digits quad(Coordinate lane_in_group, Coordinate high_group) {
   return {{4, lane_in_group}, {4, {0, 0, 1}}, {2, high_group}};
 }
-FragmentMap volta_a_map(bool row_major, Packing p) {
+FragmentMap quad_a_map(bool row_major, Packing p) {
   if (row_major) return {8, 4, 4, p, quad({1, 0}, {4, 0}), {{4, {0, 1}}}};
   return {8, 4, 4, p, quad({0, 1}, {4, 0}), {{4, {1, 0}}}};
 }
-FragmentMap volta_b_map(bool row_major, Packing p) {
+FragmentMap quad_b_map(bool row_major, Packing p) {
   if (row_major) return {4, 8, 4, p, quad({1, 0}, {0, 4}), {{4, {0, 1}}}};
   return {4, 8, 4, p, quad({0, 1}, {0, 4}), {{4, {1, 0}}}};
 }
-FragmentMap volta_c_map(FormatId id, Packing p) {
+FragmentMap quad_c_map(FormatId id, Packing p) {
   if (id == f16) return {8, 8, 4, p, quad({1, 0}, {4, 0}), {{8, {0, 1}}}};
   return {8,
           8,
@@ -198,21 +200,25 @@ std::span<const Free> free_qualifiers(FormatId a) {
   return format(a).is_integer ? std::span<const Free>(kInteger) : kPlain;
 }
 
-const std::vector<QualifierSlot> kSlots = {
-    {"qualifier .sync", "sync", true, true},
-    {"qualifier .aligned", "aligned"},
-    {"shape", "shape"},
-    {"layout of A", "layout"},
-    {"layout of B", "layout"},
-    {"kind", "kind", false},
-    {"saturation", "saturation", false, true},
-    {"type of D", "type"},
-    {"type of A", "type"},
-    {"type of B", "type"},
-    {"type of C", "type"},
-    {"rounding", "rounding", false},
-    {"bit operation", "operation", false},
-    {"qualifier .popc", "popc", false, false, true},
+constexpr bool looks_like_kind(std::string_view q) {
+  return q.starts_with("kind::");
+}
+
+constexpr QualifierSlot kSlots[] = {
+    {.what = "qualifier .sync", .group = "sync", .repeatable = true},
+    {.what = "qualifier .aligned", .group = "aligned"},
+    {.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
+    {.what = "layout of A", .group = "layout"},
+    {.what = "layout of B", .group = "layout"},
+    {.what = "kind", .group = "kind", .required = false, .resembles = looks_like_kind},
+    {.what = "saturation", .group = "saturation", .required = false, .repeatable = true},
+    {.what = "type of D", .group = "type"},
+    {.what = "type of A", .group = "type", .role = SlotRole::factor_type},
+    {.what = "type of B", .group = "type", .role = SlotRole::factor_type},
+    {.what = "type of C", .group = "type"},
+    {.what = "rounding", .group = "rounding", .required = false},
+    {.what = "bit operation", .group = "operation", .required = false},
+    {.what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true},
 };
 
 struct Choice {
@@ -222,47 +228,59 @@ struct Choice {
   Free free;
 };
 
-Form make_form(const Row& row, const Choice& x) {
+// In the order of kSlots.
+std::vector<std::string> qualifiers(const Row& row, const Choice& x) {
   const auto name = [](FormatId id) { return std::string(format(id).name); };
+  return {"sync",
+          "aligned",
+          fmt::format("m{}n{}k{}", row.m, row.n, row.k),
+          std::string(x.layout_a),
+          std::string(x.layout_b),
+          std::string(x.kind),
+          std::string(x.free.satfinite),
+          name(x.acc.d),
+          name(x.a),
+          name(x.b),
+          name(x.acc.c),
+          std::string(x.free.rounding),
+          std::string(x.free.operation),
+          x.free.operation.empty() ? "" : "popc"};
+}
+
+// d, a, b, c
+std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
+  const bool quad = row.unit == Unit::mma_m8n8k4;
+  std::vector<OperandSpec> out;
+  const auto add = [&](std::string_view role, Part part, const RegisterClass& registers, FormatId id,
+                       FragmentMap map) {
+    const int count = map.registers();
+    out.push_back({role, part, &registers, count, also_counts(row, id, part), id, std::move(map)});
+  };
+  const auto sum = [&](FormatId id) {
+    return quad ? quad_c_map(id, packing(id)) : c_map(row.m, row.n, packing(id));
+  };
+  add("d", Part::destination, accumulator_registers(x.acc.d), x.acc.d, sum(x.acc.d));
+  add("a", Part::left_factor, multiplicand_registers(row, x.a), x.a,
+      quad ? quad_a_map(x.layout_a == "row", packing(x.a)) : a_map(row.m, row.k, packing(x.a)));
+  add("b", Part::right_factor, multiplicand_registers(row, x.b), x.b,
+      quad ? quad_b_map(x.layout_b == "row", packing(x.b)) : b_map(row.k, row.n, packing(x.b)));
+  add("c", Part::accumulator, accumulator_registers(x.acc.c), x.acc.c, sum(x.acc.c));
+  return out;
+}
+
+Form make_form(const Row& row, const Choice& x) {
   Form form{};
-  form.qualifiers = {"sync",
-                     "aligned",
-                     fmt::format("m{}n{}k{}", row.m, row.n, row.k),
-                     std::string(x.layout_a),
-                     std::string(x.layout_b),
-                     std::string(x.kind),
-                     std::string(x.free.satfinite),
-                     name(x.acc.d),
-                     name(x.a),
-                     name(x.b),
-                     name(x.acc.c),
-                     std::string(x.free.rounding),
-                     std::string(x.free.operation),
-                     x.free.operation.empty() ? "" : "popc"};
+  form.qualifiers = qualifiers(row, x);
   form.canonical = "mma";
   for (const std::string& q : form.qualifiers)
     if (!q.empty()) form.canonical += "." + q;
-
-  const bool volta = row.m == 8 && row.k == 4 && x.a == f16;
-  const Packing pa = packing(x.a), pb = packing(x.b), pc = packing(x.acc.c), pd = packing(x.acc.d);
-  const auto add = [&](std::string_view role, const RegisterClass& registers, FormatId id, FragmentMap map) {
-    const int count = map.registers();
-    form.operands.push_back(
-        {role, role == "d", &registers, count, also_counts(row, id, role), id, std::move(map)});
-  };
-  add("d", accumulator_registers(x.acc.d), x.acc.d, volta ? volta_c_map(x.acc.d, pd) : c_map(row.m, row.n, pd));
-  add("a", multiplicand_registers(row, x.a), x.a,
-      volta ? volta_a_map(x.layout_a == "row", pa) : a_map(row.m, row.k, pa));
-  add("b", multiplicand_registers(row, x.b), x.b,
-      volta ? volta_b_map(x.layout_b == "row", pb) : b_map(row.k, row.n, pb));
-  add("c", accumulator_registers(x.acc.c), x.acc.c, volta ? volta_c_map(x.acc.c, pc) : c_map(row.m, row.n, pc));
-
+  form.operands = operands(row, x);
   form.needs = row.needs | x.free.needs;
-  form.arithmetic = {volta ? Unit::mma_m8n8k4 : Unit::mma, x.acc.d, x.a, x.b, x.acc.c, x.free.modifier};
+  form.arithmetic = {row.unit, x.acc.d, x.a, x.b, x.acc.c, x.free.modifier};
   form.rows = row.m;
   form.columns = row.n;
   form.depth = row.k;
-  form.products = volta ? 4 : 1;
+  form.products = form.operands[0].fragment.products();
   form.undocumented = row.undocumented;
   return form;
 }
