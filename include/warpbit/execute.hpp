@@ -13,8 +13,16 @@
 
 namespace warpbit {
 
+/// What becomes of operands whose meaning the manual leaves undefined.
+enum class Undefined {
+  error,        ///< refused (Errc::undefined_operand), with the place
+  as_measured,  ///< what the hardware was measured to do (src/target/NUMERICS.md); refused where that is not
+                ///< known
+};
+
 /// How to execute.
 struct ExecuteOptions {
+  Undefined undefined = Undefined::error;
   /// If false, an instruction for which Instruction::inferred() holds is refused (Errc::inferred_plan).
   bool allow_inferred = true;
   /// Threads to split the cases over; 0 leaves it to OpenMP. The bits do not depend on it.
@@ -42,7 +50,7 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options = {});
 
-/// One output element: a and b are codes of at most depth() elements of a row of A and a column of B (the rest
+/// One output element: a and b are codes of at most terms() elements of a row of A and a column of B (the rest
 /// are +0), c the code of the accumulator. Errors: view_mismatch, inferred_plan.
 Result<Element> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
                                 std::span<const std::uint64_t> b, std::uint64_t c,

@@ -41,6 +41,14 @@ struct Packing {
   int per_register() const { return register_bits / slot_bits; }
 };
 
+/// Which lanes hold elements: those with lane % period in [first, first + count). They are numbered on their
+/// own, in ascending order, for the digits of a map; the other lanes hold nothing that counts.
+struct ActiveLanes {
+  int period = 1;
+  int first = 0;
+  int count = 1;
+};
+
 /// A static fragment map: (lane, value) -> (row, column), each index split into mixed-radix digits with a step
 /// in the matrix for each digit (CuTe's shape:stride). Value v of a lane is slot v % per_register of register
 /// v / per_register.
@@ -51,18 +59,19 @@ class FragmentMap {
     int size;
     Coordinate step;
   };
-  /// Lowest digits first. The sizes of `lane` multiply to the number of lanes.
+  /// Lowest digits first. The sizes of `lane` multiply to the number of active lanes.
   FragmentMap(int rows, int columns, int products, Packing packing, std::vector<Digit> lane,
-              std::vector<Digit> value);
+              std::vector<Digit> value, ActiveLanes active = {});
 
   int rows() const { return rows_; }
   int columns() const { return columns_; }
   int products() const { return products_; }
-  int lanes() const { return lanes_; }
+  int lanes() const { return active_lanes_ / active_.count * active_.period; }
   int registers() const { return values_ / packing_.per_register(); }
   const Packing& packing() const { return packing_; }
 
-  /// The element in a slot of a register of a lane. Nothing if there is no such lane, register or slot.
+  /// The element in a slot of a register of a lane. Nothing if there is no such lane, register or slot, or if
+  /// the lane holds none.
   std::optional<Coordinate> at(int lane, int reg, int slot) const;
   /// The element that the given bit belongs to, padding excluded.
   std::optional<Coordinate> at_bit(int lane, int reg, int bit) const;
@@ -70,21 +79,23 @@ class FragmentMap {
   std::vector<Place> find(Coordinate element) const;
 
   /// The map as a flat table: for element (product, row, column), at index
-  /// (product * rows + row) * columns + column, the first place that holds it.
+  /// (product * rows + row) * columns + column, the first place that holds it. Precondition: every element is
+  /// held.
   std::vector<Place> table() const;
 
-  /// In CuTe's notation with steps as (row,column[,product]), e.g.
+  /// In CuTe's notation with steps as (row,column[,product]), after the active lanes if not all are, e.g.
   /// "((4,8),(2,2)):(((0,2),(1,0)),((0,1),(8,0)))".
   std::string text() const;
 
  private:
-  Place place(int lane, int value) const;
-  Coordinate coordinate(int lane, int value) const;
+  Place place(int active, int value) const;
+  Coordinate coordinate(int active, int value) const;
 
   int rows_, columns_, products_;
   Packing packing_;
   std::vector<Digit> lane_, value_;
-  int lanes_ = 1, values_ = 1;
+  ActiveLanes active_;
+  int active_lanes_ = 1, values_ = 1;
 };
 
 }  // namespace warpbit

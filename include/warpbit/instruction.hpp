@@ -21,9 +21,18 @@ namespace warpbit {
 /// What an operand is in D = A B + C.
 enum class Part {
   destination,   ///< D: rows() x columns()
-  left_factor,   ///< A: rows() x depth()
+  left_factor,   ///< A: rows() x terms()
   right_factor,  ///< B: depth() x columns()
   accumulator,   ///< C: rows() x columns()
+  metadata,      ///< which elements of A the left factor holds: rows() x groups of a row, a nibble each
+  selector,      ///< which lanes hold the metadata; an immediate
+};
+
+/// How an operand is written.
+enum class OperandKind {
+  vector,     ///< registers in braces
+  scalar,     ///< one register
+  immediate,  ///< a literal
 };
 
 /// One operand of an instruction, as a numbered slot. Names live in parsing and printing only.
@@ -31,6 +40,7 @@ struct Operand {
   std::string_view role;  ///< the manual's name: "d", "a", "b", "c"
   std::string label;      ///< as the statement names it, e.g. "a" for `{a}`, "%f0, %f1" for `{%f0, %f1}`
   Part part = Part::destination;
+  OperandKind kind = OperandKind::vector;
   bool is_symbolic = true;  ///< `{d}`: one name for the whole vector
   int registers = 0;        ///< in a lane
   int register_bits = 32;   ///< 32 or 64
@@ -81,10 +91,12 @@ class Instruction {
 
   /// In the order of the statement, destination first.
   std::span<const Operand> operands() const;
-  /// Matrix sizes: D is rows x columns, the sum runs over `depth`; `products` of them side by side.
+  /// Matrix sizes: D is rows x columns, B has `depth` rows; `products` of them side by side.
   int rows() const;
   int columns() const;
   int depth() const;
+  /// Products in one sum: depth(), or half of it where A is sparse.
+  int terms() const;
   int products() const;
   int lanes() const;
 

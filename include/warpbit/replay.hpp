@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "warpbit/capture.hpp"
+#include "warpbit/execute.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
 
@@ -20,6 +21,8 @@ struct ReplayOptions {
   /// Replay as this target instead of the one that the file names.
   std::optional<Target> target;
   ReadOptions read;
+  /// What becomes of operands that the manual leaves undefined (warpbit/execute.hpp).
+  Undefined undefined = Undefined::error;
   /// How many mismatches to describe in detail, for each file.
   std::size_t details = 4;
 };

@@ -33,6 +33,7 @@ enum class Errc {
   lanes_disagree,
   view_mismatch,
   inferred_plan,
+  undefined_operand,
   // Capture files (the page on the capture format)
   file_unreadable,
   file_unwritable,

@@ -45,6 +45,50 @@ Result<void> check_views(const Instruction& instruction, std::span<const Operand
   return {};
 }
 
+// The views by the part of their operands.
+TileViews tile_views(const Instruction& instruction, std::span<const OperandView> sources) {
+  TileViews out;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    switch (instruction.operands()[i + 1].part) {
+      case Part::left_factor: out.a = sources[i]; break;
+      case Part::right_factor: out.b = sources[i]; break;
+      case Part::accumulator: out.c = sources[i]; break;
+      case Part::metadata: out.e = sources[i]; break;
+      case Part::destination:
+      case Part::selector: break;
+    }
+  }
+  return out;
+}
+
+// "0x4, 0x8, ..."
+std::string nibbles(const Sparsity& sparsity, bool (*accepts)(const Sparsity&, std::uint64_t)) {
+  std::string out;
+  for (std::uint64_t nibble = 0; nibble < 16; ++nibble)
+    if (accepts(sparsity, nibble)) out += fmt::format("{}{:#x}", out.empty() ? "" : ", ", nibble);
+  return out;
+}
+
+Result<void> check_metadata(const Instruction& instruction, const OperandView& e, std::size_t cases,
+                            Undefined undefined) {
+  const Form& form = *instruction.decoded().form;
+  if (!form.sparsity.is_sparse()) return {};
+  const auto ascending = [](const Sparsity& s, std::uint64_t nibble) { return is_defined(s, nibble, true); };
+  const auto distinct = [](const Sparsity& s, std::uint64_t nibble) { return is_defined(s, nibble, false); };
+  bool (*accepts)(const Sparsity&, std::uint64_t) = is_measured;
+  if (undefined == Undefined::error) accepts = form.ordered ? +ascending : +distinct;
+  for (std::size_t i = 0; i < cases; ++i) {
+    const std::optional<MetadataFault> fault = find_fault(instruction.decoded().tile, e, i, accepts);
+    if (!fault) continue;
+    return Error{Errc::undefined_operand, form_of(instruction),
+                 fmt::format("metadata {:#x} in case {}, lane {}, bits {}-{} (row {}, group {})", fault->nibble,
+                             i, fault->bits.lane, fault->bits.low_bit,
+                             fault->bits.low_bit + fault->bits.bits - 1, fault->row, fault->group),
+                 nibbles(form.sparsity, accepts)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
@@ -59,12 +103,14 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                  fmt::format("at most {}", PTRDIFF_MAX)};
 
   const Tile& tile = instruction.decoded().tile;
-  const OperandView a = sources[0], b = sources[1], c = sources[2];
+  const TileViews operands = tile_views(instruction, sources);
+  if (Result<void> metadata = check_metadata(instruction, operands.e, cases, options.undefined); !metadata)
+    return metadata.error();
   const auto count = static_cast<std::ptrdiff_t>(cases);
   const int wanted = options.threads > 0 ? options.threads : omp_get_max_threads();
   const int threads = static_cast<int>(std::min<std::ptrdiff_t>(wanted, count));
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (std::ptrdiff_t i = 0; i < count; ++i) run_tile(tile, a, b, c, destination, static_cast<std::size_t>(i));
+  for (std::ptrdiff_t i = 0; i < count; ++i) run_tile(tile, operands, destination, static_cast<std::size_t>(i));
   return Execution{instruction.inferred()};
 }
 
@@ -72,11 +118,11 @@ Result<Element> execute_element(const Instruction& instruction, std::span<const 
                                 std::span<const std::uint64_t> b, std::uint64_t c,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
-  const auto depth = static_cast<std::size_t>(instruction.depth());
-  if (a.size() != b.size() || a.size() > depth)
+  const auto terms = static_cast<std::size_t>(instruction.terms());
+  if (a.size() != b.size() || a.size() > terms)
     return Error{Errc::view_mismatch, form_of(instruction),
                  fmt::format("{} elements of a and {} of b", a.size(), b.size()),
-                 fmt::format("the same number of both, at most {}", depth)};
+                 fmt::format("the same number of both, at most {}", terms)};
   return Element{run_element(instruction.decoded().tile, a, b, c), instruction.inferred()};
 }
 

@@ -39,10 +39,16 @@ std::size_t element_bytes(const Operand& op) {
 }
 
 Expectation registers_member(const Operand& op, int lanes, std::int64_t cases) {
+  const std::string n = cases < 0 ? "cases" : std::to_string(cases);
+  if (op.kind == OperandKind::scalar)
+    return {op.label,
+            static_cast<std::size_t>(op.register_bits / 8),
+            {cases, lanes},
+            fmt::format("({}, {})", n, lanes)};
   return {op.label,
           static_cast<std::size_t>(op.register_bits / 8),
           {cases, lanes, op.registers},
-          fmt::format("({}, {}, {})", cases < 0 ? "cases" : std::to_string(cases), lanes, op.registers)};
+          fmt::format("({}, {}, {})", n, lanes, op.registers)};
 }
 
 // Factors: [n, K]; accumulators: [n].
@@ -56,6 +62,11 @@ Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t 
   return {op.label, element_bytes(op), {cases}, fmt::format("({},)", n)};
 }
 
+// In the layout `elements`, a and b are the operands of products that exist: there is no metadata.
+bool has_member(const Operand& op, bool by_element) {
+  return op.kind != OperandKind::immediate && !(by_element && op.part == Part::metadata);
+}
+
 Error does_not_fit(std::string seen, std::string expected) {
   return {Errc::member_value, "statement", std::move(seen), std::move(expected)};
 }
@@ -67,6 +78,7 @@ Result<void> check_statement(const Instruction& instruction) {
   if (statement->operands.empty()) return does_not_fit("no operands", "operands such as {d}, {a}, {b}, {c}");
   std::vector<std::string> seen;
   for (const Operand& op : instruction.operands()) {
+    if (op.kind == OperandKind::immediate) continue;
     if (!op.is_symbolic)
       return does_not_fit(fmt::format("operand {} is '{{{}}}'", op.role, op.label), "one name in braces");
     if (std::ranges::find(seen, op.label) != seen.end())
@@ -84,6 +96,7 @@ Result<std::uint64_t> check_members(const CaptureReader& reader, const Instructi
     return Error{Errc::member_value, "layout", "scalars", "registers or elements for this statement"};
   std::int64_t cases = -1, depth = -1;
   for (const Operand& op : operands) {
+    if (!has_member(op, by_element)) continue;
     const Expectation want =
         by_element ? elements_member(op, cases, depth) : registers_member(op, instruction.lanes(), cases);
     if (Result<void> checked = check_member(reader, want); !checked) return checked.error();
@@ -93,9 +106,9 @@ Result<std::uint64_t> check_members(const CaptureReader& reader, const Instructi
     cases = static_cast<std::int64_t>(shape[0]);
     if (shape.size() == 2 && by_element) {
       depth = static_cast<std::int64_t>(std::min(shape[1], std::uint64_t{INT64_MAX}));
-      if (depth < 1 || depth > instruction.depth())
+      if (depth < 1 || depth > instruction.terms())
         return Error{Errc::member_shape, op.label, reader.find(op.label)->shape_text(),
-                     fmt::format("1 to {} elements in the second extent", instruction.depth())};
+                     fmt::format("1 to {} elements in the second extent", instruction.terms())};
     }
   }
   if (cases == 0) return Error{Errc::no_cases, operands[0].label, "no cases", "at least one"};
@@ -155,6 +168,10 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
 
   LoadedCapture out{header, *instruction, *cases, {}, {}, {}, {}, {}};
   for (const Operand& op : instruction->operands()) {
+    if (!has_member(op, header.layout == CaptureLayout::elements)) {
+      out.sources.emplace_back();
+      continue;
+    }
     Result<Array> array = reader->read(op.label);
     if (!array) return array.error();
     if (op.is_destination())

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The library's answer to the inputs of a capture, in the shape of the expected result.
-Result<Array> execute_registers(const LoadedCapture& capture) {
+Result<Array> execute_registers(const LoadedCapture& capture, const ReplayOptions& options) {
   const Instruction& instruction = capture.instruction;
   const std::span<const Operand> operands = instruction.operands();
   const auto view = [&](const Operand& op, const Array& array) {
@@ -29,9 +29,11 @@ Result<Array> execute_registers(const LoadedCapture& capture) {
   for (std::size_t i = 0; i < capture.sources.size(); ++i)
     sources.push_back(view(operands[i + 1], capture.sources[i]));
   Array got = capture.expected;
+  ExecuteOptions execute;
+  execute.undefined = options.undefined;
   const ResultView d =
       ResultView::dense(got.data.data(), instruction.lanes(), operands[0].registers, operands[0].register_bits);
-  const Result<Execution> done = execute_batch(instruction, sources, d, capture.cases);
+  const Result<Execution> done = execute_batch(instruction, sources, d, capture.cases, execute);
   if (!done) return done.error();
   return got;
 }
@@ -66,7 +68,8 @@ FileStatus status_of(Errc code) {
     case Errc::no_such_form:
     case Errc::undocumented_form:
     case Errc::not_on_target:
-    case Errc::inferred_plan: return FileStatus::unsupported;
+    case Errc::inferred_plan:
+    case Errc::undefined_operand: return FileStatus::unsupported;
     default: return FileStatus::unreadable;
   }
 }
@@ -79,7 +82,7 @@ Result<void> replay_into(FileReport& report, const ReplayOptions& options) {
   report.notes = capture->notes;
   const bool by_element = report.header.layout == CaptureLayout::elements;
   const Result<Array> got =
-      by_element ? Result<Array>(execute_elements(*capture)) : execute_registers(*capture);
+      by_element ? Result<Array>(execute_elements(*capture)) : execute_registers(*capture, options);
   if (!got) return got.error();
 
   std::uint64_t elements = 0, mismatches = 0;

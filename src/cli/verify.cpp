@@ -112,7 +112,7 @@ void progress_bar(std::size_t done, std::size_t total) {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string target;
+  std::string target, undefined;
   std::uint64_t max_bytes = ReadOptions{}.max_bytes;
   std::size_t details = ReplayOptions{}.details;
   bool json = false, quiet = false;
@@ -122,6 +122,7 @@ Result<ReplayOptions> replay_options(const Options& o) {
   ReplayOptions out;
   out.read.max_bytes = o.max_bytes;
   out.details = o.details;
+  if (o.undefined == "as-measured") out.undefined = Undefined::as_measured;
   if (o.target.empty()) return out;
   const Result<Target> target = Target::find(o.target);
   if (!target) return target.error();
@@ -131,6 +132,10 @@ Result<ReplayOptions> replay_options(const Options& o) {
 
 void add_reading_options(CLI::App& command, Options& o) {
   command.add_option("--target", o.target, "replay as this target instead of the one in the file");
+  command
+      .add_option("--undefined", o.undefined,
+                  "operands that the manual leaves undefined: error (default) or as-measured")
+      ->check(CLI::IsMember({"error", "as-measured"}));
   command.add_option("--max-bytes", o.max_bytes, "largest uncompressed size of a file (default 4 GiB)")
       ->check(CLI::PositiveNumber);
   command.add_option("--details", o.details, "mismatches to show for each file")

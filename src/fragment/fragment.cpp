@@ -28,33 +28,37 @@ void move(Coordinate& c, const std::vector<FragmentMap::Digit>& digits, int inde
 }  // namespace
 
 FragmentMap::FragmentMap(int rows, int columns, int products, Packing packing, std::vector<Digit> lane,
-                         std::vector<Digit> value)
+                         std::vector<Digit> value, ActiveLanes active)
     : rows_(rows),
       columns_(columns),
       products_(products),
       packing_(packing),
       lane_(std::move(lane)),
       value_(std::move(value)),
-      lanes_(size_of(lane_)),
+      active_(active),
+      active_lanes_(size_of(lane_)),
       values_(size_of(value_)) {}
 
-Coordinate FragmentMap::coordinate(int lane, int value) const {
+Coordinate FragmentMap::coordinate(int active, int value) const {
   Coordinate c;
-  move(c, lane_, lane);
+  move(c, lane_, active);
   move(c, value_, value);
   return c;
 }
 
-Place FragmentMap::place(int lane, int value) const {
+Place FragmentMap::place(int active, int value) const {
   const int per = packing_.per_register();
+  const int lane = active / active_.count * active_.period + active_.first + active % active_.count;
   return {lane, value / per, value % per * packing_.slot_bits + packing_.low_bit, packing_.bits};
 }
 
 std::optional<Coordinate> FragmentMap::at(int lane, int reg, int slot) const {
   const int per = packing_.per_register();
-  if (lane < 0 || lane >= lanes_ || reg < 0 || reg >= registers() || slot < 0 || slot >= per)
+  if (lane < 0 || lane >= lanes() || reg < 0 || reg >= registers() || slot < 0 || slot >= per)
     return std::nullopt;
-  return coordinate(lane, reg * per + slot);
+  const int within = lane % active_.period - active_.first;
+  if (within < 0 || within >= active_.count) return std::nullopt;
+  return coordinate(lane / active_.period * active_.count + within, reg * per + slot);
 }
 
 std::optional<Coordinate> FragmentMap::at_bit(int lane, int reg, int bit) const {
@@ -66,18 +70,18 @@ std::optional<Coordinate> FragmentMap::at_bit(int lane, int reg, int bit) const 
 
 std::vector<Place> FragmentMap::find(Coordinate element) const {
   std::vector<Place> places;
-  for (int lane = 0; lane < lanes_; ++lane)
+  for (int active = 0; active < active_lanes_; ++active)
     for (int value = 0; value < values_; ++value)
-      if (coordinate(lane, value) == element) places.push_back(place(lane, value));
+      if (coordinate(active, value) == element) places.push_back(place(active, value));
   return places;
 }
 
 std::vector<Place> FragmentMap::table() const {
   std::vector<Place> out(static_cast<std::size_t>(products_ * rows_ * columns_));
-  for (int lane = lanes_ - 1; lane >= 0; --lane)
+  for (int active = active_lanes_ - 1; active >= 0; --active)
     for (int value = values_ - 1; value >= 0; --value) {
-      const Coordinate c = coordinate(lane, value);
-      out[static_cast<std::size_t>((c.product * rows_ + c.row) * columns_ + c.column)] = place(lane, value);
+      const Coordinate c = coordinate(active, value);
+      out[static_cast<std::size_t>((c.product * rows_ + c.row) * columns_ + c.column)] = place(active, value);
     }
   return out;
 }
@@ -96,7 +100,11 @@ std::string FragmentMap::text() const {
     }
     return "(" + s + ")";
   };
-  return fmt::format("({},{}):({},{})", shape(lane_), shape(value_), steps(lane_), steps(value_));
+  const std::string lanes =
+      active_.count == active_.period
+          ? ""
+          : fmt::format("lanes % {} in [{},{}) ", active_.period, active_.first, active_.first + active_.count);
+  return lanes + fmt::format("({},{}):({},{})", shape(lane_), shape(value_), steps(lane_), steps(value_));
 }
 
 }  // namespace warpbit

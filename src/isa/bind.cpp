@@ -114,11 +114,25 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
   return {};
 }
 
-Result<Operand> bind_one(const OperandText& text, const Form& form, const OperandSpec& spec,
-                         const TypeLookup& types) {
+Operand unbound(const OperandSpec& spec) {
   const Format& f = format(spec.format);
-  Operand out{spec.role, std::string(spec.role), spec.part, true, spec.count, spec.registers->bits, f.name,
-              f.bits,    spec.fragment,          {},        {}};
+  return {
+      spec.role, std::string(spec.role), spec.part, spec.kind, true, spec.count, spec.registers->bits, f.name,
+      f.bits,    spec.fragment(),        {},        {}};
+}
+
+Error wrong_kind(const OperandText& text, const Form& form, const OperandSpec& spec, std::string expected) {
+  const std::string_view seen = text.kind == OperandText::Kind::address  ? "an address"
+                                : text.kind == OperandText::Kind::vector ? "a brace vector"
+                                : text.items[0].is_literal               ? "a literal"
+                                                                         : "a register";
+  return {Errc::operand_kind, where(form, spec), fmt::format("'{}' is {}", text.text, seen),
+          std::move(expected)};
+}
+
+Result<Operand> bind_vector(const OperandText& text, const Form& form, const OperandSpec& spec,
+                            const TypeLookup& types) {
+  Operand out = unbound(spec);
   if (text.kind != OperandText::Kind::vector)
     return Error{Errc::operand_kind, where(form, spec),
                  fmt::format("'{}' is {}", text.text,
@@ -140,6 +154,66 @@ Result<Operand> bind_one(const OperandText& text, const Form& form, const Operan
   return out;
 }
 
+// One register. The assembler also takes a brace vector of two, of which it reads the first.
+Result<Operand> bind_scalar(const OperandText& text, const Form& form, const OperandSpec& spec,
+                            const TypeLookup& types) {
+  const bool pair = text.kind == OperandText::Kind::vector && text.items.size() == 2;
+  if ((text.kind != OperandText::Kind::scalar && !pair) || text.items[0].is_literal ||
+      text.items[0].text == "_")
+    return wrong_kind(text, form, spec, fmt::format("one .{} register", spec.registers->name));
+  if (Result<void> checked = check_types(text, form, spec, types); !checked) return checked.error();
+  Operand out = unbound(spec);
+  out.label = text.items[0].text;
+  out.is_symbolic = !pair && !out.label.starts_with('%') && !(types && types(out.label));
+  return out;
+}
+
+Result<Operand> bind_immediate(const OperandText& text, const Form& form, const OperandSpec& spec) {
+  const ImmediateRange& range = spec.immediate;
+  const bool integer =
+      text.kind == OperandText::Kind::scalar && text.items[0].is_literal && !text.items[0].literal.is_float;
+  if (!integer) return wrong_kind(text, form, spec, fmt::format("an immediate, {}", warpbit::text(range)));
+  const auto value = static_cast<std::int64_t>(text.items[0].literal.bits);
+  if (value < range.least || value > range.most) {
+    const bool let_through = value > range.most && value <= range.assembler_most;
+    return Error{Errc::operand_kind, where(form, spec),
+                 fmt::format("'{}' is out of range{}", text.text,
+                             let_through ? " by the manual, though the assembler lets it through" : ""),
+                 warpbit::text(range)};
+  }
+  Operand out = unbound(spec);
+  out.label = text.items[0].text;
+  out.is_symbolic = false;
+  out.literals = {text.items[0].literal.bits};
+  return out;
+}
+
+Result<Operand> bind_one(const OperandText& text, const Form& form, const OperandSpec& spec,
+                         const TypeLookup& types) {
+  switch (spec.kind) {
+    case OperandKind::vector: return bind_vector(text, form, spec, types);
+    case OperandKind::scalar: return bind_scalar(text, form, spec, types);
+    case OperandKind::immediate: return bind_immediate(text, form, spec);
+  }
+  return wrong_kind(text, form, spec, "an operand");
+}
+
+// As in a statement with symbols for registers and the least value of each immediate.
+Operand symbolic(const OperandSpec& spec) {
+  Operand out = unbound(spec);
+  if (spec.kind == OperandKind::immediate) out.literals = {static_cast<std::uint64_t>(spec.immediate.least)};
+  return out;
+}
+
+// The selector says which lanes hold the metadata.
+void select_metadata(const Form& form, std::vector<Operand>& operands) {
+  const auto selector = std::ranges::find(operands, Part::selector, &Operand::part);
+  const auto metadata = std::ranges::find(operands, Part::metadata, &Operand::part);
+  if (selector == operands.end() || metadata == operands.end()) return;
+  const OperandSpec& spec = form.operands[static_cast<std::size_t>(metadata - operands.begin())];
+  metadata->fragment = spec.fragments[static_cast<std::size_t>(*selector->literals[0])];
+}
+
 }  // namespace
 
 Result<std::vector<Operand>> bind_operands(const Statement& statement, const Form& form,
@@ -148,11 +222,8 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
   const std::size_t given = statement.operands.size(), wanted = form.operands.size();
   for (std::size_t i = 0; i < wanted; ++i) {
     const OperandSpec& spec = form.operands[i];
-    if (given == 0) {  // a bare form: all symbolic
-      OperandText symbol{OperandText::Kind::vector, "", {Item{std::string(spec.role), false, {}}}, 0};
-      Result<Operand> operand = bind_one(symbol, form, spec, {});
-      if (!operand) return operand.error();
-      out.push_back(std::move(*operand));
+    if (given == 0) {  // a bare form
+      out.push_back(symbolic(spec));
       continue;
     }
     if (i >= given)
@@ -163,6 +234,7 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
   }
   if (given > wanted)
     return Error{Errc::operand_extra, form.canonical, statement.operands[wanted].text, operand_notation(form)};
+  select_metadata(form, out);
   return out;
 }
 

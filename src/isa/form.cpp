@@ -8,7 +8,7 @@
 namespace warpbit {
 
 std::span<const Family> families() {
-  static const std::vector<Family> all = {mma_family()};
+  static const std::vector<Family> all = {mma_family(), mma_sp_family()};
   return all;
 }
 
@@ -23,10 +23,21 @@ bool looks_like_shape(std::string_view q) {
   return q.empty();
 }
 
+std::string text(const ImmediateRange& range) {
+  return range.least == range.most ? fmt::format("{}", range.least)
+                                   : fmt::format("{}..{}", range.least, range.most);
+}
+
 std::string operand_notation(const Form& form) {
   std::string out;
-  for (const OperandSpec& op : form.operands)
-    out += fmt::format("{}{}:{}x{}", out.empty() ? "" : " ", op.role, op.count, op.registers->name);
+  for (const OperandSpec& op : form.operands) {
+    if (!out.empty()) out += " ";
+    switch (op.kind) {
+      case OperandKind::vector: out += fmt::format("{}:{}x{}", op.role, op.count, op.registers->name); break;
+      case OperandKind::scalar: out += fmt::format("{}:{}", op.role, op.registers->name); break;
+      case OperandKind::immediate: out += fmt::format("{}:imm({})", op.role, text(op.immediate)); break;
+    }
+  }
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "numeric/formats.hpp"
+#include "numeric/sparsity.hpp"
 #include "target/target.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
@@ -32,15 +33,25 @@ struct RegisterClass {
   LiteralRule literals;
 };
 
+/// The values of an immediate.
+struct ImmediateRange {
+  int least = 0, most = 0;  ///< as the manual has it
+  int assembler_most = 0;   ///< as the assembler has it, if that is more
+};
+
 struct OperandSpec {
   std::string_view role;
   Part part;
+  OperandKind kind;
   const RegisterClass* registers;
   int count;  ///< registers in a lane
   std::span<const int>
       also_counts;  ///< other counts that the assembler accepts; the further registers are ignored
   FormatId format;
-  FragmentMap fragment;
+  std::vector<FragmentMap> fragments;  ///< one; of metadata, one for each selector
+  ImmediateRange immediate = {};
+
+  const FragmentMap& fragment() const { return fragments.front(); }
 };
 
 /// What a qualifier says, as far as messages care.
@@ -69,18 +80,27 @@ struct Form {
   Features needs;
   Arithmetic arithmetic;
   int rows, columns, depth, products;
+  Sparsity sparsity = {};  ///< of A
+  bool ordered = false;    ///< the indices in the metadata must ascend
+
+  int terms() const { return sparsity.is_sparse() ? depth / 2 : depth; }
   std::string_view undocumented;  ///< not empty: the assembler lets it through, the manual does not list it
 };
 
 struct Family {
   std::string_view name;    ///< first column of the instruction table
   std::string_view opcode;  ///< up to the first dot
+  /// Qualifiers that tell the family from others of the same opcode; none for the plain one.
+  std::span<const std::string_view> marks;
   std::span<const QualifierSlot> slots;
   std::vector<Form> forms;
 };
 
 /// All families.
 std::span<const Family> families();
+
+/// "0..3", or "0" if there is one value.
+std::string text(const ImmediateRange& range);
 
 /// The operands of a form in the notation of the instruction table, e.g. "d:4xf32 a:4xb32 b:2xb32 c:4xf32".
 std::string operand_notation(const Form& form);
@@ -90,5 +110,6 @@ std::vector<Target> targets_of(const Form& form);
 
 // One function for each file in families/.
 Family mma_family();
+Family mma_sp_family();
 
 }  // namespace warpbit

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 
 namespace warpbit {
 namespace {
@@ -36,16 +35,37 @@ Tile make_tile(const Form& form, const std::vector<Operand>& operands, const Pla
   tile.rows = form.rows;
   tile.columns = form.columns;
   tile.depth = form.depth;
-  tile.d = compile(operands[0], form.operands[0].format, Order::row_major);
-  tile.a = compile(operands[1], form.operands[1].format, Order::row_major);
-  tile.b = compile(operands[2], form.operands[2].format, Order::column_major);
-  tile.c = compile(operands[3], form.operands[3].format, Order::row_major);
+  tile.terms = form.terms();
+  tile.sparsity = form.sparsity;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const FormatId id = form.operands[i].format;
+    switch (operands[i].part) {
+      case Part::destination: tile.d = compile(operands[i], id, Order::row_major); break;
+      case Part::left_factor: tile.a = compile(operands[i], id, Order::row_major); break;
+      case Part::right_factor: tile.b = compile(operands[i], id, Order::column_major); break;
+      case Part::accumulator: tile.c = compile(operands[i], id, Order::row_major); break;
+      case Part::metadata: tile.e = compile(operands[i], id, Order::row_major); break;
+      case Part::selector: break;  // it chose the fragment of the metadata
+    }
+  }
   return tile;
+}
+
+// The family of an opcode that a mark among the qualifiers points to; the plain one without a mark.
+const Family* find_family(const Statement& statement) {
+  const Family* plain = nullptr;
+  for (const Family& family : families()) {
+    if (family.opcode != statement.opcode) continue;
+    if (family.marks.empty()) plain = &family;
+    for (const std::string_view mark : family.marks)
+      if (std::ranges::find(statement.qualifiers, mark) != statement.qualifiers.end()) return &family;
+  }
+  return plain;
 }
 
 std::string known_instructions() {
   std::string out;
-  for (const Family& family : families()) out += fmt::format("{}{}", out.empty() ? "" : ", ", family.opcode);
+  for (const Family& family : families()) out += fmt::format("{}{}", out.empty() ? "" : ", ", family.name);
   return out;
 }
 
@@ -60,9 +80,8 @@ Instruction::Instruction(std::shared_ptr<const DecodedInstruction> decoded) : de
 Result<Instruction> Instruction::parse(std::string_view text, Target target, const TypeLookup& types) {
   Result<Statement> statement = split(text);
   if (!statement) return statement.error();
-  const auto family = std::ranges::find(families(), statement->opcode, &Family::opcode);
-  if (family == families().end())
-    return Error{Errc::unknown_instruction, {}, statement->opcode, known_instructions()};
+  const Family* family = find_family(*statement);
+  if (family == nullptr) return Error{Errc::unknown_instruction, {}, statement->opcode, known_instructions()};
   Result<const Form*> form = match(*statement, *family, target);
   if (!form) return form.error();
   Result<std::vector<Operand>> operands = bind_operands(*statement, **form, types);
@@ -73,7 +92,7 @@ Result<Instruction> Instruction::parse(std::string_view text, Target target, con
                  "no target with a known plan"};
   Tile tile = make_tile(**form, *operands, plan->row->plan);
   return DecodedInstruction::make(
-      {std::string(text), target, &*family, *form, *plan, std::move(*operands), std::move(tile)});
+      {std::string(text), target, family, *form, *plan, std::move(*operands), std::move(tile)});
 }
 
 const std::string& Instruction::text() const {
@@ -102,6 +121,9 @@ int Instruction::depth() const {
 }
 int Instruction::products() const {
   return decoded_->form->products;
+}
+int Instruction::terms() const {
+  return decoded_->form->terms();
 }
 int Instruction::lanes() const {
   return decoded_->tile.lanes;

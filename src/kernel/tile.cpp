@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "numeric/node.hpp"
 
@@ -74,44 +75,85 @@ const Format* operand_format(const Plan& plan, const TileOperand& op) {
   return plan.operands ? &format(*plan.operands) : op.format;
 }
 
+// Where the products of a row of A take their element of B: rows of B in the order of the terms.
+class RowsOfB {
+ public:
+  RowsOfB(const Tile& t, const RegisterFile& metadata, int row) {
+    const int groups = t.terms / t.sparsity.kept;
+    for (int term = 0; term < t.terms; ++term) {
+      const std::size_t at = static_cast<std::size_t>(row * groups + term / t.sparsity.kept);
+      rows_[static_cast<std::size_t>(term)] = logical_column(t.sparsity, metadata.get(t.e.places[at]), term);
+    }
+  }
+  // The elements of a column of B that meet the stored ones of A.
+  std::span<const Decoded> take(const Decoded* column, int terms) {
+    for (std::size_t term = 0; term < static_cast<std::size_t>(terms); ++term)
+      taken_[term] = column[rows_[term]];
+    return {taken_.data(), static_cast<std::size_t>(terms)};
+  }
+
+ private:
+  std::array<int, kMaxDepth> rows_;
+  std::array<Decoded, kMaxDepth> taken_;
+};
+
 }  // namespace
 
-void run_tile(const Tile& t, const OperandView& a, const OperandView& b, const OperandView& c,
-              const ResultView& d, std::size_t index) {
-  RegisterFile file;
-  file.load(t.a, a, t.lanes, index);
+void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::size_t index) {
+  RegisterFile file, metadata;
+  file.load(t.a, views.a, t.lanes, index);
   for (std::size_t i = 0; i < t.a.places.size(); ++i)
     workspace.a[i] = decode_operand(*t.plan, *t.a.format, file.get(t.a.places[i]));
-  file.load(t.b, b, t.lanes, index);
+  file.load(t.b, views.b, t.lanes, index);
   for (std::size_t i = 0; i < t.b.places.size(); ++i)
     workspace.b[i] = decode_operand(*t.plan, *t.b.format, file.get(t.b.places[i]));
-  file.load(t.c, c, t.lanes, index);
+  file.load(t.c, views.c, t.lanes, index);
+  if (t.sparsity.is_sparse()) metadata.load(t.e, views.e, t.lanes, index);
 
   RegisterFile out;
   out.clear();
-  const auto depth = static_cast<std::size_t>(t.depth);
+  const auto terms = static_cast<std::size_t>(t.terms);
   std::size_t element = 0;
   for (int product = 0; product < t.products; ++product)
-    for (int row = 0; row < t.rows; ++row)
+    for (int row = 0; row < t.rows; ++row) {
+      const Decoded* a_row = &workspace.a[static_cast<std::size_t>(product * t.rows + row) * terms];
+      std::optional<RowsOfB> sparse;
+      if (t.sparsity.is_sparse()) sparse.emplace(t, metadata, row);
       for (int column = 0; column < t.columns; ++column, ++element) {
-        const Decoded* a_row = &workspace.a[static_cast<std::size_t>(product * t.rows + row) * depth];
-        const Decoded* b_column = &workspace.b[static_cast<std::size_t>(product * t.columns + column) * depth];
-        out.set(t.d.places[element], evaluate(*t.plan, {{a_row, depth}, operand_format(*t.plan, t.a)},
-                                              {{b_column, depth}, operand_format(*t.plan, t.b)}, *t.c.format,
-                                              file.get(t.c.places[element])));
+        const Decoded* b_column =
+            &workspace.b[static_cast<std::size_t>((product * t.columns + column) * t.depth)];
+        const std::span<const Decoded> b =
+            sparse ? sparse->take(b_column, t.terms) : std::span(b_column, terms);
+        out.set(t.d.places[element],
+                evaluate(*t.plan, {{a_row, terms}, operand_format(*t.plan, t.a)},
+                         {b, operand_format(*t.plan, t.b)}, *t.c.format, file.get(t.c.places[element])));
       }
+    }
   out.store(t.d, d, t.lanes, index);
+}
+
+std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std::size_t index,
+                                        bool (*accepts)(const Sparsity&, std::uint64_t nibble)) {
+  RegisterFile metadata;
+  metadata.load(t.e, e, t.lanes, index);
+  const int groups = t.terms / t.sparsity.kept;
+  for (std::size_t i = 0; i < t.e.places.size(); ++i) {
+    const std::uint64_t nibble = metadata.get(t.e.places[i]);
+    if (!accepts(t.sparsity, nibble))
+      return MetadataFault{t.e.places[i], static_cast<int>(i) / groups, static_cast<int>(i) % groups, nibble};
+  }
+  return std::nullopt;
 }
 
 std::uint64_t run_element(const Tile& t, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                           std::uint64_t c) {
-  const auto depth = static_cast<std::size_t>(t.depth);
-  for (std::size_t k = 0; k < depth; ++k) {
+  const auto terms = static_cast<std::size_t>(t.terms);
+  for (std::size_t k = 0; k < terms; ++k) {
     workspace.a[k] = decode_operand(*t.plan, *t.a.format, k < a.size() ? a[k] : 0);
     workspace.b[k] = decode_operand(*t.plan, *t.b.format, k < b.size() ? b[k] : 0);
   }
-  return evaluate(*t.plan, {{workspace.a.data(), depth}, operand_format(*t.plan, t.a)},
-                  {{workspace.b.data(), depth}, operand_format(*t.plan, t.b)}, *t.c.format, c);
+  return evaluate(*t.plan, {{workspace.a.data(), terms}, operand_format(*t.plan, t.a)},
+                  {{workspace.b.data(), terms}, operand_format(*t.plan, t.b)}, *t.c.format, c);
 }
 
 }  // namespace warpbit

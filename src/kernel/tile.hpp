@@ -9,6 +9,7 @@
 
 #include "numeric/formats.hpp"
 #include "numeric/plan.hpp"
+#include "numeric/sparsity.hpp"
 #include "warpbit/view.hpp"
 
 namespace warpbit {
@@ -35,16 +36,34 @@ inline constexpr int kMaxElementsOfA = 4096, kMaxElementsOfB = 2048;
 /// A decoded instruction as the kernel needs it.
 struct Tile {
   const Plan* plan = nullptr;
-  int lanes = 32, products = 1, rows = 0, columns = 0, depth = 0;
+  int lanes = 32, products = 1, rows = 0, columns = 0;
+  int depth = 0;  ///< rows of B
+  int terms = 0;  ///< products in a sum: depth, or half of it if A is sparse
+  Sparsity sparsity;
   TileOperand d, a, b, c;
+  TileOperand e;  ///< metadata, if A is sparse: (row, group)
 };
 
-/// Computes case `index`. Views must have the strides of the operands; a view whose operand is all literals is
-/// not read.
-void run_tile(const Tile& tile, const OperandView& a, const OperandView& b, const OperandView& c,
-              const ResultView& d, std::size_t index);
+/// The registers that a tile reads. A view whose operand is all literals is not read.
+struct TileViews {
+  OperandView a, b, c, e;
+};
 
-/// One output element from codes: as many of a as of b, at most tile.depth; the rest are +0.
+/// Computes case `index`. Views must have the strides of the operands.
+void run_tile(const Tile& tile, const TileViews& views, const ResultView& d, std::size_t index);
+
+/// A nibble of metadata that a predicate does not accept.
+struct MetadataFault {
+  RegisterBits bits;
+  int row, group;
+  std::uint64_t nibble;
+};
+
+/// The first such nibble in case `index`, by row and group. Precondition: the tile is sparse.
+std::optional<MetadataFault> find_fault(const Tile& tile, const OperandView& e, std::size_t index,
+                                        bool (*accepts)(const Sparsity&, std::uint64_t nibble));
+
+/// One output element from codes: as many of a as of b, at most tile.terms; the rest are +0.
 std::uint64_t run_element(const Tile& tile, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                           std::uint64_t c);
 

@@ -216,27 +216,42 @@ constexpr std::array kRtxBlackwellRows{
 
 // ---- What each target is made of
 
-constexpr std::string_view kDefinition =
-    "the PTX manual's definition, which leaves no freedom; captured on sm_90a";
-constexpr std::string_view kDmma = "sm_90a captures: the same DMMA";
-constexpr std::string_view kDmmaSplit = "sm_90a captures: a row of DMMA.884 for each instruction";
-constexpr std::string_view kSameSequence = "sm_90a captures: the same emulation by the toolkit";
-constexpr std::string_view kAsSm80 = "sm_80: the same machine instruction";
-constexpr std::string_view kAsSm100 = "sm_100: the same machine instructions";
-constexpr std::string_view kAsSm120 = "sm_120: the same machine instruction";
+constexpr Ground inferred(std::string_view from) {
+  return {Basis::inferred, from};
+}
+constexpr Ground kDefinition =
+    inferred("the PTX manual's definition, which leaves no freedom; captured on sm_90a");
+constexpr Ground kDmma = inferred("sm_90a captures: the same DMMA");
+constexpr Ground kDmmaSplit = inferred("sm_90a captures: a row of DMMA.884 for each instruction");
+constexpr Ground kSameSequence = inferred("sm_90a captures: the same emulation by the toolkit");
+constexpr Ground kAsSm70 = inferred("sm_70: the same machine instruction");
+constexpr Ground kAsSm80 = inferred("sm_80: the same machine instruction");
+constexpr Ground kAsSm100 = inferred("sm_100: the same machine instructions");
+constexpr Ground kAsSm120 = inferred("sm_120: the same machine instruction");
+constexpr Ground kH200Sparse{Basis::captured, "golden/sm_90a/mma_sp, H200"};
+constexpr Ground kAsDense =
+    inferred("this target's dense row; that only products that exist count, captured on sm_90a");
+
+// A block that serves mma.sp as well.
+constexpr Block sparse(std::span<const PlanRow> rows, Ground ground = kAsDense) {
+  return {rows, ground, Unit::mma_sp};
+}
 
 constexpr std::array kSm70Blocks{Block{kVoltaRows}};
-constexpr std::array kSm72Blocks{Block{kVoltaRows, "sm_70: the same machine instruction"}};
+constexpr std::array kSm72Blocks{Block{kVoltaRows, kAsSm70}};
 constexpr std::array kSm75Blocks{Block{kTuringRows}, Block{kS8Rows, kDefinition}, Block{kS4Rows, kDefinition},
                                  Block{kB1Rows, kDefinition}};
 
-constexpr std::array<Block, 6> ampere_blocks(Block floating) {
+constexpr std::array<Block, 9> ampere_blocks(Block floating) {
   return {floating,
           Block{kM8n8k4EmulatedRows, kSameSequence},
           Block{kF64Rows, kDmma},
           Block{kS8Rows, kDefinition},
           Block{kS4Rows, kDefinition},
-          Block{kB1Rows, kDefinition}};
+          Block{kB1Rows, kDefinition},
+          sparse(floating.rows),
+          sparse(kS8Rows, kDefinition),
+          sparse(kS4Rows, kDefinition)};
 }
 constexpr auto kSm80Blocks = ampere_blocks({kAmpereRows});
 constexpr auto kSm86Blocks = ampere_blocks({kAmpereA2Rows});
@@ -247,17 +262,31 @@ constexpr std::array kSm89Blocks{Block{kAdaRows},
                                  Block{kF64Rows, kDmma},
                                  Block{kS8Rows, kDefinition},
                                  Block{kS4Rows, kDefinition},
-                                 Block{kB1Rows, kDefinition}};
-constexpr std::array kSm90Blocks{Block{kHopperRows}, Block{kM8n8k4EmulatedRows}, Block{kF64Rows},
-                                 Block{kS8Rows},     Block{kS4AsS8Rows},         Block{kB1HopperRows}};
+                                 Block{kB1Rows, kDefinition},
+                                 sparse(kAdaRows),
+                                 sparse(kAdaFp8Rows),
+                                 sparse(kS8Rows, kDefinition),
+                                 sparse(kS4Rows, kDefinition)};
+constexpr std::array kSm90Blocks{Block{kHopperRows},
+                                 Block{kM8n8k4EmulatedRows},
+                                 Block{kF64Rows},
+                                 Block{kS8Rows},
+                                 Block{kS4AsS8Rows},
+                                 Block{kB1HopperRows},
+                                 sparse(kHopperRows, kH200Sparse),
+                                 sparse(kS8Rows, kH200Sparse),
+                                 sparse(kS4AsS8Rows, kH200Sparse)};
 
-constexpr std::array<Block, 6> blackwell_blocks(Block floating) {
+constexpr std::array<Block, 9> blackwell_blocks(Block floating) {
   return {floating,
           Block{kM8n8k4EmulatedRows, kSameSequence},
           Block{kF64SplitRows, kDmmaSplit},
           Block{kS8Rows, kDefinition},
           Block{kS4AsS8Rows, kDefinition},
-          Block{kB1AsS8Rows, kDefinition}};
+          Block{kB1AsS8Rows, kDefinition},
+          sparse(floating.rows),
+          sparse(kS8Rows, kDefinition),
+          sparse(kS4AsS8Rows, kDefinition)};
 }
 constexpr auto kSm100Blocks = blackwell_blocks({kBlackwellRows});
 constexpr auto kSm103Blocks = blackwell_blocks({kBlackwellRows, kAsSm100});

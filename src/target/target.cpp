@@ -20,19 +20,20 @@ std::string_view name(Unit unit) {
   switch (unit) {
     case Unit::mma: return "";
     case Unit::mma_m8n8k4: return "m8n8k4";
+    case Unit::mma_sp: return "sparse";
   }
   return "";
 }
 
 std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& arithmetic) {
   for (const Block& block : target.blocks) {
+    if (block.unit && *block.unit != arithmetic.unit) continue;
+    Arithmetic wanted = arithmetic;
+    if (block.unit) wanted.unit = Unit::mma;
     for (const PlanRow& row : block.rows) {
-      if (!row.operands.matches(arithmetic)) continue;
+      if (!row.operands.matches(wanted)) continue;
       Evidence evidence = row.evidence;
-      if (!block.inferred_from.empty()) {
-        const Ground ground{Basis::inferred, block.inferred_from};
-        evidence = {ground, ground, ground, ground};
-      }
+      if (block.ground) evidence = {*block.ground, *block.ground, *block.ground, *block.ground};
       return TargetPlan{&row, evidence, target.toolkit};
     }
   }

@@ -48,6 +48,7 @@ constexpr Features operator|(Feature x, Feature y) {
 enum class Unit : std::uint8_t {
   mma,         ///< mma.sync, all shapes but the next
   mma_m8n8k4,  ///< mma.sync.m8n8k4 with f16 operands
+  mma_sp,      ///< mma.sp: the rows of mma, over the products that exist
 };
 
 /// What tells the unit from the plain one, for listings; empty for Unit::mma.
@@ -84,11 +85,12 @@ struct PlanRow {
   std::string_view machine;  ///< the machine instructions that the toolkit makes of it
 };
 
-/// A block of plan rows; a target that merely resembles the one the block was written for replaces its
-/// evidence.
+/// A block of plan rows. It may serve another unit than the one its rows were written for, and a target that
+/// merely resembles the one it was written for replaces its evidence.
 struct Block {
   std::span<const PlanRow> rows;
-  std::string_view inferred_from = {};  ///< not empty: all evidence is `inferred`, from this
+  std::optional<Ground> ground = {};  ///< if set, all evidence is this
+  std::optional<Unit> unit = {};      ///< if set, the rows of Unit::mma serve this unit
 };
 
 struct TargetRow {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "isa/form.hpp"
+#include "isa/families/operands.hpp"
 
 namespace warpbit {
 namespace {
@@ -82,28 +82,12 @@ constexpr Row kRows[] = {
     {16, 8, 32, kFp8, Types::mixed, kToF32, Feature::fp8_mma, kKinds, Layouts::row_col, kNoScale},
 };
 
-// ---- Registers
+// ---- What is special about some rows
 
-constexpr LiteralRule kBesideRegisters{.integer_mixed = true, .f32_mixed = true};
-constexpr LiteralRule kSingles{.f32_whole = true, .f32_mixed = true};
-constexpr RegisterClass kF16x2{"b32", 32, "b32 f16x2", kBesideRegisters};
-constexpr RegisterClass kB32{"b32", 32, "b32", kBesideRegisters};
-constexpr RegisterClass kBytes{
-    "b32", 32, "b32 u32 s32 f32 f16x2", {.integer_mixed = true, .f32_whole = true, .f32_mixed = true}};
-constexpr RegisterClass kBytesM8n8k16{"b32", 32, "b32 u32 s32", {}};
-constexpr RegisterClass kS32{"b32", 32, "b32 u32 s32", {.integer_whole = true, .integer_mixed = true}};
-constexpr RegisterClass kF32{"f32", 32, "f32 b32", kSingles};
-constexpr RegisterClass kF64{
-    "f64", 64, "f64 b64 u64 s64", {.integer_whole = true, .f64_whole = true, .f64_mixed = true}};
-
-const RegisterClass& accumulator_registers(FormatId id) {
-  return id == f32 ? kF32 : id == f64 ? kF64 : id == s32 ? kS32 : kF16x2;
-}
-const RegisterClass& multiplicand_registers(const Row& row, FormatId id) {
-  if (id == f64) return kF64;
-  if (id == f16) return kF16x2;
-  if ((bf16 | tf32).contains(id)) return kB32;
-  return row.m == 8 && row.k == 16 ? kBytesM8n8k16 : kBytes;
+// m8n8k16 is the one shape whose bytes the assembler takes from integer registers alone.
+constexpr RegisterClass kIntegerBytes{"b32", 32, "b32 u32 s32", {}};
+const RegisterClass& factor_registers(const Row& row, FormatId id) {
+  return row.m == 8 && row.k == 16 ? kIntegerBytes : multiplicand_registers(id);
 }
 // B of m16n8k16 with 8-bit floating-point types is one register, but the assembler takes more and drops them.
 constexpr int kDroppedRegisters[] = {2, 4, 8};
@@ -113,49 +97,9 @@ std::span<const int> also_counts(const Row& row, FormatId id, Part part) {
              : std::span<const int>();
 }
 
-// ---- Fragments. t = lane % 4, g = lane / 4; "per" elements lie in a register.
-
-using Digits = std::vector<FragmentMap::Digit>;
-
-// A digit of size 1 counts nothing.
-Digits digits(std::initializer_list<FragmentMap::Digit> list) {
-  Digits out;
-  std::ranges::copy_if(list, std::back_inserter(out), [](const auto& d) { return d.size > 1; });
-  return out;
-}
-
-// PTX manual, "Matrix Fragments for mma.m16n8k32": with kind::f8f6f4 every element has 8 bits; e3m2 and e2m3
-// lie in the low six of them, e2m1 in the middle four.
-Packing packing(FormatId id) {
-  const Format& f = format(id);
-  if (f.bits == 64) return {64, 64, 0, 64};
-  if (f.is_integer || f.bits >= 8) return {32, f.bits, 0, f.bits};
-  return {32, 8, id == e2m1 ? 2 : 0, f.bits};
-}
-
-// A: row g + 8 (r % 2) if M is 16, column per t + e + 4 per (r / 2).
-FragmentMap a_map(int m, int k, Packing p) {
-  const int per = p.per_register();
-  return {m,
-          k,
-          1,
-          p,
-          {{4, {0, per}}, {8, {1, 0}}},
-          digits({{per, {0, 1}}, {m / 8, {8, 0}}, {k / (4 * per), {0, 4 * per}}})};
-}
-// B: row per t + e + 4 per r, column g.
-FragmentMap b_map(int k, int n, Packing p) {
-  const int per = p.per_register();
-  return {k, n, 1, p, {{4, {per, 0}}, {8, {0, 1}}}, digits({{per, {1, 0}}, {k / (4 * per), {4 * per, 0}}})};
-}
-// C and D: value i is row g + 8 (i / 2), column 2 t + i % 2.
-FragmentMap c_map(int m, int n, Packing p) {
-  return {m, n, 1, p, {{4, {0, 2}}, {8, {1, 0}}}, digits({{2, {0, 1}}, {m / 8, {8, 0}}})};
-}
-
 // PTX manual, "Matrix Fragments for mma.m8n8k4 with .f16": four products side by side; lanes 4 p ... 4 p + 3
 // and 4 p + 16 ... 4 p + 19 hold the one numbered p.
-Digits quad(Coordinate lane_in_group, Coordinate high_group) {
+std::vector<FragmentMap::Digit> quad(Coordinate lane_in_group, Coordinate high_group) {
   return {{4, lane_in_group}, {4, {0, 0, 1}}, {2, high_group}};
 }
 FragmentMap quad_a_map(bool row_major, Packing p) {
@@ -253,16 +197,16 @@ std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
   std::vector<OperandSpec> out;
   const auto add = [&](std::string_view role, Part part, const RegisterClass& registers, FormatId id,
                        FragmentMap map) {
-    const int count = map.registers();
-    out.push_back({role, part, &registers, count, also_counts(row, id, part), id, std::move(map)});
+    out.push_back(vector_operand(role, part, registers, id, std::move(map)));
+    out.back().also_counts = also_counts(row, id, part);
   };
   const auto sum = [&](FormatId id) {
     return quad ? quad_c_map(id, packing(id)) : c_map(row.m, row.n, packing(id));
   };
   add("d", Part::destination, accumulator_registers(x.acc.d), x.acc.d, sum(x.acc.d));
-  add("a", Part::left_factor, multiplicand_registers(row, x.a), x.a,
+  add("a", Part::left_factor, factor_registers(row, x.a), x.a,
       quad ? quad_a_map(x.layout_a == "row", packing(x.a)) : a_map(row.m, row.k, packing(x.a)));
-  add("b", Part::right_factor, multiplicand_registers(row, x.b), x.b,
+  add("b", Part::right_factor, factor_registers(row, x.b), x.b,
       quad ? quad_b_map(x.layout_b == "row", packing(x.b)) : b_map(row.k, row.n, packing(x.b)));
   add("c", Part::accumulator, accumulator_registers(x.acc.c), x.acc.c, sum(x.acc.c));
   return out;
@@ -280,7 +224,7 @@ Form make_form(const Row& row, const Choice& x) {
   form.rows = row.m;
   form.columns = row.n;
   form.depth = row.k;
-  form.products = form.operands[0].fragment.products();
+  form.products = form.operands[0].fragment().products();
   form.undocumented = row.undocumented;
   return form;
 }
@@ -313,7 +257,7 @@ void expand(const Row& row, std::vector<Form>& out) {
 }  // namespace
 
 Family mma_family() {
-  Family family{"mma", "mma", kSlots, {}};
+  Family family{"mma", "mma", {}, kSlots, {}};
   for (const Row& row : kRows) expand(row, family.forms);
   return family;
 }
