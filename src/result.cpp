@@ -39,6 +39,7 @@ constexpr std::array kRows{
     Row{Errc::view_mismatch, "view_mismatch", "{where}: {seen}; expected {accepted}"},
     Row{Errc::inferred_plan, "inferred_plan", "{where}: the arithmetic is inferred ({seen}; src/target/NUMERICS.md); {accepted}"},
     Row{Errc::undefined_operand, "undefined_operand", "{where}: {seen} is undefined; defined is {accepted}"},
+    Row{Errc::not_sparse, "not_sparse", "{where}: {seen}; expected {accepted}"},
     Row{Errc::file_unreadable, "file_unreadable", "{where}: cannot be read: {seen}"},
     Row{Errc::file_unwritable, "file_unwritable", "{where}: cannot be written: {seen}"},
     Row{Errc::not_an_archive, "not_an_archive",

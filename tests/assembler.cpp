@@ -91,7 +91,8 @@ Assembler::Answer Assembler::run(const std::vector<std::string>& lines, const st
 
   Answer answer{out.status, {}};
   const auto before = static_cast<std::size_t>(std::ranges::count(first_lines, '\n'));
-  static const std::regex kError(R"(ptxas .*, line (\d+); (error|fatal) .*)");
+  // Not "ptxas <macro util>, line ...": lines of its own text, which follow from errors elsewhere.
+  static const std::regex kError(R"(ptxas (?!<).*, line (\d+); (error|fatal) .*)");
   std::istringstream text(out.text);
   for (std::string line; std::getline(text, line);) {
     std::smatch found;

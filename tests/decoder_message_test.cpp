@@ -109,6 +109,45 @@ TEST_CASE("a refusal names the target, the instruction or the operand", "[quick]
   for (const auto& [operands, expected] : rows) CHECK(message(kF16 + " " + operands) == kF16 + expected);
 }
 
+TEST_CASE("a refusal of a sparse instruction", "[quick][decoder]") {
+  const std::string ordered = "mma.sp::ordered_metadata.sync.aligned.", plain = "mma.sp.sync.aligned.";
+  const std::string bf16 = ordered + "m16n8k32.row.col.f32.bf16.bf16.f32",
+                    f16 = ordered + "m16n8k32.row.col.f32.f16.f16.f32",
+                    all = "; expected d:4xf32 a:4xb32 b:4xb32 c:4xf32 e:b32 f:imm(0..1)";
+  const std::pair<std::string, std::string> rows[] = {
+      {"e, 2;", ", operand f: '2' is out of range; expected 0..1"},
+      {"e, -1;", ", operand f: '-1' is out of range; expected 0..1"},
+      {"e, 0f00000000;", ", operand f: '0f00000000' is a literal; expected an immediate, 0..1"},
+      {"e, %r1;", ", operand f: '%r1' is a register; expected an immediate, 0..1"},
+      {"e, {0};", ", operand f: '{0}' is a brace vector; expected an immediate, 0..1"},
+      {"5, 0;", ", operand e: '5' is a literal; expected one .b32 register"},
+      {"[e], 0;", ", operand e: '[e]' is an address; expected one .b32 register"},
+      {"{%r1, _}, 0;", ", operand e: '{%r1, _}' is a brace vector; expected one .b32 register"},
+      {"%d1, 0;", ", operand e: '%d1' has type .f64; expected one of: b32 u32 s32 f32 f16x2"},
+      {"0;", ", operand e: '0' is a literal; expected one .b32 register"},
+      {"e;", ": operand f is missing" + all},
+      {"e, 0, 0;", ": operand 0 is one too many" + all}};
+  for (const auto& [operands, expected] : rows)
+    CHECK(message(bf16 + " {d}, {a}, {b}, {c}, " + operands) == bf16 + expected);
+  CHECK(message(bf16 + " {d}, {a}, {b}, {c};") == bf16 + ": operand e is missing" + all);
+  for (const std::string value : {"2", "3"})
+    CHECK(message(f16 + " {d}, {a}, {b}, {c}, e, " + value + ";") ==
+          f16 + ", operand f: '" + value +
+              "' is out of range by the manual, though the assembler lets it through; expected 0..1");
+  CHECK(message(f16 + " {d}, {a}, {b}, {c}, e, 4;") == f16 + ", operand f: '4' is out of range; expected 0..1");
+
+  for (const std::string& form : {plain + "m16n8k64.row.col.kind::f8f6f4.f32.e2m1.e4m3.f32",
+                                  plain + "m16n8k64.row.col.f16.e4m3.e4m3.f16"})
+    CHECK(message(form, "sm_120a") ==
+          form + ": the sparse variant is .sp; with the other qualifiers it can be .sp::ordered_metadata");
+  CHECK(message(plain + "m16n8k32.row.col.f32.e4m3.e4m3.f32") ==
+        "mma.sp: m16n8k32 does not exist for e4m3; it has m16n8k64");
+  CHECK(message("mma.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32") ==
+        "mma: m16n8k64 does not exist for s8; it has m8n8k16, m16n8k16 and m16n8k32");
+  const std::string twice = plain + "sp::ordered_metadata.m16n8k64.row.col.f32.e4m3.e4m3.f32";
+  CHECK(message(twice) == twice + ": '.sp::ordered_metadata' is one too many; accepted is one sparse variant");
+}
+
 TEST_CASE("a refusal of the text gives the column", "[quick][decoder]") {
   const std::pair<std::string, std::string> rows[] = {
       {"", "column 1: nothing; expected an instruction"},

@@ -2,11 +2,13 @@
 // Fragment maps: their laws over all forms, and a second, naive statement of the PTX manual's formulas.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
 #include <tuple>
 
+#include "oracle/metadata.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace {
@@ -15,14 +17,43 @@ using namespace warpbit;
 
 using Key = std::tuple<int, int, int>;  // product, row, column
 
+// What the layout of the metadata depends on, by the words of a canonical form.
+oracle::Problem sparse_problem(const std::string& canonical) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < canonical.size();) {
+    const std::size_t end = std::min(canonical.find('.', at), canonical.size());
+    words.push_back(canonical.substr(at, end - at));
+    at = end + 1;
+  }
+  oracle::Problem p;
+  p.sparse = true;
+  p.shape = *std::ranges::find_if(words, [](const std::string& w) { return w.starts_with("m16n8k"); });
+  p.d = *(words.end() - 4);
+  p.a = *(words.end() - 3);
+  return p;
+}
+
 std::vector<Instruction> all_instructions() {
   std::vector<Instruction> out;
   for (const FormInfo& form : forms()) {
-    const Result<Instruction> i = Instruction::parse(form.canonical, form.targets.back());
-    REQUIRE(i.ok());
-    out.push_back(*i);
+    const bool sparse = form.family == "mma.sp";
+    const int selectors = sparse ? oracle::selector_count(sparse_problem(form.canonical)) : 1;
+    for (int s = 0; s < selectors; ++s) {
+      const std::string text =
+          sparse ? fmt::format("{} {{d}}, {{a}}, {{b}}, {{c}}, e, {}", form.canonical, s) : form.canonical;
+      const Result<Instruction> i = Instruction::parse(text, form.targets.back());
+      INFO(text << (i ? std::string() : i.error().message()));
+      REQUIRE(i.ok());
+      out.push_back(*i);
+    }
   }
   return out;
+}
+
+// Without the metadata and its selector.
+std::vector<Operand> matrices(const Instruction& i) {
+  const std::span<const Operand> all = i.operands();
+  return {all.begin(), all.begin() + 4};
 }
 
 // The manual, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type".
@@ -74,7 +105,7 @@ TEST_CASE("maps equal the manual's formulas") {
   int checked = 0;
   for (const Instruction& i : all_instructions()) {
     CAPTURE(i.canonical());
-    for (const Operand& op : i.operands()) {
+    for (const Operand& op : matrices(i)) {
       CAPTURE(op.role);
       const int per = op.fragment.packing().per_register();
       for (int lane = 0; lane < 32; ++lane)
@@ -97,7 +128,7 @@ TEST_CASE("maps equal the manual's formulas") {
 TEST_CASE("every element is held, and the inverse returns to it") {
   for (const Instruction& i : all_instructions()) {
     CAPTURE(i.canonical());
-    for (const Operand& op : i.operands()) {
+    for (const Operand& op : matrices(i)) {
       CAPTURE(op.role);
       const FragmentMap& map = op.fragment;
       REQUIRE(map.lanes() == i.lanes());
@@ -133,7 +164,7 @@ TEST_CASE("find gives every place of an element") {
   for (const Instruction& i : all_instructions()) {
     if (i.depth() > 32) continue;  // the search is quadratic; the larger maps are made of the same digits
     CAPTURE(i.canonical());
-    for (const Operand& op : i.operands()) {
+    for (const Operand& op : matrices(i)) {
       const FragmentMap& map = op.fragment;
       for (const Coordinate c :
            {Coordinate{0, 0, 0}, Coordinate{map.rows() - 1, map.columns() - 1, map.products() - 1},
@@ -178,4 +209,63 @@ TEST_CASE("a map prints as shape and strides") {
   REQUIRE(i.ok());
   REQUIRE(i->operands()[1].fragment.text() == "((4,8),(2,2,2)):(((0,2),(1,0)),((0,1),(8,0),(0,8)))");
   REQUIRE(i->operands()[0].fragment.text() == "((4,8),(2,2)):(((0,2),(1,0)),((0,1),(8,0)))");
+}
+
+TEST_CASE("the metadata lies where the manual puts it, and nowhere else") {
+  int maps = 0;
+  for (const Instruction& i : all_instructions()) {
+    if (i.family() != "mma.sp") continue;
+    CAPTURE(i.text());
+    const std::string canonical(i.canonical());
+    const oracle::Problem problem = sparse_problem(canonical);
+    const int selector = i.text().back() - '0';
+    const int groups = i.depth() / oracle::group_width(problem.a);
+    const Operand& e = i.operands()[4];
+    REQUIRE(e.part == Part::metadata);
+    REQUIRE(e.element_bits == 4);
+    REQUIRE(e.registers == 1);
+    const FragmentMap& map = e.fragment;
+    REQUIRE(map.rows() == i.rows());
+    REQUIRE(map.columns() == groups);
+    REQUIRE(map.lanes() == 32);
+    REQUIRE(map.registers() == 1);
+    REQUIRE_FALSE(map.at(32, 0, 0));
+    REQUIRE_FALSE(map.at(0, 1, 0));
+
+    std::map<std::pair<int, int>, int> held;
+    for (int lane = 0; lane < 32; ++lane)
+      for (int nibble = 0; nibble < 8; ++nibble) {
+        const std::optional<oracle::Nibble> expected = oracle::held_nibble(problem, selector, lane, nibble);
+        std::optional<Coordinate> at;
+        if (expected) at = Coordinate{expected->row, expected->group, 0};
+        if (expected) ++held[{expected->row, expected->group}];
+        bool same = map.at(lane, 0, nibble) == at;
+        for (int bit = 0; bit < 4; ++bit) same = same && map.at_bit(lane, 0, 4 * nibble + bit) == at;
+        if (at) same = same && map.find(*at) == std::vector<Place>{{lane, 0, 4 * nibble, 4}};
+        if (!same) FAIL(fmt::format("lane {}, nibble {}", lane, nibble));
+      }
+    REQUIRE(held.size() == static_cast<std::size_t>(i.rows() * groups));
+
+    const std::vector<Place> table = map.table();
+    REQUIRE(table.size() == held.size());
+    for (std::size_t n = 0; n < table.size(); ++n) {
+      const Coordinate c{static_cast<int>(n) / groups, static_cast<int>(n) % groups, 0};
+      REQUIRE(map.at_bit(table[n].lane, table[n].reg, table[n].low_bit) == c);
+    }
+    ++maps;
+  }
+  fmt::print("compared {} maps of metadata\n", maps);
+  REQUIRE(maps > 250);
+}
+
+TEST_CASE("a sparse A holds half of each row") {
+  for (const Instruction& i : all_instructions()) {
+    CAPTURE(i.canonical());
+    const int terms = i.family() == "mma.sp" ? i.depth() / 2 : i.depth();
+    REQUIRE(i.terms() == terms);
+    const FragmentMap& a = i.operands()[1].fragment;
+    const FragmentMap& b = i.operands()[2].fragment;
+    REQUIRE(std::pair(a.rows(), a.columns()) == std::pair(i.rows(), terms));
+    REQUIRE(std::pair(b.rows(), b.columns()) == std::pair(i.depth(), i.columns()));
+  }
 }

@@ -59,6 +59,50 @@ inline bool is_undocumented(const Row& row) {
   return row.at("note").starts_with("undocumented");
 }
 
+/// True for the forms of mma.sp whose selector the assembler takes from 0 to 3 and the manual from 0 to 1
+/// ("Matrix Fragments for sparse mma.m16n8k32 with .f16 and .bf16 types"). The library follows the manual.
+inline bool has_lenient_selector(const Row& row) {
+  return row.at("family") == "mma.sp" && row.at("instruction").ends_with(".m16n8k32.row.col.f32.f16.f16.f32");
+}
+
+/// A value or a range of selectors.tsv, "-2..17", and all of them in a cell, "0..3,7".
+inline std::vector<int> integers(const std::string& cell) {
+  std::vector<int> out;
+  std::istringstream in(cell);
+  for (std::string range; std::getline(in, range, ',');) {
+    const std::size_t dots = range.find("..");
+    const int first = std::stoi(range), last = dots == range.npos ? first : std::stoi(range.substr(dots + 2));
+    for (int i = first; i <= last; ++i) out.push_back(i);
+  }
+  return out;
+}
+
+/// The targets of a row of selectors.tsv.
+inline std::vector<warpbit::Target> targets(const Row& row) {
+  std::vector<warpbit::Target> out;
+  std::istringstream in(row.at("targets"));
+  for (std::string name; std::getline(in, name, ' ');) {
+    const auto target = warpbit::Target::find(name);
+    REQUIRE(target.ok());
+    out.push_back(*target);
+  }
+  return out;
+}
+
+/// The operands of a row of selectors.tsv with a value, or a register type, in place of its immediate.
+inline std::string with_immediate(const Row& row, const std::string& value) {
+  std::string out = row.at("operands");
+  const std::string open = row.at("parameter") + ":imm";
+  const std::size_t at = out.find(open);
+  REQUIRE(at != out.npos);
+  return out.replace(at, open.size(), row.at("parameter") + ":" + value);
+}
+
+/// False if the assembler's check takes the spelling and it crashes on the way to code.
+inline bool is_usable(const Row& variant) {
+  return !variant.at("code generation").starts_with("ptxas crashed");
+}
+
 /// The declared type of a register of spellings.tsv, by its letter.
 inline std::optional<std::string> type_of(std::string_view name) {
   static const std::map<char, std::string> kTypes = {{'u', "u32"},   {'s', "s32"}, {'r', "b32"}, {'f', "f32"},

@@ -77,7 +77,7 @@ struct Alphabet {
 
 struct Formats {
   Alphabet a, b, c, d;
-  int depth;
+  int depth;  // products
 };
 
 struct Case {

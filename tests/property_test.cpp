@@ -53,6 +53,8 @@ oracle::Problem problem_of(std::string_view target, std::string_view canonical) 
       p.rounding = word;
     else if (word == "xor" || word == "and")
       p.bit_operation = word;
+    else if (word == "sp" || word == "sp::ordered_metadata")
+      p.sparse = true;
     else if (word != "mma" && word != "sync" && word != "aligned" && word != "row" && word != "col" &&
              word != "popc" && word != "kind::f8f6f4")
       FAIL("a word that the oracle does not know: " << word << " in " << canonical);
@@ -72,28 +74,28 @@ struct Combination {
     return fmt::format("{} on {}", instruction.canonical(), instruction.target().name());
   }
   bool same_arithmetic(const Combination& x) const {
-    return *tile().plan == *x.tile().plan && problem.a == x.problem.a && problem.b == x.problem.b &&
-           problem.c == x.problem.c && problem.d == x.problem.d;
+    return *tile().plan == *x.tile().plan && problem.sparse == x.problem.sparse && problem.a == x.problem.a &&
+           problem.b == x.problem.b && problem.c == x.problem.c && problem.d == x.problem.d;
   }
 };
 
-int node_count(const Plan& plan, int depth) {
+int node_count(const Plan& plan, int terms) {
   int nodes = 0;
   for (const Step& step : plan) {
     const Fused* fused = std::get_if<Fused>(&step);
     int chosen = 0;
-    for (int k = 0; fused != nullptr && k < depth; ++k)
+    for (int k = 0; fused != nullptr && k < terms; ++k)
       chosen += fused->k.contains(static_cast<std::size_t>(k)) ? 1 : 0;
     if (fused != nullptr) nodes += (chosen + fused->products - 1) / fused->products;
   }
   return nodes;
 }
 
-// The oracle knows dense mma.sync: every documented form on every target that has it.
+// Every documented form of mma and mma.sp on every target that has it.
 std::vector<Combination> all_combinations() {
   std::vector<Combination> out;
   for (const Family& family : families()) {
-    if (family.name != "mma") continue;
+    if (family.name != "mma" && family.name != "mma.sp") continue;
     for (const Form& form : family.forms) {
       if (!form.undocumented.empty()) continue;
       for (const Target target : targets_of(form)) {
@@ -101,14 +103,14 @@ std::vector<Combination> all_combinations() {
         INFO(form.canonical << " on " << target.name());
         REQUIRE(parsed.ok());
         const Plan& plan = *parsed->decoded().tile.plan;
-        out.push_back({*parsed, problem_of(target.name(), form.canonical), node_count(plan, form.depth)});
+        out.push_back({*parsed, problem_of(target.name(), form.canonical), node_count(plan, parsed->terms())});
       }
     }
   }
   return out;
 }
 
-// One for each plan, formats and number of nodes: the deepest.
+// One for each plan, formats and number of nodes, dense and sparse: that of the most products.
 std::vector<Combination> distinct_combinations() {
   std::vector<Combination> out;
   for (const Combination& x : all_combinations()) {
@@ -116,7 +118,7 @@ std::vector<Combination> distinct_combinations() {
     const auto found = std::ranges::find_if(out, same);
     if (found == out.end())
       out.push_back(x);
-    else if (found->instruction.depth() < x.instruction.depth())
+    else if (found->instruction.terms() < x.instruction.terms())
       *found = x;
   }
   return out;
@@ -143,16 +145,16 @@ Outcome compare(const Combination& x, std::uint64_t count) {
   const oracle::Dot expected_dot(x.problem);
   const auto alphabet = [](const std::string& name) { return profiles::Alphabet(oracle::find_format(name)); };
   const profiles::Formats formats{alphabet(x.problem.a), alphabet(x.problem.b), alphabet(x.problem.c),
-                                  alphabet(x.problem.d), x.instruction.depth()};
-  const auto depth = static_cast<std::size_t>(formats.depth);
+                                  alphabet(x.problem.d), x.instruction.terms()};
+  const auto terms = static_cast<std::size_t>(formats.depth);
   Outcome out;
   std::uint64_t compared = 0, different = 0;
 #pragma omp parallel for schedule(dynamic, 64) reduction(+ : compared, different)
   for (std::uint64_t i = 0; i < count; ++i) {
     profiles::Case in;
     profiles::fill(formats, kSeed, i, in);
-    const std::uint64_t got = run_element(x.tile(), {in.a.data(), depth}, {in.b.data(), depth}, in.c);
-    const std::uint64_t expected = expected_dot({in.a.data(), depth}, {in.b.data(), depth}, in.c);
+    const std::uint64_t got = run_element(x.tile(), {in.a.data(), terms}, {in.b.data(), terms}, in.c);
+    const std::uint64_t expected = expected_dot({in.a.data(), terms}, {in.b.data(), terms}, in.c);
     ++compared;
     if (got == expected) continue;
     ++different;
@@ -165,10 +167,10 @@ Outcome compare(const Combination& x, std::uint64_t count) {
 }
 
 std::string text(const Combination& x, const Failure& f) {
-  const auto depth = static_cast<std::ptrdiff_t>(x.instruction.depth());
+  const auto terms = static_cast<std::ptrdiff_t>(x.instruction.terms());
   return fmt::format("{}, seed {}, case {}:\n  a {:x}\n  b {:x}\n  c {:x}\n  got {:x}, oracle {:x}", x.title(),
-                     kSeed, f.index, fmt::join(f.inputs.a.begin(), f.inputs.a.begin() + depth, " "),
-                     fmt::join(f.inputs.b.begin(), f.inputs.b.begin() + depth, " "), f.inputs.c, f.got,
+                     kSeed, f.index, fmt::join(f.inputs.a.begin(), f.inputs.a.begin() + terms, " "),
+                     fmt::join(f.inputs.b.begin(), f.inputs.b.begin() + terms, " "), f.inputs.c, f.got,
                      f.expected);
 }
 
@@ -188,9 +190,9 @@ TEST_CASE("each plan and pair of formats equals the oracle") {
     const Outcome outcome = compare(x, count);
     check(x, outcome, count);
     total += outcome.compared;
-    fmt::print("{:>8} dot products of K {:>3}: {} x {} + {} -> {}: {}{}\n", outcome.compared,
-               x.instruction.depth(), x.problem.a, x.problem.b, x.problem.c, x.problem.d,
-               describe(*x.tile().plan),
+    fmt::print("{:>8} dot products of {:>3} terms{}: {} x {} + {} -> {}: {}{}\n", outcome.compared,
+               x.instruction.terms(), x.problem.sparse ? ", sparse" : "", x.problem.a, x.problem.b, x.problem.c,
+               x.problem.d, describe(*x.tile().plan),
                outcome.different == 0 ? "" : fmt::format(": {} DIFFER", outcome.different));
   }
   fmt::print("total: {} combinations of plan, formats and nodes, {} dot products\n", list.size(), total);

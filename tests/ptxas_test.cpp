@@ -4,6 +4,7 @@
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>  // std::exit
 
@@ -36,6 +37,10 @@ std::string statement(const std::string& instruction, const std::string& operand
       continue;
     }
     const std::size_t x = value.find('x');
+    if (value.starts_with("imm(")) {  // the least value
+      out += value.substr(4, value.find_first_of(".)") - 4);
+      continue;
+    }
     const bool vector = x != value.npos && value[0] >= '0' && value[0] <= '9';
     const int count = vector ? std::stoi(value) : 1;
     const std::string type = vector ? value.substr(x + 1) : value;
@@ -75,9 +80,11 @@ void add_rejected(std::vector<Question>& out) {
 }
 
 void add_variants(std::vector<Question>& out) {
-  for (const Row& row : isa_table::read("variants"))
-    out.push_back({statement(row.at("instruction"), row.at("operands")), target_of(row), true, true,
-                   decoder_accepts(row, target_of(row))});
+  for (const Row& row : isa_table::read("variants")) {
+    // Only the check is asked for: it takes a spelling that crashes the assembler later, the decoder does not.
+    out.push_back({statement(row.at("instruction"), row.at("operands")), target_of(row), true,
+                   isa_table::is_usable(row), decoder_accepts(row, target_of(row))});
+  }
 }
 
 void add_orders(std::vector<Question>& out) {
@@ -102,6 +109,24 @@ void add_spellings(std::vector<Question>& out) {
   }
 }
 
+void add_selectors(std::vector<Question>& out) {
+  for (const Row& row : isa_table::read("selectors")) {
+    const std::vector<int> right = isa_table::integers(row.at("accepted"));
+    std::vector<std::pair<std::string, bool>> values = {{"b32", false}};  // a register
+    for (const int value : isa_table::integers(row.at("tested")))
+      values.emplace_back(fmt::format("={}", value), std::ranges::find(right, value) != right.end());
+    for (const Target target : isa_table::targets(row))
+      for (const auto& [value, accepted] : values) {
+        const std::string operands = isa_table::with_immediate(row, value);
+        // Selectors 2 and 3 of this form are the assembler's leniency: the decoder follows the manual.
+        const bool only_assembler = isa_table::has_lenient_selector(row) && (value == "=2" || value == "=3");
+        out.push_back({statement(row.at("instruction"), operands), target, accepted,
+                       accepted && !only_assembler,
+                       Instruction::parse(row.at("instruction"), operands, target).ok()});
+      }
+  }
+}
+
 std::vector<Question> questions() {
   std::vector<Question> out;
   add_instructions(out);
@@ -109,6 +134,7 @@ std::vector<Question> questions() {
   add_variants(out);
   add_orders(out);
   add_spellings(out);
+  add_selectors(out);
   return out;
 }
 
@@ -145,7 +171,7 @@ TEST_CASE("ptxas says what the tables and the decoder say", "[toolkit]") {
     }
   }
   fmt::print("ptxas {}: {} comparisons in {} runs\n", assembler.version(), compared, assembler.runs());
-  REQUIRE(compared >= 7000);
+  REQUIRE(compared >= 25000);
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 constexpr int kNotRun = 77;
 
 // Prints a line for each file that fails, and the total.
-void require_equal(const std::vector<fs::path>& folders) {
-  const std::vector<FileReport> reports = replay_all(find_captures(folders));
+void require_equal(const std::vector<fs::path>& folders, const ReplayOptions& options = {}) {
+  const std::vector<FileReport> reports = replay_all(find_captures(folders), options);
   ReplayTotals totals;
   for (const FileReport& r : reports) {
     totals.add(r);
@@ -52,6 +52,19 @@ std::vector<fs::path> folders_in(const char* variable) {
 
 TEST_CASE("every file in golden/ is replayed without a mismatch", "[golden]") {
   require_equal({"golden"});
+}
+
+TEST_CASE("what the manual leaves undefined is replayed as measured, on request", "[undefined]") {
+  ReplayOptions options;
+  options.undefined = Undefined::as_measured;
+  require_equal({"golden-undefined"}, options);
+  const std::vector<fs::path> folder{"golden-undefined"};
+  for (const FileReport& r : replay_all(find_captures(folder))) {
+    INFO(r.path);
+    CHECK(r.status == FileStatus::unsupported);
+    REQUIRE(r.error);
+    CHECK(r.error->code == Errc::undefined_operand);
+  }
 }
 
 TEST_CASE("so is every file in the folders of WARPBIT_GOLDEN_PATH", "[path]") {

@@ -6,6 +6,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "warpbit/instruction.hpp"
 #include "warpbit/view.hpp"
@@ -58,15 +59,15 @@ inline void scatter(const Operand& operand, const CodeMatrix& matrix, const Resu
   for (int lane = 0; lane < map.lanes(); ++lane)
     for (int reg = 0; reg < map.registers(); ++reg)
       for (int slot = 0; slot < map.packing().per_register(); ++slot) {
-        const Coordinate c = *map.at(lane, reg, slot);
-        if (c.product != product) continue;
+        const std::optional<Coordinate> c = map.at(lane, reg, slot);
+        if (!c || c->product != product) continue;
         const Packing& packing = map.packing();
         const Place p{lane, reg, slot * packing.slot_bits + packing.low_bit, packing.bits};
         std::byte* at = view.base + detail::register_offset(view, p, index);
         std::uint64_t word = 0;
         std::memcpy(&word, at, bytes);
         word &= ~(detail::code_mask(p) << p.low_bit);
-        word |= (matrix(c.row, c.column) & detail::code_mask(p)) << p.low_bit;
+        word |= (matrix(c->row, c->column) & detail::code_mask(p)) << p.low_bit;
         std::memcpy(at, &word, bytes);
       }
 }

@@ -16,8 +16,7 @@ namespace warpbit {
 /// What becomes of operands whose meaning the manual leaves undefined.
 enum class Undefined {
   error,        ///< refused (Errc::undefined_operand), with the place
-  as_measured,  ///< what the hardware was measured to do (src/target/NUMERICS.md); refused where that is not
-                ///< known
+  as_measured,  ///< what the hardware was measured to do (src/target/NUMERICS.md)
 };
 
 /// How to execute.

@@ -104,7 +104,7 @@ class Instruction {
   const Evidence& evidence() const;
   bool inferred() const { return evidence().overall() == Basis::inferred; }
   std::string plan() const;          ///< the steps of one output element
-  std::string_view machine() const;  ///< the machine instructions it becomes
+  std::string machine() const;  ///< the machine instructions it becomes
   std::string_view toolkit() const;  ///< with which that was seen
 
   const DecodedInstruction& decoded() const { return *decoded_; }

@@ -34,6 +34,7 @@ enum class Errc {
   view_mismatch,
   inferred_plan,
   undefined_operand,
+  not_sparse,
   // Capture files (the page on the capture format)
   file_unreadable,
   file_unwritable,

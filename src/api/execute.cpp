@@ -62,29 +62,25 @@ TileViews tile_views(const Instruction& instruction, std::span<const OperandView
 }
 
 // "0x4, 0x8, ..."
-std::string nibbles(const Sparsity& sparsity, bool (*accepts)(const Sparsity&, std::uint64_t)) {
+std::string defined_nibbles(const Form& form) {
   std::string out;
   for (std::uint64_t nibble = 0; nibble < 16; ++nibble)
-    if (accepts(sparsity, nibble)) out += fmt::format("{}{:#x}", out.empty() ? "" : ", ", nibble);
+    if (is_defined(form.sparsity, nibble, form.ordered))
+      out += fmt::format("{}{:#x}", out.empty() ? "" : ", ", nibble);
   return out;
 }
 
-Result<void> check_metadata(const Instruction& instruction, const OperandView& e, std::size_t cases,
-                            Undefined undefined) {
+Result<void> check_metadata(const Instruction& instruction, const OperandView& e, std::size_t cases) {
   const Form& form = *instruction.decoded().form;
-  if (!form.sparsity.is_sparse()) return {};
-  const auto ascending = [](const Sparsity& s, std::uint64_t nibble) { return is_defined(s, nibble, true); };
-  const auto distinct = [](const Sparsity& s, std::uint64_t nibble) { return is_defined(s, nibble, false); };
-  bool (*accepts)(const Sparsity&, std::uint64_t) = is_measured;
-  if (undefined == Undefined::error) accepts = form.ordered ? +ascending : +distinct;
   for (std::size_t i = 0; i < cases; ++i) {
-    const std::optional<MetadataFault> fault = find_fault(instruction.decoded().tile, e, i, accepts);
+    const std::optional<MetadataFault> fault = find_fault(instruction.decoded().tile, e, i, form.ordered);
     if (!fault) continue;
-    return Error{Errc::undefined_operand, form_of(instruction),
-                 fmt::format("metadata {:#x} in case {}, lane {}, bits {}-{} (row {}, group {})", fault->nibble,
-                             i, fault->bits.lane, fault->bits.low_bit,
-                             fault->bits.low_bit + fault->bits.bits - 1, fault->row, fault->group),
-                 nibbles(form.sparsity, accepts)};
+    const RegisterBits& bits = fault->bits;
+    return Error{
+        Errc::undefined_operand, form_of(instruction),
+        fmt::format("metadata {:#x} in case {}, lane {}, bits {}-{} (row {}, group {})", fault->nibble, i,
+                    bits.lane, bits.low_bit, bits.low_bit + bits.bits - 1, fault->row, fault->group),
+        defined_nibbles(form)};
   }
   return {};
 }
@@ -104,8 +100,9 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
 
   const Tile& tile = instruction.decoded().tile;
   const TileViews operands = tile_views(instruction, sources);
-  if (Result<void> metadata = check_metadata(instruction, operands.e, cases, options.undefined); !metadata)
-    return metadata.error();
+  if (tile.sparsity.is_sparse() && options.undefined == Undefined::error)
+    if (Result<void> metadata = check_metadata(instruction, operands.e, cases); !metadata)
+      return metadata.error();
   const auto count = static_cast<std::ptrdiff_t>(cases);
   const int wanted = options.threads > 0 ? options.threads : omp_get_max_threads();
   const int threads = static_cast<int>(std::min<std::ptrdiff_t>(wanted, count));

@@ -154,17 +154,19 @@ Result<Operand> bind_vector(const OperandText& text, const Form& form, const Ope
   return out;
 }
 
-// One register. The assembler also takes a brace vector of two, of which it reads the first.
+// One register. The assembler also takes a brace vector, of which it reads the first.
 Result<Operand> bind_scalar(const OperandText& text, const Form& form, const OperandSpec& spec,
                             const TypeLookup& types) {
-  const bool pair = text.kind == OperandText::Kind::vector && text.items.size() == 2;
-  if ((text.kind != OperandText::Kind::scalar && !pair) || text.items[0].is_literal ||
-      text.items[0].text == "_")
+  const int count = static_cast<int>(text.items.size());
+  const bool right_count =
+      count == spec.count || std::ranges::find(spec.also_counts, count) != spec.also_counts.end();
+  const auto is_register = [](const Item& item) { return !item.is_literal && item.text != "_"; };
+  if (text.kind == OperandText::Kind::address || !right_count || !std::ranges::all_of(text.items, is_register))
     return wrong_kind(text, form, spec, fmt::format("one .{} register", spec.registers->name));
   if (Result<void> checked = check_types(text, form, spec, types); !checked) return checked.error();
   Operand out = unbound(spec);
   out.label = text.items[0].text;
-  out.is_symbolic = !pair && !out.label.starts_with('%') && !(types && types(out.label));
+  out.is_symbolic = count == 1 && !out.label.starts_with('%') && !(types && types(out.label));
   return out;
 }
 

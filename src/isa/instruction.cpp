@@ -134,8 +134,8 @@ const Evidence& Instruction::evidence() const {
 std::string Instruction::plan() const {
   return describe(decoded_->plan.row->plan);
 }
-std::string_view Instruction::machine() const {
-  return decoded_->plan.row->machine;
+std::string Instruction::machine() const {
+  return fmt::format("{}{}", decoded_->plan.row->machine, decoded_->form->sparsity.is_sparse() ? ", sparse" : "");
 }
 std::string_view Instruction::toolkit() const {
   return decoded_->plan.toolkit;

@@ -159,7 +159,7 @@ Error wrong_slot(const Statement& s, const Family& family, const Assignment& giv
 
   const QualifierSlot& spec = family.slots[slot];
   if (spec.role == SlotRole::shape && !shape_has_types(family, slot, given))
-    return {Errc::no_such_form, s.opcode,
+    return {Errc::no_such_form, std::string(family.name),
             fmt::format("{} does not exist for {}", given.text[slot], factor_types(family, given)),
             "it has " + list(right)};
   std::vector<std::string> accepted;

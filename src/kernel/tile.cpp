@@ -14,6 +14,8 @@ namespace {
 struct Workspace {
   std::array<Decoded, kMaxElementsOfA> a;
   std::array<Decoded, kMaxElementsOfB> b;
+  std::array<std::uint64_t, kMaxElementsOfB> b_codes;
+  std::array<Decoded, kMaxDepth> selected;  // of B, for one element of D with a sparse A
 };
 thread_local Workspace workspace;
 
@@ -75,27 +77,19 @@ const Format* operand_format(const Plan& plan, const TileOperand& op) {
   return plan.operands ? &format(*plan.operands) : op.format;
 }
 
-// Where the products of a row of A take their element of B: rows of B in the order of the terms.
-class RowsOfB {
- public:
-  RowsOfB(const Tile& t, const RegisterFile& metadata, int row) {
-    const int groups = t.terms / t.sparsity.kept;
-    for (int term = 0; term < t.terms; ++term) {
-      const std::size_t at = static_cast<std::size_t>(row * groups + term / t.sparsity.kept);
-      rows_[static_cast<std::size_t>(term)] = logical_column(t.sparsity, metadata.get(t.e.places[at]), term);
-    }
+// The elements of a column of B that meet the stored ones of a row of a sparse A.
+std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metadata, int row, int column) {
+  const int groups = t.terms / t.sparsity.kept;
+  const std::uint64_t* codes = &workspace.b_codes[static_cast<std::size_t>(column * t.depth)];
+  for (int term = 0; term < t.terms; ++term) {
+    const int group = term / t.sparsity.kept;
+    const std::uint64_t nibble = metadata.get(t.e.places[static_cast<std::size_t>(row * groups + group)]);
+    const std::uint64_t code =
+        select(t.sparsity, nibble, term % t.sparsity.kept, codes + group * t.sparsity.width);
+    workspace.selected[static_cast<std::size_t>(term)] = decode_operand(*t.plan, *t.b.format, code);
   }
-  // The elements of a column of B that meet the stored ones of A.
-  std::span<const Decoded> take(const Decoded* column, int terms) {
-    for (std::size_t term = 0; term < static_cast<std::size_t>(terms); ++term)
-      taken_[term] = column[rows_[term]];
-    return {taken_.data(), static_cast<std::size_t>(terms)};
-  }
-
- private:
-  std::array<int, kMaxDepth> rows_;
-  std::array<Decoded, kMaxDepth> taken_;
-};
+  return {workspace.selected.data(), static_cast<std::size_t>(t.terms)};
+}
 
 }  // namespace
 
@@ -105,8 +99,10 @@ void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::s
   for (std::size_t i = 0; i < t.a.places.size(); ++i)
     workspace.a[i] = decode_operand(*t.plan, *t.a.format, file.get(t.a.places[i]));
   file.load(t.b, views.b, t.lanes, index);
-  for (std::size_t i = 0; i < t.b.places.size(); ++i)
-    workspace.b[i] = decode_operand(*t.plan, *t.b.format, file.get(t.b.places[i]));
+  for (std::size_t i = 0; i < t.b.places.size(); ++i) {
+    workspace.b_codes[i] = file.get(t.b.places[i]);
+    workspace.b[i] = decode_operand(*t.plan, *t.b.format, workspace.b_codes[i]);
+  }
   file.load(t.c, views.c, t.lanes, index);
   if (t.sparsity.is_sparse()) metadata.load(t.e, views.e, t.lanes, index);
 
@@ -117,13 +113,11 @@ void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::s
   for (int product = 0; product < t.products; ++product)
     for (int row = 0; row < t.rows; ++row) {
       const Decoded* a_row = &workspace.a[static_cast<std::size_t>(product * t.rows + row) * terms];
-      std::optional<RowsOfB> sparse;
-      if (t.sparsity.is_sparse()) sparse.emplace(t, metadata, row);
       for (int column = 0; column < t.columns; ++column, ++element) {
         const Decoded* b_column =
             &workspace.b[static_cast<std::size_t>((product * t.columns + column) * t.depth)];
         const std::span<const Decoded> b =
-            sparse ? sparse->take(b_column, t.terms) : std::span(b_column, terms);
+            t.sparsity.is_sparse() ? select_column(t, metadata, row, column) : std::span(b_column, terms);
         out.set(t.d.places[element],
                 evaluate(*t.plan, {{a_row, terms}, operand_format(*t.plan, t.a)},
                          {b, operand_format(*t.plan, t.b)}, *t.c.format, file.get(t.c.places[element])));
@@ -132,14 +126,13 @@ void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::s
   out.store(t.d, d, t.lanes, index);
 }
 
-std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std::size_t index,
-                                        bool (*accepts)(const Sparsity&, std::uint64_t nibble)) {
+std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std::size_t index, bool ordered) {
   RegisterFile metadata;
   metadata.load(t.e, e, t.lanes, index);
   const int groups = t.terms / t.sparsity.kept;
   for (std::size_t i = 0; i < t.e.places.size(); ++i) {
     const std::uint64_t nibble = metadata.get(t.e.places[i]);
-    if (!accepts(t.sparsity, nibble))
+    if (!is_defined(t.sparsity, nibble, ordered))
       return MetadataFault{t.e.places[i], static_cast<int>(i) / groups, static_cast<int>(i) % groups, nibble};
   }
   return std::nullopt;

@@ -52,16 +52,17 @@ struct TileViews {
 /// Computes case `index`. Views must have the strides of the operands.
 void run_tile(const Tile& tile, const TileViews& views, const ResultView& d, std::size_t index);
 
-/// A nibble of metadata that a predicate does not accept.
+/// A nibble of metadata that the manual leaves undefined.
 struct MetadataFault {
   RegisterBits bits;
   int row, group;
   std::uint64_t nibble;
 };
 
-/// The first such nibble in case `index`, by row and group. Precondition: the tile is sparse.
+/// The first such nibble in case `index`, by row and group; `ordered` as in is_defined. Precondition: the tile
+/// is sparse.
 std::optional<MetadataFault> find_fault(const Tile& tile, const OperandView& e, std::size_t index,
-                                        bool (*accepts)(const Sparsity&, std::uint64_t nibble));
+                                        bool ordered);
 
 /// One output element from codes: as many of a as of b, at most tile.terms; the rest are +0.
 std::uint64_t run_element(const Tile& tile, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,

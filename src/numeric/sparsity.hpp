@@ -6,28 +6,38 @@
 
 namespace warpbit {
 
-/// Of every `width` elements of a row, `kept` are stored. A nibble of metadata says which: two 2-bit indices,
-/// the low one first, each of `unit` elements.
+/// Of every `width` elements of a row, `kept` are stored. A nibble of metadata for each group says which: two
+/// 2-bit indices, the low one first.
 ///
 ///     nibble 0b1101, 2 of 4      3  2  1  0        row
 ///                               x1  .  x0 .        indices 1 and 3
 ///
-/// 1 of 2 has two nibbles: 0b0100 for the lower element, 0b1110 for the upper one.
+/// An index counts elements, or pairs of them where 4 of 8 are kept, or halves of 16 bits where 1 of 2 is kept:
+/// there 0b0100 (halves 0 and 1) is the lower element and 0b1110 (halves 2 and 3) the upper one.
 struct Sparsity {
   int kept = 0;  ///< 0: dense
   int width = 0;
-  int unit = 0;
 
   constexpr bool is_sparse() const { return kept > 0; }
 };
-inline constexpr Sparsity kTwoOfFour{2, 4, 1}, kOneOfTwo{1, 2, 0}, kPairsOfEight{4, 8, 2};
+inline constexpr Sparsity kTwoOfFour{2, 4}, kOneOfTwo{1, 2}, kPairsOfEight{4, 8};
 
-/// Where the compressed element stands in its row, given the nibble of its group.
-constexpr int logical_column(const Sparsity& s, std::uint64_t nibble, int compressed) {
-  const int group = compressed / s.kept, within = compressed % s.kept;
-  if (s.kept == 1) return group * s.width + (nibble == 0b1110 ? 1 : 0);
-  const int index = static_cast<int>(nibble >> (2 * (within / s.unit))) & 3;
-  return group * s.width + index * s.unit + within % s.unit;
+/// The index that belongs to stored element `within` of a group.
+constexpr int stored_index(const Sparsity& s, std::uint64_t nibble, int within) {
+  return static_cast<int>(nibble >> (2 * (within / (s.kept / 2)))) & 3;
+}
+
+/// The code that meets stored element `within` of a group, out of the codes of B's rows of that group. Any
+/// nibble gives one: NUMERICS.md, "Sparse operands", says what was measured for those that the manual leaves
+/// undefined.
+constexpr std::uint64_t select(const Sparsity& s, std::uint64_t nibble, int within,
+                               const std::uint64_t* group) {
+  if (s.kept == 1) {
+    const auto half = [&](std::uint64_t index) { return (group[index / 2] >> (16 * (index % 2))) & 0xFFFF; };
+    return half(nibble & 3) | half(nibble >> 2) << 16;
+  }
+  const int unit = s.kept / 2;
+  return group[stored_index(s, nibble, within) * unit + within % unit];
 }
 
 /// True if the manual gives the nibble a meaning. With `ordered` (.sp::ordered_metadata) the indices must
@@ -36,11 +46,6 @@ constexpr bool is_defined(const Sparsity& s, std::uint64_t nibble, bool ordered)
   if (s.kept == 1) return nibble == 0b0100 || nibble == 0b1110;
   const std::uint64_t low = nibble & 3, high = nibble >> 2;
   return ordered ? low < high : low != high;
-}
-
-/// True if it is known what the hardware makes of the nibble, defined or not (NUMERICS.md, "Sparse operands").
-constexpr bool is_measured(const Sparsity& s, std::uint64_t nibble) {
-  return s.kept != 1 || is_defined(s, nibble, true);
 }
 
 }  // namespace warpbit

@@ -12,7 +12,7 @@ namespace oracle {
 struct Resolved {
   const Rule& rule;
   const Format &d, &a, &b, &c;
-  std::size_t k;
+  std::size_t k;  // products
   bool satfinite;
   Round round;
   bool exclusive_or;
@@ -139,12 +139,13 @@ std::uint64_t chain_of_fmas(const Resolved& r, Codes a, Codes b, std::uint64_t c
 Dot::Dot(const Problem& p)
     : resolved_(std::make_shared<const Resolved>(
           Resolved{find_rule(p), find_format(p.d), find_format(p.a), find_format(p.b), find_format(p.c),
-                   static_cast<std::size_t>(k_of(p.shape)), p.satfinite, round_named(p.rounding),
+                   static_cast<std::size_t>(product_count(p)), p.satfinite, round_named(p.rounding),
                    p.bit_operation == "xor"})) {}
 
 std::uint64_t Dot::operator()(Codes a, Codes b, std::uint64_t c) const {
   const Resolved& r = *resolved_;
-  if (a.size() != r.k || b.size() != r.k) throw std::invalid_argument("oracle: a and b must hold K codes each");
+  if (a.size() != r.k || b.size() != r.k)
+    throw std::invalid_argument("oracle: a and b must hold a code for each product");
   switch (r.rule.method) {
     case Method::nodes: return chained_nodes(r, a, b, c);
     case Method::fp8_lowered: return lowered_fp8(r, a, b, c);

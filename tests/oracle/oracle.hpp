@@ -43,7 +43,7 @@ std::uint64_t encode(std::string_view format, bool negative, const cpp_int& magn
 // The NaN that an operation itself makes. Throws std::invalid_argument for a format without NaN.
 std::uint64_t canonical_nan(std::string_view format);
 
-// One output element of a dense mma.sync, by the words of its qualifiers.
+// One output element of mma.sync or mma.sp.sync, by the words of its qualifiers.
 struct Problem {
   std::string target;      // sm_90a
   std::string shape;       // m16n8k16
@@ -51,6 +51,7 @@ struct Problem {
   bool satfinite = false;
   std::string rounding;       // f64 only: "" (is rn), "rn", "rz", "rm", "rp"
   std::string bit_operation;  // b1 only: "xor", "and"
+  bool sparse = false;        // mma.sp: half of K products exist
 };
 
 // A problem with its rule looked up once, for loops. Cheap to copy; const use from several threads is safe.
@@ -58,7 +59,8 @@ class Dot {
  public:
   // Throws std::invalid_argument where no rule is given.
   explicit Dot(const Problem&);
-  // a and b hold K codes each (K of the shape), else std::invalid_argument. Returns the code of D.
+  // a and b hold a code for each product that exists (K of the shape; half of it if sparse), in ascending k,
+  // else std::invalid_argument. Returns the code of D.
   std::uint64_t operator()(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                            std::uint64_t c) const;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <stdexcept>
 
 namespace oracle {
@@ -71,6 +72,25 @@ constexpr Rule rules[] = {
     {hopper_on, "m16n8k4 m16n8k8 m16n8k16", "f64", "f64", "f64", true, fma_chain},
 };
 
+// facts 1, below the table: L counts products that exist; facts 2: the k % 4 of a lowered FP8 product is that
+// of its compressed index.
+constexpr Rule sparse_rules[] = {
+    {ampere_ada, "m16n8k16 m16n8k32", "f32", "f16 bf16", "f32", true, nodes, 8, 24, floor_f32_sm_80},
+    {ampere_ada, "m16n8k16 m16n8k32", "f16", "f16", "f16", true, nodes, 8, 24, floor_f16_sm_80},
+    {ampere_ada, "m16n8k8 m16n8k16", "f32", "tf32", "f32", true, nodes, 4, 24, floor_f32_sm_80},
+    {ada, "m16n8k64", "f32", fp8, "f32", false, nodes, 16, 13, floor_f32_sm_80, 13},
+
+    {hopper_on, "m16n8k16 m16n8k32", "f32", "f16 bf16", "f32", true, nodes, 16, 25, floor_f32_sm_90},
+    {hopper_on, "m16n8k16 m16n8k32", "f16", "f16", "f16", true, nodes, 16, 25, floor_f16_sm_90},
+    {hopper_on, "m16n8k8 m16n8k16", "f32", "tf32", "f32", true, nodes, 8, 25, floor_f32_sm_90},
+    {hopper_b200, "m16n8k64", "f32", fp8, "f32", false, fp8_lowered, 16, 25, floor_f32_sm_90},
+    {sm_120_on, "m16n8k64", "f32", small, "f32", false, nodes, 32, 25, floor_f32_sm_90},
+    {sm_120_on, "m16n8k64", "f16", small, "f16", false, nodes, 32, 25, floor_f16_sm_90},
+
+    {sm_80_on, "m16n8k32 m16n8k64", "s32", "s8 u8", "s32", false, integer_sum},
+    {sm_80_on, "m16n8k64 m16n8k128", "s32", "s4 u4", "s32", false, integer_sum},
+};
+
 constexpr std::string_view plain_targets =
     "sm_70 sm_72 sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 "
     "sm_110 sm_120 sm_121";
@@ -108,14 +128,14 @@ bool qualifiers_fit(const Rule& rule, const Problem& p, std::string_view target)
 
 const Rule& find_rule(const Problem& p) {
   const std::string_view target = base_of(p.target);
-  for (const Rule& rule : rules) {
+  for (const Rule& rule : p.sparse ? std::span<const Rule>(sparse_rules) : rules) {
     if (contains(rule.targets, target) && contains(rule.shapes, p.shape) && contains(rule.d, p.d) &&
         contains(rule.operands, p.a) && contains(rule.operands, p.b) && contains(rule.c, p.c) &&
         (!rule.same_operands || p.a == p.b) && qualifiers_fit(rule, p, target))
       return rule;
   }
-  throw std::invalid_argument("oracle: no rule for " + p.shape + "." + p.d + "." + p.a + "." + p.b + "." + p.c +
-                              " on " + p.target);
+  throw std::invalid_argument(std::string("oracle: no rule for ") + (p.sparse ? "sparse " : "") + p.shape +
+                              "." + p.d + "." + p.a + "." + p.b + "." + p.c + " on " + p.target);
 }
 
 int k_of(std::string_view shape) {
@@ -124,6 +144,10 @@ int k_of(std::string_view shape) {
   if (at != std::string_view::npos) std::from_chars(shape.data() + at + 1, shape.data() + shape.size(), k);
   if (k <= 0) throw std::invalid_argument("oracle: no shape " + std::string(shape));
   return k;
+}
+
+int product_count(const Problem& p) {
+  return p.sparse ? k_of(p.shape) / 2 : k_of(p.shape);
 }
 
 }  // namespace oracle

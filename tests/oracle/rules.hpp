@@ -32,4 +32,7 @@ const Rule& find_rule(const Problem&);
 // K of a shape such as m16n8k16. Throws std::invalid_argument if it is not one.
 int k_of(std::string_view shape);
 
+// Products that exist: K, or half of it (facts 1, below the table).
+int product_count(const Problem&);
+
 }  // namespace oracle

@@ -56,7 +56,8 @@ constexpr Row kRows[] = {
 // ---- Metadata (PTX manual, "Matrix Fragments for sparse mma..."): a matrix of nibbles, a row for each row of
 // A, a column for each group. g = lane / 4, t = lane % 4, n = nibble of the register, s = selector.
 
-constexpr RegisterClass kMetadata{"b32", 32, "b32 u32 s32 f32", {}};
+constexpr RegisterClass kMetadata{"b32", 32, "b32 u32 s32 f32 f16x2", {}};
+constexpr int kMetadataCounts[] = {2, 4};
 constexpr Packing kNibbles{32, 4, 0, 4};
 constexpr int kM = 16, kN = 8;
 
@@ -109,7 +110,7 @@ std::vector<OperandSpec> operands(const Row& row, FormatId a, FormatId b, Format
       vector_operand("a", Part::left_factor, multiplicand_registers(a), a, a_map(kM, row.k / 2, packing(a))),
       vector_operand("b", Part::right_factor, multiplicand_registers(b), b, b_map(row.k, kN, packing(b))),
       vector_operand("c", Part::accumulator, registers, sum, c_map(kM, kN, packing(sum))),
-      {"e", Part::metadata, OperandKind::scalar, &kMetadata, 1, {}, u4, maps, {}},
+      {"e", Part::metadata, OperandKind::scalar, &kMetadata, 1, kMetadataCounts, u4, maps, {}},
       {"f",
        Part::selector,
        OperandKind::immediate,
