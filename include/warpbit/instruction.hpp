@@ -104,7 +104,7 @@ class Instruction {
   const Evidence& evidence() const;
   bool inferred() const { return evidence().overall() == Basis::inferred; }
   std::string plan() const;          ///< the steps of one output element
-  std::string machine() const;  ///< the machine instructions it becomes
+  std::string machine() const;       ///< the machine instructions it becomes
   std::string_view toolkit() const;  ///< with which that was seen
 
   const DecodedInstruction& decoded() const { return *decoded_; }
@@ -132,7 +132,8 @@ struct BasisRange {
 };
 /// The same for one class of operands, by target.
 struct EvidenceRow {
-  std::string operands;  ///< element type of A, and the shape if it has arithmetic of its own
+  std::string_view type;  ///< element type of A
+  std::string_view unit;  ///< what sets the arithmetic apart; empty for the plain one
   std::vector<std::optional<BasisRange>>
       by_target;  ///< in the order of Target::all(); nothing where no form exists
 };

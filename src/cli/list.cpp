@@ -20,13 +20,20 @@ std::string text(const std::optional<BasisRange>& basis) {
 
 using Table = std::vector<std::vector<std::string>>;  // rows of cells, the first row and column are headings
 
+// "s8", "u8" -> "s8, u8"; "sparse: s8", "sparse: u8" -> "sparse: s8, u8"
+std::string joined(const std::string& x, const std::string& y) {
+  const std::size_t colon = y.find(": ");
+  if (colon != y.npos && x.starts_with(y.substr(0, colon + 2))) return x + ", " + y.substr(colon + 2);
+  return x + ", " + y;
+}
+
 // Neighbours that differ in their heading only become one.
 void merge_rows(Table& table) {
   Table out{table[0]};
   for (std::size_t i = 1; i < table.size(); ++i) {
     std::vector<std::string>& last = out.back();
     if (out.size() > 1 && std::equal(last.begin() + 1, last.end(), table[i].begin() + 1))
-      last[0] += ", " + table[i][0];
+      last[0] = joined(last[0], table[i][0]);
     else
       out.push_back(table[i]);
   }
@@ -45,7 +52,7 @@ Table evidence() {
   Table table{{"type of A"}};
   for (const Target target : Target::all()) table[0].emplace_back(target.name());
   for (const EvidenceRow& row : evidence_table()) {
-    table.push_back({row.operands});
+    table.push_back({row.unit.empty() ? std::string(row.type) : fmt::format("{}: {}", row.unit, row.type)});
     for (const auto& basis : row.by_target) table.back().push_back(text(basis));
   }
   merge_rows(table);

@@ -135,7 +135,8 @@ std::string Instruction::plan() const {
   return describe(decoded_->plan.row->plan);
 }
 std::string Instruction::machine() const {
-  return fmt::format("{}{}", decoded_->plan.row->machine, decoded_->form->sparsity.is_sparse() ? ", sparse" : "");
+  return fmt::format("{}{}", decoded_->plan.row->machine,
+                     decoded_->form->sparsity.is_sparse() ? ", sparse" : "");
 }
 std::string_view Instruction::toolkit() const {
   return decoded_->plan.toolkit;
@@ -147,12 +148,10 @@ std::vector<EvidenceRow> evidence_table() {
   for (const Family& family : families())
     for (const Form& form : family.forms) {
       if (!form.undocumented.empty()) continue;
-      const std::string_view unit = name(form.arithmetic.unit);
-      const std::string label =
-          fmt::format("{}{}{}", format(form.arithmetic.a).name, unit.empty() ? "" : " ", unit);
-      auto row = std::ranges::find(out, label, &EvidenceRow::operands);
+      const std::string_view type = format(form.arithmetic.a).name, unit = name(form.arithmetic.unit);
+      auto row = std::ranges::find_if(out, [&](const auto& r) { return r.type == type && r.unit == unit; });
       if (row == out.end())
-        row = out.insert(out.end(), {label, std::vector<std::optional<BasisRange>>(targets.size())});
+        row = out.insert(out.end(), {type, unit, std::vector<std::optional<BasisRange>>(targets.size())});
       for (std::size_t i = 0; i < targets.size(); ++i) {
         if (!targets[i].row().features.has(form.needs)) continue;
         const std::optional<TargetPlan> plan = find_plan(targets[i].row(), form.arithmetic);
