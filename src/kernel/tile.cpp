@@ -65,7 +65,7 @@ class RegisterFile {
     return words_[static_cast<std::size_t>(lane) * kMaxRegisters + static_cast<std::size_t>(r)];
   }
 
-  std::array<std::uint64_t, kMaxLanes * kMaxRegisters> words_;
+  std::array<std::uint64_t, std::size_t{kMaxLanes} * kMaxRegisters> words_;
 };
 
 Decoded decode_operand(const Plan& plan, const Format& f, std::uint64_t code) {
@@ -78,17 +78,18 @@ const Format* operand_format(const Plan& plan, const TileOperand& op) {
 }
 
 // The elements of a column of B that meet the stored ones of a row of a sparse A.
-std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metadata, int row, int column) {
-  const int groups = t.terms / t.sparsity.kept;
-  const std::uint64_t* codes = &workspace.b_codes[static_cast<std::size_t>(column * t.depth)];
-  for (int term = 0; term < t.terms; ++term) {
-    const int group = term / t.sparsity.kept;
-    const std::uint64_t nibble = metadata.get(t.e.places[static_cast<std::size_t>(row * groups + group)]);
-    const std::uint64_t code =
-        select(t.sparsity, nibble, term % t.sparsity.kept, codes + group * t.sparsity.width);
-    workspace.selected[static_cast<std::size_t>(term)] = decode_operand(*t.plan, *t.b.format, code);
+std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metadata, std::size_t row,
+                                       std::size_t column) {
+  const auto terms = static_cast<std::size_t>(t.terms), kept = static_cast<std::size_t>(t.sparsity.kept);
+  const auto width = static_cast<std::size_t>(t.sparsity.width), depth = static_cast<std::size_t>(t.depth);
+  for (std::size_t term = 0; term < terms; ++term) {
+    const std::size_t group = term / kept;
+    const std::uint64_t nibble = metadata.get(t.e.places[row * (terms / kept) + group]);
+    const std::uint64_t* codes = &workspace.b_codes[column * depth + group * width];
+    const std::uint64_t code = select(t.sparsity, nibble, static_cast<int>(term % kept), codes);
+    workspace.selected[term] = decode_operand(*t.plan, *t.b.format, code);
   }
-  return {workspace.selected.data(), static_cast<std::size_t>(t.terms)};
+  return {workspace.selected.data(), terms};
 }
 
 }  // namespace
@@ -108,19 +109,19 @@ void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::s
 
   RegisterFile out;
   out.clear();
-  const auto terms = static_cast<std::size_t>(t.terms);
+  const auto terms = static_cast<std::size_t>(t.terms), depth = static_cast<std::size_t>(t.depth);
+  const auto rows = static_cast<std::size_t>(t.rows), columns = static_cast<std::size_t>(t.columns);
   std::size_t element = 0;
-  for (int product = 0; product < t.products; ++product)
-    for (int row = 0; row < t.rows; ++row) {
-      const Decoded* a_row = &workspace.a[static_cast<std::size_t>(product * t.rows + row) * terms];
-      for (int column = 0; column < t.columns; ++column, ++element) {
-        const Decoded* b_column =
-            &workspace.b[static_cast<std::size_t>((product * t.columns + column) * t.depth)];
+  for (std::size_t product = 0; product < static_cast<std::size_t>(t.products); ++product)
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::span<const Decoded> a{&workspace.a[(product * rows + row) * terms], terms};
+      for (std::size_t column = 0; column < columns; ++column, ++element) {
         const std::span<const Decoded> b =
-            t.sparsity.is_sparse() ? select_column(t, metadata, row, column) : std::span(b_column, terms);
+            t.sparsity.is_sparse() ? select_column(t, metadata, row, column)
+                                   : std::span{&workspace.b[(product * columns + column) * depth], terms};
         out.set(t.d.places[element],
-                evaluate(*t.plan, {{a_row, terms}, operand_format(*t.plan, t.a)},
-                         {b, operand_format(*t.plan, t.b)}, *t.c.format, file.get(t.c.places[element])));
+                evaluate(*t.plan, {a, operand_format(*t.plan, t.a)}, {b, operand_format(*t.plan, t.b)},
+                         *t.c.format, file.get(t.c.places[element])));
       }
     }
   out.store(t.d, d, t.lanes, index);
