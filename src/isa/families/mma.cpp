@@ -148,22 +148,13 @@ constexpr bool looks_like_kind(std::string_view q) {
   return q.starts_with("kind::");
 }
 
-constexpr QualifierSlot kSlots[] = {
-    {.what = "qualifier .sync", .group = "sync", .repeatable = true},
-    {.what = "qualifier .aligned", .group = "aligned"},
-    {.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
-    {.what = "layout of A", .group = "layout"},
-    {.what = "layout of B", .group = "layout"},
-    {.what = "kind", .group = "kind", .required = false, .resembles = looks_like_kind},
-    {.what = "saturation", .group = "saturation", .required = false, .repeatable = true},
-    {.what = "type of D", .group = "type"},
-    {.what = "type of A", .group = "type", .role = SlotRole::factor_type},
-    {.what = "type of B", .group = "type", .role = SlotRole::factor_type},
-    {.what = "type of C", .group = "type"},
-    {.what = "rounding", .group = "rounding", .required = false},
-    {.what = "bit operation", .group = "operation", .required = false},
-    {.what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true},
-};
+constexpr auto kSlots = joined(
+    kMmaSlots,
+    std::array{
+        QualifierSlot{.what = "rounding", .group = "rounding", .required = false},
+        QualifierSlot{.what = "bit operation", .group = "operation", .required = false},
+        QualifierSlot{.what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true},
+    });
 
 struct Choice {
   FormatId a, b;

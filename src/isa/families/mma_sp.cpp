@@ -84,20 +84,8 @@ std::vector<FragmentMap> metadata_maps(const Row& row) {
 
 // ---- Expansion
 
-constexpr QualifierSlot kSlots[] = {
-    {.what = "sparse variant", .group = "variant"},
-    {.what = "qualifier .sync", .group = "sync", .repeatable = true},
-    {.what = "qualifier .aligned", .group = "aligned"},
-    {.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
-    {.what = "layout of A", .group = "layout"},
-    {.what = "layout of B", .group = "layout"},
-    {.what = "kind", .group = "kind", .required = false, .resembles = looks_like_kind},
-    {.what = "saturation", .group = "saturation", .required = false, .repeatable = true},
-    {.what = "type of D", .group = "type"},
-    {.what = "type of A", .group = "type", .role = SlotRole::factor_type},
-    {.what = "type of B", .group = "type", .role = SlotRole::factor_type},
-    {.what = "type of C", .group = "type"},
-};
+constexpr auto kSlots =
+    joined(std::array{QualifierSlot{.what = "sparse variant", .group = "variant"}}, kMmaSlots);
 
 std::vector<OperandSpec> operands(const Row& row, FormatId a, FormatId b, FormatId sum) {
   const std::vector<FragmentMap> maps = metadata_maps(row);

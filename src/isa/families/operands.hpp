@@ -2,6 +2,9 @@
 // What the families of mma share: registers and fragments of their operands.
 #pragma once
 
+#include <algorithm>
+#include <array>
+
 #include "isa/form.hpp"
 
 namespace warpbit {
@@ -30,6 +33,31 @@ OperandSpec vector_operand(std::string_view role, Part part, const RegisterClass
 /// kind::...
 constexpr bool looks_like_kind(std::string_view qualifier) {
   return qualifier.starts_with("kind::");
+}
+
+/// The qualifiers that all of them have.
+inline constexpr std::array kMmaSlots{
+    QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
+    QualifierSlot{.what = "qualifier .aligned", .group = "aligned"},
+    QualifierSlot{.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
+    QualifierSlot{.what = "layout of A", .group = "layout"},
+    QualifierSlot{.what = "layout of B", .group = "layout"},
+    QualifierSlot{.what = "kind", .group = "kind", .required = false, .resembles = looks_like_kind},
+    QualifierSlot{.what = "saturation", .group = "saturation", .required = false, .repeatable = true},
+    QualifierSlot{.what = "type of D", .group = "type"},
+    QualifierSlot{.what = "type of A", .group = "type", .role = SlotRole::factor_type},
+    QualifierSlot{.what = "type of B", .group = "type", .role = SlotRole::factor_type},
+    QualifierSlot{.what = "type of C", .group = "type"},
+};
+
+/// One list of slots after the other.
+template <std::size_t N, std::size_t M>
+constexpr std::array<QualifierSlot, N + M> joined(const std::array<QualifierSlot, N>& x,
+                                                  const std::array<QualifierSlot, M>& y) {
+  std::array<QualifierSlot, N + M> out{};
+  std::ranges::copy(x, out.begin());
+  std::ranges::copy(y, out.begin() + N);
+  return out;
 }
 
 }  // namespace warpbit
