@@ -217,6 +217,18 @@ TEST_CASE("sinks are not written, literals not read") {
   REQUIRE(w.registers.read(5, 1) == 77);
 }
 
+TEST_CASE("an immediate needs no registers") {
+  Warp w;
+  w.instruction = parse("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 2;");
+  w.registers = Registers(32, 13);
+  w.binding = {0, 4, 6, 8, 12, -1};
+  for (int lane = 2; lane < 32; lane += 4) w.registers.write(lane, 12, 0x44444444);  // the lanes of selector 2
+  const Result<Effects> effects = execute_warp(w.lanes, w.binding, w.registers);
+  REQUIRE(effects.ok());
+  REQUIRE(effects->reads == std::vector<int>{4, 5, 6, 7, 8, 9, 10, 11, 12});
+  REQUIRE(effects->writes.size() == 128);
+}
+
 TEST_CASE("missing lanes are named") {
   Warp w;
   for (const std::size_t lane : {3u, 7u, 8u, 9u, 31u}) w.lanes[lane] = nullptr;

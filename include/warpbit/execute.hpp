@@ -21,6 +21,7 @@ enum class Undefined {
 
 /// How to execute.
 struct ExecuteOptions {
+  /// See Undefined.
   Undefined undefined = Undefined::error;
   /// If false, an instruction for which Instruction::inferred() holds is refused (Errc::inferred_plan).
   bool allow_inferred = true;
@@ -42,9 +43,9 @@ struct Element {
 };
 
 /// Executes the instruction once for each case. `sources` are the source operands in the order of the
-/// statement; the view of an operand that holds literals only may be empty. The destination must not overlap a
-/// source unless it is the same registers. Padding bits of the destination become 0. Nothing is allocated per
-/// case. Errors: view_mismatch, inferred_plan.
+/// statement; the view of an immediate, or of a vector of literals only, may be empty. The destination must not
+/// overlap a source unless it is the same registers. Padding bits of the destination become 0. Nothing is
+/// allocated per case. Errors: view_mismatch, inferred_plan, undefined_operand.
 Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options = {});

@@ -37,14 +37,14 @@ enum class OperandKind {
 
 /// One operand of an instruction, as a numbered slot. Names live in parsing and printing only.
 struct Operand {
-  std::string_view role;  ///< the manual's name: "d", "a", "b", "c"
+  std::string_view role;  ///< the manual's name: "d", "a", "b", "c", "e", "f"
   std::string label;      ///< as the statement names it, e.g. "a" for `{a}`, "%f0, %f1" for `{%f0, %f1}`
   Part part = Part::destination;
   OperandKind kind = OperandKind::vector;
   bool is_symbolic = true;  ///< `{d}`: one name for the whole vector
   int registers = 0;        ///< in a lane
   int register_bits = 32;   ///< 32 or 64
-  std::string_view format;  ///< of an element, e.g. as in Errc::no_such_form's lists
+  std::string_view format;  ///< the manual's name of the element type, without a dot
   int element_bits = 0;     ///< of an element's code
   FragmentMap fragment;
   /// For a vector with literals: register i has this value in every lane where it is set. Else empty.
@@ -134,8 +134,8 @@ struct BasisRange {
 struct EvidenceRow {
   std::string_view type;  ///< element type of A
   std::string_view unit;  ///< what sets the arithmetic apart; empty for the plain one
-  std::vector<std::optional<BasisRange>>
-      by_target;  ///< in the order of Target::all(); nothing where no form exists
+  /// In the order of Target::all(); nothing where no form exists.
+  std::vector<std::optional<BasisRange>> by_target;
 };
 /// Over all documented forms.
 std::vector<EvidenceRow> evidence_table();

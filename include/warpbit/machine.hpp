@@ -20,7 +20,8 @@ using Binding = std::vector<int>;
 /// Executes one warp. `lanes[i]` is what lane i executes, nullptr if the lane has exited or takes another path.
 /// All lanes of the warp must execute the same form with the same literals and sinks (PTX manual, ".sync" and
 /// ".aligned"). The registers are not changed; apply the effects. Errors: lanes_missing and lanes_disagree,
-/// which name the lanes; view_mismatch if the binding does not fit the registers; inferred_plan.
+/// which name the lanes; view_mismatch if the binding does not fit the registers; inferred_plan,
+/// undefined_operand.
 Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Binding& binding,
                              const Registers& registers, const ExecuteOptions& options = {});
 

@@ -78,7 +78,8 @@ Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Bi
                  fmt::format("{} bound operands and {} lanes of registers", binding.size(), registers.lanes()),
                  fmt::format("{} and {}", operands.size(), instruction.lanes())};
   for (std::size_t i = 0; i < operands.size(); ++i)
-    if (binding[i] < 0 || binding[i] > registers.registers() - operands[i].registers)
+    if (operands[i].kind != OperandKind::immediate &&
+        (binding[i] < 0 || binding[i] > registers.registers() - operands[i].registers))
       return Error{Errc::view_mismatch, std::string(instruction.canonical()),
                    fmt::format("operand {} is bound to registers {} to {}", operands[i].role, binding[i],
                                static_cast<std::int64_t>(binding[i]) + operands[i].registers - 1),
@@ -88,6 +89,10 @@ Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Bi
   const auto cell = static_cast<std::ptrdiff_t>(sizeof(std::uint64_t));
   std::vector<OperandView> sources;
   for (std::size_t i = 1; i < operands.size(); ++i) {
+    if (operands[i].kind == OperandKind::immediate) {
+      sources.emplace_back();
+      continue;
+    }
     sources.push_back({reinterpret_cast<const std::byte*>(registers.data() + binding[i]), 0,
                        cell * registers.registers(), cell});
     for (int r = 0; r < operands[i].registers; ++r)
