@@ -14,7 +14,7 @@
 namespace warpbit {
 
 /// Which register of the file the first register of each operand is, in the order of Instruction::operands();
-/// an operand's registers are consecutive.
+/// an operand's registers are consecutive. The entry of an immediate is ignored.
 using Binding = std::vector<int>;
 
 /// Executes one warp. `lanes[i]` is what lane i executes, nullptr if the lane has exited or takes another path.
