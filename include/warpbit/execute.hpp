@@ -51,7 +51,8 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ExecuteOptions& options = {});
 
 /// One output element: a and b are codes of at most terms() elements of a row of A and a column of B (the rest
-/// are +0), c the code of the accumulator. Errors: view_mismatch, inferred_plan.
+/// are +0), c the code of the accumulator. With a sparse A these are the factors of the products that exist, in
+/// the order in which A stores them. Errors: view_mismatch, inferred_plan.
 Result<Element> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
                                 std::span<const std::uint64_t> b, std::uint64_t c,
                                 const ExecuteOptions& options = {});

@@ -35,13 +35,14 @@ enum class OperandKind {
   immediate,  ///< a literal
 };
 
-/// One operand of an instruction, as a numbered slot. Names live in parsing and printing only.
+/// One operand of an instruction, as a numbered slot. Names live in parsing and printing only. An immediate has
+/// no registers: of its fields only role, label, part, kind and literals[0], its value, mean something.
 struct Operand {
   std::string_view role;  ///< the manual's name: "d", "a", "b", "c", "e", "f"
   std::string label;      ///< as the statement names it, e.g. "a" for `{a}`, "%f0, %f1" for `{%f0, %f1}`
   Part part = Part::destination;
   OperandKind kind = OperandKind::vector;
-  bool is_symbolic = true;  ///< `{d}`: one name for the whole vector
+  bool is_symbolic = true;  ///< `{d}`, `e`: a name that is no register; also where the text is a bare form
   int registers = 0;        ///< in a lane
   int register_bits = 32;   ///< 32 or 64
   std::string_view format;  ///< the manual's name of the element type, without a dot
@@ -65,7 +66,8 @@ class Instruction {
  public:
   /// Decodes a statement or a bare form. Operands may be symbolic (`{d}`: a vector of as many registers as the
   /// form has), PTX's own (`{%f0, %f1}`), or absent altogether (a bare form). Register types are judged where
-  /// `types` knows the name; a name in braces that it knows is one register, not a symbol. Errors: the codes of
+  /// `types` knows the name; a name in braces that it knows is one register, not a symbol. In a bare form every
+  /// immediate has its least value. Errors: the codes of
   /// Errc's first group, each with the qualifier or operand that is wrong and what would be right there.
   static Result<Instruction> parse(std::string_view text, Target target, const TypeLookup& types = {});
 

@@ -19,7 +19,8 @@ struct CompressedMatrix {
   std::vector<std::uint64_t> metadata;  ///< rows() x groups nibbles, row by row
 };
 
-/// Compresses a dense matrix of rows() x depth() codes, given row by row. Zeros of either sign count as absent.
+/// Compresses a dense matrix of rows() x depth() codes, given row by row; bits above the format's width are
+/// dropped. What decodes to a zero of either sign counts as absent, also where only ignored low bits are set.
 /// Where a group has fewer elements than it may have, zeros fill it up; the indices ascend. Errors: not_sparse,
 /// which names the row and the columns of the first group with too many elements, or says that the instruction
 /// or the size is not right.

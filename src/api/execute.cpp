@@ -61,15 +61,6 @@ TileViews tile_views(const Instruction& instruction, std::span<const OperandView
   return out;
 }
 
-// "0x4, 0x8, ..."
-std::string defined_nibbles(const Form& form) {
-  std::string out;
-  for (std::uint64_t nibble = 0; nibble < 16; ++nibble)
-    if (is_defined(form.sparsity, nibble, form.ordered))
-      out += fmt::format("{}{:#x}", out.empty() ? "" : ", ", nibble);
-  return out;
-}
-
 Result<void> check_metadata(const Instruction& instruction, const OperandView& e, std::size_t cases) {
   const Form& form = *instruction.decoded().form;
   for (std::size_t i = 0; i < cases; ++i) {

@@ -80,7 +80,8 @@ Result<void> check_statement(const Instruction& instruction) {
   for (const Operand& op : instruction.operands()) {
     if (op.kind == OperandKind::immediate) continue;
     if (!op.is_symbolic)
-      return does_not_fit(fmt::format("operand {} is '{{{}}}'", op.role, op.label), "one name in braces");
+      return does_not_fit(fmt::format("operand {} is not symbolic ('{}')", op.role, op.label),
+                          op.kind == OperandKind::vector ? "one name in braces" : "one name");
     if (std::ranges::find(seen, op.label) != seen.end())
       return does_not_fit(fmt::format("the name {} stands twice", op.label), "a name for each operand");
     seen.push_back(op.label);
@@ -140,10 +141,12 @@ Result<void> read_optional(const CaptureReader& reader, LoadedCapture& out) {
 }
 
 void note_ignored(const CaptureReader& reader, LoadedCapture& out) {
+  const bool by_element = out.header.layout == CaptureLayout::elements;
   for (const ArrayHeader& h : reader.arrays()) {
     const bool used = (h.name == "mask" && out.mask) || (h.name == "names" && out.names) ||
-                      std::ranges::find(out.instruction.operands(), h.name, &Operand::label) !=
-                          out.instruction.operands().end();
+                      std::ranges::any_of(out.instruction.operands(), [&](const Operand& op) {
+                        return op.label == h.name && has_member(op, by_element);
+                      });
     if (!used) out.notes.push_back(fmt::format("member '{}' is ignored", h.name));
   }
   for (const std::string& name : reader.ignored())

@@ -106,6 +106,10 @@ Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
   };
   if (x.instruction.canonical() != y.instruction.canonical())
     return differ("statement", y.instruction.canonical(), x.instruction.canonical());
+  for (std::size_t i = 0; i < x.instruction.operands().size(); ++i) {
+    const Operand &ox = x.instruction.operands()[i], &oy = y.instruction.operands()[i];
+    if (ox.literals != oy.literals) return differ(fmt::format("operand {}", ox.role), oy.label, ox.label);
+  }
   if (x.header.layout != y.header.layout) return differ("layout", name(y.header.layout), name(x.header.layout));
   for (std::size_t i = 0; i < x.sources.size(); ++i) {
     const ArrayHeader &hx = x.sources[i].header, &hy = y.sources[i].header;

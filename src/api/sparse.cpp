@@ -87,7 +87,8 @@ Result<CompressedMatrix> compress(const Instruction& instruction, std::span<cons
                           fmt::format("{} of {}{}", s.kept(), s.width(), s.unit() > 1 ? ", in pairs" : ""));
       out.metadata.push_back(nibble_of(s, places));
       for (const std::size_t place : places)
-        for (std::size_t i = 0; i < s.unit(); ++i) out.codes.push_back(elements[place * s.unit() + i]);
+        for (std::size_t i = 0; i < s.unit(); ++i)
+          out.codes.push_back(elements[place * s.unit() + i] & s.format->mask());
     }
   return out;
 }
@@ -96,6 +97,7 @@ Result<std::vector<std::uint64_t>> expand(const Instruction& instruction, const 
   const Result<Sizes> sizes = sizes_of(instruction);
   if (!sizes) return sizes.error();
   const Sizes& s = *sizes;
+  const Form& form = *instruction.decoded().form;
   if (matrix.codes.size() != s.rows * s.terms || matrix.metadata.size() != s.rows * s.groups)
     return not_sparse(instruction,
                       fmt::format("{} codes and {} nibbles", matrix.codes.size(), matrix.metadata.size()),
@@ -104,16 +106,16 @@ Result<std::vector<std::uint64_t>> expand(const Instruction& instruction, const 
   for (std::size_t i = 0; i < matrix.codes.size(); ++i) {
     const std::size_t row = i / s.terms, term = i % s.terms, group = term / s.kept(), within = term % s.kept();
     const std::uint64_t nibble = matrix.metadata[row * s.groups + group];
-    if (nibble > 15 || !is_defined(s.sparsity, nibble, false))
+    if (nibble > 15 || !is_defined(s.sparsity, nibble, form.ordered))
       return Error{Errc::undefined_operand, std::string(instruction.canonical()),
                    fmt::format("metadata {:#x} of row {}, group {}", nibble, row, group),
-                   "a pair of distinct indices"};
+                   defined_nibbles(form)};
     const std::size_t place =
         s.kept() == 1
             ? (nibble == 0b1110 ? 1 : 0)
             : static_cast<std::size_t>(stored_index(s.sparsity, nibble, static_cast<int>(within))) * s.unit() +
                   within % s.unit();
-    out[row * s.depth + group * s.width() + place] = matrix.codes[i];
+    out[row * s.depth + group * s.width() + place] = matrix.codes[i] & s.format->mask();
   }
   return out;
 }

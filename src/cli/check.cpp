@@ -27,10 +27,14 @@ int check_one(const std::string& text, Target target) {
   }
   const Evidence& e = i->evidence();
   fmt::print("accepted on {}: {}\n", target.name(), i->canonical());
-  for (const Operand& op : i->operands())
-    fmt::print("  {}: {} registers of {} bits, {} {}x{}{}\n", op.role, op.registers, op.register_bits,
-               op.format, op.fragment.rows(), op.fragment.columns(),
-               op.fragment.products() > 1 ? fmt::format(" ({} side by side)", op.fragment.products()) : "");
+  for (const Operand& op : i->operands()) {
+    if (op.kind == OperandKind::immediate)
+      fmt::print("  {}: immediate {}\n", op.role, *op.literals[0]);
+    else
+      fmt::print("  {}: {} registers of {} bits, {} {}x{}{}\n", op.role, op.registers, op.register_bits,
+                 op.format, op.fragment.rows(), op.fragment.columns(),
+                 op.fragment.products() > 1 ? fmt::format(" ({} side by side)", op.fragment.products()) : "");
+  }
   fmt::print("  {:<10}{}\n  {:<10}{} ({})\n", "plan", i->plan(), "machine", i->machine(), i->toolkit());
   fmt::print("{}{}{}{}", ground("order, L", e.order), ground("F", e.window), ground("floor", e.floor),
              ground("specials", e.specials));

@@ -132,10 +132,6 @@ Result<ReplayOptions> replay_options(const Options& o) {
 
 void add_reading_options(CLI::App& command, Options& o) {
   command.add_option("--target", o.target, "replay as this target instead of the one in the file");
-  command
-      .add_option("--undefined", o.undefined,
-                  "operands that the manual leaves undefined: error (default) or as-measured")
-      ->check(CLI::IsMember({"error", "as-measured"}));
   command.add_option("--max-bytes", o.max_bytes, "largest uncompressed size of a file (default 4 GiB)")
       ->check(CLI::PositiveNumber);
   command.add_option("--details", o.details, "mismatches to show for each file")
@@ -194,6 +190,10 @@ void add_verify(CLI::App& app, int& status) {
   const auto o = std::make_shared<Options>();
   command->add_option("paths", o->paths, "capture files, and folders to search for *.npz")->required();
   add_reading_options(*command, *o);
+  command
+      ->add_option("--undefined", o->undefined,
+                   "operands that the manual leaves undefined: error (default) or as-measured")
+      ->check(CLI::IsMember({"error", "as-measured"}));
   CLI::Option* json = command->add_flag("--json", o->json, "print JSON");
   command->add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);
   command->callback([o, &status] { status = verify(*o); });

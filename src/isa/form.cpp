@@ -41,6 +41,14 @@ std::string operand_notation(const Form& form) {
   return out;
 }
 
+std::string defined_nibbles(const Form& form) {
+  std::string out;
+  for (std::uint64_t nibble = 0; nibble < 16; ++nibble)
+    if (is_defined(form.sparsity, nibble, form.ordered))
+      out += fmt::format("{}{:#x}", out.empty() ? "" : ", ", nibble);
+  return out;
+}
+
 std::vector<Target> targets_of(const Form& form) {
   std::vector<Target> out;
   for (const Target target : Target::all())

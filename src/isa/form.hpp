@@ -105,6 +105,10 @@ std::string text(const ImmediateRange& range);
 /// The operands of a form in the notation of the instruction table, e.g. "d:4xf32 a:4xb32 b:2xb32 c:4xf32".
 std::string operand_notation(const Form& form);
 
+/// The nibbles of metadata to which the manual gives a meaning, e.g. "0x4, 0xe". Precondition: the form is
+/// sparse.
+std::string defined_nibbles(const Form& form);
+
 /// The targets on which the form exists.
 std::vector<Target> targets_of(const Form& form);
 

@@ -51,14 +51,16 @@ Tile make_tile(const Form& form, const std::vector<Operand>& operands, const Pla
   return tile;
 }
 
-// The family of an opcode that a mark among the qualifiers points to; the plain one without a mark.
+// The family of an opcode that a mark among the qualifiers points to, also a misspelt one ("sp::..."); the
+// plain one without a mark.
 const Family* find_family(const Statement& statement) {
   const Family* plain = nullptr;
   for (const Family& family : families()) {
     if (family.opcode != statement.opcode) continue;
     if (family.marks.empty()) plain = &family;
     for (const std::string_view mark : family.marks)
-      if (std::ranges::find(statement.qualifiers, mark) != statement.qualifiers.end()) return &family;
+      for (const std::string& qualifier : statement.qualifiers)
+        if (qualifier == mark || qualifier.starts_with(std::string(mark) + "::")) return &family;
   }
   return plain;
 }

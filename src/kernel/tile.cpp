@@ -102,7 +102,7 @@ void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::s
   file.load(t.b, views.b, t.lanes, index);
   for (std::size_t i = 0; i < t.b.places.size(); ++i) {
     workspace.b_codes[i] = file.get(t.b.places[i]);
-    workspace.b[i] = decode_operand(*t.plan, *t.b.format, workspace.b_codes[i]);
+    if (!t.sparsity.is_sparse()) workspace.b[i] = decode_operand(*t.plan, *t.b.format, workspace.b_codes[i]);
   }
   file.load(t.c, views.c, t.lanes, index);
   if (t.sparsity.is_sparse()) metadata.load(t.e, views.e, t.lanes, index);

@@ -103,7 +103,7 @@ std::vector<OperandSpec> operands(const Row& row, FormatId a, FormatId b, Format
        Part::selector,
        OperandKind::immediate,
        &kMetadata,
-       1,
+       0,
        {},
        u4,
        {maps.front()},
