@@ -2,13 +2,13 @@
 #include "capture/archive.hpp"
 
 #include <fmt/format.h>
-#include <zip.h>
 
 #include <algorithm>
 #include <string_view>
 #include <unordered_set>
 
 #include "capture/text.hpp"
+#include "capture/zip_source.hpp"
 
 namespace warpbit::capture {
 namespace {
@@ -27,11 +27,6 @@ struct ZipError {
   ZipError(const ZipError&) = delete;
   ZipError& operator=(const ZipError&) = delete;
 };
-
-struct FreeSource {
-  void operator()(zip_source_t* source) const { zip_source_free(source); }
-};
-using Source = std::unique_ptr<zip_source_t, FreeSource>;
 
 // True for failures of the file system, as against failures of the bytes in it.
 bool is_file_error(int zip_code) {

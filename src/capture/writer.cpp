@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <unistd.h>  // fsync
-#include <zip.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include "capture/description.hpp"
 #include "capture/npy.hpp"
 #include "capture/text.hpp"
+#include "capture/zip_source.hpp"
 #include "warpbit/capture.hpp"
 
 namespace warpbit {
@@ -79,13 +79,9 @@ Result<std::vector<Part>> parts_of(const CaptureHeader& header, std::span<const 
   return parts;
 }
 
-struct FreeSource {
-  void operator()(zip_source_t* source) const { zip_source_free(source); }
-};
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
 };
-using Source = std::unique_ptr<zip_source_t, FreeSource>;
 
 // Adds one member; false if libzip refuses, and the reason is in the archive's error.
 bool add(zip_t* archive, const Part& part) {
@@ -110,7 +106,7 @@ Result<std::vector<std::byte>> zipped(std::span<const Part> parts, const std::st
   const auto refuse = [&](const char* why) { return Error{Errc::file_unwritable, where, why, ""}; };
   zip_error_t error;
   zip_error_init(&error);
-  Source bytes(zip_source_buffer_create(nullptr, 0, 0, &error));
+  capture::Source bytes(zip_source_buffer_create(nullptr, 0, 0, &error));
   if (bytes == nullptr) return refuse("out of memory");
   std::unique_ptr<zip_t, Discard> archive(zip_open_from_source(bytes.get(), ZIP_CREATE | ZIP_TRUNCATE, &error));
   if (archive == nullptr) return refuse("libzip cannot make an archive");

@@ -228,7 +228,8 @@ constexpr Ground kAsSm70 = inferred("sm_70: the same machine instruction");
 constexpr Ground kAsSm80 = inferred("sm_80: the same machine instruction");
 constexpr Ground kAsSm100 = inferred("sm_100: the same machine instructions");
 constexpr Ground kAsSm120 = inferred("sm_120: the same machine instruction");
-constexpr Ground kH200Sparse{Basis::captured, "golden/sm_90a/mma_sp, H200"};
+constexpr Ground kH200Sparse{Basis::captured,
+                             "golden/sm_90a/mma_sp, H200; B of u8, u4 and e5m2 by the dense captures"};
 constexpr Ground kAsDense =
     inferred("this target's dense row; that only products that exist count, captured on sm_90a");
 
