@@ -28,6 +28,9 @@ constexpr std::array kRows{
     Row{Errc::undocumented_form, "undocumented_form",
         "{where}: undocumented: {seen}; documented is {accepted}"},
     Row{Errc::not_on_target, "not_on_target", "{where} does not exist on {seen}; it exists on {accepted}"},
+    Row{Errc::not_modelled, "not_modelled",
+        "{where} exists on {seen}, but its fragments there are unspecified and have not been measured; they are "
+        "known on {accepted}"},
     Row{Errc::operand_missing, "operand_missing", "{where}: operand {seen} is missing; expected {accepted}"},
     Row{Errc::operand_extra, "operand_extra", "{where}: operand {seen} is one too many; expected {accepted}"},
     Row{Errc::operand_kind, "operand_kind", "{where}: {seen}; expected {accepted}"},
@@ -37,6 +40,7 @@ constexpr std::array kRows{
     Row{Errc::lanes_missing, "lanes_missing", "{where}: {seen}; {accepted}"},
     Row{Errc::lanes_disagree, "lanes_disagree", "{where}: {seen}; {accepted}"},
     Row{Errc::view_mismatch, "view_mismatch", "{where}: {seen}; expected {accepted}"},
+    Row{Errc::memory_needed, "memory_needed", "{where}: {seen}; expected {accepted}"},
     Row{Errc::inferred_plan, "inferred_plan",
         "{where}: the arithmetic is inferred ({seen}; src/target/NUMERICS.md); {accepted}"},
     Row{Errc::undefined_operand, "undefined_operand", "{where}: {seen} is undefined; defined is {accepted}"},

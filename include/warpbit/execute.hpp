@@ -45,16 +45,24 @@ struct Element {
 /// Executes the instruction once for each case. `sources` are the source operands in the order of the
 /// statement; the view of an immediate, or of a vector of literals only, may be empty. The destination must not
 /// overlap a source unless it is the same registers. Padding bits of the destination become 0. Nothing is
-/// allocated per case. Errors: view_mismatch, inferred_plan, undefined_operand.
+/// allocated per case. An instruction of each thread (lanes() is 1) takes a case for each thread. Errors:
+/// view_mismatch, memory_needed (use execute_warp), inferred_plan, undefined_operand.
 Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options = {});
 
-/// One output element: a and b are codes of at most terms() elements of a row of A and a column of B (the rest
-/// are +0), c the code of the accumulator. With a sparse A these are the factors of the products that exist, in
-/// the order in which A stores them. Errors: view_mismatch, inferred_plan.
-Result<Element> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
-                                std::span<const std::uint64_t> b, std::uint64_t c,
+/// What one output element of D = A B + C is made of: codes of at most terms() elements of a row of A and a
+/// column of B (the rest are +0), and the code of the accumulator. With a sparse A these are the factors of the
+/// products that exist, in the order in which A stores them. With block scaling also the codes of the scale
+/// factors of the blocks that the elements lie in, else none (PTX manual, "Block Scaling").
+struct ElementSources {
+  std::span<const std::uint64_t> a, b;
+  std::uint64_t c = 0;
+  std::span<const std::uint64_t> a_scale = {}, b_scale = {};
+};
+
+/// One output element. Errors: view_mismatch, inferred_plan.
+Result<Element> execute_element(const Instruction& instruction, const ElementSources& element,
                                 const ExecuteOptions& options = {});
 
 }  // namespace warpbit

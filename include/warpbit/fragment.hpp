@@ -32,13 +32,18 @@ struct Place {
 ///
 ///     slot 1            slot 0
 ///     ..xxxx..          ..xxxx..     slot_bits 8, low_bit 2, bits 4
+/// Where only some of the slots hold elements, those are counted: `slots` of them, from slot `first_slot` on.
 struct Packing {
   int register_bits = 32;
   int slot_bits = 32;
   int low_bit = 0;
   int bits = 32;
+  int first_slot = 0;
+  int slots = 0;  ///< 0: all
 
-  int per_register() const { return register_bits / slot_bits; }
+  int per_register() const { return slots > 0 ? slots : register_bits / slot_bits; }
+  /// The lowest bit of the element in a slot that counts.
+  int low_bit_of(int slot) const { return (first_slot + slot) * slot_bits + low_bit; }
 };
 
 /// Which lanes hold elements: those with lane % period in [first, first + count). They are numbered on their
@@ -62,6 +67,12 @@ class FragmentMap {
   /// Lowest digits first. The sizes of `lane` multiply to the number of active lanes.
   FragmentMap(int rows, int columns, int products, Packing packing, std::vector<Digit> lane,
               std::vector<Digit> value, ActiveLanes active = {});
+
+  /// Rows and columns exchanged.
+  FragmentMap transposed() const;
+  /// A map of rows x columns with one more digit of values, above the others: this one repeated, each time
+  /// moved by the digit's step.
+  FragmentMap tiled(int rows, int columns, Digit value) const;
 
   int rows() const { return rows_; }
   int columns() const { return columns_; }

@@ -18,14 +18,22 @@
 
 namespace warpbit {
 
-/// What an operand is in D = A B + C.
+/// What an operand is: in D = A B + C, in a move of matrices between memory and registers, or in a conversion.
 enum class Part {
-  destination,   ///< D: rows() x columns()
-  left_factor,   ///< A: rows() x terms()
-  right_factor,  ///< B: depth() x columns()
-  accumulator,   ///< C: rows() x columns()
-  metadata,      ///< which elements of A the left factor holds: rows() x groups of a row, a nibble each
-  selector,      ///< which lanes hold the metadata; an immediate
+  destination,     ///< D: rows() x columns(); of a load, the matrices
+  left_factor,     ///< A: rows() x terms()
+  right_factor,    ///< B: depth() x columns()
+  accumulator,     ///< C: rows() x columns()
+  metadata,        ///< which elements of A the left factor holds: rows() x groups of a row, a nibble each
+  selector,        ///< which lanes hold the metadata; an immediate
+  left_scale,      ///< scale factors of A: rows() x blocks of a row
+  right_scale,     ///< scale factors of B: blocks of a column x columns()
+  left_selector,   ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
+  right_selector,  ///< the same for B
+  source,          ///< what is stored, transposed or converted
+  random_bits,     ///< of a stochastic rounding
+  address,         ///< where a matrix, or a row of one, lies in memory
+  stride,          ///< from one row or column of a matrix in memory to the next, in elements
 };
 
 /// How an operand is written.
@@ -33,25 +41,30 @@ enum class OperandKind {
   vector,     ///< registers in braces
   scalar,     ///< one register
   immediate,  ///< a literal
+  pair,       ///< two literals or 16-bit registers in braces
+  address,    ///< a register and an offset in brackets
 };
 
 /// One operand of an instruction, as a numbered slot. Names live in parsing and printing only. An immediate has
 /// no registers: of its fields only role, label, part, kind and literals[0], its value, mean something.
 struct Operand {
-  std::string_view role;  ///< the manual's name: "d", "a", "b", "c", "e", "f"
+  std::string_view role;  ///< the manual's name: "d", "a", "b", "c", "e", "f", ...
   std::string label;      ///< as the statement names it, e.g. "a" for `{a}`, "%f0, %f1" for `{%f0, %f1}`
   Part part = Part::destination;
   OperandKind kind = OperandKind::vector;
   bool is_symbolic = true;  ///< `{d}`, `e`: a name that is no register; also where the text is a bare form
   int registers = 0;        ///< in a lane
-  int register_bits = 32;   ///< 32 or 64
+  int register_bits = 32;   ///< 8, 16, 32 or 64
   std::string_view format;  ///< the manual's name of the element type, without a dot
   int element_bits = 0;     ///< of an element's code
-  FragmentMap fragment;
-  /// For a vector with literals: register i has this value in every lane where it is set. Else empty.
+  FragmentMap fragment;     ///< of an address, a stride and a pair: one row, an element for each register
+  /// For a vector or a scalar with literals: register i has this value in every lane where it is set. Else
+  /// empty.
   std::vector<std::optional<std::uint64_t>> literals;
   /// For a destination with `_` in it: the registers whose value is dropped.
   std::vector<int> sinks;
+  /// Of an address: added to the register, modulo 2^64.
+  std::int64_t offset = 0;
 
   bool is_destination() const { return part == Part::destination; }
 };
@@ -79,6 +92,8 @@ class Instruction {
   ///     f:=1           a literal
   ///     [p:b64]        an address
   ///     {stride:b32}   a register that may be absent
+  ///     s:{b16,imm}    a pair, each a register of that type or an immediate, which is 0
+  ///     s:={0,1}       a pair of literals
   ///
   /// With an empty notation this is parse(). Errors: those of parse.
   static Result<Instruction> parse(std::string_view text, std::string_view notation, Target target);
@@ -91,15 +106,21 @@ class Instruction {
   std::string_view family() const;
   Target target() const;
 
-  /// In the order of the statement, destination first.
+  /// In the order of the statement: the destination first, but the address before what is stored there. An
+  /// operand that the statement omits is not among them.
   std::span<const Operand> operands() const;
-  /// Matrix sizes: D is rows x columns, B has `depth` rows; `products` of them side by side.
+  /// True if it reads or writes memory: such an instruction is executed by execute_warp (warpbit/machine.hpp).
+  bool uses_memory() const;
+  /// Matrix sizes: D is rows x columns, B has `depth` rows; `products` of them side by side. Of a move: each of
+  /// `products` matrices is rows x columns, and depth is 0; of a conversion: one row of as many columns as
+  /// there are elements.
   int rows() const;
   int columns() const;
   int depth() const;
   /// Products in one sum: depth(), or half of it where A is sparse.
   int terms() const;
   int products() const;
+  /// Lanes that execute it together: of a warp, or 1 for an instruction of each thread (cvt).
   int lanes() const;
 
   /// What the arithmetic rests on, in words and by parameter (src/target/NUMERICS.md).

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <variant>
 
 #include "isa/instruction.hpp"
 
@@ -24,6 +26,7 @@ Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& o
                "allow inferred arithmetic to execute it"};
 }
 
+// An operand whose registers are never read: all literals.
 bool all_literals(const Operand& operand) {
   return !operand.literals.empty() &&
          std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
@@ -45,6 +48,8 @@ Result<void> check_views(const Instruction& instruction, std::span<const Operand
   return {};
 }
 
+// ---- D = A B + C
+
 // The views by the part of their operands.
 TileViews tile_views(const Instruction& instruction, std::span<const OperandView> sources) {
   TileViews out;
@@ -54,17 +59,44 @@ TileViews tile_views(const Instruction& instruction, std::span<const OperandView
       case Part::right_factor: out.b = sources[i]; break;
       case Part::accumulator: out.c = sources[i]; break;
       case Part::metadata: out.e = sources[i]; break;
-      case Part::destination:
-      case Part::selector: break;
+      case Part::left_scale: out.a_scale = sources[i]; break;
+      case Part::right_scale: out.b_scale = sources[i]; break;
+      case Part::left_selector: out.a_selector = sources[i]; break;
+      case Part::right_selector: out.b_selector = sources[i]; break;
+      default: break;
     }
   }
   return out;
 }
 
-Result<void> check_metadata(const Instruction& instruction, const OperandView& e, std::size_t cases) {
+// Selectors in registers must be in range and the same in all lanes.
+Result<void> check_selectors(const Instruction& instruction, const Tile& tile, const TileViews& views,
+                             std::size_t cases) {
+  const auto check = [&](Part part, const TileScale& scale, const OperandView& view) -> Result<void> {
+    if (scale.choices.size() < 2) return {};
+    const auto operand = std::ranges::find(instruction.operands(), part, &Operand::part);
+    for (std::size_t i = 0; i < cases; ++i) {
+      const std::optional<SelectorFault> fault = find_fault(scale.selector, view, tile.lanes, i);
+      if (!fault) continue;
+      const TileSelector& s = scale.selector;
+      return Error{Errc::undefined_operand, form_of(instruction),
+                   fmt::format("{} of {} is {} in case {}, lane {}", fault->item == 0 ? "byte-id" : "thread-id",
+                               operand->role, fault->value, i, fault->lane),
+                   fault->item == 0
+                       ? fmt::format("a multiple of {} below {}, the same in all lanes", s.step, s.bytes)
+                       : fmt::format("0..{}, the same in all lanes", s.threads - 1)};
+    }
+    return {};
+  };
+  if (Result<void> left = check(Part::left_selector, tile.a_scale, views.a_selector); !left) return left;
+  return check(Part::right_selector, tile.b_scale, views.b_selector);
+}
+
+Result<void> check_metadata(const Instruction& instruction, const Tile& tile, const OperandView& e,
+                            std::size_t cases) {
   const Form& form = *instruction.decoded().form;
   for (std::size_t i = 0; i < cases; ++i) {
-    const std::optional<MetadataFault> fault = find_fault(instruction.decoded().tile, e, i, form.ordered);
+    const std::optional<MetadataFault> fault = find_fault(tile, e, i, form.ordered);
     if (!fault) continue;
     const RegisterBits& bits = fault->bits;
     return Error{
@@ -76,42 +108,85 @@ Result<void> check_metadata(const Instruction& instruction, const OperandView& e
   return {};
 }
 
+// Calls work(i) for each case, on as many threads as the options say.
+template <class Work>
+void for_each_case(std::size_t cases, const ExecuteOptions& options, Work work) {
+  const auto count = static_cast<std::ptrdiff_t>(cases);
+  const int wanted = options.threads > 0 ? options.threads : omp_get_max_threads();
+  const int threads = static_cast<int>(std::min<std::ptrdiff_t>(wanted, count));
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (std::ptrdiff_t i = 0; i < count; ++i) work(static_cast<std::size_t>(i));
+}
+
+// What execute_batch does with each kind of kernel, after its checks.
+struct Batch {
+  const Instruction& instruction;
+  std::span<const OperandView> sources;
+  const ResultView& destination;
+  std::size_t cases;
+  const ExecuteOptions& options;
+
+  Result<void> operator()(const Tile& tile) const {
+    const TileViews views = tile_views(instruction, sources);
+    if (Result<void> selectors = check_selectors(instruction, tile, views, cases); !selectors) return selectors;
+    if (tile.sparsity.is_sparse() && options.undefined == Undefined::error)
+      if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases); !metadata) return metadata;
+    for_each_case(cases, options, [&](std::size_t i) { run_tile(tile, views, destination, i); });
+    return {};
+  }
+
+  Result<void> operator()(const ElementwiseKernel& kernel) const {
+    const std::span<const OperandView> elements = sources.first(kernel.sources.size());
+    const OperandView random = kernel.random_bits ? sources.back() : OperandView{};
+    for_each_case(cases, options,
+                  [&](std::size_t i) { run_elementwise(kernel, elements, random, destination, i); });
+    return {};
+  }
+
+  Result<void> operator()(const Move&) const {
+    return Error{Errc::memory_needed, form_of(instruction), "no memory", "execute_warp with a memory"};
+  }
+};
+
 }  // namespace
 
 Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
+  if (instruction.uses_memory()) return Batch{instruction, {}, {}, 0, options}(Move{}).error();
   if (cases == 0) return Execution{instruction.inferred()};
   if (Result<void> views = check_views(instruction, sources, destination); !views) return views.error();
-
   if (cases > static_cast<std::size_t>(PTRDIFF_MAX))
     return Error{Errc::view_mismatch, form_of(instruction), fmt::format("{} cases", cases),
                  fmt::format("at most {}", PTRDIFF_MAX)};
-
-  const Tile& tile = instruction.decoded().tile;
-  const TileViews operands = tile_views(instruction, sources);
-  if (tile.sparsity.is_sparse() && options.undefined == Undefined::error)
-    if (Result<void> metadata = check_metadata(instruction, operands.e, cases); !metadata)
-      return metadata.error();
-  const auto count = static_cast<std::ptrdiff_t>(cases);
-  const int wanted = options.threads > 0 ? options.threads : omp_get_max_threads();
-  const int threads = static_cast<int>(std::min<std::ptrdiff_t>(wanted, count));
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (std::ptrdiff_t i = 0; i < count; ++i) run_tile(tile, operands, destination, static_cast<std::size_t>(i));
+  const Result<void> done =
+      std::visit(Batch{instruction, sources, destination, cases, options}, instruction.decoded().kernel);
+  if (!done) return done.error();
   return Execution{instruction.inferred()};
 }
 
-Result<Element> execute_element(const Instruction& instruction, std::span<const std::uint64_t> a,
-                                std::span<const std::uint64_t> b, std::uint64_t c,
+Result<Element> execute_element(const Instruction& instruction, const ElementSources& element,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
-  const auto terms = static_cast<std::size_t>(instruction.terms());
+  const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  if (tile == nullptr)
+    return Error{Errc::view_mismatch, form_of(instruction), "its elements are no sums of products",
+                 "an instruction of the form D = A B + C"};
+  const auto& [a, b, c, a_scale, b_scale] = element;
+  const auto terms = static_cast<std::size_t>(tile->terms);
   if (a.size() != b.size() || a.size() > terms)
     return Error{Errc::view_mismatch, form_of(instruction),
                  fmt::format("{} elements of a and {} of b", a.size(), b.size()),
                  fmt::format("the same number of both, at most {}", terms)};
-  return Element{run_element(instruction.decoded().tile, a, b, c), instruction.inferred()};
+  // As many scale factors as the elements need.
+  const auto blocks = static_cast<std::size_t>(tile->a_scale.blocks);
+  const std::size_t wanted = blocks == 0 ? 0 : (a.size() * blocks + terms - 1) / terms;
+  if (a_scale.size() != wanted || b_scale.size() != wanted)
+    return Error{Errc::view_mismatch, form_of(instruction),
+                 fmt::format("{} scale factors of a and {} of b", a_scale.size(), b_scale.size()),
+                 fmt::format("{} of both", wanted)};
+  return Element{run_element(*tile, {a, b, c, a_scale, b_scale}), instruction.inferred()};
 }
 
 }  // namespace warpbit

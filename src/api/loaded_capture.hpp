@@ -63,7 +63,7 @@ void for_each_element(const LoadedCapture& capture, const Array& expected, const
         if (!capture.compared(item)) continue;
         const std::uint64_t e = expected.at(item), g = got.at(item);
         for (int slot = 0; slot < packing.per_register(); ++slot) {
-          const int low = slot * packing.slot_bits + packing.low_bit;
+          const int low = packing.low_bit_of(slot);
           const std::uint64_t mask =
               packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
           const Coordinate at = *d.fragment.at(lane, reg, slot);

@@ -39,6 +39,20 @@ FragmentMap::FragmentMap(int rows, int columns, int products, Packing packing, s
       active_lanes_(size_of(lane_)),
       values_(size_of(value_)) {}
 
+FragmentMap FragmentMap::transposed() const {
+  FragmentMap out = *this;
+  std::swap(out.rows_, out.columns_);
+  for (auto* digits : {&out.lane_, &out.value_})
+    for (Digit& digit : *digits) std::swap(digit.step.row, digit.step.column);
+  return out;
+}
+
+FragmentMap FragmentMap::tiled(int rows, int columns, Digit value) const {
+  std::vector<Digit> values = value_;
+  values.push_back(value);
+  return {rows, columns, products_, packing_, lane_, std::move(values), active_};
+}
+
 Coordinate FragmentMap::coordinate(int active, int value) const {
   Coordinate c;
   move(c, lane_, active);
@@ -49,7 +63,7 @@ Coordinate FragmentMap::coordinate(int active, int value) const {
 Place FragmentMap::place(int active, int value) const {
   const int per = packing_.per_register();
   const int lane = active / active_.count * active_.period + active_.first + active % active_.count;
-  return {lane, value / per, value % per * packing_.slot_bits + packing_.low_bit, packing_.bits};
+  return {lane, value / per, packing_.low_bit_of(value % per), packing_.bits};
 }
 
 std::optional<Coordinate> FragmentMap::at(int lane, int reg, int slot) const {
@@ -65,7 +79,7 @@ std::optional<Coordinate> FragmentMap::at_bit(int lane, int reg, int bit) const 
   if (bit < 0 || bit >= packing_.register_bits) return std::nullopt;
   const int within = bit % packing_.slot_bits;
   if (within < packing_.low_bit || within >= packing_.low_bit + packing_.bits) return std::nullopt;
-  return at(lane, reg, bit / packing_.slot_bits);
+  return at(lane, reg, bit / packing_.slot_bits - packing_.first_slot);
 }
 
 std::vector<Place> FragmentMap::find(Coordinate element) const {

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "isa/instruction.hpp"
 
@@ -28,12 +30,13 @@ std::string where(const Form& form, const OperandSpec& spec) {
   return fmt::format("{}, operand {}", form.canonical, spec.role);
 }
 
-// A name in braces that stands for the whole vector: alone, no register by its spelling, and not a declared
-// one.
-bool is_symbol(const OperandText& text, const TypeLookup& types) {
-  if (text.items.size() != 1 || text.items[0].is_literal) return false;
-  const std::string& name = text.items[0].text;
+// A name that is no register by its spelling, and not a declared one.
+bool is_symbol(const std::string& name, const TypeLookup& types) {
   return !name.starts_with('%') && name != "_" && !(types && types(name));
+}
+// One in braces stands for the whole vector.
+bool is_symbol(const OperandText& text, const TypeLookup& types) {
+  return text.items.size() == 1 && !text.items[0].is_literal && is_symbol(text.items[0].text, types);
 }
 
 Error literal_refused(const Form& form, const OperandSpec& spec, const Item& item) {
@@ -116,9 +119,8 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
 
 Operand unbound(const OperandSpec& spec) {
   const Format& f = format(spec.format);
-  return {
-      spec.role, std::string(spec.role), spec.part, spec.kind, true, spec.count, spec.registers->bits, f.name,
-      f.bits,    spec.fragment(),        {},        {}};
+  return {spec.role, std::string(spec.role), spec.part,       spec.kind, true, spec.count, spec.registers->bits,
+          f.name,    f.bits,                 spec.fragment(), {},        {},   0};
 }
 
 Error wrong_kind(const OperandText& text, const Form& form, const OperandSpec& spec, std::string expected) {
@@ -154,9 +156,21 @@ Result<Operand> bind_vector(const OperandText& text, const Form& form, const Ope
   return out;
 }
 
-// One register. The assembler also takes a brace vector, of which it reads the first.
+bool is_integer(const OperandText& text) {
+  return text.kind == OperandText::Kind::scalar && text.items[0].is_literal && !text.items[0].literal.is_float;
+}
+
+// One register, or a literal where the operand may be one. The assembler also takes a brace vector, of which it
+// reads the first.
 Result<Operand> bind_scalar(const OperandText& text, const Form& form, const OperandSpec& spec,
                             const TypeLookup& types) {
+  if (spec.registers->literals.integer_whole && is_integer(text)) {
+    Operand out = unbound(spec);
+    out.label = text.items[0].text;
+    out.is_symbolic = false;
+    out.literals = {text.items[0].literal.bits & UINT32_MAX};
+    return out;
+  }
   const int count = static_cast<int>(text.items.size());
   const bool right_count =
       count == spec.count || std::ranges::find(spec.also_counts, count) != spec.also_counts.end();
@@ -166,15 +180,71 @@ Result<Operand> bind_scalar(const OperandText& text, const Form& form, const Ope
   if (Result<void> checked = check_types(text, form, spec, types); !checked) return checked.error();
   Operand out = unbound(spec);
   out.label = text.items[0].text;
-  out.is_symbolic = count == 1 && !out.label.starts_with('%') && !(types && types(out.label));
+  out.is_symbolic = count == 1 && is_symbol(out.label, types);
+  return out;
+}
+
+// [register] or [register+offset]; the name of a variable stands for its address.
+Result<Operand> bind_address(const OperandText& text, const Form& form, const OperandSpec& spec,
+                             const TypeLookup& types) {
+  if (text.kind != OperandText::Kind::address || text.items[0].is_literal || text.items[0].text == "_")
+    return wrong_kind(text, form, spec, "a register or a variable in brackets, [p] or [p+16]");
+  const Item& base = text.items[0];
+  Operand out = unbound(spec);
+  out.label = base.text;
+  out.offset = text.offset;
+  if (Result<void> checked = check_types(text, form, spec, types); !checked) return checked.error();
+  out.is_symbolic = is_symbol(out.label, types);
+  return out;
+}
+
+std::string values(const ImmediateRange& range, int step) {
+  std::string out;
+  for (int value = range.least; value <= range.most; value += step)
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", value);
+  return out;
+}
+
+std::string expected_pair(const OperandSpec& spec) {
+  return fmt::format("two of an integer or a .{} register in braces: {{{}; {}}}", spec.registers->name,
+                     values(spec.immediate, spec.step), values(spec.second, 1));
+}
+
+// {byte-id, thread-id}
+Result<Operand> bind_pair(const OperandText& text, const Form& form, const OperandSpec& spec,
+                          const TypeLookup& types) {
+  if (text.kind != OperandText::Kind::vector || text.items.size() != 2)
+    return wrong_kind(text, form, spec, expected_pair(spec));
+  Operand out = unbound(spec);
+  out.label.clear();
+  out.is_symbolic = false;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Item& item = text.items[i];
+    out.label += (i ? ", " : "") + item.text;
+    if (!item.is_literal) {
+      const std::optional<std::string> type = types ? types(item.text) : std::nullopt;
+      if (item.text == "_" || (type && !has_word(spec.registers->types, *type)))
+        return Error{Errc::register_type, where(form, spec),
+                     item.text == "_" ? "'_' cannot stand here"
+                                      : fmt::format("register {} has type .{}", item.text, *type),
+                     expected_pair(spec)};
+      continue;
+    }
+    const ImmediateRange& range = i == 0 ? spec.immediate : spec.second;
+    const auto value = static_cast<std::int64_t>(item.literal.bits);
+    if (item.literal.is_float || value < range.least || value > range.most ||
+        (i == 0 && value % spec.step != 0))
+      return Error{Errc::operand_kind, where(form, spec), fmt::format("'{}' cannot stand here", item.text),
+                   expected_pair(spec)};
+    out.literals.resize(2);
+    out.literals[i] = item.literal.bits;
+  }
   return out;
 }
 
 Result<Operand> bind_immediate(const OperandText& text, const Form& form, const OperandSpec& spec) {
   const ImmediateRange& range = spec.immediate;
-  const bool integer =
-      text.kind == OperandText::Kind::scalar && text.items[0].is_literal && !text.items[0].literal.is_float;
-  if (!integer) return wrong_kind(text, form, spec, fmt::format("an immediate, {}", warpbit::text(range)));
+  if (!is_integer(text)) return wrong_kind(text, form, spec, fmt::format("an immediate, {}", warpbit::text(range)));
   const auto value = static_cast<std::int64_t>(text.items[0].literal.bits);
   if (value < range.least || value > range.most) {
     const bool let_through = value > range.most && value <= range.assembler_most;
@@ -196,6 +266,8 @@ Result<Operand> bind_one(const OperandText& text, const Form& form, const Operan
     case OperandKind::vector: return bind_vector(text, form, spec, types);
     case OperandKind::scalar: return bind_scalar(text, form, spec, types);
     case OperandKind::immediate: return bind_immediate(text, form, spec);
+    case OperandKind::pair: return bind_pair(text, form, spec, types);
+    case OperandKind::address: return bind_address(text, form, spec, types);
   }
   return wrong_kind(text, form, spec, "an operand");
 }
@@ -204,16 +276,26 @@ Result<Operand> bind_one(const OperandText& text, const Form& form, const Operan
 Operand symbolic(const OperandSpec& spec) {
   Operand out = unbound(spec);
   if (spec.kind == OperandKind::immediate) out.literals = {static_cast<std::uint64_t>(spec.immediate.least)};
+  if (spec.kind == OperandKind::pair)
+    out.literals = {static_cast<std::uint64_t>(spec.immediate.least),
+                    static_cast<std::uint64_t>(spec.second.least)};
   return out;
 }
 
-// The selector says which lanes hold the metadata.
-void select_metadata(const Form& form, std::vector<Operand>& operands) {
-  const auto selector = std::ranges::find(operands, Part::selector, &Operand::part);
-  const auto metadata = std::ranges::find(operands, Part::metadata, &Operand::part);
-  if (selector == operands.end() || metadata == operands.end()) return;
-  const OperandSpec& spec = form.operands[static_cast<std::size_t>(metadata - operands.begin())];
-  metadata->fragment = spec.fragments[static_cast<std::size_t>(*selector->literals[0])];
+// A literal selector says which lanes hold the metadata, and literal pairs which lanes and bytes the scale
+// factors.
+void select_fragments(const Form& form, std::vector<Operand>& operands) {
+  const auto find = [&](Part part) { return std::ranges::find(operands, part, &Operand::part); };
+  constexpr std::array kSelected{std::pair{Part::metadata, Part::selector},
+                                 std::pair{Part::left_scale, Part::left_selector},
+                                 std::pair{Part::right_scale, Part::right_selector}};
+  for (const auto& [data, by] : kSelected) {
+    const auto selected = find(data), selector = find(by);
+    if (selected == operands.end() || selector == operands.end()) continue;
+    const OperandSpec& spec = form.operands[static_cast<std::size_t>(selected - operands.begin())];
+    const OperandSpec& choice = form.operands[static_cast<std::size_t>(selector - operands.begin())];
+    selected->fragment = spec.fragments[fragment_index(choice, selector->literals)];
+  }
 }
 
 }  // namespace
@@ -225,9 +307,11 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
   for (std::size_t i = 0; i < wanted; ++i) {
     const OperandSpec& spec = form.operands[i];
     if (given == 0) {  // a bare form
+      if (spec.optional) break;
       out.push_back(symbolic(spec));
       continue;
     }
+    if (i >= given && spec.optional) break;
     if (i >= given)
       return Error{Errc::operand_missing, form.canonical, std::string(spec.role), operand_notation(form)};
     Result<Operand> operand = bind_one(statement.operands[i], form, spec, types);
@@ -236,7 +320,7 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
   }
   if (given > wanted)
     return Error{Errc::operand_extra, form.canonical, statement.operands[wanted].text, operand_notation(form)};
-  select_metadata(form, out);
+  select_fragments(form, out);
   return out;
 }
 

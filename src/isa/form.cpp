@@ -8,7 +8,10 @@
 namespace warpbit {
 
 std::span<const Family> families() {
-  static const std::vector<Family> all = {mma_family(), mma_sp_family()};
+  static const std::vector<Family> all = {
+      mma_family(),       mma_sp_family(),     mma_block_scale_family(), mma_sp_block_scale_family(),
+      wmma_load_family(), wmma_mma_family(),   wmma_store_family(),      ldmatrix_family(),
+      stmatrix_family(),  movmatrix_family(),  cvt_family()};
   return all;
 }
 
@@ -34,11 +37,25 @@ std::string operand_notation(const Form& form) {
     if (!out.empty()) out += " ";
     switch (op.kind) {
       case OperandKind::vector: out += fmt::format("{}:{}x{}", op.role, op.count, op.registers->name); break;
-      case OperandKind::scalar: out += fmt::format("{}:{}", op.role, op.registers->name); break;
+      case OperandKind::scalar:
+        out += fmt::format(op.optional ? "{{{}:{}}}" : "{}:{}", op.role, op.registers->name);
+        break;
       case OperandKind::immediate: out += fmt::format("{}:imm({})", op.role, text(op.immediate)); break;
+      case OperandKind::pair: out += fmt::format("{0}(byte_id,thread_id):{{{1},{1}}}", op.role, op.registers->name); break;
+      case OperandKind::address: out += fmt::format("[{}:{}]", op.role, op.registers->name); break;
     }
   }
   return out;
+}
+
+std::size_t fragment_index(const OperandSpec& selector,
+                           std::span<const std::optional<std::uint64_t>> literals) {
+  const auto value = [&](std::size_t i) {
+    return i < literals.size() && literals[i] ? static_cast<std::size_t>(*literals[i]) : 0;
+  };
+  if (selector.kind == OperandKind::immediate) return value(0);
+  const auto seconds = static_cast<std::size_t>(selector.second.most + 1);
+  return value(0) / static_cast<std::size_t>(selector.step) * seconds + value(1);
 }
 
 std::string defined_nibbles(const Form& form) {
@@ -52,7 +69,7 @@ std::string defined_nibbles(const Form& form) {
 std::vector<Target> targets_of(const Form& form) {
   std::vector<Target> out;
   for (const Target target : Target::all())
-    if (target.row().features.has(form.needs)) out.push_back(target);
+    if (target.row().features.has(form.needs | form.known)) out.push_back(target);
   return out;
 }
 

@@ -4,11 +4,16 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "kernel/move.hpp"
+#include "numeric/conversion.hpp"
 #include "numeric/formats.hpp"
 #include "numeric/sparsity.hpp"
 #include "target/target.hpp"
@@ -39,6 +44,7 @@ struct ImmediateRange {
   int assembler_most = 0;   ///< as the assembler has it, if that is more
 };
 
+/// An operand of a form. `fragments` has one map; of metadata, one for each selector.
 struct OperandSpec {
   std::string_view role;
   Part part;
@@ -49,7 +55,10 @@ struct OperandSpec {
       also_counts;  ///< other counts that the assembler accepts; the further registers are ignored
   FormatId format;
   std::vector<FragmentMap> fragments;  ///< one; of metadata, one for each selector
-  ImmediateRange immediate = {};
+  ImmediateRange immediate = {};  ///< of a pair: of its first item
+  ImmediateRange second = {};     ///< of a pair: of its second item
+  int step = 1;                   ///< of a pair: of the values of its first item
+  bool optional = false;          ///< may be omitted, if it is the last one
 
   const FragmentMap& fragment() const { return fragments.front(); }
 };
@@ -73,12 +82,36 @@ struct QualifierSlot {
 /// m<digits>n<digits>k<digits>
 bool looks_like_shape(std::string_view qualifier);
 
+/// Executes as D = A B + C, by the plan of its arithmetic.
+struct DotProduct {};
+
+/// Each element of the destination is an element of the sources, converted if need be. The elements of the
+/// sources are numbered from the lowest bits of the last register of the last source; those of a fragment that
+/// has several rows, by row and column.
+struct Elementwise {
+  std::optional<Conversion> conversion;
+};
+
+/// Elements move between registers and memory (kernel/move.hpp).
+struct MatrixMove {
+  bool to_memory;
+  Space space;
+  Addressing addressing;
+  bool lines_are_columns;  ///< of the fragment; rows otherwise
+  int element_bits;        ///< in memory
+  int line_bytes;          ///< in memory, with padding
+  int alignment;           ///< of the addresses, in bytes
+  int stride_multiple = 1;  ///< in bytes
+};
+
 struct Form {
   std::string canonical;
   std::vector<std::string> qualifiers;  ///< one for each slot of the family, "" where absent
   std::vector<OperandSpec> operands;
-  Features needs;
+  Features needs;       ///< for the assembler to take it
+  Features known = {};  ///< for the library to know what it does
   Arithmetic arithmetic;
+  std::variant<DotProduct, Elementwise, MatrixMove> action = DotProduct{};
   int rows, columns, depth, products;
   Sparsity sparsity = {};  ///< of A
   bool ordered = false;    ///< the indices in the metadata must ascend
@@ -90,7 +123,8 @@ struct Form {
 struct Family {
   std::string_view name;    ///< first column of the instruction table
   std::string_view opcode;  ///< up to the first dot
-  /// Qualifiers that tell the family from others of the same opcode; none for the plain one.
+  /// Qualifiers that tell the family from others of the same opcode, each as it stands or with "::..." behind
+  /// it; none for the plain one.
   std::span<const std::string_view> marks;
   std::span<const QualifierSlot> slots;
   std::vector<Form> forms;
@@ -105,6 +139,10 @@ std::string text(const ImmediateRange& range);
 /// The operands of a form in the notation of the instruction table, e.g. "d:4xf32 a:4xb32 b:2xb32 c:4xf32".
 std::string operand_notation(const Form& form);
 
+/// Which of the fragments of metadata or scale factors the literals of their selector choose; the first where
+/// they are registers.
+std::size_t fragment_index(const OperandSpec& selector, std::span<const std::optional<std::uint64_t>> literals);
+
 /// The nibbles of metadata to which the manual gives a meaning, e.g. "0x4, 0xe". Precondition: the form is
 /// sparse.
 std::string defined_nibbles(const Form& form);
@@ -115,5 +153,14 @@ std::vector<Target> targets_of(const Form& form);
 // One function for each file in families/.
 Family mma_family();
 Family mma_sp_family();
+Family mma_block_scale_family();
+Family mma_sp_block_scale_family();
+Family wmma_load_family();
+Family wmma_mma_family();
+Family wmma_store_family();
+Family ldmatrix_family();
+Family stmatrix_family();
+Family movmatrix_family();
+Family cvt_family();
 
 }  // namespace warpbit

@@ -4,16 +4,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
 namespace warpbit {
 namespace {
 
 enum class Order { row_major, column_major };
 
-// Compiles an operand's fragment into the order in which the kernel takes its elements.
-TileOperand compile(const Operand& operand, FormatId id, Order order) {
-  TileOperand out{&format(id), operand.registers, operand.register_bits, {}, operand.literals};
-  const FragmentMap& map = operand.fragment;
+TileRegisters registers_of(const Operand& operand) {
+  return {operand.registers, operand.register_bits, operand.literals};
+}
+
+RegisterBits bits_of(const Place& p) {
+  return {p.lane, p.reg, p.low_bit, p.bits};
+}
+
+// The order in which the kernel takes the elements of a fragment.
+std::vector<RegisterBits> places(const FragmentMap& map, Order order) {
+  std::vector<RegisterBits> out;
   const std::vector<Place> table = map.table();
   const int outer = order == Order::row_major ? map.rows() : map.columns();
   const int inner = order == Order::row_major ? map.columns() : map.rows();
@@ -21,13 +30,42 @@ TileOperand compile(const Operand& operand, FormatId id, Order order) {
     for (int i = 0; i < outer; ++i)
       for (int j = 0; j < inner; ++j) {
         const int row = order == Order::row_major ? i : j, column = order == Order::row_major ? j : i;
-        const Place& p = table[static_cast<std::size_t>((product * map.rows() + row) * map.columns() + column)];
-        out.places.push_back({p.lane, p.reg, p.low_bit, p.bits});
+        out.push_back(bits_of(
+            table[static_cast<std::size_t>((product * map.rows() + row) * map.columns() + column)]));
       }
   return out;
 }
 
-Tile make_tile(const Form& form, const std::vector<Operand>& operands, const Plan& plan) {
+TileOperand compile(const Operand& operand, FormatId id, Order order) {
+  return {&format(id), registers_of(operand), places(operand.fragment, order)};
+}
+
+// ---- D = A B + C
+
+bool has_registers(const Operand& operand) {
+  return std::ranges::any_of(std::views::iota(0, operand.registers), [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    return at >= operand.literals.size() || !operand.literals[at];
+  });
+}
+
+TileScale compile_scale(const OperandSpec& spec, const Operand& scale, const OperandSpec& selector_spec,
+                        const Operand& selector, Order order) {
+  TileScale out;
+  out.format = &format(spec.format);
+  out.registers = registers_of(scale);
+  out.blocks = order == Order::row_major ? scale.fragment.columns() : scale.fragment.rows();
+  out.selector = {registers_of(selector), selector_spec.immediate.most + 1, selector_spec.step,
+                  selector_spec.second.most + 1};
+  if (!has_registers(selector))
+    out.choices.push_back(places(scale.fragment, order));
+  else
+    for (const FragmentMap& map : spec.fragments) out.choices.push_back(places(map, order));
+  return out;
+}
+
+Tile make_kernel(const DotProduct&, const Form& form, const std::vector<Operand>& operands, const Plan& plan,
+                 const TargetRow&) {
   Tile tile;
   tile.plan = &plan;
   tile.lanes = operands[0].fragment.lanes();
@@ -38,31 +76,114 @@ Tile make_tile(const Form& form, const std::vector<Operand>& operands, const Pla
   tile.terms = form.terms();
   tile.sparsity = form.sparsity;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const FormatId id = form.operands[i].format;
+    const OperandSpec& spec = form.operands[i];
+    const auto scale = [&](Order order) {  // its selector is the next operand
+      return compile_scale(spec, operands[i], form.operands[i + 1], operands[i + 1], order);
+    };
     switch (operands[i].part) {
-      case Part::destination: tile.d = compile(operands[i], id, Order::row_major); break;
-      case Part::left_factor: tile.a = compile(operands[i], id, Order::row_major); break;
-      case Part::right_factor: tile.b = compile(operands[i], id, Order::column_major); break;
-      case Part::accumulator: tile.c = compile(operands[i], id, Order::row_major); break;
-      case Part::metadata: tile.e = compile(operands[i], id, Order::row_major); break;
-      case Part::selector: break;  // it chose the fragment of the metadata
+      case Part::destination: tile.d = compile(operands[i], spec.format, Order::row_major); break;
+      case Part::left_factor: tile.a = compile(operands[i], spec.format, Order::row_major); break;
+      case Part::right_factor: tile.b = compile(operands[i], spec.format, Order::column_major); break;
+      case Part::accumulator: tile.c = compile(operands[i], spec.format, Order::row_major); break;
+      case Part::metadata: tile.e = compile(operands[i], spec.format, Order::row_major); break;
+      case Part::left_scale: tile.a_scale = scale(Order::row_major); break;
+      case Part::right_scale: tile.b_scale = scale(Order::column_major); break;
+      default: break;  // selectors chose the fragments
     }
   }
   return tile;
 }
 
-// The family of an opcode that a mark among the qualifiers points to, also a misspelt one ("sp::..."); the
-// plain one without a mark.
+// ---- Element by element
+
+// The elements of a lane's registers, from the lowest bits of the last register of the last source.
+std::vector<ElementwiseKernel::Source> packed_elements(const std::vector<const Operand*>& sources) {
+  std::vector<ElementwiseKernel::Source> out;
+  for (std::size_t s = sources.size(); s-- > 0;) {
+    const Packing& p = sources[s]->fragment.packing();
+    for (int reg = sources[s]->registers - 1; reg >= 0; --reg)
+      for (int slot = 0; slot < p.per_register(); ++slot)
+        out.push_back({s, {0, reg, p.low_bit_of(slot), p.bits}});
+  }
+  return out;
+}
+
+ElementwiseKernel make_kernel(const Elementwise& action, const Form& form, const std::vector<Operand>& operands,
+                              const Plan&, const TargetRow&) {
+  ElementwiseKernel out;
+  out.conversion = action.conversion;
+  out.lanes = operands[0].fragment.lanes();
+  out.destination = compile(operands[0], form.operands[0].format, Order::row_major);
+  std::vector<const Operand*> sources;
+  for (const Operand& operand : operands) {
+    if (operand.part == Part::source) {
+      sources.push_back(&operand);
+      out.sources.push_back(registers_of(operand));
+    }
+    if (operand.part == Part::random_bits) out.random_bits = registers_of(operand);
+  }
+  if (out.lanes == 1) {
+    out.elements = packed_elements(sources);
+  } else {
+    for (const RegisterBits& bits : places(sources[0]->fragment, Order::row_major))
+      out.elements.push_back({0, bits});
+  }
+  return out;
+}
+
+// ---- Between registers and memory
+
+Move make_kernel(const MatrixMove& action, const Form& form, const std::vector<Operand>& operands, const Plan&,
+                 const TargetRow& target) {
+  const auto moved = std::ranges::find_if(operands, [](const Operand& operand) {
+    return operand.part == Part::destination || operand.part == Part::source;
+  });
+  const FragmentMap& map = moved->fragment;
+  Move out;
+  out.addressing = action.addressing;
+  out.lanes = map.lanes();
+  out.registers = moved->registers;
+  out.lines = form.products * (action.lines_are_columns ? form.columns : form.rows);
+  out.line_elements = action.lines_are_columns ? form.rows : form.columns;
+  out.element_bits = action.element_bits;
+  out.line_bytes = action.line_bytes;
+  out.alignment = action.alignment;
+  out.stride_multiple = action.stride_multiple;
+  // PTX manual, "ldmatrix": generic addresses must point into shared memory; up to sm_75 all lanes must have
+  // valid ones.
+  out.shared_only = action.addressing == Addressing::rows;
+  out.every_lane_valid = action.addressing == Addressing::rows && !target.features.has(Feature::sm_80);
+  for (int lane = 0; lane < map.lanes(); ++lane)
+    for (int reg = 0; reg < map.registers(); ++reg)
+      for (int slot = 0; slot < map.packing().per_register(); ++slot) {
+        const Coordinate c = *map.at(lane, reg, slot);
+        const int low = map.packing().low_bit_of(slot);
+        const int line = action.lines_are_columns ? c.product * form.columns + c.column
+                                                  : c.product * form.rows + c.row;
+        out.elements.push_back({{lane, reg, low, map.packing().bits},
+                                line,
+                                action.lines_are_columns ? c.row : c.column});
+      }
+  return out;
+}
+
+bool has_mark(const Statement& statement, std::string_view mark) {
+  return std::ranges::any_of(statement.qualifiers, [&](const std::string& qualifier) {
+    return qualifier == mark || qualifier.starts_with(std::string(mark) + "::");
+  });
+}
+
+// Of the families of an opcode whose marks are all among the qualifiers ("sp", also as "sp::..."), the one with
+// the most.
 const Family* find_family(const Statement& statement) {
-  const Family* plain = nullptr;
+  const Family* best = nullptr;
   for (const Family& family : families()) {
     if (family.opcode != statement.opcode) continue;
-    if (family.marks.empty()) plain = &family;
-    for (const std::string_view mark : family.marks)
-      for (const std::string& qualifier : statement.qualifiers)
-        if (qualifier == mark || qualifier.starts_with(std::string(mark) + "::")) return &family;
+    if (!std::ranges::all_of(family.marks, [&](std::string_view mark) { return has_mark(statement, mark); }))
+      continue;
+    if (best == nullptr || family.marks.size() > best->marks.size()) best = &family;
   }
-  return plain;
+  return best;
 }
 
 std::string known_instructions() {
@@ -92,9 +213,13 @@ Result<Instruction> Instruction::parse(std::string_view text, Target target, con
   if (!plan)  // tests/plan_test.cpp proves that every form has a plan on each of its targets
     return Error{Errc::not_on_target, (*form)->canonical, std::string(target.name()),
                  "no target with a known plan"};
-  Tile tile = make_tile(**form, *operands, plan->row->plan);
+  auto kernel = std::visit(
+      [&](const auto& action) -> decltype(DecodedInstruction::kernel) {
+        return make_kernel(action, **form, *operands, plan->row->plan, target.row());
+      },
+      (*form)->action);
   return DecodedInstruction::make(
-      {std::string(text), target, family, *form, *plan, std::move(*operands), std::move(tile)});
+      {std::string(text), target, family, *form, *plan, std::move(*operands), std::move(kernel)});
 }
 
 const std::string& Instruction::text() const {
@@ -128,13 +253,18 @@ int Instruction::terms() const {
   return decoded_->form->terms();
 }
 int Instruction::lanes() const {
-  return decoded_->tile.lanes;
+  return std::visit([](const auto& kernel) { return kernel.lanes; }, decoded_->kernel);
+}
+bool Instruction::uses_memory() const {
+  return std::holds_alternative<Move>(decoded_->kernel);
 }
 const Evidence& Instruction::evidence() const {
   return decoded_->plan.evidence;
 }
 std::string Instruction::plan() const {
-  return describe(decoded_->plan.row->plan);
+  const auto* elementwise = std::get_if<ElementwiseKernel>(&decoded_->kernel);
+  if (elementwise && elementwise->conversion) return describe(*elementwise->conversion);
+  return elementwise || uses_memory() ? "elements unchanged" : describe(decoded_->plan.row->plan);
 }
 std::string Instruction::machine() const {
   return fmt::format("{}{}", decoded_->plan.row->machine,
@@ -155,7 +285,7 @@ std::vector<EvidenceRow> evidence_table() {
       if (row == out.end())
         row = out.insert(out.end(), {type, unit, std::vector<std::optional<BasisRange>>(targets.size())});
       for (std::size_t i = 0; i < targets.size(); ++i) {
-        if (!targets[i].row().features.has(form.needs)) continue;
+        if (!targets[i].row().features.has(form.needs | form.known)) continue;
         const std::optional<TargetPlan> plan = find_plan(targets[i].row(), form.arithmetic);
         if (!plan) continue;
         const Basis basis = plan->evidence.overall();

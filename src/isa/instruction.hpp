@@ -2,10 +2,13 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "isa/form.hpp"
 #include "isa/statement.hpp"
+#include "kernel/elementwise.hpp"
+#include "kernel/move.hpp"
 #include "kernel/tile.hpp"
 #include "warpbit/instruction.hpp"
 
@@ -19,7 +22,7 @@ struct DecodedInstruction {
   const Form* form;
   TargetPlan plan;
   std::vector<Operand> operands;
-  Tile tile;
+  std::variant<Tile, ElementwiseKernel, Move> kernel;  ///< in the order of Form::action
 
   static Instruction make(DecodedInstruction decoded);
 };

@@ -203,6 +203,8 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
   }
   if (!target.row().features.has(form->needs))
     return Error{Errc::not_on_target, form->canonical, std::string(target.name()), names(targets_of(*form))};
+  if (!target.row().features.has(form->known))
+    return Error{Errc::not_modelled, form->canonical, std::string(target.name()), names(targets_of(*form))};
   return &*form;
 }
 

@@ -32,7 +32,7 @@ std::vector<std::string_view> tokens(std::string_view notation) {
 
 Error malformed(std::string_view token) {
   return {Errc::statement_syntax, "operand notation", fmt::format("'{}'", token),
-          "role:4xb32, role:b32, role:={0,0}, role:=0, [role:b64] or {role:b32}"};
+          "role:4xb32, role:b32, role:={0,0}, role:{b16,b16}, role:=0, [role:b64] or {role:b32}"};
 }
 
 class Writer {
@@ -58,18 +58,13 @@ class Writer {
   TypeMap types;
 
  private:
-  // Behind the colon: 4xf32, b32, imm..., =literals, ={b16,b16}.
+  // Behind the colon: 4xf32, b32, imm..., =literals, ={b16,b16}, {imm|b16,b16}.
   Result<void> value(std::string_view token, std::string_view v) {
-    if (v.front() == '=') {
-      v.remove_prefix(1);
-      for (std::size_t i = 0; i < v.size();) {  // a type in a brace vector stands for a register of it
-        const std::size_t end = std::min(v.find_first_of(",}", i), v.size());
-        const std::string_view item = v.substr(i, end - i);
-        const bool type = !item.empty() && item[0] >= 'a' && item[0] <= 'z';
-        text += item.starts_with('{') && item.size() > 1 && item[1] >= 'a' && item[1] <= 'z'
-                    ? "{" + fresh(item.substr(1))
-                : type ? fresh(item)
-                       : std::string(item);
+    if (v.front() == '=' || v.front() == '{') {
+      if (v.front() == '=') v.remove_prefix(1);
+      for (std::size_t i = 0; i < v.size();) {
+        const std::size_t end = std::min(v.find_first_of("{,}", i), v.size());
+        text += item(v.substr(i, end - i));
         if (end < v.size()) text += v[end];
         i = end + 1;
       }
@@ -91,6 +86,12 @@ class Writer {
     for (int i = 0; i < count; ++i) text += fmt::format("{}{}", i ? ", " : "", fresh(v.substr(digits + 1)));
     text += "}";
     return {};
+  }
+
+  // A type stands for a register of it, "imm" for an immediate.
+  std::string item(std::string_view v) {
+    if (v == "imm") return "0";
+    return !v.empty() && v[0] >= 'a' && v[0] <= 'z' ? fresh(v) : std::string(v);
   }
 
   std::string fresh(std::string_view type) {

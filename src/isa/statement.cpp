@@ -138,22 +138,20 @@ class Scanner {
     return out;
   }
 
-  // base, base+offset, base-offset or an absolute offset, up to ']'.
+  // base or base+offset, where the offset may have a sign, up to ']'. The assembler has no base-offset.
   Result<void> address(OperandText& out) {
     skip_blanks();
     Result<Item> base = item();
     if (!base) return base.error();
     out.items.push_back(std::move(*base));
     skip_blanks();
-    if (peek() == '+' || peek() == '-') {
-      const bool negative = peek() == '-';
-      ++at_;
+    if (peek() == '-') return fail("'-'", "'+' and the offset, such as [p+-16]");
+    if (take('+')) {
       skip_blanks();
       Result<Item> offset = item();
       if (!offset) return offset.error();
       if (!offset->is_literal || offset->literal.is_float) return fail(offset->text, "an integer offset");
-      const std::uint64_t bits = offset->literal.bits;
-      out.offset = static_cast<std::int64_t>(negative ? ~bits + 1 : bits);
+      out.offset = static_cast<std::int64_t>(offset->literal.bits);
       skip_blanks();
     }
     if (!take(']')) return fail(seen(), "']'");

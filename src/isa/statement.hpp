@@ -29,7 +29,7 @@ struct OperandText {
   enum class Kind {
     scalar,   ///< one item: a name or a literal
     vector,   ///< {items}
-    address,  ///< [name], [name+16], [16]
+    address,  ///< [name], [name+16]
   };
   Kind kind = Kind::scalar;
   std::string text;         ///< as written, without surrounding blanks

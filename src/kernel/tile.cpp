@@ -2,7 +2,6 @@
 #include "kernel/tile.hpp"
 
 #include <array>
-#include <cstring>
 #include <span>
 
 #include "numeric/node.hpp"
@@ -16,57 +15,9 @@ struct Workspace {
   std::array<Decoded, kMaxElementsOfB> b;
   std::array<std::uint64_t, kMaxElementsOfB> b_codes;
   std::array<Decoded, kMaxDepth> selected;  // of B, for one element of D with a sparse A
+  std::array<Decoded, kMaxScales> a_scales, b_scales;
 };
 thread_local Workspace workspace;
-
-std::uint64_t field(std::uint64_t reg, const RegisterBits& p) {
-  const std::uint64_t shifted = reg >> p.low_bit;
-  return p.bits == 64 ? shifted : shifted & ((std::uint64_t{1} << p.bits) - 1);
-}
-
-// The registers of one operand in one case, as 64-bit words.
-class RegisterFile {
- public:
-  RegisterFile() = default;
-
-  void load(const TileOperand& op, const OperandView& view, int lanes, std::size_t index) {
-    const auto bytes = static_cast<std::size_t>(op.register_bits / 8);
-    for (int lane = 0; lane < lanes; ++lane)
-      for (int r = 0; r < op.registers; ++r) {
-        const bool literal = !op.literals.empty() && op.literals[static_cast<std::size_t>(r)].has_value();
-        std::uint64_t& word = at(lane, r) = 0;
-        if (literal)
-          word = *op.literals[static_cast<std::size_t>(r)];
-        else
-          std::memcpy(&word, view.base + offset(view, index, lane, r), bytes);
-      }
-  }
-  void clear() { words_ = {}; }
-  void store(const TileOperand& op, const ResultView& view, int lanes, std::size_t index) const {
-    const auto bytes = static_cast<std::size_t>(op.register_bits / 8);
-    for (int lane = 0; lane < lanes; ++lane)
-      for (int r = 0; r < op.registers; ++r)
-        std::memcpy(view.base + offset(view, index, lane, r), &at(lane, r), bytes);
-  }
-
-  std::uint64_t get(const RegisterBits& p) const { return field(at(p.lane, p.reg), p); }
-  void set(const RegisterBits& p, std::uint64_t code) { at(p.lane, p.reg) |= code << p.low_bit; }
-
- private:
-  template <class View>
-  static std::ptrdiff_t offset(const View& view, std::size_t index, int lane, int r) {
-    return static_cast<std::ptrdiff_t>(index) * view.case_stride + lane * view.lane_stride +
-           r * view.register_stride;
-  }
-  std::uint64_t& at(int lane, int r) {
-    return words_[static_cast<std::size_t>(lane) * kMaxRegisters + static_cast<std::size_t>(r)];
-  }
-  const std::uint64_t& at(int lane, int r) const {
-    return words_[static_cast<std::size_t>(lane) * kMaxRegisters + static_cast<std::size_t>(r)];
-  }
-
-  std::array<std::uint64_t, std::size_t{kMaxLanes} * kMaxRegisters> words_;
-};
 
 Decoded decode_operand(const Plan& plan, const Format& f, std::uint64_t code) {
   const Decoded element = decode(f, code);
@@ -92,20 +43,42 @@ std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metada
   return {workspace.selected.data(), terms};
 }
 
+// The decoded scale factors of case `index`: (row or column, block).
+void load_scales(const TileScale& scale, const OperandView& view, const OperandView& selector, int lanes,
+                 std::size_t index, std::span<Decoded> out) {
+  if (!scale.is_present()) return;
+  RegisterFile file;
+  file.load(scale.selector.registers, selector, 1, index);
+  const auto choice = static_cast<std::size_t>(file.at(0, 0)) / static_cast<std::size_t>(scale.selector.step) *
+                          static_cast<std::size_t>(scale.selector.threads) +
+                      static_cast<std::size_t>(file.at(0, 1));
+  const std::vector<RegisterBits>& places = scale.choices[scale.choices.size() == 1 ? 0 : choice];
+  file.load(scale.registers, view, lanes, index);
+  for (std::size_t i = 0; i < places.size(); ++i) out[i] = decode(*scale.format, file.get(places[i]));
+}
+
+// Those of one row or column.
+std::span<const Decoded> scales_of(const TileScale& scale, std::span<const Decoded> all, std::size_t row) {
+  const auto blocks = static_cast<std::size_t>(scale.blocks);
+  return all.subspan(row * blocks, blocks);
+}
+
 }  // namespace
 
 void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::size_t index) {
   RegisterFile file, metadata;
-  file.load(t.a, views.a, t.lanes, index);
+  file.load(t.a.registers, views.a, t.lanes, index);
   for (std::size_t i = 0; i < t.a.places.size(); ++i)
     workspace.a[i] = decode_operand(*t.plan, *t.a.format, file.get(t.a.places[i]));
-  file.load(t.b, views.b, t.lanes, index);
+  file.load(t.b.registers, views.b, t.lanes, index);
   for (std::size_t i = 0; i < t.b.places.size(); ++i) {
     workspace.b_codes[i] = file.get(t.b.places[i]);
     if (!t.sparsity.is_sparse()) workspace.b[i] = decode_operand(*t.plan, *t.b.format, workspace.b_codes[i]);
   }
-  file.load(t.c, views.c, t.lanes, index);
-  if (t.sparsity.is_sparse()) metadata.load(t.e, views.e, t.lanes, index);
+  file.load(t.c.registers, views.c, t.lanes, index);
+  if (t.sparsity.is_sparse()) metadata.load(t.e.registers, views.e, t.lanes, index);
+  load_scales(t.a_scale, views.a_scale, views.a_selector, t.lanes, index, workspace.a_scales);
+  load_scales(t.b_scale, views.b_scale, views.b_selector, t.lanes, index, workspace.b_scales);
 
   RegisterFile out;
   out.clear();
@@ -120,16 +93,20 @@ void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::s
             t.sparsity.is_sparse() ? select_column(t, metadata, row, column)
                                    : std::span{&workspace.b[(product * columns + column) * depth], terms};
         out.set(t.d.places[element],
-                evaluate(*t.plan, {a, operand_format(*t.plan, t.a)}, {b, operand_format(*t.plan, t.b)},
+                evaluate(*t.plan,
+                         {a, operand_format(*t.plan, t.a), scales_of(t.a_scale, workspace.a_scales, row),
+                          t.a_scale.format},
+                         {b, operand_format(*t.plan, t.b), scales_of(t.b_scale, workspace.b_scales, column),
+                          t.b_scale.format},
                          *t.c.format, file.get(t.c.places[element])));
       }
     }
-  out.store(t.d, d, t.lanes, index);
+  out.store(t.d.registers, d, t.lanes, index);
 }
 
 std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std::size_t index, bool ordered) {
   RegisterFile metadata;
-  metadata.load(t.e, e, t.lanes, index);
+  metadata.load(t.e.registers, e, t.lanes, index);
   const int groups = t.terms / t.sparsity.kept;
   for (std::size_t i = 0; i < t.e.places.size(); ++i) {
     const std::uint64_t nibble = metadata.get(t.e.places[i]);
@@ -139,15 +116,43 @@ std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std
   return std::nullopt;
 }
 
-std::uint64_t run_element(const Tile& t, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                          std::uint64_t c) {
+std::optional<SelectorFault> find_fault(const TileSelector& selector, const OperandView& view, int lanes,
+                                        std::size_t index) {
+  RegisterFile file;
+  file.load(selector.registers, view, lanes, index);
+  for (int lane = 0; lane < lanes; ++lane)
+    for (int item = 0; item < 2; ++item) {
+      const std::uint64_t value = file.at(lane, item);
+      const bool in_range = item == 0 ? value < static_cast<std::uint64_t>(selector.bytes) &&
+                                            value % static_cast<std::uint64_t>(selector.step) == 0
+                                      : value < static_cast<std::uint64_t>(selector.threads);
+      if (!in_range || value != file.at(0, item)) return SelectorFault{lane, item, value};
+    }
+  return std::nullopt;
+}
+
+std::uint64_t run_element(const Tile& t, const ElementCodes& codes) {
+  const auto code = [](std::span<const std::uint64_t> all, std::size_t i) { return i < all.size() ? all[i] : 0; };
   const auto terms = static_cast<std::size_t>(t.terms);
   for (std::size_t k = 0; k < terms; ++k) {
-    workspace.a[k] = decode_operand(*t.plan, *t.a.format, k < a.size() ? a[k] : 0);
-    workspace.b[k] = decode_operand(*t.plan, *t.b.format, k < b.size() ? b[k] : 0);
+    workspace.a[k] = decode_operand(*t.plan, *t.a.format, code(codes.a, k));
+    workspace.b[k] = decode_operand(*t.plan, *t.b.format, code(codes.b, k));
   }
-  return evaluate(*t.plan, {{workspace.a.data(), terms}, operand_format(*t.plan, t.a)},
-                  {{workspace.b.data(), terms}, operand_format(*t.plan, t.b)}, *t.c.format, c);
+  const auto scales = [&](const TileScale& scale, std::span<const std::uint64_t> given, std::span<Decoded> out) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(scale.blocks); ++i)
+      out[i] = decode(*scale.format, code(given, i));
+    return scales_of(scale, out, 0);
+  };
+  return evaluate(*t.plan,
+                  {{workspace.a.data(), terms},
+                   operand_format(*t.plan, t.a),
+                   scales(t.a_scale, codes.a_scale, workspace.a_scales),
+                   t.a_scale.format},
+                  {{workspace.b.data(), terms},
+                   operand_format(*t.plan, t.b),
+                   scales(t.b_scale, codes.b_scale, workspace.b_scales),
+                   t.b_scale.format},
+                  *t.c.format, codes.c);
 }
 
 }  // namespace warpbit

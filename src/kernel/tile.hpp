@@ -7,31 +7,32 @@
 #include <span>
 #include <vector>
 
-#include "numeric/formats.hpp"
+#include "kernel/registers.hpp"
 #include "numeric/plan.hpp"
 #include "numeric/sparsity.hpp"
 #include "warpbit/view.hpp"
 
 namespace warpbit {
 
-/// Bits [low_bit, low_bit + bits) of one register of one lane.
-struct RegisterBits {
-  int lane, reg, low_bit, bits;
-};
-
-/// One operand of a tile, compiled: where each element lies, in the order in which the kernel takes them.
-struct TileOperand {
-  const Format* format = nullptr;
-  int registers = 0;
-  int register_bits = 32;
-  std::vector<RegisterBits>
-      places;  ///< A: (product, row, k); B: (product, column, k); C, D: (product, row, column)
-  std::vector<std::optional<std::uint64_t>> literals;
-};
-
 /// What a tile may hold at most; tests/plan_test.cpp proves that no form needs more.
-inline constexpr int kMaxLanes = 32, kMaxRegisters = 8, kMaxDepth = 256;
-inline constexpr int kMaxElementsOfA = 4096, kMaxElementsOfB = 2048;
+inline constexpr int kMaxDepth = 256, kMaxElementsOfA = 4096, kMaxElementsOfB = 2048, kMaxScales = 64;
+
+/// {byte-id, thread-id}, which choose one of several maps: number byte-id / step * threads + thread-id.
+struct TileSelector {
+  TileRegisters registers;
+  int bytes = 1, step = 1, threads = 1;  ///< byte-id: 0, step, ... below bytes; thread-id: below threads
+};
+
+/// The scale factors of the rows of A or the columns of B, if there are any.
+struct TileScale {
+  const Format* format = nullptr;
+  TileRegisters registers;
+  int blocks = 0;  ///< in a row of A or a column of B
+  TileSelector selector;
+  std::vector<std::vector<RegisterBits>> choices;  ///< by selector: (row of A or column of B, block)
+
+  bool is_present() const { return blocks > 0; }
+};
 
 /// A decoded instruction as the kernel needs it.
 struct Tile {
@@ -41,12 +42,14 @@ struct Tile {
   int terms = 0;  ///< products in a sum: depth, or half of it if A is sparse
   Sparsity sparsity;
   TileOperand d, a, b, c;
-  TileOperand e;  ///< metadata, if A is sparse: (row, group)
+  TileOperand e;               ///< metadata, if A is sparse: (row, group)
+  TileScale a_scale, b_scale;  ///< if the form is block-scaled
 };
 
 /// The registers that a tile reads. A view whose operand is all literals is not read.
 struct TileViews {
   OperandView a, b, c, e;
+  OperandView a_scale, b_scale, a_selector, b_selector;
 };
 
 /// Computes case `index`. Views must have the strides of the operands.
@@ -64,8 +67,23 @@ struct MetadataFault {
 std::optional<MetadataFault> find_fault(const Tile& tile, const OperandView& e, std::size_t index,
                                         bool ordered);
 
-/// One output element from codes: as many of a as of b, at most tile.terms; the rest are +0.
-std::uint64_t run_element(const Tile& tile, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                          std::uint64_t c);
+/// A selector that is out of range, or not the same in all lanes.
+struct SelectorFault {
+  int lane, item;  ///< item 0: byte-id, 1: thread-id
+  std::uint64_t value;
+};
+
+/// The first such item in case `index`. Precondition of run_tile: there is none.
+std::optional<SelectorFault> find_fault(const TileSelector& selector, const OperandView& view, int lanes,
+                                        std::size_t index);
+
+/// Codes of one output element: as many of a as of b, at most tile.terms, and of scale factors at most their
+/// number of blocks; the rest are 0.
+struct ElementCodes {
+  std::span<const std::uint64_t> a, b;
+  std::uint64_t c;
+  std::span<const std::uint64_t> a_scale, b_scale;
+};
+std::uint64_t run_element(const Tile& tile, const ElementCodes& codes);
 
 }  // namespace warpbit

@@ -68,6 +68,9 @@ constexpr std::array<Format, kFormatCount> kFormats{
     integer(s4, "s4", "int4", 4, true),
     integer(u4, "u4", "uint4", 4, false),
     integer(b1, "b1", "bit", 1, false),
+    integer(b8, "b8", "", 8, false),
+    integer(b16, "b16", "", 16, false),
+    integer(b32, "b32", "", 32, false),
 };
 
 constexpr bool in_order() {

@@ -31,8 +31,11 @@ enum class FormatId : std::uint8_t {
   s4,
   u4,
   b1,
+  b8,
+  b16,
+  b32,
 };
-inline constexpr int kFormatCount = 18;
+inline constexpr int kFormatCount = 21;
 
 /// A set of formats.
 class FormatSet {

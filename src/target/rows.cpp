@@ -95,14 +95,14 @@ constexpr std::array kB1Rows{xor_popc("BMMA"), and_popc("BMMA")};
 constexpr std::array kB1HopperRows{xor_popc("2 BMMA (and)"), and_popc("BMMA")};
 constexpr std::array kB1AsS8Rows{xor_popc("IMMA, MOVM"), and_popc("IMMA, MOVM")};
 
-constexpr PlanRow f64_row(Modifier modifier, Rounding rounding, std::string_view machine) {
-  return {{mma, f64, f64, f64, f64, modifier},
+constexpr PlanRow f64_row(Modifiers modifiers, Rounding rounding, std::string_view machine) {
+  return {{mma, f64, f64, f64, f64, modifiers},
           {FmaChain{f64, rounding, NanRule::first_of_b_sum_a}},
           all(kH200),
           machine};
 }
 constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine) {
-  return {f64_row(Modifier::none, kNearest, machine), f64_row(Modifier::rn, kNearest, machine),
+  return {f64_row({}, kNearest, machine), f64_row(Modifier::rn, kNearest, machine),
           f64_row(Modifier::rz, Rounding::toward_zero, machine), f64_row(Modifier::rm, Rounding::down, machine),
           f64_row(Modifier::rp, Rounding::up, machine)};
 }
@@ -297,19 +297,23 @@ constexpr auto kSm121Blocks = blackwell_blocks({kRtxBlackwellRows, kAsSm120});
 // ---- Targets (PTX manual, "Target ISA Notes" of mma; `a` and `f` add to their base)
 
 constexpr Features kSm70 = Feature::sm_70;
-constexpr Features kSm75 = kSm70 | Feature::sm_75;
-constexpr Features kSm80 = kSm75 | Feature::sm_80;
-constexpr Features kSm89 = kSm80 | Feature::fp8_mma;
+constexpr Features kSm72 = kSm70 | Feature::sm_72;
+constexpr Features kSm75 = kSm72 | Feature::sm_75;
+constexpr Features kSm80 = kSm75 | Feature::sm_80 | Feature::wmma_fragments;
+constexpr Features kSm89 = kSm80 | Feature::fp8;
 constexpr Features kSm90 = kSm89 | Feature::sm_90;
-constexpr Features kSm100a = kSm90 | Feature::kind_f8f6f4_fp8;
-constexpr Features kSm120a = kSm100a | Feature::kind_f8f6f4;
+constexpr Features kSm100 = kSm90 | Feature::sm_100;
+constexpr Features kSm100f = kSm100 | Feature::kind_f8f6f4_fp8 | Feature::narrow_moves;
+constexpr Features kSm100a = kSm100f | Feature::stochastic_rounding;
+constexpr Features kSm120f = kSm100f | Feature::kind_f8f6f4;
+constexpr Features kSm120a = kSm120f | Feature::sparse_fp4;
 
 constexpr std::string_view kToolkit = "CUDA 13.0, ptxas V13.0.88";
 constexpr std::string_view kNoToolkit = "no toolkit: CUDA 13.0 has dropped the target";
 
 constexpr std::array kTargets{
     TargetRow{"sm_70", kSm70, kSm70Blocks, kNoToolkit},
-    TargetRow{"sm_72", kSm70, kSm72Blocks, kNoToolkit},
+    TargetRow{"sm_72", kSm72, kSm72Blocks, kNoToolkit},
     TargetRow{"sm_75", kSm75, kSm75Blocks, kToolkit},
     TargetRow{"sm_80", kSm80, kSm80Blocks, kToolkit},
     TargetRow{"sm_86", kSm80, kSm86Blocks, kToolkit},
@@ -318,21 +322,21 @@ constexpr std::array kTargets{
     TargetRow{"sm_89", kSm89, kSm89Blocks, kToolkit},
     TargetRow{"sm_90", kSm90, kSm90Blocks, kToolkit},
     TargetRow{"sm_90a", kSm90, kSm90Blocks, kToolkit},
-    TargetRow{"sm_100", kSm90, kSm100Blocks, kToolkit},
+    TargetRow{"sm_100", kSm100, kSm100Blocks, kToolkit},
     TargetRow{"sm_100a", kSm100a, kSm100Blocks, kToolkit},
-    TargetRow{"sm_100f", kSm100a, kSm100Blocks, kToolkit},
-    TargetRow{"sm_103", kSm90, kSm103Blocks, kToolkit},
+    TargetRow{"sm_100f", kSm100f, kSm100Blocks, kToolkit},
+    TargetRow{"sm_103", kSm100, kSm103Blocks, kToolkit},
     TargetRow{"sm_103a", kSm100a, kSm103Blocks, kToolkit},
-    TargetRow{"sm_103f", kSm100a, kSm103Blocks, kToolkit},
-    TargetRow{"sm_110", kSm90, kSm103Blocks, kToolkit},
-    TargetRow{"sm_110a", kSm100a, kSm103Blocks, kToolkit},
-    TargetRow{"sm_110f", kSm100a, kSm103Blocks, kToolkit},
-    TargetRow{"sm_120", kSm90, kSm120Blocks, kToolkit},
+    TargetRow{"sm_103f", kSm100f, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110", kSm100, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110a", kSm100f, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110f", kSm100f, kSm103Blocks, kToolkit},
+    TargetRow{"sm_120", kSm100, kSm120Blocks, kToolkit},
     TargetRow{"sm_120a", kSm120a, kSm120Blocks, kToolkit},
-    TargetRow{"sm_120f", kSm120a, kSm120Blocks, kToolkit},
-    TargetRow{"sm_121", kSm90, kSm121Blocks, kToolkit},
+    TargetRow{"sm_120f", kSm120f, kSm120Blocks, kToolkit},
+    TargetRow{"sm_121", kSm100, kSm121Blocks, kToolkit},
     TargetRow{"sm_121a", kSm120a, kSm121Blocks, kToolkit},
-    TargetRow{"sm_121f", kSm120a, kSm121Blocks, kToolkit},
+    TargetRow{"sm_121f", kSm120f, kSm121Blocks, kToolkit},
 };
 
 }  // namespace

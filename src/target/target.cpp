@@ -21,6 +21,12 @@ std::string_view name(Unit unit) {
     case Unit::mma: return "";
     case Unit::mma_m8n8k4: return "m8n8k4";
     case Unit::mma_sp: return "sparse";
+    case Unit::block_scale: return "block-scaled";
+    case Unit::sp_block_scale: return "sparse, block-scaled";
+    case Unit::wmma: return "wmma";
+    case Unit::wmma_move: return "wmma.load, wmma.store";
+    case Unit::matrix_move: return "matrix moves";
+    case Unit::cvt: return "cvt from";
   }
   return "";
 }
@@ -29,7 +35,7 @@ std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& a
   for (const Block& block : target.blocks) {
     if (block.unit && *block.unit != arithmetic.unit) continue;
     Arithmetic wanted = arithmetic;
-    if (block.unit) wanted.unit = Unit::mma;
+    if (block.unit) wanted.unit = block.rows.front().operands.unit;
     for (const PlanRow& row : block.rows) {
       if (!row.operands.matches(wanted)) continue;
       Evidence evidence = row.evidence;

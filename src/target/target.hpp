@@ -15,66 +15,101 @@
 
 namespace warpbit {
 
-/// What a form may need (PTX manual, "Target ISA Notes" of each instruction).
-enum class Feature : std::uint32_t {
-  sm_70 = 1 << 0,  ///< that target or a later one; likewise below
-  sm_75 = 1 << 1,
-  sm_80 = 1 << 2,
-  sm_90 = 1 << 3,
-  fp8_mma = 1 << 4,          ///< mma with e4m3 and e5m2
-  kind_f8f6f4_fp8 = 1 << 5,  ///< .kind::f8f6f4 with e4m3 and e5m2
-  kind_f8f6f4 = 1 << 6,      ///< .kind::f8f6f4 with every type
-};
-
-class Features {
+/// A set of the enumerators of E, whose values are single bits.
+template <class E>
+class Flags {
  public:
-  constexpr Features() = default;
-  constexpr Features(Feature f) : bits_(static_cast<std::uint32_t>(f)) {}
-  /// True if all of `needs` are here.
-  constexpr bool has(Features needs) const { return (needs.bits_ & ~bits_) == 0; }
-  friend constexpr Features operator|(Features x, Features y) {
+  constexpr Flags() = default;
+  constexpr Flags(E flag) : bits_(static_cast<std::uint32_t>(flag)) {}
+  /// True if all of `others` are here.
+  constexpr bool has(Flags others) const { return (others.bits_ & ~bits_) == 0; }
+  friend constexpr Flags operator|(Flags x, Flags y) {
     x.bits_ |= y.bits_;
     return x;
   }
+  friend constexpr bool operator==(Flags, Flags) = default;
 
  private:
   std::uint32_t bits_ = 0;
 };
+
+/// What a form may need (PTX manual, "Target ISA Notes" of each instruction).
+enum class Feature : std::uint32_t {
+  sm_70 = 1 << 0,  ///< that target or a later one; likewise below
+  sm_72 = 1 << 1,
+  sm_75 = 1 << 2,
+  sm_80 = 1 << 3,
+  sm_90 = 1 << 4,
+  sm_100 = 1 << 5,
+  fp8 = 1 << 6,                   ///< mma and cvt with e4m3 and e5m2
+  kind_f8f6f4_fp8 = 1 << 7,       ///< .kind::f8f6f4 with e4m3 and e5m2
+  kind_f8f6f4 = 1 << 8,           ///< .kind::f8f6f4 with every type, and .block_scale
+  sparse_fp4 = 1 << 9,            ///< sparse .kind::mxf4 and .kind::mxf4nvf4
+  narrow_moves = 1 << 10,         ///< cvt with e3m2, e2m3, e2m1 and ue8m0; matrix moves of bytes and less
+  stochastic_rounding = 1 << 11,  ///< cvt.rs
+  wmma_fragments = 1 << 12,       ///< how wmma spreads its matrices is known (NUMERICS.md, "Fragments of wmma")
+};
+using Features = Flags<Feature>;
 constexpr Features operator|(Feature x, Feature y) {
   return Features(x) | Features(y);
 }
 
 /// Which arithmetic an instruction asks for: families whose results follow the same rows share a unit.
 enum class Unit : std::uint8_t {
-  mma,         ///< mma.sync, all shapes but the next
-  mma_m8n8k4,  ///< mma.sync.m8n8k4 with f16 operands
-  mma_sp,      ///< mma.sp: the rows of mma, over the products that exist
+  mma,             ///< mma.sync, all shapes but the next
+  mma_m8n8k4,      ///< mma.sync.m8n8k4 with f16 operands
+  mma_sp,          ///< mma.sp: the rows of mma, over the products that exist
+  block_scale,     ///< mma with .block_scale
+  sp_block_scale,  ///< mma.sp with .block_scale: the rows of block_scale, over the products that exist
+  wmma,            ///< wmma.mma
+  wmma_move,       ///< wmma.load and wmma.store
+  matrix_move,     ///< ldmatrix, stmatrix, movmatrix
+  cvt,
 };
 
 /// What tells the unit from the plain one, for listings; empty for Unit::mma.
 std::string_view name(Unit unit);
 
-/// The qualifier that changes the arithmetic of a class.
-enum class Modifier : std::uint8_t { none, satfinite, rn, rz, rm, rp, xor_popc, and_popc };
+/// A qualifier that changes the arithmetic of a class.
+enum class Modifier : std::uint32_t {
+  satfinite = 1 << 0,
+  rn = 1 << 1,
+  rz = 1 << 2,
+  rm = 1 << 3,
+  rp = 1 << 4,
+  rna = 1 << 5,
+  rs = 1 << 6,
+  rni = 1 << 7,
+  rzi = 1 << 8,
+  xor_popc = 1 << 9,
+  and_popc = 1 << 10,
+  ftz = 1 << 11,
+  sat = 1 << 12,
+  relu = 1 << 13,
+  packed_fp4 = 1 << 14,  ///< .kind::mxf4 and .kind::mxf4nvf4, whose e2m1 fill the registers
+};
+using Modifiers = Flags<Modifier>;
+constexpr Modifiers operator|(Modifier x, Modifier y) {
+  return Modifiers(x) | Modifiers(y);
+}
 
-/// What a plan is looked up by: an instruction's unit, element formats and modifier.
+/// What a plan is looked up by: an instruction's unit, element formats (of a move: the format that it moves;
+/// of cvt: of the destination, d, and of the source, a) and modifiers.
 struct Arithmetic {
   Unit unit;
   FormatId d, a, b, c;
-  Modifier modifier = Modifier::none;
+  Modifiers modifiers = {};
 };
 
 /// The classes that a plan serves.
 struct OperandClass {
   Unit unit;
-  FormatId d;
-  FormatSet a, b;
-  FormatId c;
-  Modifier modifier = Modifier::none;
+  FormatSet d, a, b, c;
+  std::optional<Modifiers> modifiers = Modifiers{};  ///< nothing: all
 
   constexpr bool matches(const Arithmetic& x) const {
-    return unit == x.unit && d == x.d && a.contains(x.a) && b.contains(x.b) && c == x.c &&
-           modifier == x.modifier;
+    return unit == x.unit && d.contains(x.d) && a.contains(x.a) && b.contains(x.b) && c.contains(x.c) &&
+           (!modifiers || *modifiers == x.modifiers);
   }
 };
 
@@ -85,12 +120,13 @@ struct PlanRow {
   std::string_view machine;  ///< the machine instructions that the toolkit makes of it
 };
 
-/// A block of plan rows. It may serve another unit than the one its rows were written for, and a target that
-/// merely resembles the one it was written for replaces its evidence.
+/// A block of plan rows. It may serve another unit than the one its rows were written for (Unit::mma, or
+/// Unit::block_scale for Unit::sp_block_scale), and a target that merely resembles the one it was written for
+/// replaces its evidence.
 struct Block {
   std::span<const PlanRow> rows;
   std::optional<Ground> ground = {};  ///< if set, all evidence is this
-  std::optional<Unit> unit = {};      ///< if set, the rows of Unit::mma serve this unit
+  std::optional<Unit> unit = {};      ///< if set, the rows serve this unit instead
 };
 
 struct TargetRow {

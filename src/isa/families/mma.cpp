@@ -65,10 +65,10 @@ constexpr Row kRows[] = {
     {16, 8, 8, f64, Types::same, kToF64, Feature::sm_90},
     {16, 8, 16, f16, Types::same, kToF16OrF32, Feature::sm_80},
     {16, 8, 16, bf16, Types::same, kToF32, Feature::sm_80},
-    {16, 8, 16, kFp8, Types::mixed, kToF16OrF32, Feature::fp8_mma},
+    {16, 8, 16, kFp8, Types::mixed, kToF16OrF32, Feature::fp8},
     {16, 8, 16, f64, Types::same, kToF64, Feature::sm_90},
     {16, 8, 16, kS8, Types::mixed, kToS32, Feature::sm_80},
-    {16, 8, 32, kFp8, Types::mixed, kToF16OrF32, Feature::fp8_mma},
+    {16, 8, 32, kFp8, Types::mixed, kToF16OrF32, Feature::fp8},
     {16, 8, 32, kFp8, Types::mixed, kToF16OrF32, Feature::kind_f8f6f4_fp8, kKindF8f6f4},
     {16, 8, 32, kFp8 | kFp6Fp4, Types::mixed, kToF16OrF32, Feature::kind_f8f6f4, kKindF8f6f4},
     {16, 8, 32, kS8, Types::mixed, kToS32, Feature::sm_80},
@@ -77,9 +77,9 @@ constexpr Row kRows[] = {
     {16, 8, 128, b1, Types::same, kToS32, Feature::sm_80},
     {16, 8, 256, b1, Types::same, kToS32, Feature::sm_80},
 
-    {16, 8, 16, kFp8, Types::mixed, kToF16OrF32, Feature::fp8_mma, kKindF8f6f4, Layouts::row_col, kKind16},
-    {16, 8, 16, kFp8, Types::mixed, kToF32, Feature::fp8_mma, kKinds, Layouts::row_col, kNoScale},
-    {16, 8, 32, kFp8, Types::mixed, kToF32, Feature::fp8_mma, kKinds, Layouts::row_col, kNoScale},
+    {16, 8, 16, kFp8, Types::mixed, kToF16OrF32, Feature::fp8, kKindF8f6f4, Layouts::row_col, kKind16},
+    {16, 8, 16, kFp8, Types::mixed, kToF32, Feature::fp8, kKinds, Layouts::row_col, kNoScale},
+    {16, 8, 32, kFp8, Types::mixed, kToF32, Feature::fp8, kKinds, Layouts::row_col, kNoScale},
 };
 
 // ---- What is special about some rows
@@ -122,32 +122,6 @@ FragmentMap quad_c_map(FormatId id, Packing p) {
 
 // ---- Expansion
 
-// The qualifiers that a row leaves free, by the type of A.
-struct Free {
-  std::string_view satfinite, rounding, operation;
-  Modifier modifier;
-  Features needs;
-};
-constexpr Free kPlain[] = {{"", "", "", Modifier::none, {}}};
-constexpr Free kInteger[] = {{"", "", "", Modifier::none, {}}, {"satfinite", "", "", Modifier::satfinite, {}}};
-constexpr Free kDouble[] = {{"", "", "", Modifier::none, {}},
-                            {"", "rn", "", Modifier::rn, {}},
-                            {"", "rz", "", Modifier::rz, {}},
-                            {"", "rm", "", Modifier::rm, {}},
-                            {"", "rp", "", Modifier::rp, {}}};
-constexpr Free kBits[] = {{"", "", "xor", Modifier::xor_popc, {}},
-                          {"", "", "and", Modifier::and_popc, Feature::sm_80}};
-
-std::span<const Free> free_qualifiers(FormatId a) {
-  if (a == f64) return kDouble;
-  if (a == b1) return kBits;
-  return format(a).is_integer ? std::span<const Free>(kInteger) : kPlain;
-}
-
-constexpr bool looks_like_kind(std::string_view q) {
-  return q.starts_with("kind::");
-}
-
 constexpr auto kSlots = joined(
     kMmaSlots,
     std::array{
@@ -160,12 +134,11 @@ struct Choice {
   FormatId a, b;
   Accumulators acc;
   std::string_view layout_a, layout_b, kind;
-  Free free;
+  FreeQualifiers free;
 };
 
 // In the order of kSlots.
 std::vector<std::string> qualifiers(const Row& row, const Choice& x) {
-  const auto name = [](FormatId id) { return std::string(format(id).name); };
   return {"sync",
           "aligned",
           fmt::format("m{}n{}k{}", row.m, row.n, row.k),
@@ -173,10 +146,10 @@ std::vector<std::string> qualifiers(const Row& row, const Choice& x) {
           std::string(x.layout_b),
           std::string(x.kind),
           std::string(x.free.satfinite),
-          name(x.acc.d),
-          name(x.a),
-          name(x.b),
-          name(x.acc.c),
+          qualifier(x.acc.d),
+          qualifier(x.a),
+          qualifier(x.b),
+          qualifier(x.acc.c),
           std::string(x.free.rounding),
           std::string(x.free.operation),
           x.free.operation.empty() ? "" : "popc"};
@@ -206,12 +179,10 @@ std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
 Form make_form(const Row& row, const Choice& x) {
   Form form{};
   form.qualifiers = qualifiers(row, x);
-  form.canonical = "mma";
-  for (const std::string& q : form.qualifiers)
-    if (!q.empty()) form.canonical += "." + q;
+  form.canonical = canonical("mma", form.qualifiers);
   form.operands = operands(row, x);
   form.needs = row.needs | x.free.needs;
-  form.arithmetic = {row.unit, x.acc.d, x.a, x.b, x.acc.c, x.free.modifier};
+  form.arithmetic = {row.unit, x.acc.d, x.a, x.b, x.acc.c, x.free.modifiers};
   form.rows = row.m;
   form.columns = row.n;
   form.depth = row.k;
@@ -235,7 +206,7 @@ void expand(const Row& row, std::vector<Form>& out) {
       for (const Accumulators& acc : row.accumulators)
         for (const LayoutPair& layout : layouts)
           for (const std::string_view kind : row.kinds)
-            for (const Free& free : free_qualifiers(a.id)) {
+            for (const FreeQualifiers& free : free_qualifiers(a.id)) {
               Form form = make_form(row, {a.id, b.id, acc, layout.a, layout.b, kind, free});
               // An earlier row with fewer needs wins.
               if (std::ranges::find(out, form.canonical, &Form::canonical) == out.end())

@@ -19,7 +19,7 @@ constexpr FormatId kF32[] = {f32}, kF16[] = {f16}, kF16OrF32[] = {f16, f32}, kS3
 enum class Types { same, mixed };  // may A and B differ?
 
 constexpr std::string_view kSp = "sp", kOrdered = "sp::ordered_metadata";
-constexpr std::string_view kBoth[] = {kSp, kOrdered}, kOrderedOnly[] = {kOrdered};
+constexpr std::string_view kMarks[] = {kSp}, kBoth[] = {kSp, kOrdered}, kOrderedOnly[] = {kOrdered};
 constexpr std::string_view kF8f6f4Kind = "kind::f8f6f4";
 
 struct Row {
@@ -47,40 +47,13 @@ constexpr Row kRows[] = {
     {64, kS8, Types::mixed, kS32, kTwoOfFour, Feature::sm_80},
     {64, kS4, Types::mixed, kS32, kPairsOfEight, Feature::sm_80},
     {128, kS4, Types::mixed, kS32, kPairsOfEight, Feature::sm_80},
-    {64, kFp8, Types::mixed, kF32, kTwoOfFour, Feature::fp8_mma},
+    {64, kFp8, Types::mixed, kF32, kTwoOfFour, Feature::fp8},
     {64, kFp8, Types::mixed, kF16, kTwoOfFour, Feature::kind_f8f6f4, kOrderedOnly},
     {64, kFp8, Types::mixed, kF32, kTwoOfFour, Feature::kind_f8f6f4_fp8, kOrderedOnly, kF8f6f4Kind},
     {64, kFp8 | kFp6Fp4, Types::mixed, kF16OrF32, kTwoOfFour, Feature::kind_f8f6f4, kOrderedOnly, kF8f6f4Kind},
 };
 
-// ---- Metadata (PTX manual, "Matrix Fragments for sparse mma..."): a matrix of nibbles, a row for each row of
-// A, a column for each group. g = lane / 4, t = lane % 4, n = nibble of the register, s = selector.
-
-constexpr RegisterClass kMetadata{"b32", 32, "b32 u32 s32 f32 f16x2", {}};
-constexpr int kMetadataCounts[] = {2, 4};
-constexpr Packing kNibbles{32, 4, 0, 4};
 constexpr int kM = 16, kN = 8;
-
-FragmentMap metadata_map(const Row& row, int selector) {
-  const int groups = row.k / 2 / row.sparsity.kept;
-  // Lane t = s: row g in the low half, row g + 8 in the high half.
-  if (groups == 4) return {kM, 4, 1, kNibbles, {{8, {1, 0}}}, {{4, {0, 1}}, {2, {8, 0}}}, {4, selector, 1}};
-  // Lanes t = 0 ... 3: row g + 8 (t % 2), groups n + 8 (t / 2).
-  if (groups == 16) return {kM, 16, 1, kNibbles, {{2, {8, 0}}, {2, {0, 8}}, {8, {1, 0}}}, {{8, {0, 1}}}};
-  // Lanes t = 2 s + p. 8 and 4 bits: row g + 8 p. Wider types: halves as above, groups n % 4 + 4 p.
-  const ActiveLanes pair{4, 2 * selector, 2};
-  if (row.accumulators.front() == s32)
-    return {kM, 8, 1, kNibbles, {{2, {8, 0}}, {8, {1, 0}}}, {{8, {0, 1}}}, pair};
-  return {kM, 8, 1, kNibbles, {{2, {0, 4}}, {8, {1, 0}}}, {{4, {0, 1}}, {2, {8, 0}}}, pair};
-}
-
-std::vector<FragmentMap> metadata_maps(const Row& row) {
-  std::vector<FragmentMap> out;
-  const int selectors =
-      16 * row.sparsity.kept * 2 / row.k;  // 4, 2 or 1, as 1, 2 or 4 lanes of four hold metadata
-  for (int selector = 0; selector < selectors; ++selector) out.push_back(metadata_map(row, selector));
-  return out;
-}
 
 // ---- Expansion
 
@@ -88,7 +61,7 @@ constexpr auto kSlots =
     joined(std::array{QualifierSlot{.what = "sparse variant", .group = "variant"}}, kMmaSlots);
 
 std::vector<OperandSpec> operands(const Row& row, FormatId a, FormatId b, FormatId sum) {
-  const std::vector<FragmentMap> maps = metadata_maps(row);
+  const std::vector<FragmentMap> maps = metadata_maps(row.sparsity, row.k / 2, sum == s32);
   const int last = static_cast<int>(maps.size()) - 1;
   // The assembler lets selectors 2 and 3 through for this one form.
   const bool loose = row.k == 32 && a == f16 && sum == f32;
@@ -98,22 +71,13 @@ std::vector<OperandSpec> operands(const Row& row, FormatId a, FormatId b, Format
       vector_operand("a", Part::left_factor, multiplicand_registers(a), a, a_map(kM, row.k / 2, packing(a))),
       vector_operand("b", Part::right_factor, multiplicand_registers(b), b, b_map(row.k, kN, packing(b))),
       vector_operand("c", Part::accumulator, registers, sum, c_map(kM, kN, packing(sum))),
-      {"e", Part::metadata, OperandKind::scalar, &kMetadata, 1, kMetadataCounts, u4, maps, {}},
-      {"f",
-       Part::selector,
-       OperandKind::immediate,
-       &kMetadata,
-       0,
-       {},
-       u4,
-       {maps.front()},
-       {0, last, loose ? 3 : last}},
+      metadata_operand(maps),
+      selector_operand(maps.front(), last + 1, loose ? 3 : last),
   };
 }
 
 Form make_form(const Row& row, std::string_view variant, std::string_view satfinite, FormatId a, FormatId b,
                FormatId sum) {
-  const auto name = [](FormatId id) { return std::string(format(id).name); };
   Form form{};
   form.qualifiers = {std::string(variant),
                      "sync",
@@ -123,16 +87,14 @@ Form make_form(const Row& row, std::string_view variant, std::string_view satfin
                      "col",
                      std::string(row.kind),
                      std::string(satfinite),
-                     name(sum),
-                     name(a),
-                     name(b),
-                     name(sum)};
-  form.canonical = "mma";
-  for (const std::string& q : form.qualifiers)
-    if (!q.empty()) form.canonical += "." + q;
+                     qualifier(sum),
+                     qualifier(a),
+                     qualifier(b),
+                     qualifier(sum)};
+  form.canonical = canonical("mma", form.qualifiers);
   form.operands = operands(row, a, b, sum);
   form.needs = row.needs;
-  form.arithmetic = {Unit::mma_sp, sum, a, b, sum, satfinite.empty() ? Modifier::none : Modifier::satfinite};
+  form.arithmetic = {Unit::mma_sp, sum, a, b, sum, satfinite.empty() ? Modifiers{} : Modifier::satfinite};
   form.rows = kM;
   form.columns = kN;
   form.depth = row.k;
@@ -163,7 +125,7 @@ void expand(const Row& row, std::vector<Form>& out) {
 }  // namespace
 
 Family mma_sp_family() {
-  Family family{"mma.sp", "mma", kBoth, kSlots, {}};
+  Family family{"mma.sp", "mma", kMarks, kSlots, {}};
   for (const Row& row : kRows) expand(row, family.forms);
   return family;
 }

@@ -67,10 +67,86 @@ FragmentMap c_map(int m, int n, Packing p) {
   return {m, n, 1, p, {{4, {0, 2}}, {8, {1, 0}}}, digits({{2, {0, 1}}, {m / 8, {8, 0}}})};
 }
 
+std::span<const FreeQualifiers> free_qualifiers(FormatId a) {
+  static constexpr FreeQualifiers kPlain[] = {{"", "", "", {}, {}}};
+  static constexpr FreeQualifiers kInteger[] = {{"", "", "", {}, {}},
+                                                {"satfinite", "", "", Modifier::satfinite, {}}};
+  static constexpr FreeQualifiers kDouble[] = {{"", "", "", {}, {}},
+                                               {"", "rn", "", Modifier::rn, {}},
+                                               {"", "rz", "", Modifier::rz, {}},
+                                               {"", "rm", "", Modifier::rm, {}},
+                                               {"", "rp", "", Modifier::rp, {}}};
+  static constexpr FreeQualifiers kBits[] = {{"", "", "xor", Modifier::xor_popc, {}},
+                                             {"", "", "and", Modifier::and_popc, Feature::sm_80}};
+  if (a == f64) return kDouble;
+  if (a == b1) return kBits;
+  return format(a).is_integer ? std::span<const FreeQualifiers>(kInteger) : kPlain;
+}
+
+std::string canonical(std::string_view opcode, const std::vector<std::string>& qualifiers) {
+  std::string out(opcode);
+  for (const std::string& q : qualifiers)
+    if (!q.empty()) out += "." + q;
+  return out;
+}
+
+std::string qualifier(FormatId id) {
+  return std::string(format(id).name);
+}
+
+// PTX manual, "Matrix Fragments for sparse mma...": a matrix of nibbles, a row for each row of A, a column for
+// each group. g = lane / 4, t = lane % 4, n = nibble of the register, s = selector.
+std::vector<FragmentMap> metadata_maps(const Sparsity& sparsity, int terms, bool rows_apart) {
+  constexpr Packing kNibbles{32, 4, 0, 4};
+  constexpr int kM = 16;
+  const int groups = terms / sparsity.kept;
+  std::vector<FragmentMap> out;
+  for (int s = 0; s < 16 / groups; ++s) {  // 4, 2 or 1, as 1, 2 or 4 lanes of four hold metadata
+    const ActiveLanes pair{4, 2 * s, 2};
+    if (groups == 4)  // lane t = s: row g in the low half, row g + 8 in the high half
+      out.push_back({kM, 4, 1, kNibbles, {{8, {1, 0}}}, {{4, {0, 1}}, {2, {8, 0}}}, {4, s, 1}});
+    else if (groups == 16)  // lanes t = 0 ... 3: row g + 8 (t % 2), groups n + 8 (t / 2)
+      out.push_back({kM, 16, 1, kNibbles, {{2, {8, 0}}, {2, {0, 8}}, {8, {1, 0}}}, {{8, {0, 1}}}});
+    else if (rows_apart)  // lanes t = 2 s + p: row g + 8 p
+      out.push_back({kM, 8, 1, kNibbles, {{2, {8, 0}}, {8, {1, 0}}}, {{8, {0, 1}}}, pair});
+    else  // the same lanes: halves as in the first case, groups n % 4 + 4 p
+      out.push_back({kM, 8, 1, kNibbles, {{2, {0, 4}}, {8, {1, 0}}}, {{4, {0, 1}}, {2, {8, 0}}}, pair});
+  }
+  return out;
+}
+
+namespace {
+constexpr RegisterClass kMetadata{"b32", 32, "b32 u32 s32 f32 f16x2", {}};
+constexpr int kMetadataCounts[] = {2, 4};
+}  // namespace
+
+OperandSpec metadata_operand(std::vector<FragmentMap> maps) {
+  return {"e", Part::metadata, OperandKind::scalar, &kMetadata, 1, kMetadataCounts, u4, std::move(maps)};
+}
+
+OperandSpec selector_operand(const FragmentMap& map, int selectors, int assembler_most) {
+  return {"f", Part::selector, OperandKind::immediate,           &kMetadata, 0, {}, u4,
+          {map}, {0, selectors - 1, assembler_most}};
+}
+
 OperandSpec vector_operand(std::string_view role, Part part, const RegisterClass& registers, FormatId id,
                            FragmentMap map) {
   const int count = map.registers();
   return {role, part, OperandKind::vector, &registers, count, {}, id, {std::move(map)}, {}};
+}
+
+OperandSpec scalar_operand(std::string_view role, Part part, const RegisterClass& registers, FormatId id,
+                           FragmentMap map) {
+  return {role, part, OperandKind::scalar, &registers, 1, {}, id, {std::move(map)}};
+}
+
+OperandSpec address_operand() {
+  static constexpr RegisterClass kAddress{"b64", 64, "b64 u64 s64 b32 u32 s32", {}};
+  return {"p", Part::address, OperandKind::address, &kAddress, 1, {}, b32, {lane_values(64)}};
+}
+
+FragmentMap lane_values(int bits) {
+  return {1, 32, 1, {bits, bits, 0, bits}, {{32, {0, 1}}}, {}};
 }
 
 }  // namespace warpbit

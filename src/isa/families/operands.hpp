@@ -30,6 +30,38 @@ FragmentMap c_map(int m, int n, Packing p);
 OperandSpec vector_operand(std::string_view role, Part part, const RegisterClass& registers, FormatId id,
                            FragmentMap map);
 
+/// A register of the lane.
+OperandSpec scalar_operand(std::string_view role, Part part, const RegisterClass& registers, FormatId id,
+                           FragmentMap map);
+
+/// A value of each lane: one row, column i in lane i.
+FragmentMap lane_values(int bits);
+
+/// [p]
+OperandSpec address_operand();
+
+/// `opcode.qualifier...`, leaving out the empty ones.
+std::string canonical(std::string_view opcode, const std::vector<std::string>& qualifiers);
+
+/// The name of a format as a qualifier.
+std::string qualifier(FormatId id);
+
+/// Metadata of a sparse A with `terms` stored elements in a row of M = 16: one map for each selector. With
+/// `rows_apart`, a register that holds 32 bits of a row belongs to that row alone.
+std::vector<FragmentMap> metadata_maps(const Sparsity& sparsity, int terms, bool rows_apart);
+OperandSpec metadata_operand(std::vector<FragmentMap> maps);
+/// The sparsity selector; `assembler_most` is what the assembler lets through.
+OperandSpec selector_operand(const FragmentMap& map, int selectors, int assembler_most);
+
+/// The qualifiers that a row of mma or wmma.mma leaves free, with what they ask for.
+struct FreeQualifiers {
+  std::string_view satfinite, rounding, operation;
+  Modifiers modifiers;
+  Features needs;
+};
+/// By the type of A.
+std::span<const FreeQualifiers> free_qualifiers(FormatId a);
+
 /// kind::...
 constexpr bool looks_like_kind(std::string_view qualifier) {
   return qualifier.starts_with("kind::");

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes instructions whose elements do not meet: conversions and transpositions between registers.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernel/registers.hpp"
+#include "numeric/conversion.hpp"
+#include "warpbit/view.hpp"
+
+namespace warpbit {
+
+/// Element i of the destination is element i of the sources, converted if there is a conversion.
+struct ElementwiseKernel {
+  /// An element of source number `operand`.
+  struct Source {
+    std::size_t operand;
+    RegisterBits bits;
+  };
+  std::optional<Conversion> conversion;
+  int lanes = 1;
+  TileOperand destination;
+  std::vector<TileRegisters> sources;
+  std::vector<Source> elements;              ///< as many as destination.places
+  std::optional<TileRegisters> random_bits;  ///< of a stochastic rounding
+};
+
+inline constexpr std::size_t kMaxSources = 2;
+
+/// Computes case `index`. `random_bits` is read if the kernel has such an operand.
+void run_elementwise(const ElementwiseKernel& kernel, std::span<const OperandView> sources,
+                     const OperandView& random_bits, const ResultView& destination, std::size_t index);
+
+}  // namespace warpbit

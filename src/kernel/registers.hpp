@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registers of one operand, in one case of a batch.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "numeric/formats.hpp"
+#include "warpbit/view.hpp"
+
+namespace warpbit {
+
+/// Bits [low_bit, low_bit + bits) of one register of one lane.
+struct RegisterBits {
+  int lane, reg, low_bit, bits;
+};
+
+/// What the kernels hold at most; tests/plan_test.cpp proves that no form needs more.
+inline constexpr int kMaxLanes = 32, kMaxRegisters = 8;
+
+/// The registers of an operand: `count` in a lane, of `bits` bits; those with a literal are not read.
+struct TileRegisters {
+  int count = 0;
+  int bits = 32;
+  std::vector<std::optional<std::uint64_t>> literals;
+};
+
+/// One operand, compiled: where each element lies, in the order in which the kernel takes them.
+struct TileOperand {
+  const Format* format = nullptr;
+  TileRegisters registers;
+  std::vector<RegisterBits> places;
+};
+
+/// The registers of one operand as 64-bit words.
+class RegisterFile {
+ public:
+  void clear() { words_ = {}; }
+
+  void load(const TileRegisters& r, const OperandView& view, int lanes, std::size_t index) {
+    for (int lane = 0; lane < lanes; ++lane)
+      for (int reg = 0; reg < r.count; ++reg) {
+        const auto i = static_cast<std::size_t>(reg);
+        std::uint64_t& word = at(lane, reg) = 0;
+        if (i < r.literals.size() && r.literals[i])
+          word = *r.literals[i];
+        else
+          std::memcpy(&word, view.base + offset(view, index, lane, reg), static_cast<std::size_t>(r.bits / 8));
+      }
+  }
+  void store(const TileRegisters& r, const ResultView& view, int lanes, std::size_t index) const {
+    for (int lane = 0; lane < lanes; ++lane)
+      for (int reg = 0; reg < r.count; ++reg)
+        std::memcpy(view.base + offset(view, index, lane, reg), &at(lane, reg),
+                    static_cast<std::size_t>(r.bits / 8));
+  }
+
+  std::uint64_t get(const RegisterBits& p) const {
+    const std::uint64_t shifted = at(p.lane, p.reg) >> p.low_bit;
+    return p.bits == 64 ? shifted : shifted & ((std::uint64_t{1} << p.bits) - 1);
+  }
+  void set(const RegisterBits& p, std::uint64_t code) { at(p.lane, p.reg) |= code << p.low_bit; }
+
+  std::uint64_t& at(int lane, int reg) { return words_[cell(lane, reg)]; }
+  const std::uint64_t& at(int lane, int reg) const { return words_[cell(lane, reg)]; }
+
+ private:
+  template <class View>
+  static std::ptrdiff_t offset(const View& view, std::size_t index, int lane, int reg) {
+    return static_cast<std::ptrdiff_t>(index) * view.case_stride + lane * view.lane_stride +
+           reg * view.register_stride;
+  }
+  static std::size_t cell(int lane, int reg) {
+    return static_cast<std::size_t>(lane) * kMaxRegisters + static_cast<std::size_t>(reg);
+  }
+
+  std::array<std::uint64_t, std::size_t{kMaxLanes} * kMaxRegisters> words_;
+};
+
+}  // namespace warpbit
