@@ -17,6 +17,21 @@ struct Running {
   Value value() const { return value_of(decoded(), *format); }
 };
 
+// The scale of the block that holds element k. Precondition: there are scales.
+const Decoded& scale_of(const Elements& x, std::size_t k) {
+  return x.scales[k * x.scales.size() / x.values.size()];
+}
+
+// Element k times its scale, a power of two: the exponents add, and a NaN among the two makes a NaN.
+Decoded scaled(const Elements& x, std::size_t k) {
+  Decoded out = x.values[k];
+  if (x.scales.empty()) return out;
+  const Decoded& scale = scale_of(x, k);
+  out.exponent += scale.exponent;
+  if (scale.cls == Class::nan) out.cls = Class::nan;
+  return out;
+}
+
 struct Problem {
   Elements a, b;
   Running c;
@@ -63,6 +78,13 @@ std::int64_t cut(bool negative, std::uint64_t significand, int exponent, int fra
   return negative ? -static_cast<std::int64_t>(units) : static_cast<std::int64_t>(units);
 }
 
+// Converts a sum of units of 2^unit, once.
+std::uint64_t convert_sum(std::int64_t sum, int unit, const Format& result, Rounding rounding, int kept) {
+  const Exact total{sum < 0, static_cast<u128>(sum < 0 ? -sum : sum), unit};
+  const std::uint64_t code = encode(result, total, rounding, Overflow::to_infinity, kept);
+  return decode(result, code).cls == Class::zero ? 0 : code;  // a node's zero is +0, whatever was rounded to it
+}
+
 // One node over those k in [first, last) that the step chooses.
 std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::size_t last,
                    const Running& start) {
@@ -74,7 +96,7 @@ std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::
   int e = c.cls == Class::finite ? std::max(step.floor, c.exponent) : step.floor;
   for (std::size_t k = first; k < last; ++k) {
     if (!step.k.contains(k)) continue;
-    const Decoded &a = p.a.values[k], &b = p.b.values[k];
+    const Decoded a = scaled(p.a, k), b = scaled(p.b, k);
     specials.add_product(a, b);
     if (a.cls == Class::finite && b.cls == Class::finite) e = std::max(e, a.exponent + b.exponent);
   }
@@ -84,16 +106,50 @@ std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::
   const int fraction_bits = p.a.format->fraction_bits + p.b.format->fraction_bits;
   for (std::size_t k = first; k < last; ++k) {
     if (!step.k.contains(k)) continue;
-    const Decoded &a = p.a.values[k], &b = p.b.values[k];
+    const Decoded a = scaled(p.a, k), b = scaled(p.b, k);
     sum += cut(a.negative != b.negative, a.significand * b.significand, a.exponent + b.exponent, fraction_bits,
                e, step.window);
   }
 
-  const Exact total{sum < 0, static_cast<u128>(sum < 0 ? -sum : sum), e - step.window};
-  const std::uint64_t code =
-      encode(result, total, step.rounding, Overflow::to_infinity, step.kept_fraction_bits);
-  return decode(result, code).cls == Class::zero ? 0 : code;  // a node's zero is +0, whatever was rounded to it
+  return convert_sum(sum, e - step.window, result, step.rounding, step.kept_fraction_bits);
 }
+
+// ---- Scaled groups (NUMERICS.md, "Block scaling").
+
+// The exact sum of a group of products, times the significands of its two scales, is
+//     sum * 2^(exponent - fraction_bits),
+// `exponent` being that of the scales alone. It raises E unless all its products or one of its scales are zero;
+// a group whose products cancel raises it.
+struct Group {
+  std::int64_t sum = 0;
+  int exponent = 0, fraction_bits = 0;
+  bool raises = false;
+};
+
+Group group_of(const Problem& p, std::size_t first, std::size_t last) {
+  const Elements &a = p.a, &b = p.b;
+  const Decoded &scale_a = scale_of(a, first), &scale_b = scale_of(b, first);
+  const int least = a.format->min_exponent() + b.format->min_exponent();
+  Group out;
+  out.exponent = scale_a.exponent + scale_b.exponent;
+  out.fraction_bits = a.format->fraction_bits + b.format->fraction_bits + a.scale_format->fraction_bits +
+                      b.scale_format->fraction_bits - least;
+  for (std::size_t k = first; k < last; ++k) {
+    const Decoded &x = a.values[k], &y = b.values[k];
+    const auto product =
+        static_cast<std::int64_t>(x.significand * y.significand << (x.exponent + y.exponent - least));
+    out.sum += x.negative != y.negative ? -product : product;
+    out.raises = out.raises || product != 0;
+  }
+  const std::uint64_t significands = scale_a.significand * scale_b.significand;
+  out.sum *= static_cast<std::int64_t>(significands);
+  out.raises = out.raises && significands != 0;
+  return out;
+}
+
+// A product of two e2m1 is at most 12 * 12 quarters. Sums of 16 times two significands of ue4m3 are the largest
+// ones in units of 2^(exponent - 8), hence in units of 2^(E - 35). Some hundred thousand of them fit.
+static_assert(std::int64_t{16 * 12 * 12 * 15 * 15} << (35 - 8) < std::int64_t{1} << 46);
 
 // ---- The steps. Each takes the running value and returns the next one.
 
@@ -111,6 +167,31 @@ Running run(const Fused& step, const Problem& p, Running running) {
     }
   }
   return running;
+}
+
+Running run(const GroupScaled& step, const Problem& p, Running running) {
+  const Format& result = format(step.result);
+  const Decoded c = running.decoded();
+  const auto length = static_cast<std::size_t>(step.group);
+
+  SpecialSum specials;
+  specials.add(c);
+  int e = c.cls == Class::finite ? std::max(step.floor, c.exponent) : step.floor;
+  for (std::size_t k = 0; k < p.size(); k += length) {
+    specials.add(scale_of(p.a, k));
+    specials.add(scale_of(p.b, k));
+    const Group group = group_of(p, k, k + length);
+    if (group.raises) e = std::max(e, group.exponent);
+  }
+  if (specials.any()) return {&result, specials.code(result)};
+
+  std::int64_t sum = cut(c.negative, c.significand, c.exponent, running.format->fraction_bits, e, step.window);
+  for (std::size_t k = 0; k < p.size(); k += length) {
+    const Group group = group_of(p, k, k + length);
+    const auto magnitude = static_cast<std::uint64_t>(group.sum < 0 ? -group.sum : group.sum);
+    sum += cut(group.sum < 0, magnitude, group.exponent, group.fraction_bits, e, step.window);
+  }
+  return {&result, convert_sum(sum, e - step.window, result, step.rounding, result.fraction_bits)};
 }
 
 // The code of a NaN with its sign and payload, made quiet.

@@ -28,6 +28,10 @@ std::string text(const Fused& s) {
     out += fmt::format(", {} fraction bits", s.kept_fraction_bits);
   return out;
 }
+std::string text(const GroupScaled& s) {
+  return fmt::format("scaled groups of {}, F {}, floor {} -> {} {}", s.group, s.window, s.floor,
+                     format(s.result).name, name(s.rounding));
+}
 std::string text(const FmaChain& s) {
   return fmt::format("fma chain{} in {} {}{}", start(s.start), format(s.format).name, name(s.rounding),
                      s.nan == NanRule::first_of_b_sum_a ? ", first NaN of b, sum, a" : "");

@@ -35,7 +35,8 @@ struct KSet {
 };
 
 /// Nodes of `products` products each, chained over the chosen k; each is rounded once to `result`
-/// (NUMERICS.md, "The node").
+/// (NUMERICS.md, "The node"). The scales of scaled elements are powers of two; their exponents are added to
+/// those of the products.
 struct Fused {
   int products;  ///< L
   int window;    ///< F: addends are cut to multiples of 2^(E - F)
@@ -46,6 +47,18 @@ struct Fused {
   Start start = Start::running;
   KSet k = {};
   friend bool operator==(const Fused&, const Fused&) = default;
+};
+
+/// running = C and the sums of `group` products in ascending k, each times its two scales, aligned by the
+/// scales' exponents, added and rounded once (NUMERICS.md, "Block scaling"). Elements are e2m1, a group lies
+/// within a block.
+struct GroupScaled {
+  int group;
+  int window;  ///< F: addends are cut to multiples of 2^(E - F)
+  int floor;   ///< E is at least this
+  FormatId result;
+  Rounding rounding;
+  friend bool operator==(const GroupScaled&, const GroupScaled&) = default;
 };
 
 /// Which NaN an FMA returns.
@@ -98,7 +111,7 @@ struct BitCount {
   friend bool operator==(const BitCount&, const BitCount&) = default;
 };
 
-using Step = std::variant<Fused, FmaChain, PairSums, Add, Convert, IntegerSum, BitCount>;
+using Step = std::variant<Fused, GroupScaled, FmaChain, PairSums, Add, Convert, IntegerSum, BitCount>;
 
 struct Plan {
   static constexpr std::size_t kMaxSteps = 4;
