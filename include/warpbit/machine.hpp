@@ -8,6 +8,7 @@
 
 #include "warpbit/execute.hpp"
 #include "warpbit/instruction.hpp"
+#include "warpbit/memory.hpp"
 #include "warpbit/registers.hpp"
 #include "warpbit/result.hpp"
 
@@ -19,9 +20,16 @@ using Binding = std::vector<int>;
 
 /// Executes one warp. `lanes[i]` is what lane i executes, nullptr if the lane has exited or takes another path.
 /// All lanes of the warp must execute the same form with the same literals and sinks (PTX manual, ".sync" and
-/// ".aligned"). The registers are not changed; apply the effects. Errors: lanes_missing and lanes_disagree,
-/// which name the lanes; view_mismatch if the binding does not fit the registers; inferred_plan,
-/// undefined_operand.
+/// ".aligned"); an instruction of each thread (Instruction::lanes() is 1) is executed by those lanes that are
+/// given. Neither registers nor memory are changed; apply the effects. Errors: lanes_missing and
+/// lanes_disagree, which name the lanes; view_mismatch if the binding does not fit the registers; inferred_plan,
+/// undefined_operand; of an instruction that uses memory address_misaligned, address_out_of_bounds,
+/// address_not_shared, addresses_disagree and stores_overlap, which name the lane and the address.
+Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Binding& binding,
+                             const Registers& registers, const Memory& memory,
+                             const ExecuteOptions& options = {});
+
+/// The same without a memory. Errors: also memory_needed.
 Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Binding& binding,
                              const Registers& registers, const ExecuteOptions& options = {});
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <variant>
 
+#include "api/basis.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit {
@@ -16,14 +17,6 @@ namespace {
 
 std::string form_of(const Instruction& i) {
   return std::string(i.canonical());
-}
-
-Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options) {
-  if (options.allow_inferred || !instruction.inferred()) return {};
-  const Evidence& e = instruction.evidence();
-  return Error{Errc::inferred_plan, form_of(instruction) + " on " + std::string(instruction.target().name()),
-               std::string(e.order.basis == Basis::inferred ? e.order.from : e.window.from),
-               "allow inferred arithmetic to execute it"};
 }
 
 // An operand whose registers are never read: all literals.
@@ -149,6 +142,14 @@ struct Batch {
 };
 
 }  // namespace
+
+Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options) {
+  if (options.allow_inferred || !instruction.inferred()) return {};
+  const Evidence& e = instruction.evidence();
+  return Error{Errc::inferred_plan, form_of(instruction) + " on " + std::string(instruction.target().name()),
+               std::string(e.order.basis == Basis::inferred ? e.order.from : e.window.from),
+               "allow inferred arithmetic to execute it"};
+}
 
 Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
                                 const ResultView& destination, std::size_t cases,

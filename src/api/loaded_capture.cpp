@@ -38,8 +38,13 @@ std::size_t element_bytes(const Operand& op) {
   return std::bit_ceil(static_cast<std::size_t>(std::max(op.element_bits, 8))) / 8;
 }
 
+constexpr std::string_view kMemory = "smem", kMemoryAfter = "smem_out";
+
+// The members of an operand, by layout. An extent that is not known yet is -1.
 Expectation registers_member(const Operand& op, int lanes, std::int64_t cases) {
   const std::string n = cases < 0 ? "cases" : std::to_string(cases);
+  if (op.part == Part::stride) return {op.label, 4, {cases}, fmt::format("({},)", n)};
+  if (op.part == Part::address) return {op.label, 4, {cases, lanes}, fmt::format("({}, {})", n, lanes)};
   if (op.kind == OperandKind::scalar)
     return {op.label,
             static_cast<std::size_t>(op.register_bits / 8),
@@ -51,20 +56,35 @@ Expectation registers_member(const Operand& op, int lanes, std::int64_t cases) {
           fmt::format("({}, {}, {})", n, lanes, op.registers)};
 }
 
-// Factors: [n, K]; accumulators: [n].
-Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t depth) {
+Expectation scalars_member(const Operand& op, std::int64_t cases) {
   const std::string n = cases < 0 ? "n" : std::to_string(cases);
-  if (op.part == Part::left_factor || op.part == Part::right_factor)
+  const auto bytes = static_cast<std::size_t>(op.register_bits / 8);
+  if (op.kind == OperandKind::scalar) return {op.label, bytes, {cases}, fmt::format("({},)", n)};
+  return {op.label, bytes, {cases, op.registers}, fmt::format("({}, {})", n, op.registers)};
+}
+
+// Factors: [n, K]; scale factors: [n, K / block]; accumulators: [n].
+Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t depth, std::int64_t blocks) {
+  const std::string n = cases < 0 ? "n" : std::to_string(cases);
+  const auto two = [&](std::int64_t extent, std::string_view name) -> Expectation {
     return {op.label,
             element_bytes(op),
-            {cases, depth},
-            fmt::format("({}, {})", n, depth < 0 ? "K" : std::to_string(depth))};
-  return {op.label, element_bytes(op), {cases}, fmt::format("({},)", n)};
+            {cases, extent},
+            fmt::format("({}, {})", n, extent < 0 ? std::string(name) : std::to_string(extent))};
+  };
+  switch (op.part) {
+    case Part::left_factor:
+    case Part::right_factor: return two(depth, "K");
+    case Part::left_scale:
+    case Part::right_scale: return two(blocks, "K / block");
+    default: return {op.label, element_bytes(op), {cases}, fmt::format("({},)", n)};
+  }
 }
 
 // In the layout `elements`, a and b are the operands of products that exist: there is no metadata.
-bool has_member(const Operand& op, bool by_element) {
-  return op.kind != OperandKind::immediate && !(by_element && op.part == Part::metadata);
+bool has_member(const Operand& op, CaptureLayout layout) {
+  if (op.kind == OperandKind::immediate || op.kind == OperandKind::pair || !op.literals.empty()) return false;
+  return !(layout == CaptureLayout::elements && op.part == Part::metadata);
 }
 
 Error does_not_fit(std::string seen, std::string expected) {
@@ -79,9 +99,15 @@ Result<void> check_statement(const Instruction& instruction) {
   std::vector<std::string> seen;
   for (const Operand& op : instruction.operands()) {
     if (op.kind == OperandKind::immediate) continue;
+    const auto is_literal = [](const auto& literal) { return literal.has_value(); };
+    const bool may_be_literal = op.kind == OperandKind::pair || op.part == Part::stride;
+    if (may_be_literal && !op.literals.empty() && std::ranges::all_of(op.literals, is_literal)) continue;
     if (!op.is_symbolic)
       return does_not_fit(fmt::format("operand {} is not symbolic ('{}')", op.role, op.label),
-                          op.kind == OperandKind::vector ? "one name in braces" : "one name");
+                          op.kind == OperandKind::vector    ? "one name in braces"
+                          : op.kind == OperandKind::pair    ? "two integers in braces"
+                          : op.kind == OperandKind::address ? "one name in brackets"
+                                                            : "one name");
     if (std::ranges::find(seen, op.label) != seen.end())
       return does_not_fit(fmt::format("the name {} stands twice", op.label), "a name for each operand");
     seen.push_back(op.label);
@@ -89,32 +115,81 @@ Result<void> check_statement(const Instruction& instruction) {
   return {};
 }
 
-// Checks all members that the statement needs, on their headers alone, and finds the number of cases.
-Result<std::uint64_t> check_members(const CaptureReader& reader, const Instruction& instruction) {
-  const std::span<const Operand> operands = instruction.operands();
-  const bool by_element = reader.header().layout == CaptureLayout::elements;
-  if (reader.header().layout == CaptureLayout::scalars)
-    return Error{Errc::member_value, "layout", "scalars", "registers or elements for this statement"};
-  std::int64_t cases = -1, depth = -1;
-  for (const Operand& op : operands) {
-    if (!has_member(op, by_element)) continue;
-    const Expectation want =
-        by_element ? elements_member(op, cases, depth) : registers_member(op, instruction.lanes(), cases);
-    if (Result<void> checked = check_member(reader, want); !checked) return checked.error();
-    const std::vector<std::uint64_t>& shape = reader.find(op.label)->shape;
-    if (shape[0] > static_cast<std::uint64_t>(INT64_MAX))
-      return Error{Errc::member_shape, op.label, reader.find(op.label)->shape_text(), want.shape_text};
-    cases = static_cast<std::int64_t>(shape[0]);
-    if (shape.size() == 2 && by_element) {
-      depth = static_cast<std::int64_t>(std::min(shape[1], std::uint64_t{INT64_MAX}));
-      if (depth < 1 || depth > instruction.terms())
-        return Error{Errc::member_shape, op.label, reader.find(op.label)->shape_text(),
-                     fmt::format("1 to {} elements in the second extent", instruction.terms())};
-    }
-  }
-  if (cases == 0) return Error{Errc::no_cases, operands[0].label, "no cases", "at least one"};
-  return static_cast<std::uint64_t>(cases);
+// The layout that the statement is captured in.
+Result<void> check_layout(CaptureLayout layout, const Instruction& instruction) {
+  const bool conversion = instruction.lanes() == 1, moves = instruction.depth() == 0;
+  if (conversion ? layout == CaptureLayout::scalars
+                 : layout == CaptureLayout::registers || (layout == CaptureLayout::elements && !moves))
+    return {};
+  return Error{Errc::member_value, "layout", std::string(name(layout)),
+               conversion ? "scalars for this statement"
+               : moves    ? "registers for this statement"
+                          : "registers or elements for this statement"};
 }
+
+// Checks all members that the statement needs, on their headers alone, and finds the number of cases.
+class MemberCheck {
+ public:
+  MemberCheck(const CaptureReader& reader, const Instruction& instruction)
+      : reader_(reader), instruction_(instruction), layout_(reader.header().layout) {}
+
+  Result<std::uint64_t> run() {
+    for (const Operand& op : instruction_.operands())
+      if (has_member(op, layout_))
+        if (Result<void> checked = operand(op); !checked) return checked.error();
+    if (instruction_.uses_memory())
+      if (Result<void> checked = memory(); !checked) return checked.error();
+    if (cases_ == 0) return Error{Errc::no_cases, instruction_.operands()[0].label, "no cases", "at least one"};
+    return static_cast<std::uint64_t>(cases_);
+  }
+
+ private:
+  Expectation expectation(const Operand& op) const {
+    switch (layout_) {
+      case CaptureLayout::registers: return registers_member(op, instruction_.lanes(), cases_);
+      case CaptureLayout::elements: return elements_member(op, cases_, depth_, blocks_);
+      case CaptureLayout::scalars: return scalars_member(op, cases_);
+    }
+    return {};
+  }
+
+  Result<void> operand(const Operand& op) {
+    const Expectation want = expectation(op);
+    if (Result<void> checked = check_member(reader_, want); !checked) return checked;
+    const std::vector<std::uint64_t>& shape = reader_.find(op.label)->shape;
+    if (shape[0] > static_cast<std::uint64_t>(INT64_MAX))
+      return Error{Errc::member_shape, op.label, reader_.find(op.label)->shape_text(), want.shape_text};
+    cases_ = static_cast<std::int64_t>(shape[0]);
+    if (layout_ != CaptureLayout::elements || depth_ >= 0 || shape.size() != 2) return {};
+    depth_ = static_cast<std::int64_t>(std::min(shape[1], std::uint64_t{INT64_MAX}));
+    const int terms = instruction_.terms();
+    if (depth_ < 1 || depth_ > terms)
+      return Error{Errc::member_shape, op.label, reader_.find(op.label)->shape_text(),
+                   fmt::format("1 to {} elements in the second extent", terms)};
+    const std::int64_t all = instruction_.blocks();  // as many blocks as the elements lie in
+    blocks_ = (depth_ * all + terms - 1) / terms;
+    return {};
+  }
+
+  // Bytes of shared memory, before and after.
+  Result<void> memory() {
+    Expectation want{std::string(kMemory), 1, {cases_, -1}, fmt::format("({}, bytes)", cases_)};
+    if (Result<void> checked = check_member(reader_, want); !checked) return checked;
+    if (instruction_.operands()[0].is_destination()) return {};
+    const std::vector<std::uint64_t>& shape = reader_.find(kMemory)->shape;
+    if (shape[1] > static_cast<std::uint64_t>(INT64_MAX))
+      return Error{Errc::member_shape, std::string(kMemory), reader_.find(kMemory)->shape_text(), "fewer bytes"};
+    want.member = kMemoryAfter;
+    want.shape[1] = static_cast<std::int64_t>(shape[1]);
+    want.shape_text = fmt::format("({}, {})", cases_, shape[1]);
+    return check_member(reader_, want);
+  }
+
+  const CaptureReader& reader_;
+  const Instruction& instruction_;
+  CaptureLayout layout_;
+  std::int64_t cases_ = -1, depth_ = -1, blocks_ = -1;
+};
 
 Result<void> read_optional(const CaptureReader& reader, LoadedCapture& out) {
   if (const ArrayHeader* mask = reader.find("mask")) {
@@ -141,11 +216,11 @@ Result<void> read_optional(const CaptureReader& reader, LoadedCapture& out) {
 }
 
 void note_ignored(const CaptureReader& reader, LoadedCapture& out) {
-  const bool by_element = out.header.layout == CaptureLayout::elements;
   for (const ArrayHeader& h : reader.arrays()) {
     const bool used = (h.name == "mask" && out.mask) || (h.name == "names" && out.names) ||
+                      (h.name == kMemory && out.memory) || (h.name == kMemoryAfter && out.stores()) ||
                       std::ranges::any_of(out.instruction.operands(), [&](const Operand& op) {
-                        return op.label == h.name && has_member(op, by_element);
+                        return op.label == h.name && has_member(op, out.header.layout);
                       });
     if (!used) out.notes.push_back(fmt::format("member '{}' is ignored", h.name));
   }
@@ -166,12 +241,13 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
   Result<Instruction> instruction = Instruction::parse(header.statement, *target);
   if (!instruction) return instruction.error();
   if (Result<void> checked = check_statement(*instruction); !checked) return checked.error();
-  const Result<std::uint64_t> cases = check_members(*reader, *instruction);
+  if (Result<void> checked = check_layout(header.layout, *instruction); !checked) return checked.error();
+  const Result<std::uint64_t> cases = MemberCheck(*reader, *instruction).run();
   if (!cases) return cases.error();
 
-  LoadedCapture out{header, *instruction, *cases, {}, {}, {}, {}, {}};
+  LoadedCapture out{header, *instruction, *cases, {}, {}, {}, {}, {}, {}};
   for (const Operand& op : instruction->operands()) {
-    if (!has_member(op, header.layout == CaptureLayout::elements)) {
+    if (!has_member(op, header.layout)) {
       out.sources.emplace_back();
       continue;
     }
@@ -181,6 +257,16 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
       out.expected = std::move(*array);
     else
       out.sources.push_back(std::move(*array));
+  }
+  if (instruction->uses_memory()) {
+    Result<Array> memory = reader->read(kMemory);
+    if (!memory) return memory.error();
+    out.memory = std::move(*memory);
+  }
+  if (out.stores()) {
+    Result<Array> after = reader->read(kMemoryAfter);
+    if (!after) return after.error();
+    out.expected = std::move(*after);
   }
   if (Result<void> read = read_optional(*reader, out); !read) return read.error();
   note_ignored(*reader, out);

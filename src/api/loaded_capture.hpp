@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,18 +18,22 @@ struct LoadedCapture {
   CaptureHeader header;
   Instruction instruction;
   std::uint64_t cases = 0;
-  std::vector<Array> sources;  ///< in the order of the source operands
-  Array expected;
-  std::optional<Array> mask;  ///< uint8, the shape of `expected`
+  std::vector<Array> sources;   ///< in the order of the source operands; empty for those without a member
+  std::optional<Array> memory;  ///< before the instruction, if it uses memory
+  Array expected;               ///< the destination, or memory after a store
+  std::optional<Array> mask;    ///< uint8, the shape of `expected`
   std::optional<Array> names;
   std::vector<std::string> notes;
 
-  /// Matrix elements in all cases, masked or not.
-  std::uint64_t elements() const {
-    const Operand& d = instruction.operands()[0];
-    const int slots = header.layout == CaptureLayout::elements ? 1 : d.fragment.packing().per_register();
-    return expected.header.items() * static_cast<std::uint64_t>(slots);
+  /// True if the result is memory.
+  bool stores() const { return !instruction.operands()[0].is_destination(); }
+  /// Elements in an item of `expected`: those of a register, or a byte of memory.
+  int slots() const {
+    if (header.layout == CaptureLayout::elements || stores()) return 1;
+    return instruction.operands()[0].fragment.packing().per_register();
   }
+  /// Elements in all cases, masked or not.
+  std::uint64_t elements() const { return expected.header.items() * static_cast<std::uint64_t>(slots()); }
   /// True if the place is to be compared: `item` indexes `expected`.
   bool compared(std::uint64_t item) const { return !mask || mask->at(item) != 0; }
 };
@@ -37,49 +42,56 @@ struct LoadedCapture {
 Result<LoadedCapture> load_capture(const std::filesystem::path& path, const ReplayOptions& options,
                                    CaptureHeader& header);
 
-/// Calls visit(mismatch) for each compared element in order, with `expected` and `got` filled from two arrays
-/// of the shape of `expected`; `visit` may be called with equal codes.
+/// Where an item of `expected` lies.
+inline Mismatch place_of(const LoadedCapture& capture, std::uint64_t item) {
+  const std::uint64_t per_case = capture.expected.header.items() / capture.cases;
+  const auto within = static_cast<std::int64_t>(item % per_case);
+  Mismatch m;
+  m.index = item / per_case;
+  if (capture.stores()) {
+    m.address = within;
+    m.format = "b8";
+    return m;
+  }
+  const Operand& d = capture.instruction.operands()[0];
+  m.format = d.format;
+  if (capture.header.layout != CaptureLayout::registers) return m;
+  m.lane = static_cast<int>(within / d.registers);
+  m.reg = static_cast<int>(within % d.registers);
+  return m;
+}
+
+/// Calls visit(mismatch, name) for each compared element in order, with `expected` and `got` filled from two
+/// arrays of the shape of `expected`; `visit` may be called with equal codes.
 template <class Visit>
 void for_each_element(const LoadedCapture& capture, const Array& expected, const Array& got, Visit visit) {
   const Operand& d = capture.instruction.operands()[0];
-  const auto name_of = [&](std::uint64_t i) { return capture.names ? capture.names->text(i) : std::string(); };
-  if (capture.header.layout == CaptureLayout::elements) {
-    for (std::uint64_t i = 0; i < capture.cases; ++i) {
-      if (!capture.compared(i)) continue;
-      Mismatch m;
-      m.index = i;
-      m.expected = expected.at(i);
-      m.got = got.at(i);
-      m.format = d.format;
-      visit(m, [&] { return name_of(i); });
-    }
-    return;
-  }
   const Packing& packing = d.fragment.packing();
-  std::uint64_t item = 0;
-  for (std::uint64_t i = 0; i < capture.cases; ++i)
-    for (int lane = 0; lane < capture.instruction.lanes(); ++lane)
-      for (int reg = 0; reg < d.registers; ++reg, ++item) {
-        if (!capture.compared(item)) continue;
-        const std::uint64_t e = expected.at(item), g = got.at(item);
-        for (int slot = 0; slot < packing.per_register(); ++slot) {
-          const int low = packing.low_bit_of(slot);
-          const std::uint64_t mask =
-              packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
-          const Coordinate at = *d.fragment.at(lane, reg, slot);
-          Mismatch m;
-          m.index = i;
-          m.lane = lane;
-          m.reg = reg;
-          m.row = at.row;
-          m.column = at.column;
-          m.product = at.product;
-          m.expected = (e >> low) & mask;
-          m.got = (g >> low) & mask;
-          m.format = d.format;
-          visit(m, [&] { return name_of(i); });
-        }
-      }
+  const bool whole = capture.header.layout == CaptureLayout::elements || capture.stores();
+  for (std::uint64_t item = 0; item < expected.header.items(); ++item) {
+    if (!capture.compared(item)) continue;
+    Mismatch m = place_of(capture, item);
+    const std::uint64_t e = expected.at(item), g = got.at(item);
+    const auto name = [&] { return capture.names ? capture.names->text(m.index) : std::string(); };
+    if (whole) {
+      m.expected = e;
+      m.got = g;
+      visit(m, name);
+      continue;
+    }
+    for (int slot = 0; slot < packing.per_register(); ++slot) {
+      const int low = packing.low_bit_of(slot);
+      const std::uint64_t mask =
+          packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+      const Coordinate at = *d.fragment.at(std::max(m.lane, 0), std::max(m.reg, 0), slot);
+      m.row = at.row;
+      m.column = at.column;
+      m.product = at.product;
+      m.expected = (e >> low) & mask;
+      m.got = (g >> low) & mask;
+      visit(m, name);
+    }
+  }
 }
 
 }  // namespace warpbit

@@ -4,7 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <variant>
+
+#include "api/basis.hpp"
+#include "isa/instruction.hpp"
 
 namespace warpbit {
 namespace {
@@ -26,13 +31,15 @@ bool same(const Instruction& x, const Instruction& y) {
   if (&x.decoded() == &y.decoded()) return true;
   if (x.canonical() != y.canonical() || x.target() != y.target()) return false;
   for (std::size_t i = 0; i < x.operands().size(); ++i)
-    if (x.operands()[i].literals != y.operands()[i].literals || x.operands()[i].sinks != y.operands()[i].sinks)
+    if (x.operands()[i].literals != y.operands()[i].literals ||
+        x.operands()[i].sinks != y.operands()[i].sinks || x.operands()[i].offset != y.operands()[i].offset)
       return false;
   return true;
 }
 
 bool is_literal(const Operand& op, int reg) {
-  return !op.literals.empty() && op.literals[static_cast<std::size_t>(reg)].has_value();
+  const auto i = static_cast<std::size_t>(reg);
+  return i < op.literals.size() && op.literals[i].has_value();
 }
 
 Result<const Instruction*> common_instruction(std::span<const Instruction* const> lanes) {
@@ -48,12 +55,13 @@ Result<const Instruction*> common_instruction(std::span<const Instruction* const
   }
   if (first == nullptr)
     return Error{Errc::lanes_missing, "warp", "no lane executes an instruction", "all lanes of a warp must"};
+  if (first->lanes() == 1) missing.clear();  // each thread on its own
   for (int lane = static_cast<int>(lanes.size()); lane < first->lanes(); ++lane) missing.push_back(lane);
   if (!missing.empty())
     return Error{Errc::lanes_missing, std::string(first->canonical()),
                  fmt::format("missing of {} lanes: {}", first->lanes(), ranges(missing)),
                  "all lanes of the warp must execute it"};
-  if (static_cast<int>(lanes.size()) > first->lanes())
+  if (first->lanes() > 1 && static_cast<int>(lanes.size()) > first->lanes())
     return Error{Errc::lanes_disagree, std::string(first->canonical()),
                  fmt::format("{} lanes given", lanes.size()), fmt::format("a warp has {}", first->lanes())};
   if (!different.empty())
@@ -64,51 +72,163 @@ Result<const Instruction*> common_instruction(std::span<const Instruction* const
   return first;
 }
 
+// What one warp executes, its operands checked against its registers.
+struct Warp {
+  std::span<const Instruction* const> lanes;
+  const Instruction& instruction;
+  const Binding& binding;
+  const Registers& registers;
+
+  const Operand& operand(std::size_t i) const { return instruction.operands()[i]; }
+  Result<void> check() const;
+  std::vector<int> reads() const;
+  std::uint64_t read(std::size_t i, int lane, int reg) const {
+    if (is_literal(operand(i), reg)) return *operand(i).literals[static_cast<std::size_t>(reg)];
+    return registers.read(lane, binding[i] + reg);
+  }
+  // The operand of a part, or nothing.
+  std::optional<std::size_t> find(Part part) const {
+    const auto at = std::ranges::find(instruction.operands(), part, &Operand::part);
+    if (at == instruction.operands().end()) return std::nullopt;
+    return static_cast<std::size_t>(at - instruction.operands().begin());
+  }
+};
+
+Result<void> Warp::check() const {
+  const std::string where(instruction.canonical());
+  const std::size_t operands = instruction.operands().size();
+  const int wanted = instruction.lanes() == 1 ? static_cast<int>(lanes.size()) : instruction.lanes();
+  if (binding.size() != operands || registers.lanes() != wanted)
+    return Error{
+        Errc::view_mismatch, where,
+        fmt::format("{} bound operands and {} lanes of registers", binding.size(), registers.lanes()),
+        fmt::format("{} and {}", operands, wanted)};
+  for (std::size_t i = 0; i < operands; ++i)
+    if (operand(i).kind != OperandKind::immediate &&
+        (binding[i] < 0 || binding[i] > registers.registers() - operand(i).registers))
+      return Error{Errc::view_mismatch, where,
+                   fmt::format("operand {} is bound to registers {} to {}", operand(i).role, binding[i],
+                               static_cast<std::int64_t>(binding[i]) + operand(i).registers - 1),
+                   fmt::format("registers 0 to {}", registers.registers() - 1)};
+  return {};
+}
+
+// The registers of the source operands.
+std::vector<int> Warp::reads() const {
+  std::vector<int> out;
+  for (std::size_t i = 0; i < instruction.operands().size(); ++i) {
+    if (operand(i).is_destination() || operand(i).kind == OperandKind::immediate) continue;
+    for (int r = 0; r < operand(i).registers; ++r)
+      if (!is_literal(operand(i), r)) out.push_back(binding[i] + r);
+  }
+  return out;
+}
+
+// The destination's registers of some lanes, out of rows of `stride` cells that begin with the first lane's.
+void add_writes(const Warp& warp, std::size_t d, int first_lane, int lanes, std::span<const std::uint64_t> cells,
+                Effects& effects) {
+  const Operand& operand = warp.operand(d);
+  for (int lane = 0; lane < lanes; ++lane)
+    for (int r = 0; r < operand.registers; ++r)
+      if (std::ranges::find(operand.sinks, r) == operand.sinks.end())
+        effects.writes.push_back({first_lane + lane, warp.binding[d] + r,
+                                  cells[static_cast<std::size_t>(lane * operand.registers + r)]});
+}
+
+// Registers to registers, by the batch path; an instruction of each thread lane by lane.
+Result<Effects> execute_registers(const Warp& warp, const ExecuteOptions& options) {
+  const int together = warp.instruction.lanes();
+  const auto cell = static_cast<std::ptrdiff_t>(sizeof(std::uint64_t));
+  const Operand& d = warp.operand(0);
+  Effects effects;
+  effects.reads = warp.reads();
+  std::vector<std::uint64_t> out(static_cast<std::size_t>(together * d.registers));
+  const ResultView destination{reinterpret_cast<std::byte*>(out.data()), 0, cell * d.registers, cell};
+  for (int first = 0; first < warp.registers.lanes(); first += together) {
+    if (warp.lanes[static_cast<std::size_t>(first)] == nullptr) continue;
+    std::vector<OperandView> sources;
+    for (std::size_t i = 1; i < warp.instruction.operands().size(); ++i) {
+      const std::ptrdiff_t at = std::ptrdiff_t{first} * warp.registers.registers() + warp.binding[i];
+      sources.push_back(warp.operand(i).kind == OperandKind::immediate
+                            ? OperandView{}
+                            : OperandView{reinterpret_cast<const std::byte*>(warp.registers.data() + at), 0,
+                                          cell * warp.registers.registers(), cell});
+    }
+    std::ranges::fill(out, 0);
+    const Result<Execution> done = execute_batch(warp.instruction, sources, destination, 1, options);
+    if (!done) return done.error();
+    effects.inferred = done->inferred;
+    add_writes(warp, 0, first, together, out, effects);
+  }
+  return effects;
+}
+
+// What the lanes say about where the matrices lie.
+struct LaneAddresses {
+  std::vector<std::uint64_t> addresses;
+  std::vector<std::uint32_t> strides;
+
+  explicit LaneAddresses(const Warp& warp) {
+    const std::size_t p = *warp.find(Part::address);
+    const std::optional<std::size_t> stride = warp.find(Part::stride);
+    for (int lane = 0; lane < warp.registers.lanes(); ++lane) {
+      addresses.push_back(warp.read(p, lane, 0) + static_cast<std::uint64_t>(warp.operand(p).offset));
+      if (stride) strides.push_back(static_cast<std::uint32_t>(warp.read(*stride, lane, 0)));
+    }
+  }
+};
+
+// Between registers and memory.
+Result<Effects> execute_move(const Warp& warp, const Memory& memory) {
+  const DecodedInstruction& decoded = warp.instruction.decoded();
+  const Move& move = std::get<Move>(decoded.kernel);
+  const LaneAddresses given(warp);
+  const MoveAddresses where{std::get<MatrixMove>(decoded.form->action).space, given.addresses, given.strides};
+  Effects effects;
+  effects.reads = warp.reads();
+  effects.inferred = warp.instruction.inferred();
+  const std::optional<std::size_t> d = warp.find(Part::destination);
+  const std::size_t moved = d ? *d : *warp.find(Part::source);
+  std::vector<std::uint64_t> cells;
+  for (int lane = 0; lane < move.lanes; ++lane)
+    for (int r = 0; r < move.registers; ++r) cells.push_back(d ? 0 : warp.read(moved, lane, r));
+  if (d) {
+    auto reads = load_matrix(move, where, memory, cells);
+    if (!reads) return reads.error();
+    effects.memory_reads = *std::move(reads);
+    add_writes(warp, moved, 0, move.lanes, cells, effects);
+  } else {
+    auto writes = store_matrix(move, where, memory, cells);
+    if (!writes) return writes.error();
+    effects.memory_writes = *std::move(writes);
+  }
+  return effects;
+}
+
+Result<Effects> execute(std::span<const Instruction* const> lanes, const Binding& binding,
+                        const Registers& registers, const Memory* memory, const ExecuteOptions& options) {
+  const Result<const Instruction*> common = common_instruction(lanes);
+  if (!common) return common.error();
+  const Warp warp{lanes, **common, binding, registers};
+  if (Result<void> checked = warp.check(); !checked) return checked.error();
+  if (!warp.instruction.uses_memory()) return execute_registers(warp, options);
+  if (memory == nullptr)
+    return Error{Errc::memory_needed, std::string(warp.instruction.canonical()), "no memory is given",
+                 "the memory that it uses"};
+  if (Result<void> basis = check_basis(warp.instruction, options); !basis) return basis.error();
+  return execute_move(warp, *memory);
+}
+
 }  // namespace
 
 Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Binding& binding,
+                             const Registers& registers, const Memory& memory, const ExecuteOptions& options) {
+  return execute(lanes, binding, registers, &memory, options);
+}
+
+Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Binding& binding,
                              const Registers& registers, const ExecuteOptions& options) {
-  const Result<const Instruction*> common = common_instruction(lanes);
-  if (!common) return common.error();
-  const Instruction& instruction = **common;
-  const std::span<const Operand> operands = instruction.operands();
-
-  if (binding.size() != operands.size() || registers.lanes() != instruction.lanes())
-    return Error{Errc::view_mismatch, std::string(instruction.canonical()),
-                 fmt::format("{} bound operands and {} lanes of registers", binding.size(), registers.lanes()),
-                 fmt::format("{} and {}", operands.size(), instruction.lanes())};
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (operands[i].kind != OperandKind::immediate &&
-        (binding[i] < 0 || binding[i] > registers.registers() - operands[i].registers))
-      return Error{Errc::view_mismatch, std::string(instruction.canonical()),
-                   fmt::format("operand {} is bound to registers {} to {}", operands[i].role, binding[i],
-                               static_cast<std::int64_t>(binding[i]) + operands[i].registers - 1),
-                   fmt::format("registers 0 to {}", registers.registers() - 1)};
-
-  Effects effects;
-  const auto cell = static_cast<std::ptrdiff_t>(sizeof(std::uint64_t));
-  std::vector<OperandView> sources;
-  for (std::size_t i = 1; i < operands.size(); ++i) {
-    if (operands[i].kind == OperandKind::immediate) {
-      sources.emplace_back();
-      continue;
-    }
-    sources.push_back({reinterpret_cast<const std::byte*>(registers.data() + binding[i]), 0,
-                       cell * registers.registers(), cell});
-    for (int r = 0; r < operands[i].registers; ++r)
-      if (!is_literal(operands[i], r)) effects.reads.push_back(binding[i] + r);
-  }
-  const Operand& d = operands[0];
-  std::vector<std::uint64_t> out(static_cast<std::size_t>(registers.lanes() * d.registers));
-  const ResultView destination{reinterpret_cast<std::byte*>(out.data()), 0, cell * d.registers, cell};
-  const Result<Execution> done = execute_batch(instruction, sources, destination, 1, options);
-  if (!done) return done.error();
-  effects.inferred = done->inferred;
-  for (int lane = 0; lane < registers.lanes(); ++lane)
-    for (int r = 0; r < d.registers; ++r)
-      if (std::ranges::find(d.sinks, r) == d.sinks.end())
-        effects.writes.push_back({lane, binding[0] + r, out[static_cast<std::size_t>(lane * d.registers + r)]});
-  return effects;
+  return execute(lanes, binding, registers, nullptr, options);
 }
 
 }  // namespace warpbit

@@ -214,6 +214,88 @@ constexpr std::array kRtxBlackwellRows{
     PlanRow{{mma, f16, kF8f6f4, kF8f6f4, f16}, {to_f16(32, kHopper)}, kModelHopper, "QMMA"},
 };
 
+// Block scaling: mxf8f6f4 adds the scales' exponents to each product's; mxf4 and mxf4nvf4 scale exact sums of 16.
+constexpr Ground kScaleModels{Basis::inferred, "MMA-Sim's model of sm_120; no hardware result"};
+constexpr Ground kFp4Models{Basis::inferred,
+                            "MMA-Sim's model of sm_120, which differs from a model fitted to sm_100; no hardware "
+                            "result (NUMERICS.md, \"Block scaling\")"};
+constexpr std::array kBlockScaleRows{
+    PlanRow{{block_scale, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kHopper)}, all(kScaleModels), "QMMA.SF"},
+    PlanRow{{block_scale, f32, e2m1, e2m1, f32, Modifier::packed_fp4},
+            {GroupScaled{16, 35, -139, f32, Rounding::toward_zero}},
+            all(kFp4Models),
+            "OMMA.SF"},
+};
+
+// ---- wmma.mma: the machine instructions of mma, but tf32 in steps of 4, and mixed accumulators in f32
+
+constexpr std::array<PlanRow, 6> wmma_rows(int products, Window w, Evidence evidence) {
+  return {
+      PlanRow{{wmma, f32, f16, f16, f32}, {to_f32(products, w)}, evidence, "2 HMMA"},
+      PlanRow{{wmma, f16, f16, f16, f16}, {to_f16(products, w)}, evidence, "2 HMMA"},
+      PlanRow{{wmma, f32, f16, f16, f16}, {Convert{f32, kNearest}, to_f32(products, w)}, evidence, "HADD2, 2 HMMA"},
+      PlanRow{{wmma, f16, f16, f16, f32}, {to_f32(products, w), Convert{f16, kNearest}}, evidence, "2 HMMA, F2FP"},
+      PlanRow{{wmma, f32, bf16, bf16, f32}, {to_f32(products, w)}, evidence, "2 HMMA"},
+      PlanRow{{wmma, f32, tf32, tf32, f32}, {to_f32(4, w)}, evidence, "4 HMMA"},
+  };
+}
+constexpr Ground kH200Wmma{Basis::captured, "golden/sm_90a/wmma_mma, H200"};
+constexpr Ground kAsMma{Basis::inferred, "this target's mma; that wmma becomes its machine instructions, sm_90a captures"};
+constexpr auto kWmmaAmpereRows = wmma_rows(8, kTuringToAda, all(kAsMma));
+constexpr auto kWmmaHopperRows = wmma_rows(16, kHopper, all(kH200Wmma));
+constexpr auto kWmmaBlackwellRows = wmma_rows(16, kHopper, all(kAsMma));
+
+// ---- Moves: elements unchanged, so the evidence is about where they go
+
+constexpr FormatSet kWmmaTypes = f16 | f32 | bf16 | tf32 | f64 | s32 | kS8 | kS4 | b1;
+constexpr Ground kManualMoves{Basis::inferred, "the PTX manual's definition; captured on sm_90a"};
+constexpr Ground kCutlassMoves{Basis::inferred, "the PTX manual and CUTLASS 4, copy_traits_sm100.hpp; no capture"};
+constexpr Ground kWmmaMeasured{Basis::inferred, "unspecified by the manual; assumed as captured on sm_90a"};
+constexpr Ground kH200Moves{Basis::captured, "golden/sm_90a/{ldmatrix,stmatrix,movmatrix}, H200"};
+constexpr Ground kH200WmmaMoves{Basis::captured, "golden/sm_90a/{wmma_load,wmma_store}, H200"};
+
+constexpr PlanRow move_row(Unit unit, FormatSet types, Ground ground, std::string_view machine) {
+  return {{unit, types, types, types, types}, {}, all(ground), machine};
+}
+constexpr std::array kMoveRows{
+    move_row(matrix_move, b16, kManualMoves, "LDSM, STSM, MOVM"),
+    move_row(matrix_move, b8, kCutlassMoves, "LDSM, STSM"),
+    move_row(wmma_move, kWmmaTypes, kWmmaMeasured, "LD, ST"),
+};
+constexpr std::array kMoveHopperRows{
+    move_row(matrix_move, b16, kH200Moves, "LDSM, STSM, MOVM"),
+    move_row(wmma_move, kWmmaTypes, kH200WmmaMoves, "LD, ST"),
+};
+
+// ---- cvt
+
+constexpr FormatSet kFloats = kF8f6f4 | f64 | f32 | tf32 | f16 | bf16 | ue8m0;
+constexpr Ground kH200Cvt{Basis::captured, "golden/sm_90a/cvt, H200"};
+constexpr Ground kCvtManual{Basis::inferred, "the PTX manual, and sm_90a captures of its neighbours"};
+constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
+
+constexpr PlanRow cvt_row(FormatSet to, FormatSet from, std::optional<Modifiers> modifiers, Ground ground) {
+  return {{cvt, to, from, from, to, modifiers}, {}, all(ground), kCvtMachine};
+}
+constexpr std::array kCvtRows{cvt_row(kFloats, kFloats, std::nullopt, kCvtManual)};
+constexpr std::array kCvtHopperRows{
+    cvt_row(bf16 | f16, f32, Modifier::rn, kH200Cvt),
+    cvt_row(bf16 | f16, f32, Modifier::rz, kH200Cvt),
+    cvt_row(bf16 | f16, f32, Modifier::rn | Modifier::relu, kH200Cvt),
+    cvt_row(bf16 | f16, f32, Modifier::rn | Modifier::satfinite, kH200Cvt),
+    cvt_row(tf32, f32, Modifier::rn, kH200Cvt),
+    cvt_row(tf32, f32, Modifier::rz, kH200Cvt),
+    cvt_row(tf32, f32, Modifier::rn | Modifier::relu, kH200Cvt),
+    cvt_row(tf32, f32, Modifier::rna, kH200Cvt),
+    cvt_row(tf32, f32, Modifier::rna | Modifier::satfinite, kH200Cvt),
+    cvt_row(f16, kFp8, Modifier::rn, kH200Cvt),
+    cvt_row(f16, e4m3, Modifier::rn | Modifier::relu, kH200Cvt),
+    cvt_row(kFp8, f32 | f16, Modifier::rn | Modifier::satfinite, kH200Cvt),
+    cvt_row(e4m3, f32, Modifier::rn | Modifier::satfinite | Modifier::relu, kH200Cvt),
+    cvt_row(e5m2, f16, Modifier::rn | Modifier::satfinite | Modifier::relu, kH200Cvt),
+    cvt_row(kFloats, kFloats, std::nullopt, kCvtManual),
+};
+
 // ---- What each target is made of
 
 constexpr Ground inferred(std::string_view from) {
@@ -233,17 +315,24 @@ constexpr Ground kH200Sparse{Basis::captured,
 constexpr Ground kAsDense =
     inferred("this target's dense row; that only products that exist count, captured on sm_90a");
 
+constexpr Ground kSparseScale = inferred("the dense rows, which rest on models (NUMERICS.md, \"Block scaling\")");
+
 // A block that serves mma.sp as well.
 constexpr Block sparse(std::span<const PlanRow> rows, Ground ground = kAsDense) {
   return {rows, ground, Unit::mma_sp};
 }
 
-constexpr std::array kSm70Blocks{Block{kVoltaRows}};
-constexpr std::array kSm72Blocks{Block{kVoltaRows, kAsSm70}};
-constexpr std::array kSm75Blocks{Block{kTuringRows}, Block{kS8Rows, kDefinition}, Block{kS4Rows, kDefinition},
-                                 Block{kB1Rows, kDefinition}};
+// A block of mma that serves wmma.mma as well.
+constexpr Block as_wmma(std::span<const PlanRow> rows, Ground ground = kDefinition) {
+  return {rows, ground, Unit::wmma};
+}
 
-constexpr std::array<Block, 9> ampere_blocks(Block floating) {
+constexpr std::array kSm70Blocks{Block{kVoltaRows}, Block{kCvtRows}};
+constexpr std::array kSm72Blocks{Block{kVoltaRows, kAsSm70}, Block{kCvtRows}};
+constexpr std::array kSm75Blocks{Block{kTuringRows}, Block{kS8Rows, kDefinition}, Block{kS4Rows, kDefinition},
+                                 Block{kB1Rows, kDefinition}, Block{kMoveRows}, Block{kCvtRows}};
+
+constexpr std::array<Block, 16> ampere_blocks(Block floating) {
   return {floating,
           Block{kM8n8k4EmulatedRows, kSameSequence},
           Block{kF64Rows, kDmma},
@@ -252,7 +341,14 @@ constexpr std::array<Block, 9> ampere_blocks(Block floating) {
           Block{kB1Rows, kDefinition},
           sparse(floating.rows),
           sparse(kS8Rows, kDefinition),
-          sparse(kS4Rows, kDefinition)};
+          sparse(kS4Rows, kDefinition),
+          Block{kWmmaAmpereRows},
+          as_wmma(kF64Rows, kDmma),
+          as_wmma(kS8Rows),
+          as_wmma(kS4Rows),
+          as_wmma(kB1Rows),
+          Block{kMoveRows},
+          Block{kCvtRows}};
 }
 constexpr auto kSm80Blocks = ampere_blocks({kAmpereRows});
 constexpr auto kSm86Blocks = ampere_blocks({kAmpereA2Rows});
@@ -267,7 +363,14 @@ constexpr std::array kSm89Blocks{Block{kAdaRows},
                                  sparse(kAdaRows),
                                  sparse(kAdaFp8Rows),
                                  sparse(kS8Rows, kDefinition),
-                                 sparse(kS4Rows, kDefinition)};
+                                 sparse(kS4Rows, kDefinition),
+                                 Block{kWmmaAmpereRows},
+                                 as_wmma(kF64Rows, kDmma),
+                                 as_wmma(kS8Rows),
+                                 as_wmma(kS4Rows),
+                                 as_wmma(kB1Rows),
+                                 Block{kMoveRows},
+                                 Block{kCvtRows}};
 constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kM8n8k4EmulatedRows},
                                  Block{kF64Rows},
@@ -276,9 +379,16 @@ constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kB1HopperRows},
                                  sparse(kHopperRows, kH200Sparse),
                                  sparse(kS8Rows, kH200Sparse),
-                                 sparse(kS4AsS8Rows, kH200Sparse)};
+                                 sparse(kS4AsS8Rows, kH200Sparse),
+                                 Block{kWmmaHopperRows},
+                                 as_wmma(kF64Rows, kH200Wmma),
+                                 as_wmma(kS8Rows, kH200Wmma),
+                                 as_wmma(kS4AsS8Rows, kH200Wmma),
+                                 as_wmma(kB1HopperRows, kH200Wmma),
+                                 Block{kMoveHopperRows},
+                                 Block{kCvtHopperRows}};
 
-constexpr std::array<Block, 9> blackwell_blocks(Block floating) {
+constexpr std::array<Block, 18> blackwell_blocks(Block floating) {
   return {floating,
           Block{kM8n8k4EmulatedRows, kSameSequence},
           Block{kF64SplitRows, kDmmaSplit},
@@ -287,7 +397,16 @@ constexpr std::array<Block, 9> blackwell_blocks(Block floating) {
           Block{kB1AsS8Rows, kDefinition},
           sparse(floating.rows),
           sparse(kS8Rows, kDefinition),
-          sparse(kS4AsS8Rows, kDefinition)};
+          sparse(kS4AsS8Rows, kDefinition),
+          Block{kBlockScaleRows},
+          Block{kBlockScaleRows, kSparseScale, Unit::sp_block_scale},
+          Block{kWmmaBlackwellRows},
+          as_wmma(kF64SplitRows, kDmma),
+          as_wmma(kS8Rows),
+          as_wmma(kS4AsS8Rows),
+          as_wmma(kB1AsS8Rows),
+          Block{kMoveRows},
+          Block{kCvtRows}};
 }
 constexpr auto kSm100Blocks = blackwell_blocks({kBlackwellRows});
 constexpr auto kSm103Blocks = blackwell_blocks({kBlackwellRows, kAsSm100});

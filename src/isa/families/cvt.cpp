@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// cvt between floating-point formats (PTX manual, "Data Movement and Conversion Instructions: cvt").
+//
+//   cvt{.rnd}{.ftz}{.sat}{.relu}{.satfinite}.dtype.atype  d, a;
+//   cvt.rnd{.relu}{.satfinite}.dtypex2.f32                d, a, b {, rbits};
+//   cvt.rs{.relu}.satfinite.dtypex4.f32                   d, {a, b, e, f}, rbits;
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "isa/families/operands.hpp"
+
+namespace warpbit {
+namespace {
+
+using enum FormatId;
+using enum CvtRounding;
+
+// ---- The table: one row per pair of types, with sets for roundings and modifiers.
+
+enum class Sources {
+  one,     // a register with as many elements as the destination has
+  single,  // f32, an element each: a and b, or a vector of four
+};
+
+struct Row {
+  FormatSet to, from;
+  int count;  // elements
+  std::span<const CvtRounding> roundings;
+  std::span<const Modifiers> modifiers;
+  Features needs;
+  Sources sources = Sources::one;
+  std::string_view undocumented = "";
+};
+
+constexpr CvtRounding kNone[] = {none}, kRn[] = {rn}, kRs[] = {rs}, kRna[] = {rna}, kNearOrZero[] = {rn, rz},
+                      kAll[] = {rn, rz, rm, rp}, kAllOrNone[] = {none, rn, rz, rm, rp},
+                      kNoneOrIntegral[] = {none, rni, rzi}, kZeroOrUp[] = {rz, rp}, kDownOrUp[] = {rm, rp};
+
+constexpr Modifiers kFtz = Modifier::ftz, kSat = Modifier::sat, kRelu = Modifier::relu,
+                    kSatfinite = Modifier::satfinite;
+constexpr Modifiers kPlain[] = {{}}, kPlainOrFtz[] = {{}, kFtz}, kPlainOrSat[] = {{}, kSat},
+                    kFtzSat[] = {{}, kFtz, kSat, kFtz | kSat}, kOnlyFtz[] = {kFtz}, kPlainOrRelu[] = {{}, kRelu},
+                    kOnlyRelu[] = {kRelu}, kOnlySatfinite[] = {kSatfinite}, kReluAndSatfinite[] = {kRelu | kSatfinite},
+                    kPlainOrSatfinite[] = {{}, kSatfinite}, kSatfiniteRelu[] = {kSatfinite, kRelu | kSatfinite},
+                    kReluSatfinite[] = {{}, kRelu, kSatfinite, kRelu | kSatfinite};
+
+constexpr FormatSet kFp8 = e4m3 | e5m2, kFp6 = e2m3 | e3m2, kFp6Fp4 = kFp6 | e2m1;
+constexpr Feature kNarrow = Feature::narrow_moves, kStochastic = Feature::stochastic_rounding;
+constexpr auto kNothing = "ue8m0x4, of which ptxas 13.0 makes no code";
+
+constexpr Row kRows[] = {
+    // to  from  elements  roundings  modifiers  needs
+    {f16, f16, 1, kNoneOrIntegral, kPlainOrSat, Feature::sm_70},
+    {f32, f16, 1, kNone, kFtzSat, Feature::sm_70},
+    {f64, f16, 1, kNone, kPlainOrSat, Feature::sm_70},
+    {f16, f32, 1, kAll, kFtzSat, Feature::sm_70},
+    {f16, f32, 1, kNearOrZero, kOnlySatfinite, Feature::sm_70},
+    {f16, f32, 1, kNearOrZero, kOnlyRelu, Feature::sm_80},
+    {f16, f32, 1, kNearOrZero, kReluAndSatfinite, Feature::sm_80},
+    {f16, f64, 1, kAll, kPlainOrSat, Feature::sm_70},
+    {bf16, bf16, 1, kNoneOrIntegral, kPlain, Feature::sm_90},
+    {bf16, f16, 1, kAllOrNone, kPlain, Feature::sm_90},
+    {f16, bf16, 1, kAllOrNone, kPlain, Feature::sm_90},
+    {f32, bf16, 1, kAllOrNone, kPlain, Feature::sm_80},
+    {f32, bf16, 1, kAllOrNone, kOnlyFtz, Feature::sm_90},
+    {f64, bf16, 1, kAllOrNone, kPlain, Feature::sm_90},
+    {bf16, f32, 1, kAll, kPlainOrFtz, Feature::sm_80},
+    {bf16, f32, 1, kNearOrZero, kSatfiniteRelu, Feature::sm_80},
+    {bf16, f32, 1, kNearOrZero, kOnlyRelu, Feature::sm_80},
+    {bf16, f64, 1, kAll, kPlain, Feature::sm_90},
+    {tf32, f32, 1, kRna, kPlainOrSatfinite, Feature::sm_80},
+    {tf32, f32, 1, kNearOrZero, kPlainOrRelu, Feature::sm_90},
+    {tf32, f32, 1, kNearOrZero, kSatfiniteRelu, Feature::sm_100},
+
+    {f16 | bf16, f32, 2, kNearOrZero, kReluSatfinite, Feature::sm_80, Sources::single},
+    {f16 | bf16, f32, 2, kRs, kReluSatfinite, kStochastic, Sources::single},
+    {kFp8, f32, 2, kRn, kSatfiniteRelu, Feature::fp8, Sources::single},
+    {kFp8, f16, 2, kRn, kSatfiniteRelu, Feature::fp8},
+    {f16, kFp8, 2, kRn, kPlainOrRelu, Feature::fp8},
+    {kFp6Fp4, f32, 2, kRn, kSatfiniteRelu, kNarrow, Sources::single},
+    {e2m1, f16, 2, kRn, kSatfiniteRelu, kNarrow},
+    {f16, kFp6Fp4, 2, kRn, kPlainOrRelu, kNarrow},
+    {ue8m0, f32, 2, kZeroOrUp, kPlainOrSatfinite, kNarrow, Sources::single},
+    {ue8m0, bf16, 2, kZeroOrUp, kPlainOrSatfinite, kNarrow},
+    {bf16, ue8m0, 2, kRn, kPlain, kNarrow},
+    {kFp8 | kFp6Fp4, f32, 4, kRs, kSatfiniteRelu, kStochastic, Sources::single},
+
+    {ue8m0, f32, 4, kNearOrZero, kReluSatfinite, Feature::sm_75, Sources::single, kNothing},
+    {ue8m0, f32, 4, kDownOrUp, kPlainOrSatfinite, Feature::sm_75, Sources::single, kNothing},
+};
+
+// ---- Registers: what the assembler takes for a type depends on the other one.
+
+constexpr LiteralRule kSingles{.f32_whole = true, .f32_mixed = true}, kDoubles{.f64_whole = true};
+
+// Of `id` beside `other`.
+const RegisterClass& registers(FormatId id, int count, FormatId other) {
+  static constexpr RegisterClass kByte{"b8", 8, "b8", {}}, kB16{"b16", 16, "b16", {}}, kB32{"b32", 32, "b32", {}};
+  static constexpr RegisterClass kF16{"b16", 16, "b16 f16 b32 b64", {}}, kF16Bf16{"b16", 16, "b16 f16", {}};
+  static constexpr RegisterClass kF32{"f32", 32, "f32 b32", kSingles},
+      kWideF32{"f32", 32, "f32 b32 b64", kSingles};
+  static constexpr RegisterClass kF64{"f64", 64, "f64 b64", kDoubles};
+  static constexpr RegisterClass kF16x2{"b32", 32, "b32 f16x2", {}},
+      kWideF16x2{"b32", 32, "b32 f16x2 b64", {}};
+  static constexpr RegisterClass kBf16x2{"b32", 32, "b32 u32 s32 f32 f16x2", {.f32_whole = true}};
+  const int bits = format(id).bits > 8 || id == tf32 ? format(id).bits * count : (id == e2m1 ? 4 : 8) * count;
+  if (id == f64) return kF64;
+  if (id == f32) return other == f16 ? kWideF32 : kF32;
+  if (id == f16 && count == 1) return other == bf16 ? kF16Bf16 : kF16;
+  if (id == f16) return other == f32 ? kWideF16x2 : kF16x2;
+  if (id == bf16 && count == 2 && other == ue8m0) return kBf16x2;
+  return bits == 8 ? kByte : bits == 16 ? kB16 : kB32;
+}
+
+// `count` elements in a register, the lowest first. e2m1 fills nibbles, other formats their bytes.
+FragmentMap packed(FormatId id, int count) {
+  const Format& f = format(id);
+  const int slot = id == e2m1 ? 4 : f.bits < 8 ? 8 : f.bits;
+  const int register_bits = slot * count;
+  return {1, count, 1, {register_bits, slot, 0, f.bits}, {}, {{count, {0, 1}}}};
+}
+
+OperandSpec packed_operand(std::string_view role, Part part, FormatId id, int count, FormatId other) {
+  return scalar_operand(role, part, registers(id, count, other), id, packed(id, count));
+}
+
+std::vector<OperandSpec> operands(const Row& row, FormatId to, FormatId from, CvtRounding rounding) {
+  static constexpr RegisterClass kRandom{"b32", 32, "b32", {}};
+  std::vector<OperandSpec> out = {packed_operand("d", Part::destination, to, row.count, from)};
+  if (row.sources == Sources::one) {
+    out.push_back(packed_operand("a", Part::source, from, row.count, to));
+  } else if (row.count == 2) {
+    out.push_back(packed_operand("a", Part::source, from, 1, to));
+    out.push_back(packed_operand("b", Part::source, from, 1, to));
+  } else {
+    out.push_back(vector_operand("abcd", Part::source, registers(from, 1, to), from,
+                                 packed(from, 1).tiled(1, row.count, {row.count, {0, 1}})));
+  }
+  if (rounding == rs) out.push_back(scalar_operand("rbits", Part::random_bits, kRandom, b32, packed(b32, 1)));
+  return out;
+}
+
+// ---- Expansion
+
+constexpr std::array kSlots{
+    QualifierSlot{.what = "rounding", .group = "rounding", .required = false},
+    QualifierSlot{.what = "qualifier .ftz", .group = "ftz", .required = false, .repeatable = true},
+    QualifierSlot{.what = "qualifier .sat", .group = "sat", .required = false, .repeatable = true},
+    QualifierSlot{.what = "qualifier .relu", .group = "relu", .required = false, .repeatable = true},
+    QualifierSlot{.what = "qualifier .satfinite", .group = "satfinite", .required = false, .repeatable = true},
+    QualifierSlot{.what = "type of D", .group = "type"},
+    QualifierSlot{.what = "type of A", .group = "type", .role = SlotRole::factor_type},
+};
+
+std::string type(FormatId id, int count) {
+  return count == 1 ? qualifier(id) : fmt::format("{}x{}", qualifier(id), count);
+}
+
+Modifiers modifier_of(CvtRounding rounding) {
+  switch (rounding) {
+    case none: return {};
+    case rn: return Modifier::rn;
+    case rz: return Modifier::rz;
+    case rm: return Modifier::rm;
+    case rp: return Modifier::rp;
+    case rna: return Modifier::rna;
+    case rs: return Modifier::rs;
+    case rni: return Modifier::rni;
+    case rzi: return Modifier::rzi;
+  }
+  return {};
+}
+
+Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding, Modifiers modifiers) {
+  const auto word = [&](Modifier m, std::string_view text) {
+    return modifiers.has(m) ? std::string(text) : std::string();
+  };
+  Form form{};
+  form.qualifiers = {std::string(rounding == none ? "" : name(rounding)),
+                     word(Modifier::ftz, "ftz"),
+                     word(Modifier::sat, "sat"),
+                     word(Modifier::relu, "relu"),
+                     word(Modifier::satfinite, "satfinite"),
+                     type(to, row.count),
+                     type(from, row.sources == Sources::one ? row.count : 1)};
+  form.canonical = canonical("cvt", form.qualifiers);
+  form.needs = row.needs;
+  form.arithmetic = {Unit::cvt, to, from, from, to, modifier_of(rounding) | modifiers};
+  form.rows = 1;
+  form.columns = row.count;
+  form.products = 1;
+  form.undocumented = row.undocumented;
+  form.action = Elementwise{Conversion{.from = from,
+                                       .to = to,
+                                       .rounding = rounding,
+                                       .ftz = modifiers.has(Modifier::ftz),
+                                       .sat = modifiers.has(Modifier::sat),
+                                       .satfinite = modifiers.has(Modifier::satfinite),
+                                       .relu = modifiers.has(Modifier::relu)}};
+  if (form.undocumented.empty()) form.operands = operands(row, to, from, rounding);
+  return form;
+}
+
+}  // namespace
+
+Family cvt_family() {
+  Family family{"cvt", "cvt", {}, kSlots, {}};
+  for (const Row& row : kRows)
+    for (const Format& to : formats())
+      for (const Format& from : formats()) {
+        if (!row.to.contains(to.id) || !row.from.contains(from.id)) continue;
+        for (const CvtRounding rounding : row.roundings)
+          for (const Modifiers modifiers : row.modifiers)
+            family.forms.push_back(make_form(row, to.id, from.id, rounding, modifiers));
+      }
+  return family;
+}
+
+}  // namespace warpbit
