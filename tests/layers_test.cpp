@@ -26,7 +26,7 @@ const Arrows kArrows = {
     {"fragment", {}},
     {"machine", {}},
     {"capture", {}},
-    {"kernel", {"numeric"}},
+    {"kernel", {"machine", "numeric"}},
     {"target", {"numeric"}},
     {"isa", {"kernel", "target", "fragment", "machine", "numeric"}},
     {"explain", {"isa"}},
