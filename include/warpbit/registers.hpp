@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of a warp, and what an instruction does to them.
+// The registers of a warp, and what an instruction does to them and to memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "warpbit/memory.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit {
 
@@ -32,18 +35,39 @@ class Registers {
   std::vector<std::uint64_t> cells_;
 };
 
-/// What an instruction does to its warp.
+/// What an instruction does to its warp and to memory.
 struct Effects {
   struct Write {
     int lane, reg;
     std::uint64_t value;
   };
+  /// Bytes that a warp reads from memory. `lane` gave the address; kEveryLane if all lanes give the same.
+  struct MemoryRead {
+    int lane;
+    Space space;
+    std::uint64_t address, bytes;
+  };
+  /// Bytes that a warp writes to memory.
+  struct MemoryWrite {
+    int lane;
+    Space space;
+    std::uint64_t address;
+    std::vector<std::byte> bytes;
+  };
+  static constexpr int kEveryLane = -1;
+
   std::vector<int> reads;     ///< register numbers that every lane reads
   std::vector<Write> writes;  ///< applied by `apply`
-  bool inferred = false;      ///< the values rest on inferred arithmetic
+  std::vector<MemoryRead> memory_reads;
+  std::vector<MemoryWrite> memory_writes;  ///< applied by `apply` with a memory; no two overlap
+  bool inferred = false;                   ///< the values rest on inferred arithmetic
 };
 
 /// Writes the effects into the registers.
 void apply(const Effects& effects, Registers& registers);
+
+/// Writes the effects into the registers and into memory. Errors: address_out_of_bounds if this memory lacks
+/// some of the bytes; then nothing is written.
+Result<void> apply(const Effects& effects, Registers& registers, Memory& memory);
 
 }  // namespace warpbit

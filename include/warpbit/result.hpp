@@ -37,6 +37,13 @@ enum class Errc {
   inferred_plan,
   undefined_operand,
   not_sparse,
+  // Memory
+  address_out_of_bounds,
+  address_misaligned,
+  address_not_shared,
+  addresses_disagree,
+  stores_overlap,
+  memory_overlap,
   // Capture files (the page on the capture format)
   file_unreadable,
   file_unwritable,

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>  // std::bad_alloc
+
+namespace warpbit {
+namespace {
+
+// A vector throws std::length_error for more than it can ever hold; no such host memory exists either.
+std::vector<std::byte> zeros(std::uint64_t bytes) {
+  std::vector<std::byte> out;
+  if (bytes > out.max_size()) throw std::bad_alloc();
+  out.resize(static_cast<std::size_t>(bytes));
+  return out;
+}
+
+// [from, from + bytes) for a person. Precondition: bytes > 0.
+std::string interval(std::uint64_t from, std::uint64_t bytes) {
+  return fmt::format("{:#x} to {:#x}", from, from + (bytes - 1));
+}
+
+bool overlap(std::uint64_t a, std::uint64_t a_bytes, std::uint64_t b, std::uint64_t b_bytes) {
+  return a_bytes > 0 && b_bytes > 0 && (a <= b ? b - a < a_bytes : a - b < b_bytes);
+}
+
+}  // namespace
+
+std::string_view name(Space space) {
+  switch (space) {
+    case Space::global: return "global";
+    case Space::shared: return "shared";
+    case Space::generic: break;
+  }
+  return "generic";
+}
+
+Memory::Memory(std::uint64_t shared_bytes, std::uint64_t window) {
+  ranges_.push_back({window, zeros(shared_bytes)});
+}
+
+Result<void> Memory::add_global(std::uint64_t address, std::uint64_t bytes) {
+  if (bytes > 0 && bytes - 1 > ~address)
+    return Error{Errc::address_out_of_bounds, "global memory",
+                 fmt::format("{} bytes from {:#x}", bytes, address), "addresses have 64 bits"};
+  for (std::size_t i = 0; i < ranges_.size(); ++i)
+    if (overlap(address, bytes, ranges_[i].address, ranges_[i].bytes.size()))
+      return Error{Errc::memory_overlap, "global memory", interval(address, bytes), extent(i, Space::generic)};
+  ranges_.push_back({address, zeros(bytes)});
+  return {};
+}
+
+std::optional<Memory::Place> Memory::find(Space space, std::uint64_t address, std::uint64_t bytes) const {
+  const std::size_t first = space == Space::global ? 1 : 0;
+  const std::size_t last = space == Space::shared ? 1 : ranges_.size();
+  for (std::size_t i = first; i < last; ++i) {
+    const std::uint64_t base = space == Space::shared ? 0 : ranges_[i].address;
+    const std::uint64_t size = ranges_[i].bytes.size();
+    if (address >= base && address - base <= size && bytes <= size - (address - base))
+      return Place{i, address - base};
+  }
+  return std::nullopt;
+}
+
+std::string Memory::extent(std::size_t range, Space space) const {
+  const Range& r = ranges_[range];
+  return fmt::format("{} memory at {}", range == 0 ? "shared" : "global",
+                     interval(space == Space::shared ? 0 : r.address, r.bytes.size()));
+}
+
+Error Memory::out_of_bounds(Space space, std::uint64_t address, std::uint64_t bytes) const {
+  constexpr int kListed = 4;
+  std::string there;
+  int more = 0;
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    if (ranges_[i].bytes.empty() || (space != Space::generic && (space == Space::shared) != (i == 0))) continue;
+    if (++more <= kListed) there += (there.empty() ? "" : ", ") + extent(i, space);
+  }
+  if (more > kListed) there += fmt::format(" and {} more", more - kListed);
+  return {Errc::address_out_of_bounds, "memory",
+          fmt::format("{} bytes from {:#x} of the {} space", bytes, address, name(space)),
+          "there is " + (there.empty() ? "none" : there)};
+}
+
+bool Memory::contains(Space space, std::uint64_t address, std::uint64_t bytes) const {
+  return find(space, address, bytes).has_value();
+}
+
+Result<void> Memory::read(Space space, std::uint64_t address, std::span<std::byte> out) const {
+  const std::optional<Place> at = find(space, address, out.size());
+  if (!at) return out_of_bounds(space, address, out.size());
+  std::ranges::copy_n(ranges_[at->range].bytes.begin() + static_cast<std::ptrdiff_t>(at->offset),
+                      static_cast<std::ptrdiff_t>(out.size()), out.begin());
+  return {};
+}
+
+Result<void> Memory::write(Space space, std::uint64_t address, std::span<const std::byte> bytes) {
+  const std::optional<Place> at = find(space, address, bytes.size());
+  if (!at) return out_of_bounds(space, address, bytes.size());
+  std::ranges::copy(bytes, ranges_[at->range].bytes.begin() + static_cast<std::ptrdiff_t>(at->offset));
+  return {};
+}
+
+}  // namespace warpbit
