@@ -119,6 +119,8 @@ class Instruction {
   int depth() const;
   /// Products in one sum: depth(), or half of it where A is sparse.
   int terms() const;
+  /// Scale factors in a row of A and in a column of B; 0 if there are none.
+  int blocks() const;
   int products() const;
   /// Lanes that execute it together: of a warp, or 1 for an instruction of each thread (cvt).
   int lanes() const;

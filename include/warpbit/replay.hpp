@@ -29,10 +29,11 @@ struct ReplayOptions {
 
 /// One element whose bits differ.
 struct Mismatch {
-  std::uint64_t index = 0;                 ///< case, or element of the layout `elements`
+  std::uint64_t index = 0;                 ///< case; element of the layouts `elements` and `scalars`
   std::string name;                        ///< what the case probes, if the file says so
-  int lane = -1, reg = -1;                 ///< -1 in the layout `elements`
+  int lane = -1, reg = -1;                 ///< in the layout `registers`, else -1
   int row = -1, column = -1, product = 0;  ///< in D; -1 in the layout `elements`
+  std::int64_t address = -1;               ///< of a byte that a store wrote, in `smem_out`; else -1
   std::uint64_t expected = 0, got = 0;     ///< codes in `format`
   std::string_view format;
 };

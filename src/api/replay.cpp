@@ -8,26 +8,27 @@
 #include <array>
 #include <new>  // std::bad_alloc
 #include <system_error>
+#include <variant>
 
 #include "api/loaded_capture.hpp"
 #include "isa/instruction.hpp"
 #include "warpbit/execute.hpp"
+#include "warpbit/machine.hpp"
 
 namespace warpbit {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The library's answer to the inputs of a capture, in the shape of the expected result.
+// The library's answer to the inputs of a capture, in the shape of the expected result: registers to registers,
+// and threads one by one (layout `scalars`).
 Result<Array> execute_registers(const LoadedCapture& capture, const ReplayOptions& options) {
   const Instruction& instruction = capture.instruction;
   const std::span<const Operand> operands = instruction.operands();
-  const auto view = [&](const Operand& op, const Array& array) {
-    return OperandView::dense(array.data.data(), instruction.lanes(), op.registers, op.register_bits);
-  };
   std::vector<OperandView> sources;
   for (std::size_t i = 0; i < capture.sources.size(); ++i)
-    sources.push_back(view(operands[i + 1], capture.sources[i]));
+    sources.push_back(OperandView::dense(capture.sources[i].data.data(), instruction.lanes(),
+                                         operands[i + 1].registers, operands[i + 1].register_bits));
   Array got = capture.expected;
   ExecuteOptions execute;
   execute.undefined = options.undefined;
@@ -38,23 +39,103 @@ Result<Array> execute_registers(const LoadedCapture& capture, const ReplayOption
   return got;
 }
 
-Array execute_elements(const LoadedCapture& capture) {
-  const Array &a = capture.sources[0], &b = capture.sources[1], &c = capture.sources[2];
-  const auto depth = static_cast<std::size_t>(a.header.shape[1]);
-  const Tile& tile = capture.instruction.decoded().tile;
+// One element after the other (layout `elements`).
+Result<Array> execute_elements(const LoadedCapture& capture) {
+  const Tile& tile = std::get<Tile>(capture.instruction.decoded().kernel);
   const auto count = static_cast<std::int64_t>(capture.cases);
   Array got = capture.expected;
 #pragma omp parallel for schedule(static)
   for (std::int64_t n = 0; n < count; ++n) {
-    const auto i = static_cast<std::uint64_t>(n);
-    std::array<std::uint64_t, kMaxDepth> row, column;
-    for (std::size_t k = 0; k < depth; ++k) {
-      row[k] = a.at(i * depth + k);
-      column[k] = b.at(i * depth + k);
+    std::array<std::uint64_t, kMaxDepth> a, b, a_scale, b_scale;
+    ElementCodes codes{};
+    // Row n of an array [cases, extent].
+    const auto row = [&](const Array& array, std::array<std::uint64_t, kMaxDepth>& out) {
+      const auto extent = static_cast<std::size_t>(array.header.shape[1]);
+      for (std::size_t k = 0; k < extent; ++k) out[k] = array.at(static_cast<std::uint64_t>(n) * extent + k);
+      return std::span<const std::uint64_t>(out).first(extent);
+    };
+    for (std::size_t i = 0; i < capture.sources.size(); ++i) {
+      const Array& array = capture.sources[i];
+      switch (capture.instruction.operands()[i + 1].part) {
+        case Part::left_factor: codes.a = row(array, a); break;
+        case Part::right_factor: codes.b = row(array, b); break;
+        case Part::left_scale: codes.a_scale = row(array, a_scale); break;
+        case Part::right_scale: codes.b_scale = row(array, b_scale); break;
+        case Part::accumulator: codes.c = array.at(static_cast<std::uint64_t>(n)); break;
+        default: break;
+      }
     }
-    got.set(i, run_element(tile, std::span(row).first(depth), std::span(column).first(depth), c.at(i)));
+    got.set(static_cast<std::uint64_t>(n), run_element(tile, codes));
   }
   return got;
+}
+
+// The registers of one warp for case `index`: those of each operand that has a member, one after the other.
+struct WarpInputs {
+  Binding binding;
+  Registers registers{0, 0};
+
+  WarpInputs(const LoadedCapture& capture, std::uint64_t index) {
+    const std::span<const Operand> operands = capture.instruction.operands();
+    int used = 0;
+    for (const Operand& operand : operands) {
+      binding.push_back(used);
+      used += operand.registers;
+    }
+    registers = Registers(capture.instruction.lanes(), used);
+    const std::size_t first = operands[0].is_destination() ? 1 : 0;
+    for (std::size_t i = 0; i < capture.sources.size(); ++i)
+      if (!capture.sources[i].data.empty())
+        fill(capture.sources[i], index, binding[i + first], operands[i + first].registers);
+  }
+
+ private:
+  // [cases, lanes, registers], [cases, lanes], or [cases] for all lanes.
+  void fill(const Array& array, std::uint64_t index, int first, int count) {
+    const auto lanes = static_cast<std::uint64_t>(registers.lanes()), each = static_cast<std::uint64_t>(count);
+    const bool by_lane = array.header.shape.size() > 1;
+    for (std::uint64_t lane = 0; lane < lanes; ++lane)
+      for (std::uint64_t r = 0; r < each; ++r)
+        registers.write(static_cast<int>(lane), first + static_cast<int>(r),
+                        array.at(by_lane ? (index * lanes + lane) * each + r : index));
+  }
+};
+
+// Registers and memory, warp by warp: what is in d afterwards, or in memory.
+Result<Array> execute_warps(const LoadedCapture& capture) {
+  const Instruction& instruction = capture.instruction;
+  const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
+  const auto bytes = static_cast<std::size_t>(capture.memory->header.shape[1]);
+  const Operand& d = instruction.operands()[0];
+  Array got = capture.expected;
+  for (std::uint64_t i = 0; i < capture.cases; ++i) {
+    WarpInputs inputs(capture, i);
+    Memory memory(bytes);
+    const std::span<const std::byte> before(capture.memory->data);
+    if (Result<void> written = memory.write(Space::shared, 0, before.subspan(i * bytes, bytes)); !written)
+      return written.error();
+    const Result<Effects> effects = execute_warp(lanes, inputs.binding, inputs.registers, memory);
+    if (!effects) return effects.error();
+    if (Result<void> applied = apply(*effects, inputs.registers, memory); !applied) return applied.error();
+    if (capture.stores()) {
+      const std::span<std::byte> after(got.data);
+      if (Result<void> read = memory.read(Space::shared, 0, after.subspan(i * bytes, bytes)); !read)
+        return read.error();
+      continue;
+    }
+    for (int lane = 0; lane < instruction.lanes(); ++lane)
+      for (int r = 0; r < d.registers; ++r) {
+        const auto item = static_cast<std::uint64_t>(lane * d.registers + r);
+        got.set(i * static_cast<std::uint64_t>(instruction.lanes() * d.registers) + item,
+                inputs.registers.read(lane, inputs.binding[0] + r));
+      }
+  }
+  return got;
+}
+
+Result<Array> execute(const LoadedCapture& capture, const ReplayOptions& options) {
+  if (capture.header.layout == CaptureLayout::elements) return execute_elements(capture);
+  return capture.memory ? execute_warps(capture) : execute_registers(capture, options);
 }
 
 // Whether a refusal means "not here" (the statement may be fine elsewhere) or "malformed".
@@ -68,6 +149,7 @@ FileStatus status_of(Errc code) {
     case Errc::no_such_form:
     case Errc::undocumented_form:
     case Errc::not_on_target:
+    case Errc::not_modelled:
     case Errc::inferred_plan:
     case Errc::undefined_operand: return FileStatus::unsupported;
     default: return FileStatus::unreadable;
@@ -80,9 +162,7 @@ Result<void> replay_into(FileReport& report, const ReplayOptions& options) {
   report.target = capture->instruction.target().name();
   report.inferred = capture->instruction.inferred();
   report.notes = capture->notes;
-  const bool by_element = report.header.layout == CaptureLayout::elements;
-  const Result<Array> got =
-      by_element ? Result<Array>(execute_elements(*capture)) : execute_registers(*capture, options);
+  const Result<Array> got = execute(*capture, options);
   if (!got) return got.error();
 
   std::uint64_t elements = 0, mismatches = 0;
@@ -108,7 +188,8 @@ Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
     return differ("statement", y.instruction.canonical(), x.instruction.canonical());
   for (std::size_t i = 0; i < x.instruction.operands().size(); ++i) {
     const Operand &ox = x.instruction.operands()[i], &oy = y.instruction.operands()[i];
-    if (ox.literals != oy.literals) return differ(fmt::format("operand {}", ox.role), oy.label, ox.label);
+    if (ox.literals != oy.literals || ox.offset != oy.offset)
+      return differ(fmt::format("operand {}", ox.role), oy.label, ox.label);
   }
   if (x.header.layout != y.header.layout) return differ("layout", name(y.header.layout), name(x.header.layout));
   for (std::size_t i = 0; i < x.sources.size(); ++i) {
@@ -117,6 +198,8 @@ Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
     if (x.sources[i].data != y.sources[i].data)
       return differ("member '" + hy.name + "'", "other inputs", "the same inputs in both files");
   }
+  if (x.memory && (x.memory->header.shape != y.memory->header.shape || x.memory->data != y.memory->data))
+    return differ("member '" + y.memory->header.name + "'", "other inputs", "the same inputs in both files");
   return {};
 }
 

@@ -38,7 +38,8 @@ std::string operand_notation(const Form& form) {
     switch (op.kind) {
       case OperandKind::vector: out += fmt::format("{}:{}x{}", op.role, op.count, op.registers->name); break;
       case OperandKind::scalar:
-        out += fmt::format(op.optional ? "{{{}:{}}}" : "{}:{}", op.role, op.registers->name);
+        out += op.optional ? fmt::format("{{{}:{}}}", op.role, op.registers->name)
+                           : fmt::format("{}:{}", op.role, op.registers->name);
         break;
       case OperandKind::immediate: out += fmt::format("{}:imm({})", op.role, text(op.immediate)); break;
       case OperandKind::pair: out += fmt::format("{0}(byte_id,thread_id):{{{1},{1}}}", op.role, op.registers->name); break;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <type_traits>
 #include <utility>
 
 namespace warpbit {
@@ -251,6 +252,10 @@ int Instruction::products() const {
 }
 int Instruction::terms() const {
   return decoded_->form->terms();
+}
+int Instruction::blocks() const {
+  const Tile* tile = std::get_if<Tile>(&decoded_->kernel);
+  return tile ? tile->a_scale.blocks : 0;
 }
 int Instruction::lanes() const {
   return std::visit([](const auto& kernel) { return kernel.lanes; }, decoded_->kernel);

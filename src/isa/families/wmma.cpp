@@ -279,7 +279,7 @@ std::vector<Form> expand_moves(bool load) {
 
 // ---- wmma.mma
 
-constexpr std::array kMmaSlots{
+constexpr std::array kProductSlots{
     QualifierSlot{.what = "instruction", .group = "instruction"},
     QualifierSlot{.what = "bit operation", .group = "operation", .required = false},
     QualifierSlot{.what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true},
@@ -304,7 +304,7 @@ struct MmaChoice {
   bool popc = true;
 };
 
-// In the order of kMmaSlots. f16 factors are not named.
+// In the order of kProductSlots. f16 factors are not named.
 std::vector<std::string> qualifiers(const MmaChoice& x) {
   const bool half = x.factor == f16;
   return {"mma",
@@ -400,7 +400,7 @@ Family wmma_store_family() {
 }
 
 Family wmma_mma_family() {
-  Family family{"wmma.mma", "wmma", kMmaMark, kMmaSlots, expand_mma()};
+  Family family{"wmma.mma", "wmma", kMmaMark, kProductSlots, expand_mma()};
   add_undocumented(kF64Shapes, f64, f64, free_qualifiers(f64), kOddF64, family.forms);
   add_undocumented(kOddShapes, kS4, s32, free_qualifiers(s4), kOddS4, family.forms);
   add_undocumented(kOddShapes, b1, s32, kXor, kOddB1, family.forms);
