@@ -9,8 +9,7 @@
 #include <map>
 #include <set>
 
-#include "boundary.hpp"
-#include "cvt_forms.hpp"
+#include "cvt_cases.hpp"
 #include "profiles.hpp"
 #include "tally.hpp"
 #include "warpbit/capture.hpp"
@@ -19,8 +18,8 @@ namespace {
 
 using namespace warpbit;
 using boundary::Codes;
-using cvt_forms::Meaning;
-using oracle::cpp_int;
+using cvt_cases::Meaning;
+using cvt_cases::sources;
 
 // ---- hardware
 // -------------------------------------------------------------------------------------------------
@@ -37,7 +36,7 @@ void replay(const std::filesystem::path& path) {
   REQUIRE(reader.ok());
   REQUIRE(reader->header().source == CaptureSource::hardware);
   const std::string& statement = reader->header().statement;
-  const Meaning m = cvt_forms::meaning(statement.substr(0, statement.find(' ')));
+  const Meaning m = cvt_cases::meaning(statement.substr(0, statement.find(' ')));
   const auto array = [&](const char* member) {
     auto result = reader->read(member);
     REQUIRE(result.ok());
@@ -82,61 +81,18 @@ void compare(const Meaning& m, std::uint64_t code, std::uint64_t random, Tally& 
   });
 }
 
-// All codes up to 16 bits; of f32 and f64 every number of `to` up to 8 bits and those at its boundaries beyond,
-// what lies a quarter, a half and three quarters on the way to the next one, and the neighbours of all these.
-Codes around_numbers(const oracle::Format& from, const oracle::Format& to) {
-  Codes out = boundary::codes(from), numbers = boundary::codes(to);
-  if (to.width() <= 8)
-    for (std::uint64_t code = 0; code < std::uint64_t{1} << to.width(); ++code) numbers.push_back(code);
-  for (const std::uint64_t number : numbers) {
-    const oracle::Value v = oracle::decode(to, number);
-    if (v.kind != oracle::Value::zero && v.kind != oracle::Value::finite) continue;
-    for (int quarter = 0; quarter < 4; ++quarter) {
-      const std::uint64_t code = oracle::encode(from, false, v.magnitude * 4 + quarter, v.exponent - 2,
-                                                oracle::Round::nearest_even, false);
-      for (const std::uint64_t near : {code - 1, code, code + 1})
-        for (const std::uint64_t sign : {std::uint64_t{0}, from.sign_bit()})
-          out.push_back((near & boundary::ones(from.width())) ^ sign);
-    }
-  }
-  return out;
-}
-
-// Any bits, and numbers over the range of `to` and a little beyond.
-void add_random(const oracle::Format& from, const oracle::Format& to, Codes& out) {
-  profiles::Stream stream(17, 0);
-  const profiles::Alphabet numbers(from), target(to);
-  for (int i = 0; i < 2000; ++i) {
-    out.push_back(stream.bits() & boundary::ones(from.width()));
-    const int exponent = stream.range(target.least - 4, target.most + 3);
-    out.push_back(numbers.number(stream.coin(), exponent, stream.bits()));
-  }
-}
-
-Codes sources(const std::string& from_name, const std::string& to_name) {
-  const oracle::Format &from = oracle::find_format(from_name), &to = oracle::find_format(to_name);
-  Codes out;
-  if (from.width() <= 16) {
-    for (std::uint64_t code = 0; code <= boundary::ones(from.width()); ++code) out.push_back(code);
-    return out;
-  }
-  out = around_numbers(from, to);
-  add_random(from, to, out);
-  return boundary::sorted(out);
-}
-
 // Forms that differ in the number of elements only are one conversion. (oracle words -> a form of them)
 std::map<std::string, Meaning> conversions() {
   std::map<std::string, Meaning> out;
-  for (const std::string& form : cvt_forms::all()) {
-    const Meaning m = cvt_forms::meaning(form);
+  for (const std::string& form : cvt_cases::all()) {
+    const Meaning m = cvt_cases::meaning(form);
     out.emplace(describe(m.ours), m);
   }
   return out;
 }
 
 TEST_CASE("every documented cvt equals the oracle") {
-  CHECK(cvt_forms::all().size() == 167);
+  CHECK(cvt_cases::all().size() == 167);
   for (const auto& [text, m] : conversions()) {
     if (m.oracles.rounding == "rs") continue;
     Tally tally;
@@ -269,7 +225,7 @@ TEST_CASE("what the manual and the machine code say") {
            {"cvt.rs.satfinite.e2m1x4.f32", 0xBE800000, 0x8000, 0x9},
            {"cvt.rs.satfinite.e2m1x4.f32", 0xBE800000, 0x7FFF, 0x8},
        }) {
-    const Meaning m = cvt_forms::meaning(c.form);
+    const Meaning m = cvt_cases::meaning(c.form);
     INFO(c.form << fmt::format(" of {:x}, random bits {:x}", c.source, c.random));
     CHECK(convert(m.ours, c.source, c.random) == c.expected);
     CHECK(oracle::convert(m.oracles, c.source, c.random) == c.expected);
