@@ -11,6 +11,7 @@
 #include "numeric/value.hpp"
 #include "oracle/arithmetic.hpp"
 #include "profiles.hpp"
+#include "tally.hpp"
 
 namespace {
 
@@ -32,27 +33,6 @@ constexpr Rounding2 kRoundings[] = {
 cpp_int big(u128 x) {
   return (cpp_int(static_cast<std::uint64_t>(x >> 64)) << 64) + static_cast<std::uint64_t>(x);
 }
-
-// Comparisons by the million: counts them, keeps the first differences, and is judged once.
-class Tally {
- public:
-  template <class Describe>
-  void check(bool equal, const Describe& describe) {
-    ++count_;
-    if (equal) return;
-    if (++different_ <= 5) shown_ += describe() + "\n";
-  }
-  void judge(std::string_view what) const {
-    INFO(what << "\n" << shown_);
-    CHECK(count_ > 0);
-    CHECK(different_ == 0);
-    fmt::print("{}: {} comparisons\n", what, count_);
-  }
-
- private:
-  std::uint64_t count_ = 0, different_ = 0;
-  std::string shown_;
-};
 
 std::string text(const Format& f, const Exact& x, Rounding2 r) {
   return fmt::format("{}: {}0x{:x}{:016x} * 2^{}, rounding {}", f.name, x.negative ? "-" : "+",

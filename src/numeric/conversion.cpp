@@ -39,8 +39,9 @@ std::uint64_t nearest_away_tf32(std::uint64_t code, bool satfinite) {
   return (code & kSign) | rounded;
 }
 
-// A NaN is canonical, with two exceptions: bf16 to f32 is a shift of the code (SHL in the machine code; with
-// .ftz it is F2F), and f64 keeps sign and payload and becomes quiet, as its other operations do.
+// A NaN is canonical, with two exceptions: bf16 to f32 is a shift of the code (so the machine code; with .ftz
+// it is F2F), and f64 keeps sign and payload and becomes quiet (inferred from its other operations, not
+// captured).
 std::uint64_t nan_of(const Conversion& c, const Format& from, const Format& to, const Decoded& source) {
   if (c.sat) return 0;
   if (to.specials == Specials::none) return largest(to, false);

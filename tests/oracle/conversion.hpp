@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// One element of a cvt, from the words of its qualifiers.
+#pragma once
+
+#include "oracle.hpp"
+
+namespace oracle {
+
+struct Conversion {
+  std::string from, to;
+  std::string rounding;  // "", "rn", "rz", "rm", "rp", "rna", "rs", "rni", "rzi"
+  bool ftz = false, sat = false, satfinite = false, relu = false;
+};
+
+// random_bits, for rs: 13 bits where the destination is f16, else 16. Throws std::invalid_argument for an
+// unknown format or rounding.
+std::uint64_t convert(const Conversion&, std::uint64_t code, std::uint64_t random_bits);
+
+}  // namespace oracle
