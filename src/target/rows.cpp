@@ -251,8 +251,8 @@ constexpr FormatSet kWmmaTypes = f16 | f32 | bf16 | tf32 | f64 | s32 | kS8 | kS4
 constexpr Ground kManualMoves{Basis::inferred, "the PTX manual's definition; captured on sm_90a"};
 constexpr Ground kCutlassMoves{Basis::inferred, "the PTX manual and CUTLASS 4, copy_traits_sm100.hpp; no capture"};
 constexpr Ground kWmmaMeasured{Basis::inferred, "unspecified by the manual; assumed as captured on sm_90a"};
-constexpr Ground kH200Moves{Basis::captured, "golden/sm_90a/{ldmatrix,stmatrix,movmatrix}, H200"};
-constexpr Ground kH200WmmaMoves{Basis::captured, "golden/sm_90a/{wmma_load,wmma_store}, H200"};
+constexpr Ground kH200Moves{Basis::captured, "golden/sm_90a/ldmatrix, stmatrix, movmatrix, H200"};
+constexpr Ground kH200WmmaMoves{Basis::captured, "golden/sm_90a/wmma_load, wmma_store, H200"};
 
 constexpr PlanRow move_row(Unit unit, FormatSet types, Ground ground, std::string_view machine) {
   return {{unit, types, types, types, types}, {}, all(ground), machine};
