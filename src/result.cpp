@@ -52,6 +52,7 @@ constexpr std::array kRows{
     Row{Errc::addresses_disagree, "addresses_disagree", "{where}: {seen}; {accepted}"},
     Row{Errc::stores_overlap, "stores_overlap", "{where}: {seen}; {accepted}"},
     Row{Errc::memory_overlap, "memory_overlap", "{where}: {seen} overlaps {accepted}"},
+    Row{Errc::descriptor_field, "descriptor_field", "{where}: {seen}; expected {accepted}"},
     Row{Errc::file_unreadable, "file_unreadable", "{where}: cannot be read: {seen}"},
     Row{Errc::file_unwritable, "file_unwritable", "{where}: cannot be written: {seen}"},
     Row{Errc::not_an_archive, "not_an_archive",

@@ -44,6 +44,7 @@ enum class Errc {
   addresses_disagree,
   stores_overlap,
   memory_overlap,
+  descriptor_field,
   // Capture files (the page on the capture format)
   file_unreadable,
   file_unwritable,
