@@ -74,6 +74,9 @@ class FragmentMap {
   /// moved by the digit's step.
   FragmentMap tiled(int rows, int columns, Digit value) const;
 
+  /// The same with one more digit of lanes: for more lanes than this map has.
+  FragmentMap over_lanes(int rows, int columns, Digit lanes) const;
+
   int rows() const { return rows_; }
   int columns() const { return columns_; }
   int products() const { return products_; }

@@ -33,6 +33,11 @@ enum class Part {
   source,          ///< what is stored, transposed or converted
   random_bits,     ///< of a stochastic rounding
   address,         ///< where a matrix, or a row of one, lies in memory
+  scale_d,         ///< whether C counts: D = A B + C, or D = A B
+  left_sign,       ///< 1 or -1, by which A is multiplied; an immediate
+  right_sign,      ///< the same for B
+  left_transposed,   ///< whether A lies in memory with M contiguous (1) instead of K (0); an immediate
+  right_transposed,  ///< whether B lies in memory with N contiguous
   stride,          ///< from one row or column of a matrix in memory to the next, in elements
 };
 
@@ -43,6 +48,8 @@ enum class OperandKind {
   immediate,  ///< a literal
   pair,       ///< two literals or 16-bit registers in braces
   address,    ///< a register and an offset in brackets
+  descriptor,  ///< a 64-bit register or literal that says where a matrix lies (warpbit/descriptor.hpp)
+  predicate,   ///< a predicate register, 0 or 1
 };
 
 /// One operand of an instruction, as a numbered slot. Names live in parsing and printing only. An immediate has
@@ -57,7 +64,7 @@ struct Operand {
   int register_bits = 32;   ///< 8, 16, 32 or 64
   std::string_view format;  ///< the manual's name of the element type, without a dot
   int element_bits = 0;     ///< of an element's code
-  FragmentMap fragment;     ///< of an address, a stride and a pair: one row, an element for each register
+  FragmentMap fragment;     ///< of what is no matrix in registers: one row, an element for each register
   /// For a vector or a scalar with literals: register i has this value in every lane where it is set. Else
   /// empty.
   std::vector<std::optional<std::uint64_t>> literals;

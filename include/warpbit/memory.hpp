@@ -43,6 +43,8 @@ class Memory {
   /// Copies bytes in, all or none. Errors: address_out_of_bounds.
   Result<void> write(Space space, std::uint64_t address, std::span<const std::byte> bytes);
 
+  /// The bytes of shared memory.
+  std::span<const std::byte> shared() const { return ranges_.front().bytes; }
   std::uint64_t shared_bytes() const { return ranges_.front().bytes.size(); }
   /// The generic address of the first byte of shared memory.
   std::uint64_t window() const { return ranges_.front().address; }

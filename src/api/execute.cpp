@@ -9,7 +9,7 @@
 #include <optional>
 #include <variant>
 
-#include "api/basis.hpp"
+#include "api/checks.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit {
@@ -85,22 +85,6 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
   return check(Part::right_selector, tile.b_scale, views.b_selector);
 }
 
-Result<void> check_metadata(const Instruction& instruction, const Tile& tile, const OperandView& e,
-                            std::size_t cases) {
-  const Form& form = *instruction.decoded().form;
-  for (std::size_t i = 0; i < cases; ++i) {
-    const std::optional<MetadataFault> fault = find_fault(tile, e, i, form.ordered);
-    if (!fault) continue;
-    const RegisterBits& bits = fault->bits;
-    return Error{
-        Errc::undefined_operand, form_of(instruction),
-        fmt::format("metadata {:#x} in case {}, lane {}, bits {}-{} (row {}, group {})", fault->nibble, i,
-                    bits.lane, bits.low_bit, bits.low_bit + bits.bits - 1, fault->row, fault->group),
-        defined_nibbles(form)};
-  }
-  return {};
-}
-
 // Calls work(i) for each case, on as many threads as the options say.
 template <class Work>
 void for_each_case(std::size_t cases, const ExecuteOptions& options, Work work) {
@@ -122,8 +106,8 @@ struct Batch {
   Result<void> operator()(const Tile& tile) const {
     const TileViews views = tile_views(instruction, sources);
     if (Result<void> selectors = check_selectors(instruction, tile, views, cases); !selectors) return selectors;
-    if (tile.sparsity.is_sparse() && options.undefined == Undefined::error)
-      if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases); !metadata) return metadata;
+    if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
+      return metadata;
     for_each_case(cases, options, [&](std::size_t i) { run_tile(tile, views, destination, i); });
     return {};
   }
@@ -149,6 +133,23 @@ Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& o
   return Error{Errc::inferred_plan, form_of(instruction) + " on " + std::string(instruction.target().name()),
                std::string(e.order.basis == Basis::inferred ? e.order.from : e.window.from),
                "allow inferred arithmetic to execute it"};
+}
+
+Result<void> check_metadata(const Instruction& instruction, const Tile& tile, const OperandView& e,
+                            std::size_t cases, const ExecuteOptions& options) {
+  if (!tile.sparsity.is_sparse() || options.undefined == Undefined::as_measured) return {};
+  const Form& form = *instruction.decoded().form;
+  for (std::size_t i = 0; i < cases; ++i) {
+    const std::optional<MetadataFault> fault = find_fault(tile, e, i, form.ordered);
+    if (!fault) continue;
+    const RegisterBits& bits = fault->bits;
+    return Error{
+        Errc::undefined_operand, form_of(instruction),
+        fmt::format("metadata {:#x} in case {}, lane {}, bits {}-{} (row {}, group {})", fault->nibble, i,
+                    bits.lane, bits.low_bit, bits.low_bit + bits.bits - 1, fault->row, fault->group),
+        defined_nibbles(form)};
+  }
+  return {};
 }
 
 Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,

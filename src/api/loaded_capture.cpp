@@ -38,12 +38,27 @@ std::size_t element_bytes(const Operand& op) {
   return std::bit_ceil(static_cast<std::size_t>(std::max(op.element_bits, 8))) / 8;
 }
 
-constexpr std::string_view kMemory = "smem", kMemoryAfter = "smem_out";
+constexpr std::string_view kMemory = "smem", kMemoryAfter = "smem_out", kBefore = "d_in";
+
+// The name of an operand's member. In the layout `elements` a factor that the statement finds by a descriptor
+// is a or b.
+std::string member_name(const Operand& op, CaptureLayout layout) {
+  if (layout == CaptureLayout::elements && op.kind == OperandKind::descriptor)
+    return op.part == Part::left_factor ? "a" : "b";
+  return op.label;
+}
+
+// True if D is the accumulator, too.
+bool accumulates_in_place(const Instruction& instruction) {
+  return std::ranges::any_of(instruction.operands(), [](const Operand& op) { return op.part == Part::scale_d; });
+}
 
 // The members of an operand, by layout. An extent that is not known yet is -1.
 Expectation registers_member(const Operand& op, int lanes, std::int64_t cases) {
   const std::string n = cases < 0 ? "cases" : std::to_string(cases);
   if (op.part == Part::stride) return {op.label, 4, {cases}, fmt::format("({},)", n)};
+  if (op.kind == OperandKind::descriptor || op.kind == OperandKind::predicate)  // the same in all lanes
+    return {op.label, static_cast<std::size_t>(op.register_bits / 8), {cases}, fmt::format("({},)", n)};
   if (op.part == Part::address) return {op.label, 4, {cases, lanes}, fmt::format("({}, {})", n, lanes)};
   if (op.kind == OperandKind::scalar)
     return {op.label,
@@ -67,7 +82,7 @@ Expectation scalars_member(const Operand& op, std::int64_t cases) {
 Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t depth, std::int64_t blocks) {
   const std::string n = cases < 0 ? "n" : std::to_string(cases);
   const auto two = [&](std::int64_t extent, std::string_view name) -> Expectation {
-    return {op.label,
+    return {member_name(op, CaptureLayout::elements),
             element_bytes(op),
             {cases, extent},
             fmt::format("({}, {})", n, extent < 0 ? std::string(name) : std::to_string(extent))};
@@ -84,7 +99,7 @@ Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t 
 // In the layout `elements`, a and b are the operands of products that exist: there is no metadata.
 bool has_member(const Operand& op, CaptureLayout layout) {
   if (op.kind == OperandKind::immediate || op.kind == OperandKind::pair || !op.literals.empty()) return false;
-  return !(layout == CaptureLayout::elements && op.part == Part::metadata);
+  return !(layout == CaptureLayout::elements && (op.part == Part::metadata || op.part == Part::scale_d));
 }
 
 Error does_not_fit(std::string seen, std::string expected) {
@@ -100,7 +115,8 @@ Result<void> check_statement(const Instruction& instruction) {
   for (const Operand& op : instruction.operands()) {
     if (op.kind == OperandKind::immediate) continue;
     const auto is_literal = [](const auto& literal) { return literal.has_value(); };
-    const bool may_be_literal = op.kind == OperandKind::pair || op.part == Part::stride;
+    const bool may_be_literal = op.kind == OperandKind::pair || op.kind == OperandKind::predicate ||
+                                op.part == Part::stride;
     if (may_be_literal && !op.literals.empty() && std::ranges::all_of(op.literals, is_literal)) continue;
     if (!op.is_symbolic)
       return does_not_fit(fmt::format("operand {} is not symbolic ('{}')", op.role, op.label),
@@ -113,6 +129,10 @@ Result<void> check_statement(const Instruction& instruction) {
     seen.push_back(op.label);
   }
   return {};
+}
+
+std::string before_name(CaptureLayout layout) {
+  return layout == CaptureLayout::elements ? "c" : std::string(kBefore);
 }
 
 // The layout that the statement is captured in.
@@ -137,7 +157,9 @@ class MemberCheck {
     for (const Operand& op : instruction_.operands())
       if (has_member(op, layout_))
         if (Result<void> checked = operand(op); !checked) return checked.error();
-    if (instruction_.uses_memory())
+    if (accumulates_in_place(instruction_))
+      if (Result<void> checked = check_member(reader_, before()); !checked) return checked.error();
+    if (instruction_.uses_memory() && layout_ == CaptureLayout::registers)
       if (Result<void> checked = memory(); !checked) return checked.error();
     if (cases_ == 0) return Error{Errc::no_cases, instruction_.operands()[0].label, "no cases", "at least one"};
     return static_cast<std::uint64_t>(cases_);
@@ -156,19 +178,27 @@ class MemberCheck {
   Result<void> operand(const Operand& op) {
     const Expectation want = expectation(op);
     if (Result<void> checked = check_member(reader_, want); !checked) return checked;
-    const std::vector<std::uint64_t>& shape = reader_.find(op.label)->shape;
+    const std::string member = member_name(op, layout_);
+    const std::vector<std::uint64_t>& shape = reader_.find(member)->shape;
     if (shape[0] > static_cast<std::uint64_t>(INT64_MAX))
-      return Error{Errc::member_shape, op.label, reader_.find(op.label)->shape_text(), want.shape_text};
+      return Error{Errc::member_shape, member, reader_.find(member)->shape_text(), want.shape_text};
     cases_ = static_cast<std::int64_t>(shape[0]);
     if (layout_ != CaptureLayout::elements || depth_ >= 0 || shape.size() != 2) return {};
     depth_ = static_cast<std::int64_t>(std::min(shape[1], std::uint64_t{INT64_MAX}));
     const int terms = instruction_.terms();
     if (depth_ < 1 || depth_ > terms)
-      return Error{Errc::member_shape, op.label, reader_.find(op.label)->shape_text(),
+      return Error{Errc::member_shape, member, reader_.find(member)->shape_text(),
                    fmt::format("1 to {} elements in the second extent", terms)};
     const std::int64_t all = instruction_.blocks();  // as many blocks as the elements lie in
     blocks_ = (depth_ * all + terms - 1) / terms;
     return {};
+  }
+
+  // D before the instruction, where it is the accumulator.
+  Expectation before() const {
+    Expectation out = expectation(instruction_.operands()[0]);
+    out.member = before_name(layout_);
+    return out;
   }
 
   // Bytes of shared memory, before and after.
@@ -218,9 +248,11 @@ Result<void> read_optional(const CaptureReader& reader, LoadedCapture& out) {
 void note_ignored(const CaptureReader& reader, LoadedCapture& out) {
   for (const ArrayHeader& h : reader.arrays()) {
     const bool used = (h.name == "mask" && out.mask) || (h.name == "names" && out.names) ||
-                      (h.name == kMemory && out.memory) || (h.name == kMemoryAfter && out.stores()) ||
+                      (h.name == kMemory && out.memory) ||
+                      (out.before && h.name == before_name(out.header.layout)) || (h.name == kMemoryAfter && out.stores()) ||
                       std::ranges::any_of(out.instruction.operands(), [&](const Operand& op) {
-                        return op.label == h.name && has_member(op, out.header.layout);
+                        return member_name(op, out.header.layout) == h.name &&
+                               has_member(op, out.header.layout);
                       });
     if (!used) out.notes.push_back(fmt::format("member '{}' is ignored", h.name));
   }
@@ -245,20 +277,25 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
   const Result<std::uint64_t> cases = MemberCheck(*reader, *instruction).run();
   if (!cases) return cases.error();
 
-  LoadedCapture out{header, *instruction, *cases, {}, {}, {}, {}, {}, {}};
+  LoadedCapture out{header, *instruction, *cases, {}, {}, {}, {}, {}, {}, {}};
   for (const Operand& op : instruction->operands()) {
     if (!has_member(op, header.layout)) {
       out.sources.emplace_back();
       continue;
     }
-    Result<Array> array = reader->read(op.label);
+    Result<Array> array = reader->read(member_name(op, header.layout));
     if (!array) return array.error();
     if (op.is_destination())
       out.expected = std::move(*array);
     else
       out.sources.push_back(std::move(*array));
   }
-  if (instruction->uses_memory()) {
+  if (accumulates_in_place(*instruction)) {
+    Result<Array> before = reader->read(before_name(header.layout));
+    if (!before) return before.error();
+    out.before = std::move(*before);
+  }
+  if (instruction->uses_memory() && header.layout == CaptureLayout::registers) {
     Result<Array> memory = reader->read(kMemory);
     if (!memory) return memory.error();
     out.memory = std::move(*memory);

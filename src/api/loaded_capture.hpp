@@ -19,6 +19,7 @@ struct LoadedCapture {
   Instruction instruction;
   std::uint64_t cases = 0;
   std::vector<Array> sources;   ///< in the order of the source operands; empty for those without a member
+  std::optional<Array> before;  ///< the destination before the instruction, where it is the accumulator
   std::optional<Array> memory;  ///< before the instruction, if it uses memory
   Array expected;               ///< the destination, or memory after a store
   std::optional<Array> mask;    ///< uint8, the shape of `expected`

@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include "api/basis.hpp"
+#include "api/checks.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit {
@@ -163,6 +163,74 @@ Result<Effects> execute_registers(const Warp& warp, const ExecuteOptions& option
   return effects;
 }
 
+// A value that all lanes must give alike: of a descriptor or a predicate.
+Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
+  const std::uint64_t first = warp.read(operand, 0, 0);
+  for (int lane = 1; lane < warp.registers.lanes(); ++lane)
+    if (const std::uint64_t value = warp.read(operand, lane, 0); value != first)
+      return Error{Errc::lanes_disagree, std::string(warp.instruction.canonical()),
+                   fmt::format("{} is {:#x} in lane 0, but {:#x} in lane {}", warp.operand(operand).role, first,
+                               value, lane),
+                   "all lanes must give the same"};
+  return first;
+}
+
+// One factor in shared memory: its descriptor, checked against the memory.
+Result<std::uint64_t> described(const Warp& warp, const TileDescribed& factor, const TileOperand& operand,
+                                Part part, std::uint64_t bytes) {
+  const std::size_t at = *warp.find(part);
+  const Result<std::uint64_t> descriptor = common_value(warp, at);
+  if (!descriptor) return descriptor.error();
+  const std::uint64_t end = end_of(factor, *descriptor, operand.format->bits);
+  if (end > bytes)
+    return Error{Errc::address_out_of_bounds, std::string(warp.instruction.canonical()),
+                 fmt::format("{} {:#x} reads up to address {:#x}", warp.operand(at).role, *descriptor, end - 1),
+                 fmt::format("shared memory has {} bytes", bytes)};
+  return *descriptor;
+}
+
+// Factors out of shared memory, D in place.
+Result<Effects> execute_described(const Warp& warp, const Memory& memory, const ExecuteOptions& options) {
+  const DecodedInstruction& decoded = warp.instruction.decoded();
+  const Tile& tile = std::get<Tile>(decoded.kernel);
+  const auto cell = static_cast<std::ptrdiff_t>(sizeof(std::uint64_t));
+  const auto view = [&](std::size_t operand) {
+    return OperandView{reinterpret_cast<const std::byte*>(warp.registers.data() + warp.binding[operand]), 0,
+                       cell * warp.registers.registers(), cell};
+  };
+  TileViews views;
+  views.memory = memory.shared();
+  views.c = view(0);
+  const Result<std::uint64_t> b = described(warp, *tile.b_described, tile.b, Part::right_factor, memory.shared_bytes());
+  if (!b) return b.error();
+  views.b_descriptor = *b;
+  if (tile.a_described) {
+    const Result<std::uint64_t> a = described(warp, *tile.a_described, tile.a, Part::left_factor, memory.shared_bytes());
+    if (!a) return a.error();
+    views.a_descriptor = *a;
+  } else {
+    views.a = view(*warp.find(Part::left_factor));
+  }
+  const Result<std::uint64_t> scale_d = common_value(warp, *warp.find(Part::scale_d));
+  if (!scale_d) return scale_d.error();
+  views.accumulate = *scale_d != 0;
+  if (const std::optional<std::size_t> e = warp.find(Part::metadata)) {
+    views.e = view(*e);
+    if (Result<void> checked = check_metadata(warp.instruction, tile, views.e, 1, options); !checked)
+      return checked.error();
+  }
+  Effects effects;
+  effects.reads = warp.reads();
+  if (views.accumulate)
+    for (int r = 0; r < warp.operand(0).registers; ++r) effects.reads.push_back(warp.binding[0] + r);
+  effects.inferred = warp.instruction.inferred();
+  std::vector<std::uint64_t> out(static_cast<std::size_t>(tile.lanes * warp.operand(0).registers));
+  const ResultView d{reinterpret_cast<std::byte*>(out.data()), 0, cell * warp.operand(0).registers, cell};
+  run_tile(tile, views, d, 0);
+  add_writes(warp, 0, 0, tile.lanes, out, effects);
+  return effects;
+}
+
 // What the lanes say about where the matrices lie.
 struct LaneAddresses {
   std::vector<std::uint64_t> addresses;
@@ -216,6 +284,8 @@ Result<Effects> execute(std::span<const Instruction* const> lanes, const Binding
     return Error{Errc::memory_needed, std::string(warp.instruction.canonical()), "no memory is given",
                  "the memory that it uses"};
   if (Result<void> basis = check_basis(warp.instruction, options); !basis) return basis.error();
+  if (std::holds_alternative<Tile>(warp.instruction.decoded().kernel))
+    return execute_described(warp, *memory, options);
   return execute_move(warp, *memory);
 }
 

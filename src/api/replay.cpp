@@ -65,6 +65,7 @@ Result<Array> execute_elements(const LoadedCapture& capture) {
         default: break;
       }
     }
+    if (capture.before) codes.c = capture.before->at(static_cast<std::uint64_t>(n));
     got.set(static_cast<std::uint64_t>(n), run_element(tile, codes));
   }
   return got;
@@ -83,6 +84,7 @@ struct WarpInputs {
       used += operand.registers;
     }
     registers = Registers(capture.instruction.lanes(), used);
+    if (capture.before) fill(*capture.before, index, binding[0], operands[0].registers);
     const std::size_t first = operands[0].is_destination() ? 1 : 0;
     for (std::size_t i = 0; i < capture.sources.size(); ++i)
       if (!capture.sources[i].data.empty())
@@ -102,7 +104,7 @@ struct WarpInputs {
 };
 
 // Registers and memory, warp by warp: what is in d afterwards, or in memory.
-Result<Array> execute_warps(const LoadedCapture& capture) {
+Result<Array> execute_warps(const LoadedCapture& capture, const ReplayOptions& options) {
   const Instruction& instruction = capture.instruction;
   const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
   const auto bytes = static_cast<std::size_t>(capture.memory->header.shape[1]);
@@ -114,7 +116,9 @@ Result<Array> execute_warps(const LoadedCapture& capture) {
     const std::span<const std::byte> before(capture.memory->data);
     if (Result<void> written = memory.write(Space::shared, 0, before.subspan(i * bytes, bytes)); !written)
       return written.error();
-    const Result<Effects> effects = execute_warp(lanes, inputs.binding, inputs.registers, memory);
+    ExecuteOptions execute;
+    execute.undefined = options.undefined;
+    const Result<Effects> effects = execute_warp(lanes, inputs.binding, inputs.registers, memory, execute);
     if (!effects) return effects.error();
     if (Result<void> applied = apply(*effects, inputs.registers, memory); !applied) return applied.error();
     if (capture.stores()) {
@@ -135,7 +139,7 @@ Result<Array> execute_warps(const LoadedCapture& capture) {
 
 Result<Array> execute(const LoadedCapture& capture, const ReplayOptions& options) {
   if (capture.header.layout == CaptureLayout::elements) return execute_elements(capture);
-  return capture.memory ? execute_warps(capture) : execute_registers(capture, options);
+  return capture.memory ? execute_warps(capture, options) : execute_registers(capture, options);
 }
 
 // Whether a refusal means "not here" (the statement may be fine elsewhere) or "malformed".
@@ -198,6 +202,8 @@ Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
     if (x.sources[i].data != y.sources[i].data)
       return differ("member '" + hy.name + "'", "other inputs", "the same inputs in both files");
   }
+  if (x.before && (x.before->header.shape != y.before->header.shape || x.before->data != y.before->data))
+    return differ("member '" + y.before->header.name + "'", "other inputs", "the same inputs in both files");
   if (x.memory && (x.memory->header.shape != y.memory->header.shape || x.memory->data != y.memory->data))
     return differ("member '" + y.memory->header.name + "'", "other inputs", "the same inputs in both files");
   return {};

@@ -53,6 +53,12 @@ FragmentMap FragmentMap::tiled(int rows, int columns, Digit value) const {
   return {rows, columns, products_, packing_, lane_, std::move(values), active_};
 }
 
+FragmentMap FragmentMap::over_lanes(int rows, int columns, Digit lanes) const {
+  std::vector<Digit> more = lane_;
+  more.push_back(lanes);
+  return {rows, columns, products_, packing_, std::move(more), value_, active_};
+}
+
 Coordinate FragmentMap::coordinate(int active, int value) const {
   Coordinate c;
   move(c, lane_, active);

@@ -168,7 +168,8 @@ Result<Operand> bind_scalar(const OperandText& text, const Form& form, const Ope
     Operand out = unbound(spec);
     out.label = text.items[0].text;
     out.is_symbolic = false;
-    out.literals = {text.items[0].literal.bits & UINT32_MAX};
+    const std::uint64_t bits = text.items[0].literal.bits;
+    out.literals = {spec.registers->bits == 64 ? bits : bits & UINT32_MAX};
     return out;
   }
   const int count = static_cast<int>(text.items.size());
@@ -182,6 +183,14 @@ Result<Operand> bind_scalar(const OperandText& text, const Form& form, const Ope
   out.label = text.items[0].text;
   out.is_symbolic = count == 1 && is_symbol(out.label, types);
   return out;
+}
+
+// A predicate register, or 0 or 1.
+Result<Operand> bind_predicate(const OperandText& text, const Form& form, const OperandSpec& spec,
+                               const TypeLookup& types) {
+  if (is_integer(text) && text.items[0].literal.bits > 1)
+    return wrong_kind(text, form, spec, "a predicate register, 0 or 1");
+  return bind_scalar(text, form, spec, types);
 }
 
 // [register] or [register+offset]; the name of a variable stands for its address.
@@ -198,16 +207,13 @@ Result<Operand> bind_address(const OperandText& text, const Form& form, const Op
   return out;
 }
 
-std::string values(const ImmediateRange& range, int step) {
-  std::string out;
-  for (int value = range.least; value <= range.most; value += step)
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", value);
-  return out;
+bool contains(const ImmediateRange& range, std::int64_t value) {
+  return value >= range.least && value <= range.most && (value - range.least) % range.step == 0;
 }
 
 std::string expected_pair(const OperandSpec& spec) {
   return fmt::format("two of an integer or a .{} register in braces: {{{}; {}}}", spec.registers->name,
-                     values(spec.immediate, spec.step), values(spec.second, 1));
+                     warpbit::text(spec.immediate), warpbit::text(spec.second));
 }
 
 // {byte-id, thread-id}
@@ -232,8 +238,7 @@ Result<Operand> bind_pair(const OperandText& text, const Form& form, const Opera
     }
     const ImmediateRange& range = i == 0 ? spec.immediate : spec.second;
     const auto value = static_cast<std::int64_t>(item.literal.bits);
-    if (item.literal.is_float || value < range.least || value > range.most ||
-        (i == 0 && value % spec.step != 0))
+    if (item.literal.is_float || !contains(range, value))
       return Error{Errc::operand_kind, where(form, spec), fmt::format("'{}' cannot stand here", item.text),
                    expected_pair(spec)};
     out.literals.resize(2);
@@ -246,7 +251,7 @@ Result<Operand> bind_immediate(const OperandText& text, const Form& form, const 
   const ImmediateRange& range = spec.immediate;
   if (!is_integer(text)) return wrong_kind(text, form, spec, fmt::format("an immediate, {}", warpbit::text(range)));
   const auto value = static_cast<std::int64_t>(text.items[0].literal.bits);
-  if (value < range.least || value > range.most) {
+  if (!contains(range, value)) {
     const bool let_through = value > range.most && value <= range.assembler_most;
     return Error{Errc::operand_kind, where(form, spec),
                  fmt::format("'{}' is out of range{}", text.text,
@@ -264,7 +269,9 @@ Result<Operand> bind_one(const OperandText& text, const Form& form, const Operan
                          const TypeLookup& types) {
   switch (spec.kind) {
     case OperandKind::vector: return bind_vector(text, form, spec, types);
-    case OperandKind::scalar: return bind_scalar(text, form, spec, types);
+    case OperandKind::scalar:
+    case OperandKind::descriptor: return bind_scalar(text, form, spec, types);
+    case OperandKind::predicate: return bind_predicate(text, form, spec, types);
     case OperandKind::immediate: return bind_immediate(text, form, spec);
     case OperandKind::pair: return bind_pair(text, form, spec, types);
     case OperandKind::address: return bind_address(text, form, spec, types);

@@ -11,7 +11,8 @@ std::span<const Family> families() {
   static const std::vector<Family> all = {
       mma_family(),       mma_sp_family(),     mma_block_scale_family(), mma_sp_block_scale_family(),
       wmma_load_family(), wmma_mma_family(),   wmma_store_family(),      ldmatrix_family(),
-      stmatrix_family(),  movmatrix_family(),  cvt_family()};
+      stmatrix_family(),  movmatrix_family(),  cvt_family(),
+      wgmma_family(),     wgmma_sp_family()};
   return all;
 }
 
@@ -27,8 +28,12 @@ bool looks_like_shape(std::string_view q) {
 }
 
 std::string text(const ImmediateRange& range) {
-  return range.least == range.most ? fmt::format("{}", range.least)
-                                   : fmt::format("{}..{}", range.least, range.most);
+  if (range.least == range.most) return fmt::format("{}", range.least);
+  if (range.step == 1) return fmt::format("{}..{}", range.least, range.most);
+  std::string out;
+  for (int value = range.least; value <= range.most; value += range.step)
+    out += fmt::format("{}{}", out.empty() ? "" : ",", value);
+  return out;
 }
 
 std::string operand_notation(const Form& form) {
@@ -37,6 +42,8 @@ std::string operand_notation(const Form& form) {
     if (!out.empty()) out += " ";
     switch (op.kind) {
       case OperandKind::vector: out += fmt::format("{}:{}x{}", op.role, op.count, op.registers->name); break;
+      case OperandKind::descriptor:
+      case OperandKind::predicate:
       case OperandKind::scalar:
         out += op.optional ? fmt::format("{{{}:{}}}", op.role, op.registers->name)
                            : fmt::format("{}:{}", op.role, op.registers->name);
@@ -56,7 +63,7 @@ std::size_t fragment_index(const OperandSpec& selector,
   };
   if (selector.kind == OperandKind::immediate) return value(0);
   const auto seconds = static_cast<std::size_t>(selector.second.most + 1);
-  return value(0) / static_cast<std::size_t>(selector.step) * seconds + value(1);
+  return value(0) / static_cast<std::size_t>(selector.immediate.step) * seconds + value(1);
 }
 
 std::string defined_nibbles(const Form& form) {

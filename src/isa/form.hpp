@@ -42,6 +42,7 @@ struct RegisterClass {
 struct ImmediateRange {
   int least = 0, most = 0;  ///< as the manual has it
   int assembler_most = 0;   ///< as the assembler has it, if that is more
+  int step = 1;
 };
 
 /// An operand of a form. `fragments` has one map; of metadata, one for each selector.
@@ -57,7 +58,6 @@ struct OperandSpec {
   std::vector<FragmentMap> fragments;  ///< one; of metadata, one for each selector
   ImmediateRange immediate = {};  ///< of a pair: of its first item
   ImmediateRange second = {};     ///< of a pair: of its second item
-  int step = 1;                   ///< of a pair: of the values of its first item
   bool optional = false;          ///< may be omitted, if it is the last one
 
   const FragmentMap& fragment() const { return fragments.front(); }
@@ -133,7 +133,7 @@ struct Family {
 /// All families.
 std::span<const Family> families();
 
-/// "0..3", or "0" if there is one value.
+/// "0..3", "0" if there is one value, "-1,1" if some between are left out.
 std::string text(const ImmediateRange& range);
 
 /// The operands of a form in the notation of the instruction table, e.g. "d:4xf32 a:4xb32 b:2xb32 c:4xf32".
@@ -162,5 +162,7 @@ Family ldmatrix_family();
 Family stmatrix_family();
 Family movmatrix_family();
 Family cvt_family();
+Family wgmma_family();
+Family wgmma_sp_family();
 
 }  // namespace warpbit

@@ -56,13 +56,38 @@ TileScale compile_scale(const OperandSpec& spec, const Operand& scale, const Ope
   out.format = &format(spec.format);
   out.registers = registers_of(scale);
   out.blocks = order == Order::row_major ? scale.fragment.columns() : scale.fragment.rows();
-  out.selector = {registers_of(selector), selector_spec.immediate.most + 1, selector_spec.step,
+  out.selector = {registers_of(selector), selector_spec.immediate.most + 1, selector_spec.immediate.step,
                   selector_spec.second.most + 1};
   if (!has_registers(selector))
     out.choices.push_back(places(scale.fragment, order));
   else
     for (const FragmentMap& map : spec.fragments) out.choices.push_back(places(map, order));
   return out;
+}
+
+TileOperand described(const Operand& operand, FormatId id) {
+  return {&format(id), registers_of(operand), {}};
+}
+
+// The value of an immediate, or what it is where there is none.
+std::int64_t immediate(const std::vector<Operand>& operands, Part part, std::int64_t absent) {
+  const auto at = std::ranges::find(operands, part, &Operand::part);
+  return at == operands.end() ? absent : static_cast<std::int64_t>(*at->literals[0]);
+}
+
+// What factors in shared memory and the immediates of wgmma add.
+void add_descriptors(const Form& form, const std::vector<Operand>& operands, Tile& tile) {
+  const auto major = [&](Part part) { return immediate(operands, part, 0) == 1 ? Major::mn : Major::k; };
+  for (const Operand& operand : operands) {
+    if (operand.kind != OperandKind::descriptor) continue;
+    if (operand.part == Part::left_factor)
+      tile.a_described = {major(Part::left_transposed), form.rows, form.terms()};
+    else
+      tile.b_described = {major(Part::right_transposed), form.columns, form.depth};
+  }
+  tile.negate_a = immediate(operands, Part::left_sign, 1) < 0;
+  tile.negate_b = immediate(operands, Part::right_sign, 1) < 0;
+  if (tile.b_described) tile.c = tile.d;  // D is both
 }
 
 Tile make_kernel(const DotProduct&, const Form& form, const std::vector<Operand>& operands, const Plan& plan,
@@ -83,8 +108,16 @@ Tile make_kernel(const DotProduct&, const Form& form, const std::vector<Operand>
     };
     switch (operands[i].part) {
       case Part::destination: tile.d = compile(operands[i], spec.format, Order::row_major); break;
-      case Part::left_factor: tile.a = compile(operands[i], spec.format, Order::row_major); break;
-      case Part::right_factor: tile.b = compile(operands[i], spec.format, Order::column_major); break;
+      case Part::left_factor:
+        tile.a = operands[i].kind == OperandKind::descriptor
+                     ? described(operands[i], spec.format)
+                     : compile(operands[i], spec.format, Order::row_major);
+        break;
+      case Part::right_factor:
+        tile.b = operands[i].kind == OperandKind::descriptor
+                     ? described(operands[i], spec.format)
+                     : compile(operands[i], spec.format, Order::column_major);
+        break;
       case Part::accumulator: tile.c = compile(operands[i], spec.format, Order::row_major); break;
       case Part::metadata: tile.e = compile(operands[i], spec.format, Order::row_major); break;
       case Part::left_scale: tile.a_scale = scale(Order::row_major); break;
@@ -92,6 +125,7 @@ Tile make_kernel(const DotProduct&, const Form& form, const std::vector<Operand>
       default: break;  // selectors chose the fragments
     }
   }
+  add_descriptors(form, operands, tile);
   return tile;
 }
 
@@ -261,7 +295,8 @@ int Instruction::lanes() const {
   return std::visit([](const auto& kernel) { return kernel.lanes; }, decoded_->kernel);
 }
 bool Instruction::uses_memory() const {
-  return std::holds_alternative<Move>(decoded_->kernel);
+  const Tile* tile = std::get_if<Tile>(&decoded_->kernel);
+  return std::holds_alternative<Move>(decoded_->kernel) || (tile != nullptr && tile->uses_memory());
 }
 const Evidence& Instruction::evidence() const {
   return decoded_->plan.evidence;
@@ -269,7 +304,7 @@ const Evidence& Instruction::evidence() const {
 std::string Instruction::plan() const {
   const auto* elementwise = std::get_if<ElementwiseKernel>(&decoded_->kernel);
   if (elementwise && elementwise->conversion) return describe(*elementwise->conversion);
-  return elementwise || uses_memory() ? "elements unchanged" : describe(decoded_->plan.row->plan);
+  return !std::holds_alternative<Tile>(decoded_->kernel) ? "elements unchanged" : describe(decoded_->plan.row->plan);
 }
 std::string Instruction::machine() const {
   return fmt::format("{}{}", decoded_->plan.row->machine,

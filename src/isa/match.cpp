@@ -189,12 +189,27 @@ Error no_form(const Statement& s, const Family& family, Target target, const Ass
           "nearest is " + list(near, " or ")};
 }
 
+// A vector or a descriptor stands where the form has one, as far as there are operands.
+bool has_kinds(const Statement& statement, const Form& form) {
+  const std::size_t both = std::min(statement.operands.size(), form.operands.size());
+  for (std::size_t i = 0; i < both; ++i) {
+    const OperandKind kind = form.operands[i].kind;
+    if (kind != OperandKind::vector && kind != OperandKind::descriptor) continue;
+    if ((statement.operands[i].kind == OperandText::Kind::vector) != (kind == OperandKind::vector)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<const Form*> match(const Statement& statement, const Family& family, Target target) {
   Result<Assignment> given = assign(statement, family);
   if (!given) return given.error();
-  const auto form = std::ranges::find(family.forms, given->text, &Form::qualifiers);
+  auto form = std::ranges::find(family.forms, given->text, &Form::qualifiers);
+  // Forms of one text differ in their operands; they stand side by side.
+  while (form != family.forms.end() && !has_kinds(statement, *form) && form + 1 != family.forms.end() &&
+         (form + 1)->qualifiers == form->qualifiers)
+    ++form;
   if (form == family.forms.end()) return no_form(statement, family, target, *given);
   if (!form->undocumented.empty()) {
     const Nearest best = nearest(family, target, *given);

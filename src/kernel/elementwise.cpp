@@ -7,11 +7,10 @@ namespace warpbit {
 
 void run_elementwise(const ElementwiseKernel& k, std::span<const OperandView> sources,
                      const OperandView& random_bits, const ResultView& destination, std::size_t index) {
-  std::array<RegisterFile, kMaxSources> files;
+  thread_local std::array<RegisterFile, kMaxSources> files;
+  thread_local RegisterFile random, out;
   for (std::size_t i = 0; i < k.sources.size(); ++i) files[i].load(k.sources[i], sources[i], k.lanes, index);
-  RegisterFile random, out;
-  random.clear();
-  out.clear();
+  out.clear(k.destination.registers, k.lanes);
   if (k.random_bits) random.load(*k.random_bits, random_bits, k.lanes, index);
   const auto share = [&](std::size_t element) {
     return k.random_bits ? warpbit::random_bits(k.conversion->to, static_cast<int>(element),

@@ -2,7 +2,6 @@
 // The registers of one operand, in one case of a batch.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,9 +18,6 @@ struct RegisterBits {
   int lane, reg, low_bit, bits;
 };
 
-/// What the kernels hold at most; tests/plan_test.cpp proves that no form needs more.
-inline constexpr int kMaxLanes = 32, kMaxRegisters = 8;
-
 /// The registers of an operand: `count` in a lane, of `bits` bits; those with a literal are not read.
 struct TileRegisters {
   int count = 0;
@@ -36,16 +32,20 @@ struct TileOperand {
   std::vector<RegisterBits> places;
 };
 
-/// The registers of one operand as 64-bit words.
+/// The registers of one operand as 64-bit words. An object that is used again does not allocate again.
 class RegisterFile {
  public:
-  void clear() { words_ = {}; }
-
+  /// All zero.
+  void clear(const TileRegisters& r, int lanes) {
+    registers_ = static_cast<std::size_t>(r.count);
+    words_.assign(static_cast<std::size_t>(lanes) * registers_, 0);
+  }
   void load(const TileRegisters& r, const OperandView& view, int lanes, std::size_t index) {
+    clear(r, lanes);
     for (int lane = 0; lane < lanes; ++lane)
       for (int reg = 0; reg < r.count; ++reg) {
         const auto i = static_cast<std::size_t>(reg);
-        std::uint64_t& word = at(lane, reg) = 0;
+        std::uint64_t& word = at(lane, reg);
         if (i < r.literals.size() && r.literals[i])
           word = *r.literals[i];
         else
@@ -74,11 +74,12 @@ class RegisterFile {
     return static_cast<std::ptrdiff_t>(index) * view.case_stride + lane * view.lane_stride +
            reg * view.register_stride;
   }
-  static std::size_t cell(int lane, int reg) {
-    return static_cast<std::size_t>(lane) * kMaxRegisters + static_cast<std::size_t>(reg);
+  std::size_t cell(int lane, int reg) const {
+    return static_cast<std::size_t>(lane) * registers_ + static_cast<std::size_t>(reg);
   }
 
-  std::array<std::uint64_t, std::size_t{kMaxLanes} * kMaxRegisters> words_;
+  std::size_t registers_ = 0;
+  std::vector<std::uint64_t> words_;
 };
 
 }  // namespace warpbit

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/tile.hpp"
 
-#include <array>
+#include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "numeric/node.hpp"
@@ -11,16 +12,17 @@ namespace {
 
 // Of one thread; reused, so that nothing is allocated per execution.
 struct Workspace {
-  std::array<Decoded, kMaxElementsOfA> a;
-  std::array<Decoded, kMaxElementsOfB> b;
-  std::array<std::uint64_t, kMaxElementsOfB> b_codes;
-  std::array<Decoded, kMaxDepth> selected;  // of B, for one element of D with a sparse A
-  std::array<Decoded, kMaxScales> a_scales, b_scales;
+  std::vector<std::uint64_t> a_codes, b_codes;
+  std::vector<Decoded> a, b;
+  std::vector<Decoded> selected;  // of B, for one element of D with a sparse A
+  std::vector<Decoded> a_scales, b_scales;
+  RegisterFile c, metadata, out, other;
 };
 thread_local Workspace workspace;
 
-Decoded decode_operand(const Plan& plan, const Format& f, std::uint64_t code) {
-  const Decoded element = decode(f, code);
+Decoded decode_operand(const Plan& plan, const Format& f, std::uint64_t code, bool negate = false) {
+  Decoded element = decode(f, code);
+  if (negate && !f.is_integer) element.negative = !element.negative;
   return plan.operands ? convert_operand(element, f, format(*plan.operands)) : element;
 }
 
@@ -38,23 +40,51 @@ std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metada
     const std::uint64_t nibble = metadata.get(t.e.places[row * (terms / kept) + group]);
     const std::uint64_t* codes = &workspace.b_codes[column * depth + group * width];
     const std::uint64_t code = select(t.sparsity, nibble, static_cast<int>(term % kept), codes);
-    workspace.selected[term] = decode_operand(*t.plan, *t.b.format, code);
+    workspace.selected[term] = decode_operand(*t.plan, *t.b.format, code, t.negate_b);
   }
   return {workspace.selected.data(), terms};
 }
 
+// The codes of a factor, out of registers or of memory: (product, row or column, k).
+void gather(const TileOperand& operand, const std::optional<TileDescribed>& described, const OperandView& view,
+            std::uint64_t descriptor, std::span<const std::byte> memory, int lanes, std::size_t index,
+            std::vector<std::uint64_t>& codes) {
+  codes.clear();
+  if (!described) {
+    workspace.other.load(operand.registers, view, lanes, index);
+    for (const RegisterBits& place : operand.places) codes.push_back(workspace.other.get(place));
+    return;
+  }
+  const Descriptor d = Descriptor::decode(descriptor);
+  const int bits = operand.format->bits;
+  for (int line = 0; line < described->lines; ++line)
+    for (int k = 0; k < described->depth; ++k) {
+      const std::uint64_t at = element_bit(d, described->major, bits, line, k);
+      std::uint64_t code = 0;
+      std::memcpy(&code, memory.data() + at / 8, static_cast<std::size_t>(std::max(bits / 8, 1)));
+      codes.push_back(bits < 8 ? code >> at % 8 & operand.format->mask() : code);
+    }
+}
+
+void decode_all(const Tile& t, const TileOperand& operand, bool negate,
+                const std::vector<std::uint64_t>& codes, std::vector<Decoded>& out) {
+  out.clear();
+  for (const std::uint64_t code : codes) out.push_back(decode_operand(*t.plan, *operand.format, code, negate));
+}
+
 // The decoded scale factors of case `index`: (row or column, block).
 void load_scales(const TileScale& scale, const OperandView& view, const OperandView& selector, int lanes,
-                 std::size_t index, std::span<Decoded> out) {
+                 std::size_t index, std::vector<Decoded>& out) {
+  out.clear();
   if (!scale.is_present()) return;
-  RegisterFile file;
+  RegisterFile& file = workspace.other;
   file.load(scale.selector.registers, selector, 1, index);
   const auto choice = static_cast<std::size_t>(file.at(0, 0)) / static_cast<std::size_t>(scale.selector.step) *
                           static_cast<std::size_t>(scale.selector.threads) +
                       static_cast<std::size_t>(file.at(0, 1));
   const std::vector<RegisterBits>& places = scale.choices[scale.choices.size() == 1 ? 0 : choice];
   file.load(scale.registers, view, lanes, index);
-  for (std::size_t i = 0; i < places.size(); ++i) out[i] = decode(*scale.format, file.get(places[i]));
+  for (const RegisterBits& place : places) out.push_back(decode(*scale.format, file.get(place)));
 }
 
 // Those of one row or column.
@@ -66,46 +96,45 @@ std::span<const Decoded> scales_of(const TileScale& scale, std::span<const Decod
 }  // namespace
 
 void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::size_t index) {
-  RegisterFile file, metadata;
-  file.load(t.a.registers, views.a, t.lanes, index);
-  for (std::size_t i = 0; i < t.a.places.size(); ++i)
-    workspace.a[i] = decode_operand(*t.plan, *t.a.format, file.get(t.a.places[i]));
-  file.load(t.b.registers, views.b, t.lanes, index);
-  for (std::size_t i = 0; i < t.b.places.size(); ++i) {
-    workspace.b_codes[i] = file.get(t.b.places[i]);
-    if (!t.sparsity.is_sparse()) workspace.b[i] = decode_operand(*t.plan, *t.b.format, workspace.b_codes[i]);
-  }
-  file.load(t.c.registers, views.c, t.lanes, index);
-  if (t.sparsity.is_sparse()) metadata.load(t.e.registers, views.e, t.lanes, index);
-  load_scales(t.a_scale, views.a_scale, views.a_selector, t.lanes, index, workspace.a_scales);
-  load_scales(t.b_scale, views.b_scale, views.b_selector, t.lanes, index, workspace.b_scales);
+  Workspace& w = workspace;
+  gather(t.a, t.a_described, views.a, views.a_descriptor, views.memory, t.lanes, index, w.a_codes);
+  gather(t.b, t.b_described, views.b, views.b_descriptor, views.memory, t.lanes, index, w.b_codes);
+  decode_all(t, t.a, t.negate_a, w.a_codes, w.a);
+  if (!t.sparsity.is_sparse()) decode_all(t, t.b, t.negate_b, w.b_codes, w.b);
+  if (views.accumulate)
+    w.c.load(t.c.registers, views.c, t.lanes, index);
+  else
+    w.c.clear(t.c.registers, t.lanes);
+  if (t.sparsity.is_sparse()) w.metadata.load(t.e.registers, views.e, t.lanes, index);
+  load_scales(t.a_scale, views.a_scale, views.a_selector, t.lanes, index, w.a_scales);
+  load_scales(t.b_scale, views.b_scale, views.b_selector, t.lanes, index, w.b_scales);
 
-  RegisterFile out;
-  out.clear();
+  w.out.clear(t.d.registers, t.lanes);
+  w.selected.resize(static_cast<std::size_t>(t.terms));
   const auto terms = static_cast<std::size_t>(t.terms), depth = static_cast<std::size_t>(t.depth);
   const auto rows = static_cast<std::size_t>(t.rows), columns = static_cast<std::size_t>(t.columns);
   std::size_t element = 0;
   for (std::size_t product = 0; product < static_cast<std::size_t>(t.products); ++product)
     for (std::size_t row = 0; row < rows; ++row) {
-      const std::span<const Decoded> a{&workspace.a[(product * rows + row) * terms], terms};
+      const std::span<const Decoded> a{&w.a[(product * rows + row) * terms], terms};
       for (std::size_t column = 0; column < columns; ++column, ++element) {
         const std::span<const Decoded> b =
-            t.sparsity.is_sparse() ? select_column(t, metadata, row, column)
-                                   : std::span{&workspace.b[(product * columns + column) * depth], terms};
-        out.set(t.d.places[element],
+            t.sparsity.is_sparse() ? select_column(t, w.metadata, row, column)
+                                   : std::span{&w.b[(product * columns + column) * depth], terms};
+        w.out.set(t.d.places[element],
                 evaluate(*t.plan,
-                         {a, operand_format(*t.plan, t.a), scales_of(t.a_scale, workspace.a_scales, row),
+                         {a, operand_format(*t.plan, t.a), scales_of(t.a_scale, w.a_scales, row),
                           t.a_scale.format},
-                         {b, operand_format(*t.plan, t.b), scales_of(t.b_scale, workspace.b_scales, column),
+                         {b, operand_format(*t.plan, t.b), scales_of(t.b_scale, w.b_scales, column),
                           t.b_scale.format},
-                         *t.c.format, file.get(t.c.places[element])));
+                         *t.c.format, w.c.get(t.c.places[element])));
       }
     }
-  out.store(t.d.registers, d, t.lanes, index);
+  w.out.store(t.d.registers, d, t.lanes, index);
 }
 
 std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std::size_t index, bool ordered) {
-  RegisterFile metadata;
+  RegisterFile& metadata = workspace.metadata;
   metadata.load(t.e.registers, e, t.lanes, index);
   const int groups = t.terms / t.sparsity.kept;
   for (std::size_t i = 0; i < t.e.places.size(); ++i) {
@@ -118,7 +147,7 @@ std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std
 
 std::optional<SelectorFault> find_fault(const TileSelector& selector, const OperandView& view, int lanes,
                                         std::size_t index) {
-  RegisterFile file;
+  RegisterFile& file = workspace.other;
   file.load(selector.registers, view, lanes, index);
   for (int lane = 0; lane < lanes; ++lane)
     for (int item = 0; item < 2; ++item) {
@@ -132,27 +161,37 @@ std::optional<SelectorFault> find_fault(const TileSelector& selector, const Oper
 }
 
 std::uint64_t run_element(const Tile& t, const ElementCodes& codes) {
-  const auto code = [](std::span<const std::uint64_t> all, std::size_t i) { return i < all.size() ? all[i] : 0; };
-  const auto terms = static_cast<std::size_t>(t.terms);
-  for (std::size_t k = 0; k < terms; ++k) {
-    workspace.a[k] = decode_operand(*t.plan, *t.a.format, code(codes.a, k));
-    workspace.b[k] = decode_operand(*t.plan, *t.b.format, code(codes.b, k));
-  }
-  const auto scales = [&](const TileScale& scale, std::span<const std::uint64_t> given, std::span<Decoded> out) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(scale.blocks); ++i)
-      out[i] = decode(*scale.format, code(given, i));
-    return scales_of(scale, out, 0);
+  const auto fill = [](std::span<const std::uint64_t> given, int count, std::vector<std::uint64_t>& out) {
+    out.assign(given.begin(), given.end());
+    out.resize(static_cast<std::size_t>(count));
   };
-  return evaluate(*t.plan,
-                  {{workspace.a.data(), terms},
-                   operand_format(*t.plan, t.a),
-                   scales(t.a_scale, codes.a_scale, workspace.a_scales),
-                   t.a_scale.format},
-                  {{workspace.b.data(), terms},
-                   operand_format(*t.plan, t.b),
-                   scales(t.b_scale, codes.b_scale, workspace.b_scales),
-                   t.b_scale.format},
-                  *t.c.format, codes.c);
+  Workspace& w = workspace;
+  fill(codes.a, t.terms, w.a_codes);
+  fill(codes.b, t.terms, w.b_codes);
+  decode_all(t, t.a, t.negate_a, w.a_codes, w.a);
+  decode_all(t, t.b, t.negate_b, w.b_codes, w.b);
+  const auto scales = [&](const TileScale& scale, std::span<const std::uint64_t> given,
+                          std::vector<Decoded>& out) {
+    fill(given, scale.blocks, w.a_codes);
+    out.clear();
+    for (const std::uint64_t code : w.a_codes) out.push_back(decode(*scale.format, code));
+    return std::span<const Decoded>(out);
+  };
+  return evaluate(
+      *t.plan,
+      {w.a, operand_format(*t.plan, t.a), scales(t.a_scale, codes.a_scale, w.a_scales), t.a_scale.format},
+      {w.b, operand_format(*t.plan, t.b), scales(t.b_scale, codes.b_scale, w.b_scales), t.b_scale.format},
+      *t.c.format, codes.c);
+}
+
+std::uint64_t end_of(const TileDescribed& factor, std::uint64_t descriptor, int element_bits) {
+  const Descriptor d = Descriptor::decode(descriptor);
+  std::uint64_t end = 0;
+  for (int line = 0; line < factor.lines; ++line)
+    for (int k = 0; k < factor.depth; ++k)
+      end = std::max(end, (element_bit(d, factor.major, element_bits, line, k) +
+                           static_cast<std::uint64_t>(element_bits) + 7) / 8);
+  return end;
 }
 
 }  // namespace warpbit

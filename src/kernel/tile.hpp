@@ -2,6 +2,7 @@
 // Executes a plan over whole tiles: gather, decode, one evaluation for each output element, scatter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,12 +11,13 @@
 #include "kernel/registers.hpp"
 #include "numeric/plan.hpp"
 #include "numeric/sparsity.hpp"
+#include "warpbit/descriptor.hpp"
 #include "warpbit/view.hpp"
 
 namespace warpbit {
 
-/// What a tile may hold at most; tests/plan_test.cpp proves that no form needs more.
-inline constexpr int kMaxDepth = 256, kMaxElementsOfA = 4096, kMaxElementsOfB = 2048, kMaxScales = 64;
+/// The deepest sum; tests/plan_test.cpp proves that no form needs more.
+inline constexpr int kMaxDepth = 256;
 
 /// {byte-id, thread-id}, which choose one of several maps: number byte-id / step * threads + thread-id.
 struct TileSelector {
@@ -34,6 +36,12 @@ struct TileScale {
   bool is_present() const { return blocks > 0; }
 };
 
+/// A factor in shared memory, found by a descriptor: `lines` rows of A or columns of B with `depth` elements.
+struct TileDescribed {
+  Major major = Major::k;
+  int lines = 0, depth = 0;
+};
+
 /// A decoded instruction as the kernel needs it.
 struct Tile {
   const Plan* plan = nullptr;
@@ -44,13 +52,24 @@ struct Tile {
   TileOperand d, a, b, c;
   TileOperand e;               ///< metadata, if A is sparse: (row, group)
   TileScale a_scale, b_scale;  ///< if the form is block-scaled
+  std::optional<TileDescribed> a_described, b_described;  ///< then a, b have no registers
+  bool negate_a = false, negate_b = false;                ///< imm-scale -1
+
+  bool uses_memory() const { return b_described.has_value(); }
 };
 
 /// The registers that a tile reads. A view whose operand is all literals is not read.
 struct TileViews {
   OperandView a, b, c, e;
   OperandView a_scale, b_scale, a_selector, b_selector;
+  std::uint64_t a_descriptor = 0, b_descriptor = 0;
+  std::span<const std::byte> memory = {};  ///< shared memory
+  bool accumulate = true;                  ///< false: C is +0, and not read
 };
+
+/// The first byte after the last one that a described factor reads. Precondition of run_tile: it lies in the
+/// memory.
+std::uint64_t end_of(const TileDescribed& factor, std::uint64_t descriptor, int element_bits);
 
 /// Computes case `index`. Views must have the strides of the operands.
 void run_tile(const Tile& tile, const TileViews& views, const ResultView& d, std::size_t index);

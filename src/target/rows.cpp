@@ -245,6 +245,28 @@ constexpr auto kWmmaAmpereRows = wmma_rows(8, kTuringToAda, all(kAsMma));
 constexpr auto kWmmaHopperRows = wmma_rows(16, kHopper, all(kH200Wmma));
 constexpr auto kWmmaBlackwellRows = wmma_rows(16, kHopper, all(kAsMma));
 
+// ---- wgmma on sm_90a: one node for the whole depth
+
+constexpr Window kHopperFp8{13, -133, -21};
+constexpr Ground kH200Wgmma{Basis::captured, "golden/sm_90a/wgmma, H200"};
+constexpr Ground kH200WgmmaSp{Basis::captured, "golden/sm_90a/wgmma_sp, H200"};
+constexpr std::array kWgmmaRows{
+    PlanRow{{wgmma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
+    PlanRow{{wgmma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
+    PlanRow{{wgmma, f32, bf16, bf16, f32}, {to_f32(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
+    PlanRow{{wgmma, f32, tf32, tf32, f32}, {to_f32(8, kHopper)}, all(kH200Wgmma), "HGMMA"},
+    PlanRow{{wgmma, f32, kFp8, kFp8, f32}, {to_f32(32, kHopperFp8, 13)}, all(kH200Wgmma), "QGMMA"},
+    PlanRow{{wgmma, f16, kFp8, kFp8, f16}, {to_f16(32, kHopperFp8)}, all(kH200Wgmma), "QGMMA"},
+    PlanRow{{wgmma, s32, kS8, kS8, s32}, {IntegerSum{Overflow::ieee}}, all(kH200Wgmma), "IGMMA"},
+    PlanRow{{wgmma, s32, kS8, kS8, s32, Modifier::satfinite},
+            {IntegerSum{Overflow::saturate}},
+            all(kH200Wgmma),
+            "IGMMA"},
+};
+constexpr std::array kWgmmaBitRows{
+    PlanRow{{wgmma, s32, b1, b1, s32, Modifier::and_popc}, {BitCount{BitOperation::and_}}, all(kH200Wgmma), "BGMMA"},
+};
+
 // ---- Moves: elements unchanged, so the evidence is about where they go
 
 constexpr FormatSet kWmmaTypes = f16 | f32 | bf16 | tf32 | f64 | s32 | kS8 | kS4 | b1;
@@ -386,7 +408,10 @@ constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  as_wmma(kS4AsS8Rows, kH200Wmma),
                                  as_wmma(kB1HopperRows, kH200Wmma),
                                  Block{kMoveHopperRows},
-                                 Block{kCvtHopperRows}};
+                                 Block{kCvtHopperRows},
+                                 Block{kWgmmaRows},
+                                 Block{kWgmmaBitRows},
+                                 Block{kWgmmaRows, kH200WgmmaSp, Unit::wgmma_sp}};
 
 constexpr std::array<Block, 18> blackwell_blocks(Block floating) {
   return {floating,
@@ -421,6 +446,7 @@ constexpr Features kSm75 = kSm72 | Feature::sm_75;
 constexpr Features kSm80 = kSm75 | Feature::sm_80 | Feature::wmma_fragments;
 constexpr Features kSm89 = kSm80 | Feature::fp8;
 constexpr Features kSm90 = kSm89 | Feature::sm_90;
+constexpr Features kSm90a = kSm90 | Feature::wgmma;
 constexpr Features kSm100 = kSm90 | Feature::sm_100;
 constexpr Features kSm100f = kSm100 | Feature::kind_f8f6f4_fp8 | Feature::narrow_moves;
 constexpr Features kSm100a = kSm100f | Feature::stochastic_rounding;
@@ -440,7 +466,7 @@ constexpr std::array kTargets{
     TargetRow{"sm_88", kSm80, kSm87Blocks, kToolkit},
     TargetRow{"sm_89", kSm89, kSm89Blocks, kToolkit},
     TargetRow{"sm_90", kSm90, kSm90Blocks, kToolkit},
-    TargetRow{"sm_90a", kSm90, kSm90Blocks, kToolkit},
+    TargetRow{"sm_90a", kSm90a, kSm90Blocks, kToolkit},
     TargetRow{"sm_100", kSm100, kSm100Blocks, kToolkit},
     TargetRow{"sm_100a", kSm100a, kSm100Blocks, kToolkit},
     TargetRow{"sm_100f", kSm100f, kSm100Blocks, kToolkit},

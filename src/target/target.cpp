@@ -27,6 +27,8 @@ std::string_view name(Unit unit) {
     case Unit::wmma_move: return "wmma.load, wmma.store";
     case Unit::matrix_move: return "ldmatrix, stmatrix, movmatrix";
     case Unit::cvt: return "cvt";
+    case Unit::wgmma: return "wgmma.mma_async";
+    case Unit::wgmma_sp: return "wgmma.mma_async.sp";
   }
   return "";
 }

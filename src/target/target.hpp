@@ -48,6 +48,7 @@ enum class Feature : std::uint32_t {
   narrow_moves = 1 << 10,         ///< cvt with e3m2, e2m3, e2m1 and ue8m0; matrix moves of bytes and less
   stochastic_rounding = 1 << 11,  ///< cvt.rs
   wmma_fragments = 1 << 12,       ///< how wmma spreads its matrices is known (NUMERICS.md, "Fragments of wmma")
+  wgmma = 1 << 13,
 };
 using Features = Flags<Feature>;
 constexpr Features operator|(Feature x, Feature y) {
@@ -65,6 +66,8 @@ enum class Unit : std::uint8_t {
   wmma_move,       ///< wmma.load and wmma.store
   matrix_move,     ///< ldmatrix, stmatrix, movmatrix
   cvt,
+  wgmma,
+  wgmma_sp,  ///< wgmma.mma_async.sp: the rows of wgmma, over the products that exist
 };
 
 /// The instructions of the unit, for listings.
