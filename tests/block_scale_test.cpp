@@ -438,6 +438,10 @@ class Builder {
     in_.c = elements.c;
   }
   Inputs build(const oracle::Dot& dot) {
+    if (s_.one_in(8)) {
+      floors();
+      return in_;
+    }
     if (x_.grouped()) arrange_groups();
     scales();
     accumulator(dot);
@@ -445,6 +449,27 @@ class Builder {
   }
 
  private:
+  // Two products about the smallest numbers of f32, with nothing else: a bit of the lower one is kept or lost.
+  void floors() {
+    std::ranges::fill(in_.a, 0);
+    std::ranges::fill(in_.b, 0);
+    in_.c = 0;
+    const int top = x_.grouped() ? 0 : f_.a.most + f_.b.most;
+    const int anchor = s_.range(-150, -138), apart = s_.range(4, 13), low = s_.range(-177, -171);
+    put(static_cast<std::size_t>(s_.range(0, 15)), false, top);
+    put(in_.a.size() - 1 - static_cast<std::size_t>(s_.range(0, 15)), true, x_.grouped() ? 0 : top - apart);
+    for (int i = 0; i < x_.blocks; ++i) {
+      const int sum = (i == 0 ? anchor : low) - top, of_a = s_.range(-127, sum + 127);
+      in_.scale_a.push_back(scale_.number(false, of_a, 0));
+      in_.scale_b.push_back(scale_.number(false, sum - of_a, 0));
+    }
+  }
+  // A power of two of that exponent as far as the formats allow, from factors with large exponents.
+  void put(std::size_t k, bool negative, int exponent) {
+    const int of_a = std::clamp(exponent - f_.b.most, f_.a.least, f_.a.most);
+    in_.a[k] = f_.a.number(negative, of_a, 0);
+    in_.b[k] = f_.b.number(false, exponent - of_a, 0);
+  }
   // Groups of zeros; groups that cancel in themselves; groups that cancel each other.
   void arrange_groups() {
     for (std::size_t g = 0; g < 64; g += 16) {
