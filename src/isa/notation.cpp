@@ -71,7 +71,7 @@ class Writer {
       return {};
     }
     if (v.starts_with("imm")) {
-      text += "0";
+      text += least(v.substr(3));
       return {};
     }
     int count = 0;
@@ -86,6 +86,12 @@ class Writer {
     for (int i = 0; i < count; ++i) text += fmt::format("{}{}", i ? ", " : "", fresh(v.substr(digits + 1)));
     text += "}";
     return {};
+  }
+
+  // Of "(-1,1)", "(0..3)", "(>=0)" or nothing.
+  static std::string least(std::string_view range) {
+    const std::size_t first = range.find_first_of("-0123456789");
+    return first == range.npos ? "0" : std::string(range.substr(first, range.find_first_of(".,)") - first));
   }
 
   // A type stands for a register of it, "imm" for an immediate.
