@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
-#include <type_traits>
 #include <utility>
 
 namespace warpbit {
@@ -44,10 +42,7 @@ TileOperand compile(const Operand& operand, FormatId id, Order order) {
 // ---- D = A B + C
 
 bool has_registers(const Operand& operand) {
-  return std::ranges::any_of(std::views::iota(0, operand.registers), [&](int i) {
-    const auto at = static_cast<std::size_t>(i);
-    return at >= operand.literals.size() || !operand.literals[at];
-  });
+  return operand.literals.empty() || std::ranges::any_of(operand.literals, [](const auto& l) { return !l; });
 }
 
 TileScale compile_scale(const OperandSpec& spec, const Operand& scale, const OperandSpec& selector_spec,
