@@ -69,7 +69,7 @@ TEST_CASE("every form of the table, on every target", "[quick][decoder]") {
           counter.check(is_refused(result, Errc::undocumented_form, "undocumented"), text, target,
                         "refused as undocumented");
         else if (!expected && isa_table::is_legal(row, target.name()))
-          counter.check(is_refused(result, Errc::not_on_target, "fragment"), text, target,
+          counter.check(is_refused(result, Errc::not_modelled, "fragment"), text, target,
                         "refused because the fragments are not known");
       }
     }
