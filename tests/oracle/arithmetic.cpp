@@ -2,6 +2,7 @@
 #include "arithmetic.hpp"
 
 #include <algorithm>
+#include <cstdlib>  // abs
 
 namespace oracle {
 namespace {
@@ -68,6 +69,27 @@ std::uint64_t fused_sum(const Node& node, const Format& d, std::span<const Value
   };
   for (const Value& p : products) add(p);
   add(c);
+  return convert_once(node, d, sum, unit);
+}
+
+Rational rational(const Value& v) {
+  if (v.kind != Value::finite) return 0;
+  const Rational magnitude(with_sign(v.negative, v.magnitude));
+  const Rational power(cpp_int(1) << std::abs(v.exponent));
+  return v.exponent < 0 ? Rational(magnitude / power) : Rational(magnitude * power);
+}
+
+std::uint64_t fused_sum(const Node& node, const Format& d, std::span<const Addend> addends) {
+  int largest = node.floor;
+  for (const Addend& x : addends)
+    if (x.raises) largest = std::max(largest, x.exponent);
+  const int unit = largest - node.fraction_bits;
+  const Rational power(cpp_int(1) << std::abs(unit));
+  cpp_int sum = 0;
+  for (const Addend& x : addends) {
+    const Rational units = unit < 0 ? Rational(x.value * power) : Rational(x.value / power);
+    sum += numerator(units) / denominator(units);  // toward zero
+  }
   return convert_once(node, d, sum, unit);
 }
 

@@ -43,7 +43,7 @@ std::uint64_t encode(std::string_view format, bool negative, const cpp_int& magn
 // The NaN that an operation itself makes. Throws std::invalid_argument for a format without NaN.
 std::uint64_t canonical_nan(std::string_view format);
 
-// One output element of mma.sync or mma.sp.sync, by the words of its qualifiers.
+// One output element of mma.sync or mma.sp.sync, with or without .block_scale, by the words of its qualifiers.
 struct Problem {
   std::string target;      // sm_90a
   std::string shape;       // m16n8k16
@@ -52,6 +52,8 @@ struct Problem {
   std::string rounding;       // f64 only: "" (is rn), "rn", "rz", "rm", "rp"
   std::string bit_operation;  // b1 only: "xor", "and"
   bool sparse = false;        // mma.sp: half of K products exist
+  std::string scale;          // .block_scale only: ue8m0, ue4m3
+  int blocks = 0;             // .block_scale only: the number in scale_vec::1X, 2X, 4X
 };
 
 // A problem with its rule looked up once, for loops. Cheap to copy; const use from several threads is safe.
@@ -63,6 +65,12 @@ class Dot {
   // else std::invalid_argument. Returns the code of D.
   std::uint64_t operator()(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                            std::uint64_t c) const;
+  // With block scaling. The scales of A's row and of B's column, one for each block, low k first: the products
+  // that exist are dealt out evenly. Other numbers of scales, or scales for a problem without, are a
+  // std::invalid_argument; so is the call above for a problem with scales.
+  std::uint64_t operator()(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c,
+                           std::span<const std::uint64_t> scale_a,
+                           std::span<const std::uint64_t> scale_b) const;
 
  private:
   std::shared_ptr<const struct Resolved> resolved_;

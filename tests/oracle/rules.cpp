@@ -91,6 +91,23 @@ constexpr Rule sparse_rules[] = {
     {sm_80_on, "m16n8k64 m16n8k128", "s32", "s4 u4", "s32", false, integer_sum},
 };
 
+// facts 8. That they hold for sparse operands too, over the products that exist, is assumed as in facts 1.
+constexpr Rule scaled_rules[] = {
+    {sm_120_on, "m16n8k32", "f32", small, "f32", false, scaled_products, 32, 25, -133, 23, "ue8m0", 1},
+    {sm_120_on, "m16n8k64", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue8m0", 2},
+    {sm_120_on, "m16n8k64", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue4m3", 4},
+};
+constexpr Rule sparse_scaled_rules[] = {
+    {sm_120_on, "m16n8k64", "f32", small, "f32", false, scaled_products, 32, 25, -133, 23, "ue8m0", 1},
+    {sm_120_on, "m16n8k128", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue8m0", 2},
+    {sm_120_on, "m16n8k128", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue4m3", 4},
+};
+
+std::span<const Rule> rules_for(const Problem& p) {
+  if (p.scale.empty()) return p.sparse ? std::span<const Rule>(sparse_rules) : rules;
+  return p.sparse ? std::span<const Rule>(sparse_scaled_rules) : scaled_rules;
+}
+
 constexpr std::string_view plain_targets =
     "sm_70 sm_72 sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 "
     "sm_110 sm_120 sm_121";
@@ -117,6 +134,7 @@ std::string_view base_of(std::string_view target) {
 
 // Qualifiers that only some methods have.
 bool qualifiers_fit(const Rule& rule, const Problem& p, std::string_view target) {
+  if (rule.scale != p.scale || rule.blocks != p.blocks) return false;
   const bool bits = rule.method == bit_count, integers = rule.method == integer_sum;
   if (p.satfinite && !integers) return false;
   if (!p.rounding.empty() && !(rule.method == fma_chain && contains("rn rz rm rp", p.rounding))) return false;
@@ -128,14 +146,16 @@ bool qualifiers_fit(const Rule& rule, const Problem& p, std::string_view target)
 
 const Rule& find_rule(const Problem& p) {
   const std::string_view target = base_of(p.target);
-  for (const Rule& rule : p.sparse ? std::span<const Rule>(sparse_rules) : rules) {
+  for (const Rule& rule : rules_for(p)) {
     if (contains(rule.targets, target) && contains(rule.shapes, p.shape) && contains(rule.d, p.d) &&
         contains(rule.operands, p.a) && contains(rule.operands, p.b) && contains(rule.c, p.c) &&
         (!rule.same_operands || p.a == p.b) && qualifiers_fit(rule, p, target))
       return rule;
   }
   throw std::invalid_argument(std::string("oracle: no rule for ") + (p.sparse ? "sparse " : "") + p.shape +
-                              "." + p.d + "." + p.a + "." + p.b + "." + p.c + " on " + p.target);
+                              "." + p.d + "." + p.a + "." + p.b + "." + p.c +
+                              (p.scale.empty() ? "" : ", scales " + std::to_string(p.blocks) + "X " + p.scale) +
+                              " on " + p.target);
 }
 
 int k_of(std::string_view shape) {

@@ -9,13 +9,15 @@
 namespace oracle {
 
 enum class Method {
-  nodes,        // facts 1: nodes of L products chained in ascending k, starting with C
-  fp8_lowered,  // facts 2: operands to f16; the k % 4 in {0, 1}, then {2, 3}, from zero; IEEE add of C
-  fma_then_c,   // facts 2: f32 FMAs from +0 in ascending k, then C
-  pairs,        // facts 2: ((C + p01) + p23) in f32, then rounded to f16
-  integer_sum,  // facts 3
-  bit_count,    // facts 3
-  fma_chain,    // facts 3: FMAs in ascending k, starting with C
+  nodes,            // facts 1: nodes of L products chained in ascending k, starting with C
+  fp8_lowered,      // facts 2: operands to f16; the k % 4 in {0, 1}, then {2, 3}, from zero; IEEE add of C
+  fma_then_c,       // facts 2: f32 FMAs from +0 in ascending k, then C
+  pairs,            // facts 2: ((C + p01) + p23) in f32, then rounded to f16
+  integer_sum,      // facts 3
+  bit_count,        // facts 3
+  fma_chain,        // facts 3: FMAs in ascending k, starting with C
+  scaled_products,  // facts 8, mxf8f6f4: one node, the scales' exponents added to the products'
+  scaled_groups,    // facts 8, mxf4 and mxf4nvf4: groups of L products, aligned by the scales' exponents
 };
 
 struct Rule {
@@ -24,6 +26,8 @@ struct Rule {
   bool same_operands;                // A and B must have the same format
   Method method;
   int L = 0, F = 0, floor = 0, kept = 23;  // kept: fraction bits of an f32 result
+  std::string_view scale = "";             // the scales' format; "" without block scaling
+  int blocks = 0;                          // scales of a row or column
 };
 
 // The one rule for the problem. Throws std::invalid_argument if there is none.
