@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which element of its matrix a value of a lane is, and which bits it has: by the formulas of the PTX manual, or
-// where it has none, by facts 4. g = lane / 4, t = lane % 4; of the map itself nothing is asked.
+// Which element of its matrix a value of a lane is, and which bits it has: by the formulas of the PTX manual,
+// or where it has none, by facts 4. g = lane / 4, t = lane % 4; of the map itself nothing is asked.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ inline bool has_word(std::string_view form, std::string_view word) {
 // ---- Bits: elements side by side, low bits first, unless the manual says otherwise.
 
 // Six- and four-bit types have containers of eight bits: e2m1 in the middle four ("mma", kind::f8f6f4 and
-// kind::mxf8f6f4), else in the low ones ("cvt"; "ldmatrix", with CUTLASS 4, mma_traits_sm120.hpp). e2m1 is packed
-// with kind::mxf4 and kind::mxf4nvf4 and by cvt.
+// kind::mxf8f6f4), else in the low ones ("cvt"; "ldmatrix", with CUTLASS 4, mma_traits_sm120.hpp). e2m1 is
+// packed with kind::mxf4 and kind::mxf4nvf4 and by cvt.
 struct Container {
   int bits, low_bit, element_bits;
 };
@@ -108,8 +108,9 @@ inline Key wmma(char role, const Shape& s, int per, int lane, int value) {
 
 // ---- Matrix moves: row and column as the matrix lies in memory
 
-// "ldmatrix", "stmatrix" and "movmatrix", figures 104 to 110. Of 16-bit elements a row belongs to four lanes, of
-// the transposed matrix a column. m16n16 takes two registers a matrix; of m16n8 a line in memory is a column.
+// "ldmatrix", "stmatrix" and "movmatrix", figures 104 to 110. Of 16-bit elements a row belongs to four lanes,
+// of the transposed matrix a column. m16n16 takes two registers a matrix; of m16n8 a line in memory is a
+// column.
 inline Key moved(const Instruction& i, const Operand& op, int lane, int value) {
   const std::string_view form = i.canonical();
   const int g = lane / 4, t = lane % 4;
@@ -130,7 +131,8 @@ inline Key element(const Instruction& i, const Operand& op, int lane, int value)
   if (family == "cvt") return {0, 0, value};  // elements in order
   if (family == "ldmatrix" || family == "stmatrix" || family == "movmatrix") return moved(i, op, lane, value);
   if (family == "wmma.mma") return wmma(op.role[0], shape_of(form), per, lane, value);
-  if (family == "wmma.load" || family == "wmma.store") return wmma(form[family.size() + 1], shape_of(form), per, lane, value);
+  if (family == "wmma.load" || family == "wmma.store")
+    return wmma(form[family.size() + 1], shape_of(form), per, lane, value);
   if (i.products() == 4) return volta(i, op, lane, value);
   return tile(op.role[0], i.rows(), per, lane, value);
 }

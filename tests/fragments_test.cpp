@@ -53,7 +53,8 @@ std::vector<Instruction> all_instructions() {
     const int selectors = form.family == "mma.sp" ? oracle::selector_count(problem_of(bare)) : 1;
     out.push_back(bare);
     for (int s = 1; s < selectors; ++s)
-      out.push_back(parse(fmt::format("{} {{d}}, {{a}}, {{b}}, {{c}}, e, {}", form.canonical, s), bare.target()));
+      out.push_back(
+          parse(fmt::format("{} {{d}}, {{a}}, {{b}}, {{c}}, e, {}", form.canonical, s), bare.target()));
   }
   return out;
 }
@@ -273,7 +274,8 @@ TEST_CASE("the scale factors lie where the manual puts them, and nowhere else") 
             const auto expected = oracle::held_scale(of_a, problem.blocks, x.byte_id, x.thread_id, lane, byte);
             std::optional<Coordinate> at;
             if (expected)
-              at = of_a ? Coordinate{expected->line, expected->block} : Coordinate{expected->block, expected->line};
+              at = of_a ? Coordinate{expected->line, expected->block}
+                        : Coordinate{expected->block, expected->line};
             bool same = true;
             for (int bit = 0; bit < 8; ++bit) same = same && map.at_bit(lane, 0, 8 * byte + bit) == at;
             if (at) same = same && map.find(*at) == std::vector<Place>{{lane, 0, 8 * byte, 8}};

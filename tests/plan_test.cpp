@@ -271,8 +271,10 @@ TEST_CASE("what is called captured on sm_90a has a capture, or one of its plan r
                                    [&](const auto& entry) { return vouches(*entry.first, *form, target); });
       }));
     }
-    fmt::print("{} on {}: {} documented forms, {} captures of {} forms, {} by the capture of another, {} not captured\n",
-               family.name, target.name(), forms, files, captured[family.name].size(), missing, not_captured);
+    fmt::print(
+        "{} on {}: {} documented forms, {} captures of {} forms, {} by the capture of another, {} not "
+        "captured\n",
+        family.name, target.name(), forms, files, captured[family.name].size(), missing, not_captured);
     const auto expected = without_capture.find(family.name);
     CHECK(missing == (expected == without_capture.end() ? 0 : expected->second));
     CHECK(not_captured == (family.name == "cvt" ? forms - 25 : 0));

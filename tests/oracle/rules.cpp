@@ -175,8 +175,11 @@ const Rule& find_rule(const Problem& p) {
         (!rule.same_operands || p.a == p.b) && qualifiers_fit(rule, p, target))
       return rule;
   }
-  throw std::invalid_argument(std::string("oracle: no rule for ") + (p.wmma ? "wmma " : p.sparse ? "sparse " : "") + p.shape +
-                              "." + p.d + "." + p.a + "." + p.b + "." + p.c +
+  throw std::invalid_argument(std::string("oracle: no rule for ") +
+                              (p.wmma     ? "wmma "
+                               : p.sparse ? "sparse "
+                                          : "") +
+                              p.shape + "." + p.d + "." + p.a + "." + p.b + "." + p.c +
                               (p.scale.empty() ? "" : ", scales " + std::to_string(p.blocks) + "X " + p.scale) +
                               " on " + p.target);
 }
