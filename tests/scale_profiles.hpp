@@ -31,6 +31,10 @@ class ScaledBuilder {
     in_.c = elements.c;
   }
   ScaledCase build(const oracle::Dot& dot) {
+    if (s_.one_in(8)) {
+      floors();
+      return in_;
+    }
     if (f_.blocks > 1) arrange_groups();
     scales();
     accumulator(dot);
@@ -38,6 +42,29 @@ class ScaledBuilder {
   }
 
  private:
+  // Two products about the smallest numbers of f32, with nothing else: a bit of the lower one is kept or lost.
+  void floors() {
+    std::ranges::fill(in_.a, 0);
+    std::ranges::fill(in_.b, 0);
+    in_.c = 0;
+    const bool grouped = f_.blocks > 1;
+    const int top = grouped ? 0 : f_.elements.a.most + f_.elements.b.most;
+    const int anchor = s_.range(-150, -138), apart = s_.range(4, 13), low = s_.range(-177, -171);
+    put(static_cast<std::size_t>(s_.range(0, 15)), false, top);
+    put(in_.a.size() - 1 - static_cast<std::size_t>(s_.range(0, 15)), true, grouped ? 0 : top - apart);
+    for (int i = 0; i < f_.blocks; ++i) {
+      const int sum = (i == 0 ? anchor : low) - top, of_a = s_.range(-127, sum + 127);
+      in_.scale_a.push_back(f_.scale.number(false, of_a, 0));
+      in_.scale_b.push_back(f_.scale.number(false, sum - of_a, 0));
+    }
+  }
+  // A power of two of that exponent as far as the formats allow, from factors with large exponents.
+  void put(std::size_t k, bool negative, int exponent) {
+    const Alphabet &a = f_.elements.a, &b = f_.elements.b;
+    const int of_a = std::clamp(exponent - b.most, a.least, a.most);
+    in_.a[k] = a.number(negative, of_a, 0);
+    in_.b[k] = b.number(false, exponent - of_a, 0);
+  }
   // Groups of zeros; groups that cancel in themselves; groups that cancel each other.
   void arrange_groups() {
     for (std::size_t g = 0; g < 64; g += 16) {

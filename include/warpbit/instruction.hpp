@@ -157,8 +157,8 @@ struct BasisRange {
 };
 /// The same for one class of operands, by target.
 struct EvidenceRow {
-  std::string_view type;  ///< element type of A
-  std::string_view unit;  ///< what sets the arithmetic apart; empty for the plain one
+  std::string_view type;  ///< of A, of what is moved, or of the source of a conversion
+  std::string_view unit;  ///< the instructions that share this arithmetic
   /// In the order of Target::all(); nothing where no form exists.
   std::vector<std::optional<BasisRange>> by_target;
 };

@@ -18,6 +18,30 @@ std::string ground(std::string_view parameter, const Ground& g) {
   return fmt::format("  {:<10}{} ({})\n", parameter, name(g.basis), g.from);
 }
 
+std::string operand_text(const Operand& op) {
+  switch (op.kind) {
+    case OperandKind::immediate: return fmt::format("immediate {}", *op.literals[0]);
+    case OperandKind::address:
+      return fmt::format("address{}", op.offset ? fmt::format(", plus {}", op.offset) : "");
+    case OperandKind::pair: return "byte-id and thread-id, literals or 16-bit registers";
+    default: break;
+  }
+  const std::string registers =
+      fmt::format("{} register{} of {} bits", op.registers, op.registers == 1 ? "" : "s", op.register_bits);
+  if (op.part == Part::stride || op.part == Part::random_bits) return registers;
+  return fmt::format("{}, {} {}x{}{}", registers, op.format, op.fragment.rows(), op.fragment.columns(),
+                     op.fragment.products() > 1 ? fmt::format(" ({} side by side)", op.fragment.products())
+                                                : "");
+}
+
+// By parameter, or one line if all rest on the same.
+std::string evidence_text(const Evidence& e) {
+  const auto same = [&](const Ground& g) { return g.basis == e.order.basis && g.from == e.order.from; };
+  if (same(e.window) && same(e.floor) && same(e.specials)) return ground("evidence", e.order);
+  return ground("order, L", e.order) + ground("F", e.window) + ground("floor", e.floor) +
+         ground("specials", e.specials);
+}
+
 // One target: the plan and what it rests on.
 int check_one(const std::string& text, Target target) {
   const Result<Instruction> i = Instruction::parse(text, target);
@@ -25,19 +49,10 @@ int check_one(const std::string& text, Target target) {
     fmt::print("refused: {}\n", i.error().message());
     return kNo;
   }
-  const Evidence& e = i->evidence();
   fmt::print("accepted on {}: {}\n", target.name(), i->canonical());
-  for (const Operand& op : i->operands()) {
-    if (op.kind == OperandKind::immediate)
-      fmt::print("  {}: immediate {}\n", op.role, *op.literals[0]);
-    else
-      fmt::print("  {}: {} registers of {} bits, {} {}x{}{}\n", op.role, op.registers, op.register_bits,
-                 op.format, op.fragment.rows(), op.fragment.columns(),
-                 op.fragment.products() > 1 ? fmt::format(" ({} side by side)", op.fragment.products()) : "");
-  }
-  fmt::print("  {:<10}{}\n  {:<10}{} ({})\n", "plan", i->plan(), "machine", i->machine(), i->toolkit());
-  fmt::print("{}{}{}{}", ground("order, L", e.order), ground("F", e.window), ground("floor", e.floor),
-             ground("specials", e.specials));
+  for (const Operand& op : i->operands()) fmt::print("  {}: {}\n", op.role, operand_text(op));
+  fmt::print("  {:<10}{}\n  {:<10}{} ({})\n{}", "plan", i->plan(), "machine", i->machine(), i->toolkit(),
+             evidence_text(i->evidence()));
   return kYes;
 }
 

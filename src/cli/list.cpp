@@ -18,13 +18,22 @@ std::string text(const std::optional<BasisRange>& basis) {
   return fmt::format("{}, part {}", name(basis->strongest), name(basis->weakest));
 }
 
+std::optional<BasisRange> joined(const std::optional<BasisRange>& x, const std::optional<BasisRange>& y) {
+  if (!x || !y) return x ? x : y;
+  return BasisRange{std::min(x->strongest, y->strongest), std::max(x->weakest, y->weakest)};
+}
+
 using Table = std::vector<std::vector<std::string>>;  // rows of cells, the first row and column are headings
 
-// "s8", "u8" -> "s8, u8"; "sparse: s8", "sparse: u8" -> "sparse: s8, u8"
+// "s8", "u8" -> "s8, u8"; "mma.sp: s8", "mma.sp: u8" -> "mma.sp: s8, u8"
 std::string joined(const std::string& x, const std::string& y) {
   const std::size_t colon = y.find(": ");
   if (colon != y.npos && x.starts_with(y.substr(0, colon + 2))) return x + ", " + y.substr(colon + 2);
   return x + ", " + y;
+}
+
+bool share_heading(const std::string& x, const std::string& y) {
+  return x.substr(0, x.find(": ")) == y.substr(0, y.find(": ")) || x.find(": ") == x.npos;
 }
 
 // Neighbours that differ in their heading only become one.
@@ -32,7 +41,8 @@ void merge_rows(Table& table) {
   Table out{table[0]};
   for (std::size_t i = 1; i < table.size(); ++i) {
     std::vector<std::string>& last = out.back();
-    if (out.size() > 1 && std::equal(last.begin() + 1, last.end(), table[i].begin() + 1))
+    if (out.size() > 1 && share_heading(last[0], table[i][0]) &&
+        std::equal(last.begin() + 1, last.end(), table[i].begin() + 1))
       last[0] = joined(last[0], table[i][0]);
     else
       out.push_back(table[i]);
@@ -47,18 +57,36 @@ Table transposed(const Table& table) {
   return out;
 }
 
-// Targets down, operand types across.
-Table evidence() {
-  Table table{{"type of A"}};
-  for (const Target target : Target::all()) table[0].emplace_back(target.name());
+// One row for each kind of instruction.
+std::vector<EvidenceRow> by_instruction() {
+  std::vector<EvidenceRow> out;
   for (const EvidenceRow& row : evidence_table()) {
-    table.push_back({row.unit.empty() ? std::string(row.type) : fmt::format("{}: {}", row.unit, row.type)});
+    const auto known = std::ranges::find(out, row.unit, &EvidenceRow::unit);
+    if (known == out.end()) {
+      out.push_back({"", row.unit, row.by_target});
+      continue;
+    }
+    for (std::size_t i = 0; i < row.by_target.size(); ++i)
+      known->by_target[i] = joined(known->by_target[i], row.by_target[i]);
+  }
+  return out;
+}
+
+// Instructions, or these and operand types, down and targets across.
+Table evidence(bool types) {
+  Table table{{types ? "instruction: type" : "instruction"}};
+  for (const Target target : Target::all()) table[0].emplace_back(target.name());
+  for (const EvidenceRow& row : types ? evidence_table() : by_instruction()) {
+    table.push_back({types ? fmt::format("{}: {}", row.unit, row.type) : std::string(row.unit)});
     for (const auto& basis : row.by_target) table.back().push_back(text(basis));
   }
-  merge_rows(table);
+  if (types) std::ranges::stable_sort(table.begin() + 1, table.end(), {}, [](const auto& row) {
+    return row[0].substr(0, row[0].find(": "));
+  });
+  if (types) merge_rows(table);
   table = transposed(table);
   merge_rows(table);
-  return table;
+  return types ? transposed(table) : table;
 }
 
 void print(const Table& table, bool markdown) {
@@ -78,12 +106,12 @@ void print(const Table& table, bool markdown) {
 }
 
 struct Options {
-  bool forms = false, markdown = false;
+  bool forms = false, types = false, markdown = false;
 };
 
 int list(const Options& o) {
   if (!o.forms) {
-    print(evidence(), o.markdown);
+    print(evidence(o.types), o.markdown);
     return kYes;
   }
   Table table{{"form", "operands", "targets"}};
@@ -96,9 +124,11 @@ int list(const Options& o) {
 
 void add_list(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
-      "list", "what results rest on: captured, published or inferred, by target and operand type");
+      "list", "what results rest on: captured, published or inferred, by instruction and target");
   const auto o = std::make_shared<Options>();
-  command->add_flag("--forms", o->forms, "list all forms with their operands and targets instead");
+  CLI::Option* types = command->add_flag("--types", o->types, "by operand types, too");
+  command->add_flag("--forms", o->forms, "list all forms with their operands and targets instead")
+      ->excludes(types);
   command->add_flag("--markdown", o->markdown, "print a Markdown table");
   command->callback([o, &status] { status = list(*o); });
 }

@@ -22,21 +22,16 @@ const Decoded& scale_of(const Elements& x, std::size_t k) {
   return x.scales[k * x.scales.size() / x.values.size()];
 }
 
-// Element k times its scale, a power of two: the exponents add, and a NaN among the two makes a NaN.
-Decoded scaled(const Elements& x, std::size_t k) {
-  Decoded out = x.values[k];
-  if (x.scales.empty()) return out;
-  const Decoded& scale = scale_of(x, k);
-  out.exponent += scale.exponent;
-  if (scale.cls == Class::nan) out.cls = Class::nan;
-  return out;
-}
-
 struct Problem {
   Elements a, b;
   Running c;
 
   std::size_t size() const { return a.values.size(); }
+  // The raw exponent of product k, those of its scales included.
+  int exponent(std::size_t k) const {
+    const int unscaled = a.values[k].exponent + b.values[k].exponent;
+    return a.scales.empty() ? unscaled : unscaled + scale_of(a, k).exponent + scale_of(b, k).exponent;
+  }
   Value value_of_product(std::size_t k) const {
     return product(value_of(a.values[k], *a.format), value_of(b.values[k], *b.format));
   }
@@ -49,15 +44,19 @@ struct SpecialSum {
   bool nan = false, plus = false, minus = false;
 
   void add_infinity(bool negative) { (negative ? minus : plus) = true; }
-  void add(const Decoded& c) {
-    if (c.cls == Class::nan) nan = true;
-    if (c.cls == Class::infinity) add_infinity(c.negative);
+  void add(const Decoded& d) {
+    if (d.cls == Class::nan) nan = true;
+    if (d.cls == Class::infinity) add_infinity(d.negative);
   }
   void add_product(const Decoded& a, const Decoded& b) {
     if (a.cls == Class::nan || b.cls == Class::nan) nan = true;
     if (a.cls != Class::infinity && b.cls != Class::infinity) return;
     if (a.cls == Class::zero || b.cls == Class::zero) nan = true;
     add_infinity(a.negative != b.negative);
+  }
+  void add_scales(const Problem& p) {
+    for (const Decoded& scale : p.a.scales) add(scale);
+    for (const Decoded& scale : p.b.scales) add(scale);
   }
   bool any() const { return nan || plus || minus; }
   std::uint64_t code(const Format& f) const {
@@ -92,13 +91,14 @@ std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::
   const Decoded c = start.decoded();
 
   SpecialSum specials;
+  specials.add_scales(p);
   specials.add(c);
   int e = c.cls == Class::finite ? std::max(step.floor, c.exponent) : step.floor;
   for (std::size_t k = first; k < last; ++k) {
     if (!step.k.contains(k)) continue;
-    const Decoded a = scaled(p.a, k), b = scaled(p.b, k);
+    const Decoded &a = p.a.values[k], &b = p.b.values[k];
     specials.add_product(a, b);
-    if (a.cls == Class::finite && b.cls == Class::finite) e = std::max(e, a.exponent + b.exponent);
+    if (a.cls == Class::finite && b.cls == Class::finite) e = std::max(e, p.exponent(k));
   }
   if (specials.any()) return specials.code(result);
 
@@ -106,9 +106,9 @@ std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::
   const int fraction_bits = p.a.format->fraction_bits + p.b.format->fraction_bits;
   for (std::size_t k = first; k < last; ++k) {
     if (!step.k.contains(k)) continue;
-    const Decoded a = scaled(p.a, k), b = scaled(p.b, k);
-    sum += cut(a.negative != b.negative, a.significand * b.significand, a.exponent + b.exponent, fraction_bits,
-               e, step.window);
+    const Decoded &a = p.a.values[k], &b = p.b.values[k];
+    sum += cut(a.negative != b.negative, a.significand * b.significand, p.exponent(k), fraction_bits, e,
+               step.window);
   }
 
   return convert_sum(sum, e - step.window, result, step.rounding, step.kept_fraction_bits);
@@ -175,11 +175,10 @@ Running run(const GroupScaled& step, const Problem& p, Running running) {
   const auto length = static_cast<std::size_t>(step.group);
 
   SpecialSum specials;
+  specials.add_scales(p);
   specials.add(c);
   int e = c.cls == Class::finite ? std::max(step.floor, c.exponent) : step.floor;
   for (std::size_t k = 0; k < p.size(); k += length) {
-    specials.add(scale_of(p.a, k));
-    specials.add(scale_of(p.b, k));
     const Group group = group_of(p, k, k + length);
     if (group.raises) e = std::max(e, group.exponent);
   }

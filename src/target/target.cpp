@@ -18,15 +18,15 @@ std::string_view name(Basis basis) {
 
 std::string_view name(Unit unit) {
   switch (unit) {
-    case Unit::mma: return "";
-    case Unit::mma_m8n8k4: return "m8n8k4";
-    case Unit::mma_sp: return "sparse";
-    case Unit::block_scale: return "block-scaled";
-    case Unit::sp_block_scale: return "sparse, block-scaled";
-    case Unit::wmma: return "wmma";
+    case Unit::mma: return "mma";
+    case Unit::mma_m8n8k4: return "mma.m8n8k4 of f16";
+    case Unit::mma_sp: return "mma.sp";
+    case Unit::block_scale: return "mma, block-scaled";
+    case Unit::sp_block_scale: return "mma.sp, block-scaled";
+    case Unit::wmma: return "wmma.mma";
     case Unit::wmma_move: return "wmma.load, wmma.store";
-    case Unit::matrix_move: return "matrix moves";
-    case Unit::cvt: return "cvt from";
+    case Unit::matrix_move: return "ldmatrix, stmatrix, movmatrix";
+    case Unit::cvt: return "cvt";
   }
   return "";
 }

@@ -67,7 +67,7 @@ enum class Unit : std::uint8_t {
   cvt,
 };
 
-/// What tells the unit from the plain one, for listings; empty for Unit::mma.
+/// The instructions of the unit, for listings.
 std::string_view name(Unit unit);
 
 /// A qualifier that changes the arithmetic of a class.
