@@ -240,6 +240,8 @@ constexpr std::array<PlanRow, 6> wmma_rows(int products, Window w, Evidence evid
   };
 }
 constexpr Ground kH200Wmma{Basis::captured, "golden/sm_90a/wmma_mma, H200"};
+constexpr Ground kH200WmmaS4{Basis::captured,
+                             "golden/sm_90a/wmma_mma, H200; .satfinite with s4 and u4 by the captures of mma"};
 constexpr Ground kAsMma{Basis::inferred, "this target's mma; that wmma becomes its machine instructions, sm_90a captures"};
 constexpr auto kWmmaAmpereRows = wmma_rows(8, kTuringToAda, all(kAsMma));
 constexpr auto kWmmaHopperRows = wmma_rows(16, kHopper, all(kH200Wmma));
@@ -269,7 +271,7 @@ constexpr std::array kMoveHopperRows{
 
 // ---- cvt
 
-constexpr FormatSet kFloats = kF8f6f4 | f64 | f32 | tf32 | f16 | bf16 | ue8m0;
+constexpr FormatSet kCvtSources = kF8f6f4 | f64 | f32 | f16 | bf16 | ue8m0;
 constexpr Ground kH200Cvt{Basis::captured, "golden/sm_90a/cvt, H200"};
 constexpr Ground kCvtManual{Basis::inferred, "the PTX manual, and sm_90a captures of its neighbours"};
 constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
@@ -277,23 +279,26 @@ constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
 constexpr PlanRow cvt_row(FormatSet to, FormatSet from, std::optional<Modifiers> modifiers, Ground ground) {
   return {{cvt, to, from, from, to, modifiers}, {}, all(ground), kCvtMachine};
 }
-constexpr std::array kCvtRows{cvt_row(kFloats, kFloats, std::nullopt, kCvtManual)};
-constexpr std::array kCvtHopperRows{
-    cvt_row(bf16 | f16, f32, Modifier::rn, kH200Cvt),
+constexpr std::array kCvtRows{cvt_row(kCvtSources | tf32, kCvtSources, std::nullopt, kCvtManual)};
+constexpr Modifiers kRn = Modifier::rn, kRnRelu = kRn | Modifier::relu, kRnSatfinite = kRn | Modifier::satfinite;
+constexpr Modifiers kPacked = Modifier::packed;
+constexpr std::array kCvtHopperRows{  // those with captures; kCvtRows has the rest
+    cvt_row(bf16 | f16, f32, kRn, kH200Cvt),
     cvt_row(bf16 | f16, f32, Modifier::rz, kH200Cvt),
-    cvt_row(bf16 | f16, f32, Modifier::rn | Modifier::relu, kH200Cvt),
-    cvt_row(bf16 | f16, f32, Modifier::rn | Modifier::satfinite, kH200Cvt),
-    cvt_row(tf32, f32, Modifier::rn, kH200Cvt),
+    cvt_row(bf16, f32, kRnRelu, kH200Cvt),
+    cvt_row(bf16 | f16, f32, kRnSatfinite, kH200Cvt),
+    cvt_row(tf32, f32, kRn, kH200Cvt),
     cvt_row(tf32, f32, Modifier::rz, kH200Cvt),
-    cvt_row(tf32, f32, Modifier::rn | Modifier::relu, kH200Cvt),
+    cvt_row(tf32, f32, kRnRelu, kH200Cvt),
     cvt_row(tf32, f32, Modifier::rna, kH200Cvt),
     cvt_row(tf32, f32, Modifier::rna | Modifier::satfinite, kH200Cvt),
-    cvt_row(f16, kFp8, Modifier::rn, kH200Cvt),
-    cvt_row(f16, e4m3, Modifier::rn | Modifier::relu, kH200Cvt),
-    cvt_row(kFp8, f32 | f16, Modifier::rn | Modifier::satfinite, kH200Cvt),
-    cvt_row(e4m3, f32, Modifier::rn | Modifier::satfinite | Modifier::relu, kH200Cvt),
-    cvt_row(e5m2, f16, Modifier::rn | Modifier::satfinite | Modifier::relu, kH200Cvt),
-    cvt_row(kFloats, kFloats, std::nullopt, kCvtManual),
+    cvt_row(bf16 | f16, f32, kRn | kPacked, kH200Cvt),
+    cvt_row(bf16, f32, Modifier::rz | kPacked, kH200Cvt),
+    cvt_row(f16, f32 | e4m3, kRnRelu | kPacked, kH200Cvt),
+    cvt_row(f16, kFp8, kRn | kPacked, kH200Cvt),
+    cvt_row(kFp8, f32 | f16, kRnSatfinite | kPacked, kH200Cvt),
+    cvt_row(e4m3, f32, kRnSatfinite | Modifier::relu | kPacked, kH200Cvt),
+    cvt_row(e5m2, f16, kRnSatfinite | Modifier::relu | kPacked, kH200Cvt),
 };
 
 // ---- What each target is made of
@@ -383,10 +388,11 @@ constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kWmmaHopperRows},
                                  as_wmma(kF64Rows, kH200Wmma),
                                  as_wmma(kS8Rows, kH200Wmma),
-                                 as_wmma(kS4AsS8Rows, kH200Wmma),
+                                 as_wmma(kS4AsS8Rows, kH200WmmaS4),
                                  as_wmma(kB1HopperRows, kH200Wmma),
                                  Block{kMoveHopperRows},
-                                 Block{kCvtHopperRows}};
+                                 Block{kCvtHopperRows},
+                                 Block{kCvtRows}};
 
 constexpr std::array<Block, 18> blackwell_blocks(Block floating) {
   return {floating,

@@ -186,7 +186,8 @@ Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
                      type(from, row.sources == Sources::one ? row.count : 1)};
   form.canonical = canonical("cvt", form.qualifiers);
   form.needs = row.needs;
-  form.arithmetic = {Unit::cvt, to, from, from, to, modifier_of(rounding) | modifiers};
+  const Modifiers packed = row.count > 1 ? Modifier::packed : Modifiers{};
+  form.arithmetic = {Unit::cvt, to, from, from, to, modifier_of(rounding) | modifiers | packed};
   form.rows = 1;
   form.columns = row.count;
   form.products = 1;
