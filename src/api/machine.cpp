@@ -29,7 +29,8 @@ std::string ranges(const std::vector<int>& lanes) {
 
 bool same(const Instruction& x, const Instruction& y) {
   if (&x.decoded() == &y.decoded()) return true;
-  if (x.canonical() != y.canonical() || x.target() != y.target()) return false;
+  if (x.canonical() != y.canonical() || x.target() != y.target() || x.operands().size() != y.operands().size())
+    return false;
   for (std::size_t i = 0; i < x.operands().size(); ++i)
     if (x.operands()[i].literals != y.operands()[i].literals ||
         x.operands()[i].sinks != y.operands()[i].sinks || x.operands()[i].offset != y.operands()[i].offset)

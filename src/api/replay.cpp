@@ -186,6 +186,8 @@ Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
   };
   if (x.instruction.canonical() != y.instruction.canonical())
     return differ("statement", y.instruction.canonical(), x.instruction.canonical());
+  if (x.instruction.operands().size() != y.instruction.operands().size())
+    return differ("statement", y.instruction.text(), x.instruction.text());
   for (std::size_t i = 0; i < x.instruction.operands().size(); ++i) {
     const Operand &ox = x.instruction.operands()[i], &oy = y.instruction.operands()[i];
     if (ox.literals != oy.literals || ox.offset != oy.offset)
