@@ -220,6 +220,14 @@ TEST_CASE("movmatrix transposes") {
   }
 }
 
+TEST_CASE("movmatrix of a literal") {
+  Warp w("movmatrix.sync.aligned.m8n8.trans.b16 d, 0f3C004000;", "sm_90a");
+  CHECK(w.run().reads.empty());
+  // Every row is 0x4000, 0x3C00, 0x4000, ...; so every other row of the transpose.
+  for (int lane = 0; lane < 32; ++lane)
+    CHECK(w.get(Part::destination, lane) == (lane / 4 % 2 == 0 ? 0x40004000 : 0x3C003C00));
+}
+
 TEST_CASE("ldmatrix.trans is ldmatrix and a movmatrix of each register") {
   for (const char* target : {"sm_75", "sm_90a"})
     for (const int count : {1, 2, 4})
