@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -44,10 +43,9 @@ TileOperand compile(const Operand& operand, FormatId id, Order order) {
 // ---- D = A B + C
 
 bool has_registers(const Operand& operand) {
-  return std::ranges::any_of(std::views::iota(0, operand.registers), [&](int i) {
-    const auto at = static_cast<std::size_t>(i);
-    return at >= operand.literals.size() || !operand.literals[at];
-  });
+  const auto literals =
+      std::ranges::count_if(operand.literals, [](const auto& literal) { return literal.has_value(); });
+  return literals < operand.registers;
 }
 
 TileScale compile_scale(const OperandSpec& spec, const Operand& scale, const OperandSpec& selector_spec,
