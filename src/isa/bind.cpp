@@ -164,13 +164,14 @@ bool is_integer(const OperandText& text) {
 // reads the first.
 Result<Operand> bind_scalar(const OperandText& text, const Form& form, const OperandSpec& spec,
                             const TypeLookup& types) {
-  if (spec.registers->literals.integer_whole && is_integer(text)) {
-    Operand out = unbound(spec);
-    out.label = text.items[0].text;
-    out.is_symbolic = false;
-    out.literals = {text.items[0].literal.bits & UINT32_MAX};
-    return out;
-  }
+  if (text.kind == OperandText::Kind::scalar && text.items[0].is_literal)
+    if (const Result<std::uint64_t> bits = literal_bits(text.items[0], false, form, spec); bits.ok()) {
+      Operand out = unbound(spec);
+      out.label = text.items[0].text;
+      out.is_symbolic = false;
+      out.literals = {*bits};
+      return out;
+    }
   const int count = static_cast<int>(text.items.size());
   const bool right_count =
       count == spec.count || std::ranges::find(spec.also_counts, count) != spec.also_counts.end();
