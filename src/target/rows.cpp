@@ -280,9 +280,11 @@ constexpr PlanRow cvt_row(FormatSet to, FormatSet from, std::optional<Modifiers>
   return {{cvt, to, from, from, to, modifiers}, {}, all(ground), kCvtMachine};
 }
 constexpr std::array kCvtRows{cvt_row(kCvtSources | tf32, kCvtSources, std::nullopt, kCvtManual)};
-constexpr Modifiers kRn = Modifier::rn, kRnRelu = kRn | Modifier::relu, kRnSatfinite = kRn | Modifier::satfinite;
+constexpr Modifiers kRn = Modifier::rn, kRnRelu = kRn | Modifier::relu,
+                    kRnSatfinite = kRn | Modifier::satfinite;
 constexpr Modifiers kPacked = Modifier::packed;
-constexpr std::array kCvtHopperRows{  // those with captures; kCvtRows has the rest
+// Those with captures; kCvtRows has the rest.
+constexpr std::array kCvtHopperRows{
     cvt_row(bf16 | f16, f32, kRn, kH200Cvt),
     cvt_row(bf16 | f16, f32, Modifier::rz, kH200Cvt),
     cvt_row(bf16, f32, kRnRelu, kH200Cvt),
