@@ -123,8 +123,19 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
 
 Operand unbound(const OperandSpec& spec) {
   const Format& f = format(spec.format);
-  return {spec.role, std::string(spec.role), spec.part,       spec.kind, true, spec.count, spec.registers->bits,
-          f.name,    spec.fragment().packing().bits, spec.fragment(), {}, {}, 0};
+  return {spec.role,
+          std::string(spec.role),
+          spec.part,
+          spec.kind,
+          true,
+          spec.count,
+          spec.registers->bits,
+          f.name,
+          spec.fragment().packing().bits,
+          spec.fragment(),
+          {},
+          {},
+          0};
 }
 
 Error wrong_kind(const OperandText& text, const Form& form, const OperandSpec& spec, std::string expected) {
@@ -169,8 +180,8 @@ bool fits_32_bits(std::uint64_t bits) {
   return bits <= UINT32_MAX || static_cast<std::int64_t>(bits) >= INT32_MIN;
 }
 
-// One register, or a literal where the operand may be one. Where the assembler also takes a brace vector it reads
-// the first.
+// One register, or a literal where the operand may be one. Where the assembler also takes a brace vector it
+// reads the first.
 Result<Operand> bind_scalar(const OperandText& text, const Form& form, const OperandSpec& spec,
                             const TypeLookup& types) {
   if (text.kind == OperandText::Kind::scalar && text.items[0].is_literal) {
@@ -259,7 +270,8 @@ Result<Operand> bind_pair(const OperandText& text, const Form& form, const Opera
 
 Result<Operand> bind_immediate(const OperandText& text, const Form& form, const OperandSpec& spec) {
   const ImmediateRange& range = spec.immediate;
-  if (!is_integer(text)) return wrong_kind(text, form, spec, fmt::format("an immediate, {}", warpbit::text(range)));
+  if (!is_integer(text))
+    return wrong_kind(text, form, spec, fmt::format("an immediate, {}", warpbit::text(range)));
   const auto value = static_cast<std::int64_t>(text.items[0].literal.bits);
   if (value < range.least || value > range.most) {
     const bool let_through = value > range.most && value <= range.assembler_most;

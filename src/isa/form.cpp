@@ -8,10 +8,17 @@
 namespace warpbit {
 
 std::span<const Family> families() {
-  static const std::vector<Family> all = {
-      mma_family(),       mma_sp_family(),     mma_block_scale_family(), mma_sp_block_scale_family(),
-      wmma_load_family(), wmma_mma_family(),   wmma_store_family(),      ldmatrix_family(),
-      stmatrix_family(),  movmatrix_family(),  cvt_family()};
+  static const std::vector<Family> all = {mma_family(),
+                                          mma_sp_family(),
+                                          mma_block_scale_family(),
+                                          mma_sp_block_scale_family(),
+                                          wmma_load_family(),
+                                          wmma_mma_family(),
+                                          wmma_store_family(),
+                                          ldmatrix_family(),
+                                          stmatrix_family(),
+                                          movmatrix_family(),
+                                          cvt_family()};
   return all;
 }
 
@@ -42,7 +49,9 @@ std::string operand_notation(const Form& form) {
                            : fmt::format("{}:{}", op.role, op.registers->name);
         break;
       case OperandKind::immediate: out += fmt::format("{}:imm({})", op.role, text(op.immediate)); break;
-      case OperandKind::pair: out += fmt::format("{0}(byte_id,thread_id):{{{1},{1}}}", op.role, op.registers->name); break;
+      case OperandKind::pair:
+        out += fmt::format("{0}(byte_id,thread_id):{{{1},{1}}}", op.role, op.registers->name);
+        break;
       case OperandKind::address: out += fmt::format("[{}:{}]", op.role, op.registers->name); break;
     }
   }

@@ -57,10 +57,10 @@ struct OperandSpec {
       also_counts;  ///< other counts that the assembler accepts; the further registers are ignored
   FormatId format;
   std::vector<FragmentMap> fragments;  ///< one; of metadata, one for each selector
-  ImmediateRange immediate = {};  ///< of a pair: of its first item
-  ImmediateRange second = {};     ///< of a pair: of its second item
-  int step = 1;                   ///< of a pair: of the values of its first item
-  bool optional = false;          ///< may be omitted, if it is the last one
+  ImmediateRange immediate = {};       ///< of a pair: of its first item
+  ImmediateRange second = {};          ///< of a pair: of its second item
+  int step = 1;                        ///< of a pair: of the values of its first item
+  bool optional = false;               ///< may be omitted, if it is the last one
 
   const FragmentMap& fragment() const { return fragments.front(); }
 };
@@ -100,10 +100,10 @@ struct MatrixMove {
   bool to_memory;
   Space space;
   Addressing addressing;
-  bool lines_are_columns;  ///< of the fragment; rows otherwise
-  int element_bits;        ///< in memory
-  int line_bytes;          ///< in memory, with padding
-  int alignment;           ///< of the addresses, in bytes
+  bool lines_are_columns;   ///< of the fragment; rows otherwise
+  int element_bits;         ///< in memory
+  int line_bytes;           ///< in memory, with padding
+  int alignment;            ///< of the addresses, in bytes
   int stride_multiple = 1;  ///< in bytes
 };
 

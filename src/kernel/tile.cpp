@@ -132,13 +132,16 @@ std::optional<SelectorFault> find_fault(const TileSelector& selector, const Oper
 }
 
 std::uint64_t run_element(const Tile& t, const ElementCodes& codes) {
-  const auto code = [](std::span<const std::uint64_t> all, std::size_t i) { return i < all.size() ? all[i] : 0; };
+  const auto code = [](std::span<const std::uint64_t> all, std::size_t i) {
+    return i < all.size() ? all[i] : 0;
+  };
   const auto terms = static_cast<std::size_t>(t.terms);
   for (std::size_t k = 0; k < terms; ++k) {
     workspace.a[k] = decode_operand(*t.plan, *t.a.format, code(codes.a, k));
     workspace.b[k] = decode_operand(*t.plan, *t.b.format, code(codes.b, k));
   }
-  const auto scales = [&](const TileScale& scale, std::span<const std::uint64_t> given, std::span<Decoded> out) {
+  const auto scales = [&](const TileScale& scale, std::span<const std::uint64_t> given,
+                          std::span<Decoded> out) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(scale.blocks); ++i)
       out[i] = decode(*scale.format, code(given, i));
     return scales_of(scale, out, 0);

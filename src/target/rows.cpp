@@ -214,11 +214,13 @@ constexpr std::array kRtxBlackwellRows{
     PlanRow{{mma, f16, kF8f6f4, kF8f6f4, f16}, {to_f16(32, kHopper)}, kModelHopper, "QMMA"},
 };
 
-// Block scaling: mxf8f6f4 adds the scales' exponents to each product's; mxf4 and mxf4nvf4 scale exact sums of 16.
+// Block scaling: mxf8f6f4 adds the scales' exponents to each product's; mxf4 and mxf4nvf4 scale exact sums
+// of 16.
 constexpr Ground kScaleModels{Basis::inferred, "MMA-Sim's model of sm_120; no hardware result"};
-constexpr Ground kFp4Models{Basis::inferred,
-                            "MMA-Sim's model of sm_120, which differs from a model fitted to sm_100; no hardware "
-                            "result (NUMERICS.md, \"Block scaling\")"};
+constexpr Ground kFp4Models{
+    Basis::inferred,
+    "MMA-Sim's model of sm_120, which differs from a model fitted to sm_100; no hardware "
+    "result (NUMERICS.md, \"Block scaling\")"};
 constexpr std::array kBlockScaleRows{
     PlanRow{{block_scale, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kHopper)}, all(kScaleModels), "QMMA.SF"},
     PlanRow{{block_scale, f32, e2m1, e2m1, f32, Modifier::packed_fp4},
@@ -233,8 +235,10 @@ constexpr std::array<PlanRow, 6> wmma_rows(int products, Window w, Evidence evid
   return {
       PlanRow{{wmma, f32, f16, f16, f32}, {to_f32(products, w)}, evidence, "2 HMMA"},
       PlanRow{{wmma, f16, f16, f16, f16}, {to_f16(products, w)}, evidence, "2 HMMA"},
-      PlanRow{{wmma, f32, f16, f16, f16}, {Convert{f32, kNearest}, to_f32(products, w)}, evidence, "HADD2, 2 HMMA"},
-      PlanRow{{wmma, f16, f16, f16, f32}, {to_f32(products, w), Convert{f16, kNearest}}, evidence, "2 HMMA, F2FP"},
+      PlanRow{
+          {wmma, f32, f16, f16, f16}, {Convert{f32, kNearest}, to_f32(products, w)}, evidence, "HADD2, 2 HMMA"},
+      PlanRow{
+          {wmma, f16, f16, f16, f32}, {to_f32(products, w), Convert{f16, kNearest}}, evidence, "2 HMMA, F2FP"},
       PlanRow{{wmma, f32, bf16, bf16, f32}, {to_f32(products, w)}, evidence, "2 HMMA"},
       PlanRow{{wmma, f32, tf32, tf32, f32}, {to_f32(4, w)}, evidence, "4 HMMA"},
   };
@@ -242,7 +246,8 @@ constexpr std::array<PlanRow, 6> wmma_rows(int products, Window w, Evidence evid
 constexpr Ground kH200Wmma{Basis::captured, "golden/sm_90a/wmma_mma, H200"};
 constexpr Ground kH200WmmaS4{Basis::captured,
                              "golden/sm_90a/wmma_mma, H200; .satfinite with s4 and u4 by the captures of mma"};
-constexpr Ground kAsMma{Basis::inferred, "this target's mma; that wmma becomes its machine instructions, sm_90a captures"};
+constexpr Ground kAsMma{Basis::inferred,
+                        "this target's mma; that wmma becomes its machine instructions, sm_90a captures"};
 constexpr auto kWmmaAmpereRows = wmma_rows(8, kTuringToAda, all(kAsMma));
 constexpr auto kWmmaHopperRows = wmma_rows(16, kHopper, all(kH200Wmma));
 constexpr auto kWmmaBlackwellRows = wmma_rows(16, kHopper, all(kAsMma));
@@ -251,7 +256,8 @@ constexpr auto kWmmaBlackwellRows = wmma_rows(16, kHopper, all(kAsMma));
 
 constexpr FormatSet kWmmaTypes = f16 | f32 | bf16 | tf32 | f64 | s32 | kS8 | kS4 | b1;
 constexpr Ground kManualMoves{Basis::inferred, "the PTX manual's definition; captured on sm_90a"};
-constexpr Ground kCutlassMoves{Basis::inferred, "the PTX manual and CUTLASS 4, copy_traits_sm100.hpp; no capture"};
+constexpr Ground kCutlassMoves{Basis::inferred,
+                               "the PTX manual and CUTLASS 4, copy_traits_sm100.hpp; no capture"};
 constexpr Ground kWmmaMeasured{Basis::inferred, "unspecified by the manual; assumed as captured on sm_90a"};
 constexpr Ground kH200Moves{Basis::captured, "golden/sm_90a/ldmatrix, stmatrix, movmatrix, H200"};
 constexpr Ground kH200WmmaMoves{Basis::captured, "golden/sm_90a/wmma_load, wmma_store, H200"};
@@ -322,7 +328,8 @@ constexpr Ground kH200Sparse{Basis::captured,
 constexpr Ground kAsDense =
     inferred("this target's dense row; that only products that exist count, captured on sm_90a");
 
-constexpr Ground kSparseScale = inferred("the dense rows, which rest on models (NUMERICS.md, \"Block scaling\")");
+constexpr Ground kSparseScale =
+    inferred("the dense rows, which rest on models (NUMERICS.md, \"Block scaling\")");
 
 // A block that serves mma.sp as well.
 constexpr Block sparse(std::span<const PlanRow> rows, Ground ground = kAsDense) {
@@ -336,8 +343,12 @@ constexpr Block as_wmma(std::span<const PlanRow> rows, Ground ground = kDefiniti
 
 constexpr std::array kSm70Blocks{Block{kVoltaRows}, Block{kCvtRows}};
 constexpr std::array kSm72Blocks{Block{kVoltaRows, kAsSm70}, Block{kCvtRows}};
-constexpr std::array kSm75Blocks{Block{kTuringRows}, Block{kS8Rows, kDefinition}, Block{kS4Rows, kDefinition},
-                                 Block{kB1Rows, kDefinition}, Block{kMoveRows}, Block{kCvtRows}};
+constexpr std::array kSm75Blocks{Block{kTuringRows},
+                                 Block{kS8Rows, kDefinition},
+                                 Block{kS4Rows, kDefinition},
+                                 Block{kB1Rows, kDefinition},
+                                 Block{kMoveRows},
+                                 Block{kCvtRows}};
 
 constexpr std::array<Block, 16> ampere_blocks(Block floating) {
   return {floating,

@@ -93,8 +93,14 @@ OperandSpec scale_operand(std::string_view role, Part part, FormatId id, std::ve
 
 // {byte-id, thread-id}: two registers of each lane.
 OperandSpec pair_operand(std::string_view role, Part part, int blocks, int threads) {
-  OperandSpec out{role,  part, OperandKind::pair, &kPair,
-                  2,     {},   b16,               {{1, 2, 1, {16, 16, 0, 16}, {{32, {0, 0}}}, {{2, {0, 1}}}}}};
+  OperandSpec out{role,
+                  part,
+                  OperandKind::pair,
+                  &kPair,
+                  2,
+                  {},
+                  b16,
+                  {{1, 2, 1, {16, 16, 0, 16}, {{32, {0, 0}}}, {{2, {0, 1}}}}}};
   out.immediate = {0, 4 - blocks};
   out.second = {0, threads - 1};
   out.step = byte_step(blocks);
@@ -162,7 +168,11 @@ Form make_form(const Row& row, const Choice& x) {
   form.canonical = canonical("mma", form.qualifiers);
   form.operands = operands(row, x, k);
   form.needs = x.sparse ? row.sparse_needs : Features(Feature::kind_f8f6f4);
-  form.arithmetic = {x.sparse ? Unit::sp_block_scale : Unit::block_scale, f32, x.a, x.b, f32,
+  form.arithmetic = {x.sparse ? Unit::sp_block_scale : Unit::block_scale,
+                     f32,
+                     x.a,
+                     x.b,
+                     f32,
                      row.packing.slot_bits == 8 ? Modifiers{} : Modifier::packed_fp4};
   form.rows = kM;
   form.columns = kN;

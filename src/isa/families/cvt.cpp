@@ -40,9 +40,10 @@ constexpr CvtRounding kNone[] = {none}, kRn[] = {rn}, kRs[] = {rs}, kRna[] = {rn
 constexpr Modifiers kFtz = Modifier::ftz, kSat = Modifier::sat, kRelu = Modifier::relu,
                     kSatfinite = Modifier::satfinite;
 constexpr Modifiers kPlain[] = {{}}, kPlainOrFtz[] = {{}, kFtz}, kPlainOrSat[] = {{}, kSat},
-                    kFtzSat[] = {{}, kFtz, kSat, kFtz | kSat}, kOnlyFtz[] = {kFtz}, kPlainOrRelu[] = {{}, kRelu},
-                    kOnlyRelu[] = {kRelu}, kOnlySatfinite[] = {kSatfinite}, kReluAndSatfinite[] = {kRelu | kSatfinite},
-                    kPlainOrSatfinite[] = {{}, kSatfinite}, kSatfiniteRelu[] = {kSatfinite, kRelu | kSatfinite},
+                    kFtzSat[] = {{}, kFtz, kSat, kFtz | kSat}, kOnlyFtz[] = {kFtz},
+                    kPlainOrRelu[] = {{}, kRelu}, kOnlyRelu[] = {kRelu}, kOnlySatfinite[] = {kSatfinite},
+                    kReluAndSatfinite[] = {kRelu | kSatfinite}, kPlainOrSatfinite[] = {{}, kSatfinite},
+                    kSatfiniteRelu[] = {kSatfinite, kRelu | kSatfinite},
                     kReluSatfinite[] = {{}, kRelu, kSatfinite, kRelu | kSatfinite};
 
 constexpr FormatSet kFp8 = e4m3 | e5m2, kFp6 = e2m3 | e3m2, kFp6Fp4 = kFp6 | e2m1;
@@ -96,8 +97,10 @@ constexpr LiteralRule kSingles{.f32_whole = true, .f32_mixed = true}, kDoubles{.
 
 // Of `id` beside `other`.
 const RegisterClass& registers(FormatId id, int count, FormatId other) {
-  static constexpr RegisterClass kByte{"b8", 8, "b8", {}}, kB16{"b16", 16, "b16", {}}, kB32{"b32", 32, "b32", {}};
-  static constexpr RegisterClass kF16{"b16", 16, "b16 f16 b32 b64 b128", {}}, kF16Bf16{"b16", 16, "b16 f16", {}};
+  static constexpr RegisterClass kByte{"b8", 8, "b8", {}}, kB16{"b16", 16, "b16", {}},
+      kB32{"b32", 32, "b32", {}};
+  static constexpr RegisterClass kF16{"b16", 16, "b16 f16 b32 b64 b128", {}},
+      kF16Bf16{"b16", 16, "b16 f16", {}};
   static constexpr RegisterClass kF32{"f32", 32, "f32 b32", kSingles},
       kWideF32{"f32", 32, "f32 b32 b64 b128", kSingles};
   static constexpr RegisterClass kF64{"f64", 64, "f64 b64", kDoubles},

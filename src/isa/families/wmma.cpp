@@ -171,10 +171,8 @@ struct StateSpace {
   std::string_view qualifier;
   Space space;
 };
-constexpr StateSpace kSpaces[] = {{"", Space::generic},
-                                  {"global", Space::global},
-                                  {"shared", Space::shared},
-                                  {"shared::cta", Space::shared}};
+constexpr StateSpace kSpaces[] = {
+    {"", Space::generic}, {"global", Space::global}, {"shared", Space::shared}, {"shared::cta", Space::shared}};
 
 constexpr std::array kMoveSlots{
     QualifierSlot{.what = "instruction", .group = "instruction", .leading = true},
@@ -363,7 +361,8 @@ std::vector<Form> expand_mma() {
     for (const Format& factor : formats())
       for (const Format& d : formats())
         for (const Format& c : formats()) {
-          if (!row.factors.contains(factor.id) || !row.sums.contains(d.id) || !row.sums.contains(c.id)) continue;
+          if (!row.factors.contains(factor.id) || !row.sums.contains(d.id) || !row.sums.contains(c.id))
+            continue;
           const std::size_t layouts = row.layouts == Layouts::any ? std::size(kAnyLayout) : 1;
           for (const LayoutPair& layout : std::span(kAnyLayout).first(layouts))
             for (const FreeQualifiers& free : free_qualifiers(factor.id)) {
@@ -383,7 +382,8 @@ void add_undocumented(std::span<const Shape> shapes, FormatSet factors, FormatId
       for (const LayoutPair& layout : kAnyLayout)
         for (const FreeQualifiers& free : choices) {
           if (!factors.contains(factor.id)) continue;
-          out.push_back(make_mma({shape, factor.id, sum, sum, layout.a, layout.b, free, false}, Feature::sm_75));
+          out.push_back(
+              make_mma({shape, factor.id, sum, sum, layout.a, layout.b, free, false}, Feature::sm_75));
           out.back().undocumented = why;
         }
 }
