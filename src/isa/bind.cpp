@@ -177,14 +177,20 @@ bool is_integer(const OperandText& text) {
 
 // As an unsigned or a signed number.
 bool fits_32_bits(std::uint64_t bits) {
-  return bits <= UINT32_MAX || static_cast<std::int64_t>(bits) >= INT32_MIN;
+  const auto value = static_cast<std::int64_t>(bits);
+  return value >= INT32_MIN && value <= std::int64_t{UINT32_MAX};
+}
+
+bool takes_literals(const LiteralRule& rule) {
+  return rule.integer_whole || rule.f32_whole || rule.f64_whole;
 }
 
 // One register, or a literal where the operand may be one. Where the assembler also takes a brace vector it
 // reads the first.
 Result<Operand> bind_scalar(const OperandText& text, const Form& form, const OperandSpec& spec,
                             const TypeLookup& types) {
-  if (text.kind == OperandText::Kind::scalar && text.items[0].is_literal) {
+  if (text.kind == OperandText::Kind::scalar && text.items[0].is_literal &&
+      takes_literals(spec.registers->literals)) {
     const Result<std::uint64_t> bits = literal_bits(text.items[0], false, form, spec);
     if (!bits) return bits.error();
     if (is_integer(text) && spec.registers->bits <= 32 && !fits_32_bits(text.items[0].literal.bits))
