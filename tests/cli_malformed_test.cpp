@@ -127,8 +127,15 @@ TEST_CASE("statements that cannot be replayed", "[quick][cli]") {
       statement(form + "\n{d}, {a}, {b, {c};", "unreadable: column "),
       statement("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};",
                 "unreadable: member 'a' has shape (2, 32, 2); expected (2, 32, 4)"),
+      statement("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d}, desc_a, desc_b, scale_d, 1, 1, 0, 0;",
+                "unsupported: 'wgmma' is not an instruction of this library; it has "),
       statement("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r}, [addr];",
-                "unsupported: 'ldmatrix' is not an instruction of this library; it has "),
+                "unreadable: member 'r' is missing; expected uint32 (cases, 32, 4)"),
+      statement("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {d}, [addr];",
+                "unreadable: member 'addr' is missing; expected uint32 (2, 32)"),
+      statement("cvt.rn.f16x2.f32 d, a, b;", "unreadable: member 'layout': registers; expected scalars for "),
+      statement("wmma.load.c.sync.aligned.row.m8n8k32.shared.s32 {d}, [addr], stride;",
+                "unreadable: member 'd' has shape (2, 32, 4); expected (cases, 32, 2)"),
       statement("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f16 {d}, {a}, {b}, {c};",
                 "unsupported: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f16: the type of D is .f32; "),
       statement(
@@ -136,6 +143,40 @@ TEST_CASE("statements that cannot be replayed", "[quick][cli]") {
           "unsupported: mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32 does not exist on "
           "sm_90a; it exists on ")};
   for (const Bad& bad : rows) require_named(bad);
+}
+
+// Two cases of ldmatrix in which lane i gives line i of an image of zeros.
+Members loads(std::uint32_t bytes, std::uint32_t wrong_lane = 32, std::uint32_t wrong_address = 0) {
+  std::string addresses;
+  for (std::uint32_t i = 0; i < 64; ++i)
+    addresses += words(1, i == 32 + wrong_lane ? wrong_address : i % 8 * 16);
+  Members out = with("statement.npy", text_npy("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {d}, [addr];"));
+  for (const char* unused : {"a.npy", "b.npy", "c.npy"}) out = with(out, unused, "");
+  out = with(out, "d.npy", registers(2, 4, 0));
+  out = with(out, "addr.npy", npy(dictionary("'<u4'", "(2, 32)"), addresses));
+  return with(out, "smem.npy",
+              npy(dictionary("'|u1'", "(2, " + std::to_string(bytes) + ")"), std::string(2 * bytes, '\0')));
+}
+
+TEST_CASE("addresses that no memory has", "[quick][cli]") {
+  const Directory directory;
+  const Output output = run({"verify", write(directory.path / "a.npz", zip_of(loads(128)))});
+  CHECK(output.status == 0);
+  CHECK(output.lines().back() ==
+        "total: 1 files, 2 cases, 512 elements, 0 mismatches, 0 unsupported, 0 unreadable");
+  require_named({zip_of(loads(127)),
+                 "unreadable: case 0, lane 7: 16 bytes from 0x70 of the shared space are out of "
+                 "bounds; there is shared memory at 0x0 to 0x7e"});
+  require_named({zip_of(loads(0)),
+                 "unreadable: case 0, lane 0: 16 bytes from 0x0 of the shared space are out of "
+                 "bounds; there is none"});
+  require_named({zip_of(loads(128, 9, 12)),
+                 "unreadable: case 1, lane 9: address 0xc is misaligned; it must be a multiple of 16 bytes"});
+  require_named({zip_of(loads(128, 9, 0xFFFFFFF0)), "unreadable: case 1, lane 9: 16 bytes from 0xfffffff0 "});
+  require_named({zip_of(with(loads(128), "smem.npy", "")),
+                 "unreadable: member 'smem' is missing; expected uint8 (2, bytes)"});
+  require_named({zip_of(with(loads(128), "smem.npy", registers(2, 4, 0))),
+                 "unreadable: member 'smem' has dtype uint32; expected uint8"});
 }
 
 TEST_CASE("what a file says stays on its line", "[quick][cli]") {

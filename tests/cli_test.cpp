@@ -129,6 +129,38 @@ TEST_CASE("a mismatch is described in full", "[quick][cli]") {
   CHECK(run({"verify", "--details", "0", wrong}).lines().size() == 3);
 }
 
+// A store of zeros to eight lines of 16 bytes, with byte 0x25 of case 1 not 0 afterwards.
+TEST_CASE("a mismatch in memory is described by its address", "[quick][cli]") {
+  const Directory directory;
+  std::string addresses;
+  for (std::uint32_t i = 0; i < 64; ++i) addresses += words(1, i % 8 * 16);
+  std::string after(2 * 128, '\0');
+  after[128 + 0x25] = '\x03';
+  const auto image = [](const std::string& data) { return npy(dictionary("'|u1'", "(2, 128)"), data); };
+  Members members = with("statement.npy", text_npy("stmatrix.sync.aligned.m8n8.x1.shared.b16 [addr], {a};"));
+  for (const char* unused : {"b.npy", "c.npy", "d.npy"}) members = with(members, unused, "");
+  members = with(members, "addr.npy", npy(dictionary("'<u4'", "(2, 32)"), addresses));
+  members = with(members, "a.npy", registers(2, 1, 0));
+  members = with(members, "smem.npy", image(std::string(2 * 128, '\xFF')));
+  members = with(members, "smem_out.npy", image(after));
+  const std::string path = write(directory.path / "s.npz", zip_of(members));
+  const Output output = run({"verify", path});
+  CHECK(output.status == 1);
+  REQUIRE(output.lines().size() == 3);
+  CHECK(output.lines()[1] == "  case 1 byte 0x25 of memory: expected 0x03 (3), got 0x00 (0)");
+  CHECK(output.lines()[2] == total(1, 2, 256, 1));
+  const auto json = nlohmann::json::parse(run({"verify", "--json", path}).out);
+  CHECK(json["files"][0]["details"][0] ==
+        nlohmann::json{{"case", 1}, {"address", 0x25}, {"format", "b8"}, {"expected", "0x3"}, {"got", "0x0"}});
+  const std::string other =
+      write(directory.path / "t.npz", zip_of(with(members, "smem_out.npy", image(std::string(256, '\0')))));
+  const Output difference = run({"diff", path, other});
+  CHECK(difference.status == 1);
+  CHECK(difference.out ==
+        "case 1 byte 0x25 of memory: expected 0x03 (3), got 0x00 (0)\n"
+        "total: 2 cases, 256 elements, 1 differences\n");
+}
+
 TEST_CASE("a mask restricts the comparison, other members are ignored with a note", "[quick][cli]") {
   const Directory directory;
   const std::string path = (directory.path / "m.npz").string();

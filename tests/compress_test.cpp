@@ -80,7 +80,10 @@ struct Kind {
   const char* sparse;
   const char* dense;  // of the same depth; "" if there is none
   int width, unit, selectors;
+  const char* target = "sm_90a";
+  const char* scales = "";  // the operands after the selector
 };
+constexpr const char* kScales = ", sfa, {0, 0}, sfb, {0, 0}";
 const Kind kKinds[] = {
     {"mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 4, 1, 2},
@@ -89,6 +92,11 @@ const Kind kKinds[] = {
      "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", 8, 2, 2},
     {"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "", 4, 1, 4},
     {"mma.sp::ordered_metadata.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "", 2, 1, 4},
+    {"mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale.f32.e3m2.e4m3.f32."
+     "ue8m0",
+     "", 4, 1, 1, "sm_120a", kScales},
+    {"mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0",
+     "", 8, 2, 1, "sm_120a", kScales},
 };
 
 }  // namespace
@@ -97,8 +105,9 @@ TEST_CASE("compress and expand are inverse, and sparse equals dense") {
   std::mt19937 random(1);
   for (const Kind& kind : kKinds)
     for (int selector = 0; selector < kind.selectors; ++selector) {
-      const Instruction sparse =
-          parse(std::string(kind.sparse) + " {d}, {a}, {b}, {c}, e, " + std::to_string(selector) + ";");
+      const Instruction sparse = parse(
+          std::string(kind.sparse) + " {d}, {a}, {b}, {c}, e, " + std::to_string(selector) + kind.scales + ";",
+          kind.target);
       INFO(sparse.text());
       const int bits = sparse.operands()[1].element_bits;
       const auto code = [&] { return bits == 32 ? 0x3F802000u : (random() % 7) + 1; };  // no low bits of tf32

@@ -122,14 +122,14 @@ TEST_CASE("literals take the place of registers") {
 TEST_CASE("one element, with fewer products than the instruction has") {
   const Instruction i = parse(kF16);
   const std::array<std::uint64_t, 3> a = {kHalf1, kHalf2, kHalf1}, b = {kHalf1, kHalf2, kHalf1};
-  const Result<Element> d = execute_element(i, a, b, 0);
+  const Result<Element> d = execute_element(i, {.a = a, .b = b});
   REQUIRE(d.ok());
   REQUIRE(d->code == kFloat6);
   REQUIRE_FALSE(d->inferred);
-  REQUIRE(execute_element(parse(kF16, "sm_120"), a, b, 0)->inferred);
+  REQUIRE(execute_element(parse(kF16, "sm_120"), {.a = a, .b = b})->inferred);
   const std::vector<std::uint64_t> long_a(17), long_b(17);
-  REQUIRE(execute_element(i, long_a, long_b, 0).error().code == Errc::view_mismatch);
-  REQUIRE(execute_element(i, a, std::span(b).first(2), 0).error().code == Errc::view_mismatch);
+  REQUIRE(execute_element(i, {.a = long_a, .b = long_b}).error().code == Errc::view_mismatch);
+  REQUIRE(execute_element(i, {.a = a, .b = std::span(b).first(2)}).error().code == Errc::view_mismatch);
 }
 
 namespace {
@@ -168,7 +168,7 @@ TEST_CASE("inferred arithmetic is flagged, and refused on request") {
   ExecuteOptions strict;
   strict.allow_inferred = false;
   REQUIRE(execute_batch(i, sources, result_view(i, d), 1, strict).error().code == Errc::inferred_plan);
-  REQUIRE(execute_element(i, {}, {}, 0, strict).error().code == Errc::inferred_plan);
+  REQUIRE(execute_element(i, {}, strict).error().code == Errc::inferred_plan);
   REQUIRE(execute_batch(parse(kF16), sources, result_view(i, d), 1, strict).ok());
 }
 

@@ -1,129 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fragment maps: their laws over all forms, and a second, naive statement of the PTX manual's formulas.
+// Fragment maps: their laws over all forms, and a second, naive statement of the formulas.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 #include <string>
-#include <tuple>
 
+#include "fragment_formulas.hpp"
 #include "oracle/metadata.hpp"
-#include "warpbit/instruction.hpp"
 
 namespace {
 
 using namespace warpbit;
+using formulas::Key;
 
-using Key = std::tuple<int, int, int>;  // product, row, column
-
-// What the layout of the metadata depends on, by the words of a canonical form.
-oracle::Problem sparse_problem(const std::string& canonical) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at < canonical.size();) {
-    const std::size_t end = std::min(canonical.find('.', at), canonical.size());
-    words.push_back(canonical.substr(at, end - at));
-    at = end + 1;
-  }
-  oracle::Problem p;
-  p.sparse = true;
-  p.shape = *std::ranges::find_if(words, [](const std::string& w) { return w.starts_with("m16n8k"); });
-  p.d = *(words.end() - 4);
-  p.a = *(words.end() - 3);
-  return p;
+bool is_any_of(std::string_view word, std::initializer_list<std::string_view> list) {
+  return std::ranges::find(list, word) != list.end();
 }
 
+bool is_mma(const Instruction& i) {
+  return is_any_of(i.family(), {"mma", "mma.sp", "mma.block_scale", "mma.sp.block_scale", "wmma.mma"});
+}
+
+bool is_sparse(const Instruction& i) {
+  return is_any_of(i.family(), {"mma.sp", "mma.sp.block_scale"});
+}
+
+oracle::Problem problem_of(const Instruction& i) {
+  return oracle::problem_of(i.target().name(), i.canonical());
+}
+
+Instruction parse(const std::string& text, Target target) {
+  const Result<Instruction> i = Instruction::parse(text, target);
+  INFO(text << (i ? std::string() : i.error().message()));
+  REQUIRE(i.ok());
+  return *i;
+}
+
+// One of each form; of forms that differ in the state space alone, one; of mma.sp one for each selector.
 std::vector<Instruction> all_instructions() {
   std::vector<Instruction> out;
+  std::set<std::string> seen;
   for (const FormInfo& form : forms()) {
-    const bool sparse = form.family == "mma.sp";
-    const int selectors = sparse ? oracle::selector_count(sparse_problem(form.canonical)) : 1;
-    for (int s = 0; s < selectors; ++s) {
-      const std::string text =
-          sparse ? fmt::format("{} {{d}}, {{a}}, {{b}}, {{c}}, e, {}", form.canonical, s) : form.canonical;
-      const Result<Instruction> i = Instruction::parse(text, form.targets.back());
-      INFO(text << (i ? std::string() : i.error().message()));
-      REQUIRE(i.ok());
-      out.push_back(*i);
-    }
+    std::string without_space = form.canonical;
+    for (const std::string_view space : {".shared::cta", ".shared", ".global"})
+      if (const std::size_t at = without_space.find(space); at != without_space.npos)
+        without_space.erase(at, space.size());
+    if (!seen.insert(without_space).second) continue;
+    const Instruction bare = parse(form.canonical, form.targets.back());
+    const int selectors = form.family == "mma.sp" ? oracle::selector_count(problem_of(bare)) : 1;
+    out.push_back(bare);
+    for (int s = 1; s < selectors; ++s)
+      out.push_back(
+          parse(fmt::format("{} {{d}}, {{a}}, {{b}}, {{c}}, e, {}", form.canonical, s), bare.target()));
   }
   return out;
 }
 
-// Without the metadata and its selector.
+// The operands that hold elements of D, A, B, C, or of what is moved or converted.
 std::vector<Operand> matrices(const Instruction& i) {
-  const std::span<const Operand> all = i.operands();
-  return {all.begin(), all.begin() + 4};
+  std::vector<Operand> out;
+  for (const Operand& op : i.operands())
+    if (op.part == Part::destination || op.part == Part::left_factor || op.part == Part::right_factor ||
+        op.part == Part::accumulator || op.part == Part::source)
+      out.push_back(op);
+  return out;
 }
 
-// The manual, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type".
-Key volta(const Instruction& i, const Operand& op, int lane, int value) {
-  const bool high = lane >= 16;
-  const int product = lane % 16 / 4, t = lane % 4;
-  const std::string form(i.canonical());
-  const bool a_row = form.find("m8n8k4.row") != form.npos,
-             b_row = form.find(".row.f", form.find("m8n8k4")) != form.npos;
-  if (op.role == "a" && a_row) return {product, high ? t + 4 : t, value};
-  if (op.role == "a") return {product, high ? value + 4 : value, t};
-  if (op.role == "b" && b_row) return {product, t, high ? value + 4 : value};
-  if (op.role == "b") return {product, value, high ? t + 4 : t};
-  if (op.format == "f16") return {product, high ? t + 4 : t, value};
-  const int x = (lane & 1) + (value & 2);
-  return {product, high ? x + 4 : x, (value & 4) + (lane & 2) + (value & 1)};
-}
-
-// The manual, all other fragments of mma: one formula for each operand, by the bits of an element in its
-// register.
-Key plain(const Instruction& i, const Operand& op, int lane, int value) {
-  const int group = lane / 4, thread = lane % 4;
-  const int per = op.fragment.packing().per_register();
-  const int reg = value / per, e = value % per;
-  if (op.role == "a") {
-    if (i.rows() == 8) return {0, group, thread * per + e + 4 * per * reg};
-    return {0, group + (reg % 2 == 1 ? 8 : 0), thread * per + e + (reg / 2) * 4 * per};
-  }
-  if (op.role == "b") return {0, thread * per + e + reg * 4 * per, group};
-  return {0, value < 2 ? group : group + 8, thread * 2 + value % 2};
-}
-
-bool is_volta(const Instruction& i) {
-  return i.products() == 4;
-}
-
-// Bits of slot e, from the manual's words on packing: 8-bit containers for the six-bit types (low bits) and for
-// e2m1 (the middle four); everything else side by side, low bits first.
-Place bits_of(const Operand& op, int lane, int value) {
-  const std::string_view f = op.format;
-  const int container = f == "e3m2" || f == "e2m3" || f == "e2m1" ? 8 : op.element_bits;
-  const int per = op.register_bits / container;
-  return {lane, value / per, value % per * container + (f == "e2m1" ? 2 : 0), op.element_bits};
+const Operand& operand(const Instruction& i, Part part) {
+  return *std::ranges::find(i.operands(), part, &Operand::part);
 }
 
 }  // namespace
 
-TEST_CASE("maps equal the manual's formulas") {
-  int checked = 0;
+TEST_CASE("maps equal the formulas") {
+  std::map<std::string_view, int> checked;
   for (const Instruction& i : all_instructions()) {
     CAPTURE(i.canonical());
     for (const Operand& op : matrices(i)) {
       CAPTURE(op.role);
-      const int per = op.fragment.packing().per_register();
-      for (int lane = 0; lane < 32; ++lane)
-        for (int value = 0; value < op.registers * per; ++value) {
-          const auto [product, row, column] =
-              is_volta(i) ? volta(i, op, lane, value) : plain(i, op, lane, value);
-          const Place bits = bits_of(op, lane, value);
+      for (int lane = 0; lane < i.lanes(); ++lane)
+        for (int value = 0; value < op.registers * formulas::per_register(i, op); ++value) {
+          const auto [product, row, column] = formulas::element(i, op, lane, value);
+          const Place bits = formulas::bits_of(i, op, lane, value);
           const std::optional<Coordinate> at = op.fragment.at_bit(lane, bits.reg, bits.low_bit);
-          if (!at || *at != Coordinate{row, column, product} ||
+          const bool padding_above = op.fragment.at_bit(lane, bits.reg, bits.low_bit + bits.bits) == at,
+                     padding_below = op.fragment.at_bit(lane, bits.reg, bits.low_bit - 1) == at;
+          if (!at || *at != Coordinate{row, column, product} || padding_above || padding_below ||
               op.fragment.at_bit(lane, bits.reg, bits.low_bit + bits.bits - 1) != at)
             FAIL(fmt::format("lane {} value {}: expected ({}, {})", lane, value, row, column));
-          ++checked;
+          ++checked[i.family()];
         }
     }
   }
-  fmt::print("compared {} elements of fragments with the manual's formulas\n", checked);
-  REQUIRE(checked > 100000);
+  for (const auto& [family, count] : checked)
+    fmt::print("{}: compared {} elements of fragments with the formulas\n", family, count);
+  REQUIRE(checked.size() == 11);
+  REQUIRE(checked["mma"] > 100000);
 }
+
+namespace {
+
+// f16 factors of wmma fill eight registers, which would hold 512 elements; others are held once.
+int copies(const Instruction& i, const Operand& op) {
+  const bool factor = op.part == Part::left_factor || op.part == Part::right_factor ||
+                      i.canonical().starts_with("wmma.load.a") || i.canonical().starts_with("wmma.load.b");
+  if (!i.canonical().starts_with("wmma") || !factor || op.format != "f16") return 1;
+  return 512 / (op.fragment.rows() * op.fragment.columns());
+}
+
+}  // namespace
 
 TEST_CASE("every element is held, and the inverse returns to it") {
   for (const Instruction& i : all_instructions()) {
@@ -145,6 +133,7 @@ TEST_CASE("every element is held, and the inverse returns to it") {
             ++held[{c.product, c.row, c.column}];
           }
       REQUIRE(held.size() == static_cast<std::size_t>(map.products() * map.rows() * map.columns()));
+      for (const auto& [key, times] : held) REQUIRE(times == copies(i, op));
 
       const std::vector<Place> table = map.table();
       REQUIRE(table.size() == held.size());
@@ -152,8 +141,8 @@ TEST_CASE("every element is held, and the inverse returns to it") {
         const auto [product, row, column] = key;
         const Place p = table[static_cast<std::size_t>((product * map.rows() + row) * map.columns() + column)];
         const bool returns = map.at_bit(p.lane, p.reg, p.low_bit) == Coordinate{row, column, product};
-        const bool within =
-            p.low_bit >= 0 && p.low_bit + p.bits <= op.register_bits && p.bits == op.element_bits;
+        const bool within = p.low_bit >= 0 && p.low_bit + p.bits <= op.register_bits &&
+                            p.bits == formulas::bits_of(i, op, 0, 0).bits;
         if (!returns || !within) FAIL(fmt::format("({}, {}) of product {}", row, column, product));
       }
     }
@@ -162,16 +151,18 @@ TEST_CASE("every element is held, and the inverse returns to it") {
 
 TEST_CASE("find gives every place of an element") {
   for (const Instruction& i : all_instructions()) {
-    if (i.depth() > 32) continue;  // the search is quadratic; the larger maps are made of the same digits
     CAPTURE(i.canonical());
     for (const Operand& op : matrices(i)) {
       const FragmentMap& map = op.fragment;
       for (const Coordinate c :
            {Coordinate{0, 0, 0}, Coordinate{map.rows() - 1, map.columns() - 1, map.products() - 1},
-            Coordinate{map.rows() / 2, 1, 0}}) {
+            Coordinate{map.rows() / 2, map.columns() / 2, 0}}) {
         const std::vector<Place> places = map.find(c);
-        REQUIRE(places.size() == 1);
-        REQUIRE(map.at_bit(places[0].lane, places[0].reg, places[0].low_bit) == c);
+        REQUIRE(places.size() == static_cast<std::size_t>(copies(i, op)));
+        for (const Place& p : places) REQUIRE(map.at_bit(p.lane, p.reg, p.low_bit) == c);
+        REQUIRE(std::ranges::is_sorted(places, {}, &Place::reg));
+        const int index = (c.product * map.rows() + c.row) * map.columns() + c.column;
+        REQUIRE(map.table()[static_cast<std::size_t>(index)] == places[0]);
       }
       REQUIRE(map.find({map.rows(), 0, 0}).empty());
       REQUIRE(map.find({0, -1, 0}).empty());
@@ -214,14 +205,12 @@ TEST_CASE("a map prints as shape and strides") {
 TEST_CASE("the metadata lies where the manual puts it, and nowhere else") {
   int maps = 0;
   for (const Instruction& i : all_instructions()) {
-    if (i.family() != "mma.sp") continue;
+    if (!is_sparse(i)) continue;
     CAPTURE(i.text());
-    const std::string canonical(i.canonical());
-    const oracle::Problem problem = sparse_problem(canonical);
-    const int selector = i.text().back() - '0';
-    const int groups = i.depth() / oracle::group_width(problem.a);
-    const Operand& e = i.operands()[4];
-    REQUIRE(e.part == Part::metadata);
+    const oracle::Problem problem = problem_of(i);
+    const auto selector = static_cast<int>(*operand(i, Part::selector).literals[0]);
+    const int groups = i.depth() / oracle::group_width(problem);
+    const Operand& e = operand(i, Part::metadata);
     REQUIRE(e.element_bits == 4);
     REQUIRE(e.registers == 1);
     const FragmentMap& map = e.fragment;
@@ -258,13 +247,57 @@ TEST_CASE("the metadata lies where the manual puts it, and nowhere else") {
   REQUIRE(maps > 200);
 }
 
+TEST_CASE("the scale factors lie where the manual puts them, and nowhere else") {
+  int maps = 0;
+  for (const Instruction& bare : all_instructions()) {
+    if (bare.blocks() == 0) continue;
+    const oracle::Problem problem = problem_of(bare);
+    REQUIRE(bare.blocks() == problem.blocks);
+    for (const bool of_a : {true, false})
+      for (const oracle::Selector& x : oracle::selectors(of_a, problem.blocks)) {
+        const std::string pair = fmt::format("{{{}, {}}}", x.byte_id, x.thread_id);
+        const Instruction i =
+            parse(fmt::format("{} {{d}}, {{a}}, {{b}}, {{c}},{} sfa, {}, sfb, {}", bare.canonical(),
+                              is_sparse(bare) ? " e, 0," : "", of_a ? pair : "{0, 0}", of_a ? "{0, 0}" : pair),
+                  bare.target());
+        CAPTURE(i.text());
+        const Operand& op = operand(i, of_a ? Part::left_scale : Part::right_scale);
+        REQUIRE(op.format == problem.scale);
+        REQUIRE((op.registers == 1 && op.register_bits == 32 && op.element_bits == 8));
+        const FragmentMap& map = op.fragment;
+        REQUIRE(map.rows() == (of_a ? 16 : problem.blocks));
+        REQUIRE(map.columns() == (of_a ? problem.blocks : 8));
+        REQUIRE(map.lanes() == 32);
+        int held = 0;
+        for (int lane = 0; lane < 32; ++lane)
+          for (int byte = 0; byte < 4; ++byte) {
+            const auto expected = oracle::held_scale(of_a, problem.blocks, x.byte_id, x.thread_id, lane, byte);
+            std::optional<Coordinate> at;
+            if (expected)
+              at = of_a ? Coordinate{expected->line, expected->block}
+                        : Coordinate{expected->block, expected->line};
+            bool same = true;
+            for (int bit = 0; bit < 8; ++bit) same = same && map.at_bit(lane, 0, 8 * byte + bit) == at;
+            if (at) same = same && map.find(*at) == std::vector<Place>{{lane, 0, 8 * byte, 8}};
+            if (!same) FAIL(fmt::format("lane {}, byte {}", lane, byte));
+            held += at ? 1 : 0;
+          }
+        REQUIRE(held == map.rows() * map.columns());
+        ++maps;
+      }
+  }
+  fmt::print("compared {} maps of scale factors\n", maps);
+  REQUIRE(maps > 1000);
+}
+
 TEST_CASE("a sparse A holds half of each row") {
   for (const Instruction& i : all_instructions()) {
+    if (!is_mma(i)) continue;
     CAPTURE(i.canonical());
-    const int terms = i.family() == "mma.sp" ? i.depth() / 2 : i.depth();
+    const int terms = is_sparse(i) ? i.depth() / 2 : i.depth();
     REQUIRE(i.terms() == terms);
-    const FragmentMap& a = i.operands()[1].fragment;
-    const FragmentMap& b = i.operands()[2].fragment;
+    const FragmentMap& a = operand(i, Part::left_factor).fragment;
+    const FragmentMap& b = operand(i, Part::right_factor).fragment;
     REQUIRE(std::pair(a.rows(), a.columns()) == std::pair(i.rows(), terms));
     REQUIRE(std::pair(b.rows(), b.columns()) == std::pair(i.depth(), i.columns()));
   }

@@ -2,10 +2,13 @@
 // The tables under tests/isa/ (tests/isa/README.md). Tests run in the project's root.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
 #include <optional>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -59,6 +62,41 @@ inline bool is_undocumented(const Row& row) {
   return row.at("note").starts_with("undocumented");
 }
 
+inline bool is_wmma(const Row& row) {
+  return row.at("family").starts_with("wmma.");
+}
+
+/// True if a target that the assembler of the tables does not know (sm_70, sm_72) has the form, by the "Target
+/// ISA Notes" of the manual: of mma the f16 forms of m8n8k4; floating-point wmma, and on sm_72 integer wmma,
+/// but not sub-byte and single-bit wmma; of cvt what sm_75 has, which is f16 to and from f32 and f64; ldmatrix,
+/// stmatrix and movmatrix begin later.
+inline bool is_on_first_target(const Row& row, std::string_view target) {
+  const std::string &family = row.at("family"), &text = row.at("instruction");
+  const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+  if (family == "mma") return has(".m8n8k4.") && has(".f16.f16.");
+  if (row.at("sm_75") != "1") return false;
+  if (family == "cvt") return true;
+  const bool small = has(".m8n8k32.") || has(".m8n8k128."), integer = has("s8") || has("u8") || has(".s32");
+  return is_wmma(row) && !small && (target == "sm_72" || !integer);
+}
+
+/// True if the form is legal there, says the assembler or, where it does not know the target, the manual.
+inline bool is_legal(const Row& row, std::string_view target) {
+  const std::string& cell = row.at(std::string(target));
+  return !is_undocumented(row) && (cell == "n/a" ? is_on_first_target(row, target) : cell == "1");
+}
+
+/// True where the manual leaves open which element lies where ("Matrix Fragments for WMMA") and it was not
+/// measured: the library refuses all wmma there.
+inline bool has_unknown_fragments(const Row& row, std::string_view target) {
+  return is_wmma(row) && (target == "sm_70" || target == "sm_72" || target == "sm_75");
+}
+
+/// True if the library should accept a row of instructions.tsv.
+inline bool is_accepted(const Row& row, std::string_view target) {
+  return is_legal(row, target) && !has_unknown_fragments(row, target);
+}
+
 /// True for the forms of mma.sp whose selector the assembler takes from 0 to 3 and the manual from 0 to 1
 /// ("Matrix Fragments for sparse mma.m16n8k32 with .f16 and .bf16 types"). The library follows the manual.
 inline bool has_lenient_selector(const Row& row) {
@@ -89,13 +127,86 @@ inline std::vector<warpbit::Target> targets(const Row& row) {
   return out;
 }
 
-/// The operands of a row of selectors.tsv with a value, or a register type, in place of its immediate.
+inline void replace(std::string& text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  text.replace(at, from.size(), to);
+}
+
+/// The operands of a row of selectors.tsv with a literal, or a register type, in place of the immediate that it
+/// is about. The other members of pairs are 0.
 inline std::string with_immediate(const Row& row, const std::string& value) {
   std::string out = row.at("operands");
-  const std::string open = row.at("parameter") + ":imm";
-  const std::size_t at = out.find(open);
-  REQUIRE(at != out.npos);
-  return out.replace(at, open.size(), row.at("parameter") + ":" + value);
+  const std::string& parameter = row.at("parameter");  // f, byte_id_a, thread_id_a, byte_id_b or thread_id_b
+  if (parameter == "f") replace(out, "f:imm", (value.starts_with("b") ? "f:" : "f:=") + value);
+  for (const std::string side : {"a", "b"}) {
+    const std::string pair = "sel_" + side + "(byte_id,thread_id):";
+    if (out.find(pair + "{imm,imm}") == out.npos) continue;
+    const bool byte = parameter == "byte_id_" + side, thread = parameter == "thread_id_" + side;
+    replace(out, pair + "{imm,imm}",
+            fmt::format("{}={{{},{}}}", pair, byte ? value : "0", thread ? value : "0"));
+  }
+  return out;
+}
+
+/// Whether a register was tried for a row of selectors.tsv.
+inline bool tried_register(const Row& row) {
+  return row.at("tested").ends_with(" register");
+}
+
+/// The operands of a row, "d:4xf32 [p:b64] {stride:b32}", one by one.
+inline std::vector<std::string> operands(const std::string& notation) {
+  std::vector<std::string> out;
+  std::istringstream in(notation);
+  for (std::string operand; in >> operand;) out.push_back(operand);
+  return out;
+}
+
+inline std::string joined(const std::vector<std::string>& operands) {
+  return fmt::format("{}", fmt::join(operands, " "));
+}
+
+/// The lists of operands that a row stands for: with an operand that may be absent, `{stride:b32}`, and
+/// without.
+inline std::vector<std::string> operand_lists(const std::string& notation) {
+  std::vector<std::string> all = operands(notation);
+  std::vector<std::string> out = {notation};
+  if (std::erase_if(all, [](const std::string& operand) { return operand.starts_with("{"); }) > 0)
+    out.push_back(joined(all));
+  return out;
+}
+
+/// A statement of the assembler: "d:4xf32 c:={0,0} e:b32" with fresh registers for types, the least value for
+/// immediates. Registers as in type_of.
+inline std::string statement(const std::string& instruction, const std::string& notation) {
+  static const std::map<std::string, std::string> kLetters = {{"b8", "%y"},  {"b16", "%c"}, {"b32", "%r"},
+                                                              {"b64", "%q"}, {"f32", "%f"}, {"f64", "%d"}};
+  static const std::regex kType("b8|b16|b32|b64|f32|f64"), kVector("([0-9]+)x(.*)");
+  std::map<std::string, int> used;
+  const auto with_registers = [&](const std::string& text) {
+    std::string out;
+    auto at = text.begin();
+    for (std::sregex_iterator it(text.begin(), text.end(), kType), end; it != end; at = (*it)[0].second, ++it) {
+      out.append(at, (*it)[0].first);
+      out += fmt::format("{}{}", kLetters.at(it->str()), used[it->str()]++);
+    }
+    return out.append(at, text.end());
+  };
+
+  std::vector<std::string> out;
+  for (const std::string& operand : operands(notation)) {
+    std::string value = operand.substr(operand.find(':') + 1);
+    if (value.starts_with("=")) value.erase(0, 1);
+    if (value.starts_with("imm")) value = value == "imm" ? "0" : value.substr(4, value.find_first_of(".)") - 4);
+    if (operand.starts_with("[")) value.insert(0, "[");                  // p:b64]
+    if (operand.starts_with("{")) value.pop_back();                      // stride:b32}
+    if (std::smatch vector; std::regex_match(value, vector, kVector)) {  // 4xf32
+      const std::vector<std::string> types(std::stoul(vector[1]), vector[2]);
+      value = fmt::format("{{{}}}", fmt::join(types, ", "));
+    }
+    out.push_back(with_registers(value));
+  }
+  return fmt::format("{} {};", instruction, fmt::join(out, ", "));
 }
 
 /// False if the assembler's check takes the spelling and it crashes on the way to code.
@@ -105,9 +216,10 @@ inline bool is_usable(const Row& variant) {
 
 /// The declared type of a register of spellings.tsv, by its letter.
 inline std::optional<std::string> type_of(std::string_view name) {
-  static const std::map<char, std::string> kTypes = {{'u', "u32"},   {'s', "s32"}, {'r', "b32"}, {'f', "f32"},
-                                                     {'h', "f16x2"}, {'d', "f64"}, {'q', "b64"}, {'v', "u64"},
-                                                     {'w', "s64"},   {'c', "b16"}};
+  static const std::map<char, std::string> kTypes = {
+      {'u', "u32"}, {'s', "s32"}, {'r', "b32"}, {'f', "f32"}, {'h', "f16x2"}, {'d', "f64"},
+      {'q', "b64"}, {'v', "u64"}, {'w', "s64"}, {'c', "b16"}, {'t', "u16"},   {'i', "s16"},
+      {'g', "f16"}, {'y', "b8"},  {'z', "u8"},  {'o', "s8"},  {'k', "b128"},  {'p', "pred"}};
   if (name.size() < 2 || name[0] != '%' || !kTypes.contains(name[1])) return std::nullopt;
   return kTypes.at(name[1]);
 }

@@ -136,6 +136,7 @@ Names growing_words() {
   Names out;
   const auto add = [&](std::string_view word) { out.emplace(word); };
   for (const warpbit::Format& format : warpbit::formats()) {
+    if (format.name.starts_with('b') && format.bits > 1 && format.is_integer) continue;  // a register's type
     add(format.name);
     std::istringstream synonyms{std::string(format.synonyms)};
     for (std::string word; synonyms >> word;)

@@ -76,12 +76,13 @@ bool intersect(FormatSet x, FormatSet y) {
   return std::ranges::any_of(members(x), [&](FormatId id) { return y.contains(id); });
 }
 
-// The classes that a target's rows serve there, with the unit that their block gives them.
+// The classes that a target's rows serve there, with the unit that their block gives them. A block for another
+// unit gives it those of its rows that have the unit of the first.
 std::vector<OperandClass> classes_of(const TargetRow& target) {
   std::vector<OperandClass> out;
   for (const Block& block : target.blocks)
     for (const PlanRow& row : block.rows) {
-      if (block.unit && row.operands.unit != Unit::mma) continue;
+      if (block.unit && row.operands.unit != block.rows.front().operands.unit) continue;
       out.push_back(row.operands);
       if (block.unit) out.back().unit = *block.unit;
     }
@@ -89,8 +90,8 @@ std::vector<OperandClass> classes_of(const TargetRow& target) {
 }
 
 bool overlap(const OperandClass& x, const OperandClass& y) {
-  return x.unit == y.unit && x.d == y.d && x.c == y.c && x.modifier == y.modifier && intersect(x.a, y.a) &&
-         intersect(x.b, y.b);
+  return x.unit == y.unit && (!x.modifiers || !y.modifiers || *x.modifiers == *y.modifiers) &&
+         intersect(x.d, y.d) && intersect(x.a, y.a) && intersect(x.b, y.b) && intersect(x.c, y.c);
 }
 
 std::vector<const Ground*> grounds(const Evidence& e) {
@@ -100,11 +101,15 @@ std::vector<const Ground*> grounds(const Evidence& e) {
 TEST_CASE("every documented form has a plan on each of its targets") {
   for (const Use& use : uses()) {
     INFO(title(use));
-    CHECK(use.plan.has_value());
+    REQUIRE(use.plan.has_value());
+    const bool has_steps = use.plan->row->plan.begin() != use.plan->row->plan.end();
+    CHECK(has_steps == std::holds_alternative<DotProduct>(use.form->action));
   }
 }
 
+// not_modelled where the target would have it, else not_on_target.
 TEST_CASE("a form is refused by name on every other target") {
+  std::map<std::string_view, std::set<std::string_view>> not_modelled;
   for (const Family& family : families())
     for (const Form* form : documented_forms(family)) {
       const std::vector<Target> has = targets_of(*form);
@@ -114,17 +119,26 @@ TEST_CASE("a form is refused by name on every other target") {
         INFO(form->canonical << " on " << target.name());
         const Result<Instruction> parsed = Instruction::parse(form->canonical, target);
         REQUIRE_FALSE(parsed.ok());
-        CHECK(parsed.error().code == Errc::not_on_target);
+        const bool would = target.row().features.has(form->needs);
+        CHECK(parsed.error().code == (would ? Errc::not_modelled : Errc::not_on_target));
         CHECK(parsed.error().accepted.find(has.front().name()) != std::string::npos);
+        if (would) not_modelled[family.name].insert(target.name());
       }
     }
+  // How these GPUs spread the fragments of wmma is not known.
+  const std::set<std::string_view> before_ampere = {"sm_70", "sm_72", "sm_75"};
+  const std::map<std::string_view, std::set<std::string_view>> expected = {
+      {"wmma.load", before_ampere}, {"wmma.mma", before_ampere}, {"wmma.store", before_ampere}};
+  CHECK(not_modelled == expected);
 }
 
+// The first row that matches counts: a row of all modifiers has what rows above it leave.
 TEST_CASE("no two rows of a target match the same class") {
   for (const TargetRow& target : target_rows()) {
     const std::vector<OperandClass> classes = classes_of(target);
     for (std::size_t i = 0; i < classes.size(); ++i)
       for (std::size_t j = 0; j < i; ++j) {
+        if (!classes[i].modifiers && classes[j].modifiers) continue;
         INFO(target.name << ": classes " << j << " and " << i << ", unit " << name(classes[i].unit));
         CHECK_FALSE(overlap(classes[i], classes[j]));
       }
@@ -133,17 +147,32 @@ TEST_CASE("no two rows of a target match the same class") {
 
 // Targets share rows, and a base target may lack the features that some classes of a row need.
 TEST_CASE("every class of every row is that of a documented form on a target with this row") {
-  using Class = std::tuple<const PlanRow*, FormatId, FormatId>;
-  std::set<Class> used;
-  for (const Use& use : uses())
-    if (use.plan) used.insert({use.plan->row, use.form->arithmetic.a, use.form->arithmetic.b});
+  std::set<std::tuple<const PlanRow*, char, FormatId>> used;
+  std::set<std::tuple<const PlanRow*, FormatId, FormatId>> factors, conversions;
+  for (const Use& use : uses()) {
+    if (!use.plan) continue;
+    const Arithmetic& x = use.form->arithmetic;
+    const PlanRow* row = use.plan->row;
+    for (const auto& [role, id] : {std::pair('d', x.d), {'a', x.a}, {'b', x.b}, {'c', x.c}})
+      used.insert({row, role, id});
+    factors.insert({row, x.a, x.b});
+    conversions.insert({row, x.a, x.d});
+  }
   for (const PlanRow* row : all_rows()) {
-    // A row of one type has it for both operands; one of several types has every pair.
-    const std::vector<FormatId> as = members(row->operands.a), bs = members(row->operands.b);
-    for (const FormatId a : as)
-      for (const FormatId b : bs) {
-        INFO(describe(row->plan) << " for " << format(a).name << " x " << format(b).name);
-        CHECK(used.contains({row, a, b}));
+    const auto& [unit, d, a, b, c, modifiers] = row->operands;
+    INFO(name(unit) << ": " << describe(row->plan));
+    for (const auto& [role, set] : {std::pair('d', d), {'a', a}, {'b', b}, {'c', c}})
+      for (const FormatId id : members(set)) {
+        INFO(role << " " << format(id).name);
+        CHECK(used.contains({row, role, id}));
+      }
+    // Of products every pair of A and B; of conversions every pair, unless they are the rest.
+    const bool moves = unit == Unit::wmma_move || unit == Unit::matrix_move;
+    if (moves || (unit == Unit::cvt && !modifiers)) continue;
+    for (const FormatId left : members(a))
+      for (const FormatId right : members(unit == Unit::cvt ? d : b)) {
+        INFO(format(left).name << ", " << format(right).name);
+        CHECK((unit == Unit::cvt ? conversions : factors).contains({row, left, right}));
       }
   }
 }
@@ -166,8 +195,10 @@ TEST_CASE("evidence says where it comes from") {
 }
 
 // The forms that the captures of a folder are of, with the number of files.
-std::map<const Form*, int> captured_forms(const fs::path& folder, Target target) {
-  std::map<const Form*, int> out;
+using Captured = std::map<const Form*, int>;
+Captured captured_forms(const fs::path& folder, Target target) {
+  Captured out;
+  if (!fs::is_directory(folder)) return out;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     INFO(entry.path());
     const Result<CaptureReader> reader = CaptureReader::open(entry.path());
@@ -181,40 +212,73 @@ std::map<const Form*, int> captured_forms(const fs::path& folder, Target target)
   return out;
 }
 
-bool differs_in_factors_only(const Form& x, const Form& y) {
-  return x.rows == y.rows && x.columns == y.columns && x.depth == y.depth && x.ordered == y.ordered &&
-         x.arithmetic.unit == y.arithmetic.unit && x.arithmetic.d == y.arithmetic.d &&
-         x.arithmetic.c == y.arithmetic.c && x.arithmetic.modifier == y.arithmetic.modifier;
+// The qualifiers without the state space: where a matrix lies in memory changes nothing else.
+std::vector<std::string> without_space(const Family& family, const Form& form) {
+  std::vector<std::string> out = form.qualifiers;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (family.slots[i].what == "state space") out[i].clear();
+  return out;
 }
 
-// Sparse mma was not captured for every pair of 8-bit and 4-bit types. What such a form computes is then known
-// by a captured one of the same plan row, shape, variant and saturation.
-TEST_CASE("every documented form of sm_90a has a capture, or one of its plan row has") {
+bool has_capture(const Family& family, const Form& form, const Captured& captured) {
+  return std::ranges::any_of(captured, [&](const auto& entry) {
+    return without_space(family, *entry.first) == without_space(family, form);
+  });
+}
+
+// What a form without a capture computes is known by another one of the same plan row that differs in the types
+// of A and B alone, or that is mma for wmma.mma.
+bool vouches(const Form& captured, const Form& form, Target target) {
+  const Arithmetic &x = captured.arithmetic, &y = form.arithmetic;
+  const std::optional<TargetPlan> plan = find_plan(target.row(), x);
+  return plan && plan->row == find_plan(target.row(), y).value().row && captured.rows == form.rows &&
+         captured.columns == form.columns && captured.depth == form.depth && captured.ordered == form.ordered &&
+         captured.sparsity.is_sparse() == form.sparsity.is_sparse() && x.d == y.d && x.c == y.c &&
+         x.modifiers == y.modifiers;
+}
+
+TEST_CASE("what is called captured on sm_90a has a capture, or one of its plan row has") {
   const Target target = Target::find("sm_90a").value();
-  const std::map<std::string_view, int> without_capture = {{"mma", 0}, {"mma.sp", 36}};
+  // mma.sp: not every pair of 8-bit and 4-bit types. wmma.mma: m8n8k32 with .satfinite.
+  const std::map<std::string_view, int> without_capture = {{"mma.sp", 36}, {"wmma.mma", 2}};
+  std::map<std::string_view, Captured> captured;
   for (const Family& family : families()) {
     std::string folder(family.name);
     std::ranges::replace(folder, '.', '_');
-    const std::map<const Form*, int> captured =
-        captured_forms(fs::path("golden") / target.name() / folder, target);
-    int forms = 0, files = 0, missing = 0;
-    for (const auto& [form, count] : captured) files += count;
+    captured[family.name] = captured_forms(fs::path("golden") / target.name() / folder, target);
+  }
+  for (const Family& family : families()) {
+    int forms = 0, files = 0, missing = 0, not_captured = 0;
+    for (const auto& [form, count] : captured[family.name]) files += count;
     for (const Form* form : documented_forms(family)) {
       if (!target.row().features.has(form->needs)) continue;
       INFO(form->canonical);
       ++forms;
-      if (captured.contains(form)) continue;
+      const Evidence evidence = find_plan(target.row(), form->arithmetic).value().evidence;
+      const bool called_captured =
+          std::ranges::all_of(grounds(evidence), [](auto* g) { return g->basis == Basis::captured; });
+      const bool has = has_capture(family, *form, captured[family.name]);
+      if (!called_captured) {
+        ++not_captured;
+        CHECK_FALSE(has);
+        CHECK(std::ranges::none_of(grounds(evidence), [](auto* g) { return g->basis == Basis::captured; }));
+        continue;
+      }
+      if (has) continue;
       ++missing;
-      const PlanRow* row = find_plan(target.row(), form->arithmetic).value().row;
-      CHECK(std::ranges::any_of(captured, [&](const auto& entry) {
-        const std::optional<TargetPlan> plan = find_plan(target.row(), entry.first->arithmetic);
-        return plan && plan->row == row && differs_in_factors_only(*form, *entry.first);
+      CHECK(std::ranges::any_of(captured, [&](const auto& of_family) {
+        return std::ranges::any_of(of_family.second,
+                                   [&](const auto& entry) { return vouches(*entry.first, *form, target); });
       }));
     }
-    fmt::print("{} on {}: {} documented forms, {} captures of {} forms, {} forms without\n", family.name,
-               target.name(), forms, files, captured.size(), missing);
-    CHECK(forms > 0);
-    CHECK(missing == without_capture.at(family.name));
+    fmt::print(
+        "{} on {}: {} documented forms, {} captures of {} forms, {} by the capture of another, {} not "
+        "captured\n",
+        family.name, target.name(), forms, files, captured[family.name].size(), missing, not_captured);
+    const auto expected = without_capture.find(family.name);
+    CHECK(missing == (expected == without_capture.end() ? 0 : expected->second));
+    CHECK(not_captured == (family.name == "cvt" ? forms - 25 : 0));
+    CHECK((forms > 0) == !family.name.ends_with("block_scale"));
   }
 }
 
@@ -235,17 +299,47 @@ TEST_CASE("the sum of a node fits in 64 bits") {
     }
 }
 
+// A group of e2m1 is a multiple of 1/4 * 2^-6 (both scales of ue4m3 with three fraction bits), cut to multiples
+// of 2^(E - F), where E is at least the exponent of its scales; its factors are at most 6 and 15/8.
+TEST_CASE("the sum of scaled groups fits in 64 bits") {
+  int found = 0;
+  for (const Use& use : uses())
+    for (const Step& step : use.plan->row->plan) {
+      const GroupScaled* scaled = std::get_if<GroupScaled>(&step);
+      if (scaled == nullptr) continue;
+      INFO(title(use));
+      REQUIRE((scaled->group > 0 && use.form->terms() % scaled->group == 0));
+      REQUIRE((scaled->window > 8 && scaled->window < 56));
+      const auto products = static_cast<u128>(use.form->terms());
+      const u128 scales = 4;  // (15/8)^2 is less
+      CHECK(static_cast<bool>((products * 36 * scales + 2) << scaled->window < u128{1} << 63));
+      // A group lies within a block.
+      const auto scale = std::ranges::find(use.form->operands, Part::left_scale, &OperandSpec::part);
+      REQUIRE(scale != use.form->operands.end());
+      CHECK(use.form->terms() / scale->fragment().columns() % scaled->group == 0);
+      CHECK((use.form->arithmetic.a == FormatId::e2m1 && use.form->arithmetic.b == FormatId::e2m1));
+      ++found;
+    }
+  CHECK(found > 0);
+}
+
 TEST_CASE("no form needs a larger tile than the kernel has room for") {
   for (const Family& family : families())
     for (const Form& form : family.forms) {
       INFO(form.canonical);
+      std::size_t sources = 0;
+      for (const OperandSpec& op : form.operands) {
+        sources += op.part == Part::source ? 1u : 0u;
+        CHECK(op.fragment().lanes() <= kMaxLanes);
+        CHECK(op.count <= kMaxRegisters);
+        if (op.part == Part::left_scale || op.part == Part::right_scale)
+          CHECK(op.fragment().rows() * op.fragment().columns() <= kMaxScales);
+      }
+      CHECK(sources <= kMaxSources);
+      if (!std::holds_alternative<DotProduct>(form.action)) continue;
       CHECK(form.depth <= kMaxDepth);
       CHECK(form.products * form.rows * form.terms() <= kMaxElementsOfA);
       CHECK(form.products * form.columns * form.depth <= kMaxElementsOfB);
-      for (const OperandSpec& op : form.operands) {
-        CHECK(op.fragment().lanes() <= kMaxLanes);
-        CHECK(op.count <= kMaxRegisters);
-      }
     }
 }
 
@@ -254,11 +348,21 @@ TEST_CASE("a plan describes itself, and no other in the same words") {
   const std::vector<Plan> plans = distinct_plans();
   for (const Plan& plan : plans) {
     const std::string words = describe(plan);
-    CHECK_FALSE(words.empty());
+    CHECK(words.empty() == (plan.begin() == plan.end()));
     INFO(words);
     CHECK(seen.emplace(words, &plan).second);
   }
   fmt::print("{} plans\n", plans.size());
+}
+
+TEST_CASE("every instruction says what it does") {
+  for (const Family& family : families())
+    for (const Form* form : documented_forms(family)) {
+      const Result<Instruction> parsed = Instruction::parse(form->canonical, targets_of(*form).back());
+      INFO(form->canonical);
+      REQUIRE(parsed.ok());
+      CHECK_FALSE(parsed->plan().empty());
+    }
 }
 
 TEST_CASE("targets have distinct names, and an unknown one is answered with all of them") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every plan against the oracle, on inputs of tests/profiles.hpp. WARPBIT_PROPERTY_COUNT is the number of dot
-// products for each plan and pair of formats (100000 unless set).
+// Every plan against the oracle, on inputs of tests/profiles.hpp and tests/scale_profiles.hpp.
+// WARPBIT_PROPERTY_COUNT is the number of dot products for each plan and pair of formats (100000 unless set);
+// with scale_vec::1X a tenth of it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +12,7 @@
 #include "isa/instruction.hpp"
 #include "oracle/oracle.hpp"
 #include "profiles.hpp"
+#include "scale_profiles.hpp"
 
 namespace {
 
@@ -29,52 +31,18 @@ std::uint64_t count_wanted() {
   return count;
 }
 
-bool is_format(std::string_view word) {
-  return std::ranges::any_of(formats(), [&](const Format& f) { return f.name == word; });
-}
-
-// The oracle's problem by the words of a canonical form. Formats stand in the order D, A, B, C.
-oracle::Problem problem_of(std::string_view target, std::string_view canonical) {
-  oracle::Problem p;
-  p.target = target;
-  std::string* const in_order[] = {&p.d, &p.a, &p.b, &p.c};
-  std::size_t types = 0;
-  for (std::string_view rest = canonical; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('.'), rest.size());
-    const std::string word(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (is_format(word))
-      *in_order[types++ & 3] = word;
-    else if (word.size() > 2 && word[0] == 'm' && word[1] >= '0' && word[1] <= '9')
-      p.shape = word;
-    else if (word == "satfinite")
-      p.satfinite = true;
-    else if (word == "rn" || word == "rz" || word == "rm" || word == "rp")
-      p.rounding = word;
-    else if (word == "xor" || word == "and")
-      p.bit_operation = word;
-    else if (word == "sp" || word == "sp::ordered_metadata")
-      p.sparse = true;
-    else if (word != "mma" && word != "sync" && word != "aligned" && word != "row" && word != "col" &&
-             word != "popc" && word != "kind::f8f6f4")
-      FAIL("a word that the oracle does not know: " << word << " in " << canonical);
-  }
-  INFO(canonical);
-  REQUIRE(types == 4);
-  return p;
-}
-
 struct Combination {
   Instruction instruction;
   oracle::Problem problem;
   int nodes;  // rounded sums of one dot product
 
-  const Tile& tile() const { return instruction.decoded().tile; }
+  const Tile& tile() const { return std::get<Tile>(instruction.decoded().kernel); }
   std::string title() const {
     return fmt::format("{} on {}", instruction.canonical(), instruction.target().name());
   }
   bool same_arithmetic(const Combination& x) const {
-    return *tile().plan == *x.tile().plan && problem.sparse == x.problem.sparse && problem.a == x.problem.a &&
+    return *tile().plan == *x.tile().plan && problem.sparse == x.problem.sparse &&
+           problem.scale == x.problem.scale && problem.blocks == x.problem.blocks && problem.a == x.problem.a &&
            problem.b == x.problem.b && problem.c == x.problem.c && problem.d == x.problem.d;
   }
 };
@@ -91,19 +59,19 @@ int node_count(const Plan& plan, int terms) {
   return nodes;
 }
 
-// Every documented form of mma and mma.sp on every target that has it.
+// Every documented form of a dot product on every target that has it.
 std::vector<Combination> all_combinations() {
   std::vector<Combination> out;
   for (const Family& family : families()) {
-    if (family.name != "mma" && family.name != "mma.sp") continue;
     for (const Form& form : family.forms) {
-      if (!form.undocumented.empty()) continue;
+      if (!form.undocumented.empty() || !std::holds_alternative<DotProduct>(form.action)) continue;
       for (const Target target : targets_of(form)) {
         Result<Instruction> parsed = Instruction::parse(form.canonical, target);
         INFO(form.canonical << " on " << target.name());
         REQUIRE(parsed.ok());
-        const Plan& plan = *parsed->decoded().tile.plan;
-        out.push_back({*parsed, problem_of(target.name(), form.canonical), node_count(plan, parsed->terms())});
+        const Plan& plan = *std::get<Tile>(parsed->decoded().kernel).plan;
+        out.push_back(
+            {*parsed, oracle::problem_of(target.name(), form.canonical), node_count(plan, parsed->terms())});
       }
     }
   }
@@ -126,7 +94,7 @@ std::vector<Combination> distinct_combinations() {
 
 struct Failure {
   std::uint64_t index;
-  profiles::Case inputs;
+  profiles::ScaledCase inputs;
   std::uint64_t got, expected;
 };
 
@@ -141,20 +109,45 @@ void keep_first(std::vector<Failure>& list, Failure failure) {
   if (list.size() > kFailuresShown) list.pop_back();
 }
 
+profiles::Alphabet alphabet(const std::string& name) {
+  return profiles::Alphabet(oracle::find_format(name));
+}
+
+// Case `index` for a combination with or without scales.
+class Inputs {
+ public:
+  Inputs(const Combination& x, const oracle::Dot& dot)
+      : scaled_(x.problem.blocks > 0),
+        formats_{{alphabet(x.problem.a), alphabet(x.problem.b), alphabet(x.problem.c), alphabet(x.problem.d),
+                  x.instruction.terms()},
+                 alphabet(scaled_ ? x.problem.scale : x.problem.c),
+                 x.problem.blocks},
+        dot_(dot) {}
+
+  profiles::ScaledCase operator()(std::uint64_t index) const {
+    if (scaled_) return profiles::scaled_case(formats_, dot_, kSeed, index);
+    profiles::Case in;
+    profiles::fill(formats_.elements, kSeed, index, in);
+    const auto terms = static_cast<std::ptrdiff_t>(formats_.elements.depth);
+    return {{in.a.begin(), in.a.begin() + terms}, {in.b.begin(), in.b.begin() + terms}, {}, {}, in.c};
+  }
+
+ private:
+  bool scaled_;
+  profiles::ScaledFormats formats_;
+  const oracle::Dot& dot_;
+};
+
 Outcome compare(const Combination& x, std::uint64_t count) {
-  const oracle::Dot expected_dot(x.problem);
-  const auto alphabet = [](const std::string& name) { return profiles::Alphabet(oracle::find_format(name)); };
-  const profiles::Formats formats{alphabet(x.problem.a), alphabet(x.problem.b), alphabet(x.problem.c),
-                                  alphabet(x.problem.d), x.instruction.terms()};
-  const auto terms = static_cast<std::size_t>(formats.depth);
+  const oracle::Dot dot(x.problem);
+  const Inputs inputs(x, dot);
   Outcome out;
   std::uint64_t compared = 0, different = 0;
 #pragma omp parallel for schedule(dynamic, 64) reduction(+ : compared, different)
   for (std::uint64_t i = 0; i < count; ++i) {
-    profiles::Case in;
-    profiles::fill(formats, kSeed, i, in);
-    const std::uint64_t got = run_element(x.tile(), {in.a.data(), terms}, {in.b.data(), terms}, in.c);
-    const std::uint64_t expected = expected_dot({in.a.data(), terms}, {in.b.data(), terms}, in.c);
+    const profiles::ScaledCase in = inputs(i);
+    const std::uint64_t got = run_element(x.tile(), {in.a, in.b, in.c, in.scale_a, in.scale_b});
+    const std::uint64_t expected = dot(in.a, in.b, in.c, in.scale_a, in.scale_b);
     ++compared;
     if (got == expected) continue;
     ++different;
@@ -167,11 +160,11 @@ Outcome compare(const Combination& x, std::uint64_t count) {
 }
 
 std::string text(const Combination& x, const Failure& f) {
-  const auto terms = static_cast<std::ptrdiff_t>(x.instruction.terms());
-  return fmt::format("{}, seed {}, case {}:\n  a {:x}\n  b {:x}\n  c {:x}\n  got {:x}, oracle {:x}", x.title(),
-                     kSeed, f.index, fmt::join(f.inputs.a.begin(), f.inputs.a.begin() + terms, " "),
-                     fmt::join(f.inputs.b.begin(), f.inputs.b.begin() + terms, " "), f.inputs.c, f.got,
-                     f.expected);
+  const profiles::ScaledCase& in = f.inputs;
+  return fmt::format(
+      "{}, seed {}, case {}:\n  a {:x}\n  b {:x}\n  scales {:x}; {:x}\n  c {:x}\n  got {:x}, oracle {:x}",
+      x.title(), kSeed, f.index, fmt::join(in.a, " "), fmt::join(in.b, " "), fmt::join(in.scale_a, " "),
+      fmt::join(in.scale_b, " "), in.c, f.got, f.expected);
 }
 
 void check(const Combination& x, const Outcome& outcome, std::uint64_t count) {
@@ -187,16 +180,18 @@ TEST_CASE("each plan and pair of formats equals the oracle") {
   const std::vector<Combination> list = distinct_combinations();
   std::uint64_t total = 0;
   for (const Combination& x : list) {
-    const Outcome outcome = compare(x, count);
-    check(x, outcome, count);
+    const std::uint64_t wanted = x.problem.blocks == 1 ? std::max<std::uint64_t>(count / 10, 100) : count;
+    const Outcome outcome = compare(x, wanted);
+    check(x, outcome, wanted);
     total += outcome.compared;
-    fmt::print("{:>8} dot products of {:>3} terms{}: {} x {} + {} -> {}: {}{}\n", outcome.compared,
-               x.instruction.terms(), x.problem.sparse ? ", sparse" : "", x.problem.a, x.problem.b, x.problem.c,
-               x.problem.d, describe(*x.tile().plan),
+    fmt::print("{:>8} dot products of {:>3} terms{}{}: {} x {} + {} -> {}: {}{}\n", outcome.compared,
+               x.instruction.terms(), x.problem.sparse ? ", sparse" : "",
+               x.problem.blocks > 0 ? fmt::format(", {}X {}", x.problem.blocks, x.problem.scale) : "",
+               x.problem.a, x.problem.b, x.problem.c, x.problem.d, describe(*x.tile().plan),
                outcome.different == 0 ? "" : fmt::format(": {} DIFFER", outcome.different));
   }
   fmt::print("total: {} combinations of plan, formats and nodes, {} dot products\n", list.size(), total);
-  CHECK(list.size() > 100);
+  CHECK(list.size() > 200);
 }
 
 // A target that was given another target's plan is not seen above.

@@ -24,66 +24,49 @@ struct Question {
   bool by_table, by_decoder, decoded;
 };
 
-// "d:4xf32 c:={0,0} e:b32" with fresh registers.
-std::string statement(const std::string& instruction, const std::string& operands) {
-  std::string out = instruction;
-  std::map<std::string, int> used;
-  std::istringstream in(operands);
-  for (std::string operand; std::getline(in, operand, ' ');) {
-    out += out == instruction ? " " : ", ";
-    std::string value = operand.substr(operand.find(':') + 1);
-    if (value[0] == '=') {
-      out += value.substr(1);
-      continue;
-    }
-    const std::size_t x = value.find('x');
-    if (value.starts_with("imm(")) {  // the least value
-      out += value.substr(4, value.find_first_of(".)") - 4);
-      continue;
-    }
-    const bool vector = x != value.npos && value[0] >= '0' && value[0] <= '9';
-    const int count = vector ? std::stoi(value) : 1;
-    const std::string type = vector ? value.substr(x + 1) : value;
-    static const std::map<std::string, std::string> kLetters = {
-        {"b32", "%r"}, {"f32", "%f"}, {"f64", "%d"}, {"b64", "%q"}, {"b16", "%c"}};
-    if (vector) out += "{";
-    for (int i = 0; i < count; ++i) out += fmt::format("{}{}{}", i ? "," : "", kLetters.at(type), used[type]++);
-    if (vector) out += "}";
-  }
-  return out + ";";
-}
-
 Target target_of(const Row& row) {
   const auto target = Target::find(row.at("target"));
   REQUIRE(target.ok());
   return *target;
 }
 
-bool decoder_accepts(const Row& row, Target target) {
-  return Instruction::parse(row.at("instruction"), row.at("operands"), target).ok();
+// A form with operands in the notation of the tables.
+Question question(const std::string& instruction, const std::string& operands, Target target, bool by_table,
+                  bool by_decoder) {
+  return {isa_table::statement(instruction, operands), target, by_table, by_decoder,
+          Instruction::parse(instruction, operands, target).ok()};
 }
 
-void add_instructions(std::vector<Question>& out) {
-  for (const Row& row : isa_table::read("instructions"))
+void add_instructions(std::vector<Question>& out, bool undocumented) {
+  for (const Row& row : isa_table::read("instructions")) {
+    if (isa_table::is_undocumented(row) != undocumented) continue;
     for (const Target target : isa_table::target_columns(row)) {
       const std::string& cell = row.at(std::string(target.name()));
       if (cell == "n/a") continue;
-      out.push_back({statement(row.at("instruction"), row.at("operands")), target, cell == "1",
-                     cell == "1" && !isa_table::is_undocumented(row), decoder_accepts(row, target)});
+      for (const std::string& operands : isa_table::operand_lists(row.at("operands")))
+        out.push_back(question(row.at("instruction"), operands, target, cell == "1",
+                               isa_table::is_accepted(row, target.name())));
     }
+  }
+}
+void add_documented(std::vector<Question>& out) {
+  add_instructions(out, false);
+}
+void add_undocumented(std::vector<Question>& out) {
+  add_instructions(out, true);
 }
 
 void add_rejected(std::vector<Question>& out) {
   for (const Row& row : isa_table::read("rejected"))
-    out.push_back({statement(row.at("instruction"), row.at("operands")), target_of(row), false, false,
-                   decoder_accepts(row, target_of(row))});
+    out.push_back(question(row.at("instruction"), row.at("operands"), target_of(row), false, false));
 }
 
 void add_variants(std::vector<Question>& out) {
   for (const Row& row : isa_table::read("variants")) {
     // Only the check is asked for: it takes a spelling that crashes the assembler later, the decoder does not.
-    out.push_back({statement(row.at("instruction"), row.at("operands")), target_of(row), true,
-                   isa_table::is_usable(row), decoder_accepts(row, target_of(row))});
+    const Target target = target_of(row);
+    const bool by_decoder = isa_table::is_usable(row) && !isa_table::has_unknown_fragments(row, target.name());
+    out.push_back(question(row.at("instruction"), row.at("operands"), target, true, by_decoder));
   }
 }
 
@@ -95,8 +78,8 @@ void add_orders(std::vector<Question>& out) {
       for (const Target target : isa_table::target_columns(form)) {
         if (form.at(std::string(target.name())) != "1") continue;
         const bool accepted = row.at("accepted") == "1";
-        out.push_back({statement(row.at("permuted"), form.at("operands")), target, accepted, accepted,
-                       Instruction::parse(row.at("permuted"), form.at("operands"), target).ok()});
+        out.push_back(question(row.at("permuted"), form.at("operands"), target, accepted,
+                               accepted && isa_table::is_accepted(form, target.name())));
       }
     }
 }
@@ -112,29 +95,33 @@ void add_spellings(std::vector<Question>& out) {
 void add_selectors(std::vector<Question>& out) {
   for (const Row& row : isa_table::read("selectors")) {
     const std::vector<int> right = isa_table::integers(row.at("accepted"));
-    std::vector<std::pair<std::string, bool>> values = {{"b32", false}};  // a register
+    std::vector<std::pair<std::string, bool>> values;
+    if (isa_table::tried_register(row)) values.emplace_back("b32", false);
     for (const int value : isa_table::integers(row.at("tested")))
-      values.emplace_back(fmt::format("={}", value), std::ranges::find(right, value) != right.end());
+      values.emplace_back(fmt::format("{}", value), std::ranges::find(right, value) != right.end());
     for (const Target target : isa_table::targets(row))
       for (const auto& [value, accepted] : values) {
-        const std::string operands = isa_table::with_immediate(row, value);
         // Selectors 2 and 3 of this form are the assembler's leniency: the decoder follows the manual.
-        const bool only_assembler = isa_table::has_lenient_selector(row) && (value == "=2" || value == "=3");
-        out.push_back({statement(row.at("instruction"), operands), target, accepted,
-                       accepted && !only_assembler,
-                       Instruction::parse(row.at("instruction"), operands, target).ok()});
+        const bool only_assembler = isa_table::has_lenient_selector(row) && (value == "2" || value == "3");
+        out.push_back(question(row.at("instruction"), isa_table::with_immediate(row, value), target, accepted,
+                               accepted && !only_assembler));
       }
   }
 }
 
-std::vector<Question> questions() {
-  std::vector<Question> out;
-  add_instructions(out);
-  add_rejected(out);
-  add_variants(out);
-  add_orders(out);
-  add_spellings(out);
-  add_selectors(out);
+// By table. Errors in syntax, and in the assembler's own text for some undocumented forms, end a run, and the
+// rest is asked again: the questions that cause them are better asked apart.
+std::vector<std::vector<Question>> questions() {
+  std::vector<std::vector<Question>> out;
+  for (const auto add :
+       {add_documented, add_undocumented, add_rejected, add_variants, add_orders, add_spellings, add_selectors})
+    add(out.emplace_back());
+  return out;
+}
+
+std::size_t size(const std::vector<std::vector<Question>>& tables) {
+  std::size_t out = 0;
+  for (const std::vector<Question>& table : tables) out += table.size();
   return out;
 }
 
@@ -144,7 +131,7 @@ struct Listener : Catch::TestEventListenerBase {
   void testCaseStarting(const Catch::TestCaseInfo&) override {
     const std::string path = find_assembler();
     if (!path.empty() && Assembler(path).reads_tables_version()) return;
-    fmt::print("not run: {} comparisons need ptxas\n", questions().size());
+    fmt::print("not run: {} comparisons need ptxas\n", size(questions()));
     std::exit(77);
   }
 };
@@ -152,26 +139,26 @@ CATCH_REGISTER_LISTENER(Listener)
 
 TEST_CASE("ptxas says what the tables and the decoder say", "[toolkit]") {
   Assembler assembler(find_assembler());
-  std::map<std::string, std::vector<Question>> by_target;
-  for (const Question& question : questions())
-    by_target[std::string(question.target.name())].push_back(question);
-
   std::size_t compared = 0;
-  for (const auto& [target, asked] : by_target) {
-    if (!assembler.knows(target)) continue;
-    std::vector<std::string> lines;
-    for (const Question& question : asked) lines.push_back(question.line);
-    const std::vector<bool> accepted = assembler.accepts(lines, target);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      ++compared;
-      if (accepted[i] == asked[i].by_table && asked[i].decoded == asked[i].by_decoder) continue;
-      INFO(asked[i].line << " on " << target);
-      CHECK(accepted[i] == asked[i].by_table);
-      CHECK(asked[i].decoded == asked[i].by_decoder);
+  for (const std::vector<Question>& table : questions()) {
+    std::map<std::string, std::vector<Question>> by_target;
+    for (const Question& question : table) by_target[std::string(question.target.name())].push_back(question);
+    for (const auto& [target, asked] : by_target) {
+      if (!assembler.knows(target)) continue;
+      std::vector<std::string> lines;
+      for (const Question& question : asked) lines.push_back(question.line);
+      const std::vector<bool> accepted = assembler.accepts(lines, target);
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        ++compared;
+        if (accepted[i] == asked[i].by_table && asked[i].decoded == asked[i].by_decoder) continue;
+        INFO(asked[i].line << " on " << target);
+        CHECK(accepted[i] == asked[i].by_table);
+        CHECK(asked[i].decoded == asked[i].by_decoder);
+      }
     }
   }
   fmt::print("ptxas {}: {} comparisons in {} runs\n", assembler.version(), compared, assembler.runs());
-  REQUIRE(compared >= 25000);
+  REQUIRE(compared >= 90000);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ struct Sparse {
   Instruction instruction =
       parse(form, fmt::format("{} {{d}}, {{a}}, {{b}}, {{c}}, e, {}", spelled(form, true, form.k), selector));
   int terms = form.k / 2;
-  int groups = form.k / oracle::group_width(form.a);
+  int groups = form.k / oracle::group_width(problem);
 
   bool is_tf32() const { return problem.a == "tf32"; }
   // The manual, "Sparse matrix storage": tf32 names one of two; else two different places, in ascending order
@@ -213,7 +213,7 @@ std::vector<unsigned> nibble_of_each_term(const Sparse& x, const Words& metadata
 std::vector<int> chosen(const Sparse& x, const Words& metadata) {
   std::vector<int> out;
   for (const unsigned nibble : nibble_of_each_term(x, metadata))
-    out.push_back(oracle::logical_k(x.problem.a, static_cast<int>(out.size()) % x.terms, nibble));
+    out.push_back(oracle::logical_k(x.problem, static_cast<int>(out.size()) % x.terms, nibble));
   return out;
 }
 
@@ -221,7 +221,7 @@ std::vector<int> chosen(const Sparse& x, const Words& metadata) {
 // words: the low index gives the low half of the code, the high one the high half.
 std::uint64_t met(const Sparse& x, const Inputs& in, unsigned nibble, int term, int column) {
   const auto b = [&](int k) { return in.b[index(k, kN, column)]; };
-  if (!x.is_tf32() || x.is_defined(nibble)) return b(oracle::logical_k(x.problem.a, term, nibble));
+  if (!x.is_tf32() || x.is_defined(nibble)) return b(oracle::logical_k(x.problem, term, nibble));
   const auto half = [&](unsigned i) { return b(2 * term + (i < 2 ? 0 : 1)) >> (i % 2 == 0 ? 0 : 16) & 0xFFFF; };
   return half(nibble % 4) | half(nibble / 4) << 16;
 }
@@ -375,7 +375,7 @@ TEST_CASE("a nibble of a selected lane changes its row, one of another lane noth
   for (const Sparse& x : all_sparse()) {
     CAPTURE(x.instruction.text(), x.form.target);
     // A is all ones; B is 1 in the upper half of each group, 0 in the lower; the metadata choose lower halves.
-    const int width = oracle::group_width(x.problem.a);
+    const int width = oracle::group_width(x.problem);
     Inputs in{Codes(static_cast<std::size_t>(kM * x.terms), code_of(x.problem.a, 1)),
               {},
               Codes(kM * kN, code_of(x.problem.c, 0)),

@@ -129,7 +129,7 @@ class Instruction {
   /// Scale factors in a row of A and in a column of B; 0 if there are none.
   int blocks() const;
   int products() const;
-  /// Lanes that execute it together: of a warp, or 1 for an instruction of each thread (cvt).
+  /// Lanes that execute it together: of a warp, or 1 for an instruction of each thread.
   int lanes() const;
 
   /// What the arithmetic rests on, in words and by parameter (src/target/NUMERICS.md).

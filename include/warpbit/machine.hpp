@@ -22,9 +22,10 @@ using Binding = std::vector<int>;
 /// All lanes of the warp must execute the same form with the same literals and sinks (PTX manual, ".sync" and
 /// ".aligned"); an instruction of each thread (Instruction::lanes() is 1) is executed by those lanes that are
 /// given. Neither registers nor memory are changed; apply the effects. Errors: lanes_missing and
-/// lanes_disagree, which name the lanes; view_mismatch if the binding does not fit the registers; inferred_plan,
-/// undefined_operand; of an instruction that uses memory address_misaligned, address_out_of_bounds,
-/// address_not_shared, addresses_disagree and stores_overlap, which name the lane and the address.
+/// lanes_disagree, which name the lanes; view_mismatch if the binding does not fit the registers;
+/// inferred_plan, undefined_operand; of an instruction that uses memory address_misaligned,
+/// address_out_of_bounds, address_not_shared, addresses_disagree and stores_overlap, which name the lane and
+/// the address.
 Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Binding& binding,
                              const Registers& registers, const Memory& memory,
                              const ExecuteOptions& options = {});

@@ -45,7 +45,8 @@ std::string text(const Mismatch& mismatch);
 
 enum class FileStatus {
   replayed,     ///< every element was compared
-  unsupported,  ///< the file is well-formed, but this library does not execute its statement on the target
+  unsupported,  ///< the file is well-formed, but this library does not execute its statement on the target, or
+                ///< the manual leaves undefined what it does with the operands
   unreadable,   ///< the file is malformed, or its arrays do not fit its statement
 };
 

@@ -35,10 +35,9 @@ std::string code_text(std::string_view format_name, std::uint64_t code) {
 }
 
 std::string text(const Mismatch& m) {
-  std::string where = m.address >= 0 ? fmt::format("case {} byte {:#x} of memory", m.index, m.address)
-                      : m.lane >= 0
-                          ? fmt::format("case {} lane {} register {} row {} column {}", m.index, m.lane, m.reg,
-                                        m.row, m.column)
+  std::string where = m.address >= 0  ? fmt::format("case {} byte {:#x} of memory", m.index, m.address)
+                      : m.lane >= 0   ? fmt::format("case {} lane {} register {} row {} column {}", m.index,
+                                                    m.lane, m.reg, m.row, m.column)
                       : m.column >= 0 ? fmt::format("case {} element {}", m.index, m.column)
                                       : fmt::format("element {}", m.index);
   if (m.product > 0) where += fmt::format(" product {}", m.product);

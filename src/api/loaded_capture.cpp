@@ -208,7 +208,8 @@ class MemberCheck {
     if (instruction_.operands()[0].is_destination()) return {};
     const std::vector<std::uint64_t>& shape = reader_.find(kMemory)->shape;
     if (shape[1] > static_cast<std::uint64_t>(INT64_MAX))
-      return Error{Errc::member_shape, std::string(kMemory), reader_.find(kMemory)->shape_text(), "fewer bytes"};
+      return Error{Errc::member_shape, std::string(kMemory), reader_.find(kMemory)->shape_text(),
+                   "fewer bytes"};
     want.member = kMemoryAfter;
     want.shape[1] = static_cast<std::int64_t>(shape[1]);
     want.shape_text = fmt::format("({}, {})", cases_, shape[1]);

@@ -29,7 +29,8 @@ std::string ranges(const std::vector<int>& lanes) {
 
 bool same(const Instruction& x, const Instruction& y) {
   if (&x.decoded() == &y.decoded()) return true;
-  if (x.canonical() != y.canonical() || x.target() != y.target()) return false;
+  if (x.canonical() != y.canonical() || x.target() != y.target() || x.operands().size() != y.operands().size())
+    return false;
   for (std::size_t i = 0; i < x.operands().size(); ++i)
     if (x.operands()[i].literals != y.operands()[i].literals ||
         x.operands()[i].sinks != y.operands()[i].sinks || x.operands()[i].offset != y.operands()[i].offset)
@@ -99,10 +100,9 @@ Result<void> Warp::check() const {
   const std::size_t operands = instruction.operands().size();
   const int wanted = instruction.lanes() == 1 ? static_cast<int>(lanes.size()) : instruction.lanes();
   if (binding.size() != operands || registers.lanes() != wanted)
-    return Error{
-        Errc::view_mismatch, where,
-        fmt::format("{} bound operands and {} lanes of registers", binding.size(), registers.lanes()),
-        fmt::format("{} and {}", operands, wanted)};
+    return Error{Errc::view_mismatch, where,
+                 fmt::format("{} bound operands and {} lanes of registers", binding.size(), registers.lanes()),
+                 fmt::format("{} and {}", operands, wanted)};
   for (std::size_t i = 0; i < operands; ++i)
     if (operand(i).kind != OperandKind::immediate &&
         (binding[i] < 0 || binding[i] > registers.registers() - operand(i).registers))
@@ -125,8 +125,8 @@ std::vector<int> Warp::reads() const {
 }
 
 // The destination's registers of some lanes, out of rows of `stride` cells that begin with the first lane's.
-void add_writes(const Warp& warp, std::size_t d, int first_lane, int lanes, std::span<const std::uint64_t> cells,
-                Effects& effects) {
+void add_writes(const Warp& warp, std::size_t d, int first_lane, int lanes,
+                std::span<const std::uint64_t> cells, Effects& effects) {
   const Operand& operand = warp.operand(d);
   for (int lane = 0; lane < lanes; ++lane)
     for (int r = 0; r < operand.registers; ++r)

@@ -119,7 +119,11 @@ Result<Array> execute_warps(const LoadedCapture& capture, const ReplayOptions& o
     ExecuteOptions execute;
     execute.undefined = options.undefined;
     const Result<Effects> effects = execute_warp(lanes, inputs.binding, inputs.registers, memory, execute);
-    if (!effects) return effects.error();
+    if (!effects) {
+      Error error = effects.error();
+      error.where = fmt::format("case {}, {}", i, error.where);
+      return error;
+    }
     if (Result<void> applied = apply(*effects, inputs.registers, memory); !applied) return applied.error();
     if (capture.stores()) {
       const std::span<std::byte> after(got.data);
@@ -142,7 +146,8 @@ Result<Array> execute(const LoadedCapture& capture, const ReplayOptions& options
   return capture.memory ? execute_warps(capture, options) : execute_registers(capture, options);
 }
 
-// Whether a refusal means "not here" (the statement may be fine elsewhere) or "malformed".
+// Whether a refusal means "not here" (the statement may be fine elsewhere, or a GPU did what the manual leaves
+// undefined) or "malformed".
 FileStatus status_of(Errc code) {
   switch (code) {
     case Errc::unknown_instruction:
@@ -155,7 +160,9 @@ FileStatus status_of(Errc code) {
     case Errc::not_on_target:
     case Errc::not_modelled:
     case Errc::inferred_plan:
-    case Errc::undefined_operand: return FileStatus::unsupported;
+    case Errc::undefined_operand:
+    case Errc::addresses_disagree:
+    case Errc::stores_overlap: return FileStatus::unsupported;
     default: return FileStatus::unreadable;
   }
 }
@@ -190,6 +197,8 @@ Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
   };
   if (x.instruction.canonical() != y.instruction.canonical())
     return differ("statement", y.instruction.canonical(), x.instruction.canonical());
+  if (x.instruction.operands().size() != y.instruction.operands().size())
+    return differ("statement", y.instruction.text(), x.instruction.text());
   for (std::size_t i = 0; i < x.instruction.operands().size(); ++i) {
     const Operand &ox = x.instruction.operands()[i], &oy = y.instruction.operands()[i];
     if (ox.literals != oy.literals || ox.offset != oy.offset)

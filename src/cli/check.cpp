@@ -29,9 +29,9 @@ std::string operand_text(const Operand& op) {
   const std::string registers =
       fmt::format("{} register{} of {} bits", op.registers, op.registers == 1 ? "" : "s", op.register_bits);
   if (op.part == Part::stride || op.part == Part::random_bits) return registers;
-  return fmt::format("{}, {} {}x{}{}", registers, op.format, op.fragment.rows(), op.fragment.columns(),
-                     op.fragment.products() > 1 ? fmt::format(" ({} side by side)", op.fragment.products())
-                                                : "");
+  return fmt::format(
+      "{}, {} {}x{}{}", registers, op.format, op.fragment.rows(), op.fragment.columns(),
+      op.fragment.products() > 1 ? fmt::format(" ({} side by side)", op.fragment.products()) : "");
 }
 
 // By parameter, or one line if all rest on the same.

@@ -80,9 +80,9 @@ Table evidence(bool types) {
     table.push_back({types ? fmt::format("{}: {}", row.unit, row.type) : std::string(row.unit)});
     for (const auto& basis : row.by_target) table.back().push_back(text(basis));
   }
-  if (types) std::ranges::stable_sort(table.begin() + 1, table.end(), {}, [](const auto& row) {
-    return row[0].substr(0, row[0].find(": "));
-  });
+  if (types)
+    std::ranges::stable_sort(table.begin() + 1, table.end(), {},
+                             [](const auto& row) { return row[0].substr(0, row[0].find(": ")); });
   if (types) merge_rows(table);
   table = transposed(table);
   merge_rows(table);

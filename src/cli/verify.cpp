@@ -54,6 +54,7 @@ ordered_json json(const Mismatch& m) {
   if (m.lane >= 0)
     out.update(
         {{"lane", m.lane}, {"register", m.reg}, {"row", m.row}, {"column", m.column}, {"product", m.product}});
+  if (m.address >= 0) out["address"] = m.address;
   out.update({{"format", m.format},
               {"expected", fmt::format("{:#x}", m.expected)},
               {"got", fmt::format("{:#x}", m.got)}});

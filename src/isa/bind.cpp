@@ -85,7 +85,9 @@ Result<void> check_types(const OperandText& text, const Form& form, const Operan
     const std::optional<std::string> type = types && !item.is_literal ? types(item.text) : std::nullopt;
     if (!type) continue;
     const std::string before = common;
-    common = common.empty() ? *type : common_type(common, *type);
+    common = common.empty() || (common == *type) ? *type
+             : spec.registers->mixed             ? common_type(common, *type)
+                                                 : "";
     if (common.empty())
       return Error{Errc::register_type, where(form, spec),
                    fmt::format("register {} has type .{} beside .{}", item.text, *type, before),
@@ -102,9 +104,11 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
   const auto is_sink = [](const Item& item) { return item.text == "_"; };
   const bool mixed = !std::ranges::all_of(text.items, is_literal);
   if (std::ranges::any_of(text.items, is_sink) &&
-      (spec.part != Part::destination || std::ranges::all_of(text.items, is_sink)))
+      (spec.part != Part::destination || !spec.registers->sinks || std::ranges::all_of(text.items, is_sink)))
     return Error{Errc::operand_kind, where(form, spec), "'_' cannot stand here",
-                 spec.part == Part::destination ? "at least one register" : "registers to read"};
+                 spec.part != Part::destination ? "registers to read"
+                 : spec.registers->sinks        ? "at least one register"
+                                                : "registers only"};
   for (std::size_t i = 0; i < text.items.size(); ++i) {
     out.label += fmt::format("{}{}", i ? ", " : "", text.items[i].text);
     if (is_sink(text.items[i])) out.sinks.push_back(static_cast<int>(i));
@@ -119,8 +123,19 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
 
 Operand unbound(const OperandSpec& spec) {
   const Format& f = format(spec.format);
-  return {spec.role, std::string(spec.role), spec.part,       spec.kind, true, spec.count, spec.registers->bits,
-          f.name,    f.bits,                 spec.fragment(), {},        {},   0};
+  return {spec.role,
+          std::string(spec.role),
+          spec.part,
+          spec.kind,
+          true,
+          spec.count,
+          spec.registers->bits,
+          f.name,
+          spec.fragment().packing().bits,
+          spec.fragment(),
+          {},
+          {},
+          0};
 }
 
 Error wrong_kind(const OperandText& text, const Form& form, const OperandSpec& spec, std::string expected) {
@@ -160,21 +175,37 @@ bool is_integer(const OperandText& text) {
   return text.kind == OperandText::Kind::scalar && text.items[0].is_literal && !text.items[0].literal.is_float;
 }
 
-// One register, or a literal where the operand may be one. The assembler also takes a brace vector, of which it
+// As an unsigned or a signed number.
+bool fits_32_bits(std::uint64_t bits) {
+  const auto value = static_cast<std::int64_t>(bits);
+  return value >= INT32_MIN && value <= std::int64_t{UINT32_MAX};
+}
+
+bool takes_literals(const LiteralRule& rule) {
+  return rule.integer_whole || rule.f32_whole || rule.f64_whole;
+}
+
+// One register, or a literal where the operand may be one. Where the assembler also takes a brace vector it
 // reads the first.
 Result<Operand> bind_scalar(const OperandText& text, const Form& form, const OperandSpec& spec,
                             const TypeLookup& types) {
-  if (spec.registers->literals.integer_whole && is_integer(text)) {
+  if (text.kind == OperandText::Kind::scalar && text.items[0].is_literal &&
+      takes_literals(spec.registers->literals)) {
+    const Result<std::uint64_t> bits = literal_bits(text.items[0], false, form, spec);
+    if (!bits) return bits.error();
+    if (is_integer(text) && spec.registers->bits <= 32 && !fits_32_bits(text.items[0].literal.bits))
+      return wrong_kind(text, form, spec, "an integer of 32 bits");
     Operand out = unbound(spec);
     out.label = text.items[0].text;
     out.is_symbolic = false;
-    const std::uint64_t bits = text.items[0].literal.bits;
-    out.literals = {spec.registers->bits == 64 ? bits : bits & UINT32_MAX};
+    out.literals = {*bits};
     return out;
   }
   const int count = static_cast<int>(text.items.size());
   const bool right_count =
-      count == spec.count || std::ranges::find(spec.also_counts, count) != spec.also_counts.end();
+      text.kind == OperandText::Kind::scalar ||
+      (!spec.also_counts.empty() &&
+       (count == spec.count || std::ranges::find(spec.also_counts, count) != spec.also_counts.end()));
   const auto is_register = [](const Item& item) { return !item.is_literal && item.text != "_"; };
   if (text.kind == OperandText::Kind::address || !right_count || !std::ranges::all_of(text.items, is_register))
     return wrong_kind(text, form, spec, fmt::format("one .{} register", spec.registers->name));
@@ -249,7 +280,8 @@ Result<Operand> bind_pair(const OperandText& text, const Form& form, const Opera
 
 Result<Operand> bind_immediate(const OperandText& text, const Form& form, const OperandSpec& spec) {
   const ImmediateRange& range = spec.immediate;
-  if (!is_integer(text)) return wrong_kind(text, form, spec, fmt::format("an immediate, {}", warpbit::text(range)));
+  if (!is_integer(text))
+    return wrong_kind(text, form, spec, fmt::format("an immediate, {}", warpbit::text(range)));
   const auto value = static_cast<std::int64_t>(text.items[0].literal.bits);
   if (!contains(range, value)) {
     const bool let_through = value > range.most && value <= range.assembler_most;

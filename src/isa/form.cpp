@@ -49,7 +49,9 @@ std::string operand_notation(const Form& form) {
                            : fmt::format("{}:{}", op.role, op.registers->name);
         break;
       case OperandKind::immediate: out += fmt::format("{}:imm({})", op.role, text(op.immediate)); break;
-      case OperandKind::pair: out += fmt::format("{0}(byte_id,thread_id):{{{1},{1}}}", op.role, op.registers->name); break;
+      case OperandKind::pair:
+        out += fmt::format("{0}(byte_id,thread_id):{{{1},{1}}}", op.role, op.registers->name);
+        break;
       case OperandKind::address: out += fmt::format("[{}:{}]", op.role, op.registers->name); break;
     }
   }

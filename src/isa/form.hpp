@@ -36,6 +36,8 @@ struct RegisterClass {
   int bits;
   std::string_view types;  ///< declared types that are accepted, separated by blanks
   LiteralRule literals;
+  bool mixed = true;  ///< a vector may mix types
+  bool sinks = true;  ///< a destination may have '_' beside registers
 };
 
 /// The values of an immediate.
@@ -74,6 +76,7 @@ struct QualifierSlot {
   bool required = true;
   bool repeatable = false;      ///< may be written more than once
   bool after_previous = false;  ///< must be written after the slot before it
+  bool leading = false;         ///< must be written where it stands in this list
   SlotRole role = SlotRole::plain;
   /// If set, says whether a qualifier that no form has was meant for this group.
   bool (*resembles)(std::string_view qualifier) = nullptr;
@@ -97,10 +100,10 @@ struct MatrixMove {
   bool to_memory;
   Space space;
   Addressing addressing;
-  bool lines_are_columns;  ///< of the fragment; rows otherwise
-  int element_bits;        ///< in memory
-  int line_bytes;          ///< in memory, with padding
-  int alignment;           ///< of the addresses, in bytes
+  bool lines_are_columns;   ///< of the fragment; rows otherwise
+  int element_bits;         ///< in memory
+  int line_bytes;           ///< in memory, with padding
+  int alignment;            ///< of the addresses, in bytes
   int stride_multiple = 1;  ///< in bytes
 };
 

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
-#include <type_traits>
 #include <utility>
 
 namespace warpbit {
@@ -31,8 +29,8 @@ std::vector<RegisterBits> places(const FragmentMap& map, Order order) {
     for (int i = 0; i < outer; ++i)
       for (int j = 0; j < inner; ++j) {
         const int row = order == Order::row_major ? i : j, column = order == Order::row_major ? j : i;
-        out.push_back(bits_of(
-            table[static_cast<std::size_t>((product * map.rows() + row) * map.columns() + column)]));
+        out.push_back(
+            bits_of(table[static_cast<std::size_t>((product * map.rows() + row) * map.columns() + column)]));
       }
   return out;
 }
@@ -44,10 +42,7 @@ TileOperand compile(const Operand& operand, FormatId id, Order order) {
 // ---- D = A B + C
 
 bool has_registers(const Operand& operand) {
-  return std::ranges::any_of(std::views::iota(0, operand.registers), [&](int i) {
-    const auto at = static_cast<std::size_t>(i);
-    return at >= operand.literals.size() || !operand.literals[at];
-  });
+  return operand.literals.empty() || std::ranges::any_of(operand.literals, [](const auto& l) { return !l; });
 }
 
 TileScale compile_scale(const OperandSpec& spec, const Operand& scale, const OperandSpec& selector_spec,
@@ -193,11 +188,10 @@ Move make_kernel(const MatrixMove& action, const Form& form, const std::vector<O
       for (int slot = 0; slot < map.packing().per_register(); ++slot) {
         const Coordinate c = *map.at(lane, reg, slot);
         const int low = map.packing().low_bit_of(slot);
-        const int line = action.lines_are_columns ? c.product * form.columns + c.column
-                                                  : c.product * form.rows + c.row;
-        out.elements.push_back({{lane, reg, low, map.packing().bits},
-                                line,
-                                action.lines_are_columns ? c.row : c.column});
+        const int line =
+            action.lines_are_columns ? c.product * form.columns + c.column : c.product * form.rows + c.row;
+        out.elements.push_back(
+            {{lane, reg, low, map.packing().bits}, line, action.lines_are_columns ? c.row : c.column});
       }
   return out;
 }

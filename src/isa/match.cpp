@@ -88,6 +88,10 @@ Result<Assignment> assign(const Statement& s, const Family& family) {
     out.index[slot] = static_cast<int>(i);
     out.text[slot] = q;
   }
+  for (std::size_t slot = 0; slot < n; ++slot)
+    if (family.slots[slot].leading && out.index[slot] >= 0 && out.index[slot] != static_cast<int>(slot))
+      return Error{Errc::qualifier_order, spell(s), fmt::format("'.{}' stands too late", out.text[slot]),
+                   fmt::format("'.{}' as number {} of the qualifiers", out.text[slot], slot + 1)};
   for (std::size_t slot = 1; slot < n; ++slot)
     if (family.slots[slot].after_previous && out.index[slot] >= 0 && out.index[slot] < out.index[slot - 1])
       return Error{Errc::qualifier_order, spell(s),

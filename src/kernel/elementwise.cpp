@@ -14,7 +14,7 @@ void run_elementwise(const ElementwiseKernel& k, std::span<const OperandView> so
   if (k.random_bits) random.load(*k.random_bits, random_bits, k.lanes, index);
   const auto share = [&](std::size_t element) {
     return k.random_bits ? warpbit::random_bits(k.conversion->to, static_cast<int>(element),
-                                          static_cast<std::uint32_t>(random.at(0, 0)))
+                                                static_cast<std::uint32_t>(random.at(0, 0)))
                          : 0;
   };
   for (std::size_t i = 0; i < k.elements.size(); ++i) {

@@ -214,11 +214,13 @@ constexpr std::array kRtxBlackwellRows{
     PlanRow{{mma, f16, kF8f6f4, kF8f6f4, f16}, {to_f16(32, kHopper)}, kModelHopper, "QMMA"},
 };
 
-// Block scaling: mxf8f6f4 adds the scales' exponents to each product's; mxf4 and mxf4nvf4 scale exact sums of 16.
+// Block scaling: mxf8f6f4 adds the scales' exponents to each product's; mxf4 and mxf4nvf4 scale exact sums
+// of 16.
 constexpr Ground kScaleModels{Basis::inferred, "MMA-Sim's model of sm_120; no hardware result"};
-constexpr Ground kFp4Models{Basis::inferred,
-                            "MMA-Sim's model of sm_120, which differs from a model fitted to sm_100; no hardware "
-                            "result (NUMERICS.md, \"Block scaling\")"};
+constexpr Ground kFp4Models{
+    Basis::inferred,
+    "MMA-Sim's model of sm_120, which differs from a model fitted to sm_100; no hardware "
+    "result (NUMERICS.md, \"Block scaling\")"};
 constexpr std::array kBlockScaleRows{
     PlanRow{{block_scale, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kHopper)}, all(kScaleModels), "QMMA.SF"},
     PlanRow{{block_scale, f32, e2m1, e2m1, f32, Modifier::packed_fp4},
@@ -233,14 +235,19 @@ constexpr std::array<PlanRow, 6> wmma_rows(int products, Window w, Evidence evid
   return {
       PlanRow{{wmma, f32, f16, f16, f32}, {to_f32(products, w)}, evidence, "2 HMMA"},
       PlanRow{{wmma, f16, f16, f16, f16}, {to_f16(products, w)}, evidence, "2 HMMA"},
-      PlanRow{{wmma, f32, f16, f16, f16}, {Convert{f32, kNearest}, to_f32(products, w)}, evidence, "HADD2, 2 HMMA"},
-      PlanRow{{wmma, f16, f16, f16, f32}, {to_f32(products, w), Convert{f16, kNearest}}, evidence, "2 HMMA, F2FP"},
+      PlanRow{
+          {wmma, f32, f16, f16, f16}, {Convert{f32, kNearest}, to_f32(products, w)}, evidence, "HADD2, 2 HMMA"},
+      PlanRow{
+          {wmma, f16, f16, f16, f32}, {to_f32(products, w), Convert{f16, kNearest}}, evidence, "2 HMMA, F2FP"},
       PlanRow{{wmma, f32, bf16, bf16, f32}, {to_f32(products, w)}, evidence, "2 HMMA"},
       PlanRow{{wmma, f32, tf32, tf32, f32}, {to_f32(4, w)}, evidence, "4 HMMA"},
   };
 }
 constexpr Ground kH200Wmma{Basis::captured, "golden/sm_90a/wmma_mma, H200"};
-constexpr Ground kAsMma{Basis::inferred, "this target's mma; that wmma becomes its machine instructions, sm_90a captures"};
+constexpr Ground kH200WmmaS4{Basis::captured,
+                             "golden/sm_90a/wmma_mma, H200; .satfinite with s4 and u4 by the captures of mma"};
+constexpr Ground kAsMma{Basis::inferred,
+                        "this target's mma; that wmma becomes its machine instructions, sm_90a captures"};
 constexpr auto kWmmaAmpereRows = wmma_rows(8, kTuringToAda, all(kAsMma));
 constexpr auto kWmmaHopperRows = wmma_rows(16, kHopper, all(kH200Wmma));
 constexpr auto kWmmaBlackwellRows = wmma_rows(16, kHopper, all(kAsMma));
@@ -271,7 +278,8 @@ constexpr std::array kWgmmaBitRows{
 
 constexpr FormatSet kWmmaTypes = f16 | f32 | bf16 | tf32 | f64 | s32 | kS8 | kS4 | b1;
 constexpr Ground kManualMoves{Basis::inferred, "the PTX manual's definition; captured on sm_90a"};
-constexpr Ground kCutlassMoves{Basis::inferred, "the PTX manual and CUTLASS 4, copy_traits_sm100.hpp; no capture"};
+constexpr Ground kCutlassMoves{Basis::inferred,
+                               "the PTX manual and CUTLASS 4, copy_traits_sm100.hpp; no capture"};
 constexpr Ground kWmmaMeasured{Basis::inferred, "unspecified by the manual; assumed as captured on sm_90a"};
 constexpr Ground kH200Moves{Basis::captured, "golden/sm_90a/ldmatrix, stmatrix, movmatrix, H200"};
 constexpr Ground kH200WmmaMoves{Basis::captured, "golden/sm_90a/wmma_load, wmma_store, H200"};
@@ -291,7 +299,7 @@ constexpr std::array kMoveHopperRows{
 
 // ---- cvt
 
-constexpr FormatSet kFloats = kF8f6f4 | f64 | f32 | tf32 | f16 | bf16 | ue8m0;
+constexpr FormatSet kCvtSources = kF8f6f4 | f64 | f32 | f16 | bf16 | ue8m0;
 constexpr Ground kH200Cvt{Basis::captured, "golden/sm_90a/cvt, H200"};
 constexpr Ground kCvtManual{Basis::inferred, "the PTX manual, and sm_90a captures of its neighbours"};
 constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
@@ -299,23 +307,28 @@ constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
 constexpr PlanRow cvt_row(FormatSet to, FormatSet from, std::optional<Modifiers> modifiers, Ground ground) {
   return {{cvt, to, from, from, to, modifiers}, {}, all(ground), kCvtMachine};
 }
-constexpr std::array kCvtRows{cvt_row(kFloats, kFloats, std::nullopt, kCvtManual)};
+constexpr std::array kCvtRows{cvt_row(kCvtSources | tf32, kCvtSources, std::nullopt, kCvtManual)};
+constexpr Modifiers kRn = Modifier::rn, kRnRelu = kRn | Modifier::relu,
+                    kRnSatfinite = kRn | Modifier::satfinite;
+constexpr Modifiers kPacked = Modifier::packed;
+// Those with captures; kCvtRows has the rest.
 constexpr std::array kCvtHopperRows{
-    cvt_row(bf16 | f16, f32, Modifier::rn, kH200Cvt),
+    cvt_row(bf16 | f16, f32, kRn, kH200Cvt),
     cvt_row(bf16 | f16, f32, Modifier::rz, kH200Cvt),
-    cvt_row(bf16 | f16, f32, Modifier::rn | Modifier::relu, kH200Cvt),
-    cvt_row(bf16 | f16, f32, Modifier::rn | Modifier::satfinite, kH200Cvt),
-    cvt_row(tf32, f32, Modifier::rn, kH200Cvt),
+    cvt_row(bf16, f32, kRnRelu, kH200Cvt),
+    cvt_row(bf16 | f16, f32, kRnSatfinite, kH200Cvt),
+    cvt_row(tf32, f32, kRn, kH200Cvt),
     cvt_row(tf32, f32, Modifier::rz, kH200Cvt),
-    cvt_row(tf32, f32, Modifier::rn | Modifier::relu, kH200Cvt),
+    cvt_row(tf32, f32, kRnRelu, kH200Cvt),
     cvt_row(tf32, f32, Modifier::rna, kH200Cvt),
     cvt_row(tf32, f32, Modifier::rna | Modifier::satfinite, kH200Cvt),
-    cvt_row(f16, kFp8, Modifier::rn, kH200Cvt),
-    cvt_row(f16, e4m3, Modifier::rn | Modifier::relu, kH200Cvt),
-    cvt_row(kFp8, f32 | f16, Modifier::rn | Modifier::satfinite, kH200Cvt),
-    cvt_row(e4m3, f32, Modifier::rn | Modifier::satfinite | Modifier::relu, kH200Cvt),
-    cvt_row(e5m2, f16, Modifier::rn | Modifier::satfinite | Modifier::relu, kH200Cvt),
-    cvt_row(kFloats, kFloats, std::nullopt, kCvtManual),
+    cvt_row(bf16 | f16, f32, kRn | kPacked, kH200Cvt),
+    cvt_row(bf16, f32, Modifier::rz | kPacked, kH200Cvt),
+    cvt_row(f16, f32 | e4m3, kRnRelu | kPacked, kH200Cvt),
+    cvt_row(f16, kFp8, kRn | kPacked, kH200Cvt),
+    cvt_row(kFp8, f32 | f16, kRnSatfinite | kPacked, kH200Cvt),
+    cvt_row(e4m3, f32, kRnSatfinite | Modifier::relu | kPacked, kH200Cvt),
+    cvt_row(e5m2, f16, kRnSatfinite | Modifier::relu | kPacked, kH200Cvt),
 };
 
 // ---- What each target is made of
@@ -337,7 +350,8 @@ constexpr Ground kH200Sparse{Basis::captured,
 constexpr Ground kAsDense =
     inferred("this target's dense row; that only products that exist count, captured on sm_90a");
 
-constexpr Ground kSparseScale = inferred("the dense rows, which rest on models (NUMERICS.md, \"Block scaling\")");
+constexpr Ground kSparseScale =
+    inferred("the dense rows, which rest on models (NUMERICS.md, \"Block scaling\")");
 
 // A block that serves mma.sp as well.
 constexpr Block sparse(std::span<const PlanRow> rows, Ground ground = kAsDense) {
@@ -351,8 +365,12 @@ constexpr Block as_wmma(std::span<const PlanRow> rows, Ground ground = kDefiniti
 
 constexpr std::array kSm70Blocks{Block{kVoltaRows}, Block{kCvtRows}};
 constexpr std::array kSm72Blocks{Block{kVoltaRows, kAsSm70}, Block{kCvtRows}};
-constexpr std::array kSm75Blocks{Block{kTuringRows}, Block{kS8Rows, kDefinition}, Block{kS4Rows, kDefinition},
-                                 Block{kB1Rows, kDefinition}, Block{kMoveRows}, Block{kCvtRows}};
+constexpr std::array kSm75Blocks{Block{kTuringRows},
+                                 Block{kS8Rows, kDefinition},
+                                 Block{kS4Rows, kDefinition},
+                                 Block{kB1Rows, kDefinition},
+                                 Block{kMoveRows},
+                                 Block{kCvtRows}};
 
 constexpr std::array<Block, 16> ampere_blocks(Block floating) {
   return {floating,
@@ -405,10 +423,11 @@ constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kWmmaHopperRows},
                                  as_wmma(kF64Rows, kH200Wmma),
                                  as_wmma(kS8Rows, kH200Wmma),
-                                 as_wmma(kS4AsS8Rows, kH200Wmma),
+                                 as_wmma(kS4AsS8Rows, kH200WmmaS4),
                                  as_wmma(kB1HopperRows, kH200Wmma),
                                  Block{kMoveHopperRows},
                                  Block{kCvtHopperRows},
+                                 Block{kCvtRows},
                                  Block{kWgmmaRows},
                                  Block{kWgmmaBitRows},
                                  Block{kWgmmaRows, kH200WgmmaSp, Unit::wgmma_sp}};

@@ -90,6 +90,7 @@ enum class Modifier : std::uint32_t {
   sat = 1 << 12,
   relu = 1 << 13,
   packed_fp4 = 1 << 14,  ///< .kind::mxf4 and .kind::mxf4nvf4, whose e2m1 fill the registers
+  packed = 1 << 15,      ///< cvt of several elements
 };
 using Modifiers = Flags<Modifier>;
 constexpr Modifiers operator|(Modifier x, Modifier y) {
@@ -148,7 +149,7 @@ struct TargetPlan {
 
 std::span<const TargetRow> target_rows();
 
-/// The plan of an operand class on a target, or nothing if no row has it.
+/// The plan of an operand class on a target: the first row that has it, or nothing.
 std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& arithmetic);
 
 }  // namespace warpbit

@@ -50,18 +50,18 @@ Node node_of(const Rule& rule) {
   return {rule.F, rule.floor, rule.kept};
 }
 
-// facts 1
-std::uint64_t chained_nodes(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
+// facts 1, with sums of the given format
+Value chained_nodes(const Format& format, const Resolved& r, Codes a, Codes b, std::uint64_t c) {
   std::vector<Value> products;
   products.reserve(r.k);
   for (std::size_t k = 0; k < r.k; ++k) products.push_back(product(decode(r.a, a[k]), decode(r.b, b[k])));
   const std::size_t length = static_cast<std::size_t>(r.rule.L);
-  Value sum = c_in(r.d, r, c);
+  Value sum = c_in(format, r, c);
   for (std::size_t k = 0; k < r.k; k += length) {
     const auto group = std::span(products).subspan(k, std::min(length, r.k - k));
-    sum = decode(r.d, fused_sum(node_of(r.rule), r.d, group, sum));
+    sum = decode(format, fused_sum(node_of(r.rule), format, group, sum));
   }
-  return sum.code;
+  return sum;
 }
 
 // facts 2, first rule
@@ -221,7 +221,8 @@ std::uint64_t Dot::operator()(Codes a, Codes b, std::uint64_t c, Codes scale_a, 
   if (scale_a.size() != static_cast<std::size_t>(r.rule.blocks) || scale_b.size() != scale_a.size())
     throw std::invalid_argument("oracle: there must be a scale for each block");
   switch (r.rule.method) {
-    case Method::nodes: return chained_nodes(r, a, b, c);
+    case Method::nodes: return chained_nodes(r.d, r, a, b, c).code;
+    case Method::nodes_in_f32: return convert(r.d, chained_nodes(f32(), r, a, b, c)).code;
     case Method::fp8_lowered: return lowered_fp8(r, a, b, c);
     case Method::fma_then_c: return fmas_then_c(r, a, b, c);
     case Method::pairs: return pairs_after_c(r, a, b, c);

@@ -31,6 +31,9 @@ constexpr Format formats[] = {
     {"s4", true, 0, 3, 0, 0, 0, integer, 0x7, 0},
     {"u4", false, 0, 4, 0, 0, 0, integer, 0xF, 0},
     {"b1", false, 0, 1, 0, 0, 0, integer, 0x1, 0},
+    {"b8", false, 0, 8, 0, 0, 0, integer, 0xFF, 0},
+    {"b16", false, 0, 16, 0, 0, 0, integer, 0xFFFF, 0},
+    {"b32", false, 0, 32, 0, 0, 0, integer, 0xFFFFFFFF, 0},
 };
 
 constexpr std::uint64_t ones(int bits) {

@@ -43,7 +43,8 @@ std::uint64_t encode(std::string_view format, bool negative, const cpp_int& magn
 // The NaN that an operation itself makes. Throws std::invalid_argument for a format without NaN.
 std::uint64_t canonical_nan(std::string_view format);
 
-// One output element of mma.sync or mma.sp.sync, with or without .block_scale, by the words of its qualifiers.
+// One output element of mma.sync or mma.sp.sync, with or without .block_scale, or of wmma.mma, by the words of
+// its qualifiers.
 struct Problem {
   std::string target;      // sm_90a
   std::string shape;       // m16n8k16
@@ -54,7 +55,12 @@ struct Problem {
   bool sparse = false;        // mma.sp: half of K products exist
   std::string scale;          // .block_scale only: ue8m0, ue4m3
   int blocks = 0;             // .block_scale only: the number in scale_vec::1X, 2X, 4X
+  bool wmma = false;
 };
+
+// Reads the words of a form such as mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32. Throws
+// std::invalid_argument for a word that no form has.
+Problem problem_of(std::string_view target, std::string_view form);
 
 // A problem with its rule looked up once, for loops. Cheap to copy; const use from several threads is safe.
 class Dot {

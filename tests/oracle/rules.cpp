@@ -103,7 +103,30 @@ constexpr Rule sparse_scaled_rules[] = {
     {sm_120_on, "m16n8k128", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue4m3", 4},
 };
 
+constexpr std::string_view wmma_16 = "m16n16k16 m32n8k16 m8n32k16";
+
+// facts 2, wmma.mma: on sm_90; elsewhere assumed to be this target's mma, tf32 in nodes of 4.
+constexpr Rule wmma_rules[] = {
+    {ampere_ada, wmma_16, "f32", "f16", "f32 f16", true, nodes, 8, 24, floor_f32_sm_80},
+    {ampere_ada, wmma_16, "f32", "bf16", "f32", true, nodes, 8, 24, floor_f32_sm_80},
+    {ampere_ada, wmma_16, "f16", "f16", "f16", true, nodes, 8, 24, floor_f16_sm_80},
+    {ampere_ada, wmma_16, "f16", "f16", "f32", true, nodes_in_f32, 8, 24, floor_f32_sm_80},
+    {ampere_ada, "m16n16k8", "f32", "tf32", "f32", true, nodes, 4, 24, floor_f32_sm_80},
+
+    {hopper_on, wmma_16, "f32", "f16", "f32 f16", true, nodes, 16, 25, floor_f32_sm_90},
+    {hopper_on, wmma_16, "f32", "bf16", "f32", true, nodes, 16, 25, floor_f32_sm_90},
+    {hopper_on, wmma_16, "f16", "f16", "f16", true, nodes, 16, 25, floor_f16_sm_90},
+    {hopper_on, wmma_16, "f16", "f16", "f32", true, nodes_in_f32, 16, 25, floor_f32_sm_90},
+    {hopper_on, "m16n16k8", "f32", "tf32", "f32", true, nodes, 4, 25, floor_f32_sm_90},
+
+    {sm_80_on, wmma_16, "s32", "s8 u8", "s32", true, integer_sum},
+    {sm_80_on, "m8n8k32", "s32", "s4 u4", "s32", true, integer_sum},
+    {sm_80_on, "m8n8k128", "s32", "b1", "s32", true, bit_count},
+    {sm_80_on, "m8n8k4", "f64", "f64", "f64", true, fma_chain},
+};
+
 std::span<const Rule> rules_for(const Problem& p) {
+  if (p.wmma) return wmma_rules;
   if (p.scale.empty()) return p.sparse ? std::span<const Rule>(sparse_rules) : rules;
   return p.sparse ? std::span<const Rule>(sparse_scaled_rules) : scaled_rules;
 }
@@ -152,8 +175,11 @@ const Rule& find_rule(const Problem& p) {
         (!rule.same_operands || p.a == p.b) && qualifiers_fit(rule, p, target))
       return rule;
   }
-  throw std::invalid_argument(std::string("oracle: no rule for ") + (p.sparse ? "sparse " : "") + p.shape +
-                              "." + p.d + "." + p.a + "." + p.b + "." + p.c +
+  throw std::invalid_argument(std::string("oracle: no rule for ") +
+                              (p.wmma     ? "wmma "
+                               : p.sparse ? "sparse "
+                                          : "") +
+                              p.shape + "." + p.d + "." + p.a + "." + p.b + "." + p.c +
                               (p.scale.empty() ? "" : ", scales " + std::to_string(p.blocks) + "X " + p.scale) +
                               " on " + p.target);
 }

@@ -10,6 +10,7 @@ namespace oracle {
 
 enum class Method {
   nodes,            // facts 1: nodes of L products chained in ascending k, starting with C
+  nodes_in_f32,     // facts 2, wmma: the same in f32, rounded once more to D
   fp8_lowered,      // facts 2: operands to f16; the k % 4 in {0, 1}, then {2, 3}, from zero; IEEE add of C
   fma_then_c,       // facts 2: f32 FMAs from +0 in ascending k, then C
   pairs,            // facts 2: ((C + p01) + p23) in f32, then rounded to f16

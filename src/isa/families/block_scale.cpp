@@ -47,7 +47,7 @@ constexpr Row kRows[] = {
 
 constexpr int kM = 16, kN = 8;
 
-constexpr RegisterClass kScale{"b32", 32, "b32 u32 s32 f32 f16x2", {.f32_whole = true}};
+constexpr RegisterClass kScale{"b32", 32, "b32 u32 s32 f32 f16x2", {}};
 constexpr RegisterClass kPair{"b16", 16, "b16 u16 s16", {}};
 constexpr RegisterClass kFactors{"b32", 32, "b32", {.integer_mixed = true, .f32_mixed = true}};
 constexpr int kScaleCounts[] = {2, 4};
@@ -109,7 +109,7 @@ constexpr std::array kSlots{
     QualifierSlot{.what = "layout of A", .group = "layout"},
     QualifierSlot{.what = "layout of B", .group = "layout"},
     QualifierSlot{.what = "kind", .group = "kind", .resembles = looks_like_kind},
-    QualifierSlot{.what = "qualifier .block_scale", .group = "block_scale", .repeatable = true},
+    QualifierSlot{.what = "qualifier .block_scale", .group = "block_scale"},
     QualifierSlot{.what = "number of scale factors", .group = "scale_vec", .required = false},
     QualifierSlot{.what = "type of D", .group = "type"},
     QualifierSlot{.what = "type of A", .group = "type", .role = SlotRole::factor_type},
@@ -161,7 +161,11 @@ Form make_form(const Row& row, const Choice& x) {
   form.canonical = canonical("mma", form.qualifiers);
   form.operands = operands(row, x, k);
   form.needs = x.sparse ? row.sparse_needs : Features(Feature::kind_f8f6f4);
-  form.arithmetic = {x.sparse ? Unit::sp_block_scale : Unit::block_scale, f32, x.a, x.b, f32,
+  form.arithmetic = {x.sparse ? Unit::sp_block_scale : Unit::block_scale,
+                     f32,
+                     x.a,
+                     x.b,
+                     f32,
                      row.packing.slot_bits == 8 ? Modifiers{} : Modifier::packed_fp4};
   form.rows = kM;
   form.columns = kN;

@@ -40,9 +40,10 @@ constexpr CvtRounding kNone[] = {none}, kRn[] = {rn}, kRs[] = {rs}, kRna[] = {rn
 constexpr Modifiers kFtz = Modifier::ftz, kSat = Modifier::sat, kRelu = Modifier::relu,
                     kSatfinite = Modifier::satfinite;
 constexpr Modifiers kPlain[] = {{}}, kPlainOrFtz[] = {{}, kFtz}, kPlainOrSat[] = {{}, kSat},
-                    kFtzSat[] = {{}, kFtz, kSat, kFtz | kSat}, kOnlyFtz[] = {kFtz}, kPlainOrRelu[] = {{}, kRelu},
-                    kOnlyRelu[] = {kRelu}, kOnlySatfinite[] = {kSatfinite}, kReluAndSatfinite[] = {kRelu | kSatfinite},
-                    kPlainOrSatfinite[] = {{}, kSatfinite}, kSatfiniteRelu[] = {kSatfinite, kRelu | kSatfinite},
+                    kFtzSat[] = {{}, kFtz, kSat, kFtz | kSat}, kOnlyFtz[] = {kFtz},
+                    kPlainOrRelu[] = {{}, kRelu}, kOnlyRelu[] = {kRelu}, kOnlySatfinite[] = {kSatfinite},
+                    kReluAndSatfinite[] = {kRelu | kSatfinite}, kPlainOrSatfinite[] = {{}, kSatfinite},
+                    kSatfiniteRelu[] = {kSatfinite, kRelu | kSatfinite},
                     kReluSatfinite[] = {{}, kRelu, kSatfinite, kRelu | kSatfinite};
 
 constexpr FormatSet kFp8 = e4m3 | e5m2, kFp6 = e2m3 | e3m2, kFp6Fp4 = kFp6 | e2m1;
@@ -96,16 +97,19 @@ constexpr LiteralRule kSingles{.f32_whole = true, .f32_mixed = true}, kDoubles{.
 
 // Of `id` beside `other`.
 const RegisterClass& registers(FormatId id, int count, FormatId other) {
-  static constexpr RegisterClass kByte{"b8", 8, "b8", {}}, kB16{"b16", 16, "b16", {}}, kB32{"b32", 32, "b32", {}};
-  static constexpr RegisterClass kF16{"b16", 16, "b16 f16 b32 b64", {}}, kF16Bf16{"b16", 16, "b16 f16", {}};
+  static constexpr RegisterClass kByte{"b8", 8, "b8", {}}, kB16{"b16", 16, "b16", {}},
+      kB32{"b32", 32, "b32", {}};
+  static constexpr RegisterClass kF16{"b16", 16, "b16 f16 b32 b64 b128", {}},
+      kF16Bf16{"b16", 16, "b16 f16", {}};
   static constexpr RegisterClass kF32{"f32", 32, "f32 b32", kSingles},
-      kWideF32{"f32", 32, "f32 b32 b64", kSingles};
-  static constexpr RegisterClass kF64{"f64", 64, "f64 b64", kDoubles};
+      kWideF32{"f32", 32, "f32 b32 b64 b128", kSingles};
+  static constexpr RegisterClass kF64{"f64", 64, "f64 b64", kDoubles},
+      kWideF64{"f64", 64, "f64 b64 b128", kDoubles};
   static constexpr RegisterClass kF16x2{"b32", 32, "b32 f16x2", {}},
-      kWideF16x2{"b32", 32, "b32 f16x2 b64", {}};
-  static constexpr RegisterClass kBf16x2{"b32", 32, "b32 u32 s32 f32 f16x2", {.f32_whole = true}};
+      kWideF16x2{"b32", 32, "b32 f16x2 b64 b128", {}};
+  static constexpr RegisterClass kBf16x2{"b32", 32, "b32 u32 s32 f32 f16x2", {}};
   const int bits = format(id).bits > 8 || id == tf32 ? format(id).bits * count : (id == e2m1 ? 4 : 8) * count;
-  if (id == f64) return kF64;
+  if (id == f64) return other == f16 ? kWideF64 : kF64;
   if (id == f32) return other == f16 ? kWideF32 : kF32;
   if (id == f16 && count == 1) return other == bf16 ? kF16Bf16 : kF16;
   if (id == f16) return other == f32 ? kWideF16x2 : kF16x2;
@@ -145,7 +149,7 @@ std::vector<OperandSpec> operands(const Row& row, FormatId to, FormatId from, Cv
 
 constexpr std::array kSlots{
     QualifierSlot{.what = "rounding", .group = "rounding", .required = false},
-    QualifierSlot{.what = "qualifier .ftz", .group = "ftz", .required = false, .repeatable = true},
+    QualifierSlot{.what = "qualifier .ftz", .group = "ftz", .required = false},
     QualifierSlot{.what = "qualifier .sat", .group = "sat", .required = false, .repeatable = true},
     QualifierSlot{.what = "qualifier .relu", .group = "relu", .required = false, .repeatable = true},
     QualifierSlot{.what = "qualifier .satfinite", .group = "satfinite", .required = false, .repeatable = true},
@@ -186,7 +190,8 @@ Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
                      type(from, row.sources == Sources::one ? row.count : 1)};
   form.canonical = canonical("cvt", form.qualifiers);
   form.needs = row.needs;
-  form.arithmetic = {Unit::cvt, to, from, from, to, modifier_of(rounding) | modifiers};
+  const Modifiers packed = row.count > 1 ? Modifier::packed : Modifiers{};
+  form.arithmetic = {Unit::cvt, to, from, from, to, modifier_of(rounding) | modifiers | packed};
   form.rows = 1;
   form.columns = row.count;
   form.products = 1;

@@ -70,8 +70,19 @@ std::vector<Row> store_rows() {
   out.resize(2);  // m8n8
   for (Row& row : out) row.needs = Feature::sm_90;
   // A line is a column of the 16 x 8 matrix: lines 2 t + e % 2, places g + 8 (e / 2).
-  out.push_back({"m16n8", "trans", "b8", "", 8, 16, 4, kBytes, 8, b8, {{4, {2, 0}}, {8, {0, 1}}},
-                 {{2, {1, 0}}, {2, {0, 8}}}, Feature::narrow_moves});
+  out.push_back({"m16n8",
+                 "trans",
+                 "b8",
+                 "",
+                 8,
+                 16,
+                 4,
+                 kBytes,
+                 8,
+                 b8,
+                 {{4, {2, 0}}, {8, {0, 1}}},
+                 {{2, {1, 0}}, {2, {0, 8}}},
+                 Feature::narrow_moves});
   return out;
 }
 
@@ -85,12 +96,9 @@ constexpr QualifierSlot kTrans{.what = "transposition", .group = "trans", .requi
 constexpr QualifierSlot kType{.what = "type", .group = "type", .role = SlotRole::factor_type};
 
 constexpr std::array kStoreSlots{
-    kSync,
-    kAligned,
-    kShape,
-    QualifierSlot{.what = "number of matrices", .group = "num"},
-    kTrans,
-    QualifierSlot{.what = "state space", .group = "space", .required = false},
+    kSync,  kAligned,
+    kShape, QualifierSlot{.what = "number of matrices", .group = "num"},
+    kTrans, QualifierSlot{.what = "state space", .group = "space", .required = false},
     kType,
 };
 constexpr auto kLoadSlots =

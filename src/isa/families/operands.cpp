@@ -125,8 +125,15 @@ OperandSpec metadata_operand(std::vector<FragmentMap> maps) {
 }
 
 OperandSpec selector_operand(const FragmentMap& map, int selectors, int assembler_most) {
-  return {"f", Part::selector, OperandKind::immediate,           &kMetadata, 0, {}, u4,
-          {map}, {0, selectors - 1, assembler_most}};
+  return {"f",
+          Part::selector,
+          OperandKind::immediate,
+          &kMetadata,
+          0,
+          {},
+          u4,
+          {map},
+          {0, selectors - 1, assembler_most}};
 }
 
 OperandSpec vector_operand(std::string_view role, Part part, const RegisterClass& registers, FormatId id,

@@ -151,14 +151,17 @@ const RegisterClass& factor_registers(FormatId id, Part part) {
   static constexpr RegisterClass kBytesA{"b32", 32, "b32 u32 s32", kBeside};
   static constexpr RegisterClass kBytesB{"b32", 32, "b32 u32 s32", {.f32_mixed = true}};
   static constexpr RegisterClass kPlain{"b32", 32, "b32 u32 s32", {}};
-  static constexpr RegisterClass kSingleB{"b32", 32, "b32", {}};
+  static constexpr RegisterClass kSingleB{"b32", 32, "b32", {}, false};
   static constexpr RegisterClass kDouble{"f64", 64, "f64 b64", {.f64_whole = true}};
   if (kS8.contains(id)) return part == Part::left_factor ? kBytesA : kBytesB;
   if (id == tf32 && part == Part::right_factor) return kSingleB;
   if (id == f64) return kDouble;
   return format(id).is_integer ? kPlain : multiplicand_registers(id);
 }
-const RegisterClass& sum_registers(FormatId id) {
+// D of tf32 takes no '_'.
+const RegisterClass& sum_registers(FormatId id, FormatId factor, Part part) {
+  static constexpr RegisterClass kWholeF32{"f32", 32, "f32 b32", kSingles, true, false};
+  if (factor == tf32 && part == Part::destination) return kWholeF32;
   return id == s32 ? kStored<s32> : accumulator_registers(id);
 }
 
@@ -168,14 +171,12 @@ struct StateSpace {
   std::string_view qualifier;
   Space space;
 };
-constexpr StateSpace kSpaces[] = {{"", Space::generic},
-                                  {"global", Space::global},
-                                  {"shared", Space::shared},
-                                  {"shared::cta", Space::shared}};
+constexpr StateSpace kSpaces[] = {
+    {"", Space::generic}, {"global", Space::global}, {"shared", Space::shared}, {"shared::cta", Space::shared}};
 
 constexpr std::array kMoveSlots{
-    QualifierSlot{.what = "instruction", .group = "instruction"},
-    QualifierSlot{.what = "matrix", .group = "matrix"},
+    QualifierSlot{.what = "instruction", .group = "instruction", .leading = true},
+    QualifierSlot{.what = "matrix", .group = "matrix", .leading = true},
     QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
     QualifierSlot{.what = "qualifier .aligned", .group = "aligned"},
     QualifierSlot{.what = "layout", .group = "layout"},
@@ -280,7 +281,7 @@ std::vector<Form> expand_moves(bool load) {
 // ---- wmma.mma
 
 constexpr std::array kProductSlots{
-    QualifierSlot{.what = "instruction", .group = "instruction"},
+    QualifierSlot{.what = "instruction", .group = "instruction", .leading = true},
     QualifierSlot{.what = "bit operation", .group = "operation", .required = false},
     QualifierSlot{.what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true},
     QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
@@ -343,7 +344,7 @@ std::vector<OperandSpec> mma_operands(const MmaChoice& x) {
                           fragment(matrix, x.shape, x.factor));
   };
   const auto sum = [&](std::string_view role, Part part, FormatId id) {
-    return vector_operand(role, part, sum_registers(id), id, fragment(Matrix::c, x.shape, id));
+    return vector_operand(role, part, sum_registers(id, x.factor, part), id, fragment(Matrix::c, x.shape, id));
   };
   return {sum("d", Part::destination, x.d), factor("a", Part::left_factor, Matrix::a),
           factor("b", Part::right_factor, Matrix::b), sum("c", Part::accumulator, x.c)};
@@ -360,7 +361,8 @@ std::vector<Form> expand_mma() {
     for (const Format& factor : formats())
       for (const Format& d : formats())
         for (const Format& c : formats()) {
-          if (!row.factors.contains(factor.id) || !row.sums.contains(d.id) || !row.sums.contains(c.id)) continue;
+          if (!row.factors.contains(factor.id) || !row.sums.contains(d.id) || !row.sums.contains(c.id))
+            continue;
           const std::size_t layouts = row.layouts == Layouts::any ? std::size(kAnyLayout) : 1;
           for (const LayoutPair& layout : std::span(kAnyLayout).first(layouts))
             for (const FreeQualifiers& free : free_qualifiers(factor.id)) {
@@ -380,7 +382,8 @@ void add_undocumented(std::span<const Shape> shapes, FormatSet factors, FormatId
       for (const LayoutPair& layout : kAnyLayout)
         for (const FreeQualifiers& free : choices) {
           if (!factors.contains(factor.id)) continue;
-          out.push_back(make_mma({shape, factor.id, sum, sum, layout.a, layout.b, free, false}, Feature::sm_75));
+          out.push_back(
+              make_mma({shape, factor.id, sum, sum, layout.a, layout.b, free, false}, Feature::sm_75));
           out.back().undocumented = why;
         }
 }
