@@ -31,6 +31,10 @@ Chunk chunk_of(int index, int element_bits) {
 
 }  // namespace
 
+std::string name(Swizzle swizzle) {
+  return swizzle == Swizzle::none ? "no swizzle" : fmt::format("{}-byte swizzle", span_bytes(swizzle));
+}
+
 int span_bytes(Swizzle swizzle) {
   constexpr int kSpans[] = {16, 128, 64, 32};
   return kSpans[static_cast<int>(swizzle)];
@@ -53,6 +57,19 @@ Result<std::uint64_t> Descriptor::encode() const {
     out |= *part;
   }
   return out;
+}
+
+std::uint64_t ignored_bits(std::uint64_t descriptor) {
+  constexpr std::uint64_t kFields = 0xC000'3FFF'3FFF'3FFF, kBaseOffset = std::uint64_t{7} << 49;
+  const bool swizzled = Descriptor::decode(descriptor).swizzle != Swizzle::none;
+  return descriptor & ~(swizzled ? kFields | kBaseOffset : kFields);
+}
+
+std::string text(std::uint64_t descriptor) {
+  const Descriptor d = Descriptor::decode(descriptor);
+  const std::uint64_t ignored = ignored_bits(descriptor);
+  return fmt::format("start {:#x}, LBO {}, SBO {}, base offset {}, {}{}", d.start, d.leading, d.stride,
+                     d.base_offset, name(d.swizzle), ignored ? fmt::format("; ignored: {:#x}", ignored) : "");
 }
 
 // In chunks of 16 bytes; W is the span, S the stride, L the leading offset. K-major, for a chunk along K:
