@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix descriptors: how wgmma finds its operands in shared memory (PTX manual, "Matrix Descriptor Format" and
+// Matrix descriptors: how warpgroup instructions find their operands in shared memory (PTX manual, "Matrix Descriptor Format" and
 // "Strides"; the map of addresses is measured, src/target/NUMERICS.md, "Descriptors").
 #pragma once
 
@@ -54,7 +54,7 @@ enum class Major : std::uint8_t {
 std::uint64_t element_bit(const Descriptor& descriptor, Major major, int element_bits, int i, int k);
 
 /// A factor in shared memory, or a tile of one: `lines` rows of A or columns of B with `depth` elements each;
-/// of a sparse A, those stored.
+/// of a sparse A, those stored. All numbers are positive.
 struct DescribedMatrix {
   Major major = Major::k;
   int element_bits = 16;

@@ -14,8 +14,8 @@
 namespace warpbit {
 
 enum class DescriptorIssue {
-  ignored_bits,      ///< bits are set that wgmma ignores
-  newer_descriptor,  ///< bits are set as in a descriptor of tcgen05 (sm_100 and later)
+  ignored_bits,      ///< bits are set that have no effect
+  newer_descriptor,  ///< bits are set as in the descriptors of newer GPUs (tcgen05)
   ignored_leading,   ///< there is an LBO, and it is not used
   misaligned_start,  ///< it begins within the swizzle's repeat, with a base offset of 0
   exchanged,         ///< LBO and SBO exchanged would be the canonical layout
@@ -31,10 +31,10 @@ struct DescriptorFinding {
   std::string message;  ///< one sentence with the numbers and the probable intent
 };
 
-/// The shared memory of an sm_90 multiprocessor (CUDA programming guide), more than which no address can reach.
+/// The most shared memory of a multiprocessor whose instructions have such descriptors (CUDA programming guide).
 inline constexpr std::uint64_t kMostSharedBytes = 228 * 1024;
 
-/// What a descriptor is for in this instruction: a factor of wgmma, `factor` being Part::left_factor or
+/// What a descriptor is for in this instruction: a factor in shared memory, `factor` being Part::left_factor or
 /// Part::right_factor. A bare form stands for both places of A. `transposed` is instead of the instruction's
 /// imm-trans. Errors: operand_kind where there is no descriptor, or no transposition.
 Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part factor,

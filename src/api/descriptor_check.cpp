@@ -14,8 +14,8 @@ namespace {
 struct Reading {
   std::vector<ByteRange> ranges, shared;
   std::uint64_t beyond = 0;  // bytes out of bounds
-  // Each byte once, and no farther from each other than in the canonical layout.
-  bool compact = false;
+  // Each byte once, in whole atoms, no farther from each other than in the canonical layout.
+  bool canonical = false;
 
   bool is_sound() const { return shared.empty() && beyond == 0; }
 };
@@ -26,16 +26,25 @@ std::uint64_t count(const std::vector<ByteRange>& ranges) {
   return sum;
 }
 
+// K-major, what lies in one span needs no LBO.
+bool uses_leading(const Descriptor& d, const DescribedMatrix& matrix) {
+  return matrix.major == Major::mn || d.swizzle == Swizzle::none ||
+         matrix.contiguous_bytes() > span_bytes(d.swizzle);
+}
+
 Reading read(const Descriptor& descriptor, const DescribedMatrix& matrix, std::uint64_t shared_bytes) {
   const DescriptorMap map(descriptor, matrix);
   Reading out{map.ranges(), map.shared_ranges()};
   for (const ByteRange& range : out.ranges)
     if (range.last >= shared_bytes) out.beyond += range.last - std::max(range.first, shared_bytes) + 1;
-  const int lines = matrix.major == Major::mn ? matrix.depth : matrix.lines;
-  const int line_bytes = std::max(span_bytes(descriptor.swizzle), matrix.contiguous_bytes());
-  out.compact =
-      out.is_sound() && out.ranges.back().last - out.ranges.front().first <
-                            static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(line_bytes);
+  const int lines = matrix.major == Major::mn ? matrix.depth : matrix.lines,
+            span = span_bytes(descriptor.swizzle);
+  const auto room =
+      static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(std::max(span, matrix.contiguous_bytes()));
+  const auto atom = static_cast<std::uint32_t>(8 * span);
+  out.canonical = out.is_sound() && out.ranges.back().last - out.ranges.front().first < room &&
+                  descriptor.stride % atom == 0 &&
+                  (!uses_leading(descriptor, matrix) || descriptor.leading % atom == 0);
   return out;
 }
 
@@ -94,7 +103,6 @@ class Check {
       add(DescriptorIssue::ignored_bits, fmt::format("{} set and ignored", bit_list(ignored)));
   }
 
-  // "64 bytes are read twice or more, first [0x0, 0x1f], and 128 lie beyond ..."
   std::string twice() const {
     return fmt::format("{} bytes are read by more than one element, first {}", count(reading_.shared),
                        text(reading_.shared.front()));
@@ -116,14 +124,14 @@ class Check {
   bool check_exchanged() {
     Descriptor other = d_;
     std::swap(other.leading, other.stride);
-    if (reading_.is_sound() || !read(other, matrix_, shared_bytes_).compact) return false;
+    if (reading_.is_sound() || !read(other, matrix_, shared_bytes_).canonical) return false;
     add(DescriptorIssue::exchanged,
         fmt::format("LBO {} and SBO {} look exchanged: {}; the other way round it is the canonical layout",
                     d_.leading, d_.stride, symptoms()));
     return true;
   }
 
-  // A field of x units that should have been x bytes. The start counts only where something is out of bounds.
+  // A field of x units that should have been x bytes. A start in shared memory is not doubted.
   bool check_units() {
     struct Field {
       std::string_view name;
@@ -131,11 +139,11 @@ class Check {
     };
     constexpr std::array kFields{Field{"SBO", &Descriptor::stride}, Field{"LBO", &Descriptor::leading},
                                  Field{"start", &Descriptor::start}};
-    if (reading_.compact) return false;
+    if (reading_.canonical) return false;
     for (const unsigned choice : {1u, 2u, 4u, 3u, 5u, 6u, 7u}) {
       Descriptor other = d_;
       std::string seen;
-      bool possible = reading_.beyond > 0 || choice < 4;
+      bool possible = choice < 4 || d_.start >= shared_bytes_;
       for (std::size_t f = 0; f < kFields.size(); ++f) {
         if (!(choice >> f & 1)) continue;
         std::uint32_t& value = other.*kFields[f].value;
@@ -143,7 +151,7 @@ class Check {
         seen += fmt::format("{}{} {}", seen.empty() ? "" : ", ", kFields[f].name, value / 16);
         value /= 16;
       }
-      if (!possible || !read(other, matrix_, shared_bytes_).compact) continue;
+      if (!possible || !read(other, matrix_, shared_bytes_).canonical) continue;
       add(DescriptorIssue::bytes_for_units,
           fmt::format("as 16-byte units {}; taken as bytes, {} would be the canonical layout", symptoms(),
                       seen));
@@ -153,9 +161,7 @@ class Check {
   }
 
   void check_leading() {
-    const bool used = matrix_.major == Major::mn || d_.swizzle == Swizzle::none ||
-                      matrix_.contiguous_bytes() > span_bytes(d_.swizzle);
-    if (used || d_.leading == 0 || d_.leading == 16) return;
+    if (uses_leading(d_, matrix_) || d_.leading == 0 || d_.leading == 16) return;
     add(DescriptorIssue::ignored_leading,
         fmt::format(
             "LBO {} is ignored: K-major, the {} bytes of a row lie in one span of the {}; the next span is "

@@ -74,7 +74,8 @@ void add_descriptor(CLI::App& app, int& status) {
   command->add_option("--operand", o->operand, "which factor it is; b unless given")
       ->check(CLI::IsMember({"a", "b"}));
   command->add_flag("--transposed", o->transposed, "M or N is contiguous (imm-trans 1)");
-  command->add_option("--size", o->size, "bytes of shared memory; the most that there can be unless given");
+  command->add_option("--size", o->size, "bytes of shared memory; the most that there can be unless given")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--ranges", o->ranges, "show all ranges");
   command->callback([o, &status] { status = descriptor(*o); });
 }
