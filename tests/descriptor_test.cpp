@@ -98,7 +98,8 @@ TEST_CASE("a descriptor survives decoding and encoding; what is ignored does not
     REQUIRE(*encoded == fields);
     REQUIRE(Descriptor::decode(fields) == d);
     const bool swizzled = bits >> 62 != 0;
-    REQUIRE(ignored_bits(bits) == (bits & (swizzled ? 0x3FF1'C000'C000'C000 : 0x3FFF'C000'C000'C000)));
+    REQUIRE(ignored_descriptor_bits(bits) ==
+            (bits & (swizzled ? 0x3FF1'C000'C000'C000 : 0x3FFF'C000'C000'C000)));
   }
   const Descriptor d = Descriptor::decode(0x400E'0040'0001'0040);
   CHECK(d == Descriptor{0x400, 16, 1024, 7, Swizzle::bytes_128});
@@ -122,11 +123,12 @@ TEST_CASE("what a field cannot hold is refused by name", "[descriptor]") {
 }
 
 TEST_CASE("a descriptor is printed in one line", "[descriptor]") {
-  CHECK(text(0x4000'0040'0001'0040) == "start 0x400, LBO 16, SBO 1024, base offset 0, 128-byte swizzle");
-  CHECK(text(0x8002'0020'0000'0001) == "start 0x10, LBO 0, SBO 512, base offset 1, 64-byte swizzle");
-  CHECK(text(0xC000'4010'0001'4000) ==
+  CHECK(descriptor_text(0x4000'0040'0001'0040) ==
+        "start 0x400, LBO 16, SBO 1024, base offset 0, 128-byte swizzle");
+  CHECK(descriptor_text(0x8002'0020'0000'0001) == "start 0x10, LBO 0, SBO 512, base offset 1, 64-byte swizzle");
+  CHECK(descriptor_text(0xC000'4010'0001'4000) ==
         "start 0x0, LBO 16, SBO 256, base offset 0, 32-byte swizzle; ignored: 0x400000004000");
-  CHECK(text(0x0002'0008'0010'0000) ==
+  CHECK(descriptor_text(0x0002'0008'0010'0000) ==
         "start 0x0, LBO 256, SBO 128, base offset 1, no swizzle; ignored: 0x2000000000000");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix descriptors: how warpgroup instructions find their operands in shared memory (PTX manual, "Matrix Descriptor Format" and
-// "Strides"; the map of addresses is measured, src/target/NUMERICS.md, "Descriptors").
+// Matrix descriptors: how warpgroup instructions find their operands in shared memory (PTX manual, "Matrix
+// Descriptor Format" and "Strides"; the map of addresses is measured, src/target/NUMERICS.md, "Descriptors").
 #pragma once
 
 #include <cstdint>
@@ -38,10 +38,10 @@ struct Descriptor {
 };
 
 /// The bits that are set and have no effect; without a swizzle the base offset is among them.
-std::uint64_t ignored_bits(std::uint64_t descriptor);
+std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor);
 
 /// One line: "start 0x400, LBO 16, SBO 1024, base offset 0, 128-byte swizzle", then what is ignored.
-std::string text(std::uint64_t descriptor);
+std::string descriptor_text(std::uint64_t descriptor);
 
 /// Which of its two directions an operand in shared memory has contiguous.
 enum class Major : std::uint8_t {

@@ -99,7 +99,7 @@ class Check {
               "{} set as in a descriptor of tcgen05 (sm_100 and later), whose swizzle, bits 61-63, is {}; "
               "wgmma ignores that and takes bits 62-63, which are {} ({})",
               bit_list(newer), bits_ >> 61, bits_ >> 62, name(d_.swizzle)));
-    if (const std::uint64_t ignored = ignored_bits(bits_) & ~newer)
+    if (const std::uint64_t ignored = ignored_descriptor_bits(bits_) & ~newer)
       add(DescriptorIssue::ignored_bits, fmt::format("{} set and ignored", bit_list(ignored)));
   }
 

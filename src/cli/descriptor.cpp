@@ -46,7 +46,7 @@ int descriptor(const Options& o) {
       described_matrix(*instruction, left ? Part::left_factor : Part::right_factor,
                        o.transposed ? std::optional(true) : std::nullopt);
   if (!matrix) return cannot_answer(matrix.error());
-  fmt::print("{}\n{}: {} {} of {} elements of {} bits, {}-major\n", text(*bits), left ? "A" : "B",
+  fmt::print("{}\n{}: {} {} of {} elements of {} bits, {}-major\n", descriptor_text(*bits), left ? "A" : "B",
              matrix->lines, left ? "rows" : "columns", matrix->depth, matrix->element_bits,
              matrix->major == Major::k ? "K"
              : left                    ? "M"

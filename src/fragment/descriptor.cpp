@@ -59,15 +59,15 @@ Result<std::uint64_t> Descriptor::encode() const {
   return out;
 }
 
-std::uint64_t ignored_bits(std::uint64_t descriptor) {
+std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor) {
   constexpr std::uint64_t kFields = 0xC000'3FFF'3FFF'3FFF, kBaseOffset = std::uint64_t{7} << 49;
   const bool swizzled = Descriptor::decode(descriptor).swizzle != Swizzle::none;
   return descriptor & ~(swizzled ? kFields | kBaseOffset : kFields);
 }
 
-std::string text(std::uint64_t descriptor) {
+std::string descriptor_text(std::uint64_t descriptor) {
   const Descriptor d = Descriptor::decode(descriptor);
-  const std::uint64_t ignored = ignored_bits(descriptor);
+  const std::uint64_t ignored = ignored_descriptor_bits(descriptor);
   return fmt::format("start {:#x}, LBO {}, SBO {}, base offset {}, {}{}", d.start, d.leading, d.stride,
                      d.base_offset, name(d.swizzle), ignored ? fmt::format("; ignored: {:#x}", ignored) : "");
 }
