@@ -441,7 +441,8 @@ Matrix random_matrix(int rows, int columns, const Type& type, std::mt19937& rand
 }
 
 void store(std::vector<std::byte>& bytes, std::uint64_t bit, int bits, std::uint64_t code) {
-  REQUIRE(bit + static_cast<std::uint64_t>(bits) <= 8 * bytes.size());
+  if (bit + static_cast<std::uint64_t>(bits) > 8 * bytes.size())
+    FAIL("bit " << bit << " lies outside the tile");
   if (bits < 8)
     bytes[bit / 8] |= static_cast<std::byte>(code << bit % 8);
   else
