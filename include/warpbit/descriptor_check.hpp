@@ -31,8 +31,9 @@ struct DescriptorFinding {
   std::string message;  ///< one sentence with the numbers and the probable intent
 };
 
-/// The most shared memory of a multiprocessor whose instructions have such descriptors (CUDA programming guide).
-inline constexpr std::uint64_t kMostSharedBytes = 228 * 1024;
+/// The most shared memory of a multiprocessor whose instructions have such descriptors (CUDA programming
+/// guide).
+inline constexpr std::uint64_t kMostSharedBytes = 233472;  // 228 KiB
 
 /// What a descriptor is for in this instruction: a factor in shared memory, `factor` being Part::left_factor or
 /// Part::right_factor. A bare form stands for both places of A. `transposed` is instead of the instruction's

@@ -74,7 +74,7 @@ Result<CanonicalTile> CanonicalTile::make(const DescribedMatrix& tile, Swizzle s
   if (across < kLines || across % kLines != 0)
     return refuse(fmt::format("{} {}", across, mn ? "k" : "rows or columns"),
                   fmt::format("a multiple of {}", kLines));
-  if (along < 1 || std::int64_t{along} * tile.element_bits % (8 * span) != 0)
+  if (along < 1 || std::int64_t{along} * tile.element_bits % (std::int64_t{8} * span) != 0)
     return refuse(fmt::format("{} contiguous elements", along),
                   fmt::format("a multiple of {}, which fill {} bytes", 8 * span / tile.element_bits, span));
   if (std::int64_t{along} * across > kAddresses * 8 / tile.element_bits)

@@ -79,15 +79,14 @@ std::string descriptor_text(std::uint64_t descriptor) {
 // and MN-major, for a chunk along M or N, with k in place of i; without a swizzle L and S change places there.
 // Then bits 4 to 6 (5, 4) of the address are exchanged by those of address / 128 - base offset.
 std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, int i, int k) {
-  const auto span = static_cast<std::uint32_t>(span_bytes(d.swizzle));
+  const auto span = static_cast<std::uint64_t>(span_bytes(d.swizzle)), chunks = span / kChunk;
   const bool across = major == Major::mn;
   const Chunk chunk = chunk_of(across ? i : k, element_bits);
-  const auto line = static_cast<std::uint32_t>(across ? k : i);
+  const auto line = static_cast<std::uint64_t>(across ? k : i);
   const bool exchanged = across && d.swizzle == Swizzle::none;
   const std::uint32_t by_lines = exchanged ? d.leading : d.stride, by_spans = exchanged ? d.stride : d.leading;
-  const std::uint32_t chunks = span / kChunk;
-  std::uint64_t address = std::uint64_t{d.start} + line % 8 * span + std::uint64_t{line / 8} * by_lines +
-                          chunk.number % chunks * kChunk + std::uint64_t{chunk.number / chunks} * by_spans;
+  std::uint64_t address = d.start + line % 8 * span + line / 8 * by_lines + chunk.number % chunks * kChunk +
+                          chunk.number / chunks * by_spans;
   const std::uint64_t row = address / 128 - static_cast<std::uint64_t>(d.base_offset);
   address ^= row % chunks * kChunk;
   return address * 8 + chunk.within;
