@@ -54,6 +54,7 @@ constexpr std::array kRows{
     Row{Errc::stores_overlap, "stores_overlap", "{where}: {seen}; {accepted}"},
     Row{Errc::memory_overlap, "memory_overlap", "{where}: {seen} overlaps {accepted}"},
     Row{Errc::descriptor_field, "descriptor_field", "{where}: {seen}; expected {accepted}"},
+    Row{Errc::no_such_layout, "no_such_layout", "{where}: {seen}; expected {accepted}"},
     Row{Errc::file_unreadable, "file_unreadable", "{where}: cannot be read: {seen}"},
     Row{Errc::file_unwritable, "file_unwritable", "{where}: cannot be written: {seen}"},
     Row{Errc::not_an_archive, "not_an_archive",

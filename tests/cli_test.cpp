@@ -278,6 +278,50 @@ TEST_CASE("check answers for one target, for all, and for lines", "[quick][cli]"
   CHECK(run({"check", "--batch"}).out.empty());
 }
 
+TEST_CASE("descriptor says what is read and what looks wrong", "[quick][cli]") {
+  const std::string form = "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16";
+  const Output good = run({"descriptor", "0x4000004000010040", "--form", form});
+  CHECK(good.status == 0);
+  CHECK(good.err.empty());
+  CHECK(good.lines().size() == 3 + 8);
+  CHECK_THAT(good.out, Contains("start 0x400, LBO 16, SBO 1024, base offset 0, 128-byte swizzle\n"
+                                "B: 16 columns of 16 elements of 16 bits, K-major\n"
+                                "reads 512 bytes of shared memory:\n"
+                                "  [0x400, 0x41f]\n  [0x480, 0x49f]\n  [0x520, 0x53f]\n"));
+  CHECK_THAT(good.out, Contains("\n  and 8 more, to 0xbff (--ranges shows all)\n"));
+  const Output all = run({"descriptor", "4000004000010040", "--form", form, "--ranges"});
+  CHECK(all.status == 0);
+  CHECK(all.lines().size() == 3 + 15);  // rows 7 and 8 touch
+
+  const Output bad = run({"descriptor", "4000004000010040", "--form", form, "--size", "2048"});
+  CHECK(bad.status == 1);
+  CHECK_THAT(bad.out,
+             Contains("\nout_of_bounds: 256 bytes up to 0xbff lie beyond the 2048 bytes of shared memory\n"));
+  const Output transposed =
+      run({"descriptor", "4000004000010040", "--form", form + " {d}, a, b, p, 1, 1, 1, 0;", "--operand", "a"});
+  CHECK(transposed.status == 0);
+  CHECK_THAT(transposed.out, Contains("A: 64 rows of 16 elements of 16 bits, M-major\n"));
+  CHECK(run({"descriptor", "4000004000010040", "--form", form, "--operand", "a", "--transposed"}).out ==
+        transposed.out);
+
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
+    const Output output = run(arguments);
+    CHECK(output.status == 2);
+    CHECK(output.out.empty());
+    CHECK_THAT(output.err, Contains(message));
+  };
+  refused({"descriptor", "xyz", "--form", form}, "'xyz'; expected at most 16 hexadecimal digits");
+  refused({"descriptor", "10000000000000000", "--form", form}, "at most 16 hexadecimal digits");
+  refused({"descriptor", "0", "--form", "wgmma"}, "wgmma");
+  refused({"descriptor", "0"}, "--form is required");
+  refused({"descriptor", "0", "--form", form, "--operand", "c"}, "--operand");
+  refused({"descriptor", "0", "--form", form, "--size", "-1"}, "--size");
+  refused({"descriptor", "0", "--form", form + " {d}, {a}, b, p, 1, 1, 0;", "--operand", "a"},
+          "A lies in registers");
+  refused({"descriptor", "0", "--form", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
+          "no descriptor stands there");
+}
+
 TEST_CASE("diff compares the results of the same inputs", "[quick][cli]") {
   const Directory directory;
   const auto file = [&](const char* name, const Members& members) {

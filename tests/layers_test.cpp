@@ -26,7 +26,7 @@ const Arrows kArrows = {
     {"fragment", {}},
     {"machine", {}},
     {"capture", {}},
-    {"kernel", {"machine", "numeric"}},
+    {"kernel", {"machine", "fragment", "numeric"}},
     {"target", {"numeric"}},
     {"isa", {"kernel", "target", "fragment", "machine", "numeric"}},
     {"explain", {"isa"}},
@@ -41,8 +41,9 @@ bool reaches(const std::string& from, const std::string& to) {
 
 // The layer of each public header. A header that is not here is part of the api.
 const std::map<std::string, std::string, std::less<>> kHeaders = {
-    {"result", "base"},       {"view", "base"},         {"evidence", "target"}, {"target", "target"},
-    {"fragment", "fragment"}, {"registers", "machine"}, {"memory", "machine"},  {"bank_conflicts", "machine"},
+    {"result", "base"},       {"view", "base"},         {"evidence", "target"},
+    {"target", "target"},     {"fragment", "fragment"}, {"descriptor", "fragment"},
+    {"registers", "machine"}, {"memory", "machine"},    {"bank_conflicts", "machine"},
     {"capture", "capture"},   {"instruction", "isa"},
 };
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix descriptors: how wgmma finds its operands in shared memory (PTX manual, "Matrix Descriptor Format" and
-// "Strides"; the map of addresses is measured, src/target/NUMERICS.md, "Descriptors").
+// Matrix descriptors: how warpgroup instructions find their operands in shared memory (PTX manual, "Matrix
+// Descriptor Format" and "Strides"; the map of addresses is measured, src/target/NUMERICS.md, "Descriptors").
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "warpbit/result.hpp"
 
@@ -14,6 +17,8 @@ enum class Swizzle : std::uint8_t { none = 0, bytes_128 = 1, bytes_64 = 2, bytes
 
 /// The span in bytes: 128, 64 or 32; 16 without a swizzle, since a chunk stays where it is.
 int span_bytes(Swizzle swizzle);
+/// "no swizzle", "128-byte swizzle" and so on.
+std::string name(Swizzle swizzle);
 
 /// A descriptor, its fields in bytes.
 ///
@@ -32,6 +37,12 @@ struct Descriptor {
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
 };
 
+/// The bits that are set and have no effect; without a swizzle the base offset is among them.
+std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor);
+
+/// One line: "start 0x400, LBO 16, SBO 1024, base offset 0, 128-byte swizzle", then what is ignored.
+std::string descriptor_text(std::uint64_t descriptor);
+
 /// Which of its two directions an operand in shared memory has contiguous.
 enum class Major : std::uint8_t {
   k,   ///< K: rows of A, columns of B
@@ -41,5 +52,90 @@ enum class Major : std::uint8_t {
 /// The bit in shared memory where an element of an operand begins: i along M (of A) or N (of B), k along K; of
 /// a sparse A, k counts stored elements. Addresses are not bounded here. Precondition: 0 <= i, k.
 std::uint64_t element_bit(const Descriptor& descriptor, Major major, int element_bits, int i, int k);
+
+/// A factor in shared memory, or a tile of one: `lines` rows of A or columns of B with `depth` elements each;
+/// of a sparse A, those stored. All numbers are positive.
+struct DescribedMatrix {
+  Major major = Major::k;
+  int element_bits = 16;
+  int lines = 0, depth = 0;
+
+  /// Bytes along the direction that is contiguous.
+  int contiguous_bytes() const { return (major == Major::mn ? lines : depth) * element_bits / 8; }
+  std::uint64_t bytes() const {
+    return static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(depth) *
+           static_cast<std::uint64_t>(element_bits) / 8;
+  }
+  friend bool operator==(const DescribedMatrix&, const DescribedMatrix&) = default;
+};
+
+/// Bytes of memory, both ends included.
+struct ByteRange {
+  std::uint64_t first = 0, last = 0;
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+/// Where all elements of a matrix lie, and the inverse of that.
+class DescriptorMap {
+ public:
+  struct Element {
+    std::uint64_t bit;  ///< where it begins
+    int i, k;
+    friend bool operator==(const Element&, const Element&) = default;
+  };
+  DescriptorMap(const Descriptor& descriptor, const DescribedMatrix& matrix);
+
+  /// By bit, then by i and k.
+  std::span<const Element> elements() const { return elements_; }
+  /// The elements that have a bit in [first_bit, first_bit + bits): of byte x, those at (8 x, 8).
+  std::span<const Element> at(std::uint64_t first_bit, std::uint64_t bits) const;
+  /// The bytes that are read, ascending; no two ranges touch.
+  std::vector<ByteRange> ranges() const;
+  /// The bytes of which a bit belongs to several elements.
+  std::vector<ByteRange> shared_ranges() const;
+
+ private:
+  std::uint64_t element_bits_;
+  std::vector<Element> elements_;
+};
+
+/// A tile in a canonical layout (PTX manual, "Canonical Layouts"). An atom is 8 rows (K-major) or 8 k
+/// (MN-major) of one span each, one after the other, swizzled; atoms follow each other along M or N first:
+///
+///     -> K
+///     0  2      along M or N
+///     1  3
+///
+/// These are the offsets that CUTLASS finds for tile_to_shape of such an atom.
+class CanonicalTile {
+ public:
+  /// Errors: no_such_layout: MN-major of a type that has not 16 bits, extents that are no whole atoms, a tile
+  /// beyond the addresses that a descriptor can hold.
+  static Result<CanonicalTile> make(const DescribedMatrix& tile, Swizzle swizzle);
+
+  const DescribedMatrix& matrix() const { return tile_; }
+  Swizzle swizzle() const { return whole_.swizzle; }
+  /// What the tile occupies.
+  std::uint64_t bytes() const { return tile_.bytes(); }
+  /// Of the tile's start, for a base offset of 0. A multiple of 128 will do: the base offset makes up for it.
+  int alignment() const;
+
+  /// The bit, from the tile's start on, where element (i, k) of the tile must be written.
+  std::uint64_t element_bit(int i, int k) const;
+
+  /// What is added to the start address of a descriptor to reach the part that begins at (i, k), e.g. by as
+  /// much K as an instruction has; a sixteenth of it is added to the descriptor itself. Errors: no_such_layout
+  /// if no descriptor can reach that part.
+  Result<std::uint32_t> step(const DescribedMatrix& part, int i, int k) const;
+
+  /// The descriptor of the part that begins at (i, k), of a tile that begins at `start`. Errors: those of step;
+  /// address_misaligned; descriptor_field.
+  Result<Descriptor> descriptor(std::uint32_t start, const DescribedMatrix& part, int i = 0, int k = 0) const;
+
+ private:
+  CanonicalTile(const DescribedMatrix& tile, const Descriptor& whole) : tile_(tile), whole_(whole) {}
+  DescribedMatrix tile_;
+  Descriptor whole_;  // at address 0
+};
 
 }  // namespace warpbit

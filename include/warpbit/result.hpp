@@ -45,6 +45,7 @@ enum class Errc {
   stores_overlap,
   memory_overlap,
   descriptor_field,
+  no_such_layout,
   // Capture files (the page on the capture format)
   file_unreadable,
   file_unwritable,

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     add_diff(app, status);
     add_check(app, status);
     add_list(app, status);
+    add_descriptor(app, status);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

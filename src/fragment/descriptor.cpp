@@ -31,6 +31,10 @@ Chunk chunk_of(int index, int element_bits) {
 
 }  // namespace
 
+std::string name(Swizzle swizzle) {
+  return swizzle == Swizzle::none ? "no swizzle" : fmt::format("{}-byte swizzle", span_bytes(swizzle));
+}
+
 int span_bytes(Swizzle swizzle) {
   constexpr int kSpans[] = {16, 128, 64, 32};
   return kSpans[static_cast<int>(swizzle)];
@@ -55,6 +59,19 @@ Result<std::uint64_t> Descriptor::encode() const {
   return out;
 }
 
+std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor) {
+  constexpr std::uint64_t kFields = 0xC000'3FFF'3FFF'3FFF, kBaseOffset = std::uint64_t{7} << 49;
+  const bool swizzled = Descriptor::decode(descriptor).swizzle != Swizzle::none;
+  return descriptor & ~(swizzled ? kFields | kBaseOffset : kFields);
+}
+
+std::string descriptor_text(std::uint64_t descriptor) {
+  const Descriptor d = Descriptor::decode(descriptor);
+  const std::uint64_t ignored = ignored_descriptor_bits(descriptor);
+  return fmt::format("start {:#x}, LBO {}, SBO {}, base offset {}, {}{}", d.start, d.leading, d.stride,
+                     d.base_offset, name(d.swizzle), ignored ? fmt::format("; ignored: {:#x}", ignored) : "");
+}
+
 // In chunks of 16 bytes; W is the span, S the stride, L the leading offset. K-major, for a chunk along K:
 //
 //     (i % 8) W + (i / 8) S + (chunk % (W / 16)) 16 + (chunk / (W / 16)) L
@@ -62,15 +79,14 @@ Result<std::uint64_t> Descriptor::encode() const {
 // and MN-major, for a chunk along M or N, with k in place of i; without a swizzle L and S change places there.
 // Then bits 4 to 6 (5, 4) of the address are exchanged by those of address / 128 - base offset.
 std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, int i, int k) {
-  const auto span = static_cast<std::uint32_t>(span_bytes(d.swizzle));
+  const auto span = static_cast<std::uint64_t>(span_bytes(d.swizzle)), chunks = span / kChunk;
   const bool across = major == Major::mn;
   const Chunk chunk = chunk_of(across ? i : k, element_bits);
-  const auto line = static_cast<std::uint32_t>(across ? k : i);
+  const auto line = static_cast<std::uint64_t>(across ? k : i);
   const bool exchanged = across && d.swizzle == Swizzle::none;
   const std::uint32_t by_lines = exchanged ? d.leading : d.stride, by_spans = exchanged ? d.stride : d.leading;
-  const std::uint32_t chunks = span / kChunk;
-  std::uint64_t address = std::uint64_t{d.start} + line % 8 * span + std::uint64_t{line / 8} * by_lines +
-                          chunk.number % chunks * kChunk + std::uint64_t{chunk.number / chunks} * by_spans;
+  std::uint64_t address = d.start + line % 8 * span + line / 8 * by_lines + chunk.number % chunks * kChunk +
+                          chunk.number / chunks * by_spans;
   const std::uint64_t row = address / 128 - static_cast<std::uint64_t>(d.base_offset);
   address ^= row % chunks * kChunk;
   return address * 8 + chunk.within;

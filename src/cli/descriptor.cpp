@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit descriptor
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "warpbit/descriptor_check.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+constexpr std::size_t kRangesShown = 8;
+
+struct Options {
+  std::string descriptor, form, operand = "b";
+  std::uint64_t size = kMostSharedBytes;
+  bool transposed = false, ranges = false;
+};
+
+Result<std::uint64_t> parse_hex(std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
+  std::uint64_t out = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
+  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
+    return Error{Errc::usage, "descriptor", fmt::format("'{}'", text), "at most 16 hexadecimal digits"};
+  return out;
+}
+
+void print_ranges(const std::vector<ByteRange>& ranges, bool all) {
+  const std::size_t shown = all || ranges.size() <= kRangesShown ? ranges.size() : kRangesShown - 1;
+  for (std::size_t i = 0; i < shown; ++i) fmt::print("  [{:#x}, {:#x}]\n", ranges[i].first, ranges[i].last);
+  if (shown < ranges.size())
+    fmt::print("  and {} more, to {:#x} (--ranges shows all)\n", ranges.size() - shown, ranges.back().last);
+}
+
+int descriptor(const Options& o) {
+  const Result<std::uint64_t> bits = parse_hex(o.descriptor);
+  if (!bits) return cannot_answer(bits.error());
+  const Result<Instruction> instruction = Instruction::parse(o.form, *Target::find("sm_90a"));
+  if (!instruction) return cannot_answer(instruction.error());
+  const bool left = o.operand == "a";
+  const Result<DescribedMatrix> matrix =
+      described_matrix(*instruction, left ? Part::left_factor : Part::right_factor,
+                       o.transposed ? std::optional(true) : std::nullopt);
+  if (!matrix) return cannot_answer(matrix.error());
+  fmt::print("{}\n{}: {} {} of {} elements of {} bits, {}-major\n", descriptor_text(*bits), left ? "A" : "B",
+             matrix->lines, left ? "rows" : "columns", matrix->depth, matrix->element_bits,
+             matrix->major == Major::k ? "K"
+             : left                    ? "M"
+                                       : "N");
+  const std::vector<ByteRange> ranges = DescriptorMap(Descriptor::decode(*bits), *matrix).ranges();
+  std::uint64_t bytes = 0;
+  for (const ByteRange& range : ranges) bytes += range.last - range.first + 1;
+  fmt::print("reads {} bytes of shared memory:\n", bytes);
+  print_ranges(ranges, o.ranges);
+  const std::vector<DescriptorFinding> findings = check_descriptor(*bits, *matrix, o.size);
+  for (const DescriptorFinding& finding : findings)
+    fmt::print("{}: {}\n", name(finding.issue), finding.message);
+  return findings.empty() ? kYes : kNo;
+}
+
+}  // namespace
+
+void add_descriptor(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand(
+      "descriptor",
+      "say what a matrix descriptor of wgmma reads, and what looks wrong about it (exit status 1)");
+  const auto o = std::make_shared<Options>();
+  command->add_option("descriptor", o->descriptor, "64 bits in hexadecimal")->required();
+  command->add_option("--form", o->form, "the form or statement of wgmma that it is for")->required();
+  command->add_option("--operand", o->operand, "which factor it is; b unless given")
+      ->check(CLI::IsMember({"a", "b"}));
+  command->add_flag("--transposed", o->transposed, "M or N is contiguous (imm-trans 1)");
+  command->add_option("--size", o->size, "bytes of shared memory; the most that there can be unless given")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--ranges", o->ranges, "show all ranges");
+  command->callback([o, &status] { status = descriptor(*o); });
+}
+
+}  // namespace warpbit::cli
