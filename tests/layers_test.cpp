@@ -43,6 +43,7 @@ bool reaches(const std::string& from, const std::string& to) {
 const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"result", "base"},       {"view", "base"},         {"evidence", "target"}, {"target", "target"},
     {"fragment", "fragment"}, {"registers", "machine"}, {"memory", "machine"},  {"bank_conflicts", "machine"},
+    {"async_state", "machine"},
     {"capture", "capture"},   {"instruction", "isa"},
 };
 
@@ -150,6 +151,7 @@ Names growing_words() {
   }
   for (const warpbit::Target target : warpbit::Target::all()) add(target.name());
   out.erase("");
+  out.erase("fence");  // an English word
   return out;
 }
 

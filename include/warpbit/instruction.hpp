@@ -38,6 +38,7 @@ enum class Part {
   right_sign,      ///< the same for B
   left_transposed,   ///< whether A lies in memory with M contiguous (1) instead of K (0); an immediate
   right_transposed,  ///< whether B lies in memory with N contiguous
+  group_count,     ///< how many groups of asynchronous products may stay pending; an immediate
   stride,          ///< from one row or column of a matrix in memory to the next, in elements
 };
 

@@ -29,6 +29,7 @@ std::string_view name(Unit unit) {
     case Unit::cvt: return "cvt";
     case Unit::wgmma: return "wgmma.mma_async";
     case Unit::wgmma_sp: return "wgmma.mma_async.sp";
+    case Unit::control: return "wgmma.fence, commit_group, wait_group, fence.proxy";
   }
   return "";
 }

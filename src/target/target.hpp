@@ -68,6 +68,7 @@ enum class Unit : std::uint8_t {
   cvt,
   wgmma,
   wgmma_sp,  ///< wgmma.mma_async.sp: the rows of wgmma, over the products that exist
+  control,   ///< no arithmetic: wgmma.fence, wgmma.commit_group, wgmma.wait_group, fence.proxy
 };
 
 /// The instructions of the unit, for listings.
