@@ -269,12 +269,11 @@ constexpr std::array kWgmmaBitRows{
 
 // ---- Control: no values, so the evidence is about the order
 
-constexpr std::array kControlRows{
-    PlanRow{{control, b32, b32, b32, b32},
-            {},
-            all({Basis::inferred, "the PTX manual's definition"}),
-            "WARPGROUP.ARRIVE, WARPGROUP.DEPBAR, FENCE.VIEW.ASYNC"},
-};
+constexpr PlanRow control_row(Unit unit, std::string_view machine) {
+  return {{unit, b32, b32, b32, b32}, {}, all({Basis::inferred, "the PTX manual's definition"}), machine};
+}
+constexpr std::array kProxyFenceRows{control_row(proxy_fence, "FENCE.VIEW.ASYNC")};
+constexpr std::array kWgmmaSyncRows{control_row(wgmma_sync, "WARPGROUP.ARRIVE, WARPGROUP.DEPBAR")};
 
 // ---- Moves: elements unchanged, so the evidence is about where they go
 
@@ -421,7 +420,8 @@ constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kWgmmaRows},
                                  Block{kWgmmaBitRows},
                                  Block{kWgmmaRows, kH200WgmmaSp, Unit::wgmma_sp},
-                                 Block{kControlRows}};
+                                 Block{kWgmmaSyncRows},
+                                 Block{kProxyFenceRows}};
 
 constexpr std::array<Block, 19> blackwell_blocks(Block floating) {
   return {floating,
@@ -442,7 +442,7 @@ constexpr std::array<Block, 19> blackwell_blocks(Block floating) {
           as_wmma(kB1AsS8Rows),
           Block{kMoveRows},
           Block{kCvtRows},
-          Block{kControlRows}};
+          Block{kProxyFenceRows}};
 }
 constexpr auto kSm100Blocks = blackwell_blocks({kBlackwellRows});
 constexpr auto kSm103Blocks = blackwell_blocks({kBlackwellRows, kAsSm100});

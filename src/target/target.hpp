@@ -68,7 +68,8 @@ enum class Unit : std::uint8_t {
   cvt,
   wgmma,
   wgmma_sp,  ///< wgmma.mma_async.sp: the rows of wgmma, over the products that exist
-  control,   ///< no arithmetic: wgmma.fence, wgmma.commit_group, wgmma.wait_group, fence.proxy
+  wgmma_sync,   ///< no arithmetic: wgmma.fence, wgmma.commit_group, wgmma.wait_group
+  proxy_fence,  ///< no arithmetic
 };
 
 /// The instructions of the unit, for listings.

@@ -43,13 +43,14 @@ constexpr ProxyRow kProxyRows[] = {
 
 constexpr RegisterClass kCount{"b32", 32, "", {}};
 
-Form make_form(std::string_view opcode, std::vector<std::string> qualifiers, Feature needs, Control action) {
+Form make_form(std::string_view opcode, std::vector<std::string> qualifiers, Unit unit, Feature needs,
+               Control action) {
   using enum FormatId;
   Form form{};
   form.canonical = canonical(opcode, qualifiers);
   form.qualifiers = std::move(qualifiers);
   form.needs = needs;
-  form.arithmetic = {Unit::control, b32, b32, b32, b32};
+  form.arithmetic = {unit, b32, b32, b32, b32};
   form.action = action;
   return form;
 }
@@ -72,7 +73,7 @@ Family wgmma_sync_family() {
   constexpr int kWarpgroup = 128;
   Family out{"wgmma.sync", "wgmma", {}, kGroupSlots, {}};
   for (const GroupRow& row : kGroupRows) {
-    Form form = make_form("wgmma", {std::string(row.name), "sync", "aligned"}, Feature::wgmma,
+    Form form = make_form("wgmma", {std::string(row.name), "sync", "aligned"}, Unit::wgmma_sync, Feature::wgmma,
                           {{row.kind}, kWarpgroup});
     if (row.kind == Kind::wait_group)
       form.operands = {{"N", Part::group_count, OperandKind::immediate, &kCount, 0, {}, FormatId::b32,
@@ -85,8 +86,8 @@ Family wgmma_sync_family() {
 Family proxy_fence_family() {
   Family out{"fence.proxy", "fence", kProxyMarks, kProxySlots, {}};
   for (const ProxyRow& row : kProxyRows)
-    out.forms.push_back(make_form("fence", {"proxy", "async", std::string(row.space)}, Feature::sm_90,
-                                  {{Kind::proxy_fence, row.orders}, 1}));
+    out.forms.push_back(make_form("fence", {"proxy", "async", std::string(row.space)}, Unit::proxy_fence,
+                                  Feature::sm_90, {{Kind::proxy_fence, row.orders}, 1}));
   return out;
 }
 
