@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main loop of a matrix product as a kernel writes it: one warpgroup, a tile of 64 x 128 in bf16, K = 512, through
-// a ring of four stages in shared memory. The result equals that of the same instructions one after another, bit by
-// bit; and without its fence the kernel is refused.
+// The main loop of a matrix product as a kernel writes it: one warpgroup, a tile of 64 x 128 in bf16, K = 512,
+// through a ring of four stages in shared memory. The result equals that of the same instructions one after
+// another, bit by bit; and without its fence the kernel is refused.
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -16,7 +16,8 @@ namespace {
 using namespace warpbit;
 
 constexpr int kM = 64, kN = 128, kK = 512;
-constexpr int kStageK = 64, kStages = 4, kSteps = kK / kStageK;  // 64 bf16 are 128 bytes, the span of the swizzle
+constexpr int kStageK = 64, kStages = 4,
+              kSteps = kK / kStageK;  // 64 bf16 are 128 bytes, the span of the swizzle
 constexpr int kProductK = 16;
 constexpr std::uint32_t kRow = 128, kBytesOfA = kM * kRow, kStageBytes = kBytesOfA + kN * kRow;
 
@@ -36,13 +37,14 @@ Matrix random_matrix(int rows, std::uint32_t seed) {
   return out;
 }
 
-// The columns of one step as they lie in shared memory: rows of 128 bytes, whose 16-byte chunks are exchanged by the
-// number of the row.
+// The columns of one step as they lie in shared memory: rows of 128 bytes, whose 16-byte chunks are exchanged
+// by the number of the row.
 void add_rows(const Matrix& matrix, int step, std::vector<std::byte>& image) {
   for (std::size_t row = 0; row < matrix.size() / kK; ++row)
     for (std::size_t byte = 0; byte < kRow; ++byte) {
       const std::size_t unswizzled = byte ^ (row % 8) * 16;
-      const std::uint16_t element = matrix[row * kK + static_cast<std::size_t>(step) * kStageK + unswizzled / 2];
+      const std::uint16_t element =
+          matrix[row * kK + static_cast<std::size_t>(step) * kStageK + unswizzled / 2];
       image.push_back(static_cast<std::byte>(element >> unswizzled % 2 * 8));
     }
 }
@@ -105,7 +107,7 @@ class Warpgroup {
   void keep(const Result<T>& result) {
     if (!result) refusal = result.error();
   }
-  Machine machine_{4, kRegisters, Memory(kStages * kStageBytes)};
+  Machine machine_{4, kRegisters, Memory(kStages* kStageBytes)};
 };
 
 constexpr std::uint32_t stage_of(int step) {
@@ -142,7 +144,8 @@ Result<std::vector<std::uint32_t>> one_by_one(const Problem& problem, const Inst
   Memory memory(kStageBytes);
   const std::vector<const Instruction*> all(kLanes, &i.product);
   for (int step = 0; step < kSteps; ++step) {
-    if (Result<void> filled = memory.write(Space::shared, 0, problem.stage(step)); !filled) return filled.error();
+    if (Result<void> filled = memory.write(Space::shared, 0, problem.stage(step)); !filled)
+      return filled.error();
     for (int k = 0; k < kStageK / kProductK; ++k) {
       for (int lane = 0; lane < kLanes; ++lane) {
         registers.write(lane, kDescriptorA, descriptor_a(0, k));

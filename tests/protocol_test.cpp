@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol of asynchronous matrix products: each violation alone and its correct neighbour, and what is visible
-// when. All factors are ones, so that a product of depth 16 adds 16 to each accumulator.
+// The protocol of asynchronous matrix products: each violation alone and its correct neighbour, and what is
+// visible when. All factors are ones, so that a product of depth 16 adds 16 to each accumulator.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,10 +24,11 @@ constexpr auto kFromRegisters = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f
 constexpr auto kProductName = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16";
 
 // Registers: four accumulators each, A, and what never changes.
-constexpr int kD = 0, kOther = 8, kA = 16, kTemporary = 40, kDescriptorA = 60, kDescriptorB = 61, kPredicate = 62;
+constexpr int kD = 0, kOther = 8, kA = 16, kTemporary = 40, kDescriptorA = 60, kDescriptorB = 61,
+              kPredicate = 62;
 
-// Shared memory: A is 64 x 16, B 16 x 16 of f16, K-major, without a swizzle: 8 lines of 16 bytes, the next 8 of k
-// 128 bytes further, the next 8 lines 256.
+// Shared memory: A is 64 x 16, B 16 x 16 of f16, K-major, without a swizzle: 8 lines of 16 bytes, the next 8 of
+// k 128 bytes further, the next 8 lines 256.
 constexpr std::uint32_t kBytesOfA = 2048, kBytesOfB = 512, kEnd = kBytesOfA + kBytesOfB;
 
 std::vector<std::byte> ones(std::size_t bytes) {
@@ -170,9 +171,10 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   block.wait(0, 1);
   CHECK(block.now(kD, 0) == 0);
   // The fence of one is not that of the other.
-  CHECK_THAT(refusal(block.product(kD, 1)),
-             Equals(std::string(kProductName) + ": it is the first of its warpgroup, and no wgmma.fence came before; "
-                                                "wgmma.fence must come before"));
+  CHECK_THAT(
+      refusal(block.product(kD, 1)),
+      Equals(std::string(kProductName) + ": it is the first of its warpgroup, and no wgmma.fence came before; "
+                                         "wgmma.fence must come before"));
   block.fence(1);
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
@@ -182,9 +184,10 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   CHECK(block.now(kD, 1) == 0);
   // The second still reads B.
   const std::string message = refusal(block.machine.copy_async(kBytesOfA, ones(16)));
-  CHECK_THAT(message, Equals(fmt::format("host, async proxy: shared memory 0x800 to 0x80f is overwritten, but {}, "
-                                         "which is not complete, reads it; wgmma.wait_group 0 must come before",
-                                         kProductName)));
+  CHECK_THAT(message,
+             Equals(fmt::format("host, async proxy: shared memory 0x800 to 0x80f is overwritten, but {}, "
+                                "which is not complete, reads it; wgmma.wait_group 0 must come before",
+                                kProductName)));
   block.wait(0, 1);
   CHECK(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.now(kD, 1) == 16);
@@ -200,8 +203,9 @@ TEST_CASE("an accumulator is out of reach until its group is complete") {
              Equals("host, lane 5: register 2 is read, but it is " +
                     pending("an accumulator", "wgmma.commit_group and wgmma.wait_group 0")));
   block.commit();
-  CHECK_THAT(refusal(block.machine.read_register(0, 5, kD)),
-             Equals("host, lane 5: register 0 is read, but it is " + pending("an accumulator", "wgmma.wait_group 0")));
+  CHECK_THAT(
+      refusal(block.machine.read_register(0, 5, kD)),
+      Equals("host, lane 5: register 0 is read, but it is " + pending("an accumulator", "wgmma.wait_group 0")));
   CHECK_THAT(refusal(block.machine.write_register(0, 127, kD + 3, 7)),
              Equals("host, lane 127: register 3 is written, but it is " +
                     pending("an accumulator", "wgmma.wait_group 0")));
@@ -227,11 +231,12 @@ TEST_CASE("a wait that leaves the group says which would not") {
   }
   block.wait(2);
   CHECK(block.machine.read_register(0, 0, kD).ok());
-  CHECK_THAT(refusal(block.machine.read_register(0, 0, kOther)),
-             Equals("host, lane 0: register 8 is read, but it is " + pending("an accumulator", "wgmma.wait_group 1")));
   CHECK_THAT(
-      refusal(block.machine.read_register(0, 0, kTemporary)),
-      Equals("host, lane 0: register 40 is read, but it is " + pending("an accumulator", "wgmma.wait_group 0")));
+      refusal(block.machine.read_register(0, 0, kOther)),
+      Equals("host, lane 0: register 8 is read, but it is " + pending("an accumulator", "wgmma.wait_group 1")));
+  CHECK_THAT(refusal(block.machine.read_register(0, 0, kTemporary)),
+             Equals("host, lane 0: register 40 is read, but it is " +
+                    pending("an accumulator", "wgmma.wait_group 0")));
   block.wait(1);
   CHECK(block.machine.read_register(0, 0, kOther).ok());
 }
@@ -241,12 +246,14 @@ TEST_CASE("A does not change before the wait") {
   block.fence();
   REQUIRE(block.from_registers().ok());
   block.commit();
-  CHECK_THAT(refusal(block.machine.write_register(0, 9, kA + 3, 0)),
-             Equals("host, lane 9: register 19 is written, but it is " + pending("part of A", "wgmma.wait_group 0")));
+  CHECK_THAT(
+      refusal(block.machine.write_register(0, 9, kA + 3, 0)),
+      Equals("host, lane 9: register 19 is written, but it is " + pending("part of A", "wgmma.wait_group 0")));
   CHECK(block.machine.read_register(0, 9, kA + 3).ok());
   // Its results would land in A.
-  CHECK_THAT(refusal(block.product(kA)), Equals(std::string(kProductName) + ": register 16 is part of D, but it is " +
-                                                pending("part of A", "wgmma.wait_group 0")));
+  CHECK_THAT(refusal(block.product(kA)),
+             Equals(std::string(kProductName) + ": register 16 is part of D, but it is " +
+                    pending("part of A", "wgmma.wait_group 0")));
   block.wait(0);
   CHECK(block.machine.write_register(0, 9, kA + 3, 0).ok());
   CHECK(block.now(kD) == 16);
@@ -280,9 +287,10 @@ TEST_CASE("products share A, and accumulators of their own shape") {
 
 TEST_CASE("the first product needs a fence") {
   Block block;
-  CHECK_THAT(refusal(block.product()),
-             Equals(std::string(kProductName) + ": it is the first of its warpgroup, and no wgmma.fence came before; "
-                                                "wgmma.fence must come before"));
+  CHECK_THAT(
+      refusal(block.product()),
+      Equals(std::string(kProductName) + ": it is the first of its warpgroup, and no wgmma.fence came before; "
+                                         "wgmma.fence must come before"));
   CHECK_FALSE(block.machine.async_state(0).is_pending());
   block.fence();
   CHECK(block.product().ok());
@@ -291,10 +299,12 @@ TEST_CASE("the first product needs a fence") {
 TEST_CASE("a product after an access to its registers needs a fence") {
   Block block;
   block.fence();
-  const auto refused = [&](const Result<Execution>& result, int reg, std::string_view role, std::string_view how) {
-    CHECK_THAT(refusal(result), Equals(fmt::format("{}: register {} is part of {}, and was accessed {} after the last "
-                                                   "wgmma.fence; wgmma.fence must stand between",
-                                                   kProductName, reg, role, how)));
+  const auto refused = [&](const Result<Execution>& result, int reg, std::string_view role,
+                           std::string_view how) {
+    CHECK_THAT(refusal(result),
+               Equals(fmt::format("{}: register {} is part of {}, and was accessed {} after the last "
+                                  "wgmma.fence; wgmma.fence must stand between",
+                                  kProductName, reg, role, how)));
   };
   REQUIRE(block.machine.write_register(0, 3, kD + 1, 0).ok());
   REQUIRE(block.product(kOther).ok());  // other registers
@@ -339,9 +349,10 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   block.fence();
   REQUIRE(block.machine.write_memory(Space::shared, 0x108, ones(24)).ok());
   REQUIRE(block.machine.write_memory(Space::shared, kEnd, ones(16)).ok());  // which nobody reads
-  const std::string message = std::string(kProductName) +
-                              ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy; "
-                              "fence.proxy.async must stand between";
+  const std::string message =
+      std::string(kProductName) +
+      ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy; "
+      "fence.proxy.async must stand between";
   CHECK_THAT(refusal(block.product()), Equals(message));
   CHECK(block.from_registers().ok());  // reads B only
   block.ok("fence.proxy.async.global;");
@@ -365,7 +376,8 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
   Block block(2);
   block.fence(1);
   for (int lane = 0; lane < kLanes; ++lane)
-    REQUIRE(block.machine.write_register(0, lane, kTemporary, static_cast<std::uint64_t>(lane % 32 % 8 * 16)).ok());
+    REQUIRE(
+        block.machine.write_register(0, lane, kTemporary, static_cast<std::uint64_t>(lane % 32 % 8 * 16)).ok());
   block.ok("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA});
   CHECK_THAT(refusal(block.product(kD, 1)),
              Equals(std::string(kProductName) +
@@ -375,10 +387,11 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
   // The next tile must wait.
-  CHECK_THAT(refusal(block.run("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA})),
-             Equals(fmt::format("stmatrix.sync.aligned.m8n8.x1.shared.b16: shared memory 0x0 to 0xf is overwritten, "
-                                "but {}, which is not complete, reads it; wgmma.wait_group 0 must come before",
-                                kProductName)));
+  CHECK_THAT(
+      refusal(block.run("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA})),
+      Equals(fmt::format("stmatrix.sync.aligned.m8n8.x1.shared.b16: shared memory 0x0 to 0xf is overwritten, "
+                         "but {}, which is not complete, reads it; wgmma.wait_group 0 must come before",
+                         kProductName)));
   block.wait(0, 1);
   CHECK(block.now(kD, 1) == 16);
   block.ok("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA});
@@ -389,9 +402,10 @@ TEST_CASE("shared memory is not overwritten while a product reads it") {
   block.fence();
   REQUIRE(block.from_registers().ok());
   const auto message = [](std::string_view who, std::string_view bytes, std::string_view remedy) {
-    return fmt::format("{}: shared memory {} is overwritten, but {}, which is not complete, reads it; {} must come "
-                       "before",
-                       who, bytes, kProductName, remedy);
+    return fmt::format(
+        "{}: shared memory {} is overwritten, but {}, which is not complete, reads it; {} must come "
+        "before",
+        who, bytes, kProductName, remedy);
   };
   // B of n = 8 is 256 bytes.
   CHECK_THAT(refusal(block.machine.write_memory(Space::shared, kBytesOfA + 255, ones(2))),
@@ -410,18 +424,22 @@ TEST_CASE("shared memory is not overwritten while a product reads it") {
 
 TEST_CASE("all lanes of a warpgroup must agree") {
   Block block;
-  const Instruction wait0 = parsed("wgmma.wait_group.sync.aligned 0;"), wait1 = parsed("wgmma.wait_group.sync.aligned 1;");
+  const Instruction wait0 = parsed("wgmma.wait_group.sync.aligned 0;"),
+                    wait1 = parsed("wgmma.wait_group.sync.aligned 1;");
   std::vector<const Instruction*> lanes(kLanes, &wait0);
   lanes[70] = &wait1;
-  CHECK_THAT(refusal(block.machine.execute(0, lanes, {0}), Errc::lanes_disagree),
-             Equals("wgmma.wait_group.sync.aligned: executed by lane 0, but wgmma.wait_group.sync.aligned 1; by lanes "
-                    "70; all lanes must execute the same instruction"));
+  CHECK_THAT(
+      refusal(block.machine.execute(0, lanes, {0}), Errc::lanes_disagree),
+      Equals("wgmma.wait_group.sync.aligned: executed by lane 0, but wgmma.wait_group.sync.aligned 1; by lanes "
+             "70; all lanes must execute the same instruction"));
   lanes[70] = nullptr;
   lanes[127] = nullptr;
-  CHECK_THAT(refusal(block.machine.execute(0, lanes, {0}), Errc::lanes_missing),
-             Equals("wgmma.wait_group.sync.aligned: missing of 128 lanes: 70, 127; all of them must execute it"));
+  CHECK_THAT(
+      refusal(block.machine.execute(0, lanes, {0}), Errc::lanes_missing),
+      Equals("wgmma.wait_group.sync.aligned: missing of 128 lanes: 70, 127; all of them must execute it"));
   std::ranges::fill(lanes, nullptr);
-  CHECK(refusal(block.machine.execute(0, lanes, {0}), Errc::lanes_missing).find("no lane") != std::string::npos);
+  CHECK(refusal(block.machine.execute(0, lanes, {0}), Errc::lanes_missing).find("no lane") !=
+        std::string::npos);
 
   block.fence();
   const auto with_predicate = [&] {
@@ -447,7 +465,8 @@ TEST_CASE("an incomplete warpgroup executes what warps and threads can") {
   CHECK_THAT(refusal(machine.execute(0, parsed("wgmma.fence.sync.aligned;")), Errc::lanes_missing),
              Equals("wgmma.fence.sync.aligned: missing of 128 lanes: 64-127; all of them must execute it"));
   // A warp is all there or not; a thread may come alone.
-  const Instruction move = parsed("movmatrix.sync.aligned.m8n8.trans.b16 d, a;"), cvt = parsed("cvt.rn.f16x2.f32 r, x, y;");
+  const Instruction move = parsed("movmatrix.sync.aligned.m8n8.trans.b16 d, a;"),
+                    cvt = parsed("cvt.rn.f16x2.f32 r, x, y;");
   for (int lane = 0; lane < 64; ++lane) REQUIRE(machine.write_register(0, lane, 0, 0x3F800000).ok());
   std::vector<const Instruction*> lanes(64, nullptr);
   std::fill_n(lanes.begin() + 32, 32, &move);
@@ -456,8 +475,9 @@ TEST_CASE("an incomplete warpgroup executes what warps and threads can") {
   CHECK(machine.registers(0).read(32, 1) == 0);           // rows 0, 2, ... of a column of zeros
   CHECK(machine.registers(0).read(36, 1) == 0x3F803F80);  // and of one of 0x3F80
   lanes[40] = nullptr;
-  CHECK_THAT(refusal(machine.execute(0, lanes, {1, 0}), Errc::lanes_missing),
-             Equals("movmatrix.sync.aligned.m8n8.trans.b16: missing of 32 lanes: 8; all of them must execute it"));
+  CHECK_THAT(
+      refusal(machine.execute(0, lanes, {1, 0}), Errc::lanes_missing),
+      Equals("movmatrix.sync.aligned.m8n8.trans.b16: missing of 32 lanes: 8; all of them must execute it"));
   std::ranges::fill(lanes, nullptr);
   lanes[35] = &cvt;
   REQUIRE(machine.execute(0, lanes, {2, 0, 0}).ok());
@@ -585,9 +605,11 @@ TEST_CASE("spellings of what orders asynchronous instructions") {
   CHECK(parsed("wgmma.fence.sync.aligned").lanes() == 128);
   CHECK(parsed("wgmma.commit_group.sync.aligned;").plan() == "no arithmetic");
   CHECK(parsed("wgmma.wait_group.sync.aligned 4294967296;").operands()[0].literals[0] == 4294967296);
-  CHECK_THAT(refused("wgmma.fence.sync;", Errc::undocumented_form),
-             Equals("wgmma.fence.sync: undocumented: .aligned omitted, which ptxas 13.0 does not reject; documented is "
-                    "wgmma.fence.sync.aligned"));
+  CHECK_THAT(
+      refused("wgmma.fence.sync;", Errc::undocumented_form),
+      Equals(
+          "wgmma.fence.sync: undocumented: .aligned omitted, which ptxas 13.0 does not reject; documented is "
+          "wgmma.fence.sync.aligned"));
   refused("wgmma.mma_async.sync.m64n8k16.f32.f16.f16", Errc::undocumented_form);
   refused("wgmma.mma_async.sp.sync.m64n8k32.f32.f16.f16", Errc::undocumented_form);
   refused("wgmma.fence.aligned;", Errc::missing_qualifier);
@@ -602,11 +624,13 @@ TEST_CASE("spellings of what orders asynchronous instructions") {
   refused("fence.proxy.async;", Errc::not_on_target, "sm_89");
   CHECK(Instruction::parse("fence.proxy.async;", *Target::find("sm_120")).ok());
   refused("fence.proxy.alias;", Errc::unknown_qualifier);
-  CHECK_THAT(refused("mbarrier.arrive.shared.b64 s, [b];", Errc::instruction_not_modelled),
-             Equals("mbarrier.arrive.shared.b64 is not modelled yet: a Machine executes one instruction after another, "
-                    "so nothing arrives later"));
-  for (const auto text : {"cp.async.bulk.tensor.2d", "cp.async.ca.shared.global", "tcgen05.fence::before_thread_sync",
-                          "cp.reduce.async.bulk.shared::cluster"})
+  CHECK_THAT(
+      refused("mbarrier.arrive.shared.b64 s, [b];", Errc::instruction_not_modelled),
+      Equals(
+          "mbarrier.arrive.shared.b64 is not modelled yet: a Machine executes one instruction after another, "
+          "so nothing arrives later"));
+  for (const auto text : {"cp.async.bulk.tensor.2d", "cp.async.ca.shared.global",
+                          "tcgen05.fence::before_thread_sync", "cp.reduce.async.bulk.shared::cluster"})
     refused(text, Errc::instruction_not_modelled);
   refused("cp.asynchronous", Errc::unknown_instruction);
 }

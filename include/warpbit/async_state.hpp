@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The asynchronous matrix products of a warpgroup, from issue to completion, and the rules about what may happen
-// in between (PTX manual, "Asynchronous Warpgroup-Level Matrix Instructions": the fence of registers, groups, the
-// wait for a group, "Async Proxy").
+// The asynchronous matrix products of a warpgroup, from issue to completion, and the rules about what may
+// happen in between (PTX manual, "Asynchronous Warpgroup-Level Matrix Instructions": the fence of registers,
+// groups, the wait for a group, "Async Proxy").
 #pragma once
 
 #include <array>
@@ -31,11 +31,13 @@ class AsyncState {
 
   /// Refuses what `who` is about to do if the rules leave it undefined. Errors: protocol_violation, if
   ///
-  /// - it reads or writes an accumulator of a pending product, or writes a register of its A; a product may share
+  /// - it reads or writes an accumulator of a pending product, or writes a register of its A; a product may
+  /// share
   ///   accumulators with pending ones of its own shape, and A with any;
   /// - it is a product, and no register fence came before it, or none since its A or D was accessed by anything
   ///   but a product of its shape in the same role;
-  /// - it is a product, and reads bytes that were written through the generic proxy without a proxy fence since.
+  /// - it is a product, and reads bytes that were written through the generic proxy without a proxy fence
+  /// since.
   Result<void> check(std::string_view who, const Effects& effects, const Memory& memory) const;
   /// Likewise, if a pending product reads some of these bytes. Errors: protocol_violation.
   Result<void> check_store(std::string_view who, SharedBytes bytes) const;
@@ -55,9 +57,9 @@ class AsyncState {
     std::string text;
     Effects effects;
   };
-  // A product that is not complete, and the wait that would complete it.
+  // The text of a product that is not complete, and the wait that would complete it.
   struct Found {
-    const Product* product;
+    const std::string* product;
     std::string remedy;
   };
   // How a register was last accessed since the last fence.

@@ -52,8 +52,8 @@ class Memory {
   Result<void> write_async(std::uint64_t address, std::span<const std::byte> bytes);
   /// Orders what was written to shared memory through the generic proxy before reads through the async proxy.
   void fence_proxy();
-  /// The first bytes in a row, out of `bytes` from `address` of shared memory, that were last written through the
-  /// generic proxy and not been ordered since; nothing if there are none.
+  /// The first bytes in a row, out of `bytes` from `address` of shared memory, that were last written through
+  /// the generic proxy and not been ordered since; nothing if there are none.
   std::optional<SharedBytes> unordered(std::uint64_t address, std::uint64_t bytes) const;
 
   /// Where in shared memory an access lies, if it does.

@@ -14,8 +14,8 @@
 
 namespace warpbit {
 
-/// The registers of the lanes of a warp or a warpgroup: `registers` cells of 64 bits a lane, zero at first. A 32-bit register
-/// is the low half of its cell. Precondition: neither number is negative.
+/// The registers of the lanes of a warp or a warpgroup: `registers` cells of 64 bits a lane, zero at first. A
+/// 32-bit register is the low half of its cell. Precondition: neither number is negative.
 class Registers {
  public:
   Registers(int lanes, int registers);
@@ -65,8 +65,8 @@ struct Effects {
     int lane, reg;
     std::uint64_t value;
   };
-  /// Bytes that a warp or warpgroup reads from memory. `lane` gave the address; kEveryLane if all lanes give the
-  /// same.
+  /// Bytes that a warp or warpgroup reads from memory. `lane` gave the address; kEveryLane if all lanes give
+  /// the same.
   struct MemoryRead {
     int lane;
     Space space;
@@ -94,8 +94,8 @@ struct Effects {
 /// Writes the effects into the registers, deferred ones too.
 void apply(const Effects& effects, Registers& registers);
 
-/// Writes the effects into the registers and into memory, deferred ones too. Errors: address_out_of_bounds if this memory lacks
-/// some of the bytes; then nothing is written.
+/// Writes the effects into the registers and into memory, deferred ones too. Errors: address_out_of_bounds if
+/// this memory lacks some of the bytes; then nothing is written.
 Result<void> apply(const Effects& effects, Registers& registers, Memory& memory);
 
 }  // namespace warpbit

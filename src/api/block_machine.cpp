@@ -48,7 +48,8 @@ bool takes_warpgroup(const Instruction* instruction) {
 Machine::Machine(int warps, int registers, Memory memory, const MachineOptions& options)
     : options_(options), memory_(std::move(memory)) {
   for (int first = 0; first < warps; first += kGroupWarps)
-    groups_.push_back({Registers(std::min(warps - first, kGroupWarps) * kWarpLanes, registers), AsyncState(registers)});
+    groups_.push_back(
+        {Registers(std::min(warps - first, kGroupWarps) * kWarpLanes, registers), AsyncState(registers)});
 }
 
 Result<void> Machine::check_group(int warpgroup) const {
@@ -71,7 +72,8 @@ Result<std::vector<Machine::Step>> Machine::compute(const Group& g, std::span<co
   std::vector<Step> out;
   const auto together = std::ranges::find_if(lanes, takes_warpgroup);
   if (together != lanes.end() || first_of(lanes) == nullptr) {
-    Result<Effects> effects = execute_warp(lanes, binding, g.async.ahead(g.registers), memory_, options_.execute);
+    Result<Effects> effects =
+        execute_warp(lanes, binding, g.async.ahead(g.registers), memory_, options_.execute);
     if (!effects) return effects.error();
     out.push_back({std::string((*together)->canonical()), *std::move(effects)});
     return out;
@@ -111,7 +113,8 @@ Result<void> Machine::perform(Group& g, std::vector<Step> steps) {
       if (Result<void> checked = check(g, step); !checked) return checked;
   for (Step& step : steps) {
     for (const Effects::MemoryWrite& write : step.effects.memory_writes)
-      if (Result<void> written = memory_.write(write.space, write.address, write.bytes); !written) return written;
+      if (Result<void> written = memory_.write(write.space, write.address, write.bytes); !written)
+        return written;
     const std::optional<AsyncControl>& control = step.effects.control;
     if (control && control->kind == AsyncControl::Kind::proxy_fence && control->space != Space::global)
       memory_.fence_proxy();

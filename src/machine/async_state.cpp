@@ -44,6 +44,22 @@ std::vector<int> thread_writes(const Effects& effects) {
   return out;
 }
 
+// Whether a product has a register among its accumulators, or in its A.
+auto accumulates(int reg) {
+  return [reg](const Effects& e) { return contains(e.deferred->accumulators, reg); };
+}
+auto multiplies(int reg) {
+  return [reg](const Effects& e) { return contains(e.deferred->factors, reg); };
+}
+
+Error occupied(std::string_view who, int reg, std::string_view access, std::string_view role,
+               const std::string& product, const std::string& remedy) {
+  return violation(
+      who,
+      fmt::format("register {} is {}, but it is {} of {}, which is not complete", reg, access, role, product),
+      remedy);
+}
+
 }  // namespace
 
 // The latest product that is not complete and meets the condition.
@@ -55,58 +71,41 @@ AsyncState::Found AsyncState::find_last(Condition condition) const {
     return nullptr;
   };
   if (const Product* product = latest_of(open_))
-    return {product, "wgmma.commit_group and wgmma.wait_group 0 must come before"};
+    return {&product->text, "wgmma.commit_group and wgmma.wait_group 0 must come before"};
   for (std::size_t later = 0; later < groups_.size(); ++later)
     if (const Product* product = latest_of(groups_[groups_.size() - 1 - later]))
-      return {product, fmt::format("wgmma.wait_group {} must come before", later)};
+      return {&product->text, fmt::format("wgmma.wait_group {} must come before", later)};
   return {nullptr, {}};
 }
 
-// An access of threads while products are under way.
+// An access to registers of products that are under way.
 Result<void> AsyncState::check_thread(std::string_view who, const Effects& effects) const {
-  const auto refuse = [&](int reg, std::string_view access, std::string_view role, const Found& found) {
-    return violation(who,
-                     fmt::format("register {} is {}, but it is {} of {}, which is not complete", reg, access, role,
-                                 found.product->text),
-                     found.remedy);
-  };
-  const auto accumulates = [](int reg) {
-    return [reg](const Effects& e) { return contains(e.deferred->accumulators, reg); };
-  };
   for (const int reg : thread_reads(effects))
     if (const Found found = find_last(accumulates(reg)); found.product)
-      return refuse(reg, "read", "an accumulator", found);
+      return occupied(who, reg, "read", "an accumulator", *found.product, found.remedy);
   for (const int reg : thread_writes(effects)) {
     if (const Found found = find_last(accumulates(reg)); found.product)
-      return refuse(reg, "written", "an accumulator", found);
-    const auto reads = [reg](const Effects& e) { return contains(e.deferred->factors, reg); };
-    if (const Found found = find_last(reads); found.product) return refuse(reg, "written", "part of A", found);
+      return occupied(who, reg, "written", "an accumulator", *found.product, found.remedy);
+    if (const Found found = find_last(multiplies(reg)); found.product)
+      return occupied(who, reg, "written", "part of A", *found.product, found.remedy);
   }
   return {};
 }
 
-// A product while others are under way.
+// Likewise, of another product.
 Result<void> AsyncState::check_pending(std::string_view who, const AsyncUse& use) const {
-  const auto refuse = [&](int reg, std::string_view role, std::string_view other, const Found& found) {
-    return violation(who,
-                     fmt::format("register {} is {}, but it is {} of {}, which is not complete", reg, role, other,
-                                 found.product->text),
-                     found.remedy);
-  };
   for (const int reg : use.accumulators) {
-    const auto other_shape = [&](const Effects& e) {
-      return e.deferred->shape != use.shape && contains(e.deferred->accumulators, reg);
+    const auto in_other_shape = [&](const Effects& e) {
+      return e.deferred->shape != use.shape && accumulates(reg)(e);
     };
-    if (const Found found = find_last(other_shape); found.product)
-      return refuse(reg, "part of D", "an accumulator of the other shape", found);
-    const auto reads = [reg](const Effects& e) { return contains(e.deferred->factors, reg); };
-    if (const Found found = find_last(reads); found.product) return refuse(reg, "part of D", "part of A", found);
+    if (const Found found = find_last(in_other_shape); found.product)
+      return occupied(who, reg, "part of D", "an accumulator of the other shape", *found.product, found.remedy);
+    if (const Found found = find_last(multiplies(reg)); found.product)
+      return occupied(who, reg, "part of D", "part of A", *found.product, found.remedy);
   }
-  for (const int reg : use.factors) {
-    const auto accumulates = [reg](const Effects& e) { return contains(e.deferred->accumulators, reg); };
-    if (const Found found = find_last(accumulates); found.product)
-      return refuse(reg, "part of A", "an accumulator", found);
-  }
+  for (const int reg : use.factors)
+    if (const Found found = find_last(accumulates(reg)); found.product)
+      return occupied(who, reg, "part of A", "an accumulator", *found.product, found.remedy);
   return {};
 }
 
@@ -117,11 +116,13 @@ Result<void> AsyncState::check_fence(std::string_view who, const AsyncUse& use) 
                      "wgmma.fence must come before");
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
-    const std::string by = access.kind == Access::Kind::thread        ? "by a thread"
-                           : access.kind == Access::Kind::accumulator ? "as an accumulator of " + shape_text(access.shape)
-                                                                      : "as part of A";
-    return violation(who, fmt::format("register {} is {}, and was accessed {} after the last wgmma.fence", reg, role, by),
-                     kRemedy);
+    const std::string by = access.kind == Access::Kind::thread ? "by a thread"
+                           : access.kind == Access::Kind::accumulator
+                               ? "as an accumulator of " + shape_text(access.shape)
+                               : "as part of A";
+    return violation(
+        who, fmt::format("register {} is {}, and was accessed {} after the last wgmma.fence", reg, role, by),
+        kRemedy);
   };
   for (const int reg : use.accumulators) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
@@ -138,11 +139,12 @@ Result<void> AsyncState::check_fence(std::string_view who, const AsyncUse& use) 
 Result<void> AsyncState::check_proxy(std::string_view who, const Effects& effects, const Memory& memory) const {
   for (const Effects::MemoryRead& read : effects.memory_reads)
     if (const std::optional<SharedBytes> found = memory.unordered(read.address, read.bytes))
-      return violation(who,
-                       fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic "
-                                   "proxy",
-                                   found->first, found->last),
-                       "fence.proxy.async must stand between");
+      return violation(
+          who,
+          fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic "
+                      "proxy",
+                      found->first, found->last),
+          "fence.proxy.async must stand between");
   return {};
 }
 
@@ -164,10 +166,11 @@ Result<void> AsyncState::check_store(std::string_view who, SharedBytes bytes) co
   };
   const Found found = find_last(reads);
   if (!found.product) return {};
-  return violation(who,
-                   fmt::format("shared memory {:#x} to {:#x} is overwritten, but {}, which is not complete, reads it",
-                               both.first, both.last, found.product->text),
-                   found.remedy);
+  return violation(
+      who,
+      fmt::format("shared memory {:#x} to {:#x} is overwritten, but {}, which is not complete, reads it",
+                  both.first, both.last, *found.product),
+      found.remedy);
 }
 
 void AsyncState::record(std::span<const int> registers, const Access& access) {

@@ -76,8 +76,15 @@ Family wgmma_sync_family() {
     Form form = make_form("wgmma", {std::string(row.name), "sync", "aligned"}, Unit::wgmma_sync, Feature::wgmma,
                           {{row.kind}, kWarpgroup});
     if (row.kind == Kind::wait_group)
-      form.operands = {{"N", Part::group_count, OperandKind::immediate, &kCount, 0, {}, FormatId::b32,
-                        {lane_values(32)}, {0, kUnbounded}}};
+      form.operands = {{"N",
+                        Part::group_count,
+                        OperandKind::immediate,
+                        &kCount,
+                        0,
+                        {},
+                        FormatId::b32,
+                        {lane_values(32)},
+                        {0, kUnbounded}}};
     out.forms.push_back(std::move(form));
   }
   return out;
