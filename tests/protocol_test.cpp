@@ -239,6 +239,16 @@ TEST_CASE("a wait that leaves the group says which would not") {
                     pending("an accumulator", "wgmma.wait_group 0")));
   block.wait(1);
   CHECK(block.machine.read_register(0, 0, kOther).ok());
+
+  // Of several products, the latest one counts.
+  block.fence();
+  for (const int d : {kD, kOther, kD, kOther}) {
+    REQUIRE(block.product(d).ok());
+    block.commit();
+  }
+  CHECK_THAT(
+      refusal(block.machine.read_register(0, 0, kD)),
+      Equals("host, lane 0: register 0 is read, but it is " + pending("an accumulator", "wgmma.wait_group 1")));
 }
 
 TEST_CASE("A does not change before the wait") {

@@ -64,6 +64,7 @@ class Machine {
   /// Lanes of a warpgroup: 128, or fewer in the last. Precondition of this and of the next two: 0 <= warpgroup
   /// < warpgroups().
   int lanes(int warpgroup) const { return group(warpgroup).registers.lanes(); }
+  /// As they are; looking is no access.
   const Registers& registers(int warpgroup) const { return group(warpgroup).registers; }
   const AsyncState& async_state(int warpgroup) const { return group(warpgroup).async; }
   const Memory& memory() const { return memory_; }
