@@ -281,7 +281,7 @@ TEST_CASE("products share A, and accumulators of their own shape") {
                     pending("an accumulator", "wgmma.commit_group and wgmma.wait_group 0")));
   CHECK_THAT(refusal(block.run(kWider, {kD, kDescriptorA, kDescriptorB, 0, 0, 0, 0, 0})),
              Equals("wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16: register 0 is part of D, but it is " +
-                    pending("an accumulator of the other shape", "wgmma.commit_group and wgmma.wait_group 0")));
+                    pending("in another shape an accumulator", "wgmma.commit_group and wgmma.wait_group 0")));
   block.commit();
   block.wait(0);
   CHECK(block.now(kD) == 32);

@@ -85,7 +85,7 @@ struct Effects {
   std::vector<Write> writes;  ///< applied by `apply`
   std::vector<MemoryRead> memory_reads;
   std::vector<MemoryWrite> memory_writes;  ///< applied by `apply` with a memory; no two overlap
-  /// Of an asynchronous instruction: what it reads and writes, it does so at some time before it is waited for.
+  /// Of an asynchronous product, which reads and writes at some time before it is waited for.
   std::optional<AsyncUse> deferred;
   std::optional<AsyncControl> control;
   bool inferred = false;  ///< the values rest on inferred arithmetic

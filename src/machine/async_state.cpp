@@ -99,7 +99,7 @@ Result<void> AsyncState::check_pending(std::string_view who, const AsyncUse& use
       return e.deferred->shape != use.shape && accumulates(reg)(e);
     };
     if (const Found found = find_last(in_other_shape); found.product)
-      return occupied(who, reg, "part of D", "an accumulator of the other shape", *found.product, found.remedy);
+      return occupied(who, reg, "part of D", "in another shape an accumulator", *found.product, found.remedy);
     if (const Found found = find_last(multiplies(reg)); found.product)
       return occupied(who, reg, "part of D", "part of A", *found.product, found.remedy);
   }
