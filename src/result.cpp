@@ -32,6 +32,7 @@ constexpr std::array kRows{
         "{where} exists on {seen}, but its fragments there are unspecified and have not been measured; they "
         "are "
         "known on {accepted}"},
+    Row{Errc::instruction_not_modelled, "instruction_not_modelled", "{where} is not modelled yet: {seen}"},
     Row{Errc::operand_missing, "operand_missing", "{where}: operand {seen} is missing; expected {accepted}"},
     Row{Errc::operand_extra, "operand_extra", "{where}: operand {seen} is one too many; expected {accepted}"},
     Row{Errc::operand_kind, "operand_kind", "{where}: {seen}; expected {accepted}"},
@@ -42,6 +43,8 @@ constexpr std::array kRows{
     Row{Errc::lanes_disagree, "lanes_disagree", "{where}: {seen}; {accepted}"},
     Row{Errc::view_mismatch, "view_mismatch", "{where}: {seen}; expected {accepted}"},
     Row{Errc::memory_needed, "memory_needed", "{where}: {seen}; expected {accepted}"},
+    Row{Errc::machine_needed, "machine_needed", "{where}: {seen}; expected {accepted}"},
+    Row{Errc::protocol_violation, "protocol_violation", "{where}: {seen}; {accepted}"},
     Row{Errc::inferred_plan, "inferred_plan",
         "{where}: the arithmetic is inferred ({seen}; src/target/NUMERICS.md); {accepted}"},
     Row{Errc::undefined_operand, "undefined_operand", "{where}: {seen} is undefined; defined is {accepted}"},

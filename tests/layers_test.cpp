@@ -44,7 +44,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"result", "base"},       {"view", "base"},         {"evidence", "target"},
     {"target", "target"},     {"fragment", "fragment"}, {"descriptor", "fragment"},
     {"registers", "machine"}, {"memory", "machine"},    {"bank_conflicts", "machine"},
-    {"capture", "capture"},   {"instruction", "isa"},
+    {"async_state", "machine"}, {"capture", "capture"}, {"instruction", "isa"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.
@@ -152,6 +152,7 @@ Names growing_words() {
   }
   for (const warpbit::Target target : warpbit::Target::all()) add(target.name());
   out.erase("");
+  out.erase("fence");  // an English word
   return out;
 }
 

@@ -38,6 +38,7 @@ enum class Part {
   right_sign,      ///< the same for B
   left_transposed,   ///< whether A lies in memory with M contiguous (1) instead of K (0); an immediate
   right_transposed,  ///< whether B lies in memory with N contiguous
+  group_count,     ///< how many groups of asynchronous products may stay pending; an immediate
   stride,          ///< from one row or column of a matrix in memory to the next, in elements
 };
 
@@ -120,7 +121,7 @@ class Instruction {
   bool uses_memory() const;
   /// Matrix sizes: D is rows x columns, B has `depth` rows; `products` of them side by side. Of a move: each of
   /// `products` matrices is rows x columns, and depth is 0; of a conversion: one row of as many columns as
-  /// there are elements.
+  /// there are elements. All are 0 where there are no results.
   int rows() const;
   int columns() const;
   int depth() const;
@@ -129,7 +130,7 @@ class Instruction {
   /// Scale factors in a row of A and in a column of B; 0 if there are none.
   int blocks() const;
   int products() const;
-  /// Lanes that execute it together: of a warp, or 1 for an instruction of each thread.
+  /// Lanes that execute it together: of a warp, of a warpgroup, or 1 for an instruction of each thread.
   int lanes() const;
 
   /// What the arithmetic rests on, in words and by parameter (src/target/NUMERICS.md).

@@ -24,6 +24,11 @@ enum class Space {
 /// The name of a space as PTX spells it, without the dot.
 std::string_view name(Space space);
 
+/// Bytes of shared memory, [first, last].
+struct SharedBytes {
+  std::uint64_t first, last;
+};
+
 /// Bytes of shared memory and any number of ranges of global memory, zero at first. An access lies in one
 /// range as a whole: where two ranges touch, none goes across.
 class Memory {
@@ -40,8 +45,19 @@ class Memory {
   bool contains(Space space, std::uint64_t address, std::uint64_t bytes) const;
   /// Copies bytes out. Errors: address_out_of_bounds.
   Result<void> read(Space space, std::uint64_t address, std::span<std::byte> out) const;
-  /// Copies bytes in, all or none. Errors: address_out_of_bounds.
+  /// Copies bytes in through the generic proxy, all or none. Errors: address_out_of_bounds.
   Result<void> write(Space space, std::uint64_t address, std::span<const std::byte> bytes);
+
+  /// The same through the async proxy, into shared memory (PTX manual, "Async proxy").
+  Result<void> write_async(std::uint64_t address, std::span<const std::byte> bytes);
+  /// Orders what was written to shared memory through the generic proxy before reads through the async proxy.
+  void fence_proxy();
+  /// The first bytes in a row, out of `bytes` from `address` of shared memory, that were last written through
+  /// the generic proxy and not been ordered since; nothing if there are none.
+  std::optional<SharedBytes> unordered(std::uint64_t address, std::uint64_t bytes) const;
+
+  /// Where in shared memory an access lies, if it does.
+  std::optional<SharedBytes> in_shared(Space space, std::uint64_t address, std::uint64_t bytes) const;
 
   /// The bytes of shared memory.
   std::span<const std::byte> shared() const { return ranges_.front().bytes; }
@@ -63,7 +79,8 @@ class Memory {
   std::string extent(std::size_t range, Space space) const;
   Error out_of_bounds(Space space, std::uint64_t address, std::uint64_t bytes) const;
 
-  std::vector<Range> ranges_;  // the first is shared memory
+  std::vector<Range> ranges_;    // the first is shared memory
+  std::vector<bool> unordered_;  // by byte of shared memory
 };
 
 }  // namespace warpbit

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of a warp, and what an instruction does to them and to memory.
+// The registers of a warp or warpgroup, and what an instruction does to them, to memory and to what is under
+// way asynchronously.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "warpbit/memory.hpp"
@@ -11,8 +14,8 @@
 
 namespace warpbit {
 
-/// The registers of the lanes of a warp: `registers` cells of 64 bits a lane, zero at first. A 32-bit register
-/// is the low half of its cell. Precondition: neither number is negative.
+/// The registers of the lanes of a warp or a warpgroup: `registers` cells of 64 bits a lane, zero at first. A
+/// 32-bit register is the low half of its cell. Precondition: neither number is negative.
 class Registers {
  public:
   Registers(int lanes, int registers);
@@ -35,13 +38,35 @@ class Registers {
   std::vector<std::uint64_t> cells_;
 };
 
-/// What an instruction does to its warp and to memory.
+/// What an instruction without results does to asynchronous ones (PTX manual, "Asynchronous Warpgroup-Level
+/// Matrix Instructions" and "membar/fence").
+struct AsyncControl {
+  enum class Kind {
+    register_fence,  ///< orders what came before with what asynchronous products do to registers
+    commit_group,    ///< makes the asynchronous products since the last one a group
+    wait_group,      ///< completes groups
+    proxy_fence,     ///< orders accesses to memory through the generic and through the async proxy
+  };
+  Kind kind;
+  Space space = Space::generic;  ///< of a proxy fence: the memory; generic is all of it
+  std::uint64_t pending = 0;     ///< of a wait: as many of the latest groups may stay pending
+};
+
+/// What an asynchronous matrix product occupies until it is complete.
+struct AsyncUse {
+  std::array<int, 3> shape;       ///< M, N, K
+  std::vector<int> accumulators;  ///< the registers of D, in every lane: read, if D counts, and written
+  std::vector<int> factors;       ///< the registers of A, likewise: read
+};
+
+/// What an instruction does to its warp or warpgroup and to memory.
 struct Effects {
   struct Write {
     int lane, reg;
     std::uint64_t value;
   };
-  /// Bytes that a warp reads from memory. `lane` gave the address; kEveryLane if all lanes give the same.
+  /// Bytes that a warp or warpgroup reads from memory. `lane` gave the address; kEveryLane if all lanes give
+  /// the same.
   struct MemoryRead {
     int lane;
     Space space;
@@ -60,14 +85,17 @@ struct Effects {
   std::vector<Write> writes;  ///< applied by `apply`
   std::vector<MemoryRead> memory_reads;
   std::vector<MemoryWrite> memory_writes;  ///< applied by `apply` with a memory; no two overlap
-  bool inferred = false;                   ///< the values rest on inferred arithmetic
+  /// Of an asynchronous product, which reads and writes at some time before it is waited for.
+  std::optional<AsyncUse> deferred;
+  std::optional<AsyncControl> control;
+  bool inferred = false;  ///< the values rest on inferred arithmetic
 };
 
-/// Writes the effects into the registers.
+/// Writes the effects into the registers, deferred ones too.
 void apply(const Effects& effects, Registers& registers);
 
-/// Writes the effects into the registers and into memory. Errors: address_out_of_bounds if this memory lacks
-/// some of the bytes; then nothing is written.
+/// Writes the effects into the registers and into memory, deferred ones too. Errors: address_out_of_bounds if
+/// this memory lacks some of the bytes; then nothing is written.
 Result<void> apply(const Effects& effects, Registers& registers, Memory& memory);
 
 }  // namespace warpbit

@@ -123,6 +123,10 @@ struct Batch {
   Result<void> operator()(const Move&) const {
     return Error{Errc::memory_needed, form_of(instruction), "no memory", "execute_warp with a memory"};
   }
+
+  Result<void> operator()(const Control&) const {
+    return Error{Errc::machine_needed, form_of(instruction), "it has no results", "a Machine to execute it"};
+  }
 };
 
 }  // namespace
@@ -157,6 +161,8 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
   if (instruction.uses_memory()) return Batch{instruction, {}, {}, 0, options}(Move{}).error();
+  if (const auto* control = std::get_if<Control>(&instruction.decoded().kernel))
+    return Batch{instruction, {}, {}, 0, options}(*control).error();
   if (cases == 0) return Execution{instruction.inferred()};
   if (Result<void> views = check_views(instruction, sources, destination); !views) return views.error();
   if (cases > static_cast<std::size_t>(PTRDIFF_MAX))

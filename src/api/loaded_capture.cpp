@@ -110,6 +110,7 @@ Result<void> check_statement(const Instruction& instruction) {
   const Result<Statement> statement = split(instruction.text());
   if (!statement) return statement.error();
   if (!statement->terminated) return does_not_fit("the closing ';' is missing", "one statement with its ';'");
+  if (instruction.rows() == 0) return does_not_fit("an instruction without results", "one with results");
   if (statement->operands.empty()) return does_not_fit("no operands", "operands such as {d}, {a}, {b}, {c}");
   std::vector<std::string> seen;
   for (const Operand& op : instruction.operands()) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <variant>
@@ -55,21 +56,21 @@ Result<const Instruction*> common_instruction(std::span<const Instruction* const
       different.push_back(static_cast<int>(lane));
   }
   if (first == nullptr)
-    return Error{Errc::lanes_missing, "warp", "no lane executes an instruction", "all lanes of a warp must"};
+    return Error{Errc::lanes_missing, "warp", "no lane executes an instruction", "all lanes must"};
   if (first->lanes() == 1) missing.clear();  // each thread on its own
   for (int lane = static_cast<int>(lanes.size()); lane < first->lanes(); ++lane) missing.push_back(lane);
   if (!missing.empty())
     return Error{Errc::lanes_missing, std::string(first->canonical()),
                  fmt::format("missing of {} lanes: {}", first->lanes(), ranges(missing)),
-                 "all lanes of the warp must execute it"};
+                 "all of them must execute it"};
   if (first->lanes() > 1 && static_cast<int>(lanes.size()) > first->lanes())
     return Error{Errc::lanes_disagree, std::string(first->canonical()),
-                 fmt::format("{} lanes given", lanes.size()), fmt::format("a warp has {}", first->lanes())};
+                 fmt::format("{} lanes given", lanes.size()), fmt::format("it has {}", first->lanes())};
   if (!different.empty())
     return Error{Errc::lanes_disagree, std::string(first->canonical()),
                  fmt::format("executed by lane 0, but {} by lanes {}",
                              lanes[static_cast<std::size_t>(different.front())]->text(), ranges(different)),
-                 "all lanes of the warp must execute the same instruction"};
+                 "all lanes must execute the same instruction"};
   return first;
 }
 
@@ -82,6 +83,8 @@ struct Warp {
 
   const Operand& operand(std::size_t i) const { return instruction.operands()[i]; }
   Result<void> check() const;
+  // Those of an operand that are no literals.
+  std::vector<int> registers_of(std::size_t i) const;
   std::vector<int> reads() const;
   std::uint64_t read(std::size_t i, int lane, int reg) const {
     if (is_literal(operand(i), reg)) return *operand(i).literals[static_cast<std::size_t>(reg)];
@@ -113,14 +116,19 @@ Result<void> Warp::check() const {
   return {};
 }
 
+std::vector<int> Warp::registers_of(std::size_t i) const {
+  std::vector<int> out;
+  if (operand(i).kind == OperandKind::immediate) return out;
+  for (int r = 0; r < operand(i).registers; ++r)
+    if (!is_literal(operand(i), r)) out.push_back(binding[i] + r);
+  return out;
+}
+
 // The registers of the source operands.
 std::vector<int> Warp::reads() const {
   std::vector<int> out;
-  for (std::size_t i = 0; i < instruction.operands().size(); ++i) {
-    if (operand(i).is_destination() || operand(i).kind == OperandKind::immediate) continue;
-    for (int r = 0; r < operand(i).registers; ++r)
-      if (!is_literal(operand(i), r)) out.push_back(binding[i] + r);
-  }
+  for (std::size_t i = 0; i < instruction.operands().size(); ++i)
+    if (!operand(i).is_destination()) std::ranges::copy(registers_of(i), std::back_inserter(out));
   return out;
 }
 
@@ -175,18 +183,30 @@ Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
   return first;
 }
 
-// One factor in shared memory: its descriptor, checked against the memory.
+// One factor in shared memory: its descriptor, and what it reads added to the effects.
 Result<std::uint64_t> described(const Warp& warp, const TileDescribed& factor, const TileOperand& operand,
-                                Part part, std::uint64_t bytes) {
+                                Part part, std::uint64_t bytes, Effects& effects) {
   const std::size_t at = *warp.find(part);
   const Result<std::uint64_t> descriptor = common_value(warp, at);
   if (!descriptor) return descriptor.error();
-  const std::uint64_t end = end_of(factor, *descriptor, operand.format->bits);
-  if (end > bytes)
+  const std::vector<SharedBytes> reads = bytes_of(factor, *descriptor, operand.format->bits);
+  if (reads.back().last >= bytes)
     return Error{Errc::address_out_of_bounds, std::string(warp.instruction.canonical()),
-                 fmt::format("{} {:#x} reads up to address {:#x}", warp.operand(at).role, *descriptor, end - 1),
+                 fmt::format("{} {:#x} reads up to address {:#x}", warp.operand(at).role, *descriptor,
+                             reads.back().last),
                  fmt::format("shared memory has {} bytes", bytes)};
+  for (const SharedBytes& read : reads)
+    effects.memory_reads.push_back(
+        {Effects::kEveryLane, Space::shared, read.first, read.last - read.first + 1});
   return *descriptor;
+}
+
+AsyncUse async_use(const Warp& warp) {
+  const Instruction& i = warp.instruction;
+  const std::size_t a = *warp.find(Part::left_factor);
+  AsyncUse out{{i.rows(), i.columns(), i.depth()}, warp.registers_of(0), {}};
+  if (warp.operand(a).kind != OperandKind::descriptor) out.factors = warp.registers_of(a);
+  return out;
 }
 
 // Factors out of shared memory, D in place.
@@ -198,14 +218,17 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
     return OperandView{reinterpret_cast<const std::byte*>(warp.registers.data() + warp.binding[operand]), 0,
                        cell * warp.registers.registers(), cell};
   };
+  Effects effects;
   TileViews views;
   views.memory = memory.shared();
   views.c = view(0);
-  const Result<std::uint64_t> b = described(warp, *tile.b_described, tile.b, Part::right_factor, memory.shared_bytes());
+  const Result<std::uint64_t> b =
+      described(warp, *tile.b_described, tile.b, Part::right_factor, memory.shared_bytes(), effects);
   if (!b) return b.error();
   views.b_descriptor = *b;
   if (tile.a_described) {
-    const Result<std::uint64_t> a = described(warp, *tile.a_described, tile.a, Part::left_factor, memory.shared_bytes());
+    const Result<std::uint64_t> a =
+        described(warp, *tile.a_described, tile.a, Part::left_factor, memory.shared_bytes(), effects);
     if (!a) return a.error();
     views.a_descriptor = *a;
   } else {
@@ -219,7 +242,7 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
     if (Result<void> checked = check_metadata(warp.instruction, tile, views.e, 1, options); !checked)
       return checked.error();
   }
-  Effects effects;
+  effects.deferred = async_use(warp);
   effects.reads = warp.reads();
   if (views.accumulate)
     for (int r = 0; r < warp.operand(0).registers; ++r) effects.reads.push_back(warp.binding[0] + r);
@@ -279,6 +302,11 @@ Result<Effects> execute(std::span<const Instruction* const> lanes, const Binding
   if (!common) return common.error();
   const Warp warp{lanes, **common, binding, registers};
   if (Result<void> checked = warp.check(); !checked) return checked.error();
+  if (const auto* control = std::get_if<Control>(&warp.instruction.decoded().kernel)) {
+    Effects effects;
+    effects.control = control->control;
+    return effects;
+  }
   if (!warp.instruction.uses_memory()) return execute_registers(warp, options);
   if (memory == nullptr)
     return Error{Errc::memory_needed, std::string(warp.instruction.canonical()), "no memory is given",

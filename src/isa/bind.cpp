@@ -239,7 +239,8 @@ Result<Operand> bind_address(const OperandText& text, const Form& form, const Op
 }
 
 bool contains(const ImmediateRange& range, std::int64_t value) {
-  return value >= range.least && value <= range.most && (value - range.least) % range.step == 0;
+  return value >= range.least && (range.most == kUnbounded || value <= range.most) &&
+         (value - range.least) % range.step == 0;
 }
 
 std::string expected_pair(const OperandSpec& spec) {
@@ -358,7 +359,8 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
     out.push_back(std::move(*operand));
   }
   if (given > wanted)
-    return Error{Errc::operand_extra, form.canonical, statement.operands[wanted].text, operand_notation(form)};
+    return Error{Errc::operand_extra, form.canonical, statement.operands[wanted].text,
+                 wanted == 0 ? "none" : operand_notation(form)};
   select_fragments(form, out);
   return out;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace warpbit {
 
@@ -12,8 +13,27 @@ std::span<const Family> families() {
       mma_family(),       mma_sp_family(),     mma_block_scale_family(), mma_sp_block_scale_family(),
       wmma_load_family(), wmma_mma_family(),   wmma_store_family(),      ldmatrix_family(),
       stmatrix_family(),  movmatrix_family(),  cvt_family(),
-      wgmma_family(),     wgmma_sp_family()};
+      wgmma_family(),     wgmma_sp_family(),   wgmma_sync_family(),      proxy_fence_family()};
   return all;
+}
+
+const NotModelled* find_not_modelled(std::string_view spelled) {
+  constexpr std::string_view kHost = "the host of a Machine copies with copy_async, which is complete at once";
+  constexpr std::string_view kTensorMemory = "there is no tensor memory";
+  // The longest name of several that fit stands first.
+  static constexpr std::array kRows{
+      NotModelled{"cp.async.bulk", kHost},
+      NotModelled{"cp.async", "copies are made by the host of a Machine, with write_memory"},
+      NotModelled{"cp.reduce.async.bulk", kHost},
+      NotModelled{"mbarrier", "a Machine executes one instruction after another, so nothing arrives later"},
+      NotModelled{"tcgen05", kTensorMemory},
+  };
+  const auto fits = [&](const NotModelled& row) {
+    return spelled.starts_with(row.name) &&
+           (spelled.size() == row.name.size() || spelled[row.name.size()] == '.');
+  };
+  const auto row = std::ranges::find_if(kRows, fits);
+  return row == kRows.end() ? nullptr : &*row;
 }
 
 bool looks_like_shape(std::string_view q) {
@@ -29,6 +49,7 @@ bool looks_like_shape(std::string_view q) {
 
 std::string text(const ImmediateRange& range) {
   if (range.least == range.most) return fmt::format("{}", range.least);
+  if (range.most == kUnbounded) return fmt::format(">={}", range.least);
   if (range.step == 1) return fmt::format("{}..{}", range.least, range.most);
   std::string out;
   for (int value = range.least; value <= range.most; value += range.step)

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "target/target.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
+#include "warpbit/registers.hpp"
 
 namespace warpbit {
 
@@ -40,12 +42,13 @@ struct RegisterClass {
   bool sinks = true;  ///< a destination may have '_' beside registers
 };
 
-/// The values of an immediate.
+/// The values of an immediate. The greatest may be kUnbounded.
 struct ImmediateRange {
   int least = 0, most = 0;  ///< as the manual has it
   int assembler_most = 0;   ///< as the assembler has it, if that is more
   int step = 1;
 };
+inline constexpr int kUnbounded = std::numeric_limits<int>::max();
 
 /// An operand of a form. `fragments` has one map; of metadata, one for each selector.
 struct OperandSpec {
@@ -77,6 +80,8 @@ struct QualifierSlot {
   bool repeatable = false;      ///< may be written more than once
   bool after_previous = false;  ///< must be written after the slot before it
   bool leading = false;         ///< must be written where it stands in this list
+  /// The manual requires it, and the assembler does not miss it.
+  bool assembler_optional = false;
   SlotRole role = SlotRole::plain;
   /// If set, says whether a qualifier that no form has was meant for this group.
   bool (*resembles)(std::string_view qualifier) = nullptr;
@@ -107,6 +112,12 @@ struct MatrixMove {
   int stride_multiple = 1;  ///< in bytes
 };
 
+/// No element moves: asynchronous instructions are ordered, or waited for. Lanes execute it together.
+struct Control {
+  AsyncControl control;
+  int lanes;
+};
+
 struct Form {
   std::string canonical;
   std::vector<std::string> qualifiers;  ///< one for each slot of the family, "" where absent
@@ -114,7 +125,7 @@ struct Form {
   Features needs;       ///< for the assembler to take it
   Features known = {};  ///< for the library to know what it does
   Arithmetic arithmetic;
-  std::variant<DotProduct, Elementwise, MatrixMove> action = DotProduct{};
+  std::variant<DotProduct, Elementwise, MatrixMove, Control> action = DotProduct{};
   int rows, columns, depth, products;
   Sparsity sparsity = {};  ///< of A
   bool ordered = false;    ///< the indices in the metadata must ascend
@@ -136,7 +147,14 @@ struct Family {
 /// All families.
 std::span<const Family> families();
 
-/// "0..3", "0" if there is one value, "-1,1" if some between are left out.
+/// Instructions that are known and not modelled: their names, up to a dot, and why.
+struct NotModelled {
+  std::string_view name, reason;
+};
+/// The one that fits `opcode.qualifier...` best, or nullptr.
+const NotModelled* find_not_modelled(std::string_view spelled);
+
+/// "0..3", "0" if there is one value, "-1,1" if some between are left out, ">=0" if there is no greatest.
 std::string text(const ImmediateRange& range);
 
 /// The operands of a form in the notation of the instruction table, e.g. "d:4xf32 a:4xb32 b:2xb32 c:4xf32".
@@ -167,5 +185,7 @@ Family movmatrix_family();
 Family cvt_family();
 Family wgmma_family();
 Family wgmma_sp_family();
+Family wgmma_sync_family();
+Family proxy_fence_family();
 
 }  // namespace warpbit

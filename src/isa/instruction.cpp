@@ -196,6 +196,15 @@ Move make_kernel(const MatrixMove& action, const Form& form, const std::vector<O
   return out;
 }
 
+// ---- Control
+
+Control make_kernel(const Control& action, const Form&, const std::vector<Operand>& operands, const Plan&,
+                    const TargetRow&) {
+  Control out = action;
+  out.control.pending = static_cast<std::uint64_t>(immediate(operands, Part::group_count, 0));
+  return out;
+}
+
 bool has_mark(const Statement& statement, std::string_view mark) {
   return std::ranges::any_of(statement.qualifiers, [&](const std::string& qualifier) {
     return qualifier == mark || qualifier.starts_with(std::string(mark) + "::");
@@ -215,10 +224,13 @@ const Family* find_family(const Statement& statement) {
   return best;
 }
 
-std::string known_instructions() {
-  std::string out;
-  for (const Family& family : families()) out += fmt::format("{}{}", out.empty() ? "" : ", ", family.name);
-  return out;
+Error unknown(const Statement& statement) {
+  const std::string spelled = spell(statement);
+  if (const NotModelled* row = find_not_modelled(spelled))
+    return {Errc::instruction_not_modelled, spelled, std::string(row->reason), {}};
+  std::string known;
+  for (const Family& family : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family.name);
+  return {Errc::unknown_instruction, {}, statement.opcode, known};
 }
 
 }  // namespace
@@ -233,7 +245,7 @@ Result<Instruction> Instruction::parse(std::string_view text, Target target, con
   Result<Statement> statement = split(text);
   if (!statement) return statement.error();
   const Family* family = find_family(*statement);
-  if (family == nullptr) return Error{Errc::unknown_instruction, {}, statement->opcode, known_instructions()};
+  if (family == nullptr) return unknown(*statement);
   Result<const Form*> form = match(*statement, *family, target);
   if (!form) return form.error();
   Result<std::vector<Operand>> operands = bind_operands(*statement, **form, types);
@@ -296,6 +308,7 @@ const Evidence& Instruction::evidence() const {
   return decoded_->plan.evidence;
 }
 std::string Instruction::plan() const {
+  if (std::holds_alternative<Control>(decoded_->kernel)) return "no arithmetic";
   const auto* elementwise = std::get_if<ElementwiseKernel>(&decoded_->kernel);
   if (elementwise && elementwise->conversion) return describe(*elementwise->conversion);
   return !std::holds_alternative<Tile>(decoded_->kernel) ? "elements unchanged" : describe(decoded_->plan.row->plan);

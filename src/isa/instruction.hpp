@@ -22,10 +22,13 @@ struct DecodedInstruction {
   const Form* form;
   TargetPlan plan;
   std::vector<Operand> operands;
-  std::variant<Tile, ElementwiseKernel, Move> kernel;  ///< in the order of Form::action
+  std::variant<Tile, ElementwiseKernel, Move, Control> kernel;  ///< in the order of Form::action
 
   static Instruction make(DecodedInstruction decoded);
 };
+
+/// `opcode.qualifier...` as the statement has them.
+std::string spell(const Statement& statement);
 
 /// The form that the statement's qualifiers name on the target, whatever their order.
 Result<const Form*> match(const Statement& statement, const Family& family, Target target);

@@ -12,12 +12,6 @@
 namespace warpbit {
 namespace {
 
-std::string spell(const Statement& s) {
-  std::string out = s.opcode;
-  for (const std::string& q : s.qualifiers) out += "." + q;
-  return out;
-}
-
 std::string list(const std::vector<std::string>& items, std::string_view last = " and ") {
   if (items.size() < 2) return items.empty() ? "nothing" : items.front();
   return fmt::format("{}{}{}", fmt::join(items.begin(), items.end() - 1, ", "), last, items.back());
@@ -89,9 +83,12 @@ Result<Assignment> assign(const Statement& s, const Family& family) {
     out.text[slot] = q;
   }
   for (std::size_t slot = 0; slot < n; ++slot)
-    if (family.slots[slot].leading && out.index[slot] >= 0 && out.index[slot] != static_cast<int>(slot))
-      return Error{Errc::qualifier_order, spell(s), fmt::format("'.{}' stands too late", out.text[slot]),
-                   fmt::format("'.{}' as number {} of the qualifiers", out.text[slot], slot + 1)};
+    if (const int at = out.index[slot]; family.slots[slot].leading && at >= 0 && at != static_cast<int>(slot))
+      return Error{Errc::qualifier_order, spell(s),
+                   fmt::format("'.{}' stands behind '.{}'", out.text[slot],
+                               s.qualifiers[static_cast<std::size_t>(std::max(at, 1) - 1)]),
+                   slot == 0 ? fmt::format("'.{}' as the first", out.text[slot])
+                             : fmt::format("'.{}' as number {}", out.text[slot], slot + 1)};
   for (std::size_t slot = 1; slot < n; ++slot)
     if (family.slots[slot].after_previous && out.index[slot] >= 0 && out.index[slot] < out.index[slot - 1])
       return Error{Errc::qualifier_order, spell(s),
@@ -204,7 +201,24 @@ bool has_kinds(const Statement& statement, const Form& form) {
   return true;
 }
 
+// The form that the statement would name with what the assembler does not miss, or nullptr.
+const Form* lenient_form(const Family& family, const Assignment& given) {
+  const auto fits = [&](const Form& form) {
+    return std::ranges::all_of(differences(form, given), [&](std::size_t slot) {
+      return family.slots[slot].assembler_optional && given.text[slot].empty();
+    });
+  };
+  const auto form = std::ranges::find_if(family.forms, fits);
+  return form == family.forms.end() ? nullptr : &*form;
+}
+
 }  // namespace
+
+std::string spell(const Statement& s) {
+  std::string out = s.opcode;
+  for (const std::string& q : s.qualifiers) out += "." + q;
+  return out;
+}
 
 Result<const Form*> match(const Statement& statement, const Family& family, Target target) {
   Result<Assignment> given = assign(statement, family);
@@ -214,7 +228,14 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
   while (form != family.forms.end() && !has_kinds(statement, *form) && form + 1 != family.forms.end() &&
          (form + 1)->qualifiers == form->qualifiers)
     ++form;
-  if (form == family.forms.end()) return no_form(statement, family, target, *given);
+  if (form == family.forms.end()) {
+    const Form* lenient = lenient_form(family, *given);
+    if (lenient == nullptr) return no_form(statement, family, target, *given);
+    const std::size_t slot = differences(*lenient, *given).front();
+    return Error{Errc::undocumented_form, spell(statement),
+                 fmt::format(".{} omitted, which ptxas 13.0 does not reject", lenient->qualifiers[slot]),
+                 lenient->canonical};
+  }
   if (!form->undocumented.empty()) {
     const Nearest best = nearest(family, target, *given);
     return Error{Errc::undocumented_form, form->canonical, std::string(form->undocumented),

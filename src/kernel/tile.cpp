@@ -184,14 +184,24 @@ std::uint64_t run_element(const Tile& t, const ElementCodes& codes) {
       *t.c.format, codes.c);
 }
 
-std::uint64_t end_of(const TileDescribed& factor, std::uint64_t descriptor, int element_bits) {
+std::vector<SharedBytes> bytes_of(const TileDescribed& factor, std::uint64_t descriptor, int element_bits) {
+  constexpr int kChunkBits = 128;  // 16 bytes, which a swizzle moves as a whole
   const Descriptor d = Descriptor::decode(descriptor);
-  std::uint64_t end = 0;
-  for (int line = 0; line < factor.lines; ++line)
-    for (int k = 0; k < factor.depth; ++k)
-      end = std::max(end, (element_bit(d, factor.major, element_bits, line, k) +
-                           static_cast<std::uint64_t>(element_bits) + 7) / 8);
-  return end;
+  const bool across = factor.major == Major::mn;
+  const int lines = across ? factor.depth : factor.lines, length = across ? factor.lines : factor.depth;
+  std::vector<std::uint64_t> chunks;
+  for (int line = 0; line < lines; ++line)
+    for (int at = 0; at < length; at += kChunkBits / element_bits)
+      chunks.push_back(element_bit(d, factor.major, element_bits, across ? at : line, across ? line : at) /
+                       kChunkBits);
+  std::ranges::sort(chunks);
+  std::vector<SharedBytes> out;
+  for (const std::uint64_t chunk : chunks) {
+    const std::uint64_t first = chunk * (kChunkBits / 8);
+    if (out.empty() || first > out.back().last + 1) out.push_back({first, first});
+    out.back().last = first + kChunkBits / 8 - 1;
+  }
+  return out;
 }
 
 }  // namespace warpbit

@@ -12,6 +12,7 @@
 #include "numeric/plan.hpp"
 #include "numeric/sparsity.hpp"
 #include "warpbit/descriptor.hpp"
+#include "warpbit/memory.hpp"
 #include "warpbit/view.hpp"
 
 namespace warpbit {
@@ -67,9 +68,9 @@ struct TileViews {
   bool accumulate = true;                  ///< false: C is +0, and not read
 };
 
-/// The first byte after the last one that a described factor reads. Precondition of run_tile: it lies in the
-/// memory.
-std::uint64_t end_of(const TileDescribed& factor, std::uint64_t descriptor, int element_bits);
+/// The bytes of shared memory that a described factor reads, in ascending order, none next to another.
+/// Precondition of run_tile: they lie in the memory.
+std::vector<SharedBytes> bytes_of(const TileDescribed& factor, std::uint64_t descriptor, int element_bits);
 
 /// Computes case `index`. Views must have the strides of the operands.
 void run_tile(const Tile& tile, const TileViews& views, const ResultView& d, std::size_t index);

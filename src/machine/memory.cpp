@@ -39,6 +39,7 @@ std::string_view name(Space space) {
 
 Memory::Memory(std::uint64_t shared_bytes, std::uint64_t window) {
   ranges_.push_back({window, zeros(shared_bytes)});
+  unordered_.resize(ranges_.front().bytes.size());
 }
 
 Result<void> Memory::add_global(std::uint64_t address, std::uint64_t bytes) {
@@ -99,8 +100,36 @@ Result<void> Memory::read(Space space, std::uint64_t address, std::span<std::byt
 Result<void> Memory::write(Space space, std::uint64_t address, std::span<const std::byte> bytes) {
   const std::optional<Place> at = find(space, address, bytes.size());
   if (!at) return out_of_bounds(space, address, bytes.size());
-  std::ranges::copy(bytes, ranges_[at->range].bytes.begin() + static_cast<std::ptrdiff_t>(at->offset));
+  const auto offset = static_cast<std::ptrdiff_t>(at->offset);
+  std::ranges::copy(bytes, ranges_[at->range].bytes.begin() + offset);
+  if (at->range == 0) std::fill_n(unordered_.begin() + offset, bytes.size(), true);
   return {};
+}
+
+Result<void> Memory::write_async(std::uint64_t address, std::span<const std::byte> bytes) {
+  if (Result<void> written = write(Space::shared, address, bytes); !written) return written;
+  std::fill_n(unordered_.begin() + static_cast<std::ptrdiff_t>(address), bytes.size(), false);
+  return {};
+}
+
+void Memory::fence_proxy() {
+  unordered_.assign(unordered_.size(), false);
+}
+
+std::optional<SharedBytes> Memory::unordered(std::uint64_t address, std::uint64_t bytes) const {
+  const std::uint64_t size = unordered_.size();
+  const std::uint64_t begin = std::min(address, size), end = begin + std::min(bytes, size - begin);
+  const auto at = [&](std::uint64_t i) { return unordered_.begin() + static_cast<std::ptrdiff_t>(i); };
+  const auto first = std::find(at(begin), at(end), true);
+  if (first == at(end)) return std::nullopt;
+  const auto stop = std::find(first, at(end), false);
+  return SharedBytes{static_cast<std::uint64_t>(first - at(0)), static_cast<std::uint64_t>(stop - at(0)) - 1};
+}
+
+std::optional<SharedBytes> Memory::in_shared(Space space, std::uint64_t address, std::uint64_t bytes) const {
+  const std::optional<Place> at = find(space, address, bytes);
+  if (!at || at->range != 0 || bytes == 0) return std::nullopt;
+  return SharedBytes{at->offset, at->offset + (bytes - 1)};
 }
 
 }  // namespace warpbit

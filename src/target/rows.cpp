@@ -274,6 +274,14 @@ constexpr std::array kWgmmaBitRows{
     PlanRow{{wgmma, s32, b1, b1, s32, Modifier::and_popc}, {BitCount{BitOperation::and_}}, all(kH200Wgmma), "BGMMA"},
 };
 
+// ---- Control: no values, so the evidence is about the order
+
+constexpr PlanRow control_row(Unit unit, std::string_view machine) {
+  return {{unit, b32, b32, b32, b32}, {}, all({Basis::inferred, "the PTX manual's definition"}), machine};
+}
+constexpr std::array kProxyFenceRows{control_row(proxy_fence, "FENCE.VIEW.ASYNC")};
+constexpr std::array kWgmmaSyncRows{control_row(wgmma_sync, "WARPGROUP.ARRIVE, WARPGROUP.DEPBAR")};
+
 // ---- Moves: elements unchanged, so the evidence is about where they go
 
 constexpr FormatSet kWmmaTypes = f16 | f32 | bf16 | tf32 | f64 | s32 | kS8 | kS4 | b1;
@@ -430,9 +438,11 @@ constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kCvtRows},
                                  Block{kWgmmaRows},
                                  Block{kWgmmaBitRows},
-                                 Block{kWgmmaRows, kH200WgmmaSp, Unit::wgmma_sp}};
+                                 Block{kWgmmaRows, kH200WgmmaSp, Unit::wgmma_sp},
+                                 Block{kWgmmaSyncRows},
+                                 Block{kProxyFenceRows}};
 
-constexpr std::array<Block, 18> blackwell_blocks(Block floating) {
+constexpr std::array<Block, 19> blackwell_blocks(Block floating) {
   return {floating,
           Block{kM8n8k4EmulatedRows, kSameSequence},
           Block{kF64SplitRows, kDmmaSplit},
@@ -450,7 +460,8 @@ constexpr std::array<Block, 18> blackwell_blocks(Block floating) {
           as_wmma(kS4AsS8Rows),
           as_wmma(kB1AsS8Rows),
           Block{kMoveRows},
-          Block{kCvtRows}};
+          Block{kCvtRows},
+          Block{kProxyFenceRows}};
 }
 constexpr auto kSm100Blocks = blackwell_blocks({kBlackwellRows});
 constexpr auto kSm103Blocks = blackwell_blocks({kBlackwellRows, kAsSm100});

@@ -29,6 +29,8 @@ std::string_view name(Unit unit) {
     case Unit::cvt: return "cvt";
     case Unit::wgmma: return "wgmma.mma_async";
     case Unit::wgmma_sp: return "wgmma.mma_async.sp";
+    case Unit::wgmma_sync: return "wgmma.fence, wgmma.commit_group, wgmma.wait_group";
+    case Unit::proxy_fence: return "fence.proxy";
   }
   return "";
 }

@@ -67,7 +67,9 @@ enum class Unit : std::uint8_t {
   matrix_move,     ///< ldmatrix, stmatrix, movmatrix
   cvt,
   wgmma,
-  wgmma_sp,  ///< wgmma.mma_async.sp: the rows of wgmma, over the products that exist
+  wgmma_sp,     ///< wgmma.mma_async.sp: the rows of wgmma, over the products that exist
+  wgmma_sync,   ///< no arithmetic: wgmma.fence, wgmma.commit_group, wgmma.wait_group
+  proxy_fence,  ///< no arithmetic
 };
 
 /// The instructions of the unit, for listings.

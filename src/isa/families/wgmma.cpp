@@ -127,11 +127,11 @@ std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
 // ---- Expansion
 
 constexpr std::array kHead{
-    QualifierSlot{.what = "qualifier .mma_async", .group = "instruction"},
+    QualifierSlot{.what = "qualifier .mma_async", .group = "instruction", .leading = true},
 };
 constexpr std::array kTail{
     QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
-    QualifierSlot{.what = "qualifier .aligned", .group = "aligned"},
+    QualifierSlot{.what = "qualifier .aligned", .group = "aligned", .assembler_optional = true},
     QualifierSlot{.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
     QualifierSlot{.what = "saturation", .group = "saturation", .required = false, .repeatable = true},
     QualifierSlot{.what = "type of D", .group = "type"},

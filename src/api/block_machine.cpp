@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "warpbit/machine.hpp"
+
+namespace warpbit {
+namespace {
+
+constexpr int kWarpLanes = 32, kGroupWarps = 4;
+
+// The registers of one warp.
+Registers slice(const Registers& registers, int first_lane) {
+  Registers out(kWarpLanes, registers.registers());
+  for (int lane = 0; lane < kWarpLanes; ++lane)
+    for (int reg = 0; reg < registers.registers(); ++reg)
+      out.write(lane, reg, registers.read(first_lane + lane, reg));
+  return out;
+}
+
+// The effects of one warp as those of its warpgroup.
+void shift(Effects& effects, int first_lane) {
+  for (Effects::Write& write : effects.writes) write.lane += first_lane;
+  for (Effects::MemoryRead& read : effects.memory_reads)
+    if (read.lane != Effects::kEveryLane) read.lane += first_lane;
+  for (Effects::MemoryWrite& write : effects.memory_writes)
+    if (write.lane != Effects::kEveryLane) write.lane += first_lane;
+}
+
+const Instruction* first_of(std::span<const Instruction* const> lanes) {
+  const auto at = std::ranges::find_if(lanes, [](const Instruction* i) { return i != nullptr; });
+  return at == lanes.end() ? nullptr : *at;
+}
+
+std::string host(int lane) {
+  return fmt::format("host, lane {}", lane);
+}
+
+bool takes_warpgroup(const Instruction* instruction) {
+  return instruction != nullptr && instruction->lanes() > kWarpLanes;
+}
+
+}  // namespace
+
+Machine::Machine(int warps, int registers, Memory memory, const MachineOptions& options)
+    : options_(options), memory_(std::move(memory)) {
+  for (int first = 0; first < warps; first += kGroupWarps)
+    groups_.push_back(
+        {Registers(std::min(warps - first, kGroupWarps) * kWarpLanes, registers), AsyncState(registers)});
+}
+
+Result<void> Machine::check_group(int warpgroup) const {
+  if (warpgroup >= 0 && warpgroup < warpgroups()) return {};
+  return Error{Errc::view_mismatch, "machine", fmt::format("warpgroup {}", warpgroup),
+               fmt::format("one of {}, from 0", warpgroups())};
+}
+
+Result<void> Machine::check_register(int warpgroup, int lane, int reg) const {
+  if (Result<void> checked = check_group(warpgroup); !checked) return checked;
+  const Registers& r = group(warpgroup).registers;
+  if (lane >= 0 && lane < r.lanes() && reg >= 0 && reg < r.registers()) return {};
+  return Error{Errc::view_mismatch, "machine", fmt::format("register {} of lane {}", reg, lane),
+               fmt::format("one of {} registers of {} lanes, from 0", r.registers(), r.lanes())};
+}
+
+// What each warp that executes something does, or the warpgroup as a whole.
+Result<std::vector<Machine::Step>> Machine::compute(const Group& g, std::span<const Instruction* const> lanes,
+                                                    const Binding& binding) const {
+  std::vector<Step> out;
+  const auto together = std::ranges::find_if(lanes, takes_warpgroup);
+  if (together != lanes.end() || first_of(lanes) == nullptr) {
+    Result<Effects> effects =
+        execute_warp(lanes, binding, g.async.ahead(g.registers), memory_, options_.execute);
+    if (!effects) return effects.error();
+    out.push_back({std::string((*together)->canonical()), *std::move(effects)});
+    return out;
+  }
+  for (int first = 0; first < g.registers.lanes(); first += kWarpLanes) {
+    const auto warp = lanes.subspan(static_cast<std::size_t>(first), kWarpLanes);
+    const Instruction* instruction = first_of(warp);
+    if (instruction == nullptr) continue;
+    Result<Effects> effects = execute_warp(warp, binding, slice(g.registers, first), memory_, options_.execute);
+    if (!effects) return effects.error();
+    shift(*effects, first);
+    out.push_back({std::string(instruction->canonical()), *std::move(effects)});
+  }
+  return out;
+}
+
+Result<void> Machine::check_store(std::string_view who, Space space, std::uint64_t address,
+                                  std::uint64_t bytes) const {
+  const std::optional<SharedBytes> shared = memory_.in_shared(space, address, bytes);
+  if (!shared) return {};
+  for (const Group& g : groups_)
+    if (Result<void> checked = g.async.check_store(who, *shared); !checked) return checked;
+  return {};
+}
+
+Result<void> Machine::check(const Group& g, const Step& step) const {
+  for (const Effects::MemoryWrite& write : step.effects.memory_writes)
+    if (Result<void> checked = check_store(step.who, write.space, write.address, write.bytes.size()); !checked)
+      return checked;
+  return g.async.check(step.who, step.effects, memory_);
+}
+
+// All of the steps or, if one is refused, none.
+Result<void> Machine::perform(Group& g, std::vector<Step> steps) {
+  if (options_.detect)
+    for (const Step& step : steps)
+      if (Result<void> checked = check(g, step); !checked) return checked;
+  for (Step& step : steps) {
+    for (const Effects::MemoryWrite& write : step.effects.memory_writes)
+      if (Result<void> written = memory_.write(write.space, write.address, write.bytes); !written)
+        return written;
+    const std::optional<AsyncControl>& control = step.effects.control;
+    if (control && control->kind == AsyncControl::Kind::proxy_fence && control->space != Space::global)
+      memory_.fence_proxy();
+    g.async.apply(step.who, std::move(step.effects), g.registers);
+  }
+  return {};
+}
+
+Result<Execution> Machine::execute(int warpgroup, std::span<const Instruction* const> lanes,
+                                   const Binding& binding) {
+  if (Result<void> checked = check_group(warpgroup); !checked) return checked.error();
+  Group& g = groups_[static_cast<std::size_t>(warpgroup)];
+  if (static_cast<int>(lanes.size()) != g.registers.lanes())
+    return Error{Errc::view_mismatch, "machine", fmt::format("{} lanes given", lanes.size()),
+                 fmt::format("{}", g.registers.lanes())};
+  Result<std::vector<Step>> steps = compute(g, lanes, binding);
+  if (!steps) return steps.error();
+  const bool inferred = std::ranges::any_of(*steps, [](const Step& step) { return step.effects.inferred; });
+  if (Result<void> done = perform(g, *std::move(steps)); !done) return done.error();
+  return Execution{inferred};
+}
+
+Result<Execution> Machine::execute(int warpgroup, const Instruction& instruction, const Binding& binding) {
+  if (Result<void> checked = check_group(warpgroup); !checked) return checked.error();
+  const std::vector<const Instruction*> all(static_cast<std::size_t>(lanes(warpgroup)), &instruction);
+  return execute(warpgroup, all, binding);
+}
+
+Result<std::uint64_t> Machine::read_register(int warpgroup, int lane, int reg) {
+  if (Result<void> checked = check_register(warpgroup, lane, reg); !checked) return checked.error();
+  Group& g = groups_[static_cast<std::size_t>(warpgroup)];
+  Effects effects;
+  effects.reads = {reg};
+  if (Result<void> done = perform(g, {{host(lane), std::move(effects)}}); !done) return done.error();
+  return g.registers.read(lane, reg);
+}
+
+Result<void> Machine::write_register(int warpgroup, int lane, int reg, std::uint64_t value) {
+  if (Result<void> checked = check_register(warpgroup, lane, reg); !checked) return checked;
+  Effects effects;
+  effects.writes = {{lane, reg, value}};
+  return perform(groups_[static_cast<std::size_t>(warpgroup)], {{host(lane), std::move(effects)}});
+}
+
+Result<void> Machine::read_memory(Space space, std::uint64_t address, std::span<std::byte> out) const {
+  return memory_.read(space, address, out);
+}
+
+Result<void> Machine::write_memory(Space space, std::uint64_t address, std::span<const std::byte> bytes) {
+  if (options_.detect)
+    if (Result<void> checked = check_store("host", space, address, bytes.size()); !checked) return checked;
+  return memory_.write(space, address, bytes);
+}
+
+Result<void> Machine::copy_async(std::uint64_t address, std::span<const std::byte> bytes) {
+  if (options_.detect)
+    if (Result<void> checked = check_store("host, async proxy", Space::shared, address, bytes.size()); !checked)
+      return checked;
+  return memory_.write_async(address, bytes);
+}
+
+}  // namespace warpbit
