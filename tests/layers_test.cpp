@@ -41,10 +41,10 @@ bool reaches(const std::string& from, const std::string& to) {
 
 // The layer of each public header. A header that is not here is part of the api.
 const std::map<std::string, std::string, std::less<>> kHeaders = {
-    {"result", "base"},       {"view", "base"},         {"evidence", "target"},
-    {"target", "target"},     {"fragment", "fragment"}, {"descriptor", "fragment"},
-    {"registers", "machine"}, {"memory", "machine"},    {"bank_conflicts", "machine"},
-    {"async_state", "machine"}, {"capture", "capture"}, {"instruction", "isa"},
+    {"result", "base"},         {"view", "base"},         {"evidence", "target"},
+    {"target", "target"},       {"fragment", "fragment"}, {"descriptor", "fragment"},
+    {"registers", "machine"},   {"memory", "machine"},    {"bank_conflicts", "machine"},
+    {"async_state", "machine"}, {"capture", "capture"},   {"instruction", "isa"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

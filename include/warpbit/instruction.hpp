@@ -20,35 +20,35 @@ namespace warpbit {
 
 /// What an operand is: in D = A B + C, in a move of matrices between memory and registers, or in a conversion.
 enum class Part {
-  destination,     ///< D: rows() x columns(); of a load, the matrices
-  left_factor,     ///< A: rows() x terms()
-  right_factor,    ///< B: depth() x columns()
-  accumulator,     ///< C: rows() x columns()
-  metadata,        ///< which elements of A the left factor holds: rows() x groups of a row, a nibble each
-  selector,        ///< which lanes hold the metadata; an immediate
-  left_scale,      ///< scale factors of A: rows() x blocks of a row
-  right_scale,     ///< scale factors of B: blocks of a column x columns()
-  left_selector,   ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
-  right_selector,  ///< the same for B
-  source,          ///< what is stored, transposed or converted
-  random_bits,     ///< of a stochastic rounding
-  address,         ///< where a matrix, or a row of one, lies in memory
-  scale_d,         ///< whether C counts: D = A B + C, or D = A B
-  left_sign,       ///< 1 or -1, by which A is multiplied; an immediate
-  right_sign,      ///< the same for B
+  destination,       ///< D: rows() x columns(); of a load, the matrices
+  left_factor,       ///< A: rows() x terms()
+  right_factor,      ///< B: depth() x columns()
+  accumulator,       ///< C: rows() x columns()
+  metadata,          ///< which elements of A the left factor holds: rows() x groups of a row, a nibble each
+  selector,          ///< which lanes hold the metadata; an immediate
+  left_scale,        ///< scale factors of A: rows() x blocks of a row
+  right_scale,       ///< scale factors of B: blocks of a column x columns()
+  left_selector,     ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
+  right_selector,    ///< the same for B
+  source,            ///< what is stored, transposed or converted
+  random_bits,       ///< of a stochastic rounding
+  address,           ///< where a matrix, or a row of one, lies in memory
+  scale_d,           ///< whether C counts: D = A B + C, or D = A B
+  left_sign,         ///< 1 or -1, by which A is multiplied; an immediate
+  right_sign,        ///< the same for B
   left_transposed,   ///< whether A lies in memory with M contiguous (1) instead of K (0); an immediate
   right_transposed,  ///< whether B lies in memory with N contiguous
-  group_count,     ///< how many groups of asynchronous products may stay pending; an immediate
-  stride,          ///< from one row or column of a matrix in memory to the next, in elements
+  group_count,       ///< how many groups of asynchronous products may stay pending; an immediate
+  stride,            ///< from one row or column of a matrix in memory to the next, in elements
 };
 
 /// How an operand is written.
 enum class OperandKind {
-  vector,     ///< registers in braces
-  scalar,     ///< one register
-  immediate,  ///< a literal
-  pair,       ///< two literals or 16-bit registers in braces
-  address,    ///< a register and an offset in brackets
+  vector,      ///< registers in braces
+  scalar,      ///< one register
+  immediate,   ///< a literal
+  pair,        ///< two literals or 16-bit registers in braces
+  address,     ///< a register and an offset in brackets
   descriptor,  ///< a 64-bit register or literal that says where a matrix lies (warpbit/descriptor.hpp)
   predicate,   ///< a predicate register, 0 or 1
 };

@@ -50,7 +50,8 @@ std::string member_name(const Operand& op, CaptureLayout layout) {
 
 // True if D is the accumulator, too.
 bool accumulates_in_place(const Instruction& instruction) {
-  return std::ranges::any_of(instruction.operands(), [](const Operand& op) { return op.part == Part::scale_d; });
+  return std::ranges::any_of(instruction.operands(),
+                             [](const Operand& op) { return op.part == Part::scale_d; });
 }
 
 // The members of an operand, by layout. An extent that is not known yet is -1.
@@ -116,8 +117,8 @@ Result<void> check_statement(const Instruction& instruction) {
   for (const Operand& op : instruction.operands()) {
     if (op.kind == OperandKind::immediate) continue;
     const auto is_literal = [](const auto& literal) { return literal.has_value(); };
-    const bool may_be_literal = op.kind == OperandKind::pair || op.kind == OperandKind::predicate ||
-                                op.part == Part::stride;
+    const bool may_be_literal =
+        op.kind == OperandKind::pair || op.kind == OperandKind::predicate || op.part == Part::stride;
     if (may_be_literal && !op.literals.empty() && std::ranges::all_of(op.literals, is_literal)) continue;
     if (!op.is_symbolic)
       return does_not_fit(fmt::format("operand {} is not symbolic ('{}')", op.role, op.label),
@@ -249,13 +250,13 @@ Result<void> read_optional(const CaptureReader& reader, LoadedCapture& out) {
 
 void note_ignored(const CaptureReader& reader, LoadedCapture& out) {
   for (const ArrayHeader& h : reader.arrays()) {
-    const bool used = (h.name == "mask" && out.mask) || (h.name == "names" && out.names) ||
-                      (h.name == kMemory && out.memory) ||
-                      (out.before && h.name == before_name(out.header.layout)) || (h.name == kMemoryAfter && out.stores()) ||
-                      std::ranges::any_of(out.instruction.operands(), [&](const Operand& op) {
-                        return member_name(op, out.header.layout) == h.name &&
-                               has_member(op, out.header.layout);
-                      });
+    const bool used =
+        (h.name == "mask" && out.mask) || (h.name == "names" && out.names) ||
+        (h.name == kMemory && out.memory) || (out.before && h.name == before_name(out.header.layout)) ||
+        (h.name == kMemoryAfter && out.stores()) ||
+        std::ranges::any_of(out.instruction.operands(), [&](const Operand& op) {
+          return member_name(op, out.header.layout) == h.name && has_member(op, out.header.layout);
+        });
     if (!used) out.notes.push_back(fmt::format("member '{}' is ignored", h.name));
   }
   for (const std::string& name : reader.ignored())

@@ -61,9 +61,9 @@ struct OperandSpec {
       also_counts;  ///< other counts that the assembler accepts; the further registers are ignored
   FormatId format;
   std::vector<FragmentMap> fragments;  ///< one; of metadata, one for each selector
-  ImmediateRange immediate = {};  ///< of a pair: of its first item
-  ImmediateRange second = {};     ///< of a pair: of its second item
-  bool optional = false;          ///< may be omitted, if it is the last one
+  ImmediateRange immediate = {};       ///< of a pair: of its first item
+  ImmediateRange second = {};          ///< of a pair: of its second item
+  bool optional = false;               ///< may be omitted, if it is the last one
 
   const FragmentMap& fragment() const { return fragments.front(); }
 };

@@ -311,7 +311,8 @@ std::string Instruction::plan() const {
   if (std::holds_alternative<Control>(decoded_->kernel)) return "no arithmetic";
   const auto* elementwise = std::get_if<ElementwiseKernel>(&decoded_->kernel);
   if (elementwise && elementwise->conversion) return describe(*elementwise->conversion);
-  return !std::holds_alternative<Tile>(decoded_->kernel) ? "elements unchanged" : describe(decoded_->plan.row->plan);
+  return !std::holds_alternative<Tile>(decoded_->kernel) ? "elements unchanged"
+                                                         : describe(decoded_->plan.row->plan);
 }
 std::string Instruction::machine() const {
   return fmt::format("{}{}", decoded_->plan.row->machine,

@@ -196,7 +196,8 @@ bool has_kinds(const Statement& statement, const Form& form) {
   for (std::size_t i = 0; i < both; ++i) {
     const OperandKind kind = form.operands[i].kind;
     if (kind != OperandKind::vector && kind != OperandKind::descriptor) continue;
-    if ((statement.operands[i].kind == OperandText::Kind::vector) != (kind == OperandKind::vector)) return false;
+    if ((statement.operands[i].kind == OperandText::Kind::vector) != (kind == OperandKind::vector))
+      return false;
   }
   return true;
 }

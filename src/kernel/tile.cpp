@@ -66,8 +66,8 @@ void gather(const TileOperand& operand, const std::optional<TileDescribed>& desc
     }
 }
 
-void decode_all(const Tile& t, const TileOperand& operand, bool negate,
-                const std::vector<std::uint64_t>& codes, std::vector<Decoded>& out) {
+void decode_all(const Tile& t, const TileOperand& operand, bool negate, const std::vector<std::uint64_t>& codes,
+                std::vector<Decoded>& out) {
   out.clear();
   for (const std::uint64_t code : codes) out.push_back(decode_operand(*t.plan, *operand.format, code, negate));
 }
@@ -118,16 +118,16 @@ void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::s
     for (std::size_t row = 0; row < rows; ++row) {
       const std::span<const Decoded> a{&w.a[(product * rows + row) * terms], terms};
       for (std::size_t column = 0; column < columns; ++column, ++element) {
-        const std::span<const Decoded> b =
-            t.sparsity.is_sparse() ? select_column(t, w.metadata, row, column)
-                                   : std::span{&w.b[(product * columns + column) * depth], terms};
-        w.out.set(t.d.places[element],
-                evaluate(*t.plan,
-                         {a, operand_format(*t.plan, t.a), scales_of(t.a_scale, w.a_scales, row),
-                          t.a_scale.format},
-                         {b, operand_format(*t.plan, t.b), scales_of(t.b_scale, w.b_scales, column),
-                          t.b_scale.format},
-                         *t.c.format, w.c.get(t.c.places[element])));
+        const std::span<const Decoded> b = t.sparsity.is_sparse()
+                                               ? select_column(t, w.metadata, row, column)
+                                               : std::span{&w.b[(product * columns + column) * depth], terms};
+        w.out.set(
+            t.d.places[element],
+            evaluate(
+                *t.plan,
+                {a, operand_format(*t.plan, t.a), scales_of(t.a_scale, w.a_scales, row), t.a_scale.format},
+                {b, operand_format(*t.plan, t.b), scales_of(t.b_scale, w.b_scales, column), t.b_scale.format},
+                *t.c.format, w.c.get(t.c.places[element])));
       }
     }
   w.out.store(t.d.registers, d, t.lanes, index);

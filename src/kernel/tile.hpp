@@ -51,8 +51,8 @@ struct Tile {
   int terms = 0;  ///< products in a sum: depth, or half of it if A is sparse
   Sparsity sparsity;
   TileOperand d, a, b, c;
-  TileOperand e;               ///< metadata, if A is sparse: (row, group)
-  TileScale a_scale, b_scale;  ///< if the form is block-scaled
+  TileOperand e;                                          ///< metadata, if A is sparse: (row, group)
+  TileScale a_scale, b_scale;                             ///< if the form is block-scaled
   std::optional<TileDescribed> a_described, b_described;  ///< then a, b have no registers
   bool negate_a = false, negate_b = false;                ///< imm-scale -1
 

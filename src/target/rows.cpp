@@ -271,7 +271,10 @@ constexpr std::array kWgmmaRows{
             "IGMMA"},
 };
 constexpr std::array kWgmmaBitRows{
-    PlanRow{{wgmma, s32, b1, b1, s32, Modifier::and_popc}, {BitCount{BitOperation::and_}}, all(kH200Wgmma), "BGMMA"},
+    PlanRow{{wgmma, s32, b1, b1, s32, Modifier::and_popc},
+            {BitCount{BitOperation::and_}},
+            all(kH200Wgmma),
+            "BGMMA"},
 };
 
 // ---- Control: no values, so the evidence is about the order

@@ -93,8 +93,14 @@ OperandSpec scale_operand(std::string_view role, Part part, FormatId id, std::ve
 
 // {byte-id, thread-id}: two registers of each lane.
 OperandSpec pair_operand(std::string_view role, Part part, int blocks, int threads) {
-  OperandSpec out{role,  part, OperandKind::pair, &kPair,
-                  2,     {},   b16,               {{1, 2, 1, {16, 16, 0, 16}, {{32, {0, 0}}}, {{2, {0, 1}}}}}};
+  OperandSpec out{role,
+                  part,
+                  OperandKind::pair,
+                  &kPair,
+                  2,
+                  {},
+                  b16,
+                  {{1, 2, 1, {16, 16, 0, 16}, {{32, {0, 0}}}, {{2, {0, 1}}}}}};
   out.immediate = {0, 4 - blocks, 0, byte_step(blocks)};
   out.second = {0, threads - 1};
   return out;

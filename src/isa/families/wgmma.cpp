@@ -2,7 +2,8 @@
 // wgmma.mma_async and wgmma.mma_async.sp (PTX manual, "Asynchronous Warpgroup-Level Matrix Instructions").
 //
 //   wgmma.mma_async{.sp}.sync.aligned.shape{.satfinite}.dtype.atype.btype{.op.popc}
-//      d, a | a-desc, b-desc, {sp-meta, sp-sel,} scale-d {, imm-scale-a, imm-scale-b {, imm-trans-a} {, imm-trans-b}};
+//      d, a | a-desc, b-desc, {sp-meta, sp-sel,} scale-d {, imm-scale-a, imm-scale-b {, imm-trans-a} {,
+//      imm-trans-b}};
 //
 // Four warps: warp w holds rows 16 w ... 16 w + 15.
 #include <fmt/format.h>
@@ -28,9 +29,9 @@ struct Row {
   Types types;
   FormatSet sums;  // of D
   Sizes n;
-  bool scales;         // imm-scale-a, imm-scale-b
-  bool transposes;     // imm-trans-a, imm-trans-b
-  Sparsity sparsity;   // of the sparse form, if there is one
+  bool scales;        // imm-scale-a, imm-scale-b
+  bool transposes;    // imm-trans-a, imm-trans-b
+  Sparsity sparsity;  // of the sparse form, if there is one
 };
 
 constexpr FormatSet kFp8 = e4m3 | e5m2, kS8 = s8 | u8;
@@ -112,8 +113,7 @@ std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
     out.push_back(descriptor_operand("a_desc", Part::left_factor, x.a));
   out.push_back(descriptor_operand("b_desc", Part::right_factor, x.b));
   if (x.sparse) add_metadata(row, row.k, out);
-  out.push_back(
-      {"scale_d", Part::scale_d, OperandKind::predicate, &kPredicate, 1, {}, b8, {group_value(8)}});
+  out.push_back({"scale_d", Part::scale_d, OperandKind::predicate, &kPredicate, 1, {}, b8, {group_value(8)}});
   if (row.scales)
     for (const auto& [role, part] :
          {std::pair{"imm_scale_a", Part::left_sign}, std::pair{"imm_scale_b", Part::right_sign}})
@@ -178,7 +178,8 @@ std::vector<Form> expand(bool sparse) {
       for (const Format& a : formats())
         for (const Format& b : formats())
           for (const Format& d : formats()) {
-            if (!row.factors.contains(a.id) || !row.factors.contains(b.id) || !row.sums.contains(d.id)) continue;
+            if (!row.factors.contains(a.id) || !row.factors.contains(b.id) || !row.sums.contains(d.id))
+              continue;
             if (row.types == Types::same && a.id != b.id) continue;
             for (const bool satfinite : {false, true})
               for (const bool a_in_registers : {true, false})
