@@ -20,7 +20,9 @@ std::string ground(std::string_view parameter, const Ground& g) {
 
 std::string operand_text(const Operand& op) {
   switch (op.kind) {
-    case OperandKind::immediate: return fmt::format("immediate {}", *op.literals[0]);
+    case OperandKind::immediate: return fmt::format("immediate {}", static_cast<std::int64_t>(*op.literals[0]));
+    case OperandKind::descriptor: return fmt::format("descriptor of {} in shared memory", op.format);
+    case OperandKind::predicate: return "predicate register, 0 or 1";
     case OperandKind::address:
       return fmt::format("address{}", op.offset ? fmt::format(", plus {}", op.offset) : "");
     case OperandKind::pair: return "byte-id and thread-id, literals or 16-bit registers";

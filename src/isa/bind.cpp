@@ -123,19 +123,9 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
 
 Operand unbound(const OperandSpec& spec) {
   const Format& f = format(spec.format);
-  return {spec.role,
-          std::string(spec.role),
-          spec.part,
-          spec.kind,
-          true,
-          spec.count,
-          spec.registers->bits,
-          f.name,
-          spec.fragment().packing().bits,
-          spec.fragment(),
-          {},
-          {},
-          0};
+  const int element_bits = spec.kind == OperandKind::descriptor ? f.bits : spec.fragment().packing().bits;
+  return {spec.role, std::string(spec.role), spec.part,       spec.kind, true, spec.count, spec.registers->bits,
+          f.name,    element_bits,           spec.fragment(), {},        {},   0};
 }
 
 Error wrong_kind(const OperandText& text, const Form& form, const OperandSpec& spec, std::string expected) {
