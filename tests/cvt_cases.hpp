@@ -31,13 +31,13 @@ inline std::vector<std::string> expanded(const std::string& pattern) {
   return out;
 }
 
-/// All 167.
+/// All 173.
 inline std::vector<std::string> all() {
   std::vector<std::string> out;
   for (const char* pattern : {
            "cvt.bf16.bf16",
-           "cvt.{rni,rzi}.bf16.bf16",
-           "cvt{,.rni,.rzi}{,.sat}.f16.f16",
+           "cvt.{rni,rzi,rmi,rpi}.bf16.bf16",
+           "cvt{,.rni,.rzi,.rmi,.rpi}{,.sat}.f16.f16",
            "cvt{,.rn,.rz,.rm,.rp}{.bf16.f16,.f16.bf16,.f64.bf16}",
            "cvt{,.rn,.rz,.rm,.rp}{,.ftz}.f32.bf16",
            "cvt{,.ftz}{,.sat}.f32.f16",
@@ -76,7 +76,7 @@ inline std::pair<std::string, int> without_count(const std::string& type) {
 }
 
 inline warpbit::CvtRounding rounding(const std::string& word) {
-  for (int i = 0; i <= static_cast<int>(warpbit::CvtRounding::rzi); ++i)
+  for (int i = 0; i <= static_cast<int>(warpbit::CvtRounding::rpi); ++i)
     if (name(static_cast<warpbit::CvtRounding>(i)) == word) return static_cast<warpbit::CvtRounding>(i);
   FAIL("no rounding " + word);
   return warpbit::CvtRounding::none;

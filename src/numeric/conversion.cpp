@@ -18,7 +18,9 @@ Rounding direction(CvtRounding rounding) {
     case CvtRounding::rz:
     case CvtRounding::rzi:
     case CvtRounding::rs: return Rounding::toward_zero;
+    case CvtRounding::rmi:
     case CvtRounding::rm: return Rounding::down;
+    case CvtRounding::rpi:
     case CvtRounding::rp: return Rounding::up;
     case CvtRounding::rna: return Rounding::nearest_away;
   }
@@ -51,6 +53,11 @@ std::uint64_t nan_of(const Conversion& c, const Format& from, const Format& to, 
   return infinity(to, source.negative) | quiet | source.significand << (to.fraction_bits - from.fraction_bits);
 }
 
+bool is_integral(CvtRounding rounding) {
+  return rounding == CvtRounding::rni || rounding == CvtRounding::rzi || rounding == CvtRounding::rmi ||
+         rounding == CvtRounding::rpi;
+}
+
 // Numbers with fraction bits are below 2^11 (f16) or 2^8 (bf16), so that they fit into s32.
 Exact to_integer(const Exact& x, Rounding rounding) {
   if (x.exponent >= 0) return x;
@@ -75,8 +82,7 @@ Exact dithered(const Exact& x, const Format& to, std::uint64_t random_bits) {
 
 std::uint64_t convert_number(const Conversion& c, const Format& to, Exact x, std::uint64_t random_bits) {
   if (!to.is_signed) x.negative = false;  // ue8m0 is made of the magnitude
-  if (c.rounding == CvtRounding::rni || c.rounding == CvtRounding::rzi)
-    x = to_integer(x, direction(c.rounding));
+  if (is_integral(c.rounding)) x = to_integer(x, direction(c.rounding));
   if (c.rounding == CvtRounding::rs) x = dithered(x, to, random_bits);
   const Overflow overflow = c.satfinite                     ? Overflow::saturate
                             : c.rounding == CvtRounding::rs ? Overflow::to_infinity
@@ -169,6 +175,8 @@ std::string_view name(CvtRounding rounding) {
     case CvtRounding::rs: return "rs";
     case CvtRounding::rni: return "rni";
     case CvtRounding::rzi: return "rzi";
+    case CvtRounding::rmi: return "rmi";
+    case CvtRounding::rpi: return "rpi";
   }
   return "";
 }

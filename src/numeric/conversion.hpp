@@ -22,6 +22,8 @@ enum class CvtRounding : std::uint8_t {
   rs,   ///< away from zero where random bits added to the discarded ones carry
   rni,  ///< to an integer, as rn
   rzi,  ///< to an integer, as rz
+  rmi,  ///< to an integer, as rm
+  rpi,  ///< to an integer, as rp
 };
 
 /// A cvt, element by element. f16x2, e4m3x4 and the like are f16, e4m3 here.

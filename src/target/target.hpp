@@ -86,6 +86,8 @@ enum class Modifier : std::uint32_t {
   rs = 1 << 6,
   rni = 1 << 7,
   rzi = 1 << 8,
+  rmi = 1 << 16,
+  rpi = 1 << 17,
   xor_popc = 1 << 9,
   and_popc = 1 << 10,
   ftz = 1 << 11,

@@ -60,8 +60,8 @@ std::uint64_t stochastic(const Conversion& c, const Format& to, const Value& v, 
 Round direction(const std::string& word) {
   if (word.empty() || word == "rn" || word == "rni") return Round::nearest_even;
   if (word == "rz" || word == "rzi") return Round::toward_zero;
-  if (word == "rm") return Round::down;
-  if (word == "rp") return Round::up;
+  if (word == "rm" || word == "rmi") return Round::down;
+  if (word == "rp" || word == "rpi") return Round::up;
   throw std::invalid_argument("oracle: no rounding " + word);
 }
 
@@ -81,7 +81,7 @@ std::uint64_t from_number(const Conversion& c, const Format& to, Value v, std::u
   if (!to.has_sign) v.negative = false;  // ue8m0: PTX ISA, "ignoring sign"
   if (c.rounding == "rs") return stochastic(c, to, v, random_bits);
   const Round round = direction(c.rounding);
-  if (c.rounding == "rni" || c.rounding == "rzi") {
+  if (c.rounding.size() == 3 && c.rounding.back() == 'i') {
     v.magnitude = round_to_integer(v.negative, v.magnitude, v.exponent, round);
     v.exponent = 0;
   }

@@ -8,7 +8,7 @@ namespace oracle {
 
 struct Conversion {
   std::string from, to;
-  std::string rounding;  // "", "rn", "rz", "rm", "rp", "rna", "rs", "rni", "rzi"
+  std::string rounding;  // "", "rn", "rz", "rm", "rp", "rna", "rs", "rni", "rzi", "rmi", "rpi"
   bool ftz = false, sat = false, satfinite = false, relu = false;
 };
 

@@ -35,7 +35,8 @@ struct Row {
 
 constexpr CvtRounding kNone[] = {none}, kRn[] = {rn}, kRs[] = {rs}, kRna[] = {rna}, kNearOrZero[] = {rn, rz},
                       kAll[] = {rn, rz, rm, rp}, kAllOrNone[] = {none, rn, rz, rm, rp},
-                      kNoneOrIntegral[] = {none, rni, rzi}, kZeroOrUp[] = {rz, rp}, kDownOrUp[] = {rm, rp};
+                      kNoneOrIntegral[] = {none, rni, rzi, rmi, rpi}, kZeroOrUp[] = {rz, rp},
+                      kDownOrUp[] = {rm, rp};
 
 constexpr Modifiers kFtz = Modifier::ftz, kSat = Modifier::sat, kRelu = Modifier::relu,
                     kSatfinite = Modifier::satfinite;
@@ -172,6 +173,8 @@ Modifiers modifier_of(CvtRounding rounding) {
     case rs: return Modifier::rs;
     case rni: return Modifier::rni;
     case rzi: return Modifier::rzi;
+    case rmi: return Modifier::rmi;
+    case rpi: return Modifier::rpi;
   }
   return {};
 }
