@@ -31,13 +31,12 @@ class AsyncState {
 
   /// Refuses what `who` is about to do if the rules leave it undefined. Errors: protocol_violation, if
   ///
-  /// - it reads or writes an accumulator of a pending product, or writes a register of its A; a product may
-  /// share
-  ///   accumulators with pending ones of its own shape, and A with any;
-  /// - it is a product, and no register fence came before it, or none since its A or D was accessed by anything
-  ///   but a product of its shape in the same role;
+  /// - it reads or writes a register of D or A of a pending product (PTX manual, "wgmma.wait_group"); a product
+  ///   may share D with pending ones of its own shape, and A with any;
+  /// - it is a product, and no register fence came before it, or none since its D was accessed by anything but
+  ///   a product of its shape as D, or its A by anything but a product as A;
   /// - it is a product, and reads bytes that were written through the generic proxy without a proxy fence
-  /// since.
+  ///   since.
   Result<void> check(std::string_view who, const Effects& effects, const Memory& memory) const;
   /// Likewise, if a pending product reads some of these bytes. Errors: protocol_violation.
   Result<void> check_store(std::string_view who, SharedBytes bytes) const;

@@ -80,16 +80,17 @@ AsyncState::Found AsyncState::find_last(Condition condition) const {
 
 // An access to registers of products that are under way.
 Result<void> AsyncState::check_thread(std::string_view who, const Effects& effects) const {
-  for (const int reg : thread_reads(effects))
-    if (const Found found = find_last(accumulates(reg)); found.product)
-      return occupied(who, reg, "read", "an accumulator", *found.product, found.remedy);
-  for (const int reg : thread_writes(effects)) {
-    if (const Found found = find_last(accumulates(reg)); found.product)
-      return occupied(who, reg, "written", "an accumulator", *found.product, found.remedy);
-    if (const Found found = find_last(multiplies(reg)); found.product)
-      return occupied(who, reg, "written", "part of A", *found.product, found.remedy);
-  }
-  return {};
+  const auto check = [&](const std::vector<int>& registers, std::string_view access) -> Result<void> {
+    for (const int reg : registers) {
+      if (const Found found = find_last(accumulates(reg)); found.product)
+        return occupied(who, reg, access, "an accumulator", *found.product, found.remedy);
+      if (const Found found = find_last(multiplies(reg)); found.product)
+        return occupied(who, reg, access, "part of A", *found.product, found.remedy);
+    }
+    return {};
+  };
+  if (Result<void> reads = check(thread_reads(effects), "read"); !reads) return reads;
+  return check(thread_writes(effects), "written");
 }
 
 // Likewise, of another product.
