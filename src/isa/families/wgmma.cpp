@@ -84,6 +84,23 @@ OperandSpec immediate_operand(std::string_view role, Part part, ImmediateRange r
   return {role, part, OperandKind::immediate, &kImmediate, 0, {}, b32, {group_value(32)}, range};
 }
 
+// D is read, too: it takes no '_'.
+const RegisterClass& sum_registers(FormatId id) {
+  const auto without_sinks = [](FormatId of) {
+    RegisterClass out = accumulator_registers(of);
+    out.sinks = false;
+    return out;
+  };
+  static const RegisterClass kHalf = without_sinks(f16), kSingle = without_sinks(f32),
+                             kInteger = without_sinks(s32);
+  return id == f16 ? kHalf : id == f32 ? kSingle : kInteger;
+}
+
+// A of any floating-point type takes the registers of f16.
+const RegisterClass& factor_registers(FormatId id) {
+  return multiplicand_registers(format(id).is_integer ? id : f16);
+}
+
 struct Choice {
   bool sparse;
   FormatId a, b, d;
@@ -105,9 +122,9 @@ void add_metadata(const Row& row, int terms, std::vector<OperandSpec>& out) {
 
 std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
   std::vector<OperandSpec> out = {
-      vector_operand("d", Part::destination, accumulator_registers(x.d), x.d, d_map(x.n, packing(x.d)))};
+      vector_operand("d", Part::destination, sum_registers(x.d), x.d, d_map(x.n, packing(x.d)))};
   if (x.a_in_registers)
-    out.push_back(vector_operand("a", Part::left_factor, multiplicand_registers(x.a), x.a,
+    out.push_back(vector_operand("a", Part::left_factor, factor_registers(x.a), x.a,
                                  by_warps(a_map(16, row.k, packing(x.a)))));
   else
     out.push_back(descriptor_operand("a_desc", Part::left_factor, x.a));
