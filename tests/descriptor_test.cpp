@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -83,6 +84,15 @@ TEST_CASE("an element lies where the measured formulas say", "[descriptor]") {
                                  static_cast<int>(i), static_cast<int>(k)) != expected;
       }
   CHECK(different == 0);
+}
+
+TEST_CASE("no element is too far for an address", "[descriptor]") {
+  constexpr int kFar = std::numeric_limits<int>::max();
+  const Descriptor d{16, 32, 48, 0, Swizzle::none};
+  CHECK(element_bit(d, Major::k, 16, 0, kFar) ==
+        8 * (16 + std::uint64_t{kFar} / 8 * 32) + std::uint64_t{kFar} % 8 * 16);
+  CHECK(element_bit(d, Major::k, 8, kFar, 0) ==
+        8 * (16 + std::uint64_t{kFar} % 8 * 16 + std::uint64_t{kFar} / 8 * 48));
 }
 
 // ---- Fields

@@ -22,10 +22,10 @@ Result<std::uint64_t> packed(std::string_view name, std::uint32_t bytes, int low
 
 // Position x of the 8 x 16-byte core matrices, cut into what lies in a span and what in the next ones.
 struct Chunk {
-  std::uint32_t number, within;  // 16-byte chunk, bits in it
+  std::uint64_t number, within;  // 16-byte chunk, bits in it
 };
 Chunk chunk_of(int index, int element_bits) {
-  const auto bits = static_cast<std::uint32_t>(index * element_bits);
+  const auto bits = static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(element_bits);
   return {bits / (8 * kChunk), bits % (8 * kChunk)};
 }
 
