@@ -128,7 +128,12 @@ TEST_CASE("statements that cannot be replayed", "[quick][cli]") {
       statement("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};",
                 "unreadable: member 'a' has shape (2, 32, 2); expected (2, 32, 4)"),
       statement("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d}, desc_a, desc_b, scale_d, 1, 1, 0, 0;",
-                "unsupported: 'wgmma' is not an instruction of this library; it has "),
+                "unreadable: member 'd' has shape (2, 32, 4); expected (cases, 128, 4)"),
+      statement(
+          "tcgen05.mma.cta_group::1.kind::f16 [d], a, b, i, p;",
+          "unsupported: tcgen05.mma.cta_group::1.kind::f16 is not modelled yet: there is no tensor memory"),
+      statement("tcgen06.mma {d}, {a};",
+                "unsupported: 'tcgen06' is not an instruction of this library; it has "),
       statement("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r}, [addr];",
                 "unreadable: member 'r' is missing; expected uint32 (cases, 32, 4)"),
       statement("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {d}, [addr];",
