@@ -251,7 +251,7 @@ TEST_CASE("a wait that leaves the group says which would not") {
       Equals("host, lane 0: register 0 is read, but it is " + pending("an accumulator", "wgmma.wait_group 1")));
 }
 
-TEST_CASE("A does not change before the wait") {
+TEST_CASE("A is out of reach before the wait") {
   Block block;
   block.fence();
   REQUIRE(block.from_registers().ok());
@@ -259,12 +259,18 @@ TEST_CASE("A does not change before the wait") {
   CHECK_THAT(
       refusal(block.machine.write_register(0, 9, kA + 3, 0)),
       Equals("host, lane 9: register 19 is written, but it is " + pending("part of A", "wgmma.wait_group 0")));
-  CHECK(block.machine.read_register(0, 9, kA + 3).ok());
+  CHECK_THAT(
+      refusal(block.machine.read_register(0, 9, kA + 3)),
+      Equals("host, lane 9: register 19 is read, but it is " + pending("part of A", "wgmma.wait_group 0")));
+  CHECK_THAT(
+      refusal(block.run("cvt.rn.f16x2.f32 r, x, y;", {kTemporary, kA, kTemporary})),
+      Equals("cvt.rn.f16x2.f32: register 16 is read, but it is " + pending("part of A", "wgmma.wait_group 0")));
   // Its results would land in A.
   CHECK_THAT(refusal(block.product(kA)),
              Equals(std::string(kProductName) + ": register 16 is part of D, but it is " +
                     pending("part of A", "wgmma.wait_group 0")));
   block.wait(0);
+  CHECK(block.machine.read_register(0, 9, kA + 3).ok());
   CHECK(block.machine.write_register(0, 9, kA + 3, 0).ok());
   CHECK(block.now(kD) == 16);
 }
@@ -460,7 +466,10 @@ TEST_CASE("all lanes of a warpgroup must agree") {
   CHECK_THAT(refusal(with_predicate(), Errc::lanes_disagree),
              Equals(std::string(kProductName) +
                     ": scale_d is 0x1 in lane 0, but 0x0 in lane 33; all lanes must give the same"));
-  REQUIRE(block.machine.write_register(0, 33, kPredicate, 1).ok());
+  block.set_all(kPredicate, 2);
+  CHECK_THAT(refusal(with_predicate(), Errc::view_mismatch),
+             Equals(std::string(kProductName) + ": scale_d is 0x2; expected a predicate, 0 or 1"));
+  block.set_all(kPredicate, 1);
   const std::uint64_t b = block.machine.registers(0).read(0, kDescriptorB);
   REQUIRE(block.machine.write_register(0, 100, kDescriptorB, b + 1).ok());
   CHECK(refusal(with_predicate(), Errc::lanes_disagree).find("b_desc is") != std::string::npos);
@@ -575,8 +584,11 @@ TEST_CASE("a product reads the bytes that its descriptors reach") {
   block.wait(0);
   CHECK(block.now(kD) == 16);
   block.set_all(kDescriptorB, Descriptor{last + 16, 128, 256}.encode().value());
-  CHECK(refusal(block.from_registers(), Errc::address_out_of_bounds).find("up to address 0x38c0f") !=
-        std::string::npos);
+  CHECK_THAT(
+      refusal(block.from_registers(), Errc::address_out_of_bounds),
+      Equals(fmt::format("{}: the bytes up to address 0x38c0f that b_desc {:#x} reads are out of bounds; "
+                         "shared memory has {} bytes",
+                         kProductName, Descriptor{last + 16, 128, 256}.encode().value(), kMost)));
 
   // With a swizzle of 128 bytes, a tile of 8 x 16 is a pair of chunks in each of eight rows.
   Registers registers(kLanes, 8);
@@ -607,6 +619,29 @@ TEST_CASE("a product reads the bytes that its descriptors reach") {
 
 std::string refused(std::string_view statement, Errc code, std::string_view target = "sm_90a") {
   return refusal(Instruction::parse(statement, *Target::find(target)), code);
+}
+
+// By ptxas 13.0.
+TEST_CASE("the registers of a product's operands") {
+  const Target target = *Target::find("sm_90a");
+  const auto taken = [&](std::string_view form, std::string_view operands) {
+    return Instruction::parse("wgmma.mma_async.sync.aligned." + std::string(form), operands, target).ok();
+  };
+  const std::string tail = " b:b64 p:=1 x:=1 y:=1";
+  CHECK(taken("m64n8k32.f32.e4m3.e4m3", "d:4xf32 a:4xb32" + tail));
+  CHECK_FALSE(taken("m64n8k32.f32.e4m3.e4m3", "d:={_,f32,f32,f32} a:4xb32" + tail));
+  CHECK_FALSE(taken("m64n8k32.f16.e4m3.e4m3", "d:={_,b32} a:4xb32" + tail));
+  CHECK_FALSE(taken("m64n8k32.s32.s8.s8", "d:={b32,b32,b32,_} a:4xb32 b:b64 p:=1"));
+  for (const auto a : {"a:4xf16x2", "a:={b32,0f00000000,b32,b32}", "a:={b32,5,b32,b32}"}) {
+    CHECK(taken("m64n8k8.f32.tf32.tf32", std::string("d:4xf32 ") + a + tail));
+    CHECK(taken("m64n8k32.f32.e4m3.e4m3", std::string("d:4xf32 ") + a + tail));
+    CHECK(taken("m64n8k32.s32.s8.s8", std::string("d:4xb32 ") + a + " b:b64 p:=1"));
+  }
+  for (const auto a : {"a:4xu32", "a:4xs32", "a:4xf32", "a:={0f00000000,0f00000000,0f00000000,0f00000000}"}) {
+    CHECK_FALSE(taken("m64n8k8.f32.tf32.tf32", std::string("d:4xf32 ") + a + tail));
+    CHECK_FALSE(taken("m64n8k32.f32.e4m3.e4m3", std::string("d:4xf32 ") + a + tail));
+    CHECK(taken("m64n8k32.s32.s8.s8", std::string("d:4xb32 ") + a + " b:b64 p:=1"));
+  }
 }
 
 TEST_CASE("spellings of what orders asynchronous instructions") {

@@ -192,8 +192,8 @@ Result<std::uint64_t> described(const Warp& warp, const TileDescribed& factor, c
   const std::vector<SharedBytes> reads = bytes_of(factor, *descriptor, operand.format->bits);
   if (reads.back().last >= bytes)
     return Error{Errc::address_out_of_bounds, std::string(warp.instruction.canonical()),
-                 fmt::format("{} {:#x} reads up to address {:#x}", warp.operand(at).role, *descriptor,
-                             reads.back().last),
+                 fmt::format("the bytes up to address {:#x} that {} {:#x} reads", reads.back().last,
+                             warp.operand(at).role, *descriptor),
                  fmt::format("shared memory has {} bytes", bytes)};
   for (const SharedBytes& read : reads)
     effects.memory_reads.push_back(
@@ -236,6 +236,9 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
   }
   const Result<std::uint64_t> scale_d = common_value(warp, *warp.find(Part::scale_d));
   if (!scale_d) return scale_d.error();
+  if (*scale_d > 1)
+    return Error{Errc::view_mismatch, std::string(warp.instruction.canonical()),
+                 fmt::format("scale_d is {:#x}", *scale_d), "a predicate, 0 or 1"};
   views.accumulate = *scale_d != 0;
   if (const std::optional<std::size_t> e = warp.find(Part::metadata)) {
     views.e = view(*e);
