@@ -243,7 +243,7 @@ constexpr std::array<PlanRow, 6> wmma_rows(int products, Window w, Evidence evid
       PlanRow{{wmma, f32, tf32, tf32, f32}, {to_f32(4, w)}, evidence, "4 HMMA"},
   };
 }
-constexpr Ground kH200Wmma{Basis::captured, "golden/sm_90a/wmma_mma, H200"};
+constexpr Ground kH200Wmma{Basis::captured, "golden/sm_90a/wmma_mma, H200; floors by the captures of mma"};
 constexpr Ground kH200WmmaS4{Basis::captured,
                              "golden/sm_90a/wmma_mma, H200; .satfinite with s4 and u4 by the captures of mma"};
 constexpr Ground kAsMma{Basis::inferred,
@@ -256,7 +256,7 @@ constexpr auto kWmmaBlackwellRows = wmma_rows(16, kHopper, all(kAsMma));
 
 constexpr Window kHopperFp8{13, -133, -21};
 constexpr Ground kH200Wgmma{Basis::captured, "golden/sm_90a/wgmma, H200"};
-constexpr Ground kH200WgmmaSp{Basis::captured, "golden/sm_90a/wgmma_sp, H200"};
+constexpr Ground kH200WgmmaSp{Basis::captured, "golden/sm_90a/wgmma_sp, H200; floors by the captures of wgmma"};
 constexpr std::array kWgmmaRows{
     PlanRow{{wgmma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
     PlanRow{{wgmma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
@@ -356,8 +356,8 @@ constexpr Ground kAsSm70 = inferred("sm_70: the same machine instruction");
 constexpr Ground kAsSm80 = inferred("sm_80: the same machine instruction");
 constexpr Ground kAsSm100 = inferred("sm_100: the same machine instructions");
 constexpr Ground kAsSm120 = inferred("sm_120: the same machine instruction");
-constexpr Ground kH200Sparse{Basis::captured,
-                             "golden/sm_90a/mma_sp, H200; B of u8, u4 and e5m2 by the dense captures"};
+constexpr Ground kH200Sparse{
+    Basis::captured, "golden/sm_90a/mma_sp, H200; floors, and B of u8, u4 and e5m2, by the dense captures"};
 constexpr Ground kAsDense =
     inferred("this target's dense row; that only products that exist count, captured on sm_90a");
 
