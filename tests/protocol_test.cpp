@@ -457,6 +457,14 @@ TEST_CASE("all lanes of a warpgroup must agree") {
   CHECK(refusal(block.machine.execute(0, lanes, {0}), Errc::lanes_missing).find("no lane") !=
         std::string::npos);
 
+  const Instruction all = parsed("fence.proxy.async;"), global = parsed("fence.proxy.async.global;");
+  lanes[5] = &all;
+  lanes[6] = &global;
+  CHECK_THAT(
+      refusal(block.machine.execute(0, lanes, {}), Errc::lanes_disagree),
+      Equals("fence.proxy.async: executed by lane 5, but fence.proxy.async.global; by lanes 6; all lanes must "
+             "execute the same instruction"));
+
   block.fence();
   const auto with_predicate = [&] {
     return block.run("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d}, x, y, p, 1, 1, 0, 0;",

@@ -46,12 +46,13 @@ bool is_literal(const Operand& op, int reg) {
 
 Result<const Instruction*> common_instruction(std::span<const Instruction* const> lanes) {
   const Instruction* first = nullptr;
+  std::size_t first_lane = 0;
   std::vector<int> missing, different;
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     if (lanes[lane] == nullptr)
       missing.push_back(static_cast<int>(lane));
     else if (first == nullptr)
-      first = lanes[lane];
+      first = lanes[first_lane = lane];
     else if (!same(*first, *lanes[lane]))
       different.push_back(static_cast<int>(lane));
   }
@@ -68,7 +69,7 @@ Result<const Instruction*> common_instruction(std::span<const Instruction* const
                  fmt::format("{} lanes given", lanes.size()), fmt::format("it has {}", first->lanes())};
   if (!different.empty())
     return Error{Errc::lanes_disagree, std::string(first->canonical()),
-                 fmt::format("executed by lane 0, but {} by lanes {}",
+                 fmt::format("executed by lane {}, but {} by lanes {}", first_lane,
                              lanes[static_cast<std::size_t>(different.front())]->text(), ranges(different)),
                  "all lanes must execute the same instruction"};
   return first;
