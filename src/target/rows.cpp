@@ -311,7 +311,8 @@ constexpr std::array kMoveHopperRows{
 // ---- cvt
 
 constexpr FormatSet kCvtSources = kF8f6f4 | f64 | f32 | f16 | bf16 | ue8m0;
-constexpr Ground kH200Cvt{Basis::captured, "golden/sm_90a/cvt, H200"};
+constexpr Ground kH200Cvt{Basis::captured,
+                          "golden/sm_90a/cvt, H200; Inf and -0 by direct probes (NUMERICS.md, \"cvt\")"};
 constexpr Ground kCvtManual{Basis::inferred, "the PTX manual, and sm_90a captures of its neighbours"};
 constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
 
