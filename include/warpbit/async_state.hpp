@@ -31,7 +31,8 @@ class AsyncState {
 
   /// Refuses what `who` is about to do if the rules leave it undefined. Errors: protocol_violation, if
   ///
-  /// - it reads or writes a register of D or A of a pending product, which any access leaves undefined; a product
+  /// - it reads or writes a register of D or A of a pending product, which any access leaves undefined; a
+  /// product
   ///   may share D with pending ones of its own shape, and A with any;
   /// - it is a product, and no register fence came before it, or none since its D was accessed by anything but
   ///   a product of its shape as D, or its A by anything but a product as A;
