@@ -392,7 +392,7 @@ TEST_CASE("no memory, and lanes that are missing or disagree") {
 
   w.lanes[4] = nullptr;
   CHECK_THAT(w.refusal(Errc::lanes_missing),
-             Equals(kX1 + ": missing of 32 lanes: 4; all lanes of the warp must execute it"));
+             Equals(kX1 + ": missing of 32 lanes: 4; all of them must execute it"));
   const Instruction other = parse(load_text(kX1, "[p+16]"), "sm_90a"),
                     sink = parse(kX1 + " {%r1}, [%q];", "sm_90a");
   w.lanes[4] = &other;
