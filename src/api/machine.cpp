@@ -192,8 +192,8 @@ Result<std::uint64_t> described(const Warp& warp, const TileDescribed& factor, c
   const std::vector<SharedBytes> reads = bytes_of(factor, *descriptor, operand.format->bits);
   if (reads.back().last >= bytes)
     return Error{Errc::address_out_of_bounds, std::string(warp.instruction.canonical()),
-                 fmt::format("{} {:#x} reads up to address {:#x}", warp.operand(at).role, *descriptor,
-                             reads.back().last),
+                 fmt::format("bytes up to {:#x}, which {} {:#x} reads,", reads.back().last,
+                             warp.operand(at).role, *descriptor),
                  fmt::format("shared memory has {} bytes", bytes)};
   for (const SharedBytes& read : reads)
     effects.memory_reads.push_back(

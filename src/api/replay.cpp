@@ -159,6 +159,7 @@ FileStatus status_of(Errc code) {
     case Errc::undocumented_form:
     case Errc::not_on_target:
     case Errc::not_modelled:
+    case Errc::instruction_not_modelled:
     case Errc::inferred_plan:
     case Errc::undefined_operand:
     case Errc::addresses_disagree:
