@@ -130,7 +130,7 @@ TEST_CASE("statements that cannot be replayed", "[quick][cli]") {
       statement("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d}, desc_a, desc_b, scale_d, 1, 1, 0, 0;",
                 "unreadable: member 'd' has shape (2, 32, 4); expected (cases, 128, 4)"),
       statement("tcgen05.mma.cta_group::1.kind::f16 {d}, {a}, {b}, {c};",
-                "unsupported: 'tcgen05' is not an instruction of this library; it has "),
+                "unsupported: tcgen05.mma.cta_group::1.kind::f16 is not modelled yet: "),
       statement("wgmma.wait_group.sync.aligned 0;",
                 "unreadable: member 'statement': an instruction without results; expected one with results"),
       statement("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r}, [addr];",
