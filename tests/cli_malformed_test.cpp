@@ -134,6 +134,8 @@ TEST_CASE("statements that cannot be replayed", "[quick][cli]") {
           "unsupported: tcgen05.mma.cta_group::1.kind::f16 is not modelled yet: there is no tensor memory"),
       statement("tcgen06.mma {d}, {a};",
                 "unsupported: 'tcgen06' is not an instruction of this library; it has "),
+      statement("wgmma.wait_group.sync.aligned 0;",
+                "unreadable: member 'statement': an instruction without results; expected one with results"),
       statement("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r}, [addr];",
                 "unreadable: member 'r' is missing; expected uint32 (cases, 32, 4)"),
       statement("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {d}, [addr];",

@@ -13,6 +13,7 @@
 #include <set>
 #include <tuple>
 
+#include "descriptor_formulas.hpp"
 #include "warpbit/descriptor_check.hpp"
 #include "warpbit/machine.hpp"
 
@@ -22,40 +23,7 @@ using namespace warpbit;
 
 constexpr Swizzle kSwizzles[] = {Swizzle::none, Swizzle::bytes_32, Swizzle::bytes_64, Swizzle::bytes_128};
 
-// ---- The map of addresses, case by case as it was measured
-
-struct Naive {
-  std::uint64_t start, lbo, sbo, base_offset;
-  Swizzle swizzle;
-};
-
-std::uint64_t width(Swizzle s) {
-  switch (s) {
-    case Swizzle::bytes_32: return 32;
-    case Swizzle::bytes_64: return 64;
-    case Swizzle::bytes_128: return 128;
-    default: return 0;
-  }
-}
-
-// `bit` is where the element begins along the contiguous direction, `line` its index in the other one.
-std::uint64_t before_swizzle(const Naive& d, bool mn, bool sparse_b, std::uint64_t bit, std::uint64_t line) {
-  const std::uint64_t chunk = bit / 128, w = width(d.swizzle);
-  if (!mn && w == 0) return line % 8 * 16 + line / 8 * d.sbo + chunk * d.lbo;
-  if (!mn && sparse_b && w == 32) return line % 8 * 32 + line / 8 * d.sbo + chunk % 2 * 16 + chunk / 2 * d.lbo;
-  if (!mn) return line % 8 * w + line / 8 * d.sbo + chunk * 16;
-  if (w == 0) return chunk * d.sbo + line % 8 * 16 + line / 8 * d.lbo;
-  return chunk % (w / 16) * 16 + chunk / (w / 16) * d.lbo + line % 8 * w + line / 8 * d.sbo;
-}
-
-std::uint64_t naive_bit(const Naive& d, bool mn, bool sparse_b, std::uint64_t bit, std::uint64_t line) {
-  std::uint64_t address = d.start + before_swizzle(d, mn, sparse_b, bit, line);
-  const std::uint64_t row = address / 128 + 8 - d.base_offset;
-  if (d.swizzle == Swizzle::bytes_128) address ^= row % 8 << 4;
-  if (d.swizzle == Swizzle::bytes_64) address ^= row % 4 << 4;
-  if (d.swizzle == Swizzle::bytes_32) address ^= row % 2 << 4;
-  return address * 8 + bit % 128;
-}
+// ---- The map of addresses
 
 TEST_CASE("an element lies where the measured formulas say", "[descriptor]") {
   std::mt19937_64 random(1);
@@ -73,10 +41,10 @@ TEST_CASE("an element lies where the measured formulas say", "[descriptor]") {
   for (const Operand& o : operands)
     for (const Swizzle swizzle : kSwizzles)
       for (int run = 0; run < 2000; ++run) {
-        const Naive d{16 * below(1 << 14), 16 * below(1 << 14), 16 * below(1 << 14), below(8), swizzle};
+        const formulas::Described d{16 * below(1 << 14), 16 * below(1 << 14), 16 * below(1 << 14), below(8),
+                                    static_cast<std::uint64_t>(span_bytes(swizzle))};
         const std::uint64_t i = below(256), k = below(o.depth);
-        const std::uint64_t expected = o.mn ? naive_bit(d, true, o.sparse_b, i * o.bits, k)
-                                            : naive_bit(d, false, o.sparse_b, k * o.bits, i);
+        const std::uint64_t expected = formulas::described_bit(d, o.mn, o.sparse_b, o.bits, i, k);
         const Descriptor descriptor{static_cast<std::uint32_t>(d.start), static_cast<std::uint32_t>(d.lbo),
                                     static_cast<std::uint32_t>(d.sbo), static_cast<int>(d.base_offset),
                                     swizzle};

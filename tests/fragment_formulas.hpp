@@ -106,6 +106,15 @@ inline Key wmma(char role, const Shape& s, int per, int lane, int value) {
   return {product, row + (down ? 16 * number : 0), column + (right ? 8 * number : 0)};
 }
 
+// ---- wgmma (facts 4): warp w has rows 16 w to 16 w + 15
+
+inline Key warpgroup(char role, int per, int lane, int value) {
+  const int w = lane / 32, g = lane % 32 / 4, t = lane % 4;
+  if (role == 'd') return {0, 16 * w + g + 8 * (value / 2 % 2), 2 * t + value % 2 + 8 * (value / 4)};
+  const int reg = value / per, e = value % per;
+  return {0, 16 * w + g + 8 * (reg % 2), per * t + e + 4 * per * (reg / 2)};
+}
+
 // ---- Matrix moves: row and column as the matrix lies in memory
 
 // "ldmatrix", "stmatrix" and "movmatrix", figures 104 to 110. Of 16-bit elements a row belongs to four lanes,
@@ -133,6 +142,7 @@ inline Key element(const Instruction& i, const Operand& op, int lane, int value)
   if (family == "wmma.mma") return wmma(op.role[0], shape_of(form), per, lane, value);
   if (family == "wmma.load" || family == "wmma.store")
     return wmma(form[family.size() + 1], shape_of(form), per, lane, value);
+  if (family == "wgmma" || family == "wgmma.sp") return warpgroup(op.role[0], per, lane, value);
   if (i.products() == 4) return volta(i, op, lane, value);
   return tile(op.role[0], i.rows(), per, lane, value);
 }

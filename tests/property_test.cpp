@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every plan against the oracle, on inputs of tests/profiles.hpp and tests/scale_profiles.hpp.
 // WARPBIT_PROPERTY_COUNT is the number of dot products for each plan and pair of formats (100000 unless set);
-// with scale_vec::1X a tenth of it.
+// with scale_vec::1X, and with a sign of -1, a tenth of it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>  // getenv, strtoull
+#include <regex>
+#include <set>
 
 #include "isa/instruction.hpp"
 #include "oracle/oracle.hpp"
@@ -37,13 +39,18 @@ struct Combination {
   int nodes;  // rounded sums of one dot product
 
   const Tile& tile() const { return std::get<Tile>(instruction.decoded().kernel); }
+  bool has_sign() const { return problem.negate_a || problem.negate_b; }
+  std::string signs() const {
+    return fmt::format("{}{}", problem.negate_a ? ", -a" : "", problem.negate_b ? ", -b" : "");
+  }
   std::string title() const {
-    return fmt::format("{} on {}", instruction.canonical(), instruction.target().name());
+    return fmt::format("{}{} on {}", instruction.canonical(), signs(), instruction.target().name());
   }
   bool same_arithmetic(const Combination& x) const {
     return *tile().plan == *x.tile().plan && problem.sparse == x.problem.sparse &&
            problem.scale == x.problem.scale && problem.blocks == x.problem.blocks && problem.a == x.problem.a &&
-           problem.b == x.problem.b && problem.c == x.problem.c && problem.d == x.problem.d;
+           problem.b == x.problem.b && problem.c == x.problem.c && problem.d == x.problem.d &&
+           problem.negate_a == x.problem.negate_a && problem.negate_b == x.problem.negate_b;
   }
 };
 
@@ -59,21 +66,44 @@ int node_count(const Plan& plan, int terms) {
   return nodes;
 }
 
-// Every documented form of a dot product on every target that has it.
+// What no element of D depends on: N of m64n8k16 (but not of m16n8k16, which has no other), where A lies.
+std::string without_n(const std::string& canonical) {
+  static const std::regex kShape("m64n[0-9]+k");
+  return std::regex_replace(canonical, kShape, "m64k");
+}
+
+// A form by its statement, the signs of its factors chosen.
+Combination combination(const FormInfo& form, Target target, bool negate_a, bool negate_b) {
+  std::string notation = form.operands;
+  for (const auto& [sign, negate] : {std::pair("imm_scale_a:", negate_a), {"imm_scale_b:", negate_b}})
+    if (const std::size_t at = notation.find(sign); at != notation.npos) {
+      const std::size_t value = at + std::string_view(sign).size();
+      notation.replace(value, notation.find(' ', value) - value, negate ? "=-1" : "=1");
+    }
+  const Result<Instruction> parsed = Instruction::parse(form.canonical, notation, target);
+  INFO(form.canonical << " " << notation << " on " << target.name());
+  REQUIRE(parsed.ok());
+  oracle::Problem problem = oracle::problem_of(target.name(), form.canonical);
+  problem.negate_a = negate_a;
+  problem.negate_b = negate_b;
+  const int nodes = node_count(*std::get<Tile>(parsed->decoded().kernel).plan, parsed->terms());
+  return {*parsed, problem, nodes};
+}
+
+// Every documented form of a dot product on every target that has it, with all signs of its factors.
 std::vector<Combination> all_combinations() {
   std::vector<Combination> out;
-  for (const Family& family : families()) {
-    for (const Form& form : family.forms) {
-      if (!form.undocumented.empty() || !std::holds_alternative<DotProduct>(form.action)) continue;
-      for (const Target target : targets_of(form)) {
-        Result<Instruction> parsed = Instruction::parse(form.canonical, target);
-        INFO(form.canonical << " on " << target.name());
-        REQUIRE(parsed.ok());
-        const Plan& plan = *std::get<Tile>(parsed->decoded().kernel).plan;
-        out.push_back(
-            {*parsed, oracle::problem_of(target.name(), form.canonical), node_count(plan, parsed->terms())});
-      }
-    }
+  std::set<std::string> seen;
+  for (const FormInfo& form : forms()) {
+    const Instruction bare = Instruction::parse(form.canonical, form.targets.back()).value();
+    if (!std::holds_alternative<DotProduct>(bare.decoded().form->action)) continue;
+    if (!seen.insert(without_n(form.canonical)).second) continue;
+    const bool has_signs = form.operands.find("imm_scale_a:") != std::string::npos;
+    for (const Target target : form.targets)
+      for (const bool negate_a : {false, true})
+        for (const bool negate_b : {false, true})
+          if (has_signs || (!negate_a && !negate_b))
+            out.push_back(combination(form, target, negate_a, negate_b));
   }
   return out;
 }
@@ -180,12 +210,13 @@ TEST_CASE("each plan and pair of formats equals the oracle") {
   const std::vector<Combination> list = distinct_combinations();
   std::uint64_t total = 0;
   for (const Combination& x : list) {
-    const std::uint64_t wanted = x.problem.blocks == 1 ? std::max<std::uint64_t>(count / 10, 100) : count;
+    const bool fewer = x.problem.blocks == 1 || x.has_sign();
+    const std::uint64_t wanted = fewer ? std::max<std::uint64_t>(count / 10, 100) : count;
     const Outcome outcome = compare(x, wanted);
     check(x, outcome, wanted);
     total += outcome.compared;
-    fmt::print("{:>8} dot products of {:>3} terms{}{}: {} x {} + {} -> {}: {}{}\n", outcome.compared,
-               x.instruction.terms(), x.problem.sparse ? ", sparse" : "",
+    fmt::print("{:>8} dot products of {:>3} terms{}{}{}: {} x {} + {} -> {}: {}{}\n", outcome.compared,
+               x.instruction.terms(), x.problem.sparse ? ", sparse" : "", x.signs(),
                x.problem.blocks > 0 ? fmt::format(", {}X {}", x.problem.blocks, x.problem.scale) : "",
                x.problem.a, x.problem.b, x.problem.c, x.problem.d, describe(*x.tile().plan),
                outcome.different == 0 ? "" : fmt::format(": {} DIFFER", outcome.different));

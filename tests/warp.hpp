@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp with its memory, executing one instruction.
+// One warp, or one warpgroup, with its memory, executing one instruction.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 #include <string>
@@ -63,10 +64,10 @@ struct Warp {
       binding.push_back(used);
       used += operand.registers;
     }
-    registers = Registers(32, used);
-    for (int lane = 0; lane < 32; ++lane)
+    registers = Registers(std::max(32, instruction.lanes()), used);
+    for (int lane = 0; lane < registers.lanes(); ++lane)
       for (int r = 0; r < used; ++r) registers.write(lane, r, random());
-    lanes.assign(32, &instruction);
+    lanes.assign(static_cast<std::size_t>(registers.lanes()), &instruction);
   }
 
   std::size_t index(Part part) const {
@@ -83,7 +84,7 @@ struct Warp {
     registers.write(lane, number(part, reg), value);
   }
   void set_all(Part part, std::uint64_t value) {
-    for (int lane = 0; lane < 32; ++lane) set(part, lane, value);
+    for (int lane = 0; lane < registers.lanes(); ++lane) set(part, lane, value);
   }
 
   Bytes image() const {

@@ -22,8 +22,9 @@ void judge(const warpbit::Result<Instruction>& result) {
     if (result.error().message().empty()) std::abort();
     return;
   }
-  // What was accepted has a plan, and its canonical form is a form of the same target.
-  if (result->operands().empty() || result->plan().empty()) std::abort();
+  // What was accepted has a plan, what has results has operands, and its canonical form is a form of the same
+  // target.
+  if (result->plan().empty() || (result->operands().empty() && result->rows() > 0)) std::abort();
   if (!Instruction::parse(result->canonical(), result->target())) std::abort();
 }
 

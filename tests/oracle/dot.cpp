@@ -17,6 +17,7 @@ struct Resolved {
   Round round;
   bool exclusive_or;
   const Format* scale;  // nullptr without block scaling
+  bool negate_a, negate_b;
 };
 
 namespace {
@@ -202,13 +203,21 @@ std::uint64_t chain_of_fmas(const Resolved& r, Codes a, Codes b, std::uint64_t c
   return sum.code;
 }
 
+// facts 6: imm-scale -1 negates the operand's sign.
+std::vector<std::uint64_t> negated(const Format& format, Codes codes) {
+  std::vector<std::uint64_t> out(codes.begin(), codes.end());
+  for (std::uint64_t& code : out) code ^= format.sign_bit();
+  return out;
+}
+
 }  // namespace
 
 Dot::Dot(const Problem& p)
     : resolved_(std::make_shared<const Resolved>(
           Resolved{find_rule(p), find_format(p.d), find_format(p.a), find_format(p.b), find_format(p.c),
                    static_cast<std::size_t>(product_count(p)), p.satfinite, round_named(p.rounding),
-                   p.bit_operation == "xor", p.scale.empty() ? nullptr : &find_format(p.scale)})) {}
+                   p.bit_operation == "xor", p.scale.empty() ? nullptr : &find_format(p.scale), p.negate_a,
+                   p.negate_b})) {}
 
 std::uint64_t Dot::operator()(Codes a, Codes b, std::uint64_t c) const {
   return (*this)(a, b, c, {}, {});
@@ -220,6 +229,9 @@ std::uint64_t Dot::operator()(Codes a, Codes b, std::uint64_t c, Codes scale_a, 
     throw std::invalid_argument("oracle: a and b must hold a code for each product");
   if (scale_a.size() != static_cast<std::size_t>(r.rule.blocks) || scale_b.size() != scale_a.size())
     throw std::invalid_argument("oracle: there must be a scale for each block");
+  std::vector<std::uint64_t> negative_a, negative_b;
+  if (r.negate_a) a = negative_a = negated(r.a, a);
+  if (r.negate_b) b = negative_b = negated(r.b, b);
   switch (r.rule.method) {
     case Method::nodes: return chained_nodes(r.d, r, a, b, c).code;
     case Method::nodes_in_f32: return convert(r.d, chained_nodes(f32(), r, a, b, c)).code;

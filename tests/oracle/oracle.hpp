@@ -43,8 +43,8 @@ std::uint64_t encode(std::string_view format, bool negative, const cpp_int& magn
 // The NaN that an operation itself makes. Throws std::invalid_argument for a format without NaN.
 std::uint64_t canonical_nan(std::string_view format);
 
-// One output element of mma.sync or mma.sp.sync, with or without .block_scale, or of wmma.mma, by the words of
-// its qualifiers.
+// One output element of mma.sync or mma.sp.sync, with or without .block_scale, of wmma.mma, or of
+// wgmma.mma_async, by the words of its qualifiers.
 struct Problem {
   std::string target;      // sm_90a
   std::string shape;       // m16n8k16
@@ -52,10 +52,11 @@ struct Problem {
   bool satfinite = false;
   std::string rounding;       // f64 only: "" (is rn), "rn", "rz", "rm", "rp"
   std::string bit_operation;  // b1 only: "xor", "and"
-  bool sparse = false;        // mma.sp: half of K products exist
+  bool sparse = false;        // mma.sp, wgmma.mma_async.sp: half of K products exist
   std::string scale;          // .block_scale only: ue8m0, ue4m3
   int blocks = 0;             // .block_scale only: the number in scale_vec::1X, 2X, 4X
-  bool wmma = false;
+  bool wmma = false, wgmma = false;
+  bool negate_a = false, negate_b = false;  // wgmma only: imm-scale-a, imm-scale-b of -1
 };
 
 // Reads the words of a form such as mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32. Throws

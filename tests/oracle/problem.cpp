@@ -32,7 +32,8 @@ std::vector<std::string> words_of(std::string_view form) {
   return out;
 }
 
-// D, A, B and C, and the scales' format if there is one; wmma with f16 factors names D and C alone.
+// D, A, B and C, and the scales' format if there is one; wmma with f16 factors names D and C alone, wgmma no C,
+// which is D.
 void set_types(Problem& p, const std::vector<std::string>& types, std::string_view form) {
   if (p.wmma && types.size() == 2) {
     p.d = types[0];
@@ -40,12 +41,12 @@ void set_types(Problem& p, const std::vector<std::string>& types, std::string_vi
     p.c = types[1];
     return;
   }
-  if (types.size() != (p.blocks > 0 ? 5u : 4u))
+  if (types.size() != (p.wgmma ? 3u : p.blocks > 0 ? 5u : 4u))
     throw std::invalid_argument("oracle: number of types in " + std::string(form));
   p.d = types[0];
   p.a = types[1];
   p.b = types[2];
-  p.c = types[3];
+  p.c = p.wgmma ? types[0] : types[3];
   if (p.blocks > 0) p.scale = types[4];
 }
 
@@ -70,14 +71,16 @@ Problem problem_of(std::string_view target, std::string_view form) {
       p.sparse = true;
     else if (word == "wmma")
       p.wmma = true;
+    else if (word == "wgmma")
+      p.wgmma = true;
     else if (is_one_of(word, {"kind::mxf4", "scale_vec::2X"}))
       p.blocks = 2;
     else if (is_one_of(word, {"kind::mxf8f6f4", "scale_vec::1X"}))
       p.blocks = 1;
     else if (word == "scale_vec::4X")
       p.blocks = 4;
-    else if (!is_one_of(word, {"mma", "sync", "aligned", "row", "col", "popc", "kind::f8f6f4", "kind::mxf4nvf4",
-                               "block_scale"}))
+    else if (!is_one_of(word, {"mma", "mma_async", "sync", "aligned", "row", "col", "popc", "kind::f8f6f4",
+                               "kind::mxf4nvf4", "block_scale"}))
       throw std::invalid_argument("oracle: unknown word " + word + " in " + std::string(form));
   }
   set_types(p, types, form);

@@ -21,6 +21,7 @@ constexpr std::string_view turing = "sm_75";
 constexpr std::string_view ampere_ada = "sm_80 sm_86 sm_87 sm_88 sm_89";
 constexpr std::string_view ada = "sm_89";
 constexpr std::string_view hopper_on = "sm_90 sm_100 sm_103 sm_110 sm_120 sm_121";
+constexpr std::string_view hopper = "sm_90";
 constexpr std::string_view hopper_b200 = "sm_90 sm_100 sm_103 sm_110";
 constexpr std::string_view sm_120_on = "sm_120 sm_121";
 constexpr std::string_view sm_80_on = "sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_110 sm_120 sm_121";
@@ -125,7 +126,28 @@ constexpr Rule wmma_rules[] = {
     {sm_80_on, "m8n8k4", "f64", "f64", "f64", true, fma_chain},
 };
 
+// facts 1, "sm_90 wgmma": one node for the whole K; floors as facts 1.9 has them; integers and bits by facts 3.
+constexpr Rule wgmma_rules[] = {
+    {hopper, "k16", "f32", "f16 bf16", "f32", true, nodes, 16, 25, floor_f32_sm_90},
+    {hopper, "k16", "f16", "f16", "f16", true, nodes, 16, 25, floor_f16_sm_90},
+    {hopper, "k8", "f32", "tf32", "f32", true, nodes, 8, 25, floor_f32_sm_90},
+    {hopper, "k32", "f32", fp8, "f32", false, nodes, 32, 13, floor_f32_sm_90, 13},
+    {hopper, "k32", "f16", fp8, "f16", false, nodes, 32, 13, floor_f16_sm_90},
+    {hopper, "k32", "s32", "s8 u8", "s32", false, integer_sum},
+    {hopper, "k256", "s32", "b1", "s32", true, bit_count},
+};
+// facts 1, below the table: one node of K/2.
+constexpr Rule sparse_wgmma_rules[] = {
+    {hopper, "k32", "f32", "f16 bf16", "f32", true, nodes, 16, 25, floor_f32_sm_90},
+    {hopper, "k32", "f16", "f16", "f16", true, nodes, 16, 25, floor_f16_sm_90},
+    {hopper, "k16", "f32", "tf32", "f32", true, nodes, 8, 25, floor_f32_sm_90},
+    {hopper, "k64", "f32", fp8, "f32", false, nodes, 32, 13, floor_f32_sm_90, 13},
+    {hopper, "k64", "f16", fp8, "f16", false, nodes, 32, 13, floor_f16_sm_90},
+    {hopper, "k64", "s32", "s8 u8", "s32", false, integer_sum},
+};
+
 std::span<const Rule> rules_for(const Problem& p) {
+  if (p.wgmma) return p.sparse ? std::span<const Rule>(sparse_wgmma_rules) : wgmma_rules;
   if (p.wmma) return wmma_rules;
   if (p.scale.empty()) return p.sparse ? std::span<const Rule>(sparse_rules) : rules;
   return p.sparse ? std::span<const Rule>(sparse_scaled_rules) : scaled_rules;
@@ -155,13 +177,19 @@ std::string_view base_of(std::string_view target) {
   throw std::invalid_argument("oracle: no target " + std::string(target));
 }
 
+std::string_view shape_of(const Problem& p) {
+  const std::string_view shape = p.shape;
+  return p.wgmma ? shape.substr(std::min(shape.find('k'), shape.size())) : shape;
+}
+
 // Qualifiers that only some methods have.
 bool qualifiers_fit(const Rule& rule, const Problem& p, std::string_view target) {
   if (rule.scale != p.scale || rule.blocks != p.blocks) return false;
   const bool bits = rule.method == bit_count, integers = rule.method == integer_sum;
   if (p.satfinite && !integers) return false;
   if (!p.rounding.empty() && !(rule.method == fma_chain && contains("rn rz rm rp", p.rounding))) return false;
-  if (bits ? !contains("xor and", p.bit_operation) : !p.bit_operation.empty()) return false;
+  if (bits ? !contains(p.wgmma ? "and" : "xor and", p.bit_operation) : !p.bit_operation.empty()) return false;
+  if ((p.negate_a || p.negate_b) && (!p.wgmma || bits || integers)) return false;
   return !(bits && p.bit_operation == "and" && target == turing);  // .and.popc: sm_80 and later
 }
 
@@ -170,18 +198,18 @@ bool qualifiers_fit(const Rule& rule, const Problem& p, std::string_view target)
 const Rule& find_rule(const Problem& p) {
   const std::string_view target = base_of(p.target);
   for (const Rule& rule : rules_for(p)) {
-    if (contains(rule.targets, target) && contains(rule.shapes, p.shape) && contains(rule.d, p.d) &&
+    if (contains(rule.targets, target) && contains(rule.shapes, shape_of(p)) && contains(rule.d, p.d) &&
         contains(rule.operands, p.a) && contains(rule.operands, p.b) && contains(rule.c, p.c) &&
         (!rule.same_operands || p.a == p.b) && qualifiers_fit(rule, p, target))
       return rule;
   }
-  throw std::invalid_argument(std::string("oracle: no rule for ") +
-                              (p.wmma     ? "wmma "
-                               : p.sparse ? "sparse "
-                                          : "") +
-                              p.shape + "." + p.d + "." + p.a + "." + p.b + "." + p.c +
-                              (p.scale.empty() ? "" : ", scales " + std::to_string(p.blocks) + "X " + p.scale) +
-                              " on " + p.target);
+  throw std::invalid_argument(
+      std::string("oracle: no rule for ") +
+      (p.wgmma  ? "wgmma "
+       : p.wmma ? "wmma "
+                : "") +
+      (p.sparse ? "sparse " : "") + p.shape + "." + p.d + "." + p.a + "." + p.b + "." + p.c +
+      (p.scale.empty() ? "" : ", scales " + std::to_string(p.blocks) + "X " + p.scale) + " on " + p.target);
 }
 
 int k_of(std::string_view shape) {

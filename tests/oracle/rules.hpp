@@ -22,7 +22,7 @@ enum class Method {
 };
 
 struct Rule {
-  std::string_view targets, shapes;  // words
+  std::string_view targets, shapes;  // words; of wgmma a shape is its K alone
   std::string_view d, operands, c;   // words; A and B have one of `operands` each
   bool same_operands;                // A and B must have the same format
   Method method;
