@@ -67,6 +67,20 @@ FragmentMap d_map(int n, Packing p) {
   return by_warps(n == 8 ? tile : tile.tiled(16, n, {n / 8, {0, 8}}));
 }
 
+// D is read too, unless scale-d is 0: no '_'.
+const RegisterClass& sum_registers(FormatId id) {
+  constexpr bool kMixed = true, kNoSinks = false;
+  static constexpr RegisterClass kF32{"f32", 32, "f32 b32", {}, kMixed, kNoSinks};
+  static constexpr RegisterClass kF16x2{"b32", 32, "b32 f16x2", {}, kMixed, kNoSinks};
+  static constexpr RegisterClass kS32{"b32", 32, "b32 u32 s32", {}, kMixed, kNoSinks};
+  return id == f32 ? kF32 : id == s32 ? kS32 : kF16x2;
+}
+
+// Floating-point factors of any type lie in what takes f16.
+const RegisterClass& factor_registers(FormatId id) {
+  return multiplicand_registers(format(id).is_integer ? id : f16);
+}
+
 constexpr RegisterClass kDescriptor{"b64", 64, "b64 u64 s64", {.integer_whole = true}};
 constexpr RegisterClass kPredicate{"pred", 8, "pred", {.integer_whole = true}};
 constexpr RegisterClass kImmediate{"b32", 32, "", {}};
@@ -105,9 +119,9 @@ void add_metadata(const Row& row, int terms, std::vector<OperandSpec>& out) {
 
 std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
   std::vector<OperandSpec> out = {
-      vector_operand("d", Part::destination, accumulator_registers(x.d), x.d, d_map(x.n, packing(x.d)))};
+      vector_operand("d", Part::destination, sum_registers(x.d), x.d, d_map(x.n, packing(x.d)))};
   if (x.a_in_registers)
-    out.push_back(vector_operand("a", Part::left_factor, multiplicand_registers(x.a), x.a,
+    out.push_back(vector_operand("a", Part::left_factor, factor_registers(x.a), x.a,
                                  by_warps(a_map(16, row.k, packing(x.a)))));
   else
     out.push_back(descriptor_operand("a_desc", Part::left_factor, x.a));
