@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kRegisters =
-    ".reg .u32 %u<16>; .reg .s32 %s<16>; .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .f16x2 %h<64>; "
-    ".reg .f64 %d<512>; .reg .b64 %q<64>; .reg .u64 %v<16>; .reg .s64 %w<16>; .reg .b16 %c<64>; "
+    ".reg .u32 %u<16>; .reg .s32 %s<16>; .reg .b32 %r<160>; .reg .f32 %f<160>; .reg .f16x2 %h<64>; "
+    ".reg .f64 %d<512>; .reg .b64 %q<160>; .reg .u64 %v<16>; .reg .s64 %w<16>; .reg .b16 %c<64>; "
     ".reg .u16 %t<16>; .reg .s16 %i<16>; .reg .f16 %g<16>; .reg .b8 %y<16>; .reg .u8 %z<16>; "
     ".reg .s8 %o<16>; .reg .b128 %k<64>; .reg .pred %p<16>; .shared .align 16 .b8 tile[1024];";
 

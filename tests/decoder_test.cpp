@@ -41,6 +41,24 @@ bool answers(const Result<Instruction>& result, bool accepted, const std::string
   return !accepted && !result.error().message().empty();
 }
 
+// What tells forms of one text apart: "d a b_desc scale_d", "d a_desc b_desc scale_d".
+std::string roles(const std::string& notation) {
+  std::vector<std::string> out;
+  for (const std::string& operand : isa_table::operands(notation)) out.push_back(isa_table::role(operand));
+  return isa_table::joined(out);
+}
+std::string roles(const Instruction& instruction) {
+  std::vector<std::string> out;
+  for (const Operand& operand : instruction.operands()) out.emplace_back(operand.role);
+  return isa_table::joined(out);
+}
+
+// As answers(), and with the operands of the notation.
+bool answers_with(const Result<Instruction>& result, bool accepted, const std::string& canonical,
+                  const std::string& notation) {
+  return answers(result, accepted, canonical) && (!result.ok() || roles(*result) == roles(notation));
+}
+
 std::string words(bool accepted) {
   return accepted ? "accepted" : "refused";
 }
@@ -63,8 +81,12 @@ TEST_CASE("every form of the table, on every target", "[quick][decoder]") {
     for (const Target target : targets) {
       const bool expected = isa_table::is_accepted(row, target.name());
       for (const std::string& operands : lists) {
+        // On other targets wgmma is refused for its qualifiers: one long list of registers is enough.
+        if (isa_table::is_wgmma(row) && !expected && !operands.empty() && target.name() != "sm_90") continue;
         const auto result = Instruction::parse(text, operands, target);
-        counter.check(answers(result, expected, text), text + " " + operands, target, words(expected));
+        const bool bare = operands.empty();
+        counter.check(bare ? answers(result, expected, text) : answers_with(result, expected, text, operands),
+                      text + " " + operands, target, words(expected));
         if (isa_table::is_undocumented(row))
           counter.check(is_refused(result, Errc::undocumented_form, "undocumented"), text, target,
                         "refused as undocumented");
@@ -74,7 +96,7 @@ TEST_CASE("every form of the table, on every target", "[quick][decoder]") {
       }
     }
   }
-  REQUIRE(counter.count() >= (1603 * 2 + 488 + 350) * 25);
+  REQUIRE(counter.count() >= (1603 * 2 + 488 + 350) * 25 + 2148 * (25 + 2) + 10 * 25 * 2);
 }
 
 // What is in the table, so that no test passes for want of rows: rows, undocumented ones, and forms that the
@@ -98,6 +120,10 @@ constexpr Totals kTotals[] = {
     {"stmatrix", 54, 27, {0, 0, 0, 36, 54, 54}},
     {"movmatrix", 1, 0, {1, 1, 1, 1, 1, 1}},
     {"cvt", 179, 12, {46, 91, 103, 134, 179, 161}},
+    {"wgmma", 1092, 0, {0, 0, 0, 1092, 0, 0}},
+    {"wgmma.sp", 1056, 0, {0, 0, 0, 1056, 0, 0}},
+    {"wgmma.sync", 6, 3, {0, 0, 0, 6, 0, 0}},
+    {"fence.proxy", 4, 0, {0, 0, 0, 4, 4, 4}},
 };
 
 TEST_CASE("the table has all forms of all families", "[quick][decoder]") {
@@ -131,37 +157,49 @@ TEST_CASE("the table has all forms of all families", "[quick][decoder]") {
 
 TEST_CASE("the library's forms are those of the table", "[quick][decoder]") {
   Counter counter("forms()");
-  std::vector<Row> rows = isa_table::read("instructions");
-  std::erase_if(rows, isa_table::is_undocumented);
+  std::map<std::string, Row> rows;
+  for (const Row& row : isa_table::read("instructions")) {
+    if (isa_table::is_undocumented(row)) continue;
+    std::string operands = row.at("operands");
+    if (isa_table::has_lenient_selector(row)) isa_table::replace(operands, "f:imm(0..3)", "f:imm(0..1)");
+    REQUIRE(rows.emplace(row.at("instruction") + " " + operands, row).second);
+  }
   const std::vector<FormInfo> all = forms();
   for (const FormInfo& form : all) {
-    const auto row =
-        std::ranges::find_if(rows, [&](const Row& r) { return r.at("instruction") == form.canonical; });
-    INFO(form.canonical);
-    REQUIRE(row != rows.end());
-    CHECK(row->at("family") == form.family);
-    std::string operands = row->at("operands");
-    if (isa_table::has_lenient_selector(*row)) isa_table::replace(operands, "f:imm(0..3)", "f:imm(0..1)");
-    CHECK(operands == form.operands);
+    const auto at = rows.find(form.canonical + " " + form.operands);
+    INFO(form.canonical << " " << form.operands);
+    REQUIRE(at != rows.end());
+    CHECK(at->second.at("family") == form.family);
     for (const Target target : Target::all()) {
       const bool listed = std::ranges::find(form.targets, target) != form.targets.end();
-      counter.check(listed == isa_table::is_accepted(*row, target.name()), form.canonical, target,
+      counter.check(listed == isa_table::is_accepted(at->second, target.name()), form.canonical, target,
                     "as in the table");
     }
   }
   REQUIRE(all.size() == rows.size());
+  REQUIRE(all.size() == 1253 + 1092 + 1056 + 3 + 4);
   REQUIRE(counter.count() == rows.size() * 25);
+}
+
+// True where nothing is wrong but that the operands are missing: a bare form, which the library has and the
+// assembler has not.
+bool is_bare_form(const Row& row) {
+  return row.at("instruction") == "wgmma.wait_group.sync.aligned" && row.at("operands").empty();
 }
 
 TEST_CASE("what the assembler refuses is refused on every target", "[quick][decoder]") {
   Counter counter("rejected.tsv");
+  std::size_t bare = 0;
   for (const Row& row : isa_table::read("rejected"))
     for (const Target target : Target::all()) {
       const std::string text = row.at("instruction") + " " + row.at("operands");
-      counter.check(answers(Instruction::parse(row.at("instruction"), row.at("operands"), target), false), text,
-                    target, "refused: " + row.at("what"));
+      const bool expected = is_bare_form(row) && target.name() == "sm_90a";
+      bare += expected;
+      counter.check(answers(Instruction::parse(row.at("instruction"), row.at("operands"), target), expected),
+                    text, target, words(expected) + ": " + row.at("what"));
     }
-  REQUIRE(counter.count() == 951 * 25);
+  REQUIRE(bare == 1);
+  REQUIRE(counter.count() == (951 + 80 + 57 + 20) * 25);
 }
 
 TEST_CASE("qualifiers in other orders", "[quick][decoder]") {
@@ -175,7 +213,7 @@ TEST_CASE("qualifiers in other orders", "[quick][decoder]") {
                     words(expected));
     }
   }
-  REQUIRE(counter.count() >= (112 + 24) * 4);
+  REQUIRE(counter.count() >= (112 + 24) * 4 + 41);
 }
 
 TEST_CASE("the values of an immediate", "[quick][decoder]") {
@@ -183,16 +221,16 @@ TEST_CASE("the values of an immediate", "[quick][decoder]") {
   std::size_t lenient = 0;
   for (const Row& row : isa_table::read("selectors")) {
     const std::string& text = row.at("instruction");
-    const std::vector<int> right = isa_table::integers(row.at("accepted"));
     for (const Target target : isa_table::targets(row)) {
       for (const int value : isa_table::integers(row.at("tested"))) {
         const std::string operands = isa_table::with_immediate(row, fmt::format("{}", value));
         const auto result = Instruction::parse(text, operands, target);
-        const bool by_assembler = std::ranges::find(right, value) != right.end();
-        const bool by_library = by_assembler && !(isa_table::has_lenient_selector(row) && value > 1);
+        const bool by_assembler = isa_table::contains(row.at("accepted"), value);
+        const bool by_library = by_assembler && !isa_table::omits_aligned(text) &&
+                                !(isa_table::has_lenient_selector(row) && value > 1);
         const std::string line = text + " " + operands;
-        counter.check(answers(result, by_library, text), line, target, words(by_library));
-        if (by_assembler == by_library) continue;
+        counter.check(answers_with(result, by_library, text, operands), line, target, words(by_library));
+        if (by_assembler == by_library || isa_table::omits_aligned(text)) continue;
         ++lenient;
         const bool named =
             !result.ok() && result.error().message().find("the assembler lets it through") != std::string::npos;
@@ -205,7 +243,7 @@ TEST_CASE("the values of an immediate", "[quick][decoder]") {
     }
   }
   REQUIRE(lenient == 2 * 2 * 7);
-  REQUIRE(counter.count() >= 142 * 2 * 27 + 540 * 2 * 13);
+  REQUIRE(counter.count() >= 142 * 2 * 27 + 540 * 2 * 13 + 18000);
 }
 
 // The form of a row of variants.tsv. Where qualifiers were written behind it, these belong to its name.
@@ -223,11 +261,12 @@ TEST_CASE("other registers and literals that the assembler accepts", "[quick][de
     const std::string &text = row.at("instruction"), &operands = row.at("operands");
     const auto target = Target::find(row.at("target"));
     REQUIRE(target.ok());
-    const bool expected = isa_table::is_usable(row) && !isa_table::has_unknown_fragments(row, target->name());
+    const bool expected = isa_table::is_usable(row) && !isa_table::omits_aligned(text) &&
+                          !isa_table::has_unknown_fragments(row, target->name());
     counter.check(answers(Instruction::parse(text, operands, *target), expected, form_of(row)),
                   text + " " + operands, *target, words(expected));
   }
-  REQUIRE(counter.count() == 58 + 63);
+  REQUIRE(counter.count() == 58 + 63 + 22);
 }
 
 TEST_CASE("register types, literals and blanks", "[quick][decoder]") {
@@ -240,7 +279,7 @@ TEST_CASE("register types, literals and blanks", "[quick][decoder]") {
     counter.check(answers(Instruction::parse(text, *target, isa_table::type_of), expected), text, *target,
                   words(expected) + ": " + row.at("what"));
   }
-  REQUIRE(counter.count() >= 398 + 2494);
+  REQUIRE(counter.count() == 2896 + 1922);
 }
 
 // "{d}, {a}, e, 0, [p], {0, 0}": names for vectors and registers, values for immediates.
@@ -253,7 +292,7 @@ std::string symbols(const FormInfo& info) {
     else if (role.starts_with("sel_"))
       out.emplace_back("{0, 0}");
     else if (value.starts_with("imm"))
-      out.emplace_back("0");
+      out.push_back(isa_table::least(value));
     else if (!operand.starts_with("{"))
       out.push_back(value[0] >= '0' && value[0] <= '9' ? "{" + role + "}" : role);
   }
@@ -264,7 +303,8 @@ std::string symbols(const FormInfo& info) {
 std::string with_registers(const FormInfo& info, std::size_t operand, int count) {
   std::vector<std::string> operands = isa_table::operands(info.operands);
   std::string& text = operands[operand];
-  const std::string role = text.substr(0, text.find(':')), type = text.substr(text.size() - 3);
+  const std::string role = text.substr(0, text.find(':')),
+                    type = text.ends_with("pred") ? "pred" : text.substr(text.size() - 3);
   text = fmt::format("{}:{}x{}", role, count, type);
   if (count == 0) text = role + ":={}";
   return isa_table::statement(info.canonical, isa_table::joined(operands));
@@ -272,7 +312,7 @@ std::string with_registers(const FormInfo& info, std::size_t operand, int count)
 
 // The registers of an operand that has any: those of a vector, or 1.
 std::optional<int> registers(const std::string& operand) {
-  static const std::regex kVector("[a-z]+:([0-9]+)x.*"), kScalar("[a-z_]+:[bf](16|32|64)");
+  static const std::regex kVector("[a-z]+:([0-9]+)x.*"), kScalar("[a-z_]+:[bf](16|32|64)|scale_d:pred");
   std::smatch vector;
   if (std::regex_match(operand, vector, kVector)) return std::stoi(vector[1]);
   return std::regex_match(operand, kScalar) ? std::optional(1) : std::nullopt;
@@ -283,7 +323,8 @@ bool drops_second_register(const FormInfo& info, const std::string& operand) {
   const bool is_8bit_b =
       operand == "b:1xb32" && (info.canonical.find(".m16n8k16.row.col.f32.e") != std::string::npos ||
                                info.canonical.find(".m16n8k16.row.col.f16.e") != std::string::npos);
-  return is_8bit_b || operand == "e:b32" || operand == "scale_a:b32" || operand == "scale_b:b32";
+  return is_8bit_b || operand == "e:b32" || operand == "scale_a:b32" || operand == "scale_b:b32" ||
+         operand == "sp_meta:b32";
 }
 
 TEST_CASE("symbols and PTX registers, in right and wrong numbers", "[quick][decoder]") {

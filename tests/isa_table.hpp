@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -62,6 +64,15 @@ inline bool is_undocumented(const Row& row) {
   return row.at("note").starts_with("undocumented");
 }
 
+/// True where .aligned is left out of wgmma: the assembler does not miss it, the manual requires it.
+inline bool omits_aligned(std::string_view instruction) {
+  return instruction.starts_with("wgmma.") && instruction.find(".aligned") == instruction.npos;
+}
+
+inline bool is_wgmma(const Row& row) {
+  return row.at("family") == "wgmma" || row.at("family") == "wgmma.sp";
+}
+
 inline bool is_wmma(const Row& row) {
   return row.at("family").starts_with("wmma.");
 }
@@ -110,9 +121,16 @@ inline std::vector<int> integers(const std::string& cell) {
   for (std::string range; std::getline(in, range, ',');) {
     const std::size_t dots = range.find("..");
     const int first = std::stoi(range), last = dots == range.npos ? first : std::stoi(range.substr(dots + 2));
-    for (int i = first; i <= last; ++i) out.push_back(i);
+    for (std::int64_t i = first; i <= last; ++i) out.push_back(static_cast<int>(i));
   }
   return out;
+}
+
+/// True if a value is in a cell of accepted values, "0..3,7" or ">=0".
+inline bool contains(const std::string& cell, int value) {
+  if (cell.starts_with(">=")) return value >= std::stoi(cell.substr(2));
+  const std::vector<int> values = integers(cell);
+  return std::ranges::find(values, value) != values.end();
 }
 
 /// The targets of a row of selectors.tsv.
@@ -134,11 +152,18 @@ inline void replace(std::string& text, std::string_view from, std::string_view t
 }
 
 /// The operands of a row of selectors.tsv with a literal, or a register type, in place of the immediate that it
-/// is about. The other members of pairs are 0.
+/// is about. Other immediates are 1 where they are signs, and 0.
 inline std::string with_immediate(const Row& row, const std::string& value) {
   std::string out = row.at("operands");
-  const std::string& parameter = row.at("parameter");  // f, byte_id_a, thread_id_a, byte_id_b or thread_id_b
-  if (parameter == "f") replace(out, "f:imm", (value.starts_with("b") ? "f:" : "f:=") + value);
+  const std::string& parameter = row.at("parameter");  // "f", "byte_id_a", "scale_d as literal"
+  const std::string operand = parameter.substr(0, parameter.find(' '));
+  const std::string given = (value.starts_with("b") ? ":" : ":=") + value;
+  if (parameter != operand) replace(out, operand + ":pred", operand + given);
+  static const std::regex kImmediate("([a-zA-Z_]+):imm");
+  for (std::smatch at; std::regex_search(out, at, kImmediate);) {
+    const std::string name = at[1], other = name.starts_with("imm_scale_") ? ":=1" : ":=0";
+    replace(out, at.str(), name + (name == operand ? given : other));
+  }
   for (const std::string side : {"a", "b"}) {
     const std::string pair = "sel_" + side + "(byte_id,thread_id):";
     if (out.find(pair + "{imm,imm}") == out.npos) continue;
@@ -166,6 +191,20 @@ inline std::string joined(const std::vector<std::string>& operands) {
   return fmt::format("{}", fmt::join(operands, " "));
 }
 
+/// The name of an operand: "d", "p", "sel_a".
+inline std::string role(const std::string& operand) {
+  const std::size_t first = operand.find_first_not_of("[{");
+  return operand.substr(first, operand.find_first_of("(:", first) - first);
+}
+
+/// The least value of "imm", "imm(0..3)", "imm(-1,1)" or "imm(>=0)".
+inline std::string least(const std::string& immediate) {
+  const std::size_t first = immediate.find_first_of("-0123456789");
+  return first == immediate.npos
+             ? "0"
+             : immediate.substr(first, immediate.find_first_not_of("-0123456789", first) - first);
+}
+
 /// The lists of operands that a row stands for: with an operand that may be absent, `{stride:b32}`, and
 /// without.
 inline std::vector<std::string> operand_lists(const std::string& notation) {
@@ -179,25 +218,31 @@ inline std::vector<std::string> operand_lists(const std::string& notation) {
 /// A statement of the assembler: "d:4xf32 c:={0,0} e:b32" with fresh registers for types, the least value for
 /// immediates. Registers as in type_of.
 inline std::string statement(const std::string& instruction, const std::string& notation) {
-  static const std::map<std::string, std::string> kLetters = {{"b8", "%y"},  {"b16", "%c"}, {"b32", "%r"},
-                                                              {"b64", "%q"}, {"f32", "%f"}, {"f64", "%d"}};
-  static const std::regex kType("b8|b16|b32|b64|f32|f64"), kVector("([0-9]+)x(.*)");
+  static const std::map<std::string, std::string> kLetters = {
+      {"b8", "%y"}, {"b16", "%c"}, {"b32", "%r"}, {"b64", "%q"}, {"f32", "%f"}, {"f64", "%d"}, {"pred", "%p"}};
+  static const std::regex kVector("([0-9]+)x(.*)");
   std::map<std::string, int> used;
-  const auto with_registers = [&](const std::string& text) {
+  const auto with_registers = [&](std::string_view text) {
     std::string out;
-    auto at = text.begin();
-    for (std::sregex_iterator it(text.begin(), text.end(), kType), end; it != end; at = (*it)[0].second, ++it) {
-      out.append(at, (*it)[0].first);
-      out += fmt::format("{}{}", kLetters.at(it->str()), used[it->str()]++);
+    while (!text.empty()) {
+      const auto type =
+          std::ranges::find_if(kLetters, [&](const auto& x) { return text.starts_with(x.first); });
+      if (type == kLetters.end()) {
+        out += text.front();
+        text.remove_prefix(1);
+      } else {
+        out += fmt::format("{}{}", type->second, used[type->first]++);
+        text.remove_prefix(type->first.size());
+      }
     }
-    return out.append(at, text.end());
+    return out;
   };
 
   std::vector<std::string> out;
   for (const std::string& operand : operands(notation)) {
     std::string value = operand.substr(operand.find(':') + 1);
     if (value.starts_with("=")) value.erase(0, 1);
-    if (value.starts_with("imm")) value = value == "imm" ? "0" : value.substr(4, value.find_first_of(".)") - 4);
+    if (value.starts_with("imm")) value = least(value);
     if (operand.starts_with("[")) value.insert(0, "[");                  // p:b64]
     if (operand.starts_with("{")) value.pop_back();                      // stride:b32}
     if (std::smatch vector; std::regex_match(value, vector, kVector)) {  // 4xf32

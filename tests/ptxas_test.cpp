@@ -65,7 +65,8 @@ void add_variants(std::vector<Question>& out) {
   for (const Row& row : isa_table::read("variants")) {
     // Only the check is asked for: it takes a spelling that crashes the assembler later, the decoder does not.
     const Target target = target_of(row);
-    const bool by_decoder = isa_table::is_usable(row) && !isa_table::has_unknown_fragments(row, target.name());
+    const bool by_decoder = isa_table::is_usable(row) && !isa_table::omits_aligned(row.at("instruction")) &&
+                            !isa_table::has_unknown_fragments(row, target.name());
     out.push_back(question(row.at("instruction"), row.at("operands"), target, true, by_decoder));
   }
 }
@@ -94,15 +95,16 @@ void add_spellings(std::vector<Question>& out) {
 
 void add_selectors(std::vector<Question>& out) {
   for (const Row& row : isa_table::read("selectors")) {
-    const std::vector<int> right = isa_table::integers(row.at("accepted"));
     std::vector<std::pair<std::string, bool>> values;
     if (isa_table::tried_register(row)) values.emplace_back("b32", false);
     for (const int value : isa_table::integers(row.at("tested")))
-      values.emplace_back(fmt::format("{}", value), std::ranges::find(right, value) != right.end());
+      values.emplace_back(fmt::format("{}", value), isa_table::contains(row.at("accepted"), value));
     for (const Target target : isa_table::targets(row))
       for (const auto& [value, accepted] : values) {
-        // Selectors 2 and 3 of this form are the assembler's leniency: the decoder follows the manual.
-        const bool only_assembler = isa_table::has_lenient_selector(row) && (value == "2" || value == "3");
+        // Selectors 2 and 3 of a form, and what is written without .aligned, are the assembler's leniency: the
+        // decoder follows the manual.
+        const bool only_assembler = (isa_table::has_lenient_selector(row) && (value == "2" || value == "3")) ||
+                                    isa_table::omits_aligned(row.at("instruction"));
         out.push_back(question(row.at("instruction"), isa_table::with_immediate(row, value), target, accepted,
                                accepted && !only_assembler));
       }

@@ -67,6 +67,20 @@ FragmentMap d_map(int n, Packing p) {
   return by_warps(n == 8 ? tile : tile.tiled(16, n, {n / 8, {0, 8}}));
 }
 
+// D is read too, unless scale-d is 0: no '_'.
+const RegisterClass& sum_registers(FormatId id) {
+  constexpr bool kMixed = true, kNoSinks = false;
+  static constexpr RegisterClass kF32{"f32", 32, "f32 b32", {}, kMixed, kNoSinks};
+  static constexpr RegisterClass kF16x2{"b32", 32, "b32 f16x2", {}, kMixed, kNoSinks};
+  static constexpr RegisterClass kS32{"b32", 32, "b32 u32 s32", {}, kMixed, kNoSinks};
+  return id == f32 ? kF32 : id == s32 ? kS32 : kF16x2;
+}
+
+// Floating-point factors of any type lie in what takes f16.
+const RegisterClass& factor_registers(FormatId id) {
+  return multiplicand_registers(format(id).is_integer ? id : f16);
+}
+
 constexpr RegisterClass kDescriptor{"b64", 64, "b64 u64 s64", {.integer_whole = true}};
 constexpr RegisterClass kPredicate{"pred", 8, "pred", {.integer_whole = true}};
 constexpr RegisterClass kImmediate{"b32", 32, "", {}};
