@@ -289,7 +289,7 @@ TEST_CASE("a descriptor that leads out of shared memory is refused", "[wgmma]") 
   both_in_memory(2048 + 512).run();
   CHECK_THAT(
       both_in_memory(2048 + 511).refusal(Errc::address_out_of_bounds),
-      Catch::Equals(std::string(kForm) + ": bytes up to 0x9ff, which b_desc 0x800100080 reads, are out of "
+      Catch::Equals(std::string(kForm) + ": the bytes up to address 0x9ff that b_desc 0x800100080 reads are out of "
                                          "bounds; shared memory has 2559 bytes"));
   CHECK(both_in_memory(0).refusal(Errc::address_out_of_bounds).find("shared memory has 0 bytes") !=
         std::string::npos);
