@@ -45,8 +45,8 @@ struct MachineOptions {
   ExecuteOptions execute;
   /// Whether an access that the rules of asynchronous instructions leave undefined is refused
   /// (AsyncState::check). If not, it goes through, and results are still determined: asynchronous products have
-  /// read A, shared memory and their accumulators when they were issued, accumulators as the products before
-  /// them leave them; any other access to a register of theirs sees and changes what is there, which completion
+  /// read shared memory and registers when they were issued, registers as the products before them leave them;
+  /// any other access to a register of theirs sees and changes what is there, which completion
   /// then overwrites.
   bool detect = true;
 };

@@ -74,8 +74,8 @@ Result<std::vector<Machine::Step>> Machine::compute(const Group& g, std::span<co
   if (together != lanes.end() || first_of(lanes) == nullptr) {
     Result<Effects> effects =
         execute_warp(lanes, binding, g.async.ahead(g.registers), memory_, options_.execute);
-    if (!effects) return effects.error();
-    out.push_back({std::string((*together)->canonical()), *std::move(effects)});
+    if (!effects) return effects.error();  // also if no lane executes anything
+    out.push_back({std::string(first_of(lanes)->canonical()), *std::move(effects)});
     return out;
   }
   for (int first = 0; first < g.registers.lanes(); first += kWarpLanes) {

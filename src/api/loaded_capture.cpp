@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "isa/statement.hpp"
@@ -46,6 +47,10 @@ std::string member_name(const Operand& op, CaptureLayout layout) {
   if (layout == CaptureLayout::elements && op.kind == OperandKind::descriptor)
     return op.part == Part::left_factor ? "a" : "b";
   return op.label;
+}
+
+std::string before_name(CaptureLayout layout) {
+  return layout == CaptureLayout::elements ? "c" : std::string(kBefore);
 }
 
 // True if D is the accumulator, too.
@@ -107,7 +112,13 @@ Error does_not_fit(std::string seen, std::string expected) {
   return {Errc::member_value, "statement", std::move(seen), std::move(expected)};
 }
 
-Result<void> check_statement(const Instruction& instruction) {
+// Names that members have whatever the statement says.
+bool is_taken(const std::string& name, CaptureLayout layout, bool in_place) {
+  constexpr std::array kTaken{kMemory, kMemoryAfter, std::string_view("mask"), std::string_view("names")};
+  return std::ranges::find(kTaken, name) != kTaken.end() || (in_place && name == before_name(layout));
+}
+
+Result<void> check_statement(const Instruction& instruction, CaptureLayout layout) {
   const Result<Statement> statement = split(instruction.text());
   if (!statement) return statement.error();
   if (!statement->terminated) return does_not_fit("the closing ';' is missing", "one statement with its ';'");
@@ -126,15 +137,13 @@ Result<void> check_statement(const Instruction& instruction) {
                           : op.kind == OperandKind::pair    ? "two integers in braces"
                           : op.kind == OperandKind::address ? "one name in brackets"
                                                             : "one name");
+    if (is_taken(op.label, layout, accumulates_in_place(instruction)))
+      return does_not_fit(fmt::format("the name {} is taken", op.label), "another name");
     if (std::ranges::find(seen, op.label) != seen.end())
       return does_not_fit(fmt::format("the name {} stands twice", op.label), "a name for each operand");
     seen.push_back(op.label);
   }
   return {};
-}
-
-std::string before_name(CaptureLayout layout) {
-  return layout == CaptureLayout::elements ? "c" : std::string(kBefore);
 }
 
 // The layout that the statement is captured in.
@@ -275,7 +284,7 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
   if (!target) return target.error();
   Result<Instruction> instruction = Instruction::parse(header.statement, *target);
   if (!instruction) return instruction.error();
-  if (Result<void> checked = check_statement(*instruction); !checked) return checked.error();
+  if (Result<void> checked = check_statement(*instruction, header.layout); !checked) return checked.error();
   if (Result<void> checked = check_layout(header.layout, *instruction); !checked) return checked.error();
   const Result<std::uint64_t> cases = MemberCheck(*reader, *instruction).run();
   if (!cases) return cases.error();

@@ -64,15 +64,16 @@ TileOperand described(const Operand& operand, FormatId id) {
   return {&format(id), registers_of(operand), {}};
 }
 
-// The value of an immediate, or what it is where there is none.
-std::int64_t immediate(const std::vector<Operand>& operands, Part part, std::int64_t absent) {
+// The value of an operand if it is a literal.
+std::int64_t literal(const std::vector<Operand>& operands, Part part, std::int64_t otherwise) {
   const auto at = std::ranges::find(operands, part, &Operand::part);
-  return at == operands.end() ? absent : static_cast<std::int64_t>(*at->literals[0]);
+  const bool given = at != operands.end() && !at->literals.empty() && at->literals[0].has_value();
+  return given ? static_cast<std::int64_t>(*at->literals[0]) : otherwise;
 }
 
 // What factors in shared memory and the immediates of wgmma add.
 void add_descriptors(const Form& form, const std::vector<Operand>& operands, Tile& tile) {
-  const auto major = [&](Part part) { return immediate(operands, part, 0) == 1 ? Major::mn : Major::k; };
+  const auto major = [&](Part part) { return literal(operands, part, 0) == 1 ? Major::mn : Major::k; };
   for (const Operand& operand : operands) {
     if (operand.kind != OperandKind::descriptor) continue;
     if (operand.part == Part::left_factor)
@@ -80,8 +81,9 @@ void add_descriptors(const Form& form, const std::vector<Operand>& operands, Til
     else
       tile.b_described = {major(Part::right_transposed), form.columns, form.depth};
   }
-  tile.negate_a = immediate(operands, Part::left_sign, 1) < 0;
-  tile.negate_b = immediate(operands, Part::right_sign, 1) < 0;
+  tile.starts_at_zero = literal(operands, Part::scale_d, 1) == 0;
+  tile.negate_a = literal(operands, Part::left_sign, 1) < 0;
+  tile.negate_b = literal(operands, Part::right_sign, 1) < 0;
   if (tile.b_described) tile.c = tile.d;  // D is both
 }
 
@@ -201,7 +203,7 @@ Move make_kernel(const MatrixMove& action, const Form& form, const std::vector<O
 Control make_kernel(const Control& action, const Form&, const std::vector<Operand>& operands, const Plan&,
                     const TargetRow&) {
   Control out = action;
-  out.control.pending = static_cast<std::uint64_t>(immediate(operands, Part::group_count, 0));
+  out.control.pending = static_cast<std::uint64_t>(literal(operands, Part::group_count, 0));
   return out;
 }
 

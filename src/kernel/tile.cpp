@@ -181,7 +181,7 @@ std::uint64_t run_element(const Tile& t, const ElementCodes& codes) {
       *t.plan,
       {w.a, operand_format(*t.plan, t.a), scales(t.a_scale, codes.a_scale, w.a_scales), t.a_scale.format},
       {w.b, operand_format(*t.plan, t.b), scales(t.b_scale, codes.b_scale, w.b_scales), t.b_scale.format},
-      *t.c.format, codes.c);
+      *t.c.format, t.starts_at_zero ? 0 : codes.c);
 }
 
 std::vector<SharedBytes> bytes_of(const TileDescribed& factor, std::uint64_t descriptor, int element_bits) {

@@ -55,6 +55,7 @@ struct Tile {
   TileScale a_scale, b_scale;                             ///< if the form is block-scaled
   std::optional<TileDescribed> a_described, b_described;  ///< then a, b have no registers
   bool negate_a = false, negate_b = false;                ///< imm-scale -1
+  bool starts_at_zero = false;                            ///< scale-d is the literal 0: C does not count
 
   bool uses_memory() const { return b_described.has_value(); }
 };

@@ -98,23 +98,6 @@ OperandSpec immediate_operand(std::string_view role, Part part, ImmediateRange r
   return {role, part, OperandKind::immediate, &kImmediate, 0, {}, b32, {group_value(32)}, range};
 }
 
-// D is read, too: it takes no '_'.
-const RegisterClass& sum_registers(FormatId id) {
-  const auto without_sinks = [](FormatId of) {
-    RegisterClass out = accumulator_registers(of);
-    out.sinks = false;
-    return out;
-  };
-  static const RegisterClass kHalf = without_sinks(f16), kSingle = without_sinks(f32),
-                             kInteger = without_sinks(s32);
-  return id == f16 ? kHalf : id == f32 ? kSingle : kInteger;
-}
-
-// A of any floating-point type takes the registers of f16.
-const RegisterClass& factor_registers(FormatId id) {
-  return multiplicand_registers(format(id).is_integer ? id : f16);
-}
-
 struct Choice {
   bool sparse;
   FormatId a, b, d;
