@@ -456,6 +456,14 @@ TEST_CASE("all lanes of a warpgroup must agree") {
   std::ranges::fill(lanes, nullptr);
   CHECK(refusal(block.machine.execute(0, lanes, {0}), Errc::lanes_missing).find("no lane") !=
         std::string::npos);
+  // One text and as many operands, A in registers or in memory.
+  const std::string s8 = "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8";
+  const Instruction in_registers = parsed(s8 + " {d}, {a}, y, 1;"), in_memory = parsed(s8 + " {d}, x, y, 1;");
+  std::ranges::fill(lanes, &in_registers);
+  lanes[70] = &in_memory;
+  CHECK_THAT(
+      refusal(block.machine.execute(0, lanes, {kD, kDescriptorA, kDescriptorB, 0}), Errc::lanes_disagree),
+      Catch::Contains("but " + s8 + " {d}, x, y, 1; by lanes 70"));
 
   const Instruction all = parsed("fence.proxy.async;"), global = parsed("fence.proxy.async.global;");
   lanes[5] = &all;

@@ -33,7 +33,7 @@ bool same(const Instruction& x, const Instruction& y) {
   if (x.canonical() != y.canonical() || x.target() != y.target() || x.operands().size() != y.operands().size())
     return false;
   for (std::size_t i = 0; i < x.operands().size(); ++i)
-    if (x.operands()[i].literals != y.operands()[i].literals ||
+    if (x.operands()[i].kind != y.operands()[i].kind || x.operands()[i].literals != y.operands()[i].literals ||
         x.operands()[i].sinks != y.operands()[i].sinks || x.operands()[i].offset != y.operands()[i].offset)
       return false;
   return true;

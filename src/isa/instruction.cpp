@@ -245,7 +245,10 @@ Instruction::Instruction(std::shared_ptr<const DecodedInstruction> decoded) : de
 
 Result<Instruction> Instruction::parse(std::string_view text, Target target, const TypeLookup& types) {
   Result<Statement> statement = split(text);
-  if (!statement) return statement.error();
+  if (!statement) {  // operands of other instructions have shapes that no family has
+    const Result<Statement> name = split_name(text);
+    return name && find_family(*name) == nullptr ? unknown(*name) : statement.error();
+  }
   const Family* family = find_family(*statement);
   if (family == nullptr) return unknown(*statement);
   Result<const Form*> form = match(*statement, *family, target);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "isa/instruction.hpp"
@@ -36,11 +37,25 @@ std::vector<const Form*> documented(const Family& family) {
   return out;
 }
 
+// Qualifier -> group.
+using Groups = std::map<std::string, std::string_view>;
+
+Groups groups(const Family& family) {
+  Groups out;
+  for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
+    for (const Form& form : family.forms) out.emplace(form.qualifiers[slot], family.slots[slot].group);
+  return out;
+}
+
 // The group that a qualifier belongs to, or "".
 std::string_view group_of(const Family& family, const std::string& qualifier) {
-  for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
-    for (const Form& form : family.forms)
-      if (form.qualifiers[slot] == qualifier) return family.slots[slot].group;
+  static const auto all = [] {
+    std::map<std::string_view, Groups> out;  // by family
+    for (const Family& f : families()) out.emplace(f.name, groups(f));
+    return out;
+  }();
+  const Groups& known = all.at(family.name);
+  if (const auto at = known.find(qualifier); at != known.end()) return at->second;
   for (const QualifierSlot& slot : family.slots)
     if (slot.resembles && slot.resembles(qualifier)) return slot.group;
   return "";

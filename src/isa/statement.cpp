@@ -31,7 +31,8 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  Result<Statement> statement() {
+  /// The opcode and its qualifiers.
+  Result<Statement> name() {
     Statement s;
     skip_blanks();
     if (at_end()) return fail("nothing", "an instruction");
@@ -46,6 +47,13 @@ class Scanner {
     }
     const bool apart = at_ > word_end_ || peek() == '{' || peek() == '[';
     if (!at_end() && !apart && peek() != ';') return fail(seen(), "'.', a blank, '{', '[' or ';'");
+    return s;
+  }
+
+  Result<Statement> statement() {
+    Result<Statement> named = name();
+    if (!named) return named.error();
+    Statement& s = *named;
     while (!at_end() && peek() != ';') {
       Result<OperandText> operand = this->operand();
       if (!operand) return operand.error();
@@ -60,7 +68,7 @@ class Scanner {
     skip_blanks();
     if (unterminated_comment_) return fail("a comment without its end", "'*/'");
     if (!at_end()) return fail(seen(), "the end: one statement at a time");
-    return s;
+    return named;
   }
 
  private:
@@ -234,6 +242,10 @@ class Scanner {
 
 Result<Statement> split(std::string_view text) {
   return Scanner(text).statement();
+}
+
+Result<Statement> split_name(std::string_view text) {
+  return Scanner(text).name();
 }
 
 }  // namespace warpbit

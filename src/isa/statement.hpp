@@ -48,4 +48,7 @@ struct Statement {
 /// column.
 Result<Statement> split(std::string_view text);
 
+/// The opcode and the qualifiers, whatever stands behind them.
+Result<Statement> split_name(std::string_view text);
+
 }  // namespace warpbit
