@@ -575,7 +575,7 @@ TEST_CASE("a product reads the bytes that its descriptors reach") {
   block.wait(0);
   CHECK(block.now(kD) == 16);
   block.set_all(kDescriptorB, Descriptor{last + 16, 128, 256}.encode().value());
-  CHECK(refusal(block.from_registers(), Errc::address_out_of_bounds).find("up to address 0x38c0f") !=
+  CHECK(refusal(block.from_registers(), Errc::address_out_of_bounds).find("bytes up to 0x38c0f") !=
         std::string::npos);
 
   // With a swizzle of 128 bytes, a tile of 8 x 16 is a pair of chunks in each of eight rows.
