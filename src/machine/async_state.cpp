@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 namespace warpbit {
@@ -39,8 +38,7 @@ std::vector<int> thread_writes(const Effects& effects) {
   if (effects.deferred) return out;
   for (const Effects::Write& write : effects.writes) out.push_back(write.reg);
   std::ranges::sort(out);
-  const auto repeated = std::ranges::unique(out);
-  out.erase(repeated.begin(), repeated.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
@@ -66,9 +64,9 @@ Error occupied(std::string_view who, int reg, std::string_view access, std::stri
 template <class Condition>
 AsyncState::Found AsyncState::find_last(Condition condition) const {
   const auto latest_of = [&](const std::vector<Product>& products) -> const Product* {
-    for (const Product& product : std::views::reverse(products))
-      if (condition(product.effects)) return &product;
-    return nullptr;
+    const auto last = std::find_if(products.rbegin(), products.rend(),
+                                   [&](const Product& product) { return condition(product.effects); });
+    return last == products.rend() ? nullptr : &*last;
   };
   if (const Product* product = latest_of(open_))
     return {&product->text, "wgmma.commit_group and wgmma.wait_group 0 must come before"};
