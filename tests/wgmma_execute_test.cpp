@@ -287,10 +287,10 @@ Warp both_in_memory(std::uint64_t bytes) {
 
 TEST_CASE("a descriptor that leads out of shared memory is refused", "[wgmma]") {
   both_in_memory(2048 + 512).run();
-  CHECK_THAT(
-      both_in_memory(2048 + 511).refusal(Errc::address_out_of_bounds),
-      Catch::Equals(std::string(kForm) + ": the bytes up to address 0x9ff that b_desc 0x800100080 reads are out of "
-                                         "bounds; shared memory has 2559 bytes"));
+  CHECK_THAT(both_in_memory(2048 + 511).refusal(Errc::address_out_of_bounds),
+             Catch::Equals(std::string(kForm) +
+                           ": the bytes up to address 0x9ff that b_desc 0x800100080 reads are out of "
+                           "bounds; shared memory has 2559 bytes"));
   CHECK(both_in_memory(0).refusal(Errc::address_out_of_bounds).find("shared memory has 0 bytes") !=
         std::string::npos);
   Warp a = both_in_memory(2048 + 512);
