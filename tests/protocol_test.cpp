@@ -466,6 +466,7 @@ TEST_CASE("all lanes of a warpgroup must agree") {
       Catch::Contains("but " + s8 + " {d}, x, y, 1; by lanes 70"));
 
   const Instruction all = parsed("fence.proxy.async;"), global = parsed("fence.proxy.async.global;");
+  std::ranges::fill(lanes, nullptr);
   lanes[5] = &all;
   lanes[6] = &global;
   CHECK_THAT(
