@@ -26,7 +26,8 @@ struct Chunk {
 };
 Chunk chunk_of(int index, int element_bits) {
   const auto bits = static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(element_bits);
-  return {bits / (8 * kChunk), bits % (8 * kChunk)};
+  constexpr std::uint64_t kChunkBits = std::uint64_t{8} * kChunk;
+  return {bits / kChunkBits, bits % kChunkBits};
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ Group group_of(const Problem& p, std::size_t first, std::size_t last) {
 
 // A product of two e2m1 is at most 12 * 12 quarters. Sums of 16 times two significands of ue4m3 are the largest
 // ones in units of 2^(exponent - 8), hence in units of 2^(E - 35). Some hundred thousand of them fit.
-static_assert(std::int64_t{16 * 12 * 12 * 15 * 15} << (35 - 8) < std::int64_t{1} << 46);
+static_assert(std::int64_t{16} * 12 * 12 * 15 * 15 << (35 - 8) < std::int64_t{1} << 46);
 
 // ---- The steps. Each takes the running value and returns the next one.
 
