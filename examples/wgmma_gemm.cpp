@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main loop of a matrix product as a kernel writes it: one warpgroup, a tile of 64 x 128 in bf16, K = 512,
+// The main loop of a matrix product as a kernel writes it: one warpgroup, a tile of 64 x 128 in bf16, K = 256,
 // through a ring of four stages in shared memory. The result equals that of the same instructions one after
 // another, bit by bit; and without its fence the kernel is refused.
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace warpbit;
 
-constexpr int kM = 64, kN = 128, kK = 512;
+constexpr int kM = 64, kN = 128, kK = 256;
 constexpr int kStageK = 64, kStages = 4,
               kSteps = kK / kStageK;  // 64 bf16 are 128 bytes, the span of the swizzle
 constexpr int kProductK = 16;
