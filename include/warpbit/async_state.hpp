@@ -40,7 +40,7 @@ class AsyncState {
   ///   since.
   Result<void> check(std::string_view who, const Effects& effects, const Memory& memory) const;
   /// Likewise, if a pending product reads some of these bytes. Errors: protocol_violation.
-  Result<void> check_store(std::string_view who, SharedBytes bytes) const;
+  Result<void> check_store(std::string_view who, ByteRange bytes) const;
 
   /// Does to registers and groups what `who` does; memory is left to others.
   void apply(std::string_view who, Effects effects, Registers& registers);

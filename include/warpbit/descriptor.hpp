@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "warpbit/result.hpp"
+#include "warpbit/view.hpp"
 
 namespace warpbit {
 
@@ -67,12 +68,6 @@ struct DescribedMatrix {
            static_cast<std::uint64_t>(element_bits) / 8;
   }
   friend bool operator==(const DescribedMatrix&, const DescribedMatrix&) = default;
-};
-
-/// Bytes of memory, both ends included.
-struct ByteRange {
-  std::uint64_t first = 0, last = 0;
-  friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
 /// Where all elements of a matrix lie, and the inverse of that.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "warpbit/result.hpp"
+#include "warpbit/view.hpp"
 
 namespace warpbit {
 
@@ -23,11 +24,6 @@ enum class Space {
 
 /// The name of a space as PTX spells it, without the dot.
 std::string_view name(Space space);
-
-/// Bytes of shared memory, [first, last].
-struct SharedBytes {
-  std::uint64_t first, last;
-};
 
 /// Bytes of shared memory and any number of ranges of global memory, zero at first. An access lies in one
 /// range as a whole: where two ranges touch, none goes across.
@@ -54,10 +50,10 @@ class Memory {
   void fence_proxy();
   /// The first bytes in a row, out of `bytes` from `address` of shared memory, that were last written through
   /// the generic proxy and not been ordered since; nothing if there are none.
-  std::optional<SharedBytes> unordered(std::uint64_t address, std::uint64_t bytes) const;
+  std::optional<ByteRange> unordered(std::uint64_t address, std::uint64_t bytes) const;
 
   /// Where in shared memory an access lies, if it does.
-  std::optional<SharedBytes> in_shared(Space space, std::uint64_t address, std::uint64_t bytes) const;
+  std::optional<ByteRange> in_shared(Space space, std::uint64_t address, std::uint64_t bytes) const;
 
   /// The bytes of shared memory.
   std::span<const std::byte> shared() const { return ranges_.front().bytes; }

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where registers lie in memory.
+// Where registers lie in memory, and ranges of memory.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace warpbit {
+
+/// Bytes of a memory, both ends included.
+struct ByteRange {
+  std::uint64_t first = 0, last = 0;
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
 
 /// Registers of one operand over (case, lane, register): a base pointer and byte strides. Registers are
 /// little-endian and may be unaligned.

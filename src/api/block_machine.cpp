@@ -92,7 +92,7 @@ Result<std::vector<Machine::Step>> Machine::compute(const Group& g, std::span<co
 
 Result<void> Machine::check_store(std::string_view who, Space space, std::uint64_t address,
                                   std::uint64_t bytes) const {
-  const std::optional<SharedBytes> shared = memory_.in_shared(space, address, bytes);
+  const std::optional<ByteRange> shared = memory_.in_shared(space, address, bytes);
   if (!shared) return {};
   for (const Group& g : groups_)
     if (Result<void> checked = g.async.check_store(who, *shared); !checked) return checked;

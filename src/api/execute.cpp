@@ -26,7 +26,7 @@ bool all_literals(const Operand& operand) {
 }
 
 Result<void> check_views(const Instruction& instruction, std::span<const OperandView> sources,
-                         const ResultView& destination) {
+                         const ResultView& destination, std::size_t cases) {
   const std::span<const Operand> operands = instruction.operands();
   if (sources.size() + 1 != operands.size())
     return Error{Errc::view_mismatch, form_of(instruction), fmt::format("{} source views", sources.size()),
@@ -38,6 +38,9 @@ Result<void> check_views(const Instruction& instruction, std::span<const Operand
   if (destination.base == nullptr)
     return Error{Errc::view_mismatch, form_of(instruction),
                  fmt::format("the view of {} is empty", operands[0].role), "registers to write"};
+  if (cases > static_cast<std::size_t>(PTRDIFF_MAX))
+    return Error{Errc::view_mismatch, form_of(instruction), fmt::format("{} cases", cases),
+                 fmt::format("at most {}", PTRDIFF_MAX)};
   return {};
 }
 
@@ -104,6 +107,9 @@ struct Batch {
   const ExecuteOptions& options;
 
   Result<void> operator()(const Tile& tile) const {
+    if (tile.uses_memory()) return memory_needed();
+    if (cases == 0) return {};
+    if (Result<void> checked = check_views(instruction, sources, destination, cases); !checked) return checked;
     const TileViews views = tile_views(instruction, sources);
     if (Result<void> selectors = check_selectors(instruction, tile, views, cases); !selectors) return selectors;
     if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
@@ -113,6 +119,8 @@ struct Batch {
   }
 
   Result<void> operator()(const ElementwiseKernel& kernel) const {
+    if (cases == 0) return {};
+    if (Result<void> checked = check_views(instruction, sources, destination, cases); !checked) return checked;
     const std::span<const OperandView> elements = sources.first(kernel.sources.size());
     const OperandView random = kernel.random_bits ? sources.back() : OperandView{};
     for_each_case(cases, options,
@@ -120,12 +128,14 @@ struct Batch {
     return {};
   }
 
-  Result<void> operator()(const Move&) const {
-    return Error{Errc::memory_needed, form_of(instruction), "no memory", "execute_warp with a memory"};
-  }
+  Result<void> operator()(const Move&) const { return memory_needed(); }
 
   Result<void> operator()(const Control&) const {
     return Error{Errc::machine_needed, form_of(instruction), "it has no results", "a Machine to execute it"};
+  }
+
+  Error memory_needed() const {
+    return {Errc::memory_needed, form_of(instruction), "no memory", "execute_warp with a memory"};
   }
 };
 
@@ -160,14 +170,6 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
-  if (instruction.uses_memory()) return Batch{instruction, {}, {}, 0, options}(Move{}).error();
-  if (const auto* control = std::get_if<Control>(&instruction.decoded().kernel))
-    return Batch{instruction, {}, {}, 0, options}(*control).error();
-  if (cases == 0) return Execution{instruction.inferred()};
-  if (Result<void> views = check_views(instruction, sources, destination); !views) return views.error();
-  if (cases > static_cast<std::size_t>(PTRDIFF_MAX))
-    return Error{Errc::view_mismatch, form_of(instruction), fmt::format("{} cases", cases),
-                 fmt::format("at most {}", PTRDIFF_MAX)};
   const Result<void> done =
       std::visit(Batch{instruction, sources, destination, cases, options}, instruction.decoded().kernel);
   if (!done) return done.error();

@@ -185,18 +185,18 @@ Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
 }
 
 // One factor in shared memory: its descriptor, and what it reads added to the effects.
-Result<std::uint64_t> described(const Warp& warp, const TileDescribed& factor, const TileOperand& operand,
-                                Part part, std::uint64_t bytes, Effects& effects) {
+Result<std::uint64_t> described(const Warp& warp, const DescribedMatrix& factor, Part part, std::uint64_t bytes,
+                                Effects& effects) {
   const std::size_t at = *warp.find(part);
   const Result<std::uint64_t> descriptor = common_value(warp, at);
   if (!descriptor) return descriptor.error();
-  const std::vector<SharedBytes> reads = bytes_of(factor, *descriptor, operand.format->bits);
+  const std::vector<ByteRange> reads = DescriptorMap(Descriptor::decode(*descriptor), factor).ranges();
   if (reads.back().last >= bytes)
     return Error{Errc::address_out_of_bounds, std::string(warp.instruction.canonical()),
                  fmt::format("the bytes up to address {:#x} that {} {:#x} reads", reads.back().last,
                              warp.operand(at).role, *descriptor),
                  fmt::format("shared memory has {} bytes", bytes)};
-  for (const SharedBytes& read : reads)
+  for (const ByteRange& read : reads)
     effects.memory_reads.push_back(
         {Effects::kEveryLane, Space::shared, read.first, read.last - read.first + 1});
   return *descriptor;
@@ -224,12 +224,12 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
   views.memory = memory.shared();
   views.c = view(0);
   const Result<std::uint64_t> b =
-      described(warp, *tile.b_described, tile.b, Part::right_factor, memory.shared_bytes(), effects);
+      described(warp, *tile.b_described, Part::right_factor, memory.shared_bytes(), effects);
   if (!b) return b.error();
   views.b_descriptor = *b;
   if (tile.a_described) {
     const Result<std::uint64_t> a =
-        described(warp, *tile.a_described, tile.a, Part::left_factor, memory.shared_bytes(), effects);
+        described(warp, *tile.a_described, Part::left_factor, memory.shared_bytes(), effects);
     if (!a) return a.error();
     views.a_descriptor = *a;
   } else {

@@ -77,9 +77,9 @@ void add_descriptors(const Form& form, const std::vector<Operand>& operands, Til
   for (const Operand& operand : operands) {
     if (operand.kind != OperandKind::descriptor) continue;
     if (operand.part == Part::left_factor)
-      tile.a_described = {major(Part::left_transposed), form.rows, form.terms()};
+      tile.a_described = {major(Part::left_transposed), operand.element_bits, form.rows, form.terms()};
     else
-      tile.b_described = {major(Part::right_transposed), form.columns, form.depth};
+      tile.b_described = {major(Part::right_transposed), operand.element_bits, form.columns, form.depth};
   }
   tile.starts_at_zero = literal(operands, Part::scale_d, 1) == 0;
   tile.negate_a = literal(operands, Part::left_sign, 1) < 0;

@@ -46,9 +46,9 @@ std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metada
 }
 
 // The codes of a factor, out of registers or of memory: (product, row or column, k).
-void gather(const TileOperand& operand, const std::optional<TileDescribed>& described, const OperandView& view,
-            std::uint64_t descriptor, std::span<const std::byte> memory, int lanes, std::size_t index,
-            std::vector<std::uint64_t>& codes) {
+void gather(const TileOperand& operand, const std::optional<DescribedMatrix>& described,
+            const OperandView& view, std::uint64_t descriptor, std::span<const std::byte> memory, int lanes,
+            std::size_t index, std::vector<std::uint64_t>& codes) {
   codes.clear();
   if (!described) {
     workspace.other.load(operand.registers, view, lanes, index);
@@ -56,7 +56,7 @@ void gather(const TileOperand& operand, const std::optional<TileDescribed>& desc
     return;
   }
   const Descriptor d = Descriptor::decode(descriptor);
-  const int bits = operand.format->bits;
+  const int bits = described->element_bits;
   for (int line = 0; line < described->lines; ++line)
     for (int k = 0; k < described->depth; ++k) {
       const std::uint64_t at = element_bit(d, described->major, bits, line, k);
@@ -182,26 +182,6 @@ std::uint64_t run_element(const Tile& t, const ElementCodes& codes) {
       {w.a, operand_format(*t.plan, t.a), scales(t.a_scale, codes.a_scale, w.a_scales), t.a_scale.format},
       {w.b, operand_format(*t.plan, t.b), scales(t.b_scale, codes.b_scale, w.b_scales), t.b_scale.format},
       *t.c.format, t.starts_at_zero ? 0 : codes.c);
-}
-
-std::vector<SharedBytes> bytes_of(const TileDescribed& factor, std::uint64_t descriptor, int element_bits) {
-  constexpr int kChunkBits = 128;  // 16 bytes, which a swizzle moves as a whole
-  const Descriptor d = Descriptor::decode(descriptor);
-  const bool across = factor.major == Major::mn;
-  const int lines = across ? factor.depth : factor.lines, length = across ? factor.lines : factor.depth;
-  std::vector<std::uint64_t> chunks;
-  for (int line = 0; line < lines; ++line)
-    for (int at = 0; at < length; at += kChunkBits / element_bits)
-      chunks.push_back(element_bit(d, factor.major, element_bits, across ? at : line, across ? line : at) /
-                       kChunkBits);
-  std::ranges::sort(chunks);
-  std::vector<SharedBytes> out;
-  for (const std::uint64_t chunk : chunks) {
-    const std::uint64_t first = chunk * (kChunkBits / 8);
-    if (out.empty() || first > out.back().last + 1) out.push_back({first, first});
-    out.back().last = first + kChunkBits / 8 - 1;
-  }
-  return out;
 }
 
 }  // namespace warpbit

@@ -12,7 +12,6 @@
 #include "numeric/plan.hpp"
 #include "numeric/sparsity.hpp"
 #include "warpbit/descriptor.hpp"
-#include "warpbit/memory.hpp"
 #include "warpbit/view.hpp"
 
 namespace warpbit {
@@ -37,12 +36,6 @@ struct TileScale {
   bool is_present() const { return blocks > 0; }
 };
 
-/// A factor in shared memory, found by a descriptor: `lines` rows of A or columns of B with `depth` elements.
-struct TileDescribed {
-  Major major = Major::k;
-  int lines = 0, depth = 0;
-};
-
 /// A decoded instruction as the kernel needs it.
 struct Tile {
   const Plan* plan = nullptr;
@@ -51,11 +44,11 @@ struct Tile {
   int terms = 0;  ///< products in a sum: depth, or half of it if A is sparse
   Sparsity sparsity;
   TileOperand d, a, b, c;
-  TileOperand e;                                          ///< metadata, if A is sparse: (row, group)
-  TileScale a_scale, b_scale;                             ///< if the form is block-scaled
-  std::optional<TileDescribed> a_described, b_described;  ///< then a, b have no registers
-  bool negate_a = false, negate_b = false;                ///< imm-scale -1
-  bool starts_at_zero = false;                            ///< scale-d is the literal 0: C does not count
+  TileOperand e;                                            ///< metadata, if A is sparse: (row, group)
+  TileScale a_scale, b_scale;                               ///< if the form is block-scaled
+  std::optional<DescribedMatrix> a_described, b_described;  ///< in shared memory: a, b have no registers
+  bool negate_a = false, negate_b = false;                  ///< imm-scale -1
+  bool starts_at_zero = false;                              ///< scale-d is the literal 0: C does not count
 
   bool uses_memory() const { return b_described.has_value(); }
 };
@@ -69,11 +62,8 @@ struct TileViews {
   bool accumulate = true;                  ///< false: C is +0, and not read
 };
 
-/// The bytes of shared memory that a described factor reads, in ascending order, none next to another.
-/// Precondition of run_tile: they lie in the memory.
-std::vector<SharedBytes> bytes_of(const TileDescribed& factor, std::uint64_t descriptor, int element_bits);
-
-/// Computes case `index`. Views must have the strides of the operands.
+/// Computes case `index`. Views must have the strides of the operands. Precondition: what the descriptors read
+/// (DescriptorMap::ranges) lies in the memory.
 void run_tile(const Tile& tile, const TileViews& views, const ResultView& d, std::size_t index);
 
 /// A nibble of metadata that the manual leaves undefined.

@@ -137,7 +137,7 @@ Result<void> AsyncState::check_fence(std::string_view who, const AsyncUse& use) 
 
 Result<void> AsyncState::check_proxy(std::string_view who, const Effects& effects, const Memory& memory) const {
   for (const Effects::MemoryRead& read : effects.memory_reads)
-    if (const std::optional<SharedBytes> found = memory.unordered(read.address, read.bytes))
+    if (const std::optional<ByteRange> found = memory.unordered(read.address, read.bytes))
       return violation(
           who,
           fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic "
@@ -154,8 +154,8 @@ Result<void> AsyncState::check(std::string_view who, const Effects& effects, con
   return check_proxy(who, effects, memory);
 }
 
-Result<void> AsyncState::check_store(std::string_view who, SharedBytes bytes) const {
-  SharedBytes both{};
+Result<void> AsyncState::check_store(std::string_view who, ByteRange bytes) const {
+  ByteRange both{};
   const auto reads = [&](const Effects& effects) {
     for (const Effects::MemoryRead& read : effects.memory_reads) {
       both = {std::max(bytes.first, read.address), std::min(bytes.last, read.address + read.bytes - 1)};

@@ -116,20 +116,20 @@ void Memory::fence_proxy() {
   unordered_.assign(unordered_.size(), false);
 }
 
-std::optional<SharedBytes> Memory::unordered(std::uint64_t address, std::uint64_t bytes) const {
+std::optional<ByteRange> Memory::unordered(std::uint64_t address, std::uint64_t bytes) const {
   const std::uint64_t size = unordered_.size();
   const std::uint64_t begin = std::min(address, size), end = begin + std::min(bytes, size - begin);
   const auto at = [&](std::uint64_t i) { return unordered_.begin() + static_cast<std::ptrdiff_t>(i); };
   const auto first = std::find(at(begin), at(end), true);
   if (first == at(end)) return std::nullopt;
   const auto stop = std::find(first, at(end), false);
-  return SharedBytes{static_cast<std::uint64_t>(first - at(0)), static_cast<std::uint64_t>(stop - at(0)) - 1};
+  return ByteRange{static_cast<std::uint64_t>(first - at(0)), static_cast<std::uint64_t>(stop - at(0)) - 1};
 }
 
-std::optional<SharedBytes> Memory::in_shared(Space space, std::uint64_t address, std::uint64_t bytes) const {
+std::optional<ByteRange> Memory::in_shared(Space space, std::uint64_t address, std::uint64_t bytes) const {
   const std::optional<Place> at = find(space, address, bytes);
   if (!at || at->range != 0 || bytes == 0) return std::nullopt;
-  return SharedBytes{at->offset, at->offset + (bytes - 1)};
+  return ByteRange{at->offset, at->offset + (bytes - 1)};
 }
 
 }  // namespace warpbit

@@ -55,6 +55,12 @@ constexpr FormatSet operator|(FormatId x, FormatId y) {
   return FormatSet(x) | FormatSet(y);
 }
 
+// Formats that instructions take alike.
+inline constexpr FormatSet kFp8 = FormatId::e4m3 | FormatId::e5m2;
+inline constexpr FormatSet kFp6Fp4 = FormatId::e3m2 | FormatId::e2m3 | FormatId::e2m1;
+inline constexpr FormatSet kF8f6f4 = kFp8 | kFp6Fp4;
+inline constexpr FormatSet kS8 = FormatId::s8 | FormatId::u8, kS4 = FormatId::s4 | FormatId::u4;
+
 /// Which codes of a floating-point format are no numbers.
 enum class Specials : std::uint8_t {
   none,          ///< every code is a number (e3m2, e2m3, e2m1)

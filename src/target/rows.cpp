@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows: for each GPU the plans of its operand classes, then the targets. Every number is explained in
 // NUMERICS.md.
+#include <algorithm>
 #include <array>
 
 #include "target/target.hpp"
@@ -17,10 +18,16 @@ constexpr Ground kH200{Basis::captured, "golden/sm_90a/mma, H200"};
 constexpr Ground kAsHopper{Basis::inferred, "assumed as captured on sm_90a"};
 constexpr Ground kFloorOfModels{Basis::inferred, "published models; no result reaches the floor"};
 constexpr Ground kFloorAssumed{Basis::inferred, "assumed as on sm_80; no result reaches the floor"};
+constexpr Ground kFloorAsMma{Basis::inferred, "assumed as captured with mma; no capture of this shows it"};
+constexpr Ground kFloorAsWgmma{Basis::inferred, "assumed as with wgmma; no capture of this shows it"};
+constexpr Ground kFloorOutOfReach{Basis::inferred, "no product of these types is small enough to show it"};
 constexpr Ground kMmaSim{Basis::inferred, "the MMA-Sim model"};
 
 constexpr Evidence all(Ground ground) {
   return {ground, ground, ground, ground};
+}
+constexpr Evidence all_but_floor(Ground ground, Ground floor) {
+  return {ground, ground, floor, ground};
 }
 // Published inner products: 2,500 for each GPU and class, values near 1, so they prove order and window only.
 constexpr Evidence published(std::string_view gpu, Ground floor) {
@@ -62,9 +69,6 @@ constexpr Fused over(KSet k, Fused f) {
 }
 constexpr KSet kLowPair{4, 0b0011}, kHighPair{4, 0b1100};  // k % 4 in {0, 1}; in {2, 3}
 constexpr auto kNearest = Rounding::nearest_even;
-
-constexpr FormatSet kFp8 = e4m3 | e5m2, kF8f6f4 = e4m3 | e5m2 | e3m2 | e2m3 | e2m1;
-constexpr FormatSet kS8 = s8 | u8, kS4 = s4 | u4;
 
 // ---- Blocks shared by several GPUs
 
@@ -243,27 +247,35 @@ constexpr std::array<PlanRow, 6> wmma_rows(int products, Window w, Evidence evid
       PlanRow{{wmma, f32, tf32, tf32, f32}, {to_f32(4, w)}, evidence, "4 HMMA"},
   };
 }
-constexpr Ground kH200Wmma{Basis::captured, "golden/sm_90a/wmma_mma, H200; floors by the captures of mma"};
+constexpr Ground kH200Wmma{Basis::captured, "golden/sm_90a/wmma_mma, H200"};
 constexpr Ground kH200WmmaS4{Basis::captured,
                              "golden/sm_90a/wmma_mma, H200; .satfinite with s4 and u4 by the captures of mma"};
 constexpr Ground kAsMma{Basis::inferred,
                         "this target's mma; that wmma becomes its machine instructions, sm_90a captures"};
 constexpr auto kWmmaAmpereRows = wmma_rows(8, kTuringToAda, all(kAsMma));
-constexpr auto kWmmaHopperRows = wmma_rows(16, kHopper, all(kH200Wmma));
+constexpr auto kWmmaHopperRows = wmma_rows(16, kHopper, all_but_floor(kH200Wmma, kFloorAsMma));
 constexpr auto kWmmaBlackwellRows = wmma_rows(16, kHopper, all(kAsMma));
 
 // ---- wgmma on sm_90a: one node for the whole depth
 
 constexpr Window kHopperFp8{13, -133, -21};
 constexpr Ground kH200Wgmma{Basis::captured, "golden/sm_90a/wgmma, H200"};
-constexpr Ground kH200WgmmaSp{Basis::captured, "golden/sm_90a/wgmma_sp, H200; floors by the captures of wgmma"};
+constexpr Ground kH200WgmmaSp{Basis::captured, "golden/sm_90a/wgmma_sp, H200"};
 constexpr std::array kWgmmaRows{
     PlanRow{{wgmma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
     PlanRow{{wgmma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
     PlanRow{{wgmma, f32, bf16, bf16, f32}, {to_f32(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
     PlanRow{{wgmma, f32, tf32, tf32, f32}, {to_f32(8, kHopper)}, all(kH200Wgmma), "HGMMA"},
-    PlanRow{{wgmma, f32, kFp8, kFp8, f32}, {to_f32(32, kHopperFp8, 13)}, all(kH200Wgmma), "QGMMA"},
-    PlanRow{{wgmma, f16, kFp8, kFp8, f16}, {to_f16(32, kHopperFp8)}, all(kH200Wgmma), "QGMMA"},
+    PlanRow{{wgmma, f32, kFp8, kFp8, f32},
+            {to_f32(32, kHopperFp8, 13)},
+            all_but_floor(kH200Wgmma, kFloorOutOfReach),
+            "QGMMA"},
+    PlanRow{{wgmma, f16, kFp8, kFp8, f16},
+            {to_f16(32, kHopperFp8)},
+            all_but_floor(kH200Wgmma, kFloorOutOfReach),
+            "QGMMA"},
+};
+constexpr std::array kWgmmaIntegerRows{
     PlanRow{{wgmma, s32, kS8, kS8, s32}, {IntegerSum{Overflow::ieee}}, all(kH200Wgmma), "IGMMA"},
     PlanRow{{wgmma, s32, kS8, kS8, s32, Modifier::satfinite},
             {IntegerSum{Overflow::saturate}},
@@ -357,8 +369,8 @@ constexpr Ground kAsSm70 = inferred("sm_70: the same machine instruction");
 constexpr Ground kAsSm80 = inferred("sm_80: the same machine instruction");
 constexpr Ground kAsSm100 = inferred("sm_100: the same machine instructions");
 constexpr Ground kAsSm120 = inferred("sm_120: the same machine instruction");
-constexpr Ground kH200Sparse{
-    Basis::captured, "golden/sm_90a/mma_sp, H200; floors, and B of u8, u4 and e5m2, by the dense captures"};
+constexpr Ground kH200Sparse{Basis::captured,
+                             "golden/sm_90a/mma_sp, H200; B of u8, u4 and e5m2 by the dense captures"};
 constexpr Ground kAsDense =
     inferred("this target's dense row; that only products that exist count, captured on sm_90a");
 
@@ -366,36 +378,44 @@ constexpr Ground kSparseScale =
     inferred("the dense rows, which rest on models (NUMERICS.md, \"Block scaling\")");
 
 // A block that serves mma.sp as well.
-constexpr Block sparse(std::span<const PlanRow> rows, Ground ground = kAsDense) {
-  return {rows, ground, Unit::mma_sp};
+constexpr Block sparse(std::span<const PlanRow> rows, Evidence evidence = all(kAsDense)) {
+  return {rows, evidence, Unit::mma_sp};
 }
 
 // A block of mma that serves wmma.mma as well.
-constexpr Block as_wmma(std::span<const PlanRow> rows, Ground ground = kDefinition) {
-  return {rows, ground, Unit::wmma};
+constexpr Block as_wmma(std::span<const PlanRow> rows, Evidence evidence = all(kDefinition)) {
+  return {rows, evidence, Unit::wmma};
+}
+
+template <std::size_t N, std::size_t M>
+constexpr std::array<Block, N + M> joined(const std::array<Block, N>& x, const std::array<Block, M>& y) {
+  std::array<Block, N + M> out{};
+  std::ranges::copy(x, out.begin());
+  std::ranges::copy(y, out.begin() + N);
+  return out;
 }
 
 constexpr std::array kSm70Blocks{Block{kVoltaRows}, Block{kCvtRows}};
-constexpr std::array kSm72Blocks{Block{kVoltaRows, kAsSm70}, Block{kCvtRows}};
+constexpr std::array kSm72Blocks{Block{kVoltaRows, all(kAsSm70)}, Block{kCvtRows}};
 constexpr std::array kSm75Blocks{Block{kTuringRows},
-                                 Block{kS8Rows, kDefinition},
-                                 Block{kS4Rows, kDefinition},
-                                 Block{kB1Rows, kDefinition},
+                                 Block{kS8Rows, all(kDefinition)},
+                                 Block{kS4Rows, all(kDefinition)},
+                                 Block{kB1Rows, all(kDefinition)},
                                  Block{kMoveRows},
                                  Block{kCvtRows}};
 
 constexpr std::array<Block, 16> ampere_blocks(Block floating) {
   return {floating,
-          Block{kM8n8k4EmulatedRows, kSameSequence},
-          Block{kF64Rows, kDmma},
-          Block{kS8Rows, kDefinition},
-          Block{kS4Rows, kDefinition},
-          Block{kB1Rows, kDefinition},
+          Block{kM8n8k4EmulatedRows, all(kSameSequence)},
+          Block{kF64Rows, all(kDmma)},
+          Block{kS8Rows, all(kDefinition)},
+          Block{kS4Rows, all(kDefinition)},
+          Block{kB1Rows, all(kDefinition)},
           sparse(floating.rows),
-          sparse(kS8Rows, kDefinition),
-          sparse(kS4Rows, kDefinition),
+          sparse(kS8Rows, all(kDefinition)),
+          sparse(kS4Rows, all(kDefinition)),
           Block{kWmmaAmpereRows},
-          as_wmma(kF64Rows, kDmma),
+          as_wmma(kF64Rows, all(kDmma)),
           as_wmma(kS8Rows),
           as_wmma(kS4Rows),
           as_wmma(kB1Rows),
@@ -404,62 +424,48 @@ constexpr std::array<Block, 16> ampere_blocks(Block floating) {
 }
 constexpr auto kSm80Blocks = ampere_blocks({kAmpereRows});
 constexpr auto kSm86Blocks = ampere_blocks({kAmpereA2Rows});
-constexpr auto kSm87Blocks = ampere_blocks({kAmpereRows, kAsSm80});
-constexpr std::array kSm89Blocks{Block{kAdaRows},
-                                 Block{kAdaFp8Rows},
-                                 Block{kM8n8k4EmulatedRows, kSameSequence},
-                                 Block{kF64Rows, kDmma},
-                                 Block{kS8Rows, kDefinition},
-                                 Block{kS4Rows, kDefinition},
-                                 Block{kB1Rows, kDefinition},
-                                 sparse(kAdaRows),
-                                 sparse(kAdaFp8Rows),
-                                 sparse(kS8Rows, kDefinition),
-                                 sparse(kS4Rows, kDefinition),
-                                 Block{kWmmaAmpereRows},
-                                 as_wmma(kF64Rows, kDmma),
-                                 as_wmma(kS8Rows),
-                                 as_wmma(kS4Rows),
-                                 as_wmma(kB1Rows),
-                                 Block{kMoveRows},
-                                 Block{kCvtRows}};
+constexpr auto kSm87Blocks = ampere_blocks({kAmpereRows, all(kAsSm80)});
+constexpr auto kSm89Blocks =
+    joined(ampere_blocks({kAdaRows}), std::array{Block{kAdaFp8Rows}, sparse(kAdaFp8Rows)});
 constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kM8n8k4EmulatedRows},
                                  Block{kF64Rows},
                                  Block{kS8Rows},
                                  Block{kS4AsS8Rows},
                                  Block{kB1HopperRows},
-                                 sparse(kHopperRows, kH200Sparse),
-                                 sparse(kS8Rows, kH200Sparse),
-                                 sparse(kS4AsS8Rows, kH200Sparse),
+                                 sparse(kHopperRows, all_but_floor(kH200Sparse, kFloorAsMma)),
+                                 sparse(kS8Rows, all(kH200Sparse)),
+                                 sparse(kS4AsS8Rows, all(kH200Sparse)),
                                  Block{kWmmaHopperRows},
-                                 as_wmma(kF64Rows, kH200Wmma),
-                                 as_wmma(kS8Rows, kH200Wmma),
-                                 as_wmma(kS4AsS8Rows, kH200WmmaS4),
-                                 as_wmma(kB1HopperRows, kH200Wmma),
+                                 as_wmma(kF64Rows, all(kH200Wmma)),
+                                 as_wmma(kS8Rows, all(kH200Wmma)),
+                                 as_wmma(kS4AsS8Rows, all(kH200WmmaS4)),
+                                 as_wmma(kB1HopperRows, all(kH200Wmma)),
                                  Block{kMoveHopperRows},
                                  Block{kCvtHopperRows},
                                  Block{kCvtRows},
                                  Block{kWgmmaRows},
+                                 Block{kWgmmaIntegerRows},
                                  Block{kWgmmaBitRows},
-                                 Block{kWgmmaRows, kH200WgmmaSp, Unit::wgmma_sp},
+                                 Block{kWgmmaRows, all_but_floor(kH200WgmmaSp, kFloorAsWgmma), Unit::wgmma_sp},
+                                 Block{kWgmmaIntegerRows, all(kH200WgmmaSp), Unit::wgmma_sp},
                                  Block{kWgmmaSyncRows},
                                  Block{kProxyFenceRows}};
 
 constexpr std::array<Block, 19> blackwell_blocks(Block floating) {
   return {floating,
-          Block{kM8n8k4EmulatedRows, kSameSequence},
-          Block{kF64SplitRows, kDmmaSplit},
-          Block{kS8Rows, kDefinition},
-          Block{kS4AsS8Rows, kDefinition},
-          Block{kB1AsS8Rows, kDefinition},
+          Block{kM8n8k4EmulatedRows, all(kSameSequence)},
+          Block{kF64SplitRows, all(kDmmaSplit)},
+          Block{kS8Rows, all(kDefinition)},
+          Block{kS4AsS8Rows, all(kDefinition)},
+          Block{kB1AsS8Rows, all(kDefinition)},
           sparse(floating.rows),
-          sparse(kS8Rows, kDefinition),
-          sparse(kS4AsS8Rows, kDefinition),
+          sparse(kS8Rows, all(kDefinition)),
+          sparse(kS4AsS8Rows, all(kDefinition)),
           Block{kBlockScaleRows},
-          Block{kBlockScaleRows, kSparseScale, Unit::sp_block_scale},
+          Block{kBlockScaleRows, all(kSparseScale), Unit::sp_block_scale},
           Block{kWmmaBlackwellRows},
-          as_wmma(kF64SplitRows, kDmma),
+          as_wmma(kF64SplitRows, all(kDmma)),
           as_wmma(kS8Rows),
           as_wmma(kS4AsS8Rows),
           as_wmma(kB1AsS8Rows),
@@ -468,9 +474,9 @@ constexpr std::array<Block, 19> blackwell_blocks(Block floating) {
           Block{kProxyFenceRows}};
 }
 constexpr auto kSm100Blocks = blackwell_blocks({kBlackwellRows});
-constexpr auto kSm103Blocks = blackwell_blocks({kBlackwellRows, kAsSm100});
+constexpr auto kSm103Blocks = blackwell_blocks({kBlackwellRows, all(kAsSm100)});
 constexpr auto kSm120Blocks = blackwell_blocks({kRtxBlackwellRows});
-constexpr auto kSm121Blocks = blackwell_blocks({kRtxBlackwellRows, kAsSm120});
+constexpr auto kSm121Blocks = blackwell_blocks({kRtxBlackwellRows, all(kAsSm120)});
 
 // ---- Targets (PTX manual, "Target ISA Notes" of mma; `a` and `f` add to their base)
 

@@ -42,9 +42,7 @@ std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& a
     if (block.unit) wanted.unit = block.rows.front().operands.unit;
     for (const PlanRow& row : block.rows) {
       if (!row.operands.matches(wanted)) continue;
-      Evidence evidence = row.evidence;
-      if (block.ground) evidence = {*block.ground, *block.ground, *block.ground, *block.ground};
-      return TargetPlan{&row, evidence, target.toolkit};
+      return TargetPlan{&row, block.evidence.value_or(row.evidence), target.toolkit};
     }
   }
   return std::nullopt;

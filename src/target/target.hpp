@@ -133,8 +133,8 @@ struct PlanRow {
 /// replaces its evidence.
 struct Block {
   std::span<const PlanRow> rows;
-  std::optional<Ground> ground = {};  ///< if set, all evidence is this
-  std::optional<Unit> unit = {};      ///< if set, the rows serve this unit instead
+  std::optional<Evidence> evidence = {};  ///< if set, instead of that of the rows
+  std::optional<Unit> unit = {};          ///< if set, the rows serve this unit instead
 };
 
 struct TargetRow {

@@ -57,13 +57,13 @@ Form make_form(std::string_view opcode, std::vector<std::string> qualifiers, Uni
 
 constexpr std::array kGroupSlots{
     QualifierSlot{.what = "instruction", .group = "instruction", .leading = true},
-    QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
+    kSync,
     QualifierSlot{.what = "qualifier .aligned", .group = "aligned", .assembler_optional = true},
 };
 constexpr std::array kProxySlots{
     QualifierSlot{.what = "qualifier .proxy", .group = "proxy", .leading = true},
     QualifierSlot{.what = "qualifier .async", .group = "async"},
-    QualifierSlot{.what = "state space", .group = "space", .required = false},
+    kSpace,
 };
 constexpr std::string_view kProxyMarks[] = {"proxy"};
 

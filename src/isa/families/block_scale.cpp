@@ -32,7 +32,6 @@ struct Row {
 };
 
 constexpr Packing kBytes{32, 8, 0, 8}, kNibbles{32, 4, 0, 4};
-constexpr FormatSet kF8f6f4 = e4m3 | e5m2 | e3m2 | e2m3 | e2m1;
 constexpr Features kNarrow = Feature::kind_f8f6f4, kSparseFp4 = Feature::kind_f8f6f4 | Feature::sparse_fp4;
 
 constexpr Row kRows[] = {
@@ -109,17 +108,17 @@ OperandSpec pair_operand(std::string_view role, Part part, int blocks, int threa
 // ---- Expansion
 
 constexpr std::array kSlots{
-    QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
-    QualifierSlot{.what = "qualifier .aligned", .group = "aligned"},
-    QualifierSlot{.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
+    kSync,
+    kAligned,
+    kShape,
     QualifierSlot{.what = "layout of A", .group = "layout"},
     QualifierSlot{.what = "layout of B", .group = "layout"},
     QualifierSlot{.what = "kind", .group = "kind", .resembles = looks_like_kind},
     QualifierSlot{.what = "qualifier .block_scale", .group = "block_scale"},
     QualifierSlot{.what = "number of scale factors", .group = "scale_vec", .required = false},
     QualifierSlot{.what = "type of D", .group = "type"},
-    QualifierSlot{.what = "type of A", .group = "type", .role = SlotRole::factor_type},
-    QualifierSlot{.what = "type of B", .group = "type", .role = SlotRole::factor_type},
+    kTypeOfA,
+    kTypeOfB,
     QualifierSlot{.what = "type of C", .group = "type"},
     QualifierSlot{.what = "scale type", .group = "type"},
 };

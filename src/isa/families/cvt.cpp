@@ -47,7 +47,6 @@ constexpr Modifiers kPlain[] = {{}}, kPlainOrFtz[] = {{}, kFtz}, kPlainOrSat[] =
                     kSatfiniteRelu[] = {kSatfinite, kRelu | kSatfinite},
                     kReluSatfinite[] = {{}, kRelu, kSatfinite, kRelu | kSatfinite};
 
-constexpr FormatSet kFp8 = e4m3 | e5m2, kFp6 = e2m3 | e3m2, kFp6Fp4 = kFp6 | e2m1;
 constexpr Feature kNarrow = Feature::narrow_moves, kStochastic = Feature::stochastic_rounding;
 constexpr auto kNothing = "ue8m0x4, of which ptxas 13.0 makes no code";
 
@@ -155,7 +154,7 @@ constexpr std::array kSlots{
     QualifierSlot{.what = "qualifier .relu", .group = "relu", .required = false, .repeatable = true},
     QualifierSlot{.what = "qualifier .satfinite", .group = "satfinite", .required = false, .repeatable = true},
     QualifierSlot{.what = "type of D", .group = "type"},
-    QualifierSlot{.what = "type of A", .group = "type", .role = SlotRole::factor_type},
+    kTypeOfA,
 };
 
 std::string type(FormatId id, int count) {

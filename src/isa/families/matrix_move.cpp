@@ -88,10 +88,6 @@ std::vector<Row> store_rows() {
 
 // ---- Expansion
 
-constexpr QualifierSlot kSync{.what = "qualifier .sync", .group = "sync", .repeatable = true};
-constexpr QualifierSlot kAligned{.what = "qualifier .aligned", .group = "aligned"};
-constexpr QualifierSlot kShape{
-    .what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape};
 constexpr QualifierSlot kTrans{.what = "transposition", .group = "trans", .required = false};
 constexpr QualifierSlot kType{.what = "type", .group = "type", .role = SlotRole::factor_type};
 

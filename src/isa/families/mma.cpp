@@ -33,7 +33,6 @@ constexpr std::string_view kKinds[] = {"kind::f16",      "kind::i8",       "kind
                                        "kind::mxf4nvf4", "kind::mxf8f6f4", "kind::tf32"};
 
 enum class Layouts { row_col, any };
-enum class Types { same, mixed };  // may A and B differ?
 
 struct Row {
   int m, n, k;
@@ -47,7 +46,6 @@ struct Row {
   Unit unit = Unit::mma;
 };
 
-constexpr FormatSet kFp8 = e4m3 | e5m2, kFp6Fp4 = e3m2 | e2m3 | e2m1, kS8 = s8 | u8, kS4 = s4 | u4;
 constexpr auto kKind16 = "kind::f8f6f4 with m16n8k16, which ptxas 13.0 does not reject";
 constexpr auto kNoScale = "a kind without block_scale, which ptxas 13.0 does not reject";
 
@@ -70,7 +68,7 @@ constexpr Row kRows[] = {
     {16, 8, 16, kS8, Types::mixed, kToS32, Feature::sm_80},
     {16, 8, 32, kFp8, Types::mixed, kToF16OrF32, Feature::fp8},
     {16, 8, 32, kFp8, Types::mixed, kToF16OrF32, Feature::kind_f8f6f4_fp8, kKindF8f6f4},
-    {16, 8, 32, kFp8 | kFp6Fp4, Types::mixed, kToF16OrF32, Feature::kind_f8f6f4, kKindF8f6f4},
+    {16, 8, 32, kF8f6f4, Types::mixed, kToF16OrF32, Feature::kind_f8f6f4, kKindF8f6f4},
     {16, 8, 32, kS8, Types::mixed, kToS32, Feature::sm_80},
     {16, 8, 32, kS4, Types::mixed, kToS32, Feature::sm_80},
     {16, 8, 64, kS4, Types::mixed, kToS32, Feature::sm_80},
@@ -122,13 +120,12 @@ FragmentMap quad_c_map(FormatId id, Packing p) {
 
 // ---- Expansion
 
-constexpr auto kSlots = joined(
-    kMmaSlots,
-    std::array{
-        QualifierSlot{.what = "rounding", .group = "rounding", .required = false},
-        QualifierSlot{.what = "bit operation", .group = "operation", .required = false},
-        QualifierSlot{.what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true},
-    });
+constexpr auto kSlots =
+    joined(kMmaSlots, std::array{
+                          QualifierSlot{.what = "rounding", .group = "rounding", .required = false},
+                          kOperation,
+                          kPopc,
+                      });
 
 struct Choice {
   FormatId a, b;
@@ -191,14 +188,8 @@ Form make_form(const Row& row, const Choice& x) {
   return form;
 }
 
-struct LayoutPair {
-  std::string_view a, b;
-};
-constexpr LayoutPair kRowCol[] = {{"row", "col"}};
-constexpr LayoutPair kAnyLayout[] = {{"row", "col"}, {"row", "row"}, {"col", "col"}, {"col", "row"}};
-
 void expand(const Row& row, std::vector<Form>& out) {
-  const auto layouts = row.layouts == Layouts::any ? std::span<const LayoutPair>(kAnyLayout) : kRowCol;
+  const auto layouts = std::span(kAnyLayout).first(row.layouts == Layouts::any ? std::size(kAnyLayout) : 1);
   for (const Format& a : formats()) {
     for (const Format& b : formats()) {
       if (!row.a.contains(a.id) || !row.a.contains(b.id)) continue;

@@ -16,7 +16,6 @@ using enum FormatId;
 // ---- The table: one row per shape and operand class, with sets for the free qualifiers.
 
 constexpr FormatId kF32[] = {f32}, kF16[] = {f16}, kF16OrF32[] = {f16, f32}, kS32[] = {s32};  // of D and C
-enum class Types { same, mixed };  // may A and B differ?
 
 constexpr std::string_view kSp = "sp", kOrdered = "sp::ordered_metadata";
 constexpr std::string_view kMarks[] = {kSp}, kBoth[] = {kSp, kOrdered}, kOrderedOnly[] = {kOrdered};
@@ -33,8 +32,6 @@ struct Row {
   std::string_view kind = "";
 };
 
-constexpr FormatSet kFp8 = e4m3 | e5m2, kFp6Fp4 = e3m2 | e2m3 | e2m1, kS8 = s8 | u8, kS4 = s4 | u4;
-
 constexpr Row kRows[] = {
     // K   types of A, B               D, C       sparsity       needs
     {8, tf32, Types::same, kF32, kOneOfTwo, Feature::sm_80},
@@ -50,7 +47,7 @@ constexpr Row kRows[] = {
     {64, kFp8, Types::mixed, kF32, kTwoOfFour, Feature::fp8},
     {64, kFp8, Types::mixed, kF16, kTwoOfFour, Feature::kind_f8f6f4, kOrderedOnly},
     {64, kFp8, Types::mixed, kF32, kTwoOfFour, Feature::kind_f8f6f4_fp8, kOrderedOnly, kF8f6f4Kind},
-    {64, kFp8 | kFp6Fp4, Types::mixed, kF16OrF32, kTwoOfFour, Feature::kind_f8f6f4, kOrderedOnly, kF8f6f4Kind},
+    {64, kF8f6f4, Types::mixed, kF16OrF32, kTwoOfFour, Feature::kind_f8f6f4, kOrderedOnly, kF8f6f4Kind},
 };
 
 constexpr int kM = 16, kN = 8;

@@ -67,18 +67,41 @@ constexpr bool looks_like_kind(std::string_view qualifier) {
   return qualifier.starts_with("kind::");
 }
 
-/// The qualifiers that all of them have.
+/// May A and B differ in type?
+enum class Types { same, mixed };
+
+/// The layouts of A and B; row.col is the one that every form has.
+struct LayoutPair {
+  std::string_view a, b;
+};
+inline constexpr LayoutPair kAnyLayout[] = {{"row", "col"}, {"row", "row"}, {"col", "col"}, {"col", "row"}};
+
+// Qualifiers that many families have.
+inline constexpr QualifierSlot kSync{.what = "qualifier .sync", .group = "sync", .repeatable = true};
+inline constexpr QualifierSlot kAligned{.what = "qualifier .aligned", .group = "aligned"};
+inline constexpr QualifierSlot kShape{
+    .what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape};
+inline constexpr QualifierSlot kSpace{.what = "state space", .group = "space", .required = false};
+inline constexpr QualifierSlot kSatfinite{
+    .what = "saturation", .group = "saturation", .required = false, .repeatable = true};
+inline constexpr QualifierSlot kOperation{.what = "bit operation", .group = "operation", .required = false};
+inline constexpr QualifierSlot kPopc{
+    .what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true};
+inline constexpr QualifierSlot kTypeOfA{.what = "type of A", .group = "type", .role = SlotRole::factor_type};
+inline constexpr QualifierSlot kTypeOfB{.what = "type of B", .group = "type", .role = SlotRole::factor_type};
+
+/// The qualifiers of mma and mma.sp.
 inline constexpr std::array kMmaSlots{
-    QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
-    QualifierSlot{.what = "qualifier .aligned", .group = "aligned"},
-    QualifierSlot{.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
+    kSync,
+    kAligned,
+    kShape,
     QualifierSlot{.what = "layout of A", .group = "layout"},
     QualifierSlot{.what = "layout of B", .group = "layout"},
     QualifierSlot{.what = "kind", .group = "kind", .required = false, .resembles = looks_like_kind},
-    QualifierSlot{.what = "saturation", .group = "saturation", .required = false, .repeatable = true},
+    kSatfinite,
     QualifierSlot{.what = "type of D", .group = "type"},
-    QualifierSlot{.what = "type of A", .group = "type", .role = SlotRole::factor_type},
-    QualifierSlot{.what = "type of B", .group = "type", .role = SlotRole::factor_type},
+    kTypeOfA,
+    kTypeOfB,
     QualifierSlot{.what = "type of C", .group = "type"},
 };
 

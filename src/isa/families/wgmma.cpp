@@ -20,7 +20,6 @@ using enum FormatId;
 
 // ---- The table: one row per operand class; K of the dense shape, the sparse one has twice as many.
 
-enum class Types { same, mixed };  // may A and B differ?
 enum class Sizes { every_8, every_8_then_16 };
 
 struct Row {
@@ -33,8 +32,6 @@ struct Row {
   bool transposes;    // imm-trans-a, imm-trans-b
   Sparsity sparsity;  // of the sparse form, if there is one
 };
-
-constexpr FormatSet kFp8 = e4m3 | e5m2, kS8 = s8 | u8;
 
 constexpr Row kRows[] = {
     {16, f16, Types::same, f16 | f32, Sizes::every_8, true, true, kTwoOfFour},
@@ -144,15 +141,15 @@ constexpr std::array kHead{
     QualifierSlot{.what = "qualifier .mma_async", .group = "instruction", .leading = true},
 };
 constexpr std::array kTail{
-    QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
+    kSync,
     QualifierSlot{.what = "qualifier .aligned", .group = "aligned", .assembler_optional = true},
-    QualifierSlot{.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
-    QualifierSlot{.what = "saturation", .group = "saturation", .required = false, .repeatable = true},
+    kShape,
+    kSatfinite,
     QualifierSlot{.what = "type of D", .group = "type"},
-    QualifierSlot{.what = "type of A", .group = "type", .role = SlotRole::factor_type},
-    QualifierSlot{.what = "type of B", .group = "type", .role = SlotRole::factor_type},
-    QualifierSlot{.what = "bit operation", .group = "operation", .required = false},
-    QualifierSlot{.what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true},
+    kTypeOfA,
+    kTypeOfB,
+    kOperation,
+    kPopc,
 };
 constexpr auto kSlots = joined(kHead, kTail);
 constexpr auto kSparseSlots =

@@ -36,7 +36,7 @@ struct Row {
   Layouts layouts = Layouts::any;
 };
 
-constexpr FormatSet kS8 = s8 | u8, kS4 = s4 | u4, kHalfOrSingle = f16 | f32;
+constexpr FormatSet kHalfOrSingle = f16 | f32;
 constexpr Shape k16x16{16, 16, 16}, k32x8{32, 8, 16}, k8x32{8, 32, 16};
 
 constexpr Row kRows[] = {
@@ -177,11 +177,11 @@ constexpr StateSpace kSpaces[] = {
 constexpr std::array kMoveSlots{
     QualifierSlot{.what = "instruction", .group = "instruction", .leading = true},
     QualifierSlot{.what = "matrix", .group = "matrix", .leading = true},
-    QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
-    QualifierSlot{.what = "qualifier .aligned", .group = "aligned"},
+    kSync,
+    kAligned,
     QualifierSlot{.what = "layout", .group = "layout"},
-    QualifierSlot{.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
-    QualifierSlot{.what = "state space", .group = "space", .required = false},
+    kShape,
+    kSpace,
     QualifierSlot{.what = "type", .group = "type", .role = SlotRole::factor_type},
 };
 
@@ -282,19 +282,19 @@ std::vector<Form> expand_moves(bool load) {
 
 constexpr std::array kProductSlots{
     QualifierSlot{.what = "instruction", .group = "instruction", .leading = true},
-    QualifierSlot{.what = "bit operation", .group = "operation", .required = false},
-    QualifierSlot{.what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true},
-    QualifierSlot{.what = "qualifier .sync", .group = "sync", .repeatable = true},
-    QualifierSlot{.what = "qualifier .aligned", .group = "aligned"},
+    kOperation,
+    kPopc,
+    kSync,
+    kAligned,
     QualifierSlot{.what = "layout of A", .group = "layout"},
     QualifierSlot{.what = "layout of B", .group = "layout"},
-    QualifierSlot{.what = "shape", .group = "shape", .role = SlotRole::shape, .resembles = looks_like_shape},
+    kShape,
     QualifierSlot{.what = "rounding", .group = "rounding", .required = false},
     QualifierSlot{.what = "type of D", .group = "type"},
     QualifierSlot{.what = "type of A, or of C where A and B are f16", .group = "type"},
     QualifierSlot{.what = "type of B", .group = "type", .required = false},
     QualifierSlot{.what = "type of C", .group = "type", .required = false},
-    QualifierSlot{.what = "saturation", .group = "saturation", .required = false, .repeatable = true},
+    kSatfinite,
 };
 
 struct MmaChoice {
@@ -349,11 +349,6 @@ std::vector<OperandSpec> mma_operands(const MmaChoice& x) {
   return {sum("d", Part::destination, x.d), factor("a", Part::left_factor, Matrix::a),
           factor("b", Part::right_factor, Matrix::b), sum("c", Part::accumulator, x.c)};
 }
-
-struct LayoutPair {
-  std::string_view a, b;
-};
-constexpr LayoutPair kAnyLayout[] = {{"row", "col"}, {"row", "row"}, {"col", "col"}, {"col", "row"}};
 
 std::vector<Form> expand_mma() {
   std::vector<Form> out;
