@@ -48,6 +48,7 @@ constexpr std::array kRows{
     Row{Errc::inferred_plan, "inferred_plan",
         "{where}: the arithmetic is inferred ({seen}; src/target/NUMERICS.md); {accepted}"},
     Row{Errc::undefined_operand, "undefined_operand", "{where}: {seen} is undefined; defined is {accepted}"},
+    Row{Errc::no_such_kernel, "no_such_kernel", "{where}: there is no kernel {seen}; expected {accepted}"},
     Row{Errc::not_sparse, "not_sparse", "{where}: {seen}; expected {accepted}"},
     Row{Errc::address_out_of_bounds, "address_out_of_bounds", "{where}: {seen} are out of bounds; {accepted}"},
     Row{Errc::address_misaligned, "address_misaligned", "{where}: {seen} is misaligned; {accepted}"},

@@ -45,6 +45,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"target", "target"},       {"fragment", "fragment"}, {"descriptor", "fragment"},
     {"registers", "machine"},   {"memory", "machine"},    {"bank_conflicts", "machine"},
     {"async_state", "machine"}, {"capture", "capture"},   {"instruction", "isa"},
+    {"kernel", "kernel"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "warpbit/instruction.hpp"
+#include "warpbit/kernel.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/view.hpp"
 
@@ -27,6 +29,8 @@ struct ExecuteOptions {
   bool allow_inferred = true;
   /// Threads to split the cases over; 0 leaves it to OpenMP. The bits do not depend on it.
   int threads = 0;
+  /// The kernel to compute with; absent: chosen_kernel(). The bits do not depend on it.
+  std::optional<Kernel> kernel = std::nullopt;
 };
 
 /// What comes with a result.
@@ -34,6 +38,9 @@ struct Execution {
   /// The order of the sum, F or the rounding rest on no hardware result (Evidence::overall). Whether the floor
   /// and the specials do is in Instruction::evidence().
   bool inferred = false;
+  /// The kernel that computed it, as that kernel says itself. Kernel::node where the others have nothing for
+  /// this instruction.
+  Kernel kernel = Kernel::node;
 };
 
 /// One output element: its code in the destination's format.

@@ -39,6 +39,7 @@ enum class Errc {
   protocol_violation,
   inferred_plan,
   undefined_operand,
+  no_such_kernel,
   not_sparse,
   // Memory
   address_out_of_bounds,

@@ -170,6 +170,8 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
+  const Result<Kernel> kernel = options.kernel ? *options.kernel : chosen_kernel();
+  if (!kernel) return kernel.error();
   const Result<void> done =
       std::visit(Batch{instruction, sources, destination, cases, options}, instruction.decoded().kernel);
   if (!done) return done.error();
