@@ -11,6 +11,8 @@
 
 #include "api/checks.hpp"
 #include "isa/instruction.hpp"
+#include "kernel/bodies.hpp"
+#include "kernel/fused.hpp"
 
 namespace warpbit {
 namespace {
@@ -105,6 +107,7 @@ struct Batch {
   const ResultView& destination;
   std::size_t cases;
   const ExecuteOptions& options;
+  Kernel& kernel;  ///< that is to compute; becomes the one that did
 
   Result<void> operator()(const Tile& tile) const {
     if (tile.uses_memory()) return memory_needed();
@@ -114,17 +117,25 @@ struct Batch {
     if (Result<void> selectors = check_selectors(instruction, tile, views, cases); !selectors) return selectors;
     if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
       return metadata;
-    for_each_case(cases, options, [&](std::size_t i) { run_tile(tile, views, destination, i); });
+    const Body* body = tile.fused ? find_body(kernel) : nullptr;
+    if (body == nullptr) {
+      kernel = Kernel::node;
+      for_each_case(cases, options, [&](std::size_t i) { run_tile(tile, views, destination, i); });
+    } else {
+      for_each_case(cases, options,
+                    [&](std::size_t i) { run_fused(*body, *tile.fused, tile, views, destination, i); });
+    }
     return {};
   }
 
-  Result<void> operator()(const ElementwiseKernel& kernel) const {
+  Result<void> operator()(const ElementwiseKernel& elementwise) const {
     if (cases == 0) return {};
     if (Result<void> checked = check_views(instruction, sources, destination, cases); !checked) return checked;
-    const std::span<const OperandView> elements = sources.first(kernel.sources.size());
-    const OperandView random = kernel.random_bits ? sources.back() : OperandView{};
+    const std::span<const OperandView> elements = sources.first(elementwise.sources.size());
+    const OperandView random = elementwise.random_bits ? sources.back() : OperandView{};
+    kernel = Kernel::node;
     for_each_case(cases, options,
-                  [&](std::size_t i) { run_elementwise(kernel, elements, random, destination, i); });
+                  [&](std::size_t i) { run_elementwise(elementwise, elements, random, destination, i); });
     return {};
   }
 
@@ -170,12 +181,12 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
-  const Result<Kernel> kernel = options.kernel ? *options.kernel : chosen_kernel();
+  Result<Kernel> kernel = options.kernel ? *options.kernel : chosen_kernel();
   if (!kernel) return kernel.error();
-  const Result<void> done =
-      std::visit(Batch{instruction, sources, destination, cases, options}, instruction.decoded().kernel);
+  const Result<void> done = std::visit(Batch{instruction, sources, destination, cases, options, *kernel},
+                                       instruction.decoded().kernel);
   if (!done) return done.error();
-  return Execution{instruction.inferred()};
+  return Execution{instruction.inferred(), *kernel};
 }
 
 Result<Element> execute_element(const Instruction& instruction, const ElementSources& element,

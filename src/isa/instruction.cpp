@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernel/fused.hpp"
+
 namespace warpbit {
 namespace {
 
@@ -123,6 +125,7 @@ Tile make_kernel(const DotProduct&, const Form& form, const std::vector<Operand>
     }
   }
   add_descriptors(form, operands, tile);
+  tile.fused = compile_fused(tile);
   return tile;
 }
 

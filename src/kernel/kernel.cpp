@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "kernel/bodies.hpp"
+
 namespace warpbit {
 namespace {
 
@@ -52,6 +54,17 @@ std::vector<Kernel> kernels() {
 Result<Kernel> chosen_kernel() {
   static const Result<Kernel> chosen = choose();
   return chosen;
+}
+
+const Body* find_body(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::scalar: return &k_scalar_body;
+#if defined(__x86_64__)
+    case Kernel::avx2: return &k_avx2_body;
+    case Kernel::avx512: return &k_avx512_body;
+#endif
+    default: return nullptr;
+  }
 }
 
 }  // namespace warpbit

@@ -93,44 +93,59 @@ std::span<const Decoded> scales_of(const TileScale& scale, std::span<const Decod
   return all.subspan(row * blocks, blocks);
 }
 
-}  // namespace
-
-void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::size_t index) {
+// Fills the workspace with what one case has besides C.
+void load_factors(const Tile& t, const TileViews& views, std::size_t index) {
   Workspace& w = workspace;
   gather(t.a, t.a_described, views.a, views.a_descriptor, views.memory, t.lanes, index, w.a_codes);
   gather(t.b, t.b_described, views.b, views.b_descriptor, views.memory, t.lanes, index, w.b_codes);
   decode_all(t, t.a, t.negate_a, w.a_codes, w.a);
   if (!t.sparsity.is_sparse()) decode_all(t, t.b, t.negate_b, w.b_codes, w.b);
+  if (t.sparsity.is_sparse()) w.metadata.load(t.e.registers, views.e, t.lanes, index);
+  load_scales(t.a_scale, views.a_scale, views.a_selector, t.lanes, index, w.a_scales);
+  load_scales(t.b_scale, views.b_scale, views.b_selector, t.lanes, index, w.b_scales);
+  w.selected.resize(static_cast<std::size_t>(t.terms));
+}
+
+// One element, of what is in the workspace.
+std::uint64_t element(const Tile& t, std::size_t product, std::size_t row, std::size_t column,
+                      std::uint64_t c) {
+  Workspace& w = workspace;
+  const auto terms = static_cast<std::size_t>(t.terms), depth = static_cast<std::size_t>(t.depth);
+  const auto rows = static_cast<std::size_t>(t.rows), columns = static_cast<std::size_t>(t.columns);
+  const std::span<const Decoded> a{&w.a[(product * rows + row) * terms], terms};
+  const std::span<const Decoded> b = t.sparsity.is_sparse()
+                                         ? select_column(t, w.metadata, row, column)
+                                         : std::span{&w.b[(product * columns + column) * depth], terms};
+  return evaluate(*t.plan,
+                  {a, operand_format(*t.plan, t.a), scales_of(t.a_scale, w.a_scales, row), t.a_scale.format},
+                  {b, operand_format(*t.plan, t.b), scales_of(t.b_scale, w.b_scales, column), t.b_scale.format},
+                  *t.c.format, c);
+}
+
+}  // namespace
+
+void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::size_t index) {
+  Workspace& w = workspace;
+  load_factors(t, views, index);
   if (views.accumulate)
     w.c.load(t.c.registers, views.c, t.lanes, index);
   else
     w.c.clear(t.c.registers, t.lanes);
-  if (t.sparsity.is_sparse()) w.metadata.load(t.e.registers, views.e, t.lanes, index);
-  load_scales(t.a_scale, views.a_scale, views.a_selector, t.lanes, index, w.a_scales);
-  load_scales(t.b_scale, views.b_scale, views.b_selector, t.lanes, index, w.b_scales);
-
   w.out.clear(t.d.registers, t.lanes);
-  w.selected.resize(static_cast<std::size_t>(t.terms));
-  const auto terms = static_cast<std::size_t>(t.terms), depth = static_cast<std::size_t>(t.depth);
   const auto rows = static_cast<std::size_t>(t.rows), columns = static_cast<std::size_t>(t.columns);
-  std::size_t element = 0;
+  std::size_t at = 0;
   for (std::size_t product = 0; product < static_cast<std::size_t>(t.products); ++product)
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::span<const Decoded> a{&w.a[(product * rows + row) * terms], terms};
-      for (std::size_t column = 0; column < columns; ++column, ++element) {
-        const std::span<const Decoded> b = t.sparsity.is_sparse()
-                                               ? select_column(t, w.metadata, row, column)
-                                               : std::span{&w.b[(product * columns + column) * depth], terms};
-        w.out.set(
-            t.d.places[element],
-            evaluate(
-                *t.plan,
-                {a, operand_format(*t.plan, t.a), scales_of(t.a_scale, w.a_scales, row), t.a_scale.format},
-                {b, operand_format(*t.plan, t.b), scales_of(t.b_scale, w.b_scales, column), t.b_scale.format},
-                *t.c.format, w.c.get(t.c.places[element])));
-      }
-    }
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t column = 0; column < columns; ++column, ++at)
+        w.out.set(t.d.places[at], element(t, product, row, column, w.c.get(t.c.places[at])));
   w.out.store(t.d.registers, d, t.lanes, index);
+}
+
+std::uint64_t ExactElements::operator()(std::size_t product, std::size_t row, std::size_t column,
+                                        std::uint64_t c) {
+  if (!loaded_) load_factors(tile_, views_, index_);
+  loaded_ = true;
+  return element(tile_, product, row, column, c);
 }
 
 std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std::size_t index, bool ordered) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,6 +37,8 @@ struct TileScale {
   bool is_present() const { return blocks > 0; }
 };
 
+struct FusedTile;  // kernel/fused.hpp
+
 /// A decoded instruction as the kernel needs it.
 struct Tile {
   const Plan* plan = nullptr;
@@ -50,6 +53,9 @@ struct Tile {
   bool negate_a = false, negate_b = false;                  ///< imm-scale -1
   bool starts_at_zero = false;                              ///< scale-d is the literal 0: C does not count
 
+  /// What the bodies need, if they have something for it.
+  std::shared_ptr<const FusedTile> fused;
+
   bool uses_memory() const { return b_described.has_value(); }
 };
 
@@ -62,9 +68,25 @@ struct TileViews {
   bool accumulate = true;                  ///< false: C is +0, and not read
 };
 
-/// Computes case `index`. Views must have the strides of the operands. Precondition: what the descriptors read
-/// (DescriptorMap::ranges) lies in the memory.
+/// Computes case `index` element by element, by the specification. Views must have the strides of the operands.
+/// Precondition: what the descriptors read (DescriptorMap::ranges) lies in the memory.
 void run_tile(const Tile& tile, const TileViews& views, const ResultView& d, std::size_t index);
+
+/// One element of one case at a time, by the specification, for kernels that leave some to it. What it needs of
+/// the case is read at the first call.
+class ExactElements {
+ public:
+  ExactElements(const Tile& tile, const TileViews& views, std::size_t index)
+      : tile_(tile), views_(views), index_(index) {}
+  /// The code of an element of D, from that of C.
+  std::uint64_t operator()(std::size_t product, std::size_t row, std::size_t column, std::uint64_t c);
+
+ private:
+  const Tile& tile_;
+  const TileViews& views_;
+  std::size_t index_;
+  bool loaded_ = false;
+};
 
 /// A nibble of metadata that the manual leaves undefined.
 struct MetadataFault {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is compiled once for each vector extension, and the plain data it works on.
+//
+// D = A B + C is computed in blocks of 16 elements of D: two rows, by eight columns, the rows side by side,
+//
+//     lane    0      1      2      3    ...  14     15
+//           (0,0)  (1,0)  (0,1)  (1,1)  ... (0,7)  (1,7)
+//
+// from panels: of A the elements of the two rows for each k, of B those of the eight columns, each twice. The
+// order of k within a panel is free within a node, but the same in both.
+//
+//     A: values, exponents [k][2]      B: values, exponents [k][16]
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace warpbit {
+
+inline constexpr int kBlock = 16;
+inline constexpr int kMaxNodes = 16;
+
+/// How the codes of a factor become values and raw exponents.
+struct Encoding {
+  enum class Kind : std::uint8_t {
+    half,  ///< f16, or a format of at most 8 bits whose codes are moved to where f16 has sign, exponent,
+           ///< fraction
+    bf16,
+    tf32,
+  };
+  Kind kind = Kind::half;
+  int bytes = 2;  ///< that an element takes in a register
+  /// Of one byte: what of it is the sign and the magnitude, and by how much each is moved up.
+  std::uint8_t sign_mask = 0, sign_shift = 0, magnitude_mask = 0, magnitude_shift = 0;
+  /// half: the least magnitude that is Inf or NaN.
+  std::uint16_t first_special = 0x7C00;
+  /// half: the value is that of the f16 times 2^scale.
+  int scale = 0;
+  /// half: elements are converted to f16, which has other subnormals: the scale is applied.
+  bool as_half = false;
+};
+
+/// The raw exponent of zero: below every other one even in a sum. Of half and of the others; panels hold
+/// exponents as the code has them, 1 for a subnormal.
+inline constexpr std::int8_t kNoHalfExponent = -64;
+inline constexpr std::int16_t kNoExponent = -8192;
+/// What is added to the exponents of half: sums of two with a zero are then well below all others, in 8 bits.
+inline constexpr int kHalfExponentOffset = 33;
+
+/// How the blocks of a plan are computed.
+struct FusedProgram {
+  struct Node {
+    int first = 0, count = 0;  ///< of k, in the order of the panels
+    bool from_zero = false;
+  };
+  int nodes = 0;
+  Node node[kMaxNodes] = {};
+  int window = 0;                 ///< F
+  int floor = 0;                  ///< of E, plus 127
+  int least = 0;                  ///< E plus 127 for which the body is right (f32 results)
+  int exponent_bias = 0;          ///< what makes a sum of two exponents of the panels E plus 127
+  int product_scale = 0;          ///< products of the values of the panels count 2^product_scale times
+  std::uint32_t kept_mask = ~0U;  ///< the bits of an f32 result that survive
+  bool wide = false;              ///< a sum may exceed 32 bits by more than an overflow that is seen
+  bool half_nodes = false;        ///< nodes give f16, rounded to nearest; else f32, toward zero
+  bool half_c = false;            ///< C is f16
+  bool half_d = false;            ///< D is f16
+  bool adds_c = false;            ///< C is added to what the nodes gave, rounded to nearest
+  bool wide_exponents = false;    ///< panels hold exponents of 16 bits (bf16, tf32)
+};
+
+/// Where the blocks of C and D lie. A block is four pieces of four elements: (row 0, column 2t), (0, 2t+1),
+/// (1, 2t), (1, 2t+1), for t = 0 .. 3.
+struct BlockView {
+  std::byte* base = nullptr;
+  std::ptrdiff_t piece_stride = 0, row_stride = 0, column_stride = 0;  ///< in bytes; of a row of blocks, ...
+};
+
+struct FusedBlocks {
+  const FusedProgram* program = nullptr;
+  int rows = 0, columns = 0;  ///< of blocks
+  int depth = 0;              ///< of a panel
+  const float *a = nullptr, *b = nullptr;
+  const void *a_exponents = nullptr, *b_exponents = nullptr;
+  const std::uint16_t *a_special = nullptr, *b_special = nullptr;  ///< lanes, by row or column; or none
+  const std::int16_t *a_scales = nullptr, *b_scales = nullptr;  ///< exponents: (row of blocks, 2), (column, 16)
+  BlockView c, d;                                               ///< c.base may be null: +0
+  /// What the body leaves to the specification: the code of D in a lane of a block.
+  std::uint32_t (*exact)(void* context, int row, int column, int lane, std::uint32_t c) = nullptr;
+  void* context = nullptr;
+};
+
+/// The functions of one extension.
+struct Body {
+  /// The pieces of A of `rows` pairs of rows -> codes [row][k][2], of 2 or 4 bytes (one byte becomes a half).
+  /// A pair's registers follow each other, two for each k group and lane: the first of row 0, the second of
+  /// row 1. `by_register`: all first register pairs come before all second ones.
+  void (*arrange_a)(const Encoding&, const std::byte* registers, int rows, int depth, bool by_register,
+                    void* codes);
+  /// The registers of eight columns, one after the other -> codes [k][16].
+  void (*arrange_b)(const Encoding&, const std::byte* registers, int depth, bool by_register, void* codes);
+  /// Codes -> values and exponents. True if there is an Inf or NaN among them.
+  bool (*decode)(const Encoding&, const void* codes, int count, float* values, void* exponents);
+  void (*fused)(const FusedBlocks&);
+};
+
+extern const Body k_scalar_body, k_avx2_body, k_avx512_body;
+
+}  // namespace warpbit

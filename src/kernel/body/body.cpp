@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// One body of the kernels; compiled for each vector extension, WARPBIT_BODY being the name of its table.
+#include "kernel/body.hpp"
+
+#include "kernel/body/fused.hpp"
+#include "kernel/body/panels.hpp"
+
+namespace warpbit {
+
+extern const Body WARPBIT_BODY = {arrange_a, arrange_b, decode, fused};
+
+}  // namespace warpbit

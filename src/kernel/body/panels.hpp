@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Panels: from the registers of a factor to codes in the order of blocks, and from these to values and
+// exponents.
+//
+// A register holds 4 / bytes elements. Of A two registers make a unit, one of each row of a pair; a code of one
+// byte becomes an f16 code:
+//
+//     bytes 4   x | y                         -> x y
+//     bytes 2   x0 x1 | y0 y1                 -> x0 y0 x1 y1
+//     bytes 1   x0 x1 x2 x3 | y0 y1 y2 y3     -> x0 y0 x1 y1, and after those of all units x2 y2 x3 y3
+//
+// A lane has one unit or two, of B one register or more; by_register the first of all lanes come first.
+#pragma once
+
+#include "kernel/body.hpp"
+#include "kernel/body/vectors.hpp"
+
+namespace warpbit {
+namespace {
+
+// Two bytes in the low bytes of 16-bit halves, as f16 codes; of a word or a vector of words.
+template <class V>
+inline V as_halves(const Encoding& e, V v) {
+  const std::uint32_t sign = e.sign_mask * 0x10001U, magnitude = e.magnitude_mask * 0x10001U;
+  return (v & sign) << e.sign_shift | (v & magnitude) << e.magnitude_shift;
+}
+// The lower two bytes of a word, and the upper two.
+template <class V>
+inline V low_halves(const Encoding& e, V v) {
+  return as_halves(e, (v & 0xFF) | (v & 0xFF00) << 8);
+}
+template <class V>
+inline V high_halves(const Encoding& e, V v) {
+  return as_halves(e, (v >> 16 & 0xFF) | v >> 24 << 16);
+}
+
+// ---- A
+
+#if defined(__AVX512BW__)
+// 64 bytes of registers: one pair of rows with two units a lane, or two pairs with one.
+inline void arrange_pairs(const Encoding& e, const std::byte* registers, bool two_rows, bool by_register,
+                          std::byte* to) {
+  U32 v = load<U32>(registers);
+  if (by_register) v = bits<U32>(__builtin_shuffle(bits<U64>(v), U64{0, 2, 4, 6, 1, 3, 5, 7}));
+  if (e.bytes == 4) return store(to, v);
+  if (e.bytes == 2) return store(to, bits<U32>(exchange_middle(bits<Words>(v))));
+  const U32 low = bits<U32>(exchange_middle(bits<Words>(low_halves(e, v))));
+  const U32 high = bits<U32>(exchange_middle(bits<Words>(high_halves(e, v))));
+  if (two_rows || by_register) {  // the halves of a row, or of a group of units, belong together
+    store(to, __builtin_shuffle(low, high, lanes<U32>([](int i) { return i < 8 ? i : i + 8; })));
+    store(to + 64, __builtin_shuffle(low, high, lanes<U32>([](int i) { return i < 8 ? i + 8 : i + 16; })));
+  } else {
+    store(to, low);
+    store(to + 64, high);
+  }
+}
+
+void arrange_a(const Encoding& e, const std::byte* registers, int rows, int depth, bool by_register,
+               void* codes) {
+  auto* to = static_cast<std::byte*>(codes);
+  const int row_bytes = 2 * depth * e.bytes;
+  for (int at = 0; at < rows * row_bytes; at += 64)
+    arrange_pairs(e, registers + at, row_bytes == 32, by_register, to + at * (e.bytes == 1 ? 2 : 1));
+}
+#else
+// x0 x1 y0 y1 -> x0 y0 x1 y1
+inline std::uint64_t interleave(std::uint32_t x, std::uint32_t y) {
+  return std::uint64_t{x & 0xFFFF} | std::uint64_t{y & 0xFFFF} << 16 | std::uint64_t{x >> 16} << 32 |
+         std::uint64_t{y >> 16} << 48;
+}
+
+void arrange_a(const Encoding& e, const std::byte* registers, int rows, int depth, bool by_register,
+               void* codes) {
+  const int units = depth * e.bytes / 4, group = by_register ? units / 2 : units;
+  auto* to = static_cast<std::byte*>(codes);
+  for (int row = 0; row < rows; ++row, to += 2 * depth * (e.bytes == 1 ? 2 : e.bytes))
+    for (int unit = 0; unit < units; ++unit, registers += 8) {
+      const int at = by_register ? unit % 2 * group + unit / 2 : unit;
+      const auto x = load<std::uint32_t>(registers), y = load<std::uint32_t>(registers + 4);
+      if (e.bytes == 4) {
+        store(to + 8 * at, x);
+        store(to + 8 * at + 4, y);
+      } else if (e.bytes == 2) {
+        store(to + 8 * at, interleave(x, y));
+      } else {
+        std::byte* pair = to + 8 * (at / group * 2 * group + at % group);
+        store(pair, interleave(low_halves(e, x), low_halves(e, y)));
+        store(pair + 8 * group, interleave(high_halves(e, x), high_halves(e, y)));
+      }
+    }
+}
+#endif
+
+// ---- B
+
+#if defined(__AVX512BW__)
+// Four words of each of eight columns -> [word][column], each column twice.
+inline void transpose(const std::byte* registers, int column_bytes, U32 out[4]) {
+  const auto columns = [&](int first) {
+    const auto word = [&](int n) { return load<__m128i>(registers + (first + n) * column_bytes); };
+    __m512i v = _mm512_castsi128_si512(word(0));
+    v = _mm512_inserti32x4(v, word(1), 1);
+    v = _mm512_inserti32x4(v, word(2), 2);
+    return bits<U32>(_mm512_inserti32x4(v, word(3), 3));
+  };
+  const U32 low = columns(0), high = columns(4);
+#pragma GCC unroll 4
+  for (int w = 0; w < 4; ++w)
+    out[w] = __builtin_shuffle(low, high,
+                               lanes<U32>([](int i) { return i / 2 * 4; }) + static_cast<std::uint32_t>(w));
+}
+
+// Two codes in each word -> the first ones, then the second ones.
+inline void split_words(U32 v, std::byte* to) {
+  store(to, __builtin_shuffle(bits<Words>(v), lanes<Words>([](int i) { return i < 16 ? 2 * i : 2 * i - 31; })));
+}
+#else
+inline void transpose(const std::byte* registers, int column_bytes, std::uint32_t out[4][16]) {
+  for (int w = 0; w < 4; ++w)
+    for (int n = 0; n < 8; ++n)
+      out[w][2 * n] = out[w][2 * n + 1] = load<std::uint32_t>(registers + n * column_bytes + 4 * w);
+}
+inline void split_words(const std::uint32_t (&words)[16], std::byte* to) {
+  std::uint16_t out[32];
+  for (int i = 0; i < 16; ++i) {
+    out[i] = static_cast<std::uint16_t>(words[i]);
+    out[16 + i] = static_cast<std::uint16_t>(words[i] >> 16);
+  }
+  __builtin_memcpy(to, out, sizeof out);
+}
+inline void store(std::byte* to, const std::uint32_t (&words)[16]) {
+  __builtin_memcpy(to, words, sizeof words);
+}
+#endif
+
+template <class Word, class Halves>
+inline void split_bytes(const Word& word, Halves halves, std::byte* to) {
+#if defined(__AVX512BW__)
+  split_words(halves(word), to);
+#else
+  Word out;
+  for (int i = 0; i < 16; ++i) out[i] = halves(word[i]);
+  split_words(out, to);
+#endif
+}
+
+void arrange_b(const Encoding& e, const std::byte* registers, int depth, bool by_register, void* codes) {
+#if defined(__AVX512BW__)
+  U32 word[4];
+#else
+  std::uint32_t word[4][16];
+#endif
+  auto* out = static_cast<std::byte*>(codes);
+  const int words = depth * e.bytes / 4, group = by_register ? words / 2 : words;
+  for (int first = 0; first < words; first += 4) {
+    transpose(registers + 4 * first, 4 * words, word);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const int w = first + i, at = by_register ? w % 2 * group + w / 2 : w;
+      if (e.bytes == 4) {
+        store(out + 64 * at, word[i]);
+      } else if (e.bytes == 2) {
+        split_words(word[i], out + 64 * at);
+      } else {
+        std::byte* to = out + 64 * (at / group * 2 * group + at % group);
+        split_bytes(
+            word[i], [&](auto v) { return low_halves(e, v); }, to);
+        split_bytes(
+            word[i], [&](auto v) { return high_halves(e, v); }, to + 64 * group);
+      }
+    }
+  }
+}
+
+// ---- Values and exponents
+
+template <class V>
+inline bool any(V truth) {
+#if defined(__AVX512BW__)
+  return _mm512_test_epi8_mask(bits<__m512i>(truth), bits<__m512i>(truth)) != 0;
+#else
+  for (unsigned i = 0; i < sizeof(V) / sizeof(truth[0]); ++i)
+    if (truth[i] != 0) return true;
+  return false;
+#endif
+}
+
+bool decode_halves(const Encoding& e, const std::uint16_t* codes, int count, float* values,
+                   std::int8_t* exponents) {
+  struct Pair {
+    U16 low, high;
+  };
+  const F32 power = bits<F32>(I32{} + (127 + e.scale) * (1 << 23));
+  Words most{};
+  for (int i = 0; i < count; i += 2 * kLanes) {
+    Pair code = load<Pair>(codes + i);
+    most = max(most, bits<Words>(code) & 0x7FFF);
+    if (e.as_half)
+      code = {narrow_to_half(widen_half(code.low) * power), narrow_to_half(widen_half(code.high) * power)};
+    const Words magnitude = bits<Words>(code) & 0x7FFF;
+    const Words raw = max(magnitude >> 10, Words{} + 1) + kHalfExponentOffset;
+    const Words exponent = magnitude == 0 ? Words{} + static_cast<std::uint16_t>(kNoHalfExponent) : raw;
+    store(exponents + i, convert<Bytes>(exponent));
+    store(values + i, widen_half(code.low));
+    store(values + i + kLanes, widen_half(code.high));
+  }
+  return any(most >= e.first_special);
+}
+
+// f32 codes whose low bits are 0. Gives the exponent fields.
+inline U32 decode_f32(U32 code, float* value, std::int16_t* exponent) {
+  const U32 magnitude = code << 1, field = magnitude >> 24;
+  const U32 raw = magnitude == 0 ? U32{} + static_cast<std::uint32_t>(kNoExponent) : max(field, U32{} + 1);
+  store(value, code);
+  store(exponent, convert<I16>(raw));
+  return field;
+}
+
+bool decode(const Encoding& e, const void* codes, int count, float* values, void* exponents) {
+  const auto* words = static_cast<const std::uint16_t*>(codes);
+  if (e.kind == Encoding::Kind::half)
+    return decode_halves(e, words, count, values, static_cast<std::int8_t*>(exponents));
+  auto* raw = static_cast<std::int16_t*>(exponents);
+  U32 most{};
+  if (e.kind == Encoding::Kind::bf16)
+    for (int i = 0; i < count; i += kLanes)
+      most = max(most, decode_f32(convert<U32>(load<U16>(words + i)) << 16, values + i, raw + i));
+  else
+    for (int i = 0; i < count; i += kLanes)
+      most = max(most, decode_f32(load<U32>(words + 2 * i) & 0xFFFFE000, values + i, raw + i));
+  return any(most == 255);
+}
+
+}  // namespace
+}  // namespace warpbit

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors of the size that the extension has, in the compiler's own notation; what it has no notation for, or
+// does badly, is here by extension.
+//
+// The bodies are compiled once for each extension. Nothing in them may have external linkage but the table of a
+// body (body.hpp), and no standard header with inline functions may be used: code for one processor would be
+// linked where another one runs it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace warpbit {
+namespace {
+
+// As many 32-bit lanes as a register has; a block of 16 elements (body.hpp) is one part or several.
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+template <class T, int kCount>
+struct VectorOf {
+  using type __attribute__((vector_size(sizeof(T) * kCount))) = T;
+};
+using F32 = VectorOf<float, kLanes>::type;
+using I32 = VectorOf<std::int32_t, kLanes>::type;
+using U32 = VectorOf<std::uint32_t, kLanes>::type;
+using U64 = VectorOf<std::uint64_t, kLanes / 2>::type;
+// Beside 32-bit lanes.
+using I16 = VectorOf<std::int16_t, kLanes>::type;
+using U16 = VectorOf<std::uint16_t, kLanes>::type;
+using I8 = VectorOf<std::int8_t, kLanes>::type;
+// A register of 16-bit lanes, and bytes beside these.
+using Words = VectorOf<std::uint16_t, 2 * kLanes>::type;
+using Bytes = VectorOf<std::int8_t, 2 * kLanes>::type;
+
+template <class V>
+inline V load(const void* from) {
+  V out;
+  __builtin_memcpy(&out, from, sizeof out);
+  return out;
+}
+template <class V>
+inline void store(void* to, V v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+template <class To, class From>
+inline To bits(From v) {
+  static_assert(sizeof(To) == sizeof(From));
+  To out;
+  __builtin_memcpy(&out, &v, sizeof out);
+  return out;
+}
+template <class To, class From>
+inline To convert(From v) {
+  return __builtin_convertvector(v, To);
+}
+template <class V>
+inline V max(V x, V y) {
+  return x > y ? x : y;
+}
+template <class V>
+inline V min(V x, V y) {
+  return x < y ? x : y;
+}
+
+// The vector of index(0), index(1), ...; for constant ones.
+template <class V, class Index>
+inline __attribute__((always_inline)) V lanes(Index index) {
+  V out{};
+#pragma GCC unroll 64
+  for (int i = 0; i < static_cast<int>(sizeof(V) / sizeof(out[0])); ++i) {
+    auto element = out[0];
+    element = static_cast<decltype(element)>(index(i));
+    out[i] = element;
+  }
+  return out;
+}
+
+// Of each four lanes the middle ones change places; its own inverse.
+//
+//     (0,0) (0,1) | (1,0) (1,1)    two registers of two elements, or four registers
+//     (0,0) (1,0) | (0,1) (1,1)    rows side by side
+template <class V>
+inline V exchange_middle(V v) {
+  return __builtin_shuffle(v, lanes<V>([](int i) { return (i & ~3) | (i & 1) << 1 | (i & 2) >> 1; }));
+}
+
+// The pair that begins at `from`, in each pair of lanes.
+inline F32 repeat_pair(const float* from) {
+  return bits<F32>(U64{} + load<std::uint64_t>(from));
+}
+
+// Toward zero. What lies outside the integers gives any integer.
+inline I32 truncate(F32 v) {
+#if defined(__AVX512F__)
+  return bits<I32>(_mm512_cvttps_epi32(bits<__m512>(v)));
+#elif defined(__AVX2__)
+  return bits<I32>(_mm256_cvttps_epi32(bits<__m256>(v)));
+#else
+  return convert<I32>(v);
+#endif
+}
+
+// An integer as f32, rounded toward zero.
+inline F32 to_f32_toward_zero(I32 v) {
+#if defined(__AVX512F__)
+  return bits<F32>(_mm512_cvt_roundepi32_ps(bits<__m512i>(v), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+#else
+  // The halves of the magnitude are exact, and so is the error of their sum (Dekker, 1971): if the sum was
+  // rounded up, the float before it is meant.
+  const U32 sign = bits<U32>(v >> 31), magnitude = (bits<U32>(v) ^ sign) - sign;
+  const F32 high = convert<F32>(bits<I32>(magnitude >> 16)) * 65536.0F;
+  const F32 low = convert<F32>(bits<I32>(magnitude & 0xFFFF));
+  const F32 sum = high + low, error = low - (sum - high);
+  const U32 code = bits<U32>(sum) + bits<U32>(error < 0.0F);  // true is -1
+  return bits<F32>(code | (sign & 0x80000000U));
+#endif
+}
+
+// f16 codes as f32. NaN gives anything.
+inline F32 widen_half(U16 codes) {
+#if defined(__AVX512F__)
+  return bits<F32>(_mm512_cvtph_ps(bits<__m256i>(codes)));
+#elif defined(__F16C__)
+  return bits<F32>(_mm256_cvtph_ps(bits<__m128i>(codes)));
+#else
+  const U32 code = convert<U32>(codes), magnitude = code & 0x7FFF;
+  const F32 subnormal = convert<F32>(bits<I32>(magnitude)) * 0x1p-24F;
+  const U32 normal = (magnitude << 13) + (magnitude < 0x7C00 ? U32{} + (112U << 23) : U32{} + (224U << 23));
+  return bits<F32>((magnitude < 0x400 ? bits<U32>(subnormal) : normal) | (code & 0x8000) << 16);
+#endif
+}
+
+// f32 to f16, rounded to nearest even; beyond the largest, Inf. NaN gives anything.
+inline U16 narrow_to_half(F32 v) {
+#if defined(__AVX512F__)
+  return bits<U16>(_mm512_cvtps_ph(bits<__m512>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#elif defined(__F16C__)
+  return bits<U16>(_mm256_cvtps_ph(bits<__m256>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#else
+  // Below 2^-14 the sum with 1/2 has 2^-24 as its last place, and rounds to it.
+  const U32 code = bits<U32>(v), magnitude = code & 0x7FFFFFFF;
+  const U32 subnormal = bits<U32>(bits<F32>(magnitude) + 0.5F) - (126U << 23);
+  const U32 normal = ((magnitude + 0xFFF + (magnitude >> 13 & 1)) >> 13) - (112U << 10);
+  const U32 finite = magnitude < (113U << 23) ? subnormal : normal;
+  return convert<U16>((magnitude >= 0x477FF000U ? U32{} + 0x7C00 : finite) | (code >> 16 & 0x8000));
+#endif
+}
+
+// Bit i: whether lane i is negative.
+inline std::uint32_t negative_lanes(I32 v) {
+#if defined(__AVX512DQ__)
+  return _mm512_movepi32_mask(bits<__m512i>(v));
+#elif defined(__AVX2__)
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(bits<__m256>(v)));
+#else
+  std::uint32_t out = 0;
+  for (int i = 0; i < kLanes; ++i) out |= v[i] < 0 ? 1U << i : 0;
+  return out;
+#endif
+}
+
+// Bit i: whether lane i is outside [least, most].
+inline std::uint32_t lanes_outside(I32 v, int least, int most) {
+#if defined(__AVX512F__)
+  return _mm512_cmpgt_epu32_mask(bits<__m512i>(v - least), _mm512_set1_epi32(most - least));
+#else
+  return negative_lanes((v - least) | (most - v));
+#endif
+}
+
+// The largest sums of the exponents of a pair of rows, a: [k][2], and of columns, b: [k][16]; `b` points at the
+// lanes that are wanted. The count is a multiple of four.
+inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
+#if defined(__AVX512BW__)
+  // Four k at once: pair k of the eight bytes, in all pairs of the k-th 128 bits.
+  const __m512i repeat =
+      _mm512_set_epi64(0x0706070607060706, 0x0706070607060706, 0x0504050405040504, 0x0504050405040504,
+                       0x0302030203020302, 0x0302030203020302, 0x0100010001000100, 0x0100010001000100);
+  __m512i most = _mm512_set1_epi8(-128);
+#pragma GCC unroll 8
+  for (int k = 0; k < count; k += 4) {
+    const __m512i left = _mm512_shuffle_epi8(_mm512_set1_epi64(load<std::int64_t>(a + 2 * k)), repeat);
+    most = _mm512_max_epi8(most, _mm512_add_epi8(left, load<__m512i>(b + 16 * k)));
+  }
+  const __m256i two = _mm256_max_epi8(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
+  const __m128i one = _mm_max_epi8(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
+  return bits<I32>(_mm512_cvtepi8_epi32(one));
+#elif defined(__AVX2__)
+  __m128i most = _mm_set1_epi8(-128);
+  for (int k = 0; k < count; ++k) {
+    const __m128i left = _mm_set1_epi16(load<std::int16_t>(a + 2 * k));
+    most = _mm_max_epi8(most, _mm_add_epi8(left, _mm_cvtsi64_si128(load<std::int64_t>(b + 16 * k))));
+  }
+  return bits<I32>(_mm256_cvtepi8_epi32(most));
+#else
+  I32 most = I32{} - 128;
+  for (int k = 0; k < count; ++k)
+    most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * k + i]; }));
+  return most;
+#endif
+}
+inline I32 largest_sums(const std::int16_t* a, const std::int16_t* b, int count) {
+#if defined(__AVX512BW__)
+  const __m512i repeat =
+      _mm512_set_epi64(0x0706050407060504, 0x0706050407060504, 0x0706050407060504, 0x0706050407060504,
+                       0x0302010003020100, 0x0302010003020100, 0x0302010003020100, 0x0302010003020100);
+  __m512i most = _mm512_set1_epi16(-32768);
+#pragma GCC unroll 8
+  for (int k = 0; k < count; k += 2) {
+    const __m512i left = _mm512_shuffle_epi8(_mm512_set1_epi64(load<std::int64_t>(a + 2 * k)), repeat);
+    most = _mm512_max_epi16(most, _mm512_add_epi16(left, load<__m512i>(b + 16 * k)));
+  }
+  const __m256i one = _mm256_max_epi16(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
+  return bits<I32>(_mm512_cvtepi16_epi32(one));
+#elif defined(__AVX2__)
+  __m128i most = _mm_set1_epi16(-32768);
+  for (int k = 0; k < count; ++k) {
+    const __m128i left = _mm_set1_epi32(load<std::int32_t>(a + 2 * k));
+    most = _mm_max_epi16(most, _mm_add_epi16(left, load<__m128i>(b + 16 * k)));
+  }
+  return bits<I32>(_mm256_cvtepi16_epi32(most));
+#else
+  I32 most = I32{} - 32768;
+  for (int k = 0; k < count; ++k)
+    most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * k + i]; }));
+  return most;
+#endif
+}
+
+}  // namespace
+}  // namespace warpbit

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles that the bodies compute as blocks (body.hpp): plans of fused nodes, in the fragments that mma and wgmma
+// have in common.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "kernel/body.hpp"
+#include "kernel/tile.hpp"
+
+namespace warpbit {
+
+/// Such a tile, compiled.
+struct FusedTile {
+  FusedProgram program;
+  Encoding a, b;
+  bool by_register = false;  ///< the order of k in the panels (Body::arrange_a)
+  int a_registers = 0, b_registers = 0, c_registers = 0, d_registers = 0;
+};
+
+/// Null if the bodies have nothing for the tile.
+std::shared_ptr<const FusedTile> compile_fused(const Tile& tile);
+
+/// Computes case `index`: the same bits as run_tile.
+void run_fused(const Body& body, const FusedTile& fused, const Tile& tile, const TileViews& views,
+               const ResultView& d, std::size_t index);
+
+}  // namespace warpbit
