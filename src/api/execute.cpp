@@ -90,14 +90,20 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
   return check(Part::right_selector, tile.b_scale, views.b_selector);
 }
 
-// Calls work(i) for each case, on as many threads as the options say.
+// Calls work(first, last) for runs of cases, one for each thread, on as many threads as the options say.
+template <class Work>
+void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
+  const int wanted = options.threads > 0 ? options.threads : omp_get_max_threads();
+  const auto threads = std::min<std::size_t>(static_cast<std::size_t>(wanted), cases);
+  if (threads < 2) return work(std::size_t{0}, cases);
+#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(static, 1)
+  for (std::size_t i = 0; i < threads; ++i) work(cases * i / threads, cases * (i + 1) / threads);
+}
 template <class Work>
 void for_each_case(std::size_t cases, const ExecuteOptions& options, Work work) {
-  const auto count = static_cast<std::ptrdiff_t>(cases);
-  const int wanted = options.threads > 0 ? options.threads : omp_get_max_threads();
-  const int threads = static_cast<int>(std::min<std::ptrdiff_t>(wanted, count));
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (std::ptrdiff_t i = 0; i < count; ++i) work(static_cast<std::size_t>(i));
+  for_cases(cases, options, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) work(i);
+  });
 }
 
 // What execute_batch does with each kind of kernel, after its checks.
@@ -122,8 +128,9 @@ struct Batch {
       kernel = Kernel::node;
       for_each_case(cases, options, [&](std::size_t i) { run_tile(tile, views, destination, i); });
     } else {
-      for_each_case(cases, options,
-                    [&](std::size_t i) { run_fused(*body, *tile.fused, tile, views, destination, i); });
+      for_cases(cases, options, [&](std::size_t first, std::size_t last) {
+        run_fused(*body, *tile.fused, tile, views, destination, first, last);
+      });
     }
     return {};
   }

@@ -40,12 +40,15 @@ struct Encoding {
   bool as_half = false;
 };
 
-/// The raw exponent of zero: below every other one even in a sum. Of half and of the others; panels hold
-/// exponents as the code has them, 1 for a subnormal.
-inline constexpr std::int8_t kNoHalfExponent = -64;
+/// Raw exponents as the panels hold them, of 8 bits: the field of the code (1 for a subnormal), less the
+/// largest field of the panel, plus kTopExponent; from kTopExponent - kNearExponents on. Zero is so much below
+/// that its sums are negative, and those of others are not.
+inline constexpr int kTopExponent = 63, kNearExponents = 29;
+inline constexpr std::int8_t kNoNearExponent = -64;
+/// Where the exponents of a panel are too far apart for that: the fields, of 16 bits.
 inline constexpr std::int16_t kNoExponent = -8192;
-/// What is added to the exponents of half: sums of two with a zero are then well below all others, in 8 bits.
-inline constexpr int kHalfExponentOffset = 33;
+/// The largest field of f16, for all panels of half.
+inline constexpr int kTopOfHalf = 30;
 
 /// How the blocks of a plan are computed.
 struct FusedProgram {
@@ -57,8 +60,7 @@ struct FusedProgram {
   Node node[kMaxNodes] = {};
   int window = 0;                 ///< F
   int floor = 0;                  ///< of E, plus 127
-  int least = 0;                  ///< E plus 127 for which the body is right (f32 results)
-  int exponent_bias = 0;          ///< what makes a sum of two exponents of the panels E plus 127
+  int exponent_bias = 0;          ///< what makes a sum of two exponent fields E plus 127
   int product_scale = 0;          ///< products of the values of the panels count 2^product_scale times
   std::uint32_t kept_mask = ~0U;  ///< the bits of an f32 result that survive
   bool wide = false;              ///< a sum may exceed 32 bits by more than an overflow that is seen
@@ -66,7 +68,6 @@ struct FusedProgram {
   bool half_c = false;            ///< C is f16
   bool half_d = false;            ///< D is f16
   bool adds_c = false;            ///< C is added to what the nodes gave, rounded to nearest
-  bool wide_exponents = false;    ///< panels hold exponents of 16 bits (bf16, tf32)
 };
 
 /// Where the blocks of C and D lie. A block is four pieces of four elements: (row 0, column 2t), (0, 2t+1),
@@ -82,6 +83,11 @@ struct FusedBlocks {
   int depth = 0;              ///< of a panel
   const float *a = nullptr, *b = nullptr;
   const void *a_exponents = nullptr, *b_exponents = nullptr;
+  int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they have 16
+  /// Sparse: of each element of A the k in B's panel, (row of blocks, element, row); a_exponents are those of a
+  /// dense A then, of `dense_depth` elements, zero where none is stored.
+  const std::uint8_t* selected = nullptr;
+  int dense_depth = 0;
   const std::uint16_t *a_special = nullptr, *b_special = nullptr;  ///< lanes, by row or column; or none
   const std::int16_t *a_scales = nullptr, *b_scales = nullptr;  ///< exponents: (row of blocks, 2), (column, 16)
   BlockView c, d;                                               ///< c.base may be null: +0
@@ -90,18 +96,36 @@ struct FusedBlocks {
   void* context = nullptr;
 };
 
+/// What decoding found: an Inf or NaN; a number whose exponent is too far below the top.
+struct Decoding {
+  bool special = false, far = false;
+};
+
+/// The panels of a batch's cases lie in the body: no larger ones.
+inline constexpr int kMostRows = 8, kMostDepth = 64;
+
+/// Cases of an mma: A and B in dense registers ([lane][register]).
+struct FusedCases {
+  const FusedProgram* program = nullptr;
+  Encoding a_encoding, b_encoding;
+  bool by_register = false;
+  int rows = 0, depth = 0;  ///< of blocks; of the panels
+  const std::byte *a = nullptr, *b = nullptr;
+  BlockView c, d;
+  std::ptrdiff_t a_stride = 0, b_stride = 0, c_stride = 0, d_stride = 0;  ///< from case to case, in bytes
+  /// As in FusedBlocks, of a case.
+  std::uint32_t (*exact)(void* context, std::size_t index, int row, int lane, std::uint32_t c) = nullptr;
+  void* context = nullptr;
+};
+
 /// The functions of one extension.
 struct Body {
-  /// The pieces of A of `rows` pairs of rows -> codes [row][k][2], of 2 or 4 bytes (one byte becomes a half).
-  /// A pair's registers follow each other, two for each k group and lane: the first of row 0, the second of
-  /// row 1. `by_register`: all first register pairs come before all second ones.
-  void (*arrange_a)(const Encoding&, const std::byte* registers, int rows, int depth, bool by_register,
-                    void* codes);
-  /// The registers of eight columns, one after the other -> codes [k][16].
-  void (*arrange_b)(const Encoding&, const std::byte* registers, int depth, bool by_register, void* codes);
-  /// Codes -> values and exponents. True if there is an Inf or NaN among them.
-  bool (*decode)(const Encoding&, const void* codes, int count, float* values, void* exponents);
+  /// Codes of A and B -> values and exponents (panels.hpp).
+  int (*top_exponent)(const Encoding&, const void* codes, int count);
+  Decoding (*decode)(const Encoding&, const void* codes, int count, int top, float* values, void* exponents);
   void (*fused)(const FusedBlocks&);
+  /// Cases [first, last).
+  void (*fused_cases)(const FusedCases&, std::size_t first, std::size_t last);
 };
 
 extern const Body k_scalar_body, k_avx2_body, k_avx512_body;

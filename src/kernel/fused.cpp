@@ -185,7 +185,9 @@ bool add_steps(const Plan& plan, std::span<const int> order, FusedProgram& progr
 }  // namespace
 
 std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
-  if (t.products != 1 || t.sparsity.is_sparse() || t.a_scale.is_present() || t.uses_memory()) return nullptr;
+  if (t.products != 1 || t.rows > 2 * kMostRows || t.terms > kMostDepth || t.sparsity.is_sparse() ||
+      t.a_scale.is_present() || t.uses_memory())
+    return nullptr;
   if (!is_encodable(*t.a.format) || !is_encodable(*t.b.format)) return nullptr;
   const bool as_half = t.plan->operands.has_value();
   if (as_half && *t.plan->operands != FormatId::f16) return nullptr;
@@ -200,17 +202,11 @@ std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
     out.by_register = by_register;
     program.half_c = t.c.format->bits == 16;
     program.half_d = t.d.format->bits == 16;
-    program.wide_exponents = out.a.kind != Encoding::Kind::half;
-    if (program.wide_exponents && (program.wide || program.half_nodes)) return nullptr;
+    const bool is_half = out.a.kind == Encoding::Kind::half;
+    if (!is_half && (program.wide || program.half_nodes)) return nullptr;
     program.product_scale = (out.a.as_half ? 0 : out.a.scale) + (out.b.as_half ? 0 : out.b.scale);
-    program.exponent_bias =
-        program.wide_exponents ? 127 - 2 * 127 : 127 - 2 * 15 - 2 * kHalfExponentOffset + program.product_scale;
-    program.least = std::max(40, program.exponent_bias + 1);
+    program.exponent_bias = 127 - 2 * (is_half ? 15 : 127) + program.product_scale;
     out.program = program;
-    out.a_registers = t.a.registers.count;
-    out.b_registers = t.b.registers.count;
-    out.c_registers = t.c.registers.count;
-    out.d_registers = t.d.registers.count;
     return std::make_shared<const FusedTile>(out);
   }
   return nullptr;
@@ -220,25 +216,23 @@ std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
 
 namespace {
 
-// The registers of an operand as [lane][register] without gaps: where they are, or copied to `scratch` if they
-// lie otherwise, hold literals, or will be overwritten by D.
-const std::byte* dense_registers(const TileOperand& operand, const OperandView& view, const ResultView& d,
-                                 int lanes, std::size_t index, std::vector<std::uint32_t>& scratch) {
+// The registers of an operand as [lane][register] without gaps.
+void copy_registers(const TileOperand& operand, const OperandView& view, int lanes, std::size_t index,
+                    std::vector<std::uint32_t>& out) {
   const TileRegisters& r = operand.registers;
-  const std::byte* base = view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
-  if (view.register_stride == 4 && view.lane_stride == 4 * r.count && r.literals.empty() && view.base != d.base)
-    return base;
-  scratch.resize(static_cast<std::size_t>(lanes * r.count));
+  out.resize(static_cast<std::size_t>(lanes * r.count));
   for (int lane = 0; lane < lanes; ++lane)
     for (int reg = 0; reg < r.count; ++reg) {
       const auto at = static_cast<std::size_t>(lane * r.count + reg);
       const auto i = static_cast<std::size_t>(reg);
       if (i < r.literals.size() && r.literals[i])
-        scratch[at] = static_cast<std::uint32_t>(*r.literals[i]);
+        out[at] = static_cast<std::uint32_t>(*r.literals[i]);
       else
-        std::memcpy(&scratch[at], base + lane * view.lane_stride + reg * view.register_stride, 4);
+        std::memcpy(&out[at],
+                    view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride +
+                        lane * view.lane_stride + reg * view.register_stride,
+                    4);
     }
-  return reinterpret_cast<const std::byte*>(scratch.data());
 }
 
 // Of C or D with registers side by side.
@@ -246,106 +240,87 @@ BlockView block_view(std::byte* base, std::ptrdiff_t lane_stride, int element_by
   return {base, lane_stride, 4 * lane_stride, 4 * element_bytes};
 }
 
-// The panels of one thread; reused, so that nothing is allocated per execution.
-struct Panels {
-  std::vector<std::uint32_t> registers[3];
-  std::vector<std::uint32_t> codes, d;
-  std::vector<float> a, b;
-  std::vector<std::int16_t> a_exponents, b_exponents;
-  std::vector<std::uint16_t> a_special, b_special;
+// Of one thread; reused, so that nothing is allocated per execution.
+struct Scratch {
+  std::vector<std::uint32_t> a, b, c, d;
 };
-thread_local Panels panels;
+thread_local Scratch scratch;
 
-// The lanes of each row or column of blocks that an Inf or NaN among the codes reaches. The codes of a block
-// are [k][each]; of A two for all lanes, of B one for each lane.
-void find_specials(const Encoding& e, const void* codes, std::size_t blocks, std::size_t depth,
-                   std::size_t each, std::vector<std::uint16_t>& out) {
-  const auto is_special = [&](std::size_t i) {
-    const auto* words = static_cast<const std::uint16_t*>(codes);
-    switch (e.kind) {
-      case Encoding::Kind::half: return (words[i] & 0x7FFF) >= e.first_special;
-      case Encoding::Kind::bf16: return (words[i] & 0x7F80) == 0x7F80;
-      case Encoding::Kind::tf32: return (words[2 * i + 1] & 0x7F80) == 0x7F80;
-    }
-    return true;
-  };
-  out.assign(blocks, 0);
-  for (std::size_t block = 0; block < blocks; ++block)
-    for (std::size_t i = 0; i < depth * each; ++i)
-      if (is_special(block * depth * each + i))
-        out[block] |= static_cast<std::uint16_t>(each == 2 ? 0x5555 << i % 2 : 1 << i % kBlock);
+struct Context {
+  const Tile& tile;
+  const TileViews& views;
+  std::optional<ExactElements> elements = std::nullopt;  // of the case that was asked for last
+  std::size_t index = 0;
+};
+
+std::uint32_t exact(void* opaque, std::size_t index, int row, int lane, std::uint32_t c) {
+  auto& context = *static_cast<Context*>(opaque);
+  if (!context.elements || context.index != index) {
+    context.elements.emplace(context.tile, context.views, index);
+    context.index = index;
+  }
+  return static_cast<std::uint32_t>((*context.elements)(0, static_cast<std::size_t>(row_of_pair(row, lane % 2)),
+                                                        static_cast<std::size_t>(lane / 2), c));
 }
 
-std::uint32_t exact(void* context, int row, int column, int lane, std::uint32_t c) {
-  auto& elements = *static_cast<ExactElements*>(context);
-  return static_cast<std::uint32_t>(elements(0, static_cast<std::size_t>(row_of_pair(row, lane % 2)),
-                                             static_cast<std::size_t>(8 * column + lane / 2), c));
+bool is_dense(const TileOperand& operand, const OperandView& view) {
+  const TileRegisters& r = operand.registers;
+  return view.register_stride == 4 && view.lane_stride == 4 * r.count && r.literals.empty();
+}
+
+std::byte* base_of(std::vector<std::uint32_t>& registers) {
+  return reinterpret_cast<std::byte*>(registers.data());
 }
 
 }  // namespace
 
 void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const TileViews& views,
-               const ResultView& d, std::size_t index) {
-  Panels& p = panels;
-  const std::byte* a = dense_registers(t.a, views.a, d, t.lanes, index, p.registers[0]);
-  const std::byte* b = dense_registers(t.b, views.b, d, t.lanes, index, p.registers[1]);
-  const auto rows = static_cast<std::size_t>(t.rows), terms = static_cast<std::size_t>(t.terms);
-  const std::size_t a_count = rows * terms, b_count = kBlock * terms;
-  p.codes.resize(std::max(a_count, b_count));
-  p.a.resize(a_count);
-  p.b.resize(b_count);
-  p.a_exponents.resize(a_count);
-  p.b_exponents.resize(b_count);
+               const ResultView& d, std::size_t first, std::size_t last) {
+  Context context{t, views};
+  FusedCases cases;
+  cases.program = &fused.program;
+  cases.a_encoding = fused.a;
+  cases.b_encoding = fused.b;
+  cases.by_register = fused.by_register;
+  cases.rows = t.rows / 2;
+  cases.depth = t.terms;
+  cases.exact = exact;
+  cases.context = &context;
+  cases.a = views.a.base;
+  cases.a_stride = views.a.case_stride;
+  cases.b = views.b.base;
+  cases.b_stride = views.b.case_stride;
+  const int c_bytes = t.c.format->bits / 8, d_bytes = t.d.format->bits / 8;
+  // The bodies only read C.
+  cases.c = block_view(const_cast<std::byte*>(views.c.base), views.c.lane_stride, c_bytes);
+  cases.c_stride = views.c.case_stride;
+  cases.d = block_view(d.base, d.lane_stride, d_bytes);
+  cases.d_stride = d.case_stride;
+  const bool overwrites = d.base == views.a.base || d.base == views.b.base;
+  if (is_dense(t.a, views.a) && is_dense(t.b, views.b) && views.c.register_stride == 4 &&
+      t.c.registers.literals.empty() && d.register_stride == 4 && !overwrites)
+    return body.fused_cases(cases, first, last);
 
-  FusedBlocks blocks;
-  blocks.program = &fused.program;
-  blocks.rows = t.rows / 2;
-  blocks.columns = t.columns / 8;
-  blocks.depth = t.terms;
-  blocks.a = p.a.data();
-  blocks.b = p.b.data();
-  blocks.a_exponents = p.a_exponents.data();
-  blocks.b_exponents = p.b_exponents.data();
-  body.arrange_a(fused.a, a, blocks.rows, t.terms, fused.by_register, p.codes.data());
-  const bool a_special =
-      body.decode(fused.a, p.codes.data(), static_cast<int>(a_count), p.a.data(), p.a_exponents.data());
-  if (a_special) find_specials(fused.a, p.codes.data(), rows / 2, terms, 2, p.a_special);
-  body.arrange_b(fused.b, b, t.terms, fused.by_register, p.codes.data());
-  const bool b_special =
-      body.decode(fused.b, p.codes.data(), static_cast<int>(b_count), p.b.data(), p.b_exponents.data());
-  if (b_special) find_specials(fused.b, p.codes.data(), 1, terms, kBlock, p.b_special);
-  if (a_special || b_special) {
-    if (!a_special) p.a_special.assign(rows / 2, 0);
-    if (!b_special) p.b_special.assign(1, 0);
-    blocks.a_special = p.a_special.data();
-    blocks.b_special = p.b_special.data();
+  // Registers that lie otherwise are brought together, case by case.
+  for (std::size_t i = first; i < last; ++i) {
+    const auto back = static_cast<std::ptrdiff_t>(i);
+    const auto copied = [&](const TileOperand& operand, const OperandView& view,
+                            std::vector<std::uint32_t>& to) {
+      copy_registers(operand, view, t.lanes, i, to);
+      return base_of(to);
+    };
+    cases.a = copied(t.a, views.a, scratch.a) - back * cases.a_stride;
+    cases.b = copied(t.b, views.b, scratch.b) - back * cases.b_stride;
+    cases.c =
+        block_view(copied(t.c, views.c, scratch.c) - back * cases.c_stride, 4 * t.c.registers.count, c_bytes);
+    scratch.d.resize(static_cast<std::size_t>(t.lanes * t.d.registers.count));
+    cases.d = block_view(base_of(scratch.d) - back * cases.d_stride, 4 * t.d.registers.count, d_bytes);
+    body.fused_cases(cases, i, i + 1);
+    for (int lane = 0; lane < t.lanes; ++lane)
+      for (int reg = 0; reg < t.d.registers.count; ++reg)
+        std::memcpy(d.base + back * d.case_stride + lane * d.lane_stride + reg * d.register_stride,
+                    &scratch.d[static_cast<std::size_t>(lane * t.d.registers.count + reg)], 4);
   }
-
-  const auto at = static_cast<std::ptrdiff_t>(index);
-  const TileRegisters& c = t.c.registers;
-  if (views.c.register_stride == 4 && c.literals.empty()) {
-    // The bodies only read C.
-    blocks.c = block_view(const_cast<std::byte*>(views.c.base) + at * views.c.case_stride, views.c.lane_stride,
-                          t.c.format->bits / 8);
-  } else {
-    const ResultView nowhere{};
-    const std::byte* registers = dense_registers(t.c, views.c, nowhere, t.lanes, index, p.registers[2]);
-    blocks.c = block_view(const_cast<std::byte*>(registers), 4 * c.count, t.c.format->bits / 8);
-  }
-  const bool direct = d.register_stride == 4;
-  if (!direct) p.d.resize(static_cast<std::size_t>(t.lanes * t.d.registers.count));
-  blocks.d = direct ? block_view(d.base + at * d.case_stride, d.lane_stride, t.d.format->bits / 8)
-                    : block_view(reinterpret_cast<std::byte*>(p.d.data()), 4 * t.d.registers.count,
-                                 t.d.format->bits / 8);
-  ExactElements elements(t, views, index);
-  blocks.exact = exact;
-  blocks.context = &elements;
-  body.fused(blocks);
-  if (direct) return;
-  for (int lane = 0; lane < t.lanes; ++lane)
-    for (int reg = 0; reg < t.d.registers.count; ++reg)
-      std::memcpy(d.base + at * d.case_stride + lane * d.lane_stride + reg * d.register_stride,
-                  &p.d[static_cast<std::size_t>(lane * t.d.registers.count + reg)], 4);
 }
 
 }  // namespace warpbit

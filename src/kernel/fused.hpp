@@ -15,15 +15,14 @@ namespace warpbit {
 struct FusedTile {
   FusedProgram program;
   Encoding a, b;
-  bool by_register = false;  ///< the order of k in the panels (Body::arrange_a)
-  int a_registers = 0, b_registers = 0, c_registers = 0, d_registers = 0;
+  bool by_register = false;  ///< the order of k in the panels (body/panels.hpp)
 };
 
 /// Null if the bodies have nothing for the tile.
 std::shared_ptr<const FusedTile> compile_fused(const Tile& tile);
 
-/// Computes case `index`: the same bits as run_tile.
+/// Computes cases [first, last): the same bits as run_tile.
 void run_fused(const Body& body, const FusedTile& fused, const Tile& tile, const TileViews& views,
-               const ResultView& d, std::size_t index);
+               const ResultView& d, std::size_t first, std::size_t last);
 
 }  // namespace warpbit

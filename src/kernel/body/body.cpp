@@ -2,11 +2,12 @@
 // One body of the kernels; compiled for each vector extension, WARPBIT_BODY being the name of its table.
 #include "kernel/body.hpp"
 
+#include "kernel/body/cases.hpp"
 #include "kernel/body/fused.hpp"
 #include "kernel/body/panels.hpp"
 
 namespace warpbit {
 
-extern const Body WARPBIT_BODY = {arrange_a, arrange_b, decode, fused};
+extern const Body WARPBIT_BODY = {top_exponent, decode, fused, fused_cases};
 
 }  // namespace warpbit

@@ -185,50 +185,118 @@ inline bool any(V truth) {
 #endif
 }
 
-bool decode_halves(const Encoding& e, const std::uint16_t* codes, int count, float* values,
-                   std::int8_t* exponents) {
-  struct Pair {
-    U16 low, high;
-  };
+inline int largest(Words v) {
+  std::uint16_t lane[2 * kLanes];
+  store(lane, v);
+  int out = 0;
+  for (const std::uint16_t x : lane) out = x > out ? x : out;
+  return out;
+}
+
+int top_exponent(const Encoding& e, const void* codes, int count) {
+  if (e.kind == Encoding::Kind::half) return kTopOfHalf;
+  const auto* words = static_cast<const std::uint16_t*>(codes);
+  Words most{};
+  if (e.kind == Encoding::Kind::bf16) {
+    for (int i = 0; i < count; i += 2 * kLanes) most = max(most, load<Words>(words + i) & 0x7FFF);
+    return largest(most) >> 7;
+  }
+  // The upper half of each code has its exponent; the lower ones do not count.
+  for (int i = 0; i < count; i += kLanes)
+    most = max(most, bits<Words>(load<U32>(words + 2 * i) >> 16 & 0x7FFF));
+  return largest(most) >> 7;
+}
+
+// Exponent fields relative to the top; of zeros none.
+inline Words near_exponents(Words field, Words zero, int top, Words& far) {
+  const Words raw = max(field, Words{} + 1) + static_cast<std::uint16_t>(kTopExponent - top);
+  far |=
+      bits<Words>(bits<VectorOf<std::int16_t, 2 * kLanes>::type>(raw) < kTopExponent - kNearExponents) & ~zero;
+  return zero != 0 ? Words{} + static_cast<std::uint16_t>(kNoNearExponent) : raw;
+}
+
+struct HalfPair {
+  U16 low, high;
+};
+
+// e4m3 codes moved to halves, as the f16 codes of their values. Only codes below 8, which are subnormal, change
+// other than by an addition; the lower byte of their f16 codes is 0.
+inline HalfPair as_f16(const Encoding& e, HalfPair code) {
   const F32 power = bits<F32>(I32{} + (127 + e.scale) * (1 << 23));
+  return {narrow_to_half(widen_half(code.low) * power), narrow_to_half(widen_half(code.high) * power)};
+}
+
+Decoding decode_halves(const Encoding& e, const std::uint16_t* codes, int count, float* values,
+                       std::int8_t* exponents) {
   Words most{};
   for (int i = 0; i < count; i += 2 * kLanes) {
-    Pair code = load<Pair>(codes + i);
+    HalfPair code = load<HalfPair>(codes + i);
     most = max(most, bits<Words>(code) & 0x7FFF);
-    if (e.as_half)
-      code = {narrow_to_half(widen_half(code.low) * power), narrow_to_half(widen_half(code.high) * power)};
+    if (e.as_half) code = as_f16(e, code);
     const Words magnitude = bits<Words>(code) & 0x7FFF;
-    const Words raw = max(magnitude >> 10, Words{} + 1) + kHalfExponentOffset;
-    const Words exponent = magnitude == 0 ? Words{} + static_cast<std::uint16_t>(kNoHalfExponent) : raw;
+    const Words raw = max(magnitude >> 10, Words{} + 1) + static_cast<std::uint16_t>(kTopExponent - kTopOfHalf);
+    const Words exponent = magnitude == 0 ? Words{} + static_cast<std::uint16_t>(kNoNearExponent) : raw;
     store(exponents + i, convert<Bytes>(exponent));
     store(values + i, widen_half(code.low));
     store(values + i + kLanes, widen_half(code.high));
   }
-  return any(most >= e.first_special);
+  return {any(most >= e.first_special), false};
 }
 
-// f32 codes whose low bits are 0. Gives the exponent fields.
-inline U32 decode_f32(U32 code, float* value, std::int16_t* exponent) {
-  const U32 magnitude = code << 1, field = magnitude >> 24;
-  const U32 raw = magnitude == 0 ? U32{} + static_cast<std::uint32_t>(kNoExponent) : max(field, U32{} + 1);
-  store(value, code);
-  store(exponent, convert<I16>(raw));
-  return field;
+// f32 codes whose lower halves count or are 0.
+inline U32 f32_codes(const Encoding& e, const std::uint16_t* codes, int i) {
+  return e.kind == Encoding::Kind::bf16 ? convert<U32>(load<U16>(codes + i)) << 16
+                                        : load<U32>(codes + 2 * i) & 0xFFFFE000;
 }
 
-bool decode(const Encoding& e, const void* codes, int count, float* values, void* exponents) {
-  const auto* words = static_cast<const std::uint16_t*>(codes);
-  if (e.kind == Encoding::Kind::half)
-    return decode_halves(e, words, count, values, static_cast<std::int8_t*>(exponents));
-  auto* raw = static_cast<std::int16_t*>(exponents);
+template <bool kIsBf16>
+Decoding decode_near(const Encoding& e, const std::uint16_t* codes, int count, int top, float* values,
+                     std::int8_t* exponents) {
+  Words far{};
+  for (int i = 0; i < count; i += 2 * kLanes) {
+    const U32 low = f32_codes(e, codes, i), high = f32_codes(e, codes, i + kLanes);
+    store(values + i, low);
+    store(values + i + kLanes, high);
+    if constexpr (kIsBf16) {
+      const Words magnitude = load<Words>(codes + i) & 0x7FFF;
+      store(exponents + i,
+            convert<Bytes>(near_exponents(magnitude >> 7, bits<Words>(magnitude == 0), top, far)));
+    } else {
+      const auto store_part = [&](U32 code, int at) {
+        const I32 field = bits<I32>(code << 1 >> 24);
+        const I32 raw = max(field, I32{} + 1) + (kTopExponent - top);
+        const I32 zero = bits<I32>(code << 1) == 0;
+        const I32 is_far = (raw < kTopExponent - kNearExponents) & ~zero;
+        far |= bits<Words>(is_far);
+        store(exponents + at, convert<I8>(zero ? I32{} + kNoNearExponent : raw));
+      };
+      store_part(low, i);
+      store_part(high, i + kLanes);
+    }
+  }
+  return {top == 255, any(far)};
+}
+
+Decoding decode_far(const Encoding& e, const std::uint16_t* codes, int count, float* values,
+                    std::int16_t* exponents) {
   U32 most{};
-  if (e.kind == Encoding::Kind::bf16)
-    for (int i = 0; i < count; i += kLanes)
-      most = max(most, decode_f32(convert<U32>(load<U16>(words + i)) << 16, values + i, raw + i));
-  else
-    for (int i = 0; i < count; i += kLanes)
-      most = max(most, decode_f32(load<U32>(words + 2 * i) & 0xFFFFE000, values + i, raw + i));
-  return any(most == 255);
+  for (int i = 0; i < count; i += kLanes) {
+    const U32 code = f32_codes(e, codes, i), magnitude = code << 1;
+    const U32 raw = max(magnitude >> 24, U32{} + 1);
+    store(values + i, code);
+    store(exponents + i, convert<I16>(magnitude == 0 ? U32{} + static_cast<std::uint32_t>(kNoExponent) : raw));
+    most = max(most, raw);
+  }
+  return {any(most == 255), false};
+}
+
+Decoding decode(const Encoding& e, const void* codes, int count, int top, float* values, void* exponents) {
+  const auto* words = static_cast<const std::uint16_t*>(codes);
+  auto* near = static_cast<std::int8_t*>(exponents);
+  if (e.kind == Encoding::Kind::half) return decode_halves(e, words, count, values, near);
+  if (top == 0) return decode_far(e, words, count, values, static_cast<std::int16_t*>(exponents));
+  return e.kind == Encoding::Kind::bf16 ? decode_near<true>(e, words, count, top, values, near)
+                                        : decode_near<false>(e, words, count, top, values, near);
 }
 
 }  // namespace

@@ -168,15 +168,6 @@ inline std::uint32_t negative_lanes(I32 v) {
 #endif
 }
 
-// Bit i: whether lane i is outside [least, most].
-inline std::uint32_t lanes_outside(I32 v, int least, int most) {
-#if defined(__AVX512F__)
-  return _mm512_cmpgt_epu32_mask(bits<__m512i>(v - least), _mm512_set1_epi32(most - least));
-#else
-  return negative_lanes((v - least) | (most - v));
-#endif
-}
-
 // The largest sums of the exponents of a pair of rows, a: [k][2], and of columns, b: [k][16]; `b` points at the
 // lanes that are wanted. The count is a multiple of four.
 inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
