@@ -186,11 +186,11 @@ inline bool any(V truth) {
 }
 
 inline int largest(Words v) {
-  std::uint16_t lane[2 * kLanes];
-  store(lane, v);
-  int out = 0;
-  for (const std::uint16_t x : lane) out = x > out ? x : out;
-  return out;
+  U32 most = max(bits<U32>(v) & 0xFFFF, bits<U32>(v) >> 16);
+#pragma GCC unroll 4
+  for (int step = kLanes / 2; step > 0; step /= 2)
+    most = max(most, __builtin_shuffle(most, lanes<U32>([](int i) { return i; }) ^ static_cast<std::uint32_t>(step)));
+  return static_cast<int>(most[0]);
 }
 
 int top_exponent(const Encoding& e, const void* codes, int count) {
