@@ -9,21 +9,21 @@
 namespace warpbit {
 
 std::span<const Family> families() {
-  static const std::vector<Family> all = {mma_family(),
-                                          mma_sp_family(),
-                                          mma_block_scale_family(),
-                                          mma_sp_block_scale_family(),
-                                          wmma_load_family(),
-                                          wmma_mma_family(),
-                                          wmma_store_family(),
-                                          ldmatrix_family(),
-                                          stmatrix_family(),
-                                          movmatrix_family(),
-                                          cvt_family(),
-                                          wgmma_family(),
-                                          wgmma_sp_family(),
-                                          wgmma_sync_family(),
-                                          proxy_fence_family()};
+  static const std::array all = {mma_family(),
+                                 mma_sp_family(),
+                                 mma_block_scale_family(),
+                                 mma_sp_block_scale_family(),
+                                 wmma_load_family(),
+                                 wmma_mma_family(),
+                                 wmma_store_family(),
+                                 ldmatrix_family(),
+                                 stmatrix_family(),
+                                 movmatrix_family(),
+                                 cvt_family(),
+                                 wgmma_family(),
+                                 wgmma_sp_family(),
+                                 wgmma_sync_family(),
+                                 proxy_fence_family()};
   return all;
 }
 
