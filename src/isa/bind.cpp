@@ -31,7 +31,7 @@ std::string where(const Form& form, const OperandSpec& spec) {
 }
 
 // A name that is no register by its spelling, and not a declared one.
-bool is_symbol(const std::string& name, const TypeLookup& types) {
+bool is_symbol(std::string_view name, const TypeLookup& types) {
   return !name.starts_with('%') && name != "_" && !(types && types(name));
 }
 // One in braces stands for the whole vector.
@@ -83,15 +83,13 @@ Result<void> check_types(const OperandText& text, const Form& form, const Operan
   std::string common;
   for (const Item& item : text.items) {
     const std::optional<std::string> type = types && !item.is_literal ? types(item.text) : std::nullopt;
-    if (!type) continue;
-    const std::string before = common;
-    common = common.empty() || (common == *type) ? *type
-             : spec.registers->mixed             ? common_type(common, *type)
-                                                 : "";
-    if (common.empty())
+    if (!type || *type == common) continue;
+    std::string both = common.empty() ? *type : spec.registers->mixed ? common_type(common, *type) : "";
+    if (both.empty())
       return Error{Errc::register_type, where(form, spec),
-                   fmt::format("register {} has type .{} beside .{}", item.text, *type, before),
+                   fmt::format("register {} has type .{} beside .{}", item.text, *type, common),
                    fmt::format("one type of: {}", spec.registers->types)};
+    common = std::move(both);
   }
   if (!common.empty() && !has_word(spec.registers->types, common))
     return Error{Errc::register_type, where(form, spec), fmt::format("'{}' has type .{}", text.text, common),
@@ -110,7 +108,7 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
                  : spec.registers->sinks        ? "at least one register"
                                                 : "registers only"};
   for (std::size_t i = 0; i < text.items.size(); ++i) {
-    out.label += fmt::format("{}{}", i ? ", " : "", text.items[i].text);
+    out.label.append(i ? ", " : "").append(text.items[i].text);
     if (is_sink(text.items[i])) out.sinks.push_back(static_cast<int>(i));
     if (!text.items[i].is_literal) continue;
     const Result<std::uint64_t> bits = literal_bits(text.items[i], mixed, form, spec);
@@ -155,6 +153,7 @@ Result<Operand> bind_vector(const OperandText& text, const Form& form, const Ope
                  fmt::format("'{}' has {} register{}", text.text, count, count == 1 ? "" : "s"),
                  expected_vector(spec)};
   out.label.clear();
+  out.label.reserve(text.text.size());
   out.is_symbolic = false;
   if (Result<void> checked = check_types(text, form, spec, types); !checked) return checked.error();
   if (Result<void> checked = check_items(text, form, spec, out); !checked) return checked.error();
@@ -248,7 +247,7 @@ Result<Operand> bind_pair(const OperandText& text, const Form& form, const Opera
   out.is_symbolic = false;
   for (std::size_t i = 0; i < 2; ++i) {
     const Item& item = text.items[i];
-    out.label += (i ? ", " : "") + item.text;
+    out.label.append(i ? ", " : "").append(item.text);
     if (!item.is_literal) {
       const std::optional<std::string> type = types ? types(item.text) : std::nullopt;
       if (item.text == "_" || (type && !has_word(spec.registers->types, *type)))
@@ -333,6 +332,7 @@ void select_fragments(const Form& form, std::vector<Operand>& operands) {
 Result<std::vector<Operand>> bind_operands(const Statement& statement, const Form& form,
                                            const TypeLookup& types) {
   std::vector<Operand> out;
+  out.reserve(form.operands.size());
   const std::size_t given = statement.operands.size(), wanted = form.operands.size();
   for (std::size_t i = 0; i < wanted; ++i) {
     const OperandSpec& spec = form.operands[i];
@@ -349,7 +349,7 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
     out.push_back(std::move(*operand));
   }
   if (given > wanted)
-    return Error{Errc::operand_extra, form.canonical, statement.operands[wanted].text,
+    return Error{Errc::operand_extra, form.canonical, std::string(statement.operands[wanted].text),
                  wanted == 0 ? "none" : operand_notation(form)};
   select_fragments(form, out);
   return out;

@@ -211,8 +211,9 @@ Control make_kernel(const Control& action, const Form&, const std::vector<Operan
 }
 
 bool has_mark(const Statement& statement, std::string_view mark) {
-  return std::ranges::any_of(statement.qualifiers, [&](const std::string& qualifier) {
-    return qualifier == mark || qualifier.starts_with(std::string(mark) + "::");
+  return std::ranges::any_of(statement.qualifiers, [&](std::string_view qualifier) {
+    return qualifier.starts_with(mark) &&
+           (qualifier.size() == mark.size() || qualifier.substr(mark.size()).starts_with("::"));
   });
 }
 
@@ -235,7 +236,7 @@ Error unknown(const Statement& statement) {
     return {Errc::instruction_not_modelled, spelled, std::string(row->reason), {}};
   std::string known;
   for (const Family& family : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family.name);
-  return {Errc::unknown_instruction, {}, statement.opcode, known};
+  return {Errc::unknown_instruction, {}, std::string(statement.opcode), known};
 }
 
 }  // namespace

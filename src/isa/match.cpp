@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "isa/instruction.hpp"
+#include "isa/memo.hpp"
 
 namespace warpbit {
 namespace {
@@ -18,8 +20,8 @@ std::string list(const std::vector<std::string>& items, std::string_view last = 
   return fmt::format("{}{}{}", fmt::join(items.begin(), items.end() - 1, ", "), last, items.back());
 }
 
-std::string dotted(const std::string& qualifier) {
-  return qualifier.empty() ? "none" : "." + qualifier;
+std::string dotted(std::string_view qualifier) {
+  return qualifier.empty() ? "none" : fmt::format(".{}", qualifier);
 }
 
 // The values of a slot over some forms, in the order of the table.
@@ -37,25 +39,44 @@ std::vector<const Form*> documented(const Family& family) {
   return out;
 }
 
-// Qualifier -> group.
-using Groups = std::map<std::string, std::string_view>;
+// Forms by their qualifiers, one for each slot: hash and equality.
+struct ByQualifiers {
+  using is_transparent = void;
+  using Given = std::vector<std::string_view>;
 
-Groups groups(const Family& family) {
-  Groups out;
-  for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
-    for (const Form& form : family.forms) out.emplace(form.qualifiers[slot], family.slots[slot].group);
-  return out;
+  static std::size_t hash(const auto& qualifiers) {
+    std::size_t h = 0;
+    for (const std::string_view q : qualifiers) h = 31 * h + std::hash<std::string_view>()(q);
+    return h;
+  }
+  std::size_t operator()(const Form* form) const { return hash(form->qualifiers); }
+  std::size_t operator()(const Given& given) const { return hash(given); }
+  bool operator()(const Form* x, const Form* y) const { return x->qualifiers == y->qualifiers; }
+  bool operator()(const Given& given, const Form* form) const {
+    return std::ranges::equal(given, form->qualifiers);
+  }
+};
+
+// What the forms of a family are found by.
+struct Index {
+  std::unordered_map<std::string_view, std::string_view> groups;      // of a qualifier
+  std::unordered_set<const Form*, ByQualifiers, ByQualifiers> forms;  // the first of each text
+
+  explicit Index(const Family& family) {
+    for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
+      for (const Form& form : family.forms) groups.emplace(form.qualifiers[slot], family.slots[slot].group);
+    for (const Form& form : family.forms) forms.insert(&form);
+  }
+};
+
+const Index& index_of(const Family& family) {
+  static Memo<const Family*, Index> all;
+  return all.get(&family, [&] { return Index(family); });
 }
 
 // The group that a qualifier belongs to, or "".
-std::string_view group_of(const Family& family, const std::string& qualifier) {
-  static const auto all = [] {
-    std::map<std::string_view, Groups> out;  // by family
-    for (const Family& f : families()) out.emplace(f.name, groups(f));
-    return out;
-  }();
-  const Groups& known = all.at(family.name);
-  if (const auto at = known.find(qualifier); at != known.end()) return at->second;
+std::string_view group_of(const Index& index, const Family& family, std::string_view qualifier) {
+  if (const auto at = index.groups.find(qualifier); at != index.groups.end()) return at->second;
   for (const QualifierSlot& slot : family.slots)
     if (slot.resembles && slot.resembles(qualifier)) return slot.group;
   return "";
@@ -64,29 +85,29 @@ std::string_view group_of(const Family& family, const std::string& qualifier) {
 // Which qualifier stands in which slot. Index into statement.qualifiers, or -1.
 struct Assignment {
   std::vector<int> index;
-  std::vector<std::string> text;  // "" where absent
+  std::vector<std::string_view> text;  // "" where absent
 };
 
-Error repeated(const Statement& s, const Family& family, std::string_view group, const std::string& qualifier) {
+Error repeated(const Statement& s, const Family& family, std::string_view group, std::string_view qualifier) {
   std::vector<std::string> slots;
   for (const QualifierSlot& slot : family.slots)
     if (slot.group == group) slots.push_back(fmt::format("one {}", slot.what));
   return {Errc::repeated_qualifier, spell(s), fmt::format("'.{}' is one too many", qualifier), list(slots)};
 }
 
-Result<Assignment> assign(const Statement& s, const Family& family) {
+Result<Assignment> assign(const Statement& s, const Family& family, const Index& index) {
   const std::size_t n = family.slots.size();
-  Assignment out{std::vector<int>(n, -1), std::vector<std::string>(n)};
+  Assignment out{std::vector<int>(n, -1), std::vector<std::string_view>(n)};
   for (std::size_t i = 0; i < s.qualifiers.size(); ++i) {
-    const std::string& q = s.qualifiers[i];
-    const std::string_view group = group_of(family, q);
+    const std::string_view q = s.qualifiers[i];
+    const std::string_view group = group_of(index, family, q);
     if (group.empty()) {
       std::vector<std::string> all;
       const std::vector<const Form*> forms = documented(family);
       for (std::size_t slot = 0; slot < n; ++slot)
         for (const std::string& v : values(forms, slot))
           if (!v.empty() && std::ranges::find(all, "." + v) == all.end()) all.push_back("." + v);
-      return Error{Errc::unknown_qualifier, spell(s), q, list(all)};
+      return Error{Errc::unknown_qualifier, spell(s), std::string(q), list(all)};
     }
     std::size_t slot = 0;
     const auto taken = [&] {
@@ -146,7 +167,7 @@ std::string factor_types(const Family& family, const Assignment& given) {
   std::vector<std::string> types;
   for (std::size_t slot = 0; slot < given.text.size(); ++slot)
     if (family.slots[slot].role == SlotRole::factor_type && (types.empty() || types.back() != given.text[slot]))
-      types.push_back(given.text[slot]);
+      types.emplace_back(given.text[slot]);
   return fmt::format("{}", fmt::join(types, " x "));
 }
 
@@ -231,20 +252,17 @@ const Form* lenient_form(const Family& family, const Assignment& given) {
 }  // namespace
 
 std::string spell(const Statement& s) {
-  std::string out = s.opcode;
-  for (const std::string& q : s.qualifiers) out += "." + q;
+  std::string out(s.opcode);
+  for (const std::string_view q : s.qualifiers) out.append(".").append(q);
   return out;
 }
 
 Result<const Form*> match(const Statement& statement, const Family& family, Target target) {
-  Result<Assignment> given = assign(statement, family);
+  const Index& index = index_of(family);
+  Result<Assignment> given = assign(statement, family, index);
   if (!given) return given.error();
-  auto form = std::ranges::find(family.forms, given->text, &Form::qualifiers);
-  // Forms of one text differ in their operands; they stand side by side.
-  while (form != family.forms.end() && !has_kinds(statement, *form) && form + 1 != family.forms.end() &&
-         (form + 1)->qualifiers == form->qualifiers)
-    ++form;
-  if (form == family.forms.end()) {
+  const auto found = index.forms.find(given->text);
+  if (found == index.forms.end()) {
     const Form* lenient = lenient_form(family, *given);
     if (lenient == nullptr) return no_form(statement, family, target, *given);
     const std::size_t slot = differences(*lenient, *given).front();
@@ -252,6 +270,9 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
                  fmt::format(".{} omitted, which ptxas 13.0 does not reject", lenient->qualifiers[slot]),
                  lenient->canonical};
   }
+  // Forms of one text differ in their operands; they stand side by side.
+  const Form *form = *found, *last = &family.forms.back();
+  while (!has_kinds(statement, *form) && form != last && form[1].qualifiers == form->qualifiers) ++form;
   if (!form->undocumented.empty()) {
     const Nearest best = nearest(family, target, *given);
     return Error{Errc::undocumented_form, form->canonical, std::string(form->undocumented),
@@ -261,7 +282,7 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
     return Error{Errc::not_on_target, form->canonical, std::string(target.name()), names(targets_of(*form))};
   if (!target.row().features.has(form->known))
     return Error{Errc::not_modelled, form->canonical, std::string(target.name()), names(targets_of(*form))};
-  return &*form;
+  return form;
 }
 
 }  // namespace warpbit

@@ -41,9 +41,9 @@ class Scanner {
     s.opcode = word();
     if (s.opcode.empty()) return fail(seen(), "the name of an instruction");
     for (skip_blanks(); take('.'); skip_blanks()) {
-      std::string qualifier = word();
+      const std::string_view qualifier = word();
       if (qualifier.empty()) return fail(seen(), "a qualifier after '.'");
-      s.qualifiers.push_back(std::move(qualifier));
+      s.qualifiers.push_back(qualifier);
     }
     const bool apart = at_ > word_end_ || peek() == '{' || peek() == '[';
     if (!at_end() && !apart && peek() != ';') return fail(seen(), "'.', a blank, '{', '[' or ';'");
@@ -105,7 +105,7 @@ class Scanner {
   }
 
   // An opcode or a qualifier: letters, digits, '_', and "::" between parts.
-  std::string word() {
+  std::string_view word() {
     const std::size_t first = at_;
     while (!at_end()) {
       if (is_name_part(peek())) {
@@ -117,7 +117,7 @@ class Scanner {
       }
     }
     word_end_ = at_;
-    return std::string(text_.substr(first, at_ - first));
+    return text_.substr(first, at_ - first);
   }
 
   Result<OperandText> operand() {
@@ -129,7 +129,7 @@ class Scanner {
         skip_blanks();
         Result<Item> item = this->item();
         if (!item) return item.error();
-        out.items.push_back(std::move(*item));
+        out.items.push_back(*item);
         skip_blanks();
       } while (take(','));
       if (!take('}')) return fail(seen(), "',' or '}'");
@@ -140,9 +140,9 @@ class Scanner {
     } else {
       Result<Item> item = this->item();
       if (!item) return item.error();
-      out.items.push_back(std::move(*item));
+      out.items.push_back(*item);
     }
-    out.text = std::string(text_.substr(first, at_ - first));
+    out.text = text_.substr(first, at_ - first);
     return out;
   }
 
@@ -151,14 +151,15 @@ class Scanner {
     skip_blanks();
     Result<Item> base = item();
     if (!base) return base.error();
-    out.items.push_back(std::move(*base));
+    out.items.push_back(*base);
     skip_blanks();
     if (peek() == '-') return fail("'-'", "'+' and the offset, such as [p+-16]");
     if (take('+')) {
       skip_blanks();
       Result<Item> offset = item();
       if (!offset) return offset.error();
-      if (!offset->is_literal || offset->literal.is_float) return fail(offset->text, "an integer offset");
+      if (!offset->is_literal || offset->literal.is_float)
+        return fail(std::string(offset->text), "an integer offset");
       out.offset = static_cast<std::int64_t>(offset->literal.bits);
       skip_blanks();
     }
@@ -171,10 +172,10 @@ class Scanner {
     if (is_name_start(peek())) {
       ++at_;
       while (is_name_part(peek()) || (peek() == '.' && is_letter(peek(1)))) ++at_;  // %v.x
-      std::string text(text_.substr(first, at_ - first));
-      if (text == "%" || text == "$") return fail("'" + text + "' alone", "a name");
+      const std::string_view text = text_.substr(first, at_ - first);
+      if (text == "%" || text == "$") return fail(fmt::format("'{}' alone", text), "a name");
       if (text == "WARP_SZ") return fail("the constant WARP_SZ", "a register name or its value, 32");
-      return Item{std::move(text), false, {}};
+      return Item{text, false, {}};
     }
     if (is_digit(peek()) || ((peek() == '-' || peek() == '+') && (is_digit(peek(1)) || peek(1) == '.')) ||
         (peek() == '.' && is_digit(peek(1))))
@@ -191,10 +192,10 @@ class Scanner {
            ((peek() == '-' || peek() == '+') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E') &&
             !is_hex(digits)))
       ++at_;
-    Item out{std::string(text_.substr(first, at_ - first)), true, {}};
+    Item out{text_.substr(first, at_ - first), true, {}};
     if (!read(text_.substr(digits, at_ - digits), negative, out.literal)) {
       at_ = first;
-      return fail("'" + out.text + "' is not a number", "an integer or floating-point constant");
+      return fail(fmt::format("'{}' is not a number", out.text), "an integer or floating-point constant");
     }
     return out;
   }

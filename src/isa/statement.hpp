@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits the text of one PTX statement. Names no family: it knows dots, commas, braces and brackets only.
+// Splits the text of one PTX statement. Names no family: it knows dots, commas, braces and brackets only. What
+// it returns views that text.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +20,7 @@ struct Literal {
 
 /// One item of an operand: a name or a literal.
 struct Item {
-  std::string text;
+  std::string_view text;
   bool is_literal = false;
   Literal literal;
 };
@@ -32,14 +32,14 @@ struct OperandText {
     address,  ///< [name], [name+16]
   };
   Kind kind = Kind::scalar;
-  std::string text;         ///< as written, without surrounding blanks
+  std::string_view text;    ///< as written, without surrounding blanks
   std::vector<Item> items;  ///< of an address: the base
   std::int64_t offset = 0;  ///< of an address
 };
 
 struct Statement {
-  std::string opcode;                   ///< up to the first dot
-  std::vector<std::string> qualifiers;  ///< without their dots
+  std::string_view opcode;                   ///< up to the first dot
+  std::vector<std::string_view> qualifiers;  ///< without their dots
   std::vector<OperandText> operands;
   bool terminated = false;  ///< by ';'
 };
