@@ -6,7 +6,9 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <regex>
+#include <thread>
 
+#include "isa/instruction.hpp"
 #include "isa_table.hpp"
 #include "warpbit/instruction.hpp"
 
@@ -67,6 +69,27 @@ std::string words(bool accepted) {
 bool is_refused(const Result<Instruction>& result, Errc code, std::string_view word) {
   return !result.ok() && result.error().code == code &&
          result.error().message().find(word) != std::string::npos;
+}
+
+// The first test, so that nothing is compiled yet.
+TEST_CASE("threads that decode at the same time share one compiled form", "[quick][decoder]") {
+  const std::vector<FormInfo> all = forms();
+  std::array<std::vector<const CompiledForm*>, 4> seen;
+  {
+    std::vector<std::jthread> threads;
+    for (std::vector<const CompiledForm*>& out : seen)
+      threads.emplace_back([&] {
+        for (const FormInfo& form : all) {
+          const Result<Instruction> i = Instruction::parse(form.canonical, form.targets.back());
+          out.push_back(i ? i->decoded().compiled : nullptr);
+        }
+      });
+  }
+  for (const std::vector<const CompiledForm*>& of_thread : seen) {
+    CHECK(of_thread.size() == all.size());
+    CHECK(of_thread == seen[0]);
+    CHECK(std::ranges::count(of_thread, nullptr) == 0);
+  }
 }
 
 TEST_CASE("every form of the table, on every target", "[quick][decoder]") {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ struct Coordinate {
   int row = 0;
   int column = 0;
   int product = 0;
-  friend bool operator==(const Coordinate&, const Coordinate&) = default;
+  friend auto operator<=>(const Coordinate&, const Coordinate&) = default;
 };
 
 /// Bits in the registers of a warp: bits [low_bit, low_bit + bits) of one register of one lane.
@@ -44,6 +45,7 @@ struct Packing {
   int per_register() const { return slots > 0 ? slots : register_bits / slot_bits; }
   /// The lowest bit of the element in a slot that counts.
   int low_bit_of(int slot) const { return (first_slot + slot) * slot_bits + low_bit; }
+  friend auto operator<=>(const Packing&, const Packing&) = default;
 };
 
 /// Which lanes hold elements: those with lane % period in [first, first + count). They are numbered on their
@@ -52,6 +54,7 @@ struct ActiveLanes {
   int period = 1;
   int first = 0;
   int count = 1;
+  friend auto operator<=>(const ActiveLanes&, const ActiveLanes&) = default;
 };
 
 /// A static fragment map: (lane, value) -> (row, column), each index split into mixed-radix digits with a step
@@ -63,6 +66,7 @@ class FragmentMap {
   struct Digit {
     int size;
     Coordinate step;
+    friend auto operator<=>(const Digit&, const Digit&) = default;
   };
   /// Lowest digits first. The sizes of `lane` multiply to the number of active lanes.
   FragmentMap(int rows, int columns, int products, Packing packing, std::vector<Digit> lane,
@@ -100,6 +104,9 @@ class FragmentMap {
   /// In CuTe's notation with steps as (row,column[,product]), after the active lanes if not all are, e.g.
   /// "((4,8),(2,2)):(((0,2),(1,0)),((0,1),(8,0)))".
   std::string text() const;
+
+  /// Equal maps are written alike; some order, for lookup.
+  friend auto operator<=>(const FragmentMap&, const FragmentMap&) = default;
 
  private:
   Place place(int active, int value) const;

@@ -276,7 +276,7 @@ struct LaneAddresses {
 // Between registers and memory.
 Result<Effects> execute_move(const Warp& warp, const Memory& memory) {
   const DecodedInstruction& decoded = warp.instruction.decoded();
-  const Move& move = std::get<Move>(decoded.kernel);
+  const Move& move = std::get<std::reference_wrapper<const Move>>(decoded.kernel);
   const LaneAddresses given(warp);
   const MoveAddresses where{std::get<MatrixMove>(decoded.form->action).space, given.addresses, given.strides};
   Effects effects;

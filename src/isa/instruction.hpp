@@ -2,14 +2,11 @@
 #pragma once
 
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "isa/compile.hpp"
 #include "isa/form.hpp"
 #include "isa/statement.hpp"
-#include "kernel/elementwise.hpp"
-#include "kernel/move.hpp"
-#include "kernel/tile.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace warpbit {
@@ -20,9 +17,9 @@ struct DecodedInstruction {
   Target target;
   const Family* family;
   const Form* form;
-  TargetPlan plan;
+  const CompiledForm* compiled;  ///< what it shares with other instructions of the form
   std::vector<Operand> operands;
-  std::variant<Tile, ElementwiseKernel, Move, Control> kernel;  ///< in the order of Form::action
+  CompiledAction kernel;
 
   static Instruction make(DecodedInstruction decoded);
 };

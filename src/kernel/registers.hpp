@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "numeric/formats.hpp"
@@ -17,6 +18,9 @@ namespace warpbit {
 struct RegisterBits {
   int lane, reg, low_bit, bits;
 };
+/// Where the elements of a matrix lie, in an order that the user of the list states. Lists are shared: they are
+/// kept as long as the program (isa/compile.cpp).
+using Places = std::span<const RegisterBits>;
 
 /// The registers of an operand: `count` in a lane, of `bits` bits; those with a literal are not read.
 struct TileRegisters {
@@ -29,7 +33,7 @@ struct TileRegisters {
 struct TileOperand {
   const Format* format = nullptr;
   TileRegisters registers;
-  std::vector<RegisterBits> places;
+  Places places;
 };
 
 /// The registers of one operand as 64-bit words. An object that is used again does not allocate again.

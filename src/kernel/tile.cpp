@@ -82,7 +82,7 @@ void load_scales(const TileScale& scale, const OperandView& view, const OperandV
   const auto choice = static_cast<std::size_t>(file.at(0, 0)) / static_cast<std::size_t>(scale.selector.step) *
                           static_cast<std::size_t>(scale.selector.threads) +
                       static_cast<std::size_t>(file.at(0, 1));
-  const std::vector<RegisterBits>& places = scale.choices[scale.choices.size() == 1 ? 0 : choice];
+  const Places places = scale.choices[scale.choices.size() == 1 ? 0 : choice];
   file.load(scale.registers, view, lanes, index);
   for (const RegisterBits& place : places) out.push_back(decode(*scale.format, file.get(place)));
 }

@@ -32,7 +32,7 @@ struct TileScale {
   TileRegisters registers;
   int blocks = 0;  ///< in a row of A or a column of B
   TileSelector selector;
-  std::vector<std::vector<RegisterBits>> choices;  ///< by selector: (row of A or column of B, block)
+  std::span<const Places> choices;  ///< by selector: (row of A or column of B, block)
 
   bool is_present() const { return blocks > 0; }
 };

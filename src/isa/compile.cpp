@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/compile.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "isa/memo.hpp"
+#include "kernel/fused.hpp"
+
+namespace warpbit {
+namespace {
+
+enum class Order { row_major, column_major };
+
+RegisterBits bits_of(const Place& p) {
+  return {p.lane, p.reg, p.low_bit, p.bits};
+}
+
+std::vector<RegisterBits> ordered_table(const FragmentMap& map, Order order) {
+  std::vector<RegisterBits> out;
+  const std::vector<Place> table = map.table();
+  out.reserve(table.size());
+  const int outer = order == Order::row_major ? map.rows() : map.columns();
+  const int inner = order == Order::row_major ? map.columns() : map.rows();
+  for (int product = 0; product < map.products(); ++product)
+    for (int i = 0; i < outer; ++i)
+      for (int j = 0; j < inner; ++j) {
+        const int row = order == Order::row_major ? i : j, column = order == Order::row_major ? j : i;
+        out.push_back(
+            bits_of(table[static_cast<std::size_t>((product * map.rows() + row) * map.columns() + column)]));
+      }
+  return out;
+}
+
+// The order in which the kernel takes the elements of a fragment. Many forms have the same fragments.
+Places places(const FragmentMap& map, Order order) {
+  static Memo<std::pair<FragmentMap, Order>, std::vector<RegisterBits>> tables;
+  return tables.get({map, order}, [&] { return ordered_table(map, order); });
+}
+
+TileRegisters registers_of(const OperandSpec& spec) {
+  return {spec.count, spec.registers->bits, {}};
+}
+
+Order order_of(Part part) {
+  return part == Part::right_factor || part == Part::right_scale ? Order::column_major : Order::row_major;
+}
+
+// Where the elements of the fragments lie that an operand has in registers.
+std::vector<Places> places_of(const OperandSpec& spec) {
+  std::vector<Places> out;
+  if (spec.kind == OperandKind::vector || spec.kind == OperandKind::scalar)
+    for (const FragmentMap& map : spec.fragments) out.push_back(places(map, order_of(spec.part)));
+  return out;
+}
+
+// `choices` are the places by fragment; none of a matrix in memory.
+TileOperand compile_operand(const OperandSpec& spec, std::span<const Places> choices) {
+  return {&format(spec.format), registers_of(spec), choices.empty() ? Places() : choices.front()};
+}
+
+// ---- D = A B + C
+
+TileScale compile_scale(const OperandSpec& spec, const OperandSpec& selector, std::span<const Places> choices) {
+  TileScale out;
+  out.format = &format(spec.format);
+  out.registers = registers_of(spec);
+  out.blocks = spec.part == Part::left_scale ? spec.fragment().columns() : spec.fragment().rows();
+  out.selector = {registers_of(selector), selector.immediate.most + 1, selector.immediate.step,
+                  selector.second.most + 1};
+  out.choices = choices;
+  return out;
+}
+
+Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, CompiledForm& shared) {
+  Tile tile;
+  tile.plan = &shared.plan.row->plan;
+  tile.lanes = form.operands[0].fragment().lanes();
+  tile.products = form.products;
+  tile.rows = form.rows;
+  tile.columns = form.columns;
+  tile.depth = form.depth;
+  tile.terms = form.terms();
+  tile.sparsity = form.sparsity;
+  for (const OperandSpec& spec : form.operands) shared.places.push_back(places_of(spec));
+  for (std::size_t i = 0; i < form.operands.size(); ++i) {
+    const OperandSpec& spec = form.operands[i];
+    const std::vector<Places>& choices = shared.places[i];
+    const bool in_memory = spec.kind == OperandKind::descriptor;
+    const int bits = format(spec.format).bits;
+    switch (spec.part) {
+      case Part::destination: tile.d = compile_operand(spec, choices); break;
+      case Part::left_factor:
+        tile.a = compile_operand(spec, choices);
+        if (in_memory) tile.a_described = {Major::k, bits, form.rows, form.terms()};
+        break;
+      case Part::right_factor:
+        tile.b = compile_operand(spec, choices);
+        if (in_memory) tile.b_described = {Major::k, bits, form.columns, form.depth};
+        break;
+      case Part::accumulator: tile.c = compile_operand(spec, choices); break;
+      case Part::metadata: tile.e = compile_operand(spec, choices); break;
+      // The selector is the next operand.
+      case Part::left_scale: tile.a_scale = compile_scale(spec, form.operands[i + 1], choices); break;
+      case Part::right_scale: tile.b_scale = compile_scale(spec, form.operands[i + 1], choices); break;
+      default: break;
+    }
+  }
+  if (tile.b_described) tile.c = tile.d;  // D is both
+  tile.fused = compile_fused(tile);
+  return tile;
+}
+
+// The registers of a tile that an operand fills, or nullptr.
+TileRegisters* registers_in(Tile& tile, Part part) {
+  switch (part) {
+    case Part::destination: return &tile.d.registers;
+    case Part::left_factor: return &tile.a.registers;
+    case Part::right_factor: return &tile.b.registers;
+    case Part::accumulator: return &tile.c.registers;
+    case Part::metadata: return &tile.e.registers;
+    case Part::left_scale: return &tile.a_scale.registers;
+    case Part::right_scale: return &tile.b_scale.registers;
+    case Part::left_selector: return &tile.a_scale.selector.registers;
+    case Part::right_selector: return &tile.b_scale.selector.registers;
+    default: return nullptr;
+  }
+}
+
+bool has_registers(const Operand& operand) {
+  return operand.literals.empty() || std::ranges::any_of(operand.literals, [](const auto& l) { return !l; });
+}
+
+// What an immediate, or a selector of literals, says. `choices` are the places of the operand before it.
+void apply_literals(const Operand& operand, const OperandSpec& spec, std::span<const Places> choices,
+                    Tile& tile) {
+  const auto value = static_cast<std::int64_t>(operand.literals[0].value_or(0));
+  const auto select = [&](TileScale& scale) {
+    if (!has_registers(operand)) scale.choices = choices.subspan(fragment_index(spec, operand.literals), 1);
+  };
+  switch (operand.part) {
+    case Part::selector: tile.e.places = choices[fragment_index(spec, operand.literals)]; break;
+    case Part::left_selector: select(tile.a_scale); break;
+    case Part::right_selector: select(tile.b_scale); break;
+    case Part::scale_d: tile.starts_at_zero = value == 0; break;
+    case Part::left_sign: tile.negate_a = value < 0; break;
+    case Part::right_sign: tile.negate_b = value < 0; break;
+    case Part::left_transposed: tile.a_described->major = value == 1 ? Major::mn : Major::k; break;
+    case Part::right_transposed: tile.b_described->major = value == 1 ? Major::mn : Major::k; break;
+    default: break;
+  }
+}
+
+CompiledAction bind(const Tile& kernel, const CompiledForm& shared, std::span<const Operand> operands) {
+  Tile tile = kernel;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].literals.empty()) continue;
+    if (TileRegisters* registers = registers_in(tile, operands[i].part))
+      registers->literals = operands[i].literals;
+    if (i > 0) apply_literals(operands[i], shared.form->operands[i], shared.places[i - 1], tile);
+  }
+  return tile;
+}
+
+// ---- Element by element
+
+// The elements of a lane's registers, from the lowest bits of the last register of the last source.
+std::vector<ElementwiseKernel::Source> packed_elements(const std::vector<const OperandSpec*>& sources) {
+  std::vector<ElementwiseKernel::Source> out;
+  for (std::size_t s = sources.size(); s-- > 0;) {
+    const Packing& p = sources[s]->fragment().packing();
+    for (int reg = sources[s]->count - 1; reg >= 0; --reg)
+      for (int slot = 0; slot < p.per_register(); ++slot)
+        out.push_back({s, {0, reg, p.low_bit_of(slot), p.bits}});
+  }
+  return out;
+}
+
+ElementwiseKernel make_kernel(const Elementwise& action, const Form& form, const TargetRow&, CompiledForm&) {
+  ElementwiseKernel out;
+  out.conversion = action.conversion;
+  out.lanes = form.operands[0].fragment().lanes();
+  out.destination = compile_operand(form.operands[0], places_of(form.operands[0]));
+  std::vector<const OperandSpec*> sources;
+  for (const OperandSpec& spec : form.operands) {
+    if (spec.part == Part::source) {
+      sources.push_back(&spec);
+      out.sources.push_back(registers_of(spec));
+    }
+    if (spec.part == Part::random_bits) out.random_bits = registers_of(spec);
+  }
+  if (out.lanes == 1) {
+    out.elements = packed_elements(sources);
+  } else {
+    for (const RegisterBits& bits : places(sources[0]->fragment(), Order::row_major))
+      out.elements.push_back({0, bits});
+  }
+  return out;
+}
+
+CompiledAction bind(const ElementwiseKernel& kernel, const CompiledForm&, std::span<const Operand> operands) {
+  ElementwiseKernel out = kernel;
+  std::size_t source = 0;
+  for (const Operand& operand : operands) {
+    if (operand.part == Part::source) out.sources[source++].literals = operand.literals;
+    if (operand.part == Part::random_bits) out.random_bits->literals = operand.literals;
+  }
+  return out;
+}
+
+// ---- Between registers and memory
+
+Move compile_move(const MatrixMove& action, const Form& form, bool every_lane_valid) {
+  const auto moved = std::ranges::find_if(form.operands, [](const OperandSpec& spec) {
+    return spec.part == Part::destination || spec.part == Part::source;
+  });
+  const FragmentMap& map = moved->fragment();
+  Move out;
+  out.addressing = action.addressing;
+  out.lanes = map.lanes();
+  out.registers = moved->count;
+  out.lines = form.products * (action.lines_are_columns ? form.columns : form.rows);
+  out.line_elements = action.lines_are_columns ? form.rows : form.columns;
+  out.element_bits = action.element_bits;
+  out.line_bytes = action.line_bytes;
+  out.alignment = action.alignment;
+  out.stride_multiple = action.stride_multiple;
+  // PTX manual, "ldmatrix": generic addresses must point into shared memory.
+  out.shared_only = action.addressing == Addressing::rows;
+  out.every_lane_valid = every_lane_valid;
+  for (int lane = 0; lane < map.lanes(); ++lane)
+    for (int reg = 0; reg < map.registers(); ++reg)
+      for (int slot = 0; slot < map.packing().per_register(); ++slot) {
+        const Coordinate c = *map.at(lane, reg, slot);
+        const int low = map.packing().low_bit_of(slot);
+        const int line =
+            action.lines_are_columns ? c.product * form.columns + c.column : c.product * form.rows + c.row;
+        out.elements.push_back(
+            {{lane, reg, low, map.packing().bits}, line, action.lines_are_columns ? c.row : c.column});
+      }
+  return out;
+}
+
+// PTX manual, "ldmatrix": up to sm_75 all lanes must have valid addresses. Else targets do not differ.
+std::reference_wrapper<const Move> make_kernel(const MatrixMove& action, const Form& form,
+                                               const TargetRow& target, CompiledForm&) {
+  static Memo<std::pair<const Form*, bool>, Move> moves;
+  const bool every_lane_valid = action.addressing == Addressing::rows && !target.features.has(Feature::sm_80);
+  return moves.get({&form, every_lane_valid}, [&] { return compile_move(action, form, every_lane_valid); });
+}
+
+CompiledAction bind(std::reference_wrapper<const Move> kernel, const CompiledForm&, std::span<const Operand>) {
+  return kernel;
+}
+
+// ---- Control
+
+Control make_kernel(const Control& action, const Form&, const TargetRow&, CompiledForm&) {
+  return action;
+}
+
+CompiledAction bind(const Control& kernel, const CompiledForm&, std::span<const Operand> operands) {
+  Control out = kernel;
+  const auto count = std::ranges::find(operands, Part::group_count, &Operand::part);
+  out.control.pending = count == operands.end() ? 0 : count->literals[0].value_or(0);
+  return out;
+}
+
+// ----
+
+std::unique_ptr<const CompiledForm> compile(const Form& form, const TargetRow& target) {
+  const std::optional<TargetPlan> plan = find_plan(target, form.arithmetic);
+  if (!plan) return nullptr;
+  auto out = std::make_unique<CompiledForm>(CompiledForm{&form, *plan, {}, Control()});
+  std::visit([&](const auto& action) { out->kernel = make_kernel(action, form, target, *out); }, form.action);
+  return out;
+}
+
+}  // namespace
+
+const CompiledForm* compiled(const Form& form, Target target) {
+  using Key = std::pair<const Form*, const TargetRow*>;
+  static Memo<Key, std::unique_ptr<const CompiledForm>> all;
+  return all.get({&form, &target.row()}, [&] { return compile(form, target.row()); }).get();
+}
+
+CompiledAction with_operands(const CompiledForm& shared, std::span<const Operand> operands) {
+  return std::visit([&](const auto& kernel) { return bind(kernel, shared, operands); }, shared.kernel);
+}
+
+}  // namespace warpbit
