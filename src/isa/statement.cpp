@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <utility>
@@ -23,8 +24,14 @@ bool is_letter(char c) {
 bool is_name_start(char c) {
   return is_letter(c) || c == '_' || c == '$' || c == '%';
 }
+constexpr auto kNameParts = [] {
+  std::array<bool, 256> out{};
+  for (const char c : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$"))
+    out[static_cast<unsigned char>(c)] = true;
+  return out;
+}();
 bool is_name_part(char c) {
-  return is_letter(c) || is_digit(c) || c == '_' || c == '$';
+  return kNameParts[static_cast<unsigned char>(c)];
 }
 
 class Scanner {
