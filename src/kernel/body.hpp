@@ -36,8 +36,10 @@ struct Encoding {
   std::uint16_t first_special = 0x7C00;
   /// half: the value is that of the f16 times 2^scale.
   int scale = 0;
-  /// half: elements are converted to f16, which has other subnormals: the scale is applied.
+  /// half: elements are converted to f16, which has other subnormals; the scale is applied. Of the magnitudes
+  /// of one byte below 8, moved up, the f16 codes are subnormal[magnitude] << 8.
   bool as_half = false;
+  std::uint8_t subnormal[8] = {};
 };
 
 /// Raw exponents as the panels hold them, of 8 bits: the field of the code (1 for a subnormal), less the
@@ -63,7 +65,6 @@ struct FusedProgram {
   int exponent_bias = 0;          ///< what makes a sum of two exponent fields E plus 127
   int product_scale = 0;          ///< products of the values of the panels count 2^product_scale times
   std::uint32_t kept_mask = ~0U;  ///< the bits of an f32 result that survive
-  bool wide = false;              ///< a sum may exceed 32 bits by more than an overflow that is seen
   bool half_nodes = false;        ///< nodes give f16, rounded to nearest; else f32, toward zero
   bool half_c = false;            ///< C is f16
   bool half_d = false;            ///< D is f16
@@ -96,9 +97,10 @@ struct FusedBlocks {
   void* context = nullptr;
 };
 
-/// What decoding found: an Inf or NaN; a number whose exponent is too far below the top.
-struct Decoding {
-  bool special = false, far = false;
+/// The exponents of codes: the largest field, and whether a number's is too far below it.
+struct ExponentRange {
+  int top = 0;
+  bool far = false;
 };
 
 /// The panels of a batch's cases lie in the body: no larger ones.
@@ -121,8 +123,10 @@ struct FusedCases {
 /// The functions of one extension.
 struct Body {
   /// Codes of A and B -> values and exponents (panels.hpp).
-  int (*top_exponent)(const Encoding&, const void* codes, int count);
-  Decoding (*decode)(const Encoding&, const void* codes, int count, int top, float* values, void* exponents);
+  /// In any order. Of half {kTopOfHalf, false}.
+  ExponentRange (*exponent_range)(const Encoding&, const void* codes, int count);
+  /// With exponents relative to `top`, or of 16 bits if that is 0. True if there is an Inf or NaN.
+  bool (*decode)(const Encoding&, const void* codes, int count, int top, float* values, void* exponents);
   void (*fused)(const FusedBlocks&);
   /// Cases [first, last).
   void (*fused_cases)(const FusedCases&, std::size_t first, std::size_t last);

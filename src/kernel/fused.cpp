@@ -32,7 +32,12 @@ Encoding encoding_of(const Format& f, const TileOperand& operand, bool as_half) 
       : f.specials == Specials::nan_all_ones ? static_cast<std::uint16_t>(((1 << magnitude_bits) - 1) << moved)
                                              : std::uint16_t{0xFFFF};
   out.scale = 15 - f.bias;
-  out.as_half = as_half;
+  out.as_half = as_half && f.id != FormatId::e5m2;  // which has the exponents of f16
+  for (int m = 1; m < 8 && out.as_half; ++m) {
+    const std::uint64_t code = encode(format(FormatId::f16), exact(decode(f, static_cast<std::uint64_t>(m)), f),
+                                      Rounding::toward_zero, Overflow::ieee);
+    out.subnormal[m] = static_cast<std::uint8_t>(code >> 8);
+  }
   return out;
 }
 
@@ -175,11 +180,8 @@ bool add_steps(const Plan& plan, std::span<const int> order, FusedProgram& progr
   program.floor = fused->floor + 127;
   program.half_nodes = fused->result == FormatId::f16;
   if (!program.half_nodes) program.kept_mask = ~0U << (23 - fused->kept_fraction_bits);
-  int most = 0;
-  for (int n = 0; n < program.nodes; ++n) most = std::max(most, program.node[n].count);
-  // Sums of `most` products below 4 * 2^F.
-  program.wide = std::int64_t{most} << (fused->window + 2) > std::int64_t{1} << 31;
-  return std::int64_t{most} << (fused->window + 2) <= std::int64_t{1} << 32;
+  // Sums of 16 products, each below 4 * 2^F, must fit in 32 bits.
+  return fused->window <= 25 && std::ranges::all_of(program.node, [](const auto& n) { return n.count <= 32; });
 }
 
 }  // namespace
@@ -203,7 +205,7 @@ std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
     program.half_c = t.c.format->bits == 16;
     program.half_d = t.d.format->bits == 16;
     const bool is_half = out.a.kind == Encoding::Kind::half;
-    if (!is_half && (program.wide || program.half_nodes)) return nullptr;
+    if (!is_half && program.half_nodes) return nullptr;
     program.product_scale = (out.a.as_half ? 0 : out.a.scale) + (out.b.as_half ? 0 : out.b.scale);
     program.exponent_bias = 127 - 2 * (is_half ? 15 : 127) + program.product_scale;
     out.program = program;

@@ -8,6 +8,6 @@
 
 namespace warpbit {
 
-extern const Body WARPBIT_BODY = {top_exponent, decode, fused, fused_cases};
+extern const Body WARPBIT_BODY = {exponent_range, decode, fused, fused_cases};
 
 }  // namespace warpbit

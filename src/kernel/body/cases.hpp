@@ -67,20 +67,18 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
   for (std::size_t i = first; i < last; ++i) {
     context.index = i;
     const auto at = static_cast<std::ptrdiff_t>(i);
-    arrange_a(cases.a_encoding, cases.a + at * cases.a_stride, cases.rows, cases.depth, cases.by_register,
-              a.codes);
-    arrange_b(cases.b_encoding, cases.b + at * cases.b_stride, cases.depth, cases.by_register, b.codes);
-    blocks.a_top = top_exponent(cases.a_encoding, a.codes, a_count);
-    blocks.b_top = top_exponent(cases.b_encoding, b.codes, b_count);
-    Decoding left = decode(cases.a_encoding, a.codes, a_count, blocks.a_top, a.values, a.exponents);
-    Decoding right = decode(cases.b_encoding, b.codes, b_count, blocks.b_top, b.values, b.exponents);
-    if (left.far || right.far) {
-      blocks.a_top = blocks.b_top = 0;
-      left = decode(cases.a_encoding, a.codes, a_count, 0, a.values, a.exponents);
-      right = decode(cases.b_encoding, b.codes, b_count, 0, b.values, b.exponents);
-    }
+    const std::byte *a_registers = cases.a + at * cases.a_stride, *b_registers = cases.b + at * cases.b_stride;
+    const ExponentRange left = exponent_range(cases.a_encoding, a_registers, a_count);
+    const ExponentRange right = exponent_range(cases.b_encoding, b_registers, b_count / 2);
+    const bool far = left.far || right.far;
+    blocks.a_top = far ? 0 : left.top;
+    blocks.b_top = far ? 0 : right.top;
+    arrange_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register, a.codes);
+    arrange_b(cases.b_encoding, b_registers, cases.depth, cases.by_register, b.codes);
+    const bool a_special = decode(cases.a_encoding, a.codes, a_count, blocks.a_top, a.values, a.exponents);
+    const bool b_special = decode(cases.b_encoding, b.codes, b_count, blocks.b_top, b.values, b.exponents);
     blocks.a_special = blocks.b_special = nullptr;
-    if (left.special || right.special) {
+    if (a_special || b_special) {
       find_specials(cases.a_encoding, a, cases.rows, cases.depth, 2);
       find_specials(cases.b_encoding, b, 1, cases.depth, kBlock);
       blocks.a_special = a.special;

@@ -16,10 +16,6 @@ constexpr int kMost = 246;
 
 constexpr int kRowsAtOnce = 16;
 
-inline F32 power_of_two(I32 biased_exponent) {
-  return bits<F32>(biased_exponent << 23);
-}
-
 // ---- C and D
 
 template <class V>
@@ -53,26 +49,13 @@ inline I32 raw_exponent(U16 codes) {
 
 // ---- One node
 
-// The parts' exact sum as an integer, or where that has more than 32 bits a sixteenth of it, whose lowest bit
-// then stands for all that is lost: a conversion that keeps 24 bits cuts it anyway.
-inline I32 sum_wide(I32 x, I32 y, I32 z, I32& is_sixteenth) {
-  const I32 low_bits = (x & 15) + (y & 15) + (z & 15);
-  const I32 high = (x >> 4) + (y >> 4) + (z >> 4) + (low_bits >> 4);
-  const I32 low = low_bits & 15;
-  is_sixteenth = (high >= (1 << 27)) | (high < -(1 << 27));
-  const I32 whole = bits<I32>(bits<U32>(high) << 4) | low;
-  return is_sixteenth ? high | (low != 0 ? I32{} + 1 : I32{}) : whole;
-}
-
 // What is fixed while blocks are computed: as types, so that the loop over blocks has few branches of its own.
-template <class Exponent_, int kCount_, bool kWide_, bool kHalfNodes_, bool kScaled_, bool kSparse_>
-struct Traits {
-  using Exponent = Exponent_;                      // of the panels
-  static constexpr int kCount = kCount_;           // products of each node; 0: as the program says
-  static constexpr bool kWide = kWide_;            // sums may exceed 32 bits
-  static constexpr bool kHalfNodes = kHalfNodes_;  // nodes round to f16
-  static constexpr bool kScaled = kScaled_;        // there are scale factors
-  static constexpr bool kSparse = kSparse_;        // A is sparse
+struct Fixed {
+  int count = 0, nodes = 0;  // products of a node, and nodes; 0: as the program says
+  bool half_nodes = false;   // nodes round to f16
+  bool scaled = false;       // there are scale factors
+  bool sparse = false;       // A is sparse
+  bool plain = false;        // C and D are f32, and values and results are what nodes take and give
 };
 
 // What a node reads, for a part of a block: from its first k on.
@@ -102,10 +85,10 @@ struct Bounds {
   int bias, least;
 };
 
-template <class T>
-inline F32 product(const NodeInputs<typename T::Exponent>& in, int k) {
+template <Fixed kFixed, class Exponent>
+inline F32 product(const NodeInputs<Exponent>& in, int k) {
   const F32 a = repeat_pair(in.a + 2 * k);
-  if constexpr (T::kSparse) {
+  if constexpr (kFixed.sparse) {
     const F32 upper = load<F32>(in.b + 16 * in.selected[2 * k]),
               lower = load<F32>(in.b + 16 * in.selected[2 * k + 1]);
     return a * (lanes<I32>([](int i) { return i % 2; }) == 0 ? upper : lower);
@@ -114,18 +97,25 @@ inline F32 product(const NodeInputs<typename T::Exponent>& in, int k) {
   }
 }
 
+// Adds integers; an overflow makes `overflow` negative.
+inline I32 checked_sum(I32 x, I32 y, I32& overflow) {
+  const I32 sum = bits<I32>(bits<U32>(x) + bits<U32>(y));
+  overflow |= (sum ^ x) & (sum ^ y);
+  return sum;
+}
+
 // `careful`: finds out which lanes are suspicious without cause, because all they add are zeros.
-template <class T>
+template <Fixed kFixed, class Exponent>
 inline __attribute__((always_inline)) NodeOutput node(const FusedProgram& program, Bounds bounds,
-                                                      const NodeInputs<typename T::Exponent>& in,
-                                                      const RunningPart& c, bool careful) {
-  const int count = T::kCount > 0 ? T::kCount : in.count;
-  const I32 sums = largest_sums(in.a_exponents, in.b_exponents, T::kSparse ? 2 * count : count);
+                                                      const NodeInputs<Exponent>& in, const RunningPart& c,
+                                                      bool careful) {
+  const int count = kFixed.count > 0 ? kFixed.count : in.count;
+  const I32 sums = largest_sums(in.a_exponents, in.b_exponents, kFixed.sparse ? 2 * count : count);
   I32 raw = sums + bounds.bias;
-  if constexpr (T::kScaled) raw = sums < 0 ? I32{} : raw + in.scale;
+  if constexpr (kFixed.scaled) raw = sums < 0 ? I32{} : raw + in.scale;
   I32 e = max(raw, c.exponent);
   NodeOutput out;
-  if constexpr (T::kHalfNodes) {
+  if constexpr (kFixed.half_nodes) {
     e = max(e, I32{} + program.floor);
     out.suspicious = kMost - e;
   } else {
@@ -141,26 +131,27 @@ inline __attribute__((always_inline)) NodeOutput node(const FusedProgram& progra
   const U32 scale = bits<U32>((2 * 127 + program.window) - e) << 23;
   const U32 unit = (254U << 23) - scale;
   const I32 c_units = truncate(c.value * bits<F32>(scale));
-  F32 units = bits<F32>(scale + (static_cast<std::uint32_t>(program.product_scale) << 23));
-  if constexpr (T::kScaled) {  // where all products are zero it may be anything
+  F32 units = bits<F32>(scale);
+  if constexpr (kFixed.scaled) {  // where all products are zero it may be anything
     const I32 power = (2 * 127 + program.window + program.product_scale) - e + in.scale;
-    units = power_of_two(min(max(power, I32{} + 1), I32{} + 254));
+    units = bits<F32>(min(max(power, I32{} + 1), I32{} + 254) << 23);
+  } else if constexpr (!kFixed.plain) {
+    units = bits<F32>(scale + (static_cast<std::uint32_t>(program.product_scale) << 23));
   }
-  constexpr int kSums = T::kWide ? 2 : 1;
+  // Sixteen products cannot leave 32 bits.
+  constexpr int kSums = kFixed.count == 0 || kFixed.count > 16 ? 2 : 1;
   U32 products[kSums] = {};
 #pragma GCC unroll 32
-  for (int k = 0; k < count; ++k) products[k % kSums] += bits<U32>(truncate(product<T>(in, k) * units));
-  I32 sum, is_sixteenth{};
-  if constexpr (T::kWide) {
-    sum = sum_wide(bits<I32>(products[0]), bits<I32>(products[kSums - 1]), c_units, is_sixteenth);
-  } else {
-    sum = bits<I32>(products[0] + bits<U32>(c_units));
-    out.suspicious |= (sum ^ c_units) & (sum ^ bits<I32>(products[0]));
-  }
+  for (int k = 0; k < count; ++k) products[k % kSums] += bits<U32>(truncate(product<kFixed>(in, k) * units));
+  I32 sum = bits<I32>(products[0]);
+  if constexpr (kSums == 2) sum = checked_sum(sum, bits<I32>(products[1]), out.suspicious);
+  if constexpr (kFixed.count == 8)  // nor can eight and C
+    sum = bits<I32>(bits<U32>(sum) + bits<U32>(c_units));
+  else
+    sum = checked_sum(sum, c_units, out.suspicious);
   const F32 number = to_f32_toward_zero(sum);
-  if constexpr (T::kHalfNodes) out.inexact = truncate(number) != sum;
+  if constexpr (kFixed.half_nodes) out.inexact = truncate(number) != sum;
   out.sum = number * bits<F32>(unit);
-  if constexpr (T::kWide) out.sum = is_sixteenth ? out.sum * 16.0F : out.sum;
   return out;
 }
 
@@ -185,56 +176,66 @@ struct PartResult {
   I32 suspicious;
 };
 
-template <class T>
+// The number and the raw exponent of C; its codes.
+template <Fixed kFixed>
+inline __attribute__((always_inline)) RunningPart load_c(const FusedBlocks& blocks, const FusedProgram& program,
+                                                         int row, int column, int lane, U32& codes) {
+  if (blocks.c.base == nullptr) return RunningPart{};
+  const std::byte* at = blocks.c.base + row * blocks.c.row_stride + column * blocks.c.column_stride +
+                        lane / 4 * blocks.c.piece_stride;
+  if (!kFixed.plain && program.half_c) {
+    const U16 half = load_part<U16>(at, blocks.c.piece_stride);
+    codes = convert<U32>(half);
+    const F32 value = widen_half(half);
+    return {value, kFixed.half_nodes ? raw_exponent(half) : raw_exponent(value)};
+  }
+  codes = load_part<U32>(at, blocks.c.piece_stride);
+  return {bits<F32>(codes), raw_exponent(bits<F32>(codes))};
+}
+
+template <Fixed kFixed, class Exponent>
 inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks, const FusedProgram& program,
                                                       Bounds bounds, int row, int column, int lane,
                                                       bool careful) {
-  using Exponent = typename T::Exponent;
   PartResult out{};
-  RunningPart c{};
-  if (blocks.c.base != nullptr) {
-    const std::byte* at = blocks.c.base + row * blocks.c.row_stride + column * blocks.c.column_stride +
-                          lane / 4 * blocks.c.piece_stride;
-    if (program.half_c) {
-      const U16 codes = load_part<U16>(at, blocks.c.piece_stride);
-      out.c = convert<U32>(codes);
-      c.value = widen_half(codes);
-      c.exponent = T::kHalfNodes ? raw_exponent(codes) : raw_exponent(c.value);
-    } else {
-      out.c = load_part<U32>(at, blocks.c.piece_stride);
-      c.value = bits<F32>(out.c);
-      c.exponent = raw_exponent(c.value);
-    }
-    if (program.adds_c) out.suspicious = kMost - c.exponent;
-  }
+  const RunningPart c = load_c<kFixed>(blocks, program, row, column, lane, out.c);
+  if (!kFixed.plain && program.adds_c) out.suspicious = kMost - c.exponent;
   NodeInputs<Exponent> in{};
-  if constexpr (T::kScaled) in.scale = scale_of_part(blocks, row, lane, column);
+  if constexpr (kFixed.scaled) in.scale = scale_of_part(blocks, row, lane, column);
   RunningPart running = c;
   U16 half{};
-  const int a_depth = T::kSparse ? blocks.dense_depth : blocks.depth, b_depth = a_depth;
-  const int spread = T::kSparse ? 2 : 1;  // k of B for each element of A
-  for (int n = 0; n < program.nodes; ++n) {
+  const int b_depth = kFixed.sparse ? blocks.dense_depth : blocks.depth;
+  const int spread = kFixed.sparse ? 2 : 1;  // k of B for each element of A
+  const int nodes = kFixed.nodes > 0 ? kFixed.nodes : program.nodes;
+#pragma GCC unroll 2
+  for (int n = 0; n < nodes; ++n) {
     const FusedProgram::Node& range = program.node[n];
-    in.a = blocks.a + 2 * (std::ptrdiff_t{row} * blocks.depth + range.first);
-    in.selected = blocks.selected + 2 * (std::ptrdiff_t{row} * blocks.depth + range.first);
-    const std::ptrdiff_t a_first = std::ptrdiff_t{row} * a_depth + spread * range.first;
+    const std::ptrdiff_t element = std::ptrdiff_t{row} * blocks.depth + range.first;
+    const std::ptrdiff_t a_first = std::ptrdiff_t{row} * b_depth + spread * range.first;
     const std::ptrdiff_t b_first = std::ptrdiff_t{column} * b_depth + spread * range.first;
-    in.b = blocks.b + 16 * (T::kSparse ? std::ptrdiff_t{column} * b_depth : b_first) + lane;
+    in.a = blocks.a + 2 * element;
+    in.selected = blocks.selected + 2 * element;
+    in.b = blocks.b + 16 * (kFixed.sparse ? std::ptrdiff_t{column} * b_depth : b_first) + lane;
     in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents) + 2 * a_first;
     in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents) + 16 * b_first + lane;
     in.count = range.count;
-    const NodeOutput sum = node<T>(program, bounds, in, range.from_zero ? RunningPart{} : running, careful);
+    const bool from_zero = !kFixed.plain && range.from_zero;
+    const NodeOutput sum = node<kFixed>(program, bounds, in, from_zero ? RunningPart{} : running, careful);
     out.suspicious |= sum.suspicious;
-    if constexpr (T::kHalfNodes) {
+    if constexpr (kFixed.half_nodes) {
       half = to_half(sum);
       running = {widen_half(half), raw_exponent(half)};
     } else {
-      running.value = bits<F32>(bits<U32>(sum.sum) & program.kept_mask);
+      running.value = kFixed.plain ? sum.sum : bits<F32>(bits<U32>(sum.sum) & program.kept_mask);
       running.exponent = raw_exponent(running.value);
     }
   }
+  if (kFixed.plain) {
+    out.d = bits<U32>(running.value);
+    return out;
+  }
   if (program.adds_c) running.value += c.value;
-  const bool rounds = program.half_d && (program.adds_c || !T::kHalfNodes);
+  const bool rounds = program.half_d && (program.adds_c || !kFixed.half_nodes);
   out.d =
       program.half_d ? convert<U32>(rounds ? narrow_to_half(running.value) : half) : bits<U32>(running.value);
   return out;
@@ -243,10 +244,10 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
 // ---- Blocks
 
 // The lanes of a part that are left to the specification.
-template <class T>
+template <Fixed kFixed, class Exponent>
 U32 careful_part(const FusedBlocks& blocks, const FusedProgram& program, Bounds bounds, int row, int column,
                  int lane) {
-  PartResult result = part<T>(blocks, program, bounds, row, column, lane, true);
+  PartResult result = part<kFixed, Exponent>(blocks, program, bounds, row, column, lane, true);
   std::uint32_t suspicious = negative_lanes(result.suspicious);
   if (blocks.a_special != nullptr)
     suspicious |= static_cast<std::uint32_t>(blocks.a_special[row] | blocks.b_special[column]) >> lane;
@@ -260,7 +261,7 @@ U32 careful_part(const FusedBlocks& blocks, const FusedProgram& program, Bounds 
 
 // Some rows of one column of blocks: all are computed before one is stored, since D may be C, and again if a
 // lane of one is suspicious.
-template <class T>
+template <Fixed kFixed, class Exponent>
 inline void some_rows(const FusedBlocks& blocks, const FusedProgram& program, Bounds bounds, int first,
                       int last, int column) {
   U32 d[kRowsAtOnce * 16 / kLanes];
@@ -268,7 +269,7 @@ inline void some_rows(const FusedBlocks& blocks, const FusedProgram& program, Bo
   U32* to = d;
   for (int row = first; row < last; ++row)
     for (int lane = 0; lane < kBlock; lane += kLanes) {
-      const PartResult result = part<T>(blocks, program, bounds, row, column, lane, false);
+      const PartResult result = part<kFixed, Exponent>(blocks, program, bounds, row, column, lane, false);
       suspicious |= result.suspicious;
       *to++ = result.d;
     }
@@ -276,7 +277,7 @@ inline void some_rows(const FusedBlocks& blocks, const FusedProgram& program, Bo
     to = d;
     for (int row = first; row < last; ++row)
       for (int lane = 0; lane < kBlock; lane += kLanes)
-        *to++ = careful_part<T>(blocks, program, bounds, row, column, lane);
+        *to++ = careful_part<kFixed, Exponent>(blocks, program, bounds, row, column, lane);
   }
   to = d;
   for (int row = first; row < last; ++row)
@@ -290,7 +291,7 @@ inline void some_rows(const FusedBlocks& blocks, const FusedProgram& program, Bo
     }
 }
 
-template <class T>
+template <Fixed kFixed, class Exponent>
 void all_blocks(const FusedBlocks& given) {
   const FusedBlocks blocks = given;  // copies, which no store to D can change
   const FusedProgram program = *given.program;
@@ -299,43 +300,44 @@ void all_blocks(const FusedBlocks& given) {
   if (bounds.bias >= bounds.least) bounds.least = bounds.bias + 1;  // sums of exponents with a zero are below
   for (int column = 0; column < blocks.columns; ++column)
     for (int row = 0; row < blocks.rows; row += kRowsAtOnce)
-      some_rows<T>(blocks, program, bounds, row,
-                   row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column);
+      some_rows<kFixed, Exponent>(blocks, program, bounds, row,
+                                  row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column);
 }
 
-// ---- The choice of the traits
+// ---- The choice of what is fixed
 
-template <class Exponent, bool kWide, bool kHalfNodes, bool kScaled, bool kSparse>
+template <Fixed kFlags>
 void with_count(const FusedBlocks& blocks) {
-  const int count = blocks.program->node[0].count;
-  if (count == 16)
-    all_blocks<Traits<Exponent, 16, kWide, kHalfNodes, kScaled, kSparse>>(blocks);
-  else if (count == 8)
-    all_blocks<Traits<Exponent, 8, kWide, kHalfNodes, kScaled, kSparse>>(blocks);
-  else
-    all_blocks<Traits<Exponent, 0, kWide, kHalfNodes, kScaled, kSparse>>(blocks);
+  const FusedProgram& program = *blocks.program;
+  const int count = program.node[0].count;
+  const auto fixed = [](int of_node, int nodes) {
+    Fixed out = kFlags;
+    out.count = of_node;
+    out.nodes = nodes;
+    return out;
+  };
+  if (blocks.a_top == 0) return all_blocks<fixed(0, 0), std::int16_t>(blocks);
+  if (count == 8 && program.nodes == 1) return all_blocks<fixed(8, 1), std::int8_t>(blocks);
+  if (count == 8 && program.nodes == 2) return all_blocks<fixed(8, 2), std::int8_t>(blocks);
+  if (count == 16 && program.nodes == 1) return all_blocks<fixed(16, 1), std::int8_t>(blocks);
+  if (count == 16 && program.nodes == 2) return all_blocks<fixed(16, 2), std::int8_t>(blocks);
+  if (count == 32 && program.nodes == 1) return all_blocks<fixed(32, 1), std::int8_t>(blocks);
+  all_blocks<fixed(0, 0), std::int8_t>(blocks);
 }
 
-template <class Exponent, bool kSparse>
-void with_width(const FusedBlocks& blocks) {
+template <bool kSparse>
+void with_flags(const FusedBlocks& blocks) {
   const FusedProgram& program = *blocks.program;
-  if (blocks.a_scales != nullptr)
-    with_count<Exponent, true, false, true, kSparse>(blocks);
-  else if (program.half_nodes)
-    program.wide ? with_count<Exponent, true, true, false, kSparse>(blocks)
-                 : with_count<Exponent, false, true, false, kSparse>(blocks);
-  else
-    program.wide ? with_count<Exponent, true, false, false, kSparse>(blocks)
-                 : with_count<Exponent, false, false, false, kSparse>(blocks);
+  const bool plain = !program.half_c && !program.half_d && !program.adds_c && program.product_scale == 0 &&
+                     program.kept_mask == ~0U && !program.node[0].from_zero;
+  if (blocks.a_scales != nullptr) return with_count<Fixed{.scaled = true, .sparse = kSparse}>(blocks);
+  if (program.half_nodes) return with_count<Fixed{.half_nodes = true, .sparse = kSparse}>(blocks);
+  if (plain) return with_count<Fixed{.sparse = kSparse, .plain = true}>(blocks);
+  with_count<Fixed{.sparse = kSparse}>(blocks);
 }
 
 void fused(const FusedBlocks& blocks) {
-  const bool sparse = blocks.selected != nullptr;
-  if (blocks.a_top > 0)
-    sparse ? with_width<std::int8_t, true>(blocks) : with_width<std::int8_t, false>(blocks);
-  else  // bf16 and tf32
-    sparse ? with_count<std::int16_t, false, false, false, true>(blocks)
-           : with_count<std::int16_t, false, false, false, false>(blocks);
+  blocks.selected != nullptr ? with_flags<true>(blocks) : with_flags<false>(blocks);
 }
 
 }  // namespace

@@ -185,62 +185,79 @@ inline bool any(V truth) {
 #endif
 }
 
-inline int largest(Words v) {
-  U32 most = max(bits<U32>(v) & 0xFFFF, bits<U32>(v) >> 16);
+inline std::uint32_t least(U32 v) {
 #pragma GCC unroll 4
   for (int step = kLanes / 2; step > 0; step /= 2)
-    most = max(most, __builtin_shuffle(most, lanes<U32>([](int i) { return i; }) ^ static_cast<std::uint32_t>(step)));
-  return static_cast<int>(most[0]);
+    v = min(v, __builtin_shuffle(v, lanes<U32>([](int i) { return i; }) ^ static_cast<std::uint32_t>(step)));
+  return v[0];
 }
 
-int top_exponent(const Encoding& e, const void* codes, int count) {
-  if (e.kind == Encoding::Kind::half) return kTopOfHalf;
-  const auto* words = static_cast<const std::uint16_t*>(codes);
-  Words most{};
-  if (e.kind == Encoding::Kind::bf16) {
-    for (int i = 0; i < count; i += 2 * kLanes) most = max(most, load<Words>(words + i) & 0x7FFF);
-    return largest(most) >> 7;
+// The largest and the least magnitude of f32 codes; zero is not the least, but above all.
+struct Magnitudes {
+  U32 inverse_most = ~U32{}, least_less_one = ~U32{};
+
+  void add(U32 code) {
+    const U32 magnitude = code & 0x7FFFFFFF;
+    inverse_most = min(inverse_most, ~magnitude);
+    least_less_one = min(least_less_one, magnitude - 1);
   }
-  // The upper half of each code has its exponent; the lower ones do not count.
-  for (int i = 0; i < count; i += kLanes)
-    most = max(most, bits<Words>(load<U32>(words + 2 * i) >> 16 & 0x7FFF));
-  return largest(most) >> 7;
+};
+
+ExponentRange exponent_range(const Encoding& e, const void* codes, int count) {
+  if (e.kind == Encoding::Kind::half) return {kTopOfHalf, false};
+  const auto* from = static_cast<const std::byte*>(codes);
+  Magnitudes found;
+  for (int i = 0; i < count * e.bytes; i += 4 * kLanes) {
+    const U32 v = load<U32>(from + i);
+    found.add(e.kind == Encoding::Kind::tf32 ? v & 0xFFFFE000 : v & 0xFFFF0000);
+    if (e.kind == Encoding::Kind::bf16) found.add(v << 16);
+  }
+  const int top = static_cast<int>(~least(found.inverse_most) >> 23);
+  const std::uint64_t lowest = (std::uint64_t{least(found.least_less_one)} + 1) >> 23;
+  const int bottom = lowest == 0 ? 1 : static_cast<int>(lowest);
+  return {top == 0 ? 1 : top, bottom < top - kNearExponents};
 }
 
 // Exponent fields relative to the top; of zeros none.
-inline Words near_exponents(Words field, Words zero, int top, Words& far) {
+inline Words near_exponents(Words field, Words zero, int top) {
   const Words raw = max(field, Words{} + 1) + static_cast<std::uint16_t>(kTopExponent - top);
-  far |=
-      bits<Words>(bits<VectorOf<std::int16_t, 2 * kLanes>::type>(raw) < kTopExponent - kNearExponents) & ~zero;
   return zero != 0 ? Words{} + static_cast<std::uint16_t>(kNoNearExponent) : raw;
 }
 
-struct HalfPair {
-  U16 low, high;
-};
-
-// e4m3 codes moved to halves, as the f16 codes of their values. Only codes below 8, which are subnormal, change
-// other than by an addition; the lower byte of their f16 codes is 0.
-inline HalfPair as_f16(const Encoding& e, HalfPair code) {
-  const F32 power = bits<F32>(I32{} + (127 + e.scale) * (1 << 23));
-  return {narrow_to_half(widen_half(code.low) * power), narrow_to_half(widen_half(code.high) * power)};
+// Codes of one byte moved to halves -> the f16 codes of their values.
+inline Words as_f16(const Encoding& e, Words code) {
+  const Words magnitude = code & 0x7FFF, normal = code + static_cast<std::uint16_t>(e.scale << 10);
+#if defined(__AVX512BW__)
+  const __m512i table = _mm512_broadcast_i64x2(_mm_cvtsi64_si128(load<std::int64_t>(e.subnormal)));
+  const Words subnormal = bits<Words>(_mm512_shuffle_epi8(table, bits<__m512i>(magnitude << 1)));
+#else
+  const Words subnormal = lanes<Words>([&](int i) { return e.subnormal[magnitude[i] >> 7 & 7] << 8; });
+#endif
+  return magnitude < 8 << 7 ? subnormal | (code & 0x8000) : normal;
 }
 
-Decoding decode_halves(const Encoding& e, const std::uint16_t* codes, int count, float* values,
-                       std::int8_t* exponents) {
+bool decode_halves(const Encoding& e, const std::uint16_t* codes, int count, float* values,
+                   std::int8_t* exponents) {
   Words most{};
   for (int i = 0; i < count; i += 2 * kLanes) {
-    HalfPair code = load<HalfPair>(codes + i);
-    most = max(most, bits<Words>(code) & 0x7FFF);
-    if (e.as_half) code = as_f16(e, code);
-    const Words magnitude = bits<Words>(code) & 0x7FFF;
-    const Words raw = max(magnitude >> 10, Words{} + 1) + static_cast<std::uint16_t>(kTopExponent - kTopOfHalf);
-    const Words exponent = magnitude == 0 ? Words{} + static_cast<std::uint16_t>(kNoNearExponent) : raw;
-    store(exponents + i, convert<Bytes>(exponent));
-    store(values + i, widen_half(code.low));
-    store(values + i + kLanes, widen_half(code.high));
+    Words code = load<Words>(codes + i);
+    Words magnitude = code & 0x7FFF;
+    most = max(most, magnitude);
+    if (e.as_half) {
+      code = as_f16(e, code);
+      magnitude = code & 0x7FFF;
+      std::uint16_t again[2 * kLanes];
+      store(again, code);
+      store(values + i, widen_half(load<U16>(again)));
+      store(values + i + kLanes, widen_half(load<U16>(again + kLanes)));
+    } else {
+      store(values + i, widen_half(load<U16>(codes + i)));
+      store(values + i + kLanes, widen_half(load<U16>(codes + i + kLanes)));
+    }
+    store(exponents + i,
+          convert<Bytes>(near_exponents(magnitude >> 10, bits<Words>(magnitude == 0), kTopOfHalf)));
   }
-  return {any(most >= e.first_special), false};
+  return any(most >= e.first_special);
 }
 
 // f32 codes whose lower halves count or are 0.
@@ -249,54 +266,47 @@ inline U32 f32_codes(const Encoding& e, const std::uint16_t* codes, int i) {
                                         : load<U32>(codes + 2 * i) & 0xFFFFE000;
 }
 
-template <bool kIsBf16>
-Decoding decode_near(const Encoding& e, const std::uint16_t* codes, int count, int top, float* values,
-                     std::int8_t* exponents) {
-  Words far{};
+void decode_near_bf16(const std::uint16_t* codes, int count, int top, float* values, std::int8_t* exponents) {
   for (int i = 0; i < count; i += 2 * kLanes) {
-    const U32 low = f32_codes(e, codes, i), high = f32_codes(e, codes, i + kLanes);
-    store(values + i, low);
-    store(values + i + kLanes, high);
-    if constexpr (kIsBf16) {
-      const Words magnitude = load<Words>(codes + i) & 0x7FFF;
-      store(exponents + i,
-            convert<Bytes>(near_exponents(magnitude >> 7, bits<Words>(magnitude == 0), top, far)));
-    } else {
-      const auto store_part = [&](U32 code, int at) {
-        const I32 field = bits<I32>(code << 1 >> 24);
-        const I32 raw = max(field, I32{} + 1) + (kTopExponent - top);
-        const I32 zero = bits<I32>(code << 1) == 0;
-        const I32 is_far = (raw < kTopExponent - kNearExponents) & ~zero;
-        far |= bits<Words>(is_far);
-        store(exponents + at, convert<I8>(zero ? I32{} + kNoNearExponent : raw));
-      };
-      store_part(low, i);
-      store_part(high, i + kLanes);
-    }
+    store(values + i, convert<U32>(load<U16>(codes + i)) << 16);
+    store(values + i + kLanes, convert<U32>(load<U16>(codes + i + kLanes)) << 16);
+    const Words magnitude = load<Words>(codes + i) & 0x7FFF;
+    store(exponents + i, convert<Bytes>(near_exponents(magnitude >> 7, bits<Words>(magnitude == 0), top)));
   }
-  return {top == 255, any(far)};
 }
 
-Decoding decode_far(const Encoding& e, const std::uint16_t* codes, int count, float* values,
-                    std::int16_t* exponents) {
-  U32 most{};
+void decode_near_tf32(const std::uint32_t* codes, int count, int top, float* values, std::int8_t* exponents) {
+  for (int i = 0; i < count; i += kLanes) {
+    const U32 code = load<U32>(codes + i) & 0xFFFFE000, magnitude = code << 1;
+    const I32 raw = max(bits<I32>(magnitude >> 24), I32{} + 1) + (kTopExponent - top);
+    store(values + i, code);
+    store(exponents + i, convert<I8>(magnitude == 0 ? I32{} + kNoNearExponent : raw));
+  }
+}
+
+void decode_far(const Encoding& e, const std::uint16_t* codes, int count, float* values,
+                std::int16_t* exponents) {
   for (int i = 0; i < count; i += kLanes) {
     const U32 code = f32_codes(e, codes, i), magnitude = code << 1;
     const U32 raw = max(magnitude >> 24, U32{} + 1);
     store(values + i, code);
     store(exponents + i, convert<I16>(magnitude == 0 ? U32{} + static_cast<std::uint32_t>(kNoExponent) : raw));
-    most = max(most, raw);
   }
-  return {any(most == 255), false};
 }
 
-Decoding decode(const Encoding& e, const void* codes, int count, int top, float* values, void* exponents) {
+bool decode(const Encoding& e, const void* codes, int count, int top, float* values, void* exponents) {
   const auto* words = static_cast<const std::uint16_t*>(codes);
   auto* near = static_cast<std::int8_t*>(exponents);
   if (e.kind == Encoding::Kind::half) return decode_halves(e, words, count, values, near);
-  if (top == 0) return decode_far(e, words, count, values, static_cast<std::int16_t*>(exponents));
-  return e.kind == Encoding::Kind::bf16 ? decode_near<true>(e, words, count, top, values, near)
-                                        : decode_near<false>(e, words, count, top, values, near);
+  if (top == 0) {
+    decode_far(e, words, count, values, static_cast<std::int16_t*>(exponents));
+    return exponent_range(e, codes, count).top == 255;
+  }
+  if (e.kind == Encoding::Kind::bf16)
+    decode_near_bf16(words, count, top, values, near);
+  else
+    decode_near_tf32(static_cast<const std::uint32_t*>(codes), count, top, values, near);
+  return top == 255;
 }
 
 }  // namespace
