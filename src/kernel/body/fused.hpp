@@ -42,7 +42,7 @@ inline I32 raw_exponent(F32 value) {
 }
 // The same of f16 codes; 0 for zero.
 inline I32 raw_exponent(U16 codes) {
-  const I32 magnitude = convert<I32>(codes & 0x7FFF);
+  const I32 magnitude = bits<I32>(widen(codes & 0x7FFF));
   const I32 raw = max(magnitude >> 10, I32{} + 1) + (127 - 15);
   return magnitude == 0 ? I32{} : magnitude >= 0x7C00 ? I32{} + 255 : raw;
 }
@@ -185,7 +185,7 @@ inline __attribute__((always_inline)) RunningPart load_c(const FusedBlocks& bloc
                         lane / 4 * blocks.c.piece_stride;
   if (!kFixed.plain && program.half_c) {
     const U16 half = load_part<U16>(at, blocks.c.piece_stride);
-    codes = convert<U32>(half);
+    codes = widen(half);
     const F32 value = widen_half(half);
     return {value, kFixed.half_nodes ? raw_exponent(half) : raw_exponent(value)};
   }
@@ -236,8 +236,7 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
   }
   if (program.adds_c) running.value += c.value;
   const bool rounds = program.half_d && (program.adds_c || !kFixed.half_nodes);
-  out.d =
-      program.half_d ? convert<U32>(rounds ? narrow_to_half(running.value) : half) : bits<U32>(running.value);
+  out.d = program.half_d ? widen(rounds ? narrow_to_half(running.value) : half) : bits<U32>(running.value);
   return out;
 }
 
@@ -285,7 +284,7 @@ inline void some_rows(const FusedBlocks& blocks, const FusedProgram& program, Bo
       std::byte* at = blocks.d.base + row * blocks.d.row_stride + column * blocks.d.column_stride +
                       lane / 4 * blocks.d.piece_stride;
       if (program.half_d)
-        store_part(at, blocks.d.piece_stride, convert<U16>(*to++));
+        store_part(at, blocks.d.piece_stride, narrow(*to++));
       else
         store_part(at, blocks.d.piece_stride, *to++);
     }

@@ -185,43 +185,46 @@ inline bool any(V truth) {
 #endif
 }
 
-inline std::uint32_t least(U32 v) {
-#pragma GCC unroll 4
-  for (int step = kLanes / 2; step > 0; step /= 2)
-    v = min(v, __builtin_shuffle(v, lanes<U32>([](int i) { return i; }) ^ static_cast<std::uint32_t>(step)));
-  return v[0];
-}
-
-// The largest and the least magnitude of f32 codes; zero is not the least, but above all.
+// Codes of f32 or of its upper half: of these the complement of the largest magnitude, and the least magnitude
+// less one, for which zero is above all others.
+template <class V>
 struct Magnitudes {
-  U32 inverse_most = ~U32{}, least_less_one = ~U32{};
+  V inverse_most = ~V{}, least_less_one = ~V{};
 
-  void add(U32 code) {
-    const U32 magnitude = code & 0x7FFFFFFF;
+  void add(V magnitude) {
     inverse_most = min(inverse_most, ~magnitude);
     least_less_one = min(least_less_one, magnitude - 1);
   }
 };
 
+// From the upper halves. The bottom may come out one too low.
+inline ExponentRange range(U16 inverse_most, U16 least_less_one) {
+  const int top = (~least(inverse_most) & 0x7FFF) >> 7, bottom = least(least_less_one) >> 7;
+  return {max(top, 1), max(bottom, 1) < top - kNearExponents};
+}
+
 ExponentRange exponent_range(const Encoding& e, const void* codes, int count) {
   if (e.kind == Encoding::Kind::half) return {kTopOfHalf, false};
   const auto* from = static_cast<const std::byte*>(codes);
-  Magnitudes found;
-  for (int i = 0; i < count * e.bytes; i += 4 * kLanes) {
-    const U32 v = load<U32>(from + i);
-    found.add(e.kind == Encoding::Kind::tf32 ? v & 0xFFFFE000 : v & 0xFFFF0000);
-    if (e.kind == Encoding::Kind::bf16) found.add(v << 16);
+  if (e.kind == Encoding::Kind::bf16) {
+    Magnitudes<Words> found;
+    for (int i = 0; i < 2 * count; i += 4 * kLanes) found.add(load<Words>(from + i) & 0x7FFF);
+    struct Halves {
+      U16 low, high;
+    };
+    const auto most = bits<Halves>(found.inverse_most), least = bits<Halves>(found.least_less_one);
+    return range(min(most.low, most.high), min(least.low, least.high));
   }
-  const int top = static_cast<int>(~least(found.inverse_most) >> 23);
-  const std::uint64_t lowest = (std::uint64_t{least(found.least_less_one)} + 1) >> 23;
-  const int bottom = lowest == 0 ? 1 : static_cast<int>(lowest);
-  return {top == 0 ? 1 : top, bottom < top - kNearExponents};
+  Magnitudes<U32> found;
+  for (int i = 0; i < 4 * count; i += 4 * kLanes) found.add(load<U32>(from + i) & 0x7FFFE000);
+  return range(narrow(found.inverse_most >> 16), narrow(found.least_less_one >> 16));
 }
 
 // Exponent fields relative to the top; of zeros none.
-inline Words near_exponents(Words field, Words zero, int top) {
-  const Words raw = max(field, Words{} + 1) + static_cast<std::uint16_t>(kTopExponent - top);
-  return zero != 0 ? Words{} + static_cast<std::uint16_t>(kNoNearExponent) : raw;
+inline Words near_exponents(Words magnitude, int fraction_bits, int top) {
+  const Words field = max(magnitude >> fraction_bits, Words{} + 1);
+  const Words raw = field + static_cast<std::uint16_t>(kTopExponent - top);
+  return magnitude == 0 ? Words{} + static_cast<std::uint16_t>(kNoNearExponent) : raw;
 }
 
 // Codes of one byte moved to halves -> the f16 codes of their values.
@@ -254,24 +257,23 @@ bool decode_halves(const Encoding& e, const std::uint16_t* codes, int count, flo
       store(values + i, widen_half(load<U16>(codes + i)));
       store(values + i + kLanes, widen_half(load<U16>(codes + i + kLanes)));
     }
-    store(exponents + i,
-          convert<Bytes>(near_exponents(magnitude >> 10, bits<Words>(magnitude == 0), kTopOfHalf)));
+    store(exponents + i, narrow(near_exponents(magnitude, 10, kTopOfHalf)));
   }
   return any(most >= e.first_special);
 }
 
 // f32 codes whose lower halves count or are 0.
 inline U32 f32_codes(const Encoding& e, const std::uint16_t* codes, int i) {
-  return e.kind == Encoding::Kind::bf16 ? convert<U32>(load<U16>(codes + i)) << 16
+  return e.kind == Encoding::Kind::bf16 ? widen(load<U16>(codes + i)) << 16
                                         : load<U32>(codes + 2 * i) & 0xFFFFE000;
 }
 
 void decode_near_bf16(const std::uint16_t* codes, int count, int top, float* values, std::int8_t* exponents) {
   for (int i = 0; i < count; i += 2 * kLanes) {
-    store(values + i, convert<U32>(load<U16>(codes + i)) << 16);
-    store(values + i + kLanes, convert<U32>(load<U16>(codes + i + kLanes)) << 16);
+    store(values + i, widen(load<U16>(codes + i)) << 16);
+    store(values + i + kLanes, widen(load<U16>(codes + i + kLanes)) << 16);
     const Words magnitude = load<Words>(codes + i) & 0x7FFF;
-    store(exponents + i, convert<Bytes>(near_exponents(magnitude >> 7, bits<Words>(magnitude == 0), top)));
+    store(exponents + i, narrow(near_exponents(magnitude, 7, top)));
   }
 }
 

@@ -84,6 +84,52 @@ inline __attribute__((always_inline)) V lanes(Index index) {
   return out;
 }
 
+// Between lanes of 16 and 32 bits, and of 8 and 16. Narrowing is for numbers that fit.
+inline U32 widen(U16 v) {
+#if defined(__AVX512F__)
+  return bits<U32>(_mm512_cvtepu16_epi32(bits<__m256i>(v)));
+#elif defined(__AVX2__)
+  return bits<U32>(_mm256_cvtepu16_epi32(bits<__m128i>(v)));
+#else
+  return convert<U32>(v);
+#endif
+}
+inline U16 narrow(U32 v) {
+#if defined(__AVX512F__)
+  return bits<U16>(_mm512_cvtepi32_epi16(bits<__m512i>(v)));
+#elif defined(__AVX2__)
+  const __m256i halves = _mm256_packus_epi32(bits<__m256i>(v), bits<__m256i>(v));
+  return bits<U16>(_mm256_castsi256_si128(_mm256_permute4x64_epi64(halves, 0b1000)));
+#else
+  return convert<U16>(v);
+#endif
+}
+inline Bytes narrow(Words v) {
+#if defined(__AVX512BW__)
+  return bits<Bytes>(_mm512_cvtepi16_epi8(bits<__m512i>(v)));
+#elif defined(__AVX2__)
+  const __m256i halves = _mm256_packs_epi16(bits<__m256i>(v), bits<__m256i>(v));
+  return bits<Bytes>(_mm256_castsi256_si128(_mm256_permute4x64_epi64(halves, 0b1000)));
+#else
+  return convert<Bytes>(v);
+#endif
+}
+
+// The least lane.
+inline int least(U16 v) {
+#if defined(__AVX512F__)
+  const __m256i all = bits<__m256i>(v);
+  const __m128i half = _mm_min_epu16(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+  return _mm_extract_epi16(_mm_minpos_epu16(half), 0);
+#elif defined(__AVX2__)
+  return _mm_extract_epi16(_mm_minpos_epu16(bits<__m128i>(v)), 0);
+#else
+  int out = v[0];
+  for (int i = 1; i < kLanes; ++i) out = v[i] < out ? v[i] : out;
+  return out;
+#endif
+}
+
 // Of each four lanes the middle ones change places; its own inverse.
 //
 //     (0,0) (0,1) | (1,0) (1,1)    two registers of two elements, or four registers
@@ -132,7 +178,7 @@ inline F32 widen_half(U16 codes) {
 #elif defined(__F16C__)
   return bits<F32>(_mm256_cvtph_ps(bits<__m128i>(codes)));
 #else
-  const U32 code = convert<U32>(codes), magnitude = code & 0x7FFF;
+  const U32 code = widen(codes), magnitude = code & 0x7FFF;
   const F32 subnormal = convert<F32>(bits<I32>(magnitude)) * 0x1p-24F;
   const U32 normal = (magnitude << 13) + (magnitude < 0x7C00 ? U32{} + (112U << 23) : U32{} + (224U << 23));
   return bits<F32>((magnitude < 0x400 ? bits<U32>(subnormal) : normal) | (code & 0x8000) << 16);
@@ -151,7 +197,7 @@ inline U16 narrow_to_half(F32 v) {
   const U32 subnormal = bits<U32>(bits<F32>(magnitude) + 0.5F) - (126U << 23);
   const U32 normal = ((magnitude + 0xFFF + (magnitude >> 13 & 1)) >> 13) - (112U << 10);
   const U32 finite = magnitude < (113U << 23) ? subnormal : normal;
-  return convert<U16>((magnitude >= 0x477FF000U ? U32{} + 0x7C00 : finite) | (code >> 16 & 0x8000));
+  return narrow((magnitude >= 0x477FF000U ? U32{} + 0x7C00 : finite) | (code >> 16 & 0x8000));
 #endif
 }
 
