@@ -85,10 +85,10 @@ struct FusedBlocks {
   const float *a = nullptr, *b = nullptr;
   const void *a_exponents = nullptr, *b_exponents = nullptr;
   int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they have 16
-  /// Sparse: of each element of A the k in B's panel, (row of blocks, element, row); a_exponents are those of a
-  /// dense A then, of `dense_depth` elements, zero where none is stored.
+  /// Sparse: of each element of A the place in B's panel, (row of blocks, element, row); a_exponents are then,
+  /// for each node, those of a dense A of B's depth that has the node's elements, and zeros.
   const std::uint8_t* selected = nullptr;
-  int dense_depth = 0;
+  int b_depth = 0;                                                 ///< of B's panel
   const std::uint16_t *a_special = nullptr, *b_special = nullptr;  ///< lanes, by row or column; or none
   const std::int16_t *a_scales = nullptr, *b_scales = nullptr;  ///< exponents: (row of blocks, 2), (column, 16)
   BlockView c, d;                                               ///< c.base may be null: +0
@@ -106,15 +106,32 @@ struct ExponentRange {
 /// The panels of a batch's cases lie in the body: no larger ones.
 inline constexpr int kMostRows = 8, kMostDepth = 64;
 
-/// Cases of an mma: A and B in dense registers ([lane][register]).
+/// Which elements of B meet those of a sparse A. Metadata is taken 16 bits at a time: those of four groups.
+struct Selection {
+  int kept = 0, width = 0;  ///< of every `width` elements of a row `kept` are stored (numeric/sparsity.hpp)
+  std::uint16_t metadata[2 * kMostRows]
+                        [kMostDepth / 8];  ///< byte of the registers where they are: (row, four groups)
+  std::uint8_t stored[kMostDepth];         ///< the number of each element in A's panel among those of its row
+  std::uint8_t place[kMostDepth];          ///< in B's panel, of each k
+};
+
+/// Cases of an mma: A, B, metadata and scale factors in dense registers ([lane][register]).
 struct FusedCases {
   const FusedProgram* program = nullptr;
   Encoding a_encoding, b_encoding;
   bool by_register = false;
-  int rows = 0, depth = 0;  ///< of blocks; of the panels
-  const std::byte *a = nullptr, *b = nullptr;
+  int rows = 0, depth = 0, b_depth = 0;  ///< of blocks; of the panels
+  const Selection* selection = nullptr;  ///< of a sparse A
+  /// One ue8m0 scale factor for each row of A, (row of blocks, row), and column of B: the bytes of the
+  /// registers.
+  const std::uint16_t *a_scale_at = nullptr, *b_scale_at = nullptr;
+  struct Registers {
+    const std::byte* base = nullptr;
+    std::ptrdiff_t stride = 0;  ///< from case to case, in bytes
+  };
+  Registers a, b, metadata, a_scales, b_scales;
   BlockView c, d;
-  std::ptrdiff_t a_stride = 0, b_stride = 0, c_stride = 0, d_stride = 0;  ///< from case to case, in bytes
+  std::ptrdiff_t c_stride = 0, d_stride = 0;
   /// As in FusedBlocks, of a case.
   std::uint32_t (*exact)(void* context, std::size_t index, int row, int lane, std::uint32_t c) = nullptr;
   void* context = nullptr;

@@ -88,34 +88,44 @@ std::vector<PanelPlace> panel_places(int units, int bytes, bool by_register) {
   return out;
 }
 
-// The k at each place of the panels, if A and B are where the bodies expect them.
-std::optional<std::vector<int>> panel_order(const Tile& t, int a_bytes, int b_bytes, bool by_register) {
-  const int a_count = t.a.registers.count, b_count = t.b.registers.count;
-  if (a_bytes != b_bytes || t.rows % 16 != 0 || t.columns != 8 || t.lanes != 2 * t.rows ||
-      a_count != 2 * b_count)
+// The k at each place of A's panel, if its rows are where the bodies expect them: two registers of four lanes,
+// or four, for each pair of rows.
+std::optional<std::vector<int>> order_of_a(const Tile& t, int bytes, bool by_register) {
+  const int count = t.a.registers.count, units = count / 2;
+  if (t.rows % 16 != 0 || t.lanes != 2 * t.rows || (count != 2 && count != 4) || t.terms * bytes != 8 * count ||
+      (by_register && units == 1))
     return std::nullopt;
-  if (t.terms * a_bytes != 16 * b_count || (b_count != 1 && b_count != 2)) return std::nullopt;
-  if (by_register && b_count != 2) return std::nullopt;
-  const int each = 4 / a_bytes;
-  const std::vector<Held> a = held(t.a, t.rows, t.terms, true, t.lanes, a_bytes);
-  const std::vector<Held> b = held(t.b, t.depth, t.columns, false, t.lanes, b_bytes);
+  const int each = 4 / bytes;
+  const std::vector<Held> a = held(t.a, t.rows, t.terms, true, t.lanes, bytes);
   std::vector<int> out;
-  for (const PanelPlace& place : panel_places(4 * b_count, a_bytes, by_register)) {
-    const int lane = place.unit / b_count, unit = place.unit % b_count;
-    const auto a_at = [&](int pair, int which) {
-      const int reg = 2 * unit + which;
-      return a[static_cast<std::size_t>(((4 * pair + lane) * a_count + reg) * each + place.element)];
+  for (const PanelPlace& place : panel_places(4 * units, bytes, by_register)) {
+    const auto at = [&](int pair, int which) {
+      const int lane = 4 * pair + place.unit / units, reg = 2 * (place.unit % units) + which;
+      return a[static_cast<std::size_t>((lane * count + reg) * each + place.element)];
     };
-    const int k = a_at(0, 0).column;
+    out.push_back(at(0, 0).column);
     for (int pair = 0; pair < t.rows / 2; ++pair)
       for (int which = 0; which < 2; ++which)
-        if (a_at(pair, which).row != row_of_pair(pair, which) || a_at(pair, which).column != k)
+        if (at(pair, which).row != row_of_pair(pair, which) || at(pair, which).column != out.back())
           return std::nullopt;
-    for (int n = 0; n < 8; ++n) {
-      const Held& h = b[static_cast<std::size_t>(((4 * n + lane) * b_count + unit) * each + place.element)];
-      if (h.row != k || h.column != n) return std::nullopt;
-    }
-    out.push_back(k);
+  }
+  return out;
+}
+
+// The same of B's panel: all registers of four lanes for each column.
+std::optional<std::vector<int>> order_of_b(const Tile& t, int bytes, bool by_register) {
+  const int count = t.b.registers.count, each = 4 / bytes;
+  if (t.columns != 8 || t.depth * bytes != 16 * count || (by_register && count != 2)) return std::nullopt;
+  const std::vector<Held> b = held(t.b, t.depth, t.columns, false, t.lanes, bytes);
+  std::vector<int> out;
+  for (const PanelPlace& place : panel_places(4 * count, bytes, by_register)) {
+    const auto at = [&](int n) {
+      const int lane = 4 * n + place.unit / count, reg = place.unit % count;
+      return b[static_cast<std::size_t>((lane * count + reg) * each + place.element)];
+    };
+    out.push_back(at(0).row);
+    for (int n = 0; n < 8; ++n)
+      if (at(n).column != n || at(n).row != out.back()) return std::nullopt;
   }
   return out;
 }
@@ -184,24 +194,83 @@ bool add_steps(const Plan& plan, std::span<const int> order, FusedProgram& progr
   return fused->window <= 25 && std::ranges::all_of(program.node, [](const auto& n) { return n.count <= 32; });
 }
 
+// ---- Sparse and scaled operands
+
+Selection selection_of(const Tile& t, std::span<const int> a_order, std::span<const int> b_order) {
+  Selection out{};
+  out.kept = t.sparsity.kept;
+  out.width = t.sparsity.width;
+  for (std::size_t i = 0; i < a_order.size(); ++i) out.stored[i] = static_cast<std::uint8_t>(a_order[i]);
+  for (std::size_t i = 0; i < b_order.size(); ++i)
+    out.place[static_cast<std::size_t>(b_order[i])] = static_cast<std::uint8_t>(i);
+  return out;
+}
+
+// Where the metadata lies is the selector's choice, an operand.
+void find_metadata(const Tile& t, Selection& out) {
+  const int groups = t.terms / t.sparsity.kept, registers = t.e.registers.count;
+  for (int i = 0; i < t.rows; ++i)
+    for (int group = 0; group < groups; group += 4) {
+      const RegisterBits& at = t.e.places[static_cast<std::size_t>(row_of_pair(i / 2, i % 2) * groups + group)];
+      out.metadata[i][group / 4] =
+          static_cast<std::uint16_t>((at.lane * registers + at.reg) * 4 + at.low_bit / 8);
+    }
+}
+
+// Whether the nibbles of four groups lie side by side in 16 bits, for each row.
+bool is_selectable(const Tile& t) {
+  const int groups = t.terms / t.sparsity.kept;
+  for (std::size_t i = 0; i < t.e.places.size(); ++i) {
+    const RegisterBits &at = t.e.places[i], &first = t.e.places[i - i % 4];
+    if (at.lane != first.lane || at.reg != first.reg || first.low_bit % 16 != 0 ||
+        at.low_bit != first.low_bit + 4 * static_cast<int>(i % 4))
+      return false;
+  }
+  return groups % 4 == 0;
+}
+
+// One scale factor, of ue8m0, for a row or column; or none.
+bool is_scalable(const TileScale& scale) {
+  return !scale.is_present() || (scale.blocks == 1 && scale.format->id == FormatId::ue8m0);
+}
+
+// The bytes of the registers that hold the scale factors of rows in the order of blocks, or of columns.
+template <std::size_t kCount>
+std::array<std::uint16_t, kCount> scale_bytes(const TileScale& scale, std::size_t choice, bool paired) {
+  std::array<std::uint16_t, kCount> out{};
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const int row =
+        paired ? row_of_pair(static_cast<int>(i / 2), static_cast<int>(i % 2)) : static_cast<int>(i);
+    const RegisterBits& at = scale.choices[choice][static_cast<std::size_t>(row)];
+    out[i] = static_cast<std::uint16_t>((at.lane * scale.registers.count + at.reg) * 4 + at.low_bit / 8);
+  }
+  return out;
+}
+
+bool is_known_shape(const Tile& t) {
+  if (t.products != 1 || t.rows > 2 * kMostRows || t.depth > kMostDepth || t.uses_memory()) return false;
+  if (t.sparsity.is_sparse() && (t.sparsity.kept > 2 || !is_selectable(t))) return false;
+  return is_scalable(t.a_scale) && is_scalable(t.b_scale) && is_encodable(*t.a.format) &&
+         is_encodable(*t.b.format);
+}
+
 }  // namespace
 
 std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
-  if (t.products != 1 || t.rows > 2 * kMostRows || t.terms > kMostDepth || t.sparsity.is_sparse() ||
-      t.a_scale.is_present() || t.uses_memory())
-    return nullptr;
-  if (!is_encodable(*t.a.format) || !is_encodable(*t.b.format)) return nullptr;
-  const bool as_half = t.plan->operands.has_value();
-  if (as_half && *t.plan->operands != FormatId::f16) return nullptr;
+  const bool as_half = t.plan->operands.has_value(), sparse = t.sparsity.is_sparse();
+  if (!is_known_shape(t) || (as_half && *t.plan->operands != FormatId::f16)) return nullptr;
   FusedTile out;
   out.a = encoding_of(*t.a.format, t.a, as_half);
   out.b = encoding_of(*t.b.format, t.b, as_half);
-  if (out.a.kind != out.b.kind || !is_blocked(t, t.c) || !is_blocked(t, t.d)) return nullptr;
+  if (out.a.kind != out.b.kind || out.a.bytes != out.b.bytes || !is_blocked(t, t.c) || !is_blocked(t, t.d))
+    return nullptr;
   for (const bool by_register : {false, true}) {
-    const auto order = panel_order(t, out.a.bytes, out.b.bytes, by_register);
+    const auto a = order_of_a(t, out.a.bytes, by_register);
+    const auto b = order_of_b(t, out.b.bytes, by_register && !sparse);
     FusedProgram program;
-    if (!order || !add_steps(*t.plan, *order, program)) continue;
+    if (!a || !b || (!sparse && *a != *b) || !add_steps(*t.plan, *a, program)) continue;
     out.by_register = by_register;
+    if (sparse) out.selection = selection_of(t, *a, *b);
     program.half_c = t.c.format->bits == 16;
     program.half_d = t.d.format->bits == 16;
     const bool is_half = out.a.kind == Encoding::Kind::half;
@@ -219,10 +288,9 @@ std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
 namespace {
 
 // The registers of an operand as [lane][register] without gaps.
-void copy_registers(const TileOperand& operand, const OperandView& view, int lanes, std::size_t index,
+void copy_registers(const TileRegisters& r, const OperandView& view, int lanes, std::size_t index,
                     std::vector<std::uint32_t>& out) {
-  const TileRegisters& r = operand.registers;
-  out.resize(static_cast<std::size_t>(lanes * r.count));
+  out.assign(static_cast<std::size_t>(lanes * r.count), 0);
   for (int lane = 0; lane < lanes; ++lane)
     for (int reg = 0; reg < r.count; ++reg) {
       const auto at = static_cast<std::size_t>(lane * r.count + reg);
@@ -233,7 +301,7 @@ void copy_registers(const TileOperand& operand, const OperandView& view, int lan
         std::memcpy(&out[at],
                     view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride +
                         lane * view.lane_stride + reg * view.register_stride,
-                    4);
+                    static_cast<std::size_t>(r.bits / 8));
     }
 }
 
@@ -244,7 +312,7 @@ BlockView block_view(std::byte* base, std::ptrdiff_t lane_stride, int element_by
 
 // Of one thread; reused, so that nothing is allocated per execution.
 struct Scratch {
-  std::vector<std::uint32_t> a, b, c, d;
+  std::vector<std::uint32_t> a, b, c, d, metadata, a_scales, b_scales, selector;
 };
 thread_local Scratch scratch;
 
@@ -265,13 +333,28 @@ std::uint32_t exact(void* opaque, std::size_t index, int row, int lane, std::uin
                                                         static_cast<std::size_t>(lane / 2), c));
 }
 
-bool is_dense(const TileOperand& operand, const OperandView& view) {
-  const TileRegisters& r = operand.registers;
-  return view.register_stride == 4 && view.lane_stride == 4 * r.count && r.literals.empty();
+bool is_dense(const TileRegisters& r, const OperandView& view) {
+  return r.count == 0 || (view.register_stride == 4 && view.lane_stride == 4 * r.count && r.literals.empty());
 }
+
+// The inputs of a tile that are taken out of dense registers, with where the body wants them.
+struct Input {
+  const TileRegisters& registers;
+  const OperandView& view;
+  FusedCases::Registers& to;
+  std::vector<std::uint32_t>& copy;
+};
 
 std::byte* base_of(std::vector<std::uint32_t>& registers) {
   return reinterpret_cast<std::byte*>(registers.data());
+}
+
+std::size_t chosen(const TileScale& scale, const OperandView& selector, std::size_t index) {
+  if (scale.choices.size() == 1) return 0;
+  copy_registers(scale.selector.registers, selector, 1, index, scratch.selector);
+  return scratch.selector[0] / static_cast<std::size_t>(scale.selector.step) *
+             static_cast<std::size_t>(scale.selector.threads) +
+         scratch.selector[1];
 }
 
 }  // namespace
@@ -286,41 +369,64 @@ void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const Ti
   cases.by_register = fused.by_register;
   cases.rows = t.rows / 2;
   cases.depth = t.terms;
+  cases.b_depth = t.depth;
+  Selection selection;
+  if (fused.selection) {
+    selection = *fused.selection;
+    find_metadata(t, selection);
+    cases.selection = &selection;
+  }
   cases.exact = exact;
   cases.context = &context;
-  cases.a = views.a.base;
-  cases.a_stride = views.a.case_stride;
-  cases.b = views.b.base;
-  cases.b_stride = views.b.case_stride;
   const int c_bytes = t.c.format->bits / 8, d_bytes = t.d.format->bits / 8;
   // The bodies only read C.
   cases.c = block_view(const_cast<std::byte*>(views.c.base), views.c.lane_stride, c_bytes);
   cases.c_stride = views.c.case_stride;
   cases.d = block_view(d.base, d.lane_stride, d_bytes);
   cases.d_stride = d.case_stride;
-  const bool overwrites = d.base == views.a.base || d.base == views.b.base;
-  if (is_dense(t.a, views.a) && is_dense(t.b, views.b) && views.c.register_stride == 4 &&
-      t.c.registers.literals.empty() && d.register_stride == 4 && !overwrites)
+  const Input inputs[] = {{t.a.registers, views.a, cases.a, scratch.a},
+                          {t.b.registers, views.b, cases.b, scratch.b},
+                          {t.e.registers, views.e, cases.metadata, scratch.metadata},
+                          {t.a_scale.registers, views.a_scale, cases.a_scales, scratch.a_scales},
+                          {t.b_scale.registers, views.b_scale, cases.b_scales, scratch.b_scales}};
+  bool dense = views.c.register_stride == 4 && t.c.registers.literals.empty() && d.register_stride == 4;
+  for (const Input& input : inputs) {
+    dense = dense && is_dense(input.registers, input.view) &&
+            (input.registers.count == 0 || input.view.base != d.base);
+    input.to = {input.view.base, input.view.case_stride};
+  }
+  const bool scaled = t.a_scale.is_present();
+  std::array<std::uint16_t, 2 * kMostRows> a_scale_at{};
+  std::array<std::uint16_t, 8> b_scale_at{};
+  const auto choose_scales = [&](std::size_t index) {
+    a_scale_at = scale_bytes<2 * kMostRows>(t.a_scale, chosen(t.a_scale, views.a_selector, index), true);
+    b_scale_at = scale_bytes<8>(t.b_scale, chosen(t.b_scale, views.b_selector, index), false);
+    cases.a_scale_at = a_scale_at.data();
+    cases.b_scale_at = b_scale_at.data();
+  };
+  if (dense && (!scaled || (t.a_scale.choices.size() == 1 && t.b_scale.choices.size() == 1))) {
+    if (scaled) choose_scales(first);
     return body.fused_cases(cases, first, last);
+  }
 
-  // Registers that lie otherwise are brought together, case by case.
+  // Registers that lie otherwise are brought together, and scale factors found, case by case.
+  cases.c_stride = cases.d_stride = 0;
   for (std::size_t i = first; i < last; ++i) {
-    const auto back = static_cast<std::ptrdiff_t>(i);
-    const auto copied = [&](const TileOperand& operand, const OperandView& view,
-                            std::vector<std::uint32_t>& to) {
-      copy_registers(operand, view, t.lanes, i, to);
-      return base_of(to);
-    };
-    cases.a = copied(t.a, views.a, scratch.a) - back * cases.a_stride;
-    cases.b = copied(t.b, views.b, scratch.b) - back * cases.b_stride;
-    cases.c =
-        block_view(copied(t.c, views.c, scratch.c) - back * cases.c_stride, 4 * t.c.registers.count, c_bytes);
+    for (const Input& input : inputs) {
+      if (input.registers.count == 0) continue;
+      copy_registers(input.registers, input.view, t.lanes, i, input.copy);
+      input.to = {base_of(input.copy), 0};
+    }
+    copy_registers(t.c.registers, views.c, t.lanes, i, scratch.c);
+    cases.c = block_view(base_of(scratch.c), 4 * t.c.registers.count, c_bytes);
     scratch.d.resize(static_cast<std::size_t>(t.lanes * t.d.registers.count));
-    cases.d = block_view(base_of(scratch.d) - back * cases.d_stride, 4 * t.d.registers.count, d_bytes);
+    cases.d = block_view(base_of(scratch.d), 4 * t.d.registers.count, d_bytes);
+    if (scaled) choose_scales(i);
     body.fused_cases(cases, i, i + 1);
     for (int lane = 0; lane < t.lanes; ++lane)
       for (int reg = 0; reg < t.d.registers.count; ++reg)
-        std::memcpy(d.base + back * d.case_stride + lane * d.lane_stride + reg * d.register_stride,
+        std::memcpy(d.base + static_cast<std::ptrdiff_t>(i) * d.case_stride + lane * d.lane_stride +
+                        reg * d.register_stride,
                     &scratch.d[static_cast<std::size_t>(lane * t.d.registers.count + reg)], 4);
   }
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "kernel/body.hpp"
 #include "kernel/tile.hpp"
@@ -15,7 +16,8 @@ namespace warpbit {
 struct FusedTile {
   FusedProgram program;
   Encoding a, b;
-  bool by_register = false;  ///< the order of k in the panels (body/panels.hpp)
+  bool by_register = false;            ///< the order of k in the panels (body/panels.hpp)
+  std::optional<Selection> selection;  ///< of a sparse A
 };
 
 /// Null if the bodies have nothing for the tile.

@@ -148,6 +148,39 @@ std::uint64_t ExactElements::operator()(std::size_t product, std::size_t row, st
   return element(tile_, product, row, column, c);
 }
 
+MetadataWords metadata_words(const Tile& t) {
+  MetadataWords out;
+  for (const RegisterBits& at : t.e.places) {
+    const auto same = [&](const auto& word) { return word.lane == at.lane && word.reg == at.reg; };
+    auto word = std::ranges::find_if(out, same);
+    if (word == out.end()) word = out.insert(out.end(), {at.lane, at.reg, 0});
+    word->low_bits |= 1U << at.low_bit;
+  }
+  return out;
+}
+
+bool is_defined(const Tile& t, const MetadataWords& words, const OperandView& e, std::size_t index,
+                bool ordered) {
+  if (!t.e.registers.literals.empty()) return false;
+  std::uint32_t faults = 0;
+  for (const MetadataWords::value_type& at : words) {
+    std::uint32_t word = 0;
+    std::memcpy(&word,
+                e.base + static_cast<std::ptrdiff_t>(index) * e.case_stride + at.lane * e.lane_stride +
+                    at.reg * e.register_stride,
+                sizeof word);
+    // Bit i of each: bits i to i + 3 of the word, as those of a nibble.
+    const std::uint32_t l0 = word, l1 = word >> 1, h0 = word >> 2, h1 = word >> 3;
+    std::uint32_t defined = (l0 ^ h0) | (l1 ^ h1);
+    if (t.sparsity.kept == 1)
+      defined = ~l0 & h0 & ~(l1 ^ h1);
+    else if (ordered)
+      defined = (~l1 & h1) | (~(l1 ^ h1) & ~l0 & h0);
+    faults |= ~defined & at.low_bits;
+  }
+  return faults == 0;
+}
+
 std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std::size_t index, bool ordered) {
   RegisterFile& metadata = workspace.metadata;
   metadata.load(t.e.registers, e, t.lanes, index);

@@ -95,6 +95,19 @@ struct MetadataFault {
   std::uint64_t nibble;
 };
 
+/// The registers that hold metadata, and the lowest bit of each nibble in them.
+struct MetadataWord {
+  int lane, reg;
+  std::uint32_t low_bits;
+};
+using MetadataWords = std::vector<MetadataWord>;
+MetadataWords metadata_words(const Tile& tile);
+
+/// Whether all nibbles of case `index` are defined; false, too, where they are literals. Much faster than
+/// find_fault, which finds the one that is not.
+bool is_defined(const Tile& tile, const MetadataWords& words, const OperandView& e, std::size_t index,
+                bool ordered);
+
 /// The first such nibble in case `index`, by row and group; `ordered` as in is_defined. Precondition: the tile
 /// is sparse.
 std::optional<MetadataFault> find_fault(const Tile& tile, const OperandView& e, std::size_t index,

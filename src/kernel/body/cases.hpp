@@ -35,6 +35,105 @@ void find_specials(const Encoding& e, Factor& factor, int blocks, int depth, int
   }
 }
 
+// Whether 16 bits of metadata say what they should: no index twice in a group; of one of two 0b0100 or 0b1110.
+inline bool is_regular(const Selection& s, std::uint16_t metadata) {
+  const unsigned low = metadata & 0x3333, high = metadata >> 2 & 0x3333, different = low ^ high;
+  if (s.kept == 1) return (high & 0x1111) == 0x1111 && (low & 0x1111) == 0 && (different & 0x2222) == 0;
+  return ((different | different >> 1) & 0x1111) == 0x1111;
+}
+
+// The places in B's panel of the elements of four groups of a row, by their numbers.
+inline void select_groups(const Selection& s, std::uint16_t metadata, const std::uint8_t* place,
+                          std::uint8_t* out) {
+  for (int group = 0; group < 4; ++group) {
+    const int low = metadata >> 4 * group & 3, high = metadata >> (4 * group + 2) & 3;
+    if (s.kept == 1) {
+      out[group] = place[2 * group + high / 2];
+    } else {
+      out[2 * group] = place[4 * group + low];
+      out[2 * group + 1] = place[4 * group + high];
+    }
+  }
+}
+
+#if defined(__AVX2__)
+// The same of eight groups, two of four.
+inline __m128i select_groups(const std::byte* metadata, const std::uint16_t* at, const std::uint8_t* place) {
+  const auto four = [&](int i) {  // sixteen bits are eight indices
+    const std::uint64_t index = _pdep_u64(load<std::uint16_t>(metadata + at[i]), 0x0303030303030303);
+    const __m128i within = _mm_cvtsi64_si128(static_cast<std::int64_t>(index + 0x0C0C080804040000));
+    return _mm_shuffle_epi8(load<__m128i>(place + 16 * i), within);
+  };
+  return _mm_unpacklo_epi64(four(0), four(1));
+}
+
+// Puts the places of a row of 16 or 32 elements into the order of A's panel.
+inline void select_row(const Selection& s, const std::byte* metadata, int row, int blocks, __m128i* out) {
+  for (int to = 0; to < blocks; ++to) out[to] = _mm_setzero_si128();
+  for (int from = 0; from < blocks; ++from) {
+    const __m128i places = select_groups(metadata, s.metadata[row] + 2 * from, s.place + 32 * from);
+    for (int to = 0; to < blocks; ++to) {
+      // Numbers of other blocks get their highest bit set, which gives 0.
+      const __m128i number =
+          _mm_sub_epi8(load<__m128i>(s.stored + 16 * to), _mm_set1_epi8(static_cast<char>(16 * from)));
+      out[to] = _mm_or_si128(out[to], _mm_shuffle_epi8(places, _mm_adds_epu8(number, _mm_set1_epi8(112))));
+    }
+  }
+}
+#endif
+
+// The places of all elements in B's panel: (row of blocks, element, row). False if one is not as it should be.
+bool select(const FusedCases& cases, const std::byte* metadata, std::uint8_t* out) {
+  const Selection& s = *cases.selection;
+  const int fours = cases.depth / (4 * s.kept);
+  bool regular = true;
+  for (int row = 0; row < 2 * cases.rows; ++row)
+    for (int four = 0; four < fours; ++four)
+      regular &= is_regular(s, load<std::uint16_t>(metadata + s.metadata[row][four]));
+  if (!regular) return false;
+#if defined(__AVX2__)
+  const int blocks = cases.depth / 16;
+  for (int row = 0; blocks > 0 && row < cases.rows; ++row) {
+    __m128i first[kMostDepth / 16], second[kMostDepth / 16];
+    select_row(s, metadata, 2 * row, blocks, first);
+    select_row(s, metadata, 2 * row + 1, blocks, second);
+    for (int i = 0; i < blocks; ++i, out += 32) {
+      store(out, _mm_unpacklo_epi8(first[i], second[i]));
+      store(out + 16, _mm_unpackhi_epi8(first[i], second[i]));
+    }
+  }
+  if (blocks > 0) return true;
+#endif
+  for (int row = 0; row < 2 * cases.rows; ++row) {
+    std::uint8_t places[kMostDepth];
+    for (int four = 0; four < fours; ++four)
+      select_groups(s, load<std::uint16_t>(metadata + s.metadata[row][four]), s.place + four * 4 * s.width,
+                    places + four * 4 * s.kept);
+    std::uint8_t* to = out + row / 2 * 2 * cases.depth + row % 2;
+    for (int k = 0; k < cases.depth; ++k) to[2 * k] = places[s.stored[k]];
+  }
+  return true;
+}
+
+// The exponents of scale factors, and the lanes that a NaN among them reaches.
+struct Scales {
+  std::int16_t a[2 * kMostRows], b[kBlock];
+  bool special;
+};
+constexpr unsigned kScaleNan = 255;
+
+inline void load_scales(const FusedCases& cases, std::ptrdiff_t at, Scales& out) {
+  const std::byte* a = cases.a_scales.base + at * cases.a_scales.stride;
+  const std::byte* b = cases.b_scales.base + at * cases.b_scales.stride;
+  out.special = false;
+  const auto exponent = [&](std::byte code) {
+    out.special |= static_cast<unsigned>(code) == kScaleNan;
+    return static_cast<std::int16_t>(static_cast<int>(code) - 127);
+  };
+  for (int i = 0; i < 2 * cases.rows; ++i) out.a[i] = exponent(a[cases.a_scale_at[i]]);
+  for (int n = 0; n < 8; ++n) out.b[2 * n] = out.b[2 * n + 1] = exponent(b[cases.b_scale_at[n]]);
+}
+
 struct CaseContext {
   const FusedCases* cases;
   std::size_t index;
@@ -51,36 +150,53 @@ inline std::byte* moved(std::byte* base, std::size_t index, std::ptrdiff_t strid
 
 void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
   Factor a, b;
+  std::uint8_t selected[2 * kMostRows * kMostDepth];
+  Scales scales;
   CaseContext context{&cases, 0};
   FusedBlocks blocks;
   blocks.program = cases.program;
   blocks.rows = cases.rows;
   blocks.columns = 1;
   blocks.depth = cases.depth;
+  blocks.b_depth = cases.b_depth;
   blocks.a = a.values;
   blocks.b = b.values;
   blocks.a_exponents = a.exponents;
   blocks.b_exponents = b.exponents;
   blocks.exact = exact_of_case;
   blocks.context = &context;
-  const int a_count = 2 * cases.rows * cases.depth, b_count = kBlock * cases.depth;
+  const int a_count = 2 * cases.rows * cases.depth, b_count = kBlock * cases.b_depth;
   for (std::size_t i = first; i < last; ++i) {
     context.index = i;
     const auto at = static_cast<std::ptrdiff_t>(i);
-    const std::byte *a_registers = cases.a + at * cases.a_stride, *b_registers = cases.b + at * cases.b_stride;
+    const std::byte *a_registers = cases.a.base + at * cases.a.stride,
+                    *b_registers = cases.b.base + at * cases.b.stride;
     const ExponentRange left = exponent_range(cases.a_encoding, a_registers, a_count);
     const ExponentRange right = exponent_range(cases.b_encoding, b_registers, b_count / 2);
     const bool far = left.far || right.far;
     blocks.a_top = far ? 0 : left.top;
     blocks.b_top = far ? 0 : right.top;
     arrange_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register, a.codes);
-    arrange_b(cases.b_encoding, b_registers, cases.depth, cases.by_register, b.codes);
+    arrange_b(cases.b_encoding, b_registers, cases.b_depth, cases.by_register && cases.selection == nullptr,
+              b.codes);
     const bool a_special = decode(cases.a_encoding, a.codes, a_count, blocks.a_top, a.values, a.exponents);
     const bool b_special = decode(cases.b_encoding, b.codes, b_count, blocks.b_top, b.values, b.exponents);
+    bool all_special = false;
+    if (cases.selection != nullptr) {
+      all_special = !select(cases, cases.metadata.base + at * cases.metadata.stride, selected);
+      blocks.selected = selected;
+    }
+    if (cases.a_scale_at != nullptr) {
+      load_scales(cases, at, scales);
+      all_special |= scales.special;
+      blocks.a_scales = scales.a;
+      blocks.b_scales = scales.b;
+    }
     blocks.a_special = blocks.b_special = nullptr;
-    if (a_special || b_special) {
+    if (a_special || b_special || all_special) {
       find_specials(cases.a_encoding, a, cases.rows, cases.depth, 2);
-      find_specials(cases.b_encoding, b, 1, cases.depth, kBlock);
+      find_specials(cases.b_encoding, b, 1, cases.b_depth, kBlock);
+      if (all_special) b.special[0] = 0xFFFF;
       blocks.a_special = a.special;
       blocks.b_special = b.special;
     }

@@ -110,7 +110,8 @@ inline __attribute__((always_inline)) NodeOutput node(const FusedProgram& progra
                                                       const NodeInputs<Exponent>& in, const RunningPart& c,
                                                       bool careful) {
   const int count = kFixed.count > 0 ? kFixed.count : in.count;
-  const I32 sums = largest_sums(in.a_exponents, in.b_exponents, kFixed.sparse ? 2 * count : count);
+  const I32 sums = kFixed.sparse ? largest_sums(in.a_exponents, in.b_exponents, in.selected, count)
+                                 : largest_sums(in.a_exponents, in.b_exponents, count);
   I32 raw = sums + bounds.bias;
   if constexpr (kFixed.scaled) raw = sums < 0 ? I32{} : raw + in.scale;
   I32 e = max(raw, c.exponent);
@@ -204,20 +205,17 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
   if constexpr (kFixed.scaled) in.scale = scale_of_part(blocks, row, lane, column);
   RunningPart running = c;
   U16 half{};
-  const int b_depth = kFixed.sparse ? blocks.dense_depth : blocks.depth;
-  const int spread = kFixed.sparse ? 2 : 1;  // k of B for each element of A
   const int nodes = kFixed.nodes > 0 ? kFixed.nodes : program.nodes;
 #pragma GCC unroll 2
   for (int n = 0; n < nodes; ++n) {
     const FusedProgram::Node& range = program.node[n];
-    const std::ptrdiff_t element = std::ptrdiff_t{row} * blocks.depth + range.first;
-    const std::ptrdiff_t a_first = std::ptrdiff_t{row} * b_depth + spread * range.first;
-    const std::ptrdiff_t b_first = std::ptrdiff_t{column} * b_depth + spread * range.first;
-    in.a = blocks.a + 2 * element;
-    in.selected = blocks.selected + 2 * element;
-    in.b = blocks.b + 16 * (kFixed.sparse ? std::ptrdiff_t{column} * b_depth : b_first) + lane;
-    in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents) + 2 * a_first;
+    const std::ptrdiff_t a_first = std::ptrdiff_t{row} * blocks.depth + range.first;
+    const std::ptrdiff_t b_first = std::ptrdiff_t{column} * blocks.b_depth + (kFixed.sparse ? 0 : range.first);
+    in.a = blocks.a + 2 * a_first;
+    in.b = blocks.b + 16 * b_first + lane;
     in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents) + 16 * b_first + lane;
+    in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents) + 2 * a_first;
+    if constexpr (kFixed.sparse) in.selected = blocks.selected + 2 * a_first;
     in.count = range.count;
     const bool from_zero = !kFixed.plain && range.from_zero;
     const NodeOutput sum = node<kFixed>(program, bounds, in, from_zero ? RunningPart{} : running, careful);

@@ -273,5 +273,52 @@ inline I32 largest_sums(const std::int16_t* a, const std::int16_t* b, int count)
 #endif
 }
 
+// The same for a sparse A: element k of the rows of a pair meets places selected[k][0] and selected[k][1] of b.
+inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* selected, int count) {
+#if defined(__AVX512BW__)
+  const __m512i repeat =
+      _mm512_set_epi64(0x0706070607060706, 0x0706070607060706, 0x0504050405040504, 0x0504050405040504,
+                       0x0302030203020302, 0x0302030203020302, 0x0100010001000100, 0x0100010001000100);
+  const auto four = [&](const std::uint8_t* at) {
+    const auto place = [&](int k) { return load<__m128i>(b + 16 * at[2 * k]); };
+    __m512i v = _mm512_castsi128_si512(place(0));
+    v = _mm512_inserti32x4(v, place(1), 1);
+    v = _mm512_inserti32x4(v, place(2), 2);
+    return _mm512_inserti32x4(v, place(3), 3);
+  };
+  __m512i most = _mm512_set1_epi8(-128);
+#pragma GCC unroll 8
+  for (int k = 0; k < count; k += 4) {
+    const __m512i left = _mm512_shuffle_epi8(_mm512_set1_epi64(load<std::int64_t>(a + 2 * k)), repeat);
+    const __m512i right =
+        _mm512_mask_blend_epi8(0xAAAAAAAAAAAAAAAA, four(selected + 2 * k), four(selected + 2 * k + 1));
+    most = _mm512_max_epi8(most, _mm512_add_epi8(left, right));
+  }
+  const __m256i two = _mm256_max_epi8(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
+  const __m128i one = _mm_max_epi8(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
+  return bits<I32>(_mm512_cvtepi8_epi32(one));
+#elif defined(__AVX2__)
+  __m128i most = _mm_set1_epi8(-128);
+  for (int k = 0; k < count; ++k) {
+    const __m128i upper = _mm_cvtsi64_si128(load<std::int64_t>(b + 16 * selected[2 * k]));
+    const __m128i lower = _mm_cvtsi64_si128(load<std::int64_t>(b + 16 * selected[2 * k + 1]));
+    const __m128i right = _mm_blendv_epi8(upper, lower, _mm_set1_epi16(-256));
+    most = _mm_max_epi8(most, _mm_add_epi8(_mm_set1_epi16(load<std::int16_t>(a + 2 * k)), right));
+  }
+  return bits<I32>(_mm256_cvtepi8_epi32(most));
+#else
+  I32 most = I32{} - 128;
+  for (int k = 0; k < count; ++k)
+    most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * selected[2 * k + i % 2] + i]; }));
+  return most;
+#endif
+}
+inline I32 largest_sums(const std::int16_t* a, const std::int16_t* b, const std::uint8_t* selected, int count) {
+  I32 most = I32{} - 32768;
+  for (int k = 0; k < count; ++k)
+    most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * selected[2 * k + i % 2] + i]; }));
+  return most;
+}
+
 }  // namespace
 }  // namespace warpbit
