@@ -67,16 +67,36 @@ inline __m128i select_groups(const std::byte* metadata, const std::uint16_t* at,
   return _mm_unpacklo_epi64(four(0), four(1));
 }
 
-// Puts the places of a row of 16 or 32 elements into the order of A's panel.
-inline void select_row(const Selection& s, const std::byte* metadata, int row, int blocks, __m128i* out) {
-  for (int to = 0; to < blocks; ++to) out[to] = _mm_setzero_si128();
-  for (int from = 0; from < blocks; ++from) {
-    const __m128i places = select_groups(metadata, s.metadata[row] + 2 * from, s.place + 32 * from);
-    for (int to = 0; to < blocks; ++to) {
-      // Numbers of other blocks get their highest bit set, which gives 0.
-      const __m128i number =
-          _mm_sub_epi8(load<__m128i>(s.stored + 16 * to), _mm_set1_epi8(static_cast<char>(16 * from)));
-      out[to] = _mm_or_si128(out[to], _mm_shuffle_epi8(places, _mm_adds_epu8(number, _mm_set1_epi8(112))));
+// The places of a row of 16 or 32 elements, in the order of A's panel.
+template <int kBlocks>
+inline void select_row(const Selection& s, const std::byte* metadata, int row, __m128i (&out)[kBlocks]) {
+  __m128i places[kBlocks];
+#pragma GCC unroll 2
+  for (int i = 0; i < kBlocks; ++i)
+    places[i] = select_groups(metadata, s.metadata[row] + 2 * i, s.place + 32 * i);
+#pragma GCC unroll 2
+  for (int to = 0; to < kBlocks; ++to) {
+    const __m128i number = load<__m128i>(s.stored + 16 * to);
+    if constexpr (kBlocks == 1) {
+      out[to] = _mm_shuffle_epi8(places[0], number);
+    } else {  // numbers of the other block get their highest bit set, which gives 0
+      const __m128i low = _mm_adds_epu8(number, _mm_set1_epi8(112));
+      const __m128i high = _mm_adds_epu8(_mm_sub_epi8(number, _mm_set1_epi8(16)), _mm_set1_epi8(112));
+      out[to] = _mm_or_si128(_mm_shuffle_epi8(places[0], low), _mm_shuffle_epi8(places[1], high));
+    }
+  }
+}
+
+template <int kBlocks>
+inline void select_rows(const Selection& s, const std::byte* metadata, int rows, std::uint8_t* out) {
+  for (int row = 0; row < rows; ++row) {
+    __m128i first[kBlocks], second[kBlocks];
+    select_row(s, metadata, 2 * row, first);
+    select_row(s, metadata, 2 * row + 1, second);
+#pragma GCC unroll 2
+    for (int i = 0; i < kBlocks; ++i, out += 32) {
+      store(out, _mm_unpacklo_epi8(first[i], second[i]));
+      store(out + 16, _mm_unpackhi_epi8(first[i], second[i]));
     }
   }
 }
@@ -92,17 +112,8 @@ bool select(const FusedCases& cases, const std::byte* metadata, std::uint8_t* ou
       regular &= is_regular(s, load<std::uint16_t>(metadata + s.metadata[row][four]));
   if (!regular) return false;
 #if defined(__AVX2__)
-  const int blocks = cases.depth / 16;
-  for (int row = 0; blocks > 0 && row < cases.rows; ++row) {
-    __m128i first[kMostDepth / 16], second[kMostDepth / 16];
-    select_row(s, metadata, 2 * row, blocks, first);
-    select_row(s, metadata, 2 * row + 1, blocks, second);
-    for (int i = 0; i < blocks; ++i, out += 32) {
-      store(out, _mm_unpacklo_epi8(first[i], second[i]));
-      store(out + 16, _mm_unpackhi_epi8(first[i], second[i]));
-    }
-  }
-  if (blocks > 0) return true;
+  if (s.kept == 2 && cases.depth == 16) return select_rows<1>(s, metadata, cases.rows, out), true;
+  if (s.kept == 2 && cases.depth == 32) return select_rows<2>(s, metadata, cases.rows, out), true;
 #endif
   for (int row = 0; row < 2 * cases.rows; ++row) {
     std::uint8_t places[kMostDepth];
