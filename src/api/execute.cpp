@@ -13,6 +13,7 @@
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
 #include "kernel/fused.hpp"
+#include "kernel/gathered_tile.hpp"
 
 namespace warpbit {
 namespace {
@@ -123,10 +124,14 @@ struct Batch {
     if (Result<void> selectors = check_selectors(instruction, tile, views, cases); !selectors) return selectors;
     if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
       return metadata;
-    const Body* body = tile.fused ? find_body(kernel) : nullptr;
+    const Body* body = tile.fused || tile.gathered ? find_body(kernel) : nullptr;
     if (body == nullptr) {
       kernel = Kernel::node;
       for_each_case(cases, options, [&](std::size_t i) { run_tile(tile, views, destination, i); });
+    } else if (tile.gathered) {
+      for_cases(cases, options, [&](std::size_t first, std::size_t last) {
+        run_gathered(*body, *tile.gathered, tile, views, destination, first, last);
+      });
     } else {
       for_cases(cases, options, [&](std::size_t first, std::size_t last) {
         run_fused(*body, *tile.fused, tile, views, destination, first, last);

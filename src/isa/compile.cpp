@@ -7,6 +7,7 @@
 
 #include "isa/memo.hpp"
 #include "kernel/fused.hpp"
+#include "kernel/gathered_tile.hpp"
 
 namespace warpbit {
 namespace {
@@ -109,6 +110,7 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
   }
   if (tile.b_described) tile.c = tile.d;  // D is both
   tile.fused = compile_fused(tile);
+  if (!tile.fused) tile.gathered = compile_gathered(tile);
   return tile;
 }
 

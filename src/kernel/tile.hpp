@@ -37,7 +37,8 @@ struct TileScale {
   bool is_present() const { return blocks > 0; }
 };
 
-struct FusedTile;  // kernel/fused.hpp
+struct FusedTile;     // kernel/fused.hpp
+struct GatheredTile;  // kernel/gathered_tile.hpp
 
 /// A decoded instruction as the kernel needs it.
 struct Tile {
@@ -55,6 +56,7 @@ struct Tile {
 
   /// What the bodies need, if they have something for it.
   std::shared_ptr<const FusedTile> fused;
+  std::shared_ptr<const GatheredTile> gathered;  ///< in other fragments
 
   bool uses_memory() const { return b_described.has_value(); }
 };
