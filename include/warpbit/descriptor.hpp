@@ -70,6 +70,9 @@ struct DescribedMatrix {
   friend bool operator==(const DescribedMatrix&, const DescribedMatrix&) = default;
 };
 
+/// The address after the last byte that is read.
+std::uint64_t described_end(const Descriptor& descriptor, const DescribedMatrix& matrix);
+
 /// Where all elements of a matrix lie, and the inverse of that.
 class DescriptorMap {
  public:

@@ -59,6 +59,22 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options = {});
 
+/// What a product of a warpgroup reads besides D (PTX manual, "wgmma.mma_async"). A described matrix is found
+/// by its descriptor (warpbit/descriptor.hpp); a view that the instruction has no operand for is not read.
+struct WarpgroupSources {
+  OperandView a = {};
+  std::uint64_t a_descriptor = 0, b_descriptor = 0;
+  OperandView metadata = {};
+  bool accumulate = true;  ///< scale-d: D = A B + D, or D = A B
+};
+
+/// Executes one product of a warpgroup, registers and shared memory being what they are when it reads them: the
+/// rules of asynchronous instructions are a Machine's (warpbit/machine.hpp). `d` is what is read, if D counts,
+/// and written. Errors: view_mismatch, address_out_of_bounds, inferred_plan, undefined_operand, no_such_kernel.
+Result<Execution> execute_warpgroup(const Instruction& instruction, const WarpgroupSources& sources,
+                                    std::span<const std::byte> shared_memory, const ResultView& d,
+                                    const ExecuteOptions& options = {});
+
 /// What one output element of D = A B + C is made of: codes of at most terms() elements of a row of A and a
 /// column of B (the rest are +0), and the code of the accumulator. With a sparse A these are the factors of the
 /// products that exist, in the order in which A stores them. With block scaling also the codes of the scale

@@ -15,4 +15,10 @@ Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& o
 Result<void> check_metadata(const Instruction& instruction, const Tile& tile, const OperandView& e,
                             std::size_t cases, const ExecuteOptions& options);
 
+/// The kernel that the options ask for. Errors: no_such_kernel.
+Result<Kernel> kernel_for(const ExecuteOptions& options);
+
+/// Executes a product of a warpgroup; returns the kernel that did. Precondition: that of run_tile.
+Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted);
+
 }  // namespace warpbit

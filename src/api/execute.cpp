@@ -14,6 +14,7 @@
 #include "kernel/bodies.hpp"
 #include "kernel/fused.hpp"
 #include "kernel/gathered_tile.hpp"
+#include "kernel/warpgroup.hpp"
 
 namespace warpbit {
 namespace {
@@ -195,12 +196,64 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
-  Result<Kernel> kernel = options.kernel ? *options.kernel : chosen_kernel();
+  Result<Kernel> kernel = kernel_for(options);
   if (!kernel) return kernel.error();
   const Result<void> done = std::visit(Batch{instruction, sources, destination, cases, options, *kernel},
                                        instruction.decoded().kernel);
   if (!done) return done.error();
   return Execution{instruction.inferred(), *kernel};
+}
+
+Result<Kernel> kernel_for(const ExecuteOptions& options) {
+  return options.kernel ? *options.kernel : chosen_kernel();
+}
+
+Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted) {
+  const Body* body = tile.warpgroup ? find_body(wanted) : nullptr;
+  if (body == nullptr) return run_tile(tile, views, d, 0), Kernel::node;
+  run_warpgroup(*body, *tile.warpgroup, tile, views, d);
+  return wanted;
+}
+
+Result<Execution> execute_warpgroup(const Instruction& instruction, const WarpgroupSources& sources,
+                                    std::span<const std::byte> shared_memory, const ResultView& d,
+                                    const ExecuteOptions& options) {
+  if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
+  const Result<Kernel> kernel = kernel_for(options);
+  if (!kernel) return kernel.error();
+  const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  if (tile == nullptr || !tile->uses_memory())
+    return Error{Errc::view_mismatch, form_of(instruction), "it reads no matrix from shared memory",
+                 "wgmma.mma_async"};
+  const auto missing = [&](std::string_view role) {
+    return Error{Errc::view_mismatch, form_of(instruction), fmt::format("the view of {} is empty", role),
+                 "registers"};
+  };
+  if (d.base == nullptr) return missing("d");
+  if (!tile->a_described && sources.a.base == nullptr) return missing("a");
+  if (tile->sparsity.is_sparse() && sources.metadata.base == nullptr) return missing("the metadata");
+  const auto check_reads = [&](const std::optional<DescribedMatrix>& factor, std::uint64_t descriptor,
+                               std::string_view role) -> Result<void> {
+    if (!factor) return {};
+    const std::uint64_t end = described_end(Descriptor::decode(descriptor), *factor);
+    if (end <= shared_memory.size()) return {};
+    return Error{Errc::address_out_of_bounds, form_of(instruction),
+                 fmt::format("the bytes up to address {:#x} that {} {:#x} reads", end - 1, role, descriptor),
+                 fmt::format("shared memory has {} bytes", shared_memory.size())};
+  };
+  if (Result<void> a = check_reads(tile->a_described, sources.a_descriptor, "a"); !a) return a.error();
+  if (Result<void> b = check_reads(tile->b_described, sources.b_descriptor, "b"); !b) return b.error();
+  if (Result<void> metadata = check_metadata(instruction, *tile, sources.metadata, 1, options); !metadata)
+    return metadata.error();
+  TileViews views;
+  views.a = sources.a;
+  views.e = sources.metadata;
+  views.c = {d.base, d.case_stride, d.lane_stride, d.register_stride};
+  views.a_descriptor = sources.a_descriptor;
+  views.b_descriptor = sources.b_descriptor;
+  views.memory = shared_memory;
+  views.accumulate = sources.accumulate;
+  return Execution{instruction.inferred(), run_described(*tile, views, d, *kernel)};
 }
 
 Result<Element> execute_element(const Instruction& instruction, const ElementSources& element,

@@ -253,7 +253,9 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
   effects.inferred = warp.instruction.inferred();
   std::vector<std::uint64_t> out(static_cast<std::size_t>(tile.lanes * warp.operand(0).registers));
   const ResultView d{reinterpret_cast<std::byte*>(out.data()), 0, cell * warp.operand(0).registers, cell};
-  run_tile(tile, views, d, 0);
+  const Result<Kernel> kernel = kernel_for(options);
+  if (!kernel) return kernel.error();
+  run_described(tile, views, d, *kernel);
   add_writes(warp, 0, 0, tile.lanes, out, effects);
   return effects;
 }

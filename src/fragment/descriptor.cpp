@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace warpbit {
@@ -91,6 +92,18 @@ std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, in
   const std::uint64_t row = address / 128 - static_cast<std::uint64_t>(d.base_offset);
   address ^= row % chunks * kChunk;
   return address * 8 + chunk.within;
+}
+
+std::uint64_t described_end(const Descriptor& d, const DescribedMatrix& m) {
+  const int lines = m.major == Major::mn ? m.depth : m.lines, length = m.major == Major::mn ? m.lines : m.depth;
+  std::uint64_t end = 0;
+  for (int line = 0; line < lines; ++line)
+    for (int at = 0; at < length; at += static_cast<int>(kChunk) * 8 / m.element_bits) {
+      const std::uint64_t bit = m.major == Major::mn ? element_bit(d, m.major, m.element_bits, at, line)
+                                                     : element_bit(d, m.major, m.element_bits, line, at);
+      end = std::max(end, bit / 8 + kChunk);
+    }
+  return end;
 }
 
 }  // namespace warpbit

@@ -8,6 +8,7 @@
 #include "isa/memo.hpp"
 #include "kernel/fused.hpp"
 #include "kernel/gathered_tile.hpp"
+#include "kernel/warpgroup.hpp"
 
 namespace warpbit {
 namespace {
@@ -111,6 +112,7 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
   if (tile.b_described) tile.c = tile.d;  // D is both
   tile.fused = compile_fused(tile);
   if (!tile.fused) tile.gathered = compile_gathered(tile);
+  tile.warpgroup = compile_warpgroup(tile);
   return tile;
 }
 

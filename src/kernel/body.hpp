@@ -139,11 +139,20 @@ struct FusedCases {
 
 /// The functions of one extension.
 struct Body {
+  /// Registers of a factor, dense -> codes in the order of panels (panels.hpp); of A several rows of blocks, of
+  /// B one column.
+  void (*arrange_a)(const Encoding&, const std::byte* registers, int rows, int depth, bool by_register,
+                    void* codes);
+  void (*arrange_b)(const Encoding&, const std::byte* registers, int depth, bool by_register, void* codes);
   /// Codes of A and B -> values and exponents (panels.hpp).
   /// In any order. Of half {kTopOfHalf, false}.
   ExponentRange (*exponent_range)(const Encoding&, const void* codes, int count);
   /// With exponents relative to `top`, or of 16 bits if that is 0. True if there is an Inf or NaN.
   bool (*decode)(const Encoding&, const void* codes, int count, int top, float* values, void* exponents);
+  /// The lanes that an Inf or NaN among the codes reaches, for each row or column of blocks. The codes of one
+  /// are [k][each]: of A two, for all lanes, of B one for each lane.
+  void (*find_specials)(const Encoding&, const void* codes, int blocks, int depth, int each,
+                        std::uint16_t* lanes);
   void (*fused)(const FusedBlocks&);
   /// Cases [first, last).
   void (*fused_cases)(const FusedCases&, std::size_t first, std::size_t last);

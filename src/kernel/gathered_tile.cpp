@@ -276,7 +276,8 @@ thread_local Scratch scratch;
 // The dense registers of a case.
 const std::byte* dense_registers(const TileOperand& operand, const OperandView& view, int lanes,
                                  std::size_t index, std::vector<std::uint32_t>& copy) {
-  if (is_dense(operand.registers, view)) return view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
+  if (is_dense(operand.registers, view))
+    return view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
   copy_registers(operand.registers, view, lanes, index, copy);
   return reinterpret_cast<const std::byte*>(copy.data());
 }

@@ -37,8 +37,9 @@ struct TileScale {
   bool is_present() const { return blocks > 0; }
 };
 
-struct FusedTile;     // kernel/fused.hpp
-struct GatheredTile;  // kernel/gathered_tile.hpp
+struct FusedTile;      // kernel/fused.hpp
+struct GatheredTile;   // kernel/gathered_tile.hpp
+struct WarpgroupTile;  // kernel/warpgroup.hpp
 
 /// A decoded instruction as the kernel needs it.
 struct Tile {
@@ -56,7 +57,8 @@ struct Tile {
 
   /// What the bodies need, if they have something for it.
   std::shared_ptr<const FusedTile> fused;
-  std::shared_ptr<const GatheredTile> gathered;  ///< in other fragments
+  std::shared_ptr<const GatheredTile> gathered;    ///< in other fragments
+  std::shared_ptr<const WarpgroupTile> warpgroup;  ///< with factors in shared memory
 
   bool uses_memory() const { return b_described.has_value(); }
 };

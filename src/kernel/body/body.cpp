@@ -8,6 +8,7 @@
 
 namespace warpbit {
 
-extern const Body WARPBIT_BODY = {exponent_range, decode, fused, fused_cases};
+extern const Body WARPBIT_BODY = {arrange_a,     arrange_b, exponent_range, decode,
+                                  find_specials, fused,     fused_cases};
 
 }  // namespace warpbit

@@ -17,21 +17,20 @@ struct Factor {
   std::uint16_t special[kMostRows];
 };
 
-inline bool is_special(const Encoding& e, const std::uint32_t* codes, int i) {
-  const auto* words = reinterpret_cast<const std::uint16_t*>(codes);
+inline bool is_special(const Encoding& e, const void* codes, int i) {
+  const auto* words = static_cast<const std::uint16_t*>(codes);
   if (e.kind == Encoding::Kind::half) return (words[i] & 0x7FFF) >= e.first_special;
   return (words[e.kind == Encoding::Kind::bf16 ? i : 2 * i + 1] & 0x7F80) == 0x7F80;
 }
 
-// The lanes that an Inf or NaN among the codes reaches, for each of so many blocks. The codes of a block are
-// [k][each]; of A two for all lanes, of B one for each lane.
-void find_specials(const Encoding& e, Factor& factor, int blocks, int depth, int each) {
+void find_specials(const Encoding& e, const void* codes, int blocks, int depth, int each,
+                   std::uint16_t* lanes) {
   for (int block = 0; block < blocks; ++block) {
-    unsigned lanes = 0;
+    unsigned found = 0;
     for (int i = 0; i < depth * each; ++i)
-      if (is_special(e, factor.codes, block * depth * each + i))
-        lanes |= each == 2 ? 0x5555U << i % 2 : 1U << i % kBlock;
-    factor.special[block] = static_cast<std::uint16_t>(lanes);
+      if (is_special(e, codes, block * depth * each + i))
+        found |= each == 2 ? 0x5555U << i % 2 : 1U << i % kBlock;
+    lanes[block] = static_cast<std::uint16_t>(found);
   }
 }
 
@@ -205,8 +204,8 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
     }
     blocks.a_special = blocks.b_special = nullptr;
     if (a_special || b_special || all_special) {
-      find_specials(cases.a_encoding, a, cases.rows, cases.depth, 2);
-      find_specials(cases.b_encoding, b, 1, cases.b_depth, kBlock);
+      find_specials(cases.a_encoding, a.codes, cases.rows, cases.depth, 2, a.special);
+      find_specials(cases.b_encoding, b.codes, 1, cases.b_depth, kBlock, b.special);
       if (all_special) b.special[0] = 0xFFFF;
       blocks.a_special = a.special;
       blocks.b_special = b.special;

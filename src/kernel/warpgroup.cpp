@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/warpgroup.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernel/program.hpp"
+
+namespace warpbit {
+namespace {
+
+constexpr int kChunk = 16;  // bytes that a swizzle moves as a whole
+constexpr int kWords = kChunk / 4;
+
+// A line, a row of A or a column of B, has two chunks along K; word t of chunk j lies where lane t of four
+// holds its register j:
+//
+//     chunk 0: w0 w1 w2 w3     chunk 1: w4 w5 w6 w7     ->  w0 w4 w1 w5 w2 w6 w3 w7
+constexpr int kLineWords = 2 * kWords;
+constexpr int line_word(int chunk, int t) {
+  return 2 * t + chunk;
+}
+
+// The k of each place of the panels that come of such lines.
+std::vector<int> panel_order(int bytes) {
+  const int each = 4 / bytes;
+  std::vector<int> out;
+  for (const PanelPlace& place : panel_places(kLineWords, bytes, false))
+    out.push_back((place.unit % 2 * kWords + place.unit / 2) * each + place.element);
+  return out;
+}
+
+// ---- Out of shared memory
+
+// Calls store(line, word of the line, its value) for all of a factor.
+template <class Store>
+void load_k_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
+                  Store store) {
+  for (int line = 0; line < factor.lines; ++line)
+    for (int chunk = 0; chunk < 2; ++chunk) {
+      const int k = chunk * kChunk * 8 / factor.element_bits;
+      std::uint32_t words[kWords];
+      std::memcpy(words, memory.data() + element_bit(d, Major::k, factor.element_bits, line, k) / 8, kChunk);
+      for (int t = 0; t < kWords; ++t) store(line, line_word(chunk, t), words[t]);
+    }
+}
+
+// Elements of 16 bits with M or N contiguous: two neighbours along K make a word.
+template <class Store>
+void load_mn_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
+                   Store store) {
+  constexpr int kLines = kChunk / 2;
+  for (int first = 0; first < factor.lines; first += kLines)
+    for (int k = 0; k < factor.depth; k += 2) {
+      std::uint16_t low[kLines], high[kLines];
+      std::memcpy(low, memory.data() + element_bit(d, Major::mn, 16, first, k) / 8, kChunk);
+      std::memcpy(high, memory.data() + element_bit(d, Major::mn, 16, first, k + 1) / 8, kChunk);
+      const int word = line_word(k / 2 / kWords, k / 2 % kWords);
+      for (int i = 0; i < kLines; ++i)
+        store(first + i, word, low[i] | static_cast<std::uint32_t>(high[i]) << 16);
+    }
+}
+
+template <class Store>
+void load_described(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
+                    Store store) {
+  const Descriptor d = Descriptor::decode(descriptor);
+  if (factor.major == Major::k)
+    load_k_major(d, factor, memory, store);
+  else
+    load_mn_major(d, factor, memory, store);
+}
+
+// ---- Panels
+
+struct Panel {
+  std::vector<std::uint32_t> registers, codes;
+  std::vector<float> values;
+  std::vector<std::int16_t> exponents;
+  std::vector<std::uint16_t> special;
+
+  void resize(std::size_t words, std::size_t elements) {
+    registers.resize(words);
+    codes.resize(elements);
+    values.resize(elements);
+    exponents.resize(elements);
+  }
+  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(registers.data()); }
+};
+// Of one thread; reused, so that nothing is allocated per execution.
+struct Panels {
+  Panel a, b;
+  std::vector<std::uint32_t> d;
+};
+thread_local Panels panels;
+
+// Rows of A as registers: (pair, word, row of the pair).
+void load_a(const Tile& t, const TileViews& views, Panel& out) {
+  if (!t.a_described) return copy_registers(t.a.registers, views.a, t.lanes, 0, out.registers);
+  load_described(views.a_descriptor, *t.a_described, views.memory, [&](int row, int word, std::uint32_t value) {
+    const int pair = row / 16 * 8 + row % 8, which = row / 8 % 2;
+    out.registers[static_cast<std::size_t>((pair * kLineWords + word) * 2 + which)] = value;
+  });
+}
+
+void load_b(const Tile& t, const TileViews& views, Panel& out) {
+  load_described(views.b_descriptor, *t.b_described, views.memory,
+                 [&](int column, int word, std::uint32_t value) {
+                   out.registers[static_cast<std::size_t>(column * kLineWords + word)] = value;
+                 });
+}
+
+struct Context {
+  const Tile& tile;
+  ExactElements elements;
+};
+
+std::uint32_t exact(void* opaque, int row, int column, int lane, std::uint32_t c) {
+  auto& context = *static_cast<Context*>(opaque);
+  return static_cast<std::uint32_t>(context.elements(0, static_cast<std::size_t>(row_of_pair(row, lane % 2)),
+                                                     static_cast<std::size_t>(8 * column + lane / 2), c));
+}
+
+}  // namespace
+
+std::shared_ptr<const WarpgroupTile> compile_warpgroup(const Tile& t) {
+  if (!t.b_described || t.sparsity.is_sparse() || !is_encodable(*t.a.format) || !is_encodable(*t.b.format))
+    return nullptr;
+  WarpgroupTile out{{}, encoding_of(*t.a.format, t.a, false), encoding_of(*t.b.format, t.b, false)};
+  if (t.plan->operands || out.a.kind != out.b.kind || out.a.bytes != out.b.bytes || !is_blocked(t, t.d))
+    return nullptr;
+  const std::vector<int> order = panel_order(out.a.bytes);
+  if (static_cast<int>(order.size()) != t.depth) return nullptr;
+  if (!t.a_described && order_of_a(t, out.a.bytes, false) != order) return nullptr;
+  const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, order);
+  if (!program) return nullptr;
+  out.program = *program;
+  return std::make_shared<const WarpgroupTile>(out);
+}
+
+void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& t, const TileViews& views,
+                   const ResultView& d) {
+  auto& [a, b, d_registers] = panels;
+  const auto rows = static_cast<std::size_t>(t.rows), columns = static_cast<std::size_t>(t.columns);
+  const auto depth = static_cast<std::size_t>(t.depth);
+  a.resize(rows * kLineWords, rows * depth);
+  b.resize(columns * kLineWords, 2 * columns * depth);
+  load_a(t, views, a);
+  load_b(t, views, b);
+
+  FusedBlocks blocks;
+  blocks.program = &compiled.program;
+  blocks.rows = t.rows / 2;
+  blocks.columns = t.columns / 8;
+  blocks.depth = blocks.b_depth = t.depth;
+  const auto panel = [&](const Encoding& e, Panel& p) {
+    return body.exponent_range(e, p.bytes(), static_cast<int>(p.registers.size() * 4) / e.bytes);
+  };
+  const ExponentRange left = panel(compiled.a, a), right = panel(compiled.b, b);
+  const bool far = left.far || right.far;
+  blocks.a_top = far ? 0 : left.top;
+  blocks.b_top = far ? 0 : right.top;
+  body.arrange_a(compiled.a, a.bytes(), blocks.rows, t.depth, false, a.codes.data());
+  const std::size_t block_words = 8 * kLineWords, block_codes = kBlock * depth;
+  auto* codes = reinterpret_cast<std::byte*>(b.codes.data());
+  const std::size_t code_bytes = compiled.b.bytes == 4 ? 4 : 2;
+  for (std::size_t column = 0; column < columns / 8; ++column)
+    body.arrange_b(compiled.b, b.bytes() + column * block_words * 4, t.depth, false,
+                   codes + column * block_codes * code_bytes);
+  const bool a_special = body.decode(compiled.a, a.codes.data(), static_cast<int>(rows * depth), blocks.a_top,
+                                     a.values.data(), a.exponents.data());
+  const bool b_special = body.decode(compiled.b, b.codes.data(), static_cast<int>(2 * columns * depth),
+                                     blocks.b_top, b.values.data(), b.exponents.data());
+  if (t.negate_a != t.negate_b)
+    for (float& value : a.values) value = -value;
+  if (a_special || b_special) {
+    a.special.resize(rows / 2);
+    b.special.resize(columns / 8);
+    body.find_specials(compiled.a, a.codes.data(), blocks.rows, t.depth, 2, a.special.data());
+    body.find_specials(compiled.b, b.codes.data(), blocks.columns, t.depth, kBlock, b.special.data());
+    blocks.a_special = a.special.data();
+    blocks.b_special = b.special.data();
+  }
+  blocks.a = a.values.data();
+  blocks.b = b.values.data();
+  blocks.a_exponents = a.exponents.data();
+  blocks.b_exponents = b.exponents.data();
+  const int d_bytes = t.d.format->bits / 8;
+  // D, which is C, in place if its registers lie side by side.
+  const bool in_place =
+      d.register_stride == 4 && views.c.base == d.base && views.c.lane_stride == d.lane_stride;
+  if (!in_place && views.accumulate) copy_registers(t.d.registers, views.c, t.lanes, 0, d_registers);
+  d_registers.resize(static_cast<std::size_t>(t.lanes * t.d.registers.count));
+  blocks.d =
+      in_place ? block_view(d.base, d.lane_stride, d_bytes)
+               : block_view(reinterpret_cast<std::byte*>(d_registers.data()), 4 * t.d.registers.count, d_bytes);
+  if (views.accumulate) blocks.c = blocks.d;
+  Context context{t, ExactElements(t, views, 0)};
+  blocks.exact = exact;
+  blocks.context = &context;
+  body.fused(blocks);
+  for (int lane = 0; !in_place && lane < t.lanes; ++lane)
+    for (int reg = 0; reg < t.d.registers.count; ++reg)
+      std::memcpy(d.base + lane * d.lane_stride + reg * d.register_stride,
+                  &d_registers[static_cast<std::size_t>(lane * t.d.registers.count + reg)], 4);
+}
+
+}  // namespace warpbit
