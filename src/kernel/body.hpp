@@ -81,19 +81,23 @@ struct BlockView {
 struct FusedBlocks {
   const FusedProgram* program = nullptr;
   int rows = 0, columns = 0;  ///< of blocks
-  int depth = 0;              ///< of a panel
+  int depth = 0;              ///< of the program
+  /// The program is executed so many times, each time for the next `depth` k, D of one as C of the next; of so
+  /// many steps are the panels.
+  int steps = 1, panel_steps = 1;
   const float *a = nullptr, *b = nullptr;
   const void *a_exponents = nullptr, *b_exponents = nullptr;
   int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they have 16
   /// Sparse: of each element of A the place in B's panel, (row of blocks, element, row); a_exponents are then,
   /// for each node, those of a dense A of B's depth that has the node's elements, and zeros.
   const std::uint8_t* selected = nullptr;
-  int b_depth = 0;                                                 ///< of B's panel
-  const std::uint16_t *a_special = nullptr, *b_special = nullptr;  ///< lanes, by row or column; or none
+  int b_depth = 0;  ///< of B's panel, for a step
+  const std::uint16_t *a_special = nullptr,
+                      *b_special = nullptr;                     ///< lanes, by row or column and step; or none
   const std::int16_t *a_scales = nullptr, *b_scales = nullptr;  ///< exponents: (row of blocks, 2), (column, 16)
   BlockView c, d;                                               ///< c.base may be null: +0
-  /// What the body leaves to the specification: the code of D in a lane of a block.
-  std::uint32_t (*exact)(void* context, int row, int column, int lane, std::uint32_t c) = nullptr;
+  /// What the body leaves to the specification: the code of D in a lane of a block after a step.
+  std::uint32_t (*exact)(void* context, int step, int row, int column, int lane, std::uint32_t c) = nullptr;
   void* context = nullptr;
 };
 

@@ -89,6 +89,7 @@ std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
     const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, *a);
     if (!program) continue;
     out.by_register = by_register;
+    out.order = *a;
     if (sparse) out.selection = selection_of(t, *a, *b);
     out.program = *program;
     return std::make_shared<const FusedTile>(out);

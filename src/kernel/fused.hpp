@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "kernel/body.hpp"
 #include "kernel/tile.hpp"
@@ -17,6 +18,7 @@ struct FusedTile {
   FusedProgram program;
   Encoding a, b;
   bool by_register = false;            ///< the order of k in the panels (body/panels.hpp)
+  std::vector<int> order;              ///< that order: the k at each place of A's
   std::optional<Selection> selection;  ///< of a sparse A
 };
 

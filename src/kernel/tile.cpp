@@ -232,4 +232,14 @@ std::uint64_t run_element(const Tile& t, const ElementCodes& codes) {
       *t.c.format, t.starts_at_zero ? 0 : codes.c);
 }
 
+std::uint64_t run_element(const Tile& t, std::span<const Decoded> a, std::span<const Decoded> b,
+                          std::uint64_t c) {
+  return evaluate(*t.plan, {a, operand_format(*t.plan, t.a)}, {b, operand_format(*t.plan, t.b)}, *t.c.format,
+                  c);
+}
+
+Decoded decode_factor(const Tile& t, const TileOperand& factor, std::uint64_t code) {
+  return decode_operand(*t.plan, *factor.format, code);
+}
+
 }  // namespace warpbit

@@ -136,4 +136,10 @@ struct ElementCodes {
 };
 std::uint64_t run_element(const Tile& tile, const ElementCodes& codes);
 
+/// The same of decoded factors, tile.terms of each; without scale factors.
+std::uint64_t run_element(const Tile& tile, std::span<const Decoded> a, std::span<const Decoded> b,
+                          std::uint64_t c);
+/// An element of A or B as run_element takes it. Precondition: neither is negated.
+Decoded decode_factor(const Tile& tile, const TileOperand& factor, std::uint64_t code);
+
 }  // namespace warpbit

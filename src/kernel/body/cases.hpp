@@ -149,7 +149,7 @@ struct CaseContext {
   std::size_t index;
 };
 
-std::uint32_t exact_of_case(void* context, int row, int /*column*/, int lane, std::uint32_t c) {
+std::uint32_t exact_of_case(void* context, int /*step*/, int row, int /*column*/, int lane, std::uint32_t c) {
   const auto& at = *static_cast<const CaseContext*>(context);
   return at.cases->exact(at.cases->context, at.index, row, lane, c);
 }

@@ -172,48 +172,57 @@ inline I32 scale_of_part(const FusedBlocks& blocks, int row, int lane, int colum
   return left + convert<I32>(load<I16>(blocks.b_scales + 16 * column + lane));
 }
 
+// Part of a block, at one of its steps.
+struct PartPlace {
+  int row, column, lane, step = 0;
+};
+
 struct PartResult {
-  U32 c, d;
+  U32 d;
   I32 suspicious;
 };
 
-// The number and the raw exponent of C; its codes.
-template <Fixed kFixed>
-inline __attribute__((always_inline)) RunningPart load_c(const FusedBlocks& blocks, const FusedProgram& program,
-                                                         int row, int column, int lane, U32& codes) {
-  if (blocks.c.base == nullptr) return RunningPart{};
-  const std::byte* at = blocks.c.base + row * blocks.c.row_stride + column * blocks.c.column_stride +
-                        lane / 4 * blocks.c.piece_stride;
-  if (!kFixed.plain && program.half_c) {
-    const U16 half = load_part<U16>(at, blocks.c.piece_stride);
-    codes = widen(half);
-    const F32 value = widen_half(half);
-    return {value, kFixed.half_nodes ? raw_exponent(half) : raw_exponent(value)};
-  }
-  codes = load_part<U32>(at, blocks.c.piece_stride);
-  return {bits<F32>(codes), raw_exponent(bits<F32>(codes))};
+// C's codes.
+inline __attribute__((always_inline)) U32 load_c(const FusedBlocks& blocks, const FusedProgram& program,
+                                                 PartPlace at) {
+  if (blocks.c.base == nullptr) return U32{};
+  const std::byte* from = blocks.c.base + at.row * blocks.c.row_stride + at.column * blocks.c.column_stride +
+                          at.lane / 4 * blocks.c.piece_stride;
+  if (program.half_c) return widen(load_part<U16>(from, blocks.c.piece_stride));
+  return load_part<U32>(from, blocks.c.piece_stride);
 }
 
+// And what they stand for.
+template <Fixed kFixed>
+inline RunningPart running_part(const FusedProgram& program, U32 codes) {
+  if (kFixed.plain || !program.half_c) return {bits<F32>(codes), raw_exponent(bits<F32>(codes))};
+  const U16 half = narrow(codes);
+  const F32 value = widen_half(half);
+  return {value, kFixed.half_nodes ? raw_exponent(half) : raw_exponent(value)};
+}
+
+// One step.
 template <Fixed kFixed, class Exponent>
 inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks, const FusedProgram& program,
-                                                      Bounds bounds, int row, int column, int lane,
-                                                      bool careful) {
+                                                      Bounds bounds, PartPlace at, U32 c_codes, bool careful) {
   PartResult out{};
-  const RunningPart c = load_c<kFixed>(blocks, program, row, column, lane, out.c);
+  const RunningPart c = running_part<kFixed>(program, c_codes);
   if (!kFixed.plain && program.adds_c) out.suspicious = kMost - c.exponent;
   NodeInputs<Exponent> in{};
-  if constexpr (kFixed.scaled) in.scale = scale_of_part(blocks, row, lane, column);
+  if constexpr (kFixed.scaled) in.scale = scale_of_part(blocks, at.row, at.lane, at.column);
   RunningPart running = c;
   U16 half{};
+  const std::ptrdiff_t a_step = std::ptrdiff_t{at.row} * blocks.panel_steps + at.step;
+  const std::ptrdiff_t b_step = std::ptrdiff_t{at.column} * blocks.panel_steps + at.step;
   const int nodes = kFixed.nodes > 0 ? kFixed.nodes : program.nodes;
 #pragma GCC unroll 2
   for (int n = 0; n < nodes; ++n) {
     const FusedProgram::Node& range = program.node[n];
-    const std::ptrdiff_t a_first = std::ptrdiff_t{row} * blocks.depth + range.first;
-    const std::ptrdiff_t b_first = std::ptrdiff_t{column} * blocks.b_depth + (kFixed.sparse ? 0 : range.first);
+    const std::ptrdiff_t a_first = a_step * blocks.depth + range.first;
+    const std::ptrdiff_t b_first = b_step * blocks.b_depth + (kFixed.sparse ? 0 : range.first);
     in.a = blocks.a + 2 * a_first;
-    in.b = blocks.b + 16 * b_first + lane;
-    in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents) + 16 * b_first + lane;
+    in.b = blocks.b + 16 * b_first + at.lane;
+    in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents) + 16 * b_first + at.lane;
     in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents) + 2 * a_first;
     if constexpr (kFixed.sparse) in.selected = blocks.selected + 2 * a_first;
     in.count = range.count;
@@ -240,20 +249,38 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
 
 // ---- Blocks
 
-// The lanes of a part that are left to the specification.
+// All steps of a part.
 template <Fixed kFixed, class Exponent>
-U32 careful_part(const FusedBlocks& blocks, const FusedProgram& program, Bounds bounds, int row, int column,
-                 int lane) {
-  PartResult result = part<kFixed, Exponent>(blocks, program, bounds, row, column, lane, true);
-  std::uint32_t suspicious = negative_lanes(result.suspicious);
-  if (blocks.a_special != nullptr)
-    suspicious |= static_cast<std::uint32_t>(blocks.a_special[row] | blocks.b_special[column]) >> lane;
-  std::uint32_t c[kLanes], d[kLanes];
-  store(c, result.c);
-  store(d, result.d);
-  for (int i = 0; i < kLanes; ++i)
-    if (suspicious >> i & 1) d[i] = blocks.exact(blocks.context, row, column, lane + i, c[i]);
-  return load<U32>(d);
+inline __attribute__((always_inline)) U32 all_steps(const FusedBlocks& blocks, const FusedProgram& program,
+                                                    Bounds bounds, PartPlace at, I32& suspicious) {
+  U32 codes = load_c(blocks, program, at);
+  do {
+    const PartResult result = part<kFixed, Exponent>(blocks, program, bounds, at, codes, false);
+    suspicious |= result.suspicious;
+    codes = result.d;
+  } while (++at.step < blocks.steps);
+  return codes;
+}
+
+// The same with the lanes that are left to the specification.
+template <Fixed kFixed, class Exponent>
+U32 careful_steps(const FusedBlocks& blocks, const FusedProgram& program, Bounds bounds, PartPlace at) {
+  std::uint32_t codes[kLanes], d[kLanes];
+  store(codes, load_c(blocks, program, at));
+  do {
+    const PartResult result = part<kFixed, Exponent>(blocks, program, bounds, at, load<U32>(codes), true);
+    std::uint32_t suspicious = negative_lanes(result.suspicious);
+    if (blocks.a_special != nullptr)
+      suspicious |= static_cast<std::uint32_t>(blocks.a_special[at.row * blocks.panel_steps + at.step] |
+                                               blocks.b_special[at.column * blocks.panel_steps + at.step]) >>
+                    at.lane;
+    store(d, result.d);
+    for (int i = 0; i < kLanes; ++i)
+      codes[i] = suspicious >> i & 1
+                     ? blocks.exact(blocks.context, at.step, at.row, at.column, at.lane + i, codes[i])
+                     : d[i];
+  } while (++at.step < blocks.steps);
+  return load<U32>(codes);
 }
 
 // Some rows of one column of blocks: all are computed before one is stored, since D may be C, and again if a
@@ -265,16 +292,13 @@ inline void some_rows(const FusedBlocks& blocks, const FusedProgram& program, Bo
   I32 suspicious{};
   U32* to = d;
   for (int row = first; row < last; ++row)
-    for (int lane = 0; lane < kBlock; lane += kLanes) {
-      const PartResult result = part<kFixed, Exponent>(blocks, program, bounds, row, column, lane, false);
-      suspicious |= result.suspicious;
-      *to++ = result.d;
-    }
+    for (int lane = 0; lane < kBlock; lane += kLanes)
+      *to++ = all_steps<kFixed, Exponent>(blocks, program, bounds, {row, column, lane}, suspicious);
   if (__builtin_expect(blocks.a_special != nullptr || negative_lanes(suspicious) != 0, 0)) {
     to = d;
     for (int row = first; row < last; ++row)
       for (int lane = 0; lane < kBlock; lane += kLanes)
-        *to++ = careful_part<kFixed, Exponent>(blocks, program, bounds, row, column, lane);
+        *to++ = careful_steps<kFixed, Exponent>(blocks, program, bounds, {row, column, lane});
   }
   to = d;
   for (int row = first; row < last; ++row)

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/gemm.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <variant>
+
+#include "api/checks.hpp"
+#include "isa/instruction.hpp"
+#include "kernel/bodies.hpp"
+#include "kernel/gemm.hpp"
+
+namespace warpbit {
+namespace {
+
+Error mismatch(const Instruction& instruction, std::string seen, std::string accepted) {
+  return {Errc::view_mismatch, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
+}
+
+// The tile of an instruction that products can be made of.
+Result<const Tile*> find_tile(const Instruction& i) {
+  const std::string accepted = "a dense product of matrices in registers, without block scaling";
+  const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
+  if (tile == nullptr) return mismatch(i, "it is no product of matrices", accepted);
+  if (tile->uses_memory()) return mismatch(i, "its matrices lie in memory", accepted);
+  if (tile->sparsity.is_sparse()) return mismatch(i, "its A is sparse", accepted);
+  if (tile->a_scale.is_present()) return mismatch(i, "its blocks are scaled", accepted);
+  if (tile->c.format != tile->d.format)
+    return mismatch(i, fmt::format("C is {} and D is {}", tile->c.format->name, tile->d.format->name),
+                    "C in the format of D, as the D of one step is the C of the next");
+  for (const Operand& operand : i.operands())
+    if (!operand.literals.empty())
+      return mismatch(i, fmt::format("literals in {}", operand.role), "registers, or no operands at all");
+  return tile;
+}
+
+Result<void> check_problem(const Instruction& i, const Gemm& p) {
+  constexpr std::size_t kMost = std::numeric_limits<int>::max();
+  if (std::max({p.rows, p.columns, p.depth}) > kMost)
+    return mismatch(i, fmt::format("{} rows, {} columns, depth {}", p.rows, p.columns, p.depth),
+                    fmt::format("at most {} of each", kMost));
+  const auto empty = [&](std::string_view matrix) {
+    return mismatch(i, fmt::format("{} has no data", matrix), "its elements");
+  };
+  if (p.rows == 0 || p.columns == 0) return {};
+  if (p.depth > 0 && p.a.data == nullptr) return empty("a");
+  if (p.depth > 0 && p.b.data == nullptr) return empty("b");
+  if (p.d.data == nullptr) return empty("d");
+  return {};
+}
+
+// The steps of K in their order.
+Result<std::vector<std::size_t>> find_steps(const Instruction& i, const Gemm& p,
+                                            const std::vector<std::size_t>& order) {
+  const auto depth = static_cast<std::size_t>(i.depth());
+  std::vector<std::size_t> ascending((p.depth + depth - 1) / depth);
+  std::iota(ascending.begin(), ascending.end(), std::size_t{0});
+  if (order.empty()) return ascending;
+  const std::string accepted = fmt::format("each of the {} steps of K once", ascending.size());
+  if (order.size() != ascending.size())
+    return mismatch(i, fmt::format("{} steps in k_order", order.size()), accepted);
+  std::vector<bool> seen(order.size());
+  for (const std::size_t step : order) {
+    if (step >= seen.size() || seen[step])
+      return mismatch(i, fmt::format("step {} {} in k_order", step, step >= seen.size() ? "" : "twice"),
+                      accepted);
+    seen[step] = true;
+  }
+  return order;
+}
+
+Result<Kernel> find_kernel(const ExecuteOptions& options) {
+  if (!options.kernel) return chosen_kernel();
+  const std::vector<Kernel> possible = kernels();
+  if (std::ranges::find(possible, *options.kernel) != possible.end()) return *options.kernel;
+  std::string accepted;
+  for (const Kernel kernel : possible)
+    accepted += fmt::format("{}{}", accepted.empty() ? "" : ", ", name(kernel));
+  return Error{Errc::no_such_kernel, "gemm", fmt::format("'{}' on this processor", name(*options.kernel)),
+               accepted};
+}
+
+template <class View>
+ItemMatrix items(const View& view, const TileOperand& operand) {
+  const auto bytes = std::bit_ceil(static_cast<unsigned>((operand.format->bits + 7) / 8));
+  // Only D is written.
+  auto* data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(view.data)));
+  return {data, view.row_stride, view.column_stride, bytes};
+}
+
+}  // namespace
+
+Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, const GemmOptions& options) {
+  if (Result<void> basis = check_basis(instruction, options.execute); !basis) return basis.error();
+  const Result<const Tile*> tile = find_tile(instruction);
+  if (!tile) return tile.error();
+  if (Result<void> checked = check_problem(instruction, problem); !checked) return checked.error();
+  const Result<std::vector<std::size_t>> steps = find_steps(instruction, problem, options.k_order);
+  if (!steps) return steps.error();
+  if (options.split_k == 0) return mismatch(instruction, "split_k is 0", "at least 1");
+  const Result<Kernel> kernel = find_kernel(options.execute);
+  if (!kernel) return kernel.error();
+
+  const Tile& t = **tile;
+  MatrixProduct product;
+  product.tile = &t;
+  product.rows = problem.rows;
+  product.columns = problem.columns;
+  product.depth = problem.depth;
+  product.a = items(problem.a, t.a);
+  product.b = items(problem.b, t.b);
+  product.c = items(problem.c, t.c);
+  product.d = items(problem.d, t.d);
+  product.steps = *steps;
+  product.run =
+      std::max<std::size_t>(1, steps->size() / options.split_k + (steps->size() % options.split_k != 0));
+  product.threads = options.execute.threads > 0 ? options.execute.threads : omp_get_max_threads();
+  const Body* body = t.fused ? find_body(*kernel) : nullptr;
+  run_product(product, body);
+  return Execution{instruction.inferred(), body == nullptr ? Kernel::node : *kernel};
+}
+
+}  // namespace warpbit

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/gemm.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <variant>
+
+#include "kernel/panel_gemm.hpp"
+#include "numeric/value.hpp"
+
+namespace warpbit {
+namespace {
+
+// A stripe and its panels take a few megabytes; blocks that are multiplied together stay in a cache of one
+// core.
+constexpr std::size_t kStripePairs = 512, kStripePanels = 128, kStripeDepth = 256;
+constexpr std::size_t kRangePanels = 8;
+
+std::size_t divide_up(std::size_t x, std::size_t by) {
+  return (x + by - 1) / by;
+}
+
+// ---- Element by element
+
+class ElementEngine : public GemmEngine {
+ public:
+  explicit ElementEngine(const MatrixProduct& product) : p_(product), most_(largest_stripe(product)) {
+    a_.resize(most_.pairs * 2 * depth());
+    b_.resize(most_.panels * 8 * depth());
+  }
+
+  void pack_a(const Stripe& s, std::size_t first_pair, std::size_t last_pair) override {
+    for (std::size_t row = 2 * first_pair; row < 2 * last_pair; ++row)
+      pack(p_.tile->a, s, s.first_row + row < p_.rows, &a_[row * depth()],
+           [&](std::size_t k) { return p_.a.get(s.first_row + row, k); });
+  }
+  void pack_b(const Stripe& s, std::size_t panel) override {
+    for (std::size_t column = 8 * panel; column < 8 * panel + 8; ++column)
+      pack(p_.tile->b, s, s.first_column + column < p_.columns, &b_[column * depth()],
+           [&](std::size_t k) { return p_.b.get(k, s.first_column + column); });
+  }
+
+  void multiply(const Stripe& s, const BlockRange& range, const RunningBlocks& running) override {
+    for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
+      for (std::size_t pair = range.first_pair; pair < range.last_pair; ++pair)
+        for (std::size_t row = 0; row < 2; ++row)
+          for (std::size_t column = 0; column < 8; ++column)
+            if (s.first_row + 2 * pair + row < p_.rows && s.first_column + 8 * panel + column < p_.columns)
+              multiply(s, 2 * pair + row, 8 * panel + column,
+                       running.block(pair, panel) + element_of_block(row, column) * p_.d.item_bytes);
+  }
+
+ private:
+  std::size_t terms() const { return static_cast<std::size_t>(p_.tile->terms); }
+  std::size_t depth() const { return most_.steps * terms(); }
+
+  template <class Get>
+  void pack(const TileOperand& factor, const Stripe& s, bool is_inside, Decoded* to, Get get) const {
+    for (std::size_t step = 0; step < s.steps; ++step)
+      for (std::size_t term = 0; term < terms(); ++term) {
+        const std::size_t k = p_.steps[s.first_step + step] * terms() + term;
+        *to++ = decode_factor(*p_.tile, factor, is_inside && k < p_.depth ? get(k) : 0);
+      }
+  }
+
+  void multiply(const Stripe& s, std::size_t row, std::size_t column, std::byte* running) const {
+    std::uint64_t code = 0;
+    std::memcpy(&code, running, p_.d.item_bytes);
+    for (std::size_t step = 0; step < s.steps; ++step)
+      code = run_element(*p_.tile, {&a_[row * depth() + step * terms()], terms()},
+                         {&b_[column * depth() + step * terms()], terms()}, code);
+    std::memcpy(running, &code, p_.d.item_bytes);
+  }
+
+  const MatrixProduct& p_;
+  Stripe most_;
+  std::vector<Decoded> a_, b_;
+};
+
+// ---- Partial sums
+
+// The sum of two codes of D, rounded to nearest; of integers, as the plan has it.
+std::uint64_t add(const Tile& t, std::uint64_t x, std::uint64_t y) {
+  const Format& f = *t.d.format;
+  const Value total = sum(value_of(decode(f, x), f), value_of(decode(f, y), f), Rounding::nearest_even);
+  if (!f.is_integer) return round(f, total, Rounding::nearest_even);
+  const auto* integers = std::get_if<IntegerSum>(t.plan->begin());
+  return encode(f, total.number, Rounding::toward_zero, integers ? integers->overflow : Overflow::ieee);
+}
+
+// ---- Stripes
+
+class Runner {
+ public:
+  Runner(const MatrixProduct& product, GemmEngine& engine)
+      : p_(product), engine_(engine), most_(largest_stripe(product)), running_(elements() * p_.d.item_bytes) {}
+
+  void run() {
+    const std::size_t rows = 2 * kStripePairs, columns = 8 * kStripePanels;
+    for (std::size_t row = 0; row < p_.rows; row += rows)
+      for (std::size_t column = 0; column < p_.columns; column += columns)
+        run({row, column, divide_up(std::min(rows, p_.rows - row), 2),
+             divide_up(std::min(columns, p_.columns - column), 8)});
+  }
+
+ private:
+  std::size_t elements() const { return most_.pairs * most_.panels * kBlock; }
+
+  void run(Stripe s) {
+    std::size_t first = 0;
+    do {
+      const std::size_t last = std::min(first + p_.run, p_.steps.size());
+      for_each_range(s, [&](const BlockRange& r) { start(s, r, first == 0); });
+      for (s.first_step = first; s.first_step < last; s.first_step += s.steps) {
+        s.steps = std::min(most_.steps, last - s.first_step);
+        for_each_pairs(s, [&](std::size_t pair, std::size_t last_pair) { engine_.pack_a(s, pair, last_pair); });
+        for_each(s.panels, [&](std::size_t panel) { engine_.pack_b(s, panel); });
+        engine_.packed(s);
+        for_each_pairs(s,
+                       [&](std::size_t pair, std::size_t last_pair) { engine_.decode_a(s, pair, last_pair); });
+        for_each(s.panels, [&](std::size_t panel) { engine_.decode_b(s, panel); });
+        for_each_range(s, [&](const BlockRange& r) { engine_.multiply(s, r, blocks(s)); });
+      }
+      for_each_range(s, [&](const BlockRange& r) { finish(s, r, first == 0); });
+      first = last;
+    } while (first < p_.steps.size());
+  }
+
+  template <class Work>
+  void for_each(std::size_t count, Work work) const {
+    const auto n = static_cast<std::ptrdiff_t>(count);
+#pragma omp parallel for num_threads(p_.threads) schedule(dynamic) if (p_.threads > 1 && n > 1)
+    for (std::ptrdiff_t i = 0; i < n; ++i) work(static_cast<std::size_t>(i));
+  }
+  template <class Work>
+  void for_each_pairs(const Stripe& s, Work work) const {
+    for_each(divide_up(s.pairs, kRangePairs),
+             [&](std::size_t i) { work(i * kRangePairs, std::min((i + 1) * kRangePairs, s.pairs)); });
+  }
+  template <class Work>
+  void for_each_range(const Stripe& s, Work work) const {
+    const std::size_t down = divide_up(s.pairs, kRangePairs), across = divide_up(s.panels, kRangePanels);
+    for_each(down * across, [&](std::size_t i) {
+      const std::size_t pair = i / across * kRangePairs, panel = i % across * kRangePanels;
+      work({pair, std::min(pair + kRangePairs, s.pairs), panel, std::min(panel + kRangePanels, s.panels)});
+    });
+  }
+
+  RunningBlocks blocks(const Stripe& s) {
+    return {running_.data(), s.pairs, p_.d.item_bytes};
+  }
+
+  // Calls work(running, element) for each element of a matrix with items like those of D in the range.
+  template <class Item, class Work>
+  void for_each_element(const Stripe& s, const BlockRange& range, const ItemMatrix& matrix, Work work) {
+    const RunningBlocks running = blocks(s);
+    for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
+      for (std::size_t pair = range.first_pair; pair < range.last_pair; ++pair) {
+        const std::size_t first_row = s.first_row + 2 * pair, first_column = s.first_column + 8 * panel;
+        const std::size_t rows = std::min<std::size_t>(2, p_.rows - first_row);
+        const std::size_t columns = std::min<std::size_t>(8, p_.columns - first_column);
+        const std::ptrdiff_t next = matrix.column_stride * static_cast<std::ptrdiff_t>(sizeof(Item));
+        std::byte* block = running.block(pair, panel);
+        for (std::size_t row = 0; row < rows; ++row) {
+          std::byte* element = matrix.at(first_row + row, first_column);
+          for (std::size_t column = 0; column < columns; ++column)
+            work(block + element_of_block(row, column) * sizeof(Item),
+                 element + static_cast<std::ptrdiff_t>(column) * next);
+        }
+      }
+  }
+  template <class Work>
+  void with_item(Work work) const {
+    switch (p_.d.item_bytes) {
+      case 2: return work(std::uint16_t{});
+      case 4: return work(std::uint32_t{});
+      default: return work(std::uint64_t{});
+    }
+  }
+
+  // The first partial sum starts from C, the others from +0.
+  void start(const Stripe& s, const BlockRange& range, bool from_c) {
+    const RunningBlocks running = blocks(s);
+    for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
+      std::memset(running.block(range.first_pair, panel), 0,
+                  (range.last_pair - range.first_pair) * kBlock * p_.d.item_bytes);
+    if (!from_c || p_.c.data == nullptr) return;
+    with_item([&]<class Item>(Item) {
+      for_each_element<Item>(s, range, p_.c, [](std::byte* code, const std::byte* element) {
+        std::memcpy(code, element, sizeof(Item));
+      });
+    });
+  }
+
+  // The first one becomes D, the others are added to it.
+  void finish(const Stripe& s, const BlockRange& range, bool is_first) {
+    with_item([&]<class Item>(Item) {
+      for_each_element<Item>(s, range, p_.d, [&](const std::byte* code, std::byte* element) {
+        if (is_first) {
+          std::memcpy(element, code, sizeof(Item));
+          return;
+        }
+        Item before, partial;
+        std::memcpy(&before, element, sizeof(Item));
+        std::memcpy(&partial, code, sizeof(Item));
+        before = static_cast<Item>(add(*p_.tile, before, partial));
+        std::memcpy(element, &before, sizeof(Item));
+      });
+    });
+  }
+
+  const MatrixProduct& p_;
+  GemmEngine& engine_;
+  Stripe most_;
+  Lines<std::byte> running_;
+};
+
+}  // namespace
+
+Stripe largest_stripe(const MatrixProduct& p) {
+  const std::size_t terms = static_cast<std::size_t>(p.tile->terms);
+  Stripe out;
+  out.pairs = std::min(divide_up(p.rows, 2), kStripePairs);
+  out.panels = std::min(divide_up(p.columns, 8), kStripePanels);
+  out.steps = std::min(p.steps.size(), kStripeDepth / terms);
+  return out;
+}
+
+void run_product(const MatrixProduct& product, const Body* body) {
+  if (product.rows == 0 || product.columns == 0) return;
+  std::unique_ptr<GemmEngine> engine;
+  if (body != nullptr)
+    engine = make_panel_engine(product, *body);
+  else
+    engine = std::make_unique<ElementEngine>(product);
+  Runner(product, *engine).run();
+}
+
+}  // namespace warpbit

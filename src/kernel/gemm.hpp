@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole matrix products, D = A B + C, in steps of K that are each as deep as a tile.
+//
+// D is computed in stripes, each in the blocks of 2 x 8 elements of body.hpp; a row of blocks is a pair of rows
+// of D, a column of blocks a panel of eight columns. What lies outside the matrices is +0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "kernel/body.hpp"
+#include "kernel/tile.hpp"
+
+namespace warpbit {
+
+/// A code in each item of 1, 2, 4 or 8 bytes. Strides are in items.
+struct ItemMatrix {
+  std::byte* data = nullptr;  ///< A, B and C are only read
+  std::ptrdiff_t row_stride = 0, column_stride = 0;
+  std::size_t item_bytes = 1;
+
+  std::byte* at(std::size_t row, std::size_t column) const {
+    return data + (static_cast<std::ptrdiff_t>(row) * row_stride +
+                   static_cast<std::ptrdiff_t>(column) * column_stride) *
+                      static_cast<std::ptrdiff_t>(item_bytes);
+  }
+  std::uint64_t get(std::size_t row, std::size_t column) const {
+    std::uint64_t code = 0;
+    std::memcpy(&code, at(row, column), item_bytes);
+    return code;
+  }
+};
+
+/// What is to be computed.
+struct MatrixProduct {
+  const Tile* tile = nullptr;  ///< dense, of registers, without scale factors; C has D's format
+  std::size_t rows = 0, columns = 0, depth = 0;
+  ItemMatrix a, b, c, d;           ///< c.data may be null: +0
+  std::vector<std::size_t> steps;  ///< of K, in the order in which they are executed
+  std::size_t run = 1;             ///< steps of a partial sum, the last of which may have fewer
+  int threads = 1;
+};
+
+/// Memory in whole cache lines, not initialised.
+template <class T>
+class Lines {
+ public:
+  explicit Lines(std::size_t count) : lines_(new Line[(count * sizeof(T) + sizeof(Line) - 1) / sizeof(Line)]) {}
+  T* data() const { return reinterpret_cast<T*>(lines_.get()); }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::unique_ptr<Line[]> lines_;
+};
+
+/// A part of a product: the blocks [0, pairs) x [0, panels) of D, and some steps.
+struct Stripe {
+  std::size_t first_row = 0, first_column = 0;
+  std::size_t pairs = 0, panels = 0;
+  std::size_t first_step = 0, steps = 0;
+};
+
+/// Some blocks of a stripe.
+struct BlockRange {
+  std::size_t first_pair = 0, last_pair = 0, first_panel = 0, last_panel = 0;
+};
+
+/// The running values of a stripe: codes of D, [panel][pair][16], the elements of a block in the order of
+/// BlockView.
+struct RunningBlocks {
+  std::byte* base = nullptr;
+  std::size_t pairs = 0, item_bytes = 4;
+
+  std::byte* block(std::size_t pair, std::size_t panel) const {
+    return base + (panel * pairs + pair) * kBlock * item_bytes;
+  }
+};
+
+/// Which element of a running block (row, column) is.
+constexpr std::size_t element_of_block(std::size_t row, std::size_t column) {
+  return column / 2 * 4 + row * 2 + column % 2;
+}
+
+/// How blocks are multiplied. For a stripe, pack_a is called for ranges of kRangePairs pairs (the last may be
+/// smaller), pack_b for each panel; then packed, once; then decode_a and decode_b for the same; then multiply
+/// for the same ranges of pairs. All but packed are called from any thread.
+inline constexpr std::size_t kRangePairs = 32;
+class GemmEngine {
+ public:
+  virtual ~GemmEngine() = default;
+  virtual void pack_a(const Stripe& stripe, std::size_t first_pair, std::size_t last_pair) = 0;
+  virtual void pack_b(const Stripe& stripe, std::size_t panel) = 0;
+  virtual void packed(const Stripe&) {}
+  virtual void decode_a(const Stripe&, std::size_t, std::size_t) {}
+  virtual void decode_b(const Stripe&, std::size_t) {}
+  virtual void multiply(const Stripe& stripe, const BlockRange& range, const RunningBlocks& running) = 0;
+};
+
+/// The largest stripe, and its steps, that an engine for this product must hold.
+Stripe largest_stripe(const MatrixProduct& product);
+
+/// Computes D by the body, or element by element by the specification if it is null. Precondition: a tile that
+/// has `fused`, if there is a body.
+void run_product(const MatrixProduct& product, const Body* body);
+
+}  // namespace warpbit

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/panel_gemm.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "kernel/fused.hpp"
+
+namespace warpbit {
+namespace {
+
+// So much of a panel of B stays in the first cache while pairs of rows pass.
+constexpr std::size_t kBodyDepth = 128;
+
+// The codes of all bytes as the bodies take them.
+std::array<std::uint16_t, 256> half_codes(const Encoding& e, const TileOperand& factor) {
+  std::array<std::uint16_t, 256> out{};
+  const int low = factor.places[0].low_bit % 8;
+  for (std::size_t code = 0; code < out.size(); ++code) {
+    const auto byte = static_cast<std::uint32_t>(code) << low;
+    out[code] = static_cast<std::uint16_t>((byte & e.sign_mask) << e.sign_shift | (byte & e.magnitude_mask)
+                                                                                      << e.magnitude_shift);
+  }
+  return out;
+}
+
+// A or B as lines of K: the rows of A, or the columns of B.
+struct Factor {
+  Factor(const Encoding& e, const TileOperand& operand, const ItemMatrix& items, std::size_t lines,
+         std::size_t most_panels, std::size_t panel_steps, std::size_t terms, bool is_a)
+      : encoding(e),
+        matrix(items),
+        count(lines),
+        steps(panel_steps),
+        each(is_a ? 2 : 8),
+        width(is_a ? 2 : kBlock),
+        step_size(terms * width),
+        codes(most_panels * panel_size()),
+        values(most_panels * panel_size()),
+        exponents(most_panels * panel_size()),
+        special(most_panels * panel_steps),
+        has_special(most_panels),
+        ranges(most_panels) {
+    if (e.bytes == 1) halves = half_codes(e, operand);
+  }
+
+  std::size_t panel_size() const { return steps * step_size; }
+  // Where a step of a panel begins.
+  std::size_t at(std::size_t panel, std::size_t step) const { return (panel * steps + step) * step_size; }
+  std::byte* codes_at(std::size_t panel) const {
+    return reinterpret_cast<std::byte*>(codes.data()) + at(panel, 0) * code_bytes();
+  }
+  std::byte* exponents_at(std::size_t panel, std::size_t step, bool far) const {
+    return reinterpret_cast<std::byte*>(exponents.data()) + at(panel, step) * (far ? 2 : 1);
+  }
+  std::size_t code_bytes() const { return encoding.kind == Encoding::Kind::tf32 ? 4 : 2; }
+
+  Encoding encoding;
+  ItemMatrix matrix;
+  std::size_t count;      // of lines
+  std::size_t steps;      // of a panel
+  std::size_t each;       // lines of a panel
+  std::size_t width;      // elements of a panel for each k
+  std::size_t step_size;  // elements of a step of a panel
+  std::array<std::uint16_t, 256> halves = {};
+  Lines<std::uint32_t> codes;
+  Lines<float> values;
+  Lines<std::int16_t> exponents;  // of 8 or 16 bits
+  std::vector<std::uint16_t> special;
+  // Of a panel of B; of the first one of a range of A, for all of the range.
+  std::vector<std::uint8_t> has_special;
+  std::vector<ExponentRange> ranges;
+};
+
+class PanelEngine : public GemmEngine {
+ public:
+  PanelEngine(const MatrixProduct& product, const Body& body)
+      : p_(product),
+        body_(body),
+        fused_(*product.tile->fused),
+        panel_steps_(whole_steps(product)),
+        a_(fused_.a, p_.tile->a, p_.a, p_.rows, largest_stripe(p_).pairs, panel_steps_, terms(), true),
+        b_(fused_.b, p_.tile->b, transposed(p_.b), p_.columns, largest_stripe(p_).panels, panel_steps_, terms(),
+           false) {}
+
+  void pack_a(const Stripe& s, std::size_t first, std::size_t last) override {
+    pack(a_, s, s.first_row, first, last);
+  }
+  void pack_b(const Stripe& s, std::size_t panel) override { pack(b_, s, s.first_column, panel, panel + 1); }
+
+  // Exponents have 16 bits if they are far apart anywhere.
+  void packed(const Stripe& s) override {
+    far_ = false;
+    for (std::size_t pair = 0; pair < s.pairs; pair += kRangePairs) far_ = far_ || a_.ranges[pair].far;
+    for (std::size_t panel = 0; panel < s.panels; ++panel) far_ = far_ || b_.ranges[panel].far;
+  }
+
+  void decode_a(const Stripe&, std::size_t first, std::size_t last) override { unpack(a_, first, last); }
+  void decode_b(const Stripe&, std::size_t panel) override { unpack(b_, panel, panel + 1); }
+
+  void multiply(const Stripe& s, const BlockRange& range, const RunningBlocks& running) override {
+    const std::size_t most_steps = std::max<std::size_t>(1, kBodyDepth / terms());
+    for (std::size_t step = 0; step < s.steps; step += most_steps) {
+      Stripe part = s;
+      part.first_step = s.first_step + step;
+      part.steps = std::min(most_steps, s.steps - step);
+      for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
+        multiply(part, step, range, panel, running);
+    }
+  }
+
+ private:
+  static ItemMatrix transposed(const ItemMatrix& m) {
+    return {m.data, m.column_stride, m.row_stride, m.item_bytes};
+  }
+  std::size_t terms() const { return static_cast<std::size_t>(p_.tile->terms); }
+  // Bodies decode 32 elements at once.
+  static std::size_t whole_steps(const MatrixProduct& p) {
+    std::size_t out = largest_stripe(p).steps;
+    while (2 * out * static_cast<std::size_t>(p.tile->terms) % 32 != 0) ++out;
+    return out;
+  }
+
+  // ---- Panels
+
+  void pack(Factor& f, const Stripe& s, std::size_t first_line, std::size_t first, std::size_t last) {
+    for (std::size_t panel = first; panel < last; ++panel) {
+      const std::size_t line = first_line + panel * f.each;
+      auto* halves = reinterpret_cast<std::uint16_t*>(f.codes_at(panel));
+      switch (f.matrix.item_bytes) {
+        case 1: gather<std::uint8_t>(f, s, line, halves); break;
+        case 2: gather<std::uint16_t>(f, s, line, halves); break;
+        default: gather<std::uint32_t>(f, s, line, reinterpret_cast<std::uint32_t*>(f.codes_at(panel))); break;
+      }
+    }
+    const std::size_t count = (last - first) * f.panel_size();
+    f.ranges[first] = body_.exponent_range(f.encoding, f.codes_at(first), static_cast<int>(count));
+  }
+
+  void unpack(Factor& f, std::size_t first, std::size_t last) const {
+    const auto count = static_cast<int>((last - first) * f.panel_size());
+    f.has_special[first] = body_.decode(f.encoding, f.codes_at(first), count, top(f, first),
+                                        f.values.data() + f.at(first, 0), f.exponents_at(first, 0, far_));
+    std::fill(&f.special[first * f.steps], &f.special[(last - 1) * f.steps] + f.steps, std::uint16_t{0});
+    if (!f.has_special[first]) return;
+    for (std::size_t panel = first; panel < last; ++panel) find_specials(f, panel);
+  }
+  int top(const Factor& f, std::size_t first) const { return far_ ? 0 : f.ranges[first].top; }
+
+  // The lanes of a block that an Inf or NaN of a step reaches: of A every other one.
+  static void find_specials(Factor& f, std::size_t panel) {
+    const std::byte* codes = f.codes_at(panel);
+    for (std::size_t i = 0; i < f.panel_size(); ++i)
+      if (is_special(f.encoding, codes + i * f.code_bytes()))
+        f.special[panel * f.steps + i / f.step_size] |=
+            static_cast<std::uint16_t>(f.width == 2 ? 0x5555 << i % 2 : 1 << i % kBlock);
+  }
+  static bool is_special(const Encoding& e, const std::byte* code) {
+    std::uint16_t upper;
+    std::memcpy(&upper, code + (e.kind == Encoding::Kind::tf32 ? 2 : 0), 2);
+    if (e.kind == Encoding::Kind::half) return (upper & 0x7FFF) >= e.first_special;
+    return (upper & 0x7F80) == 0x7F80;
+  }
+
+  template <class Item, class Code>
+  void gather(const Factor& f, const Stripe& s, std::size_t line, Code* codes) const {
+    const bool is_whole = f.count >= line + f.each;
+    const bool is_dense = f.matrix.row_stride == 1;
+    for (std::size_t step = 0; step < panel_steps_; ++step, codes += f.step_size) {
+      const std::size_t k = step < s.steps ? p_.steps[s.first_step + step] * terms() : p_.depth;
+      if (!is_whole || p_.depth - k < terms())
+        gather_edge<Item>(f, line, k, codes);
+      else if (f.each == 2)
+        gather_step<2, false, Item>(f, line, k, codes);
+      else if (is_dense)
+        gather_step<8, true, Item>(f, line, k, codes);
+      else
+        gather_step<8, false, Item>(f, line, k, codes);
+    }
+  }
+
+  template <class Item>
+  static auto code_at(const Factor& f, const std::byte* from) {
+    Item item;
+    std::memcpy(&item, from, sizeof(Item));
+    if constexpr (sizeof(Item) == 1)
+      return f.halves[item];
+    else
+      return item;
+  }
+
+  // A step within the matrix; of dense lines, one item follows another.
+  template <std::size_t kEach, bool kDense, class Item, class Code>
+  void gather_step(const Factor& f, std::size_t line, std::size_t k, Code* codes) const {
+    const std::byte* first = f.matrix.at(line, k);
+    const std::ptrdiff_t next_line =
+        (kDense ? 1 : f.matrix.row_stride) * static_cast<std::ptrdiff_t>(sizeof(Item));
+    const std::ptrdiff_t next_k = f.matrix.column_stride * static_cast<std::ptrdiff_t>(sizeof(Item));
+    for (const int place : fused_.order) {
+      const std::byte* from = first + place * next_k;
+      for (std::size_t i = 0; i < kEach; ++i, from += next_line)
+        for (std::size_t copy = 0; copy < (kEach == 8 ? 2 : 1); ++copy) *codes++ = code_at<Item>(f, from);
+    }
+  }
+  template <class Item, class Code>
+  void gather_edge(const Factor& f, std::size_t line, std::size_t k, Code* codes) const {
+    for (const int place : fused_.order)
+      for (std::size_t i = 0; i < f.width; ++i, ++codes) {
+        const std::size_t l = line + i * f.each / f.width, at = k + static_cast<std::size_t>(place);
+        *codes = l < f.count && at < p_.depth ? code_at<Item>(f, f.matrix.at(l, at)) : Code{0};
+      }
+  }
+
+  // ---- Blocks
+
+  struct Context {
+    const PanelEngine* engine;
+    const Stripe* stripe;
+    std::size_t pair, panel;
+  };
+
+  // The blocks of one panel; `first` is the stripe's first step in the panels.
+  void multiply(const Stripe& s, std::size_t first, const BlockRange& range, std::size_t panel,
+                const RunningBlocks& running) {
+    Context context{this, &s, range.first_pair, panel};
+    FusedBlocks blocks;
+    blocks.program = &fused_.program;
+    blocks.rows = static_cast<int>(range.last_pair - range.first_pair);
+    blocks.columns = 1;
+    blocks.depth = blocks.b_depth = p_.tile->terms;
+    blocks.steps = static_cast<int>(s.steps);
+    blocks.panel_steps = static_cast<int>(panel_steps_);
+    blocks.a = a_.values.data() + a_.at(range.first_pair, first);
+    blocks.b = b_.values.data() + b_.at(panel, first);
+    blocks.a_exponents = a_.exponents_at(range.first_pair, first, far_);
+    blocks.b_exponents = b_.exponents_at(panel, first, far_);
+    blocks.a_top = top(a_, range.first_pair);
+    blocks.b_top = top(b_, panel);
+    if (a_.has_special[range.first_pair] || b_.has_special[panel]) {
+      blocks.a_special = &a_.special[range.first_pair * panel_steps_ + first];
+      blocks.b_special = &b_.special[panel * panel_steps_ + first];
+    }
+    const auto item = static_cast<std::ptrdiff_t>(running.item_bytes);
+    blocks.c = {running.block(range.first_pair, panel), 4 * item, kBlock * item, 0};
+    blocks.d = blocks.c;
+    blocks.exact = exact;
+    blocks.context = &context;
+    body_.fused(blocks);
+  }
+
+  static std::uint32_t exact(void* context, int step, int row, int, int lane, std::uint32_t c) {
+    const auto& [engine, stripe, pair, panel] = *static_cast<const Context*>(context);
+    const std::size_t r =
+        stripe->first_row + 2 * (pair + static_cast<std::size_t>(row)) + static_cast<std::size_t>(lane % 2);
+    const std::size_t column = stripe->first_column + 8 * panel + static_cast<std::size_t>(lane / 2);
+    return engine->exact(stripe->first_step + static_cast<std::size_t>(step), r, column, c);
+  }
+
+  std::uint32_t exact(std::size_t step, std::size_t row, std::size_t column, std::uint32_t c) const {
+    const Tile& t = *p_.tile;
+    if (row >= p_.rows || column >= p_.columns) return 0;
+    // A NaN in C is the canonical NaN in D, whatever A and B are (NUMERICS.md, "Specials").
+    if (warpbit::decode(*t.c.format, c).cls == Class::nan) return static_cast<std::uint32_t>(t.d.format->canonical_nan);
+    const std::size_t first = p_.steps[step] * terms();
+    const std::size_t count = std::min(terms(), p_.depth - first);
+    std::array<std::uint64_t, kMaxDepth> a, b;
+    for (std::size_t k = 0; k < count; ++k) {
+      a[k] = p_.a.get(row, first + k);
+      b[k] = p_.b.get(first + k, column);
+    }
+    return static_cast<std::uint32_t>(run_element(t, {{a.data(), count}, {b.data(), count}, c, {}, {}}));
+  }
+
+  const MatrixProduct& p_;
+  const Body& body_;
+  const FusedTile& fused_;
+  std::size_t panel_steps_;
+  Factor a_, b_;
+  bool far_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<GemmEngine> make_panel_engine(const MatrixProduct& product, const Body& body) {
+  return std::make_unique<PanelEngine>(product, body);
+}
+
+}  // namespace warpbit

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products by the bodies: A and B become panels (body.hpp) that are as long as the steps of a stripe.
+#pragma once
+
+#include <memory>
+
+#include "kernel/gemm.hpp"
+
+namespace warpbit {
+
+/// Precondition: product.tile->fused.
+std::unique_ptr<GemmEngine> make_panel_engine(const MatrixProduct& product, const Body& body);
+
+}  // namespace warpbit
