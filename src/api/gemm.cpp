@@ -68,7 +68,7 @@ Result<std::vector<std::size_t>> find_steps(const Instruction& i, const Gemm& p,
   std::vector<bool> seen(order.size());
   for (const std::size_t step : order) {
     if (step >= seen.size() || seen[step])
-      return mismatch(i, fmt::format("step {} {} in k_order", step, step >= seen.size() ? "" : "twice"),
+      return mismatch(i, fmt::format("step {}{} in k_order", step, step < seen.size() ? " twice" : ""),
                       accepted);
     seen[step] = true;
   }
@@ -82,8 +82,10 @@ Result<Kernel> find_kernel(const ExecuteOptions& options) {
   std::string accepted;
   for (const Kernel kernel : possible)
     accepted += fmt::format("{}{}", accepted.empty() ? "" : ", ", name(kernel));
-  return Error{Errc::no_such_kernel, "gemm", fmt::format("'{}' on this processor", name(*options.kernel)),
-               accepted};
+  const bool is_known = *options.kernel >= Kernel::node && *options.kernel <= Kernel::avx512;
+  const std::string seen = is_known ? fmt::format("'{}' on this processor", name(*options.kernel))
+                                    : fmt::format("number {}", static_cast<int>(*options.kernel));
+  return Error{Errc::no_such_kernel, "gemm", seen, accepted};
 }
 
 template <class View>

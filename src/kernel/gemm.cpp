@@ -16,6 +16,9 @@ namespace {
 constexpr std::size_t kStripePairs = 512, kStripePanels = 128, kStripeDepth = 256;
 constexpr std::size_t kRangePanels = 8;
 
+// Products for which another thread is worth its start, by a body and by the specification.
+constexpr double kBodyWork = 1 << 19, kElementWork = 1 << 14;
+
 std::size_t divide_up(std::size_t x, std::size_t by) {
   return (x + by - 1) / by;
 }
@@ -226,8 +229,12 @@ Stripe largest_stripe(const MatrixProduct& p) {
   return out;
 }
 
-void run_product(const MatrixProduct& product, const Body* body) {
-  if (product.rows == 0 || product.columns == 0) return;
+void run_product(const MatrixProduct& given, const Body* body) {
+  if (given.rows == 0 || given.columns == 0) return;
+  MatrixProduct product = given;
+  const double work = static_cast<double>(given.rows) * static_cast<double>(given.columns) *
+                      static_cast<double>(given.depth) / (body != nullptr ? kBodyWork : kElementWork);
+  product.threads = static_cast<int>(std::min<double>(given.threads, 1 + work));
   std::unique_ptr<GemmEngine> engine;
   if (body != nullptr)
     engine = make_panel_engine(product, *body);

@@ -86,18 +86,20 @@ constexpr std::size_t element_of_block(std::size_t row, std::size_t column) {
   return column / 2 * 4 + row * 2 + column % 2;
 }
 
-/// How blocks are multiplied. For a stripe, pack_a is called for ranges of kRangePairs pairs (the last may be
-/// smaller), pack_b for each panel; then packed, once; then decode_a and decode_b for the same; then multiply
-/// for the same ranges of pairs. All but packed are called from any thread.
+/// Pairs of rows that are packed and multiplied together; the last such range of a stripe may have fewer.
 inline constexpr std::size_t kRangePairs = 32;
+
+/// How blocks are multiplied. The steps of a stripe are: pack_a for each range of pairs and pack_b for each
+/// panel; packed, once; decode_a and decode_b likewise; multiply for blocks of a range of pairs. All but packed
+/// are called from any thread.
 class GemmEngine {
  public:
   virtual ~GemmEngine() = default;
   virtual void pack_a(const Stripe& stripe, std::size_t first_pair, std::size_t last_pair) = 0;
   virtual void pack_b(const Stripe& stripe, std::size_t panel) = 0;
   virtual void packed(const Stripe&) {}
-  virtual void decode_a(const Stripe&, std::size_t, std::size_t) {}
-  virtual void decode_b(const Stripe&, std::size_t) {}
+  virtual void decode_a(const Stripe&, std::size_t /*first_pair*/, std::size_t /*last_pair*/) {}
+  virtual void decode_b(const Stripe&, std::size_t /*panel*/) {}
   virtual void multiply(const Stripe& stripe, const BlockRange& range, const RunningBlocks& running) = 0;
 };
 

@@ -260,7 +260,8 @@ class PanelEngine : public GemmEngine {
     const Tile& t = *p_.tile;
     if (row >= p_.rows || column >= p_.columns) return 0;
     // A NaN in C is the canonical NaN in D, whatever A and B are (NUMERICS.md, "Specials").
-    if (warpbit::decode(*t.c.format, c).cls == Class::nan) return static_cast<std::uint32_t>(t.d.format->canonical_nan);
+    if (warpbit::decode(*t.c.format, c).cls == Class::nan)
+      return static_cast<std::uint32_t>(t.d.format->canonical_nan);
     const std::size_t first = p_.steps[step] * terms();
     const std::size_t count = std::min(terms(), p_.depth - first);
     std::array<std::uint64_t, kMaxDepth> a, b;
