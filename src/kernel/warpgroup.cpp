@@ -116,7 +116,7 @@ struct Context {
   ExactElements elements;
 };
 
-std::uint32_t exact(void* opaque, int row, int column, int lane, std::uint32_t c) {
+std::uint32_t exact(void* opaque, int /*step*/, int row, int column, int lane, std::uint32_t c) {
   auto& context = *static_cast<Context*>(opaque);
   return static_cast<std::uint32_t>(context.elements(0, static_cast<std::size_t>(row_of_pair(row, lane % 2)),
                                                      static_cast<std::size_t>(8 * column + lane / 2), c));
