@@ -21,8 +21,23 @@ namespace fs = std::filesystem;
 
 constexpr int kNotRun = 77;
 
+// "Not run" where WARPBIT_KERNEL names a kernel that exists, but not on this processor.
+void need_kernel() {
+  const char* wanted = std::getenv("WARPBIT_KERNEL");
+  const Result<Kernel> chosen = chosen_kernel();
+  if (chosen) return;
+  for (const Kernel kernel : {Kernel::node, Kernel::scalar, Kernel::avx2, Kernel::avx512}) {
+    if (name(kernel) != wanted) continue;
+    fmt::print("not run: {}\n", chosen.error().message());
+    std::fflush(stdout);
+    std::exit(kNotRun);
+  }
+  FAIL(chosen.error().message());
+}
+
 // Prints a line for each file that fails, and the total.
 std::vector<FileReport> require_equal(const std::vector<fs::path>& folders, const ReplayOptions& options = {}) {
+  need_kernel();
   const std::vector<FileReport> reports = replay_all(find_captures(folders), options);
   ReplayTotals totals;
   for (const FileReport& r : reports) {

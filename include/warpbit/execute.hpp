@@ -54,7 +54,7 @@ struct Element {
 /// overlap a source unless it is the same registers. Padding bits of the destination become 0. Nothing is
 /// allocated per case. An instruction of each thread (lanes() is 1) takes a case for each thread. Errors:
 /// view_mismatch, memory_needed (use execute_warp), machine_needed (use a Machine), inferred_plan,
-/// undefined_operand.
+/// undefined_operand, no_such_kernel.
 Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options = {});

@@ -12,6 +12,7 @@
 #include "api/checks.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
+#include "kernel/floating.hpp"
 #include "kernel/fused.hpp"
 #include "kernel/gathered_tile.hpp"
 #include "kernel/warpgroup.hpp"
@@ -92,14 +93,19 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
   return check(Part::right_selector, tile.b_scale, views.b_selector);
 }
 
-// Calls work(first, last) for runs of cases, one for each thread, on as many threads as the options say.
+// Calls work(first, last) for runs of cases, one for each thread, on as many threads as the options say. The
+// caller's rounding and flushing change nothing.
 template <class Work>
 void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
   const int wanted = options.threads > 0 ? options.threads : omp_get_max_threads();
   const auto threads = std::min<std::size_t>(static_cast<std::size_t>(wanted), cases);
-  if (threads < 2) return work(std::size_t{0}, cases);
+  const auto run = [&](std::size_t first, std::size_t last) {
+    const DefaultFloating floating;
+    work(first, last);
+  };
+  if (threads < 2) return run(0, cases);
 #pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(static, 1)
-  for (std::size_t i = 0; i < threads; ++i) work(cases * i / threads, cases * (i + 1) / threads);
+  for (std::size_t i = 0; i < threads; ++i) run(cases * i / threads, cases * (i + 1) / threads);
 }
 template <class Work>
 void for_each_case(std::size_t cases, const ExecuteOptions& options, Work work) {
@@ -130,10 +136,12 @@ struct Batch {
       kernel = Kernel::node;
       for_each_case(cases, options, [&](std::size_t i) { run_tile(tile, views, destination, i); });
     } else if (tile.gathered) {
+      kernel = kernel_of(*body);
       for_cases(cases, options, [&](std::size_t first, std::size_t last) {
         run_gathered(*body, *tile.gathered, tile, views, destination, first, last);
       });
     } else {
+      kernel = kernel_of(*body);
       for_cases(cases, options, [&](std::size_t first, std::size_t last) {
         run_fused(*body, *tile.fused, tile, views, destination, first, last);
       });
@@ -205,14 +213,15 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
 }
 
 Result<Kernel> kernel_for(const ExecuteOptions& options) {
-  return options.kernel ? *options.kernel : chosen_kernel();
+  return options.kernel ? check_kernel(*options.kernel) : chosen_kernel();
 }
 
 Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted) {
   const Body* body = tile.warpgroup ? find_body(wanted) : nullptr;
   if (body == nullptr) return run_tile(tile, views, d, 0), Kernel::node;
+  const DefaultFloating floating;
   run_warpgroup(*body, *tile.warpgroup, tile, views, d);
-  return wanted;
+  return kernel_of(*body);
 }
 
 Result<Execution> execute_warpgroup(const Instruction& instruction, const WarpgroupSources& sources,

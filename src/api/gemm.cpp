@@ -75,19 +75,6 @@ Result<std::vector<std::size_t>> find_steps(const Instruction& i, const Gemm& p,
   return order;
 }
 
-Result<Kernel> find_kernel(const ExecuteOptions& options) {
-  if (!options.kernel) return chosen_kernel();
-  const std::vector<Kernel> possible = kernels();
-  if (std::ranges::find(possible, *options.kernel) != possible.end()) return *options.kernel;
-  std::string accepted;
-  for (const Kernel kernel : possible)
-    accepted += fmt::format("{}{}", accepted.empty() ? "" : ", ", name(kernel));
-  const bool is_known = *options.kernel >= Kernel::node && *options.kernel <= Kernel::avx512;
-  const std::string seen = is_known ? fmt::format("'{}' on this processor", name(*options.kernel))
-                                    : fmt::format("number {}", static_cast<int>(*options.kernel));
-  return Error{Errc::no_such_kernel, "gemm", seen, accepted};
-}
-
 template <class View>
 ItemMatrix items(const View& view, const TileOperand& operand) {
   const auto bytes = std::bit_ceil(static_cast<unsigned>((operand.format->bits + 7) / 8));
@@ -106,7 +93,7 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   const Result<std::vector<std::size_t>> steps = find_steps(instruction, problem, options.k_order);
   if (!steps) return steps.error();
   if (options.split_k == 0) return mismatch(instruction, "split_k is 0", "at least 1");
-  const Result<Kernel> kernel = find_kernel(options.execute);
+  const Result<Kernel> kernel = kernel_for(options.execute);
   if (!kernel) return kernel.error();
 
   const Tile& t = **tile;
@@ -125,7 +112,7 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   product.threads = options.execute.threads > 0 ? options.execute.threads : omp_get_max_threads();
   const Body* body = t.fused ? find_body(*kernel) : nullptr;
   run_product(product, body);
-  return Execution{instruction.inferred(), body == nullptr ? Kernel::node : *kernel};
+  return Execution{instruction.inferred(), body == nullptr ? Kernel::node : kernel_of(*body)};
 }
 
 }  // namespace warpbit

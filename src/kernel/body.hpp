@@ -143,6 +143,7 @@ struct FusedCases {
 
 /// The functions of one extension.
 struct Body {
+  const char* name;  ///< of the extension that the compiler was told of, as of its Kernel
   /// Registers of a factor, dense -> codes in the order of panels (panels.hpp); of A several rows of blocks, of
   /// B one column.
   void (*arrange_a)(const Encoding&, const std::byte* registers, int rows, int depth, bool by_register,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <variant>
 
+#include "kernel/floating.hpp"
 #include "kernel/panel_gemm.hpp"
 #include "numeric/value.hpp"
 
@@ -132,8 +133,12 @@ class Runner {
   template <class Work>
   void for_each(std::size_t count, Work work) const {
     const auto n = static_cast<std::ptrdiff_t>(count);
-#pragma omp parallel for num_threads(p_.threads) schedule(dynamic) if (p_.threads > 1 && n > 1)
-    for (std::ptrdiff_t i = 0; i < n; ++i) work(static_cast<std::size_t>(i));
+#pragma omp parallel num_threads(p_.threads) if (p_.threads > 1 && n > 1)
+    {
+      const DefaultFloating floating;
+#pragma omp for schedule(dynamic)
+      for (std::ptrdiff_t i = 0; i < n; ++i) work(static_cast<std::size_t>(i));
+    }
   }
   template <class Work>
   void for_each_pairs(const Stripe& s, Work work) const {

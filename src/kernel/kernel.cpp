@@ -2,6 +2,7 @@
 #include "warpbit/kernel.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -27,16 +28,20 @@ bool runs(Kernel kernel) {
   return kernel == Kernel::avx512 ? avx512 : kernel == Kernel::avx2 ? avx2 : true;
 }
 
+Error no_such_kernel(std::string_view where, std::string_view seen) {
+  std::vector<std::string_view> names;
+  for (const Kernel kernel : kernels()) names.push_back(name(kernel));
+  return Error{Errc::no_such_kernel, std::string(where), fmt::format("'{}' on this processor", seen),
+               fmt::format("{}", fmt::join(names, ", "))};
+}
+
 Result<Kernel> choose() {
   const std::vector<Kernel> possible = kernels();
   const char* wanted = std::getenv("WARPBIT_KERNEL");
   if (wanted == nullptr) return possible.back();
-  std::string accepted;
-  for (const Kernel kernel : possible) {
-    if (name(kernel) == wanted) return kernel;
-    accepted += fmt::format("{}{}", accepted.empty() ? "" : ", ", name(kernel));
-  }
-  return Error{Errc::no_such_kernel, "WARPBIT_KERNEL", fmt::format("'{}' on this processor", wanted), accepted};
+  const auto found = std::ranges::find(possible, wanted, [](Kernel kernel) { return name(kernel); });
+  if (found == possible.end()) return no_such_kernel("WARPBIT_KERNEL", wanted);
+  return *found;
 }
 
 }  // namespace
@@ -56,6 +61,13 @@ Result<Kernel> chosen_kernel() {
   return chosen;
 }
 
+Result<Kernel> check_kernel(Kernel kernel) {
+  const auto number = static_cast<std::size_t>(kernel);
+  if (number >= kNames.size()) return no_such_kernel("ExecuteOptions::kernel", fmt::format("{}", number));
+  if (!runs(kernel)) return no_such_kernel("ExecuteOptions::kernel", name(kernel));
+  return kernel;
+}
+
 const Body* find_body(Kernel kernel) {
   switch (kernel) {
     case Kernel::scalar: return &k_scalar_body;
@@ -65,6 +77,10 @@ const Body* find_body(Kernel kernel) {
 #endif
     default: return nullptr;
   }
+}
+
+Kernel kernel_of(const Body& body) {
+  return static_cast<Kernel>(std::ranges::find(kNames, body.name) - kNames.begin());
 }
 
 }  // namespace warpbit

@@ -8,7 +8,7 @@
 
 namespace warpbit {
 
-extern const Body WARPBIT_BODY = {arrange_a,     arrange_b, exponent_range, decode,
+extern const Body WARPBIT_BODY = {kExtension,     arrange_a, arrange_b, exponent_range, decode,
                                   find_specials, fused,     fused_cases};
 
 }  // namespace warpbit

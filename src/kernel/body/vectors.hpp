@@ -19,10 +19,13 @@ namespace {
 // As many 32-bit lanes as a register has; a block of 16 elements (body.hpp) is one part or several.
 #if defined(__AVX512F__)
 constexpr int kLanes = 16;
+constexpr const char* kExtension = "avx512";
 #elif defined(__AVX2__)
 constexpr int kLanes = 8;
+constexpr const char* kExtension = "avx2";
 #else
 constexpr int kLanes = 4;
+constexpr const char* kExtension = "scalar";
 #endif
 
 template <class T, int kCount>

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels by name: the one that is asked for computes, and what does not exist is refused with a list of what
+// does. CTest runs the cases tagged [forced] with one value of WARPBIT_KERNEL after the other.
+#include <algorithm>
+#include <set>
+
+#include "tool.hpp"
+#include "warpbit/execute.hpp"
+#include "warpbit/kernel.hpp"
+
+namespace {
+
+using namespace warpbit;
+using Catch::Contains;
+
+constexpr const char* kForm = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+
+// One case of zeros.
+Result<Execution> execute(const ExecuteOptions& options) {
+  const Instruction i = Instruction::parse(kForm, *Target::find("sm_90a")).value();
+  std::vector<std::uint32_t> in(32 * 4), out(32 * 4, 1);
+  std::vector<OperandView> sources;
+  for (const int registers : {4, 2, 4}) sources.push_back(OperandView::dense(in.data(), 32, registers, 32));
+  return execute_batch(i, sources, ResultView::dense(out.data(), 32, 4, 32), 1, options);
+}
+
+void check_refused(const Error& error, const std::string& where) {
+  CHECK(error.code == Errc::no_such_kernel);
+  CHECK_THAT(error.message(), Contains(where));
+  for (const Kernel kernel : kernels()) CHECK_THAT(error.message(), Contains(std::string(name(kernel))));
+}
+
+#if defined(__linux__) && defined(__x86_64__)
+TEST_CASE("the kernels are those that the processor's flags allow") {
+  std::ifstream file("/proc/cpuinfo");
+  std::set<std::string> flags;
+  for (std::string line; flags.empty() && std::getline(file, line);)
+    if (line.starts_with("flags")) {
+      std::istringstream words(line.substr(line.find(':') + 1));
+      for (std::string word; words >> word;) flags.insert(word);
+    }
+  REQUIRE(!flags.empty());
+  const auto has = [&](std::initializer_list<const char*> wanted) {
+    return std::ranges::all_of(wanted, [&](const char* flag) { return flags.count(flag) == 1; });
+  };
+  std::vector<Kernel> expected{Kernel::node, Kernel::scalar};
+  const bool avx2 = has({"avx2", "fma", "f16c", "bmi2"});
+  if (avx2) expected.push_back(Kernel::avx2);
+  if (avx2 && has({"avx512f", "avx512bw", "avx512dq", "avx512vl"})) expected.push_back(Kernel::avx512);
+  CHECK(kernels() == expected);
+}
+#endif
+
+TEST_CASE("ExecuteOptions::kernel: the kernel asked for computes, any other value is refused") {
+  const std::vector<Kernel> possible = kernels();
+  for (int number = -1; number < 10; ++number) {
+    const auto kernel = static_cast<Kernel>(number);
+    ExecuteOptions options;
+    options.kernel = kernel;
+    const Result<Execution> done = execute(options);
+    INFO("kernel " << number);
+    REQUIRE(done.ok() == (std::ranges::find(possible, kernel) != possible.end()));
+    if (done)
+      CHECK(done->kernel == kernel);
+    else
+      check_refused(done.error(), "ExecuteOptions::kernel");
+  }
+}
+
+// The value that CTest gives.
+std::string forced() {
+  const char* value = std::getenv("WARPBIT_KERNEL");
+  INFO("WARPBIT_KERNEL is to be set");
+  REQUIRE(value != nullptr);
+  return value;
+}
+bool is_possible(const std::string& wanted) {
+  const std::vector<Kernel> possible = kernels();
+  return std::ranges::any_of(possible, [&](Kernel kernel) { return name(kernel) == wanted; });
+}
+
+TEST_CASE("WARPBIT_KERNEL: the kernel that it names computes, any other value is refused", "[.forced]") {
+  const std::string wanted = forced();
+  const Result<Execution> done = execute({});
+  INFO("WARPBIT_KERNEL is " << wanted);
+  REQUIRE(done.ok() == is_possible(wanted));
+  if (done)
+    CHECK(name(done->kernel) == wanted);
+  else
+    check_refused(done.error(), "WARPBIT_KERNEL: there is no kernel '" + wanted + "'");
+}
+
+TEST_CASE("the tool says so, too", "[.forced]") {
+  const std::string wanted = forced();
+  const archive::Directory directory;
+  const std::string file = tool::write(directory.path / "x.npz", archive::zip_of(tool::good()));
+  const tool::Output output = tool::run({"verify", file});
+  INFO(output.out << output.err);
+  CHECK((output.status == 0) == is_possible(wanted));
+  if (is_possible(wanted)) return;
+  CHECK(output.status == 2);
+  for (const Kernel kernel : kernels())
+    CHECK_THAT(output.out + output.err, Contains(std::string(name(kernel))));
+}
+
+}  // namespace

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kernel against the specification, Kernel::node, on whole tiles: the same bits for every form of a dot
+// product on every target.
+// WARPBIT_KERNEL_COUNT is the number of dot products for each plan (30000 unless set), which its forms share.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>  // getenv, strtoull
+#include <set>
+
+#include "isa/instruction.hpp"
+#include "kernel_cases.hpp"
+
+namespace {
+
+using namespace warpbit;
+using namespace kernel_cases;
+
+std::uint64_t count_wanted() {
+  const char* text = std::getenv("WARPBIT_KERNEL_COUNT");
+  if (text == nullptr) return 30000;
+  char* end = nullptr;
+  const std::uint64_t count = std::strtoull(text, &end, 10);
+  INFO("WARPBIT_KERNEL_COUNT is " << text);
+  REQUIRE((*end == '\0' && count > 0));
+  return count;
+}
+
+// What the kernels may treat alike: "mma: fused", "mma.sp: integer sum", "mma, 4 products: pair sums".
+std::string kind_of(const Subject& x) {
+  constexpr const char* kNames[] = {"fused", "group scaled", "fma chain",   "pair sums",
+                                    "add",   "convert",      "integer sum", "bit count"};
+  std::string step;
+  for (const Step& s : *x.tile().plan)
+    if (step.empty() && !std::holds_alternative<Convert>(s)) step = kNames[s.index()];
+  const int products = x.instruction.products();
+  return fmt::format("{}{}: {}", x.instruction.family(),
+                     products > 1 ? fmt::format(", {} products", products) : "", step);
+}
+
+// Those that still have the specification only, and why.
+const std::set<std::string> kOnNode{
+    // No kernel adds integers or counts bits.
+    "mma: integer sum", "mma: bit count", "mma.sp: integer sum", "wmma.mma: integer sum", "wmma.mma: bit count",
+    // Nor are there chains of f64, nor f32 as the toolkit emulates m8n8k4.
+    "mma: fma chain", "wmma.mma: fma chain", "mma, 4 products: fma chain", "mma, 4 products: pair sums",
+    // Fused nodes of other fragments than those of mma, from m16n8 on.
+    "mma, 4 products: fused", "wmma.mma: fused",
+    // Groups of scaled products.
+    "mma.block_scale: group scaled", "mma.sp.block_scale: group scaled"};
+
+// ---- Comparison
+
+constexpr std::size_t kCases = tiles::Builder::kKinds;  // of a batch
+constexpr std::byte kNoise{0x5A};                       // in a destination before it is written
+
+Bytes results(const Subject& x, const Inputs::Batch& batch, Kernel kernel) {
+  Cells d(x.instruction, 0, batch.kinds.size());
+  std::ranges::fill(d.bytes, kNoise);
+  execute(x, batch.views(), d.result_view(), batch.kinds.size(), kernel);
+  return d.bytes;
+}
+
+struct Outcome {
+  std::uint64_t compared = 0, different = 0;  // dot products of each kernel
+  std::string first;
+};
+
+// The first register of D that differs.
+std::string text(const Subject& x, std::uint64_t number, const Inputs::Batch& batch, Kernel kernel,
+                 const Bytes& got, const Bytes& expected) {
+  const Operand& d = x.instruction.operands()[0];
+  const auto byte = static_cast<int>(std::ranges::mismatch(got, expected).in1 - got.begin());
+  const int size = d.register_bits / 8, at = byte / size;
+  const int reg = at % d.registers, lane = at / d.registers % x.instruction.lanes();
+  const auto index = static_cast<std::size_t>(at / d.registers / x.instruction.lanes());
+  const auto value = [&](const Bytes& bytes) {
+    std::uint64_t out = 0;
+    std::memcpy(&out, &bytes[static_cast<std::size_t>(at * size)], static_cast<std::size_t>(size));
+    return out;
+  };
+  const auto element = d.fragment.at_bit(lane, reg, byte % size * 8);
+  return fmt::format("{}, {}: batch {}, case {} ({}), D[{},{}] in lane {}, register {}: {:x}, node {:x}",
+                     x.title(), name(kernel), number, index, batch.kinds[index], element ? element->row : -1,
+                     element ? element->column : -1, lane, reg, value(got), value(expected));
+}
+
+Outcome compare(const Subject& x, std::uint64_t count) {
+  const Inputs inputs(x.instruction, x.problem);
+  const auto of_case =
+      static_cast<std::uint64_t>(x.instruction.rows() * x.instruction.columns() * x.instruction.products());
+  const std::uint64_t batches = (count + kCases * of_case - 1) / (kCases * of_case);
+  std::uint64_t different = 0;
+  Outcome out;
+#pragma omp parallel for schedule(dynamic) reduction(+ : different)
+  for (std::uint64_t i = 0; i < batches; ++i) {
+    const Inputs::Batch batch = inputs(i, kCases);
+    const Bytes expected = results(x, batch, Kernel::node);
+    for (const Kernel kernel : fast_kernels()) {
+      const Bytes got = results(x, batch, kernel);
+      if (got == expected) continue;
+      ++different;
+#pragma omp critical
+      if (out.first.empty()) out.first = text(x, i, batch, kernel, got, expected);
+    }
+  }
+  out.compared = batches * kCases * of_case;
+  out.different = different;
+  return out;
+}
+
+TEST_CASE("every kernel equals the specification", "[equal]") {
+  const std::uint64_t count = count_wanted();
+  std::vector<Subject> list = distinct_subjects();
+  std::erase_if(list, [](const Subject& x) { return !is_fast(x); });
+  std::uint64_t total = 0;
+  while (!list.empty()) {  // plan by plan
+    const Subject head = list.front();
+    const auto rest = std::ranges::partition(list, [&](const Subject& x) { return !x.same_plan(head); });
+    std::uint64_t compared = 0;
+    for (const Subject& x : rest) {
+      const Outcome outcome = compare(x, count / rest.size() + 1);
+      INFO(outcome.first);
+      CHECK(outcome.different == 0);
+      compared += outcome.compared;
+    }
+    CHECK(compared >= count);
+    fmt::print("{:>10} dot products in {:>3} forms of {}: {}\n", compared, rest.size(), kind_of(head),
+               describe(*head.tile().plan));
+    std::fflush(stdout);
+    total += compared;
+    list.erase(rest.begin(), rest.end());
+  }
+  std::vector<std::string_view> names;
+  for (const Kernel kernel : fast_kernels()) names.push_back(name(kernel));
+  fmt::print("total: {} dot products by {}\n", total, fmt::join(names, ", "));
+  CHECK(total > 0);
+}
+
+TEST_CASE("what has no kernel but the specification is known", "[equal]") {
+  std::set<std::string> fast, on_node;
+  for (const Subject& x : distinct_subjects()) {
+    const std::vector<Kernel> ran = kernels_that_run(x);
+    INFO(x.title());
+    if (ran == fast_kernels()) {
+      fast.insert(kind_of(x));
+    } else {
+      CHECK(std::ranges::all_of(ran, [](Kernel kernel) { return kernel == Kernel::node; }));
+      on_node.insert(kind_of(x));
+    }
+  }
+  for (const std::string& kind : fast) CHECK(on_node.count(kind) == 0);
+  CHECK(on_node == kOnNode);
+}
+
+}  // namespace

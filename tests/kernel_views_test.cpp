@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels where registers lie otherwise than densely: strides, overlaps, literals, numbers of cases and
+// threads. Judged by the specification on dense registers.
+#if defined(__x86_64__)
+#include <xmmintrin.h>  // _mm_setcsr
+#endif
+
+#include <fmt/ranges.h>
+
+#include "kernel_cases.hpp"
+
+namespace {
+
+using namespace kernel_cases;
+
+constexpr std::size_t kCases = tiles::Builder::kKinds;
+
+// Of the forms that have a fast kernel one for each fragments and number of k.
+const std::vector<Subject>& subjects() {
+  static const std::vector<Subject> out = [] {
+    std::map<std::string, Subject> by_layout;
+    for (const Subject& x : distinct_subjects()) {
+      std::string layout = fmt::format("{} terms", x.instruction.terms());
+      for (const Operand& operand : x.instruction.operands()) layout += " " + operand.fragment.text();
+      if (is_fast(x)) by_layout.emplace(layout, x);
+    }
+    std::vector<Subject> list;
+    for (const auto& [layout, x] : by_layout) list.push_back(x);
+    return list;
+  }();
+  REQUIRE(!out.empty());
+  return out;
+}
+
+Bytes expected(const Subject& x, const Inputs::Batch& batch) {
+  Cells d(x.instruction, 0, batch.kinds.size());
+  execute(x, batch.views(), d.result_view(), batch.kinds.size(), Kernel::node);
+  return d.bytes;
+}
+
+// Calls test(subject, kernel) for all of both.
+template <class Test>
+void for_each_kernel(Test test) {
+  for (const Subject& x : subjects())
+    for (const Kernel kernel : fast_kernels()) {
+      INFO(x.title() << ", " << name(kernel));
+      test(x, kernel);
+    }
+}
+
+// ---- Strides
+
+// Steps in bytes from a case, lane, register to the next, as functions of their numbers.
+struct Layout {
+  const char* name;
+  std::ptrdiff_t (*case_step)(std::ptrdiff_t cases, std::ptrdiff_t lanes, std::ptrdiff_t registers);
+  std::ptrdiff_t (*lane_step)(std::ptrdiff_t cases, std::ptrdiff_t lanes, std::ptrdiff_t registers);
+  std::ptrdiff_t (*register_step)(std::ptrdiff_t cases, std::ptrdiff_t lanes, std::ptrdiff_t registers);
+};
+using Count = std::ptrdiff_t;
+constexpr Layout kLayouts[] = {
+    {"dense", [](Count, Count l, Count r) { return 4 * l * r; }, [](Count, Count, Count r) { return 4 * r; },
+     [](Count, Count, Count) { return Count{4}; }},
+    {"dense, one byte off", [](Count, Count l, Count r) { return 4 * l * r + 1; },
+     [](Count, Count, Count r) { return 4 * r; }, [](Count, Count, Count) { return Count{4}; }},
+    {"gaps between lanes", [](Count, Count l, Count r) { return l * (4 * r + 8); },
+     [](Count, Count, Count r) { return 4 * r + 8; }, [](Count, Count, Count) { return Count{4}; }},
+    {"gaps everywhere", [](Count, Count l, Count r) { return l * (9 * r + 2) + 5; },
+     [](Count, Count, Count r) { return 9 * r + 2; }, [](Count, Count, Count) { return Count{9}; }},
+    {"[case][register][lane]", [](Count, Count l, Count r) { return 4 * l * r; },
+     [](Count, Count, Count) { return Count{4}; }, [](Count, Count l, Count) { return 4 * l; }},
+    {"[register][lane][case]", [](Count, Count, Count) { return Count{4}; },
+     [](Count c, Count, Count) { return 4 * c; }, [](Count c, Count l, Count) { return 4 * c * l; }},
+    {"lanes backward", [](Count, Count l, Count r) { return 4 * l * r; },
+     [](Count, Count, Count r) { return -4 * r; }, [](Count, Count, Count) { return Count{4}; }},
+    {"all backward", [](Count, Count l, Count r) { return -4 * l * r; },
+     [](Count, Count, Count r) { return -4 * r; }, [](Count, Count, Count) { return Count{-4}; }},
+};
+
+// The registers of an operand in another layout, with noise around them.
+struct Strided {
+  const Cells& cells;
+  std::ptrdiff_t cases, of_case, of_lane, of_register, origin;
+  Bytes bytes;
+
+  Strided(const Layout& layout, const Cells& dense, std::size_t case_count)
+      : cells(dense), cases(static_cast<std::ptrdiff_t>(case_count)) {
+    of_case = layout.case_step(cases, cells.lanes, cells.count);
+    of_lane = layout.lane_step(cases, cells.lanes, cells.count);
+    of_register = layout.register_step(cases, cells.lanes, cells.count);
+    const auto least = [](std::ptrdiff_t step, std::ptrdiff_t n) { return std::min<Count>(0, step * (n - 1)); };
+    const auto most = [](std::ptrdiff_t step, std::ptrdiff_t n) { return std::max<Count>(0, step * (n - 1)); };
+    origin = 3 - least(of_case, cases) - least(of_lane, cells.lanes) - least(of_register, cells.count);
+    bytes.resize(static_cast<std::size_t>(origin + most(of_case, cases) + most(of_lane, cells.lanes) +
+                                          most(of_register, cells.count) + 4 + 3),
+                 std::byte{0x5A});
+  }
+  std::size_t size() const { return static_cast<std::size_t>(cells.bits / 8); }
+  // Calls copy(dense, strided) for each register.
+  template <class Copy>
+  void each(Copy copy) {
+    std::size_t at = 0;
+    for (std::ptrdiff_t i = 0; i < cases; ++i)
+      for (std::ptrdiff_t lane = 0; lane < cells.lanes; ++lane)
+        for (std::ptrdiff_t reg = 0; reg < cells.count; ++reg, at += size())
+          copy(at, static_cast<std::size_t>(origin + i * of_case + lane * of_lane + reg * of_register));
+  }
+  OperandView source() {
+    each([&](std::size_t dense, std::size_t at) { std::memcpy(&bytes[at], &cells.bytes[dense], size()); });
+    return {bytes.data() + origin, of_case, of_lane, of_register};
+  }
+  ResultView destination() { return {bytes.data() + origin, of_case, of_lane, of_register}; }
+  // What was written; all else must be as it was.
+  Bytes written() {
+    Bytes out(cells.bytes.size());
+    each([&](std::size_t dense, std::size_t at) {
+      std::memcpy(&out[dense], &bytes[at], size());
+      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), size(), std::byte{0x5A});
+    });
+    CHECK(std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0x5A}; }));
+    return out;
+  }
+};
+
+TEST_CASE("registers may lie anywhere") {
+  for_each_kernel([](const Subject& x, Kernel kernel) {
+    const Inputs::Batch batch = Inputs(x.instruction, x.problem)(1, kCases);
+    const Bytes wanted = expected(x, batch);
+    const Cells dense_d(x.instruction, 0, kCases);
+    // All operands alike; then one at a time, beside dense ones.
+    const std::size_t operands = batch.sources.size() + 1;
+    for (const Layout& layout : kLayouts)
+      for (std::size_t which = 0; which <= operands; ++which) {
+        INFO(layout.name << ", operand " << which << " of " << operands);
+        const auto layout_of = [&](std::size_t i) {
+          return which == operands || which == i ? layout : kLayouts[0];
+        };
+        std::vector<Strided> sources;
+        std::vector<OperandView> views;
+        for (std::size_t i = 0; i < batch.sources.size(); ++i) {
+          sources.emplace_back(layout_of(i + 1), batch.sources[i], kCases);
+          views.push_back(sources.back().source());
+        }
+        Strided d(layout_of(0), dense_d, kCases);
+        CHECK(execute(x, views, d.destination(), kCases, kernel).kernel == kernel);
+        CHECK((d.written() == wanted));
+      }
+  });
+}
+
+// The same registers of a source in all lanes, or in all cases.
+TEST_CASE("steps of zero repeat a register") {
+  for_each_kernel([](const Subject& x, Kernel kernel) {
+    const Inputs::Batch batch = Inputs(x.instruction, x.problem)(2, kCases);
+    for (std::size_t which = 0; which < batch.sources.size(); ++which) {
+      std::vector<OperandView> views = batch.views();
+      views[which].case_stride = 0;
+      if (x.instruction.operands()[which + 1].part == Part::accumulator) views[which].lane_stride = 0;
+      Cells wanted(x.instruction, 0, kCases), got = wanted;
+      execute(x, views, wanted.result_view(), kCases, Kernel::node);
+      execute(x, views, got.result_view(), kCases, kernel);
+      CHECK((got.bytes == wanted.bytes));
+    }
+  });
+}
+
+// ---- D in the registers of a source
+
+TEST_CASE("D may be the registers of any source") {
+  int tried[3] = {};
+  for_each_kernel([&](const Subject& x, Kernel kernel) {
+    for (std::size_t which = 0; which < 3; ++which) {
+      Inputs::Batch batch = Inputs(x.instruction, x.problem)(3, 2 * kCases);
+      if (batch.sources[which].count != x.instruction.operands()[0].registers) continue;
+      const Bytes wanted = expected(x, batch);
+      Cells& d = batch.sources[which];
+      execute(x, batch.views(), d.result_view(), batch.kinds.size(), kernel);
+      INFO("D is " << x.instruction.operands()[which + 1].role);
+      CHECK((d.bytes == wanted));
+      ++tried[which];
+    }
+  });
+  for (const int count : tried) CHECK(count > 0);
+}
+
+// ---- Literals
+
+// The instruction with a literal in every register of an operand, or in every second one.
+Subject with_literals(const Subject& x, std::size_t operand, std::uint32_t literal, int step) {
+  const auto operands = x.instruction.operands();
+  std::string text(x.instruction.canonical());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    std::vector<std::string> registers;
+    for (int r = 0; r < operands[i].registers; ++r)
+      registers.push_back(i == operand && r % step == 0 ? fmt::format("0f{:08X}", literal)
+                                                        : fmt::format("%{}{}", operands[i].role, r));
+    text += fmt::format("{} {{{}}}", i == 0 ? "" : ",", fmt::join(registers, ", "));
+  }
+  const Result<Instruction> parsed = Instruction::parse(text + ";", x.instruction.target());
+  INFO(text << ": " << (parsed ? "" : parsed.error().message()));
+  REQUIRE(parsed.ok());
+  return {*parsed, x.problem};
+}
+
+TEST_CASE("literals take the place of registers") {
+  for_each_kernel([](const Subject& x, Kernel kernel) {
+    if (x.instruction.operands().size() != 4) return;  // dense mma: the others take the same way
+    for (std::size_t at = 1; at < 4; ++at) {
+      const Operand& operand = x.instruction.operands()[at];
+      for (const std::uint32_t literal : {0x00000000U, 0x3C003C00U, 0x7F800001U})
+        for (const int step : {1, 2}) {
+          // The assembler takes vectors of literals only where they are of f32 (tests/decoder_test.cpp).
+          if (step == 1 ? operand.format != "f32" : operand.registers == 1) continue;
+          Inputs::Batch batch = Inputs(x.instruction, x.problem)(4, kCases);
+          Cells& cells = batch.sources[at - 1];
+          for (std::size_t r = 0; r < cells.bytes.size() / 4; ++r)
+            if (static_cast<int>(r) % cells.count % step == 0) std::memcpy(&cells.bytes[4 * r], &literal, 4);
+          const Bytes wanted = expected(x, batch);
+          std::vector<OperandView> views = batch.views();
+          if (step == 1) views[at - 1] = {};
+          const Subject with = with_literals(x, at, literal, step);
+          Cells d(x.instruction, 0, kCases);
+          CHECK(execute(with, views, d.result_view(), kCases, kernel).kernel == kernel);
+          CHECK((d.bytes == wanted));
+        }
+    }
+  });
+}
+
+// ---- Cases and threads
+
+TEST_CASE("any number of cases on any number of threads") {
+  for_each_kernel([](const Subject& x, Kernel kernel) {
+    for (const std::size_t cases : {0U, 1U, 3U, 65U}) {
+      const Inputs::Batch batch = Inputs(x.instruction, x.problem)(5, cases);
+      const Bytes wanted = expected(x, batch);
+      for (const int threads : {1, 2, 5}) {
+        Cells d(x.instruction, 0, cases + 1);  // a case more, to see that nothing is written there
+        const Execution done = execute(x, batch.views(), d.result_view(), cases, kernel, threads);
+        CHECK(done.kernel == kernel);
+        CHECK((Bytes(d.bytes.begin(), d.bytes.begin() + static_cast<std::ptrdiff_t>(wanted.size())) == wanted));
+        CHECK(std::all_of(d.bytes.begin() + static_cast<std::ptrdiff_t>(wanted.size()), d.bytes.end(),
+                          [](std::byte b) { return b == std::byte{0}; }));
+      }
+    }
+  });
+}
+
+// ---- The caller's floating-point environment
+
+#if defined(__x86_64__)
+TEST_CASE("the caller's rounding and flushing of subnormals change nothing") {
+  constexpr unsigned kFlush = 0x8040, kRounding = 0x6000;  // of MXCSR: FTZ, DAZ; RC
+  for_each_kernel([](const Subject& x, Kernel kernel) {
+    const Inputs::Batch batch = Inputs(x.instruction, x.problem)(6, kCases);
+    const Bytes wanted = expected(x, batch);
+    for (const unsigned changed : {kFlush, 0x2000U, 0x4000U, kRounding, kFlush | kRounding})
+      for (const int threads : {1, 2}) {
+        Cells d(x.instruction, 0, kCases);
+        const unsigned before = _mm_getcsr();
+        _mm_setcsr((before & ~(kFlush | kRounding)) | changed);
+        execute(x, batch.views(), d.result_view(), kCases, kernel, threads);
+        const unsigned after = _mm_getcsr();
+        _mm_setcsr(before);
+        INFO("MXCSR " << changed);
+        CHECK((after & (kFlush | kRounding)) == changed);
+        CHECK((d.bytes == wanted));
+      }
+  });
+}
+#endif
+
+}  // namespace
