@@ -146,7 +146,7 @@ inline __attribute__((always_inline)) NodeOutput node(const FusedProgram& progra
   for (int k = 0; k < count; ++k) products[k % kSums] += bits<U32>(truncate(product<kFixed>(in, k) * units));
   I32 sum = bits<I32>(products[0]);
   if constexpr (kSums == 2) sum = checked_sum(sum, bits<I32>(products[1]), out.suspicious);
-  if constexpr (kFixed.count == 8)  // nor can eight and C
+  if constexpr (kFixed.count == 4 || kFixed.count == 8)  // nor can eight and C
     sum = bits<I32>(bits<U32>(sum) + bits<U32>(c_units));
   else
     sum = checked_sum(sum, c_units, out.suspicious);
@@ -338,6 +338,8 @@ void with_count(const FusedBlocks& blocks) {
     return out;
   };
   if (blocks.a_top == 0) return all_blocks<fixed(0, 0), std::int16_t>(blocks);
+  if (count == 4 && program.nodes == 1) return all_blocks<fixed(4, 1), std::int8_t>(blocks);
+  if (count == 4 && program.nodes == 2) return all_blocks<fixed(4, 2), std::int8_t>(blocks);
   if (count == 8 && program.nodes == 1) return all_blocks<fixed(8, 1), std::int8_t>(blocks);
   if (count == 8 && program.nodes == 2) return all_blocks<fixed(8, 2), std::int8_t>(blocks);
   if (count == 16 && program.nodes == 1) return all_blocks<fixed(16, 1), std::int8_t>(blocks);
