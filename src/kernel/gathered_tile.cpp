@@ -10,8 +10,8 @@
 namespace warpbit {
 namespace {
 
-constexpr int kColumns = 8;  // of a part
-constexpr int kMostRegisters = 4;
+constexpr int kColumns = 8;              // of a part
+constexpr int kMostRegisters = 4;        // of A, C and D in a lane; B has half as many
 constexpr std::size_t kPartsAtOnce = 8;  // so many are brought together before they are computed
 
 int as_int(std::size_t count) {
@@ -24,6 +24,15 @@ int as_int(std::size_t count) {
 constexpr int row_of_pair(int pairs, int pair, int which) {
   const int apart = pairs == 4 ? 2 : 8;
   return pair / apart * 2 * apart + pair % apart + apart * which;
+}
+
+// Where the tile has a row and column of a part.
+struct Position {
+  int row, column;
+};
+Position in_tile(const GatheredTile& gathered, const GatheredPart& part, int row, int column) {
+  if (gathered.exchanged) std::swap(row, column);
+  return {part.row + row, part.column + column};
 }
 
 // An element, by its first byte in the operand's registers and in the part's.
@@ -44,9 +53,8 @@ struct Source {
     return in_b(part.column + column, k);
   }
   const RegisterBits& sum(const TileOperand& operand, int row, int column) const {
-    const int i = part.row + (gathered.exchanged ? column : row);
-    const int j = part.column + (gathered.exchanged ? row : column);
-    return place(operand, (part.product * tile.rows + i) * tile.columns + j);
+    const Position at = in_tile(gathered, part, row, column);
+    return place(operand, (part.product * tile.rows + at.row) * tile.columns + at.column);
   }
 
  private:
@@ -150,23 +158,24 @@ std::vector<GatheredPart> parts_of(const Tile& t, const GatheredTile& gathered, 
 
 // ---- Tiles
 
-// Whether the elements are whole bytes of registers of 32 bits, and fill them if `filled`.
-bool has_elements(const TileOperand& operand, int bytes, int lanes, bool filled) {
-  const TileRegisters& r = operand.registers;
-  const int words = lanes * r.count;
-  if (r.bits != 32 || operand.places.empty() || 4 * words > 0xFFFF) return false;
-  return !filled || as_int(operand.places.size()) * bytes == 4 * words;
+// Whether the registers are what the runs are for.
+bool has_elements(const TileOperand& operand) {
+  return operand.registers.bits == 32 && !operand.places.empty();
+}
+
+// Whether no register bit of C or D is without an element.
+bool is_filled(const TileOperand& operand, int lanes) {
+  const int bits = operand.format->bits;
+  return (bits == 16 || bits == 32) &&
+         as_int(operand.places.size()) * bits == 32 * lanes * operand.registers.count;
 }
 
 bool is_candidate(const Tile& t) {
   if (t.sparsity.is_sparse() || t.a_scale.is_present() || t.uses_memory()) return false;
   if (!is_encodable(*t.a.format) || !is_encodable(*t.b.format)) return false;
   if (t.plan->operands && *t.plan->operands != FormatId::f16) return false;
-  for (const TileOperand* sum : {&t.c, &t.d}) {
-    const int bytes = sum->format->bits / 8;
-    if ((bytes != 2 && bytes != 4) || !has_elements(*sum, bytes, t.lanes, sum == &t.d)) return false;
-  }
-  return has_elements(t.a, 1, t.lanes, false) && has_elements(t.b, 1, t.lanes, false);
+  return has_elements(t.a) && has_elements(t.b) && has_elements(t.c) && has_elements(t.d) &&
+         is_filled(t.c, t.lanes) && is_filled(t.d, t.lanes);
 }
 
 }  // namespace
@@ -191,7 +200,7 @@ std::shared_ptr<const GatheredTile> compile_gathered(const Tile& t) {
     std::vector<int> order;
     for (const PanelPlace& place : panel_places(4 * units, out.a.bytes, by_register))
       order.push_back(k_of(place.unit / units, place.unit % units, place.element, out.a.bytes));
-    order.resize(static_cast<std::size_t>(t.terms));  // what is behind is zero, and in no node
+    order.resize(static_cast<std::size_t>(t.terms));  // what is behind is in no node
     const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, order);
     if (!program) continue;
     out.by_register = by_register;
@@ -260,11 +269,10 @@ std::uint32_t exact(void* opaque, std::size_t number, int pair, int lane, std::u
     context.index = index;
   }
   const GatheredPart& part = gathered.parts[number % gathered.parts.size()];
-  const int row = row_of_pair(gathered.pairs, pair, lane % 2), column = lane / 2;
-  const int i = part.row + (gathered.exchanged ? column : row);
-  const int j = part.column + (gathered.exchanged ? row : column);
-  return static_cast<std::uint32_t>((*context.elements)(
-      static_cast<std::size_t>(part.product), static_cast<std::size_t>(i), static_cast<std::size_t>(j), c));
+  const Position at = in_tile(gathered, part, row_of_pair(gathered.pairs, pair, lane % 2), lane / 2);
+  return static_cast<std::uint32_t>((*context.elements)(static_cast<std::size_t>(part.product),
+                                                        static_cast<std::size_t>(at.row),
+                                                        static_cast<std::size_t>(at.column), c));
 }
 
 // Of one thread; reused, so that nothing is allocated per execution.
@@ -319,7 +327,7 @@ BlockView blocks_in(std::byte* part, const Format& format) {
 void run_gathered(const Body& body, const GatheredTile& gathered, const Tile& t, const TileViews& views,
                   const ResultView& d, std::size_t first, std::size_t last) {
   PartRegisters parts[kPartsAtOnce];
-  if (t.terms < gathered.depth) std::memset(parts, 0, sizeof parts);  // k that the tile does not have
+  if (t.terms < gathered.depth) std::memset(parts, 0, sizeof parts);  // for k that the tile does not have
   scratch.d.resize(static_cast<std::size_t>(t.lanes * t.d.registers.count));
   Context context{gathered, t, views};
   FusedCases cases;

@@ -3,9 +3,13 @@
 // are computed in parts of 16 or 8 rows and 8 columns; the elements of a part are brought to where these
 // fragments have them:
 //
-//     lane 4 p + t    A   (row p, k), (row p + 8, k)              for k of t, and again 4 lanes' k later
-//                     B   (k, column p)                           the same k
-//                     C   (row p, column 2t), (row p, 2t + 1), (row p + 8, 2t), (row p + 8, 2t + 1)
+//     lane 4 p + t    A   a register (row p, k = n t ... n t + n - 1) of n elements, one (row p + 8, the same
+//     k);
+//                         if there are more, of the k that are 4 n later
+//                     B   (the same k, column p)
+//                     C   (row p, column 2 t), (p, 2 t + 1), (p + 8, 2 t), (p + 8, 2 t + 1); likewise D
+//
+// With 8 rows lane 4 p + t has those of pair p, which are two apart.
 #pragma once
 
 #include <cstddef>
@@ -28,17 +32,19 @@ struct RegisterRuns {
   std::vector<Run> runs;
 };
 
+/// Where a part lies in the tile, and its elements in the registers.
 struct GatheredPart {
-  int product = 0, row = 0, column = 0;  ///< the first
+  int product = 0, row = 0, column = 0;  ///< the first row and column
   RegisterRuns a, b, c, d;
 };
 
+/// Such a tile, compiled.
 struct GatheredTile {
   FusedProgram program;
-  Encoding a, b;  ///< of the parts
-  bool by_register = false;
-  bool exchanged = false;  ///< the transposed product is computed: a part's A is in B, its rows are columns
-  int pairs = 0, depth = 0;
+  Encoding a, b;             ///< of the parts
+  bool by_register = false;  ///< as in FusedTile
+  bool exchanged = false;    ///< the transposed product is computed: a part's A is in B, its rows are columns
+  int pairs = 0, depth = 0;  ///< of rows of a part; of its panels
   std::vector<GatheredPart> parts;
 };
 
