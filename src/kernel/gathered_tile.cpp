@@ -327,7 +327,7 @@ BlockView blocks_in(std::byte* part, const Format& format) {
 void run_gathered(const Body& body, const GatheredTile& gathered, const Tile& t, const TileViews& views,
                   const ResultView& d, std::size_t first, std::size_t last) {
   PartRegisters parts[kPartsAtOnce];
-  if (t.terms < gathered.depth) std::memset(parts, 0, sizeof parts);  // for k that the tile does not have
+  if (t.terms < gathered.depth) std::memset(parts, 0, sizeof parts);  // no NaN where the tile has no k
   scratch.d.resize(static_cast<std::size_t>(t.lanes * t.d.registers.count));
   Context context{gathered, t, views};
   FusedCases cases;
