@@ -16,6 +16,7 @@
 #include "kernel/fused.hpp"
 #include "kernel/gathered_tile.hpp"
 #include "kernel/warpgroup.hpp"
+#include "kernel/group_tile.hpp"
 
 namespace warpbit {
 namespace {
@@ -131,7 +132,7 @@ struct Batch {
     if (Result<void> selectors = check_selectors(instruction, tile, views, cases); !selectors) return selectors;
     if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
       return metadata;
-    const Body* body = tile.fused || tile.gathered ? find_body(kernel) : nullptr;
+    const Body* body = tile.fused || tile.gathered || tile.groups ? find_body(kernel) : nullptr;
     if (body == nullptr) {
       kernel = Kernel::node;
       for_each_case(cases, options, [&](std::size_t i) { run_tile(tile, views, destination, i); });
@@ -143,6 +144,7 @@ struct Batch {
     } else {
       kernel = kernel_of(*body);
       for_cases(cases, options, [&](std::size_t first, std::size_t last) {
+        if (tile.groups) return run_groups(*body, *tile.groups, tile, views, destination, first, last);
         run_fused(*body, *tile.fused, tile, views, destination, first, last);
       });
     }

@@ -9,6 +9,7 @@
 #include "kernel/fused.hpp"
 #include "kernel/gathered_tile.hpp"
 #include "kernel/warpgroup.hpp"
+#include "kernel/group_tile.hpp"
 
 namespace warpbit {
 namespace {
@@ -113,6 +114,7 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
   tile.fused = compile_fused(tile);
   if (!tile.fused) tile.gathered = compile_gathered(tile);
   tile.warpgroup = compile_warpgroup(tile);
+  tile.groups = compile_groups(tile);
   return tile;
 }
 

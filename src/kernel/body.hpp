@@ -141,6 +141,21 @@ struct FusedCases {
   void* context = nullptr;
 };
 
+/// One case of mma with scaled groups: m16n8k64, or m16n8k128 with a sparse A, of e2m1, with C and D of f32.
+/// Registers of A, B and the metadata are dense: [lane][register].
+struct GroupCase {
+  bool fractions = false;  ///< scale factors are ue4m3, four in a row or column; else ue8m0, two
+  int floor = 0;           ///< of E
+  const std::byte *a = nullptr, *b = nullptr;
+  const std::byte* e = nullptr;  ///< metadata, if A is sparse
+  BlockView c, d;                ///< the column stride does not count
+  /// Codes of scale factors, a byte for each block: of rows g and g + 8 for g = 0 .. 7; of columns, each twice.
+  std::uint32_t a_scales[kBlock] = {}, b_scales[kBlock] = {};
+  /// As in FusedBlocks.
+  std::uint32_t (*exact)(void* context, int row, int lane, std::uint32_t c) = nullptr;
+  void* context = nullptr;
+};
+
 /// The functions of one extension.
 struct Body {
   const char* name;  ///< of the extension that the compiler was told of, as of its Kernel
@@ -161,6 +176,7 @@ struct Body {
   void (*fused)(const FusedBlocks&);
   /// Cases [first, last).
   void (*fused_cases)(const FusedCases&, std::size_t first, std::size_t last);
+  void (*groups)(const GroupCase&);
 };
 
 extern const Body k_scalar_body, k_avx2_body, k_avx512_body;

@@ -77,12 +77,8 @@ void load_scales(const TileScale& scale, const OperandView& view, const OperandV
                  std::size_t index, std::vector<Decoded>& out) {
   out.clear();
   if (!scale.is_present()) return;
+  const Places places = chosen_places(scale, selector, index);
   RegisterFile& file = workspace.other;
-  file.load(scale.selector.registers, selector, 1, index);
-  const auto choice = static_cast<std::size_t>(file.at(0, 0)) / static_cast<std::size_t>(scale.selector.step) *
-                          static_cast<std::size_t>(scale.selector.threads) +
-                      static_cast<std::size_t>(file.at(0, 1));
-  const Places places = scale.choices[scale.choices.size() == 1 ? 0 : choice];
   file.load(scale.registers, view, lanes, index);
   for (const RegisterBits& place : places) out.push_back(decode(*scale.format, file.get(place)));
 }
@@ -123,6 +119,16 @@ std::uint64_t element(const Tile& t, std::size_t product, std::size_t row, std::
 }
 
 }  // namespace
+
+Places chosen_places(const TileScale& scale, const OperandView& view, std::size_t index) {
+  if (scale.choices.size() == 1) return scale.choices[0];
+  const TileSelector& s = scale.selector;
+  RegisterFile& file = workspace.other;
+  file.load(s.registers, view, 1, index);
+  return scale.choices[static_cast<std::size_t>(file.at(0, 0)) / static_cast<std::size_t>(s.step) *
+                           static_cast<std::size_t>(s.threads) +
+                       static_cast<std::size_t>(file.at(0, 1))];
+}
 
 void run_tile(const Tile& t, const TileViews& views, const ResultView& d, std::size_t index) {
   Workspace& w = workspace;

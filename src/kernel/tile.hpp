@@ -40,6 +40,8 @@ struct TileScale {
 struct FusedTile;      // kernel/fused.hpp
 struct GatheredTile;   // kernel/gathered_tile.hpp
 struct WarpgroupTile;  // kernel/warpgroup.hpp
+struct FusedTile;  // kernel/fused.hpp
+struct GroupTile;  // kernel/group_tile.hpp
 
 /// A decoded instruction as the kernel needs it.
 struct Tile {
@@ -59,6 +61,7 @@ struct Tile {
   std::shared_ptr<const FusedTile> fused;
   std::shared_ptr<const GatheredTile> gathered;    ///< in other fragments
   std::shared_ptr<const WarpgroupTile> warpgroup;  ///< with factors in shared memory
+  std::shared_ptr<const GroupTile> groups;
 
   bool uses_memory() const { return b_described.has_value(); }
 };
@@ -71,6 +74,9 @@ struct TileViews {
   std::span<const std::byte> memory = {};  ///< shared memory
   bool accumulate = true;                  ///< false: C is +0, and not read
 };
+
+/// Where the scale factors of case `index` lie, by the registers of the selector.
+Places chosen_places(const TileScale& scale, const OperandView& selector, std::size_t index);
 
 /// Computes case `index` element by element, by the specification. Views must have the strides of the operands.
 /// Precondition: what the descriptors read (DescriptorMap::ranges) lies in the memory.

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/group_tile.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace warpbit {
+namespace {
+
+constexpr int kRows = 16, kColumns = 8, kLanesOfWarp = 32;
+
+// ---- Fragments: where the bodies expect the elements
+
+// Whether element (outer, inner) lies where `at` says, for all of them in this order.
+template <class At>
+bool lies(Places places, int outer, int inner, At at) {
+  if (places.size() != static_cast<std::size_t>(outer * inner)) return false;
+  const auto same = [](const RegisterBits& x, const RegisterBits& y) {
+    return x.lane == y.lane && x.reg == y.reg && x.low_bit == y.low_bit && x.bits == y.bits;
+  };
+  for (int i = 0; i < outer * inner; ++i)
+    if (!same(places[static_cast<std::size_t>(i)], at(i / inner, i % inner))) return false;
+  return true;
+}
+
+RegisterBits place_of_a(int row, int k) {
+  return {row % 8 * 4 + k / 8 % 4, row / 8 + k / 32 * 2, k % 8 * 4, 4};
+}
+RegisterBits place_of_b(int column, int k) {
+  return {column * 4 + k / 8 % 4, k / 32, k % 8 * 4, 4};
+}
+RegisterBits place_of_c(int row, int column) {
+  return {row % 8 * 4 + column / 2, row / 8 * 2 + column % 2, 0, 32};
+}
+RegisterBits place_of_metadata(int row, int group) {
+  return {row % 8 * 4 + row / 8 + group / 8 * 2, 0, group % 8 * 4, 4};
+}
+
+// How many lanes a row or column of scale factors is after the first one.
+int lane_of_row(int row) {
+  return row % 8 * 4 + row / 8;
+}
+int lane_of_column(int column) {
+  return column * 4;
+}
+template <class LaneOf>
+bool scales_lie(const TileScale& scale, int rows, LaneOf lane_of) {
+  return std::ranges::all_of(scale.choices, [&](Places places) {
+    return lies(places, rows, scale.blocks, [&](int row, int block) {
+      const RegisterBits& first = places.front();
+      return RegisterBits{first.lane + lane_of(row), 0, first.low_bit + 8 * block, 8};
+    });
+  });
+}
+
+// ---- One case
+
+// Of one thread; reused, so that nothing is allocated per execution.
+struct Scratch {
+  RegisterFile file;
+  std::vector<std::uint32_t> a, b, c, e;
+};
+thread_local Scratch scratch;
+
+// The registers of an operand as [lane][register] without gaps: themselves, or a copy in `to`.
+const std::byte* dense(const TileOperand& operand, const OperandView& view, std::size_t index,
+                       std::vector<std::uint32_t>& to) {
+  const TileRegisters& r = operand.registers;
+  if (view.register_stride == 4 && view.lane_stride == 4 * r.count && r.literals.empty())
+    return view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
+  scratch.file.load(r, view, kLanesOfWarp, index);
+  to.clear();
+  for (int lane = 0; lane < kLanesOfWarp; ++lane)
+    for (int reg = 0; reg < r.count; ++reg)
+      to.push_back(static_cast<std::uint32_t>(scratch.file.at(lane, reg)));
+  return reinterpret_cast<const std::byte*>(to.data());
+}
+
+// The codes of the row's or column's scale factors, the first one lowest.
+std::uint32_t scale_codes(const TileScale& scale, const OperandView& view, std::size_t index, int lane,
+                          int low_bit) {
+  std::uint32_t out;
+  if (!scale.registers.literals.empty() && scale.registers.literals[0])
+    out = static_cast<std::uint32_t>(*scale.registers.literals[0]);
+  else
+    std::memcpy(&out,
+                view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride + lane * view.lane_stride,
+                sizeof out);
+  return out >> low_bit;
+}
+
+struct Context {
+  const Tile& tile;
+  const TileViews& views;
+  std::size_t index;
+  std::optional<ExactElements> elements = std::nullopt;  // of this case, once it was asked for
+};
+
+std::uint32_t exact(void* opaque, int row, int lane, std::uint32_t c) {
+  auto& context = *static_cast<Context*>(opaque);
+  if (!context.elements) context.elements.emplace(context.tile, context.views, context.index);
+  return static_cast<std::uint32_t>((*context.elements)(0, static_cast<std::size_t>(row + lane % 2 * 8),
+                                                        static_cast<std::size_t>(lane / 2), c));
+}
+
+void load_scales(const Tile& t, const TileViews& views, std::size_t index, GroupCase& out) {
+  const RegisterBits a = chosen_places(t.a_scale, views.a_selector, index).front();
+  const RegisterBits b = chosen_places(t.b_scale, views.b_selector, index).front();
+  for (int i = 0; i < kRows; ++i)
+    out.a_scales[i] =
+        scale_codes(t.a_scale, views.a_scale, index, a.lane + lane_of_row(i / 2 + i % 2 * 8), a.low_bit);
+  for (int i = 0; i < kColumns; ++i)
+    out.b_scales[2 * i] = out.b_scales[2 * i + 1] =
+        scale_codes(t.b_scale, views.b_scale, index, b.lane + lane_of_column(i), b.low_bit);
+}
+
+}  // namespace
+
+std::shared_ptr<const GroupTile> compile_groups(const Tile& t) {
+  const GroupScaled* step =
+      t.plan->begin() == t.plan->end() ? nullptr : std::get_if<GroupScaled>(t.plan->begin());
+  if (step == nullptr || t.plan->begin() + 1 != t.plan->end() || t.plan->operands || t.uses_memory())
+    return nullptr;
+  if (*step != GroupScaled{16, 35, step->floor, FormatId::f32, Rounding::toward_zero}) return nullptr;
+  const bool sparse = t.sparsity.is_sparse(), fractions = t.a_scale.format->id == FormatId::ue4m3;
+  if (t.lanes != kLanesOfWarp || t.products != 1 || t.rows != kRows || t.columns != kColumns || t.terms != 64 ||
+      t.depth != (sparse ? 128 : 64) || (sparse && t.sparsity.width != kPairsOfEight.width))
+    return nullptr;
+  if (t.a.format->id != FormatId::e2m1 || t.b.format->id != FormatId::e2m1 || t.c.format->id != FormatId::f32 ||
+      t.d.format->id != FormatId::f32)
+    return nullptr;
+  for (const TileScale* scale : {&t.a_scale, &t.b_scale})
+    if (scale->format->id != (fractions ? FormatId::ue4m3 : FormatId::ue8m0) ||
+        scale->blocks != (fractions ? 4 : 2))
+      return nullptr;
+  if (!lies(t.a.places, kRows, t.terms, place_of_a) || !lies(t.b.places, kColumns, t.depth, place_of_b) ||
+      !lies(t.c.places, kRows, kColumns, place_of_c) || !lies(t.d.places, kRows, kColumns, place_of_c) ||
+      !scales_lie(t.a_scale, kRows, lane_of_row) || !scales_lie(t.b_scale, kColumns, lane_of_column) ||
+      (sparse && !lies(t.e.places, kRows, 16, place_of_metadata)))
+    return nullptr;
+  return std::make_shared<const GroupTile>(GroupTile{fractions, step->floor});
+}
+
+void run_groups(const Body& body, const GroupTile& groups, const Tile& t, const TileViews& views,
+                const ResultView& d, std::size_t first, std::size_t last) {
+  GroupCase one;
+  one.fractions = groups.fractions;
+  one.floor = groups.floor;
+  one.exact = exact;
+  const auto block_view = [](std::byte* base, std::ptrdiff_t lane_stride) {
+    return BlockView{base, lane_stride, 4 * lane_stride, 0};
+  };
+  std::byte gathered[sizeof(float) * kRows * kColumns];
+  for (std::size_t i = first; i < last; ++i) {
+    Context context{t, views, i};
+    one.context = &context;
+    one.a = dense(t.a, views.a, i, scratch.a);
+    one.b = dense(t.b, views.b, i, scratch.b);
+    one.e = t.sparsity.is_sparse() ? dense(t.e, views.e, i, scratch.e) : nullptr;
+    // The bodies only read C.
+    one.c = block_view(const_cast<std::byte*>(dense(t.c, views.c, i, scratch.c)), 16);
+    load_scales(t, views, i, one);
+    std::byte* base = d.base + static_cast<std::ptrdiff_t>(i) * d.case_stride;
+    const bool side_by_side = d.register_stride == 4;
+    one.d = side_by_side ? block_view(base, d.lane_stride) : block_view(gathered, 16);
+    body.groups(one);
+    if (side_by_side) continue;
+    for (int lane = 0; lane < kLanesOfWarp; ++lane)
+      for (int reg = 0; reg < 4; ++reg)
+        std::memcpy(base + lane * d.lane_stride + reg * d.register_stride, gathered + 16 * lane + 4 * reg, 4);
+  }
+}
+
+}  // namespace warpbit
