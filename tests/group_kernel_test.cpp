@@ -344,3 +344,30 @@ TEST_CASE("undefined metadata of scaled groups are taken as measured") {
   }
   REQUIRE(sparse == 4);
 }
+
+// 1 x -1 in k = 0, with scale factors of 2^64 each, is the opposite of 2^128, which Inf would be if it were a
+// number.
+TEST_CASE("an infinite C is not cancelled by scaled groups") {
+  int tried = 0;
+  for (const Form& f : all_forms()) {
+    if (f.fractions) continue;
+    ++tried;
+    const std::size_t b_registers = f.sparse ? 4 : 2;
+    Inputs in;
+    in.cases = 1;
+    in.a.assign(kLanes * 4, 0);
+    in.b.assign(kLanes * b_registers, 0);
+    for (std::size_t lane = 0; lane < kLanes; lane += 4) {
+      in.a[lane * 4] = in.a[lane * 4 + 1] = 0x2;
+      in.b[lane * b_registers] = 0xA;
+    }
+    in.c.assign(kLanes * 4, 0x7F800000);
+    in.e.assign(kLanes, 0x44444444);
+    in.scale_a.assign(kLanes, 0xBFBFBFBF);
+    in.scale_b = in.scale_a;
+    in.pair_a.assign(kLanes * 2, 0);
+    in.pair_b = in.pair_a;
+    REQUIRE(check(f.in_registers(), in) == in.c);
+  }
+  REQUIRE(tried == 6);
+}
