@@ -12,11 +12,8 @@
 #include "api/checks.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
+#include "kernel/fast_tile.hpp"
 #include "kernel/floating.hpp"
-#include "kernel/fused.hpp"
-#include "kernel/gathered_tile.hpp"
-#include "kernel/warpgroup.hpp"
-#include "kernel/group_tile.hpp"
 
 namespace warpbit {
 namespace {
@@ -132,22 +129,12 @@ struct Batch {
     if (Result<void> selectors = check_selectors(instruction, tile, views, cases); !selectors) return selectors;
     if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
       return metadata;
-    const Body* body = tile.fused || tile.gathered || tile.groups ? find_body(kernel) : nullptr;
-    if (body == nullptr) {
-      kernel = Kernel::node;
-      for_each_case(cases, options, [&](std::size_t i) { run_tile(tile, views, destination, i); });
-    } else if (tile.gathered) {
-      kernel = kernel_of(*body);
-      for_cases(cases, options, [&](std::size_t first, std::size_t last) {
-        run_gathered(*body, *tile.gathered, tile, views, destination, first, last);
-      });
-    } else {
-      kernel = kernel_of(*body);
-      for_cases(cases, options, [&](std::size_t first, std::size_t last) {
-        if (tile.groups) return run_groups(*body, *tile.groups, tile, views, destination, first, last);
-        run_fused(*body, *tile.fused, tile, views, destination, first, last);
-      });
-    }
+    const Body* body = tile.fast ? find_body(kernel) : nullptr;
+    kernel = body == nullptr ? Kernel::node : kernel_of(*body);
+    for_cases(cases, options, [&](std::size_t first, std::size_t last) {
+      if (body != nullptr) return run_fast(*body, *tile.fast, tile, views, destination, first, last);
+      for (std::size_t i = first; i < last; ++i) run_tile(tile, views, destination, i);
+    });
     return {};
   }
 
@@ -219,10 +206,10 @@ Result<Kernel> kernel_for(const ExecuteOptions& options) {
 }
 
 Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted) {
-  const Body* body = tile.warpgroup ? find_body(wanted) : nullptr;
+  const Body* body = tile.fast ? find_body(wanted) : nullptr;
   if (body == nullptr) return run_tile(tile, views, d, 0), Kernel::node;
   const DefaultFloating floating;
-  run_warpgroup(*body, *tile.warpgroup, tile, views, d);
+  run_fast(*body, *tile.fast, tile, views, d, 0, 1);
   return kernel_of(*body);
 }
 

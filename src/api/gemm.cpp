@@ -14,6 +14,7 @@
 #include "api/checks.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
+#include "kernel/fast_tile.hpp"
 #include "kernel/gemm.hpp"
 
 namespace warpbit {
@@ -110,7 +111,7 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   product.run =
       std::max<std::size_t>(1, steps->size() / options.split_k + (steps->size() % options.split_k != 0));
   product.threads = options.execute.threads > 0 ? options.execute.threads : omp_get_max_threads();
-  const Body* body = t.fused ? find_body(*kernel) : nullptr;
+  const Body* body = fused_tile(t) ? find_body(*kernel) : nullptr;
   run_product(product, body);
   return Execution{instruction.inferred(), body == nullptr ? Kernel::node : kernel_of(*body)};
 }

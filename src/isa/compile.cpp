@@ -6,10 +6,7 @@
 #include <utility>
 
 #include "isa/memo.hpp"
-#include "kernel/fused.hpp"
-#include "kernel/gathered_tile.hpp"
-#include "kernel/warpgroup.hpp"
-#include "kernel/group_tile.hpp"
+#include "kernel/fast_tile.hpp"
 
 namespace warpbit {
 namespace {
@@ -111,10 +108,7 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
     }
   }
   if (tile.b_described) tile.c = tile.d;  // D is both
-  tile.fused = compile_fused(tile);
-  if (!tile.fused) tile.gathered = compile_gathered(tile);
-  tile.warpgroup = compile_warpgroup(tile);
-  tile.groups = compile_groups(tile);
+  tile.fast = compile_fast(tile);
   return tile;
 }
 

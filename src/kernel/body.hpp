@@ -156,6 +156,43 @@ struct GroupCase {
   void* context = nullptr;
 };
 
+// ---- Plans whose arithmetic the processor has itself: integers, bits, IEEE 754
+
+/// Which of them.
+struct NativeProgram {
+  enum class Kind : std::uint8_t {
+    integers,      ///< IntegerSum
+    xor_count,     ///< BitCount
+    and_count,     ///< BitCount
+    double_chain,  ///< f64: FmaChain from C
+    single_chain,  ///< f16: FmaChain in f32 from +0, then Add
+    pair_sums,     ///< f16: PairSums in f32
+  };
+  /// In the order of the SSE control register.
+  enum class Direction : std::uint8_t { nearest, down, up, zero };
+  Kind kind = Kind::integers;
+  Direction direction = Direction::nearest;                    ///< in which double_chain rounds
+  int bits = 8;                                                ///< integers: of an element of A and B, 8 or 4
+  bool a_signed = false, b_signed = false, saturates = false;  ///< integers
+  bool half_c = false, half_d = false;                         ///< C and D are f16
+  std::uint8_t place[16] = {};  ///< of the item of each k; only the chains and sums of pairs ask
+};
+
+/// A product of at most 32 rows, in blocks as above. An item is a register of 32 (integers, bits) or 64 bits
+/// (f64), or an f16; a block of C or D is four pieces as in BlockView. D may be C.
+struct NativeBlocks {
+  const NativeProgram* program = nullptr;
+  int rows = 0, columns = 0;     ///< of blocks
+  int items = 0;                 ///< in a row of A
+  const std::byte* a = nullptr;  ///< [row of blocks][item][2]
+  const std::byte* b = nullptr;  ///< [column][item]
+  const std::byte* c = nullptr;  ///< [row of blocks][column of blocks][16]
+  std::byte* d = nullptr;        ///< the same
+  /// f64: what the body leaves to the specification, a NaN: the code of D in a lane of a block.
+  std::uint64_t (*exact)(void* context, int row, int column, int lane, std::uint64_t c) = nullptr;
+  void* context = nullptr;
+};
+
 /// The functions of one extension.
 struct Body {
   const char* name;  ///< of the extension that the compiler was told of, as of its Kernel
@@ -177,6 +214,7 @@ struct Body {
   /// Cases [first, last).
   void (*fused_cases)(const FusedCases&, std::size_t first, std::size_t last);
   void (*groups)(const GroupCase&);
+  void (*native)(const NativeBlocks&);
 };
 
 extern const Body k_scalar_body, k_avx2_body, k_avx512_body;

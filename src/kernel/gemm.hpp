@@ -107,7 +107,7 @@ class GemmEngine {
 Stripe largest_stripe(const MatrixProduct& product);
 
 /// Computes D by the body, or element by element by the specification if it is null. Precondition: a tile that
-/// has `fused`, if there is a body.
+/// is a FusedTile (kernel/fast_tile.hpp), if there is a body.
 void run_product(const MatrixProduct& product, const Body* body);
 
 }  // namespace warpbit

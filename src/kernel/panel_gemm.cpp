@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernel/fused.hpp"
+#include "kernel/fast_tile.hpp"
 
 namespace warpbit {
 namespace {
@@ -77,7 +77,7 @@ class PanelEngine : public GemmEngine {
   PanelEngine(const MatrixProduct& product, const Body& body)
       : p_(product),
         body_(body),
-        fused_(*product.tile->fused),
+        fused_(*fused_tile(*product.tile)),
         panel_steps_(whole_steps(product)),
         a_(fused_.a, p_.tile->a, p_.a, p_.rows, largest_stripe(p_).pairs, panel_steps_, terms(), true),
         b_(fused_.b, p_.tile->b, transposed(p_.b), p_.columns, largest_stripe(p_).panels, panel_steps_, terms(),

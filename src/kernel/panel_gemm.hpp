@@ -8,7 +8,7 @@
 
 namespace warpbit {
 
-/// Precondition: product.tile->fused.
+/// Precondition: fused_tile(*product.tile).
 std::unique_ptr<GemmEngine> make_panel_engine(const MatrixProduct& product, const Body& body);
 
 }  // namespace warpbit

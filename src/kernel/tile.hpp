@@ -37,11 +37,7 @@ struct TileScale {
   bool is_present() const { return blocks > 0; }
 };
 
-struct FusedTile;      // kernel/fused.hpp
-struct GatheredTile;   // kernel/gathered_tile.hpp
-struct WarpgroupTile;  // kernel/warpgroup.hpp
-struct FusedTile;  // kernel/fused.hpp
-struct GroupTile;  // kernel/group_tile.hpp
+struct FastTile;  // kernel/fast_tile.hpp
 
 /// A decoded instruction as the kernel needs it.
 struct Tile {
@@ -57,11 +53,7 @@ struct Tile {
   bool negate_a = false, negate_b = false;                  ///< imm-scale -1
   bool starts_at_zero = false;                              ///< scale-d is the literal 0: C does not count
 
-  /// What the bodies need, if they have something for it.
-  std::shared_ptr<const FusedTile> fused;
-  std::shared_ptr<const GatheredTile> gathered;    ///< in other fragments
-  std::shared_ptr<const WarpgroupTile> warpgroup;  ///< with factors in shared memory
-  std::shared_ptr<const GroupTile> groups;
+  std::shared_ptr<const FastTile> fast;  ///< what the bodies need, if they have something for it
 
   bool uses_memory() const { return b_described.has_value(); }
 };

@@ -5,11 +5,12 @@
 #include "kernel/body/cases.hpp"
 #include "kernel/body/fused.hpp"
 #include "kernel/body/groups.hpp"
+#include "kernel/body/native.hpp"
 #include "kernel/body/panels.hpp"
 
 namespace warpbit {
 
-extern const Body WARPBIT_BODY = {kExtension,     arrange_a, arrange_b,   exponent_range, decode,
-                                  find_specials, fused,     fused_cases, groups};
+extern const Body WARPBIT_BODY = {kExtension,    arrange_a, arrange_b,   exponent_range, decode,
+                                  find_specials, fused,     fused_cases, groups,         native};
 
 }  // namespace warpbit

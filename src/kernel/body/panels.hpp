@@ -128,7 +128,7 @@ inline void split_words(const std::uint32_t (&words)[16], std::byte* to) {
   }
   __builtin_memcpy(to, out, sizeof out);
 }
-inline void store(std::byte* to, const std::uint32_t (&words)[16]) {
+inline void store(void* to, const std::uint32_t (&words)[16]) {
   __builtin_memcpy(to, words, sizeof words);
 }
 #endif

@@ -11,6 +11,8 @@
 #include <cstdint>
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 namespace warpbit {

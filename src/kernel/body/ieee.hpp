@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// IEEE 754 on blocks: each operation is the processor's own. What it does otherwise than the specification is
+// which NaN it returns. One NaN stays one to the end of a chain, so that a look at the result finds it.
+#pragma once
+
+#if !defined(__SSE2__)
+#include <fenv.h>  // fegetenv, fesetenv, fesetround
+#endif
+
+#include "kernel/body.hpp"
+#include "kernel/body/vectors.hpp"
+
+namespace warpbit {
+namespace {
+
+// At least four, the pieces of a block.
+constexpr int kDoubles = kLanes > 8 ? kLanes / 2 : 4;
+using F64 = VectorOf<double, kDoubles>::type;
+using I64 = VectorOf<std::int64_t, kDoubles>::type;
+
+// While it lives, arithmetic rounds in a direction, has subnormals and traps nothing. The compiler knows
+// nothing of that: the arithmetic is in functions that are not inlined where this lives, between barriers.
+class Environment {
+ public:
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+#if defined(__SSE2__)
+  explicit Environment(NativeProgram::Direction direction)
+      : before_(_mm_getcsr()), wanted_(kAllMasked | static_cast<unsigned>(direction) << 13) {
+    if (differs()) _mm_setcsr(wanted_);
+    asm volatile("" ::: "memory");
+  }
+  ~Environment() {
+    asm volatile("" ::: "memory");
+    if (differs()) _mm_setcsr(before_);
+  }
+
+ private:
+  static constexpr unsigned kAllMasked = 0x1F80, kFlags = 0x3F;
+  bool differs() const {
+    return (before_ & ~kFlags) != wanted_;
+  }
+  unsigned before_, wanted_;
+#else
+  explicit Environment(NativeProgram::Direction direction) {
+    constexpr int kModes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+    fegetenv(&before_);
+    fesetenv(FE_DFL_ENV);
+    fesetround(kModes[static_cast<int>(direction)]);
+    asm volatile("" ::: "memory");
+  }
+  ~Environment() {
+    asm volatile("" ::: "memory");
+    fesetenv(&before_);
+  }
+
+ private:
+  fenv_t before_;
+#endif
+};
+
+// Eight columns, [column][item] -> [item][16].
+template <class T, int kItems>
+inline void spread(const std::byte* columns, T* to) {
+  for (int item = 0; item < kItems; ++item)
+    for (int n = 0; n < 8; ++n) {
+      const T x = load<T>(columns + sizeof(T) * static_cast<std::size_t>(n * kItems + item));
+      store(to + kBlock * item + 2 * n, typename VectorOf<T, 2>::type{x, x});
+    }
+}
+
+// ---- f64
+
+inline F64 multiply_add(F64 x, F64 y, F64 z) {
+#if defined(__AVX512F__)
+  return bits<F64>(_mm512_fmadd_pd(bits<__m512d>(x), bits<__m512d>(y), bits<__m512d>(z)));
+#elif defined(__AVX2__)
+  return bits<F64>(_mm256_fmadd_pd(bits<__m256d>(x), bits<__m256d>(y), bits<__m256d>(z)));
+#else
+  for (int i = 0; i < kDoubles; ++i) z[i] = __builtin_fma(x[i], y[i], z[i]);
+  return z;
+#endif
+}
+
+// The pair that begins at `from`, in each pair of lanes.
+inline F64 repeat_pair(const std::byte* from) {
+#if defined(__AVX512DQ__)
+  return bits<F64>(_mm512_broadcast_f64x2(bits<__m128d>(load<VectorOf<double, 2>::type>(from))));
+#elif defined(__AVX2__)
+  const auto pair = bits<__m128d>(load<VectorOf<double, 2>::type>(from));
+  return bits<F64>(_mm256_set_m128d(pair, pair));
+#else
+  const auto x = load<double>(from), y = load<double>(from + 8);
+  return F64{x, y, x, y};
+#endif
+}
+
+// Of C.
+inline F64 load_doubles(const std::byte* from) {
+  return bits<F64>(exchange_middle(load<I64>(from)));
+}
+inline void store_doubles(std::byte* to, F64 v) {
+  store(to, exchange_middle(bits<I64>(v)));
+}
+
+inline bool has_nan(F64 v) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_pd_mask(bits<__m512d>(v), bits<__m512d>(v), _CMP_UNORD_Q) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_pd(_mm256_cmp_pd(bits<__m256d>(v), bits<__m256d>(v), _CMP_UNORD_Q)) != 0;
+#else
+  for (int i = 0; i < kDoubles; ++i)
+    if (v[i] != v[i]) return true;
+  return false;
+#endif
+}
+
+// As many blocks as accumulators fit in registers, below each other.
+constexpr int kTall = kLanes / 4, kParts = kBlock / kDoubles;
+
+// What the specification makes of the NaNs in a part of a block.
+__attribute__((noinline)) F64 decide_nans(const NativeBlocks& blocks, int row, int column, int part, F64 c,
+                                          F64 sum) {
+  for (int i = 0; i < kDoubles; ++i)
+    if (sum[i] != sum[i])
+      sum[i] = bits<double>(
+          blocks.exact(blocks.context, row, column, part * kDoubles + i, bits<std::uint64_t>(double{c[i]})));
+  return sum;
+}
+
+// kTall blocks below each other; `b` is [item][16].
+template <int kItems>
+__attribute__((noinline)) void chain_doubles(const NativeBlocks& blocks, const double* b, int row, int column) {
+  const std::uint8_t* place = blocks.program->place;
+  const std::byte *a = blocks.a + std::ptrdiff_t{16} * row * kItems, *c = blocks.c;
+  std::byte* d = blocks.d;
+  const int columns = blocks.columns;
+  const auto offset = [&](int r, int part) {
+    return std::ptrdiff_t{8} * (kBlock * ((row + r) * columns + column) + part * kDoubles);
+  };
+  F64 sums[kTall][kParts];
+#pragma GCC unroll 4
+  for (int r = 0; r < kTall; ++r)
+#pragma GCC unroll 4
+    for (int part = 0; part < kParts; ++part) sums[r][part] = load_doubles(c + offset(r, part));
+#pragma GCC unroll 1
+  for (int k = 0; k < kItems; ++k) {
+    const std::byte* left = a + std::ptrdiff_t{16} * place[k];
+    const double* right = b + std::ptrdiff_t{kBlock} * place[k];
+#pragma GCC unroll 4
+    for (int r = 0; r < kTall; ++r)
+#pragma GCC unroll 4
+      for (int part = 0; part < kParts; ++part)
+        sums[r][part] = multiply_add(repeat_pair(left + 16 * kItems * r), load<F64>(right + part * kDoubles),
+                                     sums[r][part]);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kTall; ++r)
+#pragma GCC unroll 4
+    for (int part = 0; part < kParts; ++part) {
+      F64 sum = sums[r][part];
+      if (__builtin_expect(has_nan(sum), 0))
+        sum = decide_nans(blocks, row + r, column, part, load_doubles(c + offset(r, part)), sum);
+      store_doubles(d + offset(r, part), sum);
+    }
+}
+
+template <int kItems>
+void doubles(const NativeBlocks& blocks) {
+  alignas(64) double b[kItems * kBlock];
+  const Environment environment(blocks.program->direction);
+  for (int column = 0; column < blocks.columns; ++column) {
+    spread<double, kItems>(blocks.b + std::ptrdiff_t{64} * column * kItems, b);
+    for (int row = 0; row < blocks.rows; row += kTall) chain_doubles<kItems>(blocks, b, row, column);
+  }
+}
+void doubles(const NativeBlocks& blocks) {
+  blocks.items == 4 ? doubles<4>(blocks) : blocks.items == 8 ? doubles<8>(blocks) : doubles<16>(blocks);
+}
+
+// ---- f16 products in f32 are exact, so that an FMA is an addition.
+
+// The items of A, or of eight columns of B, as f32.
+inline void widen_halves(const std::byte* from, int count, float* to) {
+  for (int i = 0; i < count; i += kLanes) store(to + i, widen_half(load<U16>(from + 2 * i)));
+}
+
+inline U32 canonical_code(F32 v, bool half) {
+  if (half) return v != v ? U32{} + 0x7FFF : convert<U32>(narrow_to_half(v));
+  return v != v ? U32{} + 0x7FFFFFFF : bits<U32>(v);
+}
+
+constexpr int kHalves = 4;  // terms
+
+// `a` is [item][2], `b` [item][16].
+inline U32 half_part(const NativeProgram& program, const float* a, const float* b, F32 c) {
+  F32 product[kHalves];
+  for (int k = 0; k < kHalves; ++k)
+    product[k] = repeat_pair(a + 2 * program.place[k]) * load<F32>(b + kBlock * program.place[k]);
+  const F32 sum = program.kind == NativeProgram::Kind::single_chain
+                      ? c + (((F32{} + product[0]) + product[1] + product[2]) + product[3])
+                      : c + (product[0] + product[1]) + (product[2] + product[3]);
+  return canonical_code(sum, program.half_d);
+}
+
+__attribute__((noinline)) void half_blocks(const NativeBlocks& blocks) {
+  const NativeProgram& program = *blocks.program;
+  alignas(64) float a[8 * kHalves], columns[8 * kHalves], b[kBlock * kHalves];
+  widen_halves(blocks.a, 8 * kHalves, a);
+  widen_halves(blocks.b, 8 * kHalves, columns);
+  spread<float, kHalves>(reinterpret_cast<const std::byte*>(columns), b);
+  for (int row = 0; row < 4; ++row)
+    for (int lane = 0; lane < kBlock; lane += kLanes) {
+      const std::ptrdiff_t at = kBlock * row + lane;
+      const F32 c = program.half_c ? widen_half(exchange_middle(load<U16>(blocks.c + 2 * at)))
+                                   : bits<F32>(exchange_middle(load<U32>(blocks.c + 4 * at)));
+      const U32 d = exchange_middle(half_part(program, a + 2 * row * kHalves, b + lane, c));
+      if (program.half_d)
+        store(blocks.d + 2 * at, convert<U16>(d));
+      else
+        store(blocks.d + 4 * at, d);
+    }
+}
+
+void halves(const NativeBlocks& blocks) {
+  const Environment environment(NativeProgram::Direction::nearest);
+  half_blocks(blocks);
+}
+
+}  // namespace
+}  // namespace warpbit

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of integers and counts of bits on blocks: exact, whatever the order of k. Elements become 16-bit
+// integers, two in each 32-bit lane, whose products are added in pairs.
+#pragma once
+
+#include "kernel/body.hpp"
+#include "kernel/body/panels.hpp"
+#include "kernel/body/vectors.hpp"
+
+namespace warpbit {
+namespace {
+
+using Shorts = VectorOf<std::int16_t, 2 * kLanes>::type;
+
+// The eight bytes that begin at `from`, in each pair of lanes.
+inline I32 repeat_two(const std::byte* from) {
+  return bits<I32>(U64{} + load<std::uint64_t>(from));
+}
+
+// In each lane x0 y0 + x1 y1.
+inline I32 multiply_pairs(I32 x, I32 y) {
+#if defined(__AVX512BW__)
+  return bits<I32>(_mm512_madd_epi16(bits<__m512i>(x), bits<__m512i>(y)));
+#elif defined(__AVX2__)
+  return bits<I32>(_mm256_madd_epi16(bits<__m256i>(x), bits<__m256i>(y)));
+#elif defined(__SSE2__)
+  return bits<I32>(_mm_madd_epi16(bits<__m128i>(x), bits<__m128i>(y)));
+#else
+  return (x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16);
+#endif
+}
+
+// The number of ones in each byte.
+inline I32 count_in_bytes(I32 v) {
+#if defined(__AVX2__)
+  const auto table = lanes<VectorOf<std::int8_t, 4 * kLanes>::type>(
+      [](int i) { return (i & 1) + (i >> 1 & 1) + (i >> 2 & 1) + (i >> 3 & 1); });
+  const I32 low = v & 0x0F0F0F0F, high = v >> 4 & 0x0F0F0F0F;
+#if defined(__AVX512BW__)
+  const auto count = [&](I32 x) {
+    return bits<I32>(_mm512_shuffle_epi8(bits<__m512i>(table), bits<__m512i>(x)));
+  };
+#else
+  const auto count = [&](I32 x) {
+    return bits<I32>(_mm256_shuffle_epi8(bits<__m256i>(table), bits<__m256i>(x)));
+  };
+#endif
+  return count(low) + count(high);
+#else
+  v -= v >> 1 & 0x55555555;
+  v = (v & 0x33333333) + (v >> 2 & 0x33333333);
+  return (v + (v >> 4)) & 0x0F0F0F0F;
+#endif
+}
+inline I32 sum_of_bytes(I32 v) {
+  v = (v & 0x00FF00FF) + (v >> 8 & 0x00FF00FF);
+  return (v & 0xFFFF) + (v >> 16);
+}
+
+// What becomes of two lanes of A and B, and of the sum over k. Counts of up to 16 words fit in bytes.
+struct Products {
+  static I32 term(I32 x, I32 y) { return multiply_pairs(x, y); }
+  static I32 total(I32 sum) { return sum; }
+};
+struct XorCounts {
+  static I32 term(I32 x, I32 y) { return count_in_bytes(x ^ y); }
+  static I32 total(I32 sum) { return sum_of_bytes(sum); }
+};
+struct AndCounts {
+  static I32 term(I32 x, I32 y) { return count_in_bytes(x & y); }
+  static I32 total(I32 sum) { return sum_of_bytes(sum); }
+};
+
+// The elements of words as planes of 16-bit integers.
+//
+//     word      e3      e2      e1      e0        of 8 bits
+//     plane 0          e2              e0
+//     plane 1          e3              e1
+template <int kBits, bool kSigned>
+inline void split(const std::byte* words, int count, std::byte* planes) {
+#pragma GCC unroll 4
+  for (int j = 0; j < 16 / kBits; ++j)
+    for (int i = 0; i < count; i += kLanes) {
+      const I32 v = load<I32>(words + 4 * i);
+      if constexpr (kSigned)
+        store(planes + 4 * (j * count + i), (bits<Shorts>(v) << (16 - kBits - j * kBits)) >> (16 - kBits));
+      else
+        store(planes + 4 * (j * count + i), (bits<Words>(v) >> (j * kBits)) & std::uint16_t{(1 << kBits) - 1});
+    }
+}
+void split(int element_bits, bool is_signed, const std::byte* words, int count, std::byte* planes) {
+  if (element_bits == 8)
+    is_signed ? split<8, true>(words, count, planes) : split<8, false>(words, count, planes);
+  else
+    is_signed ? split<4, true>(words, count, planes) : split<4, false>(words, count, planes);
+}
+
+// Modulo 2^32, or clamped.
+inline I32 add_accumulator(I32 sum, I32 c, bool saturates) {
+  const I32 total = bits<I32>(bits<U32>(sum) + bits<U32>(c));
+  if (!saturates) return total;
+  const I32 overflowed = (total ^ sum) & (total ^ c);
+  return overflowed < 0 ? (c >> 31) ^ 0x7FFFFFFF : total;
+}
+
+// Panels in planes: A [plane][row of blocks][word][2], B [plane][word][16], of one column of blocks.
+struct IntegerPanels {
+  const std::byte *a, *b;
+  int planes, rows;
+};
+
+// The sums of two rows of blocks, in lanes from `lane` on.
+template <class Term, int kWords>
+inline void sum_two(const IntegerPanels& p, int row, int lane, I32 out[2]) {
+  I32 upper_even{}, upper_odd{}, lower_even{}, lower_odd{};
+  const std::byte *a = p.a + std::ptrdiff_t{8} * row * kWords, *b = p.b + std::ptrdiff_t{4} * lane;
+  for (int plane = 0; plane < p.planes; ++plane) {
+#pragma GCC unroll 8
+    for (int w = 0; w < kWords; w += 2) {
+      const I32 even = load<I32>(b + 4 * kBlock * w), odd = load<I32>(b + 4 * kBlock * (w + 1));
+      upper_even += Term::term(repeat_two(a + 8 * w), even);
+      upper_odd += Term::term(repeat_two(a + 8 * (w + 1)), odd);
+      lower_even += Term::term(repeat_two(a + 8 * (kWords + w)), even);
+      lower_odd += Term::term(repeat_two(a + 8 * (kWords + w + 1)), odd);
+    }
+    a += std::ptrdiff_t{8} * p.rows * kWords;
+    b += 4 * kBlock * kWords;
+  }
+  out[0] = Term::total(upper_even + upper_odd);
+  out[1] = Term::total(lower_even + lower_odd);
+}
+
+template <class Term, int kWords>
+void integer_blocks(const NativeBlocks& blocks, const IntegerPanels& panels, int column) {
+  // Copies, which no store to D can change.
+  const IntegerPanels p{panels.a, panels.b, panels.planes, panels.rows};
+  const std::byte* from = blocks.c;
+  std::byte* to = blocks.d;
+  const int columns = blocks.columns;
+  const bool saturates = blocks.program->saturates;
+  for (int row = 0; row < p.rows; row += 2)
+    for (int lane = 0; lane < kBlock; lane += kLanes) {
+      I32 sums[2];
+      sum_two<Term, kWords>(p, row, lane, sums);
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        const std::ptrdiff_t at = std::ptrdiff_t{4} * (kBlock * ((row + i) * columns + column) + lane);
+        const I32 c = exchange_middle(load<I32>(from + at));
+        store(to + at, exchange_middle(add_accumulator(sums[i], c, saturates)));
+      }
+    }
+}
+
+// The words of eight columns -> [word][16].
+void spread_columns(const std::byte* columns, int words, std::byte* to) {
+#if defined(__AVX512BW__)
+  U32 four[4];
+#else
+  std::uint32_t four[4][kBlock];
+#endif
+  for (int w = 0; w < words; w += 4) {
+    transpose(columns + 4 * w, 4 * words, four);
+    for (int i = 0; i < 4; ++i) store(to + 4 * kBlock * (w + i), four[i]);
+  }
+}
+
+// Room for the planes of 32 rows, and of eight columns.
+template <int kWords>
+void products(const NativeBlocks& blocks) {
+  const NativeProgram& program = *blocks.program;
+  alignas(64) std::byte a[4 * 32 * 4 * kWords], b[4 * kBlock * 4 * kWords], columns[kBlock * 4 * kWords];
+  split(program.bits, program.a_signed, blocks.a, 2 * blocks.rows * kWords, a);
+  for (int column = 0; column < blocks.columns; ++column) {
+    spread_columns(blocks.b + std::ptrdiff_t{32} * column * kWords, kWords, columns);
+    split(program.bits, program.b_signed, columns, kBlock * kWords, b);
+    integer_blocks<Products, kWords>(blocks, {a, b, 16 / program.bits, blocks.rows}, column);
+  }
+}
+
+template <class Term, int kWords>
+void counts(const NativeBlocks& blocks) {
+  alignas(64) std::byte b[kBlock * 4 * kWords];
+  for (int column = 0; column < blocks.columns; ++column) {
+    spread_columns(blocks.b + std::ptrdiff_t{32} * column * kWords, kWords, b);
+    integer_blocks<Term, kWords>(blocks, {blocks.a, b, 1, blocks.rows}, column);
+  }
+}
+
+template <int kWords>
+void integers(const NativeBlocks& blocks) {
+  switch (blocks.program->kind) {
+    case NativeProgram::Kind::xor_count: return counts<XorCounts, kWords>(blocks);
+    case NativeProgram::Kind::and_count: return counts<AndCounts, kWords>(blocks);
+    default: return products<kWords>(blocks);
+  }
+}
+void integers(const NativeBlocks& blocks) {
+  blocks.items == 4 ? integers<4>(blocks) : blocks.items == 8 ? integers<8>(blocks) : integers<16>(blocks);
+}
+
+}  // namespace
+}  // namespace warpbit

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/dense.hpp"
+
+#include <cstring>
+
+namespace warpbit {
+
+const std::byte* dense_registers(const TileOperand& operand, const OperandView& view, int lanes,
+                                 std::size_t index, std::vector<std::uint32_t>& scratch) {
+  const TileRegisters& r = operand.registers;
+  const std::byte* base = view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
+  if (has_no_gaps(r, view) && r.literals.empty()) return base;
+  const auto bytes = static_cast<std::size_t>(r.bits / 8);
+  scratch.resize(static_cast<std::size_t>(lanes * r.count) * bytes / 4);
+  auto* to = reinterpret_cast<std::byte*>(scratch.data());
+  for (int lane = 0; lane < lanes; ++lane)
+    for (int reg = 0; reg < r.count; ++reg, to += bytes) {
+      const auto i = static_cast<std::size_t>(reg);
+      if (i < r.literals.size() && r.literals[i])
+        std::memcpy(to, &*r.literals[i], bytes);  // its low bits
+      else
+        std::memcpy(to, base + lane * view.lane_stride + reg * view.register_stride, bytes);
+    }
+  return reinterpret_cast<const std::byte*>(scratch.data());
+}
+
+}  // namespace warpbit

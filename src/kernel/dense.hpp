@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers of one operand in one case, side by side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernel/registers.hpp"
+#include "warpbit/view.hpp"
+
+namespace warpbit {
+
+/// True if a view has the registers of a case as [lane][register] without gaps.
+template <class View>
+bool has_no_gaps(const TileRegisters& r, const View& view) {
+  return view.register_stride == r.bits / 8 && view.lane_stride == view.register_stride * r.count;
+}
+
+/// The registers of an operand as [lane][register] without gaps: where they are, or copied to `scratch` if they
+/// lie otherwise or hold literals. Precondition: registers of 32 or 64 bits.
+const std::byte* dense_registers(const TileOperand& operand, const OperandView& view, int lanes,
+                                 std::size_t index, std::vector<std::uint32_t>& scratch);
+
+}  // namespace warpbit
