@@ -158,17 +158,14 @@ ItemTable table_of_blocks(const Tile& t, const TileOperand& operand, std::span<c
   return finish(t, operand, operand.format->bits, std::move(out));
 }
 
-// The nibbles in the order of the items of A.
-std::vector<NativeTile::Nibble> nibbles_of(const Tile& t, std::span<const int> order) {
-  std::vector<NativeTile::Nibble> out;
+// The numbers of the nibbles, by row and group, in the order of the items of A.
+std::vector<std::uint32_t> nibbles_of(const Tile& t, std::span<const int> order) {
+  std::vector<std::uint32_t> out;
   for (int pair = 0; pair < t.rows / 2; ++pair)
     for (const int item : order)
-      for (const int which : {0, 1}) {
-        const auto row = static_cast<std::size_t>(row_of_pair(t, pair, which));
-        const RegisterBits& at = t.e.places[row * order.size() + static_cast<std::size_t>(item)];
-        out.push_back({static_cast<std::uint16_t>(at.lane * t.e.registers.count + at.reg),
-                       static_cast<std::uint16_t>(at.low_bit)});
-      }
+      for (const int which : {0, 1})
+        out.push_back(
+            static_cast<std::uint32_t>(row_of_pair(t, pair, which) * static_cast<int>(order.size()) + item));
   return out;
 }
 
@@ -276,17 +273,17 @@ const std::byte* gather(const std::byte* registers, const ItemTable& table, std:
 
 // The 16 bits that are stored of each word, back to their places: two bytes, and an index for each in the
 // nibble. False if both are the same.
-bool expand(const std::byte* stored, const std::byte* metadata, const NativeTile& native,
-            std::vector<std::uint32_t>& panel) {
-  panel.resize(native.nibbles.size());
+bool expand(const std::byte* stored, const std::byte* metadata, const TileOperand& e,
+            std::span<const std::uint32_t> nibbles, std::vector<std::uint32_t>& panel) {
+  panel.resize(nibbles.size());
   bool same = false;
-  for (const NativeTile::Nibble& nibble : native.nibbles) {
-    const auto i = static_cast<std::size_t>(&nibble - native.nibbles.data());
+  for (std::size_t i = 0; i < nibbles.size(); ++i) {
+    const RegisterBits& at = e.places[nibbles[i]];
     std::uint16_t pair = 0;
     std::uint32_t word = 0;
     std::memcpy(&pair, stored + 2 * i, sizeof pair);
-    std::memcpy(&word, metadata + 4 * nibble.word, sizeof word);
-    const std::uint32_t low = word >> nibble.low_bit & 3, high = word >> (nibble.low_bit + 2) & 3;
+    std::memcpy(&word, metadata + 4 * (at.lane * e.registers.count + at.reg), sizeof word);
+    const std::uint32_t low = word >> at.low_bit & 3, high = word >> (at.low_bit + 2) & 3;
     same = same || low == high;
     panel[i] = (pair & 0xFFU) << (8 * low) | static_cast<std::uint32_t>(pair >> 8) << (8 * high);
   }
@@ -359,7 +356,7 @@ bool run_native(const Body& body, const NativeTile& native, const Tile& t, const
   };
   const std::byte* a = gather(registers(t.a, views.a, 0), native.a, s.compressed);
   if (t.sparsity.is_sparse()) {
-    if (!expand(a, registers(t.e, views.e, 4), native, s.a)) return false;
+    if (!expand(a, registers(t.e, views.e, 4), t.e, native.nibbles, s.a)) return false;
     a = bytes_of(s.a);
   }
   const std::byte* b = gather(registers(t.b, views.b, 1), native.b, s.b);

@@ -27,11 +27,9 @@ struct NativeTile {
   NativeProgram program;
   ItemTable a, b, c, d;
   int items = 0;  ///< of a row of A, as NativeBlocks has it
-  /// If A is sparse: its items are the 16 bits that are stored of each 32; where the nibble for each is.
-  struct Nibble {
-    std::uint16_t word, low_bit;  ///< in the registers side by side
-  };
-  std::vector<Nibble> nibbles;
+  /// If A is sparse: its items are the 16 bits that are stored of each 32; which of the tile's metadata says
+  /// where they belong. The selector of a statement decides where that lies.
+  std::vector<std::uint32_t> nibbles;
 };
 
 /// Null if the bodies have nothing for the tile.
