@@ -15,8 +15,8 @@ namespace {
 
 // At least four, the pieces of a block.
 constexpr int kDoubles = kLanes > 8 ? kLanes / 2 : 4;
-using F64 = VectorOf<double, kDoubles>::type;
-using I64 = VectorOf<std::int64_t, kDoubles>::type;
+using Doubles = VectorOf<double, kDoubles>::type;
+using Longs = VectorOf<std::int64_t, kDoubles>::type;
 
 // While it lives, arithmetic rounds in a direction, has subnormals and traps nothing. The compiler knows
 // nothing of that: the arithmetic is in functions that are not inlined where this lives, between barriers.
@@ -71,11 +71,11 @@ inline void spread(const std::byte* columns, T* to) {
 
 // ---- f64
 
-inline F64 multiply_add(F64 x, F64 y, F64 z) {
+inline Doubles multiply_add(Doubles x, Doubles y, Doubles z) {
 #if defined(__AVX512F__)
-  return bits<F64>(_mm512_fmadd_pd(bits<__m512d>(x), bits<__m512d>(y), bits<__m512d>(z)));
+  return bits<Doubles>(_mm512_fmadd_pd(bits<__m512d>(x), bits<__m512d>(y), bits<__m512d>(z)));
 #elif defined(__AVX2__)
-  return bits<F64>(_mm256_fmadd_pd(bits<__m256d>(x), bits<__m256d>(y), bits<__m256d>(z)));
+  return bits<Doubles>(_mm256_fmadd_pd(bits<__m256d>(x), bits<__m256d>(y), bits<__m256d>(z)));
 #else
   for (int i = 0; i < kDoubles; ++i) z[i] = __builtin_fma(x[i], y[i], z[i]);
   return z;
@@ -83,27 +83,27 @@ inline F64 multiply_add(F64 x, F64 y, F64 z) {
 }
 
 // The pair that begins at `from`, in each pair of lanes.
-inline F64 repeat_pair(const std::byte* from) {
+inline Doubles repeat_pair(const std::byte* from) {
 #if defined(__AVX512DQ__)
-  return bits<F64>(_mm512_broadcast_f64x2(bits<__m128d>(load<VectorOf<double, 2>::type>(from))));
+  return bits<Doubles>(_mm512_broadcast_f64x2(bits<__m128d>(load<VectorOf<double, 2>::type>(from))));
 #elif defined(__AVX2__)
   const auto pair = bits<__m128d>(load<VectorOf<double, 2>::type>(from));
-  return bits<F64>(_mm256_set_m128d(pair, pair));
+  return bits<Doubles>(_mm256_set_m128d(pair, pair));
 #else
   const auto x = load<double>(from), y = load<double>(from + 8);
-  return F64{x, y, x, y};
+  return Doubles{x, y, x, y};
 #endif
 }
 
 // Of C.
-inline F64 load_doubles(const std::byte* from) {
-  return bits<F64>(exchange_middle(load<I64>(from)));
+inline Doubles load_doubles(const std::byte* from) {
+  return bits<Doubles>(exchange_middle(load<Longs>(from)));
 }
-inline void store_doubles(std::byte* to, F64 v) {
-  store(to, exchange_middle(bits<I64>(v)));
+inline void store_doubles(std::byte* to, Doubles v) {
+  store(to, exchange_middle(bits<Longs>(v)));
 }
 
-inline bool has_nan(F64 v) {
+inline bool has_nan(Doubles v) {
 #if defined(__AVX512F__)
   return _mm512_cmp_pd_mask(bits<__m512d>(v), bits<__m512d>(v), _CMP_UNORD_Q) != 0;
 #elif defined(__AVX2__)
@@ -119,8 +119,8 @@ inline bool has_nan(F64 v) {
 constexpr int kTall = kLanes / 4, kParts = kBlock / kDoubles;
 
 // What the specification makes of the NaNs in a part of a block.
-__attribute__((noinline)) F64 decide_nans(const NativeBlocks& blocks, int row, int column, int part, F64 c,
-                                          F64 sum) {
+__attribute__((noinline)) Doubles decide_nans(const NativeBlocks& blocks, int row, int column, int part,
+                                              Doubles c, Doubles sum) {
   for (int i = 0; i < kDoubles; ++i)
     if (sum[i] != sum[i])
       sum[i] = bits<double>(
@@ -138,7 +138,7 @@ __attribute__((noinline)) void chain_doubles(const NativeBlocks& blocks, const d
   const auto offset = [&](int r, int part) {
     return std::ptrdiff_t{8} * (kBlock * ((row + r) * columns + column) + part * kDoubles);
   };
-  F64 sums[kTall][kParts];
+  Doubles sums[kTall][kParts];
 #pragma GCC unroll 4
   for (int r = 0; r < kTall; ++r)
 #pragma GCC unroll 4
@@ -151,14 +151,14 @@ __attribute__((noinline)) void chain_doubles(const NativeBlocks& blocks, const d
     for (int r = 0; r < kTall; ++r)
 #pragma GCC unroll 4
       for (int part = 0; part < kParts; ++part)
-        sums[r][part] = multiply_add(repeat_pair(left + 16 * kItems * r), load<F64>(right + part * kDoubles),
-                                     sums[r][part]);
+        sums[r][part] = multiply_add(repeat_pair(left + 16 * kItems * r),
+                                     load<Doubles>(right + part * kDoubles), sums[r][part]);
   }
 #pragma GCC unroll 4
   for (int r = 0; r < kTall; ++r)
 #pragma GCC unroll 4
     for (int part = 0; part < kParts; ++part) {
-      F64 sum = sums[r][part];
+      Doubles sum = sums[r][part];
       if (__builtin_expect(has_nan(sum), 0))
         sum = decide_nans(blocks, row + r, column, part, load_doubles(c + offset(r, part)), sum);
       store_doubles(d + offset(r, part), sum);
