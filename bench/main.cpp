@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit-bench: how long the instructions of some families take, beside the plain products of the same shapes,
+// in one run. No test is timed.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "report.hpp"
+#include "work.hpp"
+
+namespace {
+
+using namespace bench;
+
+struct Options {
+  std::string rows = ".*", json;
+  bool quick = false;
+};
+
+void measure_work(benchmark::State& state, const Work& work) {
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(work.run().ok());
+    benchmark::ClobberMemory();
+  }
+}
+
+void measure_product(benchmark::State& state, Multiply multiply, Tiles& tiles) {
+  void* data = tiles.data();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(data);
+    multiply(data, tiles.count());
+    benchmark::ClobberMemory();
+  }
+}
+
+// What the selected rows need, each plain product once.
+class Suite {
+ public:
+  Suite(const Plain& plain, int threads) : plain_(plain), threads_(threads) {}
+
+  void add(const Row& row) {
+    Entry& entry = entries_.emplace_back(Entry{.row = &row});
+    entry.error = fill(entry);
+  }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  static double tiles(const Work& work) { return static_cast<double>(work.tiles); }
+
+  // An error as text, empty if there is none. One of the work shows in its first run: all others are the same.
+  std::string fill(Entry& entry) {
+    const warpbit::Result<Work> one = make_work(*entry.row, 1), all = make_work(*entry.row, threads_);
+    if (!one || !all) return (one ? all.error() : one.error()).message();
+    const warpbit::Result<std::string_view> kernel = one->run();
+    if (!kernel) return kernel.error().message();
+    entry.kernel = *kernel;
+    entry.one_thread = name(*entry.row);
+    entry.tiles = tiles(*one);
+    benchmark::RegisterBenchmark(entry.one_thread.c_str(), measure_work, *one);
+    if (!one->shape) return "";
+    entry.shape = one->shape;
+    entry.all_threads = entry.one_thread + ", all threads";
+    entry.tiles_of_all = tiles(*all);
+    benchmark::RegisterBenchmark(entry.all_threads.c_str(), measure_work, *all)->UseRealTime();
+    return add_product(entry) ? "" : fmt::format("plain.cpp lacks {}", name(*entry.shape));
+  }
+
+  // False if there is no such product.
+  bool add_product(Entry& entry) {
+    const auto product = std::ranges::find(plain_.products, *entry.shape, &Product::shape);
+    if (product == plain_.products.end()) return false;
+    entry.by_hand = name(*entry.shape) + ", by hand";
+    entry.by_eigen = name(*entry.shape) + ", by Eigen";
+    const auto data = std::make_shared<Tiles>(product->shape);
+    entry.tiles_of_product = static_cast<double>(data->count());
+    if (!products_.insert(entry.by_hand).second) return true;
+    const auto add = [&](const std::string& name, Multiply multiply) {
+      benchmark::RegisterBenchmark(name.c_str(),
+                                   [=](benchmark::State& state) { measure_product(state, multiply, *data); });
+    };
+    add(entry.by_hand, product->by_hand);
+    add(entry.by_eigen, product->by_eigen);
+    return true;
+  }
+
+  Plain plain_;
+  int threads_;
+  std::vector<Entry> entries_;
+  std::set<std::string> products_;
+};
+
+void initialize(const char* program, bool quick) {
+  std::vector<std::string> arguments{program, "--benchmark_enable_random_interleaving=true",
+                                     quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=5",
+                                     quick ? "--benchmark_min_time=0.01" : "--benchmark_min_time=0.1"};
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  int count = static_cast<int>(pointers.size());
+  benchmark::Initialize(&count, pointers.data());
+}
+
+int fail(const std::string& message) {
+  fmt::print(stderr, "warpbit-bench: {}\n", message);
+  return 2;
+}
+
+int run(const Options& options, const char* program) {
+  const warpbit::Result<warpbit::Kernel> kernel = warpbit::chosen_kernel();
+  if (!kernel) return fail(kernel.error().message());
+  const Plain products = plain(*kernel);
+  const int threads = omp_get_max_threads();
+  Suite suite(products, threads);
+  const std::regex wanted(options.rows);
+  for (const Row& row : rows())
+    if (std::regex_search(name(row), wanted)) suite.add(row);
+  if (suite.entries().empty()) return fail(fmt::format("no row matches '{}'", options.rows));
+
+  initialize(program, options.quick);
+  Collector collector;
+  benchmark::RunSpecifiedBenchmarks(&collector);
+  std::vector<Line> lines;
+  for (const Entry& entry : suite.entries()) lines.push_back(line(entry, collector.samples()));
+  fmt::print("{}", table(lines, products.extension, threads));
+  if (!options.json.empty() &&
+      !(std::ofstream(options.json) << with_rows(collector.json(), lines, products.extension)).flush())
+    return fail(options.json + " cannot be written");
+  return std::ranges::all_of(lines, &std::string::empty, &Line::error) ? 0 : 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times instructions beside plain products of the same shapes.");
+  app.add_option("rows", options.rows, "a regular expression: rows whose name has a match")
+      ->check([](const std::string& text) -> std::string {
+        try {
+          const std::regex tried(text);
+        } catch (const std::regex_error& error) {
+          return error.what();
+        }
+        return "";
+      });
+  app.add_flag("--quick", options.quick, "shorter and fewer runs");
+  app.add_option("--json", options.json, "a file for everything that was measured");
+  CLI11_PARSE(app, argc, argv);
+  return run(options, argv[0]);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of ordinary size, encoded in their formats.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "rows.hpp"
+#include "warpbit/eigen.hpp"
+
+namespace bench {
+
+using Random = std::mt19937_64;
+using Bytes = std::vector<std::byte>;
+
+/// A factor in the format: numbers of deviation 1, of an integer format any codes.
+warpbit::CodeMatrix factor(std::string_view format, int rows, int columns, Random& random);
+/// Accumulators in the format of D, of the deviation that the instruction's sums of such factors have.
+warpbit::CodeMatrix accumulators(const warpbit::Instruction& instruction, int rows, int columns,
+                                 Random& random);
+
+/// The registers of each operand, destination first, over (case, lane, register). Nothing for an immediate.
+std::vector<Bytes> make_registers(const warpbit::Instruction& instruction, Values values, std::size_t cases,
+                                  Random& random);
+
+}  // namespace bench

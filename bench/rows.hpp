@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is measured.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace bench {
+
+enum class Kind {
+  tile,       ///< execute_batch on a tile of each case
+  warpgroup,  ///< a product of a warpgroup, its factors in shared memory
+  parse,      ///< Instruction::parse
+};
+
+enum class Values {
+  ordinary,  ///< normally distributed factors, any integers; C as large as the sums
+  any_bits,  ///< registers of random bits
+};
+
+struct Row {
+  std::string_view name;
+  std::string_view target;
+  std::string_view text;  ///< a form or a statement; of a warpgroup a form
+  double limit = 0;       ///< times the plain product, of Kind::parse ns; 0: none
+  Kind kind = Kind::tile;
+  Values values = Values::ordinary;
+};
+
+std::span<const Row> rows();
+/// With the target: "m16n8k16 f16->f32 sm_90".
+std::string name(const Row& row);
+
+}  // namespace bench

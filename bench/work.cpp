@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "work.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "operands.hpp"
+#include "warpbit/descriptor.hpp"
+#include "warpbit/machine.hpp"
+
+namespace bench {
+namespace {
+
+using namespace warpbit;
+
+constexpr std::string_view kNotSaid = "-";  // which kernel
+constexpr std::size_t kCases = 64;  // for each thread; their registers stay in the second level of cache
+
+// ---- Tiles, by execute_batch
+
+struct Batch {
+  Instruction instruction;
+  std::vector<Bytes> registers;
+  std::size_t cases;
+  ExecuteOptions options;
+  std::vector<OperandView> sources = {};
+  ResultView destination = {};
+
+  Batch(const Instruction& i, Values values, int threads)
+      : instruction(i), cases(kCases * static_cast<std::size_t>(threads)) {
+    Random random(1);
+    registers = make_registers(instruction, values, kCases, random);
+    options.threads = threads;
+    for (std::size_t n = 0; n < registers.size(); ++n) {
+      const Bytes once = registers[n];
+      for (int thread = 1; thread < threads; ++thread)
+        registers[n].insert(registers[n].end(), once.begin(), once.end());
+      const Operand& operand = instruction.operands()[n];
+      if (operand.is_destination())
+        destination = ResultView::dense(registers[n].data(), instruction.lanes(), operand.registers,
+                                        operand.register_bits);
+      else
+        sources.push_back(OperandView::dense(registers[n].data(), instruction.lanes(), operand.registers,
+                                             operand.register_bits));
+    }
+  }
+
+  Result<std::string_view> run() const {
+    const Result<Execution> done = execute_batch(instruction, sources, destination, cases, options);
+    if (!done) return done.error();
+    return name(done->kernel);
+  }
+};
+
+Result<Work> tiles(const Instruction& instruction, Values values, int threads) {
+  const auto batch = std::make_shared<Batch>(instruction, values, threads);
+  return Work{batch->cases, shape_of(instruction), [batch] { return batch->run(); }};
+}
+
+// ---- A product of a warpgroup, by execute_warp
+
+// Both factors in tiles of 64 along K, the span of the swizzle, as a kernel lays them out.
+constexpr int kTileK = 64, kElementBits = 16;
+
+// Writes a factor into shared memory from `start` on. The descriptor of its first part of so many elements
+// along K.
+Result<std::uint64_t> place_factor(const Operand& operand, int lines, int depth, std::uint32_t start,
+                                   Memory& memory, Random& random) {
+  const Result<CanonicalTile> tile =
+      CanonicalTile::make({Major::k, kElementBits, lines, kTileK}, Swizzle::bytes_128);
+  if (!tile) return tile.error();
+  const CodeMatrix codes = factor(operand.format, lines, kTileK, random);
+  for (int i = 0; i < lines; ++i)
+    for (int k = 0; k < kTileK; ++k) {
+      const std::uint64_t address = start + tile->element_bit(i, k) / 8;
+      const std::array bytes{static_cast<std::byte>(codes(i, k)), static_cast<std::byte>(codes(i, k) >> 8)};
+      if (Result<void> written = memory.write(Space::shared, address, bytes); !written) return written.error();
+    }
+  const Result<Descriptor> descriptor = tile->descriptor(start, {Major::k, kElementBits, lines, depth});
+  if (!descriptor) return descriptor.error();
+  return descriptor->encode();
+}
+
+struct Warpgroup {
+  Instruction plus, minus;  // D = A B + D and D = -A B + D, by turns: D stays as large as the sums
+  Memory memory;
+  Registers registers;
+  Binding binding;
+  ExecuteOptions options = {};
+
+  Result<std::string_view> run() {
+    for (const Instruction* instruction : {&plus, &minus}) {
+      const std::vector<const Instruction*> lanes(static_cast<std::size_t>(plus.lanes()), instruction);
+      const Result<Effects> effects = execute_warp(lanes, binding, registers, memory, options);
+      if (!effects) return effects.error();
+      apply(*effects, registers);
+    }
+    return kNotSaid;
+  }
+};
+
+Result<Work> warpgroup(const Row& row, Target target, int threads) {
+  const auto with_sign = [&](std::string_view sign) {
+    return Instruction::parse(
+        std::string(row.text).append(" {d}, a_desc, b_desc, 1, ").append(sign).append(", 1, 0, 0;"), target);
+  };
+  const Result<Instruction> plus = with_sign("1"), minus = with_sign("-1");
+  if (!plus || !minus) return plus ? minus.error() : plus.error();
+
+  Random random(1);
+  const auto operands = plus->operands();
+  const int d = operands[0].registers;
+  const auto bytes_of_a = static_cast<std::uint32_t>(plus->rows() * kTileK * kElementBits / 8),
+             bytes_of_b = static_cast<std::uint32_t>(plus->columns() * kTileK * kElementBits / 8);
+  const auto group = std::make_shared<Warpgroup>(Warpgroup{*plus, *minus, Memory(bytes_of_a + bytes_of_b),
+                                                           Registers(plus->lanes(), d + 2),
+                                                           Binding{0, d, d + 1, 0, 0, 0, 0, 0}});
+  const Result<std::uint64_t> a =
+      place_factor(operands[1], plus->rows(), plus->depth(), 0, group->memory, random);
+  const Result<std::uint64_t> b =
+      place_factor(operands[2], plus->columns(), plus->depth(), bytes_of_a, group->memory, random);
+  if (!a || !b) return a ? b.error() : a.error();
+  const CodeMatrix c = accumulators(*plus, plus->lanes(), d, random);
+  for (int lane = 0; lane < plus->lanes(); ++lane) {
+    for (int reg = 0; reg < d; ++reg) group->registers.write(lane, reg, c(lane, reg));
+    group->registers.write(lane, d, *a);
+    group->registers.write(lane, d + 1, *b);
+  }
+  group->options.threads = threads;
+  return Work{2, shape_of(*plus), [group] { return group->run(); }};
+}
+
+// ---- Decoding
+
+Result<Work> parse(const Row& row, Target target) {
+  return Work{1, std::nullopt, [&row, target]() -> Result<std::string_view> {
+                const Result<Instruction> instruction = Instruction::parse(row.text, target);
+                if (!instruction) return instruction.error();
+                benchmark::DoNotOptimize(&instruction.value());
+                return kNotSaid;
+              }};
+}
+
+}  // namespace
+
+Result<Work> make_work(const Row& row, int threads) {
+  const Result<Target> target = Target::find(row.target);
+  if (!target) return target.error();
+  if (row.kind == Kind::parse) return parse(row, *target);
+  if (row.kind == Kind::warpgroup) return warpgroup(row, *target, threads);
+  const Result<Instruction> instruction = Instruction::parse(row.text, *target);
+  if (!instruction) return instruction.error();
+  return tiles(*instruction, row.values, threads);
+}
+
+}  // namespace bench
