@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -99,14 +100,14 @@ class Suite {
   std::set<std::string> products_;
 };
 
-void initialize(const char* program, bool quick) {
-  std::vector<std::string> arguments{program, "--benchmark_enable_random_interleaving=true",
-                                     quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=5",
-                                     quick ? "--benchmark_min_time=0.01" : "--benchmark_min_time=0.1"};
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  int count = static_cast<int>(pointers.size());
-  benchmark::Initialize(&count, pointers.data());
+// Google Benchmark keeps the pointer to the program's name.
+void initialize(char* program, bool quick) {
+  std::string interleave = "--benchmark_enable_random_interleaving=true",
+              repetitions = quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=5",
+              seconds = quick ? "--benchmark_min_time=0.01" : "--benchmark_min_time=0.1";
+  std::array arguments{program, interleave.data(), repetitions.data(), seconds.data()};
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
 }
 
 int fail(const std::string& message) {
@@ -114,7 +115,7 @@ int fail(const std::string& message) {
   return 2;
 }
 
-int run(const Options& options, const char* program) {
+int run(const Options& options, char* program) {
   const warpbit::Result<warpbit::Kernel> kernel = warpbit::chosen_kernel();
   if (!kernel) return fail(kernel.error().message());
   const Plain products = plain(*kernel);

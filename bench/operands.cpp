@@ -2,6 +2,7 @@
 #include "operands.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "numeric/formats.hpp"
