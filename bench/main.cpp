@@ -44,6 +44,13 @@ void measure_product(benchmark::State& state, Multiply multiply, Tiles& tiles) {
   }
 }
 
+void measure_square(benchmark::State& state, MultiplySquare by, Square& matrices, int threads) {
+  for (auto _ : state) {
+    matrices.multiply(by, threads);
+    benchmark::ClobberMemory();
+  }
+}
+
 // What the selected rows need, each plain product once.
 class Suite {
  public:
@@ -56,24 +63,46 @@ class Suite {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  static double tiles(const Work& work) { return static_cast<double>(work.tiles); }
-
   // An error as text, empty if there is none. One of the work shows in its first run: all others are the same.
   std::string fill(Entry& entry) {
-    const warpbit::Result<Work> one = make_work(*entry.row, 1), all = make_work(*entry.row, threads_);
-    if (!one || !all) return (one ? all.error() : one.error()).message();
-    const warpbit::Result<std::string_view> kernel = one->run();
+    const Row& row = *entry.row;
+    const bool is_gemm = row.kind == Kind::gemm;
+    const int other_threads = is_gemm ? 1 : threads_;
+    const warpbit::Result<Work> work = make_work(row, row.threads), other = make_work(row, other_threads);
+    if (!work || !other) return (work ? other.error() : work.error()).message();
+    const warpbit::Result<std::string_view> kernel = work->run();
     if (!kernel) return kernel.error().message();
     entry.kernel = *kernel;
-    entry.one_thread = name(*entry.row);
-    entry.tiles = tiles(*one);
-    benchmark::RegisterBenchmark(entry.one_thread.c_str(), measure_work, *one);
-    if (!one->shape) return "";
-    entry.shape = one->shape;
-    entry.all_threads = entry.one_thread + ", all threads";
-    entry.tiles_of_all = tiles(*all);
-    benchmark::RegisterBenchmark(entry.all_threads.c_str(), measure_work, *all)->UseRealTime();
-    return add_product(entry) ? "" : fmt::format("plain.cpp lacks {}", name(*entry.shape));
+    entry.shape = work->shape;
+    entry.measured = name(row);
+    entry.tiles = add_work(entry.measured, *work, row.threads);
+    if (!entry.shape) return "";
+    if (!is_gemm || row.threads > 1) {
+      entry.other = entry.measured + (is_gemm ? ", on one" : ", all threads");
+      entry.tiles_of_other = add_work(entry.other, *other, other_threads);
+    }
+    if (is_gemm)
+      add_square(entry);
+    else if (!add_product(entry))
+      return fmt::format("plain.cpp lacks {}", name(*entry.shape));
+    return "";
+  }
+
+  // The tiles of a run. Several threads are measured by the clock.
+  static double add_work(const std::string& name, const Work& work, int threads) {
+    benchmark::internal::Benchmark* added = benchmark::RegisterBenchmark(name.c_str(), measure_work, work);
+    if (threads > 1) added->UseRealTime();
+    return static_cast<double>(work.tiles);
+  }
+
+  void add_square(Entry& entry) {
+    const int threads = entry.row->threads;
+    entry.by_eigen = fmt::format("{}, by Eigen, threads: {}", name(*entry.shape), threads);
+    const auto matrices = std::make_shared<Square>(entry.shape->m);
+    auto* added = benchmark::RegisterBenchmark(
+        entry.by_eigen.c_str(),
+        [=, by = plain_.square](benchmark::State& state) { measure_square(state, by, *matrices, threads); });
+    if (threads > 1) added->UseRealTime();
   }
 
   // False if there is no such product.

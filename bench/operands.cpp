@@ -80,7 +80,9 @@ void scatter_case(const Instruction& instruction, std::vector<Bytes>& registers,
         put(is_sparse ? in_rows(sparse.codes, map) : factor(operand.format, map.rows(), map.columns(), random));
         break;
       case Part::right_factor: put(factor(operand.format, map.rows(), map.columns(), random)); break;
-      case Part::accumulator: put(accumulators(instruction, map.rows(), map.columns(), random)); break;
+      case Part::accumulator:
+        put(accumulators(instruction, instruction.terms(), map.rows(), map.columns(), random));
+        break;
       case Part::metadata: put(in_rows(sparse.metadata, map)); break;
       case Part::left_scale:
       case Part::right_scale: put(scale(operand, random)); break;
@@ -98,11 +100,11 @@ CodeMatrix factor(std::string_view format_name, int rows, int columns, Random& r
                 [&] { return format.is_integer ? random() & format.mask() : nearest(format, normal(random)); });
 }
 
-CodeMatrix accumulators(const Instruction& instruction, int rows, int columns, Random& random) {
+CodeMatrix accumulators(const Instruction& instruction, int terms, int rows, int columns, Random& random) {
   const auto is_factor = [](const Operand& operand) { return operand.part == Part::left_factor; };
   const Operand& a = *std::ranges::find_if(instruction.operands(), is_factor);
   const double of_factor = deviation(*find_format(a.format));
-  std::normal_distribution<double> normal(0, of_factor * of_factor * std::sqrt(instruction.terms()));
+  std::normal_distribution<double> normal(0, of_factor * of_factor * std::sqrt(terms));
   const Format& format = *find_format(instruction.operands()[0].format);
   return matrix(rows, columns, [&] { return nearest(format, normal(random)); });
 }

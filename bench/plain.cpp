@@ -99,10 +99,17 @@ constexpr std::array kProducts{
     product<double, 16, 8, 16>(Element::f64),
 };
 
+void square(int size, float* c, const float* a, const float* b, int threads) {
+  Eigen::setNbThreads(threads);
+  using Matrix = Eigen::MatrixXf;
+  Eigen::Map<Matrix>(c, size, size).noalias() +=
+      Eigen::Map<const Matrix>(a, size, size) * Eigen::Map<const Matrix>(b, size, size);
+}
+
 }  // namespace
 
 Plain WARPBIT_PLAIN() {
-  return {kExtension, kProducts};
+  return {kExtension, kProducts, square};
 }
 
 }  // namespace bench

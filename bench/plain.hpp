@@ -27,10 +27,14 @@ struct Product {
   Multiply by_hand, by_eigen;
 };
 
+/// C += A B by Eigen for square matrices of f32, column by column, on so many threads.
+using MultiplySquare = void (*)(int size, float* c, const float* a, const float* b, int threads);
+
 /// The products as they are compiled for one vector extension.
 struct Plain {
   std::string_view extension;
   std::span<const Product> products;
+  MultiplySquare square;
 };
 
 }  // namespace bench

@@ -88,4 +88,13 @@ void* Tiles::data() {
   return bytes_.data() + (kAlignment - address % kAlignment) % kAlignment;
 }
 
+Square::Square(int size) : size_(size) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<float> normal;
+  for (std::vector<float>* matrix : {&a_, &b_, &c_}) {
+    matrix->resize(static_cast<std::size_t>(size) * static_cast<std::size_t>(size));
+    std::ranges::generate(*matrix, [&] { return normal(random); });
+  }
+}
+
 }  // namespace bench

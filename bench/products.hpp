@@ -34,4 +34,15 @@ class Tiles {
   std::vector<std::byte> bytes_;
 };
 
+/// Square matrices with ordinary values.
+class Square {
+ public:
+  explicit Square(int size);
+  void multiply(MultiplySquare by, int threads) { by(size_, c_.data(), a_.data(), b_.data(), threads); }
+
+ private:
+  int size_;
+  std::vector<float> a_, b_, c_;
+};
+
 }  // namespace bench

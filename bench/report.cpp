@@ -17,7 +17,13 @@ std::string cell(const std::optional<double>& number, int digits) {
 
 std::string limit_of(const Line& l) {
   if (!l.limit) return "-";
-  return fmt::format("{:g}{}{}", *l.limit, l.ratio ? "" : " ns", l.within ? "" : " OVER");
+  return fmt::format("{:g}{}{}", *l.limit, l.ratio ? "" : " ns",
+                     l.ratio.value_or(l.ns) <= *l.limit ? "" : " OVER");
+}
+
+std::string speedup_limit_of(const Line& l) {
+  if (!l.speedup_limit) return "-";
+  return fmt::format("{:g}{}", *l.speedup_limit, *l.speedup < *l.speedup_limit ? " UNDER" : "");
 }
 
 double median(std::vector<double> numbers) {
@@ -26,7 +32,7 @@ double median(std::vector<double> numbers) {
   return *middle;
 }
 
-constexpr std::string_view kFormat = "{:<36} {:<7} {:>12} {:>9} {:>9}  {:<5} {:>9} {:>12} {:>12}\n";
+constexpr std::string_view kFormat = "{:<38} {:<7} {:>12} {:>9} {:>9}  {:<5} {:>9} {:>12} {:>12}\n";
 
 }  // namespace
 
@@ -55,17 +61,25 @@ Line line(const Entry& entry, const Samples& samples) {
   };
   Line out{.work = name(*entry.row), .kernel = entry.kernel, .error = entry.error};
   if (!out.error.empty()) return out;
-  out.ns = ns(entry.one_thread, entry.tiles);
+  out.ns = ns(entry.measured, entry.tiles);
   if (entry.row->limit > 0) out.limit = entry.row->limit;
+  if (entry.row->speedup > 0) out.speedup_limit = entry.row->speedup;
   if (entry.shape) {
     const double macs = multiplications(*entry.shape);
     out.rate = macs / out.ns;
-    out.by_hand = macs / ns(entry.by_hand, entry.tiles_of_product);
+    if (!entry.by_hand.empty()) out.by_hand = macs / ns(entry.by_hand, entry.tiles_of_product);
     out.by_eigen = macs / ns(entry.by_eigen, entry.tiles_of_product);
     out.ratio = out.plain() / *out.rate;
-    out.ratio_all_threads = out.plain() * ns(entry.all_threads, entry.tiles_of_all) / macs;
+    if (!entry.other.empty()) {
+      const double other = ns(entry.other, entry.tiles_of_other);
+      if (entry.row->kind == Kind::gemm)
+        out.speedup = other / out.ns;
+      else
+        out.ratio_all_threads = out.plain() * other / macs;
+    }
   }
-  out.within = !out.limit || out.ratio.value_or(out.ns) <= *out.limit;
+  out.within = (!out.limit || out.ratio.value_or(out.ns) <= *out.limit) &&
+               (!out.speedup_limit || *out.speedup >= *out.speedup_limit);
   return out;
 }
 
@@ -75,14 +89,18 @@ std::string table(const std::vector<Line>& lines, std::string_view extension, in
                                 "limit", fmt::format("{} threads", threads));
   for (const Line& l : lines)
     if (!l.error.empty())
-      out += fmt::format("{:<36} {}\n", l.work, l.error);
+      out += fmt::format("{:<38} {}\n", l.work, l.error);
     else
       out += fmt::format(kFormat, l.work, l.kernel, cell(l.ns, 1), cell(l.rate, 2),
                          cell(l.rate ? std::optional(l.plain()) : std::nullopt, 1),
-                         !l.rate                    ? "-"
-                         : *l.by_hand > *l.by_eigen ? "hand"
-                                                    : "Eigen",
+                         !l.rate                               ? "-"
+                         : l.by_hand.value_or(0) > *l.by_eigen ? "hand"
+                                                               : "Eigen",
                          cell(l.ratio, 2), limit_of(l), cell(l.ratio_all_threads, 2));
+  for (const Line& l : lines)
+    if (l.speedup)
+      out += fmt::format("{}: {:.2f} times as fast as on one; limit {}\n", l.work, *l.speedup,
+                         speedup_limit_of(l));
   return out + fmt::format("Medians. Plain products on one thread, compiled for {}.\n", extension);
 }
 
@@ -106,7 +124,9 @@ std::string with_rows(const std::string& json, const std::vector<Line>& lines, s
       set("ratio", l.ratio);
       set("ratio_all_threads", l.ratio_all_threads);
       set("limit", l.limit);
-      if (l.limit) row["within_limit"] = l.within;
+      set("speedup", l.speedup);
+      set("speedup_limit", l.speedup_limit);
+      if (l.limit) row["within_limits"] = l.within;
     }
     out["rows"].push_back(std::move(row));
   }

@@ -42,8 +42,9 @@ struct Entry {
   const Row* row = nullptr;
   std::string kernel = {}, error = {};
   std::optional<Shape> shape = {};
-  std::string one_thread = {}, all_threads = {};
-  double tiles = 1, tiles_of_all = 1;  ///< of a run
+  std::string measured = {},
+              other = {};  ///< other: on all threads; of Kind::gemm on one, if Row::threads are more
+  double tiles = 1, tiles_of_other = 1;  ///< of a run
   std::string by_hand = {}, by_eigen = {};
   double tiles_of_product = 1;
 };
@@ -55,10 +56,11 @@ struct Line {
   std::optional<double> rate = {}, by_hand = {}, by_eigen = {};  ///< multiplications a ns
   std::optional<double> ratio = {},
                         ratio_all_threads = {};  ///< of times: to the faster plain product on one thread
-  std::optional<double> limit = {};
-  bool within = true;  ///< the limit
+  std::optional<double> speedup = {};            ///< over one thread
+  std::optional<double> limit = {}, speedup_limit = {};
+  bool within = true;  ///< the limits
 
-  double plain() const { return std::max(*by_hand, *by_eigen); }
+  double plain() const { return std::max(by_hand.value_or(0), *by_eigen); }
 };
 
 Line line(const Entry& entry, const Samples& samples);

@@ -11,6 +11,7 @@ namespace bench {
 enum class Kind {
   tile,       ///< execute_batch on a tile of each case
   warpgroup,  ///< a product of a warpgroup, its factors in shared memory
+  gemm,       ///< gemm() on square matrices, kGemmSize to a side; a tile is the whole product
   parse,      ///< Instruction::parse
 };
 
@@ -19,6 +20,8 @@ enum class Values {
   any_bits,  ///< registers of random bits
 };
 
+inline constexpr int kGemmSize = 1024;
+
 struct Row {
   std::string_view name;
   std::string_view target;
@@ -26,6 +29,8 @@ struct Row {
   double limit = 0;       ///< times the plain product, of Kind::parse ns; 0: none
   Kind kind = Kind::tile;
   Values values = Values::ordinary;
+  int threads = 1;     ///< of Kind::gemm, and of its plain product
+  double speedup = 0;  ///< how many times as fast as on one thread it must be; 0: no limit
 };
 
 std::span<const Row> rows();

@@ -12,6 +12,7 @@
 
 #include "operands.hpp"
 #include "warpbit/descriptor.hpp"
+#include "warpbit/gemm.hpp"
 #include "warpbit/machine.hpp"
 
 namespace bench {
@@ -126,7 +127,7 @@ Result<Work> warpgroup(const Row& row, Target target, int threads) {
   const Result<std::uint64_t> b =
       place_factor(operands[2], plus->columns(), plus->depth(), bytes_of_a, group->memory, random);
   if (!a || !b) return a ? b.error() : a.error();
-  const CodeMatrix c = accumulators(*plus, plus->lanes(), d, random);
+  const CodeMatrix c = accumulators(*plus, plus->terms(), plus->lanes(), d, random);
   for (int lane = 0; lane < plus->lanes(); ++lane) {
     for (int reg = 0; reg < d; ++reg) group->registers.write(lane, reg, c(lane, reg));
     group->registers.write(lane, d, *a);
@@ -134,6 +135,57 @@ Result<Work> warpgroup(const Row& row, Target target, int threads) {
   }
   group->options.threads = threads;
   return Work{2, shape_of(*plus), [group] { return group->run(); }};
+}
+
+// ---- Whole matrices, by gemm
+
+// Row by row. Precondition: T has the bits of a code.
+template <class T>
+std::vector<T> in_rows(const CodeMatrix& codes) {
+  std::vector<T> out;
+  for (Eigen::Index row = 0; row < codes.rows(); ++row)
+    for (Eigen::Index column = 0; column < codes.cols(); ++column)
+      out.push_back(static_cast<T>(codes(row, column)));
+  return out;
+}
+
+// Precondition: factors of 16 bits, accumulators of 32.
+struct Matrices {
+  Instruction instruction;
+  std::vector<std::uint16_t> a, b;
+  std::vector<std::uint32_t> c, d;
+  GemmOptions options = {};
+
+  Matrices(const Instruction& i, int threads) : instruction(i) {
+    Random random(1);
+    const auto random_factor = [&] {
+      return in_rows<std::uint16_t>(factor(i.operands()[1].format, kGemmSize, kGemmSize, random));
+    };
+    a = random_factor();
+    b = random_factor();
+    d = c = in_rows<std::uint32_t>(accumulators(i, kGemmSize, kGemmSize, kGemmSize, random));
+    options.execute.threads = threads;
+  }
+
+  Result<std::string_view> run() {
+    const auto view = [](const void* data) { return MatrixView{data, kGemmSize, 1}; };
+    const Result<Execution> done = gemm(instruction,
+                                        {.rows = kGemmSize,
+                                         .columns = kGemmSize,
+                                         .depth = kGemmSize,
+                                         .a = view(a.data()),
+                                         .b = view(b.data()),
+                                         .c = view(c.data()),
+                                         .d = {d.data(), kGemmSize, 1}},
+                                        options);
+    if (!done) return done.error();
+    return name(done->kernel);
+  }
+};
+
+Result<Work> matrices(const Instruction& instruction, int threads) {
+  const auto all = std::make_shared<Matrices>(instruction, threads);
+  return Work{1, Shape{Element::f32, kGemmSize, kGemmSize, kGemmSize}, [all] { return all->run(); }};
 }
 
 // ---- Decoding
@@ -156,6 +208,7 @@ Result<Work> make_work(const Row& row, int threads) {
   if (row.kind == Kind::warpgroup) return warpgroup(row, *target, threads);
   const Result<Instruction> instruction = Instruction::parse(row.text, *target);
   if (!instruction) return instruction.error();
+  if (row.kind == Kind::gemm) return matrices(*instruction, threads);
   return tiles(*instruction, row.values, threads);
 }
 
