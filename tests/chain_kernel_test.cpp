@@ -320,6 +320,32 @@ TEST_CASE("sm_120a: every kernel equals the specification") {
   check_all("sm_120a", 150);
 }
 
+// p0 = -2^15, p2 = 2^-11, C = 2^15: only a sum in which C meets p0 first keeps p2 (NUMERICS.md, "m8n8k4").
+TEST_CASE("m8n8k4: C is the first addend of an f16 sum and the last of an f32 sum") {
+  std::size_t checked = 0;
+  for (const Instruction& i : instructions("sm_90a")) {
+    const Tile& t = tile_of(i);
+    if (t.a.format->id != FormatId::f16) continue;
+    Inputs inputs = inputs_for(i, 1);
+    constexpr std::uint64_t kA[] = {0x5C00, 0, 0x2800, 0}, kB[] = {0xD800, 0, 0x2400, 0};
+    for (std::size_t n = 0; n < t.a.places.size(); ++n) put(inputs.registers[1].data(), t.a, n, kA[n % 4]);
+    for (std::size_t n = 0; n < t.b.places.size(); ++n) put(inputs.registers[2].data(), t.b, n, kB[n % 4]);
+    const bool half_c = t.c.format->id == FormatId::f16, half_d = t.d.format->id == FormatId::f16;
+    for (std::size_t n = 0; n < t.c.places.size(); ++n)
+      put(inputs.registers[3].data(), t.c, n, half_c ? 0x7800 : 0x47000000);
+    Bytes expected(bytes_in_case(i.operands()[0]));
+    for (std::size_t n = 0; n < t.d.places.size(); ++n) put(expected.data(), t.d, n, half_d ? 0x1000 : 0);
+    for (const Kernel kernel : kernels()) {
+      ExecuteOptions options;
+      options.kernel = kernel;
+      INFO(title(i) << ", " << name(kernel));
+      CHECK((execute(i, inputs, 1, Layout::side_by_side, options, kernel) == expected));
+      ++checked;
+    }
+  }
+  CHECK(checked == 12 * kernels().size());
+}
+
 TEST_CASE("how the caller rounds does not matter, and stays") {
   constexpr std::size_t kCases = 15;
   std::size_t checked = 0;
