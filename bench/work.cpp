@@ -64,7 +64,7 @@ Result<Work> tiles(const Instruction& instruction, Values values, int threads) {
   return Work{batch->cases, shape_of(instruction), [batch] { return batch->run(); }};
 }
 
-// ---- A product of a warpgroup, by execute_warp
+// ---- A product of a warpgroup, by execute_warpgroup
 
 // Both factors in tiles of 64 along K, the span of the swizzle, as a kernel lays them out.
 constexpr int kTileK = 64, kElementBits = 16;
@@ -91,22 +91,23 @@ Result<std::uint64_t> place_factor(const Operand& operand, int lines, int depth,
 struct Warpgroup {
   Instruction plus, minus;  // D = A B + D and D = -A B + D, by turns: D stays as large as the sums
   Memory memory;
-  Registers registers;
-  Binding binding;
-  ExecuteOptions options = {};
+  WarpgroupSources sources = {};
+  std::vector<std::uint32_t> d = {};  // [lane][register]
 
   Result<std::string_view> run() {
+    Kernel kernel = Kernel::node;
     for (const Instruction* instruction : {&plus, &minus}) {
-      const std::vector<const Instruction*> lanes(static_cast<std::size_t>(plus.lanes()), instruction);
-      const Result<Effects> effects = execute_warp(lanes, binding, registers, memory, options);
-      if (!effects) return effects.error();
-      apply(*effects, registers);
+      const ResultView view = ResultView::dense(d.data(), plus.lanes(), plus.operands()[0].registers,
+                                                plus.operands()[0].register_bits);
+      const Result<Execution> done = execute_warpgroup(*instruction, sources, memory.shared(), view);
+      if (!done) return done.error();
+      kernel = done->kernel;
     }
-    return kNotSaid;
+    return name(kernel);
   }
 };
 
-Result<Work> warpgroup(const Row& row, Target target, int threads) {
+Result<Work> warpgroup(const Row& row, Target target) {
   const auto with_sign = [&](std::string_view sign) {
     return Instruction::parse(
         std::string(row.text).append(" {d}, a_desc, b_desc, 1, ").append(sign).append(", 1, 0, 0;"), target);
@@ -116,24 +117,20 @@ Result<Work> warpgroup(const Row& row, Target target, int threads) {
 
   Random random(1);
   const auto operands = plus->operands();
-  const int d = operands[0].registers;
   const auto bytes_of_a = static_cast<std::uint32_t>(plus->rows() * kTileK * kElementBits / 8),
              bytes_of_b = static_cast<std::uint32_t>(plus->columns() * kTileK * kElementBits / 8);
-  const auto group = std::make_shared<Warpgroup>(Warpgroup{*plus, *minus, Memory(bytes_of_a + bytes_of_b),
-                                                           Registers(plus->lanes(), d + 2),
-                                                           Binding{0, d, d + 1, 0, 0, 0, 0, 0}});
+  const auto group = std::make_shared<Warpgroup>(Warpgroup{*plus, *minus, Memory(bytes_of_a + bytes_of_b)});
   const Result<std::uint64_t> a =
       place_factor(operands[1], plus->rows(), plus->depth(), 0, group->memory, random);
   const Result<std::uint64_t> b =
       place_factor(operands[2], plus->columns(), plus->depth(), bytes_of_a, group->memory, random);
   if (!a || !b) return a ? b.error() : a.error();
-  const CodeMatrix c = accumulators(*plus, plus->terms(), plus->lanes(), d, random);
-  for (int lane = 0; lane < plus->lanes(); ++lane) {
-    for (int reg = 0; reg < d; ++reg) group->registers.write(lane, reg, c(lane, reg));
-    group->registers.write(lane, d, *a);
-    group->registers.write(lane, d + 1, *b);
-  }
-  group->options.threads = threads;
+  group->sources.a_descriptor = *a;
+  group->sources.b_descriptor = *b;
+  const int registers = operands[0].registers;
+  const CodeMatrix c = accumulators(*plus, plus->terms(), plus->lanes(), registers, random);
+  for (int lane = 0; lane < plus->lanes(); ++lane)
+    for (int reg = 0; reg < registers; ++reg) group->d.push_back(static_cast<std::uint32_t>(c(lane, reg)));
   return Work{2, shape_of(*plus), [group] { return group->run(); }};
 }
 
@@ -205,7 +202,7 @@ Result<Work> make_work(const Row& row, int threads) {
   const Result<Target> target = Target::find(row.target);
   if (!target) return target.error();
   if (row.kind == Kind::parse) return parse(row, *target);
-  if (row.kind == Kind::warpgroup) return warpgroup(row, *target, threads);
+  if (row.kind == Kind::warpgroup) return warpgroup(row, *target);
   const Result<Instruction> instruction = Instruction::parse(row.text, *target);
   if (!instruction) return instruction.error();
   if (row.kind == Kind::gemm) return matrices(*instruction, threads);

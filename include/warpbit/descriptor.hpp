@@ -50,6 +50,44 @@ enum class Major : std::uint8_t {
   mn,  ///< M or N (imm-trans 1)
 };
 
+/// Where the chunks of 16 bytes lie that an operand is made of (NUMERICS.md, "Descriptors"). `line` counts
+/// along the direction that is not contiguous, `chunk` along the other one. With W the span, S the stride and L
+/// the leading offset, a chunk lies at
+///
+///     (line % 8) W + (line / 8) S + (chunk % (W / 16)) 16 + (chunk / (W / 16)) L
+///
+/// from the start; where M or N is contiguous and nothing is swizzled, L and S change places. Then bits 4 to 6
+/// (5, 4) of the address are exchanged by those of address / 128 - base offset.
+class ChunkMap {
+ public:
+  static constexpr std::uint64_t kChunk = 16;
+  ChunkMap(const Descriptor& descriptor, Major major)
+      : start_(descriptor.start),
+        span_(static_cast<std::uint64_t>(span_bytes(descriptor.swizzle))),
+        by_lines_(exchanged(descriptor, major) ? descriptor.leading : descriptor.stride),
+        by_spans_(exchanged(descriptor, major) ? descriptor.stride : descriptor.leading),
+        base_offset_(static_cast<std::uint64_t>(descriptor.base_offset)),
+        mask_(span_ / kChunk - 1),
+        shift_(span_ == 16   ? 0
+               : span_ == 32 ? 1
+               : span_ == 64 ? 2
+                             : 3) {}
+
+  /// The address of a chunk.
+  std::uint64_t operator()(std::uint64_t line, std::uint64_t chunk) const {
+    const std::uint64_t address = start_ + line % 8 * span_ + line / 8 * by_lines_ + (chunk & mask_) * kChunk +
+                                  (chunk >> shift_) * by_spans_;
+    return address ^ ((address / 128 - base_offset_) & mask_) * kChunk;
+  }
+
+ private:
+  static bool exchanged(const Descriptor& d, Major major) {
+    return major == Major::mn && d.swizzle == Swizzle::none;
+  }
+  std::uint64_t start_, span_, by_lines_, by_spans_, base_offset_, mask_;
+  int shift_;
+};
+
 /// The bit in shared memory where an element of an operand begins: i along M (of A) or N (of B), k along K; of
 /// a sparse A, k counts stored elements. Addresses are not bounded here. Precondition: 0 <= i, k.
 std::uint64_t element_bit(const Descriptor& descriptor, Major major, int element_bits, int i, int k);

@@ -74,35 +74,20 @@ std::string descriptor_text(std::uint64_t descriptor) {
                      d.base_offset, name(d.swizzle), ignored ? fmt::format("; ignored: {:#x}", ignored) : "");
 }
 
-// In chunks of 16 bytes; W is the span, S the stride, L the leading offset. K-major, for a chunk along K:
-//
-//     (i % 8) W + (i / 8) S + (chunk % (W / 16)) 16 + (chunk / (W / 16)) L
-//
-// and MN-major, for a chunk along M or N, with k in place of i; without a swizzle L and S change places there.
-// Then bits 4 to 6 (5, 4) of the address are exchanged by those of address / 128 - base offset.
 std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, int i, int k) {
-  const auto span = static_cast<std::uint64_t>(span_bytes(d.swizzle)), chunks = span / kChunk;
   const bool across = major == Major::mn;
   const Chunk chunk = chunk_of(across ? i : k, element_bits);
-  const auto line = static_cast<std::uint64_t>(across ? k : i);
-  const bool exchanged = across && d.swizzle == Swizzle::none;
-  const std::uint32_t by_lines = exchanged ? d.leading : d.stride, by_spans = exchanged ? d.stride : d.leading;
-  std::uint64_t address = d.start + line % 8 * span + line / 8 * by_lines + chunk.number % chunks * kChunk +
-                          chunk.number / chunks * by_spans;
-  const std::uint64_t row = address / 128 - static_cast<std::uint64_t>(d.base_offset);
-  address ^= row % chunks * kChunk;
-  return address * 8 + chunk.within;
+  return ChunkMap(d, major)(static_cast<std::uint64_t>(across ? k : i), chunk.number) * 8 + chunk.within;
 }
 
 std::uint64_t described_end(const Descriptor& d, const DescribedMatrix& m) {
-  const int lines = m.major == Major::mn ? m.depth : m.lines, length = m.major == Major::mn ? m.lines : m.depth;
+  const ChunkMap at(d, m.major);
+  const auto lines = static_cast<std::uint64_t>(m.major == Major::mn ? m.depth : m.lines);
+  const auto chunks = static_cast<std::uint64_t>(m.contiguous_bytes()) / ChunkMap::kChunk;
   std::uint64_t end = 0;
-  for (int line = 0; line < lines; ++line)
-    for (int at = 0; at < length; at += static_cast<int>(kChunk) * 8 / m.element_bits) {
-      const std::uint64_t bit = m.major == Major::mn ? element_bit(d, m.major, m.element_bits, at, line)
-                                                     : element_bit(d, m.major, m.element_bits, line, at);
-      end = std::max(end, bit / 8 + kChunk);
-    }
+  for (std::uint64_t line = 0; line < lines; ++line)
+    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk)
+      end = std::max(end, at(line, chunk) + ChunkMap::kChunk);
   return end;
 }
 

@@ -37,11 +37,13 @@ std::vector<int> panel_order(int bytes) {
 template <class Store>
 void load_k_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
                   Store store) {
+  const ChunkMap at(d, Major::k);
   for (int line = 0; line < factor.lines; ++line)
     for (int chunk = 0; chunk < 2; ++chunk) {
-      const int k = chunk * kChunk * 8 / factor.element_bits;
       std::uint32_t words[kWords];
-      std::memcpy(words, memory.data() + element_bit(d, Major::k, factor.element_bits, line, k) / 8, kChunk);
+      std::memcpy(words,
+                  memory.data() + at(static_cast<std::uint64_t>(line), static_cast<std::uint64_t>(chunk)),
+                  kChunk);
       for (int t = 0; t < kWords; ++t) store(line, line_word(chunk, t), words[t]);
     }
 }
@@ -51,11 +53,13 @@ template <class Store>
 void load_mn_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
                    Store store) {
   constexpr int kLines = kChunk / 2;
+  const ChunkMap at(d, Major::mn);
   for (int first = 0; first < factor.lines; first += kLines)
     for (int k = 0; k < factor.depth; k += 2) {
       std::uint16_t low[kLines], high[kLines];
-      std::memcpy(low, memory.data() + element_bit(d, Major::mn, 16, first, k) / 8, kChunk);
-      std::memcpy(high, memory.data() + element_bit(d, Major::mn, 16, first, k + 1) / 8, kChunk);
+      const auto line = static_cast<std::uint64_t>(k), chunk = static_cast<std::uint64_t>(first / kLines);
+      std::memcpy(low, memory.data() + at(line, chunk), kChunk);
+      std::memcpy(high, memory.data() + at(line + 1, chunk), kChunk);
       const int word = line_word(k / 2 / kWords, k / 2 % kWords);
       for (int i = 0; i < kLines; ++i)
         store(first + i, word, low[i] | static_cast<std::uint32_t>(high[i]) << 16);
