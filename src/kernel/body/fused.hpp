@@ -22,6 +22,14 @@ template <class V>
 inline V load_part(const std::byte* from, std::ptrdiff_t piece_stride) {
   constexpr std::ptrdiff_t kPiece = 4 * sizeof(V{}[0]);
   if (kLanes == 4 || piece_stride == kPiece) return exchange_middle(load<V>(from));
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    __m512i v = _mm512_castsi128_si512(load<__m128i>(from));
+    v = _mm512_inserti32x4(v, load<__m128i>(from + piece_stride), 1);
+    v = _mm512_inserti32x4(v, load<__m128i>(from + 2 * piece_stride), 2);
+    return exchange_middle(bits<V>(_mm512_inserti32x4(v, load<__m128i>(from + 3 * piece_stride), 3)));
+  }
+#endif
   std::byte pieces[sizeof(V)];
   for (int t = 0; t < kLanes / 4; ++t) __builtin_memcpy(pieces + t * kPiece, from + t * piece_stride, kPiece);
   return exchange_middle(load<V>(pieces));
@@ -31,6 +39,15 @@ inline void store_part(std::byte* to, std::ptrdiff_t piece_stride, V v) {
   constexpr std::ptrdiff_t kPiece = 4 * sizeof(V{}[0]);
   v = exchange_middle(v);
   if (kLanes == 4 || piece_stride == kPiece) return store(to, v);
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    const __m512i all = bits<__m512i>(v);
+    store(to, _mm512_castsi512_si128(all));
+    store(to + piece_stride, _mm512_extracti32x4_epi32(all, 1));
+    store(to + 2 * piece_stride, _mm512_extracti32x4_epi32(all, 2));
+    return store(to + 3 * piece_stride, _mm512_extracti32x4_epi32(all, 3));
+  }
+#endif
   std::byte pieces[sizeof(V)];
   store(pieces, v);
   for (int t = 0; t < kLanes / 4; ++t) __builtin_memcpy(to + t * piece_stride, pieces + t * kPiece, kPiece);
@@ -56,6 +73,7 @@ struct Fixed {
   bool scaled = false;       // there are scale factors
   bool sparse = false;       // A is sparse
   bool plain = false;        // C and D are f32, and values and results are what nodes take and give
+  bool single = false;       // there is one step
 };
 
 // What a node reads, for a part of a block: from its first k on.
@@ -258,7 +276,7 @@ inline __attribute__((always_inline)) U32 all_steps(const FusedBlocks& blocks, c
     const PartResult result = part<kFixed, Exponent>(blocks, program, bounds, at, codes, false);
     suspicious |= result.suspicious;
     codes = result.d;
-  } while (++at.step < blocks.steps);
+  } while (!kFixed.single && ++at.step < blocks.steps);
   return codes;
 }
 
@@ -327,25 +345,32 @@ void all_blocks(const FusedBlocks& given) {
 
 // ---- The choice of what is fixed
 
+template <Fixed kFlags, int kCount, int kNodes>
+void with_steps(const FusedBlocks& blocks) {
+  constexpr auto fixed = [](bool single) {
+    Fixed out = kFlags;
+    out.count = kCount;
+    out.nodes = kNodes;
+    out.single = single;
+    return out;
+  };
+  if (blocks.steps == 1) return all_blocks<fixed(true), std::int8_t>(blocks);
+  if constexpr (!kFlags.sparse && !kFlags.scaled) all_blocks<fixed(false), std::int8_t>(blocks);
+}
+
 template <Fixed kFlags>
 void with_count(const FusedBlocks& blocks) {
   const FusedProgram& program = *blocks.program;
   const int count = program.node[0].count;
-  const auto fixed = [](int of_node, int nodes) {
-    Fixed out = kFlags;
-    out.count = of_node;
-    out.nodes = nodes;
-    return out;
-  };
-  if (blocks.a_top == 0) return all_blocks<fixed(0, 0), std::int16_t>(blocks);
-  if (count == 4 && program.nodes == 1) return all_blocks<fixed(4, 1), std::int8_t>(blocks);
-  if (count == 4 && program.nodes == 2) return all_blocks<fixed(4, 2), std::int8_t>(blocks);
-  if (count == 8 && program.nodes == 1) return all_blocks<fixed(8, 1), std::int8_t>(blocks);
-  if (count == 8 && program.nodes == 2) return all_blocks<fixed(8, 2), std::int8_t>(blocks);
-  if (count == 16 && program.nodes == 1) return all_blocks<fixed(16, 1), std::int8_t>(blocks);
-  if (count == 16 && program.nodes == 2) return all_blocks<fixed(16, 2), std::int8_t>(blocks);
-  if (count == 32 && program.nodes == 1) return all_blocks<fixed(32, 1), std::int8_t>(blocks);
-  all_blocks<fixed(0, 0), std::int8_t>(blocks);
+  if (blocks.a_top == 0) return all_blocks<kFlags, std::int16_t>(blocks);
+  if (count == 4 && program.nodes == 1) return with_steps<kFlags, 4, 1>(blocks);
+  if (count == 4 && program.nodes == 2) return with_steps<kFlags, 4, 2>(blocks);
+  if (count == 8 && program.nodes == 1) return with_steps<kFlags, 8, 1>(blocks);
+  if (count == 8 && program.nodes == 2) return with_steps<kFlags, 8, 2>(blocks);
+  if (count == 16 && program.nodes == 1) return with_steps<kFlags, 16, 1>(blocks);
+  if (count == 16 && program.nodes == 2) return with_steps<kFlags, 16, 2>(blocks);
+  if (count == 32 && program.nodes == 1) return with_steps<kFlags, 32, 1>(blocks);
+  with_steps<kFlags, 0, 0>(blocks);
 }
 
 template <bool kSparse>
