@@ -536,7 +536,7 @@ TEST_CASE("products that are refused", "[gemm]") {
   GemmOptions none;
   none.execute.kernel = static_cast<Kernel>(17);
   CHECK_THAT(refusal(f16, "sm_90", Errc::no_such_kernel, good, none),
-             Contains("gemm: there is no kernel number 17; expected node, scalar"));
+             Contains("there is no kernel '17' on this processor; expected node, scalar"));
 }
 
 }  // namespace

@@ -36,10 +36,10 @@ struct Encoding {
   std::uint16_t first_special = 0x7C00;
   /// half: the value is that of the f16 times 2^scale.
   int scale = 0;
-  /// half: elements are converted to f16, which has other subnormals; the scale is applied. Of the magnitudes
-  /// of one byte below 8, moved up, the f16 codes are subnormal[magnitude] << 8.
+  /// half: exponents are those of the value's f16 code, which has other subnormals. subnormal[m]: the panel's
+  /// exponent of the code with magnitude m, of those that are zero or subnormal.
   bool as_half = false;
-  std::uint8_t subnormal[8] = {};
+  std::int8_t subnormal[8] = {};
 };
 
 /// Raw exponents as the panels hold them, of 8 bits: the field of the code (1 for a subnormal), less the
@@ -47,8 +47,8 @@ struct Encoding {
 /// that its sums are negative, and those of others are not.
 inline constexpr int kTopExponent = 63, kNearExponents = 29;
 inline constexpr std::int8_t kNoNearExponent = -64;
-/// Where the exponents of a panel are too far apart for that: the fields, of 16 bits.
-inline constexpr std::int16_t kNoExponent = -8192;
+/// Where the exponents of a panel are too far apart for that: the fields, of 32 bits.
+inline constexpr std::int32_t kNoExponent = -8192;
 /// The largest field of f16, for all panels of half.
 inline constexpr int kTopOfHalf = 30;
 
@@ -87,7 +87,7 @@ struct FusedBlocks {
   int steps = 1, panel_steps = 1;
   const float *a = nullptr, *b = nullptr;
   const void *a_exponents = nullptr, *b_exponents = nullptr;
-  int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they have 16
+  int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they have 32
   /// Sparse: of each element of A the place in B's panel, (row of blocks, element, row); a_exponents are then,
   /// for each node, those of a dense A of B's depth that has the node's elements, and zeros.
   const std::uint8_t* selected = nullptr;
@@ -204,7 +204,7 @@ struct Body {
   /// Codes of A and B -> values and exponents (panels.hpp).
   /// In any order. Of half {kTopOfHalf, false}.
   ExponentRange (*exponent_range)(const Encoding&, const void* codes, int count);
-  /// With exponents relative to `top`, or of 16 bits if that is 0. True if there is an Inf or NaN.
+  /// With exponents relative to `top`, or of 32 bits if that is 0. True if there is an Inf or NaN.
   bool (*decode)(const Encoding&, const void* codes, int count, int top, float* values, void* exponents);
   /// The lanes that an Inf or NaN among the codes reaches, for each row or column of blocks. The codes of one
   /// are [k][each]: of A two, for all lanes, of B one for each lane.

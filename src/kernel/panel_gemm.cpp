@@ -51,7 +51,7 @@ struct Factor {
     return reinterpret_cast<std::byte*>(codes.data()) + at(panel, 0) * code_bytes();
   }
   std::byte* exponents_at(std::size_t panel, std::size_t step, bool far) const {
-    return reinterpret_cast<std::byte*>(exponents.data()) + at(panel, step) * (far ? 2 : 1);
+    return reinterpret_cast<std::byte*>(exponents.data()) + at(panel, step) * (far ? sizeof(std::int32_t) : 1);
   }
   std::size_t code_bytes() const { return encoding.kind == Encoding::Kind::tf32 ? 4 : 2; }
 
@@ -65,7 +65,7 @@ struct Factor {
   std::array<std::uint16_t, 256> halves = {};
   Lines<std::uint32_t> codes;
   Lines<float> values;
-  Lines<std::int16_t> exponents;  // of 8 or 16 bits
+  Lines<std::int32_t> exponents;  // of 8 or 32 bits
   std::vector<std::uint16_t> special;
   // Of a panel of B; of the first one of a range of A, for all of the range.
   std::vector<std::uint8_t> has_special;
@@ -88,7 +88,7 @@ class PanelEngine : public GemmEngine {
   }
   void pack_b(const Stripe& s, std::size_t panel) override { pack(b_, s, s.first_column, panel, panel + 1); }
 
-  // Exponents have 16 bits if they are far apart anywhere.
+  // Exponents have 32 bits if they are far apart anywhere.
   void packed(const Stripe& s) override {
     far_ = false;
     for (std::size_t pair = 0; pair < s.pairs; pair += kRangePairs) far_ = far_ || a_.ranges[pair].far;

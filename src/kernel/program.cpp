@@ -32,11 +32,14 @@ Encoding encoding_of(const Format& f, const TileOperand& operand, bool as_half) 
       : f.specials == Specials::nan_all_ones ? static_cast<std::uint16_t>(((1 << magnitude_bits) - 1) << moved)
                                              : std::uint16_t{0xFFFF};
   out.scale = 15 - f.bias;
-  out.as_half = as_half && f.id != FormatId::e5m2;  // which has the exponents of f16
-  for (int m = 1; m < 8 && out.as_half; ++m) {
-    const std::uint64_t code = encode(format(FormatId::f16), exact(decode(f, static_cast<std::uint64_t>(m)), f),
-                                      Rounding::toward_zero, Overflow::ieee);
-    out.subnormal[m] = static_cast<std::uint8_t>(code >> 8);
+  // e5m2 has the exponents of f16.
+  out.as_half = as_half && f.id != FormatId::e5m2;
+  for (std::size_t m = 0; m < std::size(out.subnormal) && out.as_half; ++m) {
+    const std::uint64_t code =
+        encode(format(FormatId::f16), exact(decode(f, m), f), Rounding::toward_zero, Overflow::ieee);
+    out.subnormal[m] = m == 0
+                           ? kNoNearExponent
+                           : static_cast<std::int8_t>(static_cast<int>(code >> 10) + kTopExponent - kTopOfHalf);
   }
   return out;
 }
@@ -192,8 +195,9 @@ std::optional<FusedProgram> compile_program(const Tile& t, const Encoding& a, co
   program.half_d = t.d.format->bits == 16;
   const bool is_half = a.kind == Encoding::Kind::half;
   if (!is_half && program.half_nodes) return std::nullopt;
-  program.product_scale = (a.as_half ? 0 : a.scale) + (b.as_half ? 0 : b.scale);
-  program.exponent_bias = 127 - 2 * (is_half ? 15 : 127) + program.product_scale;
+  program.product_scale = a.scale + b.scale;
+  program.exponent_bias =
+      127 - 2 * (is_half ? 15 : 127) + (a.as_half ? 0 : a.scale) + (b.as_half ? 0 : b.scale);
   return program;
 }
 

@@ -81,7 +81,7 @@ void load_described(std::uint64_t descriptor, const DescribedMatrix& factor, std
 struct Panel {
   std::vector<std::uint32_t> registers, codes;
   std::vector<float> values;
-  std::vector<std::int16_t> exponents;
+  std::vector<std::int32_t> exponents;
   std::vector<std::uint16_t> special;
 
   void resize(std::size_t words, std::size_t elements) {

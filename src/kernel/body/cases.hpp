@@ -12,7 +12,7 @@ namespace {
 struct Factor {
   static constexpr int kMost = kBlock * kMostDepth;
   alignas(64) float values[kMost];
-  alignas(64) std::int16_t exponents[kMost];
+  alignas(64) std::int32_t exponents[kMost];
   alignas(64) std::uint32_t codes[kMost];
   std::uint16_t special[kMostRows];
 };
@@ -158,6 +158,17 @@ inline std::byte* moved(std::byte* base, std::size_t index, std::ptrdiff_t strid
   return base == nullptr ? nullptr : base + static_cast<std::ptrdiff_t>(index) * stride;
 }
 
+// The largest exponent fields, if 8 bits will do; none to look for where few products share the work.
+inline void find_tops(const FusedCases& cases, const std::byte* a, const std::byte* b, FusedBlocks& blocks) {
+  blocks.a_top = blocks.b_top = 0;
+  if (cases.a_encoding.kind == Encoding::Kind::tf32) return;
+  const ExponentRange left = exponent_range(cases.a_encoding, a, 2 * cases.rows * cases.depth);
+  const ExponentRange right = exponent_range(cases.b_encoding, b, kBlock / 2 * cases.b_depth);
+  if (left.far || right.far) return;
+  blocks.a_top = left.top;
+  blocks.b_top = right.top;
+}
+
 void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
   Factor a, b;
   std::uint8_t selected[2 * kMostRows * kMostDepth];
@@ -181,11 +192,7 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
     const auto at = static_cast<std::ptrdiff_t>(i);
     const std::byte *a_registers = cases.a.base + at * cases.a.stride,
                     *b_registers = cases.b.base + at * cases.b.stride;
-    const ExponentRange left = exponent_range(cases.a_encoding, a_registers, a_count);
-    const ExponentRange right = exponent_range(cases.b_encoding, b_registers, b_count / 2);
-    const bool far = left.far || right.far;
-    blocks.a_top = far ? 0 : left.top;
-    blocks.b_top = far ? 0 : right.top;
+    find_tops(cases, a_registers, b_registers, blocks);
     arrange_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register, a.codes);
     arrange_b(cases.b_encoding, b_registers, cases.b_depth, cases.by_register && cases.selection == nullptr,
               b.codes);

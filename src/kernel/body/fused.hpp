@@ -345,7 +345,7 @@ void all_blocks(const FusedBlocks& given) {
 
 // ---- The choice of what is fixed
 
-template <Fixed kFlags, int kCount, int kNodes>
+template <Fixed kFlags, class Exponent, int kCount, int kNodes>
 void with_steps(const FusedBlocks& blocks) {
   constexpr auto fixed = [](bool single) {
     Fixed out = kFlags;
@@ -354,23 +354,30 @@ void with_steps(const FusedBlocks& blocks) {
     out.single = single;
     return out;
   };
-  if (blocks.steps == 1) return all_blocks<fixed(true), std::int8_t>(blocks);
-  if constexpr (!kFlags.sparse && !kFlags.scaled) all_blocks<fixed(false), std::int8_t>(blocks);
+  if (blocks.steps == 1) return all_blocks<fixed(true), Exponent>(blocks);
+  if constexpr (!kFlags.sparse && !kFlags.scaled) all_blocks<fixed(false), Exponent>(blocks);
 }
 
 template <Fixed kFlags>
 void with_count(const FusedBlocks& blocks) {
   const FusedProgram& program = *blocks.program;
-  const int count = program.node[0].count;
-  if (blocks.a_top == 0) return all_blocks<kFlags, std::int16_t>(blocks);
-  if (count == 4 && program.nodes == 1) return with_steps<kFlags, 4, 1>(blocks);
-  if (count == 4 && program.nodes == 2) return with_steps<kFlags, 4, 2>(blocks);
-  if (count == 8 && program.nodes == 1) return with_steps<kFlags, 8, 1>(blocks);
-  if (count == 8 && program.nodes == 2) return with_steps<kFlags, 8, 2>(blocks);
-  if (count == 16 && program.nodes == 1) return with_steps<kFlags, 16, 1>(blocks);
-  if (count == 16 && program.nodes == 2) return with_steps<kFlags, 16, 2>(blocks);
-  if (count == 32 && program.nodes == 1) return with_steps<kFlags, 32, 1>(blocks);
-  with_steps<kFlags, 0, 0>(blocks);
+  const int count = program.node[0].count, nodes = program.nodes;
+  if (blocks.a_top == 0) {  // bf16 and tf32
+    if constexpr (kFlags.plain) {
+      if (count == 4 && nodes == 1) return with_steps<kFlags, std::int32_t, 4, 1>(blocks);
+      if (count == 4 && nodes == 2) return with_steps<kFlags, std::int32_t, 4, 2>(blocks);
+      if (count == 8 && nodes == 1) return with_steps<kFlags, std::int32_t, 8, 1>(blocks);
+    }
+    return with_steps<kFlags, std::int32_t, 0, 0>(blocks);
+  }
+  if (count == 4 && nodes == 1) return with_steps<kFlags, std::int8_t, 4, 1>(blocks);
+  if (count == 4 && nodes == 2) return with_steps<kFlags, std::int8_t, 4, 2>(blocks);
+  if (count == 8 && nodes == 1) return with_steps<kFlags, std::int8_t, 8, 1>(blocks);
+  if (count == 8 && nodes == 2) return with_steps<kFlags, std::int8_t, 8, 2>(blocks);
+  if (count == 16 && nodes == 1) return with_steps<kFlags, std::int8_t, 16, 1>(blocks);
+  if (count == 16 && nodes == 2) return with_steps<kFlags, std::int8_t, 16, 2>(blocks);
+  if (count == 32 && nodes == 1) return with_steps<kFlags, std::int8_t, 32, 1>(blocks);
+  with_steps<kFlags, std::int8_t, 0, 0>(blocks);
 }
 
 template <bool kSparse>

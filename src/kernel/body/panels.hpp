@@ -227,37 +227,29 @@ inline Words near_exponents(Words magnitude, int fraction_bits, int top) {
   return magnitude == 0 ? Words{} + static_cast<std::uint16_t>(kNoNearExponent) : raw;
 }
 
-// Codes of one byte moved to halves -> the f16 codes of their values.
-inline Words as_f16(const Encoding& e, Words code) {
-  const Words magnitude = code & 0x7FFF, normal = code + static_cast<std::uint16_t>(e.scale << 10);
+// Codes of e4m3 moved to halves -> the exponents of the f16 codes of their values.
+inline Words exponents_of_f16(const Encoding& e, Words magnitude) {
 #if defined(__AVX512BW__)
   const __m512i table = _mm512_broadcast_i64x2(_mm_cvtsi64_si128(load<std::int64_t>(e.subnormal)));
-  const Words subnormal = bits<Words>(_mm512_shuffle_epi8(table, bits<__m512i>(magnitude << 1)));
+  const Words subnormal = bits<Words>(_mm512_shuffle_epi8(table, bits<__m512i>(magnitude >> 7)));
 #else
-  const Words subnormal = lanes<Words>([&](int i) { return e.subnormal[magnitude[i] >> 7 & 7] << 8; });
+  const Words subnormal =
+      lanes<Words>([&](int i) { return static_cast<std::uint16_t>(e.subnormal[magnitude[i] >> 7 & 7]); });
 #endif
-  return magnitude < 8 << 7 ? subnormal | (code & 0x8000) : normal;
+  const Words normal = (magnitude >> 10) + static_cast<std::uint16_t>(e.scale + kTopExponent - kTopOfHalf);
+  return magnitude < 8 << 7 ? subnormal : normal;  // of which the lower bytes count
 }
 
 bool decode_halves(const Encoding& e, const std::uint16_t* codes, int count, float* values,
                    std::int8_t* exponents) {
   Words most{};
   for (int i = 0; i < count; i += 2 * kLanes) {
-    Words code = load<Words>(codes + i);
-    Words magnitude = code & 0x7FFF;
+    const Words magnitude = load<Words>(codes + i) & 0x7FFF;
     most = max(most, magnitude);
-    if (e.as_half) {
-      code = as_f16(e, code);
-      magnitude = code & 0x7FFF;
-      std::uint16_t again[2 * kLanes];
-      store(again, code);
-      store(values + i, widen_half(load<U16>(again)));
-      store(values + i + kLanes, widen_half(load<U16>(again + kLanes)));
-    } else {
-      store(values + i, widen_half(load<U16>(codes + i)));
-      store(values + i + kLanes, widen_half(load<U16>(codes + i + kLanes)));
-    }
-    store(exponents + i, narrow(near_exponents(magnitude, 10, kTopOfHalf)));
+    store(values + i, widen_half(load<U16>(codes + i)));
+    store(values + i + kLanes, widen_half(load<U16>(codes + i + kLanes)));
+    store(exponents + i,
+          narrow(e.as_half ? exponents_of_f16(e, magnitude) : near_exponents(magnitude, 10, kTopOfHalf)));
   }
   return any(most >= e.first_special);
 }
@@ -286,14 +278,17 @@ void decode_near_tf32(const std::uint32_t* codes, int count, int top, float* val
   }
 }
 
-void decode_far(const Encoding& e, const std::uint16_t* codes, int count, float* values,
-                std::int16_t* exponents) {
+bool decode_far(const Encoding& e, const std::uint16_t* codes, int count, float* values,
+                std::int32_t* exponents) {
+  U32 most{};
   for (int i = 0; i < count; i += kLanes) {
     const U32 code = f32_codes(e, codes, i), magnitude = code << 1;
     const U32 raw = max(magnitude >> 24, U32{} + 1);
+    most = max(most, magnitude);
     store(values + i, code);
-    store(exponents + i, convert<I16>(magnitude == 0 ? U32{} + static_cast<std::uint32_t>(kNoExponent) : raw));
+    store(exponents + i, magnitude == 0 ? U32{} + static_cast<std::uint32_t>(kNoExponent) : raw);
   }
+  return any(most >= 0xFF000000U);
 }
 
 bool decode(const Encoding& e, const void* codes, int count, int top, float* values, void* exponents) {
@@ -301,8 +296,7 @@ bool decode(const Encoding& e, const void* codes, int count, int top, float* val
   auto* near = static_cast<std::int8_t*>(exponents);
   if (e.kind == Encoding::Kind::half) return decode_halves(e, words, count, values, near);
   if (top == 0) {
-    decode_far(e, words, count, values, static_cast<std::int16_t*>(exponents));
-    return exponent_range(e, codes, count).top == 255;
+    return decode_far(e, words, count, values, static_cast<std::int32_t*>(exponents));
   }
   if (e.kind == Encoding::Kind::bf16)
     decode_near_bf16(words, count, top, values, near);

@@ -250,32 +250,12 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
   return most;
 #endif
 }
-inline I32 largest_sums(const std::int16_t* a, const std::int16_t* b, int count) {
-#if defined(__AVX512BW__)
-  const __m512i repeat =
-      _mm512_set_epi64(0x0706050407060504, 0x0706050407060504, 0x0706050407060504, 0x0706050407060504,
-                       0x0302010003020100, 0x0302010003020100, 0x0302010003020100, 0x0302010003020100);
-  __m512i most = _mm512_set1_epi16(-32768);
-#pragma GCC unroll 8
-  for (int k = 0; k < count; k += 2) {
-    const __m512i left = _mm512_shuffle_epi8(_mm512_set1_epi64(load<std::int64_t>(a + 2 * k)), repeat);
-    most = _mm512_max_epi16(most, _mm512_add_epi16(left, load<__m512i>(b + 16 * k)));
-  }
-  const __m256i one = _mm256_max_epi16(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
-  return bits<I32>(_mm512_cvtepi16_epi32(one));
-#elif defined(__AVX2__)
-  __m128i most = _mm_set1_epi16(-32768);
-  for (int k = 0; k < count; ++k) {
-    const __m128i left = _mm_set1_epi32(load<std::int32_t>(a + 2 * k));
-    most = _mm_max_epi16(most, _mm_add_epi16(left, load<__m128i>(b + 16 * k)));
-  }
-  return bits<I32>(_mm256_cvtepi16_epi32(most));
-#else
+inline I32 largest_sums(const std::int32_t* a, const std::int32_t* b, int count) {
   I32 most = I32{} - 32768;
+#pragma GCC unroll 16
   for (int k = 0; k < count; ++k)
-    most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * k + i]; }));
+    most = max(most, bits<I32>(U64{} + load<std::uint64_t>(a + 2 * k)) + load<I32>(b + 16 * k));
   return most;
-#endif
 }
 
 // The same for a sparse A: element k of the rows of a pair meets places selected[k][0] and selected[k][1] of b.
@@ -318,10 +298,13 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::u
   return most;
 #endif
 }
-inline I32 largest_sums(const std::int16_t* a, const std::int16_t* b, const std::uint8_t* selected, int count) {
+inline I32 largest_sums(const std::int32_t* a, const std::int32_t* b, const std::uint8_t* selected, int count) {
   I32 most = I32{} - 32768;
-  for (int k = 0; k < count; ++k)
-    most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * selected[2 * k + i % 2] + i]; }));
+  for (int k = 0; k < count; ++k) {
+    const I32 upper = load<I32>(b + 16 * selected[2 * k]), lower = load<I32>(b + 16 * selected[2 * k + 1]);
+    const I32 right = lanes<I32>([](int i) { return i % 2; }) == 0 ? upper : lower;
+    most = max(most, bits<I32>(U64{} + load<std::uint64_t>(a + 2 * k)) + right);
+  }
   return most;
 }
 
