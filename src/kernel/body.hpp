@@ -88,8 +88,7 @@ struct FusedBlocks {
   const float *a = nullptr, *b = nullptr;
   const void *a_exponents = nullptr, *b_exponents = nullptr;
   int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they have 32
-  /// Sparse: of each element of A the place in B's panel, (row of blocks, element, row); a_exponents are then,
-  /// for each node, those of a dense A of B's depth that has the node's elements, and zeros.
+  /// Sparse: of each element of A the place in B's panel: (row of blocks, element, row).
   const std::uint8_t* selected = nullptr;
   int b_depth = 0;  ///< of B's panel, for a step
   const std::uint16_t *a_special = nullptr,
