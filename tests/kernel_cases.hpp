@@ -266,8 +266,5 @@ inline std::vector<Kernel> kernels_that_run(const Subject& x) {
     out.push_back(execute(x, batch.views(), d.result_view(), 1, kernel).kernel);
   return out;
 }
-inline bool is_fast(const Subject& x) {
-  return kernels_that_run(x) == fast_kernels();
-}
 
 }  // namespace kernel_cases

@@ -15,14 +15,14 @@ using namespace kernel_cases;
 
 constexpr std::size_t kCases = tiles::Builder::kKinds;
 
-// Of the forms that have a fast kernel one for each fragments and number of k.
+// One form for each fragments and number of k.
 const std::vector<Subject>& subjects() {
   static const std::vector<Subject> out = [] {
     std::map<std::string, Subject> by_layout;
     for (const Subject& x : distinct_subjects()) {
       std::string layout = fmt::format("{} terms", x.instruction.terms());
       for (const Operand& operand : x.instruction.operands()) layout += " " + operand.fragment.text();
-      if (is_fast(x)) by_layout.emplace(layout, x);
+      by_layout.emplace(layout, x);
     }
     std::vector<Subject> list;
     for (const auto& [layout, x] : by_layout) list.push_back(x);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "api/checks.hpp"
@@ -213,6 +214,61 @@ Kernel run_described(const Tile& tile, const TileViews& views, const ResultView&
   return kernel_of(*body);
 }
 
+namespace {
+
+const Operand* find_operand(const Instruction& instruction, Part part) {
+  const auto found = std::ranges::find(instruction.operands(), part, &Operand::part);
+  return found == instruction.operands().end() ? nullptr : &*found;
+}
+
+// The value of a scalar: the statement's own if it is a literal there, else what is given.
+std::uint64_t scalar(const Instruction& instruction, Part part, std::uint64_t given) {
+  const Operand* operand = find_operand(instruction, part);
+  return operand != nullptr && all_literals(*operand) ? *operand->literals[0] : given;
+}
+
+// The registers of a part must be given if it has any.
+Result<void> check_given(const Instruction& instruction, Part part, const std::byte* base) {
+  const Operand* operand = find_operand(instruction, part);
+  if (base != nullptr || operand == nullptr || operand->kind == OperandKind::descriptor ||
+      all_literals(*operand))
+    return {};
+  return Error{Errc::view_mismatch, form_of(instruction), fmt::format("the view of {} is empty", operand->role),
+               operand->is_destination() ? "registers to write" : "registers to read"};
+}
+
+Result<void> check_reads(const Instruction& instruction, Part part,
+                         const std::optional<DescribedMatrix>& factor, std::uint64_t descriptor,
+                         std::size_t memory_bytes) {
+  if (!factor) return {};
+  const std::uint64_t end = described_end(Descriptor::decode(descriptor), *factor);
+  if (end <= memory_bytes) return {};
+  return Error{Errc::address_out_of_bounds, form_of(instruction),
+               fmt::format("the bytes up to address {:#x} that {} {:#x} reads", end - 1,
+                           find_operand(instruction, part)->role, descriptor),
+               fmt::format("shared memory has {} bytes", memory_bytes)};
+}
+
+// What execute_warpgroup is given, against what the tile reads.
+Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, const TileViews& views,
+                             const ResultView& d, const ExecuteOptions& options) {
+  for (const auto& [part, base] : {std::pair{Part::destination, static_cast<const std::byte*>(d.base)},
+                                   {Part::left_factor, views.a.base},
+                                   {Part::metadata, views.e.base}})
+    if (Result<void> given = check_given(instruction, part, base); !given) return given;
+  const std::size_t bytes = views.memory.size();
+  if (Result<void> a = check_reads(instruction, Part::left_factor, tile.a_described, views.a_descriptor, bytes);
+      !a)
+    return a;
+  if (Result<void> b =
+          check_reads(instruction, Part::right_factor, tile.b_described, views.b_descriptor, bytes);
+      !b)
+    return b;
+  return check_metadata(instruction, tile, views.e, 1, options);
+}
+
+}  // namespace
+
 Result<Execution> execute_warpgroup(const Instruction& instruction, const WarpgroupSources& sources,
                                     std::span<const std::byte> shared_memory, const ResultView& d,
                                     const ExecuteOptions& options) {
@@ -223,34 +279,16 @@ Result<Execution> execute_warpgroup(const Instruction& instruction, const Warpgr
   if (tile == nullptr || !tile->uses_memory())
     return Error{Errc::view_mismatch, form_of(instruction), "it reads no matrix from shared memory",
                  "wgmma.mma_async"};
-  const auto missing = [&](std::string_view role) {
-    return Error{Errc::view_mismatch, form_of(instruction), fmt::format("the view of {} is empty", role),
-                 "registers"};
-  };
-  if (d.base == nullptr) return missing("d");
-  if (!tile->a_described && sources.a.base == nullptr) return missing("a");
-  if (tile->sparsity.is_sparse() && sources.metadata.base == nullptr) return missing("the metadata");
-  const auto check_reads = [&](const std::optional<DescribedMatrix>& factor, std::uint64_t descriptor,
-                               std::string_view role) -> Result<void> {
-    if (!factor) return {};
-    const std::uint64_t end = described_end(Descriptor::decode(descriptor), *factor);
-    if (end <= shared_memory.size()) return {};
-    return Error{Errc::address_out_of_bounds, form_of(instruction),
-                 fmt::format("the bytes up to address {:#x} that {} {:#x} reads", end - 1, role, descriptor),
-                 fmt::format("shared memory has {} bytes", shared_memory.size())};
-  };
-  if (Result<void> a = check_reads(tile->a_described, sources.a_descriptor, "a"); !a) return a.error();
-  if (Result<void> b = check_reads(tile->b_described, sources.b_descriptor, "b"); !b) return b.error();
-  if (Result<void> metadata = check_metadata(instruction, *tile, sources.metadata, 1, options); !metadata)
-    return metadata.error();
   TileViews views;
   views.a = sources.a;
   views.e = sources.metadata;
   views.c = {d.base, d.case_stride, d.lane_stride, d.register_stride};
-  views.a_descriptor = sources.a_descriptor;
-  views.b_descriptor = sources.b_descriptor;
+  views.a_descriptor = scalar(instruction, Part::left_factor, sources.a_descriptor);
+  views.b_descriptor = scalar(instruction, Part::right_factor, sources.b_descriptor);
   views.memory = shared_memory;
-  views.accumulate = sources.accumulate;
+  views.accumulate = scalar(instruction, Part::scale_d, sources.accumulate ? 1 : 0) != 0;
+  if (Result<void> checked = check_warpgroup(instruction, *tile, views, d, options); !checked)
+    return checked.error();
   return Execution{instruction.inferred(), run_described(*tile, views, d, *kernel)};
 }
 
