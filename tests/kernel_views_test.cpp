@@ -50,31 +50,35 @@ void for_each_kernel(Test test) {
 
 // ---- Strides
 
-// Steps in bytes from a case, lane, register to the next, as functions of their numbers.
+// An array of registers of w bytes.
+struct Extent {
+  std::ptrdiff_t cases, lanes, registers, w;
+};
+// Steps in bytes from a case, lane, register to the next.
 struct Layout {
   const char* name;
-  std::ptrdiff_t (*case_step)(std::ptrdiff_t cases, std::ptrdiff_t lanes, std::ptrdiff_t registers);
-  std::ptrdiff_t (*lane_step)(std::ptrdiff_t cases, std::ptrdiff_t lanes, std::ptrdiff_t registers);
-  std::ptrdiff_t (*register_step)(std::ptrdiff_t cases, std::ptrdiff_t lanes, std::ptrdiff_t registers);
+  std::ptrdiff_t (*case_step)(const Extent&);
+  std::ptrdiff_t (*lane_step)(const Extent&);
+  std::ptrdiff_t (*register_step)(const Extent&);
 };
-using Count = std::ptrdiff_t;
+using E = const Extent&;
 constexpr Layout kLayouts[] = {
-    {"dense", [](Count, Count l, Count r) { return 4 * l * r; }, [](Count, Count, Count r) { return 4 * r; },
-     [](Count, Count, Count) { return Count{4}; }},
-    {"dense, one byte off", [](Count, Count l, Count r) { return 4 * l * r + 1; },
-     [](Count, Count, Count r) { return 4 * r; }, [](Count, Count, Count) { return Count{4}; }},
-    {"gaps between lanes", [](Count, Count l, Count r) { return l * (4 * r + 8); },
-     [](Count, Count, Count r) { return 4 * r + 8; }, [](Count, Count, Count) { return Count{4}; }},
-    {"gaps everywhere", [](Count, Count l, Count r) { return l * (9 * r + 2) + 5; },
-     [](Count, Count, Count r) { return 9 * r + 2; }, [](Count, Count, Count) { return Count{9}; }},
-    {"[case][register][lane]", [](Count, Count l, Count r) { return 4 * l * r; },
-     [](Count, Count, Count) { return Count{4}; }, [](Count, Count l, Count) { return 4 * l; }},
-    {"[register][lane][case]", [](Count, Count, Count) { return Count{4}; },
-     [](Count c, Count, Count) { return 4 * c; }, [](Count c, Count l, Count) { return 4 * c * l; }},
-    {"lanes backward", [](Count, Count l, Count r) { return 4 * l * r; },
-     [](Count, Count, Count r) { return -4 * r; }, [](Count, Count, Count) { return Count{4}; }},
-    {"all backward", [](Count, Count l, Count r) { return -4 * l * r; },
-     [](Count, Count, Count r) { return -4 * r; }, [](Count, Count, Count) { return Count{-4}; }},
+    {"dense", [](E e) { return e.w * e.lanes * e.registers; }, [](E e) { return e.w * e.registers; },
+     [](E e) { return e.w; }},
+    {"dense, one byte off", [](E e) { return e.w * e.lanes * e.registers + 1; },
+     [](E e) { return e.w * e.registers; }, [](E e) { return e.w; }},
+    {"gaps between lanes", [](E e) { return e.lanes * (e.w * e.registers + 8); },
+     [](E e) { return e.w * e.registers + 8; }, [](E e) { return e.w; }},
+    {"gaps everywhere", [](E e) { return e.lanes * ((2 * e.w + 1) * e.registers + 2) + 5; },
+     [](E e) { return (2 * e.w + 1) * e.registers + 2; }, [](E e) { return 2 * e.w + 1; }},
+    {"[case][register][lane]", [](E e) { return e.w * e.lanes * e.registers; }, [](E e) { return e.w; },
+     [](E e) { return e.w * e.lanes; }},
+    {"[register][lane][case]", [](E e) { return e.w; }, [](E e) { return e.w * e.cases; },
+     [](E e) { return e.w * e.cases * e.lanes; }},
+    {"lanes backward", [](E e) { return e.w * e.lanes * e.registers; }, [](E e) { return -e.w * e.registers; },
+     [](E e) { return e.w; }},
+    {"all backward", [](E e) { return -e.w * e.lanes * e.registers; }, [](E e) { return -e.w * e.registers; },
+     [](E e) { return -e.w; }},
 };
 
 // The registers of an operand in another layout, with noise around them.
@@ -85,14 +89,16 @@ struct Strided {
 
   Strided(const Layout& layout, const Cells& dense, std::size_t case_count)
       : cells(dense), cases(static_cast<std::ptrdiff_t>(case_count)) {
-    of_case = layout.case_step(cases, cells.lanes, cells.count);
-    of_lane = layout.lane_step(cases, cells.lanes, cells.count);
-    of_register = layout.register_step(cases, cells.lanes, cells.count);
-    const auto least = [](std::ptrdiff_t step, std::ptrdiff_t n) { return std::min<Count>(0, step * (n - 1)); };
-    const auto most = [](std::ptrdiff_t step, std::ptrdiff_t n) { return std::max<Count>(0, step * (n - 1)); };
+    const Extent extent{cases, cells.lanes, cells.count, cells.bits / 8};
+    of_case = layout.case_step(extent);
+    of_lane = layout.lane_step(extent);
+    of_register = layout.register_step(extent);
+    using Step = std::ptrdiff_t;
+    const auto least = [](Step step, Step n) { return std::min<Step>(0, step * (n - 1)); };
+    const auto most = [](Step step, Step n) { return std::max<Step>(0, step * (n - 1)); };
     origin = 3 - least(of_case, cases) - least(of_lane, cells.lanes) - least(of_register, cells.count);
     bytes.resize(static_cast<std::size_t>(origin + most(of_case, cases) + most(of_lane, cells.lanes) +
-                                          most(of_register, cells.count) + 4 + 3),
+                                          most(of_register, cells.count) + extent.w + 3),
                  std::byte{0x5A});
   }
   std::size_t size() const { return static_cast<std::size_t>(cells.bits / 8); }

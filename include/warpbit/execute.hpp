@@ -59,9 +59,10 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options = {});
 
-/// What a product of a warpgroup reads besides D (PTX manual, "Asynchronous warpgroup level matrix instructions"). A described matrix is found
-/// by its descriptor (warpbit/descriptor.hpp); a view that the instruction has no operand for is not read. What
-/// the statement gives as a literal counts instead of what is given here.
+/// What a product of a warpgroup reads besides D (PTX manual, "Asynchronous warpgroup level matrix
+/// instructions"). A described matrix is found by its descriptor (warpbit/descriptor.hpp); a view that the
+/// instruction has no operand for is not read. What the statement gives as a literal counts instead of what is
+/// given here.
 struct WarpgroupSources {
   OperandView a = {};
   std::uint64_t a_descriptor = 0, b_descriptor = 0;
