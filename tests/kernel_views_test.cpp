@@ -7,6 +7,9 @@
 
 #include <fmt/ranges.h>
 
+#include <optional>
+#include <set>
+
 #include "kernel_cases.hpp"
 
 namespace {
@@ -191,46 +194,62 @@ TEST_CASE("D may be the registers of any source") {
 
 // ---- Literals
 
-// The instruction with a literal in every register of an operand, or in every second one.
-Subject with_literals(const Subject& x, std::size_t operand, std::uint32_t literal, int step) {
+// The bits of a register as the assembler takes them there.
+std::string spelled(const Operand& operand, std::uint64_t bits) {
+  if (operand.register_bits == 64) return fmt::format("0d{:016X}", bits);
+  return operand.format == "s32" ? fmt::format("{}", bits) : fmt::format("0f{:08X}", bits);
+}
+
+// The instruction with a literal in every register of an operand, or in every second one; if it takes them.
+std::optional<Subject> with_literals(const Subject& x, std::size_t operand, std::uint64_t literal, int step) {
   const auto operands = x.instruction.operands();
   std::string text(x.instruction.canonical());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     std::vector<std::string> registers;
     for (int r = 0; r < operands[i].registers; ++r)
-      registers.push_back(i == operand && r % step == 0 ? fmt::format("0f{:08X}", literal)
+      registers.push_back(i == operand && r % step == 0 ? spelled(operands[i], literal)
                                                         : fmt::format("%{}{}", operands[i].role, r));
     text += fmt::format("{} {{{}}}", i == 0 ? "" : ",", fmt::join(registers, ", "));
   }
   const Result<Instruction> parsed = Instruction::parse(text + ";", x.instruction.target());
   INFO(text << ": " << (parsed ? "" : parsed.error().message()));
+  if (!parsed && parsed.error().code == Errc::operand_kind) return std::nullopt;
   REQUIRE(parsed.ok());
-  return {*parsed, x.problem};
+  return Subject{*parsed, x.problem};
 }
 
 TEST_CASE("literals take the place of registers") {
-  for_each_kernel([](const Subject& x, Kernel kernel) {
+  std::set<std::string> taken;  // operands and formats
+  for_each_kernel([&](const Subject& x, Kernel kernel) {
     if (x.instruction.operands().size() != 4) return;  // dense mma: the others take the same way
     for (std::size_t at = 1; at < 4; ++at) {
       const Operand& operand = x.instruction.operands()[at];
-      for (const std::uint32_t literal : {0x00000000U, 0x3C003C00U, 0x7F800001U})
+      for (const std::uint64_t word : {0x00000000U, 0x3C003C00U, 0x7F800001U})
         for (const int step : {1, 2}) {
           // The assembler takes vectors of literals only where they are of f32 (tests/decoder_test.cpp).
           if (step == 1 ? operand.format != "f32" : operand.registers == 1) continue;
           Inputs::Batch batch = Inputs(x.instruction, x.problem)(4, kCases);
           Cells& cells = batch.sources[at - 1];
-          for (std::size_t r = 0; r < cells.bytes.size() / 4; ++r)
-            if (static_cast<int>(r) % cells.count % step == 0) std::memcpy(&cells.bytes[4 * r], &literal, 4);
+          const std::uint64_t literal = cells.bits == 64 ? word << 32 | word : word;
+          const auto size = static_cast<std::size_t>(cells.bits / 8);
+          for (std::size_t r = 0; r < cells.bytes.size() / size; ++r)
+            if (static_cast<int>(r) % cells.count % step == 0)
+              std::memcpy(&cells.bytes[size * r], &literal, size);
           const Bytes wanted = expected(x, batch);
           std::vector<OperandView> views = batch.views();
           if (step == 1) views[at - 1] = {};
-          const Subject with = with_literals(x, at, literal, step);
+          const std::optional<Subject> with = with_literals(x, at, literal, step);
+          if (!with) continue;
+          taken.insert(fmt::format("{} of {}", operand.role, operand.format));
           Cells d(x.instruction, 0, kCases);
-          CHECK(execute(with, views, d.result_view(), kCases, kernel).kernel == kernel);
+          CHECK(execute(*with, views, d.result_view(), kCases, kernel).kernel == kernel);
           CHECK((d.bytes == wanted));
         }
     }
   });
+  CHECK(taken == std::set<std::string>{"a of f16", "a of f64", "a of s4", "a of s8", "a of tf32", "b of b1",
+                                       "b of bf16", "b of e2m1", "b of f16", "b of f64", "b of s4", "b of s8",
+                                       "b of tf32", "c of f16", "c of f32", "c of f64", "c of s32"});
 }
 
 // ---- Cases and threads
