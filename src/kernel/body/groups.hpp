@@ -224,8 +224,8 @@ inline Wide cut(U32 magnitude, U32 drop) {
 
 // Adds them, those negated where `sign` is -1; but for the 1 that a negation adds.
 inline void add_signed(Wide& sum, const Wide& x, I32 sign) {
-  const I32 even = __builtin_shuffle(sign, lanes<I32>([](int i) { return i & ~1; }));
-  const I32 odd = __builtin_shuffle(sign, lanes<I32>([](int i) { return i | 1; }));
+  const I32 even = shuffle(sign, [](int i) { return i & ~1; });
+  const I32 odd = shuffle(sign, [](int i) { return i | 1; });
   sum.even += x.even ^ bits<U64>(even);
   sum.odd += x.odd ^ bits<U64>(odd);
 }

@@ -41,14 +41,14 @@ inline V high_halves(const Encoding& e, V v) {
 inline void arrange_pairs(const Encoding& e, const std::byte* registers, bool two_rows, bool by_register,
                           std::byte* to) {
   U32 v = load<U32>(registers);
-  if (by_register) v = bits<U32>(__builtin_shuffle(bits<U64>(v), U64{0, 2, 4, 6, 1, 3, 5, 7}));
+  if (by_register) v = bits<U32>(shuffle(bits<U64>(v), [](int i) { return i < 4 ? 2 * i : 2 * i - 7; }));
   if (e.bytes == 4) return store(to, v);
   if (e.bytes == 2) return store(to, bits<U32>(exchange_middle(bits<Words>(v))));
   const U32 low = bits<U32>(exchange_middle(bits<Words>(low_halves(e, v))));
   const U32 high = bits<U32>(exchange_middle(bits<Words>(high_halves(e, v))));
   if (two_rows || by_register) {  // the halves of a row, or of a group of units, belong together
-    store(to, __builtin_shuffle(low, high, lanes<U32>([](int i) { return i < 8 ? i : i + 8; })));
-    store(to + 64, __builtin_shuffle(low, high, lanes<U32>([](int i) { return i < 8 ? i + 8 : i + 16; })));
+    store(to, shuffle(low, high, [](int i) { return i < 8 ? i : i + 8; }));
+    store(to + 64, shuffle(low, high, [](int i) { return i < 8 ? i + 8 : i + 16; }));
   } else {
     store(to, low);
     store(to + 64, high);
@@ -105,14 +105,12 @@ inline void transpose(const std::byte* registers, int column_bytes, U32 out[4]) 
   };
   const U32 low = columns(0), high = columns(4);
 #pragma GCC unroll 4
-  for (int w = 0; w < 4; ++w)
-    out[w] = __builtin_shuffle(low, high,
-                               lanes<U32>([](int i) { return i / 2 * 4; }) + static_cast<std::uint32_t>(w));
+  for (int w = 0; w < 4; ++w) out[w] = shuffle(low, high, [&](int lane) { return lane / 2 * 4 + w; });
 }
 
 // Two codes in each word -> the first ones, then the second ones.
 inline void split_words(U32 v, std::byte* to) {
-  store(to, __builtin_shuffle(bits<Words>(v), lanes<Words>([](int i) { return i < 16 ? 2 * i : 2 * i - 31; })));
+  store(to, shuffle(bits<Words>(v), [](int i) { return i < 16 ? 2 * i : 2 * i - 31; }));
 }
 #else
 inline void transpose(const std::byte* registers, int column_bytes, std::uint32_t out[4][16]) {

@@ -89,6 +89,25 @@ inline __attribute__((always_inline)) V lanes(Index index) {
   return out;
 }
 
+// Lane i is lane index(i) of v; of x and y, one after the other. For constant ones, of integers.
+template <class V, class Index>
+inline __attribute__((always_inline)) V shuffle(V v, Index index) {
+#if defined(__clang__)
+  return lanes<V>([&](int i) { return v[index(i)]; });
+#else
+  return __builtin_shuffle(v, lanes<V>(index));
+#endif
+}
+template <class V, class Index>
+inline __attribute__((always_inline)) V shuffle(V x, V y, Index index) {
+#if defined(__clang__)
+  constexpr int kCount = sizeof(V) / sizeof(V{}[0]);
+  return lanes<V>([&](int i) { return index(i) < kCount ? x[index(i)] : y[index(i) - kCount]; });
+#else
+  return __builtin_shuffle(x, y, lanes<V>(index));
+#endif
+}
+
 // Between lanes of 16 and 32 bits, and of 8 and 16. Narrowing is for numbers that fit.
 inline U32 widen(U16 v) {
 #if defined(__AVX512F__)
@@ -141,7 +160,7 @@ inline int least(U16 v) {
 //     (0,0) (1,0) | (0,1) (1,1)    rows side by side
 template <class V>
 inline V exchange_middle(V v) {
-  return __builtin_shuffle(v, lanes<V>([](int i) { return (i & ~3) | (i & 1) << 1 | (i & 2) >> 1; }));
+  return shuffle(v, [](int i) { return (i & ~3) | (i & 1) << 1 | (i & 2) >> 1; });
 }
 
 // The pair that begins at `from`, in each pair of lanes.
