@@ -24,4 +24,13 @@ const std::byte* dense_registers(const TileOperand& operand, const OperandView& 
   return reinterpret_cast<const std::byte*>(scratch.data());
 }
 
+void store_registers(const TileRegisters& r, const std::byte* dense, const ResultView& view, int lanes,
+                     std::size_t index) {
+  const auto bytes = static_cast<std::size_t>(r.bits / 8);
+  std::byte* base = view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
+  for (int lane = 0; lane < lanes; ++lane)
+    for (int reg = 0; reg < r.count; ++reg, dense += bytes)
+      std::memcpy(base + lane * view.lane_stride + reg * view.register_stride, dense, bytes);
+}
+
 }  // namespace warpbit

@@ -22,4 +22,8 @@ bool has_no_gaps(const TileRegisters& r, const View& view) {
 const std::byte* dense_registers(const TileOperand& operand, const OperandView& view, int lanes,
                                  std::size_t index, std::vector<std::uint32_t>& scratch);
 
+/// Stores such registers where a view has them.
+void store_registers(const TileRegisters& registers, const std::byte* dense, const ResultView& view, int lanes,
+                     std::size_t index);
+
 }  // namespace warpbit

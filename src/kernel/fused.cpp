@@ -2,11 +2,11 @@
 #include "kernel/fused.hpp"
 
 #include <array>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "kernel/dense.hpp"
 #include "kernel/program.hpp"
 
 namespace warpbit {
@@ -210,11 +210,7 @@ void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const Ti
     cases.d = block_view(base_of(scratch.d), 4 * t.d.registers.count, d_bytes);
     if (scaled) choose_scales(i);
     body.fused_cases(cases, i, i + 1);
-    for (int lane = 0; lane < t.lanes; ++lane)
-      for (int reg = 0; reg < t.d.registers.count; ++reg)
-        std::memcpy(d.base + static_cast<std::ptrdiff_t>(i) * d.case_stride + lane * d.lane_stride +
-                        reg * d.register_stride,
-                    &scratch.d[static_cast<std::size_t>(lane * t.d.registers.count + reg)], 4);
+    store_registers(t.d.registers, base_of(scratch.d), d, t.lanes, i);
   }
 }
 

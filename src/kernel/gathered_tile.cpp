@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernel/dense.hpp"
 #include "kernel/program.hpp"
 
 namespace warpbit {
@@ -281,15 +282,6 @@ struct Scratch {
 };
 thread_local Scratch scratch;
 
-// The dense registers of a case.
-const std::byte* dense_registers(const TileOperand& operand, const OperandView& view, int lanes,
-                                 std::size_t index, std::vector<std::uint32_t>& copy) {
-  if (is_dense(operand.registers, view))
-    return view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
-  copy_registers(operand.registers, view, lanes, index, copy);
-  return reinterpret_cast<const std::byte*>(copy.data());
-}
-
 void gather_case(const GatheredTile& gathered, const Tile& t, const TileViews& views, std::size_t index,
                  PartRegisters* parts) {
   const std::byte* a = dense_registers(t.a, views.a, t.lanes, index, scratch.a);
@@ -306,15 +298,11 @@ void gather_case(const GatheredTile& gathered, const Tile& t, const TileViews& v
 
 void scatter_case(const GatheredTile& gathered, const Tile& t, const PartRegisters* parts, const ResultView& d,
                   std::size_t index) {
-  const int count = t.d.registers.count;
-  const bool is_dense = d.register_stride == 4 && d.lane_stride == 4 * count;
-  std::byte* base = d.base + static_cast<std::ptrdiff_t>(index) * d.case_stride;
-  std::byte* to = is_dense ? base : reinterpret_cast<std::byte*>(scratch.d.data());
+  const bool in_place = has_no_gaps(t.d.registers, d);
+  std::byte* to = in_place ? d.base + static_cast<std::ptrdiff_t>(index) * d.case_stride
+                           : reinterpret_cast<std::byte*>(scratch.d.data());
   for (const GatheredPart& part : gathered.parts) scatter(part.d, parts++->d, to);
-  if (is_dense) return;
-  for (int lane = 0; lane < t.lanes; ++lane)
-    for (int reg = 0; reg < count; ++reg)
-      std::memcpy(base + lane * d.lane_stride + reg * d.register_stride, to + 4 * (lane * count + reg), 4);
+  if (!in_place) store_registers(t.d.registers, to, d, t.lanes, index);
 }
 
 BlockView blocks_in(std::byte* part, const Format& format) {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "kernel/dense.hpp"
+
 namespace warpbit {
 namespace {
 
@@ -59,24 +61,9 @@ bool scales_lie(const TileScale& scale, int rows, LaneOf lane_of) {
 
 // Of one thread; reused, so that nothing is allocated per execution.
 struct Scratch {
-  RegisterFile file;
   std::vector<std::uint32_t> a, b, c, e;
 };
 thread_local Scratch scratch;
-
-// The registers of an operand as [lane][register] without gaps: themselves, or a copy in `to`.
-const std::byte* dense(const TileOperand& operand, const OperandView& view, std::size_t index,
-                       std::vector<std::uint32_t>& to) {
-  const TileRegisters& r = operand.registers;
-  if (view.register_stride == 4 && view.lane_stride == 4 * r.count && r.literals.empty())
-    return view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
-  scratch.file.load(r, view, kLanesOfWarp, index);
-  to.clear();
-  for (int lane = 0; lane < kLanesOfWarp; ++lane)
-    for (int reg = 0; reg < r.count; ++reg)
-      to.push_back(static_cast<std::uint32_t>(scratch.file.at(lane, reg)));
-  return reinterpret_cast<const std::byte*>(to.data());
-}
 
 // The codes of the row's or column's scale factors, the first one lowest.
 std::uint32_t scale_codes(const TileScale& scale, const OperandView& view, std::size_t index, int lane,
@@ -154,22 +141,23 @@ void run_groups(const Body& body, const GroupTile& groups, const Tile& t, const 
   };
   std::byte gathered[sizeof(float) * kRows * kColumns];
   for (std::size_t i = first; i < last; ++i) {
+    const auto dense = [&](const TileOperand& operand, const OperandView& view,
+                           std::vector<std::uint32_t>& copy) {
+      return dense_registers(operand, view, kLanesOfWarp, i, copy);
+    };
     Context context{t, views, i};
     one.context = &context;
-    one.a = dense(t.a, views.a, i, scratch.a);
-    one.b = dense(t.b, views.b, i, scratch.b);
-    one.e = t.sparsity.is_sparse() ? dense(t.e, views.e, i, scratch.e) : nullptr;
+    one.a = dense(t.a, views.a, scratch.a);
+    one.b = dense(t.b, views.b, scratch.b);
+    one.e = t.sparsity.is_sparse() ? dense(t.e, views.e, scratch.e) : nullptr;
     // The bodies only read C.
-    one.c = block_view(const_cast<std::byte*>(dense(t.c, views.c, i, scratch.c)), 16);
+    one.c = block_view(const_cast<std::byte*>(dense(t.c, views.c, scratch.c)), 16);
     load_scales(t, views, i, one);
     std::byte* base = d.base + static_cast<std::ptrdiff_t>(i) * d.case_stride;
     const bool side_by_side = d.register_stride == 4;
     one.d = side_by_side ? block_view(base, d.lane_stride) : block_view(gathered, 16);
     body.groups(one);
-    if (side_by_side) continue;
-    for (int lane = 0; lane < kLanesOfWarp; ++lane)
-      for (int reg = 0; reg < 4; ++reg)
-        std::memcpy(base + lane * d.lane_stride + reg * d.register_stride, gathered + 16 * lane + 4 * reg, 4);
+    if (!side_by_side) store_registers(t.d.registers, gathered, d, kLanesOfWarp, i);
   }
 }
 

@@ -299,6 +299,7 @@ class Destination {
         table_(native.d),
         view_(view),
         lanes_(t.lanes),
+        index_(index),
         is_dense_(has_no_gaps(registers_, view)) {
     base_ = view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
     direct_ = table_.in_place && is_dense_ && !is_source;
@@ -317,12 +318,7 @@ class Destination {
       case 8: scatter_items<8>(bytes_of(scratch.d), table_, to); break;
       default: scatter_items<16>(bytes_of(scratch.d), table_, to);
     }
-    if (is_dense_) return;
-    const std::ptrdiff_t bytes = registers_.bits / 8;
-    for (int lane = 0; lane < lanes_; ++lane)
-      for (int reg = 0; reg < registers_.count; ++reg, to += bytes)
-        std::memcpy(base_ + lane * view_.lane_stride + reg * view_.register_stride, to,
-                    static_cast<std::size_t>(bytes));
+    if (!is_dense_) store_registers(registers_, to, view_, lanes_, index_);
   }
 
  private:
@@ -330,6 +326,7 @@ class Destination {
   const ItemTable& table_;
   const ResultView& view_;
   int lanes_;
+  std::size_t index_;
   bool is_dense_, direct_;
   std::byte* base_;
 };

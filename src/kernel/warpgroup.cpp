@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernel/dense.hpp"
 #include "kernel/program.hpp"
 
 namespace warpbit {
@@ -204,10 +205,8 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
   blocks.exact = exact;
   blocks.context = &context;
   body.fused(blocks);
-  for (int lane = 0; !in_place && lane < t.lanes; ++lane)
-    for (int reg = 0; reg < t.d.registers.count; ++reg)
-      std::memcpy(d.base + lane * d.lane_stride + reg * d.register_stride,
-                  &d_registers[static_cast<std::size_t>(lane * t.d.registers.count + reg)], 4);
+  if (!in_place)
+    store_registers(t.d.registers, reinterpret_cast<const std::byte*>(d_registers.data()), d, t.lanes, 0);
 }
 
 }  // namespace warpbit
