@@ -47,9 +47,10 @@ inline I32 count_in_bytes(I32 v) {
 #endif
   return count(low) + count(high);
 #else
-  v -= v >> 1 & 0x55555555;
-  v = (v & 0x33333333) + (v >> 2 & 0x33333333);
-  return (v + (v >> 4)) & 0x0F0F0F0F;
+  U32 u = bits<U32>(v);
+  u -= u >> 1 & 0x55555555;
+  u = (u & 0x33333333) + (u >> 2 & 0x33333333);
+  return bits<I32>((u + (u >> 4)) & 0x0F0F0F0F);
 #endif
 }
 inline I32 sum_of_bytes(I32 v) {
