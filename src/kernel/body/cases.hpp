@@ -201,6 +201,7 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
     bool all_special = false;
     if (cases.selection != nullptr) {
       all_special = !select(cases, cases.metadata.base + at * cases.metadata.stride, selected);
+      if (all_special) __builtin_memset(selected, 0, sizeof selected);  // any places: no lane's sum counts
       blocks.selected = selected;
     }
     if (cases.a_scale_at != nullptr) {
