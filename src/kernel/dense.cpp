@@ -5,14 +5,12 @@
 
 namespace warpbit {
 
-const std::byte* dense_registers(const TileOperand& operand, const OperandView& view, int lanes,
-                                 std::size_t index, std::vector<std::uint32_t>& scratch) {
-  const TileRegisters& r = operand.registers;
+void copy_registers(const TileRegisters& r, const OperandView& view, int lanes, std::size_t index,
+                    std::vector<std::uint32_t>& out) {
   const std::byte* base = view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
-  if (has_no_gaps(r, view) && r.literals.empty()) return base;
   const auto bytes = static_cast<std::size_t>(r.bits / 8);
-  scratch.resize(static_cast<std::size_t>(lanes * r.count) * bytes / 4);
-  auto* to = reinterpret_cast<std::byte*>(scratch.data());
+  out.resize(static_cast<std::size_t>(lanes * r.count) * bytes / 4);
+  auto* to = reinterpret_cast<std::byte*>(out.data());
   for (int lane = 0; lane < lanes; ++lane)
     for (int reg = 0; reg < r.count; ++reg, to += bytes) {
       const auto i = static_cast<std::size_t>(reg);
@@ -21,6 +19,13 @@ const std::byte* dense_registers(const TileOperand& operand, const OperandView& 
       else
         std::memcpy(to, base + lane * view.lane_stride + reg * view.register_stride, bytes);
     }
+}
+
+const std::byte* dense_registers(const TileOperand& operand, const OperandView& view, int lanes,
+                                 std::size_t index, std::vector<std::uint32_t>& scratch) {
+  if (is_dense(operand.registers, view))
+    return view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
+  copy_registers(operand.registers, view, lanes, index, scratch);
   return reinterpret_cast<const std::byte*>(scratch.data());
 }
 

@@ -17,8 +17,17 @@ bool has_no_gaps(const TileRegisters& r, const View& view) {
   return view.register_stride == r.bits / 8 && view.lane_stride == view.register_stride * r.count;
 }
 
+/// The same of an operand that has no literals either.
+inline bool is_dense(const TileRegisters& r, const OperandView& view) {
+  return has_no_gaps(r, view) && r.literals.empty();
+}
+
+/// Copies the registers of an operand as [lane][register] without gaps. Precondition: of 32 or 64 bits.
+void copy_registers(const TileRegisters& registers, const OperandView& view, int lanes, std::size_t index,
+                    std::vector<std::uint32_t>& out);
+
 /// The registers of an operand as [lane][register] without gaps: where they are, or copied to `scratch` if they
-/// lie otherwise or hold literals. Precondition: registers of 32 or 64 bits.
+/// lie otherwise or hold literals. Precondition: that of copy_registers.
 const std::byte* dense_registers(const TileOperand& operand, const OperandView& view, int lanes,
                                  std::size_t index, std::vector<std::uint32_t>& scratch);
 

@@ -54,12 +54,12 @@ bool is_scalable(const TileScale& scale) {
 
 // The bytes of the registers that hold the scale factors of rows in the order of blocks, or of columns.
 template <std::size_t kCount>
-std::array<std::uint16_t, kCount> scale_bytes(const TileScale& scale, std::size_t choice, bool paired) {
+std::array<std::uint16_t, kCount> scale_bytes(const TileScale& scale, Places places, bool paired) {
   std::array<std::uint16_t, kCount> out{};
   for (std::size_t i = 0; i < kCount; ++i) {
     const int row =
         paired ? row_of_pair(static_cast<int>(i / 2), static_cast<int>(i % 2)) : static_cast<int>(i);
-    const RegisterBits& at = scale.choices[choice][static_cast<std::size_t>(row)];
+    const RegisterBits& at = places[static_cast<std::size_t>(row)];
     out[i] = static_cast<std::uint16_t>((at.lane * scale.registers.count + at.reg) * 4 + at.low_bit / 8);
   }
   return out;
@@ -103,7 +103,7 @@ namespace {
 
 // Of one thread; reused, so that nothing is allocated per execution.
 struct Scratch {
-  std::vector<std::uint32_t> a, b, c, d, metadata, a_scales, b_scales, selector;
+  std::vector<std::uint32_t> a, b, c, d, metadata, a_scales, b_scales;
 };
 thread_local Scratch scratch;
 
@@ -134,14 +134,6 @@ struct Input {
 
 std::byte* base_of(std::vector<std::uint32_t>& registers) {
   return reinterpret_cast<std::byte*>(registers.data());
-}
-
-std::size_t chosen(const TileScale& scale, const OperandView& selector, std::size_t index) {
-  if (scale.choices.size() == 1) return 0;
-  copy_registers(scale.selector.registers, selector, 1, index, scratch.selector);
-  return scratch.selector[0] / static_cast<std::size_t>(scale.selector.step) *
-             static_cast<std::size_t>(scale.selector.threads) +
-         scratch.selector[1];
 }
 
 }  // namespace
@@ -178,16 +170,16 @@ void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const Ti
                           {t.b_scale.registers, views.b_scale, cases.b_scales, scratch.b_scales}};
   bool dense = views.c.register_stride == 4 && t.c.registers.literals.empty() && d.register_stride == 4;
   for (const Input& input : inputs) {
-    dense = dense && is_dense(input.registers, input.view) &&
-            (input.registers.count == 0 || input.view.base != d.base);
+    dense = dense && (input.registers.count == 0 ||
+                      (is_dense(input.registers, input.view) && input.view.base != d.base));
     input.to = {input.view.base, input.view.case_stride};
   }
   const bool scaled = t.a_scale.is_present();
   std::array<std::uint16_t, 2 * kMostRows> a_scale_at{};
   std::array<std::uint16_t, 8> b_scale_at{};
   const auto choose_scales = [&](std::size_t index) {
-    a_scale_at = scale_bytes<2 * kMostRows>(t.a_scale, chosen(t.a_scale, views.a_selector, index), true);
-    b_scale_at = scale_bytes<8>(t.b_scale, chosen(t.b_scale, views.b_selector, index), false);
+    a_scale_at = scale_bytes<2 * kMostRows>(t.a_scale, chosen_places(t.a_scale, views.a_selector, index), true);
+    b_scale_at = scale_bytes<8>(t.b_scale, chosen_places(t.b_scale, views.b_selector, index), false);
     cases.a_scale_at = a_scale_at.data();
     cases.b_scale_at = b_scale_at.data();
   };

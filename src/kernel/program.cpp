@@ -2,7 +2,6 @@
 #include "kernel/program.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace warpbit {
 
@@ -199,29 +198,6 @@ std::optional<FusedProgram> compile_program(const Tile& t, const Encoding& a, co
   program.exponent_bias =
       127 - 2 * (is_half ? 15 : 127) + (a.as_half ? 0 : a.scale) + (b.as_half ? 0 : b.scale);
   return program;
-}
-
-// ---- Registers
-
-void copy_registers(const TileRegisters& r, const OperandView& view, int lanes, std::size_t index,
-                    std::vector<std::uint32_t>& out) {
-  out.assign(static_cast<std::size_t>(lanes * r.count), 0);
-  for (int lane = 0; lane < lanes; ++lane)
-    for (int reg = 0; reg < r.count; ++reg) {
-      const auto at = static_cast<std::size_t>(lane * r.count + reg);
-      const auto i = static_cast<std::size_t>(reg);
-      if (i < r.literals.size() && r.literals[i])
-        out[at] = static_cast<std::uint32_t>(*r.literals[i]);
-      else
-        std::memcpy(&out[at],
-                    view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride +
-                        lane * view.lane_stride + reg * view.register_stride,
-                    static_cast<std::size_t>(r.bits / 8));
-    }
-}
-
-bool is_dense(const TileRegisters& r, const OperandView& view) {
-  return r.count == 0 || (view.register_stride == 4 && view.lane_stride == 4 * r.count && r.literals.empty());
 }
 
 BlockView block_view(std::byte* base, std::ptrdiff_t lane_stride, int element_bytes) {

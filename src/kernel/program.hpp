@@ -46,13 +46,6 @@ bool is_blocked(const Tile& tile, const TileOperand& operand);
 std::optional<FusedProgram> compile_program(const Tile& tile, const Encoding& a, const Encoding& b,
                                             std::span<const int> order);
 
-/// The registers of an operand as [lane][register] without gaps.
-void copy_registers(const TileRegisters& registers, const OperandView& view, int lanes, std::size_t index,
-                    std::vector<std::uint32_t>& out);
-
-/// Whether they already lie so.
-bool is_dense(const TileRegisters& registers, const OperandView& view);
-
 /// Of C or D with registers side by side.
 BlockView block_view(std::byte* base, std::ptrdiff_t lane_stride, int element_bytes);
 
