@@ -47,8 +47,10 @@ struct Encoding {
 /// that its sums are negative, and those of others are not.
 inline constexpr int kTopExponent = 63, kNearExponents = 29;
 inline constexpr std::int8_t kNoNearExponent = -64;
-/// Where the exponents of a panel are too far apart for that: the fields, of 32 bits.
-inline constexpr std::int32_t kNoExponent = -8192;
+/// Where the exponents of a panel are too far apart for that, or the largest field is beyond kMostTop, panels
+/// hold powers of two instead, in f32: values without sign and fraction, 0 for zero. Subnormals, which have none
+/// in f32, then count as specials.
+inline constexpr int kMostTop = 191;
 /// The largest field of f16, for all panels of half.
 inline constexpr int kTopOfHalf = 30;
 
@@ -87,7 +89,7 @@ struct FusedBlocks {
   int steps = 1, panel_steps = 1;
   const float *a = nullptr, *b = nullptr;
   const void *a_exponents = nullptr, *b_exponents = nullptr;
-  int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they have 32
+  int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they are powers
   /// Sparse: of each element of A the place in B's panel: (row of blocks, element, row).
   const std::uint8_t* selected = nullptr;
   int b_depth = 0;  ///< of B's panel, for a step
@@ -100,7 +102,7 @@ struct FusedBlocks {
   void* context = nullptr;
 };
 
-/// The exponents of codes: the largest field, and whether a number's is too far below it.
+/// The exponents of codes: the largest field, and whether they are too far apart or too large for 8 bits.
 struct ExponentRange {
   int top = 0;
   bool far = false;
@@ -203,11 +205,12 @@ struct Body {
   /// Codes of A and B -> values and exponents (panels.hpp).
   /// In any order. Of half {kTopOfHalf, false}.
   ExponentRange (*exponent_range)(const Encoding&, const void* codes, int count);
-  /// With exponents relative to `top`, or of 32 bits if that is 0. True if there is an Inf or NaN.
+  /// With exponents relative to `top`, or powers if that is 0. True if there is an Inf or NaN, or with powers a
+  /// subnormal.
   bool (*decode)(const Encoding&, const void* codes, int count, int top, float* values, void* exponents);
-  /// The lanes that an Inf or NaN among the codes reaches, for each row or column of blocks. The codes of one
-  /// are [k][each]: of A two, for all lanes, of B one for each lane.
-  void (*find_specials)(const Encoding&, const void* codes, int blocks, int depth, int each,
+  /// The lanes that these reach, for each row or column of blocks. The codes of one are [k][each]: of A two, for
+  /// all lanes, of B one for each lane.
+  void (*find_specials)(const Encoding&, const void* codes, int blocks, int depth, int each, int top,
                         std::uint16_t* lanes);
   void (*fused)(const FusedBlocks&);
   /// Cases [first, last).

@@ -141,26 +141,12 @@ class PanelEngine : public GemmEngine {
     const auto count = static_cast<int>((last - first) * f.panel_size());
     f.has_special[first] = body_.decode(f.encoding, f.codes_at(first), count, top(f, first),
                                         f.values.data() + f.at(first, 0), f.exponents_at(first, 0, far_));
-    std::fill(&f.special[first * f.steps], &f.special[(last - 1) * f.steps] + f.steps, std::uint16_t{0});
-    if (!f.has_special[first]) return;
-    for (std::size_t panel = first; panel < last; ++panel) find_specials(f, panel);
+    if (f.has_special[first])
+      body_.find_specials(f.encoding, f.codes_at(first), static_cast<int>((last - first) * f.steps),
+                          static_cast<int>(f.step_size / f.width), static_cast<int>(f.width), top(f, first),
+                          &f.special[first * f.steps]);
   }
   int top(const Factor& f, std::size_t first) const { return far_ ? 0 : f.ranges[first].top; }
-
-  // The lanes of a block that an Inf or NaN of a step reaches: of A every other one.
-  static void find_specials(Factor& f, std::size_t panel) {
-    const std::byte* codes = f.codes_at(panel);
-    for (std::size_t i = 0; i < f.panel_size(); ++i)
-      if (is_special(f.encoding, codes + i * f.code_bytes()))
-        f.special[panel * f.steps + i / f.step_size] |=
-            static_cast<std::uint16_t>(f.width == 2 ? 0x5555 << i % 2 : 1 << i % kBlock);
-  }
-  static bool is_special(const Encoding& e, const std::byte* code) {
-    std::uint16_t upper;
-    std::memcpy(&upper, code + (e.kind == Encoding::Kind::tf32 ? 2 : 0), 2);
-    if (e.kind == Encoding::Kind::half) return (upper & 0x7FFF) >= e.first_special;
-    return (upper & 0x7F80) == 0x7F80;
-  }
 
   template <class Item, class Code>
   void gather(const Factor& f, const Stripe& s, std::size_t line, Code* codes) const {

@@ -182,8 +182,9 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
   if (a_special || b_special) {
     a.special.resize(rows / 2);
     b.special.resize(columns / 8);
-    body.find_specials(compiled.a, a.codes.data(), blocks.rows, t.depth, 2, a.special.data());
-    body.find_specials(compiled.b, b.codes.data(), blocks.columns, t.depth, kBlock, b.special.data());
+    body.find_specials(compiled.a, a.codes.data(), blocks.rows, t.depth, 2, blocks.a_top, a.special.data());
+    body.find_specials(compiled.b, b.codes.data(), blocks.columns, t.depth, kBlock, blocks.b_top,
+                       b.special.data());
     blocks.a_special = a.special.data();
     blocks.b_special = b.special.data();
   }

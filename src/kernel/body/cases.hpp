@@ -17,18 +17,22 @@ struct Factor {
   std::uint16_t special[kMostRows];
 };
 
-inline bool is_special(const Encoding& e, const void* codes, int i) {
+inline bool is_special(const Encoding& e, const void* codes, int i, bool powers) {
   const auto* words = static_cast<const std::uint16_t*>(codes);
   if (e.kind == Encoding::Kind::half) return (words[i] & 0x7FFF) >= e.first_special;
-  return (words[e.kind == Encoding::Kind::bf16 ? i : 2 * i + 1] & 0x7F80) == 0x7F80;
+  const std::uint32_t code = e.kind == Encoding::Kind::bf16
+                                 ? std::uint32_t{words[i]} << 16
+                                 : static_cast<const std::uint32_t*>(codes)[i] & 0xFFFFE000;
+  const std::uint32_t exponent = code & 0x7F800000;
+  return exponent == 0x7F800000 || (powers && exponent == 0 && code << 1 != 0);
 }
 
-void find_specials(const Encoding& e, const void* codes, int blocks, int depth, int each,
+void find_specials(const Encoding& e, const void* codes, int blocks, int depth, int each, int top,
                    std::uint16_t* lanes) {
   for (int block = 0; block < blocks; ++block) {
     unsigned found = 0;
     for (int i = 0; i < depth * each; ++i)
-      if (is_special(e, codes, block * depth * each + i))
+      if (is_special(e, codes, block * depth * each + i, top == 0))
         found |= each == 2 ? 0x5555U << i % 2 : 1U << i % kBlock;
     lanes[block] = static_cast<std::uint16_t>(found);
   }
@@ -212,8 +216,8 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
     }
     blocks.a_special = blocks.b_special = nullptr;
     if (a_special || b_special || all_special) {
-      find_specials(cases.a_encoding, a.codes, cases.rows, cases.depth, 2, a.special);
-      find_specials(cases.b_encoding, b.codes, 1, cases.b_depth, kBlock, b.special);
+      find_specials(cases.a_encoding, a.codes, cases.rows, cases.depth, 2, blocks.a_top, a.special);
+      find_specials(cases.b_encoding, b.codes, 1, cases.b_depth, kBlock, blocks.b_top, b.special);
       if (all_special) b.special[0] = 0xFFFF;
       blocks.a_special = a.special;
       blocks.b_special = b.special;

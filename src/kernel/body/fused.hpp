@@ -53,15 +53,17 @@ inline void store_part(std::byte* to, std::ptrdiff_t piece_stride, V v) {
   for (int t = 0; t < kLanes / 4; ++t) __builtin_memcpy(to + t * piece_stride, pieces + t * kPiece, kPiece);
 }
 
-// The raw exponents plus 127 of f32 numbers; of zero and of subnormals some number below 2.
+// Exponents are held as f32 holds them: plus 127, above kFraction bits of zeros.
+constexpr int kFraction = 23;
+
+// The raw exponents of f32 numbers; 0 of zero and of subnormals.
 inline I32 raw_exponent(F32 value) {
-  return bits<I32>(bits<U32>(value) << 1 >> 24);
+  return bits<I32>(value) & 0x7F800000;
 }
-// The same of f16 codes; 0 for zero.
-inline I32 raw_exponent(U16 codes) {
-  const I32 magnitude = bits<I32>(widen(codes & 0x7FFF));
-  const I32 raw = max(magnitude >> 10, I32{} + 1) + (127 - 15);
-  return magnitude == 0 ? I32{} : magnitude >= 0x7C00 ? I32{} + 255 : raw;
+// Those of f16 numbers: subnormals have that of the smallest normal number.
+inline I32 raw_exponent_of_half(F32 value) {
+  const I32 raw = raw_exponent(value), smallest = I32{} + (127 - 14) * (1 << kFraction);
+  return raw == 0 ? raw : max(raw, smallest);
 }
 
 // ---- One node
@@ -86,7 +88,7 @@ struct NodeInputs {
   I32 scale;                     // exponents of the scale factors, if any
 };
 
-// The running value: its number, and its raw exponent plus 127, which is small for zero.
+// The running value: its number, and its raw exponent, which is small for zero.
 struct RunningPart {
   F32 value;
   I32 exponent;
@@ -98,21 +100,47 @@ struct NodeOutput {
   I32 suspicious;  // negative where the specification must be asked
 };
 
-// What differs from tile to tile: how sums of exponents become E + 127, and from where on the body is right.
+// What meets element k of A: of B's values or powers.
+template <Fixed kFixed, class Exponent>
+inline F32 of_b(const NodeInputs<Exponent>& in, const float* b, int k) {
+  if constexpr (kFixed.sparse) {
+    const F32 upper = load<F32>(b + 16 * in.selected[2 * k]),
+              lower = load<F32>(b + 16 * in.selected[2 * k + 1]);
+    return lanes<I32>([](int i) { return i % 2; }) == 0 ? upper : lower;
+  } else {
+    return load<F32>(b + 16 * k);
+  }
+}
+
+// What differs from tile to tile: how sums of exponents become E + 127, and from which E on the body is right.
 struct Bounds {
   int bias, least;
 };
 
-template <Fixed kFixed, class Exponent>
-inline F32 product(const NodeInputs<Exponent>& in, int k) {
-  const F32 a = repeat_pair(in.a + 2 * k);
-  if constexpr (kFixed.sparse) {
-    const F32 upper = load<F32>(in.b + 16 * in.selected[2 * k]),
-              lower = load<F32>(in.b + 16 * in.selected[2 * k + 1]);
-    return a * (lanes<I32>([](int i) { return i % 2; }) == 0 ? upper : lower);
-  } else {
-    return a * load<F32>(in.b + 16 * k);
+// The largest raw exponents of products. Where all are zero `none` is true, and they are below the least.
+struct Largest {
+  I32 exponent, none;
+};
+
+template <Fixed kFixed>
+inline Largest largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int count, bool) {
+  const I32 sums = kFixed.sparse ? largest_sums(in.a_exponents, in.b_exponents, in.selected, count)
+                                 : largest_sums(in.a_exponents, in.b_exponents, count);
+  I32 raw = sums + bounds.bias;
+  if constexpr (kFixed.scaled) raw = sums < 0 ? I32{} : min(max(raw + in.scale, I32{}), I32{} + 255);
+  return {raw << kFraction, sums < 0};
+}
+// Products of powers that f32 cannot hold are Inf, or below the least.
+template <Fixed kFixed>
+inline Largest largest(const NodeInputs<float>& in, Bounds, int count, bool careful) {
+  Largest out{I32{}, I32{} - 1};
+#pragma GCC unroll 16
+  for (int k = 0; k < count; ++k) {
+    const F32 a = repeat_pair(in.a_exponents + 2 * k), b = of_b<kFixed>(in, in.b_exponents, k);
+    out.exponent = max(out.exponent, bits<I32>(a * b));
+    if (careful) out.none &= (a == 0.0F) | (b == 0.0F);
   }
+  return out;
 }
 
 // Adds integers; an overflow makes `overflow` negative.
@@ -128,40 +156,39 @@ inline __attribute__((always_inline)) NodeOutput node(const FusedProgram& progra
                                                       const NodeInputs<Exponent>& in, const RunningPart& c,
                                                       bool careful) {
   const int count = kFixed.count > 0 ? kFixed.count : in.count;
-  const I32 sums = kFixed.sparse ? largest_sums(in.a_exponents, in.b_exponents, in.selected, count)
-                                 : largest_sums(in.a_exponents, in.b_exponents, count);
-  I32 raw = sums + bounds.bias;
-  if constexpr (kFixed.scaled) raw = sums < 0 ? I32{} : raw + in.scale;
-  I32 e = max(raw, c.exponent);
+  const Largest products_e = largest<kFixed>(in, bounds, count, careful);
+  I32 e = max(products_e.exponent, c.exponent);
   NodeOutput out;
+  const int least = bounds.least << kFraction, most = kMost << kFraction;
   if constexpr (kFixed.half_nodes) {
-    e = max(e, I32{} + program.floor);
-    out.suspicious = kMost - e;
+    e = max(e, I32{} + (program.floor << kFraction));
+    out.suspicious = most - e;
   } else {
-    out.suspicious = (e - bounds.least) | (kMost - e);
+    out.suspicious = (e - least) | (most - e);
     if (careful) {
-      const I32 zeros = (sums < 0) & bits<I32>(c.value == 0.0F);
+      const I32 zeros = products_e.none & bits<I32>(c.value == 0.0F);
       out.suspicious &= ~zeros;
-      e = max(e, I32{} + bounds.least);
+      e = max(e, I32{} + least);
     }
   }
 
   // The powers 2^(F - E), of C and of the products, and 2^(E - F).
-  const U32 scale = bits<U32>((2 * 127 + program.window) - e) << 23;
-  const U32 unit = (254U << 23) - scale;
+  const U32 scale = (static_cast<std::uint32_t>(2 * 127 + program.window) << kFraction) - bits<U32>(e);
+  const U32 unit = (254U << kFraction) - scale;
   const I32 c_units = truncate(c.value * bits<F32>(scale));
   F32 units = bits<F32>(scale);
   if constexpr (kFixed.scaled) {  // where all products are zero it may be anything
-    const I32 power = (2 * 127 + program.window + program.product_scale) - e + in.scale;
-    units = bits<F32>(min(max(power, I32{} + 1), I32{} + 254) << 23);
+    const I32 power = (2 * 127 + program.window + program.product_scale) - (e >> kFraction) + in.scale;
+    units = bits<F32>(min(max(power, I32{} + 1), I32{} + 254) << kFraction);
   } else if constexpr (!kFixed.plain) {
-    units = bits<F32>(scale + (static_cast<std::uint32_t>(program.product_scale) << 23));
+    units = bits<F32>(scale + (static_cast<std::uint32_t>(program.product_scale) << kFraction));
   }
   // Sixteen products cannot leave 32 bits.
   constexpr int kSums = kFixed.count == 0 || kFixed.count > 16 ? 2 : 1;
   U32 products[kSums] = {};
 #pragma GCC unroll 32
-  for (int k = 0; k < count; ++k) products[k % kSums] += bits<U32>(truncate(product<kFixed>(in, k) * units));
+  for (int k = 0; k < count; ++k)
+    products[k % kSums] += bits<U32>(truncate(repeat_pair(in.a + 2 * k) * of_b<kFixed>(in, in.b, k) * units));
   I32 sum = bits<I32>(products[0]);
   if constexpr (kSums == 2) sum = checked_sum(sum, bits<I32>(products[1]), out.suspicious);
   if constexpr (kFixed.count == 4 || kFixed.count == 8)  // nor can eight and C
@@ -216,7 +243,7 @@ inline RunningPart running_part(const FusedProgram& program, U32 codes) {
   if (kFixed.plain || !program.half_c) return {bits<F32>(codes), raw_exponent(bits<F32>(codes))};
   const U16 half = narrow(codes);
   const F32 value = widen_half(half);
-  return {value, kFixed.half_nodes ? raw_exponent(half) : raw_exponent(value)};
+  return {value, kFixed.half_nodes ? raw_exponent_of_half(value) : raw_exponent(value)};
 }
 
 // One step.
@@ -225,7 +252,7 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
                                                       Bounds bounds, PartPlace at, U32 c_codes, bool careful) {
   PartResult out{};
   const RunningPart c = running_part<kFixed>(program, c_codes);
-  if (!kFixed.plain && program.adds_c) out.suspicious = kMost - c.exponent;
+  if (!kFixed.plain && program.adds_c) out.suspicious = (kMost << kFraction) - c.exponent;
   NodeInputs<Exponent> in{};
   if constexpr (kFixed.scaled) in.scale = scale_of_part(blocks, at.row, at.lane, at.column);
   RunningPart running = c;
@@ -249,7 +276,8 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
     out.suspicious |= sum.suspicious;
     if constexpr (kFixed.half_nodes) {
       half = to_half(sum);
-      running = {widen_half(half), raw_exponent(half)};
+      running.value = widen_half(half);
+      running.exponent = raw_exponent_of_half(running.value);
     } else {
       running.value = kFixed.plain ? sum.sum : bits<F32>(bits<U32>(sum.sum) & program.kept_mask);
       running.exponent = raw_exponent(running.value);
@@ -282,7 +310,8 @@ inline __attribute__((always_inline)) U32 all_steps(const FusedBlocks& blocks, c
 
 // The same with the lanes that are left to the specification.
 template <Fixed kFixed, class Exponent>
-U32 careful_steps(const FusedBlocks& blocks, const FusedProgram& program, Bounds bounds, PartPlace at) {
+__attribute__((noinline)) U32 careful_steps(const FusedBlocks& blocks, Bounds bounds, PartPlace at) {
+  const FusedProgram& program = *blocks.program;
   std::uint32_t codes[kLanes], d[kLanes];
   store(codes, load_c(blocks, program, at));
   do {
@@ -304,8 +333,8 @@ U32 careful_steps(const FusedBlocks& blocks, const FusedProgram& program, Bounds
 // Some rows of one column of blocks: all are computed before one is stored, since D may be C, and again if a
 // lane of one is suspicious.
 template <Fixed kFixed, class Exponent>
-inline void some_rows(const FusedBlocks& blocks, const FusedProgram& program, Bounds bounds, int first,
-                      int last, int column) {
+inline void some_rows(const FusedBlocks& given, const FusedBlocks& blocks, const FusedProgram& program,
+                      Bounds bounds, int first, int last, int column) {
   U32 d[kRowsAtOnce * 16 / kLanes];
   I32 suspicious{};
   U32* to = d;
@@ -316,7 +345,7 @@ inline void some_rows(const FusedBlocks& blocks, const FusedProgram& program, Bo
     to = d;
     for (int row = first; row < last; ++row)
       for (int lane = 0; lane < kBlock; lane += kLanes)
-        *to++ = careful_steps<kFixed, Exponent>(blocks, program, bounds, {row, column, lane});
+        *to++ = careful_steps<kFixed, Exponent>(given, bounds, {row, column, lane});
   }
   to = d;
   for (int row = first; row < last; ++row)
@@ -332,14 +361,15 @@ inline void some_rows(const FusedBlocks& blocks, const FusedProgram& program, Bo
 
 template <Fixed kFixed, class Exponent>
 void all_blocks(const FusedBlocks& given) {
-  const FusedBlocks blocks = given;  // copies, which no store to D can change
+  const FusedBlocks blocks = given;  // copies that stay in registers: no store to D can change them
   const FusedProgram program = *given.program;
   Bounds bounds{program.exponent_bias, 40};
   if (blocks.a_top > 0) bounds.bias += blocks.a_top + blocks.b_top - 2 * kTopExponent;
+  if (bounds.bias < -128) bounds.bias = -128;  // no sum reaches the least, and none leaves 32 bits
   if (bounds.bias >= bounds.least) bounds.least = bounds.bias + 1;  // sums of exponents with a zero are below
   for (int column = 0; column < blocks.columns; ++column)
     for (int row = 0; row < blocks.rows; row += kRowsAtOnce)
-      some_rows<kFixed, Exponent>(blocks, program, bounds, row,
+      some_rows<kFixed, Exponent>(given, blocks, program, bounds, row,
                                   row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column);
 }
 
@@ -364,11 +394,11 @@ void with_count(const FusedBlocks& blocks) {
   const int count = program.node[0].count, nodes = program.nodes;
   if (blocks.a_top == 0) {  // bf16 and tf32
     if constexpr (kFlags.plain) {
-      if (count == 4 && nodes == 1) return with_steps<kFlags, std::int32_t, 4, 1>(blocks);
-      if (count == 4 && nodes == 2) return with_steps<kFlags, std::int32_t, 4, 2>(blocks);
-      if (count == 8 && nodes == 1) return with_steps<kFlags, std::int32_t, 8, 1>(blocks);
+      if (count == 4 && nodes == 1) return with_steps<kFlags, float, 4, 1>(blocks);
+      if (count == 4 && nodes == 2) return with_steps<kFlags, float, 4, 2>(blocks);
+      if (count == 8 && nodes == 1) return with_steps<kFlags, float, 8, 1>(blocks);
     }
-    return with_steps<kFlags, std::int32_t, 0, 0>(blocks);
+    return with_steps<kFlags, float, 0, 0>(blocks);
   }
   if (count == 4 && nodes == 1) return with_steps<kFlags, std::int8_t, 4, 1>(blocks);
   if (count == 4 && nodes == 2) return with_steps<kFlags, std::int8_t, 4, 2>(blocks);

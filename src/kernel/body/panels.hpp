@@ -198,7 +198,7 @@ struct Magnitudes {
 // From the upper halves. The bottom may come out one too low.
 inline ExponentRange range(U16 inverse_most, U16 least_less_one) {
   const int top = (~least(inverse_most) & 0x7FFF) >> 7, bottom = least(least_less_one) >> 7;
-  return {max(top, 1), max(bottom, 1) < top - kNearExponents};
+  return {max(top, 1), max(bottom, 1) < top - kNearExponents || top > kMostTop};
 }
 
 ExponentRange exponent_range(const Encoding& e, const void* codes, int count) {
@@ -276,26 +276,22 @@ void decode_near_tf32(const std::uint32_t* codes, int count, int top, float* val
   }
 }
 
-bool decode_far(const Encoding& e, const std::uint16_t* codes, int count, float* values,
-                std::int32_t* exponents) {
-  U32 most{};
+bool decode_powers(const Encoding& e, const std::uint16_t* codes, int count, float* values, float* powers) {
+  SpecialsFound specials;
   for (int i = 0; i < count; i += kLanes) {
-    const U32 code = f32_codes(e, codes, i), magnitude = code << 1;
-    const U32 raw = max(magnitude >> 24, U32{} + 1);
-    most = max(most, magnitude);
+    const U32 code = f32_codes(e, codes, i);
+    specials.add(code);
     store(values + i, code);
-    store(exponents + i, magnitude == 0 ? U32{} + static_cast<std::uint32_t>(kNoExponent) : raw);
+    store(powers + i, code & 0x7F800000);
   }
-  return any(most >= 0xFF000000U);
+  return specials.any();
 }
 
 bool decode(const Encoding& e, const void* codes, int count, int top, float* values, void* exponents) {
   const auto* words = static_cast<const std::uint16_t*>(codes);
   auto* near = static_cast<std::int8_t*>(exponents);
   if (e.kind == Encoding::Kind::half) return decode_halves(e, words, count, values, near);
-  if (top == 0) {
-    return decode_far(e, words, count, values, static_cast<std::int32_t*>(exponents));
-  }
+  if (top == 0) return decode_powers(e, words, count, values, static_cast<float*>(exponents));
   if (e.kind == Encoding::Kind::bf16)
     decode_near_bf16(words, count, top, values, near);
   else

@@ -238,6 +238,33 @@ inline std::uint32_t negative_lanes(I32 v) {
 #endif
 }
 
+// Whether there was an f32 code of an Inf, NaN or subnormal.
+#if defined(__AVX512DQ__)
+class SpecialsFound {
+ public:
+  void add(U32 codes) { found_ |= _mm512_fpclass_ps_mask(bits<__m512>(codes), 0b10111001); }
+  bool any() const { return found_ != 0; }
+
+ private:
+  __mmask16 found_ = 0;
+};
+#else
+class SpecialsFound {
+ public:
+  void add(U32 codes) {
+    const U32 magnitude = codes << 1;
+    most_ = max(most_, magnitude);
+    least_less_one_ = min(least_less_one_, magnitude - 1);  // above all others for zero
+  }
+  bool any() const {
+    return negative_lanes(bits<I32>((most_ >= 0xFF000000U) | (least_less_one_ < 0x00FFFFFFU))) != 0;
+  }
+
+ private:
+  U32 most_{}, least_less_one_ = ~U32{};
+};
+#endif
+
 // The largest sums of the exponents of a pair of rows, a: [k][2], and of columns, b: [k][16]; `b` points at the
 // lanes that are wanted. The count is a multiple of four.
 inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
@@ -268,13 +295,6 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
     most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * k + i]; }));
   return most;
 #endif
-}
-inline I32 largest_sums(const std::int32_t* a, const std::int32_t* b, int count) {
-  I32 most = I32{} - 32768;
-#pragma GCC unroll 16
-  for (int k = 0; k < count; ++k)
-    most = max(most, bits<I32>(U64{} + load<std::uint64_t>(a + 2 * k)) + load<I32>(b + 16 * k));
-  return most;
 }
 
 // The same for a sparse A: element k of the rows of a pair meets places selected[k][0] and selected[k][1] of b.
@@ -316,15 +336,6 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::u
     most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * selected[2 * k + i % 2] + i]; }));
   return most;
 #endif
-}
-inline I32 largest_sums(const std::int32_t* a, const std::int32_t* b, const std::uint8_t* selected, int count) {
-  I32 most = I32{} - 32768;
-  for (int k = 0; k < count; ++k) {
-    const I32 upper = load<I32>(b + 16 * selected[2 * k]), lower = load<I32>(b + 16 * selected[2 * k + 1]);
-    const I32 right = lanes<I32>([](int i) { return i % 2; }) == 0 ? upper : lower;
-    most = max(most, bits<I32>(U64{} + load<std::uint64_t>(a + 2 * k)) + right);
-  }
-  return most;
 }
 
 }  // namespace
