@@ -11,8 +11,9 @@ namespace {
 // A factor of one case: its codes in the order of the panel, and the panel.
 struct Factor {
   static constexpr int kMost = kBlock * kMostDepth;
-  alignas(64) float values[kMost];
-  alignas(64) std::int32_t exponents[kMost];
+  static constexpr int kApart = 80;  // at the same place of a page loads would wait for stores
+  alignas(64) float values[kMost + kApart];
+  alignas(64) std::int32_t exponents[kMost + kApart];
   alignas(64) std::uint32_t codes[kMost];
   std::uint16_t special[kMostRows];
 };
@@ -190,18 +191,17 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
   blocks.b_exponents = b.exponents;
   blocks.exact = exact_of_case;
   blocks.context = &context;
-  const int a_count = 2 * cases.rows * cases.depth, b_count = kBlock * cases.b_depth;
+  const bool b_by_register = cases.by_register && cases.selection == nullptr;
   for (std::size_t i = first; i < last; ++i) {
     context.index = i;
     const auto at = static_cast<std::ptrdiff_t>(i);
     const std::byte *a_registers = cases.a.base + at * cases.a.stride,
                     *b_registers = cases.b.base + at * cases.b.stride;
     find_tops(cases, a_registers, b_registers, blocks);
-    arrange_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register, a.codes);
-    arrange_b(cases.b_encoding, b_registers, cases.b_depth, cases.by_register && cases.selection == nullptr,
-              b.codes);
-    const bool a_special = decode(cases.a_encoding, a.codes, a_count, blocks.a_top, a.values, a.exponents);
-    const bool b_special = decode(cases.b_encoding, b.codes, b_count, blocks.b_top, b.values, b.exponents);
+    const bool a_special = unpack_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register,
+                                    blocks.a_top, a.codes, a.values, a.exponents);
+    const bool b_special = unpack_b(cases.b_encoding, b_registers, cases.b_depth, b_by_register, blocks.b_top,
+                                    b.codes, b.values, b.exponents);
     bool all_special = false;
     if (cases.selection != nullptr) {
       all_special = !select(cases, cases.metadata.base + at * cases.metadata.stride, selected);
@@ -216,6 +216,8 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
     }
     blocks.a_special = blocks.b_special = nullptr;
     if (a_special || b_special || all_special) {
+      arrange_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register, a.codes);
+      arrange_b(cases.b_encoding, b_registers, cases.b_depth, b_by_register, b.codes);
       find_specials(cases.a_encoding, a.codes, cases.rows, cases.depth, 2, blocks.a_top, a.special);
       find_specials(cases.b_encoding, b.codes, 1, cases.b_depth, kBlock, blocks.b_top, b.special);
       if (all_special) b.special[0] = 0xFFFF;

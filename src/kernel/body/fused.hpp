@@ -133,12 +133,12 @@ inline Largest largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int cou
 // Products of powers that f32 cannot hold are Inf, or below the least.
 template <Fixed kFixed>
 inline Largest largest(const NodeInputs<float>& in, Bounds, int count, bool careful) {
-  Largest out{I32{}, I32{} - 1};
+  Largest out;
 #pragma GCC unroll 16
   for (int k = 0; k < count; ++k) {
     const F32 a = repeat_pair(in.a_exponents + 2 * k), b = of_b<kFixed>(in, in.b_exponents, k);
-    out.exponent = max(out.exponent, bits<I32>(a * b));
-    if (careful) out.none &= (a == 0.0F) | (b == 0.0F);
+    const I32 exponent = bits<I32>(a * b), none = careful ? (a == 0.0F) | (b == 0.0F) : I32{};
+    out = k == 0 ? Largest{exponent, none} : Largest{max(out.exponent, exponent), out.none & none};
   }
   return out;
 }

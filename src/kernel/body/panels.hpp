@@ -37,11 +37,16 @@ inline V high_halves(const Encoding& e, V v) {
 // ---- A
 
 #if defined(__AVX512BW__)
+// Of eight units, two a lane: the first ones first.
+inline U32 by_register_order(U32 v) {
+  return bits<U32>(shuffle(bits<U64>(v), [](int i) { return i < 4 ? 2 * i : 2 * i - 7; }));
+}
+
 // 64 bytes of registers: one pair of rows with two units a lane, or two pairs with one.
 inline void arrange_pairs(const Encoding& e, const std::byte* registers, bool two_rows, bool by_register,
                           std::byte* to) {
   U32 v = load<U32>(registers);
-  if (by_register) v = bits<U32>(shuffle(bits<U64>(v), [](int i) { return i < 4 ? 2 * i : 2 * i - 7; }));
+  if (by_register) v = by_register_order(v);
   if (e.bytes == 4) return store(to, v);
   if (e.bytes == 2) return store(to, bits<U32>(exchange_middle(bits<Words>(v))));
   const U32 low = bits<U32>(exchange_middle(bits<Words>(low_halves(e, v))));
@@ -276,15 +281,22 @@ void decode_near_tf32(const std::uint32_t* codes, int count, int top, float* val
   }
 }
 
-bool decode_powers(const Encoding& e, const std::uint16_t* codes, int count, float* values, float* powers) {
-  SpecialsFound specials;
-  for (int i = 0; i < count; i += kLanes) {
-    const U32 code = f32_codes(e, codes, i);
-    specials.add(code);
-    store(values + i, code);
-    store(powers + i, code & 0x7F800000);
+// Values and powers, a vector at a time; of f32 codes whose lower halves count or are 0.
+struct PowersTo {
+  float *values, *powers;
+  SpecialsFound specials{};
+
+  void put(int at, U32 codes) {
+    store(values + kLanes * at, codes);
+    store(powers + kLanes * at, codes & 0x7F800000);
+    specials.add(codes);
   }
-  return specials.any();
+};
+
+bool decode_powers(const Encoding& e, const std::uint16_t* codes, int count, float* values, float* powers) {
+  PowersTo to{values, powers};
+  for (int i = 0; i < count; i += kLanes) to.put(i / kLanes, f32_codes(e, codes, i));
+  return to.specials.any();
 }
 
 bool decode(const Encoding& e, const void* codes, int count, int top, float* values, void* exponents) {
@@ -297,6 +309,58 @@ bool decode(const Encoding& e, const void* codes, int count, int top, float* val
   else
     decode_near_tf32(static_cast<const std::uint32_t*>(codes), count, top, values, near);
   return top == 255;
+}
+
+// ---- tf32 by powers, without a detour by codes: few products share the work
+
+#if defined(__AVX512BW__)
+template <bool kByRegister>
+bool unpack_tf32_a(const std::byte* registers, int count, float* values, float* powers) {
+  PowersTo to{values, powers};
+  for (int at = 0; at < count / kLanes; ++at) {
+    const U32 v = load<U32>(registers + 64 * at) & 0xFFFFE000;
+    to.put(at, kByRegister ? by_register_order(v) : v);
+  }
+  return to.specials.any();
+}
+
+template <bool kByRegister>
+bool unpack_tf32_b(const std::byte* registers, int depth, float* values, float* powers) {
+  PowersTo to{values, powers};
+  for (int first = 0; first < depth; first += 4) {
+    U32 word[4];
+    transpose(registers + 4 * first, 4 * depth, word);
+#pragma GCC unroll 4
+    for (int k = first; k < first + 4; ++k)
+      to.put(kByRegister ? k % 2 * depth / 2 + k / 2 : k, word[k % 4] & 0xFFFFE000);
+  }
+  return to.specials.any();
+}
+#endif
+
+// ---- From registers to values and exponents
+
+// True if there are specials, as decode().
+inline bool unpack_a(const Encoding& e, const std::byte* registers, int rows, int depth, bool by_register,
+                     int top, void* codes, float* values, void* exponents) {
+  const int count = 2 * rows * depth;
+#if defined(__AVX512BW__)
+  if (e.kind == Encoding::Kind::tf32 && top == 0)
+    return (by_register ? unpack_tf32_a<true> : unpack_tf32_a<false>)(registers, count, values,
+                                                                      static_cast<float*>(exponents));
+#endif
+  arrange_a(e, registers, rows, depth, by_register, codes);
+  return decode(e, codes, count, top, values, exponents);
+}
+inline bool unpack_b(const Encoding& e, const std::byte* registers, int depth, bool by_register, int top,
+                     void* codes, float* values, void* exponents) {
+#if defined(__AVX512BW__)
+  if (e.kind == Encoding::Kind::tf32 && top == 0)
+    return (by_register ? unpack_tf32_b<true> : unpack_tf32_b<false>)(registers, depth, values,
+                                                                      static_cast<float*>(exponents));
+#endif
+  arrange_b(e, registers, depth, by_register, codes);
+  return decode(e, codes, kBlock * depth, top, values, exponents);
 }
 
 }  // namespace
