@@ -48,11 +48,11 @@ struct Encoding {
 inline constexpr int kTopExponent = 63, kNearExponents = 29;
 inline constexpr std::int8_t kNoNearExponent = -64;
 /// Where the exponents of a panel are too far apart for that, or the largest field is beyond kMostTop, panels
-/// hold powers of two instead, in f32: values without sign and fraction, 0 for zero. Subnormals, which have none
-/// in f32, then count as specials.
+/// hold powers of two instead, in f32: values without sign and fraction, 0 for zero. Subnormals, which have
+/// none in f32, then count as specials.
 inline constexpr int kMostTop = 191;
-/// The largest field of f16, for all panels of half.
-inline constexpr int kTopOfHalf = 30;
+/// Panels of half have their fields, which are small enough, as they are.
+inline constexpr int kTopOfHalf = kTopExponent;
 
 /// How the blocks of a plan are computed.
 struct FusedProgram {
@@ -73,6 +73,53 @@ struct FusedProgram {
   bool adds_c = false;            ///< C is added to what the nodes gave, rounded to nearest
 };
 
+/// The panels of a batch's cases lie in the body: no larger ones.
+inline constexpr int kMostRows = 8, kMostDepth = 64;
+
+/// How the metadata of a pair of rows becomes places, byte by byte.
+struct PlaceTable {
+  static constexpr int kMost = 128;
+
+  int pair = 0;  ///< places of a pair of rows: a part of kMost, or all of them
+  /// Of each 16 places of a case the byte of the metadata where their first pair begins.
+  std::uint8_t first[kMostRows * kMost / 16] = {};
+  /// Of each place, the same again for the next pair until kMost are full: the byte of the metadata where its
+  /// index is, counted from `first`; whether (0xFF) it is in the upper nibble, and the upper index of that; the
+  /// place that index 0 means.
+  std::uint8_t source[kMost] = {}, upper_nibble[kMost] = {}, upper_index[kMost] = {}, origin[kMost] = {};
+  std::uint8_t step[16] = {};  ///< from there to the place that an index means
+};
+
+/// Which elements of B meet those of a sparse A. Metadata is taken 16 bits at a time: those of four groups of a
+/// row.
+///
+///     metadata of a pair of rows   [four groups][row]       bytes
+///     places in B's panel          [k][row]                 of the elements in A's panel
+///     entries                      [entry][8][row]          of the elements of a node that meet one segment of
+///     B
+///
+/// A segment is 16 elements of a column of B, in the order of its registers: what a table of 16 bytes can hold.
+struct Selection {
+  static constexpr int kMostEntries = 8;
+
+  int kept = 0;  ///< of a group 1 or 2 elements are stored (numeric/sparsity.hpp)
+  int fours = 0;
+  /// Where the 16 bits are in the registers, of each row of a pair, [row of blocks][four groups]: the word, and
+  /// how many bits below them.
+  std::int32_t word[2][kMostRows * kMostDepth / 8] = {}, low_bits[2][kMostRows * kMostDepth / 8] = {};
+
+  PlaceTable in_panel;
+  PlaceTable in_entries;  ///< of whose places the lower four bits count
+  int entries = 0;
+  std::uint8_t node[kMaxNodes + 1] = {};    ///< the first entry of each node
+  std::uint8_t segment[kMostEntries] = {};  ///< of each entry
+  std::int8_t halves[4 * kMostEntries] =
+      {};                       ///< of each two elements of an entry, those of the panel; -1: none
+  std::int32_t order[16] = {};  ///< where no entry has gaps, the same for all pairs of rows in 64 bytes
+};
+inline constexpr std::uint8_t kNoPlace = 0x80;  ///< and others with this bit: of an element that is none
+inline constexpr std::int8_t kNoExponentAtAll = -128;
+
 /// Where the blocks of C and D lie. A block is four pieces of four elements: (row 0, column 2t), (0, 2t+1),
 /// (1, 2t), (1, 2t+1), for t = 0 .. 3.
 struct BlockView {
@@ -90,9 +137,11 @@ struct FusedBlocks {
   const float *a = nullptr, *b = nullptr;
   const void *a_exponents = nullptr, *b_exponents = nullptr;
   int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they are powers
-  /// Sparse: of each element of A the place in B's panel: (row of blocks, element, row).
-  const std::uint8_t* selected = nullptr;
-  int b_depth = 0;  ///< of B's panel, for a step
+  int b_depth = 0;           ///< of B's panel, for a step
+  /// A sparse A. Exponents of 8 bits are those of entries, [row of blocks][entry][8][2], and B's [segment][even
+  /// columns, odd columns][4][16].
+  const Selection* selection = nullptr;
+  const std::uint8_t *selected = nullptr, *entry_places = nullptr;
   const std::uint16_t *a_special = nullptr,
                       *b_special = nullptr;                     ///< lanes, by row or column and step; or none
   const std::int16_t *a_scales = nullptr, *b_scales = nullptr;  ///< exponents: (row of blocks, 2), (column, 16)
@@ -106,18 +155,6 @@ struct FusedBlocks {
 struct ExponentRange {
   int top = 0;
   bool far = false;
-};
-
-/// The panels of a batch's cases lie in the body: no larger ones.
-inline constexpr int kMostRows = 8, kMostDepth = 64;
-
-/// Which elements of B meet those of a sparse A. Metadata is taken 16 bits at a time: those of four groups.
-struct Selection {
-  int kept = 0, width = 0;  ///< of every `width` elements of a row `kept` are stored (numeric/sparsity.hpp)
-  std::uint16_t metadata[2 * kMostRows]
-                        [kMostDepth / 8];  ///< byte of the registers where they are: (row, four groups)
-  std::uint8_t stored[kMostDepth];         ///< the number of each element in A's panel among those of its row
-  std::uint8_t place[kMostDepth];          ///< in B's panel, of each k
 };
 
 /// Cases of an mma: A, B, metadata and scale factors in dense registers ([lane][register]).
@@ -208,8 +245,8 @@ struct Body {
   /// With exponents relative to `top`, or powers if that is 0. True if there is an Inf or NaN, or with powers a
   /// subnormal.
   bool (*decode)(const Encoding&, const void* codes, int count, int top, float* values, void* exponents);
-  /// The lanes that these reach, for each row or column of blocks. The codes of one are [k][each]: of A two, for
-  /// all lanes, of B one for each lane.
+  /// The lanes that these reach, for each row or column of blocks. The codes of one are [k][each]: of A two,
+  /// for all lanes, of B one for each lane.
   void (*find_specials)(const Encoding&, const void* codes, int blocks, int depth, int each, int top,
                         std::uint16_t* lanes);
   void (*fused)(const FusedBlocks&);

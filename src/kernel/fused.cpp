@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/fused.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -14,25 +15,113 @@ namespace {
 
 // ---- Sparse and scaled operands
 
-Selection selection_of(const Tile& t, std::span<const int> a_order, std::span<const int> b_order) {
+// How metadata becomes places of elements, element[0], ... of each row of a pair (-1: none), where index i of a
+// group means place meant(group, i). False if the indices of all groups do not mean the same steps.
+template <class Meant>
+bool find_places(const Tile& t, std::span<const int> element, Meant meant, PlaceTable& out) {
+  const int kept = t.sparsity.kept, pair_metadata = t.terms / kept, count = static_cast<int>(element.size());
+  out.pair = 2 * count;
+  for (int index = 0; index < 4; ++index)
+    out.step[index] = static_cast<std::uint8_t>(meant(0, index) - meant(0, 0));
+  for (int i = 0; i < t.rows * count / 16; ++i)
+    out.first[i] = static_cast<std::uint8_t>(16 * i / out.pair * pair_metadata);
+  for (int i = 0; i < PlaceTable::kMost; ++i) {
+    const int stored = element[static_cast<std::size_t>(i / 2 % count)];
+    if (stored < 0) {
+      out.origin[i] = kNoPlace;
+      continue;
+    }
+    const int group = stored / kept;
+    for (int index = 0; index < 4; ++index)
+      if (meant(group, index) != meant(group, 0) + out.step[index]) return false;
+    out.source[i] = static_cast<std::uint8_t>(i % 16 / out.pair * pair_metadata + group / 4 * 4 + i % 2 * 2 +
+                                              group % 4 / 2);
+    out.upper_nibble[i] = group % 2 != 0 ? 0xFF : 0;
+    out.upper_index[i] = kept == 1 || stored % kept != 0 ? 0xFF : 0;  // of one of two the upper half says which
+    out.origin[i] = static_cast<std::uint8_t>(meant(group, 0));
+  }
+  return true;
+}
+
+// The entries of each node, by the segments that elements meet, two by two; with the elements in them.
+std::optional<std::vector<int>> add_entries(const Tile& t, std::span<const int> a_order,
+                                            const FusedProgram& program, std::span<const int> in_registers,
+                                            Selection& out) {
+  constexpr int kSegment = 16;
+  std::vector<int> elements;
+  std::fill(std::begin(out.halves), std::end(out.halves), std::int8_t{-1});
+  const auto segment_of = [&](int k) {  // of all elements of its group
+    const auto group = static_cast<std::size_t>(a_order[static_cast<std::size_t>(k)] / t.sparsity.kept);
+    return in_registers[group * static_cast<std::size_t>(t.sparsity.width)] / kSegment;
+  };
+  for (int n = 0; n < program.nodes; ++n) {
+    const FusedProgram::Node& node = program.node[n];
+    for (int segment = 0; segment < t.depth / kSegment; ++segment) {
+      int filled = 0;
+      for (int k = node.first; k < node.first + node.count; k += 2) {
+        if (segment_of(k) != segment_of(k + 1)) return std::nullopt;
+        if (segment_of(k) != segment) continue;
+        if (filled % 4 == 0) {
+          if (out.entries == Selection::kMostEntries) return std::nullopt;
+          out.segment[out.entries++] = static_cast<std::uint8_t>(segment);
+          elements.resize(elements.size() + 8, -1);
+        }
+        const int half = 4 * (out.entries - 1) + filled++ % 4;
+        out.halves[half] = static_cast<std::int8_t>(k / 2);
+        for (int i = 0; i < 2; ++i)
+          elements[static_cast<std::size_t>(2 * half + i)] = a_order[static_cast<std::size_t>(k + i)];
+      }
+    }
+    out.node[n + 1] = static_cast<std::uint8_t>(out.entries);
+  }
+  for (int i = 0; i < 16 && out.entries > 0; ++i)
+    out.order[i] = out.halves[i % (4 * out.entries)] + i / (4 * out.entries) * (4 * out.entries);
+  return elements;
+}
+
+// The numbers of B's elements in a column's registers, by k.
+std::vector<int> numbers_in_registers(const Tile& t, const Encoding& b) {
+  std::vector<int> out;
+  for (int k = 0; k < t.depth; ++k) {
+    const RegisterBits& at = t.b.places[static_cast<std::size_t>(k)];  // column 0: lanes 0 to 3
+    out.push_back((at.lane * t.b.registers.count + at.reg) * (4 / b.bytes) + at.low_bit / (8 * b.bytes));
+  }
+  return out;
+}
+
+std::optional<Selection> selection_of(const Tile& t, std::span<const int> a_order, std::span<const int> b_order,
+                                      const FusedProgram& program, const Encoding& b) {
   Selection out{};
+  const int width = t.sparsity.width;
   out.kept = t.sparsity.kept;
-  out.width = t.sparsity.width;
-  for (std::size_t i = 0; i < a_order.size(); ++i) out.stored[i] = static_cast<std::uint8_t>(a_order[i]);
+  out.fours = t.terms / (4 * out.kept);
+  const auto by = [&](std::span<const int> number) {
+    return [number, width](int group, int index) {  // an index counts elements, or halves of them
+      return number[static_cast<std::size_t>(width * group + index * width / 4)];
+    };
+  };
+  std::vector<int> in_panel(b_order.size());
   for (std::size_t i = 0; i < b_order.size(); ++i)
-    out.place[static_cast<std::size_t>(b_order[i])] = static_cast<std::uint8_t>(i);
+    in_panel[static_cast<std::size_t>(b_order[i])] = static_cast<int>(i);
+  if (!find_places(t, a_order, by(in_panel), out.in_panel)) return std::nullopt;
+  if (t.depth < 16 || b.kind == Encoding::Kind::tf32) return out;  // by powers
+  const std::vector<int> in_registers = numbers_in_registers(t, b);
+  const auto elements = add_entries(t, a_order, program, in_registers, out);
+  if (!elements || !find_places(t, *elements, by(in_registers), out.in_entries)) return std::nullopt;
   return out;
 }
 
 // Where the metadata lies is the selector's choice, an operand.
 void find_metadata(const Tile& t, Selection& out) {
   const int groups = t.terms / t.sparsity.kept, registers = t.e.registers.count;
-  for (int i = 0; i < t.rows; ++i)
-    for (int group = 0; group < groups; group += 4) {
-      const RegisterBits& at = t.e.places[static_cast<std::size_t>(row_of_pair(i / 2, i % 2) * groups + group)];
-      out.metadata[i][group / 4] =
-          static_cast<std::uint16_t>((at.lane * registers + at.reg) * 4 + at.low_bit / 8);
-    }
+  for (int pair = 0; pair < t.rows / 2; ++pair)
+    for (int group = 0; group < groups; group += 4)
+      for (int which = 0; which < 2; ++which) {
+        const RegisterBits& at =
+            t.e.places[static_cast<std::size_t>(row_of_pair(pair, which) * groups + group)];
+        out.word[which][(pair * groups + group) / 4] = at.lane * registers + at.reg;
+        out.low_bits[which][(pair * groups + group) / 4] = at.low_bit;
+      }
 }
 
 // Whether the nibbles of four groups lie side by side in 16 bits, for each row.
@@ -90,7 +179,8 @@ std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
     if (!program) continue;
     out.by_register = by_register;
     out.order = *a;
-    if (sparse) out.selection = selection_of(t, *a, *b);
+    if (sparse) out.selection = selection_of(t, *a, *b, *program, out.b);
+    if (sparse && !out.selection) continue;
     out.program = *program;
     return std::make_shared<const FusedTile>(out);
   }

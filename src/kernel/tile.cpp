@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 
+#include "kernel/dense.hpp"
 #include "numeric/node.hpp"
 
 namespace warpbit {
@@ -154,37 +155,35 @@ std::uint64_t ExactElements::operator()(std::size_t product, std::size_t row, st
   return element(tile_, product, row, column, c);
 }
 
-MetadataWords metadata_words(const Tile& t) {
-  MetadataWords out;
-  for (const RegisterBits& at : t.e.places) {
-    const auto same = [&](const auto& word) { return word.lane == at.lane && word.reg == at.reg; };
-    auto word = std::ranges::find_if(out, same);
-    if (word == out.end()) word = out.insert(out.end(), {at.lane, at.reg, 0});
-    word->low_bits |= 1U << at.low_bit;
-  }
+std::vector<std::uint32_t> metadata_bits(const Tile& t) {
+  const int registers = t.e.registers.count;
+  std::vector<std::uint32_t> out(static_cast<std::size_t>(t.lanes * registers));
+  for (const RegisterBits& at : t.e.places)
+    out[static_cast<std::size_t>(at.lane * registers + at.reg)] |= 0b0100U << at.low_bit;
   return out;
 }
 
-bool is_defined(const Tile& t, const MetadataWords& words, const OperandView& e, std::size_t index,
-                bool ordered) {
-  if (!t.e.registers.literals.empty()) return false;
-  std::uint32_t faults = 0;
-  for (const MetadataWords::value_type& at : words) {
-    std::uint32_t word = 0;
-    std::memcpy(&word,
-                e.base + static_cast<std::ptrdiff_t>(index) * e.case_stride + at.lane * e.lane_stride +
-                    at.reg * e.register_stride,
-                sizeof word);
-    // Bit i of each: bits i to i + 3 of the word, as those of a nibble.
-    const std::uint32_t l0 = word, l1 = word >> 1, h0 = word >> 2, h1 = word >> 3;
-    std::uint32_t defined = (l0 ^ h0) | (l1 ^ h1);
-    if (t.sparsity.kept == 1)
-      defined = ~l0 & h0 & ~(l1 ^ h1);
-    else if (ordered)
-      defined = (~l1 & h1) | (~(l1 ^ h1) & ~l0 & h0);
-    faults |= ~defined & at.low_bits;
-  }
-  return faults == 0;
+bool is_defined(const Tile& t, std::span<const std::uint32_t> third_bits, const OperandView& e,
+                std::size_t index, bool ordered) {
+  thread_local std::vector<std::uint32_t> scratch;
+  const std::byte* words = dense_registers(t.e, e, t.lanes, index, scratch);
+  // defined(low, high): of the indices of eight nibbles, whose third bits it sets where they are defined.
+  const auto all = [&](auto defined) {
+    std::uint32_t faults = 0;
+    for (std::size_t i = 0; i < third_bits.size(); ++i) {
+      std::uint32_t word;
+      std::memcpy(&word, words + 4 * i, sizeof word);
+      faults |= ~defined(word & 0x33333333, word >> 2 & 0x33333333) & third_bits[i];
+    }
+    return faults == 0;
+  };
+  using Word = std::uint32_t;
+  if (t.sparsity.kept == 1)  // 0 and 1, or 2 and 3
+    return all([](Word low, Word high) {
+      return (((low ^ high ^ 0x11111111) | (low & 0x11111111)) + 0x33333333) ^ 0x44444444;
+    });
+  if (ordered) return all([](Word low, Word high) { return high - low + 0x33333333; });
+  return all([](Word low, Word high) { return (high ^ low) + 0x33333333; });
 }
 
 std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std::size_t index, bool ordered) {

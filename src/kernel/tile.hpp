@@ -97,18 +97,13 @@ struct MetadataFault {
   std::uint64_t nibble;
 };
 
-/// The registers that hold metadata, and the lowest bit of each nibble in them.
-struct MetadataWord {
-  int lane, reg;
-  std::uint32_t low_bits;
-};
-using MetadataWords = std::vector<MetadataWord>;
-MetadataWords metadata_words(const Tile& tile);
+/// The third bit of each nibble of metadata: [lane][register].
+std::vector<std::uint32_t> metadata_bits(const Tile& tile);
 
-/// Whether all nibbles of case `index` are defined; false, too, where they are literals. Much faster than
+/// Whether all nibbles of case `index` are defined, whose third bits are `third_bits`. Much faster than
 /// find_fault, which finds the one that is not.
-bool is_defined(const Tile& tile, const MetadataWords& words, const OperandView& e, std::size_t index,
-                bool ordered);
+bool is_defined(const Tile& tile, std::span<const std::uint32_t> third_bits, const OperandView& e,
+                std::size_t index, bool ordered);
 
 /// The first such nibble in case `index`, by row and group; `ordered` as in is_defined. Precondition: the tile
 /// is sparse.

@@ -84,8 +84,10 @@ struct NodeInputs {
   const float *a, *b;
   const Exponent *a_exponents, *b_exponents;
   int count;
-  const std::uint8_t* selected;  // of a sparse A
-  I32 scale;                     // exponents of the scale factors, if any
+  // Of a sparse A, from the node's first element or entry on.
+  const std::uint8_t *selected, *entry_places, *segment;
+  int entries;
+  I32 scale;  // exponents of the scale factors, if any
 };
 
 // The running value: its number, and its raw exponent, which is small for zero.
@@ -124,8 +126,9 @@ struct Largest {
 
 template <Fixed kFixed>
 inline Largest largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int count, bool) {
-  const I32 sums = kFixed.sparse ? largest_sums(in.a_exponents, in.b_exponents, in.selected, count)
-                                 : largest_sums(in.a_exponents, in.b_exponents, count);
+  const I32 sums = kFixed.sparse
+                       ? largest_sums(in.a_exponents, in.b_exponents, in.entry_places, in.segment, in.entries)
+                       : largest_sums(in.a_exponents, in.b_exponents, count);
   I32 raw = sums + bounds.bias;
   if constexpr (kFixed.scaled) raw = sums < 0 ? I32{} : min(max(raw + in.scale, I32{}), I32{} + 255);
   return {raw << kFraction, sums < 0};
@@ -267,9 +270,21 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
     const std::ptrdiff_t b_first = b_step * blocks.b_depth + (kFixed.sparse ? 0 : range.first);
     in.a = blocks.a + 2 * a_first;
     in.b = blocks.b + 16 * b_first + at.lane;
-    in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents) + 16 * b_first + at.lane;
-    in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents) + 2 * a_first;
+    in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents);
+    in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents);
     if constexpr (kFixed.sparse) in.selected = blocks.selected + 2 * a_first;
+    if constexpr (kFixed.sparse && sizeof(Exponent) == 1) {
+      const Selection& s = *blocks.selection;
+      const int entry = at.row * s.entries + s.node[n];
+      in.a_exponents += 16 * entry;
+      in.b_exponents += at.lane / 4 * 16;
+      in.entry_places = blocks.entry_places + 16 * entry;
+      in.segment = s.segment + s.node[n];
+      in.entries = s.node[n + 1] - s.node[n];
+    } else {
+      in.a_exponents += 2 * a_first;
+      in.b_exponents += 16 * b_first + at.lane;
+    }
     in.count = range.count;
     const bool from_zero = !kFixed.plain && range.from_zero;
     const NodeOutput sum = node<kFixed>(program, bounds, in, from_zero ? RunningPart{} : running, careful);

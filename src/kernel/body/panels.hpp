@@ -243,16 +243,31 @@ inline Words exponents_of_f16(const Encoding& e, Words magnitude) {
   return magnitude < 8 << 7 ? subnormal : normal;  // of which the lower bytes count
 }
 
+inline Bytes exponents_of_half(const Encoding& e, Words magnitude) {
+  return narrow(e.as_half ? exponents_of_f16(e, magnitude) : near_exponents(magnitude, 10, kTopOfHalf));
+}
+inline Bytes exponents_of_bf16(Words magnitude, int top) {
+  return narrow(near_exponents(magnitude, 7, top));
+}
+
+// The values of two vectors of f16 or bf16 codes.
+inline void store_halves(const std::uint16_t* codes, float* values) {
+  store(values, widen_half(load<U16>(codes)));
+  store(values + kLanes, widen_half(load<U16>(codes + kLanes)));
+}
+inline void store_bf16(const std::uint16_t* codes, float* values) {
+  store(values, widen(load<U16>(codes)) << 16);
+  store(values + kLanes, widen(load<U16>(codes + kLanes)) << 16);
+}
+
 bool decode_halves(const Encoding& e, const std::uint16_t* codes, int count, float* values,
                    std::int8_t* exponents) {
   Words most{};
   for (int i = 0; i < count; i += 2 * kLanes) {
     const Words magnitude = load<Words>(codes + i) & 0x7FFF;
     most = max(most, magnitude);
-    store(values + i, widen_half(load<U16>(codes + i)));
-    store(values + i + kLanes, widen_half(load<U16>(codes + i + kLanes)));
-    store(exponents + i,
-          narrow(e.as_half ? exponents_of_f16(e, magnitude) : near_exponents(magnitude, 10, kTopOfHalf)));
+    store_halves(codes + i, values + i);
+    store(exponents + i, exponents_of_half(e, magnitude));
   }
   return any(most >= e.first_special);
 }
@@ -265,10 +280,8 @@ inline U32 f32_codes(const Encoding& e, const std::uint16_t* codes, int i) {
 
 void decode_near_bf16(const std::uint16_t* codes, int count, int top, float* values, std::int8_t* exponents) {
   for (int i = 0; i < count; i += 2 * kLanes) {
-    store(values + i, widen(load<U16>(codes + i)) << 16);
-    store(values + i + kLanes, widen(load<U16>(codes + i + kLanes)) << 16);
-    const Words magnitude = load<Words>(codes + i) & 0x7FFF;
-    store(exponents + i, narrow(near_exponents(magnitude, 7, top)));
+    store_bf16(codes + i, values + i);
+    store(exponents + i, exponents_of_bf16(load<Words>(codes + i) & 0x7FFF, top));
   }
 }
 
@@ -362,6 +375,20 @@ inline bool unpack_b(const Encoding& e, const std::byte* registers, int depth, b
   arrange_b(e, registers, depth, by_register, codes);
   return decode(e, codes, kBlock * depth, top, values, exponents);
 }
+
+// A factor of one case: its codes in the order of the panel, and the panel. What m16n8k16 needs of all these,
+// of A and of B, lies at different places of a page: a load waits for an earlier store to its own place of
+// another one.
+struct Factor {
+  static constexpr int kMost = kBlock * kMostDepth;
+  alignas(64) float values[kMost + 256];
+  alignas(64) std::int32_t exponents[kMost + 64];
+  alignas(64) std::uint32_t codes[kMost + 128];
+};
+struct Factors {
+  Factor a, b;
+  std::uint16_t a_special[kMostRows], b_special[1];
+};
 
 }  // namespace
 }  // namespace warpbit

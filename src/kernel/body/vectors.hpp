@@ -297,43 +297,81 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
 #endif
 }
 
-// The same for a sparse A: element k of the rows of a pair meets places selected[k][0] and selected[k][1] of b.
-inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* selected, int count) {
+#if defined(__AVX2__)
+// As many bytes as a register has, in sixteens.
+using Octets = VectorOf<std::uint8_t, 4 * kLanes>::type;
+
+// In each sixteen table[index], or 0 where the index is kNoPlace.
+inline Octets look_up(Octets table, Octets index) {
 #if defined(__AVX512BW__)
-  const __m512i repeat =
-      _mm512_set_epi64(0x0706070607060706, 0x0706070607060706, 0x0504050405040504, 0x0504050405040504,
-                       0x0302030203020302, 0x0302030203020302, 0x0100010001000100, 0x0100010001000100);
-  const auto four = [&](const std::uint8_t* at) {
-    const auto place = [&](int k) { return load<__m128i>(b + 16 * at[2 * k]); };
-    __m512i v = _mm512_castsi128_si512(place(0));
-    v = _mm512_inserti32x4(v, place(1), 1);
-    v = _mm512_inserti32x4(v, place(2), 2);
-    return _mm512_inserti32x4(v, place(3), 3);
-  };
-  __m512i most = _mm512_set1_epi8(-128);
-#pragma GCC unroll 8
-  for (int k = 0; k < count; k += 4) {
-    const __m512i left = _mm512_shuffle_epi8(_mm512_set1_epi64(load<std::int64_t>(a + 2 * k)), repeat);
-    const __m512i right =
-        _mm512_mask_blend_epi8(0xAAAAAAAAAAAAAAAA, four(selected + 2 * k), four(selected + 2 * k + 1));
-    most = _mm512_max_epi8(most, _mm512_add_epi8(left, right));
+  return bits<Octets>(_mm512_shuffle_epi8(bits<__m512i>(table), bits<__m512i>(index)));
+#else
+  return bits<Octets>(_mm256_shuffle_epi8(bits<__m256i>(table), bits<__m256i>(index)));
+#endif
+}
+// The sixteens that begin at from(0), from(1), ...
+template <class From>
+inline Octets load_sixteens(From from) {
+#if defined(__AVX512BW__)
+  __m512i v = _mm512_castsi128_si512(load<__m128i>(from(0)));
+  v = _mm512_inserti32x4(v, load<__m128i>(from(1)), 1);
+  v = _mm512_inserti32x4(v, load<__m128i>(from(2)), 2);
+  return bits<Octets>(_mm512_inserti32x4(v, load<__m128i>(from(3)), 3));
+#else
+  return bits<Octets>(_mm256_set_m128i(load<__m128i>(from(1)), load<__m128i>(from(0))));
+#endif
+}
+inline Octets repeat_sixteen(const void* from) {
+#if defined(__AVX512BW__)
+  return bits<Octets>(_mm512_broadcast_i32x4(load<__m128i>(from)));
+#else
+  return bits<Octets>(_mm256_broadcastsi128_si256(load<__m128i>(from)));
+#endif
+}
+inline Octets largest_signed(Octets x, Octets y) {
+#if defined(__AVX512BW__)
+  return bits<Octets>(_mm512_max_epi8(bits<__m512i>(x), bits<__m512i>(y)));
+#else
+  return bits<Octets>(_mm256_max_epi8(bits<__m256i>(x), bits<__m256i>(y)));
+#endif
+}
+#endif
+
+// The same for entries of a sparse A: b[segment][even columns, odd columns][4][16], of which `b` points at the
+// columns that are wanted; a and places: [entry][8][2].
+inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* places,
+                        const std::uint8_t* segment, int entries) {
+#if defined(__AVX2__)
+  Octets even, odd;  // columns; eight elements of two rows
+  for (int i = 0; i < entries; ++i) {
+    const Octets index = repeat_sixteen(places + 16 * i), left = repeat_sixteen(a + 16 * i);
+    const std::int8_t* table = b + 128 * segment[i];
+    const Octets x = look_up(load<Octets>(table), index) + left,
+                 y = look_up(load<Octets>(table + 64), index) + left;
+    even = i == 0 ? x : largest_signed(even, x);
+    odd = i == 0 ? y : largest_signed(odd, y);
   }
-  const __m256i two = _mm256_max_epi8(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
-  const __m128i one = _mm_max_epi8(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
-  return bits<I32>(_mm512_cvtepi8_epi32(one));
-#elif defined(__AVX2__)
-  __m128i most = _mm_set1_epi8(-128);
-  for (int k = 0; k < count; ++k) {
-    const __m128i upper = _mm_cvtsi64_si128(load<std::int64_t>(b + 16 * selected[2 * k]));
-    const __m128i lower = _mm_cvtsi64_si128(load<std::int64_t>(b + 16 * selected[2 * k + 1]));
-    const __m128i right = _mm_blendv_epi8(upper, lower, _mm_set1_epi16(-256));
-    most = _mm_max_epi8(most, _mm_add_epi8(_mm_set1_epi16(load<std::int16_t>(a + 2 * k)), right));
-  }
-  return bits<I32>(_mm256_cvtepi8_epi32(most));
+  // Four elements of two rows, of an even column and of the odd one beside it; then two, then one.
+  constexpr int kCount = sizeof(U64) / 8;
+  const auto first =
+      shuffle(bits<U64>(even), bits<U64>(odd), [](int i) { return i % 2 == 0 ? i : kCount + i - 1; });
+  const auto second =
+      shuffle(bits<U64>(even), bits<U64>(odd), [](int i) { return i % 2 == 0 ? i + 1 : kCount + i; });
+  Octets most = largest_signed(bits<Octets>(first), bits<Octets>(second));
+  most = largest_signed(most, bits<Octets>(bits<U64>(most) >> 32));
+  most = largest_signed(most, bits<Octets>(bits<U64>(most) >> 16));
+  const Octets upper = lanes<Octets>([](int i) { return i % 4 == 3 ? i % 16 / 8 * 8 + i % 8 / 4 : 0x80; });
+  return bits<I32>(look_up(most, upper)) >> 24;
 #else
   I32 most = I32{} - 128;
-  for (int k = 0; k < count; ++k)
-    most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * selected[2 * k + i % 2] + i]; }));
+  for (int i = 0; i < 8 * entries; ++i)
+    most = max(most, lanes<I32>([&](int lane) {
+                 const int place = places[2 * i + lane % 2];
+                 return a[2 * i + lane % 2] +
+                        ((place & kNoPlace) != 0
+                             ? 0
+                             : b[128 * segment[i / 8] + 64 * (lane / 2 % 2) + 16 * (lane / 4) + place % 16]);
+               }));
   return most;
 #endif
 }
