@@ -42,15 +42,16 @@ std::uint64_t nearest_away_tf32(std::uint64_t code, bool satfinite) {
 }
 
 // A NaN is canonical, with two exceptions: bf16 to f32 is a shift of the code (so the machine code; with .ftz
-// it is F2F), and f64 keeps sign and payload and becomes quiet (inferred from its other operations, not
-// captured).
+// it is F2F), and to and from f64 it keeps its sign and the upper bits of its payload, and becomes quiet.
 std::uint64_t nan_of(const Conversion& c, const Format& from, const Format& to, const Decoded& source) {
   if (c.sat) return 0;
   if (to.specials == Specials::none) return largest(to, false);
   const bool shifted = c.from == FormatId::bf16 && c.to == FormatId::f32 && !c.ftz;
-  if (!shifted && c.to != FormatId::f64) return to.canonical_nan;
+  if (!shifted && c.to != FormatId::f64 && c.from != FormatId::f64) return to.canonical_nan;
   const std::uint64_t quiet = shifted ? 0 : std::uint64_t{1} << (to.fraction_bits - 1);
-  return infinity(to, source.negative) | quiet | source.significand << (to.fraction_bits - from.fraction_bits);
+  const int wider = to.fraction_bits - from.fraction_bits;
+  const std::uint64_t payload = wider >= 0 ? source.significand << wider : source.significand >> -wider;
+  return infinity(to, source.negative) | quiet | payload;
 }
 
 bool is_integral(CvtRounding rounding) {

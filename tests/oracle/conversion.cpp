@@ -22,16 +22,17 @@ std::uint64_t to_nearest_tf32(const Conversion& c, const Value& f32) {
 }
 
 // PTX ISA, cvt: with sat NaN becomes +0; a format without NaN takes its largest number. bf16 to f32 moves the
-// code to the upper half. NaNs of f64 keep sign and payload, with the quiet bit set.
+// code to the upper half. NaNs to and from f64 keep their sign and the first bits of their payload, with the quiet bit
+// set (captures of cvt.*.f16.f64 and cvt.*.bf16.f64).
 std::uint64_t from_nan(const Conversion& c, const Format& from, const Format& to, const Value& nan) {
   if (c.sat) return 0;
   if (to.specials == Specials::none) return to.largest;
   if (c.from == "bf16" && c.to == "f32" && !c.ftz) return nan.code * 0x10000;
-  if (c.to != "f64") return to.canonical_nan;
-  const std::uint64_t payload = nan.code % (std::uint64_t{1} << from.fraction_bits);
-  std::uint64_t scale = 1;
-  for (int i = from.fraction_bits; i < to.fraction_bits; ++i) scale *= 2;
-  return to.infinity(nan.negative) | payload * scale | 0x8000000000000;
+  if (c.to != "f64" && c.from != "f64") return to.canonical_nan;
+  std::uint64_t payload = nan.code % (std::uint64_t{1} << from.fraction_bits);
+  for (int i = from.fraction_bits; i < to.fraction_bits; ++i) payload *= 2;
+  for (int i = to.fraction_bits; i < from.fraction_bits; ++i) payload /= 2;
+  return to.infinity(nan.negative) | payload | std::uint64_t{1} << (to.fraction_bits - 1);
 }
 
 std::uint64_t from_infinity(const Conversion& c, const Format& to, bool negative) {
