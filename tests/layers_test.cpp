@@ -45,7 +45,9 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"target", "target"},       {"fragment", "fragment"}, {"descriptor", "fragment"},
     {"registers", "machine"},   {"memory", "machine"},    {"bank_conflicts", "machine"},
     {"async_state", "machine"}, {"capture", "capture"},   {"instruction", "isa"},
-    {"kernel", "kernel"},
+    {"kernel", "kernel"},       {"inputs", "capture"},    {"philox", "capture"},
+    {"member", "capture"},      {"setting", "capture"},   {"element", "capture"},
+    {"place", "capture"},       {"text", "capture"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 
+#include "api/members.hpp"
 #include "isa/statement.hpp"
 
 namespace warpbit {
@@ -39,8 +40,6 @@ std::size_t element_bytes(const Operand& op) {
   return std::bit_ceil(static_cast<std::size_t>(std::max(op.element_bits, 8))) / 8;
 }
 
-constexpr std::string_view kMemory = "smem", kMemoryAfter = "smem_out", kBefore = "d_in";
-
 // The name of an operand's member. In the layout `elements` a factor that the statement finds by a descriptor
 // is a or b.
 std::string member_name(const Operand& op, CaptureLayout layout) {
@@ -53,35 +52,14 @@ std::string before_name(CaptureLayout layout) {
   return layout == CaptureLayout::elements ? "c" : std::string(kBefore);
 }
 
-// True if D is the accumulator, too.
-bool accumulates_in_place(const Instruction& instruction) {
-  return std::ranges::any_of(instruction.operands(),
-                             [](const Operand& op) { return op.part == Part::scale_d; });
-}
-
 // The members of an operand, by layout. An extent that is not known yet is -1.
 Expectation registers_member(const Operand& op, int lanes, std::int64_t cases) {
-  const std::string n = cases < 0 ? "cases" : std::to_string(cases);
-  if (op.part == Part::stride) return {op.label, 4, {cases}, fmt::format("({},)", n)};
-  if (op.kind == OperandKind::descriptor || op.kind == OperandKind::predicate)  // the same in all lanes
-    return {op.label, static_cast<std::size_t>(op.register_bits / 8), {cases}, fmt::format("({},)", n)};
-  if (op.part == Part::address) return {op.label, 4, {cases, lanes}, fmt::format("({}, {})", n, lanes)};
-  if (op.kind == OperandKind::scalar)
-    return {op.label,
-            static_cast<std::size_t>(op.register_bits / 8),
-            {cases, lanes},
-            fmt::format("({}, {})", n, lanes)};
-  return {op.label,
-          static_cast<std::size_t>(op.register_bits / 8),
-          {cases, lanes, op.registers},
-          fmt::format("({}, {}, {})", n, lanes, op.registers)};
-}
-
-Expectation scalars_member(const Operand& op, std::int64_t cases) {
-  const std::string n = cases < 0 ? "n" : std::to_string(cases);
-  const auto bytes = static_cast<std::size_t>(op.register_bits / 8);
-  if (op.kind == OperandKind::scalar) return {op.label, bytes, {cases}, fmt::format("({},)", n)};
-  return {op.label, bytes, {cases, op.registers}, fmt::format("({}, {})", n, op.registers)};
+  Expectation out{op.label, item_bytes(op), case_shape(op, lanes), {}};
+  std::string text = cases >= 0 ? std::to_string(cases) : lanes == 1 ? "n" : "cases";
+  for (const std::int64_t extent : out.shape) text += fmt::format(", {}", extent);
+  out.shape_text = fmt::format("({}{})", text, out.shape.empty() ? "," : "");
+  out.shape.insert(out.shape.begin(), cases);
+  return out;
 }
 
 // Factors: [n, K]; scale factors: [n, K / block]; accumulators: [n].
@@ -104,8 +82,8 @@ Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t 
 
 // In the layout `elements`, a and b are the operands of products that exist: there is no metadata.
 bool has_member(const Operand& op, CaptureLayout layout) {
-  if (op.kind == OperandKind::immediate || op.kind == OperandKind::pair || !op.literals.empty()) return false;
-  return !(layout == CaptureLayout::elements && (op.part == Part::metadata || op.part == Part::scale_d));
+  return has_member(op) &&
+         !(layout == CaptureLayout::elements && (op.part == Part::metadata || op.part == Part::scale_d));
 }
 
 Error does_not_fit(std::string seen, std::string expected) {
@@ -179,9 +157,9 @@ class MemberCheck {
  private:
   Expectation expectation(const Operand& op) const {
     switch (layout_) {
-      case CaptureLayout::registers: return registers_member(op, instruction_.lanes(), cases_);
       case CaptureLayout::elements: return elements_member(op, cases_, depth_, blocks_);
-      case CaptureLayout::scalars: return scalars_member(op, cases_);
+      case CaptureLayout::registers:
+      case CaptureLayout::scalars: return registers_member(op, instruction_.lanes(), cases_);
     }
     return {};
   }

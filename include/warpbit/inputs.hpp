@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs of captures that say how they were made instead of holding them: the bits of any register of any
+// case, alone, from the form, a seed and a profile. The same on a host, on a device (CUDA) and in Python
+// (scripts/capture/inputs.py). And digests of results: 64 bits for a block of cases.
+#pragma once
+
+#include "warpbit/inputs/element.hpp"
+#include "warpbit/inputs/member.hpp"
+#include "warpbit/inputs/philox.hpp"
+#include "warpbit/inputs/place.hpp"
+#include "warpbit/inputs/setting.hpp"
+
+namespace warpbit::inputs {
+
+/// A register of elements; `reg` counts from the start of a lane's registers, not from member.first.
+WARPBIT_HOST_DEVICE inline std::uint64_t elements_word(const Member& m, const Setting& s, Key key,
+                                                       std::uint64_t index, std::int32_t lane,
+                                                       std::int32_t reg) {
+  if (s.profile == Profile::exhaustive)  // odd multiples: each register goes through all of its codes
+    return (index * (1 + std::uint64_t{0x9E3779B0} * static_cast<std::uint64_t>(16 * m.operand + reg)));
+  const int n = m.register_bits / m.slot_bits;
+  const bool pairs = s.profile == Profile::cancellation && m.role <= Role::right;
+  const bool twin = pairs && n == 1 && ((m.neighbour == Neighbour::lane ? lane : reg) & 1) != 0;
+  if (twin) (m.neighbour == Neighbour::lane ? lane : reg) -= 1;
+  const Words random =
+      philox(key, {{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+                    static_cast<std::uint32_t>(m.operand),
+                    static_cast<std::uint32_t>(lane) << 16 | static_cast<std::uint32_t>(reg)}});
+  if (m.slot_bits == 1) return bits_word(s.profile, random);
+  if (n == 1) return element_code(m, s, share(random, 1, 0), twin, random.w[3]) << m.low_bit;
+  std::uint64_t out = 0;
+  for (int e = 0; e < n; ++e) {
+    const bool second = pairs && e % 2 != 0;
+    const std::uint64_t code =
+        element_code(m, s, share(random, n, second ? e - 1 : e), second, share(random, n, e).choice >> 21);
+    out |= code << (m.slot_bits * e + m.low_bit);
+  }
+  return out;
+}
+
+/// A register of a member that holds no elements.
+WARPBIT_HOST_DEVICE inline std::uint64_t other_word(const Member& m, Key key, std::uint64_t index,
+                                                    std::int32_t lane, std::int32_t reg) {
+  const bool permuted = m.fill == Fill::permuted, same = permuted || m.fill == Fill::offset;
+  const Words random =
+      philox(key, {{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+                    static_cast<std::uint32_t>(m.operand),
+                    same ? 0 : static_cast<std::uint32_t>(lane) << 16 | static_cast<std::uint32_t>(reg)}});
+  switch (m.fill) {
+    case Fill::metadata: {
+      std::uint64_t out = 0;
+      for (int i = 0; i < 8; ++i) {
+        const std::int32_t which = below(random.w[i / 2] >> (16 * (i % 2)), m.count);
+        out |= static_cast<std::uint64_t>(m.choices >> (4 * which) & 0xF) << (4 * i);
+      }
+      return out;
+    }
+    case Fill::offset:
+    case Fill::offsets: return static_cast<std::uint64_t>(m.least + m.step * below(random.w[0], m.count));
+    case Fill::permuted: {  // exchanged by bits, then an odd multiple
+      const std::uint32_t i = (static_cast<std::uint32_t>(lane) ^ random.w[0]) * (random.w[1] | 1);
+      return static_cast<std::uint64_t>(
+          m.least + m.step * static_cast<std::int32_t>(i & static_cast<std::uint32_t>(m.count - 1)));
+    }
+    case Fill::flag: return below(random.w[0], 8) != 0;
+    case Fill::descriptor: return descriptor_word(m, random);
+    default: return random.w[0] | std::uint64_t{random.w[1]} << 32;
+  }
+}
+
+/// The bits of one register (the low register_bits), of a case whose setting is known. `reg` counts from the
+/// start of a lane's registers: first <= reg < first + registers.
+WARPBIT_HOST_DEVICE inline std::uint64_t word(const Member& m, const Setting& s, Key key, std::uint64_t index,
+                                              std::int32_t lane, std::int32_t reg) {
+  const std::uint64_t out = m.fill == Fill::elements ? elements_word(m, s, key, index, lane, reg)
+                                                     : other_word(m, key, index, lane, reg);
+  return out & ones(m.register_bits);
+}
+
+/// The same from the profile.
+WARPBIT_HOST_DEVICE inline std::uint64_t word(Key key, Profile profile, const Member& m, std::uint64_t index,
+                                              std::int32_t lane, std::int32_t reg) {
+  return word(m, setting_of(m, key, profile, index), key, index, lane, reg);
+}
+
+/// Cases of which a digest is made.
+inline constexpr std::uint64_t kBlockCases = 4096;
+
+/// What a result adds to the digest of its block, modulo 2^64: SplitMix64's finaliser. `position` counts the
+/// result's registers in the whole capture: case, lane, register; bytes of memory by fours.
+WARPBIT_HOST_DEVICE inline std::uint64_t mix(std::uint64_t position, std::uint64_t word) {
+  std::uint64_t x = word + 0x9E3779B97F4A7C15 * (position + 1);
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+}  // namespace warpbit::inputs
