@@ -38,23 +38,28 @@ WARPBIT_HOST_DEVICE inline std::uint64_t elements_word(const Member& m, const Se
   return out;
 }
 
+/// Eight nibbles. Where products may cancel only the first and the last choice: neighbours, in ascending order.
+WARPBIT_HOST_DEVICE inline std::uint64_t metadata_word(const Member& m, Profile profile, const Words& random) {
+  std::uint64_t out = 0;
+  for (int i = 0; i < 8; ++i) {
+    const std::uint32_t bits = random.w[i / 2] >> (16 * (i % 2));
+    const std::int32_t which =
+        profile == Profile::cancellation ? below(bits, 2) * (m.count - 1) : below(bits, m.count);
+    out |= static_cast<std::uint64_t>(m.choices >> (4 * which) & 0xF) << (4 * i);
+  }
+  return out;
+}
+
 /// A register of a member that holds no elements.
-WARPBIT_HOST_DEVICE inline std::uint64_t other_word(const Member& m, Key key, std::uint64_t index,
-                                                    std::int32_t lane, std::int32_t reg) {
+WARPBIT_HOST_DEVICE inline std::uint64_t other_word(const Member& m, Profile profile, Key key,
+                                                    std::uint64_t index, std::int32_t lane, std::int32_t reg) {
   const bool permuted = m.fill == Fill::permuted, same = permuted || m.fill == Fill::offset;
   const Words random =
       philox(key, {{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                     static_cast<std::uint32_t>(m.operand),
                     same ? 0 : static_cast<std::uint32_t>(lane) << 16 | static_cast<std::uint32_t>(reg)}});
   switch (m.fill) {
-    case Fill::metadata: {
-      std::uint64_t out = 0;
-      for (int i = 0; i < 8; ++i) {
-        const std::int32_t which = below(random.w[i / 2] >> (16 * (i % 2)), m.count);
-        out |= static_cast<std::uint64_t>(m.choices >> (4 * which) & 0xF) << (4 * i);
-      }
-      return out;
-    }
+    case Fill::metadata: return metadata_word(m, profile, random);
     case Fill::offset:
     case Fill::offsets: return static_cast<std::uint64_t>(m.least + m.step * below(random.w[0], m.count));
     case Fill::permuted: {  // exchanged by bits, then an odd multiple
@@ -73,7 +78,7 @@ WARPBIT_HOST_DEVICE inline std::uint64_t other_word(const Member& m, Key key, st
 WARPBIT_HOST_DEVICE inline std::uint64_t word(const Member& m, const Setting& s, Key key, std::uint64_t index,
                                               std::int32_t lane, std::int32_t reg) {
   const std::uint64_t out = m.fill == Fill::elements ? elements_word(m, s, key, index, lane, reg)
-                                                     : other_word(m, key, index, lane, reg);
+                                                     : other_word(m, s.profile, key, index, lane, reg);
   return out & ones(m.register_bits);
 }
 

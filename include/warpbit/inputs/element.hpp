@@ -98,7 +98,8 @@ WARPBIT_HOST_DEVICE inline std::uint64_t floating_element(const Format& f, const
   if (exception(r) < s.zeros) return floating_code(f, 0, r);
   if (exception(r) >= 1024 - s.specials) return special_code(f, r);
   if (s.profile == Profile::alignment)
-    return number_code(f, s.level - (kind(r) / 2 ? s.gap : 0) - kind(r) % 2, single_bit(f, r), r);
+    return number_code(f, s.level - (kind(r) / 2 ? s.gap : 0) - kind(r) % 2 * s.spread,
+                       s.spread ? single_bit(f, r) : 0, r);
   return number_code(f, s.level - exponent_below(r, s.spread + 1), r.fraction, r);
 }
 

@@ -93,15 +93,16 @@ WARPBIT_HOST_DEVICE inline std::int32_t spread_of(Profile profile, std::uint32_t
     case Profile::wide: return 4 + below(random, 40);
     case Profile::specials: return below(random, 13);
     case Profile::underflow: return below(random, 7);
+    case Profile::alignment: return below(random >> 16, 2);
     default: return below(random, 4);
   }
 }
 
-/// Zeros of 1024.
-WARPBIT_HOST_DEVICE inline std::int32_t zeros_of(Profile profile, std::uint32_t random) {
+/// Zeros of 1024. Of the accumulators that are aligned few are zero, whatever the factors.
+WARPBIT_HOST_DEVICE inline std::int32_t zeros_of(Profile profile, Role role, std::uint32_t random) {
   switch (profile) {
     case Profile::underflow: return 128;
-    case Profile::alignment: return 1024 - (512 >> below(random, 3));
+    case Profile::alignment: return role == Role::sum ? 256 : 256 * (1 + below(random, 3));
     case Profile::narrow:
     case Profile::wide: return below(random, 4) == 0 ? 256 : 0;
     default: return 0;
@@ -126,7 +127,7 @@ WARPBIT_HOST_DEVICE inline Setting setting_of(const Member& m, Key key, Profile 
   out.width = width_of(m, profile, random.w[3] >> 16);
   out.negative = static_cast<std::int32_t>(random.w[2] >> (24 + static_cast<int>(m.role)) & 1);
   out.spread = spread_of(profile, random.w[2]);
-  out.zeros = zeros_of(profile, random.w[1] >> 16);
+  out.zeros = zeros_of(profile, m.role, random.w[1] >> 16);
   if (profile == Profile::specials) out.specials = 4 << (2 * (random.w[2] >> 16 & 3));
 
   std::int32_t gap = 0, left_gap = 0, right_gap = 0;
