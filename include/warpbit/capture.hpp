@@ -18,7 +18,7 @@
 namespace warpbit {
 
 /// How the arrays of a capture are arranged (src/capture/FORMAT.md, "Layouts").
-enum class CaptureLayout { registers, elements, scalars };
+enum class CaptureLayout { registers, elements, scalars, digests };
 /// Where the expected bits come from. `model` is never evidence.
 enum class CaptureSource { hardware, published, model };
 

@@ -25,16 +25,20 @@ struct ReplayOptions {
   Undefined undefined = Undefined::error;
   /// How many mismatches to describe in detail, for each file.
   std::size_t details = 4;
+  /// Where to write, for a file of digests that differ, an ordinary capture of the first block that does: the
+  /// inputs and what was computed for them, `<name of the file>.block<number>.npz`. Nowhere if it is empty.
+  std::filesystem::path block_folder;
 };
 
-/// One element whose bits differ.
+/// One element whose bits differ, or in the layout `digests` one block of cases.
 struct Mismatch {
   std::uint64_t index = 0;                 ///< case; element of the layouts `elements` and `scalars`
+  std::uint64_t cases = 0;                 ///< of a block, the first of which is `index`; else 0
   std::string name;                        ///< what the case probes, if the file says so
   int lane = -1, reg = -1;                 ///< in the layout `registers`, else -1
   int row = -1, column = -1, product = 0;  ///< in D; -1 in the layout `elements`
   std::int64_t address = -1;               ///< of a byte that a store wrote, in `smem_out`; else -1
-  std::uint64_t expected = 0, got = 0;     ///< codes in `format`
+  std::uint64_t expected = 0, got = 0;     ///< codes in `format`; digests
   std::string_view format;
 };
 
@@ -57,9 +61,10 @@ struct FileReport {
   std::optional<Error> error;  ///< why it is not `replayed`
   CaptureHeader header;        ///< as far as it could be read
   std::string target;          ///< as which it was replayed
-  std::uint64_t cases = 0, elements = 0, mismatches = 0;
-  std::uint64_t masked = 0;  ///< elements that the file's mask excludes
-  bool inferred = false;     ///< the arithmetic rests on no hardware result
+  std::uint64_t cases = 0, elements = 0;
+  std::uint64_t mismatches = 0;  ///< elements, or in the layout `digests` blocks of cases
+  std::uint64_t masked = 0;      ///< elements that the file's mask excludes
+  bool inferred = false;         ///< the arithmetic rests on no hardware result
   std::vector<Mismatch> details;
   std::vector<std::string> notes;  ///< members that were ignored
 };

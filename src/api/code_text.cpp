@@ -35,6 +35,9 @@ std::string code_text(std::string_view format_name, std::uint64_t code) {
 }
 
 std::string text(const Mismatch& m) {
+  if (m.cases > 0)
+    return fmt::format("cases {} to {}: expected digest {:#018x}, got {:#018x}", m.index, m.index + m.cases - 1,
+                       m.expected, m.got);
   std::string where = m.address >= 0  ? fmt::format("case {} byte {:#x} of memory", m.index, m.address)
                       : m.lane >= 0   ? fmt::format("case {} lane {} register {} row {} column {}", m.index,
                                                     m.lane, m.reg, m.row, m.column)

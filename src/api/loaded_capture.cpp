@@ -160,6 +160,7 @@ class MemberCheck {
       case CaptureLayout::elements: return elements_member(op, cases_, depth_, blocks_);
       case CaptureLayout::registers:
       case CaptureLayout::scalars: return registers_member(op, instruction_.lanes(), cases_);
+      case CaptureLayout::digests: break;
     }
     return {};
   }
@@ -252,19 +253,21 @@ void note_ignored(const CaptureReader& reader, LoadedCapture& out) {
 
 }  // namespace
 
-Result<LoadedCapture> load_capture(const std::filesystem::path& path, const ReplayOptions& options,
-                                   CaptureHeader& header) {
-  Result<CaptureReader> reader = CaptureReader::open(path, options.read);
-  if (!reader) return reader.error();
-  header = reader->header();
-
+Result<Instruction> captured_instruction(const CaptureHeader& header, const ReplayOptions& options) {
   const Result<Target> target = options.target ? Result<Target>(*options.target) : Target::find(header.target);
   if (!target) return target.error();
   Result<Instruction> instruction = Instruction::parse(header.statement, *target);
   if (!instruction) return instruction.error();
   if (Result<void> checked = check_statement(*instruction, header.layout); !checked) return checked.error();
+  return instruction;
+}
+
+Result<LoadedCapture> load_capture(const CaptureReader& reader, const ReplayOptions& options) {
+  const CaptureHeader& header = reader.header();
+  const Result<Instruction> instruction = captured_instruction(header, options);
+  if (!instruction) return instruction.error();
   if (Result<void> checked = check_layout(header.layout, *instruction); !checked) return checked.error();
-  const Result<std::uint64_t> cases = MemberCheck(*reader, *instruction).run();
+  const Result<std::uint64_t> cases = MemberCheck(reader, *instruction).run();
   if (!cases) return cases.error();
 
   LoadedCapture out{header, *instruction, *cases, {}, {}, {}, {}, {}, {}, {}};
@@ -273,7 +276,7 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
       out.sources.emplace_back();
       continue;
     }
-    Result<Array> array = reader->read(member_name(op, header.layout));
+    Result<Array> array = reader.read(member_name(op, header.layout));
     if (!array) return array.error();
     if (op.is_destination())
       out.expected = std::move(*array);
@@ -281,22 +284,22 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
       out.sources.push_back(std::move(*array));
   }
   if (accumulates_in_place(*instruction)) {
-    Result<Array> before = reader->read(before_name(header.layout));
+    Result<Array> before = reader.read(before_name(header.layout));
     if (!before) return before.error();
     out.before = std::move(*before);
   }
   if (instruction->uses_memory() && header.layout == CaptureLayout::registers) {
-    Result<Array> memory = reader->read(kMemory);
+    Result<Array> memory = reader.read(kMemory);
     if (!memory) return memory.error();
     out.memory = std::move(*memory);
   }
   if (out.stores()) {
-    Result<Array> after = reader->read(kMemoryAfter);
+    Result<Array> after = reader.read(kMemoryAfter);
     if (!after) return after.error();
     out.expected = std::move(*after);
   }
-  if (Result<void> read = read_optional(*reader, out); !read) return read.error();
-  note_ignored(*reader, out);
+  if (Result<void> read = read_optional(reader, out); !read) return read.error();
+  note_ignored(reader, out);
   return out;
 }
 

@@ -39,9 +39,12 @@ struct LoadedCapture {
   bool compared(std::uint64_t item) const { return !mask || mask->at(item) != 0; }
 };
 
-/// Loads and checks everything before any array data is read. `header` is filled as soon as it is known.
-Result<LoadedCapture> load_capture(const std::filesystem::path& path, const ReplayOptions& options,
-                                   CaptureHeader& header);
+/// The instruction that a capture is of: its statement on its target, or on that of the options. Errors: those
+/// of decoding; member_value.
+Result<Instruction> captured_instruction(const CaptureHeader& header, const ReplayOptions& options);
+
+/// Loads and checks everything before any array data is read. Errors: those of decoding and of files.
+Result<LoadedCapture> load_capture(const CaptureReader& reader, const ReplayOptions& options);
 
 /// Where an item of `expected` lies.
 inline Mismatch place_of(const LoadedCapture& capture, std::uint64_t item) {

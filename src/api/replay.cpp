@@ -5,145 +5,21 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
 #include <new>  // std::bad_alloc
 #include <system_error>
-#include <variant>
 
-#include "api/loaded_capture.hpp"
-#include "isa/instruction.hpp"
-#include "warpbit/execute.hpp"
-#include "warpbit/machine.hpp"
+#include "api/execute_capture.hpp"
+#include "api/loaded_digests.hpp"
 
 namespace warpbit {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The library's answer to the inputs of a capture, in the shape of the expected result: registers to registers,
-// and threads one by one (layout `scalars`).
-Result<Array> execute_registers(const LoadedCapture& capture, const ReplayOptions& options) {
-  const Instruction& instruction = capture.instruction;
-  const std::span<const Operand> operands = instruction.operands();
-  std::vector<OperandView> sources;
-  for (std::size_t i = 0; i < capture.sources.size(); ++i)
-    sources.push_back(OperandView::dense(capture.sources[i].data.data(), instruction.lanes(),
-                                         operands[i + 1].registers, operands[i + 1].register_bits));
-  Array got = capture.expected;
-  ExecuteOptions execute;
-  execute.undefined = options.undefined;
-  const ResultView d =
-      ResultView::dense(got.data.data(), instruction.lanes(), operands[0].registers, operands[0].register_bits);
-  const Result<Execution> done = execute_batch(instruction, sources, d, capture.cases, execute);
-  if (!done) return done.error();
-  return got;
-}
-
-// One element after the other (layout `elements`).
-Result<Array> execute_elements(const LoadedCapture& capture) {
-  const Tile& tile = std::get<Tile>(capture.instruction.decoded().kernel);
-  const auto count = static_cast<std::int64_t>(capture.cases);
-  Array got = capture.expected;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t n = 0; n < count; ++n) {
-    std::array<std::uint64_t, kMaxDepth> a, b, a_scale, b_scale;
-    ElementCodes codes{};
-    // Row n of an array [cases, extent].
-    const auto row = [&](const Array& array, std::array<std::uint64_t, kMaxDepth>& out) {
-      const auto extent = static_cast<std::size_t>(array.header.shape[1]);
-      for (std::size_t k = 0; k < extent; ++k) out[k] = array.at(static_cast<std::uint64_t>(n) * extent + k);
-      return std::span<const std::uint64_t>(out).first(extent);
-    };
-    for (std::size_t i = 0; i < capture.sources.size(); ++i) {
-      const Array& array = capture.sources[i];
-      switch (capture.instruction.operands()[i + 1].part) {
-        case Part::left_factor: codes.a = row(array, a); break;
-        case Part::right_factor: codes.b = row(array, b); break;
-        case Part::left_scale: codes.a_scale = row(array, a_scale); break;
-        case Part::right_scale: codes.b_scale = row(array, b_scale); break;
-        case Part::accumulator: codes.c = array.at(static_cast<std::uint64_t>(n)); break;
-        default: break;
-      }
-    }
-    if (capture.before) codes.c = capture.before->at(static_cast<std::uint64_t>(n));
-    got.set(static_cast<std::uint64_t>(n), run_element(tile, codes));
-  }
-  return got;
-}
-
-// The registers of one warp for case `index`: those of each operand that has a member, one after the other.
-struct WarpInputs {
-  Binding binding;
-  Registers registers{0, 0};
-
-  WarpInputs(const LoadedCapture& capture, std::uint64_t index) {
-    const std::span<const Operand> operands = capture.instruction.operands();
-    int used = 0;
-    for (const Operand& operand : operands) {
-      binding.push_back(used);
-      used += operand.registers;
-    }
-    registers = Registers(capture.instruction.lanes(), used);
-    if (capture.before) fill(*capture.before, index, binding[0], operands[0].registers);
-    const std::size_t first = operands[0].is_destination() ? 1 : 0;
-    for (std::size_t i = 0; i < capture.sources.size(); ++i)
-      if (!capture.sources[i].data.empty())
-        fill(capture.sources[i], index, binding[i + first], operands[i + first].registers);
-  }
-
- private:
-  // [cases, lanes, registers], [cases, lanes], or [cases] for all lanes.
-  void fill(const Array& array, std::uint64_t index, int first, int count) {
-    const auto lanes = static_cast<std::uint64_t>(registers.lanes()), each = static_cast<std::uint64_t>(count);
-    const bool by_lane = array.header.shape.size() > 1;
-    for (std::uint64_t lane = 0; lane < lanes; ++lane)
-      for (std::uint64_t r = 0; r < each; ++r)
-        registers.write(static_cast<int>(lane), first + static_cast<int>(r),
-                        array.at(by_lane ? (index * lanes + lane) * each + r : index));
-  }
-};
-
-// Registers and memory, warp by warp: what is in d afterwards, or in memory.
-Result<Array> execute_warps(const LoadedCapture& capture, const ReplayOptions& options) {
-  const Instruction& instruction = capture.instruction;
-  const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
-  const auto bytes = static_cast<std::size_t>(capture.memory->header.shape[1]);
-  const Operand& d = instruction.operands()[0];
-  Array got = capture.expected;
-  for (std::uint64_t i = 0; i < capture.cases; ++i) {
-    WarpInputs inputs(capture, i);
-    Memory memory(bytes);
-    const std::span<const std::byte> before(capture.memory->data);
-    if (Result<void> written = memory.write(Space::shared, 0, before.subspan(i * bytes, bytes)); !written)
-      return written.error();
-    ExecuteOptions execute;
-    execute.undefined = options.undefined;
-    const Result<Effects> effects = execute_warp(lanes, inputs.binding, inputs.registers, memory, execute);
-    if (!effects) {
-      Error error = effects.error();
-      error.where = fmt::format("case {}, {}", i, error.where);
-      return error;
-    }
-    if (Result<void> applied = apply(*effects, inputs.registers, memory); !applied) return applied.error();
-    if (capture.stores()) {
-      const std::span<std::byte> after(got.data);
-      if (Result<void> read = memory.read(Space::shared, 0, after.subspan(i * bytes, bytes)); !read)
-        return read.error();
-      continue;
-    }
-    for (int lane = 0; lane < instruction.lanes(); ++lane)
-      for (int r = 0; r < d.registers; ++r) {
-        const auto item = static_cast<std::uint64_t>(lane * d.registers + r);
-        got.set(i * static_cast<std::uint64_t>(instruction.lanes() * d.registers) + item,
-                inputs.registers.read(lane, inputs.binding[0] + r));
-      }
-  }
-  return got;
-}
-
-Result<Array> execute(const LoadedCapture& capture, const ReplayOptions& options) {
-  if (capture.header.layout == CaptureLayout::elements) return execute_elements(capture);
-  return capture.memory ? execute_warps(capture, options) : execute_registers(capture, options);
+ExecuteOptions execute_options(const ReplayOptions& options) {
+  ExecuteOptions out;
+  out.undefined = options.undefined;
+  return out;
 }
 
 // Whether a refusal means "not here" (the statement may be fine elsewhere, or a GPU did what the manual leaves
@@ -168,13 +44,50 @@ FileStatus status_of(Errc code) {
   }
 }
 
+Result<void> replay_digests(FileReport& report, const CaptureReader& reader, const ReplayOptions& options) {
+  const Result<LoadedDigests> file = load_digests(reader, options);
+  if (!file) return file.error();
+  report.target = file->instruction.target().name();
+  report.inferred = file->instruction.inferred();
+  report.notes = file->notes;
+  const Result<std::vector<std::uint64_t>> got =
+      digests(file->instruction, file->choice, file->cases, execute_options(options));
+  if (!got) return got.error();
+  report.cases = file->cases;
+  report.elements = file->cases * elements_of_case(file->instruction);
+  std::optional<std::uint64_t> first;
+  for (std::uint64_t block = 0; block < got->size(); ++block) {
+    const std::uint64_t expected = file->digests.at(block);
+    if (expected == (*got)[block]) continue;
+    if (!first) first = block;
+    if (++report.mismatches > options.details) continue;
+    const std::uint64_t begin = block * inputs::kBlockCases;
+    Mismatch m;
+    m.index = begin;
+    m.cases = std::min(inputs::kBlockCases, file->cases - begin);
+    m.expected = expected;
+    m.got = (*got)[block];
+    report.details.push_back(m);
+  }
+  if (!first || options.block_folder.empty()) return {};
+  const fs::path path =
+      options.block_folder / fmt::format("{}.block{}.npz", report.path.stem().string(), *first);
+  report.notes.push_back(
+      fmt::format("block {}: what was computed for its inputs is in {}", *first, path.string()));
+  return write_block(*file, *first, path, execute_options(options));
+}
+
 Result<void> replay_into(FileReport& report, const ReplayOptions& options) {
-  Result<LoadedCapture> capture = load_capture(report.path, options, report.header);
+  Result<CaptureReader> reader = CaptureReader::open(report.path, options.read);
+  if (!reader) return reader.error();
+  report.header = reader->header();
+  if (report.header.layout == CaptureLayout::digests) return replay_digests(report, *reader, options);
+  Result<LoadedCapture> capture = load_capture(*reader, options);
   if (!capture) return capture.error();
   report.target = capture->instruction.target().name();
   report.inferred = capture->instruction.inferred();
   report.notes = capture->notes;
-  const Result<Array> got = execute(*capture, options);
+  const Result<Array> got = execute(*capture, execute_options(options));
   if (!got) return got.error();
 
   std::uint64_t elements = 0, mismatches = 0;
@@ -227,11 +140,15 @@ std::optional<Array> common_mask(const LoadedCapture& x, const LoadedCapture& y)
   return out;
 }
 
+Result<LoadedCapture> load(const fs::path& path, const ReplayOptions& options) {
+  const Result<CaptureReader> reader = CaptureReader::open(path, options.read);
+  return reader ? load_capture(*reader, options) : reader.error();
+}
+
 Result<DiffReport> diff_loaded(const fs::path& first, const fs::path& second, const ReplayOptions& options) {
-  CaptureHeader unused;
-  const Result<LoadedCapture> x = load_capture(first, options, unused);
+  const Result<LoadedCapture> x = load(first, options);
   if (!x) return x.error();
-  const Result<LoadedCapture> y = load_capture(second, options, unused);
+  const Result<LoadedCapture> y = load(second, options);
   if (!y) return y.error();
   if (Result<void> same = same_inputs(*x, *y); !same) return same.error();
   DiffReport report;

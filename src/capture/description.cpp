@@ -12,12 +12,12 @@
 namespace warpbit {
 namespace {
 
-constexpr std::array<std::string_view, 3> kLayouts{"registers", "elements", "scalars"};
+constexpr std::array<std::string_view, 4> kLayouts{"registers", "elements", "scalars", "digests"};
 constexpr std::array<std::string_view, 3> kSources{"hardware", "published", "model"};
 
 // Puts the enumerator that `words` spells as `text` into `out`.
 template <class Enum>
-bool put_word(const std::array<std::string_view, 3>& words, std::string_view text, Enum& out) {
+bool put_word(std::span<const std::string_view> words, std::string_view text, Enum& out) {
   const auto found = std::find(words.begin(), words.end(), text);
   if (found == words.end()) return false;
   out = static_cast<Enum>(found - words.begin());
@@ -66,7 +66,7 @@ constexpr std::array kMembers{
                         return is_text(text);
                       }},
     DescriptiveMember{
-        "layout", "registers, elements or scalars",
+        "layout", "registers, elements, scalars or digests",
         [](const CaptureHeader& header) { return std::string(name(header.layout)); },
         [](CaptureHeader& header, std::string_view text) { return put_word(kLayouts, text, header.layout); }},
     DescriptiveMember{

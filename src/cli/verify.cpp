@@ -50,14 +50,14 @@ void print(const FileReport& r) {
 
 ordered_json json(const Mismatch& m) {
   ordered_json out{{"case", m.index}};
+  if (m.cases > 0) out["cases"] = m.cases;
   if (!m.name.empty()) out["name"] = m.name;
   if (m.lane >= 0)
     out.update(
         {{"lane", m.lane}, {"register", m.reg}, {"row", m.row}, {"column", m.column}, {"product", m.product}});
   if (m.address >= 0) out["address"] = m.address;
-  out.update({{"format", m.format},
-              {"expected", fmt::format("{:#x}", m.expected)},
-              {"got", fmt::format("{:#x}", m.got)}});
+  if (m.cases == 0) out["format"] = m.format;
+  out.update({{"expected", fmt::format("{:#x}", m.expected)}, {"got", fmt::format("{:#x}", m.got)}});
   return out;
 }
 
@@ -113,7 +113,7 @@ void progress_bar(std::size_t done, std::size_t total) {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string target, undefined;
+  std::string target, undefined, block_folder;
   std::uint64_t max_bytes = ReadOptions{}.max_bytes;
   std::size_t details = ReplayOptions{}.details;
   bool json = false, quiet = false;
@@ -123,6 +123,7 @@ Result<ReplayOptions> replay_options(const Options& o) {
   ReplayOptions out;
   out.read.max_bytes = o.max_bytes;
   out.details = o.details;
+  out.block_folder = o.block_folder;
   if (o.undefined == "as-measured") out.undefined = Undefined::as_measured;
   if (o.target.empty()) return out;
   const Result<Target> target = Target::find(o.target);
@@ -195,6 +196,9 @@ void add_verify(CLI::App& app, int& status) {
       ->add_option("--undefined", o->undefined,
                    "operands that the manual leaves undefined: error (default) or as-measured")
       ->check(CLI::IsMember({"error", "as-measured"}));
+  command->add_option(
+      "--bisect", o->block_folder,
+      "where a file's digests differ, write a capture of the first such block into this folder");
   CLI::Option* json = command->add_flag("--json", o->json, "print JSON");
   command->add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);
   command->callback([o, &status] { status = verify(*o); });

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/digest.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>  // std::memcpy
+#include <optional>
+
+#include "api/execute_capture.hpp"
+#include "api/members.hpp"
+#include "warpbit/capture_members.hpp"
+#include "warpbit/inputs.hpp"
+
+namespace warpbit {
+namespace {
+
+using inputs::Member;
+
+// Items of an array that are registers of 8, 16, 32 or 64 bits.
+template <class Register>
+void fill_registers(const CaptureMember& member, const Member& m, inputs::Key key, inputs::Profile profile,
+                    std::uint64_t first, std::uint64_t cases, std::byte* out) {
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const inputs::Setting setting = inputs::setting_of(m, key, profile, first + i);
+    for (int lane = 0; lane < m.lanes; ++lane) {
+      std::byte* registers = out + static_cast<std::size_t>(lane * member.registers) * sizeof(Register);
+      for (int reg = m.first; reg < m.first + m.registers; ++reg) {
+        const auto value = static_cast<Register>(inputs::word(m, setting, key, first + i, lane, reg));
+        std::memcpy(registers + static_cast<std::size_t>(reg) * sizeof(Register), &value, sizeof(Register));
+      }
+    }
+    out += member.case_bytes();
+  }
+}
+
+void fill(const CaptureMember& member, const Member& m, inputs::Key key, inputs::Profile profile,
+          std::uint64_t first, std::uint64_t cases, std::byte* out) {
+  switch (m.register_bits) {
+    case 8: return fill_registers<std::uint8_t>(member, m, key, profile, first, cases, out);
+    case 16: return fill_registers<std::uint16_t>(member, m, key, profile, first, cases, out);
+    case 32: return fill_registers<std::uint32_t>(member, m, key, profile, first, cases, out);
+    default: return fill_registers<std::uint64_t>(member, m, key, profile, first, cases, out);
+  }
+}
+
+// Sum over registers of a result whose first one has number `position`.
+template <class Register>
+std::uint64_t sum_registers(const std::byte* results, std::size_t bytes, std::uint64_t position) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < bytes / sizeof(Register); ++i) {
+    Register value;
+    std::memcpy(&value, results + i * sizeof(Register), sizeof(Register));
+    sum += inputs::mix(position + i, value);
+  }
+  return sum;
+}
+
+// An instruction with the inputs of a choice.
+class Generator {
+ public:
+  Generator(const Instruction& instruction, std::vector<CaptureMember> members, const InputChoice& choice)
+      : instruction_(instruction),
+        members_(std::move(members)),
+        key_(inputs::key_of(std::string(instruction.canonical()).c_str(), choice.seed)),
+        profile_(choice.profile) {}
+
+  const std::vector<CaptureMember>& members() const { return members_; }
+  std::size_t case_bytes() const {
+    std::size_t out = 0;
+    for (const CaptureMember& member : members_) out += member.case_bytes();
+    return out;
+  }
+
+  // Cases [first, first + cases), their results zero.
+  LoadedCapture inputs(std::uint64_t first, std::uint64_t cases) const {
+    LoadedCapture out{{}, instruction_, cases, {}, {}, {}, {}, {}, {}, {}};
+    out.header.layout = instruction_.lanes() == 1 ? CaptureLayout::scalars : CaptureLayout::registers;
+    auto member = members_.begin();
+    for (const Operand& op : instruction_.operands())
+      if (!op.is_destination())
+        out.sources.push_back(has_member(op) ? array(*member++, first, cases) : Array());
+    if (accumulates_in_place(instruction_)) out.before = array(*member++, first, cases);
+    if (instruction_.uses_memory()) out.memory = array(*member++, first, cases);
+    out.expected = array(*member, first, cases);
+    return out;
+  }
+
+  // What the cases add to their digest.
+  std::uint64_t digest(const Array& results, std::uint64_t first) const {
+    const CaptureMember& d = members_.back();
+    const std::uint64_t position = first * static_cast<std::uint64_t>(d.lanes * d.registers);
+    switch (d.register_bits) {
+      case 8: return sum_registers<std::uint8_t>(results.data.data(), results.data.size(), position);
+      case 16: return sum_registers<std::uint16_t>(results.data.data(), results.data.size(), position);
+      case 32: return sum_registers<std::uint32_t>(results.data.data(), results.data.size(), position);
+      default: return sum_registers<std::uint64_t>(results.data.data(), results.data.size(), position);
+    }
+  }
+
+ private:
+  Array array(const CaptureMember& member, std::uint64_t first, std::uint64_t cases) const {
+    std::vector<std::uint64_t> shape = member.shape;
+    shape.insert(shape.begin(), cases);
+    Array out = Array::zeros(member.name, member.item_bytes, shape);
+    for (const Member& m : member.fills) fill(member, m, key_, profile_, first, cases, out.data.data());
+    return out;
+  }
+
+  const Instruction& instruction_;
+  std::vector<CaptureMember> members_;
+  inputs::Key key_;
+  inputs::Profile profile_;
+};
+
+// Cases that are made and executed at once: a divisor of a block, so few that they stay in the cache.
+std::uint64_t part_of_block(const Generator& generator) {
+  constexpr std::size_t kCacheBytes = std::size_t{256} << 10;
+  std::uint64_t out = inputs::kBlockCases;
+  while (out > 1 && out * generator.case_bytes() > kCacheBytes) out /= 2;
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Array>> generated_capture(const Instruction& instruction, const InputChoice& choice,
+                                             std::uint64_t first, std::uint64_t cases,
+                                             const ExecuteOptions& options) {
+  Result<std::vector<CaptureMember>> members = capture_members(instruction);
+  if (!members) return members.error();
+  LoadedCapture capture = Generator(instruction, std::move(*members), choice).inputs(first, cases);
+  Result<Array> results = execute(capture, options);
+  if (!results) return results.error();
+  std::vector<Array> out;
+  for (Array& source : capture.sources)
+    if (!source.header.name.empty()) out.push_back(std::move(source));
+  if (capture.before) out.push_back(std::move(*capture.before));
+  if (capture.memory) out.push_back(std::move(*capture.memory));
+  out.push_back(std::move(*results));
+  return out;
+}
+
+Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const InputChoice& choice,
+                                           std::uint64_t cases, const ExecuteOptions& options) {
+  Result<std::vector<CaptureMember>> members = capture_members(instruction);
+  if (!members) return members.error();
+  const Generator generator(instruction, std::move(*members), choice);
+  const std::uint64_t part = part_of_block(generator), parts = (cases + part - 1) / part;
+  std::vector<std::uint64_t> out((cases + inputs::kBlockCases - 1) / inputs::kBlockCases);
+  ExecuteOptions each = options;
+  each.threads = 1;
+  std::optional<Error> failure;
+  const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    const std::uint64_t first = i * part;
+    const LoadedCapture capture = generator.inputs(first, std::min(part, cases - first));
+    const Result<Array> results = execute(capture, each);
+    const std::uint64_t sum = results ? generator.digest(*results, first) : 0;
+    std::uint64_t& digest = out[first / inputs::kBlockCases];
+#pragma omp atomic
+    digest += sum;
+    if (results) continue;
+#pragma omp critical(warpbit_digests)
+    if (!failure) failure = results.error();
+  }
+  if (failure) return *failure;
+  return out;
+}
+
+}  // namespace warpbit

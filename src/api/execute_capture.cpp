@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/execute_capture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include "isa/instruction.hpp"
+#include "warpbit/machine.hpp"
+
+namespace warpbit {
+namespace {
+
+// The library's answer to the inputs of a capture, in the shape of the expected result: registers to registers,
+// and threads one by one (layout `scalars`).
+Result<Array> execute_registers(const LoadedCapture& capture, const ExecuteOptions& options) {
+  const Instruction& instruction = capture.instruction;
+  const std::span<const Operand> operands = instruction.operands();
+  std::vector<OperandView> sources;
+  for (std::size_t i = 0; i < capture.sources.size(); ++i)
+    sources.push_back(OperandView::dense(capture.sources[i].data.data(), instruction.lanes(),
+                                         operands[i + 1].registers, operands[i + 1].register_bits));
+  Array got = capture.expected;
+  const ResultView d =
+      ResultView::dense(got.data.data(), instruction.lanes(), operands[0].registers, operands[0].register_bits);
+  const Result<Execution> done = execute_batch(instruction, sources, d, capture.cases, options);
+  if (!done) return done.error();
+  return got;
+}
+
+// One element after the other (layout `elements`).
+Result<Array> execute_elements(const LoadedCapture& capture) {
+  const Tile& tile = std::get<Tile>(capture.instruction.decoded().kernel);
+  const auto count = static_cast<std::int64_t>(capture.cases);
+  Array got = capture.expected;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t n = 0; n < count; ++n) {
+    std::array<std::uint64_t, kMaxDepth> a, b, a_scale, b_scale;
+    ElementCodes codes{};
+    // Row n of an array [cases, extent].
+    const auto row = [&](const Array& array, std::array<std::uint64_t, kMaxDepth>& out) {
+      const auto extent = static_cast<std::size_t>(array.header.shape[1]);
+      for (std::size_t k = 0; k < extent; ++k) out[k] = array.at(static_cast<std::uint64_t>(n) * extent + k);
+      return std::span<const std::uint64_t>(out).first(extent);
+    };
+    for (std::size_t i = 0; i < capture.sources.size(); ++i) {
+      const Array& array = capture.sources[i];
+      switch (capture.instruction.operands()[i + 1].part) {
+        case Part::left_factor: codes.a = row(array, a); break;
+        case Part::right_factor: codes.b = row(array, b); break;
+        case Part::left_scale: codes.a_scale = row(array, a_scale); break;
+        case Part::right_scale: codes.b_scale = row(array, b_scale); break;
+        case Part::accumulator: codes.c = array.at(static_cast<std::uint64_t>(n)); break;
+        default: break;
+      }
+    }
+    if (capture.before) codes.c = capture.before->at(static_cast<std::uint64_t>(n));
+    got.set(static_cast<std::uint64_t>(n), run_element(tile, codes));
+  }
+  return got;
+}
+
+// The registers of one warp for case `index`: those of each operand that has a member, one after the other.
+struct WarpInputs {
+  Binding binding;
+  Registers registers{0, 0};
+
+  WarpInputs(const LoadedCapture& capture, std::uint64_t index) {
+    const std::span<const Operand> operands = capture.instruction.operands();
+    int used = 0;
+    for (const Operand& operand : operands) {
+      binding.push_back(used);
+      used += operand.registers;
+    }
+    registers = Registers(capture.instruction.lanes(), used);
+    const std::size_t first = operands[0].is_destination() ? 1 : 0;
+    for (std::size_t i = 0; i < capture.sources.size(); ++i)
+      if (!capture.sources[i].data.empty())
+        fill(capture.sources[i], index, binding[i + first], operands[i + first].registers);
+  }
+
+ private:
+  // [cases, lanes, registers], [cases, lanes], or [cases] for all lanes.
+  void fill(const Array& array, std::uint64_t index, int first, int count) {
+    const auto lanes = static_cast<std::uint64_t>(registers.lanes()), each = static_cast<std::uint64_t>(count);
+    const bool by_lane = array.header.shape.size() > 1;
+    for (std::uint64_t lane = 0; lane < lanes; ++lane)
+      for (std::uint64_t r = 0; r < each; ++r)
+        registers.write(static_cast<int>(lane), first + static_cast<int>(r),
+                        array.at(by_lane ? (index * lanes + lane) * each + r : index));
+  }
+};
+
+// Moves between registers and memory, warp by warp: what is in d afterwards, or in memory.
+Result<Array> execute_warps(const LoadedCapture& capture, const ExecuteOptions& options) {
+  const Instruction& instruction = capture.instruction;
+  const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
+  const auto bytes = static_cast<std::size_t>(capture.memory->header.shape[1]);
+  const Operand& d = instruction.operands()[0];
+  Array got = capture.expected;
+  for (std::uint64_t i = 0; i < capture.cases; ++i) {
+    WarpInputs inputs(capture, i);
+    Memory memory(bytes);
+    const std::span<const std::byte> before(capture.memory->data);
+    if (Result<void> written = memory.write(Space::shared, 0, before.subspan(i * bytes, bytes)); !written)
+      return written.error();
+    const Result<Effects> effects = execute_warp(lanes, inputs.binding, inputs.registers, memory, options);
+    if (!effects) {
+      Error error = effects.error();
+      error.where = fmt::format("case {}, {}", i, error.where);
+      return error;
+    }
+    if (Result<void> applied = apply(*effects, inputs.registers, memory); !applied) return applied.error();
+    if (capture.stores()) {
+      const std::span<std::byte> after(got.data);
+      if (Result<void> read = memory.read(Space::shared, 0, after.subspan(i * bytes, bytes)); !read)
+        return read.error();
+      continue;
+    }
+    for (int lane = 0; lane < instruction.lanes(); ++lane)
+      for (int r = 0; r < d.registers; ++r) {
+        const auto item = static_cast<std::uint64_t>(lane * d.registers + r);
+        got.set(i * static_cast<std::uint64_t>(instruction.lanes() * d.registers) + item,
+                inputs.registers.read(lane, inputs.binding[0] + r));
+      }
+  }
+  return got;
+}
+
+// One product of a warpgroup after the other.
+Result<Array> execute_warpgroups(const LoadedCapture& capture, const ExecuteOptions& options) {
+  const Instruction& instruction = capture.instruction;
+  const Operand& d = instruction.operands()[0];
+  const std::size_t bytes = capture.memory->header.shape[1];
+  Array got = *capture.before;
+  got.header.name = capture.expected.header.name;
+  for (std::uint64_t i = 0; i < capture.cases; ++i) {
+    WarpgroupSources sources;
+    for (std::size_t s = 0; s < capture.sources.size(); ++s) {
+      const Operand& op = instruction.operands()[s + 1];
+      const Array& array = capture.sources[s];
+      if (array.data.empty()) continue;
+      OperandView view =
+          OperandView::dense(array.data.data(), instruction.lanes(), op.registers, op.register_bits);
+      view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
+      const bool described = op.kind == OperandKind::descriptor;
+      if (op.part == Part::left_factor && described) sources.a_descriptor = array.at(i);
+      if (op.part == Part::left_factor && !described) sources.a = view;
+      if (op.part == Part::right_factor) sources.b_descriptor = array.at(i);
+      if (op.part == Part::metadata) sources.metadata = view;
+      if (op.part == Part::scale_d) sources.accumulate = array.at(i) != 0;
+    }
+    ResultView view = ResultView::dense(got.data.data(), instruction.lanes(), d.registers, d.register_bits);
+    view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
+    const std::span<const std::byte> memory(capture.memory->data);
+    const Result<Execution> done =
+        execute_warpgroup(instruction, sources, memory.subspan(i * bytes, bytes), view, options);
+    if (!done) {
+      Error error = done.error();
+      error.where = fmt::format("case {}, {}", i, error.where);
+      return error;
+    }
+  }
+  return got;
+}
+
+}  // namespace
+
+Result<Array> execute(const LoadedCapture& capture, const ExecuteOptions& options) {
+  if (capture.header.layout == CaptureLayout::elements) return execute_elements(capture);
+  if (!capture.memory) return execute_registers(capture, options);
+  return capture.before ? execute_warpgroups(capture, options) : execute_warps(capture, options);
+}
+
+}  // namespace warpbit

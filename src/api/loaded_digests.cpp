@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/loaded_digests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "api/loaded_capture.hpp"
+#include "capture/text.hpp"
+#include "warpbit/capture_members.hpp"
+#include "warpbit/inputs/text.hpp"
+
+namespace warpbit {
+namespace {
+
+// What the members of such a file are.
+struct Expected {
+  std::string_view name;
+  char kind;
+  std::size_t dimensions;
+  std::string_view dtype, shape;
+};
+constexpr Expected kSeed{"seed", 'u', 0, "uint64", "()"}, kProfile{"profile", 'S', 0, "|S...", "()"},
+    kCount{"count", 'u', 0, "uint64", "()"}, kDigest{"digest", 'u', 1, "uint64", "(blocks,)"};
+
+Result<Array> read(const CaptureReader& reader, const Expected& want) {
+  const ArrayHeader* h = reader.find(want.name);
+  const std::string name(want.name);
+  if (h == nullptr) return Error{Errc::member_missing, name, {}, fmt::format("{} {}", want.dtype, want.shape)};
+  if (h->kind != want.kind || (want.kind == 'u' && h->item_bytes != 8))
+    return Error{Errc::member_dtype, name, h->dtype(), std::string(want.dtype)};
+  if (h->shape.size() != want.dimensions)
+    return Error{Errc::member_shape, name, h->shape_text(), std::string(want.shape)};
+  return reader.read(want.name);
+}
+
+std::string profile_names() {
+  std::string out;
+  for (const std::string_view name : inputs::kProfileNames)
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", name);
+  return out;
+}
+
+}  // namespace
+
+Result<LoadedDigests> load_digests(const CaptureReader& reader, const ReplayOptions& options) {
+  const Result<Instruction> instruction = captured_instruction(reader.header(), options);
+  if (!instruction) return instruction.error();
+  const Result<Array> seed = read(reader, kSeed), profile = read(reader, kProfile),
+                      count = read(reader, kCount), digest = read(reader, kDigest);
+  for (const Result<Array>* member : {&seed, &profile, &count, &digest})
+    if (!*member) return member->error();
+  const std::optional<inputs::Profile> known = inputs::find_profile(profile->text());
+  if (!known)
+    return Error{Errc::member_value, "profile", "it is " + capture::quoted(profile->text()), profile_names()};
+  const std::uint64_t cases = count->at(0), whole = cases / inputs::kBlockCases;
+  if (cases == 0) return Error{Errc::no_cases, "count", "no cases", "at least one"};
+  const std::uint64_t blocks = whole + (cases % inputs::kBlockCases != 0);
+  if (digest->header.items() != blocks)
+    return Error{Errc::member_shape, "digest", digest->header.shape_text(),
+                 fmt::format("({},), one digest for each {} of {} cases", blocks, inputs::kBlockCases, cases)};
+  LoadedDigests out{reader.header(), *instruction, {seed->at(0), *known}, cases, *digest, {}};
+  for (const ArrayHeader& h : reader.arrays())
+    if (std::ranges::none_of(std::array{kSeed, kProfile, kCount, kDigest},
+                             [&](const Expected& e) { return e.name == h.name; }))
+      out.notes.push_back(fmt::format("member '{}' is ignored", h.name));
+  for (const std::string& name : reader.ignored())
+    out.notes.push_back(fmt::format("member '{}' is ignored", name));
+  return out;
+}
+
+std::uint64_t elements_of_case(const Instruction& instruction) {
+  const CaptureMember result = capture_members(instruction)->back();
+  const Operand& d = instruction.operands()[0];
+  if (!d.is_destination()) return result.case_bytes();
+  return static_cast<std::uint64_t>(result.lanes) * static_cast<std::uint64_t>(result.registers) *
+         static_cast<std::uint64_t>(d.fragment.packing().per_register());
+}
+
+Result<void> write_block(const LoadedDigests& file, std::uint64_t block, const std::filesystem::path& path,
+                         const ExecuteOptions& options) {
+  const std::uint64_t first = block * inputs::kBlockCases;
+  const Result<std::vector<Array>> arrays = generated_capture(
+      file.instruction, file.choice, first, std::min(inputs::kBlockCases, file.cases - first), options);
+  if (!arrays) return arrays.error();
+  CaptureHeader header = file.header;
+  header.target = file.instruction.target().name();
+  header.layout = file.instruction.lanes() == 1 ? CaptureLayout::scalars : CaptureLayout::registers;
+  header.source = CaptureSource::model;
+  header.provenance = nlohmann::ordered_json{
+      {"program", "warpbit"},
+      {"seed", file.choice.seed},
+      {"profile", inputs::name(file.choice.profile)},
+      {"first_case",
+       first}}.dump();
+  std::error_code error;  // what is wrong with the folder, writing the file says
+  std::filesystem::create_directories(path.parent_path(), error);
+  return write_capture(path, header, *arrays);
+}
+
+}  // namespace warpbit
