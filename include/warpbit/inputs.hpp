@@ -12,30 +12,48 @@
 
 namespace warpbit::inputs {
 
-/// A register of elements; `reg` counts from the start of a lane's registers, not from member.first.
+/// Whose random bits a register has.
+WARPBIT_HOST_DEVICE inline Words counter_of(const Member& m, std::uint64_t index, std::int32_t lane,
+                                            std::int32_t reg) {
+  return {{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+           static_cast<std::uint32_t>(m.operand),
+           static_cast<std::uint32_t>(lane) << 16 | static_cast<std::uint32_t>(reg)}};
+}
+
+/// True if neighbours are made so that their products may cancel.
+WARPBIT_HOST_DEVICE inline bool has_twins(const Member& m, const Setting& s) {
+  return s.profile == Profile::cancellation && m.role <= Role::right;
+}
+
+/// The elements of a register from its random bits. `twin`: its one element repeats its neighbour's.
+template <class U>
+WARPBIT_HOST_DEVICE inline U packed_elements(const Member& m, const Setting& s, const Words& random,
+                                             bool twin) {
+  const int n = m.register_bits / m.slot_bits;
+  if (n == 1) return element_code(m, s, share<U>(random, 1, 0), twin, random.w[3]) << m.low_bit;
+  U out = 0;
+  for (int e = 0; e < n; ++e) {
+    const bool second = e % 2 != 0 && has_twins(m, s);
+    const U code = element_code(m, s, share<U>(random, n, second ? e - 1 : e), second,
+                                share<U>(random, n, e).choice >> 21);
+    out |= code << (m.slot_bits * e + m.low_bit);
+  }
+  return out;
+}
+
+/// A register of elements.
 WARPBIT_HOST_DEVICE inline std::uint64_t elements_word(const Member& m, const Setting& s, Key key,
                                                        std::uint64_t index, std::int32_t lane,
                                                        std::int32_t reg) {
   if (s.profile == Profile::exhaustive)  // odd multiples: each register goes through all of its codes
-    return (index * (1 + std::uint64_t{0x9E3779B0} * static_cast<std::uint64_t>(16 * m.operand + reg)));
-  const int n = m.register_bits / m.slot_bits;
-  const bool pairs = s.profile == Profile::cancellation && m.role <= Role::right;
-  const bool twin = pairs && n == 1 && ((m.neighbour == Neighbour::lane ? lane : reg) & 1) != 0;
-  if (twin) (m.neighbour == Neighbour::lane ? lane : reg) -= 1;
+    return index * (1 + std::uint64_t{0x9E3779B0} * static_cast<std::uint64_t>(16 * m.operand + reg));
+  const bool single = m.register_bits == m.slot_bits, by_lane = m.neighbour == Neighbour::lane;
+  const std::int32_t twin = single && has_twins(m, s) ? (by_lane ? lane : reg) & 1 : 0;
   const Words random =
-      philox(key, {{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
-                    static_cast<std::uint32_t>(m.operand),
-                    static_cast<std::uint32_t>(lane) << 16 | static_cast<std::uint32_t>(reg)}});
+      philox(key, counter_of(m, index, by_lane ? lane - twin : lane, by_lane ? reg : reg - twin));
   if (m.slot_bits == 1) return bits_word(s.profile, random);
-  if (n == 1) return element_code(m, s, share(random, 1, 0), twin, random.w[3]) << m.low_bit;
-  std::uint64_t out = 0;
-  for (int e = 0; e < n; ++e) {
-    const bool second = pairs && e % 2 != 0;
-    const std::uint64_t code =
-        element_code(m, s, share(random, n, second ? e - 1 : e), second, share(random, n, e).choice >> 21);
-    out |= code << (m.slot_bits * e + m.low_bit);
-  }
-  return out;
+  if (m.format.bits > 32) return packed_elements<std::uint64_t>(m, s, random, twin != 0);
+  return packed_elements<std::uint32_t>(m, s, random, twin != 0);
 }
 
 /// Eight nibbles. Where products may cancel only the first and the last choice: neighbours, in ascending order.
@@ -54,10 +72,7 @@ WARPBIT_HOST_DEVICE inline std::uint64_t metadata_word(const Member& m, Profile 
 WARPBIT_HOST_DEVICE inline std::uint64_t other_word(const Member& m, Profile profile, Key key,
                                                     std::uint64_t index, std::int32_t lane, std::int32_t reg) {
   const bool permuted = m.fill == Fill::permuted, same = permuted || m.fill == Fill::offset;
-  const Words random =
-      philox(key, {{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
-                    static_cast<std::uint32_t>(m.operand),
-                    same ? 0 : static_cast<std::uint32_t>(lane) << 16 | static_cast<std::uint32_t>(reg)}});
+  const Words random = philox(key, counter_of(m, index, same ? 0 : lane, same ? 0 : reg));
   switch (m.fill) {
     case Fill::metadata: return metadata_word(m, profile, random);
     case Fill::offset:
@@ -79,7 +94,7 @@ WARPBIT_HOST_DEVICE inline std::uint64_t word(const Member& m, const Setting& s,
                                               std::int32_t lane, std::int32_t reg) {
   const std::uint64_t out = m.fill == Fill::elements ? elements_word(m, s, key, index, lane, reg)
                                                      : other_word(m, s.profile, key, index, lane, reg);
-  return out & ones(m.register_bits);
+  return out & ones<std::uint64_t>(m.register_bits);
 }
 
 /// The same from the profile.

@@ -191,7 +191,7 @@ def floating_code(m, magnitude, r):
     """Exponent and fraction with a sign, and random bits where they do not count."""
     place = m.exponent_bits + m.fraction_bits
     sign = np.where(r.negative & bool(m.is_signed), ones(1) << U64(place), U64(0))
-    low = r.fraction >> U64(64 - m.ignored_low) if m.ignored_low else U64(0)
+    low = (r.fraction & U64(0xFFFFFFFF)) >> U64(32 - m.ignored_low)
     high = r.fraction & ~ones(place + m.is_signed)
     return ((high | sign | u64(magnitude)) << U64(m.ignored_low) | low) & ones(m.bits)
 
@@ -216,7 +216,7 @@ def special_code(m, r):
 
 def floating_element(m, s, r):
     if s.profile == "alignment":
-        place = (r.fraction >> U64(1) & U64(0x7F)) % U64(m.fraction_bits or 1)
+        place = (r.fraction >> U64(1) & U64(0x7F)) * U64(m.fraction_bits) >> U64(7)
         bit = np.where(r.fraction & U64(1 if m.fraction_bits else 0), ones(1) << place, U64(0))
         exponent = s.level - np.where(r.kind // 2, s.gap, 0) - r.kind % 2 * s.spread
         number = number_code(m, exponent, np.where(s.spread != 0, bit, U64(0)), r)
@@ -239,7 +239,7 @@ def integer_element(m, s, r):
     elif s.profile == "specials":
         code = np.array([0, 1, most, most + 1 if m.is_signed else most - 1], U64)[r.kind]
     elif s.profile == "alignment":
-        power = ones(1) << (r.fraction & U64(0x1F)) % U64(m.bits)
+        power = ones(1) << u64(r.exponent_below(m.bits))
         code = np.where(r.negative & bool(m.is_signed), ~power + U64(1), power)
     else:
         mask = (U64(1) << u64(s.width)) - U64(1)
