@@ -8,41 +8,13 @@
 #include <optional>
 
 #include "api/execute_capture.hpp"
+#include "api/fill_inputs.hpp"
 #include "api/members.hpp"
 #include "warpbit/capture_members.hpp"
 #include "warpbit/inputs.hpp"
 
 namespace warpbit {
 namespace {
-
-using inputs::Member;
-
-// Items of an array that are registers of 8, 16, 32 or 64 bits.
-template <class Register>
-void fill_registers(const CaptureMember& member, const Member& m, inputs::Key key, inputs::Profile profile,
-                    std::uint64_t first, std::uint64_t cases, std::byte* out) {
-  for (std::uint64_t i = 0; i < cases; ++i) {
-    const inputs::Setting setting = inputs::setting_of(m, key, profile, first + i);
-    for (int lane = 0; lane < m.lanes; ++lane) {
-      std::byte* registers = out + static_cast<std::size_t>(lane * member.registers) * sizeof(Register);
-      for (int reg = m.first; reg < m.first + m.registers; ++reg) {
-        const auto value = static_cast<Register>(inputs::word(m, setting, key, first + i, lane, reg));
-        std::memcpy(registers + static_cast<std::size_t>(reg) * sizeof(Register), &value, sizeof(Register));
-      }
-    }
-    out += member.case_bytes();
-  }
-}
-
-void fill(const CaptureMember& member, const Member& m, inputs::Key key, inputs::Profile profile,
-          std::uint64_t first, std::uint64_t cases, std::byte* out) {
-  switch (m.register_bits) {
-    case 8: return fill_registers<std::uint8_t>(member, m, key, profile, first, cases, out);
-    case 16: return fill_registers<std::uint16_t>(member, m, key, profile, first, cases, out);
-    case 32: return fill_registers<std::uint32_t>(member, m, key, profile, first, cases, out);
-    default: return fill_registers<std::uint64_t>(member, m, key, profile, first, cases, out);
-  }
-}
 
 // Sum over registers of a result whose first one has number `position`.
 template <class Register>
@@ -103,7 +75,8 @@ class Generator {
     std::vector<std::uint64_t> shape = member.shape;
     shape.insert(shape.begin(), cases);
     Array out = Array::zeros(member.name, member.item_bytes, shape);
-    for (const Member& m : member.fills) fill(member, m, key_, profile_, first, cases, out.data.data());
+    for (const inputs::Member& m : member.fills)
+      fill_inputs(member, m, key_, profile_, first, cases, out.data.data());
     return out;
   }
 

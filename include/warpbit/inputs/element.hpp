@@ -147,14 +147,20 @@ WARPBIT_HOST_DEVICE inline U small_integer(const Format& f, const Setting& s, co
 
 template <class U>
 WARPBIT_HOST_DEVICE inline U integer_element(const Format& f, Role role, const Setting& s, const Random<U>& r) {
-  if (exception(r) < s.zeros) return 0;
-  switch (s.profile) {
-    case Profile::wide: return r.fraction;
-    case Profile::overflow: return extreme_integer(f, role, s, r);
-    case Profile::specials: return special_integer(f, r);
-    case Profile::alignment: return power_of_two(f, r);
-    default: return small_integer(f, s, r);
-  }
+  const U code = s.profile == Profile::wide        ? r.fraction
+                 : s.profile == Profile::overflow  ? extreme_integer(f, role, s, r)
+                 : s.profile == Profile::specials  ? special_integer(f, r)
+                 : s.profile == Profile::alignment ? power_of_two(f, r)
+                                                   : small_integer(f, s, r);
+  return exception(r) < s.zeros ? U{0} : code;
+}
+
+/// One element by the profile. Bits above the format's may be set.
+template <class U>
+WARPBIT_HOST_DEVICE inline U element_code(const Member& m, const Setting& s, const Random<U>& r) {
+  if (s.profile == Profile::uniform) return r.fraction;
+  return m.format.exponent_bits == 0 ? integer_element(m.format, m.role, s, r)
+                                     : floating_element(m.format, s, r);
 }
 
 /// The code with the other sign. What has none stays.
@@ -164,18 +170,12 @@ WARPBIT_HOST_DEVICE inline U negated(const Format& f, U code) {
   return f.exponent_bits == 0 ? ~code + 1 : code ^ U { 1 } << (f.bits - 1);
 }
 
-/// One element. `twin` says that it repeats its neighbour, so that the products may cancel, and now and then
-/// differs in one bit; `own` are its own random bits then.
+/// What an element becomes that repeats its neighbour, so that the products may cancel: of A with the other
+/// sign, of B now and then with another lowest bit. `own` are random bits of its own.
 template <class U>
-WARPBIT_HOST_DEVICE inline U element_code(const Member& m, const Setting& s, const Random<U>& r, bool twin,
-                                          std::uint32_t own) {
-  const Format& f = m.format;
-  U code = s.profile == Profile::uniform ? r.fraction
-           : f.exponent_bits == 0        ? integer_element(f, m.role, s, r)
-                                         : floating_element(f, s, r);
-  if (m.role == Role::left) code = twin ? negated(f, code) : code;
-  if (m.role == Role::right) code ^= static_cast<U>(twin && (own & 7) == 0) << f.ignored_low;
-  return code & ones<U>(f.bits);
+WARPBIT_HOST_DEVICE inline U twin_code(const Member& m, U code, std::uint32_t own) {
+  if (m.role == Role::left) return negated(m.format, code);
+  return code ^ static_cast<U>((own & 7) == 0) << m.format.ignored_low;
 }
 
 /// A register of single bits; more or fewer of them are 1, by the profile.

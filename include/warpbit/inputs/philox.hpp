@@ -34,16 +34,22 @@ inline Key key_of(const char* form, std::uint64_t seed) {
   return {{static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32)}};
 }
 
+inline constexpr int kPhiloxRounds = 10;
+
+/// One round, and the key of the next one.
+WARPBIT_HOST_DEVICE inline Words philox_round(Key key, Words x) {
+  const std::uint64_t p = std::uint64_t{0xD2511F53} * x.w[0], q = std::uint64_t{0xCD9E8D57} * x.w[2];
+  return {{static_cast<std::uint32_t>(q >> 32) ^ x.w[1] ^ key.w[0], static_cast<std::uint32_t>(q),
+           static_cast<std::uint32_t>(p >> 32) ^ x.w[3] ^ key.w[1], static_cast<std::uint32_t>(p)}};
+}
+WARPBIT_HOST_DEVICE inline Key next_key(Key key) {
+  return {{key.w[0] + 0x9E3779B9, key.w[1] + 0xBB67AE85}};
+}
+
 /// The random bits of a counter.
 WARPBIT_HOST_DEVICE inline Words philox(Key key, Words counter) {
-  Words x = counter;
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t p = std::uint64_t{0xD2511F53} * x.w[0], q = std::uint64_t{0xCD9E8D57} * x.w[2];
-    x = {{static_cast<std::uint32_t>(q >> 32) ^ x.w[1] ^ key.w[0], static_cast<std::uint32_t>(q),
-          static_cast<std::uint32_t>(p >> 32) ^ x.w[3] ^ key.w[1], static_cast<std::uint32_t>(p)}};
-    key = {{key.w[0] + 0x9E3779B9, key.w[1] + 0xBB67AE85}};
-  }
-  return x;
+  for (int round = 0; round < kPhiloxRounds; ++round, key = next_key(key)) counter = philox_round(key, counter);
+  return counter;
 }
 
 }  // namespace warpbit::inputs
