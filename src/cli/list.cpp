@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <regex>
 
 #include "cli/commands.hpp"
+#include "warpbit/capture_kernel.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
@@ -106,10 +108,43 @@ void print(const Table& table, bool markdown) {
 }
 
 struct Options {
-  bool forms = false, types = false, markdown = false;
+  bool forms = false, types = false, markdown = false, ptx = false;
+  std::string target, pattern;
 };
 
+// The kernels file: what a GPU of the target needs to record captures (scripts/capture/README.md).
+int list_kernels(const Options& o) {
+  const Result<Target> target = Target::find(o.target);
+  if (!target) return cannot_answer(target.error());
+  std::regex pattern;
+  try {
+    pattern = std::regex(o.pattern);
+  } catch (const std::regex_error& error) {
+    return cannot_answer({Errc::usage, "list", fmt::format("'{}' ({})", o.pattern, error.what()),
+                          "a regular expression (ECMAScript)"});
+  }
+  fmt::print("kernels 1\ntarget {}\n", target->name());
+  int status = kNo;
+  for (const FormInfo& form : forms()) {
+    if (std::ranges::find(form.targets, *target) == form.targets.end() ||
+        !std::regex_search(form.canonical, pattern))
+      continue;
+    const Result<Instruction> instruction = Instruction::parse(form.canonical, form.operands, *target);
+    if (!instruction) return cannot_answer(instruction.error());
+    for (const std::string& statement : capture_statements(*instruction)) {
+      const Result<Instruction> parsed = Instruction::parse(statement, *target);
+      if (!parsed) return cannot_answer(parsed.error());
+      const Result<std::string> block = capture_block(*parsed);
+      if (!block) return cannot_answer(block.error());
+      fmt::print("{}", *block);
+      status = kYes;
+    }
+  }
+  return status;
+}
+
 int list(const Options& o) {
+  if (o.ptx) return list_kernels(o);
   if (!o.forms) {
     print(evidence(o.types), o.markdown);
     return kYes;
@@ -127,9 +162,19 @@ void add_list(CLI::App& app, int& status) {
       "list", "what results rest on: captured, published or inferred, by instruction and target");
   const auto o = std::make_shared<Options>();
   CLI::Option* types = command->add_flag("--types", o->types, "by operand types, too");
-  command->add_flag("--forms", o->forms, "list all forms with their operands and targets instead")
-      ->excludes(types);
-  command->add_flag("--markdown", o->markdown, "print a Markdown table");
+  CLI::Option* forms =
+      command->add_flag("--forms", o->forms, "list all forms with their operands and targets instead")
+          ->excludes(types);
+  CLI::Option* markdown = command->add_flag("--markdown", o->markdown, "print a Markdown table");
+  CLI::Option* ptx =
+      command
+          ->add_flag("--ptx", o->ptx,
+                     "print kernels instead, with which a GPU of --target records captures of all "
+                     "forms that REGEX is found in")
+          ->excludes(types, forms, markdown);
+  CLI::Option* target = command->add_option("--target", o->target, "of the kernels")->needs(ptx);
+  ptx->needs(target);
+  command->add_option("REGEX", o->pattern, "of the forms with --ptx")->needs(ptx);
   command->callback([o, &status] { status = list(*o); });
 }
 
