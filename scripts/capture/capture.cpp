@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records captures on a GPU: kernels come from a file, inputs from generators, and the driver is found at run
+// time. README.md says how to build and use it.
+//
+// Exit status: 0 if everything was recorded (assembled, with --dry-run), 1 if not, 2 if nothing could be done.
+#include <array>
+#include <cstdio>
+#include <cstdlib>  // atoi
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <set>
+
+#include "assembler.hpp"
+#include "driver.hpp"
+#include "generator.hpp"
+#include "kernels.hpp"
+#include "options.hpp"
+#include "recorder.hpp"
+
+namespace capture {
+namespace {
+
+constexpr int kAll = 0, kNotAll = 1, kNothing = 2;
+
+// The statements that the options ask for.
+KernelFile chosen(const Options& options) {
+  KernelFile out = read_kernels(options.kernels);
+  std::regex pattern;
+  try {
+    pattern = std::regex(options.forms);
+  } catch (const std::regex_error& error) {
+    throw Failure("--forms: '" + options.forms + "' (" + error.what() + "); expected a regular expression");
+  }
+  std::set<std::string> seen;
+  std::erase_if(out.kernels, [&](const Kernel& kernel) {
+    std::string form = kernel.form;  // two forms of one text differ in their members
+    for (const KernelMember& member : kernel.members) form += " " + member.name;
+    return !std::regex_search(kernel.statement, pattern) || (!seen.insert(form).second && options.first);
+  });
+  if (out.kernels.empty()) throw Failure("'" + options.forms + "' is in no statement of " + options.kernels);
+  return out;
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::array<char, 16> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d", std::gmtime(&now));
+  return text.data();
+}
+
+// "sm_90a" -> 90
+int capability_of(const std::string& target) {
+  const int out = target.compare(0, 3, "sm_") == 0 ? std::atoi(target.c_str() + 3) : 0;
+  if (out == 0) throw Failure("target '" + target + "'; expected sm_ and a number");
+  return out;
+}
+
+int dry_run(const KernelFile& file) {
+  const Assembler assembler(Assembler::find(), file.target);
+  std::size_t refused = 0;
+  Ahead codes(file.kernels.size(), std::thread::hardware_concurrency(),
+              [&](std::size_t i) { return assembler.assemble(file.kernels[i].ptx); });
+  for (std::size_t i = 0; i < file.kernels.size(); ++i) {
+    const Code code = codes.take(i);
+    if (code.ok()) continue;
+    ++refused;
+    std::printf("%s\n  %s\n", file.kernels[i].statement.c_str(), code.refusal.c_str());
+  }
+  std::printf("total: %zu kernels for %s, %zu refused by %s\n", file.kernels.size(), file.target.c_str(),
+              refused, assembler.version().c_str());
+  return refused == 0 ? kAll : kNotAll;
+}
+
+// The PTX of generate.cu; empty if there is none.
+std::string generator_ptx(const Options& options) {
+  const std::filesystem::path beside =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "generate.ptx";
+  const std::string path = options.generator.empty() ? beside.string() : options.generator;
+  std::ifstream file(path, std::ios::binary);
+  if (!file && !options.generator.empty()) throw Failure(path + ": cannot be read");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What a GPU can run: kernels of its own target, or of an earlier one without a letter.
+class Run {
+ public:
+  Run(const Options& options, const KernelFile& file)
+      : options_(options), file_(file), device_(options.device), generator_(device_, generator_ptx(options)) {
+    const int capability = capability_of(file.target), own = device_.compute_capability();
+    const std::string architecture = capability == own ? file.target : "sm_" + std::to_string(own);
+    const bool portable = file.target.find_first_not_of("0123456789", 3) == file.target.npos;
+    if (capability != own && (!portable || capability > own))
+      throw Failure("kernels of " + file.target + " do not run on " + device_.name() + " (" + architecture +
+                    ")");
+    if (const std::string program = Assembler::find(); !program.empty())
+      assembler_ = std::make_unique<Assembler>(program, architecture);
+    origin_ = {options.target.empty() ? architecture : options.target,
+               assembler_ ? assembler_->version() : "the driver's assembler", today()};
+    std::printf("%s, %s, driver %s, %s, inputs made on the %s: %zu statements for %s\n", device_.name().c_str(),
+                architecture.c_str(), device_.driver().c_str(), origin_.toolkit.c_str(),
+                generator_.on_device() ? "GPU" : "host", file.kernels.size(), file.target.c_str());
+  }
+
+  int all() {
+    Recorder recorder(device_, generator_, options_, origin_);
+    Ahead codes(assembler_ ? file_.kernels.size() : 0, std::thread::hardware_concurrency(),
+                [&](std::size_t i) { return assembler_->assemble(file_.kernels[i].ptx); });
+    for (std::size_t i = 0; i < file_.kernels.size(); ++i) {
+      const Kernel& kernel = file_.kernels[i];
+      const Code code = assembler_ ? codes.take(i) : Code{kernel.ptx, ""};
+      std::string line;
+      try {
+        if (!code.ok()) throw Failure("not assembled: " + code.refusal);
+        line = one(kernel, code.cubin, recorder);
+        ++recorded_;
+      } catch (const Failure& failure) {
+        line = "FAILED " + kernel.statement + "\n  " + failure.what();
+        ++failed_;
+        device_.reset();
+        generator_.reset();
+      }
+      std::printf("%s\n", line.c_str());
+    }
+    std::printf("total: %zu statements, %zu recorded, %zu failed\n", file_.kernels.size(), recorded_, failed_);
+    return failed_ == 0 ? kAll : kNotAll;
+  }
+
+ private:
+  std::string one(const Kernel& kernel, const std::string& image, Recorder& recorder) {
+    const Module module = device_.load(image);
+    const std::string out = recorder.record(kernel, device_.function(module, "capture"));
+    device_.unload(module);
+    return out;
+  }
+
+  const Options& options_;
+  const KernelFile& file_;
+  Device device_;
+  Generator generator_;
+  std::unique_ptr<Assembler> assembler_;
+  Origin origin_;
+  std::size_t recorded_ = 0, failed_ = 0;
+};
+
+int run(const Options& options) {
+  const KernelFile file = chosen(options);
+  if (options.list) {
+    for (const Kernel& kernel : file.kernels) std::printf("%s\n", kernel.statement.c_str());
+    return kAll;
+  }
+  return options.dry_run ? dry_run(file) : Run(options, file).all();
+}
+
+}  // namespace
+}  // namespace capture
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
+  try {
+    return capture::run(capture::parse_options(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "capture: %s\n", error.what());
+    return capture::kNothing;
+  }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "npz.hpp"
+
+namespace capture {
+namespace {
+
+using warpbit::inputs::kBlockCases;
+
+constexpr std::uint64_t kSmallCapture = std::uint64_t{64} << 10, kMostCases = 1024;
+constexpr std::uint64_t kDigestedAtOnce = std::uint64_t{1} << 30;  // bytes of all members
+constexpr std::uint32_t kThreads = 256;  // of a block, of an instruction of each thread
+
+// Memory for all members of some cases.
+class Arrays {
+ public:
+  Arrays(const Device& device, const Kernel& kernel, std::uint64_t cases) : device_(device), kernel_(kernel) {
+    for (const KernelMember& member : kernel.members) buffers_.emplace_back(device, member.bytes() * cases);
+  }
+
+  void fill(Generator& generator, const Stream& stream) {
+    for (std::size_t i = 0; i + 1 < buffers_.size(); ++i)
+      generator.fill(kernel_.members[i], stream, buffers_[i].pointer());
+  }
+
+  // What is not written keeps the bits of `unwritten`.
+  void run(Function function, std::uint64_t cases, unsigned char unwritten) {
+    device_.set(result(), unwritten, kernel_.result().bytes() * cases);
+    std::vector<DevicePointer> pointers;
+    for (const Buffer& buffer : buffers_) pointers.push_back(buffer.pointer());
+    std::vector<void*> arguments;
+    for (DevicePointer& pointer : pointers) arguments.push_back(&pointer);
+    auto count = static_cast<std::uint32_t>(cases);
+    const bool each_thread = kernel_.lanes == 1;
+    if (each_thread) arguments.push_back(&count);
+    device_.launch(function,
+                   each_thread ? Grid{(cases + kThreads - 1) / kThreads, kThreads} : Grid{cases, kernel_.lanes},
+                   arguments);
+    device_.wait();
+  }
+
+  std::vector<unsigned char> read(std::size_t i, std::uint64_t cases) const {
+    std::vector<unsigned char> out(kernel_.members[i].bytes() * cases);
+    device_.copy_out(out.data(), buffers_[i].pointer(), out.size());
+    return out;
+  }
+  DevicePointer result() const { return buffers_.back().pointer(); }
+
+ private:
+  const Device& device_;
+  const Kernel& kernel_;
+  std::vector<Buffer> buffers_;
+};
+
+std::string json_text(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c >= ' ' ? c : ' ';
+  }
+  return out + "\"";
+}
+
+// The members that every capture has.
+void describe(npz::Writer& file, const Kernel& kernel, const std::string& layout, const std::string& target,
+              const std::string& provenance) {
+  file.text("format", "capture-1");
+  file.text("statement", kernel.statement);
+  file.text("target", target);
+  file.text("layout", layout);
+  file.text("source", "hardware");
+  file.text("provenance", provenance);
+}
+
+[[noreturn]] void not_the_same() {
+  throw Failure("two runs on the same inputs returned different bits");
+}
+
+}  // namespace
+
+std::string Recorder::path(const Kernel& kernel, const std::string& suffix) const {
+  const auto profile = options_.profile == warpbit::inputs::Profile::mixed
+                           ? ""
+                           : "." + std::string(warpbit::inputs::name(options_.profile));
+  const std::filesystem::path out =
+      std::filesystem::path(options_.out) / origin_.target / (kernel.file + profile + suffix + ".npz");
+  std::filesystem::create_directories(out.parent_path());
+  return out.string();
+}
+
+std::string Recorder::provenance(std::uint64_t first_case) const {
+  const int capability = device_.compute_capability();
+  return "{\"device\": " + json_text(device_.name()) + ", \"compute_capability\": \"" +
+         std::to_string(capability / 10) + "." + std::to_string(capability % 10) +
+         "\", \"driver\": " + json_text(device_.driver()) + ", \"toolkit\": " + json_text(origin_.toolkit) +
+         ", \"date\": " + json_text(origin_.date) +
+         ", \"program\": \"scripts/capture\", \"seed\": " + std::to_string(options_.seed) +
+         ", \"profile\": " + json_text(std::string(warpbit::inputs::name(options_.profile))) +
+         ", \"first_case\": " + std::to_string(first_case) + "}";
+}
+
+std::string Recorder::record(const Kernel& kernel, Function function) {
+  return options_.elements ? write_digests(kernel, function) : write_capture(kernel, function);
+}
+
+std::string Recorder::write_capture(const Kernel& kernel, Function function) {
+  const std::uint64_t fitting = std::clamp<std::uint64_t>(kSmallCapture / kernel.bytes(), 1, kMostCases);
+  const Stream stream{warpbit::inputs::key_of(kernel.form.c_str(), options_.seed), options_.profile,
+                      options_.block.value_or(0) * kBlockCases,
+                      options_.block ? kBlockCases : options_.cases.value_or(fitting)};
+  Arrays arrays(device_, kernel, stream.cases);
+  arrays.fill(generator_, stream);
+  const std::size_t last = kernel.members.size() - 1;
+  arrays.run(function, stream.cases, 0x00);
+  const std::vector<unsigned char> once = arrays.read(last, stream.cases);
+  arrays.run(function, stream.cases, 0xFF);
+  if (once != arrays.read(last, stream.cases)) not_the_same();
+
+  const std::string name = path(kernel, options_.block ? ".block" + std::to_string(*options_.block) : "");
+  npz::Writer file(name);
+  describe(file, kernel, kernel.lanes == 1 ? "scalars" : "registers", origin_.target, provenance(stream.first));
+  for (std::size_t i = 0; i <= last; ++i) {
+    const KernelMember& member = kernel.members[i];
+    std::vector<std::uint64_t> shape = {stream.cases};
+    shape.insert(shape.end(), member.extents.begin(), member.extents.end());
+    file.array(member.name, member.item_bytes, shape, arrays.read(i, stream.cases).data());
+  }
+  file.close();
+  return name + ": " + std::to_string(stream.cases) + " cases";
+}
+
+std::string Recorder::write_digests(const Kernel& kernel, Function function) {
+  const std::uint64_t per_case = kernel.result().registers();
+  const std::uint64_t count = (*options_.elements + per_case - 1) / per_case;
+  // Whole blocks, within what a grid can have.
+  const std::uint64_t bytes = std::min<std::uint64_t>(device_.free_bytes() / 2, kDigestedAtOnce);
+  const std::uint64_t most = std::min<std::uint64_t>(bytes / kernel.bytes(), 0x7FFFFFFF / kernel.lanes);
+  const std::uint64_t chunk = std::min(std::max<std::uint64_t>(most / kBlockCases, 1) * kBlockCases, count);
+  Arrays arrays(device_, kernel, chunk);
+  std::vector<std::uint64_t> digests;
+  for (std::uint64_t first = 0; first < count; first += chunk) {
+    const Stream stream{warpbit::inputs::key_of(kernel.form.c_str(), options_.seed), options_.profile, first,
+                        std::min(chunk, count - first)};
+    arrays.fill(generator_, stream);
+    arrays.run(function, stream.cases, 0x00);
+    const std::vector<std::uint64_t> once = generator_.digests(kernel.result(), stream, arrays.result());
+    arrays.run(function, stream.cases, 0xFF);
+    if (once != generator_.digests(kernel.result(), stream, arrays.result())) not_the_same();
+    digests.insert(digests.end(), once.begin(), once.end());
+  }
+  const std::string name = path(kernel, ".digests");
+  npz::Writer file(name);
+  describe(file, kernel, "digests", origin_.target, provenance(0));
+  file.array("seed", 8, {}, &options_.seed);
+  file.text("profile", warpbit::inputs::name(options_.profile));
+  file.array("count", 8, {}, &count);
+  file.array("digest", 8, {digests.size()}, digests.data());
+  file.close();
+  return name + ": " + std::to_string(count) + " cases, " + std::to_string(count * per_case) + " registers";
+}
+
+}  // namespace capture
