@@ -209,6 +209,10 @@ class Members {
   const MatrixMove& move() const { return std::get<MatrixMove>(instruction_.decoded().form->action); }
   // Of a matrix with its lines apart by a stride: as many strides and addresses as kPlaces are tried.
   static constexpr int kPlaces = 8, kRowBytes = 1024;
+  // ptxas makes ldmatrix of wmma.load where a line of A or B is contiguous along K in shared memory: lines
+  // begin at multiples of 16 bytes then, also where the manual is content with fewer (a fragment of 4 or 8).
+  static constexpr int kLineAlignment = 16;
+  int step(int legal) const { return std::max(legal, kLineAlignment); }
   int lines() const { return move().lines_are_columns ? instruction_.columns() : instruction_.rows(); }
 
   Member address() {
@@ -218,16 +222,16 @@ class Members {
       return fills_.offsets(m.to_memory ? Fill::permuted : Fill::offsets, instruction_.lanes(), 0, m.alignment,
                             kRowBytes / m.alignment);
     }
-    const int longest = m.line_bytes + (kPlaces - 1) * m.stride_multiple;
-    bytes_ = (lines() - 1) * longest + m.line_bytes + (kPlaces - 1) * m.alignment;
+    const int longest = m.line_bytes + (kPlaces - 1) * step(m.stride_multiple);
+    bytes_ = (lines() - 1) * longest + m.line_bytes + (kPlaces - 1) * step(m.alignment);
     bytes_ = (bytes_ + 15) / 16 * 16;
-    return fills_.offsets(Fill::offset, instruction_.lanes(), 0, m.alignment, kPlaces);
+    return fills_.offsets(Fill::offset, instruction_.lanes(), 0, step(m.alignment), kPlaces);
   }
 
   Member stride() {
     const MatrixMove& m = move();
     return fills_.offsets(Fill::offset, 1, 8 * m.line_bytes / m.element_bits,
-                          8 * m.stride_multiple / m.element_bits, kPlaces);
+                          8 * step(m.stride_multiple) / m.element_bits, kPlaces);
   }
 
   void add_memory() {
