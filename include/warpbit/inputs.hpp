@@ -30,12 +30,13 @@ template <class U>
 WARPBIT_HOST_DEVICE inline U packed_elements(const Member& m, const Setting& s, const Words& random,
                                              bool twin) {
   const int n = m.register_bits / m.slot_bits;
+  const Twin<U> as_twin = twin_of<U>(m);
   U out = 0;
   for (int e = 0; e < n; ++e) {
     const bool second = n > 1 && e % 2 != 0 && has_twins(m, s);
     U code = element_code(m, s, share<U>(random, n, second ? e - 1 : e));
-    if (second) code = twin_code(m, code, share<U>(random, n, e).choice >> 21);
-    if (twin) code = twin_code(m, code, random.w[3]);
+    if (second) code = twin_code(as_twin, code, share<U>(random, n, e).choice >> 21);
+    if (twin) code = twin_code(as_twin, code, random.w[3]);
     out |= (code & ones<U>(m.format.bits)) << (m.slot_bits * e + m.low_bit);
   }
   return out;

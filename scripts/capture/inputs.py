@@ -214,7 +214,15 @@ def special_code(m, r):
     return floating_code(m, np.where(r.kind == 3, U64(0), np.where(r.kind == 2, nan, U64(first))), r)
 
 
+def uniform_element(m, r):
+    place = m.exponent_bits + m.fraction_bits
+    top = np.where(r.fraction >> U64(m.ignored_low) & ones(place) > U64(greatest(m)), ones(1), U64(0))
+    return r.fraction ^ np.where(r.exception < 4, U64(0), top << U64(place - 1 + m.ignored_low))
+
+
 def floating_element(m, s, r):
+    if s.profile == "uniform":
+        return uniform_element(m, r)
     if s.profile == "alignment":
         place = (r.fraction >> U64(1) & U64(0x7F)) * U64(m.fraction_bits) >> U64(7)
         bit = np.where(r.fraction & U64(1 if m.fraction_bits else 0), ones(1) << place, U64(0))
@@ -228,7 +236,7 @@ def floating_element(m, s, r):
 
 def integer_element(m, s, r):
     most = (1 << m.bits - m.is_signed) - 1
-    if s.profile == "wide":
+    if s.profile in ("uniform", "wide"):
         code = r.fraction
     elif s.profile == "overflow":
         code = r.fraction + U64(0)
@@ -250,10 +258,7 @@ def integer_element(m, s, r):
 
 def element_code(m, s, r, twin, own):
     """One element. `twin` says where it repeats its neighbour; `own` are its own random bits then."""
-    if s.profile == "uniform":
-        code = r.fraction
-    else:
-        code = (floating_element if m.exponent_bits else integer_element)(m, s, r)
+    code = (floating_element if m.exponent_bits else integer_element)(m, s, r)
     if m.role == LEFT and m.is_signed:
         code = np.where(twin, code ^ ones(1) << U64(m.bits - 1) if m.exponent_bits else ~code + U64(1), code)
     if m.role == RIGHT:

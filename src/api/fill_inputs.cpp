@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>  // std::memcpy
+#include <vector>
 
 #include "warpbit/inputs.hpp"
 
@@ -23,10 +24,25 @@ using U = std::uint32_t;
 // Registers at a time.
 constexpr int kRun = 64;
 
+// The registers of a member, in rounded up runs: lane and number as in the counter, with and without the
+// registers whose one element repeats that of the register before.
+struct Places {
+  std::vector<U> own, shared;
+
+  explicit Places(const Member& m) {
+    const bool by_lane = m.neighbour == Neighbour::lane;
+    const int count = (m.lanes * m.registers + kRun - 1) / kRun * kRun;
+    for (int i = 0; i < count; ++i) {
+      const int lane = i / m.registers, reg = m.first + i % m.registers;
+      own.push_back(counter_of(m, 0, lane, reg).w[3]);
+      shared.push_back(counter_of(m, 0, by_lane ? lane & ~1 : lane, by_lane ? reg : reg & ~1).w[3]);
+    }
+  }
+};
+
 // A run of registers of one case, and its random bits: word by word.
 struct Run {
-  U place[kRun];  // lane and number as in the counter
-  U twin[kRun];   // 1 where a register's one element repeats that of the register before
+  const U *place, *own;  // where they differ, a register repeats another one
   U random[4][kRun];
   U out[kRun];
 };
@@ -41,13 +57,7 @@ WARPBIT_CLONES void make_random(Key key, Words counter, Run& run) {
     x3[i] = run.place[i];
   }
   for (int round = 0; round < kPhiloxRounds; ++round) {
-    for (int i = 0; i < kRun; ++i) {
-      const Words next = philox_round(key, {{x0[i], x1[i], x2[i], x3[i]}});
-      x0[i] = next.w[0];
-      x1[i] = next.w[1];
-      x2[i] = next.w[2];
-      x3[i] = next.w[3];
-    }
+    for (int i = 0; i < kRun; ++i) philox_round(key, x0[i], x1[i], x2[i], x3[i]);
     key = next_key(key);
   }
 }
@@ -85,16 +95,17 @@ template <class Code>
 inline void pack_elements(const Member& m, const Setting& s, Run& run, Code code) {
   const int n = m.register_bits / m.slot_bits;
   const bool twins = has_twins(m, s);
+  const Twin<U> twin = twin_of<U>(m);
   std::fill(run.out, run.out + kRun, 0);
   for (int e = 0; e < n; ++e) {
     const Share own(run, n, e);
     if (twins && n > 1 && e % 2 != 0)
       add_elements(m, Share(run, n, e - 1), e, run,
-                   [&](const Random<U>& r, int i) { return twin_code(m, code(r), own(i).choice >> 21); });
+                   [=](const Random<U>& r, int i) { return twin_code(twin, code(r), own(i).choice >> 21); });
     else if (twins && n == 1)
-      add_elements(m, own, e, run, [&](const Random<U>& r, int i) {
-        const U plain = code(r), other = twin_code(m, plain, run.random[3][i]);
-        return run.twin[i] ? other : plain;
+      add_elements(m, own, e, run, [=, &run](const Random<U>& r, int i) {
+        const U plain = code(r), other = twin_code(twin, plain, run.random[3][i]);
+        return run.place[i] != run.own[i] ? other : plain;
       });
     else
       add_elements(m, own, e, run, [&](const Random<U>& r, int) { return code(r); });
@@ -102,13 +113,40 @@ inline void pack_elements(const Member& m, const Setting& s, Run& run, Code code
 }
 
 WARPBIT_CLONES void make_floating(const Member m, const Setting s, Run& run) {
-  pack_elements(m, s, run, [&](const Random<U>& r) { return floating_element(m.format, s, r); });
+  pack_elements(m, s, run,
+                [c = coding_of<U>(m.format), s](const Random<U>& r) { return floating_element(c, s, r); });
 }
-WARPBIT_CLONES void make_integers(const Member m, const Setting s, Run& run) {
-  pack_elements(m, s, run, [&](const Random<U>& r) { return integer_element(m.format, m.role, s, r); });
+WARPBIT_CLONES void make_aligned(const Member m, const Setting s, Run& run) {
+  pack_elements(m, s, run,
+                [c = coding_of<U>(m.format), s](const Random<U>& r) { return aligned_element(c, s, r); });
 }
 WARPBIT_CLONES void make_uniform(const Member m, const Setting s, Run& run) {
-  pack_elements(m, s, run, [&](const Random<U>& r) { return r.fraction; });
+  pack_elements(m, s, run, [c = coding_of<U>(m.format)](const Random<U>& r) { return uniform_element(c, r); });
+}
+
+// Integers that are zero now and then.
+template <class Code>
+inline void pack_integers(const Member& m, const Setting& s, Run& run, Code code) {
+  pack_elements(m, s, run, [zeros = s.zeros, code](const Random<U>& r) {
+    const U other = code(r);
+    return exception(r) < zeros ? U{0} : other;
+  });
+}
+WARPBIT_CLONES void make_integers(const Member m, const Setting s, Run& run) {
+  switch (s.profile) {
+    case Profile::uniform:
+    case Profile::wide: return pack_integers(m, s, run, [](const Random<U>& r) { return r.fraction; });
+    case Profile::overflow:
+      return pack_integers(m, s, run, [f = m.format, role = m.role, s](const Random<U>& r) {
+        return extreme_integer(f, role, s, r);
+      });
+    case Profile::specials:
+      return pack_integers(m, s, run, [f = m.format](const Random<U>& r) { return special_integer(f, r); });
+    case Profile::alignment:
+      return pack_integers(m, s, run, [f = m.format](const Random<U>& r) { return power_of_two(f, r); });
+    default:
+      return pack_integers(m, s, run, [f = m.format, s](const Random<U>& r) { return small_integer(f, s, r); });
+  }
 }
 void make_bits(const Setting& s, Run& run) {
   for (int i = 0; i < kRun; ++i)
@@ -116,31 +154,26 @@ void make_bits(const Setting& s, Run& run) {
         bits_word(s.profile, {{run.random[0][i], run.random[1][i], run.random[2][i], run.random[3][i]}});
 }
 
-// Registers [begin, begin + kRun) of a case, counted over lanes; those behind the last are made and not
-// written.
-void fill_run(const Member& m, const Setting& s, Key key, std::uint64_t index, int begin, Run& run) {
-  const bool single = m.register_bits == m.slot_bits && has_twins(m, s),
-             by_lane = m.neighbour == Neighbour::lane;
-  for (int i = 0; i < kRun; ++i) {
-    const int lane = (begin + i) / m.registers, reg = m.first + (begin + i) % m.registers;
-    const int twin = single ? (by_lane ? lane : reg) & 1 : 0;
-    run.twin[i] = static_cast<U>(twin);
-    run.place[i] = counter_of(m, index, by_lane ? lane - twin : lane, by_lane ? reg : reg - twin).w[3];
-  }
+void fill_run(const Member& m, const Setting& s, Key key, std::uint64_t index, Run& run) {
   make_random(key, counter_of(m, index, 0, 0), run);
   if (m.slot_bits == 1) return make_bits(s, run);
+  if (m.format.exponent_bits == 0) return make_integers(m, s, run);
   if (s.profile == Profile::uniform) return make_uniform(m, s, run);
-  return m.format.exponent_bits == 0 ? make_integers(m, s, run) : make_floating(m, s, run);
+  return s.profile == Profile::alignment ? make_aligned(m, s, run) : make_floating(m, s, run);
 }
 
 void fill_runs(const CaptureMember& member, const Member& m, Key key, Profile profile, std::uint64_t first,
                std::uint64_t cases, std::byte* array) {
-  Run run;
+  const Places places(m);
   const int count = m.lanes * m.registers;
+  Run run;
   for (std::uint64_t i = 0; i < cases; ++i, array += member.case_bytes()) {
     const Setting setting = setting_of(m, key, profile, first + i);
+    const bool repeats = m.register_bits == m.slot_bits && has_twins(m, setting);
     for (int begin = 0; begin < count; begin += kRun) {
-      fill_run(m, setting, key, first + i, begin, run);
+      run.own = places.own.data() + begin;
+      run.place = (repeats ? places.shared : places.own).data() + begin;
+      fill_run(m, setting, key, first + i, run);
       // All of a lane's registers are filled, or there is one lane.
       std::memcpy(array + sizeof(U) * static_cast<std::size_t>(m.first + begin), run.out,
                   sizeof(U) * static_cast<std::size_t>(std::min(kRun, count - begin)));

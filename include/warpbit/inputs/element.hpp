@@ -53,68 +53,104 @@ WARPBIT_HOST_DEVICE inline std::int32_t exponent_below(const Random<U>& r, std::
   return static_cast<std::int32_t>((r.choice & 0x1FFFFF) * static_cast<std::uint32_t>(n) >> 21);
 }
 
-/// Exponent and fraction of the greatest number.
+/// A floating-point format as masks and numbers that do not depend on the element.
 template <class U>
-WARPBIT_HOST_DEVICE inline U greatest(const Format& f) {
-  const U all = ones<U>(f.exponent_bits + f.fraction_bits);
-  return f.no_numbers == NoNumbers::ieee ? all - ones<U>(f.fraction_bits) - 1
-                                         : all - (f.no_numbers == NoNumbers::all_ones ? 1 : 0);
+struct Coding {
+  U sign_place;          ///< the bit above exponent and fraction, ignored bits apart
+  U sign;                ///< the same if it is a sign, else 0
+  U random_high;         ///< bits above it
+  U fraction, implicit;  ///< the bits of a fraction, and the one above them
+  U greatest;            ///< exponent and fraction of the greatest number, of
+  U infinity, nan,
+      least_payload;  ///< infinity (the greatest number if there is none), the NaN that payloads are added to
+  U payload;          ///< bits of a payload; at least `least_payload` is added
+  std::int32_t fraction_bits, ignored_low, bias;
+  std::int32_t normal, least, most;  ///< exponents of the smallest normal, the smallest and the greatest number
+};
+
+template <class U>
+WARPBIT_HOST_DEVICE inline Coding<U> coding_of(const Format& f) {
+  const std::int32_t place = f.exponent_bits + f.fraction_bits;
+  const bool ieee = f.no_numbers == NoNumbers::ieee, all_ones = f.no_numbers == NoNumbers::all_ones;
+  Coding<U> out;
+  out.sign_place = U{1} << place;
+  out.sign = f.is_signed ? out.sign_place : U{0};
+  out.random_high = ~ones<U>(place + f.is_signed);
+  out.fraction = ones<U>(f.fraction_bits);
+  out.implicit = U{1} << f.fraction_bits;
+  out.greatest = ones<U>(place) - (ieee ? out.implicit : U{all_ones});
+  out.infinity = out.greatest + U{ieee};
+  out.nan = ieee ? out.infinity : ones<U>(place);
+  out.least_payload = U{ieee};
+  out.payload = ieee ? out.fraction : U{0};
+  out.fraction_bits = f.fraction_bits;
+  out.ignored_low = f.ignored_low;
+  out.bias = f.bias;
+  out.normal = f.subnormals ? 1 - f.bias : -f.bias;
+  out.least = f.subnormals ? out.normal - f.fraction_bits : out.normal;
+  out.most = static_cast<std::int32_t>(out.greatest >> f.fraction_bits) - f.bias;
+  return out;
 }
 
 /// A code of exponent and fraction bits, with a sign if the format has one, and random bits where they do not
 /// count.
 template <class U>
-WARPBIT_HOST_DEVICE inline U floating_code(const Format& f, U magnitude, const Random<U>& r) {
-  const std::int32_t place = f.exponent_bits + f.fraction_bits;
-  const U sign = (sign_of(r) & static_cast<U>(f.is_signed)) << place;
-  const U high = r.fraction & ~ones<U>(place + f.is_signed);
-  const U low = static_cast<std::uint32_t>(r.fraction) >> 1 >> (31 - f.ignored_low);
-  return (high | sign | magnitude) << f.ignored_low | low;
+WARPBIT_HOST_DEVICE inline U floating_code(const Coding<U>& c, U magnitude, const Random<U>& r) {
+  const U sign = (U{0} - sign_of(r)) & c.sign, high = r.fraction & c.random_high;
+  const U low = static_cast<std::uint32_t>(r.fraction) >> 1 >> (31 - c.ignored_low);
+  return (high | sign | magnitude) << c.ignored_low | low;
 }
 
 /// 1.fraction * 2^exponent, or the number nearest to it in magnitude that the format has, toward zero where it
 /// is subnormal; never 0 for an exponent that the format has.
 template <class U>
-WARPBIT_HOST_DEVICE inline U number_magnitude(const Format& f, std::int32_t exponent, U fraction) {
-  const U bound = greatest<U>(f);
-  const std::int32_t normal = f.subnormals ? 1 - f.bias : -f.bias;
-  const std::int32_t least = f.subnormals ? normal - f.fraction_bits : normal;
-  const std::int32_t most = static_cast<std::int32_t>(bound >> f.fraction_bits) - f.bias;
-  const std::int32_t e = clamped(exponent, {least, most});
-  fraction &= ones<U>(f.fraction_bits);
-  const U subnormal = (fraction | U{1} << f.fraction_bits) >> larger(normal - e, 0);
-  const U magnitude = e < normal ? subnormal : static_cast<U>(e + f.bias) << f.fraction_bits | fraction;
-  return magnitude < bound ? magnitude : bound;
+WARPBIT_HOST_DEVICE inline U number_magnitude(const Coding<U>& c, std::int32_t exponent, U fraction) {
+  const std::int32_t e = clamped(exponent, {c.least, c.most});
+  const U kept = fraction & c.fraction;
+  const U subnormal = (kept | c.implicit) >> larger(c.normal - e, 0);
+  const U normal = static_cast<U>(e + c.bias) << c.fraction_bits | kept;
+  const U magnitude = e < c.normal ? subnormal : normal;
+  return magnitude < c.greatest ? magnitude : c.greatest;
 }
 
 /// Two of four are the greatest there is, infinity if the format has one; the others NaN and zero.
 template <class U>
-WARPBIT_HOST_DEVICE inline U special_magnitude(const Format& f, const Random<U>& r) {
-  const bool ieee = f.no_numbers == NoNumbers::ieee;
-  const U infinity = greatest<U>(f) + (ieee ? 1 : 0);
-  const U payload = r.fraction & ones<U>(ieee ? f.fraction_bits : 0);
-  const U quiet = payload == 0 ? 1 : payload;
-  const U nan = ieee ? infinity + quiet : ones<U>(f.exponent_bits + f.fraction_bits);
-  return kind(r) == 3 ? U{0} : kind(r) == 2 ? nan : infinity;
+WARPBIT_HOST_DEVICE inline U special_magnitude(const Coding<U>& c, const Random<U>& r) {
+  const U payload = r.fraction & c.payload;
+  const U nan = c.nan + payload + (payload == 0 ? c.least_payload : U{0});
+  return kind(r) == 3 ? U{0} : kind(r) == 2 ? nan : c.infinity;
 }
 
-/// At most one bit of the fraction.
+/// The code of a number, or what it is by exception: zero, or special.
 template <class U>
-WARPBIT_HOST_DEVICE inline U single_bit(const Format& f, const Random<U>& r) {
+WARPBIT_HOST_DEVICE inline U with_exceptions(const Coding<U>& c, const Setting& s, U number,
+                                             const Random<U>& r) {
+  const U special = special_magnitude(c, r);
+  const U other = exception(r) >= 1024 - s.specials ? special : number;
+  return floating_code(c, exception(r) < s.zeros ? U{0} : other, r);
+}
+
+/// Profile::alignment: a power of two at the level, or as far below as the gap says; with a spread at most one
+/// more bit, and a bit less.
+template <class U>
+WARPBIT_HOST_DEVICE inline U aligned_element(const Coding<U>& c, const Setting& s, const Random<U>& r) {
   const auto random = static_cast<std::int32_t>(r.fraction & 0xFF);
-  const std::int32_t place = (random >> 1) * f.fraction_bits >> 7;
-  return static_cast<U>(random & (f.fraction_bits != 0 ? 1 : 0)) << place;
+  const U bit = static_cast<U>(random & s.spread) << ((random >> 1) * c.fraction_bits >> 7);
+  const std::int32_t down = (kind(r) >> 1) * s.gap + (kind(r) & s.spread);
+  return with_exceptions(c, s, number_magnitude(c, s.level - down, bit), r);
 }
 
 template <class U>
-WARPBIT_HOST_DEVICE inline U floating_element(const Format& f, const Setting& s, const Random<U>& r) {
-  const bool aligned = s.profile == Profile::alignment;
-  const std::int32_t down =
-      aligned ? (kind(r) >> 1) * s.gap + (kind(r) & 1) * s.spread : exponent_below(r, s.spread + 1);
-  const U fraction = aligned ? (s.spread ? single_bit(f, r) : U{0}) : r.fraction;
-  const U number = number_magnitude(f, s.level - down, fraction);
-  const U other = exception(r) >= 1024 - s.specials ? special_magnitude(f, r) : number;
-  return floating_code(f, exception(r) < s.zeros ? U{0} : other, r);
+WARPBIT_HOST_DEVICE inline U floating_element(const Coding<U>& c, const Setting& s, const Random<U>& r) {
+  return with_exceptions(c, s, number_magnitude(c, s.level - exponent_below(r, s.spread + 1), r.fraction), r);
+}
+
+/// Any code. Of 256 codes that are no numbers 255 become numbers: few of them make most results NaN.
+template <class U>
+WARPBIT_HOST_DEVICE inline U uniform_element(const Coding<U>& c, const Random<U>& r) {
+  const U magnitude = r.fraction >> c.ignored_low & (c.sign_place - 1);
+  const U top = magnitude > c.greatest ? c.sign_place >> 1 << c.ignored_low : U{0};
+  return r.fraction ^ (exception(r) < 4 ? U{0} : top);
 }
 
 /// 0, 1, the greatest and the least (unsigned: the second greatest) one.
@@ -128,54 +164,66 @@ WARPBIT_HOST_DEVICE inline U special_integer(const Format& f, const Random<U>& r
 template <class U>
 WARPBIT_HOST_DEVICE inline U extreme_integer(const Format& f, Role role, const Setting& s, const Random<U>& r) {
   const U most = ones<U>(f.bits - f.is_signed), least = f.is_signed ? most + 1 : 0;
-  const U distance = role == Role::sum ? r.fraction & ones<U>(s.width) : U{0};
   const bool down = s.negative && (f.is_signed || role == Role::sum);
-  return exception(r) < 128 ? r.fraction : down ? least + distance : most - distance;
+  const U distance = r.fraction & (role == Role::sum ? ones<U>(s.width) : U{0});
+  const U edge = down ? least : most, flip = down ? U{0} : ~U{0};
+  return exception(r) < 128 ? r.fraction
+                            : edge + (distance ^ flip) - flip;  // least + distance, most - distance
 }
 
 template <class U>
 WARPBIT_HOST_DEVICE inline U power_of_two(const Format& f, const Random<U>& r) {
-  const U power = U{1} << exponent_below(r, f.bits);
-  return f.is_signed && sign_of(r) != 0 ? ~power + 1 : power;
+  const U flip = U{0} - (sign_of(r) & static_cast<U>(f.is_signed));
+  return ((U{1} << exponent_below(r, f.bits)) ^ flip) - flip;
 }
 
 template <class U>
 WARPBIT_HOST_DEVICE inline U small_integer(const Format& f, const Setting& s, const Random<U>& r) {
-  const U low = r.fraction & ones<U>(s.width);
-  return f.is_signed && low >> (s.width - 1) != 0 ? low | ~ones<U>(s.width) : low;
+  const U low = r.fraction & ones<U>(s.width), extension = f.is_signed ? ~ones<U>(s.width) : U{0};
+  return low | (low >> (s.width - 1) != 0 ? extension : U{0});
 }
 
 template <class U>
 WARPBIT_HOST_DEVICE inline U integer_element(const Format& f, Role role, const Setting& s, const Random<U>& r) {
-  const U code = s.profile == Profile::wide        ? r.fraction
-                 : s.profile == Profile::overflow  ? extreme_integer(f, role, s, r)
-                 : s.profile == Profile::specials  ? special_integer(f, r)
-                 : s.profile == Profile::alignment ? power_of_two(f, r)
-                                                   : small_integer(f, s, r);
-  return exception(r) < s.zeros ? U{0} : code;
+  if (exception(r) < s.zeros) return 0;
+  switch (s.profile) {
+    case Profile::uniform:
+    case Profile::wide: return r.fraction;
+    case Profile::overflow: return extreme_integer(f, role, s, r);
+    case Profile::specials: return special_integer(f, r);
+    case Profile::alignment: return power_of_two(f, r);
+    default: return small_integer(f, s, r);
+  }
 }
 
 /// One element by the profile. Bits above the format's may be set.
 template <class U>
 WARPBIT_HOST_DEVICE inline U element_code(const Member& m, const Setting& s, const Random<U>& r) {
-  if (s.profile == Profile::uniform) return r.fraction;
-  return m.format.exponent_bits == 0 ? integer_element(m.format, m.role, s, r)
-                                     : floating_element(m.format, s, r);
-}
-
-/// The code with the other sign. What has none stays.
-template <class U>
-WARPBIT_HOST_DEVICE inline U negated(const Format& f, U code) {
-  if (!f.is_signed) return code;
-  return f.exponent_bits == 0 ? ~code + 1 : code ^ U { 1 } << (f.bits - 1);
+  if (m.format.exponent_bits == 0) return integer_element(m.format, m.role, s, r);
+  const Coding<U> coding = coding_of<U>(m.format);
+  if (s.profile == Profile::uniform) return uniform_element(coding, r);
+  return s.profile == Profile::alignment ? aligned_element(coding, s, r) : floating_element(coding, s, r);
 }
 
 /// What an element becomes that repeats its neighbour, so that the products may cancel: of A with the other
-/// sign, of B now and then with another lowest bit. `own` are random bits of its own.
+/// sign if it has one, of B now and then with another lowest bit.
 template <class U>
-WARPBIT_HOST_DEVICE inline U twin_code(const Member& m, U code, std::uint32_t own) {
-  if (m.role == Role::left) return negated(m.format, code);
-  return code ^ static_cast<U>((own & 7) == 0) << m.format.ignored_low;
+struct Twin {
+  U flip, carry, lowest;
+};
+template <class U>
+WARPBIT_HOST_DEVICE inline Twin<U> twin_of(const Member& m) {
+  const Format& f = m.format;
+  const bool left = m.role == Role::left && f.is_signed, integer = f.exponent_bits == 0;
+  return {!left     ? U{0}
+          : integer ? ~U{0}
+                    : U{1} << (f.bits - 1),
+          U{left && integer}, m.role == Role::right ? U{1} << f.ignored_low : U{0}};
+}
+/// `own` are random bits of its own.
+template <class U>
+WARPBIT_HOST_DEVICE inline U twin_code(const Twin<U>& t, U code, std::uint32_t own) {
+  return ((code ^ t.flip) + t.carry) ^ ((own & 7) == 0 ? t.lowest : U{0});
 }
 
 /// A register of single bits; more or fewer of them are 1, by the profile.

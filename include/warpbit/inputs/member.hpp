@@ -28,7 +28,7 @@ inline constexpr int kRoles = 5;
 /// Which inputs a capture has. All but `uniform` and `exhaustive` choose, for each case anew, how large
 /// factors, products and accumulator are, so that these fit together.
 enum class Profile : std::int32_t {
-  uniform,       ///< any code
+  uniform,       ///< any code; of those that are no numbers few
   ordinary,      ///< numbers near 1
   narrow,        ///< any exponent, the same for all but for a few bits
   wide,          ///< exponents far apart
