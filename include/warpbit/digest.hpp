@@ -26,7 +26,11 @@ Result<std::vector<Array>> generated_capture(const Instruction& instruction, con
                                              std::uint64_t first, std::uint64_t cases,
                                              const ExecuteOptions& options = {});
 
-/// The digests of the results of `cases` cases, one for each block of inputs::kBlockCases. Errors: the same.
+/// Blocks of inputs::kBlockCases cases, the last of which may have fewer.
+std::uint64_t digest_blocks(std::uint64_t cases);
+
+/// The digests of the results of `cases` cases, one for each block (inputs::mix). Errors: the same;
+/// archive_too_large if there is no memory.
 Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const InputChoice& choice,
                                            std::uint64_t cases, const ExecuteOptions& options = {});
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpbit/digest.hpp"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>  // std::memcpy
+#include <mutex>
+#include <new>  // std::bad_alloc
 #include <optional>
 
 #include "api/execute_capture.hpp"
@@ -18,11 +22,11 @@ namespace {
 
 // Sum over registers of a result whose first one has number `position`.
 template <class Register>
-std::uint64_t sum_registers(const std::byte* results, std::size_t bytes, std::uint64_t position) {
+std::uint64_t sum_registers(std::span<const std::byte> results, std::uint64_t position) {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < bytes / sizeof(Register); ++i) {
+  for (std::size_t i = 0; i < results.size() / sizeof(Register); ++i) {
     Register value;
-    std::memcpy(&value, results + i * sizeof(Register), sizeof(Register));
+    std::memcpy(&value, results.data() + i * sizeof(Register), sizeof(Register));
     sum += inputs::mix(position + i, value);
   }
   return sum;
@@ -58,19 +62,33 @@ class Generator {
     return out;
   }
 
-  // What the cases add to their digest.
-  std::uint64_t digest(const Array& results, std::uint64_t first) const {
-    const CaptureMember& d = members_.back();
-    const std::uint64_t position = first * static_cast<std::uint64_t>(d.lanes * d.registers);
-    switch (d.register_bits) {
-      case 8: return sum_registers<std::uint8_t>(results.data.data(), results.data.size(), position);
-      case 16: return sum_registers<std::uint16_t>(results.data.data(), results.data.size(), position);
-      case 32: return sum_registers<std::uint32_t>(results.data.data(), results.data.size(), position);
-      default: return sum_registers<std::uint64_t>(results.data.data(), results.data.size(), position);
-    }
+  // What the cases add to their digest. Errors: those of execution; archive_too_large, if there is no memory.
+  Result<std::uint64_t> digest(std::uint64_t first, std::uint64_t cases, const ExecuteOptions& options) const
+      try {
+    const LoadedCapture capture = inputs(first, cases);
+    const Result<Array> results = execute(capture, options);
+    if (results) return sum(*results, first);
+    Error error = results.error();
+    error.where = fmt::format("of cases {} to {}, {}", first, first + cases - 1, error.where);
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error{Errc::archive_too_large, fmt::format("cases {} to {}", first, first + cases - 1),
+                 "there is no memory for their arrays", "more memory"};
   }
 
  private:
+  // Of results from case `first` on.
+  std::uint64_t sum(const Array& results, std::uint64_t first) const {
+    const CaptureMember& d = members_.back();
+    const std::uint64_t position = first * static_cast<std::uint64_t>(d.lanes * d.registers);
+    switch (d.register_bits) {
+      case 8: return sum_registers<std::uint8_t>(results.data, position);
+      case 16: return sum_registers<std::uint16_t>(results.data, position);
+      case 32: return sum_registers<std::uint32_t>(results.data, position);
+      default: return sum_registers<std::uint64_t>(results.data, position);
+    }
+  }
+
   Array array(const CaptureMember& member, std::uint64_t first, std::uint64_t cases) const {
     std::vector<std::uint64_t> shape = member.shape;
     shape.insert(shape.begin(), cases);
@@ -84,6 +102,24 @@ class Generator {
   std::vector<CaptureMember> members_;
   inputs::Key key_;
   inputs::Profile profile_;
+};
+
+// The failure that the first of the cases has, whichever thread is there first.
+class FirstFailure {
+ public:
+  bool is_before(std::uint64_t first) const { return first_ < first; }
+  void note(std::uint64_t first, const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (first >= first_) return;
+    first_ = first;
+    error_ = error;
+  }
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::atomic<std::uint64_t> first_ = UINT64_MAX;
+  std::mutex mutex_;
+  std::optional<Error> error_;
 };
 
 // Cases that are made and executed at once: a divisor of a block, so few that they stay in the cache.
@@ -113,31 +149,35 @@ Result<std::vector<Array>> generated_capture(const Instruction& instruction, con
   return out;
 }
 
+std::uint64_t digest_blocks(std::uint64_t cases) {
+  return cases / inputs::kBlockCases + (cases % inputs::kBlockCases != 0 ? 1 : 0);
+}
+
 Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const InputChoice& choice,
                                            std::uint64_t cases, const ExecuteOptions& options) {
   Result<std::vector<CaptureMember>> members = capture_members(instruction);
   if (!members) return members.error();
   const Generator generator(instruction, std::move(*members), choice);
-  const std::uint64_t part = part_of_block(generator), parts = (cases + part - 1) / part;
-  std::vector<std::uint64_t> out((cases + inputs::kBlockCases - 1) / inputs::kBlockCases);
+  const std::uint64_t part = part_of_block(generator), parts = inputs::kBlockCases / part;
+  std::vector<std::uint64_t> out(digest_blocks(cases));
   ExecuteOptions each = options;
   each.threads = 1;
-  std::optional<Error> failure;
+  FirstFailure failure;
   const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (std::uint64_t i = 0; i < parts; ++i) {
+  for (std::uint64_t i = 0; i < out.size() * parts; ++i) {
     const std::uint64_t first = i * part;
-    const LoadedCapture capture = generator.inputs(first, std::min(part, cases - first));
-    const Result<Array> results = execute(capture, each);
-    const std::uint64_t sum = results ? generator.digest(*results, first) : 0;
-    std::uint64_t& digest = out[first / inputs::kBlockCases];
+    if (first >= cases || failure.is_before(first)) continue;
+    const Result<std::uint64_t> sum = generator.digest(first, std::min(part, cases - first), each);
+    if (!sum) {
+      failure.note(first, sum.error());
+      continue;
+    }
+    std::uint64_t& digest = out[i / parts];
 #pragma omp atomic
-    digest += sum;
-    if (results) continue;
-#pragma omp critical(warpbit_digests)
-    if (!failure) failure = results.error();
+    digest += *sum;
   }
-  if (failure) return *failure;
+  if (const std::optional<Error> error = failure.error()) return *error;
   return out;
 }
 

@@ -56,9 +56,8 @@ Result<LoadedDigests> load_digests(const CaptureReader& reader, const ReplayOpti
   const std::optional<inputs::Profile> known = inputs::find_profile(profile->text());
   if (!known)
     return Error{Errc::member_value, "profile", "it is " + capture::quoted(profile->text()), profile_names()};
-  const std::uint64_t cases = count->at(0), whole = cases / inputs::kBlockCases;
+  const std::uint64_t cases = count->at(0), blocks = digest_blocks(cases);
   if (cases == 0) return Error{Errc::no_cases, "count", "no cases", "at least one"};
-  const std::uint64_t blocks = whole + (cases % inputs::kBlockCases != 0);
   if (digest->header.items() != blocks)
     return Error{Errc::member_shape, "digest", digest->header.shape_text(),
                  fmt::format("({},), one digest for each {} of {} cases", blocks, inputs::kBlockCases, cases)};
