@@ -207,7 +207,8 @@ TEST_CASE("a malformed description is refused by name", "[quick][capture]") {
       {"statement", text_npy(std::string((1 << 20) + 1, 'a')), member_malformed, "at most 1048576"},
       {"target", zero_dimensional("'|S1'", std::string(1, '\0')), member_value, "it is ''"},
       {"target", text_npy("sm_90a\r"), member_value, "sm_90a\\x0d"},
-      {"layout", text_npy("matrix"), member_value, "'matrix'; expected registers, elements or scalars"},
+      {"layout", text_npy("matrix"), member_value,
+       "'matrix'; expected registers, elements, scalars or digests"},
       {"source", text_npy("guess"), member_value, "'guess'; expected hardware, published or model"}};
   for (const auto& [name, content, code, message] : rows)
     require_refused(open(zip_of(with(name + ".npy", content), true)), code, {"member '" + name + "'", message});

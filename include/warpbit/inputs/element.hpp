@@ -27,7 +27,8 @@ struct Random {
 template <class U>
 WARPBIT_HOST_DEVICE inline Random<U> share(const Words& x, int n, int e) {
   if (n == 1) return {static_cast<U>(x.w[0] | std::uint64_t{x.w[1]} << 32), x.w[2]};
-  if (n == 2) return {x.w[2 * e], x.w[2 * e + 1]};
+  const int even = 2 * e;
+  if (n == 2) return {x.w[even], x.w[even + 1]};
   if (n == 4) return {x.w[e] & 0xFF, x.w[e] & 0xFFFFFF00};
   const std::uint32_t half = x.w[e / 2] >> (16 * (e % 2)) & 0xFFFF;
   return {half & 0xF, half << 16};
