@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CUDA driver without a GPU, as far as scripts/capture uses it: memory is the host's, and a kernel that
 // `warpbit list --ptx` printed does what this library says that its statement does. Results of a model: of use
-// only for tests of what is around the kernels. FAKE_DRIVER makes it fail: "refuse" modules, "launch" of
-// kernels; or "noise": results differ from run to run.
+// only for tests of what is around the kernels. FAKE_DRIVER makes it fail at statements that FAKE_STATEMENT, a
+// regular expression, is found in: "refuse" modules; "launch": kernels fail, and every call of the process from
+// then on; "die": kernels end the process; "noise": results differ from run to run.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -26,10 +27,18 @@ struct FakeModule {
 
 constexpr int kInvalidValue = 1, kInvalidImage = 200, kLaunchFailed = 719;
 
-bool is_asked_for(const char* what) {
-  const char* const fault = std::getenv("FAKE_DRIVER");
-  return fault != nullptr && std::string(fault) == what;
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
 }
+
+bool is_asked_for(const char* what, const std::string& statement) {
+  return environment("FAKE_DRIVER") == what &&
+         std::regex_search(statement, std::regex(environment("FAKE_STATEMENT")));
+}
+
+// What every call returns: an error of a kernel stays.
+int status = 0;
 
 FakeModule* module_of(const std::string& ptx) {
   static const std::regex kHead(R"(// (.*)\n\.version 9\.0\n\.target (\w+)\n[^]*)");
@@ -140,21 +149,18 @@ int cuDeviceGetName(char* name, int bytes, int) {
   return std::strncpy(name, "Fake \"GPU\"", static_cast<std::size_t>(bytes)), 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  const char* const capability = std::getenv("FAKE_CAPABILITY");
-  const int both = capability ? std::atoi(capability) : 90;
+  const std::string capability = environment("FAKE_CAPABILITY");
+  const int both = capability.empty() ? 90 : std::stoi(capability);
   return *value = attribute == 75 ? both / 10 : both % 10, 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) {
-  return *context = nullptr, 0;
-}
-int cuDevicePrimaryCtxReset_v2(int) {
-  return 0;
+  return *context = nullptr, status;
 }
 int cuCtxSetCurrent(void*) {
-  return 0;
+  return status;
 }
 int cuCtxSynchronize() {
-  return 0;
+  return status;
 }
 int cuMemGetInfo_v2(std::size_t* unused, std::size_t* all) {
   return *unused = *all = std::size_t{1} << 28, 0;
@@ -167,8 +173,11 @@ int cuGetErrorString(int, const char** text) {
 }
 
 int cuModuleLoadDataEx(void** module, const void* image, unsigned, int*, void** values) {
-  *module = is_asked_for("refuse") ? nullptr : module_of(static_cast<const char*>(image));
-  if (*module != nullptr) return 0;
+  FakeModule* const loaded = module_of(static_cast<const char*>(image));
+  const bool refused = loaded == nullptr || is_asked_for("refuse", loaded->instruction.text());
+  *module = refused ? nullptr : loaded;
+  if (!refused) return status;
+  delete loaded;
   std::strcpy(static_cast<char*>(values[0]), "no such module");
   return kInvalidImage;
 }
@@ -177,23 +186,23 @@ int cuModuleUnload(void* module) {
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
   *function = module;
-  return std::string(name) == "capture" ? 0 : kInvalidValue;
+  return std::string(name) == "capture" ? status : kInvalidValue;
 }
 
 int cuMemAlloc_v2(std::uint64_t* pointer, std::size_t bytes) {
-  return *pointer = reinterpret_cast<std::uint64_t>(std::malloc(bytes)), 0;
+  return *pointer = reinterpret_cast<std::uint64_t>(std::malloc(bytes)), status;
 }
 int cuMemFree_v2(std::uint64_t pointer) {
   return std::free(reinterpret_cast<void*>(pointer)), 0;
 }
 int cuMemsetD8_v2(std::uint64_t to, unsigned char value, std::size_t bytes) {
-  return std::memset(reinterpret_cast<void*>(to), value, bytes), 0;
+  return std::memset(reinterpret_cast<void*>(to), value, bytes), status;
 }
 int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
-  return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;
+  return std::memcpy(reinterpret_cast<void*>(to), from, bytes), status;
 }
 int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
-  return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), 0;
+  return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), status;
 }
 
 int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
@@ -209,10 +218,13 @@ int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned
   } else if (threads != static_cast<unsigned>(module.instruction.lanes())) {
     return kInvalidValue;
   }
-  for (std::size_t i = 0; i < cases; ++i)
-    if (!Case(module, arrays, i).run()) return kLaunchFailed;
+  const std::string& statement = module.instruction.text();
+  if (is_asked_for("die", statement)) std::abort();
+  if (is_asked_for("launch", statement)) status = kLaunchFailed;
+  for (std::size_t i = 0; i < cases && status == 0; ++i)
+    if (!Case(module, arrays, i).run()) status = kLaunchFailed;
   static unsigned char runs = 0;
-  if (is_asked_for("noise")) arrays.back()[0] = std::byte{++runs};
-  return is_asked_for("launch") ? kLaunchFailed : 0;
+  if (is_asked_for("noise", statement)) arrays.back()[0] = std::byte{++runs};
+  return status;
 }
 }

@@ -81,6 +81,7 @@ std::string Assembler::find() {
 
 Assembler::Assembler(std::string program, std::string architecture)
     : program_(std::move(program)), architecture_(std::move(architecture)) {
+  if (program_.empty()) throw Failure("ptxas: not found in PATH; WARPBIT_PTXAS may name it");
   const Folder folder;
   const std::string text = run({program_, "--version"}, folder / "log").text;
   std::smatch found;
@@ -90,7 +91,7 @@ Assembler::Assembler(std::string program, std::string architecture)
     throw Failure(program_ + " (" + version_ + ") does not know " + architecture_);
 }
 
-Code Assembler::assemble(const std::string& ptx) const {
+Code Assembler::assemble(const std::string& ptx) const try {
   const Folder folder;
   std::ofstream(folder / "kernel.ptx") << ptx;
   const Output said = run(
@@ -99,6 +100,8 @@ Code Assembler::assemble(const std::string& ptx) const {
   if (const std::optional<std::string> older = with_known_version(ptx, said.text); older && *older != ptx)
     return assemble(*older);
   return {"", said.text.empty() ? "ptxas failed and said nothing" : said.text};
+} catch (const std::exception& error) {
+  return {"", error.what()};
 }
 
 Ahead::Ahead(std::size_t count, unsigned threads, std::function<Code(std::size_t)> work)
@@ -122,12 +125,7 @@ void Ahead::run() {
     if (stopped_ || next_ == done_.size()) return;
     const std::size_t i = next_++;
     lock.unlock();
-    Code code;
-    try {
-      code = work_(i);
-    } catch (const std::exception& error) {
-      code.refusal = error.what();
-    }
+    Code code = work_(i);
     lock.lock();
     done_[i] = std::move(code);
     changed_.notify_all();

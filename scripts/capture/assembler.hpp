@@ -20,21 +20,22 @@ struct Code {
 
 class Assembler {
  public:
-  /// For -arch; throws Failure if the program does not know it.
+  /// For -arch. Throws Failure if the program is not there (an empty name) or does not know it.
   Assembler(std::string program, std::string architecture);
 
   /// WARPBIT_PTXAS, else in PATH, else /usr/local/cuda/bin/ptxas; empty if it is nowhere.
   static std::string find();
   /// "ptxas V13.0.88"
   const std::string& version() const { return version_; }
-  /// Any thread may ask.
+  /// Any thread may ask. Throws nothing; what went wrong is the refusal.
   Code assemble(const std::string& ptx) const;
 
  private:
   std::string program_, architecture_, version_;
 };
 
-/// Makes work(0), work(1), ... on several threads, a bounded number of them ahead of take().
+/// Makes work(0), work(1), ..., which throw nothing, on several threads, a bounded number of them ahead of
+/// take().
 class Ahead {
  public:
   Ahead(std::size_t count, unsigned threads, std::function<Code(std::size_t)> work);

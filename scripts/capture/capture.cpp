@@ -3,7 +3,9 @@
 // time. README.md says how to build and use it.
 //
 // Exit status: 0 if everything was recorded (assembled, with --dry-run), 1 if not, 2 if nothing could be done.
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>  // atoi
 #include <ctime>
@@ -12,6 +14,7 @@
 #include <memory>
 #include <regex>
 #include <set>
+#include <thread>
 
 #include "assembler.hpp"
 #include "driver.hpp"
@@ -19,6 +22,7 @@
 #include "kernels.hpp"
 #include "options.hpp"
 #include "recorder.hpp"
+#include "worker.hpp"
 
 namespace capture {
 namespace {
@@ -58,16 +62,45 @@ int capability_of(const std::string& target) {
   return out;
 }
 
+// One module of the kernels first, first + 1, ..., count of them: ptxas needs longer to start than for one.
+std::string joined(const std::vector<Kernel>& kernels, std::size_t first, std::size_t count) {
+  const std::string entry = ".visible .entry capture";
+  std::string out;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const std::string& ptx = kernels[i].ptx;
+    const std::size_t at = std::min(ptx.find(entry), ptx.size());
+    if (i == first) out = ptx.substr(0, at);
+    out += entry + std::to_string(i) + ptx.substr(std::min(at + entry.size(), ptx.size()));
+  }
+  return out;
+}
+
+// What is said against each kernel; nothing against most.
+std::vector<std::string> refusals(const Assembler& assembler, const std::vector<Kernel>& kernels) {
+  constexpr std::size_t kTogether = 32;
+  std::vector<std::string> out(kernels.size());
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::thread> threads(std::max(std::thread::hardware_concurrency(), 1U));
+  for (std::thread& thread : threads)
+    thread = std::thread([&] {
+      for (std::size_t first; (first = next.fetch_add(kTogether)) < kernels.size();) {
+        const std::size_t count = std::min(kTogether, kernels.size() - first);
+        if (assembler.assemble(joined(kernels, first, count)).ok()) continue;
+        for (std::size_t i = first; i < first + count; ++i) out[i] = assembler.assemble(kernels[i].ptx).refusal;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return out;
+}
+
 int dry_run(const KernelFile& file) {
   const Assembler assembler(Assembler::find(), file.target);
   std::size_t refused = 0;
-  Ahead codes(file.kernels.size(), std::thread::hardware_concurrency(),
-              [&](std::size_t i) { return assembler.assemble(file.kernels[i].ptx); });
-  for (std::size_t i = 0; i < file.kernels.size(); ++i) {
-    const Code code = codes.take(i);
-    if (code.ok()) continue;
+  const std::vector<std::string> all = refusals(assembler, file.kernels);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].empty()) continue;
     ++refused;
-    std::printf("%s\n  %s\n", file.kernels[i].statement.c_str(), code.refusal.c_str());
+    std::printf("%s\n  %s\n", file.kernels[i].statement.c_str(), all[i].c_str());
   }
   std::printf("total: %zu kernels for %s, %zu refused by %s\n", file.kernels.size(), file.target.c_str(),
               refused, assembler.version().c_str());
@@ -84,10 +117,11 @@ std::string generator_ptx(const Options& options) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What a GPU can run: kernels of its own target, or of an earlier one without a letter.
-class Run {
+// A GPU, and what makes captures on it. What it can run: kernels of its own target, or of an earlier one
+// without a letter.
+class Session {
  public:
-  Run(const Options& options, const KernelFile& file)
+  Session(const Options& options, const KernelFile& file)
       : options_(options), file_(file), device_(options.device), generator_(device_, generator_ptx(options)) {
     const int capability = capability_of(file.target), own = device_.compute_capability();
     const std::string architecture = capability == own ? file.target : "sm_" + std::to_string(own);
@@ -99,51 +133,66 @@ class Run {
       assembler_ = std::make_unique<Assembler>(program, architecture);
     origin_ = {options.target.empty() ? architecture : options.target,
                assembler_ ? assembler_->version() : "the driver's assembler", today()};
-    std::printf("%s, %s, driver %s, %s, inputs made on the %s: %zu statements for %s\n", device_.name().c_str(),
-                architecture.c_str(), device_.driver().c_str(), origin_.toolkit.c_str(),
-                generator_.on_device() ? "GPU" : "host", file.kernels.size(), file.target.c_str());
   }
 
-  int all() {
+  void introduce() const {
+    std::printf("%s, %s, driver %s, %s, inputs made on the %s: %zu statements for %s\n", device_.name().c_str(),
+                origin_.target.c_str(), device_.driver().c_str(), origin_.toolkit.c_str(),
+                generator_.on_device() ? "GPU" : "host", file_.kernels.size(), file_.target.c_str());
+  }
+
+  // All statements from number `first` on, as long as the GPU is usable.
+  void record(std::size_t first, const Report& report) {
     Recorder recorder(device_, generator_, options_, origin_);
-    Ahead codes(assembler_ ? file_.kernels.size() : 0, std::thread::hardware_concurrency(),
-                [&](std::size_t i) { return assembler_->assemble(file_.kernels[i].ptx); });
-    for (std::size_t i = 0; i < file_.kernels.size(); ++i) {
+    Ahead codes(assembler_ ? file_.kernels.size() - first : 0, std::thread::hardware_concurrency(),
+                [&](std::size_t i) { return assembler_->assemble(file_.kernels[first + i].ptx); });
+    for (std::size_t i = first; i < file_.kernels.size() && device_.is_usable(); ++i) {
       const Kernel& kernel = file_.kernels[i];
-      const Code code = assembler_ ? codes.take(i) : Code{kernel.ptx, ""};
+      Outcome outcome = Outcome::done;
       std::string line;
       try {
+        const Code code = assembler_ ? codes.take(i - first) : Code{kernel.ptx, ""};
         if (!code.ok()) throw Failure("not assembled: " + code.refusal);
-        line = one(kernel, code.cubin, recorder);
-        ++recorded_;
+        const Module module(device_, code.cubin);
+        line = recorder.record(kernel, module.function("capture"));
       } catch (const Failure& failure) {
-        line = "FAILED " + kernel.statement + "\n  " + failure.what();
-        ++failed_;
-        device_.reset();
-        generator_.reset();
+        line = failed(kernel, failure.what());
+        outcome = Outcome::failed;
       }
       std::printf("%s\n", line.c_str());
+      report(outcome);
     }
-    std::printf("total: %zu statements, %zu recorded, %zu failed\n", file_.kernels.size(), recorded_, failed_);
-    return failed_ == 0 ? kAll : kNotAll;
+  }
+
+  static std::string failed(const Kernel& kernel, const std::string& why) {
+    return "FAILED " + kernel.statement + "\n  " + why;
   }
 
  private:
-  std::string one(const Kernel& kernel, const std::string& image, Recorder& recorder) {
-    const Module module = device_.load(image);
-    const std::string out = recorder.record(kernel, device_.function(module, "capture"));
-    device_.unload(module);
-    return out;
-  }
-
   const Options& options_;
   const KernelFile& file_;
   Device device_;
   Generator generator_;
   std::unique_ptr<Assembler> assembler_;
   Origin origin_;
-  std::size_t recorded_ = 0, failed_ = 0;
 };
+
+int record(const Options& options, const KernelFile& file) {
+  std::size_t recorded = 0, failed = 0;
+  const auto work = [&](std::size_t first, const Report& report) {
+    Session session(options, file);
+    if (first == 0) session.introduce();
+    session.record(first, report);
+  };
+  const auto heard = [&](std::size_t i, Outcome outcome) {
+    ++(outcome == Outcome::done ? recorded : failed);
+    if (outcome == Outcome::none)
+      std::printf("%s\n", Session::failed(file.kernels[i], "the process that ran it died").c_str());
+  };
+  if (!in_processes(file.kernels.size(), work, heard)) return recorded == 0 ? kNothing : kNotAll;
+  std::printf("total: %zu statements, %zu recorded, %zu failed\n", file.kernels.size(), recorded, failed);
+  return failed == 0 ? kAll : kNotAll;
+}
 
 int run(const Options& options) {
   const KernelFile file = chosen(options);
@@ -151,7 +200,7 @@ int run(const Options& options) {
     for (const Kernel& kernel : file.kernels) std::printf("%s\n", kernel.statement.c_str());
     return kAll;
   }
-  return options.dry_run ? dry_run(file) : Run(options, file).all();
+  return options.dry_run ? dry_run(file) : record(options, file);
 }
 
 }  // namespace

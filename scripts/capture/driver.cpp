@@ -90,45 +90,19 @@ Device::Device(int number) {
   driver_ = driver_version();
   driver_ += (driver_.empty() ? "CUDA " : ", CUDA ") + std::to_string(version / 1000) + "." +
              std::to_string(version % 1000 / 10);
-  make_current();
-}
-
-void Device::make_current() {
   void* context = nullptr;
   call("cuDevicePrimaryCtxRetain", &context, device_);
   call("cuCtxSetCurrent", context);
 }
 
-void Device::reset() {
-  call("cuDevicePrimaryCtxReset_v2", device_);
-  make_current();
+bool Device::is_usable() const {
+  return cuda()("cuCtxSynchronize") == 0;
 }
 
 std::size_t Device::free_bytes() const {
   std::size_t unused = 0, all = 0;
   call("cuMemGetInfo_v2", &unused, &all);
   return unused;
-}
-
-Module Device::load(const std::string& image) const {
-  std::array<char, 4096> log{};
-  std::array<int, 2> options = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER, ..._SIZE_BYTES
-  std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size())};
-  Module out = nullptr;
-  const Status status = cuda()("cuModuleLoadDataEx", &out, image.c_str(), 2U, options.data(), values.data());
-  if (status == 0) return out;
-  if (const auto older = with_known_version(image, log.data()); older && *older != image) return load(*older);
-  throw Failure("the driver does not load it: " + message(status) + "\n" + log.data());
-}
-
-void Device::unload(Module module) const {
-  call("cuModuleUnload", module);
-}
-
-Function Device::function(Module module, const char* name) const {
-  Function out = nullptr;
-  call("cuModuleGetFunction", &out, module, name);
-  return out;
 }
 
 DevicePointer Device::allocate(std::size_t bytes) const {
@@ -158,6 +132,30 @@ void Device::launch(Function function, const Grid& grid, std::vector<void*> argu
 
 void Device::wait() const {
   call("cuCtxSynchronize");
+}
+
+// The context of the device is that of the process, whatever the device is called here.
+Module::Module(const Device&, const std::string& image) {
+  std::array<char, 4096> log{};
+  std::array<int, 2> options = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER, ..._SIZE_BYTES
+  std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size())};
+  const auto load = [&](const std::string& code) {
+    return cuda()("cuModuleLoadDataEx", &module_, code.c_str(), 2U, options.data(), values.data());
+  };
+  Status status = load(image);
+  if (status != 0)
+    if (const auto older = with_known_version(image, log.data())) status = load(*older);
+  if (status != 0) throw Failure("the driver does not load it: " + message(status) + "\n" + log.data());
+}
+
+Module::~Module() {
+  cuda()("cuModuleUnload", module_);
+}
+
+Function Module::function(const char* name) const {
+  Function out = nullptr;
+  call("cuModuleGetFunction", &out, module_, name);
+  return out;
 }
 
 Buffer::~Buffer() {

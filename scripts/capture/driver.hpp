@@ -23,7 +23,6 @@ std::optional<std::string> with_known_version(const std::string& ptx, const std:
 
 /// An address in the memory of the GPU.
 using DevicePointer = std::uint64_t;
-using Module = struct CUmod_st*;
 using Function = struct CUfunc_st*;
 
 struct Grid {
@@ -32,7 +31,7 @@ struct Grid {
   std::uint32_t rows = 1;  ///< of blocks
 };
 
-/// A GPU. Errors of calls that run kernels leave it unusable until reset().
+/// A GPU. Errors of kernels leave it unusable to this process.
 class Device {
  public:
   explicit Device(int number);
@@ -46,13 +45,8 @@ class Device {
   const std::string& driver() const { return driver_; }
   std::size_t free_bytes() const;
 
-  /// Forgets all modules and memory.
-  void reset();
-
-  /// Loads a cubin, or PTX, which the driver assembles; what it says against it is in the Failure.
-  Module load(const std::string& image) const;
-  void unload(Module module) const;
-  Function function(Module module, const char* name) const;
+  /// Waits for all kernels; false if one of this process was in error.
+  bool is_usable() const;
 
   DevicePointer allocate(std::size_t bytes) const;
   void free(DevicePointer pointer) const;
@@ -66,13 +60,26 @@ class Device {
   void wait() const;
 
  private:
-  void make_current();
-
   int device_ = 0, compute_capability_ = 0;
   std::string name_, driver_;
 };
 
-/// Memory of the GPU with an owner.
+/// Kernels on the GPU, as long as this lives.
+class Module {
+ public:
+  /// From a cubin, or from PTX, which the driver assembles; what it says against it is in the Failure.
+  Module(const Device& device, const std::string& image);
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  ~Module();
+
+  Function function(const char* name) const;
+
+ private:
+  struct CUmod_st* module_ = nullptr;
+};
+
+/// Memory of the GPU, as long as this lives.
 class Buffer {
  public:
   Buffer(const Device& device, std::size_t bytes)

@@ -40,11 +40,11 @@ std::vector<unsigned char> filled(const KernelMember& member, const Stream& stre
 
 }  // namespace
 
-void Generator::reset() {
-  if (!on_device()) return;
-  const Module module = device_.load(ptx_);
-  fill_ = device_.function(module, "fill");
-  digest_ = device_.function(module, "digest");
+Generator::Generator(const Device& device, const std::string& ptx) : device_(device) {
+  if (ptx.empty()) return;
+  module_.emplace(device_, ptx);
+  fill_ = module_->function("fill");
+  digest_ = module_->function("digest");
 }
 
 void Generator::fill(const KernelMember& member, const Stream& stream, DevicePointer to) {

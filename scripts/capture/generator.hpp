@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,9 @@ struct Stream {
 class Generator {
  public:
   /// From the PTX of generate.cu, which may be empty.
-  Generator(const Device& device, std::string ptx) : device_(device), ptx_(std::move(ptx)) { reset(); }
+  Generator(const Device& device, const std::string& ptx);
 
-  bool on_device() const { return !ptx_.empty(); }
-  /// To be called after the device's.
-  void reset();
+  bool on_device() const { return fill_ != nullptr; }
 
   /// Fills the array of a member. What the GPU makes of the first case must be what is computed here.
   void fill(const KernelMember& member, const Stream& stream, DevicePointer to);
@@ -40,7 +39,7 @@ class Generator {
   std::vector<std::uint64_t> digests_here(const KernelMember& result, const Stream& stream, DevicePointer from);
 
   const Device& device_;
-  std::string ptx_;
+  std::optional<Module> module_;
   Function fill_ = nullptr, digest_ = nullptr;
   bool digest_compared_ = false;
 };
