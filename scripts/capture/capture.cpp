@@ -42,9 +42,12 @@ KernelFile chosen(const Options& options) {
   std::erase_if(out.kernels, [&](const Kernel& kernel) {
     std::string form = kernel.form;  // two forms of one text differ in their members
     for (const KernelMember& member : kernel.members) form += " " + member.name;
-    return !std::regex_search(kernel.statement, pattern) || (!seen.insert(form).second && options.first);
+    return !std::regex_search(kernel.statement, pattern) || (options.exhaustive && kernel.all_inputs() == 0) ||
+           (!seen.insert(form).second && options.first);
   });
-  if (out.kernels.empty()) throw Failure("'" + options.forms + "' is in no statement of " + options.kernels);
+  if (out.kernels.empty())
+    throw Failure("'" + options.forms + "' is in no " + (options.exhaustive ? "such " : "") + "statement of " +
+                  options.kernels);
   return out;
 }
 
@@ -117,6 +120,29 @@ std::string generator_ptx(const Options& options) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// ptxas, if it is there and knows the architecture; else the driver assembles.
+std::unique_ptr<Assembler> find_assembler(const std::string& architecture) {
+  const std::string program = Assembler::find();
+  if (program.empty()) return nullptr;
+  try {
+    return std::make_unique<Assembler>(program, architecture);
+  } catch (const Failure& failure) {
+    std::fprintf(stderr, "capture: %s; the driver assembles\n", failure.what());
+    return nullptr;
+  }
+}
+
+std::string toolkit(const Assembler* assembler) {
+  return assembler ? assembler->version() : "the driver's assembler";
+}
+
+int describe(const Options& options) {
+  const Device device(options.device);
+  const auto assembler = find_assembler("sm_" + std::to_string(device.compute_capability()));
+  std::printf("{%s}\n", about(device, {"", toolkit(assembler.get()), today()}).c_str());
+  return kAll;
+}
+
 // A GPU, and what makes captures on it. What it can run: kernels of its own target, or of an earlier one
 // without a letter.
 class Session {
@@ -129,10 +155,8 @@ class Session {
     if (capability != own && (!portable || capability > own))
       throw Failure("kernels of " + file.target + " do not run on " + device_.name() + " (" + architecture +
                     ")");
-    if (const std::string program = Assembler::find(); !program.empty())
-      assembler_ = std::make_unique<Assembler>(program, architecture);
-    origin_ = {options.target.empty() ? architecture : options.target,
-               assembler_ ? assembler_->version() : "the driver's assembler", today()};
+    assembler_ = find_assembler(architecture);
+    origin_ = {options.target.empty() ? architecture : options.target, toolkit(assembler_.get()), today()};
   }
 
   void introduce() const {
@@ -195,6 +219,8 @@ int record(const Options& options, const KernelFile& file) {
 }
 
 int run(const Options& options) {
+  if (options.help) return std::printf("%s", kUsage), kAll;
+  if (options.describe) return describe(options);
   const KernelFile file = chosen(options);
   if (options.list) {
     for (const Kernel& kernel : file.kernels) std::printf("%s\n", kernel.statement.c_str());

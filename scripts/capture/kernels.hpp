@@ -43,6 +43,14 @@ struct Kernel {
   std::vector<KernelMember> members;  ///< in the order of the kernel's parameters; the last one is the result
 
   const KernelMember& result() const { return members.back(); }
+  /// In how many cases every register of a conversion's sources goes through all of its values; 0 if there are
+  /// more than 2^32, or it is no conversion.
+  std::uint64_t all_inputs() const {
+    int bits = 0;
+    for (const KernelMember& member : members)
+      if (!member.fills.empty()) bits = member.register_bits > bits ? member.register_bits : bits;
+    return lanes == 1 && bits <= 32 ? std::uint64_t{1} << bits : 0;
+  }
   /// Of one case, all members.
   std::uint64_t bytes() const {
     std::uint64_t out = 0;

@@ -23,10 +23,14 @@ const char* const kUsage =
     "                   cancellation, alignment, mixed or exhaustive\n"
     "  --cases N        cases in each capture; without it as many as fit in 64 KiB, at most 1024\n"
     "  --elements N     no inputs and results but digests of them, of at least N registers of results each\n"
+    "  --exhaustive     such digests of all inputs of conversions: every source register goes through all of\n"
+    "                   its values, of up to 32 bits\n"
     "  --block B        an ordinary capture of block B of such digests\n"
     "  --target T       what the captures say; the target of the kernels, if the GPU is one\n"
     "  --generator FILE the PTX of generate.cu (generate.ptx beside this program, if it is there)\n"
     "  --device N       which GPU (0)\n"
+    "  --help           print this and stop\n"
+    "  --describe       print as JSON what GPU this is, and stop; needs no kernels\n"
     "  --list           print the statements and stop\n"
     "  --dry-run        assemble all kernels with ptxas and stop; needs no GPU\n";
 
@@ -73,7 +77,9 @@ Options parse_options(int argc, char** argv) {
       {"--device", [&](Text v) { out.device = number<int>("--device", v); }},
   };
   const std::map<std::string, bool*> flags = {
-      {"--first", &out.first}, {"--list", &out.list}, {"--dry-run", &out.dry_run}};
+      {"--first", &out.first}, {"--list", &out.list},         {"--dry-run", &out.dry_run},
+      {"--help", &out.help},   {"--describe", &out.describe}, {"--exhaustive", &out.exhaustive},
+  };
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
     if (const auto flag = flags.find(name); flag != flags.end()) {
@@ -85,9 +91,11 @@ Options parse_options(int argc, char** argv) {
     if (++i == argc) throw Failure(name + " needs a value\n" + kUsage);
     option->second(argv[i]);
   }
-  if (out.kernels.empty()) throw Failure(std::string("--kernels is missing\n") + kUsage);
-  if (out.cases.has_value() + out.elements.has_value() + out.block.has_value() > 1)
-    throw Failure("of --cases, --elements and --block one at a time");
+  if (out.kernels.empty() && !out.describe && !out.help)
+    throw Failure(std::string("--kernels is missing\n") + kUsage);
+  if (out.cases.has_value() + out.elements.has_value() + out.block.has_value() + out.exhaustive > 1)
+    throw Failure("of --cases, --elements, --exhaustive and --block one at a time");
+  if (out.exhaustive) out.profile = warpbit::inputs::Profile::exhaustive;
   return out;
 }
 

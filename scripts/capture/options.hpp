@@ -15,7 +15,7 @@ struct Options {
   std::uint64_t seed = 1;
   warpbit::inputs::Profile profile = warpbit::inputs::Profile::mixed;
   int device = 0;
-  bool first = false, list = false, dry_run = false;
+  bool help = false, first = false, list = false, dry_run = false, describe = false, exhaustive = false;
 };
 
 /// What every option does, for a person.

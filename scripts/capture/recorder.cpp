@@ -56,15 +56,6 @@ class Arrays {
   std::vector<Buffer> buffers_;
 };
 
-std::string json_text(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c >= ' ' ? c : ' ';
-  }
-  return out + "\"";
-}
-
 // The members that every capture has.
 void describe(npz::Writer& file, const Kernel& kernel, const std::string& layout, const std::string& target,
               const std::string& provenance) {
@@ -80,7 +71,24 @@ void describe(npz::Writer& file, const Kernel& kernel, const std::string& layout
   throw Failure("two runs on the same inputs returned different bits");
 }
 
+std::string json_text(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c >= ' ' ? c : ' ';
+  }
+  return out + "\"";
+}
+
 }  // namespace
+
+std::string about(const Device& device, const Origin& origin) {
+  const int capability = device.compute_capability();
+  return "\"device\": " + json_text(device.name()) + ", \"compute_capability\": \"" +
+         std::to_string(capability / 10) + "." + std::to_string(capability % 10) +
+         "\", \"driver\": " + json_text(device.driver()) + ", \"toolkit\": " + json_text(origin.toolkit) +
+         ", \"date\": " + json_text(origin.date);
+}
 
 std::string Recorder::path(const Kernel& kernel, const std::string& suffix) const {
   const auto profile = options_.profile == warpbit::inputs::Profile::mixed
@@ -93,18 +101,15 @@ std::string Recorder::path(const Kernel& kernel, const std::string& suffix) cons
 }
 
 std::string Recorder::provenance(std::uint64_t first_case) const {
-  const int capability = device_.compute_capability();
-  return "{\"device\": " + json_text(device_.name()) + ", \"compute_capability\": \"" +
-         std::to_string(capability / 10) + "." + std::to_string(capability % 10) +
-         "\", \"driver\": " + json_text(device_.driver()) + ", \"toolkit\": " + json_text(origin_.toolkit) +
-         ", \"date\": " + json_text(origin_.date) +
+  return "{" + about(device_, origin_) +
          ", \"program\": \"scripts/capture\", \"seed\": " + std::to_string(options_.seed) +
          ", \"profile\": " + json_text(std::string(warpbit::inputs::name(options_.profile))) +
          ", \"first_case\": " + std::to_string(first_case) + "}";
 }
 
 std::string Recorder::record(const Kernel& kernel, Function function) {
-  return options_.elements ? write_digests(kernel, function) : write_capture(kernel, function);
+  return options_.elements || options_.exhaustive ? write_digests(kernel, function)
+                                                  : write_capture(kernel, function);
 }
 
 std::string Recorder::write_capture(const Kernel& kernel, Function function) {
@@ -135,7 +140,8 @@ std::string Recorder::write_capture(const Kernel& kernel, Function function) {
 
 std::string Recorder::write_digests(const Kernel& kernel, Function function) {
   const std::uint64_t per_case = kernel.result().registers();
-  const std::uint64_t count = (*options_.elements + per_case - 1) / per_case;
+  const std::uint64_t count =
+      options_.exhaustive ? kernel.all_inputs() : (*options_.elements + per_case - 1) / per_case;
   // Whole blocks, within what a grid can have.
   const std::uint64_t bytes = std::min<std::uint64_t>(device_.free_bytes() / 2, kDigestedAtOnce);
   const std::uint64_t most = std::min<std::uint64_t>(bytes / kernel.bytes(), 0x7FFFFFFF / kernel.lanes);

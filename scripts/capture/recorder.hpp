@@ -16,6 +16,10 @@ struct Origin {
   std::string target, toolkit, date;
 };
 
+/// "device": ..., "compute_capability": "9.0", "driver": ..., "toolkit": ..., "date": ..., as members of a JSON
+/// object.
+std::string about(const Device& device, const Origin& origin);
+
 class Recorder {
  public:
   Recorder(const Device& device, Generator& generator, const Options& options, Origin origin)
