@@ -2,6 +2,7 @@
 #include "numeric/node.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "numeric/value.hpp"
 
@@ -31,6 +32,17 @@ struct Problem {
   int exponent(std::size_t k) const {
     const int unscaled = a.values[k].exponent + b.values[k].exponent;
     return a.scales.empty() ? unscaled : unscaled + scale_of(a, k).exponent + scale_of(b, k).exponent;
+  }
+  // The one that counts for E. Precondition: the product is finite.
+  int exponent(std::size_t k, Exponents which) const {
+    const std::uint64_t x = a.values[k].significand, y = b.values[k].significand;
+    const int raw = exponent(k), fraction_bits = a.format->fraction_bits + b.format->fraction_bits;
+    switch (which) {
+      case Exponents::raw: return raw;
+      case Exponents::normalised: return raw + bit_length(x) - 1 + bit_length(y) - 1 - fraction_bits;
+      case Exponents::of_products: return raw + bit_length(x * y) - 1 - fraction_bits;
+    }
+    return raw;
   }
   Value value_of_product(std::size_t k) const {
     return product(value_of(a.values[k], *a.format), value_of(b.values[k], *b.format));
@@ -77,10 +89,17 @@ std::int64_t cut(bool negative, std::uint64_t significand, int exponent, int fra
   return negative ? -static_cast<std::int64_t>(units) : static_cast<std::int64_t>(units);
 }
 
-// Converts a sum of units of 2^unit, once.
-std::uint64_t convert_sum(std::int64_t sum, int unit, const Format& result, Rounding rounding, int kept) {
-  const Exact total{sum < 0, static_cast<u128>(sum < 0 ? -sum : sum), unit};
-  const std::uint64_t code = encode(result, total, rounding, Overflow::to_infinity, kept);
+// The exponent of a finite C that counts for E.
+int exponent(const Decoded& c, const Format& f, Exponents which) {
+  return which == Exponents::raw ? c.exponent : c.exponent + bit_length(c.significand) - 1 - f.fraction_bits;
+}
+
+// Converts a sum of units of 2^unit, once. `negative`: each of its terms is.
+std::uint64_t convert_sum(std::int64_t sum, bool negative, int unit, const Format& result, Rounding rounding,
+                          int kept, const SumRules& rules) {
+  const Exact total{sum == 0 ? negative : sum < 0, static_cast<u128>(sum < 0 ? -sum : sum), unit};
+  const std::uint64_t code = encode(result, total, rounding, rules.overflow, kept);
+  if (!rules.positive_zero) return code;
   return decode(result, code).cls == Class::zero ? 0 : code;  // a node's zero is +0, whatever was rounded to it
 }
 
@@ -93,12 +112,19 @@ std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::
   SpecialSum specials;
   specials.add_scales(p);
   specials.add(c);
-  int e = c.cls == Class::finite ? std::max(step.floor, c.exponent) : step.floor;
+  const SumRules& rules = step.rules;
+  int e = step.floor;
+  if (c.cls == Class::finite) e = std::max(e, exponent(c, *start.format, rules.exponents));
+  bool negative = c.negative;
   for (std::size_t k = first; k < last; ++k) {
     if (!step.k.contains(k)) continue;
     const Decoded &a = p.a.values[k], &b = p.b.values[k];
     specials.add_product(a, b);
-    if (a.cls == Class::finite && b.cls == Class::finite) e = std::max(e, p.exponent(k));
+    if (a.cls == Class::finite && b.cls == Class::finite)
+      e = std::max(e, p.exponent(k, rules.exponents));
+    else if (rules.zeros_raise)
+      e = std::max(e, p.exponent(k));
+    negative = negative && a.negative != b.negative;
   }
   if (specials.any()) return specials.code(result);
 
@@ -111,7 +137,7 @@ std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::
                step.window);
   }
 
-  return convert_sum(sum, e - step.window, result, step.rounding, step.kept_fraction_bits);
+  return convert_sum(sum, negative, e - step.window, result, step.rounding, step.kept_fraction_bits, rules);
 }
 
 // ---- Scaled groups (NUMERICS.md, "Block scaling").
@@ -124,6 +150,15 @@ struct Group {
   std::int64_t sum = 0;
   int exponent = 0, fraction_bits = 0;
   bool raises = false;
+  bool negative = true;      // each product is
+  std::int64_t largest = 0;  // of the products' magnitudes
+  int unit = 0;              // of them: 2^unit
+
+  // The exponent that counts for E.
+  int counted(Exponents which) const {
+    const auto magnitude = static_cast<std::uint64_t>(largest);
+    return which == Exponents::of_products ? exponent + bit_length(magnitude) - 1 + unit : exponent;
+  }
 };
 
 Group group_of(const Problem& p, std::size_t first, std::size_t last) {
@@ -134,12 +169,15 @@ Group group_of(const Problem& p, std::size_t first, std::size_t last) {
   out.exponent = scale_a.exponent + scale_b.exponent;
   out.fraction_bits = a.format->fraction_bits + b.format->fraction_bits + a.scale_format->fraction_bits +
                       b.scale_format->fraction_bits - least;
+  out.unit = least - a.format->fraction_bits - b.format->fraction_bits;
   for (std::size_t k = first; k < last; ++k) {
     const Decoded &x = a.values[k], &y = b.values[k];
     const auto product =
         static_cast<std::int64_t>(x.significand * y.significand << (x.exponent + y.exponent - least));
     out.sum += x.negative != y.negative ? -product : product;
     out.raises = out.raises || product != 0;
+    out.negative = out.negative && x.negative != y.negative;
+    out.largest = std::max(out.largest, product);
   }
   const std::uint64_t significands = scale_a.significand * scale_b.significand;
   out.sum *= static_cast<std::int64_t>(significands);
@@ -177,10 +215,14 @@ Running run(const GroupScaled& step, const Problem& p, Running running) {
   SpecialSum specials;
   specials.add_scales(p);
   specials.add(c);
+  const SumRules& rules = step.rules;
   int e = c.cls == Class::finite ? std::max(step.floor, c.exponent) : step.floor;
+  bool negative = c.negative;
   for (std::size_t k = 0; k < p.size(); k += length) {
     const Group group = group_of(p, k, k + length);
-    if (group.raises) e = std::max(e, group.exponent);
+    if (group.raises) e = std::max(e, group.counted(rules.exponents));
+    if (!group.raises && rules.zeros_raise) e = std::max(e, group.exponent);
+    negative = negative && group.negative;
   }
   if (specials.any()) return {&result, specials.code(result)};
 
@@ -190,7 +232,8 @@ Running run(const GroupScaled& step, const Problem& p, Running running) {
     const auto magnitude = static_cast<std::uint64_t>(group.sum < 0 ? -group.sum : group.sum);
     sum += cut(group.sum < 0, magnitude, group.exponent, group.fraction_bits, e, step.window);
   }
-  return {&result, convert_sum(sum, e - step.window, result, step.rounding, result.fraction_bits)};
+  return {&result,
+          convert_sum(sum, negative, e - step.window, result, step.rounding, result.fraction_bits, rules)};
 }
 
 // The code of a NaN with its sign and payload, made quiet.
@@ -199,19 +242,40 @@ std::uint64_t quiet(const Format& f, const Decoded& nan) {
   return infinity(f, nan.negative) | nan.significand | quiet_bit;
 }
 
+// In which order b, the sum and a (0, 1, 2) are looked at.
+std::array<int, 3> nan_order(NanRule rule) {
+  switch (rule) {
+    case NanRule::canonical:
+    case NanRule::first_of_b_sum_a: return {0, 1, 2};
+    case NanRule::first_of_b_a_sum: return {0, 2, 1};
+    case NanRule::first_of_sum_b_a: return {1, 0, 2};
+    case NanRule::first_of_sum_a_b: return {1, 2, 0};
+    case NanRule::first_of_a_b_sum: return {2, 0, 1};
+    case NanRule::first_of_a_sum_b: return {2, 1, 0};
+  }
+  return {};
+}
+
+Value rounded(const Format& f, const Value& value, Rounding rounding) {
+  return value_of(decode(f, round(f, value, rounding)), f);
+}
+
 Running run(const FmaChain& step, const Problem& p, Running running) {
   const Format& f = format(step.format);
   if (step.start == Start::zero) running = {&f, 0};
   for (std::size_t k = 0; k < p.size(); ++k) {
-    if (step.nan == NanRule::first_of_b_sum_a) {
-      const Decoded candidates[] = {p.b.values[k], running.decoded(), p.a.values[k]};
-      const auto* nan = std::ranges::find(candidates, Class::nan, &Decoded::cls);
-      if (nan != std::end(candidates)) {
-        running = {&f, quiet(f, *nan)};
+    if (step.nan != NanRule::canonical) {
+      const Decoded operands[] = {p.b.values[k], running.decoded(), p.a.values[k]};
+      const auto order = nan_order(step.nan);
+      const auto nan = std::ranges::find_if(order, [&](int i) { return operands[i].cls == Class::nan; });
+      if (nan != order.end()) {
+        running = {&f, quiet(f, operands[*nan])};
         continue;
       }
     }
-    running = {&f, round(f, sum(p.value_of_product(k), running.value(), step.rounding), step.rounding)};
+    Value product = p.value_of_product(k);
+    if (!step.fused) product = rounded(f, product, step.rounding);
+    running = {&f, round(f, sum(product, running.value(), step.rounding), step.rounding)};
   }
   return running;
 }
@@ -220,8 +284,8 @@ Running run(const PairSums& step, const Problem& p, Running running) {
   const Format& f = format(step.format);
   for (std::size_t k = 0; k + 1 < p.size(); k += 2) {
     const Value pair = sum(p.value_of_product(k), p.value_of_product(k + 1), step.rounding);
-    const Running rounded{&f, round(f, pair, step.rounding)};
-    running = {&f, round(f, sum(running.value(), rounded.value(), step.rounding), step.rounding)};
+    const Value addend = rounded(f, pair, step.rounding);
+    running = {&f, round(f, sum(running.value(), addend, step.rounding), step.rounding)};
   }
   return running;
 }
@@ -242,10 +306,17 @@ std::int64_t integer(const Decoded& d) {
 }
 
 Running run(const IntegerSum& step, const Problem& p, Running running) {
+  const Format& f = *running.format;
+  const auto code = [&](std::int64_t total) {
+    const Exact exact_total{total < 0, static_cast<u128>(total < 0 ? -total : total), 0};
+    return encode(f, exact_total, Rounding::toward_zero, step.overflow);
+  };
   std::int64_t total = integer(running.decoded());
-  for (std::size_t k = 0; k < p.size(); ++k) total += integer(p.a.values[k]) * integer(p.b.values[k]);
-  const Exact exact_total{total < 0, static_cast<u128>(total < 0 ? -total : total), 0};
-  return {running.format, encode(*running.format, exact_total, Rounding::toward_zero, step.overflow)};
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    total += integer(p.a.values[k]) * integer(p.b.values[k]);
+    if (!step.once) total = integer(decode(f, code(total)));
+  }
+  return {running.format, code(total)};
 }
 
 Running run(const BitCount& step, const Problem& p, Running running) {

@@ -34,6 +34,23 @@ struct KSet {
   friend bool operator==(const KSet&, const KSet&) = default;
 };
 
+/// Whose exponent counts for E.
+enum class Exponents : std::uint8_t {
+  raw,          ///< the sum of the factors' raw exponents
+  normalised,   ///< the same with those of subnormals, C too, taken from their leading bits
+  of_products,  ///< those of the leading bits of the products
+};
+
+/// What holds of the sums of every GPU that was seen (NUMERICS.md, "The node"). No row of a target has others
+/// and no kernel knows them: they serve to ask what a GPU would return of which one does not hold.
+struct SumRules {
+  bool positive_zero = true;  ///< a result of zero is +0; else -0 if the sum, or each of its terms, is negative
+  bool zeros_raise = false;   ///< products that are zero raise E
+  Exponents exponents = Exponents::raw;
+  Overflow overflow = Overflow::to_infinity;
+  friend bool operator==(const SumRules&, const SumRules&) = default;
+};
+
 /// Nodes of `products` products each, chained over the chosen k; each is rounded once to `result`
 /// (NUMERICS.md, "The node"). The scales of scaled elements are powers of two; their exponents are added to
 /// those of the products.
@@ -46,6 +63,7 @@ struct Fused {
   Rounding rounding;
   Start start = Start::running;
   KSet k = {};
+  SumRules rules = {};
   friend bool operator==(const Fused&, const Fused&) = default;
 };
 
@@ -58,6 +76,7 @@ struct GroupScaled {
   int floor;   ///< E is at least this
   FormatId result;
   Rounding rounding;
+  SumRules rules = {};  ///< of_products: of the largest product of a group, scaled; normalised: as raw
   friend bool operator==(const GroupScaled&, const GroupScaled&) = default;
 };
 
@@ -65,6 +84,11 @@ struct GroupScaled {
 enum class NanRule : std::uint8_t {
   canonical,
   first_of_b_sum_a,  ///< the first NaN among b, the running sum and a, made quiet; else the canonical one
+  first_of_b_a_sum,  ///< likewise; no row of a target has one of these
+  first_of_sum_b_a,
+  first_of_sum_a_b,
+  first_of_a_b_sum,
+  first_of_a_sum_b,
 };
 
 /// running = fma(a[k], b[k], running) for ascending k, each rounded to `format`.
@@ -73,6 +97,7 @@ struct FmaChain {
   Rounding rounding;
   NanRule nan;
   Start start = Start::running;
+  bool fused = true;  ///< else a[k] b[k] is rounded before it is added; no row of a target has that
   friend bool operator==(const FmaChain&, const FmaChain&) = default;
 };
 
@@ -100,6 +125,7 @@ struct Convert {
 /// running = exact sum of all products and C as s32, wrapped modulo 2^32 or clamped once.
 struct IntegerSum {
   Overflow overflow;
+  bool once = true;  ///< else after each product, in ascending k; no row of a target has that
   friend bool operator==(const IntegerSum&, const IntegerSum&) = default;
 };
 
@@ -128,6 +154,11 @@ struct Plan {
 
   constexpr const Step* begin() const { return steps_.data(); }
   constexpr const Step* end() const { return steps_.data() + size_; }
+  constexpr Step* begin() { return steps_.data(); }
+  constexpr Step* end() { return steps_.data() + size_; }
+  constexpr std::size_t size() const { return size_; }
+  /// Precondition: fewer than kMaxSteps steps.
+  constexpr void push_back(const Step& step) { steps_[size_++] = step; }
 
   friend bool operator==(const Plan& x, const Plan& y) {
     if (x.operands != y.operands || x.size_ != y.size_) return false;
