@@ -26,7 +26,14 @@ std::vector<std::string> capture_statements(const Instruction& form);
 /// capture_statements.
 Result<std::string> capture_kernel(const Instruction& statement);
 
-/// The statement, its members and its kernel as a block of lines. Errors: those of capture_kernel.
+/// The inputs of the probes of a statement (warpbit/probes.hpp) as lines, and the name that blocks have for
+/// them. Both are empty where the statement is not the first of its form, or has no probes.
+struct ProbeSet {
+  std::string name, text;
+};
+ProbeSet probe_set(const Instruction& statement);
+
+/// The statement, its members, where probes lie in them, and its kernel as a block of lines. Errors: those of capture_kernel.
 Result<std::string> capture_block(const Instruction& statement);
 
 }  // namespace warpbit

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "api/capture_probes.hpp"
 #include "isa/instruction.hpp"
 #include "warpbit/capture_members.hpp"
 #include "warpbit/inputs/text.hpp"
@@ -284,6 +285,7 @@ Result<std::string> capture_block(const Instruction& statement) {
     out += member_line(member.fills.empty() ? "result" : "member", member);
     for (const inputs::Member& fill : member.fills) out += fmt::format("fill {}\n", inputs::text(fill));
   }
+  out += probe_lines(statement);
   return fmt::format("{}ptx {}\n{}", out, std::ranges::count(*kernel, '\n'), *kernel);
 }
 

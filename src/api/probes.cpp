@@ -5,10 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <tuple>
 
 #include "api/probe_inputs.hpp"
 #include "isa/instruction.hpp"
+#include "isa/memo.hpp"
 #include "numeric/invisible.hpp"
 #include "numeric/neighbour.hpp"
 
@@ -105,6 +106,32 @@ SumFormats formats_of(const Tile& t) {
           t.a_scale.format, t.b_scale.format, static_cast<std::size_t>(t.terms)};
 }
 
+// What probes depend on.
+using Key = std::tuple<const Plan*, const Format*, const Format*, const Format*, const Format*, int, int, bool,
+                       bool, bool>;
+Key key_of(const Tile& t) {
+  return {t.plan,  t.a.format,       t.b.format, t.c.format, t.a_scale.format,
+          t.terms, t.a_scale.blocks, t.negate_a, t.negate_b, t.starts_at_zero};
+}
+
+Probes probes_of(const Tile& tile) {
+  Probes out;
+  const std::vector<Neighbour> all = neighbours(*tile.plan, static_cast<std::size_t>(tile.terms));
+  std::vector<Neighbour> visible;
+  for (const Neighbour& n : all) {
+    const auto reason = why_invisible(*tile.plan, n, formats_of(tile));
+    if (reason)
+      out.invisible.push_back({name(n), n.parameter, *reason});
+    else
+      visible.push_back(n);
+  }
+  Search search(tile, visible);
+  search.run();
+  out.probes = search.found();
+  for (const Neighbour* n : search.without()) out.unknown.push_back({name(*n), n->parameter, ""});
+  return out;
+}
+
 }  // namespace
 
 Result<Probes> probes(const Instruction& instruction) {
@@ -112,21 +139,8 @@ Result<Probes> probes(const Instruction& instruction) {
   if (!tile)
     return Error{Errc::member_value, "statement", fmt::format("'{}'", instruction.canonical()),
                  "an instruction that computes D = A B + C"};
-  Probes out;
-  const std::vector<Neighbour> all = neighbours(*tile->plan, static_cast<std::size_t>(tile->terms));
-  std::vector<Neighbour> visible;
-  for (const Neighbour& n : all) {
-    const auto reason = why_invisible(*tile->plan, n, formats_of(*tile));
-    if (reason)
-      out.invisible.push_back({name(n), n.parameter, *reason});
-    else
-      visible.push_back(n);
-  }
-  Search search(*tile, visible);
-  search.run();
-  out.probes = search.found();
-  for (const Neighbour* n : search.without()) out.unknown.push_back({name(*n), n->parameter, ""});
-  return out;
+  static Memo<Key, Probes> known;
+  return known.get(key_of(*tile), [&] { return probes_of(*tile); });
 }
 
 }  // namespace warpbit

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <regex>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "warpbit/capture_kernel.hpp"
@@ -125,6 +126,7 @@ int list_kernels(const Options& o) {
   }
   fmt::print("kernels 1\ntarget {}\n", target->name());
   int status = kNo;
+  std::set<std::string> sets;
   for (const FormInfo& form : forms()) {
     if (std::ranges::find(form.targets, *target) == form.targets.end() ||
         !std::regex_search(form.canonical, pattern))
@@ -136,6 +138,7 @@ int list_kernels(const Options& o) {
       if (!parsed) return cannot_answer(parsed.error());
       const Result<std::string> block = capture_block(*parsed);
       if (!block) return cannot_answer(block.error());
+      if (const ProbeSet set = probe_set(*parsed); sets.insert(set.name).second) fmt::print("{}", set.text);
       fmt::print("{}", *block);
       status = kYes;
     }
