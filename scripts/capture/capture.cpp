@@ -48,6 +48,8 @@ KernelFile chosen(const Options& options) {
   if (out.kernels.empty())
     throw Failure("'" + options.forms + "' is in no " + (options.exhaustive ? "such " : "") + "statement of " +
                   options.kernels);
+  if (options.probes)
+    std::erase_if(out.kernels, [&](const Kernel& kernel) { return out.probes_of(kernel) == nullptr; });
   return out;
 }
 
@@ -178,7 +180,9 @@ class Session {
         const Code code = assembler_ ? codes.take(i - first) : Code{kernel.ptx, ""};
         if (!code.ok()) throw Failure("not assembled: " + code.refusal);
         const Module module(device_, code.cubin);
-        line = recorder.record(kernel, module.function("capture"));
+        const Function function = module.function("capture");
+        line = options_.probes ? recorder.record_probes(kernel, *file_.probes_of(kernel), function)
+                               : recorder.record(kernel, function);
       } catch (const Failure& failure) {
         line = failed(kernel, failure.what());
         outcome = Outcome::failed;

@@ -21,7 +21,11 @@ class Reader {
     if (word_of("kernels") != "1") fail("a format that is not read here", "kernels 1");
     out.target = word_of("target");
     while (next())
-      if (key_ == "form")
+      if (key_ == "set")
+        out.sets.push_back({rest_, {}});
+      else if (key_ == "probe" || key_ == "codes")
+        add_to_set(out.sets);
+      else if (key_ == "form")
         out.kernels.push_back({rest_, "", "", "", 0, {}});
       else if (out.kernels.empty())
         fail("'" + key_ + "' before the first form", "form");
@@ -30,6 +34,8 @@ class Reader {
     for (const Kernel& kernel : out.kernels)
       if (kernel.ptx.empty() || kernel.members.empty() || !kernel.result().fills.empty() || kernel.lanes == 0)
         throw Failure(path_ + ": the block of " + kernel.statement + " is not complete");
+      else
+        check_probes(out, kernel);
     return out;
   }
 
@@ -74,8 +80,83 @@ class Reader {
       add_fill(kernel);
     else if (key_ == "ptx")
       kernel.ptx = lines(number(rest_));
+    else if (key_ == "probes")
+      kernel.probes = rest_;
+    else if (key_ == "constant")
+      kernel.constants.push_back(constant());
+    else if (key_ == "place" || key_ == "places")
+      kernel.places.push_back(places());
     else
-      fail("'" + key_ + "'", "form, statement, file, lanes, member, fill, result or ptx");
+      fail("'" + key_ + "'",
+           "form, statement, file, lanes, member, fill, result, probes, constant, place, places or ptx");
+  }
+
+  // ---- Probes
+
+  std::uint64_t hexadecimal(const std::string& text) const {
+    if (text.empty() || text.size() > 16 || text.find_first_not_of("0123456789abcdef") != text.npos)
+      fail("'" + text + "'", "a number in hex");
+    return std::stoull(text, nullptr, 16);
+  }
+
+  void add_to_set(std::vector<ProbeSet>& sets) const {
+    if (sets.empty() || (key_ == "codes" && sets.back().probes.empty()))
+      fail("'" + key_ + "'", key_ == "codes" ? "probe before it" : "set before it");
+    if (key_ == "probe") {
+      sets.back().probes.push_back({rest_, {}});
+      return;
+    }
+    std::istringstream words(rest_);
+    std::string array, word;
+    words >> array;
+    while (words >> word) {
+      const std::size_t colon = std::min(word.find(':'), word.size() - 1);
+      sets.back().probes.back().codes.push_back(
+          {array, number(word.substr(0, colon)), hexadecimal(word.substr(colon + 1))});
+    }
+  }
+
+  Constant constant() const {
+    std::istringstream words(rest_);
+    std::string member, value;
+    words >> member >> value;
+    return {member, hexadecimal(value)};
+  }
+
+  Places places() const {
+    std::istringstream words(rest_);
+    Places out;
+    std::string word;
+    words >> out.member >> out.array >> word;
+    out.is_vector = key_ == "places";
+    out.bits = static_cast<int>(number(word));
+    while (words >> word) out.at.push_back(number(word));
+    return out;
+  }
+
+  // That every code has a place, and every place is in a member.
+  void check_probes(const KernelFile& file, const Kernel& kernel) const {
+    const auto refuse = [&](const std::string& what) {
+      throw Failure(path_ + ": probes of " + kernel.statement + ": " + what);
+    };
+    const ProbeSet* set = file.probes_of(kernel);
+    if (kernel.probes.empty()) return;
+    if (set == nullptr) refuse("there is no set " + kernel.probes);
+    for (const Constant& constant : kernel.constants)
+      if (kernel.find(constant.member) == nullptr) refuse("there is no member " + constant.member);
+    for (const Places& places : kernel.places) {
+      const KernelMember* member = kernel.find(places.member);
+      for (const std::uint64_t at : places.at)
+        if (member == nullptr || places.bits < 1 || places.bits > 64 ||
+            at + static_cast<std::uint64_t>(places.bits) > 8 * member->bytes())
+          refuse("a place in " + places.member + " that is not there");
+    }
+    for (const Probe& probe : set->probes)
+      for (const Probe::Code& code : probe.codes)
+        if (const Places* places = kernel.places_of(code.array);
+            places == nullptr || code.index >= places->at.size())
+          refuse("a code of " + code.array + " without a place");
+    if (kernel.places_of("d") == nullptr) refuse("d has no place");
   }
 
   KernelMember member() const {

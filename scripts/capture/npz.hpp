@@ -6,6 +6,7 @@
 //   npy:  \x93NUMPY 1 0, length of the dictionary (2 bytes), dictionary padded to 64 bytes, data
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -79,6 +80,15 @@ class Writer {
     for (const std::uint64_t extent : shape) bytes *= extent;
     member(name, npy_header((item_bytes == 1 ? "|u" : "<u") + std::to_string(item_bytes), shape),
            {static_cast<const char*>(data), static_cast<std::size_t>(bytes)});
+  }
+
+  /// A member that is an array of byte strings.
+  void texts(std::string_view name, const std::vector<std::string>& values) {
+    std::size_t longest = 1;
+    for (const std::string& value : values) longest = std::max(longest, value.size());
+    std::string all;
+    for (const std::string& value : values) all += value + std::string(longest - value.size(), '\0');
+    member(name, npy_header("|S" + std::to_string(longest), {values.size()}), all);
   }
 
   /// Writes the directory and gives the file its name.

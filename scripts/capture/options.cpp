@@ -26,6 +26,7 @@ const char* const kUsage =
     "  --exhaustive     such digests of all inputs of conversions: every source register goes through all of\n"
     "                   its values, of up to 32 bits\n"
     "  --block B        an ordinary capture of block B of such digests\n"
+    "  --probes         probes of the statements that have them, and nothing else\n"
     "  --target T       what the captures say; the target of the kernels, if the GPU is one\n"
     "  --generator FILE the PTX of generate.cu (generate.ptx beside this program, if it is there)\n"
     "  --device N       which GPU (0)\n"
@@ -77,8 +78,9 @@ Options parse_options(int argc, char** argv) {
       {"--device", [&](Text v) { out.device = number<int>("--device", v); }},
   };
   const std::map<std::string, bool*> flags = {
-      {"--first", &out.first}, {"--list", &out.list},         {"--dry-run", &out.dry_run},
-      {"--help", &out.help},   {"--describe", &out.describe}, {"--exhaustive", &out.exhaustive},
+      {"--first", &out.first},   {"--list", &out.list},         {"--dry-run", &out.dry_run},
+      {"--help", &out.help},     {"--describe", &out.describe}, {"--exhaustive", &out.exhaustive},
+      {"--probes", &out.probes},
   };
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];

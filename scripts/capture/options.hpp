@@ -15,7 +15,8 @@ struct Options {
   std::uint64_t seed = 1;
   warpbit::inputs::Profile profile = warpbit::inputs::Profile::mixed;
   int device = 0;
-  bool help = false, first = false, list = false, dry_run = false, describe = false, exhaustive = false;
+  bool help = false, first = false, list = false, dry_run = false, describe = false, exhaustive = false,
+       probes = false;
 };
 
 /// What every option does, for a person.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "arrays.hpp"
 #include "npz.hpp"
 
 namespace capture {
@@ -13,63 +14,6 @@ using warpbit::inputs::kBlockCases;
 
 constexpr std::uint64_t kSmallCapture = std::uint64_t{64} << 10, kMostCases = 1024;
 constexpr std::uint64_t kDigestedAtOnce = std::uint64_t{1} << 30;  // bytes of all members
-constexpr std::uint32_t kThreads = 256;  // of a block, of an instruction of each thread
-
-// Memory for all members of some cases.
-class Arrays {
- public:
-  Arrays(const Device& device, const Kernel& kernel, std::uint64_t cases) : device_(device), kernel_(kernel) {
-    for (const KernelMember& member : kernel.members) buffers_.emplace_back(device, member.bytes() * cases);
-  }
-
-  void fill(Generator& generator, const Stream& stream) {
-    for (std::size_t i = 0; i + 1 < buffers_.size(); ++i)
-      generator.fill(kernel_.members[i], stream, buffers_[i].pointer());
-  }
-
-  // What is not written keeps the bits of `unwritten`.
-  void run(Function function, std::uint64_t cases, unsigned char unwritten) {
-    device_.set(result(), unwritten, kernel_.result().bytes() * cases);
-    std::vector<DevicePointer> pointers;
-    for (const Buffer& buffer : buffers_) pointers.push_back(buffer.pointer());
-    std::vector<void*> arguments;
-    for (DevicePointer& pointer : pointers) arguments.push_back(&pointer);
-    auto count = static_cast<std::uint32_t>(cases);
-    const bool each_thread = kernel_.lanes == 1;
-    if (each_thread) arguments.push_back(&count);
-    device_.launch(function,
-                   each_thread ? Grid{(cases + kThreads - 1) / kThreads, kThreads} : Grid{cases, kernel_.lanes},
-                   arguments);
-    device_.wait();
-  }
-
-  std::vector<unsigned char> read(std::size_t i, std::uint64_t cases) const {
-    std::vector<unsigned char> out(kernel_.members[i].bytes() * cases);
-    device_.copy_out(out.data(), buffers_[i].pointer(), out.size());
-    return out;
-  }
-  DevicePointer result() const { return buffers_.back().pointer(); }
-
- private:
-  const Device& device_;
-  const Kernel& kernel_;
-  std::vector<Buffer> buffers_;
-};
-
-// The members that every capture has.
-void describe(npz::Writer& file, const Kernel& kernel, const std::string& layout, const std::string& target,
-              const std::string& provenance) {
-  file.text("format", "capture-1");
-  file.text("statement", kernel.statement);
-  file.text("target", target);
-  file.text("layout", layout);
-  file.text("source", "hardware");
-  file.text("provenance", provenance);
-}
-
-[[noreturn]] void not_the_same() {
-  throw Failure("two runs on the same inputs returned different bits");
-}
 
 std::string json_text(const std::string& text) {
   std::string out = "\"";
@@ -107,6 +51,17 @@ std::string Recorder::provenance(std::uint64_t first_case) const {
          ", \"first_case\": " + std::to_string(first_case) + "}";
 }
 
+// The members that every capture has.
+void Recorder::describe(npz::Writer& file, const Kernel& kernel, const std::string& layout,
+                        const std::string& provenance) const {
+  file.text("format", "capture-1");
+  file.text("statement", kernel.statement);
+  file.text("target", origin_.target);
+  file.text("layout", layout);
+  file.text("source", "hardware");
+  file.text("provenance", provenance);
+}
+
 std::string Recorder::record(const Kernel& kernel, Function function) {
   return options_.elements || options_.exhaustive ? write_digests(kernel, function)
                                                   : write_capture(kernel, function);
@@ -127,7 +82,7 @@ std::string Recorder::write_capture(const Kernel& kernel, Function function) {
 
   const std::string name = path(kernel, options_.block ? ".block" + std::to_string(*options_.block) : "");
   npz::Writer file(name);
-  describe(file, kernel, kernel.lanes == 1 ? "scalars" : "registers", origin_.target, provenance(stream.first));
+  describe(file, kernel, kernel.lanes == 1 ? "scalars" : "registers", provenance(stream.first));
   for (std::size_t i = 0; i <= last; ++i) {
     const KernelMember& member = kernel.members[i];
     std::vector<std::uint64_t> shape = {stream.cases};
@@ -160,7 +115,7 @@ std::string Recorder::write_digests(const Kernel& kernel, Function function) {
   }
   const std::string name = path(kernel, ".digests");
   npz::Writer file(name);
-  describe(file, kernel, "digests", origin_.target, provenance(0));
+  describe(file, kernel, "digests", provenance(0));
   file.array("seed", 8, {}, &options_.seed);
   file.text("profile", warpbit::inputs::name(options_.profile));
   file.array("count", 8, {}, &count);

@@ -7,6 +7,7 @@
 #include "driver.hpp"
 #include "generator.hpp"
 #include "kernels.hpp"
+#include "npz.hpp"
 #include "options.hpp"
 
 namespace capture {
@@ -28,10 +29,14 @@ class Recorder {
   /// Runs a kernel twice and writes its capture, or its digests. Returns one line for a person. Throws Failure;
   /// also if the two runs differ.
   std::string record(const Kernel& kernel, Function function);
+  /// The same of probes, in the layout `elements`.
+  std::string record_probes(const Kernel& kernel, const ProbeSet& set, Function function);
 
  private:
   std::string write_capture(const Kernel& kernel, Function function);
   std::string write_digests(const Kernel& kernel, Function function);
+  void describe(npz::Writer& file, const Kernel& kernel, const std::string& layout,
+                const std::string& provenance) const;
   std::string path(const Kernel& kernel, const std::string& suffix) const;
   std::string provenance(std::uint64_t first_case) const;
 
