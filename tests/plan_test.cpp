@@ -177,6 +177,21 @@ TEST_CASE("every class of every row is that of a documented form on a target wit
   }
 }
 
+// The kernels know no others.
+TEST_CASE("no row has rules that only neighbours have") {
+  for (const PlanRow* row : all_rows())
+    for (const Step& step : row->plan) {
+      INFO(describe(row->plan));
+      if (const auto* fused = std::get_if<Fused>(&step)) CHECK(fused->rules == SumRules{});
+      if (const auto* groups = std::get_if<GroupScaled>(&step)) CHECK(groups->rules == SumRules{});
+      if (const auto* integers = std::get_if<IntegerSum>(&step)) CHECK(integers->once);
+      if (const auto* chain = std::get_if<FmaChain>(&step)) {
+        CHECK(chain->fused);
+        CHECK((chain->nan == NanRule::canonical || chain->nan == NanRule::first_of_b_sum_a));
+      }
+    }
+}
+
 TEST_CASE("evidence says where it comes from") {
   for (const Use& use : uses()) {
     if (!use.plan) continue;

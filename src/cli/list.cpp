@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "warpbit/capture_kernel.hpp"
 #include "warpbit/instruction.hpp"
+#include "warpbit/probes.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -109,12 +110,14 @@ void print(const Table& table, bool markdown) {
 }
 
 struct Options {
-  bool forms = false, types = false, markdown = false, ptx = false;
+  bool forms = false, types = false, markdown = false, ptx = false, probes = false;
   std::string target, pattern;
 };
 
-// The kernels file: what a GPU of the target needs to record captures (scripts/capture/README.md).
-int list_kernels(const Options& o) {
+// Calls visit(form, instruction) for the forms of the target that the pattern is found in, until it returns
+// an error.
+template <class Visit>
+int for_each_form(const Options& o, Visit visit) {
   const Result<Target> target = Target::find(o.target);
   if (!target) return cannot_answer(target.error());
   std::regex pattern;
@@ -124,30 +127,66 @@ int list_kernels(const Options& o) {
     return cannot_answer({Errc::usage, "list", fmt::format("'{}' ({})", o.pattern, error.what()),
                           "a regular expression (ECMAScript)"});
   }
-  fmt::print("kernels 1\ntarget {}\n", target->name());
   int status = kNo;
-  std::set<std::string> sets;
   for (const FormInfo& form : forms()) {
     if (std::ranges::find(form.targets, *target) == form.targets.end() ||
         !std::regex_search(form.canonical, pattern))
       continue;
     const Result<Instruction> instruction = Instruction::parse(form.canonical, form.operands, *target);
     if (!instruction) return cannot_answer(instruction.error());
-    for (const std::string& statement : capture_statements(*instruction)) {
-      const Result<Instruction> parsed = Instruction::parse(statement, *target);
-      if (!parsed) return cannot_answer(parsed.error());
-      const Result<std::string> block = capture_block(*parsed);
-      if (!block) return cannot_answer(block.error());
-      if (const ProbeSet set = probe_set(*parsed); sets.insert(set.name).second) fmt::print("{}", set.text);
-      fmt::print("{}", *block);
-      status = kYes;
-    }
+    const Result<bool> printed = visit(*instruction);
+    if (!printed) return cannot_answer(printed.error());
+    if (*printed) status = kYes;
   }
   return status;
 }
 
+// The kernels file: what a GPU of the target needs to record captures (scripts/capture/README.md).
+int list_kernels(const Options& o) {
+  std::set<std::string> sets;
+  return for_each_form(o, [&](const Instruction& form) -> Result<bool> {
+    const std::vector<std::string> statements = capture_statements(form);
+    for (const std::string& statement : statements) {
+      const Result<Instruction> parsed = Instruction::parse(statement, form.target());
+      if (!parsed) return parsed.error();
+      const Result<std::string> block = capture_block(*parsed);
+      if (!block) return block.error();
+      if (sets.empty()) fmt::print("kernels 1\ntarget {}\n", form.target().name());
+      if (const ProbeSet set = probe_set(*parsed); sets.insert(set.name).second) fmt::print("{}", set.text);
+      fmt::print("{}", *block);
+    }
+    return !statements.empty();
+  });
+}
+
+// " a 0:3c00 3:bc00", of what is not 0.
+std::string codes_text(std::string_view array, const std::vector<std::uint64_t>& codes) {
+  std::string out;
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    if (codes[i] != 0) out += fmt::format(" {}:{:x}", i, codes[i]);
+  return out.empty() ? "" : fmt::format(" {}{}", array, out);
+}
+
+// What tells the arithmetic of each form from others, and what nothing can tell.
+int list_probes(const Options& o) {
+  return for_each_form(o, [](const Instruction& form) -> Result<bool> {
+    const Result<Probes> found = probes(form);
+    if (!found) return false;  // not D = A B + C
+    fmt::print("{}: {}\n", form.canonical(), form.plan());
+    for (const Probe& p : found->probes)
+      fmt::print("  {}\n   {}{}{}{} c {:x} -> d {:x}\n", p.name, codes_text("a", p.a), codes_text("b", p.b),
+                 codes_text("sfa", p.a_scale), codes_text("sfb", p.b_scale), p.c, p.d);
+    for (const Invisible& i : found->invisible) fmt::print("  {}: invisible, {}\n", i.name, i.reason);
+    for (const Invisible& i : found->unknown) fmt::print("  {}: no probe is known\n", i.name);
+    return true;
+  });
+}
+
 int list(const Options& o) {
   if (o.ptx) return list_kernels(o);
+  if (o.probes) return list_probes(o);
+  if (!o.target.empty() || !o.pattern.empty())
+    return cannot_answer({Errc::usage, "list", "--target or REGEX alone", "them with --ptx or --probes"});
   if (!o.forms) {
     print(evidence(o.types), o.markdown);
     return kYes;
@@ -175,9 +214,16 @@ void add_list(CLI::App& app, int& status) {
                      "print kernels instead, with which a GPU of --target records captures of all "
                      "forms that REGEX is found in")
           ->excludes(types, forms, markdown);
-  CLI::Option* target = command->add_option("--target", o->target, "of the kernels")->needs(ptx);
+  CLI::Option* probes =
+      command
+          ->add_flag("--probes", o->probes,
+                     "print instead, of the same forms, inputs that tell their arithmetic from others, and "
+                     "results; and what no input can tell")
+          ->excludes(types, forms, markdown, ptx);
+  CLI::Option* target = command->add_option("--target", o->target, "of --ptx and --probes");
   ptx->needs(target);
-  command->add_option("REGEX", o->pattern, "of the forms with --ptx")->needs(ptx);
+  probes->needs(target);
+  command->add_option("REGEX", o->pattern, "of the forms with --ptx and --probes");
   command->callback([o, &status] { status = list(*o); });
 }
 
