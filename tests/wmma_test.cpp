@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <regex>
 
 #include "warp.hpp"
 
 namespace {
 
 using namespace warp;
+using Catch::EndsWith;
 using Catch::StartsWith;
 using Catch::Matchers::Equals;
 
@@ -55,15 +57,23 @@ struct Storage {
   }
 };
 
+// The loads that ptxas 13.0 turns into LDSM (what machine_code_test sees).
+bool by_ldmatrix(const std::string& form) {
+  static const std::regex kLoads(
+      R"(wmma\.load\.([ab]\..*\.shared(::cta)?\.(f16|bf16)|(a\..*\.row|b\..*\.col)\..*\.shared(::cta)?\.(s8|u8|s4|u4|b1)))");
+  return std::regex_match(form, kLoads);
+}
+
 // "The starting address of each instance of the leading dimension must be aligned with the size of the
-// corresponding fragment in bytes."
-int alignment(const Operand& fragment) {
-  return fragment.registers * fragment.register_bits / 8;
+// corresponding fragment in bytes"; each row of an ldmatrix must be with 16.
+int alignment(const std::string& form, const Operand& fragment) {
+  const int bytes = fragment.registers * fragment.register_bits / 8;
+  return by_ldmatrix(form) ? std::max(bytes, 16) : bytes;
 }
 
 // A stride larger than the default that keeps every line aligned.
-int wider(const Storage& storage, const Operand& fragment) {
-  const int step = 8 * alignment(fragment) / storage.bits;
+int wider(const Storage& storage, int bytes) {
+  const int step = 8 * bytes / storage.bits;
   return (storage.stride / step + 2) * step;
 }
 
@@ -137,12 +147,12 @@ TEST_CASE("wmma.load: every lane, register and slot holds the element that lies 
       const Instruction bare = parse(form, "sm_90a");
       const Operand& fragment = bare.operands()[0];
       REQUIRE(fragment.element_bits == storage.bits);
-      const int stride = as == StrideAs::absent ? storage.stride : wider(storage, fragment);
+      const int stride = as == StrideAs::absent ? storage.stride : wider(storage, alignment(form, fragment));
       INFO(form << " stride " << stride);
       Warp w(load_text(form, stride_text(as, stride)), "sm_90a", memory_of(8192));
       randomise(w);
       const Bytes image = image_of(w, storage.space);
-      const std::uint64_t start = static_cast<std::uint64_t>(alignment(fragment)) * (1 + w.random() % 4);
+      const std::uint64_t start = static_cast<std::uint64_t>(alignment(form, fragment)) * (1 + w.random() % 4);
       w.set_all(Part::address, base_of(storage.space) + start);
       set_stride(w, as, stride);
       const Effects effects = w.run();
@@ -187,11 +197,11 @@ TEST_CASE("wmma.store of what wmma.load.c loads writes the matrix and no other b
         load.run();
 
         const Operand& fragment = load.operand(Part::destination);
-        const int stride = as == StrideAs::absent ? to.stride : wider(to, fragment);
+        const int stride = as == StrideAs::absent ? to.stride : wider(to, alignment(form, fragment));
         INFO(form << " stride " << stride << " from " << layout);
         Warp store(store_text(form, stride_text(as, stride)), "sm_90a", memory_of(4096));
         randomise(store);
-        const std::uint64_t start = 2 * static_cast<std::uint64_t>(alignment(fragment));
+        const std::uint64_t start = 2 * static_cast<std::uint64_t>(alignment(form, fragment));
         store.set_all(Part::address, base_of(to.space) + start);
         set_stride(store, as, stride);
         for (int lane = 0; lane < 32; ++lane)
@@ -252,6 +262,36 @@ TEST_CASE("wmma.load: addresses and strides that are refused") {
              Equals("lane 31: stride 0x10, but lane 0 has 0x20; all lanes must give the same"));
 }
 
+TEST_CASE("wmma.load: what ptxas loads by ldmatrix must lie at multiples of 16 bytes") {
+  std::size_t seen = 0;
+  for (const std::string& form : forms_of("wmma.load", "sm_90a")) {
+    INFO(form);
+    const Storage storage(form);
+    Warp w(load_text(form, ", s"), "sm_90a", memory_of(8192));
+    const auto enough = static_cast<std::uint64_t>(alignment(form, w.operand(Part::destination)));
+    seen += by_ldmatrix(form) && enough == 16 && w.operand(Part::destination).registers < 4;
+    w.set_all(Part::stride, static_cast<std::uint64_t>(wider(storage, 32)));
+    w.set_all(Part::address, base_of(storage.space) + enough);
+    w.run();
+    w.set_all(Part::address, base_of(storage.space) + enough / 2);
+    CHECK_THAT(w.refusal(Errc::address_misaligned), EndsWith(fmt::format("multiple of {} bytes", enough)));
+  }
+  CHECK(seen == 36);  // whose fragments have 4 or 8 bytes
+
+  const std::string form = "wmma.load.b.sync.aligned.col.m32n8k16.shared.u8";
+  Warp w(load_text(form, ", s"), "sm_90a", memory_of(1024));
+  w.set_all(Part::address, 16);
+  w.set_all(Part::stride, 32);
+  w.run();
+  w.set_all(Part::stride, 24);
+  CHECK_THAT(w.refusal(Errc::address_misaligned),
+             Equals("stride: 24 elements of 8 bits is misaligned; it must be a multiple of 16 bytes"));
+  w.set_all(Part::stride, 32);
+  w.set_all(Part::address, 20);
+  CHECK_THAT(w.refusal(Errc::address_misaligned),
+             Equals("all lanes: address 0x14 is misaligned; it must be a multiple of 16 bytes"));
+}
+
 TEST_CASE("wmma: a generic address may point anywhere, one of a state space only there") {
   const std::string form = "wmma.store.d.sync.aligned.col.m8n8k32";
   Warp generic(store_text(form + ".s32"), "sm_90a", memory_of(256));
@@ -278,12 +318,12 @@ TEST_CASE("wmma: a generic address may point anywhere, one of a state space only
 TEST_CASE("wmma: strides are judged in elements of any size") {
   const auto load = [](const std::string& form, std::uint64_t stride) {
     Warp w(load_text(form, ", s"), "sm_90a", memory_of(4096));
-    w.set_all(Part::address, 0);
+    w.set_all(Part::address, kGlobal);
     w.set_all(Part::stride, stride);
     return w;
   };
-  const std::string nibbles = "wmma.load.a.sync.aligned.row.m8n8k32.shared.s4",
-                    single = "wmma.load.b.sync.aligned.col.m8n8k128.shared.b1";
+  const std::string nibbles = "wmma.load.a.sync.aligned.row.m8n8k32.global.s4",
+                    single = "wmma.load.b.sync.aligned.col.m8n8k128.global.b1";
   load(nibbles, 40).run();
   CHECK_THAT(load(nibbles, 33).refusal(Errc::address_misaligned),
              Equals("stride: 33 elements of 4 bits is misaligned; it must be a multiple of 4 bytes"));
@@ -293,7 +333,7 @@ TEST_CASE("wmma: strides are judged in elements of any size") {
              Equals("stride: 144 elements of 1 bits is misaligned; it must be a multiple of 4 bytes"));
   // The longest stride.
   CHECK_THAT(load(nibbles, 0xFFFFFFF8).refusal(Errc::address_out_of_bounds),
-             StartsWith("line 1: 16 bytes from 0x7ffffffc "));
+             StartsWith("line 1: 16 bytes from 0x800ffffc "));
   // The manual's default strides of 8 f16 elements are shorter than the alignment of 32 bytes; they are legal.
   Warp odd(load_text("wmma.load.b.sync.aligned.row.m32n8k16.shared.f16", ", 8"), "sm_90a", memory_of(4096));
   odd.set_all(Part::address, 32);

@@ -201,11 +201,33 @@ OperandSpec stride_operand() {
   return out;
 }
 
-// PTX manual, "Matrix Storage for WMMA": rows or columns begin at multiples of the size of the fragment. The
-// default stride is legal, also where it is no multiple of that (f16 with 8 elements in a line).
+bool lines_along_k(const MoveChoice& x) {
+  return x.row == (x.matrix == Matrix::a);
+}
+
+// What ptxas 13.0 loads from .shared by LDSM, the machine's ldmatrix (NUMERICS.md, "Fragments of wmma").
+enum class Lines { any, along_k };
+struct LdmatrixRow {
+  FormatSet factors;
+  Lines lines;
+};
+constexpr LdmatrixRow kByLdmatrix[] = {{f16 | bf16, Lines::any}, {kS8 | kS4 | b1, Lines::along_k}};
+
+bool by_ldmatrix(const MoveChoice& x) {
+  if (!x.load || x.matrix == Matrix::c || x.space.space != Space::shared) return false;
+  return std::ranges::any_of(kByLdmatrix, [&](const LdmatrixRow& row) {
+    return row.factors.contains(x.type) && (row.lines == Lines::any || lines_along_k(x));
+  });
+}
+
+// PTX manual, "Matrix Storage for WMMA": rows or columns begin at multiples of the size of the fragment, and
+// "ldmatrix": its rows at multiples of 16 bytes. The default stride is legal, also where it is no multiple of
+// the former (f16 with 8 elements in a line).
 MatrixMove move_of(const MoveChoice& x, const FragmentMap& map) {
+  constexpr int kLdmatrixRow = 16;
   const int element_bits = format(x.type).bits;
-  const int alignment = map.registers() * map.packing().register_bits / 8;
+  const int fragment = map.registers() * map.packing().register_bits / 8;
+  const int alignment = by_ldmatrix(x) ? std::max(fragment, kLdmatrixRow) : fragment;
   const int line = x.row ? map.columns() : map.rows();
   return {.to_memory = !x.load,
           .space = x.space.space,
@@ -250,10 +272,10 @@ Form make_move(const MoveChoice& x, Features needs) {
 void add_moves(MoveChoice x, Features needs, Layouts layouts, std::string_view undocumented,
                std::vector<Form>& out) {
   for (const bool row : {true, false}) {
+    x.row = row;
     // Of sub-byte types A is in rows and B in columns.
-    if (layouts == Layouts::row_col && x.matrix != Matrix::c && row != (x.matrix == Matrix::a)) continue;
+    if (layouts == Layouts::row_col && x.matrix != Matrix::c && !lines_along_k(x)) continue;
     for (const StateSpace& space : kSpaces) {
-      x.row = row;
       x.space = space;
       Form form = make_move(x, needs);
       form.undocumented = undocumented;
