@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>  // std::system, std::exit
+#include <cstdlib>  // std::system
 #include <sstream>
 
 #include "input_members.hpp"
@@ -16,26 +16,8 @@ namespace {
 using namespace warpbit;
 namespace fs = std::filesystem;
 
-constexpr int kNotRun = 77;
 constexpr const char* kForm = "input_streams_test";
 constexpr std::uint64_t kSeed = 0x123456789ABCDEF0, kFirst = (std::uint64_t{1} << 32) - 20, kCases = 12;
-
-bool succeeds(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-// The first of some commands with which `probe` succeeds.
-std::string find_command(std::initializer_list<std::string> commands, const std::string& probe) {
-  for (const std::string& command : commands)
-    if (succeeds(command + " " + probe)) return command;
-  return "";
-}
-
-[[noreturn]] void not_run(const std::string& why) {
-  fmt::print("not run: {}\n", why);
-  std::fflush(stdout);
-  std::exit(kNotRun);
-}
 
 // The members' text, a line each.
 std::string member_lines() {
@@ -82,21 +64,21 @@ void compare(const std::string& command) {
 }
 
 TEST_CASE("Python makes the same inputs", "[python]") {
-  const std::string python = find_command({"python3", "/usr/bin/python3"}, "-c 'import numpy'");
-  if (python.empty()) not_run("needs python3 with NumPy");
+  const std::string python = tool::find_command({"python3", "/usr/bin/python3"}, "-c 'import numpy'");
+  if (python.empty()) tool::not_run("needs python3 with NumPy");
   compare(python + " scripts/capture/inputs.py");
 }
 
 TEST_CASE("CUDA's compiler makes the same inputs, and device code of them", "[cuda]") {
-  const std::string nvcc = find_command({"nvcc", "/usr/local/cuda/bin/nvcc"}, "--version");
-  if (nvcc.empty()) not_run("needs nvcc");
+  const std::string nvcc = tool::find_command({"nvcc", "/usr/local/cuda/bin/nvcc"}, "--version");
+  if (nvcc.empty()) tool::not_run("needs nvcc");
   const archive::Directory directory;
   const std::string program = (directory.path / "stream").string(),
                     ptx = (directory.path / "generate.ptx").string();
-  REQUIRE(succeeds(nvcc + " -std=c++20 -O2 -I include -o " + program + " tests/input_stream.cu"));
+  REQUIRE(tool::shell(nvcc + " -std=c++20 -O2 -I include -o " + program + " tests/input_stream.cu").status == 0);
   compare(program);
-  REQUIRE(succeeds(nvcc + " -std=c++20 -ptx -arch=compute_75 -I include -o " + ptx +
-                   " scripts/capture/generate.cu"));
+  REQUIRE(tool::shell(nvcc + " -std=c++20 -ptx -arch=compute_75 -I include -o " + ptx +
+                   " scripts/capture/generate.cu").status == 0);
   const std::string text = archive::bytes_of(ptx);
   CHECK(text.find(".entry fill(") != std::string::npos);
   CHECK(text.find(".entry digest(") != std::string::npos);

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <regex>
 
-#include "tool.hpp"
+#include "capture_program.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/replay.hpp"
 
@@ -13,26 +13,15 @@ namespace {
 using namespace warpbit;
 namespace fs = std::filesystem;
 
+using capture_program::kernels;
+
 // The program's exit status; what it says goes to `said`.
 int capture(const std::string& target, const fs::path& kernels, const fs::path& out, std::string& said) {
-  const char* program = std::getenv("WARPBIT_CAPTURE");
-  REQUIRE(program != nullptr);
-  const std::string capability = target.substr(3, target.find_first_not_of("0123456789", 3) - 3);
-  const fs::path log = out.string() + ".log";
-  const std::string command = "WARPBIT_CUDA= WARPBIT_PTXAS=none FAKE_CAPABILITY=" + capability + " " +
-                              tool::shell_word(program) + " --probes --kernels " +
-                              tool::shell_word(kernels.string()) + " --out " + tool::shell_word(out.string()) +
-                              " --target " + target + " >" + tool::shell_word(log.string()) + " 2>&1";
-  const int status = std::system(command.c_str());
-  REQUIRE(WIFEXITED(status));
-  said = archive::bytes_of(log);
-  return WEXITSTATUS(status);
-}
-
-std::string kernels(const std::string& target, const std::string& forms) {
-  const tool::Output listed = tool::run({"list", "--ptx", "--target", target, forms});
-  REQUIRE(listed.status == 0);
-  return listed.out;
+  const tool::Output done = capture_program::run(
+      {"--probes", "--kernels", kernels.string(), "--out", out.string(), "--target", target},
+      capture_program::gpu_of(target));
+  said = done.out + done.err;
+  return done.status;
 }
 
 void check_recorded(const std::string& target, const std::string& pattern) {

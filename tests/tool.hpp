@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>  // std::system, std::getenv
+#include <cstdio>
+#include <cstdlib>  // std::system, std::getenv, std::exit
+#include <initializer_list>
 #include <sstream>
 
 #include "archive.hpp"
@@ -34,20 +36,48 @@ inline std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-// The tool that CTest names in WARPBIT_CLI, with these arguments and this text at its standard input.
-inline Output run(const std::vector<std::string>& arguments, const std::string& input = "") {
-  const char* program = std::getenv("WARPBIT_CLI");
-  if (program == nullptr) FAIL("WARPBIT_CLI does not say where the tool is");
+inline std::string shell_words(const std::vector<std::string>& list) {
+  std::string out;
+  for (const std::string& word : list) out += (out.empty() ? "" : " ") + shell_word(word);
+  return out;
+}
+
+// A command of the shell, with this text at its standard input.
+inline Output shell(const std::string& command, const std::string& input = "") {
   const Directory directory;
   std::ofstream(directory.path / "in", std::ios::binary) << input;
-  std::string command = shell_word(program);
-  for (const std::string& argument : arguments) command += " " + shell_word(argument);
   const auto file = [&](const char* name) { return shell_word((directory.path / name).string()); };
-  command += " <" + file("in") + " >" + file("out") + " 2>" + file("err");
-  const int status = std::system(command.c_str());
+  const int status =
+      std::system(("{ " + command + "\n} <" + file("in") + " >" + file("out") + " 2>" + file("err")).c_str());
   REQUIRE(WIFEXITED(status));
   return {WEXITSTATUS(status), archive::bytes_of(directory.path / "out"),
           archive::bytes_of(directory.path / "err")};
+}
+
+// The first of some commands with which `probe` succeeds, or nothing.
+inline std::string find_command(std::initializer_list<std::string> commands, const std::string& probe) {
+  for (const std::string& command : commands)
+    if (shell(command + " " + probe).status == 0) return command;
+  return "";
+}
+
+// For a test whose means are missing: CTest counts it as skipped.
+[[noreturn]] inline void not_run(const std::string& why) {
+  std::printf("not run: %s\n", why.c_str());
+  std::fflush(stdout);
+  std::exit(77);
+}
+
+// What CTest names in a variable of the environment.
+inline std::string named(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (value == nullptr) FAIL(variable << " is not set");
+  return value;
+}
+
+// The tool that CTest names in WARPBIT_CLI, with these arguments.
+inline Output run(const std::vector<std::string>& arguments, const std::string& input = "") {
+  return shell(shell_word(named("WARPBIT_CLI")) + " " + shell_words(arguments), input);
 }
 
 // 32-bit registers as the data of a member.

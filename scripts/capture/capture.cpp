@@ -4,11 +4,9 @@
 //
 // Exit status: 0 if everything was recorded (assembled, with --dry-run), 1 if not, 2 if nothing could be done.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>  // atoi
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -51,13 +49,6 @@ KernelFile chosen(const Options& options) {
   if (options.probes)
     std::erase_if(out.kernels, [&](const Kernel& kernel) { return out.probes_of(kernel) == nullptr; });
   return out;
-}
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::array<char, 16> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d", std::gmtime(&now));
-  return text.data();
 }
 
 // "sm_90a" -> 90
@@ -134,14 +125,15 @@ std::unique_ptr<Assembler> find_assembler(const std::string& architecture) {
   }
 }
 
-std::string toolkit(const Assembler* assembler) {
-  return assembler ? assembler->version() : "the driver's assembler";
+Answerer answerer(const Device& device, const Assembler* assembler) {
+  return {device.name(), device.compute_capability(), device.driver(),
+          assembler ? assembler->version() : "the driver's assembler", today()};
 }
 
 int describe(const Options& options) {
   const Device device(options.device);
   const auto assembler = find_assembler("sm_" + std::to_string(device.compute_capability()));
-  std::printf("{%s}\n", about(device, {"", toolkit(assembler.get()), today()}).c_str());
+  std::printf("{%s}\n", about(answerer(device, assembler.get())).c_str());
   return kAll;
 }
 
@@ -158,12 +150,12 @@ class Session {
       throw Failure("kernels of " + file.target + " do not run on " + device_.name() + " (" + architecture +
                     ")");
     assembler_ = find_assembler(architecture);
-    origin_ = {options.target.empty() ? architecture : options.target, toolkit(assembler_.get()), today()};
+    origin_ = {options.target.empty() ? architecture : options.target, answerer(device_, assembler_.get())};
   }
 
   void introduce() const {
     std::printf("%s, %s, driver %s, %s, inputs made on the %s: %zu statements for %s\n", device_.name().c_str(),
-                origin_.target.c_str(), device_.driver().c_str(), origin_.toolkit.c_str(),
+                origin_.target.c_str(), device_.driver().c_str(), origin_.by.toolkit.c_str(),
                 generator_.on_device() ? "GPU" : "host", file_.kernels.size(), file_.target.c_str());
   }
 

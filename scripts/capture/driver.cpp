@@ -7,6 +7,8 @@
 #include <cstdlib>  // getenv
 #include <regex>
 
+#include "provenance.hpp"
+
 namespace capture {
 namespace {
 
@@ -88,8 +90,7 @@ Device::Device(int number) {
   compute_capability_ = 10 * major + minor;
   call("cuDriverGetVersion", &version);
   driver_ = driver_version();
-  driver_ += (driver_.empty() ? "CUDA " : ", CUDA ") + std::to_string(version / 1000) + "." +
-             std::to_string(version % 1000 / 10);
+  driver_ += (driver_.empty() ? "" : ", ") + cuda_version(version);
   void* context = nullptr;
   call("cuDevicePrimaryCtxRetain", &context, device_);
   call("cuCtxSetCurrent", context);

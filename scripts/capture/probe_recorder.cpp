@@ -81,8 +81,8 @@ std::string Recorder::record_probes(const Kernel& kernel, const ProbeSet& set, F
 
   const std::string name = path(kernel, ".probes");
   npz::Writer file(name);
-  describe(file, kernel, "elements",
-           "{" + about(device_, origin_) + ", \"program\": \"scripts/capture --probes\"}");
+  describe(file, kernel.statement, origin_.target, "elements",
+           "{" + about(origin_.by) + ", \"program\": \"scripts/capture --probes\"}");
   std::vector<std::string> written;
   for (const Places& places : kernel.places) {
     if (std::find(written.begin(), written.end(), places.array) != written.end()) continue;  // a copy

@@ -15,24 +15,7 @@ using warpbit::inputs::kBlockCases;
 constexpr std::uint64_t kSmallCapture = std::uint64_t{64} << 10, kMostCases = 1024;
 constexpr std::uint64_t kDigestedAtOnce = std::uint64_t{1} << 30;  // bytes of all members
 
-std::string json_text(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c >= ' ' ? c : ' ';
-  }
-  return out + "\"";
-}
-
 }  // namespace
-
-std::string about(const Device& device, const Origin& origin) {
-  const int capability = device.compute_capability();
-  return "\"device\": " + json_text(device.name()) + ", \"compute_capability\": \"" +
-         std::to_string(capability / 10) + "." + std::to_string(capability % 10) +
-         "\", \"driver\": " + json_text(device.driver()) + ", \"toolkit\": " + json_text(origin.toolkit) +
-         ", \"date\": " + json_text(origin.date);
-}
 
 std::string Recorder::path(const Kernel& kernel, const std::string& suffix) const {
   const auto profile = options_.profile == warpbit::inputs::Profile::mixed
@@ -45,21 +28,10 @@ std::string Recorder::path(const Kernel& kernel, const std::string& suffix) cons
 }
 
 std::string Recorder::provenance(std::uint64_t first_case) const {
-  return "{" + about(device_, origin_) +
+  return "{" + about(origin_.by) +
          ", \"program\": \"scripts/capture\", \"seed\": " + std::to_string(options_.seed) +
          ", \"profile\": " + json_text(std::string(warpbit::inputs::name(options_.profile))) +
          ", \"first_case\": " + std::to_string(first_case) + "}";
-}
-
-// The members that every capture has.
-void Recorder::describe(npz::Writer& file, const Kernel& kernel, const std::string& layout,
-                        const std::string& provenance) const {
-  file.text("format", "capture-1");
-  file.text("statement", kernel.statement);
-  file.text("target", origin_.target);
-  file.text("layout", layout);
-  file.text("source", "hardware");
-  file.text("provenance", provenance);
 }
 
 std::string Recorder::record(const Kernel& kernel, Function function) {
@@ -82,7 +54,8 @@ std::string Recorder::write_capture(const Kernel& kernel, Function function) {
 
   const std::string name = path(kernel, options_.block ? ".block" + std::to_string(*options_.block) : "");
   npz::Writer file(name);
-  describe(file, kernel, kernel.lanes == 1 ? "scalars" : "registers", provenance(stream.first));
+  describe(file, kernel.statement, origin_.target, kernel.lanes == 1 ? "scalars" : "registers",
+           provenance(stream.first));
   for (std::size_t i = 0; i <= last; ++i) {
     const KernelMember& member = kernel.members[i];
     std::vector<std::uint64_t> shape = {stream.cases};
@@ -115,7 +88,7 @@ std::string Recorder::write_digests(const Kernel& kernel, Function function) {
   }
   const std::string name = path(kernel, ".digests");
   npz::Writer file(name);
-  describe(file, kernel, "digests", provenance(0));
+  describe(file, kernel.statement, origin_.target, "digests", provenance(0));
   file.array("seed", 8, {}, &options_.seed);
   file.text("profile", warpbit::inputs::name(options_.profile));
   file.array("count", 8, {}, &count);

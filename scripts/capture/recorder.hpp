@@ -7,19 +7,16 @@
 #include "driver.hpp"
 #include "generator.hpp"
 #include "kernels.hpp"
-#include "npz.hpp"
 #include "options.hpp"
+#include "provenance.hpp"
 
 namespace capture {
 
 /// What all captures of a run say about themselves.
 struct Origin {
-  std::string target, toolkit, date;
+  std::string target;
+  Answerer by;
 };
-
-/// "device": ..., "compute_capability": "9.0", "driver": ..., "toolkit": ..., "date": ..., as members of a JSON
-/// object.
-std::string about(const Device& device, const Origin& origin);
 
 class Recorder {
  public:
@@ -35,8 +32,6 @@ class Recorder {
  private:
   std::string write_capture(const Kernel& kernel, Function function);
   std::string write_digests(const Kernel& kernel, Function function);
-  void describe(npz::Writer& file, const Kernel& kernel, const std::string& layout,
-                const std::string& provenance) const;
   std::string path(const Kernel& kernel, const std::string& suffix) const;
   std::string provenance(std::uint64_t first_case) const;
 
