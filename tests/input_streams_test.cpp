@@ -75,10 +75,12 @@ TEST_CASE("CUDA's compiler makes the same inputs, and device code of them", "[cu
   const archive::Directory directory;
   const std::string program = (directory.path / "stream").string(),
                     ptx = (directory.path / "generate.ptx").string();
-  REQUIRE(tool::shell(nvcc + " -std=c++20 -O2 -I include -o " + program + " tests/input_stream.cu").status == 0);
+  REQUIRE(tool::shell(nvcc + " -std=c++20 -O2 -I include -o " + program + " tests/input_stream.cu").status ==
+          0);
   compare(program);
   REQUIRE(tool::shell(nvcc + " -std=c++20 -ptx -arch=compute_75 -I include -o " + ptx +
-                   " scripts/capture/generate.cu").status == 0);
+                      " scripts/capture/generate.cu")
+              .status == 0);
   const std::string text = archive::bytes_of(ptx);
   CHECK(text.find(".entry fill(") != std::string::npos);
   CHECK(text.find(".entry digest(") != std::string::npos);

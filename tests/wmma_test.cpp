@@ -57,7 +57,7 @@ struct Storage {
   }
 };
 
-// The loads that ptxas 13.0 turns into LDSM (what machine_code_test sees).
+// The loads that ptxas 13.0 turns into LDSM (what capture_toolkit_test sees).
 bool by_ldmatrix(const std::string& form) {
   static const std::regex kLoads(
       R"(wmma\.load\.([ab]\..*\.shared(::cta)?\.(f16|bf16)|(a\..*\.row|b\..*\.col)\..*\.shared(::cta)?\.(s8|u8|s4|u4|b1)))");

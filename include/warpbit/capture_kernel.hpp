@@ -33,7 +33,8 @@ struct ProbeSet {
 };
 ProbeSet probe_set(const Instruction& statement);
 
-/// The statement, its members, where probes lie in them, and its kernel as a block of lines. Errors: those of capture_kernel.
+/// The statement, its members, where probes lie in them, and its kernel as a block of lines. Errors: those of
+/// capture_kernel.
 Result<std::string> capture_block(const Instruction& statement);
 
 }  // namespace warpbit
