@@ -522,7 +522,7 @@ TEST_CASE("addresses that do not fit the memory of a capture") {
   require_unreadable(empty,
                      "case 0, lane 0: 16 bytes from 0x10 of the shared space are out of bounds; there is none");
   Capture far = wmma_load();
-  far["stride"].set(1, 0xFFFFFFF8);
+  far["stride"].set(1, 0xFFFFFFF0);
   require_unreadable(far, "case 1, line 1: ");
   far["stride"].set(1, 20);
   require_unreadable(far, "case 1, stride: 20 elements of 8 bits is misaligned");
