@@ -40,14 +40,13 @@ KernelFile chosen(const Options& options) {
   std::erase_if(out.kernels, [&](const Kernel& kernel) {
     std::string form = kernel.form;  // two forms of one text differ in their members
     for (const KernelMember& member : kernel.members) form += " " + member.name;
-    return !std::regex_search(kernel.statement, pattern) || (options.exhaustive && kernel.all_inputs() == 0) ||
-           (!seen.insert(form).second && options.first);
+    return !std::regex_search(kernel.statement, pattern) || (!seen.insert(form).second && options.first);
   });
-  if (out.kernels.empty())
-    throw Failure("'" + options.forms + "' is in no " + (options.exhaustive ? "such " : "") + "statement of " +
-                  options.kernels);
-  if (options.probes)
-    std::erase_if(out.kernels, [&](const Kernel& kernel) { return out.probes_of(kernel) == nullptr; });
+  if (out.kernels.empty()) throw Failure("'" + options.forms + "' is in no statement of " + options.kernels);
+  std::erase_if(out.kernels, [&](const Kernel& kernel) {
+    return (options.exhaustive && kernel.all_inputs() == 0) ||
+           (options.probes && out.probes_of(kernel) == nullptr);
+  });
   return out;
 }
 
