@@ -61,8 +61,8 @@ TEST_CASE("options that are none, and values that do not fit, are refused by nam
   refused({"--cases", "0"}, "--cases: 0; expected a number, 1 or more");
   refused({"--elements", "0"}, "--elements: 0; expected a number, 1 or more");
   refused({"--profile", "odd"}, "--profile: 'odd'; expected one of uniform, ordinary, narrow, wide, ");
-  refused({"--cases", "1", "--elements", "1"}, "of --cases, --elements, ");
-  refused({"--exhaustive", "--block", "0"}, "of --cases, --elements, ");
+  refused({"--cases", "1", "--elements", "1"}, "of --elements, --exhaustive and (--cases, --block) one at ");
+  refused({"--exhaustive", "--block", "0"}, "of --elements, --exhaustive and ");
   refused({"--forms", "("}, "--forms: '(' (");
   refused({"--forms", "wgmma"}, "'wgmma' is in no statement of ");
   refused({"--generator", "no/such.ptx"}, "no/such.ptx: cannot be read");
@@ -230,41 +230,49 @@ TEST_CASE("all inputs of conversions, and of nothing else") {
 }
 
 // A digest that does not agree; `verify --bisect` computes its block, --block records it.
-TEST_CASE("a block whose digest differs is recorded again by its number") {
-  const Bench bench("sm_90a", "^movmatrix");
-  REQUIRE(bench.record({"--elements", "300000"}).status == 0);  // 9375 cases, 3 blocks
-  const std::vector<fs::path> files = files_under(bench.out);
-  REQUIRE(files.size() == 1);
-  REQUIRE(replay(files[0]).mismatches == 0);
-
+void check_block(const Bench& bench, const fs::path& digests, std::uint64_t block, std::uint64_t cases) {
   // The array of digests ends the file's data.
-  std::string bytes = archive::bytes_of(files[0]);
+  std::string bytes = archive::bytes_of(digests);
   const std::size_t begin = bytes.find("digest.npy") + 10, end = bytes.find("PK\1\2");
-  bytes[end - 2 * sizeof(std::uint64_t)] ^= 1;  // of block 1
+  bytes[end - (3 - block) * sizeof(std::uint64_t)] ^= 1;
   const fs::path other = bench.directory.path / "other.npz";
   tool::write(other, archive::patched(bytes, "digest.npy", archive::kCrc,
                                       npz::crc32(std::string_view(bytes).substr(begin, end - begin))));
-
   ReplayOptions options;
   options.block_folder = bench.directory.path;
   const FileReport report = replay(other, options);
   REQUIRE(report.status == FileStatus::replayed);
   REQUIRE(report.mismatches == 1);
-  CHECK(report.details.at(0).index == 4096);
-  CHECK(report.details.at(0).cases == 4096);
+  CHECK(report.details.at(0).index == 4096 * block);
+  CHECK(report.details.at(0).cases == cases);
 
-  fs::remove(files[0]);
-  REQUIRE(bench.record({"--block", "1"}).status == 0);
-  const std::vector<fs::path> block = files_under(bench.out);
-  REQUIRE(block.size() == 1);
-  CHECK_THAT(block[0].string(), Catch::EndsWith(".block1.npz"));
-  CHECK(replay(block[0]).cases == 4096);
-  CHECK(replay(block[0]).mismatches == 0);
-  const Result<DiffReport> compared = diff(block[0], bench.directory.path / "other.block1.npz");
+  const std::string number = std::to_string(block);
+  REQUIRE(bench.record({"--block", number, "--cases", std::to_string(cases)}).status == 0);
+  fs::path again = digests;
+  again.replace_filename("movmatrix_sync_aligned_m8n8_trans_b16.block" + number + ".npz");
+  const FileReport recorded = replay(again);
+  CHECK(recorded.status == FileStatus::replayed);
+  CHECK(recorded.cases == cases);
+  CHECK(recorded.mismatches == 0);
+  const Result<DiffReport> compared = diff(again, bench.directory.path / ("other.block" + number + ".npz"));
   INFO((compared ? "" : compared.error().message()));
   REQUIRE(compared.ok());
-  CHECK(compared->cases == 4096);
+  CHECK(compared->cases == cases);
   CHECK(compared->differences == 0);
+}
+
+TEST_CASE("a block whose digest differs is recorded again by its number") {
+  const Bench bench("sm_90a", "^movmatrix");
+  REQUIRE(bench.record({"--elements", "300000"}).status == 0);  // 9375 cases
+  const std::vector<fs::path> files = files_under(bench.out);
+  REQUIRE(files.size() == 1);
+  REQUIRE(replay(files[0]).mismatches == 0);
+  check_block(bench, files[0], 1, 4096);
+  check_block(bench, files[0], 2, 9375 - 2 * 4096);
+  // Without --cases all of a block.
+  REQUIRE(bench.record({"--block", "0"}).status == 0);
+  fs::path whole = files[0];
+  CHECK(replay(whole.replace_filename("movmatrix_sync_aligned_m8n8_trans_b16.block0.npz")).cases == 4096);
 }
 
 // ---- What fails

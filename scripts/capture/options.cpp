@@ -25,7 +25,7 @@ const char* const kUsage =
     "  --elements N     no inputs and results but digests of them, of at least N registers of results each\n"
     "  --exhaustive     such digests of all inputs of conversions: every source register goes through all of\n"
     "                   its values, of up to 32 bits\n"
-    "  --block B        an ordinary capture of block B of such digests\n"
+    "  --block B        an ordinary capture of block B of such digests, all 4096 cases or the first --cases\n"
     "  --probes         probes of the statements that have them, and nothing else\n"
     "  --target T       what the captures say; the target of the kernels, if the GPU is one\n"
     "  --generator FILE the PTX of generate.cu (generate.ptx beside this program, if it is there)\n"
@@ -95,8 +95,8 @@ Options parse_options(int argc, char** argv) {
   }
   if (out.kernels.empty() && !out.describe && !out.help)
     throw Failure(std::string("--kernels is missing\n") + kUsage);
-  if (out.cases.has_value() + out.elements.has_value() + out.block.has_value() + out.exhaustive > 1)
-    throw Failure("of --cases, --elements, --exhaustive and --block one at a time");
+  if (out.elements.has_value() + out.exhaustive + (out.cases || out.block) > 1)
+    throw Failure("of --elements, --exhaustive and (--cases, --block) one at a time");
   if (out.exhaustive) out.profile = warpbit::inputs::Profile::exhaustive;
   return out;
 }

@@ -43,7 +43,7 @@ std::string Recorder::write_capture(const Kernel& kernel, Function function) {
   const std::uint64_t fitting = std::clamp<std::uint64_t>(kSmallCapture / kernel.bytes(), 1, kMostCases);
   const Stream stream{warpbit::inputs::key_of(kernel.form.c_str(), options_.seed), options_.profile,
                       options_.block.value_or(0) * kBlockCases,
-                      options_.block ? kBlockCases : options_.cases.value_or(fitting)};
+                      options_.cases.value_or(options_.block ? kBlockCases : fitting)};
   Arrays arrays(device_, kernel, stream.cases);
   arrays.fill(generator_, stream);
   const std::size_t last = kernel.members.size() - 1;
