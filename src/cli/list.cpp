@@ -9,6 +9,9 @@
 #include <set>
 
 #include "cli/commands.hpp"
+#include "cli/list_evidence.hpp"
+#include "cli/table.hpp"
+#include "warpbit/capture_index.hpp"
 #include "warpbit/capture_kernel.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/probes.hpp"
@@ -26,8 +29,6 @@ std::optional<BasisRange> joined(const std::optional<BasisRange>& x, const std::
   if (!x || !y) return x ? x : y;
   return BasisRange{std::min(x->strongest, y->strongest), std::max(x->weakest, y->weakest)};
 }
-
-using Table = std::vector<std::vector<std::string>>;  // rows of cells, the first row and column are headings
 
 // "s8", "u8" -> "s8, u8"; "mma.sp: s8", "mma.sp: u8" -> "mma.sp: s8, u8"
 std::string joined(const std::string& x, const std::string& y) {
@@ -93,26 +94,40 @@ Table evidence(bool types) {
   return types ? transposed(table) : table;
 }
 
-void print(const Table& table, bool markdown) {
-  std::vector<std::size_t> widths(table[0].size());
-  for (const auto& row : table)
-    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], row[j].size());
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    std::string line;
-    for (std::size_t j = 0; j < widths.size(); ++j)
-      line += fmt::format("{}{:<{}}", markdown ? (j ? " | " : "| ") : (j ? "  " : ""), table[i][j], widths[j]);
-    fmt::print("{}\n", markdown ? line + " |" : line.substr(0, line.find_last_not_of(' ') + 1));
-    if (markdown && i == 0) {
-      for (const std::size_t width : widths) fmt::print("|{}", std::string(width + 2, '-'));
-      fmt::print("|\n");
-    }
+struct Options {
+  bool forms = false, types = false, markdown = false, ptx = false, probes = false, evidence = false;
+  std::string target, pattern, captures;
+};
+
+// The index of a folder of captures.
+int list_captures(const std::string& folder) {
+  const auto found = index_captures(folder);
+  if (!found) return cannot_answer(found.error());
+  fmt::print("{}", index_text(*found));
+  return kYes;
+}
+
+Result<std::regex> regex_of(const std::string& pattern) {
+  try {
+    return std::regex(pattern);
+  } catch (const std::regex_error& error) {
+    return Error{Errc::usage, "list", fmt::format("'{}' ({})", pattern, error.what()),
+                 "a regular expression (ECMAScript)"};
   }
 }
 
-struct Options {
-  bool forms = false, types = false, markdown = false, ptx = false, probes = false;
-  std::string target, pattern;
-};
+// What rests on what, of the forms that the pattern is found in, on the target if there is one.
+int list_evidence(const Options& o) {
+  const Result<std::regex> pattern = regex_of(o.pattern);
+  if (!pattern) return cannot_answer(pattern.error());
+  if (!o.target.empty() && !Target::find(o.target)) return cannot_answer(Target::find(o.target).error());
+  const auto wanted = [&](const FormInfo& form, Target target) {
+    return (o.target.empty() || target.name() == o.target) && std::regex_search(form.canonical, *pattern);
+  };
+  const Result<bool> printed = print_evidence(wanted, o.forms, o.markdown);
+  if (!printed) return cannot_answer(printed.error());
+  return *printed ? kYes : kNo;
+}
 
 // Calls visit(form, instruction) for the forms of the target that the pattern is found in, until it returns
 // an error.
@@ -120,17 +135,12 @@ template <class Visit>
 int for_each_form(const Options& o, Visit visit) {
   const Result<Target> target = Target::find(o.target);
   if (!target) return cannot_answer(target.error());
-  std::regex pattern;
-  try {
-    pattern = std::regex(o.pattern);
-  } catch (const std::regex_error& error) {
-    return cannot_answer({Errc::usage, "list", fmt::format("'{}' ({})", o.pattern, error.what()),
-                          "a regular expression (ECMAScript)"});
-  }
+  const Result<std::regex> pattern = regex_of(o.pattern);
+  if (!pattern) return cannot_answer(pattern.error());
   int status = kNo;
   for (const FormInfo& form : forms()) {
     if (std::ranges::find(form.targets, *target) == form.targets.end() ||
-        !std::regex_search(form.canonical, pattern))
+        !std::regex_search(form.canonical, *pattern))
       continue;
     const Result<Instruction> instruction = Instruction::parse(form.canonical, form.operands, *target);
     if (!instruction) return cannot_answer(instruction.error());
@@ -183,10 +193,13 @@ int list_probes(const Options& o) {
 }
 
 int list(const Options& o) {
+  if (!o.captures.empty()) return list_captures(o.captures);
   if (o.ptx) return list_kernels(o);
   if (o.probes) return list_probes(o);
+  if (o.evidence) return list_evidence(o);
   if (!o.target.empty() || !o.pattern.empty())
-    return cannot_answer({Errc::usage, "list", "--target or REGEX alone", "them with --ptx or --probes"});
+    return cannot_answer(
+        {Errc::usage, "list", "--target or REGEX alone", "them with --ptx, --probes or --evidence"});
   if (!o.forms) {
     print(evidence(o.types), o.markdown);
     return kYes;
@@ -220,10 +233,18 @@ void add_list(CLI::App& app, int& status) {
                      "print instead, of the same forms, inputs that tell their arithmetic from others, and "
                      "results; and what no input can tell")
           ->excludes(types, forms, markdown, ptx);
-  CLI::Option* target = command->add_option("--target", o->target, "of --ptx and --probes");
+  CLI::Option* evidence =
+      command
+          ->add_flag(
+              "--evidence", o->evidence,
+              "also how many forms of each family, and with --forms which, and the captures that show it")
+          ->excludes(types, ptx, probes);
+  command->add_option("--captures", o->captures, "print instead the captures in a folder, separated by tabs")
+      ->excludes(types, forms, markdown, ptx, probes, evidence);
+  CLI::Option* target = command->add_option("--target", o->target, "of --ptx, --probes and --evidence");
   ptx->needs(target);
   probes->needs(target);
-  command->add_option("REGEX", o->pattern, "of the forms with --ptx and --probes");
+  command->add_option("REGEX", o->pattern, "of the forms with --ptx, --probes and --evidence");
   command->callback([o, &status] { status = list(*o); });
 }
 
