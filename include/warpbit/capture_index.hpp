@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexes of captures: what a folder of them is evidence of, without reading it again. The index of golden/ is
-// part of the library (golden/index.tsv).
+// Indexes of captures: what a folder of them is evidence of, without reading it again. The index of golden/ and
+// golden-digests/ is part of the library (golden/index.tsv).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace warpbit {
 
 /// One capture. What its provenance does not say is "-".
 struct IndexedCapture {
-  std::string path;       ///< from the folder, e.g. "sm_90a/mma/mma_....npz"
+  std::string path;       ///< e.g. "golden/sm_90a/mma/mma_....npz"
   std::string statement;  ///< the form in the manual's spelling, and the operands as the file has them
   std::string target;
   std::string layout, source;  ///< as name() prints them
@@ -28,15 +28,15 @@ struct IndexedCapture {
   friend bool operator==(const IndexedCapture&, const IndexedCapture&) = default;
 };
 
-/// The captures in a folder, in ascending order of their paths. Errors: those of files and of decoding;
-/// no_cases where there is no capture.
-Result<std::vector<IndexedCapture>> index_captures(const std::filesystem::path& folder,
+/// The captures among files and in folders, in ascending order of their paths, which begin as they are given
+/// here. Errors: those of files and of decoding; no_cases where there is no capture.
+Result<std::vector<IndexedCapture>> index_captures(std::span<const std::filesystem::path> paths,
                                                    const ReadOptions& options = {});
 
 /// An index as text: a heading and a line for each capture, fields separated by tabs.
 std::string index_text(std::span<const IndexedCapture> captures);
 
-/// The captures of golden/, by the index that the library was built with.
+/// The captures of golden/ and golden-digests/, by the index that the library was built with.
 const std::vector<IndexedCapture>& golden_captures();
 
 /// Those of them that are of an instruction's form (with any operands) and show what it computes on its target:

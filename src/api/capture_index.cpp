@@ -55,12 +55,12 @@ std::uint64_t compared_elements(const LoadedCapture& capture) {
   return out * static_cast<std::uint64_t>(capture.slots());
 }
 
-Result<IndexedCapture> indexed(const fs::path& path, const fs::path& folder, const ReadOptions& options) {
+Result<IndexedCapture> indexed(const fs::path& path, const ReadOptions& options) {
   const Result<CaptureReader> reader = CaptureReader::open(path, options);
   if (!reader) return reader.error();
   const CaptureHeader& header = reader->header();
   IndexedCapture out;
-  out.path = (path == folder ? path.filename() : path.lexically_relative(folder)).generic_string();
+  out.path = path.generic_string();
   out.target = header.target;
   out.layout = name(header.layout);
   out.source = name(header.source);
@@ -129,15 +129,16 @@ const ByForm& golden_by_form() {
 
 }  // namespace
 
-Result<std::vector<IndexedCapture>> index_captures(const fs::path& folder, const ReadOptions& options) {
-  const std::vector<fs::path> files = find_captures(std::span(&folder, 1));
-  if (files.empty()) return Error{Errc::no_cases, folder.string(), "no captures", "at least one"};
+Result<std::vector<IndexedCapture>> index_captures(std::span<const fs::path> paths,
+                                                   const ReadOptions& options) {
+  const std::vector<fs::path> files = find_captures(paths);
+  if (files.empty()) return Error{Errc::no_cases, "captures", "none in these folders", "at least one"};
   std::vector<std::optional<Result<IndexedCapture>>> found(files.size());
   const auto count = static_cast<std::ptrdiff_t>(files.size());
 #pragma omp parallel for schedule(dynamic)
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    found[at] = indexed(files[at], folder, options);
+    found[at] = indexed(files[at], options);
   }
   std::vector<IndexedCapture> out;
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <regex>
 #include <set>
@@ -96,12 +97,13 @@ Table evidence(bool types) {
 
 struct Options {
   bool forms = false, types = false, markdown = false, ptx = false, probes = false, evidence = false;
-  std::string target, pattern, captures;
+  std::string target, pattern;
+  std::vector<std::string> captures;
 };
 
-// The index of a folder of captures.
-int list_captures(const std::string& folder) {
-  const auto found = index_captures(folder);
+// The index of folders of captures.
+int list_captures(const std::vector<std::string>& folders) {
+  const auto found = index_captures(std::vector<std::filesystem::path>(folders.begin(), folders.end()));
   if (!found) return cannot_answer(found.error());
   fmt::print("{}", index_text(*found));
   return kYes;
@@ -239,7 +241,9 @@ void add_list(CLI::App& app, int& status) {
               "--evidence", o->evidence,
               "also how many forms of each family, and with --forms which, and the captures that show it")
           ->excludes(types, ptx, probes);
-  command->add_option("--captures", o->captures, "print instead the captures in a folder, separated by tabs")
+  command
+      ->add_option("--captures", o->captures,
+                   "print instead the captures in folders, by tabs; golden/index.tsv is that")
       ->excludes(types, forms, markdown, ptx, probes, evidence);
   CLI::Option* target = command->add_option("--target", o->target, "of --ptx, --probes and --evidence");
   ptx->needs(target);

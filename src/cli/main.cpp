@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
     add_check(app, status);
     add_list(app, status);
     add_descriptor(app, status);
+    add_pack(app, status);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

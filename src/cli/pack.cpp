@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit pack
+#include <fmt/format.h>
+
+#include <memory>
+#include <system_error>
+
+#include "cli/commands.hpp"
+#include "warpbit/pack.hpp"
+#include "warpbit/replay.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string from, to;
+  std::optional<std::uint64_t> bytes;
+};
+
+int pack(const Options& o) {
+  const fs::path from(o.from);
+  const std::vector<fs::path> files = find_captures(std::span(&from, 1));
+  if (files.empty()) return cannot_answer({Errc::no_cases, o.from, "no captures", "at least one"});
+  for (const fs::path& file : files) {
+    const fs::path to = file == from ? fs::path(o.to) : o.to / file.lexically_relative(from);
+    std::error_code failure;
+    if (to.has_parent_path()) fs::create_directories(to.parent_path(), failure);
+    if (const Result<void> done = pack_capture(file, to, o.bytes); !done) {
+      Error error = done.error();
+      if (!error.where.starts_with(file.string())) error.where = file.string() + ": " + error.where;
+      return cannot_answer(error);
+    }
+  }
+  fmt::print("packed: {} files\n", files.size());
+  return kYes;
+}
+
+}  // namespace
+
+void add_pack(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand("pack", "copies captures, deflated");
+  const auto o = std::make_shared<Options>();
+  command->add_option("from", o->from, "a capture file, or a folder of them")->required();
+  command->add_option("to", o->to, "the copy; of a folder one with the same paths in it")->required();
+  command->add_option(
+      "--bytes", o->bytes,
+      "keep the first cases of each file, with arrays of that many bytes together; at least one");
+  command->callback([o, &status] { status = pack(*o); });
+}
+
+}  // namespace warpbit::cli
