@@ -93,6 +93,16 @@ TEST_CASE("every file in golden/ is replayed without a mismatch", "[golden]") {
   CHECK(captured == known);
 }
 
+TEST_CASE("every digest in golden-digests/ is that of the inputs it names", "[digests]") {
+  const fs::path folder("golden-digests");
+  if (!fs::exists(folder)) {
+    fmt::print("not run: there is no {}\n", folder.string());
+    std::fflush(stdout);
+    std::exit(kNotRun);
+  }
+  for (const FileReport& r : require_equal({folder})) CHECK(r.header.layout == CaptureLayout::digests);
+}
+
 TEST_CASE("what the manual leaves undefined is replayed as measured, on request", "[undefined]") {
   ReplayOptions options;
   options.undefined = Undefined::as_measured;

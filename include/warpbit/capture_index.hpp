@@ -17,7 +17,7 @@ namespace warpbit {
 
 /// One capture. What its provenance does not say is "-".
 struct IndexedCapture {
-  std::string path;       ///< e.g. "golden/sm_90a/mma/mma_....npz"
+  std::string path;       ///< from where the index was made
   std::string statement;  ///< the form in the manual's spelling, and the operands as the file has them
   std::string target;
   std::string layout, source;  ///< as name() prints them

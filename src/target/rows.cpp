@@ -15,19 +15,20 @@ using enum Unit;
 // ---- Grounds
 
 constexpr Ground kH200{Basis::captured, "golden/sm_90a/mma, H200"};
+constexpr Ground kH200Sparse{Basis::captured, "golden/sm_90a/mma_sp, H200"};
 constexpr Ground kAsHopper{Basis::inferred, "assumed as captured on sm_90a"};
 constexpr Ground kFloorOfModels{Basis::inferred, "published models; no result reaches the floor"};
 constexpr Ground kFloorAssumed{Basis::inferred, "assumed as on sm_80; no result reaches the floor"};
-constexpr Ground kFloorAsMma{Basis::inferred, "assumed as captured with mma; no capture of this shows it"};
-constexpr Ground kFloorAsWgmma{Basis::inferred, "assumed as with wgmma; no capture of this shows it"};
-constexpr Ground kFloorOutOfReach{Basis::inferred, "no product of these types is small enough to show it"};
+constexpr Ground kFloorOutOfReach{Basis::inferred, "no sum of these types is small enough to show it"};
 constexpr Ground kMmaSim{Basis::inferred, "the MMA-Sim model"};
 
 constexpr Evidence all(Ground ground) {
   return {ground, ground, ground, ground};
 }
-constexpr Evidence all_but_floor(Ground ground, Ground floor) {
-  return {ground, ground, floor, ground};
+// Of types whose products are too large for a floor to be seen (numeric/invisible.hpp proves that).
+constexpr Evidence no_floor(Evidence evidence) {
+  evidence.floor = kFloorOutOfReach;
+  return evidence;
 }
 // Published inner products: 2,500 for each GPU and class, values near 1, so they prove order and window only.
 constexpr Evidence published(std::string_view gpu, Ground floor) {
@@ -196,15 +197,18 @@ constexpr std::array kAdaFp8Rows{
 
 constexpr std::array<PlanRow, 6> hopper_rows(Evidence evidence) {
   return {
-      PlanRow{{mma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, evidence, "HMMA"},
+      PlanRow{{mma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, no_floor(evidence), "HMMA"},
       PlanRow{{mma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, evidence, "HMMA"},
       PlanRow{{mma, f32, bf16, bf16, f32}, {to_f32(16, kHopper)}, evidence, "HMMA"},
       PlanRow{{mma, f32, tf32, tf32, f32}, {to_f32(8, kHopper)}, evidence, "HMMA"},
-      fp8_lowered_f32(evidence),
-      fp8_lowered_f16(evidence),
+      fp8_lowered_f32(no_floor(evidence)),
+      fp8_lowered_f16(no_floor(evidence)),
   };
 }
 constexpr auto kHopperRows = hopper_rows(all(kH200));
+constexpr auto kHopperSparseRows = hopper_rows(all(kH200Sparse));
+// There is no sparse form of 8-bit types with f16 D.
+constexpr std::span<const PlanRow> kHopperSparse = std::span(kHopperSparseRows).first<5>();
 constexpr auto kBlackwellRows = hopper_rows(published(kB200, kAsHopper));
 
 // ---- Blackwell of workstations: sm_120, sm_121
@@ -236,24 +240,23 @@ constexpr std::array kBlockScaleRows{
 // ---- wmma.mma: the machine instructions of mma, but tf32 in steps of 4, and mixed accumulators in f32
 
 constexpr std::array<PlanRow, 6> wmma_rows(int products, Window w, Evidence evidence) {
+  const Evidence of_f16 = no_floor(evidence);
   return {
-      PlanRow{{wmma, f32, f16, f16, f32}, {to_f32(products, w)}, evidence, "2 HMMA"},
+      PlanRow{{wmma, f32, f16, f16, f32}, {to_f32(products, w)}, of_f16, "2 HMMA"},
       PlanRow{{wmma, f16, f16, f16, f16}, {to_f16(products, w)}, evidence, "2 HMMA"},
       PlanRow{
-          {wmma, f32, f16, f16, f16}, {Convert{f32, kNearest}, to_f32(products, w)}, evidence, "HADD2, 2 HMMA"},
+          {wmma, f32, f16, f16, f16}, {Convert{f32, kNearest}, to_f32(products, w)}, of_f16, "HADD2, 2 HMMA"},
       PlanRow{
-          {wmma, f16, f16, f16, f32}, {to_f32(products, w), Convert{f16, kNearest}}, evidence, "2 HMMA, F2FP"},
+          {wmma, f16, f16, f16, f32}, {to_f32(products, w), Convert{f16, kNearest}}, of_f16, "2 HMMA, F2FP"},
       PlanRow{{wmma, f32, bf16, bf16, f32}, {to_f32(products, w)}, evidence, "2 HMMA"},
       PlanRow{{wmma, f32, tf32, tf32, f32}, {to_f32(4, w)}, evidence, "4 HMMA"},
   };
 }
 constexpr Ground kH200Wmma{Basis::captured, "golden/sm_90a/wmma_mma, H200"};
-constexpr Ground kH200WmmaS4{Basis::captured,
-                             "golden/sm_90a/wmma_mma, H200; .satfinite with s4 and u4 by the captures of mma"};
 constexpr Ground kAsMma{Basis::inferred,
                         "this target's mma; that wmma becomes its machine instructions, sm_90a captures"};
 constexpr auto kWmmaAmpereRows = wmma_rows(8, kTuringToAda, all(kAsMma));
-constexpr auto kWmmaHopperRows = wmma_rows(16, kHopper, all_but_floor(kH200Wmma, kFloorAsMma));
+constexpr auto kWmmaHopperRows = wmma_rows(16, kHopper, all(kH200Wmma));
 constexpr auto kWmmaBlackwellRows = wmma_rows(16, kHopper, all(kAsMma));
 
 // ---- wgmma on sm_90a: one node for the whole depth
@@ -261,20 +264,18 @@ constexpr auto kWmmaBlackwellRows = wmma_rows(16, kHopper, all(kAsMma));
 constexpr Window kHopperFp8{13, -133, -21};
 constexpr Ground kH200Wgmma{Basis::captured, "golden/sm_90a/wgmma, H200"};
 constexpr Ground kH200WgmmaSp{Basis::captured, "golden/sm_90a/wgmma_sp, H200"};
-constexpr std::array kWgmmaRows{
-    PlanRow{{wgmma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
-    PlanRow{{wgmma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
-    PlanRow{{wgmma, f32, bf16, bf16, f32}, {to_f32(16, kHopper)}, all(kH200Wgmma), "HGMMA"},
-    PlanRow{{wgmma, f32, tf32, tf32, f32}, {to_f32(8, kHopper)}, all(kH200Wgmma), "HGMMA"},
-    PlanRow{{wgmma, f32, kFp8, kFp8, f32},
-            {to_f32(32, kHopperFp8, 13)},
-            all_but_floor(kH200Wgmma, kFloorOutOfReach),
-            "QGMMA"},
-    PlanRow{{wgmma, f16, kFp8, kFp8, f16},
-            {to_f16(32, kHopperFp8)},
-            all_but_floor(kH200Wgmma, kFloorOutOfReach),
-            "QGMMA"},
-};
+constexpr std::array<PlanRow, 6> wgmma_rows(Evidence evidence) {
+  return {
+      PlanRow{{wgmma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, no_floor(evidence), "HGMMA"},
+      PlanRow{{wgmma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, evidence, "HGMMA"},
+      PlanRow{{wgmma, f32, bf16, bf16, f32}, {to_f32(16, kHopper)}, evidence, "HGMMA"},
+      PlanRow{{wgmma, f32, tf32, tf32, f32}, {to_f32(8, kHopper)}, evidence, "HGMMA"},
+      PlanRow{{wgmma, f32, kFp8, kFp8, f32}, {to_f32(32, kHopperFp8, 13)}, no_floor(evidence), "QGMMA"},
+      PlanRow{{wgmma, f16, kFp8, kFp8, f16}, {to_f16(32, kHopperFp8)}, no_floor(evidence), "QGMMA"},
+  };
+}
+constexpr auto kWgmmaRows = wgmma_rows(all(kH200Wgmma));
+constexpr auto kWgmmaSpRows = wgmma_rows(all(kH200WgmmaSp));
 constexpr std::array kWgmmaIntegerRows{
     PlanRow{{wgmma, s32, kS8, kS8, s32}, {IntegerSum{Overflow::ieee}}, all(kH200Wgmma), "IGMMA"},
     PlanRow{{wgmma, s32, kS8, kS8, s32, Modifier::satfinite},
@@ -322,38 +323,18 @@ constexpr std::array kMoveHopperRows{
 
 // ---- cvt
 
-constexpr FormatSet kCvtSources = kF8f6f4 | f64 | f32 | f16 | bf16 | ue8m0;
-constexpr Ground kH200Cvt{Basis::captured,
-                          "golden/sm_90a/cvt, H200; Inf and -0 by direct probes (NUMERICS.md, \"cvt\")"};
-constexpr Ground kCvtManual{Basis::inferred, "the PTX manual, and sm_90a captures of its neighbours"};
+constexpr FormatSet kCvtHopperSources = kFp8 | f64 | f32 | f16 | bf16;
+constexpr FormatSet kCvtSources = kCvtHopperSources | kF8f6f4 | ue8m0;
+constexpr Ground kH200Cvt{Basis::captured, "golden/sm_90a/cvt, H200"};
+constexpr Ground kCvtManual{Basis::inferred, "the PTX manual; what sm_90a has of it, captured there"};
 constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
 
-constexpr PlanRow cvt_row(FormatSet to, FormatSet from, std::optional<Modifiers> modifiers, Ground ground) {
-  return {{cvt, to, from, from, to, modifiers}, {}, all(ground), kCvtMachine};
+// All modifiers.
+constexpr PlanRow cvt_row(FormatSet to, FormatSet from, Ground ground) {
+  return {{cvt, to, from, from, to, std::nullopt}, {}, all(ground), kCvtMachine};
 }
-constexpr std::array kCvtRows{cvt_row(kCvtSources | tf32, kCvtSources, std::nullopt, kCvtManual)};
-constexpr Modifiers kRn = Modifier::rn, kRnRelu = kRn | Modifier::relu,
-                    kRnSatfinite = kRn | Modifier::satfinite;
-constexpr Modifiers kPacked = Modifier::packed;
-// Those with captures; kCvtRows has the rest.
-constexpr std::array kCvtHopperRows{
-    cvt_row(bf16 | f16, f32, kRn, kH200Cvt),
-    cvt_row(bf16 | f16, f32, Modifier::rz, kH200Cvt),
-    cvt_row(bf16, f32, kRnRelu, kH200Cvt),
-    cvt_row(bf16 | f16, f32, kRnSatfinite, kH200Cvt),
-    cvt_row(tf32, f32, kRn, kH200Cvt),
-    cvt_row(tf32, f32, Modifier::rz, kH200Cvt),
-    cvt_row(tf32, f32, kRnRelu, kH200Cvt),
-    cvt_row(tf32, f32, Modifier::rna, kH200Cvt),
-    cvt_row(tf32, f32, Modifier::rna | Modifier::satfinite, kH200Cvt),
-    cvt_row(bf16 | f16, f32, kRn | kPacked, kH200Cvt),
-    cvt_row(bf16, f32, Modifier::rz | kPacked, kH200Cvt),
-    cvt_row(f16, f32 | e4m3, kRnRelu | kPacked, kH200Cvt),
-    cvt_row(f16, kFp8, kRn | kPacked, kH200Cvt),
-    cvt_row(kFp8, f32 | f16, kRnSatfinite | kPacked, kH200Cvt),
-    cvt_row(e4m3, f32, kRnSatfinite | Modifier::relu | kPacked, kH200Cvt),
-    cvt_row(e5m2, f16, kRnSatfinite | Modifier::relu | kPacked, kH200Cvt),
-};
+constexpr std::array kCvtRows{cvt_row(kCvtSources | tf32, kCvtSources, kCvtManual)};
+constexpr std::array kCvtHopperRows{cvt_row(kCvtHopperSources | tf32, kCvtHopperSources, kH200Cvt)};
 
 // ---- What each target is made of
 
@@ -369,8 +350,6 @@ constexpr Ground kAsSm70 = inferred("sm_70: the same machine instruction");
 constexpr Ground kAsSm80 = inferred("sm_80: the same machine instruction");
 constexpr Ground kAsSm100 = inferred("sm_100: the same machine instructions");
 constexpr Ground kAsSm120 = inferred("sm_120: the same machine instruction");
-constexpr Ground kH200Sparse{Basis::captured,
-                             "golden/sm_90a/mma_sp, H200; B of u8, u4 and e5m2 by the dense captures"};
 constexpr Ground kAsDense =
     inferred("this target's dense row; that only products that exist count, captured on sm_90a");
 
@@ -433,21 +412,20 @@ constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kS8Rows},
                                  Block{kS4AsS8Rows},
                                  Block{kB1HopperRows},
-                                 sparse(kHopperRows, all_but_floor(kH200Sparse, kFloorAsMma)),
+                                 Block{kHopperSparse, {}, Unit::mma_sp},
                                  sparse(kS8Rows, all(kH200Sparse)),
                                  sparse(kS4AsS8Rows, all(kH200Sparse)),
                                  Block{kWmmaHopperRows},
                                  as_wmma(kF64Rows, all(kH200Wmma)),
                                  as_wmma(kS8Rows, all(kH200Wmma)),
-                                 as_wmma(kS4AsS8Rows, all(kH200WmmaS4)),
+                                 as_wmma(kS4AsS8Rows, all(kH200Wmma)),
                                  as_wmma(kB1HopperRows, all(kH200Wmma)),
                                  Block{kMoveHopperRows},
                                  Block{kCvtHopperRows},
-                                 Block{kCvtRows},
                                  Block{kWgmmaRows},
                                  Block{kWgmmaIntegerRows},
                                  Block{kWgmmaBitRows},
-                                 Block{kWgmmaRows, all_but_floor(kH200WgmmaSp, kFloorAsWgmma), Unit::wgmma_sp},
+                                 Block{kWgmmaSpRows, {}, Unit::wgmma_sp},
                                  Block{kWgmmaIntegerRows, all(kH200WgmmaSp), Unit::wgmma_sp},
                                  Block{kWgmmaSyncRows},
                                  Block{kProxyFenceRows}};
