@@ -121,9 +121,9 @@ TEST_CASE("captures of every kind of member come out as they went in") {
                            "mma_sp/mma_sp_ordered_metadata_sync_aligned_m16n8k32_row_col_f32_f16_f16_f32_sel0",
                            "ldmatrix/ldmatrix_sync_aligned_m8n8_x2_trans_shared_b16",
                            "stmatrix/stmatrix_sync_aligned_m8n8_x4_shared_b16",
-                           "wmma_load/wmma_load_a_sync_aligned_col_m16n16k16_shared_s8",
-                           "wgmma/wgmma_mma_async_sync_aligned_m64n24k16_f32_f16_f16_rs_1_m1_0",
-                           "wgmma/wgmma_mma_async_sync_aligned_m64n24k16_f32_f16_f16_ss_1_1_0_1"}) {
+                           "wmma_load/wmma_load_a_sync_aligned_col_m16n16k16_shared_s8.counters",
+                           "wgmma/wgmma_mma_async_sync_aligned_m64n24k16_f32_f16_f16_rs_1_m1_0.descriptors",
+                           "wgmma/wgmma_mma_async_sync_aligned_m64n24k16_f32_f16_f16_ss_1_1_0_1.descriptors"}) {
     const CaptureReader golden = opened(fs::path("golden/sm_90a") / (std::string(name) + ".npz"));
     const fs::path path = directory.path / "again.npz";
     play(golden, path);

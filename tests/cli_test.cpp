@@ -88,6 +88,55 @@ TEST_CASE("verify as another target says what differs", "[quick][cli]") {
   CHECK_THAT(run({"verify", "--target", "sm_80", "golden"}).out, Contains(" sm_80 (file: sm_90a) "));
 }
 
+TEST_CASE("list --captures prints what an index says", "[quick][cli]") {
+  const Directory directory;
+  write(directory.path / "x.npz", zip_of(good()));
+  const Output one = run({"list", "--captures", (directory.path / "x.npz").string()});
+  CHECK(one.status == 0);
+  REQUIRE(one.lines().size() == 2);
+  CHECK(one.lines()[0] == "path\tstatement\ttarget\tlayout\tsource\tprofile\tcases\telements\tdate\tdevice");
+  CHECK(one.lines()[1] == (directory.path / "x.npz").string() +
+                              "\tmma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};\tsm_90a\t"
+                              "registers\tmodel\t-\t2\t256\t-\t-");
+  CHECK(run({"list", "--captures", "include"}).status == 2);
+}
+
+TEST_CASE("list --evidence says what rests on which captures", "[quick][cli]") {
+  const Output forms = run({"list", "--evidence", "--forms", "--target", "sm_90", "^movmatrix"});
+  CHECK(forms.status == 0);
+  REQUIRE(forms.lines().size() == 2);
+  CHECK_THAT(forms.lines()[1], Contains("captured") && Contains("NVIDIA H200") && !Contains("inferred"));
+  const Output old = run({"list", "--evidence", "--target", "sm_80", "^movmatrix"});
+  REQUIRE(old.lines().size() == 2);
+  CHECK_THAT(old.lines()[1], Contains("sm_80") && !Contains("NVIDIA"));
+  CHECK(run({"list", "--evidence", "no_such_form"}).status == 1);
+  CHECK(run({"list", "--evidence", "--target", "sm_1"}).status == 2);
+}
+
+TEST_CASE("pack keeps the first cases that fit, and all where it is told no size", "[quick][cli]") {
+  const Directory directory;
+  const fs::path from = directory.path / "from", to = directory.path / "to";
+  fs::create_directories(from / "deep");
+  write(from / "deep" / "x.npz", zip_of(good()));
+  const auto cases = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments{"pack", from.string(), to.string()};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Output packed = run(arguments);
+    CHECK(packed.status == 0);
+    CHECK(packed.out == "packed: 1 files\n");
+    const Totals t = totals_of(run({"verify", (to / "deep" / "x.npz").string()}));
+    CHECK(t.elements == t.cases * kElements / 2);
+    CHECK(t.mismatches + t.unsupported + t.unreadable == 0);
+    return t.cases;
+  };
+  constexpr std::size_t kCase = 32 * 4 * (2 + 1 + 4 + 4);  // a, b, c, d
+  CHECK(cases({}) == 2);
+  CHECK(cases({"--bytes", std::to_string(2 * kCase)}) == 2);
+  CHECK(cases({"--bytes", std::to_string(2 * kCase - 1)}) == 1);
+  CHECK(cases({"--bytes", "0"}) == 1);
+  CHECK(run({"pack", (from / "none").string(), to.string()}).status == 2);
+}
+
 // good() with the destination of case 1, lane 5, register 2 changed: row 9, column 2 of D (PTX manual,
 // fragments of m16n8k8).
 Members one_bit_off() {
