@@ -22,8 +22,8 @@ std::uint64_t to_nearest_tf32(const Conversion& c, const Value& f32) {
 }
 
 // PTX ISA, cvt: with sat NaN becomes +0; a format without NaN takes its largest number. bf16 to f32 moves the
-// code to the upper half. NaNs to and from f64 keep their sign and the first bits of their payload, with the quiet bit
-// set (captures of cvt.*.f16.f64 and cvt.*.bf16.f64).
+// code to the upper half. NaNs to and from f64 keep their sign and the first bits of their payload, with the
+// quiet bit set (captures of cvt.*.f16.f64 and cvt.*.bf16.f64).
 std::uint64_t from_nan(const Conversion& c, const Format& from, const Format& to, const Value& nan) {
   if (c.sat) return 0;
   if (to.specials == Specials::none) return to.largest;
