@@ -35,10 +35,10 @@ inline std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0) {
   return ~crc;
 }
 
-/// `bytes` bytes of a number, lowest first.
+/// `bytes` bytes of a number, lowest first; zeros above its 64 bits.
 inline std::string little_endian(std::uint64_t value, int bytes) {
   std::string out;
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> 8 * i & 0xFF);
+  for (int i = 0; i < bytes; ++i, value >>= 8) out += static_cast<char>(value & 0xFF);
   return out;
 }
 
