@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks ptxas about every row of the tables under tests/isa/, and checks the tables and the decoder against what
 // it says. Where it is missing the program says so and exits with 77.
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <fmt/format.h>
 
 #include <algorithm>

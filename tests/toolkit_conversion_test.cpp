@@ -5,7 +5,6 @@
 #include <cuda_fp4.h>  // includes those of fp6, fp8, bf16 and fp16
 #else
 #define WARPBIT_NO_TOOLKIT
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #endif
 
 #include <fmt/format.h>
