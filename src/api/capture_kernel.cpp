@@ -123,8 +123,8 @@ class KernelWriter {
     for (int first = 0; first < count; first += width) {
       std::vector<std::string> registers;
       for (int i = first; i < first + width; ++i) registers.push_back(reg(operand, i));
-      std::string value = fmt::format("{}", fmt::join(registers, ", "));
-      if (width > 1) value = "{" + value + "}";
+      const std::string value =
+          fmt::format("{}{}{}", width > 1 ? "{" : "", fmt::join(registers, ", "), width > 1 ? "}" : "");
       const std::string place = fmt::format("[%pointer+{}]", first * bytes);
       line("{}.global{}.b{} {}, {};", what, vector, operand.register_bits, what == "ld" ? value : place,
            what == "ld" ? place : value);

@@ -118,8 +118,7 @@ class PlaceWriter {
     const auto members = capture_members(statement_).value();
     const auto& fill = std::ranges::find(members, op.label, &CaptureMember::name)->fills.front();
     constexpr std::uint32_t kAtom = 8 * ChunkMap::kChunk;
-    const auto line = static_cast<std::uint32_t>(kAtom * static_cast<std::uint32_t>(matrix.contiguous_bytes()) /
-                                                 ChunkMap::kChunk);
+    const auto line = static_cast<std::uint32_t>(8 * matrix.contiguous_bytes());
     const bool k = matrix.major == Major::k;
     const Descriptor descriptor{static_cast<std::uint32_t>(fill.base), k ? kAtom : line, k ? line : kAtom};
     constant(op.label, descriptor.encode().value());
