@@ -68,7 +68,9 @@ class Neighbours {
 
   template <class S>
   void number(std::string_view parameter, int S::*member, std::initializer_list<int> others) {
-    const int own = first_of<S>(plan_)->*member;
+    const S* step = first_of<S>(plan_);
+    if (step == nullptr) return;
+    const int own = step->*member;
     for (const int other : others)
       add(parameter, std::to_string(own), other == kNoFloor ? "none" : std::to_string(other),
           edited<S>(plan_, [&](S& s) { s.*member = other; }));
@@ -82,8 +84,8 @@ class Neighbours {
             edited<S>(plan_, [&](S& s) { s.rounding = other; }));
   }
   template <class S, class Edit>
-  void rule(std::string_view parameter, std::string own, std::string other, Edit edit) {
-    add(parameter, std::move(own), std::move(other), edited<S>(plan_, edit));
+  void rule(std::string_view parameter, const std::string& own, const std::string& other, Edit edit) {
+    add(parameter, own, other, edited<S>(plan_, edit));
   }
 
   // What Fused and GroupScaled share.
@@ -171,7 +173,8 @@ class Neighbours {
         {NanRule::first_of_a_sum_b, "the first of a, sum, b"}};
     const auto* own = std::ranges::find(kOrders, s.nan, &std::pair<NanRule, const char*>::first);
     for (const auto& [other, text] : kOrders)
-      if (other != s.nan) rule<FmaChain>("NaN", own->second, text, [&](FmaChain& x) { x.nan = other; });
+      if (other != s.nan)
+        rule<FmaChain>("NaN", own->second, text, [order = other](FmaChain& x) { x.nan = order; });
   }
 
   void of_pairs(const PairSums& s) {
