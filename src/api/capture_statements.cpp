@@ -30,7 +30,7 @@ std::string_view member_name(const OperandSpec& spec) {
 std::vector<std::string> values(const ImmediateRange& range) {
   std::vector<int> all;
   for (int value = range.least; value <= range.most; value += range.step) all.push_back(value);
-  std::ranges::stable_partition(all, [](int value) { return value >= 0; });
+  std::stable_partition(all.begin(), all.end(), [](int value) { return value >= 0; });
   std::vector<std::string> out;
   for (const int value : all) out.push_back(std::to_string(value));
   return out;
