@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "api/capture_probes.hpp"
+#include "api/members.hpp"
 #include "isa/instruction.hpp"
 #include "warpbit/capture_members.hpp"
 #include "warpbit/inputs/text.hpp"
@@ -28,7 +29,7 @@ class KernelWriter {
       : instruction_(instruction), specs_(instruction.decoded().form->operands), members_(members) {
     if (const auto* move = std::get_if<MatrixMove>(&instruction.decoded().form->action)) space_ = move->space;
     for (const CaptureMember& member : members)
-      if (member.name == "smem") image_bytes_ = member.case_bytes();
+      if (member.name == kMemory) image_bytes_ = member.case_bytes();
   }
 
   std::string text() {
@@ -56,9 +57,7 @@ class KernelWriter {
   std::span<const Operand> operands() const { return instruction_.operands(); }
   bool one_thread() const { return instruction_.lanes() == 1; }
   bool stores() const { return !operands()[0].is_destination(); }
-  bool is_asynchronous() const {
-    return std::ranges::any_of(operands(), [](const Operand& op) { return op.part == Part::scale_d; });
-  }
+  bool is_asynchronous() const { return accumulates_in_place(instruction_); }
 
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
@@ -134,7 +133,7 @@ class KernelWriter {
   void load(const Operand& operand) {
     if (is_literal(operand)) return;
     if (operand.is_destination()) {
-      if (is_asynchronous()) move("ld", operand, "d_in");
+      if (is_asynchronous()) move("ld", operand, kBefore);
     } else if (operand.kind == OperandKind::descriptor) {
       load_descriptor(operand);
     } else if (operand.kind == OperandKind::predicate) {
@@ -172,7 +171,7 @@ class KernelWriter {
   }
 
   void copy_in() {
-    point("smem", image_bytes_, false);
+    point(kMemory, image_bytes_, false);
     copy("in", "global", "%pointer", name(space_), "%image");
     if (is_asynchronous()) line("fence.proxy.async.shared::cta;");
     line("bar.sync 0;");
@@ -180,7 +179,7 @@ class KernelWriter {
 
   void copy_out() {
     line("bar.sync 0;");
-    point("smem_out", image_bytes_, false);
+    point(kMemoryAfter, image_bytes_, false);
     copy("out", name(space_), "%image", "global", "%pointer");
   }
 

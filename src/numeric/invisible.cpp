@@ -141,13 +141,6 @@ class Sums {
   std::optional<Range> accumulator_;
 };
 
-template <class S>
-const S* first_of(const Plan& plan) {
-  for (const Step& step : plan)
-    if (const S* s = std::get_if<S>(&step)) return s;
-  return nullptr;
-}
-
 struct Node {
   int window, floor;
   SumRules rules;

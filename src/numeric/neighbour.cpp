@@ -11,13 +11,6 @@ namespace {
 // A floor that no exponent is below.
 constexpr int kNoFloor = -4096;
 
-template <class S>
-const S* first_of(const Plan& plan) {
-  for (const Step& step : plan)
-    if (const S* s = std::get_if<S>(&step)) return s;
-  return nullptr;
-}
-
 // The plan with every step of a kind edited.
 template <class S, class Edit>
 Plan edited(Plan plan, Edit edit) {
@@ -48,7 +41,7 @@ class Neighbours {
     if (const auto* groups = first_of<GroupScaled>(plan_)) of_groups(*groups);
     if (const auto* chain = first_of<FmaChain>(plan_)) of_chain(*chain);
     if (const auto* pairs = first_of<PairSums>(plan_)) of_pairs(*pairs);
-    if (first_of<Add>(plan_)) of_add();
+    if (const auto* sum = first_of<Add>(plan_)) of_add(*sum);
     of_conversions();
     if (const auto* integers = first_of<IntegerSum>(plan_)) of_integers(*integers);
     if (const auto* bits = first_of<BitCount>(plan_)) of_bits(*bits);
@@ -67,20 +60,16 @@ class Neighbours {
   }
 
   template <class S>
-  void number(std::string_view parameter, int S::*member, std::initializer_list<int> others) {
-    const S* step = first_of<S>(plan_);
-    if (step == nullptr) return;
-    const int own = step->*member;
+  void number(std::string_view parameter, const S& step, int S::*member, std::initializer_list<int> others) {
     for (const int other : others)
-      add(parameter, std::to_string(own), other == kNoFloor ? "none" : std::to_string(other),
+      add(parameter, std::to_string(step.*member), other == kNoFloor ? "none" : std::to_string(other),
           edited<S>(plan_, [&](S& s) { s.*member = other; }));
   }
   template <class S>
-  void roundings(std::string_view parameter) {
-    const Rounding own = first_of<S>(plan_)->rounding;
+  void roundings(std::string_view parameter, const S& step) {
     for (const Rounding other : kRoundings)
-      if (other != own)
-        add(parameter, std::string(name(own)), std::string(name(other)),
+      if (other != step.rounding)
+        add(parameter, std::string(name(step.rounding)), std::string(name(other)),
             edited<S>(plan_, [&](S& s) { s.rounding = other; }));
   }
   template <class S, class Edit>
@@ -91,9 +80,9 @@ class Neighbours {
   // What Fused and GroupScaled share.
   template <class S>
   void of_sum(const S& s) {
-    number<S>("F", &S::window, {s.window - 1, s.window + 1});
-    number<S>("floor", &S::floor, {s.floor - 1, s.floor + 1, kNoFloor});
-    roundings<S>("rounding");
+    number("F", s, &S::window, {s.window - 1, s.window + 1});
+    number("floor", s, &S::floor, {s.floor - 1, s.floor + 1, kNoFloor});
+    roundings("rounding", s);
     rule<S>("sign of zero", "+0", "that of the sum", [](S& x) { x.rules.positive_zero = false; });
     rule<S>("zero products", "no part of E", "part of E", [](S& x) { x.rules.zeros_raise = true; });
     rule<S>("exponents", std::is_same_v<S, Fused> ? "raw" : "of the scales", "of products in [1, 2)",
@@ -106,10 +95,10 @@ class Neighbours {
     rule<Fused>("exponents", "raw", "of normalised factors",
                 [](Fused& x) { x.rules.exponents = Exponents::normalised; });
     const int bits = s.kept_fraction_bits;
-    number<Fused>("fraction bits", &Fused::kept_fraction_bits, {bits - 1});
+    number("fraction bits", s, &Fused::kept_fraction_bits, {bits - 1});
     if (bits < format(s.result).fraction_bits)
-      number<Fused>("fraction bits", &Fused::kept_fraction_bits, {bits + 1});
-    number<Fused>("L", &Fused::products, {s.products / 2, 2 * s.products});
+      number("fraction bits", s, &Fused::kept_fraction_bits, {bits + 1});
+    number("L", s, &Fused::products, {s.products / 2, 2 * s.products});
     orders();
     if (s.k != KSet{}) reorder("k % 4 in {2, 3} first", [](std::size_t k) { return k ^ 2; });
     const bool first = s.start == Start::running;
@@ -149,11 +138,11 @@ class Neighbours {
 
   void of_groups(const GroupScaled& s) {
     of_sum(s);
-    number<GroupScaled>("L", &GroupScaled::group, {s.group / 2, 2 * s.group});
+    number("L", s, &GroupScaled::group, {s.group / 2, 2 * s.group});
   }
 
   void of_chain(const FmaChain& s) {
-    roundings<FmaChain>("rounding");
+    roundings("rounding", s);
     rule<FmaChain>("products", "exact", "rounded", [](FmaChain& x) { x.fused = false; });
     orders();
     if (s.start == Start::running)
@@ -178,7 +167,7 @@ class Neighbours {
   }
 
   void of_pairs(const PairSums& s) {
-    roundings<PairSums>("rounding");
+    roundings("rounding", s);
     orders();
     add("L", "2", "1", replaced(plan_, [](std::size_t, const Step& step) {
           const auto* pairs = std::get_if<PairSums>(&step);
@@ -191,8 +180,8 @@ class Neighbours {
         }));
   }
 
-  void of_add() {
-    roundings<Add>("rounding of C's addition");
+  void of_add(const Add& s) {
+    roundings("rounding of C's addition", s);
     // C where the sum begins.
     const auto first = [&](std::size_t i, const Step& step) {
       if (std::holds_alternative<Add>(step)) return std::vector<Step>{};
@@ -213,7 +202,7 @@ class Neighbours {
       other.operands.reset();
       add("operands", std::string(format(*plan_.operands).name), "as they are", other);
     }
-    if (first_of<Convert>(plan_)) roundings<Convert>("rounding of the conversion");
+    if (const auto* s = first_of<Convert>(plan_)) roundings("rounding of the conversion", *s);
     for (std::size_t i = 0; i < plan_.size(); ++i) {
       const auto* convert = std::get_if<Convert>(plan_.begin() + i);
       if (!convert) continue;

@@ -172,6 +172,14 @@ struct Plan {
   std::size_t size_ = 0;
 };
 
+/// The first step of a kind; null if the plan has none.
+template <class S>
+const S* first_of(const Plan& plan) {
+  for (const Step& step : plan)
+    if (const S* s = std::get_if<S>(&step)) return s;
+  return nullptr;
+}
+
 /// One line for a person, e.g. "fused L 16, F 25, floor -133 -> f32 rz".
 std::string describe(const Plan& plan);
 
