@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>  // mkdtemp
-#include <unistd.h>  // access
 
 #include <algorithm>
 #include <array>
@@ -39,20 +38,7 @@ Output output_of(const std::string& command) {
   return out;
 }
 
-bool is_program(const fs::path& path) {
-  return fs::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
-}
-
 }  // namespace
-
-std::string find_assembler() {
-  if (const char* named = std::getenv("WARPBIT_PTXAS")) return is_program(named) ? named : "";
-  std::istringstream path(std::getenv("PATH") ? std::getenv("PATH") : "");
-  for (std::string folder; std::getline(path, folder, ':');)
-    if (is_program(fs::path(folder) / "ptxas")) return fs::path(folder) / "ptxas";
-  const std::string usual = "/usr/local/cuda/bin/ptxas";
-  return is_program(usual) ? usual : "";
-}
 
 Assembler::Assembler(std::string path) : path_("'" + std::move(path) + "'") {
   folder_ = (fs::temp_directory_path() / "ptxas_test_XXXXXX").string();

@@ -5,10 +5,6 @@
 #include <string>
 #include <vector>
 
-/// Where ptxas is: the environment variable WARPBIT_PTXAS, else PATH, else the toolkit's usual place. Empty if
-/// it is nowhere.
-std::string find_assembler();
-
 class Assembler {
  public:
   explicit Assembler(std::string path);

@@ -8,6 +8,7 @@
 
 #include "../scripts/capture/assembler.hpp"
 #include "../scripts/capture/driver.hpp"
+#include "../scripts/capture/ptxas.hpp"
 #include "capture_program.hpp"
 #include "warp.hpp"
 #include "warpbit/replay.hpp"
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 // ptxas for a target.
 capture::Assembler assembler(const std::string& target) {
   try {
-    return {capture::Assembler::find(), target};
+    return {capture::find_ptxas(), target};
   } catch (const capture::Failure& failure) {
     tool::not_run(failure.what());
   }

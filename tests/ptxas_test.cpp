@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>  // std::exit
 
+#include "../scripts/capture/ptxas.hpp"
 #include "assembler.hpp"
 #include "isa_table.hpp"
 #include "warpbit/instruction.hpp"
@@ -130,7 +131,7 @@ std::size_t size(const std::vector<std::vector<Question>>& tables) {
 struct Listener : Catch::TestEventListenerBase {
   using TestEventListenerBase::TestEventListenerBase;
   void testCaseStarting(const Catch::TestCaseInfo&) override {
-    const std::string path = find_assembler();
+    const std::string path = capture::find_ptxas();
     if (!path.empty() && Assembler(path).reads_tables_version()) return;
     fmt::print("not run: {} comparisons need ptxas\n", size(questions()));
     std::exit(77);
@@ -139,7 +140,7 @@ struct Listener : Catch::TestEventListenerBase {
 CATCH_REGISTER_LISTENER(Listener)
 
 TEST_CASE("ptxas says what the tables and the decoder say", "[toolkit]") {
-  Assembler assembler(find_assembler());
+  Assembler assembler(capture::find_ptxas());
   std::size_t compared = 0;
   for (const std::vector<Question>& table : questions()) {
     std::map<std::string, std::vector<Question>> by_target;

@@ -5,13 +5,12 @@
 #include <spawn.h>
 #include <stdlib.h>  // mkdtemp
 #include <sys/wait.h>
-#include <unistd.h>  // access, environ
+#include <unistd.h>  // environ
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <sstream>
 
 #include "driver.hpp"
 
@@ -19,10 +18,6 @@ namespace capture {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_program(const fs::path& path) {
-  return fs::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
-}
 
 std::string content(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -69,15 +64,6 @@ Output run(const std::vector<std::string>& words, const std::string& log) {
 }
 
 }  // namespace
-
-std::string Assembler::find() {
-  if (const char* named = std::getenv("WARPBIT_PTXAS")) return is_program(named) ? named : "";
-  std::istringstream path(std::getenv("PATH") ? std::getenv("PATH") : "");
-  for (std::string folder; std::getline(path, folder, ':');)
-    if (is_program(fs::path(folder) / "ptxas")) return fs::path(folder) / "ptxas";
-  const std::string usual = "/usr/local/cuda/bin/ptxas";
-  return is_program(usual) ? usual : "";
-}
 
 Assembler::Assembler(std::string program, std::string architecture)
     : program_(std::move(program)), architecture_(std::move(architecture)) {

@@ -23,8 +23,6 @@ class Assembler {
   /// For -arch. Throws Failure if the program is not there (an empty name) or does not know it.
   Assembler(std::string program, std::string architecture);
 
-  /// WARPBIT_PTXAS, else in PATH, else /usr/local/cuda/bin/ptxas; empty if it is nowhere.
-  static std::string find();
   /// "ptxas V13.0.88"
   const std::string& version() const { return version_; }
   /// Any thread may ask. Throws nothing; what went wrong is the refusal.

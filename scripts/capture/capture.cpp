@@ -19,6 +19,7 @@
 #include "generator.hpp"
 #include "kernels.hpp"
 #include "options.hpp"
+#include "ptxas.hpp"
 #include "recorder.hpp"
 #include "worker.hpp"
 
@@ -89,7 +90,7 @@ std::vector<std::string> refusals(const Assembler& assembler, const std::vector<
 }
 
 int dry_run(const KernelFile& file) {
-  const Assembler assembler(Assembler::find(), file.target);
+  const Assembler assembler(find_ptxas(), file.target);
   std::size_t refused = 0;
   const std::vector<std::string> all = refusals(assembler, file.kernels);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -114,7 +115,7 @@ std::string generator_ptx(const Options& options) {
 
 // ptxas, if it is there and knows the architecture; else the driver assembles.
 std::unique_ptr<Assembler> find_assembler(const std::string& architecture) {
-  const std::string program = Assembler::find();
+  const std::string program = find_ptxas();
   if (program.empty()) return nullptr;
   try {
     return std::make_unique<Assembler>(program, architecture);
