@@ -95,11 +95,6 @@ TEST_CASE("every file in golden/ is replayed without a mismatch", "[golden]") {
 
 TEST_CASE("every digest in golden-digests/ is that of the inputs it names", "[digests]") {
   const fs::path folder("golden-digests");
-  if (!fs::exists(folder)) {
-    fmt::print("not run: there is no {}\n", folder.string());
-    std::fflush(stdout);
-    std::exit(kNotRun);
-  }
   for (const FileReport& r : require_equal({folder})) CHECK(r.header.layout == CaptureLayout::digests);
 }
 
