@@ -61,8 +61,9 @@ TEST_CASE("options that are none, and values that do not fit, are refused by nam
   refused({"--cases", "0"}, "--cases: 0; expected a number, 1 or more");
   refused({"--elements", "0"}, "--elements: 0; expected a number, 1 or more");
   refused({"--profile", "odd"}, "--profile: 'odd'; expected one of uniform, ordinary, narrow, wide, ");
-  refused({"--cases", "1", "--elements", "1"}, "of --elements, --exhaustive and (--cases, --block) one at ");
-  refused({"--exhaustive", "--block", "0"}, "of --elements, --exhaustive and ");
+  refused({"--cases", "1", "--elements", "1"},
+          "of --elements, --exhaustive and (--cases, --first-case) one at ");
+  refused({"--exhaustive", "--first-case", "0"}, "of --elements, --exhaustive and ");
   refused({"--forms", "("}, "--forms: '(' (");
   refused({"--forms", "wgmma"}, "'wgmma' is in no statement of ");
   refused({"--generator", "no/such.ptx"}, "no/such.ptx: cannot be read");
@@ -229,7 +230,7 @@ TEST_CASE("all inputs of conversions, and of nothing else") {
   CHECK_THAT(none.out, Equals("total: 0 statements, 0 recorded, 0 failed\n"));
 }
 
-// A digest that does not agree; `verify --bisect` computes its block, --block records it.
+// A digest that does not agree; `verify --bisect` computes its block, --first-case records it.
 void check_block(const Bench& bench, const fs::path& digests, std::uint64_t block, std::uint64_t cases) {
   // The array of digests ends the file's data.
   std::string bytes = archive::bytes_of(digests);
@@ -246,22 +247,22 @@ void check_block(const Bench& bench, const fs::path& digests, std::uint64_t bloc
   CHECK(report.details.at(0).index == 4096 * block);
   CHECK(report.details.at(0).cases == cases);
 
-  const std::string number = std::to_string(block);
-  REQUIRE(bench.record({"--block", number, "--cases", std::to_string(cases)}).status == 0);
+  const std::string first = std::to_string(4096 * block);
+  REQUIRE(bench.record({"--first-case", first, "--cases", std::to_string(cases)}).status == 0);
   fs::path again = digests;
-  again.replace_filename("movmatrix_sync_aligned_m8n8_trans_b16.block" + number + ".npz");
+  again.replace_filename("movmatrix_sync_aligned_m8n8_trans_b16.case" + first + ".npz");
   const FileReport recorded = replay(again);
   CHECK(recorded.status == FileStatus::replayed);
   CHECK(recorded.cases == cases);
   CHECK(recorded.mismatches == 0);
-  const Result<DiffReport> compared = diff(again, bench.directory.path / ("other.block" + number + ".npz"));
+  const Result<DiffReport> compared = diff(again, bench.directory.path / ("other.case" + first + ".npz"));
   INFO((compared ? "" : compared.error().message()));
   REQUIRE(compared.ok());
   CHECK(compared->cases == cases);
   CHECK(compared->differences == 0);
 }
 
-TEST_CASE("a block whose digest differs is recorded again by its number") {
+TEST_CASE("a block whose digest differs is recorded again by its first case") {
   const Bench bench("sm_90a", "^movmatrix");
   REQUIRE(bench.record({"--elements", "300000"}).status == 0);  // 9375 cases
   const std::vector<fs::path> files = files_under(bench.out);
@@ -269,10 +270,6 @@ TEST_CASE("a block whose digest differs is recorded again by its number") {
   REQUIRE(replay(files[0]).mismatches == 0);
   check_block(bench, files[0], 1, 4096);
   check_block(bench, files[0], 2, 9375 - 2 * 4096);
-  // Without --cases all of a block.
-  REQUIRE(bench.record({"--block", "0"}).status == 0);
-  fs::path whole = files[0];
-  CHECK(replay(whole.replace_filename("movmatrix_sync_aligned_m8n8_trans_b16.block0.npz")).cases == 4096);
 }
 
 // ---- What fails

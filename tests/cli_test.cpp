@@ -34,17 +34,21 @@ std::string total(std::size_t files, std::size_t cases, std::size_t elements, st
 }
 
 struct Totals {
-  std::size_t files = 0, cases = 0, elements = 0, mismatches = 0, unsupported = 0, unreadable = 0;
+  std::size_t files = 0, cases = 0, elements = 0, mismatches = 0, unsupported = 0, unreadable = 0,
+              other_shards = 0;
 };
 Totals totals_of(const Output& output) {
   REQUIRE_FALSE(output.lines().empty());
   Totals t;
   REQUIRE(
       std::sscanf(output.lines().back().c_str(),
-                  "total: %zu files, %zu cases, %zu elements, %zu mismatches, %zu unsupported, %zu unreadable",
-                  &t.files, &t.cases, &t.elements, &t.mismatches, &t.unsupported, &t.unreadable) == 6);
+                  "total: %zu files, %zu cases, %zu elements, %zu mismatches, %zu unsupported, %zu unreadable"
+                  ", %zu files in other shards",
+                  &t.files, &t.cases, &t.elements, &t.mismatches, &t.unsupported, &t.unreadable,
+                  &t.other_shards) >= 6);
   REQUIRE(output.lines().back() ==
-          total(t.files, t.cases, t.elements, t.mismatches, t.unsupported, t.unreadable));
+          total(t.files, t.cases, t.elements, t.mismatches, t.unsupported, t.unreadable) +
+              (t.other_shards ? fmt::format(", {} files in other shards", t.other_shards) : ""));
   return t;
 }
 
@@ -72,8 +76,30 @@ TEST_CASE("verify replays all of golden/", "[quick][cli]") {
                                           {"elements", t.elements},
                                           {"mismatches", 0},
                                           {"unsupported", 0},
-                                          {"unreadable", 0}});
+                                          {"unreadable", 0},
+                                          {"other_shards", 0}});
   for (const auto& file : parsed["files"]) CHECK(file["status"] == "replayed");
+}
+
+TEST_CASE("verify --shard: each file in one share", "[quick][cli]") {
+  const Totals all = totals_of(run({"verify", "--quiet", "golden"}));
+  std::uint64_t files = 0, elements = 0;
+  for (const char* shard : {"1/3", "2/3", "3/3"}) {
+    const Output some = run({"verify", "--shard", shard, "golden"});
+    const Totals t = totals_of(some);
+    CHECK(some.status == 0);
+    CHECK(some.lines().size() == t.files + 1);
+    CHECK(t.files > all.files / 4);
+    CHECK(t.other_shards == all.files - t.files);
+    files += t.files;
+    elements += t.elements;
+  }
+  CHECK(files == all.files);
+  CHECK(elements == all.elements);
+  CHECK(run({"verify", "--quiet", "--shard", "1/1", "golden"}).out == run({"verify", "--quiet", "golden"}).out);
+  for (const char* shard : {"", "1", "0/3", "4/3", "1/", "/3", "1/3x", "-1/3", "1/0", "1/99999999999999999999"})
+    CHECK_THAT(run({"verify", "--shard", shard, "golden"}).err,
+               Contains(fmt::format("'{}'; expected I/N with 1 <= I <= N", shard)));
 }
 
 TEST_CASE("verify as another target says what differs", "[quick][cli]") {

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>  // std::memcpy
+#include <map>
 
 #include "tool.hpp"
 #include "warpbit/inputs.hpp"
@@ -38,15 +39,15 @@ std::uint64_t split_mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-// Blocks of 4096 cases of an array whose first extent counts cases. Bytes of memory go by fours.
-std::vector<std::uint64_t> sums(const Array& results, std::uint64_t cases) {
+// Blocks of an array whose first extent counts cases. Bytes of memory go by fours.
+std::vector<std::uint64_t> sums(const Array& results, std::uint64_t cases, std::uint64_t of_block = 4096) {
   const std::size_t bytes = results.header.name == "smem_out" ? 4 : results.header.item_bytes;
   const std::uint64_t words = results.data.size() / bytes;
-  std::vector<std::uint64_t> out((cases + 4095) / 4096);
+  std::vector<std::uint64_t> out((cases + of_block - 1) / of_block);
   for (std::uint64_t i = 0; i < words; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, results.data.data() + i * bytes, bytes);
-    out[i / (words / cases) / 4096] += split_mix(word + 0x9E3779B97F4A7C15u * (i + 1));
+    out[i / (words / cases) / of_block] += split_mix(word + 0x9E3779B97F4A7C15u * (i + 1));
   }
   return out;
 }
@@ -110,8 +111,8 @@ std::vector<Array> capture_of(const Subject& s, std::uint64_t first, std::uint64
   return std::move(*arrays);
 }
 
-std::vector<std::uint64_t> sums_of(const Subject& s) {
-  return sums(capture_of(s, 0, s.cases).back(), s.cases);
+std::vector<std::uint64_t> sums_of(const Subject& s, std::uint64_t of_block = 4096) {
+  return sums(capture_of(s, 0, s.cases).back(), s.cases, of_block);
 }
 
 TEST_CASE("digests are those of the generated capture's results", "[quick][digest]") {
@@ -159,7 +160,8 @@ TEST_CASE("digests depend on form, seed and profile, not on threads, kernel or s
   const Instruction i = parse(kSubjects[0].statement, "sm_90a");
   const auto digest = [](const Instruction& instruction, std::uint64_t seed, inputs::Profile profile,
                          const ExecuteOptions& options = {}) {
-    const auto list = digests(instruction, {seed, profile}, 5000, options);
+    const std::vector<std::uint64_t> both = {0, 1};
+    const auto list = digests(instruction, {seed, profile}, {5000}, both, options);
     REQUIRE(list.ok());
     CHECK(list->size() == 2);
     return *list;
@@ -210,10 +212,10 @@ TEST_CASE("a flipped bit names its block, and bisecting writes a capture of it",
                                                    first, last, digests[block],
                                                    digests[block] ^ std::uint64_t{1} << 40));
 
-      const fs::path capture = options.block_folder / fmt::format("bulk.block{}.npz", block);
+      const fs::path capture = options.block_folder / fmt::format("bulk.case{}.npz", first);
       REQUIRE(report.notes.size() == 1);
       CHECK(report.notes[0] ==
-            fmt::format("block {}: what was computed for its inputs is in {}", block, capture.string()));
+            fmt::format("what was computed for the inputs from case {} on is in {}", first, capture.string()));
       const FileReport replayed_block = replay(capture);
       REQUIRE(replayed_block.status == FileStatus::replayed);
       CHECK(replayed_block.mismatches == 0);
@@ -223,6 +225,63 @@ TEST_CASE("a flipped bit names its block, and bisecting writes a capture of it",
           replayed_block.header.provenance ==
           fmt::format(R"({{"program":"warpbit","seed":{},"profile":"mixed","first_case":{}}})", kSeed, first));
     }
+}
+
+TEST_CASE("a file says how many cases a block has", "[quick][digest]") {
+  const Subject& s = kSubjects[1];  // 100 cases
+  for (const std::uint64_t of_block : {1, 7, 33, 99, 100, 101, 1 << 24}) {
+    INFO(of_block);
+    std::vector<std::uint64_t> digests = sums_of(s, of_block);
+    const auto report = [&] {
+      Members members = file(s.statement, s.target, inputs::Profile::mixed, s.cases, digests);
+      members.emplace_back("block.npy", integers({of_block}, true));
+      return replayed(members);
+    };
+    const FileReport good = report();
+    INFO((good.error ? good.error->message() : ""));
+    REQUIRE(good.status == FileStatus::replayed);
+    CHECK(good.mismatches == 0);
+    CHECK(good.cases == s.cases);
+    CHECK(good.notes.empty());
+    digests.back() ^= 1;
+    const FileReport bad = report();
+    CHECK(bad.mismatches == 1);
+    REQUIRE(bad.details.size() == 1);
+    CHECK(bad.details[0].index == (digests.size() - 1) * of_block);
+    CHECK(bad.details[0].cases == s.cases - bad.details[0].index);
+  }
+}
+
+TEST_CASE("shards have each block once, whatever the file is called", "[quick][digest]") {
+  const Subject& s = kSubjects[1];
+  std::vector<std::uint64_t> digests = sums_of(s, 3);
+  for (std::uint64_t& digest : digests) digest ^= 1;  // so that the details name each block
+  Members members = file(s.statement, s.target, inputs::Profile::mixed, s.cases, digests);
+  members.emplace_back("block.npy", integers({3}, true));
+  const Directory directory;
+  const fs::path one = tool::write(directory.path / "one.npz", archive::zip_of(members)),
+                 other = tool::write(directory.path / "other.npz", archive::zip_of(members));
+  constexpr std::uint64_t kCount = 64;
+  std::map<std::uint64_t, int> times;
+  std::uint64_t cases = 0, elements = 0, elsewhere = 0;
+  ReplayOptions options;
+  options.details = digests.size();
+  for (options.shard = {1, kCount}; options.shard.number <= kCount; ++options.shard.number) {
+    const FileReport report = replay(one, options), same = replay(other, options);
+    CHECK(report.status == same.status);
+    CHECK(report.cases == same.cases);
+    CHECK(report.mismatches == report.details.size());
+    for (const Mismatch& m : report.details) ++times[m.index];
+    cases += report.cases;
+    elements += report.elements;
+    elsewhere += report.status == FileStatus::other_shard;
+  }
+  CHECK(times.size() == digests.size());
+  for (const auto& [block, count] : times) CHECK(count == 1);
+  CHECK(cases == s.cases);
+  CHECK(elements == s.cases * s.elements);
+  CHECK(elsewhere > 0);
+  CHECK(elsewhere < kCount);
 }
 
 TEST_CASE("what is wrong with a file of digests is said", "[quick][digest]") {
@@ -249,6 +308,13 @@ TEST_CASE("what is wrong with a file of digests is said", "[quick][digest]") {
   CHECK(message("count", integers({4097}, true)).find("(2,), one digest for each 4096 of 4097 cases") !=
         std::string::npos);
   CHECK(message("count", integers({UINT64_MAX}, true)).find("(4503599627370496,)") != std::string::npos);
+  for (const std::uint64_t of_block : {std::uint64_t{0}, std::uint64_t{1} << 25, UINT64_MAX}) {
+    Members members = good;
+    members.emplace_back("block.npy", integers({of_block}, true));
+    const FileReport report = replayed(members);
+    REQUIRE(report.error);
+    CHECK(report.error->message() == fmt::format("member 'block': {} cases; expected 1 to 16777216", of_block));
+  }
   CHECK(message("statement", archive::text_npy("wgmma.fence.sync.aligned;")).find("without results") !=
         std::string::npos);
   CHECK(message("statement",
@@ -283,7 +349,7 @@ TEST_CASE("warpbit verify reads digests", "[quick][digest]") {
   REQUIRE(bad.lines().size() == 4);
   CHECK(bad.lines()[0].ends_with("1 mismatches, model"));
   CHECK(bad.lines()[1] ==
-        "  note: block 0: what was computed for its inputs is in " + folder + "/bulk.block0.npz");
+        "  note: what was computed for the inputs from case 0 on is in " + folder + "/bulk.case0.npz");
   CHECK(bad.lines()[2].starts_with("  cases 0 to 99: expected digest 0x"));
   CHECK(tool::run({"verify", folder}).status == 0);
   const tool::Output json = tool::run({"verify", "--json", path});

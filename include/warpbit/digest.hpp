@@ -3,12 +3,14 @@
 // layout `digests`).
 #pragma once
 
+#include <algorithm>  // std::min
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "warpbit/capture.hpp"
 #include "warpbit/execute.hpp"
-#include "warpbit/inputs/member.hpp"
+#include "warpbit/inputs.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
@@ -26,12 +28,21 @@ Result<std::vector<Array>> generated_capture(const Instruction& instruction, con
                                              std::uint64_t first, std::uint64_t cases,
                                              const ExecuteOptions& options = {});
 
-/// Blocks of inputs::kBlockCases cases, the last of which may have fewer.
-std::uint64_t digest_blocks(std::uint64_t cases);
+/// Cases in blocks, each of which has one digest.
+struct DigestBlocks {
+  std::uint64_t cases = 0;
+  std::uint64_t of_block = inputs::kBlockCases;  ///< cases of a block, the last of which may have fewer
 
-/// The digests of the results of `cases` cases, one for each block (inputs::mix). Errors: the same;
+  std::uint64_t count() const { return cases / of_block + (cases % of_block != 0 ? 1 : 0); }
+  /// Precondition of both: block < count().
+  std::uint64_t first_case(std::uint64_t block) const { return block * of_block; }
+  std::uint64_t cases_in(std::uint64_t block) const { return std::min(of_block, cases - first_case(block)); }
+};
+
+/// The digests of the results in some blocks (inputs::mix), as many and in that order. Errors: the same;
 /// archive_too_large if there is no memory.
 Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const InputChoice& choice,
-                                           std::uint64_t cases, const ExecuteOptions& options = {});
+                                           const DigestBlocks& blocks, std::span<const std::uint64_t> which,
+                                           const ExecuteOptions& options = {});
 
 }  // namespace warpbit

@@ -104,7 +104,7 @@ WARPBIT_HOST_DEVICE inline std::uint64_t word(Key key, Profile profile, const Me
   return word(m, setting_of(m, key, profile, index), key, index, lane, reg);
 }
 
-/// Cases of which a digest is made.
+/// Cases of which a digest is made, unless more are said.
 inline constexpr std::uint64_t kBlockCases = 4096;
 
 /// What a result adds to the digest of its block, modulo 2^64: SplitMix64's finaliser. `position` counts the

@@ -17,16 +17,26 @@
 
 namespace warpbit {
 
+/// One of `count` shares of the work: each file is in exactly one of them, and of the layout `digests` each
+/// block; in the same one whatever the file is called and wherever it lies.
+struct Shard {
+  std::uint64_t number = 1;  ///< 1 to count
+  std::uint64_t count = 1;
+};
+
 struct ReplayOptions {
   /// Replay as this target instead of the one that the file names.
   std::optional<Target> target;
   ReadOptions read;
   /// What becomes of operands that the manual leaves undefined (warpbit/execute.hpp).
   Undefined undefined = Undefined::error;
+  /// What to replay; all, unless it is set.
+  Shard shard;
   /// How many mismatches to describe in detail, for each file.
   std::size_t details = 4;
   /// Where to write, for a file of digests that differ, an ordinary capture of the first block that does: the
-  /// inputs and what was computed for them, `<name of the file>.block<number>.npz`. Nowhere if it is empty.
+  /// inputs and what was computed for them, `<name of the file>.case<number of the first>.npz`. Nowhere if it
+  /// is empty.
   std::filesystem::path block_folder;
 };
 
@@ -48,7 +58,8 @@ std::string code_text(std::string_view format, std::uint64_t code);
 std::string text(const Mismatch& mismatch);
 
 enum class FileStatus {
-  replayed,     ///< every element was compared
+  replayed,     ///< every element was compared, of digests every one in the shard
+  other_shard,  ///< nothing of it is in the shard, and nothing was compared
   unsupported,  ///< the file is well-formed, but this library does not execute its statement on the target, or
                 ///< the manual leaves undefined what it does with the operands
   unreadable,   ///< the file is malformed, or its arrays do not fit its statement
@@ -58,24 +69,26 @@ enum class FileStatus {
 struct FileReport {
   std::filesystem::path path;
   FileStatus status = FileStatus::unreadable;
-  std::optional<Error> error;  ///< why it is not `replayed`
-  CaptureHeader header;        ///< as far as it could be read
-  std::string target;          ///< as which it was replayed
-  std::uint64_t cases = 0, elements = 0;
-  std::uint64_t mismatches = 0;  ///< elements, or in the layout `digests` blocks of cases
-  std::uint64_t masked = 0;      ///< elements that the file's mask excludes
-  bool inferred = false;         ///< the arithmetic rests on no hardware result
+  std::optional<Error> error;             ///< why it is not `replayed`
+  CaptureHeader header;                   ///< as far as it could be read
+  std::string target;                     ///< as which it was replayed
+  std::uint64_t cases = 0, elements = 0;  ///< that were compared
+  std::uint64_t mismatches = 0;           ///< elements, or in the layout `digests` blocks of cases
+  std::uint64_t masked = 0;               ///< elements that the file's mask excludes
+  bool inferred = false;                  ///< the arithmetic rests on no hardware result
   std::vector<Mismatch> details;
-  std::vector<std::string> notes;  ///< members that were ignored
+  std::vector<std::string> notes;  ///< members that were ignored, blocks in other shards
 };
 
 struct ReplayTotals {
-  std::uint64_t files = 0, cases = 0, elements = 0, mismatches = 0, unsupported = 0, unreadable = 0;
+  std::uint64_t files = 0;  ///< without those in other shards
+  std::uint64_t cases = 0, elements = 0, mismatches = 0, unsupported = 0, unreadable = 0, other_shards = 0;
 
   void add(const FileReport& report);
   /// 0: everything replayed without a mismatch; 1: a mismatch; 2: a file that could not be judged, or no file.
   int exit_status() const;
-  /// "total: F files, C cases, E elements, X mismatches, U unsupported, B unreadable"
+  /// "total: F files, C cases, E elements, X mismatches, U unsupported, B unreadable"; if there are such, also
+  /// ", S files in other shards"
   std::string text() const;
 };
 

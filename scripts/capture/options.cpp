@@ -25,7 +25,7 @@ const char* const kUsage =
     "  --elements N     no inputs and results but digests of them, of at least N registers of results each\n"
     "  --exhaustive     such digests of all inputs of conversions: every source register goes through all of\n"
     "                   its values, of up to 32 bits\n"
-    "  --block B        an ordinary capture of block B of such digests, all 4096 cases or the first --cases\n"
+    "  --first-case N   the first case of each capture (0)\n"
     "  --probes         probes of the statements that have them, and nothing else\n"
     "  --target T       what the captures say; the target of the kernels, if the GPU is one\n"
     "  --generator FILE the PTX of generate.cu (generate.ptx beside this program, if it is there)\n"
@@ -72,7 +72,7 @@ Options parse_options(int argc, char** argv) {
       {"--profile", [&](Text v) { out.profile = profile(v); }},
       {"--cases", [&](Text v) { out.cases = positive("--cases", v); }},
       {"--elements", [&](Text v) { out.elements = positive("--elements", v); }},
-      {"--block", [&](Text v) { out.block = number<std::uint64_t>("--block", v); }},
+      {"--first-case", [&](Text v) { out.first_case = number<std::uint64_t>("--first-case", v); }},
       {"--target", [&](Text v) { out.target = v; }},
       {"--generator", [&](Text v) { out.generator = v; }},
       {"--device", [&](Text v) { out.device = number<int>("--device", v); }},
@@ -95,8 +95,8 @@ Options parse_options(int argc, char** argv) {
   }
   if (out.kernels.empty() && !out.describe && !out.help)
     throw Failure(std::string("--kernels is missing\n") + kUsage);
-  if (out.elements.has_value() + out.exhaustive + (out.cases || out.block) > 1)
-    throw Failure("of --elements, --exhaustive and (--cases, --block) one at a time");
+  if (out.elements.has_value() + out.exhaustive + (out.cases || out.first_case) > 1)
+    throw Failure("of --elements, --exhaustive and (--cases, --first-case) one at a time");
   if (out.exhaustive) out.profile = warpbit::inputs::Profile::exhaustive;
   return out;
 }

@@ -11,7 +11,7 @@ namespace capture {
 
 struct Options {
   std::string kernels, out = "captures", forms, generator, target;
-  std::optional<std::uint64_t> cases, elements, block;
+  std::optional<std::uint64_t> cases, elements, first_case;
   std::uint64_t seed = 1;
   warpbit::inputs::Profile profile = warpbit::inputs::Profile::mixed;
   int device = 0;

@@ -14,6 +14,17 @@ using warpbit::inputs::kBlockCases;
 
 constexpr std::uint64_t kSmallCapture = std::uint64_t{64} << 10, kMostCases = 1024;
 constexpr std::uint64_t kDigestedAtOnce = std::uint64_t{1} << 30;  // bytes of all members
+constexpr std::size_t kMostDigests = 4096;
+
+// Joins blocks two by two, until few enough are left. Returns the cases of a block.
+std::uint64_t join_blocks(std::vector<std::uint64_t>& digests) {
+  std::uint64_t of_block = kBlockCases;
+  for (; digests.size() > kMostDigests; of_block *= 2) {
+    for (std::size_t i = 0; i < digests.size(); ++i) digests[i / 2] = (i % 2 ? digests[i / 2] : 0) + digests[i];
+    digests.resize((digests.size() + 1) / 2);
+  }
+  return of_block;
+}
 
 }  // namespace
 
@@ -42,8 +53,7 @@ std::string Recorder::record(const Kernel& kernel, Function function) {
 std::string Recorder::write_capture(const Kernel& kernel, Function function) {
   const std::uint64_t fitting = std::clamp<std::uint64_t>(kSmallCapture / kernel.bytes(), 1, kMostCases);
   const Stream stream{warpbit::inputs::key_of(kernel.form.c_str(), options_.seed), options_.profile,
-                      options_.block.value_or(0) * kBlockCases,
-                      options_.cases.value_or(options_.block ? kBlockCases : fitting)};
+                      options_.first_case.value_or(0), options_.cases.value_or(fitting)};
   Arrays arrays(device_, kernel, stream.cases);
   arrays.fill(generator_, stream);
   const std::size_t last = kernel.members.size() - 1;
@@ -52,7 +62,7 @@ std::string Recorder::write_capture(const Kernel& kernel, Function function) {
   arrays.run(function, stream.cases, 0xFF);
   if (once != arrays.read(last, stream.cases)) not_the_same();
 
-  const std::string name = path(kernel, options_.block ? ".block" + std::to_string(*options_.block) : "");
+  const std::string name = path(kernel, options_.first_case ? ".case" + std::to_string(stream.first) : "");
   npz::Writer file(name);
   describe(file, kernel.statement, origin_.target, kernel.lanes == 1 ? "scalars" : "registers",
            provenance(stream.first));
@@ -86,12 +96,14 @@ std::string Recorder::write_digests(const Kernel& kernel, Function function) {
     if (once != generator_.digests(kernel.result(), stream, arrays.result())) not_the_same();
     digests.insert(digests.end(), once.begin(), once.end());
   }
+  const std::uint64_t of_block = join_blocks(digests);
   const std::string name = path(kernel, ".digests");
   npz::Writer file(name);
   describe(file, kernel.statement, origin_.target, "digests", provenance(0));
   file.array("seed", 8, {}, &options_.seed);
   file.text("profile", warpbit::inputs::name(options_.profile));
   file.array("count", 8, {}, &count);
+  file.array("block", 8, {}, &of_block);
   file.array("digest", 8, {digests.size()}, digests.data());
   file.close();
   return name + ": " + std::to_string(count) + " cases, " + std::to_string(count * per_case) + " registers";

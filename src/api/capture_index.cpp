@@ -73,8 +73,8 @@ Result<IndexedCapture> indexed(const fs::path& path, const ReadOptions& options)
     if (!digests) return digests.error();
     out.statement = statement_text(digests->instruction);
     out.profile = inputs::name(digests->choice.profile);
-    out.cases = digests->cases;
-    out.elements = digests->cases * elements_of_case(digests->instruction);
+    out.cases = digests->blocks.cases;
+    out.elements = out.cases * elements_of_case(digests->instruction);
     return out;
   }
   const Result<LoadedCapture> capture = load_capture(*reader, {});

@@ -122,12 +122,10 @@ class FirstFailure {
   std::optional<Error> error_;
 };
 
-// Cases that are made and executed at once: a divisor of a block, so few that they stay in the cache.
-std::uint64_t part_of_block(const Generator& generator) {
-  constexpr std::size_t kCacheBytes = std::size_t{256} << 10;
-  std::uint64_t out = inputs::kBlockCases;
-  while (out > 1 && out * generator.case_bytes() > kCacheBytes) out /= 2;
-  return out;
+// Cases that are made and executed at once: so few that they stay in the cache.
+std::uint64_t cases_at_once(const Generator& generator) {
+  constexpr std::uint64_t kCacheBytes = std::uint64_t{256} << 10;
+  return std::max<std::uint64_t>(kCacheBytes / generator.case_bytes(), 1);
 }
 
 }  // namespace
@@ -149,26 +147,24 @@ Result<std::vector<Array>> generated_capture(const Instruction& instruction, con
   return out;
 }
 
-std::uint64_t digest_blocks(std::uint64_t cases) {
-  return cases / inputs::kBlockCases + (cases % inputs::kBlockCases != 0 ? 1 : 0);
-}
-
 Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const InputChoice& choice,
-                                           std::uint64_t cases, const ExecuteOptions& options) {
+                                           const DigestBlocks& blocks, std::span<const std::uint64_t> which,
+                                           const ExecuteOptions& options) {
   Result<std::vector<CaptureMember>> members = capture_members(instruction);
   if (!members) return members.error();
   const Generator generator(instruction, std::move(*members), choice);
-  const std::uint64_t part = part_of_block(generator), parts = inputs::kBlockCases / part;
-  std::vector<std::uint64_t> out(digest_blocks(cases));
+  const std::uint64_t part = cases_at_once(generator), parts = (blocks.of_block - 1) / part + 1;
+  std::vector<std::uint64_t> out(which.size());
   ExecuteOptions each = options;
   each.threads = 1;
   FirstFailure failure;
   const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
   for (std::uint64_t i = 0; i < out.size() * parts; ++i) {
-    const std::uint64_t first = i * part;
-    if (first >= cases || failure.is_before(first)) continue;
-    const Result<std::uint64_t> sum = generator.digest(first, std::min(part, cases - first), each);
+    const std::uint64_t block = which[i / parts], before = i % parts * part, cases = blocks.cases_in(block);
+    const std::uint64_t first = blocks.first_case(block) + before;
+    if (before >= cases || failure.is_before(first)) continue;
+    const Result<std::uint64_t> sum = generator.digest(first, std::min(part, cases - before), each);
     if (!sum) {
       failure.note(first, sum.error());
       continue;

@@ -24,7 +24,9 @@ struct Expected {
   std::string_view dtype, shape;
 };
 constexpr Expected kSeed{"seed", 'u', 0, "uint64", "()"}, kProfile{"profile", 'S', 0, "|S...", "()"},
-    kCount{"count", 'u', 0, "uint64", "()"}, kDigest{"digest", 'u', 1, "uint64", "(blocks,)"};
+    kCount{"count", 'u', 0, "uint64", "()"}, kBlock{"block", 'u', 0, "uint64", "()"},
+    kDigest{"digest", 'u', 1, "uint64", "(blocks,)"};
+constexpr std::uint64_t kMostOfBlock = std::uint64_t{1} << 24;
 
 Result<Array> read(const CaptureReader& reader, const Expected& want) {
   const ArrayHeader* h = reader.find(want.name);
@@ -35,6 +37,17 @@ Result<Array> read(const CaptureReader& reader, const Expected& want) {
   if (h->shape.size() != want.dimensions)
     return Error{Errc::member_shape, name, h->shape_text(), std::string(want.shape)};
   return reader.read(want.name);
+}
+
+// The cases of a block, of which a file need say nothing.
+Result<std::uint64_t> read_of_block(const CaptureReader& reader) {
+  if (reader.find(kBlock.name) == nullptr) return inputs::kBlockCases;
+  const Result<Array> block = read(reader, kBlock);
+  if (!block) return block.error();
+  const std::uint64_t cases = block->at(0);
+  if (cases >= 1 && cases <= kMostOfBlock) return cases;
+  return Error{Errc::member_value, "block", fmt::format("{} cases", cases),
+               fmt::format("1 to {}", kMostOfBlock)};
 }
 
 std::string profile_names() {
@@ -56,14 +69,17 @@ Result<LoadedDigests> load_digests(const CaptureReader& reader, const ReplayOpti
   const std::optional<inputs::Profile> known = inputs::find_profile(profile->text());
   if (!known)
     return Error{Errc::member_value, "profile", "it is " + capture::quoted(profile->text()), profile_names()};
-  const std::uint64_t cases = count->at(0), blocks = digest_blocks(cases);
-  if (cases == 0) return Error{Errc::no_cases, "count", "no cases", "at least one"};
-  if (digest->header.items() != blocks)
-    return Error{Errc::member_shape, "digest", digest->header.shape_text(),
-                 fmt::format("({},), one digest for each {} of {} cases", blocks, inputs::kBlockCases, cases)};
-  LoadedDigests out{reader.header(), *instruction, {seed->at(0), *known}, cases, *digest, {}};
+  const Result<std::uint64_t> of_block = read_of_block(reader);
+  if (!of_block) return of_block.error();
+  const DigestBlocks blocks{count->at(0), *of_block};
+  if (blocks.cases == 0) return Error{Errc::no_cases, "count", "no cases", "at least one"};
+  if (digest->header.items() != blocks.count())
+    return Error{
+        Errc::member_shape, "digest", digest->header.shape_text(),
+        fmt::format("({},), one digest for each {} of {} cases", blocks.count(), *of_block, blocks.cases)};
+  LoadedDigests out{reader.header(), *instruction, {seed->at(0), *known}, blocks, *digest, {}};
   for (const ArrayHeader& h : reader.arrays())
-    if (std::ranges::none_of(std::array{kSeed, kProfile, kCount, kDigest},
+    if (std::ranges::none_of(std::array{kSeed, kProfile, kCount, kBlock, kDigest},
                              [&](const Expected& e) { return e.name == h.name; }))
       out.notes.push_back(fmt::format("member '{}' is ignored", h.name));
   for (const std::string& name : reader.ignored())
@@ -81,9 +97,9 @@ std::uint64_t elements_of_case(const Instruction& instruction) {
 
 Result<void> write_block(const LoadedDigests& file, std::uint64_t block, const std::filesystem::path& path,
                          const ExecuteOptions& options) {
-  const std::uint64_t first = block * inputs::kBlockCases;
-  const Result<std::vector<Array>> arrays = generated_capture(
-      file.instruction, file.choice, first, std::min(inputs::kBlockCases, file.cases - first), options);
+  const std::uint64_t first = file.blocks.first_case(block);
+  const Result<std::vector<Array>> arrays =
+      generated_capture(file.instruction, file.choice, first, file.blocks.cases_in(block), options);
   if (!arrays) return arrays.error();
   CaptureHeader header = file.header;
   header.target = file.instruction.target().name();

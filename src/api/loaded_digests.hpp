@@ -17,7 +17,7 @@ struct LoadedDigests {
   CaptureHeader header;
   Instruction instruction;
   InputChoice choice;
-  std::uint64_t cases;
+  DigestBlocks blocks;
   Array digests;  ///< uint64, one for each block
   std::vector<std::string> notes;
 };

@@ -44,44 +44,72 @@ FileStatus status_of(Errc code) {
   }
 }
 
-Result<void> replay_digests(FileReport& report, const CaptureReader& reader, const ReplayOptions& options) {
+// FNV-1a over what a file says about itself.
+std::uint64_t hash_of(const CaptureHeader& header) {
+  std::uint64_t out = 0xCBF29CE484222325;
+  for (const std::string* text : {&header.statement, &header.target, &header.provenance})
+    for (const char c : *text) out = (out ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return out;
+}
+
+// Whether a unit of a file's work is in the shard: a block, or 0 for all of it.
+bool is_in(const Shard& shard, std::uint64_t file, std::uint64_t unit) {
+  return inputs::mix(unit, file) % shard.count == shard.number - 1;
+}
+
+// The mismatch of a block.
+Mismatch of_block(const LoadedDigests& file, std::uint64_t block, std::uint64_t got) {
+  Mismatch out;
+  out.index = file.blocks.first_case(block);
+  out.cases = file.blocks.cases_in(block);
+  out.expected = file.digests.at(block);
+  out.got = got;
+  return out;
+}
+
+Result<FileStatus> replay_digests(FileReport& report, const CaptureReader& reader,
+                                  const ReplayOptions& options) {
   const Result<LoadedDigests> file = load_digests(reader, options);
   if (!file) return file.error();
   report.target = file->instruction.target().name();
   report.inferred = file->instruction.inferred();
   report.notes = file->notes;
+  std::vector<std::uint64_t> blocks;
+  const std::uint64_t hash = hash_of(report.header);
+  for (std::uint64_t block = 0; block < file->blocks.count(); ++block)
+    if (is_in(options.shard, hash, block)) blocks.push_back(block);
+  if (blocks.empty()) return FileStatus::other_shard;
+  if (blocks.size() < file->blocks.count())
+    report.notes.push_back(
+        fmt::format("{} of {} blocks are in the shard", blocks.size(), file->blocks.count()));
   const Result<std::vector<std::uint64_t>> got =
-      digests(file->instruction, file->choice, file->cases, execute_options(options));
+      digests(file->instruction, file->choice, file->blocks, blocks, execute_options(options));
   if (!got) return got.error();
-  report.cases = file->cases;
-  report.elements = file->cases * elements_of_case(file->instruction);
   std::optional<std::uint64_t> first;
-  for (std::uint64_t block = 0; block < got->size(); ++block) {
-    const std::uint64_t expected = file->digests.at(block);
-    if (expected == (*got)[block]) continue;
-    if (!first) first = block;
-    if (++report.mismatches > options.details) continue;
-    const std::uint64_t begin = block * inputs::kBlockCases;
-    Mismatch m;
-    m.index = begin;
-    m.cases = std::min(inputs::kBlockCases, file->cases - begin);
-    m.expected = expected;
-    m.got = (*got)[block];
-    report.details.push_back(m);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Mismatch m = of_block(*file, blocks[i], (*got)[i]);
+    report.cases += m.cases;
+    if (m.expected == m.got) continue;
+    if (!first) first = blocks[i];
+    if (++report.mismatches <= options.details) report.details.push_back(m);
   }
-  if (!first || options.block_folder.empty()) return {};
-  const fs::path path =
-      options.block_folder / fmt::format("{}.block{}.npz", report.path.stem().string(), *first);
+  report.elements = report.cases * elements_of_case(file->instruction);
+  if (!first || options.block_folder.empty()) return FileStatus::replayed;
+  const std::uint64_t begin = file->blocks.first_case(*first);
+  const fs::path path = options.block_folder / fmt::format("{}.case{}.npz", report.path.stem().string(), begin);
   report.notes.push_back(
-      fmt::format("block {}: what was computed for its inputs is in {}", *first, path.string()));
-  return write_block(*file, *first, path, execute_options(options));
+      fmt::format("what was computed for the inputs from case {} on is in {}", begin, path.string()));
+  if (const Result<void> done = write_block(*file, *first, path, execute_options(options)); !done)
+    return done.error();
+  return FileStatus::replayed;
 }
 
-Result<void> replay_into(FileReport& report, const ReplayOptions& options) {
+Result<FileStatus> replay_into(FileReport& report, const ReplayOptions& options) {
   Result<CaptureReader> reader = CaptureReader::open(report.path, options.read);
   if (!reader) return reader.error();
   report.header = reader->header();
   if (report.header.layout == CaptureLayout::digests) return replay_digests(report, *reader, options);
+  if (!is_in(options.shard, hash_of(report.header), 0)) return FileStatus::other_shard;
   Result<LoadedCapture> capture = load_capture(*reader, options);
   if (!capture) return capture.error();
   report.target = capture->instruction.target().name();
@@ -102,7 +130,7 @@ Result<void> replay_into(FileReport& report, const ReplayOptions& options) {
   report.elements = elements;
   report.masked = capture->elements() - elements;
   report.mismatches = mismatches;
-  return {};
+  return FileStatus::replayed;
 }
 
 Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
@@ -180,7 +208,7 @@ auto guarded(const fs::path& path, Work work) -> decltype(work()) {
 }  // namespace
 
 void ReplayTotals::add(const FileReport& report) {
-  ++files;
+  ++(report.status == FileStatus::other_shard ? other_shards : files);
   cases += report.cases;
   elements += report.elements;
   mismatches += report.mismatches;
@@ -189,21 +217,22 @@ void ReplayTotals::add(const FileReport& report) {
 }
 
 int ReplayTotals::exit_status() const {
-  if (unsupported || unreadable || files == 0) return 2;
+  if (unsupported || unreadable || files + other_shards == 0) return 2;
   return mismatches ? 1 : 0;
 }
 
 std::string ReplayTotals::text() const {
-  return fmt::format("total: {} files, {} cases, {} elements, {} mismatches, {} unsupported, {} unreadable",
-                     files, cases, elements, mismatches, unsupported, unreadable);
+  return fmt::format("total: {} files, {} cases, {} elements, {} mismatches, {} unsupported, {} unreadable{}",
+                     files, cases, elements, mismatches, unsupported, unreadable,
+                     other_shards ? fmt::format(", {} files in other shards", other_shards) : "");
 }
 
 FileReport replay(const fs::path& path, const ReplayOptions& options) {
   FileReport report;
   report.path = path;
-  const Result<void> done = guarded(path, [&] { return replay_into(report, options); });
+  const Result<FileStatus> done = guarded(path, [&] { return replay_into(report, options); });
   if (done) {
-    report.status = FileStatus::replayed;
+    report.status = *done;
     return report;
   }
   report.status = status_of(done.error().code);

@@ -5,6 +5,7 @@
 #include <unistd.h>  // isatty
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -20,14 +21,16 @@ using nlohmann::ordered_json;
 std::string_view status_name(FileStatus status) {
   switch (status) {
     case FileStatus::replayed: return "replayed";
+    case FileStatus::other_shard: return "other shard";
     case FileStatus::unsupported: return "unsupported";
     case FileStatus::unreadable: return "unreadable";
   }
   return "";
 }
 
-// One line for each file, and indented ones for its details.
+// One line for each file of the shard, and indented ones for its details.
 void print(const FileReport& r) {
+  if (r.status == FileStatus::other_shard) return;
   const std::string path = r.path.string();
   if (r.status != FileStatus::replayed) {
     std::string message = r.error->message();
@@ -74,6 +77,7 @@ ordered_json json(const FileReport& r) {
     out["error"] = {{"code", name(r.error->code)}, {"message", r.error->message()}};
     return out;
   }
+  if (r.status == FileStatus::other_shard) return out;
   out.update({{"statement", r.header.statement},
               {"target", r.target},
               {"target_of_file", r.header.target},
@@ -94,7 +98,8 @@ ordered_json json(const ReplayTotals& t) {
           {"elements", t.elements},
           {"mismatches", t.mismatches},
           {"unsupported", t.unsupported},
-          {"unreadable", t.unreadable}};
+          {"unreadable", t.unreadable},
+          {"other_shards", t.other_shards}};
 }
 
 // File names and members may hold any bytes; what is not UTF-8 is replaced.
@@ -114,15 +119,28 @@ void progress_bar(std::size_t done, std::size_t total) {
 struct Options {
   std::vector<std::string> paths;
   std::string target, undefined, block_folder;
+  Shard shard;
   std::uint64_t max_bytes = ReadOptions{}.max_bytes;
   std::size_t details = ReplayOptions{}.details;
   bool json = false, quiet = false;
 };
 
+// "3/16"
+std::optional<Shard> parse_shard(const std::string& text) {
+  Shard out;
+  const char* const end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, out.number);
+  if (number.ec != std::errc{} || number.ptr == end || *number.ptr != '/') return std::nullopt;
+  const auto count = std::from_chars(number.ptr + 1, end, out.count);
+  const bool good = count.ec == std::errc{} && count.ptr == end && out.number >= 1 && out.number <= out.count;
+  return good ? std::optional(out) : std::nullopt;
+}
+
 Result<ReplayOptions> replay_options(const Options& o) {
   ReplayOptions out;
   out.read.max_bytes = o.max_bytes;
   out.details = o.details;
+  out.shard = o.shard;
   out.block_folder = o.block_folder;
   if (o.undefined == "as-measured") out.undefined = Undefined::as_measured;
   if (o.target.empty()) return out;
@@ -199,6 +217,16 @@ void add_verify(CLI::App& app, int& status) {
   command->add_option(
       "--bisect", o->block_folder,
       "where a file's digests differ, write a capture of the first such block into this folder");
+  command
+      ->add_option_function<std::string>(
+          "--shard",
+          [o](const std::string& text) {
+            const std::optional<Shard> shard = parse_shard(text);
+            if (!shard) throw CLI::ValidationError("--shard", "'" + text + "'; expected I/N with 1 <= I <= N");
+            o->shard = *shard;
+          },
+          "replay one of N shares of the files, of digests of the blocks")
+      ->type_name("I/N");
   CLI::Option* json = command->add_flag("--json", o->json, "print JSON");
   command->add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);
   command->callback([o, &status] { status = verify(*o); });
