@@ -42,12 +42,13 @@ std::vector<FileReport> require_equal(const std::vector<fs::path>& folders, cons
   ReplayTotals totals;
   for (const FileReport& r : reports) {
     totals.add(r);
-    if (r.status != FileStatus::replayed)
+    if (r.error)
       fmt::print("{}: {}\n", r.path.string(), r.error->message());
     else if (r.mismatches)
       fmt::print("{}: {} mismatches in {} elements; {}\n", r.path.string(), r.mismatches, r.elements,
                  text(r.details.front()));
-    CHECK(r.status == FileStatus::replayed);
+    CHECK(
+        (r.status == FileStatus::replayed || (options.shard.count > 1 && r.status == FileStatus::other_shard)));
     CHECK(r.mismatches == 0);
   }
   fmt::print("{}\n", totals.text());
@@ -93,9 +94,11 @@ TEST_CASE("every file in golden/ is replayed without a mismatch", "[golden]") {
   CHECK(captured == known);
 }
 
-TEST_CASE("every digest in golden-digests/ is that of the inputs it names", "[digests]") {
-  const fs::path folder("golden-digests");
-  for (const FileReport& r : require_equal({folder})) CHECK(r.header.layout == CaptureLayout::digests);
+TEST_CASE("one in 64 digests of golden-digests/ is that of the inputs it names", "[digests]") {
+  ReplayOptions options;
+  options.shard = {1, 64};
+  for (const FileReport& r : require_equal({"golden-digests"}, options))
+    CHECK(r.header.layout == CaptureLayout::digests);
 }
 
 TEST_CASE("what the manual leaves undefined is replayed as measured, on request", "[undefined]") {
