@@ -38,6 +38,7 @@ int bits_of(const char* format) {
 struct Form {
   const char *d, *a, *b;
   bool a_in_registers = false, a_mn = false, b_mn = false, sparse = false;
+  int selector = 0;
 
   bool is_bits() const { return std::string_view(a) == "b1"; }
   bool is_integer() const { return std::string_view(d) == "s32"; }
@@ -47,7 +48,7 @@ struct Form {
     std::string out = fmt::format("wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{}{} {{d}}, {}, {}, {}{}",
                                   sparse ? ".sp" : "", n, 256 / bits_of(a) * (sparse ? 2 : 1), d, a, b,
                                   is_bits() ? ".and.popc" : "", a_in_registers ? "{a}" : a_desc, b_desc,
-                                  sparse ? "e, 0, " : "", scale_d);
+                                  sparse ? fmt::format("e, {}, ", selector) : "", scale_d);
     if (!is_integer()) out += fmt::format(", {}, {}", sign_a, sign_b);
     if (has_majors() && !a_in_registers) out += fmt::format(", {:d}", a_mn);
     if (has_majors()) out += fmt::format(", {:d}", b_mn);
@@ -62,7 +63,20 @@ const Form kFloats[] = {{"f32", "f16", "f16"},   {"f16", "f16", "f16"},   {"f32"
                         {"f32", "tf32", "tf32"}, {"f32", "e4m3", "e4m3"}, {"f32", "e4m3", "e5m2"},
                         {"f32", "e5m2", "e4m3"}, {"f32", "e5m2", "e5m2"}, {"f16", "e4m3", "e4m3"},
                         {"f16", "e4m3", "e5m2"}, {"f16", "e5m2", "e4m3"}, {"f16", "e5m2", "e5m2"}};
-const Form kIntegers[] = {{"s32", "s8", "s8"}, {"s32", "s8", "u8"}, {"s32", "u8", "s8"}, {"s32", "u8", "u8"}};
+const Form kIntegers[] = {
+    {"s32", "s8", "s8"}, {"s32", "s8", "u8"}, {"s32", "u8", "s8"}, {"s32", "u8", "u8"}, {"s32", "b1", "b1"}};
+
+// All types, those that can be with a sparse A, too.
+std::vector<Form> all_types() {
+  std::vector<Form> out(std::begin(kFloats), std::end(kFloats));
+  out.insert(out.end(), std::begin(kIntegers), std::end(kIntegers));
+  for (Form form : std::vector<Form>(out)) {
+    if (form.is_bits()) continue;
+    form.sparse = true;
+    out.push_back(form);
+  }
+  return out;
+}
 
 // With A in registers or not, and all majors.
 std::vector<Form> variants(const Form& types) {
@@ -71,6 +85,7 @@ std::vector<Form> variants(const Form& types) {
     for (const bool a_mn : {false, true})
       for (const bool b_mn : {false, true}) {
         Form f = types;
+        f.selector = f.sparse && bits_of(f.a) >= 16 && in_registers ? 1 : 0;
         f.a_in_registers = in_registers;
         f.a_mn = a_mn;
         f.b_mn = b_mn;
@@ -98,8 +113,20 @@ std::uint64_t code_of(Noise noise, const Alphabet& x, Stream& s) {
   }
 }
 
+// Nibbles of metadata that the manual defines for the type of A.
+void fill_metadata(std::span<std::byte> out, const char* format, Stream& s) {
+  constexpr std::array<int, 2> kOfPairs = {0x4, 0xE};
+  constexpr std::array<int, 6> kOfFours = {0x4, 0x8, 0x9, 0xC, 0xD, 0xE};
+  const auto nibble = [&] { return bits_of(format) == 32 ? s.pick(kOfPairs) : s.pick(kOfFours); };
+  for (std::byte& two : out) two = static_cast<std::byte>(nibble() | nibble() << 4);
+}
+
 // Codes side by side.
 void fill(std::span<std::byte> out, const char* format, Noise noise, Stream& s) {
+  if (oracle::find_format(format).specials == oracle::Specials::integer) {
+    for (std::byte& byte : out) byte = static_cast<std::byte>(s.bits());
+    return;
+  }
   const Alphabet alphabet(oracle::find_format(format));
   const auto size = static_cast<std::size_t>(bits_of(format) / 8);
   for (std::size_t at = 0; at < out.size(); at += size) {
@@ -142,6 +169,11 @@ struct Product {
     fill(std::span(memory).first(kFactorBytes), form.a, noise, s);
     fill(std::span(memory).subspan(kFactorBytes), form.b, noise, s);
     fill(d.bytes, form.d, noise, s);
+    if (form.sparse) {
+      metadata.emplace(i, Part::metadata, gaps);
+      fill_metadata(metadata->bytes, form.a, s);
+      sources.metadata = metadata->view();
+    }
     if (!form.a_in_registers) return;
     a.emplace(i, Part::left_factor, gaps);
     fill(a->bytes, form.a, noise, s);
@@ -168,16 +200,17 @@ struct Product {
 // ---- Kernels
 
 constexpr std::array<std::uint64_t, 4> kWidths = {16, 32, 64, 128};
-constexpr std::array<int, 5> kColumns = {8, 16, 40, 136, 256};
+constexpr std::array<int, 5> kColumns = {8, 16, 24, 144, 256};  // floats and integers have these
 constexpr std::array<int, 2> kSigns = {-1, 1};
-constexpr int kRuns = 64;  // every pair of swizzles with each value of scale-d and both kinds of views
+constexpr int kRuns =
+    64;  // with each form every pair of swizzles with each value of scale-d and both kinds of views
 
 TEST_CASE("every kernel of a warpgroup's product equals the specification", "[wgmma]") {
   Tally products;
   std::uint64_t seed = 0;
-  for (const Form& types : kFloats)
+  for (const Form& types : all_types())
     for (const Form& form : variants(types))
-      for (int run = 0; run < kRuns; ++run) {
+      for (int run = 0; run < kRuns; run += form.sparse || form.is_integer() ? 11 : 1) {
         Stream s(11, seed++);
         const auto noise = static_cast<Noise>(run % kNoises);
         const Instruction i = form.instruction(s.pick(kColumns), s.pick(kSigns), s.pick(kSigns));
@@ -214,20 +247,12 @@ Kernel kernel_of(Form form, bool in_registers) {
       .kernel;
 }
 
-TEST_CASE("which products of a warpgroup have no kernel but the specification is known", "[wgmma]") {
-  for (const bool in_registers : {false, true}) {
-    for (Form form : kFloats) {
+TEST_CASE("every product of a warpgroup has the kernels", "[wgmma]") {
+  for (const bool in_registers : {false, true})
+    for (const Form& form : all_types()) {
+      INFO(form.instruction(8, 1, 1).text());
       CHECK(kernel_of(form, in_registers) == kernels().back());
-      form.sparse = true;
-      CHECK(kernel_of(form, in_registers) == Kernel::node);
     }
-    for (Form form : kIntegers) {
-      CHECK(kernel_of(form, in_registers) == Kernel::node);
-      form.sparse = true;
-      CHECK(kernel_of(form, in_registers) == Kernel::node);
-    }
-    CHECK(kernel_of({"s32", "b1", "b1"}, in_registers) == Kernel::node);
-  }
 }
 
 // ---- Literals

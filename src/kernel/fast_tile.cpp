@@ -17,6 +17,7 @@ struct Run {
   void operator()(const FusedTile& x) const { run_fused(body, x, tile, views, d, first, last); }
   void operator()(const GatheredTile& x) const { run_gathered(body, x, tile, views, d, first, last); }
   void operator()(const WarpgroupTile& x) const { run_warpgroup(body, x, tile, views, d); }
+  void operator()(const DividedTile& x) const { run_divided(body, x, tile, views, d); }
   void operator()(const GroupTile& x) const { run_groups(body, x, tile, views, d, first, last); }
   void operator()(const NativeTile& x) const {
     for (std::size_t i = first; i < last; ++i)
@@ -31,6 +32,7 @@ std::shared_ptr<const FastTile> compile_fast(const Tile& t) {
   if (const auto x = compile_fused(t)) return fast(x);
   if (const auto x = compile_gathered(t)) return fast(x);
   if (const auto x = compile_warpgroup(t)) return fast(x);
+  if (const auto x = compile_divided(t)) return fast(x);
   if (const auto x = compile_groups(t)) return fast(x);
   if (const auto x = compile_native(t)) return fast(x);
   return nullptr;

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "kernel/body.hpp"
+#include "kernel/divided_tile.hpp"
 #include "kernel/fused.hpp"
 #include "kernel/gathered_tile.hpp"
 #include "kernel/group_tile.hpp"
@@ -21,6 +22,7 @@ struct FastTile {
   std::variant<FusedTile,      // fused nodes in the fragments of m16n8
                GatheredTile,   // fused nodes in other fragments
                WarpgroupTile,  // fused nodes with factors in shared memory
+               DividedTile,    // anything else with factors in shared memory
                GroupTile,      // scaled groups
                NativeTile>     // what the processor's own arithmetic executes
       kind;

@@ -6,21 +6,19 @@
 #include <vector>
 
 #include "kernel/dense.hpp"
+#include "kernel/described.hpp"
 #include "kernel/program.hpp"
 
 namespace warpbit {
 namespace {
 
-constexpr int kChunk = 16;  // bytes that a swizzle moves as a whole
-constexpr int kWords = kChunk / 4;
-
 // A line, a row of A or a column of B, has two chunks along K; word t of chunk j lies where lane t of four
 // holds its register j:
 //
 //     chunk 0: w0 w1 w2 w3     chunk 1: w4 w5 w6 w7     ->  w0 w4 w1 w5 w2 w6 w3 w7
-constexpr int kLineWords = 2 * kWords;
-constexpr int line_word(int chunk, int t) {
-  return 2 * t + chunk;
+constexpr int kLineWords = 2 * kChunkWords;
+constexpr int in_line(int word) {
+  return word % kChunkWords * 2 + word / kChunkWords;
 }
 
 // The k of each place of the panels that come of such lines.
@@ -28,53 +26,8 @@ std::vector<int> panel_order(int bytes) {
   const int each = 4 / bytes;
   std::vector<int> out;
   for (const PanelPlace& place : panel_places(kLineWords, bytes, false))
-    out.push_back((place.unit % 2 * kWords + place.unit / 2) * each + place.element);
+    out.push_back((place.unit % 2 * kChunkWords + place.unit / 2) * each + place.element);
   return out;
-}
-
-// ---- Out of shared memory
-
-// Calls store(line, word of the line, its value) for all of a factor.
-template <class Store>
-void load_k_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
-                  Store store) {
-  const ChunkMap at(d, Major::k);
-  for (int line = 0; line < factor.lines; ++line)
-    for (int chunk = 0; chunk < 2; ++chunk) {
-      std::uint32_t words[kWords];
-      std::memcpy(words,
-                  memory.data() + at(static_cast<std::uint64_t>(line), static_cast<std::uint64_t>(chunk)),
-                  kChunk);
-      for (int t = 0; t < kWords; ++t) store(line, line_word(chunk, t), words[t]);
-    }
-}
-
-// Elements of 16 bits with M or N contiguous: two neighbours along K make a word.
-template <class Store>
-void load_mn_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
-                   Store store) {
-  constexpr int kLines = kChunk / 2;
-  const ChunkMap at(d, Major::mn);
-  for (int first = 0; first < factor.lines; first += kLines)
-    for (int k = 0; k < factor.depth; k += 2) {
-      std::uint16_t low[kLines], high[kLines];
-      const auto line = static_cast<std::uint64_t>(k), chunk = static_cast<std::uint64_t>(first / kLines);
-      std::memcpy(low, memory.data() + at(line, chunk), kChunk);
-      std::memcpy(high, memory.data() + at(line + 1, chunk), kChunk);
-      const int word = line_word(k / 2 / kWords, k / 2 % kWords);
-      for (int i = 0; i < kLines; ++i)
-        store(first + i, word, low[i] | static_cast<std::uint32_t>(high[i]) << 16);
-    }
-}
-
-template <class Store>
-void load_described(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
-                    Store store) {
-  const Descriptor d = Descriptor::decode(descriptor);
-  if (factor.major == Major::k)
-    load_k_major(d, factor, memory, store);
-  else
-    load_mn_major(d, factor, memory, store);
 }
 
 // ---- Panels
@@ -105,14 +58,14 @@ void load_a(const Tile& t, const TileViews& views, Panel& out) {
   if (!t.a_described) return copy_registers(t.a.registers, views.a, t.lanes, 0, out.registers);
   load_described(views.a_descriptor, *t.a_described, views.memory, [&](int row, int word, std::uint32_t value) {
     const int pair = row / 16 * 8 + row % 8, which = row / 8 % 2;
-    out.registers[static_cast<std::size_t>((pair * kLineWords + word) * 2 + which)] = value;
+    out.registers[static_cast<std::size_t>((pair * kLineWords + in_line(word)) * 2 + which)] = value;
   });
 }
 
 void load_b(const Tile& t, const TileViews& views, Panel& out) {
   load_described(views.b_descriptor, *t.b_described, views.memory,
                  [&](int column, int word, std::uint32_t value) {
-                   out.registers[static_cast<std::size_t>(column * kLineWords + word)] = value;
+                   out.registers[static_cast<std::size_t>(column * kLineWords + in_line(word))] = value;
                  });
 }
 
