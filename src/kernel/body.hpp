@@ -76,49 +76,26 @@ struct FusedProgram {
 /// The panels of a batch's cases lie in the body: no larger ones.
 inline constexpr int kMostRows = 8, kMostDepth = 64;
 
-/// How the metadata of a pair of rows becomes places, byte by byte.
-struct PlaceTable {
-  static constexpr int kMost = 128;
-
-  int pair = 0;  ///< places of a pair of rows: a part of kMost, or all of them
-  /// Of each 16 places of a case the byte of the metadata where their first pair begins.
-  std::uint8_t first[kMostRows * kMost / 16] = {};
-  /// Of each place, the same again for the next pair until kMost are full: the byte of the metadata where its
-  /// index is, counted from `first`; whether (0xFF) it is in the upper nibble, and the upper index of that; the
-  /// place that index 0 means.
-  std::uint8_t source[kMost] = {}, upper_nibble[kMost] = {}, upper_index[kMost] = {}, origin[kMost] = {};
-  std::uint8_t step[16] = {};  ///< from there to the place that an index means
-};
-
-/// Which elements of B meet those of a sparse A. Metadata is taken 16 bits at a time: those of four groups of a
-/// row.
+/// A sparse A. Its elements are stored two by two, of each row in the order of k; such a pair meets two
+/// elements of a quad, four neighbours in a column of B. What it meets is in a table, for each nibble that says
+/// which: two indices in the quad, the first one below.
 ///
-///     metadata of a pair of rows   [four groups][row]       bytes
-///     places in B's panel          [k][row]                 of the elements in A's panel
-///     entries                      [entry][8][row]          of the elements of a node that meet one segment of
-///     B
+///     A: values, powers [pair][row][2]       B: values, powers [quad][nibble][column][2]
 ///
-/// A segment is 16 elements of a column of B, in the order of its registers: what a table of 16 bytes can hold.
+/// The largest sum of exponents of 8 bits is searched entry by entry: four pairs of two rows, and the segment
+/// of B that they meet, four quads.
+///
+///     A: [entry][pair][row][2]               B: [segment][even columns, odd columns][4][quad][4]
 struct Selection {
-  static constexpr int kMostEntries = 8;
+  static constexpr int kMostWords = kMostRows * kMostDepth / 16;
 
   int kept = 0;  ///< of a group 1 or 2 elements are stored (numeric/sparsity.hpp)
   int fours = 0;
-  /// Where the 16 bits are in the registers, of each row of a pair, [row of blocks][four groups]: the word, and
-  /// how many bits below them.
-  std::int32_t word[2][kMostRows * kMostDepth / 8] = {}, low_bits[2][kMostRows * kMostDepth / 8] = {};
-
-  PlaceTable in_panel;
-  PlaceTable in_entries;  ///< of whose places the lower four bits count
-  int entries = 0;
-  std::uint8_t node[kMaxNodes + 1] = {};    ///< the first entry of each node
-  std::uint8_t segment[kMostEntries] = {};  ///< of each entry
-  std::int8_t halves[4 * kMostEntries] =
-      {};                       ///< of each two elements of an entry, those of the panel; -1: none
-  std::int32_t order[16] = {};  ///< where no entry has gaps, the same for all pairs of rows in 64 bytes
+  /// Where the 16 bits of four groups are in the registers, of each row of a pair, [row of blocks][four
+  /// groups]: the word, and how many bits below them.
+  std::int32_t word[2][kMostWords] = {}, low_bits[2][kMostWords] = {};
 };
-inline constexpr std::uint8_t kNoPlace = 0x80;  ///< and others with this bit: of an element that is none
-inline constexpr std::int8_t kNoExponentAtAll = -128;
+inline constexpr int kQuadValues = 16 * kBlock;  ///< of a quad in B's table
 
 /// Where the blocks of C and D lie. A block is four pieces of four elements: (row 0, column 2t), (0, 2t+1),
 /// (1, 2t), (1, 2t+1), for t = 0 .. 3.
@@ -137,10 +114,8 @@ struct FusedBlocks {
   const float *a = nullptr, *b = nullptr;
   const void *a_exponents = nullptr, *b_exponents = nullptr;
   int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they are powers
-  int b_depth = 0;           ///< of B's panel, for a step
-  /// A sparse A. Exponents of 8 bits are those of entries, [row of blocks][entry][8][2], and B's [segment][even
-  /// columns, odd columns][4][16].
-  const Selection* selection = nullptr;
+  /// Of a sparse A the nibbles times 8, [row of blocks][two pairs][row][2], and the places in segments, laid
+  /// out as A's exponents.
   const std::uint8_t *selected = nullptr, *entry_places = nullptr;
   const std::uint16_t *a_special = nullptr,
                       *b_special = nullptr;                     ///< lanes, by row or column and step; or none
@@ -164,6 +139,8 @@ struct FusedCases {
   bool by_register = false;
   int rows = 0, depth = 0, b_depth = 0;  ///< of blocks; of the panels
   const Selection* selection = nullptr;  ///< of a sparse A
+  bool even_first =
+      false;  ///< of its pairs, sixteen in a row, and of the quads those of even number come first
   /// One ue8m0 scale factor for each row of A, (row of blocks, row), and column of B: the bytes of the
   /// registers.
   const std::uint16_t *a_scale_at = nullptr, *b_scale_at = nullptr;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,105 +16,11 @@ namespace {
 
 // ---- Sparse and scaled operands
 
-// How metadata becomes places of elements, element[0], ... of each row of a pair (-1: none), where index i of a
-// group means place meant(group, i). False if the indices of all groups do not mean the same steps.
-template <class Meant>
-bool find_places(const Tile& t, std::span<const int> element, Meant meant, PlaceTable& out) {
-  const int kept = t.sparsity.kept, pair_metadata = t.terms / kept, count = static_cast<int>(element.size());
-  out.pair = 2 * count;
-  for (int index = 0; index < 4; ++index)
-    out.step[index] = static_cast<std::uint8_t>(meant(0, index) - meant(0, 0));
-  for (int i = 0; i < t.rows * count / 16; ++i)
-    out.first[i] = static_cast<std::uint8_t>(16 * i / out.pair * pair_metadata);
-  for (int i = 0; i < PlaceTable::kMost; ++i) {
-    const int stored = element[static_cast<std::size_t>(i / 2 % count)];
-    if (stored < 0) {
-      out.origin[i] = kNoPlace;
-      continue;
-    }
-    const int group = stored / kept;
-    for (int index = 0; index < 4; ++index)
-      if (meant(group, index) != meant(group, 0) + out.step[index]) return false;
-    out.source[i] = static_cast<std::uint8_t>(i % 16 / out.pair * pair_metadata + group / 4 * 4 + i % 2 * 2 +
-                                              group % 4 / 2);
-    out.upper_nibble[i] = group % 2 != 0 ? 0xFF : 0;
-    out.upper_index[i] = kept == 1 || stored % kept != 0 ? 0xFF : 0;  // of one of two the upper half says which
-    out.origin[i] = static_cast<std::uint8_t>(meant(group, 0));
-  }
-  return true;
-}
-
-// The entries of each node, by the segments that elements meet, two by two; with the elements in them.
-std::optional<std::vector<int>> add_entries(const Tile& t, std::span<const int> a_order,
-                                            const FusedProgram& program, std::span<const int> in_registers,
-                                            Selection& out) {
-  constexpr int kSegment = 16;
-  std::vector<int> elements;
-  std::fill(std::begin(out.halves), std::end(out.halves), std::int8_t{-1});
-  const auto segment_of = [&](int k) {  // of all elements of its group
-    const auto group = static_cast<std::size_t>(a_order[static_cast<std::size_t>(k)] / t.sparsity.kept);
-    return in_registers[group * static_cast<std::size_t>(t.sparsity.width)] / kSegment;
-  };
-  for (int n = 0; n < program.nodes; ++n) {
-    const FusedProgram::Node& node = program.node[n];
-    for (int segment = 0; segment < t.depth / kSegment; ++segment) {
-      int filled = 0;
-      for (int k = node.first; k < node.first + node.count; k += 2) {
-        if (segment_of(k) != segment_of(k + 1)) return std::nullopt;
-        if (segment_of(k) != segment) continue;
-        if (filled % 4 == 0) {
-          if (out.entries == Selection::kMostEntries) return std::nullopt;
-          out.segment[out.entries++] = static_cast<std::uint8_t>(segment);
-          elements.resize(elements.size() + 8, -1);
-        }
-        const int half = 4 * (out.entries - 1) + filled++ % 4;
-        out.halves[half] = static_cast<std::int8_t>(k / 2);
-        for (int i = 0; i < 2; ++i)
-          elements[static_cast<std::size_t>(2 * half + i)] = a_order[static_cast<std::size_t>(k + i)];
-      }
-    }
-    out.node[n + 1] = static_cast<std::uint8_t>(out.entries);
-  }
-  for (int i = 0; i < 16 && out.entries > 0; ++i)
-    out.order[i] = out.halves[i % (4 * out.entries)] + i / (4 * out.entries) * (4 * out.entries);
-  return elements;
-}
-
-// The numbers of B's elements in a column's registers, by k.
-std::vector<int> numbers_in_registers(const Tile& t, const Encoding& b) {
-  std::vector<int> out;
-  for (int k = 0; k < t.depth; ++k) {
-    const RegisterBits& at = t.b.places[static_cast<std::size_t>(k)];  // column 0: lanes 0 to 3
-    out.push_back((at.lane * t.b.registers.count + at.reg) * (4 / b.bytes) + at.low_bit / (8 * b.bytes));
-  }
-  return out;
-}
-
-std::optional<Selection> selection_of(const Tile& t, std::span<const int> a_order, std::span<const int> b_order,
-                                      const FusedProgram& program, const Encoding& b) {
-  Selection out{};
-  const int width = t.sparsity.width;
-  out.kept = t.sparsity.kept;
-  out.fours = t.terms / (4 * out.kept);
-  const auto by = [&](std::span<const int> number) {
-    return [number, width](int group, int index) {  // an index counts elements, or halves of them
-      return number[static_cast<std::size_t>(width * group + index * width / 4)];
-    };
-  };
-  std::vector<int> in_panel(b_order.size());
-  for (std::size_t i = 0; i < b_order.size(); ++i)
-    in_panel[static_cast<std::size_t>(b_order[i])] = static_cast<int>(i);
-  if (!find_places(t, a_order, by(in_panel), out.in_panel)) return std::nullopt;
-  if (t.depth < 16 || b.kind == Encoding::Kind::tf32) return out;  // by powers
-  const std::vector<int> in_registers = numbers_in_registers(t, b);
-  const auto elements = add_entries(t, a_order, program, in_registers, out);
-  if (!elements || !find_places(t, *elements, by(in_registers), out.in_entries)) return std::nullopt;
-  return out;
-}
-
 // Where the metadata lies is the selector's choice, an operand.
 void find_metadata(const Tile& t, Selection& out) {
   const int groups = t.terms / t.sparsity.kept, registers = t.e.registers.count;
+  out.kept = t.sparsity.kept;
+  out.fours = groups / 4;
   for (int pair = 0; pair < t.rows / 2; ++pair)
     for (int group = 0; group < groups; group += 4)
       for (int which = 0; which < 2; ++which) {
@@ -134,6 +41,31 @@ bool is_selectable(const Tile& t) {
       return false;
   }
   return groups % 4 == 0;
+}
+
+// Whether word w of each row of A, by k, is in the registers 2 * (w / 4) (+ 1 in the second row of a pair) of
+// lane w % 4 of its four, and of each column of B in register w / 4.
+bool is_by_k(const Tile& t, int bytes) {
+  if (t.rows % 16 != 0 || t.lanes != 2 * t.rows || t.columns != 8) return false;
+  if (t.terms * bytes != 8 * t.a.registers.count || t.depth * bytes != 16 * t.b.registers.count) return false;
+  if (t.b.registers.count != 2 && t.b.registers.count != 4) return false;
+  const auto holds = [bytes](const TileOperand& operand, int line, int depth, int four, int registers,
+                             int first) {
+    for (int k = 0; k < depth; ++k) {
+      const RegisterBits& at = operand.places[static_cast<std::size_t>(line * depth + k)];
+      const int word = k * bytes / 4;
+      if (at.lane != 4 * four + word % 4 || at.reg != word / 4 * registers + first ||
+          at.low_bit / (8 * bytes) != k % (4 / bytes))
+        return false;
+    }
+    return true;
+  };
+  for (int pair = 0; pair < t.rows / 2; ++pair)
+    for (int which = 0; which < 2; ++which)
+      if (!holds(t.a, row_of_pair(pair, which), t.terms, pair, 2, which)) return false;
+  for (int column = 0; column < t.columns; ++column)
+    if (!holds(t.b, column, t.depth, column, 1, 0)) return false;
+  return true;
 }
 
 // One scale factor, of ue8m0, for a row or column; or none.
@@ -161,30 +93,62 @@ bool is_known_shape(const Tile& t) {
          is_encodable(*t.b.format);
 }
 
+bool compile_dense(const Tile& t, FusedTile& out) {
+  for (const bool by_register : {false, true}) {
+    const auto a = order_of_a(t, out.a.bytes, by_register), b = order_of_b(t, out.b.bytes, by_register);
+    if (!a || a != b) continue;
+    const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, *a);
+    if (!program) continue;
+    out.by_register = by_register;
+    out.order = *a;
+    out.program = *program;
+    return true;
+  }
+  return false;
+}
+
+// The k of pairs: by k, or those of pairs of even number first.
+std::vector<int> order_of_pairs(int terms, bool even_first) {
+  std::vector<int> out(static_cast<std::size_t>(terms));
+  std::iota(out.begin(), out.end(), 0);
+  if (even_first) std::ranges::stable_sort(out, {}, [](int k) { return k / 2 % 2; });
+  return out;
+}
+
+// Exponents of 8 bits are searched entry by entry, where two of four are kept.
+bool has_entries(const FusedProgram& program) {
+  return std::all_of(program.node, program.node + program.nodes,
+                     [](const auto& node) { return node.first % 8 == 0 && node.count % 8 == 0; });
+}
+
+bool compile_sparse(const Tile& t, FusedTile& out) {
+  const bool by_powers = out.a.kind == Encoding::Kind::tf32;
+  if (by_powers != (t.sparsity.kept == 1) || !is_by_k(t, out.a.bytes)) return false;
+  for (const bool even_first : {false, true}) {
+    if (even_first && (out.a.bytes != 1 || t.terms != 32)) continue;
+    const std::vector<int> order = order_of_pairs(t.terms, even_first);
+    const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, order);
+    if (!program || !(by_powers || has_entries(*program))) continue;
+    out.even_first = even_first;
+    out.order = order;
+    out.program = *program;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
-  const bool as_half = t.plan->operands.has_value(), sparse = t.sparsity.is_sparse();
+  const bool as_half = t.plan->operands.has_value();
   if (!is_known_shape(t) || (as_half && *t.plan->operands != FormatId::f16)) return nullptr;
   FusedTile out;
   out.a = encoding_of(*t.a.format, t.a, as_half);
   out.b = encoding_of(*t.b.format, t.b, as_half);
   if (out.a.kind != out.b.kind || out.a.bytes != out.b.bytes || !is_blocked(t, t.c) || !is_blocked(t, t.d))
     return nullptr;
-  for (const bool by_register : {false, true}) {
-    const auto a = order_of_a(t, out.a.bytes, by_register);
-    const auto b = order_of_b(t, out.b.bytes, by_register && !sparse);
-    if (!a || !b || (!sparse && *a != *b)) continue;
-    const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, *a);
-    if (!program) continue;
-    out.by_register = by_register;
-    out.order = *a;
-    if (sparse) out.selection = selection_of(t, *a, *b, *program, out.b);
-    if (sparse && !out.selection) continue;
-    out.program = *program;
-    return std::make_shared<const FusedTile>(out);
-  }
-  return nullptr;
+  const bool compiled = t.sparsity.is_sparse() ? compile_sparse(t, out) : compile_dense(t, out);
+  return compiled ? std::make_shared<const FusedTile>(out) : nullptr;
 }
 
 // ---- Execution
@@ -236,12 +200,12 @@ void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const Ti
   cases.a_encoding = fused.a;
   cases.b_encoding = fused.b;
   cases.by_register = fused.by_register;
+  cases.even_first = fused.even_first;
   cases.rows = t.rows / 2;
   cases.depth = t.terms;
   cases.b_depth = t.depth;
   Selection selection;
-  if (fused.selection) {
-    selection = *fused.selection;
+  if (t.sparsity.is_sparse()) {
     find_metadata(t, selection);
     cases.selection = &selection;
   }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "kernel/body.hpp"
@@ -17,9 +16,9 @@ namespace warpbit {
 struct FusedTile {
   FusedProgram program;
   Encoding a, b;
-  bool by_register = false;            ///< the order of k in the panels (body/panels.hpp)
-  std::vector<int> order;              ///< that order: the k at each place of A's
-  std::optional<Selection> selection;  ///< of a sparse A
+  bool by_register = false;  ///< the order of k in the panels (body/panels.hpp)
+  bool even_first = false;   ///< the order of pairs of a sparse A; else by k
+  std::vector<int> order;    ///< that order: the k at each place of A's
 };
 
 /// Null if the bodies have nothing for the tile.

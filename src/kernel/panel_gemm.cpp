@@ -213,7 +213,7 @@ class PanelEngine : public GemmEngine {
     blocks.program = &fused_.program;
     blocks.rows = static_cast<int>(range.last_pair - range.first_pair);
     blocks.columns = 1;
-    blocks.depth = blocks.b_depth = p_.tile->terms;
+    blocks.depth = p_.tile->terms;
     blocks.steps = static_cast<int>(s.steps);
     blocks.panel_steps = static_cast<int>(panel_steps_);
     blocks.a = a_.values.data() + a_.at(range.first_pair, first);

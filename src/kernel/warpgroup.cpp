@@ -111,7 +111,7 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
   blocks.program = &compiled.program;
   blocks.rows = t.rows / 2;
   blocks.columns = t.columns / 8;
-  blocks.depth = blocks.b_depth = t.depth;
+  blocks.depth = t.depth;
   const auto panel = [&](const Encoding& e, Panel& p) {
     return body.exponent_range(e, p.bytes(), static_cast<int>(p.registers.size() * 4) / e.bytes);
   };

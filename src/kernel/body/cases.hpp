@@ -85,13 +85,15 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
   blocks.rows = cases.rows;
   blocks.columns = 1;
   blocks.depth = cases.depth;
-  blocks.b_depth = cases.b_depth;
   blocks.a = a.values;
+  blocks.a_exponents = a.exponents;
   blocks.b = b.values;
   blocks.b_exponents = b.exponents;
-  blocks.selection = cases.selection;
-  blocks.selected = cases.selection == nullptr ? nullptr : selected.places;
-  blocks.entry_places = selected.entry_places;
+  if (cases.selection != nullptr) {
+    blocks.b = selected.values;
+    blocks.selected = reinterpret_cast<const std::uint8_t*>(selected.nibbles);
+    blocks.entry_places = reinterpret_cast<const std::uint8_t*>(selected.entry_places);
+  }
   blocks.exact = exact_of_case;
   blocks.context = &context;
   for (std::size_t i = first; i < last; ++i) {
@@ -100,14 +102,16 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
     const std::byte *a_registers = cases.a.base + at * cases.a.stride,
                     *b_registers = cases.b.base + at * cases.b.stride;
     find_tops(cases, a_registers, b_registers, blocks);
-    const bool a_special = unpack_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register,
-                                    blocks.a_top, a.codes, a.values, a.exponents);
-    bool b_special, all_special = false;
-    blocks.a_exponents = a.exponents;
+    bool a_special, b_special, all_special = false;
     if (cases.selection != nullptr) {
-      all_special = !select(cases, cases.metadata.base + at * cases.metadata.stride, selected);
-      b_special = unpack_sparse(cases, b_registers, blocks, a, b, selected);
+      const Indices indices = select(cases, cases.metadata.base + at * cases.metadata.stride, selected);
+      all_special = !indices.regular;
+      a_special = unpack_pairs_of_a(cases, a_registers, blocks.a_top, a);
+      b_special = unpack_quads_of_b(cases, b_registers, blocks.b_top, indices.ascending, selected);
+      blocks.b_exponents = blocks.b_top == 0 ? static_cast<const void*>(selected.powers) : selected.exponents;
     } else {
+      a_special = unpack_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register,
+                           blocks.a_top, a.codes, a.values, a.exponents);
       b_special = unpack_b(cases.b_encoding, b_registers, cases.b_depth, cases.by_register, blocks.b_top,
                            b.codes, b.values, b.exponents);
     }
@@ -120,8 +124,7 @@ void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
     blocks.a_special = blocks.b_special = nullptr;
     if (a_special || b_special || all_special) {
       arrange_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register, a.codes);
-      arrange_b(cases.b_encoding, b_registers, cases.b_depth, cases.by_register && cases.selection == nullptr,
-                b.codes);
+      arrange_b(cases.b_encoding, b_registers, cases.b_depth, cases.by_register, b.codes);
       find_specials(cases.a_encoding, a.codes, cases.rows, cases.depth, 2, blocks.a_top, factors.a_special);
       find_specials(cases.b_encoding, b.codes, 1, cases.b_depth, kBlock, blocks.b_top, factors.b_special);
       if (all_special) factors.b_special[0] = 0xFFFF;

@@ -84,10 +84,8 @@ struct NodeInputs {
   const float *a, *b;
   const Exponent *a_exponents, *b_exponents;
   int count;
-  // Of a sparse A, from the node's first element or entry on.
-  const std::uint8_t *selected, *entry_places, *segment;
-  int entries;
-  I32 scale;  // exponents of the scale factors, if any
+  const std::uint8_t *selected, *entry_places;  // of a sparse A
+  I32 scale;                                    // exponents of the scale factors, if any
 };
 
 // The running value: its number, and its raw exponent, which is small for zero.
@@ -102,16 +100,27 @@ struct NodeOutput {
   I32 suspicious;  // negative where the specification must be asked
 };
 
-// What meets element k of A: of B's values or powers.
-template <Fixed kFixed, class Exponent>
-inline F32 of_b(const NodeInputs<Exponent>& in, const float* b, int k) {
-  if constexpr (kFixed.sparse) {
-    const F32 upper = load<F32>(b + 16 * in.selected[2 * k]),
-              lower = load<F32>(b + 16 * in.selected[2 * k + 1]);
-    return lanes<I32>([](int i) { return i % 2; }) == 0 ? upper : lower;
-  } else {
-    return load<F32>(b + 16 * k);
-  }
+// A sparse A: the two elements of a pair in a row, and what they meet in B's table; lanes are [column][2].
+inline F32 pair_of_a(const float* a, int pair, int row) {
+  return repeat_pair(a + 4 * pair + 2 * row);
+}
+inline F32 met(const float* b, const std::uint8_t* selected, int pair, int row) {
+  const std::size_t nibble = selected[pair / 2 * 4 + 2 * row + pair % 2];  // times 8
+  return load<F32>(b + kQuadValues * pair + 2 * nibble);
+}
+
+// [column][2] of two rows -> of the elements of a pair the first of both rows and the second, or the other way
+// round.
+//
+//     u0 u1 ...  v0 v1 ...   ->   u0 v1 ...  u1 v0 ...
+template <class V>
+struct Both {
+  V x, y;
+};
+template <class V>
+inline Both<V> cross(V upper, V lower) {
+  return {shuffle(upper, lower, [](int i) { return i % 2 == 0 ? i : kLanes + i; }),
+          shuffle(upper, lower, [](int i) { return i % 2 == 0 ? i + 1 : kLanes + i - 1; })};
 }
 
 // What differs from tile to tile: how sums of exponents become E + 127, and from which E on the body is right.
@@ -126,9 +135,8 @@ struct Largest {
 
 template <Fixed kFixed>
 inline Largest largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int count, bool) {
-  const I32 sums = kFixed.sparse
-                       ? largest_sums(in.a_exponents, in.b_exponents, in.entry_places, in.segment, in.entries)
-                       : largest_sums(in.a_exponents, in.b_exponents, count);
+  const I32 sums = kFixed.sparse ? largest_sums(in.a_exponents, in.b_exponents, in.entry_places, count / 8)
+                                 : largest_sums(in.a_exponents, in.b_exponents, count);
   I32 raw = sums + bounds.bias;
   if constexpr (kFixed.scaled) raw = sums < 0 ? I32{} : min(max(raw + in.scale, I32{}), I32{} + 255);
   return {raw << kFraction, sums < 0};
@@ -136,14 +144,53 @@ inline Largest largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int cou
 // Products of powers that f32 cannot hold are Inf, or below the least.
 template <Fixed kFixed>
 inline Largest largest(const NodeInputs<float>& in, Bounds, int count, bool careful) {
-  Largest out;
+  const auto of_all = [careful](int products, auto a_of, auto b_of) {
+    Largest out;
 #pragma GCC unroll 16
-  for (int k = 0; k < count; ++k) {
-    const F32 a = repeat_pair(in.a_exponents + 2 * k), b = of_b<kFixed>(in, in.b_exponents, k);
-    const I32 exponent = bits<I32>(a * b), none = careful ? (a == 0.0F) | (b == 0.0F) : I32{};
-    out = k == 0 ? Largest{exponent, none} : Largest{max(out.exponent, exponent), out.none & none};
+    for (int k = 0; k < products; ++k) {
+      const F32 a = a_of(k), b = b_of(k);
+      const I32 exponent = bits<I32>(a * b), none = careful ? (a == 0.0F) | (b == 0.0F) : I32{};
+      out = k == 0 ? Largest{exponent, none} : Largest{max(out.exponent, exponent), out.none & none};
+    }
+    return out;
+  };
+  if constexpr (kFixed.sparse) {
+    const auto of_row = [&](int row) {
+      return of_all(
+          count / 2, [&](int pair) { return pair_of_a(in.a_exponents, pair, row); },
+          [&](int pair) { return met(in.b_exponents, in.selected, pair, row); });
+    };
+    const Largest upper = of_row(0), lower = of_row(1);
+    const Both exponents = cross(upper.exponent, lower.exponent), none = cross(upper.none, lower.none);
+    return {max(exponents.x, exponents.y), none.x & none.y};
+  } else {
+    return of_all(
+        count, [&](int k) { return repeat_pair(in.a_exponents + 2 * k); },
+        [&](int k) { return load<F32>(in.b_exponents + 16 * k); });
   }
-  return out;
+}
+
+// The sums of the products in units: two that are to be added.
+template <Fixed kFixed, class Exponent>
+inline __attribute__((always_inline)) Both<U32> product_sums(const NodeInputs<Exponent>& in, F32 units,
+                                                             int count, int sums) {
+  U32 out[2] = {};
+  if constexpr (kFixed.sparse) {
+#pragma GCC unroll 2
+    for (int row = 0; row < 2; ++row) {
+      const auto of_row = bits<F32>(shuffle(bits<U32>(units), [row](int i) { return i / 2 * 2 + row; }));
+#pragma GCC unroll 16
+      for (int pair = 0; pair < count / 2; ++pair)
+        out[row] +=
+            bits<U32>(truncate(pair_of_a(in.a, pair, row) * met(in.b, in.selected, pair, row) * of_row));
+    }
+    return cross(out[0], out[1]);
+  } else {
+#pragma GCC unroll 32
+    for (int k = 0; k < count; ++k)
+      out[k % sums] += bits<U32>(truncate(repeat_pair(in.a + 2 * k) * load<F32>(in.b + 16 * k) * units));
+    return {out[0], out[1]};
+  }
 }
 
 // Adds integers; an overflow makes `overflow` negative.
@@ -187,13 +234,10 @@ inline __attribute__((always_inline)) NodeOutput node(const FusedProgram& progra
     units = bits<F32>(scale + (static_cast<std::uint32_t>(program.product_scale) << kFraction));
   }
   // Sixteen products cannot leave 32 bits.
-  constexpr int kSums = kFixed.count == 0 || kFixed.count > 16 ? 2 : 1;
-  U32 products[kSums] = {};
-#pragma GCC unroll 32
-  for (int k = 0; k < count; ++k)
-    products[k % kSums] += bits<U32>(truncate(repeat_pair(in.a + 2 * k) * of_b<kFixed>(in, in.b, k) * units));
-  I32 sum = bits<I32>(products[0]);
-  if constexpr (kSums == 2) sum = checked_sum(sum, bits<I32>(products[1]), out.suspicious);
+  constexpr bool kMany = kFixed.count == 0 || kFixed.count > 16;
+  const Both<U32> products = product_sums<kFixed>(in, units, count, kMany ? 2 : 1);
+  I32 sum = bits<I32>(products.x + products.y);
+  if constexpr (kMany) sum = checked_sum(bits<I32>(products.x), bits<I32>(products.y), out.suspicious);
   if constexpr (kFixed.count == 4 || kFixed.count == 8)  // nor can eight and C
     sum = bits<I32>(bits<U32>(sum) + bits<U32>(c_units));
   else
@@ -267,23 +311,19 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
   for (int n = 0; n < nodes; ++n) {
     const FusedProgram::Node& range = program.node[n];
     const std::ptrdiff_t a_first = a_step * blocks.depth + range.first;
-    const std::ptrdiff_t b_first = b_step * blocks.b_depth + (kFixed.sparse ? 0 : range.first);
+    const std::ptrdiff_t b_first = b_step * blocks.depth + range.first;
+    const std::ptrdiff_t of_b = kFixed.sparse ? range.first / 2 * kQuadValues : 16 * b_first;
     in.a = blocks.a + 2 * a_first;
-    in.b = blocks.b + 16 * b_first + at.lane;
-    in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents);
+    in.b = blocks.b + of_b + at.lane;
+    in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents) + 2 * a_first;
     in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents);
-    if constexpr (kFixed.sparse) in.selected = blocks.selected + 2 * a_first;
-    if constexpr (kFixed.sparse && sizeof(Exponent) == 1) {
-      const Selection& s = *blocks.selection;
-      const int entry = at.row * s.entries + s.node[n];
-      in.a_exponents += 16 * entry;
-      in.b_exponents += at.lane / 4 * 16;
-      in.entry_places = blocks.entry_places + 16 * entry;
-      in.segment = s.segment + s.node[n];
-      in.entries = s.node[n + 1] - s.node[n];
-    } else {
-      in.a_exponents += 2 * a_first;
-      in.b_exponents += 16 * b_first + at.lane;
+    if constexpr (kFixed.sparse && sizeof(Exponent) == 1)
+      in.b_exponents += range.first / 8 * 128 + at.lane / 4 * 16;
+    else
+      in.b_exponents += of_b + at.lane;
+    if constexpr (kFixed.sparse) {
+      in.selected = blocks.selected + a_first;
+      in.entry_places = blocks.entry_places + 2 * a_first;
     }
     in.count = range.count;
     const bool from_zero = !kFixed.plain && range.from_zero;

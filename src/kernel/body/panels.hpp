@@ -99,16 +99,15 @@ void arrange_a(const Encoding& e, const std::byte* registers, int rows, int dept
 // ---- B
 
 #if defined(__AVX512BW__)
+// Four words of each of four columns.
+inline U32 four_columns(const std::byte* registers, int column_bytes) {
+  return bits<U32>(load_sixteens([&](int n) { return registers + n * column_bytes; }));
+}
+
 // Four words of each of eight columns -> [word][column], each column twice.
 inline void transpose(const std::byte* registers, int column_bytes, U32 out[4]) {
-  const auto columns = [&](int first) {
-    const auto word = [&](int n) { return load<__m128i>(registers + (first + n) * column_bytes); };
-    __m512i v = _mm512_castsi128_si512(word(0));
-    v = _mm512_inserti32x4(v, word(1), 1);
-    v = _mm512_inserti32x4(v, word(2), 2);
-    return bits<U32>(_mm512_inserti32x4(v, word(3), 3));
-  };
-  const U32 low = columns(0), high = columns(4);
+  const U32 low = four_columns(registers, column_bytes),
+            high = four_columns(registers + 4 * column_bytes, column_bytes);
 #pragma GCC unroll 4
   for (int w = 0; w < 4; ++w) out[w] = shuffle(low, high, [&](int lane) { return lane / 2 * 4 + w; });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse A: from metadata to places in B's panel, and the exponents as the search for E wants them (body.hpp,
-// Selection).
+// A sparse A: the registers of A, B and the metadata become panels by pairs and quads (body.hpp, Selection).
 #pragma once
 
 #include "kernel/body.hpp"
@@ -12,14 +11,15 @@ namespace {
 
 // Of one case. What is read in whole vectors is longer than it need be.
 struct Selected {
-  static constexpr int kMost = 2 * kMostRows * kMostDepth, kMostMetadata = kMost / 4;
-  alignas(64) std::uint32_t metadata[kMostMetadata / 4 + 16] = {};
-  alignas(64) std::uint8_t places[kMost];
-  alignas(64) std::uint8_t entry_places[kMostRows * Selection::kMostEntries * 16];
-  alignas(64) std::int8_t entry_exponents[kMostRows * Selection::kMostEntries * 16];
+  static constexpr int kWords = Selection::kMostWords + 16, kQuads = kMostDepth / 4;
+  alignas(64) std::uint32_t metadata[kWords];
+  alignas(64) std::uint32_t nibbles[2 * kWords], entry_places[4 * kWords];
+  alignas(64) std::byte columns[8 * 64], words[8 * 64];  // B's registers by k: [column][word], [word][column]
+  alignas(64) std::int8_t exponents[8 * kMostDepth];
+  alignas(64) float values[kQuads * kQuadValues], powers[kQuads * kQuadValues];
 };
 
-// ---- Places
+// ---- Metadata
 
 // Some metadata of pairs of rows, the first row's in the lower halves.
 inline U32 load_metadata(const Selection& s, const std::byte* registers, int at) {
@@ -37,73 +37,220 @@ inline U32 load_metadata(const Selection& s, const std::byte* registers, int at)
   return (row(0) & 0xFFFF) | row(1) << 16;
 }
 
-// The metadata in the order of pairs of rows. False if an index is twice in a group, or where one of two is
-// kept a nibble is none of 0b0100 and 0b1110.
-inline bool gather(const FusedCases& cases, const std::byte* registers, std::uint32_t* out) {
+// Whether no index is twice in a group and, where one of two is kept, each nibble is 0b0100 or 0b1110; and
+// whether all indices of groups ascend.
+struct Indices {
+  bool regular, ascending;
+};
+
+// The nibbles of each sixteen pairs: those of even number first.
+inline U32 even_first(U32 v) {
+  const auto packed = [](U32 nibbles) { return (nibbles | nibbles >> 4) & 0x00FF00FF; };
+  const U32 even = packed(v & 0x0F0F0F0F), odd = packed(v >> 4 & 0x0F0F0F0F);
+  const auto from = [](int lane) { return lane % 4 / 2 * kLanes + lane / 4 * 4 + lane % 2 * 2; };
+  return shuffle(even, odd, from) | shuffle(even, odd, [&](int lane) { return from(lane) + 1; }) << 8;
+}
+
+// The metadata in the order of pairs of rows.
+inline Indices gather(const FusedCases& cases, const std::byte* registers, std::uint32_t* out) {
   const Selection& s = *cases.selection;
-  I32 fault{};
+  U32 wrong{}, descending{};
   for (int i = 0; i < cases.rows * s.fours; i += kLanes) {
     const U32 v = load_metadata(s, registers, i);
     const U32 low = v & 0x33333333, high = v >> 2 & 0x33333333, different = low ^ high;
-    const U32 wrong = s.kept == 1 ? (~high & 0x11111111) | (low & 0x11111111) | (different & 0x22222222)
-                                  : ~(different | different >> 1) & 0x11111111;
-    fault |= wrong != 0;
-    store(out + i, v);
+    wrong |= s.kept == 1 ? (~high & 0x11111111) | (low & 0x11111111) | (different & 0x22222222)
+                         : ~(different | different >> 1) & 0x11111111;
+    descending |= ~((high | 0x44444444) - low) & 0x44444444;
+    store(out + i, cases.even_first ? even_first(v) : v);
   }
-  return negative_lanes(fault) == 0;
+  return {!any(wrong), !any(descending)};
 }
 
-inline void find_places(const PlaceTable& p, int rows, const std::uint32_t* words, std::uint8_t* out) {
-  const auto* metadata = reinterpret_cast<const std::uint8_t*>(words);
-  const int count = rows * p.pair;
-#if defined(__AVX2__)
-  const Octets step = repeat_sixteen(p.step);
-  for (int i = 0; i < count; i += static_cast<int>(sizeof(Octets))) {
-    const Octets bytes = load_sixteens([&](int n) { return metadata + p.first[i / 16 + n]; });
-    const int at = i % PlaceTable::kMost;
-    const auto blend = [](Octets mask, Octets x, Octets y) { return (x & mask) | (y & ~mask); };
-    const auto shifted = [](Octets v, int by) { return bits<Octets>(bits<U64>(v) >> by); };
-    const Octets byte = look_up(bytes, load<Octets>(p.source + at));
-    const Octets nibble = blend(load<Octets>(p.upper_nibble + at), shifted(byte, 4), byte);
-    const Octets index = blend(load<Octets>(p.upper_index + at), shifted(nibble, 2), nibble) & 3;
-    store(out + i, look_up(step, index) + load<Octets>(p.origin + at));
+// The nibbles of pairs times 8.
+inline void find_nibbles(int kept, const std::uint32_t* metadata, int words, std::uint32_t* out) {
+  for (int i = 0; i < words; i += kLanes) {
+    const U32 v = load<U32>(metadata + i);
+    if (kept == 1) {  // the upper half says which of two
+      store(out + i, (v << 2 & 0x08080808) | (v & 0x20202020) | 0x40404040);
+      continue;
+    }
+#pragma GCC unroll 2
+    for (int part = 0; part < 2; ++part) {
+      const U32 pairs = shuffle(v, [part](int lane) { return (part * kLanes + lane) / 2; }) >>
+                        lanes<U32>([](int lane) { return lane % 2 * 8; });
+      store(out + 2 * i + part * kLanes, (pairs & 0x000F000F) << 3 | (pairs & 0x00F000F0) << 7);
+    }
+  }
+}
+
+// Where in its segment each element is met.
+inline void find_entry_places(const std::uint32_t* metadata, int words, std::uint32_t* out) {
+  const U32 quad = lanes<U32>([](int lane) { return lane % 4 * 0x04040404; });
+  for (int i = 0; i < words; i += kLanes) {
+    const U32 v = load<U32>(metadata + i);
+#pragma GCC unroll 4
+    for (int part = 0; part < 4; ++part) {
+      const U32 pair = shuffle(v, [part](int lane) { return (part * kLanes + lane) / 4; }) >>
+                       lanes<U32>([](int lane) { return lane % 4 * 4; });
+      store(out + 4 * i + part * kLanes, (pair & 0x00030003) | (pair & 0x000C000C) << 6 | quad);
+    }
+  }
+}
+
+// False if metadata is not as it should be: then it is taken for any that is.
+inline Indices select(const FusedCases& cases, const std::byte* registers, Selected& out) {
+  constexpr int kFirstOfAll = 0b0100'0100;
+  const int words = cases.rows * cases.selection->fours;
+  const Indices indices = gather(cases, registers, out.metadata);
+  if (!indices.regular) __builtin_memset(out.metadata, kFirstOfAll, sizeof out.metadata);
+  find_nibbles(cases.selection->kept, out.metadata, words, out.nibbles);
+  if (cases.selection->kept == 2) find_entry_places(out.metadata, words, out.entry_places);
+  return indices;
+}
+
+// ---- A
+
+// Registers -> codes [pair][row][2].
+inline void arrange_pairs_of_a(const FusedCases& cases, const std::byte* registers, void* codes) {
+  const Encoding& e = cases.a_encoding;
+  auto* to = static_cast<std::byte*>(codes);
+#if defined(__AVX512BW__)
+  const int row_bytes = 2 * cases.depth * e.bytes;
+  for (int at = 0; at < cases.rows * row_bytes; at += 64) {
+    const U32 given = load<U32>(registers + at), v = row_bytes == 64 ? by_register_order(given) : given;
+    if (e.bytes == 2) {
+      store(to + at, v);
+    } else if (e.bytes == 4) {
+      store(to + at, exchange_middle(v));
+    } else {
+      const auto low = bits<U64>(low_halves(e, v)), high = bits<U64>(high_halves(e, v));
+      const auto mixed = [&](int first) {
+        return shuffle(low, high, [first](int i) { return i % 2 * 8 + i / 2 + first; });
+      };
+      store(to + 2 * at, cases.even_first ? low : mixed(0));
+      store(to + 2 * at + 64, cases.even_first ? high : mixed(4));
+    }
   }
 #else
-  for (int i = 0; i < count; ++i) {
-    const int at = i % PlaceTable::kMost, byte = metadata[p.first[i / 16] + p.source[at]];
-    const int nibble = p.upper_nibble[at] != 0 ? byte >> 4 : byte;
-    const int index = (p.upper_index[at] != 0 ? nibble >> 2 : nibble) & 3;
-    out[i] = static_cast<std::uint8_t>(p.step[index] + p.origin[at]);
-  }
+  const int units = cases.depth * e.bytes / 4, each = units / 4;
+  for (int row = 0; row < cases.rows; ++row, registers += 8 * units, to += 8 * units * (e.bytes == 1 ? 2 : 1))
+    for (int unit = 0; unit < units; ++unit) {
+      const std::byte* from = registers + 8 * (unit % 4 * each + unit / 4);
+      const auto x = load<std::uint32_t>(from), y = load<std::uint32_t>(from + 4);
+      const auto put = [&](int pair, std::uint32_t upper, std::uint32_t lower) {
+        store(to + 8 * pair, upper);
+        store(to + 8 * pair + 4, lower);
+      };
+      if (e.bytes == 1) {
+        put(cases.even_first ? unit : 2 * unit, low_halves(e, x), low_halves(e, y));
+        put(cases.even_first ? units + unit : 2 * unit + 1, high_halves(e, x), high_halves(e, y));
+      } else if (e.bytes == 2) {
+        put(unit, x, y);
+      } else {
+        store(to + 16 * (unit / 2) + 4 * (unit % 2), x);
+        store(to + 16 * (unit / 2) + 4 * (unit % 2) + 8, y);
+      }
+    }
 #endif
 }
 
-// ---- Entries
+// True if there are specials, as decode().
+inline bool unpack_pairs_of_a(const FusedCases& cases, const std::byte* registers, int top, Factor& a) {
+  arrange_pairs_of_a(cases, registers, a.codes);
+  return decode(cases.a_encoding, a.codes, 2 * cases.rows * cases.depth, top, a.values, a.exponents);
+}
 
-// Exponents of A's panel -> entries.
-inline void enter(const FusedCases& cases, const void* panel, std::int8_t* entries) {
-  const Selection& s = *cases.selection;
-  const auto* from = static_cast<const std::byte*>(panel);
-  const int pair = 2 * cases.depth;
+// ---- B
+
+// Registers -> words by k, of which a column has 8 or 16, or those of even number first.
+inline void arrange_columns(const std::byte* registers, int words, bool even_first, std::byte* to) {
 #if defined(__AVX512BW__)
-  if (16 * s.entries == pair) {  // no gaps
-    const __m512i order = load<__m512i>(s.order);
-    for (int at = 0; at < cases.rows * pair; at += 64)
-      store(entries + at, _mm512_permutexvar_epi32(order, load<__m512i>(from + at)));
-    return;
+  for (int at = 0; at < 32 * words; at += 64) {
+    const U32 v = load<U32>(registers + at);
+    store(to + at, words == 8   ? shuffle(v, [](int i) { return i / 8 * 8 + i % 4 * 2 + i % 8 / 4; })
+                   : even_first ? shuffle(v, [](int i) { return i % 2 * 8 + i / 8 * 4 + i % 8 / 2; })
+                                : shuffle(v, [](int i) { return i % 4 * 4 + i / 4; }));
+  }
+#else
+  for (int i = 0; i < 8 * words; ++i) {
+    const int at = i % words, word = even_first ? at * 2 % words + at * 2 / words : at;
+    store(to + 4 * i, load<std::uint32_t>(registers + 4 * (i - at + word % 4 * (words / 4) + word / 4)));
   }
 #endif
-  for (int row = 0; row < cases.rows; ++row, from += pair, entries += 16 * s.entries)
-    for (int i = 0; i < 4 * s.entries; ++i)
-      if (s.halves[i] < 0)
-        __builtin_memset(entries + 4 * i, kNoExponentAtAll, 4);
-      else
-        __builtin_memcpy(entries + 4 * i, from + 4 * s.halves[i], 4);
 }
 
-// ---- B's exponents by column
+// -> [word][column], or, where a word is an element, [two words][column][2].
+inline void arrange_words(const std::byte* columns, int words, bool paired, std::byte* to) {
+  for (int first = 0; first < words; first += 4, to += 128) {
+#if defined(__AVX512BW__)
+    const U32 low = four_columns(columns + 4 * first, 4 * words),
+              high = four_columns(columns + 4 * (first + 4 * words), 4 * words);
+    const auto two_words = [&](int at) {
+      return paired ? shuffle(low, high, [at](int i) { return i / 2 * 4 + i % 2 + at; })
+                    : shuffle(low, high, [at](int i) { return i % 8 * 4 + i / 8 + at; });
+    };
+    store(to, two_words(0));
+    store(to + 64, two_words(2));
+#else
+    for (int i = 0; i < 32; ++i) {
+      const int column = paired ? i / 2 % 8 : i % 8, word = paired ? i / 16 * 2 + i % 2 : i / 8;
+      store(to + 4 * i, load<std::uint32_t>(columns + 4 * (column * words + first + word)));
+    }
+#endif
+  }
+}
 
-// [column][element, in the order of registers] -> [segment][even columns, odd columns][4][16].
+// The first two elements of a quad (or the other two) in columns from lane / 2 on, as f32 codes.
+inline U32 half_of_quad(const Encoding& e, const std::byte* words, int quad, int which, int lane) {
+  if (e.bytes == 1) {
+    using HalfU32 = VectorOf<std::uint32_t, kLanes / 2>::type;
+    const auto word = load<HalfU32>(words + 32 * quad + 2 * lane);
+    return bits<U32>(widen_half(bits<U16>(which == 0 ? low_halves(e, word) : high_halves(e, word))));
+  }
+  if (e.bytes == 2) {
+    const auto codes = load<U16>(words + 64 * quad + 32 * which + 2 * lane);
+    return e.kind == Encoding::Kind::bf16 ? widen(codes) << 16 : bits<U32>(widen_half(codes));
+  }
+  return load<U32>(words + 128 * quad + 64 * which + 4 * lane) & 0xFFFFE000;
+}
+
+// What two ascending indices mean, of the halves of a quad.
+inline void put_quad(U32 x, U32 y, float* table) {
+  const auto put = [table](int nibble, U32 v) { store(table + kBlock * nibble, v); };
+  put(0b0100, x);
+  put(0b1000, shuffle(x, y, [](int i) { return i % 2 == 0 ? i : kLanes + i - 1; }));
+  put(0b1100, shuffle(x, y, [](int i) { return i % 2 == 0 ? i : kLanes + i; }));
+  put(0b1001, shuffle(x, y, [](int i) { return i % 2 == 0 ? i + 1 : kLanes + i - 1; }));
+  put(0b1101, shuffle(x, y, [](int i) { return i % 2 == 0 ? i + 1 : kLanes + i; }));
+  put(0b1110, y);
+}
+
+// And two that descend.
+inline void put_descending(int quads, float* table) {
+  for (int quad = 0; quad < quads; ++quad, table += kQuadValues)
+    for (int high = 1; high < 4; ++high)
+      for (int low = 0; low < high; ++low)
+        for (int lane = 0; lane < kBlock; lane += kLanes)
+          store(table + kBlock * (low << 2 | high) + lane,
+                shuffle(load<U32>(table + kBlock * (high << 2 | low) + lane), [](int i) { return i ^ 1; }));
+}
+
+// The table of values and, where exponents are powers, theirs. True if there are specials among these.
+inline bool put_quads(const Encoding& e, int quads, bool powers, Selected& to) {
+  SpecialsFound specials;
+  for (int quad = 0; quad < quads; ++quad)
+    for (int lane = 0; lane < kBlock; lane += kLanes) {
+      const U32 x = half_of_quad(e, to.words, quad, 0, lane), y = half_of_quad(e, to.words, quad, 1, lane);
+      put_quad(x, y, to.values + kQuadValues * quad + lane);
+      if (!powers) continue;
+      specials.add(x);
+      specials.add(y);
+      put_quad(x & 0x7F800000, y & 0x7F800000, to.powers + kQuadValues * quad + lane);
+    }
+  return specials.any();
+}
+
+// [column][element] -> segments.
 inline void put_segments(const std::int8_t* by_column, int depth, std::int8_t* out) {
   for (int first = 0; first < depth; first += 16)
     for (int odd = 0; odd < 2; ++odd, out += 64) {
@@ -118,7 +265,7 @@ inline void put_segments(const std::int8_t* by_column, int depth, std::int8_t* o
 }
 
 // True if there are specials, as decode().
-bool column_exponents(const Encoding& e, const std::byte* registers, int depth, int top, std::int8_t* out) {
+bool column_exponents(const Encoding& e, const std::byte* columns, int depth, int top, std::int8_t* out) {
   Words most{};
   const auto exponents = [&](U32 codes) {
     const Words magnitude = bits<Words>(codes) & 0x7FFF;
@@ -127,7 +274,7 @@ bool column_exponents(const Encoding& e, const std::byte* registers, int depth, 
   };
   std::int8_t by_column[8 * kMostDepth];
   for (int word = 0; word < 8 * depth * e.bytes / 4; word += kLanes) {
-    const U32 v = load<U32>(registers + 4 * word);
+    const U32 v = load<U32>(columns + 4 * word);
     if (e.bytes == 2) {
       store(by_column + 2 * word, exponents(v));
     } else {
@@ -140,32 +287,18 @@ bool column_exponents(const Encoding& e, const std::byte* registers, int depth, 
   return e.kind == Encoding::Kind::bf16 ? top == 255 : any(most >= e.first_special);
 }
 
-// ---- Of a case
-
-// False if metadata is not as it should be: then all places are any.
-inline bool select(const FusedCases& cases, const std::byte* registers, Selected& out) {
-  const bool regular = gather(cases, registers, out.metadata);
-  if (!regular) __builtin_memset(out.metadata, 0, sizeof out.metadata);
-  find_places(cases.selection->in_panel, cases.rows, out.metadata, out.places);
-  return regular;
-}
-
-// B, and the exponents of both. `a` is unpacked, as if it were dense. True if there are specials in B.
-inline bool unpack_sparse(const FusedCases& cases, const std::byte* b_registers, FusedBlocks& blocks,
-                          const Factor& a, Factor& b, Selected& selected) {
+// True if there are specials, as decode().
+inline bool unpack_quads_of_b(const FusedCases& cases, const std::byte* registers, int top, bool ascending,
+                              Selected& out) {
   const Encoding& e = cases.b_encoding;
-  if (blocks.b_top == 0)
-    return unpack_b(e, b_registers, cases.b_depth, false, 0, b.codes, b.values, b.exponents);
-  arrange_b(e, b_registers, cases.b_depth, false, b.codes);
-  const auto* codes = reinterpret_cast<const std::uint16_t*>(b.codes);
-  for (int k = 0; k < kBlock * cases.b_depth; k += 2 * kLanes)
-    (e.kind == Encoding::Kind::bf16 ? store_bf16 : store_halves)(codes + k, b.values + k);
-  const bool special = column_exponents(e, b_registers, cases.b_depth, blocks.b_top,
-                                        reinterpret_cast<std::int8_t*>(b.exponents));
-  enter(cases, a.exponents, selected.entry_exponents);
-  find_places(cases.selection->in_entries, cases.rows, selected.metadata, selected.entry_places);
-  blocks.a_exponents = selected.entry_exponents;
-  return special;
+  const int words = cases.b_depth * e.bytes / 4, quads = cases.b_depth / 4;
+  arrange_columns(registers, words, cases.even_first, out.columns);
+  const bool special = top != 0 && column_exponents(e, out.columns, cases.b_depth, top, out.exponents);
+  arrange_words(out.columns, words, e.bytes == 4, out.words);
+  const bool special_power = put_quads(e, quads, top == 0, out);
+  if (!ascending) put_descending(quads, out.values);
+  if (!ascending && top == 0) put_descending(quads, out.powers);
+  return special || special_power;
 }
 
 }  // namespace

@@ -301,7 +301,7 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
 // As many bytes as a register has, in sixteens.
 using Octets = VectorOf<std::uint8_t, 4 * kLanes>::type;
 
-// In each sixteen table[index], or 0 where the index is kNoPlace.
+// In each sixteen table[index], or 0 where the index is 0x80.
 inline Octets look_up(Octets table, Octets index) {
 #if defined(__AVX512BW__)
   return bits<Octets>(_mm512_shuffle_epi8(bits<__m512i>(table), bits<__m512i>(index)));
@@ -337,21 +337,19 @@ inline Octets largest_signed(Octets x, Octets y) {
 }
 #endif
 
-// The same for entries of a sparse A: b[segment][even columns, odd columns][4][16], of which `b` points at the
-// columns that are wanted; a and places: [entry][8][2].
-inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* places,
-                        const std::uint8_t* segment, int entries) {
+// The same for entries of a sparse A (body.hpp, Selection), of which `b` points at the columns that are wanted.
+inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* places, int entries) {
 #if defined(__AVX2__)
-  Octets even, odd;  // columns; eight elements of two rows
+  Octets even, odd;  // columns; four pairs of two rows
+#pragma GCC unroll 4
   for (int i = 0; i < entries; ++i) {
     const Octets index = repeat_sixteen(places + 16 * i), left = repeat_sixteen(a + 16 * i);
-    const std::int8_t* table = b + 128 * segment[i];
-    const Octets x = look_up(load<Octets>(table), index) + left,
-                 y = look_up(load<Octets>(table + 64), index) + left;
+    const Octets x = look_up(load<Octets>(b + 128 * i), index) + left,
+                 y = look_up(load<Octets>(b + 128 * i + 64), index) + left;
     even = i == 0 ? x : largest_signed(even, x);
     odd = i == 0 ? y : largest_signed(odd, y);
   }
-  // Four elements of two rows, of an even column and of the odd one beside it; then two, then one.
+  // Two pairs of two rows, of an even column and of the odd one beside it; then one pair, then an element.
   constexpr int kCount = sizeof(U64) / 8;
   const auto first =
       shuffle(bits<U64>(even), bits<U64>(odd), [](int i) { return i % 2 == 0 ? i : kCount + i - 1; });
@@ -359,19 +357,17 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::u
       shuffle(bits<U64>(even), bits<U64>(odd), [](int i) { return i % 2 == 0 ? i + 1 : kCount + i; });
   Octets most = largest_signed(bits<Octets>(first), bits<Octets>(second));
   most = largest_signed(most, bits<Octets>(bits<U64>(most) >> 32));
-  most = largest_signed(most, bits<Octets>(bits<U64>(most) >> 16));
-  const Octets upper = lanes<Octets>([](int i) { return i % 4 == 3 ? i % 16 / 8 * 8 + i % 8 / 4 : 0x80; });
+  most = largest_signed(most, bits<Octets>(bits<U64>(most) >> 8));
+  const Octets upper = lanes<Octets>([](int i) { return i % 4 == 3 ? i % 16 / 8 * 8 + i % 8 / 4 * 2 : 0x80; });
   return bits<I32>(look_up(most, upper)) >> 24;
 #else
   I32 most = I32{} - 128;
-  for (int i = 0; i < 8 * entries; ++i)
-    most = max(most, lanes<I32>([&](int lane) {
-                 const int place = places[2 * i + lane % 2];
-                 return a[2 * i + lane % 2] +
-                        ((place & kNoPlace) != 0
-                             ? 0
-                             : b[128 * segment[i / 8] + 64 * (lane / 2 % 2) + 16 * (lane / 4) + place % 16]);
-               }));
+  for (int i = 0; i < 16 * entries; i += 4)
+    for (int k = 0; k < 2; ++k)
+      most = max(most, lanes<I32>([&](int lane) {
+                   const int at = i + lane % 2 * 2 + k;
+                   return a[at] + b[128 * (i / 16) + 64 * (lane / 2 % 2) + 16 * (lane / 4) + places[at]];
+                 }));
   return most;
 #endif
 }
