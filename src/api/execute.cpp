@@ -175,9 +175,12 @@ Result<void> check_metadata(const Instruction& instruction, const Tile& tile, co
                             std::size_t cases, const ExecuteOptions& options) {
   if (!tile.sparsity.is_sparse() || options.undefined == Undefined::as_measured) return {};
   const Form& form = *instruction.decoded().form;
+  const Result<Kernel> kernel = kernel_for(options);
+  const Body* body = kernel ? find_body(*kernel) : nullptr;
+  if (body == nullptr) body = &k_scalar_body;
   const std::vector<std::uint32_t> third_bits = metadata_bits(tile);
   for (std::size_t i = 0; i < cases; ++i) {
-    if (is_defined(tile, third_bits, e, i, form.ordered)) continue;
+    if (is_defined(*body, tile, third_bits, e, i, form.ordered)) continue;
     const std::optional<MetadataFault> fault = find_fault(tile, e, i, form.ordered);
     if (!fault) continue;
     const RegisterBits& bits = fault->bits;

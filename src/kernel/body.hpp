@@ -229,6 +229,10 @@ struct Body {
   void (*fused)(const FusedBlocks&);
   /// Cases [first, last).
   void (*fused_cases)(const FusedCases&, std::size_t first, std::size_t last);
+  /// Whether nibbles of metadata are defined (numeric/sparsity.hpp), those whose third bits are in
+  /// `third_bits`; of a multiple of 16 words.
+  bool (*is_defined)(bool one_of_two, bool ordered, const std::byte* words, const std::uint32_t* third_bits,
+                     int count);
   void (*groups)(const GroupCase&);
   void (*native)(const NativeBlocks&);
 };

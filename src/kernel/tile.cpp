@@ -163,27 +163,12 @@ std::vector<std::uint32_t> metadata_bits(const Tile& t) {
   return out;
 }
 
-bool is_defined(const Tile& t, std::span<const std::uint32_t> third_bits, const OperandView& e,
-                std::size_t index, bool ordered) {
+bool is_defined(const Body& body, const Tile& t, std::span<const std::uint32_t> third_bits,
+                const OperandView& e, std::size_t index, bool ordered) {
   thread_local std::vector<std::uint32_t> scratch;
   const std::byte* words = dense_registers(t.e, e, t.lanes, index, scratch);
-  // defined(low, high): of the indices of eight nibbles, whose third bits it sets where they are defined.
-  const auto all = [&](auto defined) {
-    std::uint32_t faults = 0;
-    for (std::size_t i = 0; i < third_bits.size(); ++i) {
-      std::uint32_t word;
-      std::memcpy(&word, words + 4 * i, sizeof word);
-      faults |= ~defined(word & 0x33333333, word >> 2 & 0x33333333) & third_bits[i];
-    }
-    return faults == 0;
-  };
-  using Word = std::uint32_t;
-  if (t.sparsity.kept == 1)  // 0 and 1, or 2 and 3
-    return all([](Word low, Word high) {
-      return (((low ^ high ^ 0x11111111) | (low & 0x11111111)) + 0x33333333) ^ 0x44444444;
-    });
-  if (ordered) return all([](Word low, Word high) { return high - low + 0x33333333; });
-  return all([](Word low, Word high) { return (high ^ low) + 0x33333333; });
+  return body.is_defined(t.sparsity.kept == 1, ordered, words, third_bits.data(),
+                         static_cast<int>(third_bits.size()));
 }
 
 std::optional<MetadataFault> find_fault(const Tile& t, const OperandView& e, std::size_t index, bool ordered) {

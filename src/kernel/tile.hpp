@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "kernel/body.hpp"
 #include "kernel/registers.hpp"
 #include "numeric/plan.hpp"
 #include "numeric/sparsity.hpp"
@@ -102,8 +103,8 @@ std::vector<std::uint32_t> metadata_bits(const Tile& tile);
 
 /// Whether all nibbles of case `index` are defined, whose third bits are `third_bits`. Much faster than
 /// find_fault, which finds the one that is not.
-bool is_defined(const Tile& tile, std::span<const std::uint32_t> third_bits, const OperandView& e,
-                std::size_t index, bool ordered);
+bool is_defined(const Body& body, const Tile& tile, std::span<const std::uint32_t> third_bits,
+                const OperandView& e, std::size_t index, bool ordered);
 
 /// The first such nibble in case `index`, by row and group; `ordered` as in is_defined. Precondition: the tile
 /// is sparse.

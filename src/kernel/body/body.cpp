@@ -7,10 +7,11 @@
 #include "kernel/body/groups.hpp"
 #include "kernel/body/native.hpp"
 #include "kernel/body/panels.hpp"
+#include "kernel/body/sparse.hpp"
 
 namespace warpbit {
 
-extern const Body WARPBIT_BODY = {kExtension,    arrange_a, arrange_b,   exponent_range, decode,
-                                  find_specials, fused,     fused_cases, groups,         native};
+extern const Body WARPBIT_BODY = {kExtension, arrange_a,   arrange_b,  exponent_range, decode, find_specials,
+                                  fused,      fused_cases, is_defined, groups,         native};
 
 }  // namespace warpbit

@@ -112,9 +112,18 @@ inline void transpose(const std::byte* registers, int column_bytes, U32 out[4]) 
   for (int w = 0; w < 4; ++w) out[w] = shuffle(low, high, [&](int lane) { return lane / 2 * 4 + w; });
 }
 
-// Two codes in each word -> the first ones, then the second ones.
-inline void split_words(U32 v, std::byte* to) {
-  store(to, shuffle(bits<Words>(v), [](int i) { return i < 16 ? 2 * i : 2 * i - 31; }));
+// Of eight columns, four of them in `low`, two words: [word][column].
+inline __attribute__((always_inline)) U32 two_words(U32 low, U32 high, int first) {
+  return shuffle(low, high, [first](int i) { return i % 8 * 4 + first + i / 8; });
+}
+
+// One of these, each column twice.
+inline __attribute__((always_inline)) U32 twice(U32 words, int which) {
+  return shuffle(words, [which](int i) { return 8 * which + i / 2; });
+}
+// The same of two codes in each word: the first ones, then the second ones.
+inline __attribute__((always_inline)) Words split_twice(U32 words, int which) {
+  return shuffle(bits<Words>(words), [which](int i) { return 16 * which + i % 16 / 2 * 2 + i / 16; });
 }
 #else
 inline void transpose(const std::byte* registers, int column_bytes, std::uint32_t out[4][16]) {
@@ -122,56 +131,58 @@ inline void transpose(const std::byte* registers, int column_bytes, std::uint32_
     for (int n = 0; n < 8; ++n)
       out[w][2 * n] = out[w][2 * n + 1] = load<std::uint32_t>(registers + n * column_bytes + 4 * w);
 }
-inline void split_words(const std::uint32_t (&words)[16], std::byte* to) {
-  std::uint16_t out[32];
-  for (int i = 0; i < 16; ++i) {
-    out[i] = static_cast<std::uint16_t>(words[i]);
-    out[16 + i] = static_cast<std::uint16_t>(words[i] >> 16);
-  }
-  __builtin_memcpy(to, out, sizeof out);
-}
 inline void store(void* to, const std::uint32_t (&words)[16]) {
   __builtin_memcpy(to, words, sizeof words);
 }
-#endif
 
-template <class Word, class Halves>
-inline void split_bytes(const Word& word, Halves halves, std::byte* to) {
-#if defined(__AVX512BW__)
-  split_words(halves(word), to);
-#else
-  Word out;
-  for (int i = 0; i < 16; ++i) out[i] = halves(word[i]);
-  split_words(out, to);
-#endif
+// Two codes of a column, each twice.
+inline void put_twice(std::uint32_t word, std::byte* to) {
+  store(to, (word & 0xFFFF) * 0x10001U);
+  store(to + 32, (word >> 16) * 0x10001U);
 }
+#endif
 
 void arrange_b(const Encoding& e, const std::byte* registers, int depth, bool by_register, void* codes) {
-#if defined(__AVX512BW__)
-  U32 word[4];
-#else
-  std::uint32_t word[4][16];
-#endif
-  auto* out = static_cast<std::byte*>(codes);
   const int words = depth * e.bytes / 4, group = by_register ? words / 2 : words;
+  const auto place = [&](int w) {
+    const int at = by_register ? w % 2 * group + w / 2 : w;
+    return static_cast<std::byte*>(codes) + 64 * (e.bytes == 1 ? at / group * 2 * group + at % group : at);
+  };
+#if defined(__AVX512BW__)
   for (int first = 0; first < words; first += 4) {
-    transpose(registers + 4 * first, 4 * words, word);
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      const int w = first + i, at = by_register ? w % 2 * group + w / 2 : w;
-      if (e.bytes == 4) {
-        store(out + 64 * at, word[i]);
-      } else if (e.bytes == 2) {
-        split_words(word[i], out + 64 * at);
-      } else {
-        std::byte* to = out + 64 * (at / group * 2 * group + at % group);
-        split_bytes(
-            word[i], [&](auto v) { return low_halves(e, v); }, to);
-        split_bytes(
-            word[i], [&](auto v) { return high_halves(e, v); }, to + 64 * group);
+    const U32 left = four_columns(registers + 4 * first, 4 * words),
+              right = four_columns(registers + 4 * (first + 4 * words), 4 * words);
+#pragma GCC unroll 2
+    for (int pair = 0; pair < 4; pair += 2) {
+      const U32 two = two_words(left, right, pair);
+      const U32 low = e.bytes == 1 ? low_halves(e, two) : two, high = e.bytes == 1 ? high_halves(e, two) : two;
+#pragma GCC unroll 2
+      for (int which = 0; which < 2; ++which) {
+        std::byte* to = place(first + pair + which);
+        if (e.bytes == 4) {
+          store(to, twice(two, which));
+        } else {
+          store(to, split_twice(low, which));
+          if (e.bytes == 1) store(to + 64 * group, split_twice(high, which));
+        }
       }
     }
   }
+#else
+  for (int i = 0; i < 8 * words; ++i) {
+    const auto word = load<std::uint32_t>(registers + 4 * i);
+    const int column = i / words;
+    std::byte* to = place(i % words);
+    if (e.bytes == 4) {
+      store(to + 8 * column, word | std::uint64_t{word} << 32);
+    } else if (e.bytes == 2) {
+      put_twice(word, to + 4 * column);
+    } else {
+      put_twice(low_halves(e, word), to + 4 * column);
+      put_twice(high_halves(e, word), to + 64 * group + 4 * column);
+    }
+  }
+#endif
 }
 
 // ---- Values and exponents

@@ -21,6 +21,22 @@ struct Selected {
 
 // ---- Metadata
 
+// Sets the third bit of each nibble that is defined.
+inline U32 defined(bool one_of_two, bool ordered, U32 words) {
+  const U32 low = words & 0x33333333, high = words >> 2 & 0x33333333;
+  if (one_of_two)  // 0 and 1, or 2 and 3
+    return (((low ^ high ^ 0x11111111) | (low & 0x11111111)) + 0x33333333) ^ 0x44444444;
+  return (ordered ? high - low : high ^ low) + 0x33333333;
+}
+
+bool is_defined(bool one_of_two, bool ordered, const std::byte* words, const std::uint32_t* third_bits,
+                int count) {
+  U32 faults{};
+  for (int i = 0; i < count; i += kLanes)
+    faults |= ~defined(one_of_two, ordered, load<U32>(words + 4 * i)) & load<U32>(third_bits + i);
+  return !any(faults);
+}
+
 // Some metadata of pairs of rows, the first row's in the lower halves.
 inline U32 load_metadata(const Selection& s, const std::byte* registers, int at) {
   const auto row = [&](int which) {
@@ -185,12 +201,10 @@ inline void arrange_words(const std::byte* columns, int words, bool paired, std:
 #if defined(__AVX512BW__)
     const U32 low = four_columns(columns + 4 * first, 4 * words),
               high = four_columns(columns + 4 * (first + 4 * words), 4 * words);
-    const auto two_words = [&](int at) {
-      return paired ? shuffle(low, high, [at](int i) { return i / 2 * 4 + i % 2 + at; })
-                    : shuffle(low, high, [at](int i) { return i % 8 * 4 + i / 8 + at; });
-    };
-    store(to, two_words(0));
-    store(to + 64, two_words(2));
+#pragma GCC unroll 2
+    for (int at = 0; at < 4; at += 2)
+      store(to + 32 * at, paired ? shuffle(low, high, [at](int i) { return i / 2 * 4 + i % 2 + at; })
+                                 : two_words(low, high, at));
 #else
     for (int i = 0; i < 32; ++i) {
       const int column = paired ? i / 2 % 8 : i % 8, word = paired ? i / 16 * 2 + i % 2 : i / 8;
