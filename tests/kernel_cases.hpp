@@ -181,11 +181,11 @@ class Inputs {
             p.blocks};
   }
 
-  // One nibble for all groups, so that the products are those of the tile; or any.
+  // One nibble for all groups, its indices in any order, so that the products are those of the tile; or any.
   std::uint64_t metadata(Batch& batch, std::size_t index, Stream& stream) const {
     const Sparsity& s = tile().sparsity;
     std::uint64_t nibble = 0;
-    while (!is_defined(s, nibble, true)) nibble = static_cast<std::uint64_t>(stream.range(0, 15));
+    while (!is_defined(s, nibble, false)) nibble = static_cast<std::uint64_t>(stream.range(0, 15));
     const auto operands = instruction_.operands();
     for (std::size_t i = 1; i < operands.size(); ++i) {
       Cells& r = batch.sources[i - 1];
