@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "../scripts/capture/blocks.hpp"
 #include "capture_program.hpp"
 #include "npz.hpp"
 #include "warpbit/capture.hpp"
@@ -228,6 +229,20 @@ TEST_CASE("all inputs of conversions, and of nothing else") {
   const tool::Output none = bench.record({"--exhaustive", "--forms", "movmatrix"});
   CHECK(none.status == 0);
   CHECK_THAT(none.out, Equals("total: 0 statements, 0 recorded, 0 failed\n"));
+}
+
+TEST_CASE("digests are joined until few enough are left") {
+  const auto joined = [](std::vector<std::uint64_t> digests, std::size_t most) {
+    const std::uint64_t of_block = capture::join_blocks(digests, 10, most);
+    return std::pair(of_block, digests);
+  };
+  using Digests = std::vector<std::uint64_t>;
+  const Digests five = {1, 20, 300, 4000, 50000};
+  CHECK(joined(five, 5) == std::pair(std::uint64_t{10}, five));
+  CHECK(joined(five, 4) == std::pair(std::uint64_t{20}, Digests{21, 4300, 50000}));
+  CHECK(joined(five, 2) == std::pair(std::uint64_t{40}, Digests{4321, 50000}));
+  CHECK(joined(five, 1) == std::pair(std::uint64_t{80}, Digests{54321}));
+  CHECK(joined({UINT64_MAX, 2}, 1) == std::pair(std::uint64_t{20}, Digests{1}));
 }
 
 // A digest that does not agree; `verify --bisect` computes its block, --first-case records it.

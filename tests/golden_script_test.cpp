@@ -91,6 +91,18 @@ TEST_CASE("a file of the same statement and kind is replaced, whatever its name"
   CHECK(taken.contains(std::string(kProduct) + ".npz"));
 }
 
+// The same inputs and results, of a target that computes otherwise.
+void spoil(const Fixture& f) {
+  const fs::path file = f.from / (std::string(kProduct) + ".npz");
+  const Result<CaptureReader> reader = CaptureReader::open(file);
+  CaptureHeader header = reader->header();
+  std::vector<Array> arrays;
+  for (const ArrayHeader& h : reader->arrays()) arrays.push_back(reader->read(h.name).value());
+  header.target = "sm_80";
+  REQUIRE(write_capture(file, header, arrays).ok());
+  f.write_manifest();
+}
+
 TEST_CASE("what is not what the manifest says, or not what is computed, is refused, and nothing is taken") {
   Fixture f;
   f.record(std::string(kProduct), std::string(kProduct));
@@ -109,18 +121,20 @@ TEST_CASE("what is not what the manifest says, or not what is computed, is refus
     fs::remove(f.from / "manifest.json");
   }
   SECTION("other bits") {
-    // The same inputs and results, of a target that computes otherwise.
-    const Result<CaptureReader> reader = CaptureReader::open(f.from / (std::string(kProduct) + ".npz"));
-    CaptureHeader header = reader->header();
-    std::vector<Array> arrays;
-    for (const ArrayHeader& h : reader->arrays()) arrays.push_back(reader->read(h.name).value());
-    header.target = "sm_80";
-    REQUIRE(write_capture(f.from / (std::string(kProduct) + ".npz"), header, arrays).ok());
-    f.write_manifest();
+    spoil(f);
   }
   CHECK(f.take() == 2);
   CHECK_FALSE(fs::exists(f.into / "golden" / "sm_90a"));
   CHECK_FALSE(fs::exists(f.into / "golden" / "index.tsv"));
+}
+
+TEST_CASE("of shares that others verify nothing is known") {
+  Fixture f;
+  f.record(std::string(kProduct), std::string(kProduct));
+  spoil(f);
+  const bool first = f.take("--shard 1/2") == 0, second = f.take("--shard 2/2") == 0;
+  CHECK(first != second);
+  CHECK(f.take("--shard 3/2") == 2);
 }
 
 TEST_CASE("of wgmma some N are taken, of probes all") {

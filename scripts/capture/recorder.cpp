@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "arrays.hpp"
+#include "blocks.hpp"
 #include "npz.hpp"
 
 namespace capture {
@@ -15,16 +16,6 @@ using warpbit::inputs::kBlockCases;
 constexpr std::uint64_t kSmallCapture = std::uint64_t{64} << 10, kMostCases = 1024;
 constexpr std::uint64_t kDigestedAtOnce = std::uint64_t{1} << 30;  // bytes of all members
 constexpr std::size_t kMostDigests = 4096;
-
-// Joins blocks two by two, until few enough are left. Returns the cases of a block.
-std::uint64_t join_blocks(std::vector<std::uint64_t>& digests) {
-  std::uint64_t of_block = kBlockCases;
-  for (; digests.size() > kMostDigests; of_block *= 2) {
-    for (std::size_t i = 0; i < digests.size(); ++i) digests[i / 2] = (i % 2 ? digests[i / 2] : 0) + digests[i];
-    digests.resize((digests.size() + 1) / 2);
-  }
-  return of_block;
-}
 
 }  // namespace
 
@@ -96,7 +87,7 @@ std::string Recorder::write_digests(const Kernel& kernel, Function function) {
     if (once != generator_.digests(kernel.result(), stream, arrays.result())) not_the_same();
     digests.insert(digests.end(), once.begin(), once.end());
   }
-  const std::uint64_t of_block = join_blocks(digests);
+  const std::uint64_t of_block = join_blocks(digests, kBlockCases, kMostDigests);
   const std::string name = path(kernel, ".digests");
   npz::Writer file(name);
   describe(file, kernel.statement, origin_.target, "digests", provenance(0));

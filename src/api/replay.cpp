@@ -44,12 +44,10 @@ FileStatus status_of(Errc code) {
   }
 }
 
-// FNV-1a over what a file says about itself.
+// Of what a file says about itself.
 std::uint64_t hash_of(const CaptureHeader& header) {
-  std::uint64_t out = 0xCBF29CE484222325;
-  for (const std::string* text : {&header.statement, &header.target, &header.provenance})
-    for (const char c : *text) out = (out ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return out;
+  const inputs::Key key = inputs::key_of((header.statement + header.target + header.provenance).c_str(), 0);
+  return key.w[0] | std::uint64_t{key.w[1]} << 32;
 }
 
 // Whether a unit of a file's work is in the shard: a block, or 0 for all of it.

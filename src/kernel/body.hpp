@@ -139,8 +139,8 @@ struct FusedCases {
   bool by_register = false;
   int rows = 0, depth = 0, b_depth = 0;  ///< of blocks; of the panels
   const Selection* selection = nullptr;  ///< of a sparse A
-  bool even_first =
-      false;  ///< of its pairs, sixteen in a row, and of the quads those of even number come first
+  /// Of its pairs, sixteen in a row, and of the quads those of even number come first.
+  bool even_first = false;
   /// One ue8m0 scale factor for each row of A, (row of blocks, row), and column of B: the bytes of the
   /// registers.
   const std::uint16_t *a_scale_at = nullptr, *b_scale_at = nullptr;

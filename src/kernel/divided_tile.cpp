@@ -48,7 +48,7 @@ void put_in_registers(TileOperand& factor, int lines, int length, RegisterOf reg
   factor.places = places;
 }
 
-// Whether place `i` of `first` is that of `other`, moved.
+// Whether `other` is `first`, so many lanes and registers further on.
 bool is_moved(const RegisterBits& first, const RegisterBits& other, int lanes, int registers) {
   return other.lane == first.lane + lanes && other.reg == first.reg + registers &&
          other.low_bit == first.low_bit && other.bits == first.bits;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 
+#include "kernel/body.hpp"
 #include "kernel/dense.hpp"
 #include "numeric/node.hpp"
 

@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "kernel/body.hpp"
 #include "kernel/registers.hpp"
 #include "numeric/plan.hpp"
 #include "numeric/sparsity.hpp"
@@ -38,6 +37,7 @@ struct TileScale {
   bool is_present() const { return blocks > 0; }
 };
 
+struct Body;      // kernel/body.hpp
 struct FastTile;  // kernel/fast_tile.hpp
 
 /// A decoded instruction as the kernel needs it.
