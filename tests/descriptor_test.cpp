@@ -3,6 +3,7 @@
 // the canonical layouts through whole multiplications, and the findings of the check.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include <tuple>
 
 #include "descriptor_formulas.hpp"
+#include "kernel/described.hpp"
 #include "warpbit/descriptor_check.hpp"
 #include "warpbit/machine.hpp"
 
@@ -232,6 +234,40 @@ TEST_CASE("elements that share bytes are found, and so is each of them by its by
   CHECK(map.at(8 * 0x200, 8).empty());
   CHECK(map.at(0, 8 * 0x100).empty());
   CHECK(map.at(8 * 0x111, 16).size() == 4);
+}
+
+TEST_CASE("any descriptor reads whole words where its elements lie, and nothing outside", "[descriptor]") {
+  std::mt19937_64 random(2);
+  std::vector<std::byte> memory(1 << 19);
+  for (std::byte& b : memory) b = static_cast<std::byte>(random());
+  const auto multiple = [&](std::uint32_t of) { return static_cast<std::uint32_t>(random() % (4096 / of)) * of; };
+  std::uint64_t wrong = 0, words = 0;
+  for (const DescribedMatrix& matrix : all_matrices())
+    for (const Swizzle swizzle : kSwizzles)
+      for (const std::uint32_t of : {16U, 256U, 512U, 1024U}) {  // with strides of whole atoms and others
+        const Descriptor d{multiple(16), multiple(16), multiple(of), static_cast<int>(random() % 8), swizzle};
+        const auto bit = [&](int i, int k) {
+          return element_bit(d, matrix.major, matrix.element_bits, i, k);
+        };
+        std::uint64_t end = 0;
+        load_described(*d.encode(), matrix, memory, [&](auto line, auto word, std::uint32_t value) {
+          const int per_word = 32 / matrix.element_bits, first = static_cast<int>(word) * per_word;
+          ++words;
+          for (int e = 0; e < per_word; ++e) {
+            const std::uint64_t at = bit(static_cast<int>(line), first + e);
+            const auto byte = std::to_integer<std::uint32_t>(memory[at / 8]);
+            const std::uint32_t seen = value >> (e * matrix.element_bits) & 0xFFU;
+            const std::uint32_t mask = matrix.element_bits < 8 ? (1U << matrix.element_bits) - 1 : 0xFFU;
+            wrong += (seen & mask) != (byte >> (at % 8) & mask);
+            end = std::max(end, at / 8 + static_cast<std::uint64_t>(std::max(matrix.element_bits / 8, 1)));
+          }
+        });
+        wrong += described_end(d, matrix) != end;
+        for (const std::uint64_t bytes : {end - 1, end, end + 1, end + 127, end / 2})
+          wrong += is_described_within(d, matrix, bytes) != (bytes >= end);
+      }
+  CHECK(wrong == 0);
+  CHECK(words > 1000000);
 }
 
 // ---- Canonical layouts

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,10 +78,23 @@ class ChunkMap {
   std::uint64_t operator()(std::uint64_t line, std::uint64_t chunk) const {
     const std::uint64_t address = start_ + line % 8 * span_ + line / 8 * by_lines_ + (chunk & mask_) * kChunk +
                                   (chunk >> shift_) * by_spans_;
-    return address ^ ((address / 128 - base_offset_) & mask_) * kChunk;
+    return address ^ ((address / kRow - base_offset_) & mask_) * kChunk;
+  }
+
+  /// The distance of two lines that are 8 apart, if it is the same for all chunks and lines: the swizzle repeats.
+  std::optional<std::uint64_t> eight_lines() const {
+    if (by_lines_ % (kRow * (mask_ + 1)) != 0) return std::nullopt;
+    return by_lines_;
+  }
+  /// No chunk of the first `lines` and `chunks` ends after this; some may end long before.
+  std::uint64_t bound(std::uint64_t lines, std::uint64_t chunks) const {
+    const std::uint64_t last = start_ + 7 * span_ + (lines - 1) / 8 * by_lines_ + mask_ * kChunk +
+                               ((chunks - 1) >> shift_) * by_spans_;
+    return (last / kRow + 1) * kRow;  // a swizzle exchanges chunks of the same row
   }
 
  private:
+  static constexpr std::uint64_t kRow = 128;  // bytes after which the swizzle changes
   static bool exchanged(const Descriptor& d, Major major) {
     return major == Major::mn && d.swizzle == Swizzle::none;
   }
@@ -110,6 +124,8 @@ struct DescribedMatrix {
 
 /// The address after the last byte that is read.
 std::uint64_t described_end(const Descriptor& descriptor, const DescribedMatrix& matrix);
+/// Whether a memory of so many bytes has all of it.
+bool is_described_within(const Descriptor& descriptor, const DescribedMatrix& matrix, std::uint64_t bytes);
 
 /// Where all elements of a matrix lie, and the inverse of that.
 class DescriptorMap {

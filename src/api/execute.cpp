@@ -244,10 +244,10 @@ Result<void> check_reads(const Instruction& instruction, Part part,
                          const std::optional<DescribedMatrix>& factor, std::uint64_t descriptor,
                          std::size_t memory_bytes) {
   if (!factor) return {};
-  const std::uint64_t end = described_end(Descriptor::decode(descriptor), *factor);
-  if (end <= memory_bytes) return {};
+  const Descriptor decoded = Descriptor::decode(descriptor);
+  if (is_described_within(decoded, *factor, memory_bytes)) return {};
   return Error{Errc::address_out_of_bounds, form_of(instruction),
-               fmt::format("the bytes up to address {:#x} that {} {:#x} reads", end - 1,
+               fmt::format("the bytes up to address {:#x} that {} {:#x} reads", described_end(decoded, *factor) - 1,
                            find_operand(instruction, part)->role, descriptor),
                fmt::format("shared memory has {} bytes", memory_bytes)};
 }

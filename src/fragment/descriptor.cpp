@@ -80,15 +80,31 @@ std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, in
   return ChunkMap(d, major)(static_cast<std::uint64_t>(across ? k : i), chunk.number) * 8 + chunk.within;
 }
 
+namespace {
+
+struct Chunks {
+  std::uint64_t lines, chunks;  // of each line
+};
+Chunks chunks_of(const DescribedMatrix& m) {
+  return {static_cast<std::uint64_t>(m.major == Major::mn ? m.depth : m.lines),
+          static_cast<std::uint64_t>(m.contiguous_bytes()) / ChunkMap::kChunk};
+}
+
+}  // namespace
+
 std::uint64_t described_end(const Descriptor& d, const DescribedMatrix& m) {
   const ChunkMap at(d, m.major);
-  const auto lines = static_cast<std::uint64_t>(m.major == Major::mn ? m.depth : m.lines);
-  const auto chunks = static_cast<std::uint64_t>(m.contiguous_bytes()) / ChunkMap::kChunk;
+  const auto [lines, chunks] = chunks_of(m);
   std::uint64_t end = 0;
   for (std::uint64_t line = 0; line < lines; ++line)
     for (std::uint64_t chunk = 0; chunk < chunks; ++chunk)
       end = std::max(end, at(line, chunk) + ChunkMap::kChunk);
   return end;
+}
+
+bool is_described_within(const Descriptor& d, const DescribedMatrix& m, std::uint64_t bytes) {
+  const auto [lines, chunks] = chunks_of(m);
+  return ChunkMap(d, m.major).bound(lines, chunks) <= bytes || described_end(d, m) <= bytes;
 }
 
 }  // namespace warpbit

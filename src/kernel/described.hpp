@@ -5,29 +5,49 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "warpbit/descriptor.hpp"
 
 namespace warpbit {
 
-inline constexpr int kChunkBytes = 16;  ///< that a swizzle moves as a whole
-inline constexpr int kChunkWords = kChunkBytes / 4;
+inline constexpr unsigned kChunkBytes = 16;  ///< that a swizzle moves as a whole
+inline constexpr unsigned kChunkWords = kChunkBytes / 4;
+
+/// Where the chunks of lines with K contiguous begin; those of eight lines are computed, the others moved, where
+/// the swizzle allows it.
+class LineChunks {
+ public:
+  LineChunks(const Descriptor& d, unsigned chunks) : at_(d, Major::k), step_(at_.eight_lines()) {
+    for (unsigned line = 0; step_ && line < 8; ++line)
+      for (unsigned chunk = 0; chunk < chunks; ++chunk) first_[line][chunk] = at_(line, chunk);
+  }
+  std::uint64_t operator()(unsigned line, unsigned chunk) const {
+    return step_ ? first_[line % 8][chunk] + line / 8 * *step_ : at_(line, chunk);
+  }
+  static constexpr unsigned kMost = 4;  ///< chunks of a line
+
+ private:
+  ChunkMap at_;
+  std::optional<std::uint64_t> step_;
+  std::uint64_t first_[8][kMost];
+};
 
 /// Calls store(line, word, its value) for all of a factor whose lines, rows of A or columns of B, have K
 /// contiguous.
 template <class Store>
 void load_k_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
                   Store store) {
-  const ChunkMap at(d, Major::k);
-  const int chunks = factor.depth * factor.element_bits / 8 / kChunkBytes;
-  for (int line = 0; line < factor.lines; ++line)
-    for (int chunk = 0; chunk < chunks; ++chunk) {
+  const auto lines = static_cast<unsigned>(factor.lines),
+             chunks = static_cast<unsigned>(factor.depth * factor.element_bits / 8) / kChunkBytes;
+  const LineChunks at(d, chunks);
+  const std::byte* const from = memory.data();
+  for (unsigned line = 0; line < lines; ++line)
+    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
       std::uint32_t words[kChunkWords];
-      std::memcpy(words,
-                  memory.data() + at(static_cast<std::uint64_t>(line), static_cast<std::uint64_t>(chunk)),
-                  kChunkBytes);
-      for (int i = 0; i < kChunkWords; ++i) store(line, kChunkWords * chunk + i, words[i]);
+      std::memcpy(words, from + at(line, chunk), kChunkBytes);
+      for (unsigned i = 0; i < kChunkWords; ++i) store(line, kChunkWords * chunk + i, words[i]);
     }
 }
 
@@ -35,15 +55,15 @@ void load_k_major(const Descriptor& d, const DescribedMatrix& factor, std::span<
 template <class Store>
 void load_mn_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
                    Store store) {
-  constexpr int kLines = kChunkBytes / 2;
+  constexpr unsigned kLines = kChunkBytes / 2;
   const ChunkMap at(d, Major::mn);
-  for (int first = 0; first < factor.lines; first += kLines)
-    for (int k = 0; k < factor.depth; k += 2) {
+  const auto lines = static_cast<unsigned>(factor.lines), depth = static_cast<unsigned>(factor.depth);
+  for (unsigned first = 0; first < lines; first += kLines)
+    for (unsigned k = 0; k < depth; k += 2) {
       std::uint16_t low[kLines], high[kLines];
-      const auto line = static_cast<std::uint64_t>(k), chunk = static_cast<std::uint64_t>(first / kLines);
-      std::memcpy(low, memory.data() + at(line, chunk), kChunkBytes);
-      std::memcpy(high, memory.data() + at(line + 1, chunk), kChunkBytes);
-      for (int i = 0; i < kLines; ++i)
+      std::memcpy(low, memory.data() + at(k, first / kLines), kChunkBytes);
+      std::memcpy(high, memory.data() + at(k + 1, first / kLines), kChunkBytes);
+      for (unsigned i = 0; i < kLines; ++i)
         store(first + i, k / 2, low[i] | static_cast<std::uint32_t>(high[i]) << 16);
     }
 }

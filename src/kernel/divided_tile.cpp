@@ -124,9 +124,10 @@ template <class RegisterOf>
 void load_factor(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
                  int lines, int count, RegisterOf register_of, std::vector<std::uint32_t>& out) {
   out.resize(static_cast<std::size_t>(factor.lines / lines * kWarpLanes * count));
-  load_described(descriptor, factor, memory, [&](int line, int word, std::uint32_t value) {
-    const RegisterBits at = register_of(line % lines, word);
-    out[static_cast<std::size_t>((line / lines * kWarpLanes + at.lane) * count + at.reg)] = value;
+  load_described(descriptor, factor, memory, [&](unsigned line, unsigned word, std::uint32_t value) {
+    const auto row = static_cast<int>(line);
+    const RegisterBits at = register_of(row % lines, static_cast<int>(word));
+    out[static_cast<std::size_t>((row / lines * kWarpLanes + at.lane) * count + at.reg)] = value;
   });
 }
 

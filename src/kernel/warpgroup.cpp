@@ -16,8 +16,8 @@ namespace {
 // holds its register j:
 //
 //     chunk 0: w0 w1 w2 w3     chunk 1: w4 w5 w6 w7     ->  w0 w4 w1 w5 w2 w6 w3 w7
-constexpr int kLineWords = 2 * kChunkWords;
-constexpr int in_line(int word) {
+constexpr unsigned kLineWords = 2 * kChunkWords;
+constexpr unsigned in_line(unsigned word) {
   return word % kChunkWords * 2 + word / kChunkWords;
 }
 
@@ -25,8 +25,8 @@ constexpr int in_line(int word) {
 std::vector<int> panel_order(int bytes) {
   const int each = 4 / bytes;
   std::vector<int> out;
-  for (const PanelPlace& place : panel_places(kLineWords, bytes, false))
-    out.push_back((place.unit % 2 * kChunkWords + place.unit / 2) * each + place.element);
+  for (const PanelPlace& place : panel_places(int{kLineWords}, bytes, false))
+    out.push_back((place.unit % 2 * int{kChunkWords} + place.unit / 2) * each + place.element);
   return out;
 }
 
@@ -56,16 +56,17 @@ thread_local Panels panels;
 // Rows of A as registers: (pair, word, row of the pair).
 void load_a(const Tile& t, const TileViews& views, Panel& out) {
   if (!t.a_described) return copy_registers(t.a.registers, views.a, t.lanes, 0, out.registers);
-  load_described(views.a_descriptor, *t.a_described, views.memory, [&](int row, int word, std::uint32_t value) {
-    const int pair = row / 16 * 8 + row % 8, which = row / 8 % 2;
-    out.registers[static_cast<std::size_t>((pair * kLineWords + in_line(word)) * 2 + which)] = value;
-  });
+  load_described(views.a_descriptor, *t.a_described, views.memory,
+                 [to = out.registers.data()](unsigned row, unsigned word, std::uint32_t value) {
+                   const unsigned pair = row / 16 * 8 + row % 8, which = row / 8 % 2;
+                   to[(pair * kLineWords + in_line(word)) * 2 + which] = value;
+                 });
 }
 
 void load_b(const Tile& t, const TileViews& views, Panel& out) {
   load_described(views.b_descriptor, *t.b_described, views.memory,
-                 [&](int column, int word, std::uint32_t value) {
-                   out.registers[static_cast<std::size_t>(column * kLineWords + in_line(word))] = value;
+                 [to = out.registers.data()](unsigned column, unsigned word, std::uint32_t value) {
+                   to[column * kLineWords + in_line(word)] = value;
                  });
 }
 
