@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/terminal.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>  // TIOCGWINSZ
+#include <unistd.h>     // isatty
+
+#include <charconv>
+#include <cstdlib>  // getenv
+
+namespace warpbit::cli {
+namespace {
+
+constexpr int kLeast = 20, kMost = 1000;  // columns that are believed
+
+std::string_view variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::string_view() : text;
+}
+
+int columns(bool is_terminal, int otherwise) {
+  int given = 0;
+  winsize size{};
+  if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) given = size.ws_col;
+  const std::string_view text = variable("COLUMNS");
+  if (given == 0) std::from_chars(text.data(), text.data() + text.size(), given);
+  return given >= kLeast && given <= kMost ? given : otherwise;
+}
+
+}  // namespace
+
+const Terminal& terminal() {
+  static const Terminal found = [] {
+    const bool is_terminal = isatty(STDOUT_FILENO) != 0;
+    Terminal out;
+    out.colours = is_terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+    out.columns = columns(is_terminal, out.columns);
+    return out;
+  }();
+  return found;
+}
+
+std::string coloured(std::string_view text, int colour) {
+  if (!terminal().colours) return std::string(text);
+  return fmt::format("\033[38;5;{}m{}\033[0m", colour, text);
+}
+
+}  // namespace warpbit::cli

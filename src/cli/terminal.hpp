@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the standard output is: a terminal of some width, or a file or pipe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace warpbit::cli {
+
+struct Terminal {
+  bool colours = false;  ///< false in a pipe or file, and where NO_COLOR is set or TERM is "dumb"
+  int columns = 100;     ///< of the terminal, or what COLUMNS says; 100 in a pipe or file
+};
+/// Of the standard output, as it is when first asked.
+const Terminal& terminal();
+
+/// `text` in one of the terminal's 256 colours, 0 to 255, and as it is where there are no colours.
+std::string coloured(std::string_view text, int colour);
+
+}  // namespace warpbit::cli
