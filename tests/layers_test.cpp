@@ -47,7 +47,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"async_state", "machine"}, {"capture", "capture"},   {"instruction", "isa"},
     {"kernel", "kernel"},       {"inputs", "capture"},    {"philox", "capture"},
     {"member", "capture"},      {"setting", "capture"},   {"element", "capture"},
-    {"place", "capture"},       {"text", "capture"},
+    {"place", "capture"},       {"text", "capture"},      {"format", "explain"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
     add_list(app, status);
     add_descriptor(app, status);
     add_pack(app, status);
+    add_format(app, status);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit format
+#include "warpbit/format.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+constexpr int kMostTableBits = 8;
+
+struct Options {
+  std::string format, text, rounding;
+  bool satfinite = false, table = false, csv = false, json = false, markdown = false;
+
+  bool is_for_programs() const { return csv || json || markdown; }
+};
+
+constexpr std::array<std::pair<std::string_view, RoundingMode>, 5> kRoundings = {{
+    {"rn", RoundingMode::nearest_even},
+    {"rz", RoundingMode::toward_zero},
+    {"rp", RoundingMode::up},
+    {"rm", RoundingMode::down},
+    {"rna", RoundingMode::nearest_away},
+}};
+
+// 0x7e, with all digits that a code of that many bits has.
+std::string hex(std::uint64_t code, int bits) {
+  return fmt::format("{:#0{}x}", code, 2 + (bits + 3) / 4);
+}
+
+void print_as_asked(const Table& table, const Options& o) {
+  if (o.csv) return print_csv(table);
+  if (o.json) return print_json(table);
+  print(table, o.markdown);
+}
+
+// Of a code that the library gave.
+ExplainedCode explained(const FormatInfo& f, std::uint64_t code) {
+  return *explain_code(f.name, code);
+}
+
+std::optional<ExplainedCode> landmark(const FormatInfo& f, std::string_view name) {
+  for (const Landmark& l : *landmarks(f.name))
+    if (l.name == name) return explained(f, l.code);
+  return std::nullopt;
+}
+
+void print_line(std::string_view label, std::string_view text) {
+  fmt::print("  {:<11}{}\n", label, text);
+}
+
+void print_neighbour(std::string_view label, const FormatInfo& f, const std::optional<std::uint64_t>& code) {
+  print_line(label, code ? fmt::format("{}  {}", hex(*code, f.bits), explained(f, *code).decimal)
+                         : std::string("none"));
+}
+
+// "0 1111 110   sign | exponent | fraction"
+std::string bits_text(const ExplainedCode& e) {
+  std::string bits, names;
+  for (const CodeField& field : e.fields) {
+    bits += fmt::format("{}{}", bits.empty() ? "" : " ", field.bits);
+    names += fmt::format("{}{}", names.empty() ? "" : " | ", field.name);
+  }
+  return bits + "   " + names;
+}
+
+// What follows "value": all that is known of the number.
+void print_value(const FormatInfo& f, const ExplainedCode& e) {
+  print_line("bits", bits_text(e));
+  print_line("class", name(e.cls));
+  print_line("value", e.decimal);
+  if (!e.power.empty()) print_line("", fmt::format("{} = {}", e.power, e.hexadecimal));
+  if (!e.unit.empty() && !f.is_integer) print_line("ulp", e.unit);
+}
+
+void print_neighbours(const FormatInfo& f, const ExplainedCode& e) {
+  if (e.cls == CodeClass::nan) return;
+  print_neighbour("next below", f, e.below);
+  print_neighbour("next above", f, e.above);
+}
+
+// "0x7e", "0b111'1110": a code; what has an exponent of two is a number.
+Result<std::optional<std::uint64_t>> code_of(std::string_view text) {
+  const bool is_hex = text.starts_with("0x") || text.starts_with("0X"),
+             is_binary = text.starts_with("0b") || text.starts_with("0B");
+  if ((!is_hex && !is_binary) || text.find_first_of("pP.") != text.npos) return std::optional<std::uint64_t>();
+  std::string digits(text.substr(2));
+  std::erase_if(digits, [](char c) { return c == '_' || c == '\''; });
+  std::uint64_t out = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, is_hex ? 16 : 2);
+  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
+    return Error{Errc::usage, "code", fmt::format("'{}'", text),
+                 is_hex ? "0x and at most 16 hexadecimal digits" : "0b and at most 64 binary digits"};
+  return std::optional(out);
+}
+
+int print_code(const FormatInfo& f, std::uint64_t code) {
+  const Result<ExplainedCode> e = explain_code(f.name, code);
+  if (!e) return cannot_answer(e.error());
+  fmt::print("{} {}\n", f.name, hex(code, f.bits));
+  print_value(f, *e);
+  print_neighbours(f, *e);
+  return kYes;
+}
+
+// What a number of that sign is beyond.
+std::string bound_text(const FormatInfo& f, bool negative) {
+  if (negative && !f.is_signed) return fmt::format("{} has no sign", f.name);
+  if (negative && f.is_integer) return fmt::format("the least number is {}", landmark(f, "least")->decimal);
+  return fmt::format("the largest number is {}{}", negative ? "-" : "", landmark(f, "largest")->decimal);
+}
+
+int print_number(const FormatInfo& f, const Options& o) {
+  const std::string_view rounding = o.rounding.empty() ? "rn" : std::string_view(o.rounding);
+  const auto mode = std::ranges::find(kRoundings, rounding, [](const auto& row) { return row.first; })->second;
+  const Result<EncodedNumber> n = encode_number(f.name, o.text, mode, o.satfinite);
+  if (!n) return cannot_answer(n.error());
+  const ExplainedCode e = explained(f, n->code);
+  fmt::print("{} {} = {} by {}{}\n", f.name, hex(n->code, f.bits), o.text, rounding,
+             o.satfinite ? ", satfinite" : "");
+  print_value(f, e);
+  if (!n->error.empty())
+    print_line("error", n->is_exact ? std::string("0, exact")
+                                    : fmt::format("{}{}", n->error, f.is_integer ? "" : " ulp"));
+  if (n->is_beyond_largest) print_line("beyond", bound_text(f, o.text.starts_with('-')));
+  print_neighbours(f, e);
+  return kYes;
+}
+
+const std::vector<std::string> kColumns = {"code", "bits", "class", "value", "power", "hexadecimal"};
+
+std::vector<std::string> cells(const FormatInfo& f, const ExplainedCode& e) {
+  std::string bits;
+  for (const CodeField& field : e.fields) bits += fmt::format("{}{}", bits.empty() ? "" : " ", field.bits);
+  return {hex(e.code, f.bits), bits, std::string(name(e.cls)), e.decimal, e.power, e.hexadecimal};
+}
+
+// In full if it is short, otherwise as a hexadecimal number.
+std::string short_value(const ExplainedCode& e, std::size_t longest) {
+  return e.decimal.size() <= longest || e.hexadecimal.empty() ? e.decimal : e.hexadecimal;
+}
+
+// All columns, for programs.
+Table landmark_table(const FormatInfo& f) {
+  Table out{{"landmark"}};
+  out[0].insert(out[0].end(), kColumns.begin(), kColumns.end());
+  for (const Landmark& l : *landmarks(f.name)) {
+    const std::vector<std::string> row = cells(f, explained(f, l.code));
+    out.push_back({std::string(l.name)});
+    out.back().insert(out.back().end(), row.begin(), row.end());
+  }
+  return out;
+}
+
+// What fits a terminal.
+Table short_landmarks(const FormatInfo& f) {
+  constexpr int kMostBits = 32;
+  constexpr std::size_t kLongest = 26;
+  Table out{{"landmark", "code"}};
+  if (f.bits <= kMostBits) out[0].push_back("bits");
+  out[0].push_back("value");
+  for (const Landmark& l : *landmarks(f.name)) {
+    const ExplainedCode e = explained(f, l.code);
+    out.push_back({std::string(l.name), hex(l.code, f.bits)});
+    if (f.bits <= kMostBits) out.back().push_back(cells(f, e)[1]);
+    out.back().push_back(short_value(e, kLongest));
+  }
+  return out;
+}
+
+// The first code of each row, and the numbers that it and those behind it are; as many as fit.
+Table grid(const FormatInfo& f) {
+  std::vector<ExplainedCode> all;
+  for (std::uint64_t code = 0; code >> f.bits == 0; ++code) all.push_back(explained(f, code));
+  constexpr std::size_t kLongest = 16;
+  const bool by_power =
+      std::ranges::any_of(all, [](const ExplainedCode& e) { return e.decimal.size() > kLongest; });
+  const auto text = [&](const ExplainedCode& e) { return by_power && !e.power.empty() ? e.power : e.decimal; };
+  std::size_t widest = 0;
+  for (const ExplainedCode& e : all) widest = std::max(widest, text(e).size());
+  std::size_t columns = std::min<std::size_t>(16, all.size());
+  while (columns > 1 && 4 + columns * (2 + widest) > static_cast<std::size_t>(terminal().columns)) columns /= 2;
+  Table out{{"code"}};
+  for (std::size_t j = 0; j < columns; ++j) out[0].push_back(fmt::format("+{:x}", j));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i % columns == 0) out.push_back({hex(all[i].code, f.bits)});
+    out.back().push_back(text(all[i]));
+  }
+  return out;
+}
+
+int print_table(const FormatInfo& f, const Options& o) {
+  if (f.bits > kMostTableBits) {
+    if (!o.is_for_programs()) fmt::print("{} has 2^{} codes; these are its landmarks\n", f.name, f.bits);
+    print_as_asked(o.is_for_programs() ? landmark_table(f) : short_landmarks(f), o);
+    return kYes;
+  }
+  if (!o.is_for_programs()) {
+    print(grid(f), false);
+    return kYes;
+  }
+  Table out{kColumns};
+  for (std::uint64_t code = 0; code >> f.bits == 0; ++code) out.push_back(cells(f, explained(f, code)));
+  print_as_asked(out, o);
+  return kYes;
+}
+
+// "1 sign, 4 exponent, 3 fraction"
+std::string layout_text(const FormatInfo& f) {
+  std::string out;
+  for (const CodeField& field : explained(f, 0).fields)
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", field.bits.size(), field.name);
+  return out;
+}
+
+int print_summary(const FormatInfo& f) {
+  fmt::print("{}{}\n", f.name, f.synonyms.empty() ? "" : fmt::format(" ({})", f.synonyms));
+  print_line("bits", fmt::format("{}: {}{}", f.bits, layout_text(f),
+                                 f.is_integer && f.is_signed ? ", two's complement" : ""));
+  if (!f.is_integer) print_line("bias", std::to_string(f.bias));
+  print_line("defined in", f.source);
+  fmt::print("\n");
+  print(short_landmarks(f), false);
+  return kYes;
+}
+
+std::string landmark_text(const FormatInfo& f, std::string_view name) {
+  constexpr std::size_t kLongest = 14;
+  const std::optional<ExplainedCode> e = landmark(f, name);
+  return e ? short_value(*e, kLongest) : "-";
+}
+
+std::vector<std::string> floating_cells(const FormatInfo& f) {
+  const auto yes = [](bool has) { return std::string(has ? "yes" : "-"); };
+  return {fmt::format("{:d} {} {}", f.is_signed, f.exponent_bits, f.fraction_bits),
+          std::to_string(f.bias),
+          landmark_text(f, "largest"),
+          landmark_text(f, f.has_subnormals ? "least normal" : "least"),
+          landmark_text(f, "least subnormal"),
+          yes(f.has_infinity),
+          yes(f.has_nan)};
+}
+
+int print_all(const Options& o) {
+  Table out{{"format", "bits", "S E F", "bias", "largest", "least normal", "least subnormal", "Inf", "NaN"}};
+  for (const FormatInfo& f : all_formats()) {
+    out.push_back({std::string(f.name), std::to_string(f.bits)});
+    const std::vector<std::string> rest =
+        f.is_integer ? std::vector<std::string>{"-", "-", landmark_text(f, "largest"), "-", "-", "-", "-"}
+                     : floating_cells(f);
+    out.back().insert(out.back().end(), rest.begin(), rest.end());
+  }
+  print_as_asked(out, o);
+  return kYes;
+}
+
+int format_command(const Options& o) {
+  const auto usage = [](const char* seen, const char* accepted) {
+    return cannot_answer({Errc::usage, "format", seen, accepted});
+  };
+  if (o.text.empty() && (o.satfinite || !o.rounding.empty()))
+    return usage("--round or --satfinite without a number", "a number behind the format");
+  if (o.is_for_programs() && !o.table && !o.format.empty())
+    return usage("--csv, --json or --markdown without --table", "them with --table, or without a format");
+  if (o.table && (o.format.empty() || !o.text.empty())) return usage("--table", "it behind a format alone");
+  if (o.format.empty()) return print_all(o);
+  const Result<FormatInfo> f = find_format_info(o.format);
+  if (!f) return cannot_answer(f.error());
+  if (o.table) return print_table(*f, o);
+  if (o.text.empty()) return print_summary(*f);
+  const Result<std::optional<std::uint64_t>> code = code_of(o.text);
+  if (!code) return cannot_answer(code.error());
+  if (!*code) return print_number(*f, o);
+  if (o.satfinite || !o.rounding.empty())
+    return usage("--round or --satfinite with a code", "a number: 126, 0x1.8p-3, 1/3");
+  return print_code(*f, **code);
+}
+
+}  // namespace
+
+void add_format(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand(
+      "format", "say what a code of a number format means, which code a number becomes, what a format reaches");
+  const auto o = std::make_shared<Options>();
+  command->add_option("format", o->format, "a format; all of them, a row each, without it");
+  command->add_option("text", o->text,
+                      "a code (0x7e, 0b01111110) or a number (3.3, 1e-20, 0x1.8p-3, 1/3, inf, nan); a summary "
+                      "of the format without it");
+  std::vector<std::string> roundings;
+  for (const auto& row : kRoundings) roundings.emplace_back(row.first);
+  command->add_option("--round", o->rounding, "how a number is rounded: rn (unless given), rz, rp, rm or rna")
+      ->check(CLI::IsMember(roundings));
+  command->add_flag("--satfinite", o->satfinite, "beyond the largest number there is the largest number");
+  command->add_flag("--table", o->table,
+                    "print all codes of the format; of formats of more than 8 bits, the ones to know");
+  CLI::Option* csv = command->add_flag("--csv", o->csv, "print a table by commas");
+  CLI::Option* json = command->add_flag("--json", o->json, "print a table as JSON")->excludes(csv);
+  command->add_flag("--markdown", o->markdown, "print a table for Markdown")->excludes(csv, json);
+  command->callback([o, &status] { status = format_command(*o); });
+}
+
+}  // namespace warpbit::cli
