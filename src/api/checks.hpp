@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "kernel/tile.hpp"
 #include "warpbit/execute.hpp"
@@ -17,6 +18,12 @@ Result<void> check_metadata(const Instruction& instruction, const Tile& tile, co
 
 /// The kernel that the options ask for. Errors: no_such_kernel.
 Result<Kernel> kernel_for(const ExecuteOptions& options);
+
+/// The views of a tile's operands: `sources` in the order of the statement.
+TileViews tile_views(const Instruction& instruction, std::span<const OperandView> sources);
+/// The same of a product of a warpgroup; `before` is D, if it counts.
+TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources& sources,
+                          std::span<const std::byte> memory, const OperandView& before);
 
 /// Executes a product of a warpgroup; returns the kernel that did. Precondition: that of run_tile.
 Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted);

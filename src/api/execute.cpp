@@ -50,7 +50,8 @@ Result<void> check_views(const Instruction& instruction, std::span<const Operand
 
 // ---- D = A B + C
 
-// The views by the part of their operands.
+}  // namespace
+
 TileViews tile_views(const Instruction& instruction, std::span<const OperandView> sources) {
   TileViews out;
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -68,6 +69,8 @@ TileViews tile_views(const Instruction& instruction, std::span<const OperandView
   }
   return out;
 }
+
+namespace {
 
 // Selectors in registers must be in range and the same in all lanes.
 Result<void> check_selectors(const Instruction& instruction, const Tile& tile, const TileViews& views,
@@ -246,10 +249,11 @@ Result<void> check_reads(const Instruction& instruction, Part part,
   if (!factor) return {};
   const Descriptor decoded = Descriptor::decode(descriptor);
   if (is_described_within(decoded, *factor, memory_bytes)) return {};
-  return Error{Errc::address_out_of_bounds, form_of(instruction),
-               fmt::format("the bytes up to address {:#x} that {} {:#x} reads", described_end(decoded, *factor) - 1,
-                           find_operand(instruction, part)->role, descriptor),
-               fmt::format("shared memory has {} bytes", memory_bytes)};
+  return Error{
+      Errc::address_out_of_bounds, form_of(instruction),
+      fmt::format("the bytes up to address {:#x} that {} {:#x} reads", described_end(decoded, *factor) - 1,
+                  find_operand(instruction, part)->role, descriptor),
+      fmt::format("shared memory has {} bytes", memory_bytes)};
 }
 
 // What execute_warpgroup is given, against what the tile reads.
@@ -272,6 +276,19 @@ Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, c
 
 }  // namespace
 
+TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources& sources,
+                          std::span<const std::byte> memory, const OperandView& before) {
+  TileViews out;
+  out.a = sources.a;
+  out.e = sources.metadata;
+  out.c = before;
+  out.a_descriptor = scalar(instruction, Part::left_factor, sources.a_descriptor);
+  out.b_descriptor = scalar(instruction, Part::right_factor, sources.b_descriptor);
+  out.memory = memory;
+  out.accumulate = scalar(instruction, Part::scale_d, sources.accumulate ? 1 : 0) != 0;
+  return out;
+}
+
 Result<Execution> execute_warpgroup(const Instruction& instruction, const WarpgroupSources& sources,
                                     std::span<const std::byte> shared_memory, const ResultView& d,
                                     const ExecuteOptions& options) {
@@ -282,14 +299,8 @@ Result<Execution> execute_warpgroup(const Instruction& instruction, const Warpgr
   if (tile == nullptr || !tile->uses_memory())
     return Error{Errc::view_mismatch, form_of(instruction), "it reads no matrix from shared memory",
                  "wgmma.mma_async"};
-  TileViews views;
-  views.a = sources.a;
-  views.e = sources.metadata;
-  views.c = {d.base, d.case_stride, d.lane_stride, d.register_stride};
-  views.a_descriptor = scalar(instruction, Part::left_factor, sources.a_descriptor);
-  views.b_descriptor = scalar(instruction, Part::right_factor, sources.b_descriptor);
-  views.memory = shared_memory;
-  views.accumulate = scalar(instruction, Part::scale_d, sources.accumulate ? 1 : 0) != 0;
+  const TileViews views = warpgroup_views(instruction, sources, shared_memory,
+                                          {d.base, d.case_stride, d.lane_stride, d.register_stride});
   if (Result<void> checked = check_warpgroup(instruction, *tile, views, d, options); !checked)
     return checked.error();
   return Execution{instruction.inferred(), run_described(*tile, views, d, *kernel)};

@@ -4,24 +4,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <variant>
 
+#include "api/checks.hpp"
 #include "isa/instruction.hpp"
 #include "warpbit/machine.hpp"
 
 namespace warpbit {
 namespace {
 
+std::vector<OperandView> source_views(const LoadedCapture& capture) {
+  const Instruction& instruction = capture.instruction;
+  const std::span<const Operand> operands = instruction.operands();
+  std::vector<OperandView> out;
+  for (std::size_t i = 0; i < capture.sources.size(); ++i)
+    out.push_back(OperandView::dense(capture.sources[i].data.data(), instruction.lanes(),
+                                     operands[i + 1].registers, operands[i + 1].register_bits));
+  return out;
+}
+
 // The library's answer to the inputs of a capture, in the shape of the expected result: registers to registers,
 // and threads one by one (layout `scalars`).
 Result<Array> execute_registers(const LoadedCapture& capture, const ExecuteOptions& options) {
   const Instruction& instruction = capture.instruction;
   const std::span<const Operand> operands = instruction.operands();
-  std::vector<OperandView> sources;
-  for (std::size_t i = 0; i < capture.sources.size(); ++i)
-    sources.push_back(OperandView::dense(capture.sources[i].data.data(), instruction.lanes(),
-                                         operands[i + 1].registers, operands[i + 1].register_bits));
+  const std::vector<OperandView> sources = source_views(capture);
   Array got = capture.expected;
   const ResultView d =
       ResultView::dense(got.data.data(), instruction.lanes(), operands[0].registers, operands[0].register_bits);
@@ -30,35 +37,38 @@ Result<Array> execute_registers(const LoadedCapture& capture, const ExecuteOptio
   return got;
 }
 
-// One element after the other (layout `elements`).
+// Element n (layout `elements`).
+OwnedElementCodes codes_of_row(const LoadedCapture& capture, std::uint64_t n) {
+  OwnedElementCodes out;
+  // Row n of an array [cases, extent].
+  const auto row = [n](const Array& array, std::vector<std::uint64_t>& codes) {
+    const std::uint64_t extent = array.header.shape[1];
+    for (std::uint64_t k = 0; k < extent; ++k) codes.push_back(array.at(n * extent + k));
+  };
+  for (std::size_t i = 0; i < capture.sources.size(); ++i) {
+    const Array& array = capture.sources[i];
+    switch (capture.instruction.operands()[i + 1].part) {
+      case Part::left_factor: row(array, out.a); break;
+      case Part::right_factor: row(array, out.b); break;
+      case Part::left_scale: row(array, out.a_scale); break;
+      case Part::right_scale: row(array, out.b_scale); break;
+      case Part::accumulator: out.c = array.at(n); break;
+      default: break;
+    }
+  }
+  if (capture.before) out.c = capture.before->at(n);
+  return out;
+}
+
+// One element after the other.
 Result<Array> execute_elements(const LoadedCapture& capture) {
   const Tile& tile = std::get<Tile>(capture.instruction.decoded().kernel);
   const auto count = static_cast<std::int64_t>(capture.cases);
   Array got = capture.expected;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t n = 0; n < count; ++n) {
-    std::array<std::uint64_t, kMaxDepth> a, b, a_scale, b_scale;
-    ElementCodes codes{};
-    // Row n of an array [cases, extent].
-    const auto row = [&](const Array& array, std::array<std::uint64_t, kMaxDepth>& out) {
-      const auto extent = static_cast<std::size_t>(array.header.shape[1]);
-      for (std::size_t k = 0; k < extent; ++k) out[k] = array.at(static_cast<std::uint64_t>(n) * extent + k);
-      return std::span<const std::uint64_t>(out).first(extent);
-    };
-    for (std::size_t i = 0; i < capture.sources.size(); ++i) {
-      const Array& array = capture.sources[i];
-      switch (capture.instruction.operands()[i + 1].part) {
-        case Part::left_factor: codes.a = row(array, a); break;
-        case Part::right_factor: codes.b = row(array, b); break;
-        case Part::left_scale: codes.a_scale = row(array, a_scale); break;
-        case Part::right_scale: codes.b_scale = row(array, b_scale); break;
-        case Part::accumulator: codes.c = array.at(static_cast<std::uint64_t>(n)); break;
-        default: break;
-      }
-    }
-    if (capture.before) codes.c = capture.before->at(static_cast<std::uint64_t>(n));
-    got.set(static_cast<std::uint64_t>(n), run_element(tile, codes));
-  }
+  for (std::int64_t n = 0; n < count; ++n)
+    got.set(static_cast<std::uint64_t>(n),
+            run_element(tile, codes_of_row(capture, static_cast<std::uint64_t>(n))));
   return got;
 }
 
@@ -129,34 +139,43 @@ Result<Array> execute_warps(const LoadedCapture& capture, const ExecuteOptions& 
   return got;
 }
 
+// What the product of a warpgroup in case i reads.
+WarpgroupSources warpgroup_sources(const LoadedCapture& capture, std::uint64_t i) {
+  const Instruction& instruction = capture.instruction;
+  WarpgroupSources out;
+  for (std::size_t s = 0; s < capture.sources.size(); ++s) {
+    const Operand& op = instruction.operands()[s + 1];
+    const Array& array = capture.sources[s];
+    if (array.data.empty()) continue;
+    OperandView view =
+        OperandView::dense(array.data.data(), instruction.lanes(), op.registers, op.register_bits);
+    view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
+    const bool described = op.kind == OperandKind::descriptor;
+    if (op.part == Part::left_factor && described) out.a_descriptor = array.at(i);
+    if (op.part == Part::left_factor && !described) out.a = view;
+    if (op.part == Part::right_factor) out.b_descriptor = array.at(i);
+    if (op.part == Part::metadata) out.metadata = view;
+    if (op.part == Part::scale_d) out.accumulate = array.at(i) != 0;
+  }
+  return out;
+}
+
+std::span<const std::byte> memory_of_case(const LoadedCapture& capture, std::uint64_t i) {
+  const std::size_t bytes = capture.memory->header.shape[1];
+  return std::span<const std::byte>(capture.memory->data).subspan(i * bytes, bytes);
+}
+
 // One product of a warpgroup after the other.
 Result<Array> execute_warpgroups(const LoadedCapture& capture, const ExecuteOptions& options) {
   const Instruction& instruction = capture.instruction;
   const Operand& d = instruction.operands()[0];
-  const std::size_t bytes = capture.memory->header.shape[1];
   Array got = *capture.before;
   got.header.name = capture.expected.header.name;
   for (std::uint64_t i = 0; i < capture.cases; ++i) {
-    WarpgroupSources sources;
-    for (std::size_t s = 0; s < capture.sources.size(); ++s) {
-      const Operand& op = instruction.operands()[s + 1];
-      const Array& array = capture.sources[s];
-      if (array.data.empty()) continue;
-      OperandView view =
-          OperandView::dense(array.data.data(), instruction.lanes(), op.registers, op.register_bits);
-      view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
-      const bool described = op.kind == OperandKind::descriptor;
-      if (op.part == Part::left_factor && described) sources.a_descriptor = array.at(i);
-      if (op.part == Part::left_factor && !described) sources.a = view;
-      if (op.part == Part::right_factor) sources.b_descriptor = array.at(i);
-      if (op.part == Part::metadata) sources.metadata = view;
-      if (op.part == Part::scale_d) sources.accumulate = array.at(i) != 0;
-    }
     ResultView view = ResultView::dense(got.data.data(), instruction.lanes(), d.registers, d.register_bits);
     view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
-    const std::span<const std::byte> memory(capture.memory->data);
-    const Result<Execution> done =
-        execute_warpgroup(instruction, sources, memory.subspan(i * bytes, bytes), view, options);
+    const Result<Execution> done = execute_warpgroup(instruction, warpgroup_sources(capture, i),
+                                                     memory_of_case(capture, i), view, options);
     if (!done) {
       Error error = done.error();
       error.where = fmt::format("case {}, {}", i, error.where);
@@ -172,6 +191,36 @@ Result<Array> execute(const LoadedCapture& capture, const ExecuteOptions& option
   if (capture.header.layout == CaptureLayout::elements) return execute_elements(capture);
   if (!capture.memory) return execute_registers(capture, options);
   return capture.before ? execute_warpgroups(capture, options) : execute_warps(capture, options);
+}
+
+Result<OwnedElementCodes> codes_of_element(const LoadedCapture& capture, std::uint64_t index, Coordinate at,
+                                           const ExecuteOptions& options) {
+  const Instruction& instruction = capture.instruction;
+  const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  if (tile == nullptr)
+    return Error{Errc::view_mismatch, std::string(instruction.canonical()),
+                 "its elements are no sums of products", "an instruction of the form D = A B + C"};
+  if (index >= capture.cases)
+    return Error{Errc::usage, "case", std::to_string(index), fmt::format("0..{}", capture.cases - 1)};
+  if (capture.header.layout == CaptureLayout::elements) return codes_of_row(capture, index);
+  if (at.row < 0 || at.row >= tile->rows || at.column < 0 || at.column >= tile->columns || at.product < 0 ||
+      at.product >= tile->products)
+    return Error{Errc::usage, "element", fmt::format("({}, {}), product {}", at.row, at.column, at.product),
+                 fmt::format("a row below {}, a column below {}, a product below {}", tile->rows, tile->columns,
+                             tile->products)};
+  // Refuses what cannot be read.
+  if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
+  const auto size = [](int i) { return static_cast<std::size_t>(i); };
+  if (!tile->uses_memory())
+    return codes_of_element(*tile, tile_views(instruction, source_views(capture)), index, size(at.product),
+                            size(at.row), size(at.column));
+  const Operand& d = instruction.operands()[0];
+  OperandView before =
+      OperandView::dense(capture.before->data.data(), instruction.lanes(), d.registers, d.register_bits);
+  before.base += static_cast<std::ptrdiff_t>(index) * before.case_stride;
+  const TileViews views =
+      warpgroup_views(instruction, warpgroup_sources(capture, index), memory_of_case(capture, index), before);
+  return codes_of_element(*tile, views, 0, size(at.product), size(at.row), size(at.column));
 }
 
 }  // namespace warpbit

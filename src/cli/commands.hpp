@@ -19,6 +19,8 @@ void add_list(CLI::App& app, int& status);
 void add_descriptor(CLI::App& app, int& status);
 void add_pack(CLI::App& app, int& status);
 void add_format(CLI::App& app, int& status);
+void add_explain(CLI::App& app, int& status);
+void add_compare(CLI::App& app, int& status);
 
 /// Prints "warpbit: message" to stderr and returns kNoAnswer.
 int cannot_answer(const Error& error);

@@ -30,6 +30,8 @@ int main(int argc, char** argv) {
     add_descriptor(app, status);
     add_pack(app, status);
     add_format(app, status);
+    add_explain(app, status);
+    add_compare(app, status);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -122,11 +122,11 @@ Rounding rounding_of(RoundingMode mode) {
 // A number of a format and one that a person wrote, in units of the format's last place: significand and
 // number / denominator; `code` is the significand times the denominator.
 struct Compared {
-  Natural code, number, denominator;
+  cpp_int code, number, denominator;
 
   Compared(const Exact& x, const Number& n) : number(n.numerator), denominator(n.denominator) {
-    (x.exponent < 0 ? number : denominator).shift_left(std::abs(x.exponent));
-    code = denominator.times(static_cast<std::uint64_t>(x.magnitude));
+    (x.exponent < 0 ? number : denominator) <<= std::abs(x.exponent);
+    code = denominator * integer(x.magnitude);
   }
 };
 
@@ -137,14 +137,13 @@ std::string error_of(const Decoded& d, const Format& f, const Number& n) {
   if (x.negative == n.negative)
     return x.negative ? difference_text(c.number, c.code, c.denominator)
                       : difference_text(c.code, c.number, c.denominator);
-  c.code.add(c.number);  // on both sides of 0
-  return x.negative ? difference_text(Natural(), c.code, c.denominator)
-                    : difference_text(c.code, Natural(), c.denominator);
+  c.code += c.number;  // on both sides of 0
+  return x.negative ? difference_text(0, c.code, c.denominator) : difference_text(c.code, 0, c.denominator);
 }
 
 // The largest number of that sign; 0 for a negative one where there is no sign.
 bool is_beyond_largest(const Format& f, const Number& n) {
-  if (n.negative && !f.is_signed) return !n.numerator.is_zero();
+  if (n.negative && !f.is_signed) return n.numerator != 0;
   const Compared c(exact(decode(f, largest(f, n.negative)), f), n);
   return c.code < c.number;
 }

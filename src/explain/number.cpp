@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>  // std::abs
-#include <numeric>  // std::gcd
 #include <optional>
 
 namespace warpbit {
@@ -27,12 +26,12 @@ int digit_value(char c) {
 
 // The digits at the front of the text, which loses them.
 struct Digits {
-  Natural value;
+  cpp_int value = 0;
   int count = 0;
 
-  void take(std::string_view& text, std::uint32_t base) {
-    for (; !text.empty() && digit_value(text.front()) < static_cast<int>(base); text.remove_prefix(1), ++count)
-      value.multiply_add(base, static_cast<std::uint32_t>(digit_value(text.front())));
+  void take(std::string_view& text, int base) {
+    for (; !text.empty() && digit_value(text.front()) < base; text.remove_prefix(1), ++count)
+      value = value * base + digit_value(text.front());
   }
 };
 
@@ -57,7 +56,7 @@ std::optional<int> exponent_of(std::string_view text) {
 Result<Number> parse_positional(std::string_view whole, std::string_view text, Number out) {
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
   if (is_hex) text.remove_prefix(2);
-  const std::uint32_t base = is_hex ? 16 : 10;
+  const int base = is_hex ? 16 : 10;
   Digits digits;
   digits.take(text, base);
   const int whole_digits = digits.count;
@@ -70,11 +69,8 @@ Result<Number> parse_positional(std::string_view whole, std::string_view text, N
     return refused(whole, fmt::format("an exponent from {} to {}", -kMostDigits, kMostDigits));
   out.numerator = digits.value;
   const int power = *exponent - (is_hex ? 4 : 1) * fraction_digits;
-  Natural& side = power < 0 ? out.denominator : out.numerator;
-  if (is_hex)
-    side.shift_left(std::abs(power));
-  else
-    side.multiply_power(10, std::abs(power));
+  const auto times = static_cast<unsigned>(std::abs(power));
+  (power < 0 ? out.denominator : out.numerator) *= is_hex ? cpp_int(1) << times : pow(cpp_int(10), times);
   return out;
 }
 
@@ -84,7 +80,7 @@ Result<Number> parse_fraction(std::string_view whole, std::string_view text, Num
   take(text, "/");
   below.take(text, 10);
   if (above.count == 0 || below.count == 0 || !text.empty()) return refused(whole);
-  if (below.value.is_zero()) return refused(whole, "a denominator that is not 0");
+  if (below.value == 0) return refused(whole, "a denominator that is not 0");
   out.numerator = above.value;
   out.denominator = below.value;
   return out;
@@ -139,58 +135,71 @@ Result<Number> parse_number(std::string_view text) {
   return rest.find('/') != rest.npos ? parse_fraction(text, rest, out) : parse_positional(text, rest, out);
 }
 
+u128 low_bits(const cpp_int& x) {
+  const cpp_int word = ~std::uint64_t{0};
+  const auto low = static_cast<std::uint64_t>(x & word), high = static_cast<std::uint64_t>((x >> 64) & word);
+  return static_cast<u128>(high) << 64 | low;
+}
+
+cpp_int integer(u128 x) {
+  return (cpp_int(static_cast<std::uint64_t>(x >> 64)) << 64) + static_cast<std::uint64_t>(x);
+}
+
 Exact for_encoding(const Number& x, bool is_integer, bool clamped) {
   constexpr int kBits = 120, kBelowUnit = 2;
-  if (x.numerator.is_zero()) return {x.negative, 0, 0};
-  const int shift = is_integer ? kBelowUnit : kBits + x.denominator.bit_length() - x.numerator.bit_length();
-  Natural quotient = x.numerator, divisor = x.denominator;
-  (shift < 0 ? divisor : quotient).shift_left(std::abs(shift));
-  const bool inexact = !quotient.divide(divisor).is_zero();
-  u128 bits = quotient.low_bits();
+  if (x.numerator == 0) return {x.negative, 0, 0};
+  const int shift = is_integer
+                        ? kBelowUnit
+                        : kBits + static_cast<int>(msb(x.denominator)) - static_cast<int>(msb(x.numerator));
+  const cpp_int above = shift < 0 ? x.numerator : cpp_int(x.numerator << shift),
+                below = shift < 0 ? cpp_int(x.denominator << -shift) : x.denominator;
+  cpp_int quotient, rest;
+  divide_qr(above, below, quotient, rest);
+  u128 bits = low_bits(quotient);
   if (is_integer) {
     constexpr int kKept = 100;
     bits &= (u128{1} << kKept) - 1;
-    if (clamped && quotient.bit_length() > kKept) bits = u128{1} << kKept;
+    if (clamped && quotient >> kKept != 0) bits = u128{1} << kKept;
   }
-  return {x.negative, bits << 1 | (inexact ? 1 : 0), -shift - 1};
+  return {x.negative, bits << 1 | (rest != 0 ? 1 : 0), -shift - 1};
 }
 
 std::string exact_decimal(const Exact& x) {
-  Natural digits(x.magnitude);
-  if (x.exponent >= 0)
-    digits.shift_left(x.exponent);
-  else
-    digits.multiply_power(5, -x.exponent);
-  const std::string text = digits.decimal();
-  return decimal_text(x.negative, text, static_cast<int>(text.size()) + std::min(x.exponent, 0));
+  return exact_decimal(x.negative, integer(x.magnitude), x.exponent);
 }
 
-std::string difference_text(const Natural& minuend, const Natural& subtrahend, const Natural& denominator) {
-  const bool negative = minuend < subtrahend;
-  Natural difference = negative ? subtrahend : minuend;
-  difference.subtract(negative ? minuend : subtrahend);
-  if (difference.is_zero()) return "0";
-  const std::string sign = negative ? "-" : "+";
-  Natural whole = difference;
-  Natural rest = whole.divide(denominator);
-  std::string digits = whole.is_zero() ? "" : whole.decimal();
+// m / 2^n = m 5^n / 10^n
+std::string exact_decimal(bool negative, cpp_int magnitude, int exponent) {
+  if (exponent >= 0)
+    magnitude <<= exponent;
+  else
+    magnitude *= pow(cpp_int(5), static_cast<unsigned>(-exponent));
+  const std::string text = magnitude.str();
+  return decimal_text(negative, text, static_cast<int>(text.size()) + std::min(exponent, 0));
+}
+
+std::string difference_text(const cpp_int& minuend, const cpp_int& subtrahend, const cpp_int& denominator) {
+  const cpp_int difference = abs(cpp_int(minuend - subtrahend));
+  if (difference == 0) return "0";
+  const std::string sign = minuend < subtrahend ? "-" : "+";
+  cpp_int whole, rest;
+  divide_qr(difference, denominator, whole, rest);
+  std::string digits = whole == 0 ? "" : whole.str();
   int point = static_cast<int>(digits.size());
   constexpr std::size_t kMost = 30, kShown = 6;
-  while (!rest.is_zero() && digits.size() <= kMost) {
-    rest.multiply_add(10, 0);
-    Natural digit = rest;
-    rest = digit.divide(denominator);
-    if (digits.empty() && digit.is_zero())
+  while (rest != 0 && digits.size() <= kMost) {
+    cpp_int digit;
+    divide_qr(cpp_int(rest * 10), denominator, digit, rest);
+    if (digits.empty() && digit == 0)
       --point;
     else
-      digits += digit.decimal();
+      digits += digit.str();
   }
-  if (rest.is_zero() && digits.size() <= kMost) return sign + decimal_text(false, digits, point);
-  if (difference.bit_length() <= 64 && denominator.bit_length() <= 64) {
-    const auto above = static_cast<std::uint64_t>(difference.low_bits()),
-               below = static_cast<std::uint64_t>(denominator.low_bits()), common = std::gcd(above, below);
-    return fmt::format("{}{}/{}", sign, above / common, below / common);
-  }
+  if (rest == 0 && digits.size() <= kMost) return sign + decimal_text(false, digits, point);
+  const cpp_int common = gcd(difference, denominator), above = difference / common,
+                below = denominator / common;
+  if (difference >> 64 == 0 && denominator >> 64 == 0)
+    return fmt::format("{}{}/{}", sign, above.str(), below.str());
   return fmt::format("about {}{}", sign, rounded_text(digits, kShown, point));
 }
 

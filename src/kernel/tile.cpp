@@ -32,18 +32,24 @@ const Format* operand_format(const Plan& plan, const TileOperand& op) {
   return plan.operands ? &format(*plan.operands) : op.format;
 }
 
-// The elements of a column of B that meet the stored ones of a row of a sparse A.
-std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metadata, std::size_t row,
-                                       std::size_t column) {
+// The code in a column of B that meets a stored element of a row of a sparse A.
+std::uint64_t selected_code(const Tile& t, const RegisterFile& metadata, std::size_t row, std::size_t column,
+                            std::size_t term) {
   const auto terms = static_cast<std::size_t>(t.terms), kept = static_cast<std::size_t>(t.sparsity.kept);
   const auto width = static_cast<std::size_t>(t.sparsity.width), depth = static_cast<std::size_t>(t.depth);
-  for (std::size_t term = 0; term < terms; ++term) {
-    const std::size_t group = term / kept;
-    const std::uint64_t nibble = metadata.get(t.e.places[row * (terms / kept) + group]);
-    const std::uint64_t* codes = &workspace.b_codes[column * depth + group * width];
-    const std::uint64_t code = select(t.sparsity, nibble, static_cast<int>(term % kept), codes);
-    workspace.selected[term] = decode_operand(*t.plan, *t.b.format, code, t.negate_b);
-  }
+  const std::size_t group = term / kept;
+  const std::uint64_t nibble = metadata.get(t.e.places[row * (terms / kept) + group]);
+  const std::uint64_t* codes = &workspace.b_codes[column * depth + group * width];
+  return select(t.sparsity, nibble, static_cast<int>(term % kept), codes);
+}
+
+// All that do.
+std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metadata, std::size_t row,
+                                       std::size_t column) {
+  const auto terms = static_cast<std::size_t>(t.terms);
+  for (std::size_t term = 0; term < terms; ++term)
+    workspace.selected[term] =
+        decode_operand(*t.plan, *t.b.format, selected_code(t, metadata, row, column, term), t.negate_b);
   return {workspace.selected.data(), terms};
 }
 
@@ -200,7 +206,38 @@ std::optional<SelectorFault> find_fault(const TileSelector& selector, const Oper
   return std::nullopt;
 }
 
-std::uint64_t run_element(const Tile& t, const ElementCodes& codes) {
+OwnedElementCodes codes_of_element(const Tile& t, const TileViews& views, std::size_t index,
+                                   std::size_t product, std::size_t row, std::size_t column) {
+  Workspace& w = workspace;
+  load_factors(t, views, index);
+  const auto terms = static_cast<std::size_t>(t.terms), depth = static_cast<std::size_t>(t.depth);
+  const auto rows = static_cast<std::size_t>(t.rows), columns = static_cast<std::size_t>(t.columns);
+  OwnedElementCodes out;
+  for (std::size_t k = 0; k < terms; ++k) {
+    out.a.push_back(w.a_codes[(product * rows + row) * terms + k]);
+    out.b.push_back(t.sparsity.is_sparse() ? selected_code(t, w.metadata, row, column, k)
+                                           : w.b_codes[(product * columns + column) * depth + k]);
+  }
+  if (views.accumulate) {
+    w.c.load(t.c.registers, views.c, t.lanes, index);
+    out.c = w.c.get(t.c.places[(product * rows + row) * columns + column]);
+  }
+  const auto scales = [&](const TileScale& scale, const OperandView& view, const OperandView& selector,
+                          std::size_t line) {
+    std::vector<std::uint64_t> codes;
+    if (!scale.is_present()) return codes;
+    const Places places = chosen_places(scale, selector, index);
+    w.other.load(scale.registers, view, t.lanes, index);
+    const auto blocks = static_cast<std::size_t>(scale.blocks);
+    for (std::size_t i = 0; i < blocks; ++i) codes.push_back(w.other.get(places[line * blocks + i]));
+    return codes;
+  };
+  out.a_scale = scales(t.a_scale, views.a_scale, views.a_selector, row);
+  out.b_scale = scales(t.b_scale, views.b_scale, views.b_selector, column);
+  return out;
+}
+
+std::uint64_t run_element(const Tile& t, const ElementCodes& codes, Trace* trace) {
   const auto fill = [](std::span<const std::uint64_t> given, int count, std::vector<std::uint64_t>& out) {
     out.assign(given.begin(), given.end());
     out.resize(static_cast<std::size_t>(count));
@@ -221,7 +258,7 @@ std::uint64_t run_element(const Tile& t, const ElementCodes& codes) {
       *t.plan,
       {w.a, operand_format(*t.plan, t.a), scales(t.a_scale, codes.a_scale, w.a_scales), t.a_scale.format},
       {w.b, operand_format(*t.plan, t.b), scales(t.b_scale, codes.b_scale, w.b_scales), t.b_scale.format},
-      *t.c.format, t.starts_at_zero ? 0 : codes.c);
+      *t.c.format, t.starts_at_zero ? 0 : codes.c, trace);
 }
 
 std::uint64_t run_element(const Tile& t, std::span<const Decoded> a, std::span<const Decoded> b,

@@ -12,6 +12,7 @@
 #include "kernel/registers.hpp"
 #include "numeric/plan.hpp"
 #include "numeric/sparsity.hpp"
+#include "numeric/trace.hpp"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/view.hpp"
 
@@ -128,7 +129,21 @@ struct ElementCodes {
   std::uint64_t c;
   std::span<const std::uint64_t> a_scale, b_scale;
 };
-std::uint64_t run_element(const Tile& tile, const ElementCodes& codes);
+/// If `trace` is given, the sums on its way are appended there.
+std::uint64_t run_element(const Tile& tile, const ElementCodes& codes, Trace* trace = nullptr);
+
+/// The same, and where the codes are kept.
+struct OwnedElementCodes {
+  std::vector<std::uint64_t> a, b;
+  std::uint64_t c = 0;
+  std::vector<std::uint64_t> a_scale, b_scale;
+
+  operator ElementCodes() const { return {a, b, c, a_scale, b_scale}; }
+};
+/// Those of one element of case `index`; of a sparse A, of the products that exist. Preconditions: those of
+/// run_tile; product, row and column are of D.
+OwnedElementCodes codes_of_element(const Tile& tile, const TileViews& views, std::size_t index,
+                                   std::size_t product, std::size_t row, std::size_t column);
 
 /// The same of decoded factors, tile.terms of each; without scale factors.
 std::uint64_t run_element(const Tile& tile, std::span<const Decoded> a, std::span<const Decoded> b,

@@ -13,6 +13,7 @@ namespace {
 struct Running {
   const Format* format;
   std::uint64_t code;
+  Addend::What what = Addend::What::running;  // for the trace
 
   Decoded decoded() const { return decode(*format, code); }
   Value value() const { return value_of(decoded(), *format); }
@@ -26,6 +27,7 @@ const Decoded& scale_of(const Elements& x, std::size_t k) {
 struct Problem {
   Elements a, b;
   Running c;
+  Trace* trace = nullptr;
 
   std::size_t size() const { return a.values.size(); }
   // The raw exponent of product k, those of its scales included.
@@ -47,6 +49,49 @@ struct Problem {
   Value value_of_product(std::size_t k) const {
     return product(value_of(a.values[k], *a.format), value_of(b.values[k], *b.format));
   }
+  // With its scales.
+  Value value_of_scaled_product(std::size_t k) const {
+    Value out = value_of_product(k);
+    for (const Elements& x : {a, b})
+      if (!x.scales.empty()) out = product(out, value_of(scale_of(x, k), *x.scale_format));
+    return out;
+  }
+};
+
+// One sum of a trace as it is computed; does nothing where nobody asked for one. What is added is handed
+// through.
+class Tracer {
+ public:
+  Tracer(const Problem& p, const Format& result) : p_(p) {
+    if (p_.trace != nullptr) sum_.format = &result;
+  }
+  void cut(int e, int window) { sum_.cut = {e, window}; }
+  std::int64_t add(const Running& running, std::int64_t units = 0) {
+    if (p_.trace != nullptr)
+      sum_.addends.push_back({running.what, 0, 0, running.value(), running.decoded().exponent, units});
+    return units;
+  }
+  std::int64_t add_product(std::size_t k, std::int64_t units = 0) {
+    if (p_.trace == nullptr) return units;
+    return add_products(k, k, p_.value_of_scaled_product(k), p_.exponent(k), units);
+  }
+  std::int64_t add_products(std::size_t first, std::size_t last, const Value& value, int exponent = 0,
+                            std::int64_t units = 0) {
+    if (p_.trace != nullptr)
+      sum_.addends.push_back({Addend::What::products, first, last, value, exponent, units});
+    return units;
+  }
+  // Ends the sum.
+  std::uint64_t result(std::uint64_t code) {
+    if (p_.trace == nullptr) return code;
+    sum_.code = code;
+    p_.trace->push_back(std::move(sum_));
+    return code;
+  }
+
+ private:
+  const Problem& p_;
+  TracedSum sum_;
 };
 
 // ---- The fused node (NUMERICS.md, "The node"): unpack, specials, multiply, align, add, round.
@@ -126,18 +171,27 @@ std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::
       e = std::max(e, p.exponent(k));
     negative = negative && a.negative != b.negative;
   }
-  if (specials.any()) return specials.code(result);
+  Tracer tracer(p, result);
+  if (specials.any()) {
+    tracer.add(start);
+    for (std::size_t k = first; k < last; ++k)
+      if (step.k.contains(k)) tracer.add_product(k);
+    return tracer.result(specials.code(result));
+  }
 
-  std::int64_t sum = cut(c.negative, c.significand, c.exponent, start.format->fraction_bits, e, step.window);
+  tracer.cut(e, step.window);
+  std::int64_t sum = tracer.add(
+      start, cut(c.negative, c.significand, c.exponent, start.format->fraction_bits, e, step.window));
   const int fraction_bits = p.a.format->fraction_bits + p.b.format->fraction_bits;
   for (std::size_t k = first; k < last; ++k) {
     if (!step.k.contains(k)) continue;
     const Decoded &a = p.a.values[k], &b = p.b.values[k];
-    sum += cut(a.negative != b.negative, a.significand * b.significand, p.exponent(k), fraction_bits, e,
-               step.window);
+    sum += tracer.add_product(k, cut(a.negative != b.negative, a.significand * b.significand, p.exponent(k),
+                                     fraction_bits, e, step.window));
   }
 
-  return convert_sum(sum, negative, e - step.window, result, step.rounding, step.kept_fraction_bits, rules);
+  return tracer.result(
+      convert_sum(sum, negative, e - step.window, result, step.rounding, step.kept_fraction_bits, rules));
 }
 
 // ---- Scaled groups (NUMERICS.md, "Block scaling").
@@ -154,6 +208,10 @@ struct Group {
   std::int64_t largest = 0;  // of the products' magnitudes
   int unit = 0;              // of them: 2^unit
 
+  Value value() const {
+    const auto magnitude = static_cast<u128>(sum < 0 ? -sum : sum);
+    return {sum == 0 ? Class::zero : Class::finite, {sum < 0, magnitude, exponent - fraction_bits}};
+  }
   // The exponent that counts for E.
   int counted(Exponents which) const {
     const auto magnitude = static_cast<std::uint64_t>(largest);
@@ -224,16 +282,25 @@ Running run(const GroupScaled& step, const Problem& p, Running running) {
     if (!group.raises && rules.zeros_raise) e = std::max(e, group.exponent);
     negative = negative && group.negative;
   }
-  if (specials.any()) return {&result, specials.code(result)};
+  Tracer tracer(p, result);
+  if (specials.any()) {
+    tracer.add(running);
+    for (std::size_t k = 0; k < p.size(); ++k) tracer.add_product(k);
+    return {&result, tracer.result(specials.code(result))};
+  }
 
-  std::int64_t sum = cut(c.negative, c.significand, c.exponent, running.format->fraction_bits, e, step.window);
+  tracer.cut(e, step.window);
+  std::int64_t sum = tracer.add(
+      running, cut(c.negative, c.significand, c.exponent, running.format->fraction_bits, e, step.window));
   for (std::size_t k = 0; k < p.size(); k += length) {
     const Group group = group_of(p, k, k + length);
     const auto magnitude = static_cast<std::uint64_t>(group.sum < 0 ? -group.sum : group.sum);
-    sum += cut(group.sum < 0, magnitude, group.exponent, group.fraction_bits, e, step.window);
+    sum +=
+        tracer.add_products(k, k + length - 1, group.value(), group.exponent,
+                            cut(group.sum < 0, magnitude, group.exponent, group.fraction_bits, e, step.window));
   }
-  return {&result,
-          convert_sum(sum, negative, e - step.window, result, step.rounding, result.fraction_bits, rules)};
+  return {&result, tracer.result(convert_sum(sum, negative, e - step.window, result, step.rounding,
+                                             result.fraction_bits, rules))};
 }
 
 // The code of a NaN with its sign and payload, made quiet.
@@ -264,18 +331,21 @@ Running run(const FmaChain& step, const Problem& p, Running running) {
   const Format& f = format(step.format);
   if (step.start == Start::zero) running = {&f, 0};
   for (std::size_t k = 0; k < p.size(); ++k) {
+    Tracer tracer(p, f);
+    tracer.add(running);
+    tracer.add_product(k);
     if (step.nan != NanRule::canonical) {
       const Decoded operands[] = {p.b.values[k], running.decoded(), p.a.values[k]};
       const auto order = nan_order(step.nan);
       const auto nan = std::ranges::find_if(order, [&](int i) { return operands[i].cls == Class::nan; });
       if (nan != order.end()) {
-        running = {&f, quiet(f, operands[*nan])};
+        running = {&f, tracer.result(quiet(f, operands[*nan]))};
         continue;
       }
     }
     Value product = p.value_of_product(k);
     if (!step.fused) product = rounded(f, product, step.rounding);
-    running = {&f, round(f, sum(product, running.value(), step.rounding), step.rounding)};
+    running = {&f, tracer.result(round(f, sum(product, running.value(), step.rounding), step.rounding))};
   }
   return running;
 }
@@ -283,21 +353,31 @@ Running run(const FmaChain& step, const Problem& p, Running running) {
 Running run(const PairSums& step, const Problem& p, Running running) {
   const Format& f = format(step.format);
   for (std::size_t k = 0; k + 1 < p.size(); k += 2) {
+    Tracer pair_tracer(p, f), tracer(p, f);
+    pair_tracer.add_product(k);
+    pair_tracer.add_product(k + 1);
     const Value pair = sum(p.value_of_product(k), p.value_of_product(k + 1), step.rounding);
-    const Value addend = rounded(f, pair, step.rounding);
-    running = {&f, round(f, sum(running.value(), addend, step.rounding), step.rounding)};
+    const Value addend = value_of(decode(f, pair_tracer.result(round(f, pair, step.rounding))), f);
+    tracer.add(running);
+    tracer.add_products(k, k + 1, addend);
+    running = {&f, tracer.result(round(f, sum(running.value(), addend, step.rounding), step.rounding))};
   }
   return running;
 }
 
 Running run(const Add& step, const Problem& p, Running running) {
   const Format& f = format(step.format);
-  return {&f, round(f, sum(p.c.value(), running.value(), step.rounding), step.rounding)};
+  Tracer tracer(p, f);
+  tracer.add(p.c);
+  tracer.add(running);
+  return {&f, tracer.result(round(f, sum(p.c.value(), running.value(), step.rounding), step.rounding))};
 }
 
-Running run(const Convert& step, const Problem&, Running running) {
+Running run(const Convert& step, const Problem& p, Running running) {
   const Format& f = format(step.format);
-  return {&f, round(f, running.value(), step.rounding)};
+  Tracer tracer(p, f);
+  tracer.add(running);
+  return {&f, tracer.result(round(f, running.value(), step.rounding))};
 }
 
 std::int64_t integer(const Decoded& d) {
@@ -311,30 +391,42 @@ Running run(const IntegerSum& step, const Problem& p, Running running) {
     const Exact exact_total{total < 0, static_cast<u128>(total < 0 ? -total : total), 0};
     return encode(f, exact_total, Rounding::toward_zero, step.overflow);
   };
+  Tracer tracer(p, f);
+  tracer.add(running);
   std::int64_t total = integer(running.decoded());
   for (std::size_t k = 0; k < p.size(); ++k) {
+    tracer.add_product(k);
     total += integer(p.a.values[k]) * integer(p.b.values[k]);
     if (!step.once) total = integer(decode(f, code(total)));
   }
-  return {running.format, code(total)};
+  return {running.format, tracer.result(code(total))};
 }
 
 Running run(const BitCount& step, const Problem& p, Running running) {
+  Tracer tracer(p, *running.format);
+  tracer.add(running);
   std::uint64_t count = running.code;
   for (std::size_t k = 0; k < p.size(); ++k) {
     const std::uint64_t a = p.a.values[k].significand, b = p.b.values[k].significand;
-    count += step.operation == BitOperation::and_ ? a & b : a ^ b;
+    const std::uint64_t bit = step.operation == BitOperation::and_ ? a & b : a ^ b;
+    tracer.add_products(k, k, {bit == 0 ? Class::zero : Class::finite, {false, bit, 0}});
+    count += bit;
   }
-  return {running.format, count & running.format->mask()};
+  return {running.format, tracer.result(count & running.format->mask())};
 }
 
 }  // namespace
 
-std::uint64_t evaluate(const Plan& plan, Elements a, Elements b, const Format& c, std::uint64_t c_code) {
-  const Problem problem{a, b, {&c, c_code & c.mask()}};
+std::uint64_t evaluate(const Plan& plan, Elements a, Elements b, const Format& c, std::uint64_t c_code,
+                       Trace* trace) {
+  const Problem problem{a, b, {&c, c_code & c.mask(), Addend::What::accumulator}, trace};
   Running running = problem.c;
-  for (const Step& step : plan)
+  for (const Step& step : plan) {
+    const std::size_t traced = trace != nullptr ? trace->size() : 0;
     running = std::visit([&](const auto& s) { return run(s, problem, running); }, step);
+    for (std::size_t i = traced; trace != nullptr && i < trace->size(); ++i)
+      (*trace)[i].step = static_cast<std::size_t>(&step - plan.begin());
+  }
   return running.code;
 }
 

@@ -8,6 +8,7 @@
 
 #include "numeric/formats.hpp"
 #include "numeric/plan.hpp"
+#include "numeric/trace.hpp"
 
 namespace warpbit {
 
@@ -26,8 +27,9 @@ struct Elements {
 
 /// The code in `d` of one output element. a and b have the same number of elements, in plan.operands if that is
 /// set; both or neither are scaled, and only Fused and GroupScaled take scales, GroupScaled no others. Bits of
-/// `c_code` above the format's width are ignored.
-std::uint64_t evaluate(const Plan& plan, Elements a, Elements b, const Format& c, std::uint64_t c_code);
+/// `c_code` above the format's width are ignored. If `trace` is given, its sums are appended there.
+std::uint64_t evaluate(const Plan& plan, Elements a, Elements b, const Format& c, std::uint64_t c_code,
+                       Trace* trace = nullptr);
 
 /// What plan.operands asks for: the decoded element in another format, which must hold it exactly. Specials
 /// stay.

@@ -54,11 +54,15 @@ std::string text(const BitCount& s) {
 
 }  // namespace
 
+std::string describe(const Step& step) {
+  return std::visit([](const auto& s) { return text(s); }, step);
+}
+
 std::string describe(const Plan& plan) {
   std::string out = plan.operands ? fmt::format("operands to {}", format(*plan.operands).name) : "";
   for (const Step& step : plan) {
     if (!out.empty()) out += "; ";
-    out += std::visit([](const auto& s) { return text(s); }, step);
+    out += describe(step);
   }
   return out;
 }

@@ -181,6 +181,8 @@ const S* first_of(const Plan& plan) {
 }
 
 /// One line for a person, e.g. "fused L 16, F 25, floor -133 -> f32 rz".
+std::string describe(const Step& step);
+/// The same of all steps.
 std::string describe(const Plan& plan);
 
 std::string_view name(Rounding rounding);

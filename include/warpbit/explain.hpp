@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an element of D = A B + C came about: its addends, what the hardware cuts from each, every rounding, and
+// how far the result is from the exact one (src/target/NUMERICS.md, "The node").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warpbit/execute.hpp"
+#include "warpbit/fragment.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/replay.hpp"
+#include "warpbit/result.hpp"
+
+namespace warpbit {
+
+/// A number, exactly: (-1)^negative * bits * 2^exponent.
+struct ExactNumber {
+  enum class Kind : std::uint8_t { finite, infinity, nan };
+  Kind kind = Kind::finite;
+  bool negative = false;
+  std::string bits;  ///< 0 and 1, the highest first; begins and ends with 1; empty for zero
+  int exponent = 0;  ///< of the last bit
+
+  /// All digits, "-0.0625", beyond 60 of them with an exponent of ten; "inf", "-inf", "nan".
+  std::string decimal() const;
+  /// "-1/16", "-1/2^40", "3 x 2^70"; whole numbers up to 2^63 as they are.
+  std::string ratio() const;
+};
+
+/// What a sum adds.
+struct ExplainedAddend {
+  std::string name;  ///< "c", "sum 2", "a[3] b[3]", "a[0..15] b[0..15]"
+  ExactNumber value;
+  ExactNumber kept;  ///< what is left of it after the cut; the value itself where nothing is cut
+  bool sets_e;       ///< its exponent is E
+};
+
+/// One sum, rounded once.
+struct ExplainedSum {
+  std::string name;  ///< "sum 1"
+  std::string step;  ///< of the plan, as Instruction::plan() has it
+  std::vector<ExplainedAddend> addends;
+  /// Addends are cut toward zero to multiples of 2^(e - f). Absent where nothing is cut, or where a NaN or Inf
+  /// decides.
+  struct Window {
+    int e, f;
+  };
+  std::optional<Window> window;
+  ExactNumber total;        ///< of what is kept; of nothing where a NaN or Inf decides
+  std::string_view format;  ///< of the result
+  std::uint64_t code = 0;
+  ExactNumber result;
+};
+
+/// One element of D.
+struct Explanation {
+  std::string form, target, plan;
+  bool inferred = false;  ///< the arithmetic rests on no result of that GPU
+  std::vector<ExplainedSum> sums;
+  std::string_view format;  ///< of D
+  std::uint64_t code = 0;   ///< what the instruction returns
+  ExactNumber result;
+  std::optional<std::uint64_t> recorded;  ///< what a capture has in this place
+
+  ExactNumber exact;  ///< C and all products, without any rounding
+  /// The code nearest to it, ties to even, and how many units in its last place the result is away from the
+  /// exact sum. Absent for integers, and if one of the numbers is infinite or none.
+  std::optional<std::uint64_t> nearest;
+  std::optional<ExactNumber> ulps;
+};
+
+/// Explains one element (execute_element). Errors: those of execute_element.
+Result<Explanation> explain_element(const Instruction& instruction, const ElementSources& element,
+                                    const ExecuteOptions& options = {});
+
+/// Explains element `at` of D in case `index` of a capture, on its target or that of the options; in the layout
+/// `elements` each case has only one. Errors: those of replay; usage, if there is no such case or element.
+Result<Explanation> explain_capture(const std::filesystem::path& path, std::uint64_t index, Coordinate at,
+                                    const ReplayOptions& options = {});
+
+/// For a person: the addends as bits under each other, no line longer than `columns` (at least 60).
+std::string text(const Explanation& explanation, int columns);
+/// The same as a picture.
+std::string svg(const Explanation& explanation);
+/// The same as a JSON object; numbers as decimals, codes as hexadecimals.
+std::string json(const Explanation& explanation);
+
+}  // namespace warpbit

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "warpbit/format.hpp"
+#include "warpbit/replay.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::string word;
+  for (const char c : text + " ") {
+    if (c != ' ' && c != ',' && c != '\t' && c != '\n') {
+      word += c;
+      continue;
+    }
+    if (!word.empty()) out.push_back(std::exchange(word, ""));
+  }
+  return out;
+}
+
+// "2^-12", "-2^3": what encode_number writes 0x1p-12.
+std::string with_power(const std::string& word) {
+  const std::string sign = word.starts_with('-') || word.starts_with('+') ? word.substr(0, 1) : "";
+  const std::string rest = word.substr(sign.size());
+  return rest.starts_with("2^") ? sign + "0x1p" + rest.substr(2) : word;
+}
+
+bool is_code(const std::string& word) {
+  return (word.starts_with("0x") || word.starts_with("0X")) && word.find_first_of(".pP") == word.npos;
+}
+
+Result<std::uint64_t> code_of(std::string_view where, std::string_view format, const std::string& word,
+                              std::vector<std::string>& notes) {
+  if (is_code(word)) {
+    std::uint64_t code = 0;
+    const auto [end, error] = std::from_chars(word.data() + 2, word.data() + word.size(), code, 16);
+    if (error != std::errc{} || end != word.data() + word.size())
+      return Error{Errc::usage, std::string(where), fmt::format("'{}'", word), "a code in hexadecimal"};
+    const Result<ExplainedCode> fits = explain_code(format, code);
+    return fits ? Result<std::uint64_t>(code) : fits.error();
+  }
+  const Result<EncodedNumber> number = encode_number(format, with_power(word));
+  if (!number) {
+    Error error = number.error();
+    error.where = where;
+    return error;
+  }
+  if (!number->is_exact)
+    notes.push_back(
+        fmt::format("{}: {} is not in {}; {} is taken", where, word, format, code_text(format, number->code)));
+  return number->code;
+}
+
+Result<std::vector<std::uint64_t>> codes_of(std::string_view role, std::string_view format,
+                                            const std::string& text, std::size_t most,
+                                            std::vector<std::string>& notes) {
+  std::vector<std::uint64_t> out;
+  for (const std::string& word : words_of(text)) {
+    if (out.size() == most)
+      return Error{Errc::usage, std::string(role), fmt::format("more than {} values", most),
+                   fmt::format("at most {}", most)};
+    const Result<std::uint64_t> code = code_of(fmt::format("{}[{}]", role, out.size()), format, word, notes);
+    if (!code) return code.error();
+    out.push_back(*code);
+  }
+  return out;
+}
+
+const Operand* find(const Instruction& instruction, Part part) {
+  const auto found = std::ranges::find(instruction.operands(), part, &Operand::part);
+  return found == instruction.operands().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void ElementOptions::add_to(CLI::App& command) {
+  command.add_option("--a", a, "a row of A: numbers or codes (0x3c00), as many as there are, the rest is 0");
+  command.add_option("--b", b, "a column of B; with a sparse A what its elements meet");
+  command.add_option("--c", c, "the accumulator; 0 unless given");
+  command.add_option("--a-scale", a_scale, "scale factors of the row of A, one for each block; 1 unless given");
+  command.add_option("--b-scale", b_scale, "the same for the column of B");
+}
+
+Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction,
+                                             std::vector<std::string>& notes) const {
+  const Operand *left = find(instruction, Part::left_factor), *right = find(instruction, Part::right_factor);
+  if (left == nullptr || right == nullptr)
+    return Error{Errc::view_mismatch, std::string(instruction.canonical()),
+                 "its elements are no sums of products", "an instruction of the form D = A B + C"};
+  ElementInputs out;
+  const auto take = [&](std::string_view role, std::string_view format, const std::string& text, int most,
+                        std::vector<std::uint64_t>& codes) -> Result<void> {
+    Result<std::vector<std::uint64_t>> taken =
+        codes_of(role, format, text, static_cast<std::size_t>(most), notes);
+    if (!taken) return taken.error();
+    codes = std::move(*taken);
+    return {};
+  };
+  const int terms = instruction.terms();
+  if (Result<void> taken = take("a", left->format, a, terms, out.a); !taken) return taken.error();
+  if (Result<void> taken = take("b", right->format, b, terms, out.b); !taken) return taken.error();
+  out.a.resize(std::max(out.a.size(), out.b.size()));
+  out.b.resize(out.a.size());
+  const Operand* accumulator = find(instruction, Part::accumulator);
+  std::vector<std::uint64_t> sum;
+  if (Result<void> taken =
+          take("c", (accumulator ? *accumulator : instruction.operands()[0]).format, c, 1, sum);
+      !taken)
+    return taken.error();
+  if (!sum.empty()) out.c = sum[0];
+  // As many scale factors as the elements need.
+  const auto blocks = static_cast<std::size_t>(instruction.blocks()), all = static_cast<std::size_t>(terms);
+  const auto needed = static_cast<int>((out.a.size() * blocks + all - 1) / all);
+  for (const auto& [part, text, codes] : {std::tuple(Part::left_scale, &a_scale, &out.a_scale),
+                                          std::tuple(Part::right_scale, &b_scale, &out.b_scale)}) {
+    const Operand* scale = find(instruction, part);
+    const std::string role = part == Part::left_scale ? "a-scale" : "b-scale";
+    if (scale == nullptr && !text->empty())
+      return Error{Errc::usage, role, "scale factors", "none: the form has no block scaling"};
+    if (scale == nullptr) continue;
+    if (Result<void> taken = take(role, scale->format, *text, needed, *codes); !taken) return taken.error();
+    const Result<EncodedNumber> one = encode_number(scale->format, "1");
+    if (!one) return one.error();
+    codes->resize(static_cast<std::size_t>(needed), one->code);
+  }
+  return out;
+}
+
+}  // namespace warpbit::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/bit_columns.hpp"
+
+#include <algorithm>
+
+namespace warpbit {
+namespace {
+
+// Exponent of the highest bit. Precondition: it has one.
+int top_of(const ExactNumber& x) {
+  return x.exponent + static_cast<int>(x.bits.size()) - 1;
+}
+
+}  // namespace
+
+BitColumns::BitColumns(const ExplainedSum& sum)
+    : top_(sum.window->e - sum.window->f), low_(sum.window->e - sum.window->f) {
+  const auto include = [this](const ExactNumber& x) {
+    if (x.bits.empty()) return;
+    top_ = std::max(top_, top_of(x));
+    lost_ = std::max(lost_, low_ - x.exponent);
+  };
+  for (const ExplainedAddend& addend : sum.addends) include(addend.value);
+  include(sum.total);
+  include(sum.result);
+}
+
+// Zeros between the lowest bit and the end of the columns that are kept are written, not those in front.
+std::string BitColumns::columns(const ExactNumber& x, int from, int to) const {
+  std::string out;
+  for (int at = from; at >= to; --at) {
+    const int index = x.bits.empty() ? -1 : top_of(x) - at;
+    if (index < 0)
+      out += x.bits.empty() && at == low_ ? '0' : ' ';
+    else
+      out += index < static_cast<int>(x.bits.size()) ? x.bits[static_cast<std::size_t>(index)] : '0';
+  }
+  return out;
+}
+
+std::string BitColumns::kept(const ExactNumber& x) const {
+  return columns(x, top_, low_);
+}
+
+std::string BitColumns::cut(const ExactNumber& x) const {
+  return x.bits.empty() ? "" : columns(x, low_ - 1, x.exponent);
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  constexpr std::string_view kIndent = "    ";
+  std::vector<std::string> out;
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  std::string indent;
+  while (indent.size() + text.size() > width) {
+    const std::size_t room = width - indent.size();
+    const std::size_t blank = text.find_last_of(' ', room);
+    const std::size_t length = blank == text.npos || blank == 0 ? room : blank;
+    out.push_back(indent + std::string(text.substr(0, length)));
+    text.remove_prefix(length);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    indent = kIndent;
+  }
+  if (!text.empty() || out.empty()) out.push_back(indent + std::string(text));
+  return out;
+}
+
+}  // namespace warpbit

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as bits under each other.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warpbit/explain.hpp"
+
+namespace warpbit {
+
+/// The columns of a sum whose addends are cut: one for each power of two, from the highest bit of any number
+/// down to the last that is kept, and further ones for what is cut.
+class BitColumns {
+ public:
+  /// Precondition: the sum has a window.
+  explicit BitColumns(const ExplainedSum& sum);
+
+  int top() const { return top_; }               ///< exponent of the first column
+  int low() const { return low_; }               ///< of the last that is kept
+  int lost() const { return lost_; }             ///< columns behind that
+  std::string kept(const ExactNumber& x) const;  ///< a bit or a blank for each column; low() to top()
+  std::string cut(const ExactNumber& x) const;   ///< what comes behind; empty if there is nothing
+
+ private:
+  std::string columns(const ExactNumber& x, int from, int to) const;
+  int top_, low_, lost_ = 0;
+};
+
+/// The text in lines of at most `width`, broken at blanks where that is possible; all but the first indented.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+}  // namespace warpbit

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/dyadic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace warpbit {
+namespace {
+
+cpp_int from_bits(const ExactNumber& x) {
+  cpp_int out = 0;
+  for (const char bit : x.bits) out = out * 2 + (bit == '1' ? 1 : 0);
+  return out;
+}
+
+std::string no_number(const ExactNumber& x) {
+  return x.kind == ExactNumber::Kind::nan ? "nan" : x.negative ? "-inf" : "inf";
+}
+
+}  // namespace
+
+Dyadic::Dyadic(const Value& value)
+    : cls(value.cls == Class::zero ? Class::finite : value.cls), negative(value.number.negative) {
+  if (value.cls != Class::finite) return;
+  number = integer(value.number.magnitude);
+  if (negative) number = -number;
+  exponent = value.number.exponent;
+}
+
+Dyadic Dyadic::operator+(const Dyadic& x) const {
+  if (cls == Class::nan || (x.is_finite() && !is_finite())) return *this;
+  if (x.cls == Class::nan || (is_finite() && !x.is_finite())) return x;
+  if (!is_finite()) return negative == x.negative ? *this : Dyadic(Value{Class::nan, {}});
+  Dyadic out(0, std::min(exponent, x.exponent));
+  out.number = (number << (exponent - out.exponent)) + (x.number << (x.exponent - out.exponent));
+  return out;
+}
+
+Dyadic Dyadic::operator-() const {
+  Dyadic out = *this;
+  out.number = -out.number;
+  out.negative = !out.negative;
+  return out;
+}
+
+Dyadic Dyadic::times_power(int power) const {
+  Dyadic out = *this;
+  out.exponent += power;
+  return out;
+}
+
+bool operator==(const Dyadic& x, const Dyadic& y) {
+  if (!x.is_finite() || !y.is_finite())
+    return x.cls == y.cls && (x.cls == Class::nan || x.negative == y.negative);
+  return (x + -y).number == 0;
+}
+
+int Dyadic::top() const {
+  return static_cast<int>(msb(abs(number))) + exponent;
+}
+
+Exact Dyadic::rounded_to_odd() const {
+  cpp_int bits = abs(number);
+  if (bits == 0) return {false, 0, 0};
+  const int over = std::max(static_cast<int>(msb(bits)) - 119, 0);
+  const bool sticky = over > 0 && static_cast<int>(lsb(bits)) < over;
+  bits >>= over;
+  if (sticky) bits |= 1;
+  return {number < 0, low_bits(bits), exponent + over};
+}
+
+ExactNumber Dyadic::exact_number() const {
+  ExactNumber out;
+  if (!is_finite()) {
+    out.kind = cls == Class::nan ? ExactNumber::Kind::nan : ExactNumber::Kind::infinity;
+    out.negative = cls != Class::nan && negative;
+    return out;
+  }
+  out.negative = number < 0;
+  cpp_int bits = abs(number);
+  if (bits == 0) return out;
+  const auto zeros = lsb(bits);
+  bits >>= zeros;
+  out.exponent = exponent + static_cast<int>(zeros);
+  for (; bits != 0; bits >>= 1) out.bits += (bits & 1) != 0 ? '1' : '0';
+  std::ranges::reverse(out.bits);
+  return out;
+}
+
+std::string ExactNumber::decimal() const {
+  if (kind != Kind::finite) return no_number(*this);
+  return exact_decimal(negative, from_bits(*this), exponent);
+}
+
+std::string ExactNumber::ratio() const {
+  if (kind != Kind::finite) return no_number(*this);
+  if (bits.empty()) return "0";
+  const std::string numerator = (negative ? "-" : "") + from_bits(*this).str();
+  if (exponent >= 0 && exponent + static_cast<int>(bits.size()) <= 63) return decimal();
+  if (exponent >= 0) return fmt::format("{} x 2^{}", numerator, exponent);
+  if (exponent >= -20) return fmt::format("{}/{}", numerator, std::uint64_t{1} << -exponent);
+  return fmt::format("{}/2^{}", numerator, -exponent);
+}
+
+}  // namespace warpbit

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of floating-point numbers without any rounding.
+#pragma once
+
+#include "explain/number.hpp"
+#include "numeric/value.hpp"
+#include "warpbit/explain.hpp"
+
+namespace warpbit {
+
+/// magnitude * 2^exponent, or no finite number.
+struct Dyadic {
+  Class cls = Class::finite;  ///< zero, too, is finite
+  bool negative = false;      ///< of an infinity
+  cpp_int number = 0;
+  int exponent = 0;
+
+  explicit Dyadic(const Value& value);
+  Dyadic(std::int64_t units, int exponent_in) : number(units), exponent(exponent_in) {}
+
+  bool is_finite() const { return cls == Class::finite; }
+  /// IEEE's answers where one of them is not finite.
+  Dyadic operator+(const Dyadic& x) const;
+  Dyadic operator-() const;
+  /// Finite ones only.
+  Dyadic times_power(int power) const;
+  friend bool operator==(const Dyadic& x, const Dyadic& y);
+
+  /// The exponent of its highest bit. Precondition: finite, not zero.
+  int top() const;
+  /// For encode: below the 120th bit there is one that says whether anything is. Precondition: finite.
+  Exact rounded_to_odd() const;
+  ExactNumber exact_number() const;
+};
+
+}  // namespace warpbit

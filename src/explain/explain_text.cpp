@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explanations for a person, and for a program.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>  // std::ldexp, to print a number; no result depends on it
+#include <nlohmann/json.hpp>
+
+#include "explain/bit_columns.hpp"
+#include "warpbit/explain.hpp"
+
+namespace warpbit {
+namespace {
+
+constexpr std::size_t kValueWidth = 24;  // of the last column
+constexpr int kDoubleBits = 53;
+
+// "0.1", or "~0.1" if a double does not hold the number.
+std::string short_text(const ExactNumber& x) {
+  if (x.kind != ExactNumber::Kind::finite || x.bits.empty()) return x.decimal();
+  const std::size_t held = std::min<std::size_t>(x.bits.size(), kDoubleBits);
+  double value = 0;
+  for (std::size_t i = 0; i < held; ++i) value = 2 * value + (x.bits[i] - '0');
+  const int exponent = x.exponent + static_cast<int>(x.bits.size() - held);
+  value = std::ldexp(value, exponent);
+  const bool exact = held == x.bits.size() && std::isfinite(value) && std::fpclassify(value) == FP_NORMAL;
+  return fmt::format("{}{}{}", exact ? "" : "~", x.negative ? "-" : "", value);
+}
+
+std::string cut_off(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+// ---- One sum
+
+// A row of the table.
+struct Row {
+  std::string label;
+  const ExactNumber* number;
+};
+
+// Labels, signs and bits under each other:
+//
+//     c             +    00110011001100110|011     0.1
+//     a[0] b[0]     +  101000000000000000|         2.5
+std::string table(const ExplainedSum& sum, std::size_t width) {
+  const BitColumns at(sum);
+  std::vector<Row> rows;
+  for (const ExplainedAddend& addend : sum.addends)
+    if (!addend.value.bits.empty()) rows.push_back({addend.name, &addend.value});
+  const std::size_t addends = rows.size();
+  rows.push_back({"sum of kept", &sum.total});
+  rows.push_back({std::string(sum.format), &sum.result});
+  std::size_t label = 0;
+  for (const Row& row : rows) label = std::max(label, row.label.size());
+  const auto kept = static_cast<std::size_t>(at.top() - at.low() + 1);
+  const std::size_t used = 2 + label + 2 + 1 + kept + 1;
+  const std::size_t room = width > used ? width - used : 0;
+  const bool with_values = room >= kValueWidth + 2;
+  const std::size_t lost =
+      std::min(static_cast<std::size_t>(at.lost()), with_values ? room - kValueWidth : room);
+
+  const std::string low = fmt::format("2^{}", at.low());
+  std::string out = fmt::format("  {:<{}}   2^{:<{}}{}\n", "", label, at.top(),
+                                kept > low.size() + 2 ? kept - low.size() - 2 : 1, low);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ExactNumber& x = *rows[i].number;
+    if (i == addends) out += fmt::format("  {}\n", std::string(label + 3 + kept + 1, '-'));
+    const std::string line =
+        fmt::format("  {:<{}}  {}{}|{:<{}}{}", rows[i].label, label, x.negative ? '-' : '+', at.kept(x),
+                    cut_off(at.cut(x), std::max<std::size_t>(lost, 3)), lost,
+                    with_values ? "  " + cut_off(short_text(x), kValueWidth - 2) : "");
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  const std::size_t zeros = sum.addends.size() - addends;
+  if (zeros > 0) out += fmt::format("  {} {} zero\n", zeros, zeros == 1 ? "addend is" : "addends are");
+  return out;
+}
+
+std::string window_text(const ExplainedSum& sum) {
+  std::string from;
+  for (const ExplainedAddend& addend : sum.addends)
+    if (addend.sets_e && from.empty()) from = ", the largest exponent, of " + addend.name;
+  return fmt::format("  E = {}{}; F = {}: multiples of 2^{} are kept\n", sum.window->e,
+                     from.empty() ? ", the floor" : from, sum.window->f, sum.window->e - sum.window->f);
+}
+
+// "c + a[0] b[0] = 0.1 + 2.5 -> 0x40266666 (2.6)"
+std::string line(const ExplainedSum& sum) {
+  std::vector<std::string> names, values;
+  for (const ExplainedAddend& addend : sum.addends)
+    if (addend.value.kind != ExactNumber::Kind::finite || !addend.value.bits.empty()) {
+      names.push_back(addend.name);
+      values.push_back(short_text(addend.value));
+    }
+  if (names.empty()) return "  only zeros are added\n";
+  return fmt::format("  {} = {}\n", fmt::join(names, " + "), fmt::join(values, " + "));
+}
+
+std::string text(const ExplainedSum& sum, std::size_t width) {
+  std::string out;
+  if (sum.window && std::ranges::any_of(sum.addends, [](const auto& a) { return !a.value.bits.empty(); }))
+    out += window_text(sum) + table(sum, width);
+  else
+    for (const std::string& part : wrapped(line(sum), width)) out += part + "\n";
+  return out + fmt::format("  -> {}\n", code_text(sum.format, sum.code));
+}
+
+// ---- The result
+
+std::string distance_text(const Explanation& e) {
+  if (e.code == *e.nearest) return "it is the nearest";
+  return fmt::format("the nearest is {}", code_text(e.format, *e.nearest));
+}
+
+nlohmann::ordered_json to_json(const ExactNumber& x) {
+  return {{"decimal", x.decimal()}, {"ratio", x.ratio()}};
+}
+std::string hex(std::uint64_t code) {
+  return fmt::format("{:#x}", code);
+}
+
+}  // namespace
+
+std::string text(const Explanation& e, int columns) {
+  const auto width = static_cast<std::size_t>(std::max(columns, 60));
+  std::string out;
+  for (const std::string& part : wrapped(fmt::format("{} on {}: {}{}", e.form, e.target, e.plan,
+                                                     e.inferred ? " (inferred: no result of that GPU)" : ""),
+                                         width))
+    out += part + "\n";
+  for (const ExplainedSum& sum : e.sums)
+    out += fmt::format("\n{}{}\n", sum.name, e.sums.size() > 1 ? ": " + sum.step : "") + text(sum, width);
+  const auto row = [&](std::string_view label, const std::string& value) {
+    out += cut_off(fmt::format("{:<10}{}", label, value), width) + "\n";
+  };
+  out += "\n";
+  row("result", code_text(e.format, e.code));
+  if (e.recorded)
+    row("recorded", *e.recorded == e.code ? "the same" : code_text(e.format, *e.recorded) + ", which differs");
+  row("exact", e.exact.decimal());
+  if (!e.exact.bits.empty() && e.exact.exponent < 0) row("", "= " + e.exact.ratio());
+  if (e.ulps) row("error", fmt::format("{} ulp of {}; {}", short_text(*e.ulps), e.format, distance_text(e)));
+  return out;
+}
+
+std::string json(const Explanation& e) {
+  using Json = nlohmann::ordered_json;
+  Json out = {{"form", e.form}, {"target", e.target}, {"plan", e.plan}, {"inferred", e.inferred}};
+  out["sums"] = Json::array();
+  for (const ExplainedSum& sum : e.sums) {
+    Json of_sum = {{"name", sum.name}, {"step", sum.step}};
+    if (sum.window) of_sum["window"] = {{"e", sum.window->e}, {"f", sum.window->f}};
+    of_sum["addends"] = Json::array();
+    for (const ExplainedAddend& addend : sum.addends)
+      of_sum["addends"].push_back(
+          {{"name", addend.name}, {"value", to_json(addend.value)}, {"kept", to_json(addend.kept)}});
+    of_sum["total"] = to_json(sum.total);
+    of_sum["format"] = sum.format;
+    of_sum["code"] = hex(sum.code);
+    of_sum["result"] = to_json(sum.result);
+    out["sums"].push_back(of_sum);
+  }
+  out["format"] = e.format;
+  out["code"] = hex(e.code);
+  out["result"] = to_json(e.result);
+  if (e.recorded) out["recorded"] = hex(*e.recorded);
+  out["exact"] = to_json(e.exact);
+  if (e.nearest) out["nearest"] = hex(*e.nearest);
+  if (e.ulps) out["ulps"] = e.ulps->decimal();
+  return out.dump(2) + "\n";
+}
+
+}  // namespace warpbit
