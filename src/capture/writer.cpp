@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>  // fsync
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <exception>
 #include <memory>
-#include <system_error>
 #include <unordered_set>
-#include <utility>  // exchange
+#include <utility>
 
 #include "capture/description.hpp"
 #include "capture/npy.hpp"
 #include "capture/text.hpp"
+#include "capture/whole_file.hpp"
 #include "capture/zip_source.hpp"
 #include "warpbit/capture.hpp"
 
@@ -33,10 +30,6 @@ struct Part {
   std::string npy_header;
   std::span<const std::byte> data;
 };
-
-std::string system_text(int code) {
-  return std::error_code(code, std::generic_category()).message();
-}
 
 // Checks an array as the reader would.
 Result<void> check_array(const Array& array) {
@@ -127,52 +120,6 @@ Result<std::vector<std::byte>> zipped(std::span<const Part> parts, const std::st
   return out;
 }
 
-// A new file beside `target`, removed at the end of its life unless it took the target's place.
-class Temporary {
- public:
-  explicit Temporary(const std::filesystem::path& target) {
-    constexpr int kAttempts = 1000;  // names taken by other writers, or left by killed ones
-    for (int i = 0; i < kAttempts && file_ == nullptr; ++i) {
-      path_ = target.parent_path() / fmt::format(".capture-{}.partial", i);
-      errno = 0;
-      file_ = std::fopen(path_.c_str(), "wbx");
-      if (file_ == nullptr && errno != EEXIST) break;
-    }
-    if (file_ == nullptr) {
-      failure_ = errno;
-      path_.clear();
-    }
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    if (file_ != nullptr) std::fclose(file_);
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove(path_, ignored);
-  }
-
-  // Writes everything and renames. Returns 0 or an errno value.
-  int commit(std::span<const std::byte> bytes, const std::filesystem::path& target) {
-    if (file_ == nullptr) return failure_;
-    errno = 0;
-    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size() &&
-                         std::fflush(file_) == 0 && fsync(fileno(file_)) == 0;
-    const int failure = errno;
-    const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-    if (!written || !closed) return failure != 0 ? failure : EIO;
-    std::error_code error;
-    std::filesystem::rename(path_, target, error);
-    if (error) return error.value();
-    path_.clear();
-    return 0;
-  }
-
- private:
-  std::filesystem::path path_;
-  std::FILE* file_ = nullptr;
-  int failure_ = 0;
-};
-
 }  // namespace
 
 Result<void> write_capture(const std::filesystem::path& path, const CaptureHeader& header,
@@ -183,9 +130,7 @@ Result<void> write_capture(const std::filesystem::path& path, const CaptureHeade
     if (!parts) return parts.error();
     const auto bytes = zipped(*parts, path.string());
     if (!bytes) return bytes.error();
-    if (const int failure = Temporary(path).commit(*bytes, path); failure != 0)
-      return Error{Errc::file_unwritable, path.string(), system_text(failure), ""};
-    return {};
+    return capture::write_whole_file(path, *bytes);
   } catch (const std::bad_alloc&) {
     return Error{Errc::file_unwritable, path.string(), "out of memory", ""};
   } catch (const std::exception& e) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "warpbit/result.hpp"
 
@@ -21,8 +23,12 @@ void add_pack(CLI::App& app, int& status);
 void add_format(CLI::App& app, int& status);
 void add_explain(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
+void add_layout(CLI::App& app, int& status);
+void add_where(CLI::App& app, int& status);
 
 /// Prints "warpbit: message" to stderr and returns kNoAnswer.
 int cannot_answer(const Error& error);
+/// 64 bits, with or without 0x. Errors: usage, at `where`.
+Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text);
 
 }  // namespace warpbit::cli

@@ -2,7 +2,6 @@
 // warpbit descriptor
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -19,16 +18,6 @@ struct Options {
   bool transposed = false, ranges = false;
 };
 
-Result<std::uint64_t> parse_hex(std::string_view text) {
-  std::string_view digits = text;
-  if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
-  std::uint64_t out = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
-  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
-    return Error{Errc::usage, "descriptor", fmt::format("'{}'", text), "at most 16 hexadecimal digits"};
-  return out;
-}
-
 void print_ranges(const std::vector<ByteRange>& ranges, bool all) {
   const std::size_t shown = all || ranges.size() <= kRangesShown ? ranges.size() : kRangesShown - 1;
   for (std::size_t i = 0; i < shown; ++i) fmt::print("  [{:#x}, {:#x}]\n", ranges[i].first, ranges[i].last);
@@ -37,7 +26,7 @@ void print_ranges(const std::vector<ByteRange>& ranges, bool all) {
 }
 
 int descriptor(const Options& o) {
-  const Result<std::uint64_t> bits = parse_hex(o.descriptor);
+  const Result<std::uint64_t> bits = parse_hex("descriptor", o.descriptor);
   if (!bits) return cannot_answer(bits.error());
   const Result<Instruction> instruction = Instruction::parse(o.form, *Target::find("sm_90a"));
   if (!instruction) return cannot_answer(instruction.error());

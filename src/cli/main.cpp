@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <exception>
 
@@ -11,6 +12,16 @@ namespace warpbit::cli {
 int cannot_answer(const Error& error) {
   fmt::print(stderr, "warpbit: {}\n", error.message());
   return kNoAnswer;
+}
+
+Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
+  std::uint64_t out = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
+  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
+    return Error{Errc::usage, std::string(where), fmt::format("'{}'", text), "at most 16 hexadecimal digits"};
+  return out;
 }
 
 }  // namespace warpbit::cli
@@ -32,6 +43,8 @@ int main(int argc, char** argv) {
     add_format(app, status);
     add_explain(app, status);
     add_compare(app, status);
+    add_layout(app, status);
+    add_where(app, status);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts as data: JSON, CSV, Markdown.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "warpbit/layout.hpp"
+
+namespace warpbit {
+namespace {
+
+using Value = std::optional<std::uint64_t>;
+
+// The fields after the operand's name. One row each.
+struct Field {
+  std::string_view name;
+  Value (*value)(const OperandLayout& operand, const LayoutCell& cell);
+};
+
+bool in_registers(const OperandLayout& o) {
+  return o.medium == Medium::registers;
+}
+bool has_lanes(const OperandLayout& o) {
+  return in_registers(o) || o.medium == Medium::addresses;
+}
+Value number(int n) {
+  return static_cast<std::uint64_t>(n);
+}
+Value number(bool has, std::uint64_t n) {
+  return has ? Value(n) : std::nullopt;
+}
+Value number(bool has, int n) {
+  return has ? number(n) : std::nullopt;
+}
+
+using O = OperandLayout;
+using C = LayoutCell;
+constexpr std::array kFields = {
+    Field{"product", [](const O&, const C& c) { return number(c.element.product); }},
+    Field{"row", [](const O&, const C& c) { return number(c.element.row); }},
+    Field{"column", [](const O&, const C& c) { return number(c.element.column); }},
+    Field{"lane", [](const O& o, const C& c) { return number(has_lanes(o), c.place.lane); }},
+    Field{"register", [](const O& o, const C& c) { return number(has_lanes(o), c.place.reg); }},
+    Field{"low_bit", [](const O& o, const C& c) { return number(in_registers(o), c.place.low_bit); }},
+    Field{"byte", [](const O& o, const C& c) { return number(!has_lanes(o), c.bit / 8); }},
+    Field{"bit", [](const O& o, const C& c) { return number(!has_lanes(o), c.bit % 8); }},
+    Field{"bits", [](const O& o, const C&) { return number(o.medium != Medium::addresses, o.element_bits); }},
+};
+
+template <class Visit>
+void for_each_record(const Layout& layout, Visit visit) {
+  for (const OperandLayout& operand : layout.operands)
+    for (const LayoutCell& cell : operand.cells) visit(operand, cell);
+}
+
+std::string_view name(Medium medium) {
+  switch (medium) {
+    case Medium::registers: return "registers";
+    case Medium::shared_memory: return "shared_memory";
+    case Medium::memory: return "memory";
+    case Medium::addresses: return "addresses";
+  }
+  return "";
+}
+
+nlohmann::ordered_json description(const OperandLayout& o) {
+  nlohmann::ordered_json out{{"operand", o.role}, {"format", o.format},   {"medium", name(o.medium)},
+                             {"rows", o.rows},    {"columns", o.columns}, {"products", o.products}};
+  if (has_lanes(o)) {
+    out["lanes"] = o.lanes;
+    out["registers"] = o.registers;
+    out["register_bits"] = o.packing.register_bits;
+  }
+  if (!o.note.empty()) out["note"] = o.note;
+  return out;
+}
+
+nlohmann::ordered_json record(const OperandLayout& o, const LayoutCell& cell) {
+  nlohmann::ordered_json out{{"operand", o.role}};
+  for (const Field& field : kFields)
+    if (const Value value = field.value(o, cell)) out[std::string(field.name)] = *value;
+  return out;
+}
+
+}  // namespace
+
+std::string layout_json(const Layout& layout) {
+  std::vector<std::string> operands, elements;
+  for (const OperandLayout& operand : layout.operands) operands.push_back("  " + description(operand).dump());
+  for_each_record(layout, [&](const OperandLayout& operand, const LayoutCell& cell) {
+    elements.push_back("  " + record(operand, cell).dump());
+  });
+  return fmt::format("{{\"form\": {}, \"target\": {}, \"operands\": [\n{}\n], \"elements\": [\n{}\n]}}\n",
+                     nlohmann::json(layout.form).dump(), nlohmann::json(layout.target).dump(),
+                     fmt::join(operands, ",\n"), fmt::join(elements, ",\n"));
+}
+
+std::string layout_csv(const Layout& layout) {
+  std::string out = "operand";
+  for (const Field& field : kFields) out += fmt::format(",{}", field.name);
+  out += "\n";
+  for_each_record(layout, [&](const OperandLayout& operand, const LayoutCell& cell) {
+    out += operand.role;
+    for (const Field& field : kFields) {
+      const Value value = field.value(operand, cell);
+      out += value ? fmt::format(",{}", *value) : ",";
+    }
+    out += "\n";
+  });
+  return out;
+}
+
+std::string layout_markdown(const Layout& layout) {
+  std::vector<const Field*> used;
+  for (const Field& field : kFields)
+    if (std::ranges::any_of(layout.operands, [&](const OperandLayout& operand) {
+          return !operand.cells.empty() && field.value(operand, operand.cells[0]);
+        }))
+      used.push_back(&field);
+  std::string out = "| operand |", rule = "|---|";
+  for (const Field* field : used) {
+    out += fmt::format(" {} |", field->name);
+    rule += "---:|";
+  }
+  out += "\n" + rule + "\n";
+  for_each_record(layout, [&](const OperandLayout& operand, const LayoutCell& cell) {
+    out += fmt::format("| {} |", operand.role);
+    for (const Field* field : used) {
+      const Value value = field->value(operand, cell);
+      out += value ? fmt::format(" {} |", *value) : " |";
+    }
+    out += "\n";
+  });
+  return out;
+}
+
+}  // namespace warpbit

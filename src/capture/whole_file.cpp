@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/whole_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>  // fsync
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>  // exchange
+
+namespace warpbit::capture {
+namespace {
+
+// A new file beside `target`, removed at the end of its life unless it took the target's place.
+class Temporary {
+ public:
+  explicit Temporary(const std::filesystem::path& target) {
+    constexpr int kAttempts = 1000;  // names taken by other writers, or left by killed ones
+    for (int i = 0; i < kAttempts && file_ == nullptr; ++i) {
+      path_ = target.parent_path() / fmt::format(".warpbit-{}.partial", i);
+      errno = 0;
+      file_ = std::fopen(path_.c_str(), "wbx");
+      if (file_ == nullptr && errno != EEXIST) break;
+    }
+    if (file_ == nullptr) {
+      failure_ = errno;
+      path_.clear();
+    }
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    if (file_ != nullptr) std::fclose(file_);
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+  }
+
+  // Writes everything and renames. Returns 0 or an errno value.
+  int commit(std::span<const std::byte> bytes, const std::filesystem::path& target) {
+    if (file_ == nullptr) return failure_;
+    errno = 0;
+    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size() &&
+                         std::fflush(file_) == 0 && fsync(fileno(file_)) == 0;
+    const int failure = errno;
+    const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+    if (!written || !closed) return failure != 0 ? failure : EIO;
+    std::error_code error;
+    std::filesystem::rename(path_, target, error);
+    if (error) return error.value();
+    path_.clear();
+    return 0;
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::FILE* file_ = nullptr;
+  int failure_ = 0;
+};
+
+}  // namespace
+
+Result<void> write_whole_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  const auto refuse = [&](std::string why) {
+    return Error{Errc::file_unwritable, path.string(), std::move(why), ""};
+  };
+  std::error_code ignored;
+  const std::filesystem::file_status there = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    return refuse("it is no regular file");
+  if (const int failure = Temporary(path).commit(bytes, path); failure != 0)
+    return refuse(std::error_code(failure, std::generic_category()).message());
+  return {};
+}
+
+}  // namespace warpbit::capture
