@@ -71,6 +71,13 @@ Result<Layout> read(const Source& source, const std::string& operand) {
   return instruction ? laid_out(*instruction, source, options) : instruction.error();
 }
 
+void print_text(const Layout& found, bool by_lanes) {
+  fmt::print("{}", layout_text(found, {.by_lanes = by_lanes,
+                                       .width = terminal().columns,
+                                       .paint = terminal().colours ? Paint(coloured) : Paint()}));
+  if (!found.unknown.empty()) fmt::print("say it with {}\n", kHowToSay);
+}
+
 int print_layout(const Options& o) {
   const Result<Layout> found = read(o.source, o.operand);
   if (!found) return cannot_answer(found.error());
@@ -84,9 +91,7 @@ int print_layout(const Options& o) {
   else if (o.markdown)
     fmt::print("{}", layout_markdown(*found));
   else if (o.svg.empty() || o.lanes)
-    fmt::print("{}", layout_text(*found, {.by_lanes = o.lanes,
-                                          .width = terminal().columns,
-                                          .paint = terminal().colours ? Paint(coloured) : Paint()}));
+    print_text(*found, o.lanes);
   return kYes;
 }
 
@@ -112,11 +117,13 @@ void add_layout(CLI::App& app, int& status) {
   const auto o = std::make_shared<Options>();
   add_source(*command, o->source);
   command->add_option("--operand", o->operand, "one operand, by the manual's name: d, a, b, c, e, ...");
-  command->add_flag("--lanes", o->lanes, "lane by lane and register, or by address: which elements");
+  CLI::Option* lanes =
+      command->add_flag("--lanes", o->lanes, "lane by lane and register, or by address: which elements");
   command->add_option("--svg", o->svg, "write a picture to this file");
-  CLI::Option* json = command->add_flag("--json", o->json, "print a record for each element, as JSON");
-  CLI::Option* csv = command->add_flag("--csv", o->csv, "the same as CSV")->excludes(json);
-  command->add_flag("--markdown", o->markdown, "the same as a Markdown table")->excludes(json, csv);
+  CLI::Option* json =
+      command->add_flag("--json", o->json, "print a record for each element, as JSON")->excludes(lanes);
+  CLI::Option* csv = command->add_flag("--csv", o->csv, "the same as CSV")->excludes(json, lanes);
+  command->add_flag("--markdown", o->markdown, "the same as a Markdown table")->excludes(json, csv, lanes);
   command->footer(
       "Examples:\n"
       "  warpbit layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand a\n"

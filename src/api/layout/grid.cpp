@@ -289,9 +289,12 @@ Grid inverse_grid(const OperandLayout& op) {
     for (; at != held.end() && at->first.first == row; ++at)
       cells[static_cast<std::size_t>(at->first.second)] = elements_cell(op, at->second, colour(op, at->first));
   }
-  out.legend.push_back(lanes ? "[row,column] of the elements of a register, from its low bits up"
-                             : "[row,column] of the elements in 16 bytes, from the lowest bit up");
-  if (op.medium == Medium::addresses) out.legend = {"the row that the lane's address is for"};
+  const std::string element = op.products > 1 ? "[row,column,matrix]" : "[row,column]";
+  if (op.medium == Medium::addresses)
+    out.legend.push_back("the row that begins at the lane's address");
+  else
+    out.legend.push_back(fmt::format("{} of the elements {}, from the lowest bit up", element,
+                                     lanes ? "of a register" : "in 16 bytes"));
   return out;
 }
 

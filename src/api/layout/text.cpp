@@ -98,7 +98,7 @@ std::string layout_text(const Layout& layout, const LayoutText& how) {
     }
     const std::vector<NamedGrid> grids = matrix_grids(operand);
     for (const NamedGrid& named : grids) {
-      if (!named.name.empty()) out += fmt::format("{}{}: ", &named == &grids[0] ? "" : "\n", named.name);
+      if (!named.name.empty()) out += fmt::format("{}{}:\n", &named == &grids[0] ? "" : "\n", named.name);
       out += grid_text(named.grid, how);
     }
   }

@@ -1,0 +1,787 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts of operands against points of the manual's formulas, transcribed by hand; and the commands that print
+// them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tool.hpp"
+#include "warpbit/layout.hpp"
+
+namespace {
+
+using namespace warpbit;
+using tool::Output;
+using tool::run;
+using tool::shell_word;
+namespace fs = std::filesystem;
+
+// ---- The manual's points. g = lane / 4, t = lane % 4, i = index of the element in the fragment.
+
+struct Point {
+  std::string operand;
+  int row, column, product;
+  // In registers.
+  int lane, reg, low_bit, bits;
+};
+// In shared memory or memory: [low_bit, low_bit + bits) of a byte and those after it.
+struct Byte {
+  std::string operand;
+  int row, column;
+  std::uint64_t byte;
+};
+struct Points {
+  std::string text;
+  std::vector<Point> registers;
+  std::vector<Byte> bytes;
+  std::vector<std::string> options;  // of the command
+};
+
+constexpr auto kMxf8 = "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0 ";
+constexpr auto kMxf4 =
+    "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 ";
+
+const std::vector<Points>& table() {
+  static const std::vector<Points> kTable = {
+      // 9.7.14.5.1, figures 46 (A: row = lane % 4 [+ 4 from lane 16], column = i), 49 (B: row = i) and 51, 52
+      // (row = (lane & 1) + (i & 2) [+ 4], column = (i & 4) + (lane & 2) + (i & 1)); computation 1 is matrix 0:
+      // lanes 0-3, 16-19; 2: 4-7, 20-23; 4: 12-15, 28-31.
+      {"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
+       {{"a", 0, 0, 0, 0, 0, 0, 16},
+        {"a", 5, 2, 1, 21, 1, 0, 16},
+        {"a", 7, 3, 3, 31, 1, 16, 16},
+        {"b", 1, 6, 0, 18, 0, 16, 16},
+        {"b", 3, 1, 3, 13, 1, 16, 16},
+        {"d", 0, 0, 0, 0, 0, 0, 32},
+        {"d", 7, 7, 3, 31, 7, 0, 32},
+        {"c", 4, 7, 1, 22, 5, 0, 32}},
+       {},
+       {}},
+      // 9.7.14.5.2, figures 53 to 55.
+      {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+       {{"a", 1, 2, 0, 6, 0, 0, 64},
+        {"a", 7, 3, 0, 31, 0, 0, 64},
+        {"b", 3, 7, 0, 31, 0, 0, 64},
+        {"d", 3, 3, 0, 13, 1, 0, 64}},
+       {},
+       {}},
+      // 9.7.14.5.7, figures 71, 74, 77 (f16) and 72, 75 (tf32).
+      {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
+       {{"a", 0, 0, 0, 0, 0, 0, 16},
+        {"a", 9, 2, 0, 5, 1, 0, 16},
+        {"a", 15, 7, 0, 31, 1, 16, 16},
+        {"b", 2, 2, 0, 9, 0, 0, 16},
+        {"b", 7, 7, 0, 31, 0, 16, 16},
+        {"d", 9, 4, 0, 6, 2, 0, 32},
+        {"d", 15, 7, 0, 31, 3, 0, 32}},
+       {},
+       {}},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+       {{"a", 10, 2, 0, 10, 1, 0, 32},
+        {"a", 2, 6, 0, 10, 2, 0, 32},
+        {"a", 15, 7, 0, 31, 3, 0, 32},
+        {"b", 6, 2, 0, 10, 1, 0, 32}},
+       {},
+       {}},
+      // 9.7.14.5.8, figures 79, 81, 83 (f16, bf16) and 80, 82 (f64).
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+       {{"a", 3, 4, 0, 14, 0, 0, 16},
+        {"a", 3, 5, 0, 14, 0, 16, 16},
+        {"a", 11, 4, 0, 14, 1, 0, 16},
+        {"a", 3, 13, 0, 14, 2, 16, 16},
+        {"a", 15, 15, 0, 31, 3, 16, 16},
+        {"b", 1, 2, 0, 8, 0, 16, 16},
+        {"b", 15, 7, 0, 31, 1, 16, 16},
+        {"d", 11, 5, 0, 14, 3, 0, 32},
+        {"c", 0, 0, 0, 0, 0, 0, 32}},
+       {},
+       {}},
+      {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", {{"d", 11, 5, 0, 14, 1, 16, 16}}, {}, {}},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+       {{"a", 13, 10, 0, 21, 3, 0, 16}, {"b", 10, 5, 0, 21, 1, 0, 16}, {"c", 5, 2, 0, 21, 0, 0, 32}},
+       {},
+       {}},
+      {"mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64",
+       {{"a", 3, 10, 0, 14, 4, 0, 64},
+        {"a", 11, 6, 0, 14, 3, 0, 64},
+        {"a", 15, 15, 0, 31, 7, 0, 64},
+        {"b", 14, 3, 0, 14, 3, 0, 64},
+        {"d", 15, 7, 0, 31, 3, 0, 64}},
+       {},
+       {}},
+      // 9.7.14.5.9, figures 84 to 86.
+      {"mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32",
+       {{"a", 1, 10, 0, 6, 0, 16, 8},
+        {"a", 15, 15, 0, 31, 1, 24, 8},
+        {"b", 11, 1, 0, 6, 0, 24, 8},
+        {"d", 1, 5, 0, 6, 1, 0, 32}},
+       {},
+       {}},
+      // 9.7.14.5.10, figures 88, 90 to 92.
+      {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
+       {{"a", 1, 25, 0, 6, 2, 8, 8},
+        {"a", 9, 10, 0, 6, 1, 16, 8},
+        {"a", 15, 31, 0, 31, 3, 24, 8},
+        {"b", 25, 1, 0, 6, 1, 8, 8}},
+       {},
+       {}},
+      {"mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32",
+       {{"a", 12, 20, 0, 17, 3, 0, 8}, {"b", 7, 4, 0, 17, 0, 24, 8}},
+       {},
+       {}},
+      {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32",
+       {{"a", 12, 21, 0, 17, 3, 8, 8}, {"b", 31, 7, 0, 31, 1, 24, 8}, {"d", 12, 2, 0, 17, 2, 0, 32}},
+       {},
+       {}},
+      // The same; four bits lie in the middle of a byte, six in its low bits (the padding of each type there).
+      {"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e3m2.f32",
+       {{"a", 12, 21, 0, 17, 3, 10, 4}, {"b", 31, 7, 0, 31, 1, 24, 6}},
+       {},
+       {}},
+      // 9.7.14.5.4, figures 59 to 61.
+      {"mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32",
+       {{"a", 2, 11, 0, 9, 0, 12, 4},
+        {"a", 7, 31, 0, 31, 0, 28, 4},
+        {"b", 13, 2, 0, 9, 0, 20, 4},
+        {"d", 2, 3, 0, 9, 1, 0, 32}},
+       {},
+       {}},
+      // 9.7.14.5.13, figures 100 to 102.
+      {"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc",
+       {{"a", 1, 69, 0, 6, 0, 5, 1},
+        {"a", 1, 198, 0, 6, 2, 6, 1},
+        {"a", 9, 196, 0, 6, 3, 4, 1},
+        {"a", 15, 255, 0, 31, 3, 31, 1},
+        {"b", 31, 0, 0, 0, 0, 31, 1},
+        {"b", 195, 1, 0, 6, 1, 3, 1},
+        {"b", 255, 7, 0, 31, 1, 31, 1}},
+       {},
+       {}},
+      // 9.7.14.6.2.1, figures 118, 119: of A the stored elements; nibbles of e of lane 4 g + selector: row g in
+      // the low half, g + 8 in the high half.
+      {"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+       {{"a", 11, 5, 0, 14, 1, 16, 16},
+        {"a", 7, 7, 0, 31, 0, 16, 16},
+        {"b", 15, 7, 0, 31, 1, 16, 16},
+        {"e", 3, 2, 0, 12, 0, 8, 4},
+        {"e", 11, 3, 0, 12, 0, 28, 4}},
+       {},
+       {}},
+      {"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 3;",
+       {{"e", 3, 2, 0, 15, 0, 8, 4}},
+       {},
+       {}},
+      // 9.7.14.6.2.2, figures 120 to 122: lanes 4 g + 2 selector + p, p = 1 the row's chunks from 4 on.
+      {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+       {{"a", 11, 12, 0, 14, 3, 0, 16},
+        {"b", 29, 3, 0, 14, 3, 16, 16},
+        {"e", 0, 0, 0, 0, 0, 0, 4},
+        {"e", 15, 7, 0, 29, 0, 28, 4}},
+       {},
+       {}},
+      {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 1;",
+       {{"e", 3, 6, 0, 15, 0, 8, 4}, {"e", 11, 1, 0, 14, 0, 20, 4}},
+       {},
+       {}},
+      // 9.7.14.6.2.5, figures 128, 129: lane 4 g + 2 selector + p holds all chunks of row g + 8 p.
+      {"mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
+       {{"a", 15, 15, 0, 31, 1, 24, 8}, {"e", 11, 5, 0, 13, 0, 20, 4}, {"e", 3, 5, 0, 12, 0, 20, 4}},
+       {},
+       {}},
+      {"mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {d}, {a}, {b}, {c}, e, 1;",
+       {{"e", 11, 5, 0, 15, 0, 20, 4}},
+       {},
+       {}},
+      // 9.7.14.6.2.6, figures 130, 136, 137: lane 4 g + q, row g + 8 (q % 2), chunks from 8 (q / 2) on.
+      {"mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32",
+       {{"a", 3, 25, 0, 14, 2, 8, 8},
+        {"e", 3, 0, 0, 12, 0, 0, 4},
+        {"e", 11, 13, 0, 15, 0, 20, 4},
+        {"e", 15, 15, 0, 31, 0, 28, 4}},
+       {},
+       {}},
+      // 9.7.14.3, figures 43 to 45: of A lane 4 g + 2 thread-id + p has row g + 8 p; of B lane 4 g + thread-id
+      // has column g; bytes from byte-id on.
+      {std::string(kMxf8) + "{d}, {a}, {b}, {c}, sa, {2, 1}, sb, {3, 2};",
+       {{"scale_a", 3, 0, 0, 14, 0, 16, 8},
+        {"scale_a", 11, 0, 0, 15, 0, 16, 8},
+        {"scale_b", 0, 5, 0, 22, 0, 24, 8}},
+       {},
+       {}},
+      // The same, and 9.7.14.5.11, figure 93.
+      {std::string(kMxf4) + "{d}, {a}, {b}, {c}, sa, {2, 0}, sb, {0, 3};",
+       {{"scale_a", 9, 1, 0, 5, 0, 24, 8},
+        {"scale_a", 1, 0, 0, 4, 0, 16, 8},
+        {"scale_b", 1, 6, 0, 27, 0, 8, 8},
+        {"a", 11, 53, 0, 14, 3, 20, 4}},
+       {},
+       {}},
+      {"mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+       {{"scale_b", 3, 7, 0, 28, 0, 24, 8}},
+       {},
+       {}},
+      // 9.7.15.5, "Register Fragments" of wgmma: warp w has rows from 16 w on; D: row 16 w + g + 8 ((i / 2) %
+      // 2),
+      // column 2 t + i % 2 + 8 (i / 4).
+      {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16",
+       {{"d", 27, 4, 0, 46, 2, 0, 32}, {"d", 63, 7, 0, 127, 3, 0, 32}, {"a", 19, 13, 0, 46, 2, 16, 16}},
+       {},
+       {}},
+      {"wgmma.mma_async.sync.aligned.m64n16k16.f16.f16.f16", {{"d", 19, 13, 0, 46, 2, 16, 16}}, {}, {}},
+      // 9.7.15.5.1, "Strides", "Swizzling Modes". K-major, 128-byte swizzle: 128 (n % 8) + 1024 (n / 8) + 2 k,
+      // bits
+      // 4 to 6 exchanged by those of n % 8.
+      {"wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+       {},
+       {{"b", 3, 5, 0x2D6}, {"b", 12, 21, 0xAC8}, {"b", 0, 0, 0}, {"b", 15, 0, 0x1E}},
+       {"--swizzle", "128"}},
+      // No swizzle; start 0x400, LBO 128, SBO 256: 16 (n % 8) + 256 (n / 8) + 128 (k / 8) + 2 (k % 8).
+      {"wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+       {},
+       {{"b", 9, 10, 0x5A2}, {"b", 0, 0, 0x400}},
+       {"--descriptor", "0x0000001000080040"}},
+      // 9.7.14.5.15, figure 104 and the table of addresses; .trans exchanges rows and columns.
+      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", {{"r", 5, 3, 2, 21, 2, 16, 16}}, {}, {}},
+      {"ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16", {{"r", 5, 3, 0, 14, 0, 16, 16}}, {}, {}},
+      // Figure 106, and 4 bits of each byte.
+      {"ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64", {{"r", 3, 9, 0, 14, 0, 8, 4}}, {}, {}},
+      // 9.7.14.5.16, figure 107.
+      {"stmatrix.sync.aligned.m8n8.x2.shared.b16", {{"r", 7, 7, 1, 31, 1, 16, 16}}, {}, {}},
+      // 9.7.14.5.17, figures 109 and 110.
+      {"movmatrix.sync.aligned.m8n8.trans.b16",
+       {{"a", 3, 4, 0, 14, 0, 0, 16}, {"d", 4, 3, 0, 14, 0, 0, 16}},
+       {},
+       {}},
+      // 9.7.14.4.2, "Matrix Storage for WMMA": a row (or column) after the other, at the stride.
+      {"wmma.load.a.sync.aligned.row.m16n16k16.f16", {}, {{"p", 3, 5, 0x6A}}, {}},
+      {"wmma.load.a.sync.aligned.row.m16n16k16.f16 {r}, [p], 32;", {}, {{"p", 3, 5, 0xCA}}, {}},
+      {"wmma.store.d.sync.aligned.col.m16n16k16.f32", {}, {{"p", 3, 5, 0x14C}}, {}},
+  };
+  return kTable;
+}
+
+Layout read(const Points& points) {
+  const Result<Instruction> instruction = parse_on_newest(points.text);
+  INFO(points.text << (instruction ? "" : instruction.error().message()));
+  REQUIRE(instruction.ok());
+  LayoutOptions options;
+  if (!points.options.empty() && points.options[0] == "--swizzle") options.swizzle = Swizzle::bytes_128;
+  if (!points.options.empty() && points.options[0] == "--descriptor")
+    options.descriptor = std::stoull(points.options[1], nullptr, 16);
+  const Result<Layout> found = layout(*instruction, options);
+  REQUIRE(found.ok());
+  return *found;
+}
+
+const OperandLayout& operand(const Layout& layout, const std::string& role) {
+  const auto at = std::ranges::find_if(
+      layout.operands, [&](const OperandLayout& o) { return o.role == role || o.role == role + "_desc"; });
+  INFO(role);
+  REQUIRE(at != layout.operands.end());
+  return *at;
+}
+
+std::string name(const std::string& role, const Point& p, bool products) {
+  return products ? fmt::format("{}[{},{},{}]", role, p.row, p.column, p.product)
+                  : fmt::format("{}[{},{}]", role, p.row, p.column);
+}
+
+std::string place(const Point& p) {
+  return p.bits == 1 ? fmt::format("lane {}, register {}, bit {}", p.lane, p.reg, p.low_bit)
+                     : fmt::format("lane {}, register {}, bits {}:{}", p.lane, p.reg, p.low_bit + p.bits - 1,
+                                   p.low_bit);
+}
+
+std::vector<std::string> command(const Points& points, const std::string& question) {
+  std::vector<std::string> out{"where", points.text};
+  out.insert(out.end(), points.options.begin(), points.options.end());
+  std::istringstream words(question);
+  for (std::string word; words >> word;) out.push_back(word);
+  return out;
+}
+
+std::vector<std::string> where(const Points& points, const std::string& question) {
+  const Output output = run(command(points, question));
+  INFO(output.err);
+  REQUIRE(output.status == 0);
+  return output.lines();
+}
+
+// Commands and a line that each prints, for all of which one shell is enough.
+class Questions {
+ public:
+  void ask(const Points& points, const std::string& question, std::string expected) {
+    script_ += shell_word(tool::named("WARPBIT_CLI")) + " " + tool::shell_words(command(points, question)) +
+               " || exit 1\necho\n";
+    expected_.push_back(std::move(expected));
+  }
+  std::size_t check() const {
+    const Output output = tool::shell(script_);
+    INFO(output.err);
+    REQUIRE(output.status == 0);
+    std::set<std::string> printed;
+    std::size_t answered = 0;
+    for (const std::string& line : output.lines()) {
+      if (!line.empty()) {
+        printed.insert(line);
+        continue;
+      }
+      REQUIRE(answered < expected_.size());
+      INFO(expected_[answered]);
+      CHECK(printed.contains(expected_[answered++]));
+      printed.clear();
+    }
+    CHECK(answered == expected_.size());
+    return answered;
+  }
+
+ private:
+  std::string script_;
+  std::vector<std::string> expected_;
+};
+
+// What a point says, in the library; and the questions about it. The other direction is asked for some.
+void check_point(const Points& points, const Point& p, const Layout& found, bool both, Questions& questions) {
+  const OperandLayout& op = operand(found, p.operand);
+  const LayoutCell cell{{p.row, p.column, p.product}, {p.lane, p.reg, p.low_bit, p.bits}};
+  const std::string element = name(op.role, p, op.products > 1);
+  CAPTURE(element);
+  CHECK(std::ranges::count(op.cells, cell) == 1);
+  CHECK(std::ranges::count(op.cells, cell.element, &LayoutCell::element) == 1);
+  questions.ask(points, element, element + ": " + place(p));
+  if (both)
+    questions.ask(points, fmt::format("{} lane {} reg {}", p.operand, p.lane, p.reg),
+                  place(p) + ": " + element);
+}
+
+void check_byte(const Points& points, const Byte& b, const Layout& found, Questions& questions) {
+  const OperandLayout& op = operand(found, b.operand);
+  const LayoutCell cell{{b.row, b.column, 0}, {}, 8 * b.byte};
+  const std::string element = fmt::format("[{},{}]", b.row, b.column),
+                    what = op.medium == Medium::memory ? "offset" : "byte";
+  CHECK(std::ranges::count(op.cells, cell) == 1);
+  questions.ask(points, b.operand + element, fmt::format("{}{}: {} {:#x}", op.role, element, what, b.byte));
+  for (const std::uint64_t upper : {0, 1})
+    questions.ask(points, fmt::format("{} byte {:#x}", b.operand, b.byte + upper),
+                  fmt::format("{} {:#x}: bits {}:{} of {}{}", what, b.byte + upper, 8 * upper + 7, 8 * upper,
+                              op.role, element));
+}
+
+TEST_CASE("cells are where the manual's formulas say, and so says the command", "[quick][layout]") {
+  std::set<std::string> forms;
+  std::size_t count = 0;
+  Questions questions;
+  for (const Points& points : table()) {
+    CAPTURE(points.text);
+    forms.insert(points.text.substr(0, points.text.find(' ')));
+    const Layout found = read(points);
+    for (const Point& p : points.registers)
+      check_point(points, p, found, &p == &points.registers.back(), questions);
+    for (const Byte& b : points.bytes) check_byte(points, b, found, questions);
+    count += points.registers.size() + points.bytes.size();
+  }
+  fmt::print("layout: {} points of {} forms, {} questions\n", count, forms.size(), questions.check());
+  CHECK(forms.size() >= 25);
+}
+
+// PTX manual, 9.7.14.5.15 and 9.7.14.5.16, the tables of addresses: matrix m, row i of 8: lane 8 m + i.
+TEST_CASE("which lane's address is that of a row", "[quick][layout]") {
+  const Points load{"ldmatrix.sync.aligned.m8n8.x4.shared.b16", {}, {}, {}},
+      store{"stmatrix.sync.aligned.m8n8.x2.shared.b16", {}, {}, {}};
+  CHECK(where(load, "p[3,0,1]") == std::vector<std::string>{"p[3,0,1]: the address of lane 11"});
+  CHECK(where(load, "p[7,0,3]") == std::vector<std::string>{"p[7,0,3]: the address of lane 31"});
+  CHECK(where(load, "p lane 16") == std::vector<std::string>{"the address of lane 16: p[0,0,2]"});
+  CHECK(where(store, "p[7,0,1]") == std::vector<std::string>{"p[7,0,1]: the address of lane 15"});
+  CHECK(run({"where", store.text, "p", "lane", "16"}).status == 1);
+}
+
+// Fragments of wmma are the tool's own knowledge (NUMERICS.md): f16 factors are held twice, four registers
+// apart.
+TEST_CASE("an element with several places has a line for each", "[quick][layout]") {
+  const Points load{"wmma.load.a.sync.aligned.row.m16n16k16.f16", {}, {}, {}};
+  CHECK(where(load, "r[3,5]") == std::vector<std::string>{"r[3,5]: lane 14, register 0, bits 31:16",
+                                                          "r[3,5]: lane 14, register 4, bits 31:16"});
+}
+
+// ---- The commands
+
+const std::string kSmall = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
+                  kGroup = "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+                  kMove = "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16";
+
+TEST_CASE("a matrix with what holds it, as it is printed", "[quick][layout]") {
+  const Output b = run({"layout", kSmall, "--operand", "b"});
+  CHECK(b.status == 0);
+  CHECK(b.err.empty());
+  CHECK(b.out ==
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32\n"
+        "\n"
+        "b: 8 x 8 f16, in 1 register of 32 bits of each of 32 lanes\n"
+        "a cell is 2 rows in one register: bits 15:0, 31:16\n"
+        "\n"
+        "     0       1       2       3       4       5       6       7\n"
+        "0-1  T0:r0   T4:r0   T8:r0   T12:r0  T16:r0  T20:r0  T24:r0  T28:r0\n"
+        "2-3  T1:r0   T5:r0   T9:r0   T13:r0  T17:r0  T21:r0  T25:r0  T29:r0\n"
+        "4-5  T2:r0   T6:r0   T10:r0  T14:r0  T18:r0  T22:r0  T26:r0  T30:r0\n"
+        "6-7  T3:r0   T7:r0   T11:r0  T15:r0  T19:r0  T23:r0  T27:r0  T31:r0\n");
+  const Output by_descriptor = run({"layout", kGroup, "--operand", "b", "--swizzle", "128"});
+  CHECK(by_descriptor.out ==
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n"
+        "\n"
+        "b_desc: 16 x 64 f16, in shared memory; by descriptor 0x4000004000010000: start 0x0, LBO 16, SBO\n"
+        "    1024, base offset 0, 128-byte swizzle; K-major\n"
+        "a cell is 8 rows, 16 bytes from that address on\n"
+        "goes on to column 63: every 8 of them the same again, with addresses 0x400 higher\n"
+        "\n"
+        "      0      1      2      3      4      5      6      7\n"
+        "0-7   0x000  0x090  0x120  0x1b0  0x240  0x2d0  0x360  0x3f0\n"
+        "8-15  0x010  0x080  0x130  0x1a0  0x250  0x2c0  0x370  0x3e0\n");
+  CHECK(run({"layout", "cvt.rn.f16x2.f32", "--operand", "d"}).out ==
+        "cvt.rn.f16x2.f32\n"
+        "\n"
+        "d: 1 x 2 f16, in 1 register of 32 bits\n"
+        "a cell is 2 columns in one register: bits 15:0, 31:16\n"
+        "\n"
+        "   0-1\n"
+        "0  r0\n");
+}
+
+TEST_CASE("lanes with what they hold, and the addresses of rows, as they are printed", "[quick][layout]") {
+  const Output lanes =
+      run({"layout", "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 2;",
+           "--operand", "e", "--lanes"});
+  CHECK(lanes.out ==
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32\n"
+        "\n"
+        "e: 16 x 4 u4, in 1 register of 32 bits of each of 32 lanes; for selector f = 2\n"
+        "[row,column] of the elements of a register, from the lowest bit up\n"
+        "\n"
+        "lane  r0\n"
+        "T2    [0,0-3] [8,0-3]\n"
+        "T6    [1,0-3] [9,0-3]\n"
+        "T10   [2,0-3] [10,0-3]\n"
+        "T14   [3,0-3] [11,0-3]\n"
+        "T18   [4,0-3] [12,0-3]\n"
+        "T22   [5,0-3] [13,0-3]\n"
+        "T26   [6,0-3] [14,0-3]\n"
+        "T30   [7,0-3] [15,0-3]\n");
+  CHECK(run({"layout", kMove, "--operand", "p"}).out ==
+        "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16\n"
+        "\n"
+        "p: 16 addresses of rows, from the lanes; a row is 16 bytes\n"
+        "the lane whose address is that of the row\n"
+        "\n"
+        "row \\ matrix  0    1\n"
+        "0             T0   T8\n"
+        "1             T1   T9\n"
+        "2             T2   T10\n"
+        "3             T3   T11\n"
+        "4             T4   T12\n"
+        "5             T5   T13\n"
+        "6             T6   T14\n"
+        "7             T7   T15\n");
+  const std::vector<std::string> by_address =
+      run({"layout", kGroup, "--operand", "b", "--swizzle", "128", "--lanes"}).lines();
+  REQUIRE(by_address.size() > 7);
+  CHECK(by_address[6] ==
+        "address  +0x0       +0x10      +0x20      +0x30      +0x40      +0x50      +0x60      "
+        "+0x70");
+  CHECK(by_address[8] ==
+        "0x080    [8-15,1]   [0-7,1]    -          -          -          -          -          -");
+}
+
+TEST_CASE("a matrix in shared memory of which nothing says where is named", "[quick][layout]") {
+  const Output all = run({"layout", kGroup});
+  CHECK(all.status == 0);
+  CHECK(all.out.ends_with(
+      "\n\nb_desc lies in shared memory: a descriptor or the swizzle of a canonical layout says where\n"
+      "say it with --descriptor HEX, or --swizzle 128, 64, 32 or none\n"));
+  CHECK(all.out.find("\na: 64 x 16 f16") != std::string::npos);
+  // A bare form stands for both places of A.
+  const Output a = run({"layout", kGroup, "--operand", "a_desc", "--swizzle", "32"});
+  CHECK(a.out.find("\na_desc: 64 x 16 f16, in shared memory") != std::string::npos);
+  // A literal of the statement is a descriptor.
+  const Output literal = run({"where", kGroup + " {d}, 0x0, 0x4000004000010000, p, 1, 1, 0, 0;", "b[3,5]"});
+  CHECK(literal.out == "b_desc[3,5]: byte 0x2d6\n");
+}
+
+TEST_CASE("records: JSON, CSV and Markdown", "[quick][layout]") {
+  const auto json = nlohmann::json::parse(run({"layout", kSmall, "--json"}).out);
+  CHECK(json["form"] == kSmall);
+  CHECK(json["target"] == "sm_121f");
+  CHECK(json["operands"].size() == 4);
+  REQUIRE(json["elements"].size() == 16 * 8 + 16 * 8 + 8 * 8 + 16 * 8);
+  CHECK(json["elements"].back() == nlohmann::json{{"operand", "c"},
+                                                  {"product", 0},
+                                                  {"row", 15},
+                                                  {"column", 7},
+                                                  {"lane", 31},
+                                                  {"register", 3},
+                                                  {"low_bit", 0},
+                                                  {"bits", 32}});
+  CHECK(nlohmann::json::parse(run({"layout", kSmall, "--json", "--target", "sm_80"}).out)["target"] == "sm_80");
+  const auto shared =
+      nlohmann::json::parse(run({"layout", kGroup, "--operand", "b", "--swizzle", "128", "--json"}).out);
+  CHECK(shared["elements"][1] == nlohmann::json{{"operand", "b_desc"},
+                                                {"product", 0},
+                                                {"row", 0},
+                                                {"column", 1},
+                                                {"byte", 0x90},
+                                                {"bit", 0},
+                                                {"bits", 16}});
+
+  const std::vector<std::string> csv = run({"layout", kMove, "--csv"}).lines();
+  REQUIRE(csv.size() == 1 + 2 * 8 * 8 + 2 * 8);
+  CHECK(csv[0] == "operand,product,row,column,lane,register,low_bit,byte,bit,bits");
+  CHECK(csv[1] == "r,0,0,0,0,0,0,,,16");
+  CHECK(csv[2] == "r,0,0,1,4,0,0,,,16");
+  CHECK(csv.back() == "p,1,7,0,15,0,,,,");
+
+  const std::vector<std::string> markdown = run({"layout", kSmall, "--operand", "b", "--markdown"}).lines();
+  REQUIRE(markdown.size() == 2 + 8 * 8);
+  CHECK(markdown[0] == "| operand | product | row | column | lane | register | low_bit | bits |");
+  CHECK(markdown[1] == "|---|---:|---:|---:|---:|---:|---:|---:|");
+  CHECK(markdown.back() == "| b | 0 | 7 | 7 | 31 | 0 | 16 | 16 |");
+}
+
+TEST_CASE("what cannot be answered says what could", "[quick][layout]") {
+  const auto refused = [](const std::vector<std::string>& arguments) {
+    const Output output = run(arguments);
+    CHECK(output.status == 2);
+    CHECK(output.out.empty());
+    return output.err;
+  };
+  CHECK(refused({"layout", "mma.sync.aligned.m16n8k15.row.col.f32.f16.f16.f32"}) ==
+        "warpbit: mma: m16n8k15 does not exist for f16; it has m8n8k4, m16n8k8 and m16n8k16\n");
+  CHECK(refused({"layout", kSmall, "--operand", "z"}) ==
+        "warpbit: " + kSmall + ": no operand 'z' holds a matrix; expected d, a, b, c\n");
+  CHECK(refused({"layout", kSmall, "--operand", "a_desc"}) ==
+        "warpbit: " + kSmall + ": no operand 'a_desc' holds a matrix; expected d, a, b, c\n");
+  CHECK(refused({"layout", "wgmma.fence.sync.aligned"}) ==
+        "warpbit: wgmma.fence.sync.aligned: no operand holds a matrix; expected an instruction of matrices\n");
+  CHECK(refused({"layout", kGroup, "--operand", "b"}) ==
+        "warpbit: b_desc: it lies in shared memory; expected --descriptor HEX, or --swizzle 128, 64, 32 or "
+        "none\n");
+  CHECK(refused({"where", kGroup, "b[3,5]"}) == refused({"layout", kGroup, "--operand", "b"}));
+  CHECK(refused({"layout", kSmall, "--descriptor", "0"}) ==
+        "warpbit: " + kSmall + ": a descriptor, and no such operand in shared memory; expected none\n");
+  CHECK(refused({"layout", kGroup + " {d}, x, y, p, 1, 1, 0, 0;", "--descriptor", "0"}) ==
+        "warpbit: " + kGroup +
+            ": one descriptor, and several operands in shared memory; expected the operand that it is for\n");
+  CHECK(refused({"layout", kGroup, "--descriptor", "xyz"}) ==
+        "warpbit: descriptor: 'xyz'; expected at most 16 hexadecimal digits\n");
+  CHECK(refused({"layout", kSmall, "--target", "sm_70"}).find("does not exist on sm_70") != std::string::npos);
+  CHECK(refused({"layout", kSmall, "--target", "sm_1"}).find("not a known target") != std::string::npos);
+  CHECK(refused({"layout", kSmall, "--json", "--csv"}).find("--json excludes --csv") != std::string::npos);
+  CHECK(refused({"layout", kSmall, "--json", "--lanes"}).find("--lanes excludes --json") != std::string::npos);
+  CHECK(refused({"layout", kGroup, "--swizzle", "16"}).find("--swizzle") != std::string::npos);
+  CHECK(refused({"layout", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "--swizzle", "128",
+                 "--transposed", "--operand", "q"})
+            .find("expected d, a, b, c") != std::string::npos);
+  CHECK(refused(
+            {"layout", "wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8", "--swizzle", "128", "--transposed"})
+            .find("a transposed matrix of s8") != std::string::npos);
+  CHECK(refused({"layout"}).find("form is required") != std::string::npos);
+
+  CHECK(refused({"where", kSmall, "a[16,0]"}) ==
+        "warpbit: a: no such element, [16,0]; expected a row 0 to 15, a column 0 to 7\n");
+  CHECK(refused({"where", kMove, "r[0,0,2]"}) ==
+        "warpbit: r: no such element, [0,0,2]; expected a row 0 to 7, a column 0 to 7, a matrix 0 to 1\n");
+  CHECK(refused({"where", kSmall, "lane", "32"}) ==
+        "warpbit: d, a, b, c: no such place, lane 32; expected lanes 0 to 31, registers 0 to 3 of d, 0 to 1 of "
+        "a, "
+        "0 of b, 0 to 3 of c\n");
+  CHECK(refused({"where", kSmall, "a", "lane", "7", "reg", "2"}) ==
+        "warpbit: a: no such place, lane 7 register 2; expected lanes 0 to 31, registers 0 to 1 of a\n");
+  CHECK(refused({"where", kSmall, "a", "byte", "7"}) ==
+        "warpbit: a: no place in memory is known; expected lane N [reg N]\n");
+  CHECK(refused({"where", kGroup, "--swizzle", "128", "b", "lane", "7"}) ==
+        "warpbit: b_desc: it lies in memory; expected byte N\n");
+  for (const char* question : {"a", "a[1]", "a[1,2,3,4]", "a[1,,2]", "a[1,-2]", "a[1,2", "[1,2]", "a[x,2]",
+                               "lane", "lane x", "lane 1 reg", "lane 1 lane 2", "reg 1", "lane 1 byte 2",
+                               "a b lane 1", "a[99999999999,1]", "byte 0x", ""})
+    CHECK_FALSE(parse_layout_question(question).ok());
+  CHECK(refused({"where", kSmall, "a[1]"}) ==
+        "warpbit: question: 'a[1]'; expected a[3,5], a[3,5,1], lane 7 reg 2, a lane 7 reg 2, lane 7 or b byte "
+        "0x412\n");
+  CHECK(refused({"where", kSmall}).find("question is required") != std::string::npos);
+
+  const Output none = run({"where", "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "e", "lane", "1"});
+  CHECK(none.status == 1);
+  CHECK(none.out == "e lane 1: no element lies there\n");
+}
+
+TEST_CASE("help shows examples, and they work", "[quick][layout]") {
+  for (const char* command : {"layout", "where"}) {
+    std::size_t examples = 0;
+    for (const std::string& line : run({command, "--help"}).lines()) {
+      if (!line.starts_with("  warpbit ")) continue;
+      const archive::Directory directory;
+      const Output output = tool::shell("cd " + shell_word(directory.path.string()) + " && " +
+                                        shell_word(fs::absolute(tool::named("WARPBIT_CLI")).string()) +
+                                        line.substr(std::string_view("  warpbit").size()));
+      INFO(line << output.err);
+      CHECK(output.status == 0);
+      ++examples;
+    }
+    CHECK(examples == 3);
+  }
+}
+
+// ---- Pictures
+
+std::string content(const fs::path& path) {
+  return {std::istreambuf_iterator<char>(std::ifstream(path).rdbuf()), {}};
+}
+
+// Tags are closed in order, and text has no bare '<' or '&'.
+bool is_well_formed(const std::string& xml) {
+  std::vector<std::string> open;
+  for (std::size_t at = 0; (at = xml.find_first_of("<&", at)) != xml.npos; ++at) {
+    if (xml[at] == '&') {
+      const std::string entity = xml.substr(at, xml.find(';', at) - at);
+      if (entity != "&amp" && entity != "&lt" && entity != "&gt" && entity != "&quot") return false;
+      continue;
+    }
+    const std::string tag = xml.substr(at + 1, xml.find('>', at) - at - 1);
+    if (std::ranges::count(tag, '"') % 2 != 0 || tag.find('<') != tag.npos) return false;
+    if (tag.starts_with('?') || tag.ends_with('/')) continue;
+    if (!tag.starts_with('/')) {
+      open.push_back(tag.substr(0, tag.find(' ')));
+    } else {
+      if (open.empty() || "/" + open.back() != tag) return false;
+      open.pop_back();
+    }
+  }
+  return open.empty();
+}
+
+const std::vector<std::string>& one_of_each_family() {
+  static const std::vector<std::string> kForms = [] {
+    std::map<std::string_view, std::string> longest;  // the longest name
+    for (const FormInfo& form : forms())
+      if (std::string& text = longest[form.family]; text.size() < form.canonical.size()) text = form.canonical;
+    std::vector<std::string> out;
+    for (const auto& [family, text] : longest)
+      if (family != "wgmma.sync" && family != "proxy_fence" && family != "fence.proxy") out.push_back(text);
+    out.push_back("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16");
+    out.push_back("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc");
+    out.push_back("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32");
+    out.push_back("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16");
+    return out;
+  }();
+  return kForms;
+}
+
+TEST_CASE("a picture is a whole XML document, or the file is as it was", "[quick][layout]") {
+  const archive::Directory directory;
+  const fs::path file = directory.path / "a.svg";
+  const Output written = run({"layout", kSmall, "--operand", "a", "--svg", file.string()});
+  CHECK(written.status == 0);
+  CHECK(written.out.empty());
+  const std::string svg = content(file);
+  CHECK(is_well_formed(svg));
+  CHECK(svg.find("<title>" + kSmall + "</title>") != std::string::npos);
+  // 16 rows of 4 cells with two lines, and 32 lanes of 2 cells with one; a background.
+  const auto count = [&](const std::string& what) {
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = svg.find(what, at)) != svg.npos; ++at) ++n;
+    return n;
+  };
+  CHECK(count("<rect ") == 16 * 4 + 32 * 2 + 1);
+  CHECK(count(">T31<") == 2 + 1);
+  CHECK(count(">[15,6-7]<") == 1);
+  CHECK(std::distance(fs::directory_iterator(directory.path), fs::directory_iterator()) == 1);
+
+  const Output both = run({"layout", kSmall, "--svg", file.string(), "--csv"});
+  CHECK(both.lines().size() == 1 + 16 * 8 + 16 * 8 + 8 * 8 + 16 * 8);
+  const std::string all = content(file);
+  CHECK(all != svg);
+
+  const std::string nowhere = (directory.path / "none" / "a.svg").string();
+  const Output refused = run({"layout", kSmall, "--svg", nowhere});
+  CHECK(refused.status == 2);
+  CHECK(refused.out.empty());
+  CHECK(refused.err == "warpbit: " + nowhere + ": cannot be written: No such file or directory\n");
+  const Output folder = run({"layout", kSmall, "--svg", directory.path.string()});
+  CHECK(folder.err == "warpbit: " + directory.path.string() + ": cannot be written: it is no regular file\n");
+  CHECK(content(file) == all);
+  CHECK(std::distance(fs::directory_iterator(directory.path), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("pictures of all families are well-formed", "[quick][layout]") {
+  for (const std::string& form : one_of_each_family()) {
+    CAPTURE(form);
+    const Result<Instruction> instruction = parse_on_newest(form);
+    REQUIRE(instruction.ok());
+    const Result<Layout> found =
+        layout(*instruction, {.operand = "", .descriptor = {}, .swizzle = Swizzle::bytes_128});
+    REQUIRE(found.ok());
+    CHECK(is_well_formed(layout_svg(*found)));
+  }
+  CHECK_FALSE(is_well_formed("<a><b></a></b>"));
+  CHECK_FALSE(is_well_formed("<a>&b;</a>"));
+  CHECK_FALSE(is_well_formed("<a>"));
+}
+
+// ---- Width
+
+TEST_CASE("no line is wider than the terminal, and a pipe has no colours", "[quick][layout]") {
+  std::size_t checked = 0;
+  for (const std::string& form : one_of_each_family()) {
+    const Result<Instruction> instruction = parse_on_newest(form);
+    REQUIRE(instruction.ok());
+    const Result<Layout> found =
+        layout(*instruction, {.operand = "", .descriptor = {}, .swizzle = Swizzle::bytes_128});
+    REQUIRE(found.ok());
+    for (const bool by_lanes : {false, true})
+      for (const int width : {80, 100, 120}) {
+        std::istringstream lines(layout_text(*found, {.by_lanes = by_lanes, .width = width, .paint = {}}));
+        for (std::string line; std::getline(lines, line); ++checked)
+          if (line.size() > static_cast<std::size_t>(width) || line.ends_with(' '))
+            FAIL_CHECK(form << " at " << width << ": " << line);
+      }
+  }
+  CHECK(checked > 5000);
+  for (const std::string width : {"80", "100", "120"})
+    for (const std::string more : {"", " --lanes"})
+      for (const std::string& form : {kGroup, one_of_each_family()[0]}) {
+        const Output output = tool::shell("COLUMNS=" + width + " " + shell_word(tool::named("WARPBIT_CLI")) +
+                                          " layout " + shell_word(form) + more);
+        CHECK(output.status == 0);
+        CHECK(output.out.find('\033') == std::string::npos);
+        std::size_t widest = 0;
+        for (const std::string& line : output.lines()) widest = std::max(widest, line.size());
+        CHECK(widest <= std::stoul(width));
+        CHECK(widest > 40);
+      }
+}
+
+TEST_CASE("colours change no character", "[quick][layout]") {
+  const Result<Instruction> instruction = parse_on_newest(kSmall);
+  REQUIRE(instruction.ok());
+  const Result<Layout> found = layout(*instruction);
+  REQUIRE(found.ok());
+  std::set<int> colours;
+  const Paint paint = [&](std::string_view text, int colour) {
+    colours.insert(colour);
+    return "<" + std::string(text) + ">";
+  };
+  for (const bool by_lanes : {false, true}) {
+    std::string painted = layout_text(*found, {.by_lanes = by_lanes, .width = 80, .paint = paint});
+    CHECK(painted.find("<T5:r0>") == (by_lanes ? std::string::npos : painted.find("<T5:r0>")));
+    CHECK(std::ranges::count(painted, '<') > 64);
+    std::erase_if(painted, [](char c) { return c == '<' || c == '>'; });
+    CHECK(painted == layout_text(*found, {.by_lanes = by_lanes, .width = 80, .paint = {}}));
+  }
+  CHECK(colours.size() == 32);
+  CHECK((*colours.begin() >= 0 && *colours.rbegin() <= 255));
+}
+
+}  // namespace
