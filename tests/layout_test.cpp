@@ -459,7 +459,8 @@ TEST_CASE("lanes with what they hold, and the addresses of rows, as they are pri
   CHECK(lanes.out ==
         "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32\n"
         "\n"
-        "e: 16 x 4 u4, in 1 register of 32 bits of each of 32 lanes; for selector f = 2\n"
+        "e: 16 x 4 u4, in 1 register of 32 bits of each of 32 lanes; the indices of a group of A each, for\n"
+        "    selector f = 2\n"
         "[row,column] of the elements of a register, from the lowest bit up\n"
         "\n"
         "lane  r0\n"
@@ -509,6 +510,28 @@ TEST_CASE("a matrix in shared memory of which nothing says where is named", "[qu
   // A literal of the statement is a descriptor.
   const Output literal = run({"where", kGroup + " {d}, 0x0, 0x4000004000010000, p, 1, 1, 0, 0;", "b[3,5]"});
   CHECK(literal.out == "b_desc[3,5]: byte 0x2d6\n");
+}
+
+TEST_CASE("of a sparse A there are the stored elements", "[quick][layout]") {
+  const std::string form = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16";
+  for (const std::string& medium : {std::string("a"), std::string("a_desc")}) {
+    const std::vector<std::string> lines =
+        run({"layout", form, "--operand", medium, "--swizzle", "none"}).lines();
+    REQUIRE(lines.size() > 3);
+    CHECK(lines[2].starts_with(medium + ": 64 x 16 f16, in "));
+    CHECK((lines[2] + lines[3]).find("columns count stored") != std::string::npos);
+  }
+}
+
+TEST_CASE("addresses that repeat leave no column out", "[quick][layout]") {
+  // LBO 0 and SBO 0: all groups of 8 columns lie at the same addresses, and so do k from 0 and from 8 on: 2 x 8
+  // elements of each k in a chunk of 8.
+  const Output all = run({"layout", kGroup, "--operand", "b", "--descriptor", "0", "--lanes"});
+  CHECK(all.out.find("goes on") == std::string::npos);
+  CHECK(all.out.find("+0x70") != std::string::npos);
+  CHECK(all.out.find("[0,0] [0,8] [0,16] and 125 more") != std::string::npos);
+  CHECK(run({"layout", kGroup, "--operand", "b", "--descriptor", "0"})
+            .out.find("goes on to column 63: every 8 of them the same again\n") != std::string::npos);
 }
 
 TEST_CASE("records: JSON, CSV and Markdown", "[quick][layout]") {

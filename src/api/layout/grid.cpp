@@ -149,7 +149,7 @@ Grid address_grid(const OperandLayout& op) {
            .columns = {},
            .cells = {},
            .legend = {"the lane whose address is that of the row"},
-           .unit = "matrix",
+           .unit = "",
            .moving_unit = "lanes"};
   for (int row = 0; row < op.rows; ++row) out.rows.push_back(fmt::format("{}", row));
   for (int product = 0; product < op.products; ++product)
@@ -274,7 +274,7 @@ Grid inverse_grid(const OperandLayout& op) {
            .columns = {},
            .cells = {},
            .legend = {},
-           .unit = "register",
+           .unit = op.medium == Medium::registers ? "register" : "",
            .moving_unit = "columns"};
   const int count = lanes ? op.registers : kRowBytes / kChunkBytes;
   for (int i = 0; i < count; ++i)
@@ -319,15 +319,17 @@ std::optional<std::int64_t> growth(const Grid& grid, std::size_t period) {
 
 void abbreviate(Grid& grid, std::size_t most) {
   const std::size_t columns = grid.columns.size();
-  if (columns <= most) return;
+  if (columns <= most || grid.unit.empty()) return;
   for (std::size_t period = 1; period <= columns / 2; ++period) {
     const std::optional<std::int64_t> moved = growth(grid, period);
     if (!moved) continue;
     const bool in_memory = grid.moving_unit == "addresses" || grid.moving_unit == "offsets";
-    grid.legend.push_back(
-        fmt::format("goes on to {} {}: every {} of them the same again, with {} {} higher", grid.unit,
-                    grid.columns.back(), period * static_cast<std::size_t>(grid.units), grid.moving_unit,
-                    in_memory ? fmt::format("{:#x}", *moved / 8) : fmt::format("{}", *moved)));
+    std::string sentence = fmt::format("goes on to {} {}: every {} of them the same again", grid.unit,
+                                       grid.columns.back(), period * static_cast<std::size_t>(grid.units));
+    if (*moved != 0)
+      sentence += fmt::format(", with {} {} higher", grid.moving_unit,
+                              in_memory ? fmt::format("{:#x}", *moved / 8) : fmt::format("{}", *moved));
+    grid.legend.push_back(sentence);
     const std::size_t kept = std::max(most / period, std::size_t{1}) * period;
     grid.columns.resize(kept);
     for (auto& row : grid.cells) row.resize(kept);

@@ -26,8 +26,8 @@ struct Grid {
   std::vector<std::string> rows, columns;
   std::vector<std::vector<std::optional<GridCell>>> cells;  ///< row by row
   std::vector<std::string> legend;                          ///< sentences
-  /// Words for what a repetition says: "column", the units that a grid's column stands for, and how `moving`
-  /// is spoken of.
+  /// Words for what a repetition says: "column", how many of these a column of the grid stands for, and how
+  /// `moving` is spoken of. Without a `unit` nothing is left out.
   std::string unit, moving_unit;
   int units = 1;
 };

@@ -42,8 +42,16 @@ void sort(std::vector<LayoutCell>& cells) {
   });
 }
 
-// What chooses the lanes and bytes of metadata or scale factors.
-std::string selector_note(const Operand& op, Operands operands) {
+constexpr auto kStored = "columns count stored elements";
+
+bool is_sparse(const Instruction& instruction) {
+  return instruction.terms() != instruction.depth();
+}
+
+// What chooses the lanes and bytes of metadata or scale factors; what is a column of a sparse A.
+std::string note_of(const Operand& op, const Instruction& instruction) {
+  const Operands operands = instruction.operands();
+  if (op.part == Part::left_factor && is_sparse(instruction)) return kStored;
   const Operand* by = op.part == Part::metadata      ? find(operands, Part::selector)
                       : op.part == Part::left_scale  ? find(operands, Part::left_selector)
                       : op.part == Part::right_scale ? find(operands, Part::right_selector)
@@ -54,11 +62,11 @@ std::string selector_note(const Operand& op, Operands operands) {
                                                       : std::string("0 (a register says)");
   };
   return by->kind == OperandKind::immediate
-             ? fmt::format("for selector {} = {}", by->role, value(0))
+             ? fmt::format("the indices of a group of A each, for selector {} = {}", by->role, value(0))
              : fmt::format("for {}: byte-id {}, thread-id {}", by->role, value(0), value(1));
 }
 
-OperandLayout in_registers(const Operand& op, Operands operands) {
+OperandLayout in_registers(const Operand& op, const Instruction& instruction) {
   const FragmentMap& map = op.fragment;
   OperandLayout out{.role = std::string(op.role),
                     .format = std::string(op.format),
@@ -69,7 +77,7 @@ OperandLayout in_registers(const Operand& op, Operands operands) {
                     .registers = map.registers(),
                     .packing = map.packing(),
                     .element_bits = map.packing().bits,
-                    .note = selector_note(op, operands),
+                    .note = note_of(op, instruction),
                     .cells = {}};
   for (int lane = 0; lane < map.lanes(); ++lane)
     for (int reg = 0; reg < map.registers(); ++reg)
@@ -245,13 +253,16 @@ Result<void> add_described(const Instruction& instruction, const Wanted& wanted,
   const Operand* op = wanted.operand->kind == OperandKind::descriptor ? wanted.operand : nullptr;
   const Result<std::optional<std::uint64_t>> descriptor = descriptor_of(op, *matrix, options);
   if (!descriptor) return descriptor.error();
-  if (*descriptor)
-    out.operands.push_back(described(wanted.role, wanted.operand->format, left, *matrix, **descriptor));
-  else if (options.operand.empty())
+  if (*descriptor) {
+    OperandLayout found = described(wanted.role, wanted.operand->format, left, *matrix, **descriptor);
+    if (left && is_sparse(instruction)) found.note = fmt::format("{}; {}", kStored, found.note);
+    out.operands.push_back(std::move(found));
+  } else if (options.operand.empty()) {
     out.unknown.push_back(how_to_say(wanted.role));
-  else
+  } else {
     return Error{Errc::usage, wanted.role, "it lies in shared memory",
                  "its descriptor, or the swizzle of a canonical layout"};
+  }
   return {};
 }
 
@@ -285,9 +296,8 @@ Result<Layout> layout(const Instruction& instruction, const LayoutOptions& optio
     if (w.by_descriptor) {
       if (Result<void> added = add_described(instruction, w, options, out); !added) return added.error();
     } else {
-      out.operands.push_back(w.operand->part == Part::address
-                                 ? address(*w.operand, instruction)
-                                 : in_registers(*w.operand, instruction.operands()));
+      out.operands.push_back(w.operand->part == Part::address ? address(*w.operand, instruction)
+                                                              : in_registers(*w.operand, instruction));
     }
   return out;
 }
