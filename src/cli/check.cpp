@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <iostream>  // std::cin, read line by line
+#include <iterator>  // std::back_inserter
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
@@ -49,6 +53,7 @@ int check_one(const std::string& text, Target target) {
   const Result<Instruction> i = Instruction::parse(text, target);
   if (!i) {
     fmt::print("refused: {}\n", i.error().message());
+    suggest_forms(i.error(), text, target);
     return kNo;
   }
   fmt::print("accepted on {}: {}\n", target.name(), i->canonical());
@@ -58,26 +63,81 @@ int check_one(const std::string& text, Target target) {
   return kYes;
 }
 
-// All targets, a line each; one line if all of them refuse it for the same reason.
-int check_all(const std::string& text) {
-  std::vector<std::pair<Target, Result<Instruction>>> answers;
-  for (const Target target : Target::all()) answers.emplace_back(target, Instruction::parse(text, target));
-  const auto accepted = [](const auto& answer) { return answer.second.ok(); };
-  const int status = std::ranges::any_of(answers, accepted) ? kYes : kNo;
-  const auto same = [&](const auto& answer) {
-    return answer.second.error().message() == answers[0].second.error().message();
-  };
-  if (status == kNo && std::ranges::all_of(answers, same)) {
-    fmt::print("refused on every target: {}\n", answers[0].second.error().message());
-    return kNo;
+// Targets that give the same answer.
+struct Answer {
+  std::vector<std::string> cells;  // all but the targets
+  std::optional<Error> refusal;
+  std::vector<Target> targets;
+};
+
+// What is refused on some targets in the same words, but for their names, is one answer.
+bool same(const Answer& x, const Answer& y) {
+  if (!x.refusal || !y.refusal) return x.refusal.has_value() == y.refusal.has_value() && x.cells == y.cells;
+  return x.refusal->message() == y.refusal->message();
+}
+
+Answer answer_of(const std::string& text, Target target) {
+  const Result<Instruction> i = Instruction::parse(text, target);
+  if (i)
+    return {{"accepted", std::string(name(i->evidence().overall())), i->machine(), i->plan()}, {}, {target}};
+  Error refusal = i.error();
+  if (refusal.seen == target.name()) {  // below the table, where the form need not be said again
+    refusal.where = "it";
+    refusal.seen = "these targets";
   }
-  for (const auto& [target, i] : answers) {
-    if (i)
-      fmt::print("{:<8} accepted  {:<9}  {:<28}  {}\n", target.name(), name(i->evidence().overall()),
-                 i->machine(), i->plan());
+  return {{"refused", "", "", ""}, refusal, {target}};
+}
+
+std::vector<Answer> answers(const std::string& text) {
+  std::vector<Answer> out;
+  for (const Target target : Target::all()) {
+    Answer next = answer_of(text, target);
+    const auto known = std::ranges::find_if(out, [&](const Answer& answer) { return same(answer, next); });
+    if (known == out.end())
+      out.push_back(std::move(next));
     else
-      fmt::print("{:<8} refused   {}\n", target.name(), i.error().message());
+      known->targets.push_back(target);
   }
+  return out;
+}
+
+std::string painted(std::size_t column, const std::string& text) {
+  constexpr int kGreen = 2, kRed = 1;
+  if (column != 1 || (!text.starts_with("accepted") && !text.starts_with("refused"))) return text;
+  return coloured(text, text.starts_with("accepted") ? kGreen : kRed);
+}
+
+// Why, below the table; numbered as in it if there are several reasons.
+void print_reasons(const std::vector<Answer>& refused) {
+  const auto columns = static_cast<std::size_t>(terminal().columns);
+  fmt::print("\n");
+  for (std::size_t i = 0; i < refused.size(); ++i) {
+    const std::string heading = refused.size() == 1 ? "refused: " : fmt::format("refused {}: ", i + 1);
+    for (const std::string& line : broken(heading + refused[i].refusal->message(), columns))
+      fmt::print("{}\n", line);
+  }
+}
+
+// All targets; one line if all of them refuse it for the same reason.
+int check_all(const std::string& text) {
+  std::vector<Answer> all = answers(text);
+  std::vector<Answer> refused;
+  std::ranges::copy_if(all, std::back_inserter(refused), [](const Answer& a) { return a.refusal.has_value(); });
+  const int status = refused.size() == all.size() ? kNo : kYes;
+  if (all.size() == 1 && status == kNo) {
+    fmt::print("refused on every target: {}\n", all[0].refusal->message());
+  } else {
+    Table table{{"target", "answer", "evidence", "machine", "plan"}};
+    std::size_t reason = 0;
+    for (Answer& answer : all) {
+      if (answer.refusal && refused.size() > 1) answer.cells[0] += fmt::format(" {}", ++reason);
+      table.push_back({names(answer.targets)});
+      table.back().insert(table.back().end(), answer.cells.begin(), answer.cells.end());
+    }
+    print_within(table, static_cast<std::size_t>(terminal().columns), painted);
+    if (!refused.empty()) print_reasons(refused);
+  }
+  if (status == kNo) suggest_forms(*refused[0].refusal, text, std::nullopt);
   return status;
 }
 

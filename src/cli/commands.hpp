@@ -5,10 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "warpbit/result.hpp"
+#include "warpbit/target.hpp"
 
 namespace warpbit::cli {
 
@@ -30,5 +32,11 @@ void add_where(CLI::App& app, int& status);
 int cannot_answer(const Error& error);
 /// 64 bits, with or without 0x. Errors: usage, at `where`.
 Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text);
+
+/// Prints to stderr which documented forms a refused form or statement is nearest to, if it is no form: on the
+/// target, if there is one.
+void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target);
+/// cannot_answer and suggest_forms.
+int cannot_parse(const Error& error, std::string_view text, std::optional<Target> target);
 
 }  // namespace warpbit::cli

@@ -28,8 +28,9 @@ void print_ranges(const std::vector<ByteRange>& ranges, bool all) {
 int descriptor(const Options& o) {
   const Result<std::uint64_t> bits = parse_hex("descriptor", o.descriptor);
   if (!bits) return cannot_answer(bits.error());
-  const Result<Instruction> instruction = Instruction::parse(o.form, *Target::find("sm_90a"));
-  if (!instruction) return cannot_answer(instruction.error());
+  const Target target = *Target::find("sm_90a");
+  const Result<Instruction> instruction = Instruction::parse(o.form, target);
+  if (!instruction) return cannot_parse(instruction.error(), o.form, target);
   const bool left = o.operand == "a";
   const Result<DescribedMatrix> matrix =
       described_matrix(*instruction, left ? Part::left_factor : Part::right_factor,

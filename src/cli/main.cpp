@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <exception>
 
 #include "cli/commands.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
 
@@ -22,6 +25,23 @@ Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text) {
   if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
     return Error{Errc::usage, std::string(where), fmt::format("'{}'", text), "at most 16 hexadecimal digits"};
   return out;
+void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target) {
+  constexpr std::size_t kMost = 3;
+  constexpr std::array kNoForm = {Errc::unknown_instruction, Errc::unknown_qualifier, Errc::repeated_qualifier,
+                                  Errc::qualifier_order,     Errc::missing_qualifier, Errc::no_such_form,
+                                  Errc::undocumented_form};
+  if (std::ranges::find(kNoForm, error.code) == kNoForm.end()) return;
+  const std::vector<std::string> near = nearest_forms(text, target, kMost);
+  if (near.empty()) return;
+  std::fflush(stdout);  // what was refused stands above
+  fmt::print(stderr, "did you mean\n");
+  for (const std::string& form : near) fmt::print(stderr, "  {}\n", form);
+}
+
+int cannot_parse(const Error& error, std::string_view text, std::optional<Target> target) {
+  const int status = cannot_answer(error);
+  suggest_forms(error, text, target);
+  return status;
 }
 
 }  // namespace warpbit::cli

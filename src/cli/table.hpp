@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace warpbit::cli {
@@ -9,6 +11,15 @@ namespace warpbit::cli {
 using Table = std::vector<std::vector<std::string>>;  // rows of cells, the first row and column are headings
 
 void print(const Table& table, bool markdown);
+
+/// Prints a table that is no wider than `columns`: the headings' column gives way first, then the widest, and
+/// their cells are broken at blanks. `paint` may colour what stands in a column, which it is given without the
+/// blanks around it.
+void print_within(const Table& table, std::size_t columns,
+                  const std::function<std::string(std::size_t column, const std::string& text)>& paint);
+
+/// Lines of a text, broken at blanks; what has no blank and is longer is cut.
+std::vector<std::string> broken(std::string_view text, std::size_t columns);
 
 /// By commas (RFC 4180).
 void print_csv(const Table& table);

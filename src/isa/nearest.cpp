@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forms that a mistyped one is near to.
+#include <algorithm>
+#include <limits>
+#include <numeric>  // std::iota
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "isa/form.hpp"
+#include "isa/statement.hpp"
+
+namespace warpbit {
+namespace {
+
+// What a difference costs. A qualifier that is replaced costs less than one too many, by how alike the two are;
+// one that is missing costs least, for who types stops early.
+constexpr int kExtra = 10, kMissing = 6, kLeastReplacement = 2, kOpcode = 150, kOtherTarget = 10;
+
+// Levenshtein's distance in percent of the longer word.
+int difference(std::string_view x, std::string_view y) {
+  if (x == y) return 0;
+  std::vector<std::size_t> row(y.size() + 1);
+  for (std::size_t j = 0; j <= y.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < y.size(); ++j) {
+      const std::size_t replaced = diagonal + (x[i] != y[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return static_cast<int>(100 * row.back() / std::max(x.size(), y.size()));
+}
+
+int replacement(std::string_view given, std::string_view right) {
+  return kLeastReplacement + (kExtra + kMissing - kLeastReplacement) * difference(given, right) / 100;
+}
+
+// What it costs that a word of a form stands for each of the given ones: 0 for the same.
+class Costs {
+ public:
+  explicit Costs(const Statement& given) : given_(given.qualifiers) {}
+
+  std::size_t count() const { return given_.size(); }
+  std::string_view given(std::size_t i) const { return given_[i]; }
+  const std::vector<int>& of(std::string_view right) {
+    const auto [row, is_new] = rows_.try_emplace(right);
+    if (is_new)
+      for (const std::string_view word : given_)
+        row->second.push_back(word == right ? 0 : replacement(word, right));
+    return row->second;
+  }
+
+ private:
+  std::vector<std::string_view> given_;
+  std::unordered_map<std::string_view, std::vector<int>> rows_;  // by the word of a form
+};
+
+struct Candidate {
+  const Form* form;
+  int of_given;  // what the given words cost
+  int cost;      // all together
+  int moved;     // words that stand elsewhere
+};
+
+// The most alike words go together, whatever their order.
+Candidate compared(Costs& costs, const Form& form) {
+  Candidate out{&form, 0, 0, 0};
+  std::vector<const std::vector<int>*> right;
+  for (const std::string& q : form.qualifiers) {
+    if (q.empty()) continue;
+    if (right.size() < costs.count()) out.moved += costs.given(right.size()) != q;
+    right.push_back(&costs.of(q));
+  }
+  std::vector<std::size_t> left(costs.count());
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  while (!left.empty() && !right.empty()) {
+    int best = std::numeric_limits<int>::max();
+    std::size_t from = 0, to = 0;
+    for (std::size_t x = 0; x < left.size() && best > 0; ++x)
+      for (std::size_t y = 0; y < right.size() && best > 0; ++y)
+        if (const int cost = (*right[y])[left[x]]; cost < best) {
+          best = cost;
+          from = x;
+          to = y;
+        }
+    out.of_given += best;
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(from));
+    right.erase(right.begin() + static_cast<std::ptrdiff_t>(to));
+  }
+  out.of_given += kExtra * static_cast<int>(left.size());
+  out.cost = out.of_given + kMissing * static_cast<int>(right.size());
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> nearest_forms(std::string_view text, std::optional<Target> target, std::size_t most) {
+  const Result<Statement> given = split_name(text);
+  if (!given) return {};
+  Costs costs(*given);
+  std::vector<Candidate> all;
+  const int tolerated = kExtra / 2 * static_cast<int>(given->qualifiers.size() + 1);
+  for (const Family& family : families()) {
+    const int opcode = difference(given->opcode, family.opcode);
+    if (opcode > 50) continue;
+    for (const Form& form : family.forms) {
+      if (!form.undocumented.empty()) continue;
+      Candidate candidate = compared(costs, form);
+      if (candidate.of_given > tolerated) continue;
+      const bool elsewhere = target && !target->row().features.has(form.needs | form.known);
+      candidate.cost += kOpcode * opcode / 100 + (elsewhere ? kOtherTarget : 0);
+      all.push_back(candidate);
+    }
+  }
+  std::ranges::stable_sort(all, {}, [](const Candidate& c) { return std::pair(c.cost, c.moved); });
+  std::vector<std::string> out;
+  for (auto at = all.begin(); at != all.end() && out.size() < most; ++at)
+    if (std::ranges::find(out, at->form->canonical) == out.end()) out.push_back(at->form->canonical);
+  return out;
+}
+
+}  // namespace warpbit
