@@ -48,7 +48,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"kernel", "kernel"},       {"inputs", "capture"},    {"philox", "capture"},
     {"member", "capture"},      {"setting", "capture"},   {"element", "capture"},
     {"place", "capture"},       {"text", "capture"},      {"format", "explain"},
-    {"explain", "explain"},     {"compare", "explain"},
+    {"explain", "explain"},     {"compare", "explain"},   {"layout", "explain"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -25,6 +25,8 @@ Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text) {
   if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
     return Error{Errc::usage, std::string(where), fmt::format("'{}'", text), "at most 16 hexadecimal digits"};
   return out;
+}
+
 void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target) {
   constexpr std::size_t kMost = 3;
   constexpr std::array kNoForm = {Errc::unknown_instruction, Errc::unknown_qualifier, Errc::repeated_qualifier,

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "api/layout/grid.hpp"
+#include "explain/layout/grid.hpp"
 #include "capture/whole_file.hpp"
 #include "warpbit/layout.hpp"
 

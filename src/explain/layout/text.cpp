@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "api/layout/grid.hpp"
+#include "explain/layout/grid.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit {

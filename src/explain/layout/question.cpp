@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "api/layout/grid.hpp"
+#include "explain/layout/grid.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit {

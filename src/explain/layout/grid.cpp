@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/layout/grid.hpp"
+#include "explain/layout/grid.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
