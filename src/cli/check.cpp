@@ -190,6 +190,9 @@ void add_check(CLI::App& app, int& status) {
                  "status is 0")
       ->excludes(text)
       ->excludes(target);
+  command->footer(examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                            "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
+                            "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch"}));
   command->callback([o, &status] { status = check(*o); });
 }
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ void add_explain(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_layout(CLI::App& app, int& status);
 void add_where(CLI::App& app, int& status);
+
+/// What stands below the help of a command: lines that work from the root of this repository.
+std::string examples(std::initializer_list<std::string_view> lines);
 
 /// Prints "warpbit: message" to stderr and returns kNoAnswer.
 int cannot_answer(const Error& error);

@@ -67,6 +67,10 @@ void add_descriptor(CLI::App& app, int& status) {
   command->add_option("--size", o->size, "bytes of shared memory; the most that there can be unless given")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--ranges", o->ranges, "show all ranges");
+  command->footer(examples(
+      {"warpbit descriptor 0x4000004000010040 --form wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16",
+       "warpbit descriptor 0x4000004000010040 --form wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 --size "
+       "2048"}));
   command->callback([o, &status] { status = descriptor(*o); });
 }
 

@@ -307,6 +307,8 @@ void add_format(CLI::App& app, int& status) {
   CLI::Option* csv = command->add_flag("--csv", o->csv, "print a table by commas");
   CLI::Option* json = command->add_flag("--json", o->json, "print a table as JSON")->excludes(csv);
   command->add_flag("--markdown", o->markdown, "print a table for Markdown")->excludes(csv, json);
+  command->footer(examples({"warpbit format e4m3 0x7e", "warpbit format e4m3 3.3 --round rz",
+                            "warpbit format e2m1 --table", "warpbit format"}));
   command->callback([o, &status] { status = format_command(*o); });
 }
 

@@ -249,6 +249,8 @@ void add_list(CLI::App& app, int& status) {
   ptx->needs(target);
   probes->needs(target);
   command->add_option("REGEX", o->pattern, "of the forms with --ptx, --probes and --evidence");
+  command->footer(examples(
+      {"warpbit list --types", "warpbit list --forms", "warpbit list --evidence --target sm_90a ^wgmma"}));
   command->callback([o, &status] { status = list(*o); });
 }
 

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <exception>
+#include <iostream>  // std::cout, to which CLI11 writes
+#include <system_error>
 
 #include "cli/commands.hpp"
 #include "warpbit/instruction.hpp"
@@ -24,6 +27,12 @@ Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
   if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
     return Error{Errc::usage, std::string(where), fmt::format("'{}'", text), "at most 16 hexadecimal digits"};
+  return out;
+}
+
+std::string examples(std::initializer_list<std::string_view> lines) {
+  std::string out = "Examples:";
+  for (const std::string_view line : lines) out += fmt::format("\n  {}", line);
   return out;
 }
 
@@ -70,15 +79,19 @@ int main(int argc, char** argv) {
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-      return app.exit(error) == 0 ? kYes : kNoAnswer;
+      const bool is_answered = app.exit(error) == 0 && std::cout.flush();
+      return is_answered ? kYes : kNoAnswer;
     }
+    errno = 0;
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-      std::fputs("warpbit: the output could not be written\n", stderr);
+      if (errno != EPIPE) std::fputs("warpbit: the output could not be written\n", stderr);
       return kNoAnswer;
     }
     return status;
   } catch (const std::exception& error) {  // among them, that stdout cannot be written
-    std::fprintf(stderr, "warpbit: %s\n", error.what());
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    const bool is_unread = system != nullptr && system->code() == std::errc::broken_pipe;
+    if (!is_unread) std::fprintf(stderr, "warpbit: %s\n", error.what());
     return kNoAnswer;
   }
 }

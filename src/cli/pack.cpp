@@ -47,6 +47,8 @@ void add_pack(CLI::App& app, int& status) {
   command->add_option(
       "--bytes", o->bytes,
       "keep the first cases of each file, with arrays of that many bytes together; at least one");
+  command->footer(examples({"warpbit pack golden/sm_90a/ldmatrix copies",
+                            "warpbit pack golden/sm_90a/ldmatrix smaller --bytes 100000"}));
   command->callback([o, &status] { status = pack(*o); });
 }
 

@@ -229,6 +229,9 @@ void add_verify(CLI::App& app, int& status) {
       ->type_name("I/N");
   CLI::Option* json = command->add_flag("--json", o->json, "print JSON");
   command->add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);
+  command->footer(
+      examples({"warpbit verify golden/sm_90a/ldmatrix", "warpbit verify golden --shard 1/500 --quiet",
+                "warpbit verify golden/sm_90a/wmma_mma --shard 1/8 --target sm_80 --details 1"}));
   command->callback([o, &status] { status = verify(*o); });
 }
 
@@ -238,6 +241,11 @@ void add_diff(CLI::App& app, int& status) {
   command->add_option("files", o->paths, "two capture files")->required()->expected(2);
   add_reading_options(*command, *o);
   command->add_flag("--json", o->json, "print JSON");
+  command->footer(examples(
+      {"warpbit diff golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz "
+       "golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz",
+       "warpbit diff --json golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz "
+       "golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz"}));
   command->callback([o, &status] { status = diff_command(*o); });
 }
 
