@@ -58,6 +58,63 @@ TEST_CASE("every example in a command's help works", "[quick][cli]") {
   CHECK_THAT(run({"--help"}).out, Catch::Contains("0 yes, 1 no, 2 could not answer"));
 }
 
+// What bash offers for a line, whose last word is being typed.
+Names completed(const Names& words) {
+  std::string line;
+  for (const std::string& word : words) line += shell_word(word) + " ";
+  const std::string script = fmt::format(
+      "source <({} completion bash); COMP_WORDS=({}); COMP_CWORD={}; _warpbit; printf '%s\\n' "
+      "\"${{COMPREPLY[@]}}\"",
+      shell_word(named("WARPBIT_CLI")), line, words.size() - 1);
+  const Output output = shell("bash -c " + shell_word(script));
+  CHECK(output.status == 0);
+  CHECK(output.err.empty());
+  return output.lines();
+}
+
+TEST_CASE("shells complete commands, options and their values", "[quick][cli]") {
+  for (const std::string name : {"bash", "zsh", "fish"}) {
+    const Output script = run({"completion", name});
+    CHECK(script.status == 0);
+    for (const std::string& command : commands()) CHECK_THAT(script.out, Catch::Contains(command));
+    if (!find_command({name}, "--version").empty()) {
+      const Output checked = shell(name + " -n", script.out);
+      INFO(name << ": " << checked.err);
+      CHECK(checked.status == 0);
+    }
+  }
+  CHECK(run({"completion", "csh"}).status == 2);
+  CHECK(run({"completion"}).status == 2);
+  if (find_command({"bash"}, "--version").empty()) return;
+  CHECK(completed({"warpbit", "che"}) == Names{"check"});
+  CHECK(completed({"warpbit", "check", "--ta"}) == Names{"--target"});
+  CHECK(completed({"warpbit", "check", "--target", "sm_90"}) == Names{"sm_90", "sm_90a"});
+  CHECK(completed({"warpbit", "format", "e4"}) == Names{"e4m3"});
+  CHECK(completed({"warpbit", "format", "e4m3", "1", "--round", "rn"}) == Names{"rn", "rna"});
+  CHECK(completed({"warpbit", "verify", "--undefined", ""}) == Names{"error", "as-measured"});
+  CHECK(completed({"warpbit", "man", "li"}) == Names{"list"});
+  CHECK(completed({"warpbit", "verify", "--bisect", ""}) == Names{""});  // left to the shell
+}
+
+TEST_CASE("manual pages are troff without warnings", "[quick][cli]") {
+  Names pages = commands();
+  CHECK(std::ranges::find(pages, "man") != pages.end());
+  pages.emplace_back("");
+  const bool has_groff = !find_command({"groff"}, "--version").empty();
+  for (const std::string& page : pages) {
+    INFO(page);
+    const Output output = page.empty() ? run({"man"}) : run({"man", page});
+    CHECK(output.status == 0);
+    CHECK_THAT(output.out, Catch::StartsWith(page.empty() ? ".TH WARPBIT 1 " : ".TH WARPBIT-"));
+    if (!has_groff) continue;
+    const Output text = shell("groff -man -Tascii -ww", output.out);
+    CHECK(text.status == 0);
+    CHECK(text.err.empty());
+    CHECK_THAT(text.out, Catch::Contains("could not answer"));
+  }
+  CHECK_THAT(run({"man", "chek"}).err, Catch::Contains("'chek'; expected one of verify, diff, check, "));
+}
+
 // The statuses of the tool and of head.
 TEST_CASE("a reader that goes away is no message", "[quick][cli]") {
   if (find_command({"bash"}, "--version").empty()) {

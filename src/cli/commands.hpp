@@ -28,6 +28,8 @@ void add_explain(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_layout(CLI::App& app, int& status);
 void add_where(CLI::App& app, int& status);
+void add_completion(CLI::App& app, int& status);
+void add_man(CLI::App& app, int& status);
 
 /// What stands below the help of a command: lines that work from the root of this repository.
 std::string examples(std::initializer_list<std::string_view> lines);

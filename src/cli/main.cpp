@@ -76,6 +76,8 @@ int main(int argc, char** argv) {
     add_compare(app, status);
     add_layout(app, status);
     add_where(app, status);
+    add_completion(app, status);
+    add_man(app, status);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
