@@ -340,7 +340,11 @@ TEST_CASE("what cannot be answered says what could", "[quick][layout]") {
     return output.err;
   };
   CHECK(refused({"layout", "mma.sync.aligned.m16n8k15.row.col.f32.f16.f16.f32"}) ==
-        "warpbit: mma: m16n8k15 does not exist for f16; it has m8n8k4, m16n8k8 and m16n8k16\n");
+        "warpbit: mma: m16n8k15 does not exist for f16; it has m8n8k4, m16n8k8 and m16n8k16\n"
+        "did you mean\n"
+        "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32\n"
+        "  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32\n"
+        "  mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32\n");
   CHECK(refused({"layout", kSmall, "--operand", "z"}) ==
         "warpbit: " + kSmall + ": no operand 'z' holds a matrix; expected d, a, b, c\n");
   CHECK(refused({"layout", kSmall, "--operand", "a_desc"}) ==

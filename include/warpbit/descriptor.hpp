@@ -81,7 +81,8 @@ class ChunkMap {
     return address ^ ((address / kRow - base_offset_) & mask_) * kChunk;
   }
 
-  /// The distance of two lines that are 8 apart, if it is the same for all chunks and lines: the swizzle repeats.
+  /// The distance of two lines that are 8 apart, if it is the same for all chunks and lines: the swizzle
+  /// repeats.
   std::optional<std::uint64_t> eight_lines() const {
     if (by_lines_ % (kRow * (mask_ + 1)) != 0) return std::nullopt;
     return by_lines_;

@@ -86,8 +86,10 @@ Result<Explanation> explain_capture(const std::filesystem::path& path, std::uint
 
 /// For a person: the addends as bits under each other, no line longer than `columns` (at least 60).
 std::string text(const Explanation& explanation, int columns);
-/// The same as a picture.
+/// The same as a picture: an XML document in UTF-8.
 std::string svg(const Explanation& explanation);
+/// Writes it; the file is complete or untouched. Errors: file_unwritable.
+Result<void> write_svg(const std::filesystem::path& path, const Explanation& explanation);
 /// The same as a JSON object; numbers as decimals, codes as hexadecimals.
 std::string json(const Explanation& explanation);
 

@@ -158,10 +158,10 @@ struct FormInfo {
 /// All documented forms of all families.
 std::vector<FormInfo> forms();
 
-/// The documented forms, at most `most`, that a form or statement is nearest to, the nearest first: by the words
-/// that are replaced (by how different they are), too many or missing, in whatever order they stand; what stands
-/// behind the qualifiers is not looked at. Forms of `target` come before others that are about as near. Empty
-/// where nothing is near.
+/// The documented forms, at most `most`, that a form or statement is nearest to, the nearest first: by the
+/// words that are replaced (by how different they are), too many or missing, in whatever order they stand; what
+/// stands behind the qualifiers is not looked at. Forms of `target` come before others that are about as near.
+/// Empty where nothing is near.
 std::vector<std::string> nearest_forms(std::string_view text, std::optional<Target> target, std::size_t most);
 
 /// What the results of a class of forms rest on: the strongest and the weakest basis among them

@@ -62,11 +62,7 @@ void print_element(const ElementComparison& c, bool show) {
   for (const Explanation& e : c.explanations)
     table.push_back({e.target, code_text(e.format, e.code), ulps_text(e), e.plan});
   print(table, false);
-  const Explanation& first = c.explanations.front();
-  fmt::print("exact: {}\n", first.exact.decimal());
-  if (first.nearest) fmt::print("nearest: {}\n", code_text(first.format, *first.nearest));
-  for (const std::string& reason : c.reasons)
-    if (!reason.empty()) fmt::print("{}\n", reason);
+  fmt::print("{}", text(c, terminal().columns));
   if (!show) return;
   for (const Explanation& e : c.explanations) fmt::print("\n{}", text(e, terminal().columns));
 }
@@ -77,7 +73,7 @@ bool all_equal(const ElementComparison& c) {
 
 int compare_values(const Options& o, const std::vector<Target>& targets) {
   const Result<std::vector<Instruction>> instructions = parse_on(o.what, targets);
-  if (!instructions) return cannot_answer(instructions.error());
+  if (!instructions) return cannot_parse(instructions.error(), o.what, targets[0]);
   std::vector<std::string> notes;
   const Result<ElementInputs> inputs = o.values.inputs(instructions->front(), notes);
   if (!inputs) return cannot_answer(inputs.error());
@@ -118,7 +114,7 @@ int compare_random(const Options& o, const std::vector<Target>& targets) {
     return cannot_answer({Errc::usage, "--random", o.random,
                           fmt::format("a profile of inputs: {}", fmt::join(inputs::kProfileNames, ", "))});
   const Result<std::vector<Instruction>> instructions = parse_on(o.what, targets);
-  if (!instructions) return cannot_answer(instructions.error());
+  if (!instructions) return cannot_parse(instructions.error(), o.what, targets[0]);
   const Result<Comparison> comparison = compare_generated(*instructions, {o.seed, *profile}, o.cases);
   return comparison ? print_comparison(*comparison, targets, o.show) : cannot_answer(comparison.error());
 }
@@ -148,7 +144,7 @@ int find(const Options& o) {
   if (targets->size() != 2)
     return cannot_answer({Errc::usage, "--find-difference", fmt::format("{} targets", targets->size()), "two"});
   const Result<std::vector<Instruction>> both = parse_on(o.what, *targets);
-  if (!both) return cannot_answer(both.error());
+  if (!both) return cannot_parse(both.error(), o.what, targets->front());
   const Instruction &x = both->front(), &y = both->back();
   const Result<DifferenceSearch> search = find_difference(x, y);
   if (!search) return cannot_answer(search.error());
@@ -183,13 +179,14 @@ int compare(const Options& o) {
 void add_compare(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "compare", "show where targets differ, by how much and why (exit status 1 if they do)");
-  command->footer(
-      "Examples:\n"
-      "  warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --find-difference sm_80,sm_90\n"
-      "  warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --targets sm_80,sm_90,sm_100 "
-      "--random ordinary\n"
-      "  warpbit compare mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 --targets sm_80,sm_90 "
-      "--a '1 2^-12' --b '1 1' --c 0.1 --explain");
+  command->footer(examples(
+      {"warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --find-difference sm_80,sm_90",
+       "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --targets sm_80,sm_90,sm_100 "
+       "--random ordinary",
+       "warpbit compare mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 --targets sm_80,sm_90 --a '1 2^-12' "
+       "--b '1 1' --c 0.1 --explain",
+       "warpbit compare golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
+       "--targets sm_90,sm_80"}));
   const auto o = std::make_shared<Options>();
   command->add_option("what", o->what, "a form or statement, or a capture file")->required();
   command

@@ -16,7 +16,7 @@ namespace warpbit::cli {
 namespace {
 
 struct Options {
-  std::string what, target, element, undefined;
+  std::string what, target, element, undefined, svg;
   std::uint64_t index = 0;
   ElementOptions values;
   bool json = false;
@@ -75,7 +75,10 @@ Result<Explanation> explain_values(const Options& o, std::vector<std::string>& n
 int explain(const Options& o) {
   std::vector<std::string> notes;
   const Result<Explanation> explanation = is_file(o.what) ? explain_file(o) : explain_values(o, notes);
-  if (!explanation) return cannot_answer(explanation.error());
+  if (!explanation) return cannot_parse(explanation.error(), o.what, std::nullopt);
+  if (!o.svg.empty())
+    if (const Result<void> written = write_svg(o.svg, *explanation); !written)
+      return cannot_answer(written.error());
   if (o.json) {
     fmt::print("{}", json(*explanation));
   } else {
@@ -92,11 +95,11 @@ void add_explain(CLI::App& app, int& status) {
       "explain",
       "show how one element of D came about: what is added, cut and rounded (exit status 1 if a capture "
       "has another code there)");
-  command->footer(
-      "Examples:\n"
-      "  warpbit explain mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --target sm_90 "
-      "--a '1 2^-12 -3.5' --b '1 1 2' --c 0.1\n"
-      "  warpbit explain capture.npz --case 3 --element 4,2");
+  command->footer(examples(
+      {"warpbit explain mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --target sm_90 --a '1 2^-12 -3.5' "
+       "--b '1 1 2' --c 0.1",
+       "warpbit explain golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz --case 3 "
+       "--element 4,2"}));
   const auto o = std::make_shared<Options>();
   command->add_option("what", o->what, "a form or statement, whose values follow, or a capture file")
       ->required();
@@ -104,7 +107,8 @@ void add_explain(CLI::App& app, int& status) {
   o->values.add_to(*command);
   command->add_option("--case", o->index, "case of the capture, 0 unless given")->check(CLI::NonNegativeNumber);
   command->add_option("--element", o->element, "row,column of D in the capture, 0,0 unless given");
-  command->add_flag("--json", o->json, "one JSON object");
+  command->add_option("--svg", o->svg, "write a picture to this file, too");
+  command->add_flag("--json", o->json, "print one JSON object instead");
   command
       ->add_option("--undefined", o->undefined,
                    "operands that the manual leaves undefined: error (default) or as-measured")

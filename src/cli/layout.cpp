@@ -80,7 +80,7 @@ void print_text(const Layout& found, bool by_lanes) {
 
 int print_layout(const Options& o) {
   const Result<Layout> found = read(o.source, o.operand);
-  if (!found) return cannot_answer(found.error());
+  if (!found) return cannot_parse(found.error(), o.source.form, std::nullopt);
   if (!o.svg.empty())
     if (const Result<void> written = write_layout_svg(o.svg, *found); !written)
       return cannot_answer(written.error());
@@ -101,7 +101,7 @@ int print_where(const Source& source, const std::vector<std::string>& words) {
   const Result<LayoutQuestion> parsed = parse_layout_question(question);
   if (!parsed) return cannot_answer(parsed.error());
   const Result<Layout> found = read(source, parsed->operand);
-  if (!found) return cannot_answer(found.error());
+  if (!found) return cannot_parse(found.error(), source.form, std::nullopt);
   const Result<std::vector<LayoutAnswer>> answers = answer(*found, *parsed);
   if (!answers) return cannot_answer(answers.error());
   for (const LayoutAnswer& a : *answers) fmt::print("{}\n", text(a, *parsed));
@@ -124,19 +124,18 @@ void add_layout(CLI::App& app, int& status) {
       command->add_flag("--json", o->json, "print a record for each element, as JSON")->excludes(lanes);
   CLI::Option* csv = command->add_flag("--csv", o->csv, "the same as CSV")->excludes(json, lanes);
   command->add_flag("--markdown", o->markdown, "the same as a Markdown table")->excludes(json, csv, lanes);
-  command->footer(
-      "Examples:\n"
-      "  warpbit layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand a\n"
-      "  warpbit layout 'mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 1;' "
-      "--operand e --lanes\n"
-      "  warpbit layout wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --operand b --swizzle 128 --svg "
-      "b.svg");
+  command->footer(examples(
+      {"warpbit layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand a",
+       "warpbit layout 'mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 1;' "
+       "--operand e --lanes",
+       "warpbit layout wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --operand b --swizzle 128"}));
   command->callback([o, &status] { status = print_layout(*o); });
 }
 
 void add_where(CLI::App& app, int& status) {
-  CLI::App* command =
-      app.add_subcommand("where", "say where an element lies, or which elements lie in a register or byte");
+  CLI::App* command = app.add_subcommand(
+      "where",
+      "say where an element lies, or which elements lie in a register or byte (exit status 1 if none does)");
   const auto source = std::make_shared<Source>();
   const auto words = std::make_shared<std::vector<std::string>>();
   add_source(*command, *source);
@@ -145,12 +144,10 @@ void add_where(CLI::App& app, int& status) {
                    "a[3,5] (row and column, from 0), a[3,5,1] (of matrix 1 of several), lane 7 reg 2, a lane 7 "
                    "reg 2, lane 7, or b byte 0x412")
       ->required();
-  command->footer(
-      "Examples:\n"
-      "  warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 'a[3,5]'\n"
-      "  warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 lane 7 reg 2\n"
-      "  warpbit where wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --swizzle 128 b byte 0x412\n"
-      "Exit status: 0 something lies there, 1 nothing does, 2 could not answer.");
+  command->footer(examples(
+      {"warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 'a[3,5]'",
+       "warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 lane 7 reg 2",
+       "warpbit where wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --swizzle 128 b byte 0x412"}));
   command->callback([source, words, &status] { status = print_where(*source, *words); });
 }
 

@@ -46,22 +46,4 @@ std::string BitColumns::cut(const ExactNumber& x) const {
   return x.bits.empty() ? "" : columns(x, low_ - 1, x.exponent);
 }
 
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-  constexpr std::string_view kIndent = "    ";
-  std::vector<std::string> out;
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  std::string indent;
-  while (indent.size() + text.size() > width) {
-    const std::size_t room = width - indent.size();
-    const std::size_t blank = text.find_last_of(' ', room);
-    const std::size_t length = blank == text.npos || blank == 0 ? room : blank;
-    out.push_back(indent + std::string(text.substr(0, length)));
-    text.remove_prefix(length);
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    indent = kIndent;
-  }
-  if (!text.empty() || out.empty()) out.push_back(indent + std::string(text));
-  return out;
-}
-
 }  // namespace warpbit

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "warpbit/explain.hpp"
 
@@ -27,8 +25,5 @@ class BitColumns {
   std::string columns(const ExactNumber& x, int from, int to) const;
   int top_, low_, lost_ = 0;
 };
-
-/// The text in lines of at most `width`, broken at blanks where that is possible; all but the first indented.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 }  // namespace warpbit

@@ -9,6 +9,7 @@
 
 #include "api/execute_capture.hpp"
 #include "api/members.hpp"
+#include "explain/wrapped.hpp"
 #include "isa/instruction.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/probes.hpp"
@@ -141,6 +142,15 @@ Result<Comparison> compare_generated(std::span<const Instruction> instructions, 
   return compare_all(capture_of(instructions[0], *arrays, cases), instructions, {});
 }
 
+std::string text(const ElementComparison& c, int columns) {
+  const Explanation& first = c.explanations.front();
+  std::string out = fmt::format("exact: {}\n", first.exact.decimal());
+  if (first.nearest) out += fmt::format("nearest: {}\n", code_text(first.format, *first.nearest));
+  for (const std::string& reason : c.reasons)
+    if (!reason.empty()) out += wrapped(reason, static_cast<std::size_t>(std::max(columns, 20)));
+  return out;
+}
+
 // ---- The search
 
 namespace {
@@ -258,14 +268,14 @@ Result<DifferenceSearch> find_difference(const Instruction& x, const Instruction
   const Tile &of_x = std::get<Tile>(x.decoded().kernel), &of_y = std::get<Tile>(y.decoded().kernel);
   out.equal_plans = *of_x.plan == *of_y.plan;
   if (out.equal_plans) return out;
-  std::optional<ElementInputs> found;
+  std::optional<ElementInputs> found = find_among_probes(x, y, out.tried);
+  if (!found) found = find_among_probes(y, x, out.tried);
   for (const inputs::Profile profile : {inputs::Profile::ordinary, inputs::Profile::mixed}) {
+    if (found) break;
     Result<std::optional<ElementInputs>> generated = find_among_generated(x, y, profile, out.tried);
     if (!generated) return generated.error();
-    if (!found) found = std::move(*generated);
+    found = std::move(*generated);
   }
-  if (!found) found = find_among_probes(x, y, out.tried);
-  if (!found) found = find_among_probes(y, x, out.tried);
   if (!found) return out;
   const ElementInputs small = Shrinker(x, y, *found).run();
   const Instruction both[] = {x, y};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "warpbit/compare.hpp"
 
@@ -13,21 +14,26 @@ bool is_product(const ExplainedAddend& addend) {
   return addend.name.starts_with('a');
 }
 
-std::size_t products_in(const ExplainedSum& sum) {
-  return static_cast<std::size_t>(std::ranges::count_if(sum.addends, is_product));
+// Zeros change nothing.
+std::vector<ExplainedAddend> counting(const ExplainedSum& sum) {
+  std::vector<ExplainedAddend> out;
+  for (const ExplainedAddend& addend : sum.addends)
+    if (addend.value.kind != ExactNumber::Kind::finite || !addend.value.bits.empty()) out.push_back(addend);
+  return out;
 }
 
 // "8 products and c"
 std::string contents(const ExplainedSum& sum) {
-  const std::size_t products = products_in(sum);
+  const std::vector<ExplainedAddend> addends = counting(sum);
+  const auto products = std::ranges::count_if(addends, is_product);
   std::string out = products == 0 ? "" : fmt::format("{} product{}", products, products == 1 ? "" : "s");
-  for (const ExplainedAddend& addend : sum.addends)
+  for (const ExplainedAddend& addend : addends)
     if (!is_product(addend)) out += (out.empty() ? "" : " and ") + addend.name;
-  return out;
+  return out.empty() ? "zeros" : out;
 }
 
 bool adds_the_same(const ExplainedSum& x, const ExplainedSum& y) {
-  return std::ranges::equal(x.addends, y.addends, {}, &ExplainedAddend::name, &ExplainedAddend::name);
+  return std::ranges::equal(counting(x), counting(y), {}, &ExplainedAddend::name, &ExplainedAddend::name);
 }
 
 std::string multiples(const ExplainedSum& sum) {
@@ -37,11 +43,11 @@ std::string multiples(const ExplainedSum& sum) {
 
 // An addend of which one keeps more than the other.
 std::string cut_differently(const ExplainedSum& x, const ExplainedSum& y) {
-  for (std::size_t i = 0; i < x.addends.size(); ++i)
-    if (x.addends[i].kept.bits != y.addends[i].kept.bits ||
-        (!x.addends[i].kept.bits.empty() && x.addends[i].kept.exponent != y.addends[i].kept.exponent))
-      return fmt::format(": of {} = {} they keep {} and {}", x.addends[i].name, x.addends[i].value.decimal(),
-                         x.addends[i].kept.decimal(), y.addends[i].kept.decimal());
+  const std::vector<ExplainedAddend> of_x = counting(x), of_y = counting(y);
+  for (std::size_t i = 0; i < of_x.size(); ++i)
+    if (of_x[i].kept.ratio() != of_y[i].kept.ratio())
+      return fmt::format(": of {} = {} they keep {} and {}", of_x[i].name, of_x[i].value.decimal(),
+                         of_x[i].kept.decimal(), of_y[i].kept.decimal());
   return "";
 }
 

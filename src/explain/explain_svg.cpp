@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
+#include "capture/whole_file.hpp"
 #include "explain/bit_columns.hpp"
+#include "explain/xml.hpp"
 #include "warpbit/explain.hpp"
 
 namespace warpbit {
@@ -13,21 +16,6 @@ namespace {
 constexpr int kCell = 14, kRow = 20, kMargin = 16, kSign = 24;
 constexpr int kCharacter = 8;  // width, of the font that is used
 constexpr int kMostLost = 48;  // columns
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 // What is drawn so far, and how large it is.
 class Picture {
@@ -88,7 +76,8 @@ int draw(Picture& picture, const ExplainedSum& sum, int y) {
   const int left = kMargin + static_cast<int>(label) * kCharacter + kSign;
   const int cut = left + (at.top() - at.low() + 1) * kCell;
   picture.text(left, y, fmt::format("2^{}", at.top()));
-  picture.text(cut - 2 * kCell, y, fmt::format("2^{}", at.low()));
+  const std::string low = fmt::format("2^{}", at.low());
+  picture.text(cut - static_cast<int>(low.size()) * kCharacter - 3, y, low);
   const int first = y;
   const auto row = [&](std::string_view name, const ExactNumber& x, std::string_view fill) {
     y += kRow;
@@ -124,11 +113,20 @@ std::string svg(const Explanation& e) {
         picture.text(kMargin, y += kRow, fmt::format("{:<18} {}", addend.name, addend.value.decimal()));
     picture.text(kMargin, y += kRow, fmt::format("-> {}", code_text(sum.format, sum.code)));
   }
-  picture.text(kMargin, y += 2 * kRow, fmt::format("result   {}", code_text(e.format, e.code)),
-               "font-weight=\"bold\"");
-  picture.text(kMargin, y += kRow, fmt::format("exact    {}", e.exact.decimal()));
-  if (e.ulps) picture.text(kMargin, y += kRow, fmt::format("error    {} ulp", e.ulps->decimal()));
+  y += kRow;
+  const auto row = [&](std::string_view label, const std::string& value) {
+    picture.text(kMargin, y += kRow, label);
+    picture.text(kMargin + 10 * kCharacter, y, value);
+  };
+  row("result", code_text(e.format, e.code));
+  row("exact", e.exact.decimal());
+  if (e.ulps) row("error", e.ulps->decimal() + " ulp");
   return picture.document();
+}
+
+Result<void> write_svg(const std::filesystem::path& path, const Explanation& explanation) {
+  const std::string document = svg(explanation);
+  return capture::write_whole_file(path, std::as_bytes(std::span(document)));
 }
 
 }  // namespace warpbit

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "explain/bit_columns.hpp"
+#include "explain/wrapped.hpp"
 #include "warpbit/explain.hpp"
 
 namespace warpbit {
@@ -81,7 +82,7 @@ std::string window_text(const ExplainedSum& sum) {
   std::string from;
   for (const ExplainedAddend& addend : sum.addends)
     if (addend.sets_e && from.empty()) from = ", the largest exponent, of " + addend.name;
-  return fmt::format("  E = {}{}; F = {}: multiples of 2^{} are kept\n", sum.window->e,
+  return fmt::format("  E = {}{}; F = {}: multiples of 2^{} are kept", sum.window->e,
                      from.empty() ? ", the floor" : from, sum.window->f, sum.window->e - sum.window->f);
 }
 
@@ -93,16 +94,16 @@ std::string line(const ExplainedSum& sum) {
       names.push_back(addend.name);
       values.push_back(short_text(addend.value));
     }
-  if (names.empty()) return "  only zeros are added\n";
-  return fmt::format("  {} = {}\n", fmt::join(names, " + "), fmt::join(values, " + "));
+  if (names.empty()) return "  only zeros are added";
+  return fmt::format("  {} = {}", fmt::join(names, " + "), fmt::join(values, " + "));
 }
 
 std::string text(const ExplainedSum& sum, std::size_t width) {
   std::string out;
   if (sum.window && std::ranges::any_of(sum.addends, [](const auto& a) { return !a.value.bits.empty(); }))
-    out += window_text(sum) + table(sum, width);
+    out += wrapped(window_text(sum), width) + table(sum, width);
   else
-    for (const std::string& part : wrapped(line(sum), width)) out += part + "\n";
+    out += wrapped(line(sum), width);
   return out + fmt::format("  -> {}\n", code_text(sum.format, sum.code));
 }
 
@@ -124,11 +125,9 @@ std::string hex(std::uint64_t code) {
 
 std::string text(const Explanation& e, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 60));
-  std::string out;
-  for (const std::string& part : wrapped(fmt::format("{} on {}: {}{}", e.form, e.target, e.plan,
-                                                     e.inferred ? " (inferred: no result of that GPU)" : ""),
-                                         width))
-    out += part + "\n";
+  std::string out = wrapped(fmt::format("{} on {}: {}{}", e.form, e.target, e.plan,
+                                        e.inferred ? " (inferred: no result of that GPU)" : ""),
+                            width);
   for (const ExplainedSum& sum : e.sums)
     out += fmt::format("\n{}{}\n", sum.name, e.sums.size() > 1 ? ": " + sum.step : "") + text(sum, width);
   const auto row = [&](std::string_view label, const std::string& value) {

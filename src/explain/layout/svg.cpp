@@ -6,8 +6,9 @@
 #include <array>
 #include <utility>
 
-#include "explain/layout/grid.hpp"
 #include "capture/whole_file.hpp"
+#include "explain/layout/grid.hpp"
+#include "explain/xml.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit {
@@ -19,18 +20,6 @@ constexpr std::size_t kMostColumns = 32;  // of a picture; more are drawn only w
 
 int text_width(std::size_t characters, int size) {
   return (static_cast<int>(characters) * size * 3 + 4) / 5;
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  return out;
 }
 
 // Eight hues, four lanes each; all light enough for black text.

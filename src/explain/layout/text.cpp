@@ -5,6 +5,7 @@
 #include <array>
 
 #include "explain/layout/grid.hpp"
+#include "explain/wrapped.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit {
@@ -15,20 +16,6 @@ constexpr std::string_view kGap = "  ";
 // Of the 256 colours of terminals, those that can be read on black and on white: four lanes of a hue.
 constexpr std::array kColours = {160, 196, 167, 203, 166, 172, 130, 136, 28, 34,  64,  70,  30,  37,  31,  38,
                                  25,  27,  33,  68,  57,  63,  99,  98,  90, 127, 133, 134, 125, 161, 162, 168};
-
-// Lines of at most `width` characters, broken at blanks or else before a dot, the further ones indented.
-std::string wrapped(std::string_view text, std::size_t width) {
-  constexpr std::string_view kIndent = "    ";
-  std::string out;
-  for (std::size_t room = width; text.size() > room; room = width - kIndent.size()) {
-    const std::size_t blank = text.rfind(' ', room), dot = text.rfind('.', room);
-    const bool at_blank = blank != text.npos && blank > 0;
-    const std::size_t end = at_blank ? blank : dot != text.npos && dot > 0 ? dot : room;
-    out += fmt::format("{}\n{}", text.substr(0, end), kIndent);
-    text.remove_prefix(end + (at_blank ? 1 : 0));
-  }
-  return fmt::format("{}{}\n", out, text);
-}
 
 struct Widths {
   std::size_t heading = 0, cell = 1;

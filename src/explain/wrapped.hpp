@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace warpbit {
+
+/// Lines of at most `width` characters, broken at blanks or else before a dot, the further ones indented; ends
+/// with a newline. Precondition: width > 4.
+std::string wrapped(std::string_view text, std::size_t width);
+
+}  // namespace warpbit

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit explain and warpbit compare as a user sees them.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tool.hpp"
+
+namespace {
+
+using namespace tool;
+using Catch::Contains;
+
+const std::string kF16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+const std::string kCapture = "golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz";
+
+Output run_with(const std::string& environment, const std::vector<std::string>& arguments) {
+  return shell(environment + " " + shell_word(named("WARPBIT_CLI")) + " " + shell_words(arguments));
+}
+
+const std::vector<std::string> kExample = {"explain",      kF16,  "--target", "sm_90", "--a",
+                                           "1 2^-12 -3.5", "--b", "1 1 2",    "--c",   "0.1"};
+
+TEST_CASE("an element explained, bit under bit", "[quick][cli]") {
+  const Output output = run(kExample);
+  CHECK(output.status == 0);
+  CHECK(output.err.empty());
+  CHECK(output.out == R"(c[0]: 0.1 is not in f32; 0x3dcccccd (0.10000000149011612) is taken
+mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90: fused L 16, F 25, floor -133 -> f32 rz
+
+sum 1
+  E = 2, the largest exponent, of a[2] b[2]; F = 25: multiples of 2^-23 are kept
+                2^2                  2^-23
+  c            +      11001100110011001100|1101  0.10000000149011612
+  a[0] b[0]    +  100000000000000000000000|      1
+  a[1] b[1]    +              100000000000|      0.000244140625
+  a[2] b[2]    -11100000000000000000000000|      -7
+  -----------------------------------------
+  sum of kept  -10111100110010101100110100|      -5.899755954742432
+  f32          -10111100110010101100110100|      -5.899755954742432
+  13 addends are zero
+  -> 0xc0bccacd (-5.899755954742432)
+
+result    0xc0bccacd (-5.899755954742432)
+exact     -5.899755857884883880615234375
+          = -791851827/2^27
+error     0.203125 ulp of f32; it is the nearest
+)");
+}
+
+TEST_CASE("an element of a capture", "[quick][cli]") {
+  const Output output = run({"explain", kCapture, "--case", "3", "--element", "4,2"});
+  CHECK(output.status == 0);
+  CHECK_THAT(output.out, Contains("on sm_90a: fused L 16, F 25,") && Contains("recorded  the same\n"));
+  // The hardware's bits are not those of another GPU.
+  const auto json = nlohmann::json::parse(run({"explain", kCapture, "--json"}).out);
+  CHECK(json["recorded"] == json["code"]);
+  CHECK(json["target"] == "sm_90a");
+  CHECK(json["sums"].size() == 1);
+  CHECK(json["sums"][0]["addends"].size() == 17);
+}
+
+TEST_CASE("explanations fit the terminal and have no colour codes", "[quick][cli]") {
+  std::vector<std::vector<std::string>> commands = {
+      kExample,
+      {"explain", kCapture, "--element", "7,7"},
+      {"explain", "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", "--target", "sm_90", "--a", "1e300 0.1",
+       "--b", "1e-300 3"},
+      {"explain", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "--target", "sm_90", "--a",
+       "448 0.001 1", "--b", "448 448 nan"}};
+  for (const auto& command : commands)
+    for (const std::size_t columns : {80, 100, 120}) {
+      const Output output = run_with(fmt::format("COLUMNS={}", columns), command);
+      CHECK(output.status == 0);
+      for (const std::string& line : output.lines()) {
+        INFO(line);
+        CHECK(line.size() <= columns);
+      }
+      CHECK(output.out.find('\033') == output.out.npos);
+    }
+}
+
+TEST_CASE("a picture of an explanation", "[quick][cli]") {
+  const Directory directory;
+  const std::string file = (directory.path / "sum.svg").string();
+  std::vector<std::string> arguments = kExample;
+  arguments.insert(arguments.end(), {"--svg", file});
+  CHECK(run(arguments).status == 0);
+  const std::string svg = archive::bytes_of(file);
+  CHECK_THAT(
+      svg, Catch::StartsWith("<?xml version=\"1.0\"") && Contains("a[2] b[2]") && Catch::EndsWith("</svg>\n"));
+  CHECK(svg.find("-> f32") == svg.npos);  // escaped
+  if (!find_command({"xmllint"}, "--version").empty())
+    CHECK(shell("xmllint --noout " + shell_word(file)).status == 0);
+  arguments.back() = (directory.path / "none/sum.svg").string();
+  const Output refused = run(arguments);
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, Catch::StartsWith("warpbit: "));
+  CHECK(refused.out.empty());
+}
+
+TEST_CASE("what cannot be explained is refused in one line", "[quick][cli]") {
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
+    const Output output = run(arguments);
+    INFO(output.err);
+    CHECK(output.status == 2);
+    CHECK(output.out.empty());
+    CHECK_THAT(output.err, Contains(message));
+  };
+  refused({"explain", kF16, "--a", "1", "--b", "1"}, "no target");
+  refused({"explain", kF16, "--target", "sm_90"}, "no values");
+  refused({"explain", kF16, "--target", "sm_91", "--a", "1"}, "sm_91");
+  refused({"explain", kF16, "--target", "sm_90", "--a", "one"}, "a[0]: 'one'");
+  refused({"explain", kF16, "--target", "sm_90", "--a", "0x12345"}, "at most 16 bits");
+  refused({"explain", kF16, "--target", "sm_90", "--c", "1 2"}, "c: more than 1 values");
+  refused({"explain", kF16, "--target", "sm_90", "--a-scale", "1"}, "the form has no block scaling");
+  refused({"explain", "movmatrix.sync.aligned.m8n8.trans.b16", "--target", "sm_90", "--a", "1"},
+          "no sums of products");
+  refused({"explain", kCapture, "--case", "100000"}, "case: 100000");
+  refused({"explain", kCapture, "--element", "16,0"}, "a row below 16");
+  refused({"explain", kCapture, "--element", "1;2"}, "row,column");
+  refused({"explain", kCapture, "--a", "1"}, "a capture, which has its own");
+  refused({"explain", "none.npz"}, "none.npz");
+  refused({"explain", "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32", "--target", "sm_90", "--a", "1"},
+          "did you mean\n  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32\n");
+}
+
+TEST_CASE("values on several targets", "[quick][cli]") {
+  const Output output = run({"compare", kF16, "--targets", "sm_80,sm_90", "--a", "1 1 1 1", "--b",
+                             "2^-12 2^-12 2^-12 2^-12", "--c", "2^13"});
+  CHECK(output.status == 1);
+  CHECK(output.out == R"(target  result                        ulp off  arithmetic
+sm_80   0x46000000 (8192)             1        fused L 8, F 24, floor -132 -> f32 rz
+sm_90   0x46000001 (8192.0009765625)  0        fused L 16, F 25, floor -133 -> f32 rz
+exact: 8192.0009765625
+nearest: 0x46000001 (8192.0009765625)
+in sum 1, sm_80 keeps multiples of 2^-11 (F 24), sm_90 keeps multiples of 2^-12 (F 25): of a[0] b[0]
+    = 0.000244140625 they keep 0 and 0.000244140625
+)");
+}
+
+TEST_CASE("captures and generated inputs on several targets", "[quick][cli]") {
+  const Output same = run({"compare", kCapture, "--targets", "sm_90a,sm_90"});
+  CHECK(same.status == 0);
+  CHECK_THAT(same.out, Contains("sm_90   0 of "));
+  const Output other = run({"compare", kCapture, "--targets", "sm_90,sm_80"});
+  CHECK(other.status == 1);
+  CHECK_THAT(other.out, Contains("differs from sm_90") && Contains("\nfirst: case ") && Contains(" at once"));
+  const Output random =
+      run({"compare", kF16, "--targets", "sm_80,sm_90", "--random", "ordinary", "--cases", "8"});
+  CHECK(random.status == 1);
+  CHECK_THAT(random.out, Contains("of 1024 elements"));
+}
+
+TEST_CASE("a search for what tells two targets apart", "[quick][cli]") {
+  const Output found = run({"compare", kF16, "--find-difference", "sm_80,sm_90"});
+  CHECK(found.status == 1);
+  CHECK_THAT(found.out, Contains("\nsm_80 ") && Contains("\nsm_90 ") &&
+                            (Contains(" at once and rounds to ") || Contains(" keeps multiples of ")));
+  const Output equal = run({"compare", kF16, "--find-difference", "sm_90,sm_100"});
+  CHECK(equal.status == 0);
+  CHECK(equal.out ==
+        "equal: sm_90 and sm_100 both compute every element as fused L 16, F 25, floor -133 -> f32 "
+        "rz; no input tells them apart\n");
+  CHECK(run({"compare", kF16, "--find-difference", "sm_90"}).status == 2);
+  CHECK(run({"compare", kF16, "--targets", "sm_90,sm_80"}).status == 2);
+  CHECK(run({"compare", kF16, "--targets", "sm_90", "--random", "mixed"}).status == 2);
+  CHECK_THAT(run({"compare", kF16, "--targets", "sm_90,sm_80", "--random", "wild"}).err,
+             Contains("uniform, ordinary"));
+}
+
+}  // namespace
