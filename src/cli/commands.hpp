@@ -23,6 +23,7 @@ void add_check(CLI::App& app, int& status);
 void add_list(CLI::App& app, int& status);
 void add_descriptor(CLI::App& app, int& status);
 void add_pack(CLI::App& app, int& status);
+void add_diagnose(CLI::App& app, int& status);
 void add_format(CLI::App& app, int& status);
 void add_explain(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);

@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
     add_list(app, status);
     add_descriptor(app, status);
     add_pack(app, status);
+    add_diagnose(app, status);
     add_format(app, status);
     add_explain(app, status);
     add_compare(app, status);

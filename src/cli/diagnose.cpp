@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit diagnose
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/table.hpp"
+#include "warpbit/diagnose.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string file, target;
+  std::size_t top = 5;
+  bool json = false, single = false;
+};
+
+ordered_json json(const Finding& f) {
+  return {{"kind", f.kind},
+          {"operand", f.operand},
+          {"mistake", f.mistake},
+          {"hint", f.hint},
+          {"explained", f.explained},
+          {"contradicted", f.contradicted},
+          {"elements", f.elements},
+          {"certain", f.certain}};
+}
+
+void print_json(const Diagnosis& d, std::size_t top) {
+  ordered_json findings = ordered_json::array();
+  for (std::size_t i = 0; i < std::min(top, d.findings.size()); ++i) findings.push_back(json(d.findings[i]));
+  const ordered_json all{{"verdict", name(d.verdict)},
+                         {"text", d.text()},
+                         {"statement", d.statement},
+                         {"target", d.target},
+                         {"inferred", d.inferred},
+                         {"cases", d.cases},
+                         {"elements", d.elements},
+                         {"right", d.right},
+                         {"hypotheses", d.hypotheses},
+                         {"found", d.findings.size()},
+                         {"findings", findings}};
+  fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+void print_text(const Diagnosis& d, std::size_t top) {
+  fmt::print("{}\n", d.text());
+  if (d.inferred) fmt::print("the arithmetic of {} is inferred, no hardware result\n", d.target);
+  if (d.findings.empty() || top == 0) return;
+  Table table{{"explained", "mistake", "look at"}};
+  for (std::size_t i = 0; i < std::min(top, d.findings.size()); ++i) {
+    const Finding& f = d.findings[i];
+    table.push_back({fmt::format("{} of {}", f.explained, f.elements), f.mistake, f.hint});
+  }
+  print(table, false);
+  if (d.findings.size() > top) fmt::print("and {} more (--top)\n", d.findings.size() - top);
+}
+
+int diagnose_command(const Options& o) {
+  DiagnoseOptions options;
+  options.pairs = !o.single;
+  if (!o.target.empty()) {
+    const Result<Target> target = Target::find(o.target);
+    if (!target) return cannot_answer(target.error());
+    options.target = *target;
+  }
+  const Result<Diagnosis> d = diagnose(o.file, options);
+  if (!d) return cannot_answer(d.error());
+  if (o.json)
+    print_json(*d, o.top);
+  else
+    print_text(*d, o.top);
+  return d->verdict == Verdict::correct ? kYes : kNo;
+}
+
+}  // namespace
+
+void add_diagnose(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand(
+      "diagnose", "find the mistake in a kernel that explains a wrong result: inputs as they were meant, D as it came");
+  const auto o = std::make_shared<Options>();
+  command->add_option("file", o->file, "a capture of the layout registers, of an instruction D = A B + C")
+      ->required();
+  command->add_option("--target", o->target, "the target that the kernel ran on, instead of the one in the file");
+  command->add_option("--top", o->top, "findings to show")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--single", o->single, "try no pairs of mistakes");
+  command->add_flag("--json", o->json, "print JSON");
+  command->footer(
+      "Exit status: 0 the result is right, 1 it is not, 2 could not answer.\n"
+      "Examples:\n"
+      "  warpbit diagnose wrong.npz\n"
+      "  warpbit diagnose --json --top 1 wrong.npz\n"
+      "  warpbit diagnose --target sm_120a wrong.npz");
+  command->callback([o, &status] { status = diagnose_command(*o); });
+}
+
+}  // namespace warpbit::cli

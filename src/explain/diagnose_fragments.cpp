@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes that put elements into other registers, lanes or places of a matrix than the fragments have.
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <set>
+#include <utility>
+
+#include "explain/diagnose_trial.hpp"
+
+namespace warpbit {
+namespace {
+
+// An element of a fragment, as a kernel counts it.
+struct Index {
+  int lane, reg, slot;
+};
+
+// One operand in registers, its elements numbered by slots.
+class Fragment {
+ public:
+  Fragment(Part part, const Operand& op, int lanes) : part_(part), op_(op), lanes_(lanes) {
+    const FragmentMap& f = op.fragment;
+    slots_.resize(static_cast<std::size_t>(f.products() * f.rows() * f.columns()), kElsewhere);
+    for (std::size_t i = 0; i < size(); ++i) {
+      const auto at = f.at(index(i).lane, index(i).reg, index(i).slot);
+      if (at) slots_[linear(*at)] = static_cast<std::int32_t>(i);
+      is_whole_ = is_whole_ && at.has_value();
+    }
+  }
+  Part part() const { return part_; }
+  const Operand& op() const { return op_; }
+  int lanes() const { return lanes_; }
+  int registers() const { return op_.registers; }
+  int per_register() const { return op_.fragment.packing().per_register(); }
+  bool is_whole() const { return is_whole_; }  ///< each slot holds an element
+  std::size_t size() const { return slots_of(op_, lanes_); }
+
+  Index index(std::size_t slot) const {
+    const int i = static_cast<int>(slot), per = per_register();
+    return {i / per / registers(), i / per % registers(), i % per};
+  }
+  Coordinate at(const Index& i) const { return *op_.fragment.at(i.lane, i.reg, i.slot); }
+
+  // The slot that holds an element, kElsewhere if the tile has none such.
+  std::int32_t slot_at(const Coordinate& c) const {
+    const FragmentMap& f = op_.fragment;
+    const bool inside = c.row >= 0 && c.row < f.rows() && c.column >= 0 && c.column < f.columns() &&
+                        c.product >= 0 && c.product < f.products();
+    return inside ? slots_[linear(c)] : kElsewhere;
+  }
+  // The same where a matrix lies tightly in memory and an index beyond its end is the next line's.
+  std::int32_t slot_at_address(int outer, int inner, int product) const {
+    const int lines = lines_first() ? op_.fragment.rows() : op_.fragment.columns();
+    const int address = outer * line() + inner;
+    if (address < 0 || address >= lines * line()) return kElsewhere;
+    return slot_at(from_line(address / line(), address % line(), product));
+  }
+  // A line is what is contiguous in memory: a row, of B a column.
+  bool lines_first() const { return part_ != Part::right_factor; }
+  int line() const { return lines_first() ? op_.fragment.columns() : op_.fragment.rows(); }
+  int outer(const Coordinate& c) const { return lines_first() ? c.row : c.column; }
+  int inner(const Coordinate& c) const { return lines_first() ? c.column : c.row; }
+  Coordinate from_line(int outer, int inner, int product) const {
+    return lines_first() ? Coordinate{outer, inner, product} : Coordinate{inner, outer, product};
+  }
+
+ private:
+  std::size_t linear(const Coordinate& c) const {
+    return static_cast<std::size_t>((c.product * op_.fragment.rows() + c.row) * op_.fragment.columns() +
+                                    c.column);
+  }
+  Part part_;
+  const Operand& op_;
+  int lanes_;
+  bool is_whole_ = true;
+  std::vector<std::int32_t> slots_;
+};
+
+// "A", "B", "C", "D"
+std::string_view letter(Part part) {
+  switch (part) {
+    case Part::left_factor: return "A";
+    case Part::right_factor: return "B";
+    case Part::accumulator: return "C";
+    default: return "D";
+  }
+}
+std::string role(Part part) {
+  return std::string(1, static_cast<char>(letter(part)[0] - 'A' + 'a'));
+}
+
+// What each slot is read from; for D the inverse: what is written into each, the last one counts.
+template <class Source>
+SlotMap map_of(const Fragment& f, Source source) {
+  SlotMap out(f.size(), kElsewhere);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int32_t other = source(f.index(i));
+    if (f.part() != Part::destination)
+      out[i] = other;
+    else if (other >= 0)
+      out[static_cast<std::size_t>(other)] = static_cast<std::int32_t>(i);
+  }
+  return out;
+}
+bool is_identity(const SlotMap& map) {
+  for (std::size_t i = 0; i < map.size(); ++i)
+    if (map[i] != static_cast<std::int32_t>(i)) return false;
+  return true;
+}
+
+// What a kernel may compute from an index instead of what it should.
+struct Expression {
+  std::string text;  // with {} for the index
+  int (*value)(int index, int constant);
+  int constant;
+};
+std::vector<Expression> expressions() {
+  std::vector<Expression> out;
+  const auto add = [&](std::string_view text, int first, int last, int (*value)(int, int)) {
+    for (int n = first; n <= last; ++n) out.push_back({fmt::format(fmt::runtime(text), n), value, n});
+  };
+  out.push_back({"0", [](int, int) { return 0; }, 0});
+  out.push_back({"{}", [](int x, int) { return x; }, 0});
+  add("{{}} >> {}", 1, 5, [](int x, int n) { return x >> n; });
+  add("{{}} & {}", 1, 16, [](int x, int n) { return x & n; });
+  add("{{}} % {}", 3, 7, [](int x, int n) { return x % n; });
+  add("{{}} / {}", 3, 7, [](int x, int n) { return x / n; });
+  return out;
+}
+
+// ---- Maps as sums of digits
+
+// (index >> first) & (2^bits - 1), the last digit of an index unmasked, moves by `step` each.
+struct Digit {
+  int source;  // 0: lane, 1: register, 2: slot
+  int first, bits;
+  Coordinate step;
+
+  int index_of(const Index& i) const { return source == 0 ? i.lane : source == 1 ? i.reg : i.slot; }
+  int of(const Index& i) const { return index_of(i) >> first & ((1 << bits) - 1); }
+  std::string text() const {
+    constexpr std::array<std::string_view, 3> kNames{"lane", "register", "element"};
+    const auto name = kNames[static_cast<std::size_t>(source)];
+    if (first == 0) return fmt::format("{} % {}", name, 1 << bits);
+    return fmt::format("{} / {}", name, 1 << first);
+  }
+};
+Coordinate operator*(int n, const Coordinate& c) {
+  return {n * c.row, n * c.column, n * c.product};
+}
+Coordinate operator+(const Coordinate& x, const Coordinate& y) {
+  return {x.row + y.row, x.column + y.column, x.product + y.product};
+}
+
+// The digits of a fragment, each as long as it can be; empty if it is no sum of such.
+std::vector<Digit> digits_of(const Fragment& f) {
+  std::vector<Digit> out;
+  const auto unit = [&](int source, int bit) {
+    Index i{0, 0, 0};
+    (source == 0 ? i.lane : source == 1 ? i.reg : i.slot) = 1 << bit;
+    return f.at(i);
+  };
+  const std::array counts{f.lanes(), f.registers(), f.per_register()};
+  for (int source = 0; source < 3; ++source)
+    for (int bit = 0; 1 << bit < counts[static_cast<std::size_t>(source)]; ++bit) {
+      const Coordinate step = unit(source, bit);
+      if (!out.empty() && out.back().source == source && (1 << out.back().bits) * out.back().step == step)
+        ++out.back().bits;
+      else
+        out.push_back({source, bit, 1, step});
+    }
+  for (std::size_t slot = 0; slot < f.size(); ++slot) {
+    Coordinate sum;
+    for (const Digit& digit : out) sum = sum + digit.of(f.index(slot)) * digit.step;
+    if (sum != f.at(f.index(slot))) return {};
+  }
+  return out;
+}
+
+std::string step_text(const Coordinate& step, Part part) {
+  const auto some = [](int n, std::string_view one) {
+    return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+  };
+  if (step.row != 0 && step.column != 0)
+    return fmt::format("{} and {}", some(step.row, "row"), some(step.column, "column"));
+  if (step.row != 0) return some(step.row, "row");
+  return step.column != 0 || part == Part::destination ? some(step.column, "column") : "nothing";
+}
+
+// ---- The collection
+
+class Collection {
+ public:
+  explicit Collection(const LoadedCapture& capture) : instruction_(capture.instruction) {
+    LoadedCapture copy = capture;
+    const int lanes = instruction_.lanes();
+    for (const Part part : {Part::left_factor, Part::right_factor, Part::accumulator, Part::destination}) {
+      const Operand* op = operand_of(instruction_, part);
+      if (part == Part::accumulator && capture.before) op = &instruction_.operands()[0];
+      if (op == nullptr || (part != Part::destination && registers_of(copy, part) == nullptr)) continue;
+      Fragment fragment(part, *op, lanes);
+      if (!fragment.is_whole()) continue;
+      fragments_.push_back(std::move(fragment));
+      digits_.push_back(digits_of(fragments_.back()));
+    }
+  }
+
+  std::vector<Hypothesis> run() {
+    for (std::size_t i = 0; i < fragments_.size(); ++i) one_operand({i});
+    const std::size_t n = fragments_.size();
+    if (n >= 2 && fragments_[n - 2].part() == Part::accumulator) one_operand({n - 2, n - 1});  // C and D
+    if (n >= 3) {
+      std::vector<std::size_t> all(n);
+      for (std::size_t i = 0; i < n; ++i) all[i] = i;
+      lane_digits(all);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  using Which = std::vector<std::size_t>;
+
+  std::string names(const Which& which) const {
+    std::string out;
+    for (const std::size_t i : which)
+      out += fmt::format("{}{}", out.empty() ? "" : i == which.back() ? " and " : ", ",
+                         letter(fragments_[i].part()));
+    return out;
+  }
+
+  // One mistake with the same source of elements in all these operands.
+  template <class Source>
+  void add(Which which, std::string kind, std::string mistake, std::string hint, int cost, bool pairs,
+           Source source) {
+    std::vector<std::pair<Part, SlotMap>> maps;
+    bool same = true;
+    for (const std::size_t i : which) {
+      const Fragment& f = fragments_[i];
+      maps.emplace_back(f.part(), map_of(f, [&](const Index& index) { return source(f, index); }));
+      same = same && is_identity(maps.back().second);
+      const auto reads = [](std::int32_t slot) { return slot >= 0; };
+      if (std::ranges::none_of(maps.back().second, reads)) return;
+    }
+    add_maps(std::move(which), {std::move(kind), {}, std::move(mistake), std::move(hint), cost, pairs},
+             std::move(maps));
+  }
+  // The same with a map that says for D, too, what each slot is read from.
+  void add_maps(const Which& which, Hypothesis h, std::vector<std::pair<Part, SlotMap>> maps) {
+    if (std::ranges::all_of(maps, [](const auto& map) { return is_identity(map.second); })) return;
+    if (!seen_.insert(maps).second) return;
+    for (const std::size_t i : which)
+      h.operand += (h.operand.empty() ? "" : " ") + role(fragments_[i].part());
+    SlotMap of_d;
+    if (maps.back().first == Part::destination) {
+      of_d = maps.back().second;
+      maps.pop_back();
+    }
+    if (!maps.empty())
+      h.inputs = [maps](Trial& trial) {
+        const Instruction& instruction = trial.capture.instruction;
+        for (const auto& [part, map] : maps) {
+          Array* registers = registers_of(trial.capture, part);
+          const Operand* op = operand_of(instruction, part);
+          move_slots(op ? *op : instruction.operands()[0], instruction.lanes(), map, Array(*registers),
+                     *registers);
+          forget(instruction, part, map, trial.known);
+        }
+      };
+    if (!of_d.empty())
+      h.results = [of_d](const LoadedCapture& inputs, Prediction& p) {
+        const Instruction& instruction = inputs.instruction;
+        move_slots(instruction.operands()[0], instruction.lanes(), of_d, Array(p.d), p.d);
+        std::vector<bool> known(p.known.size());
+        for (std::size_t i = 0; i < known.size(); ++i)
+          known[i] = of_d[i] == kZero || (of_d[i] >= 0 && p.known[static_cast<std::size_t>(of_d[i])]);
+        p.known = std::move(known);
+      };
+    out_.push_back(std::move(h));
+  }
+
+  void one_operand(const Which& which) {
+    registers(which);
+    lanes(which);
+    transpositions(which);
+    leading_dimensions(which);
+    shifts(which);
+    not_loaded(which);
+    for (const std::size_t i : which)
+      if (digits_[i].empty()) return;
+    digits(which);
+  }
+
+  static std::int32_t slot_of(const Fragment& f, const Index& i) {
+    return static_cast<std::int32_t>((i.lane * f.registers() + i.reg) * f.per_register() + i.slot);
+  }
+
+  void registers(const Which& which) {
+    const Fragment& first = fragments_[which[0]];
+    const int n = first.registers(), per = first.per_register();
+    const std::string name = names(which), r = role(first.part());
+    const std::string hint = fmt::format("compare the order of {}'s registers with the fragment's", name);
+    const auto reg = [&](std::string text, int cost, auto other) {
+      add(which, "register_order", fmt::format("registers of {}: {}", name, text), hint, cost, true,
+          [&](const Fragment& f, const Index& i) { return slot_of(f, {i.lane, other(i.reg), i.slot}); });
+    };
+    for (int x = 0; x < n; ++x)
+      for (int y = x + 1; y < n && (n <= 8 || y == (x ^ 1)); ++y)
+        reg(fmt::format("{}{} and {}{} are exchanged", r, x, r, y), 1,
+            [&](int i) { return i == x ? y : i == y ? x : i; });
+    for (int mask = 1; mask < n && std::has_single_bit(static_cast<unsigned>(n)); ++mask)
+      reg(fmt::format("{}i and {}(i ^ {}) are exchanged", r, r, mask), 1, [&](int i) { return i ^ mask; });
+    reg("reversed", 2, [&](int i) { return n - 1 - i; });
+    reg("rotated by one", 2, [&](int i) { return (i + 1) % n; });
+    reg("rotated back by one", 2, [&](int i) { return (i + n - 1) % n; });
+    for (int bits = 1; 1 << bits < n && std::has_single_bit(static_cast<unsigned>(n)); ++bits)
+      reg(fmt::format("the index is split at {} the wrong way round", 1 << bits), 2,
+          [&](int i) { return i >> bits | (i & ((1 << bits) - 1)) << (std::bit_width(unsigned(n - 1)) - bits); });
+    for (int mask = 1; mask < per; ++mask)
+      add(which, "element_order",
+          fmt::format("elements of each register of {}: i and (i ^ {}) are exchanged", name, mask),
+          "the first element is in the lowest bits of a register", 1, true,
+          [&](const Fragment& f, const Index& i) { return slot_of(f, {i.lane, i.reg, i.slot ^ mask}); });
+  }
+
+  void lanes(const Which& which) {
+    for (const auto& [text, other] : lane_orders())
+      add(which, "lane_order", fmt::format("lanes of {}: {}", names(which), text),
+          fmt::format("row and column of {}'s elements follow from lane / 4 and lane % 4", names(which)), 2, true,
+          [&](const Fragment& f, const Index& i) {
+            return slot_of(f, {(i.lane & ~31) | other(i.lane & 31), i.reg, i.slot});
+          });
+  }
+
+  void transpositions(const Which& which) {
+    const std::string name = names(which);
+    const std::string hint =
+        fmt::format("row-major or column-major? ldmatrix and stmatrix of {}: .trans missing or too much", name);
+    const auto add_one = [&](std::string text, int cost, auto source) {
+      add(which, "transposed", fmt::format("rows and columns of {} are exchanged{}", name, text), hint, cost, true,
+          [&](const Fragment& f, const Index& i) { return source(f, f.at(i)); });
+    };
+    add_one("", 1, [](const Fragment& f, const Coordinate& c) {
+      return f.slot_at({c.column, c.row, c.product});
+    });
+    add_one(" (tightly stored, its own leading dimension)", 1, [](const Fragment& f, const Coordinate& c) {
+      return f.slot_at_address(f.inner(c), f.outer(c), c.product);
+    });
+    add_one(" (tightly stored, leading dimension of the transposed)", 1,
+            [](const Fragment& f, const Coordinate& c) {
+              const int lines = f.lines_first() ? f.op().fragment.rows() : f.op().fragment.columns();
+              const int address = f.inner(c) * lines + f.outer(c);
+              return f.slot_at_address(address / f.line(), address % f.line(), c.product);
+            });
+    add_one(" within each 8x8 matrix", 1, [](const Fragment& f, const Coordinate& c) {
+      return f.slot_at({c.row / 8 * 8 + c.column % 8, c.column / 8 * 8 + c.row % 8, c.product});
+    });
+  }
+
+  void leading_dimensions(const Which& which) {
+    const Fragment& first = fragments_[which[0]];
+    const Instruction& in = instruction_;
+    const int line = first.line();
+    for (const int wrong :
+         {in.rows(), in.columns(), in.depth(), in.terms(), line + 1, line - 1, 2 * line, line / 2, 0})
+      add(which, "leading_dimension",
+          fmt::format("{} has a leading dimension of {} instead of {}", names(which), wrong, line),
+          fmt::format("a line of {} has {} elements", names(which), line), 2, false,
+          [&](const Fragment& f, const Index& i) {
+            const Coordinate c = f.at(i);
+            const int address = f.outer(c) * wrong + f.inner(c);
+            return f.slot_at_address(address / f.line(), address % f.line(), c.product);
+          });
+  }
+
+  void shifts(const Which& which) {
+    for (const bool tight : {false, true})
+      for (const int by : {1, -1, 2, -2, 4, -4, 8, -8, 16, -16})
+        for (const bool rows : {true, false})
+          add(which, "offset",
+              fmt::format("{} is read or written {} {} {}", names(which), std::abs(by),
+                          rows ? "rows" : "columns", by > 0 ? "too far" : "too early"),
+              fmt::format("the first element of the tile of {}", names(which)), 2, false,
+              [&](const Fragment& f, const Index& i) {
+                const Coordinate c = f.at(i) + Coordinate{rows ? by : 0, rows ? 0 : by, 0};
+                return tight ? f.slot_at_address(f.outer(c), f.inner(c), c.product) : f.slot_at(c);
+              });
+  }
+
+  // Registers that stay 0; of D, that are not written.
+  void not_loaded(const Which& which) {
+    const Fragment& first = fragments_[which[0]];
+    if (which.size() > 1) return;
+    const std::string r = role(first.part());
+    const bool stores = first.part() == Part::destination;
+    const auto zero = [&](std::string text, auto is_zero) {
+      SlotMap map(first.size());
+      for (std::size_t i = 0; i < map.size(); ++i)
+        map[i] = is_zero(first.index(i)) ? kZero : static_cast<std::int32_t>(i);
+      Hypothesis h{stores ? "not_stored" : "not_loaded",
+                   {},
+                   fmt::format("{} {}", text, stores ? "not stored, 0" : "not loaded, 0"),
+                   "the bound of the loop over registers or elements",
+                   1,
+                   true};
+      add_maps(which, std::move(h), {{first.part(), std::move(map)}});
+    };
+    const int n = first.registers();
+    for (int x = 0; x < n && n <= 8; ++x)
+      zero(fmt::format("register {}{} is", r, x), [&](const Index& i) { return i.reg == x; });
+    for (int from = n - 2; from > 0; --from)
+      zero(fmt::format("registers {}{} to {}{} are", r, from, r, n - 1),
+           [&](const Index& i) { return i.reg >= from; });
+    for (int e = 0; e < first.per_register() && first.per_register() > 1; ++e)
+      zero(fmt::format("element {} of each register of {} is", e, letter(first.part())),
+           [&](const Index& i) { return i.slot == e; });
+    for (int from = 1; from < first.per_register() - 1; ++from)
+      zero(fmt::format("elements {} and up of each register of {} are", from, letter(first.part())),
+           [&](const Index& i) { return i.slot >= from; });
+  }
+
+  // The coordinate with the digits numbered `changed` computed otherwise.
+  template <class Change>
+  void add_changed(const Which& which, const Hypothesis& h, Change change) {
+    for (const bool tight : {false, true})
+      add(which, h.kind, h.mistake, h.hint, h.cost + (tight ? 1 : 0), h.pairs,
+          [&](const Fragment& f, const Index& i) {
+            const std::vector<Digit>& digits = digits_[static_cast<std::size_t>(&f - fragments_.data())];
+            Coordinate c;
+            for (const Digit& digit : digits) c = c + change(digit, i);
+            return tight ? f.slot_at_address(f.outer(c), f.inner(c), c.product) : f.slot_at(c);
+          });
+  }
+  static bool is_same(const Digit& x, const Digit& y) { return x.source == y.source && x.first == y.first; }
+
+  void digits(const Which& which) {
+    const std::vector<Digit>& all = digits_[which[0]];
+    for (const Digit& digit : all) {
+      expressions_of(which, digit);
+      steps_of(which, digit);
+    }
+    exchanged(which, all);
+  }
+
+  // The digit is computed from its index by another expression.
+  void expressions_of(const Which& which, const Digit& digit) {
+    static const std::vector<Expression> kAll = expressions();
+    constexpr std::array<std::string_view, 3> kNames{"lane", "i", "j"};
+    constexpr std::array<std::string_view, 3> kKinds{"lane_order", "register_order", "element_order"};
+    const auto source = static_cast<std::size_t>(digit.source);
+    for (const Expression& e : kAll)
+      add_changed(which,
+                  {std::string(kKinds[source]),
+                   {},
+                   fmt::format("{}: {} instead of {}", names(which),
+                               fmt::format(fmt::runtime(e.text), kNames[source]), digit.text()),
+                   fmt::format("what {} chooses in {}", digit.text(), names(which)),
+                   3},
+                  [&](const Digit& d, const Index& i) {
+                    if (!is_same(d, digit)) return d.of(i) * d.step;
+                    // the digit above bits 5 and 6 is the warp's
+                    const int index = d.source == 0 && d.first < 5 ? i.lane % 32 : d.index_of(i);
+                    return e.value(index, e.constant) * d.step;
+                  });
+  }
+
+  // The digit moves by another step.
+  void steps_of(const Which& which, const Digit& digit) {
+    const Coordinate s = digit.step;
+    const auto other = [&](int rows, int columns) {
+      add_changed(which,
+                  {"index_constant",
+                   {},
+                   fmt::format("{}: {} moves by {} instead of {}", names(which), digit.text(),
+                               step_text({rows, columns, 0}, digits_part(which)),
+                               step_text(s, digits_part(which))),
+                   fmt::format("the constants in the addresses of {}", names(which)),
+                   2},
+                  [&, step = Coordinate{rows, columns, s.product}](const Digit& d, const Index& i) {
+                    return d.of(i) * (is_same(d, digit) ? step : d.step);
+                  });
+    };
+    for (const int by : {-1, 1}) other(s.row ? s.row + by : 0, s.column ? s.column + by : 0);
+    other(2 * s.row, 2 * s.column);
+    other(s.row / 2, s.column / 2);
+    other(0, 0);
+    other(s.column, s.row);
+    other(4 * s.row, 4 * s.column);
+  }
+  Part digits_part(const Which& which) const { return fragments_[which[0]].part(); }
+
+  // Two digits exchange what they move by.
+  void exchanged(const Which& which, const std::vector<Digit>& all) {
+    for (std::size_t x = 0; x < all.size(); ++x)
+      for (std::size_t y = x + 1; y < all.size(); ++y)
+        add_changed(which,
+                    {all[x].source == 0 && all[y].source == 0 ? "lane_order" : "register_order",
+                     {},
+                     fmt::format("{}: {} and {} are exchanged", names(which), all[x].text(), all[y].text()),
+                     fmt::format("which index chooses what in {}", names(which)),
+                     2},
+                    [&](const Digit& d, const Index& i) {
+                      return d.of(i) * (is_same(d, all[x])   ? all[y].step
+                                        : is_same(d, all[y]) ? all[x].step
+                                                             : d.step);
+                    });
+  }
+
+  // lane / 4 and lane % 4, computed once for all operands.
+  void lane_digits(const Which& all) {
+    for (const std::size_t i : all)
+      if (digits_[i].size() < 2 || digits_[i][0].source != 0 || digits_[i][1].source != 0 ||
+          digits_[i][0].bits != 2)
+        return;
+    const std::vector<Digit> lane{digits_[0][0], digits_[0][1]};
+    for (const Digit& digit : lane) expressions_of(all, digit);
+    add(all, "lane_order", "lane / 4 and lane % 4 are exchanged in all operands",
+        "the group is lane / 4, the thread in it lane % 4", 2, false, [&](const Fragment& f, const Index& i) {
+          const std::vector<Digit>& digits = digits_[static_cast<std::size_t>(&f - fragments_.data())];
+          Coordinate c;
+          for (const Digit& d : digits)
+            c = c + (is_same(d, lane[0])   ? i.lane % 32 / 4
+                     : is_same(d, lane[1]) ? i.lane % 4
+                                           : d.of(i)) *
+                        d.step;
+          return f.slot_at(c);
+        });
+  }
+
+  const Instruction& instruction_;
+  std::vector<Fragment> fragments_;
+  std::vector<std::vector<Digit>> digits_;
+  std::set<std::vector<std::pair<Part, SlotMap>>> seen_;
+  std::vector<Hypothesis> out_;
+};
+
+}  // namespace
+
+std::vector<Hypothesis> fragment_hypotheses(const LoadedCapture& capture) {
+  return Collection(capture).run();
+}
+
+}  // namespace warpbit

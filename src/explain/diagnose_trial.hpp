@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a hypothesis about a wrong kernel works on: the inputs that the kernel had in truth, and what it then
+// made of D.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/loaded_capture.hpp"
+#include "warpbit/result.hpp"
+
+namespace warpbit {
+
+/// From where each element of an operand is read, the same in every case: an index of a slot for each slot, in
+/// the order (lane, register, slot).
+using SlotMap = std::vector<std::int32_t>;
+inline constexpr std::int32_t kElsewhere = -1;  ///< from outside what the file knows
+inline constexpr std::int32_t kZero = -2;       ///< nowhere: it is 0
+
+/// The inputs of the kernel, and for each slot of D whether they say all about it.
+struct Trial {
+  LoadedCapture capture;
+  std::vector<bool> known;  ///< by slot of D
+};
+
+/// D as the kernel gave it; slots that are not known may hold anything.
+struct Prediction {
+  Array d;
+  std::vector<bool> known;
+};
+
+/// One mistake. `inputs` and `results` may be empty.
+struct Hypothesis {
+  std::string kind, operand, mistake, hint;
+  int cost = 1;            ///< of two that explain the same, the one that costs less comes first
+  bool pairs = false;      ///< common enough to be tried together with another
+  bool all_cases = false;  ///< it takes something from another case
+  std::function<void(Trial&)> inputs = {};
+  std::function<void(const LoadedCapture& inputs, Prediction&)> results = {};
+  /// Instead of one execution; what it returns has gone through `inputs`.
+  std::function<Result<Array>(const LoadedCapture& inputs)> execution = {};
+};
+
+/// Everything that may have happened to this instruction, by tables. No two have the same effect on all inputs
+/// by construction alone.
+std::vector<Hypothesis> fragment_hypotheses(const LoadedCapture& capture);
+std::vector<Hypothesis> statement_hypotheses(const LoadedCapture& capture);
+std::vector<Hypothesis> depth_hypotheses(const LoadedCapture& capture);
+std::vector<Hypothesis> memory_hypotheses(const LoadedCapture& capture);
+
+/// An order of the lanes of a warp that is not theirs.
+struct LaneOrder {
+  std::string_view text;
+  int (*lane)(int);  ///< from which lane, both below 32
+};
+std::span<const LaneOrder> lane_orders();
+
+/// The operand with a part, or nullptr.
+inline const Operand* operand_of(const Instruction& instruction, Part part) {
+  const auto found = std::ranges::find(instruction.operands(), part, &Operand::part);
+  return found == instruction.operands().end() ? nullptr : &*found;
+}
+/// The registers of a part in a capture, or nullptr if it has none there.
+Array* registers_of(LoadedCapture& capture, Part part);
+
+/// Slots of an operand of a case.
+inline std::size_t slots_of(const Operand& op, int lanes) {
+  return static_cast<std::size_t>(lanes * op.registers * op.fragment.packing().per_register());
+}
+
+/// Reads each element of the operand from where the map says; `known` is nullptr for results. Bits outside
+/// elements become 0.
+void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& from, Array& to);
+
+/// What is known of D if elements of the part come from elsewhere.
+void forget(const Instruction& instruction, Part part, const SlotMap& map, std::vector<bool>& known);
+
+/// The library's answer, by one thread.
+Result<Array> execute_trial(const LoadedCapture& capture);
+
+}  // namespace warpbit

@@ -1,0 +1,679 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes made in simulated kernels, and what diagnose calls them.
+#include "warpbit/diagnose.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+
+#include "archive.hpp"
+#include "kernel_text.hpp"
+#include "warp.hpp"
+#include "warpbit/capture.hpp"
+#include "warpbit/descriptor.hpp"
+#include "warpbit/execute.hpp"
+
+namespace {
+
+using namespace warpbit;
+using kernel_text::Text;
+using kernel_text::Variables;
+using Words = std::vector<std::uint64_t>;
+using Random = std::mt19937_64;
+
+constexpr std::uint64_t kCases = 3;
+
+// ---- The kernels
+
+// A matrix in global memory: one tile after the other.
+struct Matrix {
+  int lines, line, pad;  // of a tile; elements between lines
+  std::uint64_t width() const { return static_cast<std::uint64_t>(line + pad); }
+  std::uint64_t tile() const { return static_cast<std::uint64_t>(lines) * width(); }
+};
+
+// A random code: a number whose exponent is one of a few about 0.
+struct Format {
+  int bits, exponent_bits, fraction_bits;  // 0 exponent bits: an integer
+  std::uint64_t operator()(Random& random) const {
+    const std::uint64_t all = random();
+    if (exponent_bits == 0) return bits == 64 ? all : all & ((std::uint64_t{1} << bits) - 1);
+    const std::uint64_t bias = (std::uint64_t{1} << (exponent_bits - 1)) - 1;
+    const std::uint64_t exponent = bias - 1 + (all >> 60) % 3;
+    const std::uint64_t fraction = all & ((std::uint64_t{1} << fraction_bits) - 1);
+    return (all >> 59 & 1) << (exponent_bits + fraction_bits) | exponent << fraction_bits | fraction;
+  }
+};
+constexpr Format kF16{16, 5, 10}, kBf16{16, 8, 7}, kTf32{32, 8, 23}, kS8{8, 0, 0}, kE4m3{8, 4, 3}, kF64{64, 11, 52},
+    kF32{32, 8, 23}, kS32{32, 0, 0};
+
+// D = A B + C by one warp. Constants that a kernel's author would write are in the text.
+struct Kernel {
+  std::string name, target, statement;
+  int m, n, k, terms;
+  Format factor, sum;
+  int register_bits;
+  std::string text;
+
+  int per_register() const { return register_bits / factor.bits; }
+};
+
+// PTX manual, "Matrix Fragments for mma.m16n8k...": P elements in a register.
+std::string text_16(int p) {
+  return fmt::format(
+      "g = lane >> 2\n"
+      "t = lane & 3\n"
+      "a_from = 0\n"
+      "b_from = 1\n"
+      "a_registers_bound = 4\n"
+      "a_elements_bound = {0}\n"
+      "a_row = g + (r & 1) * 8\n"
+      "a_col = t * {0} + e + (r >> 1) * {1}\n"
+      "a_at = a_row * lda + a_col\n"
+      "a_tile = n + 0\n"
+      "a_negative = 0\n"
+      "b_registers_bound = 2\n"
+      "b_elements_bound = {0}\n"
+      "b_k = t * {0} + e + r * {1}\n"
+      "b_n = g + 0\n"
+      "b_at = b_n * ldb + b_k\n"
+      "b_tile = n + 0\n"
+      "b_negative = 0\n"
+      "c_times = 1\n"
+      "c_registers_bound = 4\n"
+      "c_row = g + (r >> 1) * 8\n"
+      "c_col = t * 2 + (r & 1)\n"
+      "c_at = c_row * ldc + c_col\n"
+      "c_tile = n + 0\n"
+      "d_registers_bound = 4\n"
+      "d_row = g + (r >> 1) * 8\n"
+      "d_col = t * 2 + (r & 1)\n"
+      "d_at = d_row * ldd + d_col\n",
+      p, 4 * p);
+}
+const std::string kText8 =
+    "g = lane >> 2\n"
+    "t = lane & 3\n"
+    "a_from = 0\n"
+    "b_from = 1\n"
+    "a_registers_bound = 1\n"
+    "a_elements_bound = 1\n"
+    "a_row = g + 0\n"
+    "a_col = t * 1\n"
+    "a_at = a_row * lda + a_col\n"
+    "a_tile = n + 0\n"
+    "a_negative = 0\n"
+    "b_registers_bound = 1\n"
+    "b_elements_bound = 1\n"
+    "b_k = t * 1\n"
+    "b_n = g + 0\n"
+    "b_at = b_n * ldb + b_k\n"
+    "b_tile = n + 0\n"
+    "b_negative = 0\n"
+    "c_times = 1\n"
+    "c_registers_bound = 2\n"
+    "c_row = g + 0\n"
+    "c_col = t * 2 + r\n"
+    "c_at = c_row * ldc + c_col\n"
+    "c_tile = n + 0\n"
+    "d_registers_bound = 2\n"
+    "d_row = g + 0\n"
+    "d_col = t * 2 + r\n"
+    "d_at = d_row * ldd + d_col\n";
+// Metadata: two halves of each lane's word.
+const std::string kMetadata =
+    "e_low = lane * 2 + 0\n"
+    "e_high = lane * 2 + 1\n"
+    "e_selector = 0\n";
+// Scale factors: bytes, four a lane.
+const std::string kScales =
+    "s_of_a_from = 0\n"
+    "s_of_b_from = 1\n"
+    "sfa_at = lane * 4 + byte\n"
+    "sfb_at = lane * 4 + byte\n"
+    "sfa_byte = 1\n"
+    "sfa_thread = 0\n"
+    "sfb_byte = 2\n"
+    "sfb_thread = 1\n";
+// wgmma: descriptors of 64 rows of A and of B, and where D goes.
+const std::string kWarpgroup =
+    "g = (lane >> 2) & 7\n"
+    "t = lane & 3\n"
+    "w = lane >> 5\n"
+    "da_start = 0 + 1024\n"
+    "da_lbo = 16\n"
+    "da_sbo = 1024\n"
+    "da = (da_start >> 4) | (da_lbo >> 4) << 16 | (da_sbo >> 4) << 32 | 1 << 62\n"
+    "db_start = 0 + 9216\n"
+    "db_lbo = 128\n"
+    "db_sbo = 256\n"
+    "db = (db_start >> 4) | (db_lbo >> 4) << 16 | (db_sbo >> 4) << 32 | 0 << 62\n"
+    "c_times = 1\n"
+    "d_registers_bound = 32\n"
+    "d_row = g + w * 16 + ((r >> 1) & 1) * 8\n"
+    "d_col = t * 2 + (r & 1) + (r >> 2) * 8\n"
+    "d_at = d_row * ldd + d_col\n";
+
+const std::vector<Kernel>& kernels() {
+  static const std::vector<Kernel> all = {
+      {"f16", "sm_90a", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};", 16, 8, 16, 16, kF16,
+       kF32, 32, text_16(2)},
+      {"bf16", "sm_90a", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {d}, {a}, {b}, {c};", 16, 8, 16, 16,
+       kBf16, kF32, 32, text_16(2)},
+      {"tf32", "sm_90a", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {d}, {a}, {b}, {c};", 16, 8, 8, 8, kTf32,
+       kF32, 32, text_16(1)},
+      {"s8", "sm_90a", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {d}, {a}, {b}, {c};", 16, 8, 32, 32, kS8, kS32,
+       32, text_16(4)},
+      {"e4m3", "sm_90a", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {d}, {a}, {b}, {c};", 16, 8, 32, 32,
+       kE4m3, kF32, 32, text_16(4)},
+      {"sparse", "sm_90a",
+       "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 0;", 16, 8, 32,
+       16, kF16, kF32, 32, text_16(2) + kMetadata},
+      {"scaled", "sm_120a",
+       "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 {d}, "
+       "{a}, {b}, {c}, sfa, {1, 0}, sfb, {2, 1};",
+       16, 8, 32, 32, kE4m3, kF32, 32, text_16(4) + kScales},
+      {"f64", "sm_90a", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {d}, {a}, {b}, {c};", 8, 8, 4, 4, kF64, kF64,
+       64, kText8},
+      {"wgmma", "sm_90a",
+       "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {d}, desc_a, desc_b, scale_d, 1, 1, 0, 0;", 64, 64, 16, 16,
+       kF16, kF32, 32, kWarpgroup},
+  };
+  return all;
+}
+
+// The text of a kernel with as many registers of B as K has.
+Text text_of(const Kernel& kernel) {
+  Text out = kernel_text::parse(kernel.text);
+  for (kernel_text::Line& line : out)  // B of a sparse product is twice as deep as A
+    if (line.name == "b_registers_bound" && kernel.name == "sparse") line.tokens[0].text = "4";
+  return out;
+}
+
+// ---- Simulation
+
+// What a kernel works on; all that a mutated one could get elsewhere is here, too.
+struct Data {
+  Matrix a, b, c, d;
+  Words global_a, global_b, global_c;
+  Words metadata;      // [case][64] halves
+  Words scales[2];     // [case][128] bytes
+  std::vector<std::byte> shared;  // [case][kShared]
+};
+constexpr std::size_t kShared = 24 * 1024;
+
+Data data_of(const Kernel& kernel, int pad, Random& random) {
+  Data out{{kernel.m, kernel.terms, pad}, {kernel.n, kernel.k, pad}, {kernel.m, kernel.n, 0}, {kernel.m, kernel.n, 0},
+           {}, {}, {}, {}, {}, {}};
+  const auto fill = [&](Words& words, std::uint64_t count, const Format& format) {
+    for (std::uint64_t i = 0; i < count; ++i) words.push_back(format(random));
+  };
+  fill(out.global_a, kCases * out.a.tile(), kernel.factor);
+  fill(out.global_b, kCases * out.b.tile(), kernel.factor);
+  fill(out.global_c, kCases * out.c.tile(), kernel.sum);
+  constexpr std::uint64_t kNibbles[] = {0x4, 0x8, 0x9, 0xC, 0xD, 0xE};
+  for (std::uint64_t i = 0; i < kCases * 64; ++i) {
+    std::uint64_t half = 0;
+    for (int j = 0; j < 4; ++j) half = half << 4 | kNibbles[random() % 6];
+    out.metadata.push_back(half);
+  }
+  for (Words& scales : out.scales)
+    for (std::uint64_t i = 0; i < kCases * 128; ++i) scales.push_back(120 + random() % 16);
+  if (kernel.name == "wgmma")
+    for (std::size_t i = 0; i < kCases * kShared / 2; ++i) {
+      const std::uint64_t code = kF16(random);
+      out.shared.push_back(static_cast<std::byte>(code));
+      out.shared.push_back(static_cast<std::byte>(code >> 8));
+    }
+  return out;
+}
+
+struct Registers {
+  int lanes = 32, registers = 0, bits = 32;
+  Words words;  // [case][lane][register]
+  Registers(int l, int r, int b)
+      : lanes(l), registers(r), bits(b), words(static_cast<std::size_t>(kCases) * static_cast<std::size_t>(l * r)) {}
+  std::uint64_t& at(std::uint64_t n, int lane, int reg) {
+    return words[(n * static_cast<std::uint64_t>(lanes) + static_cast<std::uint64_t>(lane)) *
+                     static_cast<std::uint64_t>(registers) +
+                 static_cast<std::uint64_t>(reg)];
+  }
+  Array array(const std::string& name) const {
+    std::vector<std::uint64_t> shape{kCases, static_cast<std::uint64_t>(lanes)};
+    if (registers > 0 && name.size() == 1 && name != "e") shape.push_back(static_cast<std::uint64_t>(registers));
+    if (name == "d_in") shape.push_back(static_cast<std::uint64_t>(registers));
+    Array out = Array::zeros(name, static_cast<std::size_t>(bits / 8), shape);
+    for (std::size_t i = 0; i < words.size(); ++i) out.set(i, words[i]);
+    return out;
+  }
+};
+
+// Registers that a run of a kernel had, and the matrix D that it wrote.
+struct Run {
+  std::map<std::string, Registers> inputs;
+  std::array<Words, 2> descriptors;
+  Words d;
+  std::string statement;
+};
+
+class Simulation {
+ public:
+  Simulation(const Kernel& kernel, const Data& data, const Text& text) : kernel_(kernel), data_(data), text_(text) {}
+
+  Run run() {
+    Run out;
+    Variables v = variables();
+    kernel_text::evaluate(text_, "", v);
+    out.statement = kernel_.statement;
+    replace_literals(out.statement, v);
+    if (kernel_.name == "wgmma") return warpgroup(std::move(out));
+    load(out, "a", v.at("a_from") == 0 ? data_.global_a : data_.global_b,
+         v.at("a_from") == 0 ? data_.a.tile() : data_.b.tile(), kernel_.per_register());
+    load(out, "b", v.at("b_from") == 1 ? data_.global_b : data_.global_a,
+         v.at("b_from") == 1 ? data_.b.tile() : data_.a.tile(), kernel_.per_register());
+    load(out, "c", data_.global_c, data_.c.tile(), 1);
+    if (v.at("c_times") == 0) std::ranges::fill(out.inputs.at("c").words, 0);
+    if (kernel_.name == "sparse") load_metadata(out);
+    if (kernel_.name == "scaled") load_scales(out, v);
+    execute(out, v.at("c_times"));
+    return out;
+  }
+
+ private:
+  // All that lines may use, with values for the first element.
+  Variables variables() const {
+    Variables v;
+    for (const char* name : {"lane", "r", "e", "n", "byte"}) v[name] = 0;
+    v["lda"] = static_cast<std::int64_t>(data_.a.width());
+    v["ldb"] = static_cast<std::int64_t>(data_.b.width());
+    v["ldc"] = static_cast<std::int64_t>(data_.c.width());
+    v["ldd"] = static_cast<std::int64_t>(data_.d.width());
+    return v;
+  }
+  void replace_literals(std::string& statement, const Variables& v) const {
+    if (kernel_.name == "sparse") statement = fmt::format("{}e, {};", statement.substr(0, statement.rfind("e, ")), v.at("e_selector"));
+    if (kernel_.name == "scaled")
+      statement = fmt::format("{}sfa, {{{}, {}}}, sfb, {{{}, {}}};", statement.substr(0, statement.find("sfa")),
+                              v.at("sfa_byte"), v.at("sfa_thread"), v.at("sfb_byte"), v.at("sfb_thread"));
+  }
+
+  static std::uint64_t wrapped(std::int64_t at, std::size_t size) {
+    const auto n = static_cast<std::int64_t>(size);
+    return static_cast<std::uint64_t>((at % n + n) % n);
+  }
+
+  void load(Run& out, const std::string& x, const Words& global, std::uint64_t tile, int per) {
+    const Instruction i = warp::parse(kernel_.statement, kernel_.target);
+    const auto op = std::ranges::find(i.operands(), std::string_view(x), &Operand::role);
+    Registers registers(32, op->registers, op->register_bits);
+    Variables v = variables();
+    const int bits = x == "c" ? kernel_.sum.bits : kernel_.factor.bits;
+    kernel_text::evaluate(text_, x + "_", v = shared(v));
+    const std::int64_t bound = v.at(x + "_registers_bound"), elements = x == "c" ? 1 : v.at(x + "_elements_bound");
+    for (std::uint64_t n = 0; n < kCases; ++n)
+      for (int lane = 0; lane < 32; ++lane)
+        for (int r = 0; r < std::min<std::int64_t>(bound, registers.registers); ++r)
+          for (int e = 0; e < std::min<std::int64_t>(elements, per); ++e) {
+            v["lane"] = lane;
+            v["r"] = r;
+            v["e"] = e;
+            v["n"] = static_cast<std::int64_t>(n);
+            v = shared(v);
+            kernel_text::evaluate(text_, x + "_", v);
+            const std::int64_t at = v.at(x + "_at") + v.at(x + "_tile") * static_cast<std::int64_t>(tile);
+            std::uint64_t code = global[wrapped(at, global.size())];
+            if (x != "c" && v.at(x + "_negative") != 0)
+              code = kernel_.factor.exponent_bits == 0 ? (0 - code) & 0xFF : code ^ std::uint64_t{1} << (bits - 1);
+            registers.at(n, lane, r) |= code << (e * bits);
+          }
+    out.inputs.emplace(x, std::move(registers));
+  }
+  // g, t and w
+  Variables shared(Variables v) const {
+    for (const char* name : {"g", "t", "w"})
+      for (const kernel_text::Line& line : text_)
+        if (line.name == name) v[name] = kernel_text::Evaluation(line, v).run();
+    return v;
+  }
+
+  void load_metadata(Run& out) {
+    Registers registers(32, 1, 32);
+    Variables v = variables();
+    for (std::uint64_t n = 0; n < kCases; ++n)
+      for (int lane = 0; lane < 32; ++lane) {
+        v["lane"] = lane;
+        kernel_text::evaluate(text_, "e_", v);
+        const auto half = [&](const char* name) {
+          return data_.metadata[wrapped(v.at(name) + static_cast<std::int64_t>(n) * 64, data_.metadata.size())];
+        };
+        registers.at(n, lane, 0) = half("e_low") | half("e_high") << 16;
+      }
+    out.inputs.emplace("e", std::move(registers));
+  }
+
+  void load_scales(Run& out, const Variables& all) {
+    for (const char* x : {"sfa", "sfb"}) {
+      Registers registers(32, 1, 32);
+      Variables v = variables();
+      const bool first = (all.at("s_of_a_from") == 0) == (std::string_view(x) == "sfa");
+      const Words& bytes = data_.scales[first ? 0 : 1];
+      for (std::uint64_t n = 0; n < kCases; ++n)
+        for (int lane = 0; lane < 32; ++lane)
+          for (int byte = 0; byte < 4; ++byte) {
+            v["lane"] = lane;
+            v["byte"] = byte;
+            kernel_text::evaluate(text_, std::string(x) + "_at", v);
+            registers.at(n, lane, 0) |=
+                bytes[wrapped(v.at(std::string(x) + "_at") + static_cast<std::int64_t>(n) * 128, bytes.size())]
+                << (8 * byte);
+          }
+      out.inputs.emplace(x, std::move(registers));
+    }
+  }
+
+  static Array dense(const Registers& registers) { return registers.array("x"); }
+
+  void execute(Run& out, std::int64_t times) {
+    const Result<Instruction> i = Instruction::parse(out.statement, *Target::find(kernel_.target));
+    if (!i) return;  // the assembler would refuse it
+    std::vector<Array> arrays;
+    std::vector<OperandView> views;
+    for (const Operand& op : i->operands().subspan(1)) {
+      const auto found = out.inputs.find(op.label);
+      arrays.push_back(found == out.inputs.end() ? Array() : dense(found->second));
+      views.push_back(found == out.inputs.end()
+                          ? OperandView{}
+                          : OperandView::dense(arrays.back().data.data(), 32, op.registers, op.register_bits));
+    }
+    const Operand& d = i->operands()[0];
+    Registers results(32, d.registers, d.register_bits);
+    Array array = dense(results);
+    ExecuteOptions options;
+    options.undefined = Undefined::as_measured;
+    options.threads = 1;
+    if (!execute_batch(*i, views, ResultView::dense(array.data.data(), 32, d.registers, d.register_bits), kCases,
+                       options))
+      return;
+    for (std::size_t j = 0; j < results.words.size(); ++j) {
+      results.words[j] = array.at(j);
+      for (std::int64_t more = 1; more < times; ++more)
+        results.words[j] = sum(results.words[j], out.inputs.at("c").words[j]);
+    }
+    store(out, results);
+  }
+  // The compiler's own addition, as an epilogue has it.
+  std::uint64_t sum(std::uint64_t x, std::uint64_t y) const {
+    if (kernel_.sum.exponent_bits == 0) return (x + y) & 0xFFFFFFFF;
+    if (kernel_.sum.bits == 64) return std::bit_cast<std::uint64_t>(std::bit_cast<double>(x) + std::bit_cast<double>(y));
+    return std::bit_cast<std::uint32_t>(std::bit_cast<float>(static_cast<std::uint32_t>(x)) +
+                                        std::bit_cast<float>(static_cast<std::uint32_t>(y)));
+  }
+
+  void store(Run& out, Registers& results) {
+    out.d.assign(kCases * data_.d.tile(), 0);
+    Variables v = variables();
+    kernel_text::evaluate(text_, "d_", v = shared(v));
+    const std::int64_t bound = v.at("d_registers_bound");
+    for (std::uint64_t n = 0; n < kCases; ++n)
+      for (int lane = 0; lane < results.lanes; ++lane)
+        for (int r = 0; r < std::min<std::int64_t>(bound, results.registers); ++r) {
+          v["lane"] = lane;
+          v["r"] = r;
+          v = shared(v);
+          kernel_text::evaluate(text_, "d_", v);
+          const std::int64_t at = v.at("d_at");
+          const auto tile = static_cast<std::int64_t>(data_.d.tile());
+          if (at >= 0 && at < tile)  // what is outside would fault, or be seen elsewhere
+            out.d[n * static_cast<std::uint64_t>(tile) + static_cast<std::uint64_t>(at)] = results.at(n, lane, r);
+        }
+  }
+
+  Run warpgroup(Run out) {
+    const Instruction i = warp::parse(out.statement, kernel_.target);
+    Variables v = variables();
+    kernel_text::evaluate(text_, "", v);
+    const Operand& d = i.operands()[0];
+    Registers results(128, d.registers, 32);
+    Random random(5);
+    for (std::uint64_t& word : results.words) word = kF32(random);
+    out.inputs.emplace("d_in", results);
+    Array array = dense(results);
+    for (std::uint64_t n = 0; n < kCases; ++n) {
+      WarpgroupSources sources;
+      sources.a_descriptor = static_cast<std::uint64_t>(v.at("da"));
+      sources.b_descriptor = static_cast<std::uint64_t>(v.at("db"));
+      sources.accumulate = v.at("c_times") != 0;
+      out.descriptors[0].push_back(sources.a_descriptor);
+      out.descriptors[1].push_back(sources.b_descriptor);
+      ResultView view = ResultView::dense(array.data.data(), 128, d.registers, 32);
+      view.base += static_cast<std::ptrdiff_t>(n) * view.case_stride;
+      const std::span<const std::byte> memory(data_.shared);
+      if (!execute_warpgroup(i, sources, memory.subspan(n * kShared, kShared), view)) return out;
+    }
+    for (std::size_t j = 0; j < results.words.size(); ++j) results.words[j] = array.at(j);
+    store(out, results);
+    return out;
+  }
+
+  const Kernel& kernel_;
+  const Data& data_;
+  const Text& text_;
+};
+
+// D in the registers where the instruction has it: read by the right kernel's indices.
+Registers fragment_of(const Kernel& kernel, const Words& d) {
+  const Text text = text_of(kernel);
+  const Instruction i = warp::parse(kernel.statement, kernel.target);
+  Registers out(i.lanes(), i.operands()[0].registers, i.operands()[0].register_bits);
+  Variables v{{"lane", 0}, {"r", 0}, {"e", 0}, {"n", 0}, {"ldd", kernel.n}};
+  for (std::uint64_t n = 0; n < kCases; ++n)
+    for (int lane = 0; lane < out.lanes; ++lane)
+      for (int r = 0; r < out.registers; ++r) {
+        v["lane"] = lane;
+        v["r"] = r;
+        for (const char* name : {"g", "t", "w"}) kernel_text::evaluate(text, name, v);
+        kernel_text::evaluate(text, "d_", v);
+        out.at(n, lane, r) = d[n * static_cast<std::uint64_t>(kernel.m * kernel.n) +
+                               static_cast<std::uint64_t>(v.at("d_at"))];
+      }
+  return out;
+}
+
+// A capture: the inputs of the right run, the results of another one.
+void write(const archive::fs::path& path, const Kernel& kernel, const Data& data, const Run& right,
+           const Registers& d) {
+  std::vector<Array> arrays;
+  for (const auto& [name, registers] : right.inputs) arrays.push_back(registers.array(name));
+  arrays.push_back(d.array("d"));
+  if (kernel.name == "wgmma") {
+    for (std::size_t i = 0; i < 2; ++i) {
+      Array array = Array::zeros(i == 0 ? "desc_a" : "desc_b", 8, {kCases});
+      for (std::size_t n = 0; n < kCases; ++n) array.set(n, right.descriptors[i][n]);
+      arrays.push_back(std::move(array));
+    }
+    Array scale = Array::zeros("scale_d", 1, {kCases});
+    for (std::size_t n = 0; n < kCases; ++n) scale.set(n, 1);
+    arrays.push_back(std::move(scale));
+    Array memory = Array::zeros("smem", 1, {kCases, kShared});
+    memory.data = data.shared;
+    arrays.push_back(std::move(memory));
+  }
+  const Result<void> written = write_capture(
+      path, {kernel.statement, kernel.target, CaptureLayout::registers, CaptureSource::model, "{}"}, arrays);
+  INFO((written ? std::string() : written.error().message()));
+  REQUIRE(written.ok());
+}
+
+// ---- What a right answer is
+
+struct Answer {
+  std::string kinds, operand;  // kinds separated by blanks
+};
+// `exact` names the mistake; what is in `same` cannot be told from it by any inputs.
+struct Label {
+  std::string line;
+  std::vector<Answer> exact, same = {};
+};
+const std::vector<Label>& labels() {
+  static const std::vector<Label> all = {
+      {"g", {{"lane_order index_constant", "a b c d"}}},
+      {"t", {{"lane_order index_constant", "a b c d"}}},
+      {"w", {{"lane_order index_constant", "d"}}},
+      {"a_from", {{"factors_exchanged", "a b"}}},
+      {"a_registers_bound", {{"not_loaded", "a"}}},
+      {"a_elements_bound", {{"not_loaded depth_missing", "a"}, {"depth_missing", "a b"}}},
+      {"a_row", {{"register_order index_constant lane_order offset", "a"}}},
+      {"a_col",
+       {{"register_order element_order index_constant lane_order depth_repeated offset", "a"}},
+       {{"register_order element_order index_constant lane_order", "b"}}},
+      {"a_at", {{"transposed leading_dimension", "a"}}},
+      {"a_tile", {{"other_tile", "a"}}},
+      {"a_negative", {{"sign", "a"}}, {{"sign", "b"}}},
+      {"b_registers_bound", {{"not_loaded", "b"}, {"depth_missing", "a b"}}},
+      {"b_elements_bound", {{"not_loaded", "b"}}},
+      {"b_k",
+       {{"register_order element_order index_constant lane_order depth_repeated offset", "b"}},
+       {{"register_order element_order index_constant lane_order", "a"}}},
+      {"b_n", {{"offset lane_order index_constant", "b"}}},
+      {"b_at", {{"transposed leading_dimension", "b"}}},
+      {"b_tile", {{"other_tile", "b"}}},
+      {"b_negative", {{"sign", "b"}}, {{"sign", "a"}}},
+      {"c_times", {{"accumulator_missing accumulator_twice", "c"}}},
+      {"c_registers_bound", {{"not_loaded", "c"}}},
+      {"c_row", {{"register_order index_constant lane_order offset", "c"}}},
+      {"c_col", {{"register_order index_constant lane_order offset", "c"}}},
+      {"c_at", {{"transposed leading_dimension", "c"}}},
+      {"c_tile", {{"other_tile", "c"}}},
+      {"d_registers_bound", {{"not_stored", "d"}}},
+      {"d_row", {{"register_order index_constant lane_order offset", "d"}}},
+      {"d_col", {{"register_order index_constant lane_order offset", "d"}}},
+      {"d_at", {{"transposed leading_dimension", "d"}}},
+      {"e_low", {{"metadata_order metadata_lane", "e"}}},
+      {"e_high", {{"metadata_order metadata_lane", "e"}}},
+      {"e_selector", {{"selector", "e"}}},
+      {"s_of_a_from", {{"scales_exchanged", "scale_a scale_b"}}},
+      {"sfa_at", {{"scale_order scale_lane scale_selector", "scale_a"}}},
+      {"sfb_at", {{"scale_order scale_lane scale_selector", "scale_b"}}},
+      {"sfa_byte", {{"scale_selector", "scale_a"}}, {{"scale_order", "scale_a"}}},
+      {"sfa_thread", {{"scale_selector", "scale_a"}}, {{"scale_lane", "scale_a"}}},
+      {"sfb_byte", {{"scale_selector", "scale_b"}}, {{"scale_order", "scale_b"}}},
+      {"sfb_thread", {{"scale_selector", "scale_b"}}, {{"scale_lane", "scale_b"}}},
+      {"da_start", {{"start_address", "a"}}},
+      {"da_lbo", {{"leading_offset offset_units", "a"}}},
+      {"da_sbo", {{"stride_offset offset_units", "a"}}},
+      {"da", {{"offsets_exchanged offset_units start_address leading_offset stride_offset swizzle base_offset", "a"}}},
+      {"db_start", {{"start_address", "b"}}},
+      {"db_lbo", {{"leading_offset offset_units", "b"}}},
+      {"db_sbo", {{"stride_offset offset_units", "b"}}},
+      {"db", {{"offsets_exchanged offset_units start_address leading_offset stride_offset swizzle base_offset", "b"}}},
+  };
+  return all;
+}
+
+bool is_among(const Finding& finding, const std::vector<Answer>& answers) {
+  return std::ranges::any_of(answers, [&](const Answer& answer) {
+    return (" " + answer.kinds + " ").find(" " + finding.kind + " ") != std::string::npos &&
+           finding.operand == answer.operand;
+  });
+}
+
+struct Tally {
+  int tried = 0, first = 0, listed = 0, certain = 0, wrongly_certain = 0;
+};
+
+// One mutated kernel; false if the mutation changes nothing.
+bool judge(const Kernel& kernel, const kernel_text::Mutation& mutation, const Data& data, const Run& right,
+           const archive::fs::path& folder, Tally& tally) {
+  const Run wrong = Simulation(kernel, data, mutation.text).run();
+  if (wrong.d.empty() || wrong.d == right.d) return false;
+  const archive::fs::path path = folder / "wrong.npz";
+  write(path, kernel, data, right, fragment_of(kernel, wrong.d));
+  const Result<Diagnosis> d = diagnose(path);
+  INFO(kernel.name << ": " << kernel_text::spell(mutation.text[mutation.line]));
+  INFO((d ? d->text() : d.error().message()));
+  REQUIRE(d.ok());
+  const auto label = std::ranges::find(labels(), mutation.line_name, &Label::line);
+  REQUIRE(label != labels().end());
+  const auto is_right = [&](const Finding& f) { return is_among(f, label->exact) || is_among(f, label->same); };
+  ++tally.tried;
+  const bool found = !d->findings.empty() && is_right(d->findings[0]);
+  tally.first += found;
+  const bool listed = std::ranges::any_of(d->findings, [&](const Finding& f) {
+    return is_right(f) && (found || f.explains_all());
+  });
+  tally.listed += listed;
+  const bool certain = !d->findings.empty() && d->findings[0].certain;
+  tally.certain += certain;
+  const bool wrongly = certain && !is_among(d->findings[0], label->exact);
+  tally.wrongly_certain += wrongly;
+  CHECK_FALSE(wrongly);
+  if (!found)
+    fmt::print("{}: '{}' ({}){}: {}\n", kernel.name, kernel_text::spell(mutation.text[mutation.line]), mutation.what,
+               listed ? " listed" : "", d->text() + (d->findings.empty() ? "" : " [" + d->findings[0].kind + " " + d->findings[0].operand + "]"));
+  return true;
+}
+
+TEST_CASE("mistakes in simulated kernels are named", "[diagnose]") {
+  const archive::Directory directory;
+  Tally all;
+  constexpr int kOfEach = 23;
+  Random random(1);
+  for (const Kernel& kernel : kernels()) {
+    const Text text = text_of(kernel);
+    std::vector<kernel_text::Mutation> mutations = kernel_text::mutations(text);
+    std::shuffle(mutations.begin(), mutations.end(), random);
+    Tally tally;
+    for (std::size_t i = 0; i < mutations.size() && tally.tried < kOfEach; ++i) {
+      const Data data = data_of(kernel, i % 3 == 2 ? 8 : 0, random);
+      const Run right = Simulation(kernel, data, text).run();
+      REQUIRE(right.d.size() > 0);
+      judge(kernel, mutations[i], data, right, directory.path, tally);
+    }
+    fmt::print("{}: {} mutations, {} tried, {} named first, {} listed, {} certain\n", kernel.name, mutations.size(),
+               tally.tried, tally.first, tally.listed, tally.certain);
+    all.tried += tally.tried;
+    all.first += tally.first;
+    all.listed += tally.listed;
+    all.certain += tally.certain;
+    all.wrongly_certain += tally.wrongly_certain;
+  }
+  fmt::print("diagnose: {} wrong results, {} named, {} more among equals, {} certain, {} wrongly\n", all.tried,
+             all.first, all.listed - all.first, all.certain, all.wrongly_certain);
+  CHECK(all.tried >= 200);
+  CHECK(all.first * 200 >= all.tried * 180);
+  CHECK(all.wrongly_certain == 0);
+}
+
+TEST_CASE("right results are correct, and noise has no mistake", "[diagnose]") {
+  const archive::Directory directory;
+  Random random(2);
+  int correct = 0, none = 0;
+  for (int i = 0; i < 50; ++i) {
+    const Kernel& kernel = kernels()[static_cast<std::size_t>(i) % kernels().size()];
+    const Data data = data_of(kernel, 0, random);
+    const Run right = Simulation(kernel, data, text_of(kernel)).run();
+    write(directory.path / "right.npz", kernel, data, right, fragment_of(kernel, right.d));
+    const Result<Diagnosis> d = diagnose(directory.path / "right.npz");
+    INFO(kernel.name);
+    REQUIRE(d.ok());
+    CHECK(d->verdict == Verdict::correct);
+    correct += d->verdict == Verdict::correct;
+    // Other numbers everywhere, or at some places.
+    Words noise = right.d;
+    for (std::uint64_t& word : noise)
+      if (i % 2 == 0 || random() % 3 == 0) word = kernel.sum(random);
+    write(directory.path / "noise.npz", kernel, data, right, fragment_of(kernel, noise));
+    const Result<Diagnosis> n = diagnose(directory.path / "noise.npz");
+    REQUIRE(n.ok());
+    INFO(n->text());
+    CHECK(n->verdict == Verdict::none);
+    CHECK(n->findings.empty());
+    none += n->verdict == Verdict::none;
+  }
+  fmt::print("diagnose: {} of 50 right results correct, {} of 50 of noise without a mistake\n", correct, none);
+}
+
+}  // namespace
