@@ -140,9 +140,6 @@ const std::string kScales =
     "sfb_thread = 1\n";
 // wgmma: descriptors of 64 rows of A and of B, and where D goes.
 const std::string kWarpgroup =
-    "g = (lane >> 2) & 7\n"
-    "t = lane & 3\n"
-    "w = lane >> 5\n"
     "da_start = 0 + 1024\n"
     "da_lbo = 16\n"
     "da_sbo = 1024\n"
@@ -153,8 +150,11 @@ const std::string kWarpgroup =
     "db = (db_start >> 4) | (db_lbo >> 4) << 16 | (db_sbo >> 4) << 32 | 0 << 62\n"
     "c_times = 1\n"
     "d_registers_bound = 32\n"
-    "d_row = g + w * 16 + ((r >> 1) & 1) * 8\n"
-    "d_col = t * 2 + (r & 1) + (r >> 2) * 8\n"
+    "d_g = (lane >> 2) & 7\n"
+    "d_t = lane & 3\n"
+    "d_w = lane >> 5\n"
+    "d_row = d_g + d_w * 16 + ((r >> 1) & 1) * 8\n"
+    "d_col = d_t * 2 + (r & 1) + (r >> 2) * 8\n"
     "d_at = d_row * ldd + d_col\n";
 
 const std::vector<Kernel>& kernels() {
@@ -331,9 +331,9 @@ class Simulation {
           }
     out.inputs.emplace(x, std::move(registers));
   }
-  // g, t and w
+  // g and t
   Variables shared(Variables v) const {
-    for (const char* name : {"g", "t", "w"})
+    for (const char* name : {"g", "t"})
       for (const kernel_text::Line& line : text_)
         if (line.name == name) v[name] = kernel_text::Evaluation(line, v).run();
     return v;
@@ -474,7 +474,7 @@ Registers fragment_of(const Kernel& kernel, const Words& d) {
       for (int r = 0; r < out.registers; ++r) {
         v["lane"] = lane;
         v["r"] = r;
-        for (const char* name : {"g", "t", "w"}) kernel_text::evaluate(text, name, v);
+        for (const char* name : {"g", "t"}) kernel_text::evaluate(text, name, v);
         kernel_text::evaluate(text, "d_", v);
         out.at(n, lane, r) = d[n * static_cast<std::uint64_t>(kernel.m * kernel.n) +
                                static_cast<std::uint64_t>(v.at("d_at"))];
@@ -521,10 +521,12 @@ const std::vector<Label>& labels() {
   static const std::vector<Label> all = {
       {"g", {{"lane_order index_constant", "a b c d"}}},
       {"t", {{"lane_order index_constant", "a b c d"}}},
-      {"w", {{"lane_order index_constant", "d"}}},
+      {"d_g", {{"lane_order index_constant", "d"}}},
+      {"d_t", {{"lane_order index_constant", "d"}}},
+      {"d_w", {{"lane_order index_constant", "d"}}},
       {"a_from", {{"factors_exchanged", "a b"}}},
       {"a_registers_bound", {{"not_loaded", "a"}}},
-      {"a_elements_bound", {{"not_loaded depth_missing", "a"}, {"depth_missing", "a b"}}},
+      {"a_elements_bound", {{"not_loaded", "a"}}, {{"not_loaded", "b"}, {"depth_missing", "a b"}}},  // 0 times x
       {"a_row", {{"register_order index_constant lane_order offset", "a"}}},
       {"a_col",
        {{"register_order element_order index_constant lane_order depth_repeated offset", "a"}},
@@ -532,8 +534,8 @@ const std::vector<Label>& labels() {
       {"a_at", {{"transposed leading_dimension", "a"}}},
       {"a_tile", {{"other_tile", "a"}}},
       {"a_negative", {{"sign", "a"}}, {{"sign", "b"}}},
-      {"b_registers_bound", {{"not_loaded", "b"}, {"depth_missing", "a b"}}},
-      {"b_elements_bound", {{"not_loaded", "b"}}},
+      {"b_registers_bound", {{"not_loaded", "b"}}, {{"not_loaded", "a"}, {"depth_missing", "a b"}}},
+      {"b_elements_bound", {{"not_loaded", "b"}}, {{"not_loaded", "a"}, {"depth_missing", "a b"}}},
       {"b_k",
        {{"register_order element_order index_constant lane_order depth_repeated offset", "b"}},
        {{"register_order element_order index_constant lane_order", "a"}}},
@@ -548,8 +550,8 @@ const std::vector<Label>& labels() {
       {"c_at", {{"transposed leading_dimension", "c"}}},
       {"c_tile", {{"other_tile", "c"}}},
       {"d_registers_bound", {{"not_stored", "d"}}},
-      {"d_row", {{"register_order index_constant lane_order offset", "d"}}},
-      {"d_col", {{"register_order index_constant lane_order offset", "d"}}},
+      {"d_row", {{"register_order index_constant lane_order offset", "d"}}, {{"not_stored", "d"}}},  // beyond the tile
+      {"d_col", {{"register_order index_constant lane_order offset", "d"}}, {{"not_stored", "d"}}},
       {"d_at", {{"transposed leading_dimension", "d"}}},
       {"e_low", {{"metadata_order metadata_lane", "e"}}},
       {"e_high", {{"metadata_order metadata_lane", "e"}}},

@@ -72,24 +72,16 @@ class Evaluation {
  public:
   Evaluation(const Line& line, const Variables& variables) : tokens_(line.tokens), variables_(variables) {}
   std::int64_t run() {
-    const std::int64_t out = binary(0);
-    REQUIRE(at_ == tokens_.size());
-    return out;
+    return binary(0);
   }
 
  private:
-  bool is(const std::string& sign) const {
-    return at_ < tokens_.size() && tokens_[at_].kind == Token::Kind::sign && tokens_[at_].text == sign;
-  }
   std::int64_t atom() {
-    REQUIRE(at_ < tokens_.size());
-    const Token& token = tokens_[at_++];
+    const Token& token = tokens_.at(at_++);
     if (token.kind == Token::Kind::number) return std::stoll(token.text);
     if (token.kind == Token::Kind::name) return variables_.at(token.text);
-    REQUIRE(token.text == "(");
-    const std::int64_t out = binary(0);
-    REQUIRE(is(")"));
-    ++at_;
+    const std::int64_t out = binary(0);  // "("
+    ++at_;                               // ")"
     return out;
   }
   static std::int64_t apply(const std::string& sign, std::int64_t x, std::int64_t y) {
@@ -132,8 +124,8 @@ struct Mutation {
   Text text;
 };
 
-// All mutations of a text. Lines named "..._bound" are loop bounds; the right sides of lines named "..._from"
-// are arguments.
+// All mutations of a text. Lines named "..._bound" are loop bounds; the right sides of successive lines named
+// "..._from" are arguments.
 inline std::vector<Mutation> mutations(const Text& text) {
   std::vector<Mutation> out;
   const auto add = [&](std::size_t line, const std::string& what, auto change) {
@@ -162,9 +154,8 @@ inline std::vector<Mutation> mutations(const Text& text) {
           if (tokens[j].kind == Token::Kind::name && !(tokens[j] == tokens[i]))
             add(l, "terms", [&](Text& t) { std::swap(t[l].tokens[i], t[l].tokens[j]); });
     }
-    for (std::size_t other = l + 1; argument && other < text.size(); ++other)
-      if (text[other].name.ends_with("_from"))
-        add(l, "arguments", [&](Text& t) { std::swap(t[l].tokens, t[other].tokens); });
+    if (argument && l + 1 < text.size() && text[l + 1].name.ends_with("_from"))
+      add(l, "arguments", [&](Text& t) { std::swap(t[l].tokens, t[l + 1].tokens); });
   }
   return out;
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kFinalists = 64;         // hypotheses that are tried on all cases
 constexpr std::uint64_t kPairElements = 4'000'000;  // of D, that pairs may compute
+constexpr std::uint64_t kWindow = 4;           // cases to try what takes something from another case
 constexpr std::uint64_t kLeastNew = 4;         // wrong elements that a claim must explain, at least
 constexpr std::uint64_t kLeastValues = 3;      // different values among them
 
@@ -45,9 +46,7 @@ LoadedCapture slice(const LoadedCapture& capture, std::uint64_t first, std::uint
 // Compares predictions with the D of some cases.
 class Judge {
  public:
-  Judge(LoadedCapture capture, const Array& right) : capture_(std::move(capture)) {
-    const Operand& d = capture_.instruction.operands()[0];
-    slots_ = slots_of(d, capture_.instruction.lanes());
+  Judge(LoadedCapture capture, const Array& right) : capture_(std::move(capture)), as_is_(right) {
     expected_ = codes(capture_.expected);
     const std::vector<std::uint64_t> as_is = codes(right);
     const auto per = static_cast<std::uint64_t>(capture_.slots());
@@ -64,13 +63,16 @@ class Judge {
 
   // Nothing if the hypothetical instruction cannot be executed.
   std::optional<Score> operator()(std::span<const Hypothesis* const> together) const {
-    Trial trial{capture_, std::vector<bool>(slots_, true)};
+    Trial trial{capture_, std::vector<Knowledge>(expected_.size(), Knowledge::exact)};
     const Hypothesis* execution = nullptr;
     for (const Hypothesis* h : together) {
       if (h->inputs) h->inputs(trial);
       if (h->execution) execution = h;
     }
-    Result<Array> d = execution ? execution->execution(trial.capture) : execute_trial(trial.capture);
+    const auto only_results = [](const Hypothesis* h) { return !h->inputs && !h->execution; };
+    Result<Array> d = execution                                    ? execution->execution(trial.capture)
+                      : std::ranges::all_of(together, only_results) ? Result<Array>(as_is_)
+                                                                    : execute_trial(trial.capture);
     if (!d) return std::nullopt;
     Prediction prediction{std::move(*d), std::move(trial.known)};
     for (const Hypothesis* h : together)
@@ -83,13 +85,13 @@ class Judge {
     const Packing& packing = capture_.instruction.operands()[0].fragment.packing();
     const std::uint64_t mask =
         packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
-    std::vector<std::uint64_t> out;
-    out.reserve(array.header.items() * static_cast<std::uint64_t>(packing.per_register()));
-    for (std::uint64_t i = 0; i < array.header.items(); ++i) {
-      const std::uint64_t bits = array.at(i);
+    std::vector<std::uint64_t> out = words_of(array);
+    if (packing.per_register() == 1 && packing.bits == packing.register_bits) return out;
+    const std::vector<std::uint64_t> words = std::move(out);
+    out.clear();
+    for (const std::uint64_t bits : words)
       for (int slot = 0; slot < packing.per_register(); ++slot)
         out.push_back(bits >> packing.low_bit_of(slot) & mask);
-    }
     return out;
   }
   Score compare(const Prediction& prediction) const {
@@ -97,9 +99,9 @@ class Judge {
     Score out;
     std::set<std::uint64_t> values;
     for (std::size_t i = 0; i < got.size(); ++i) {
-      if (!compared_[i] || !prediction.known[i % slots_]) continue;
+      if (!compared_[i] || prediction.known[i] == Knowledge::nothing) continue;
       if (got[i] != expected_[i]) {
-        ++out.contradicted;
+        out.contradicted += prediction.known[i] == Knowledge::exact ? 1 : 0;
         continue;
       }
       ++out.explained;
@@ -112,7 +114,7 @@ class Judge {
   }
 
   LoadedCapture capture_;
-  std::size_t slots_ = 0;
+  Array as_is_;  // the right D
   std::vector<std::uint64_t> expected_;
   std::vector<bool> compared_, right_;
   std::uint64_t elements_ = 0, right_count_ = 0;
@@ -147,28 +149,22 @@ class Search {
   Search(const LoadedCapture& capture, const Array& right, std::vector<Hypothesis> hypotheses)
       : all_(capture, right), hypotheses_(std::move(hypotheses)) {
     const std::uint64_t first = first_wrong(capture, right);
-    Array window = right;
-    const std::size_t bytes = right.data.size() / capture.cases;
-    window.data = {right.data.begin() + static_cast<std::ptrdiff_t>(first * bytes),
-                   right.data.begin() + static_cast<std::ptrdiff_t>((first + 1) * bytes)};
-    window.header.shape[0] = 1;
-    sample_.emplace(slice(capture, first, 1), window);
+    sample_.emplace(window(capture, right, first, 1));
+    const std::uint64_t begin = first > 0 ? first - 1 : 0;
+    wider_.emplace(window(capture, right, begin, std::min(capture.cases - begin, kWindow)));
   }
   const Judge& all() const { return all_; }
   std::size_t tried() const { return hypotheses_.size(); }
 
   std::vector<Candidate> singles() const {
-    std::vector<Candidate> out, whole;
+    std::vector<Candidate> out, wider, whole;
     for (const Hypothesis& h : hypotheses_) {
       const Hypothesis* const one[] = {&h};
-      if (h.all_cases) {
-        try_all({&h}, whole);
-        continue;
-      }
-      const std::optional<Score> score = (*sample_)(one);
-      if (score && score->gained > 0) out.push_back({{&h}, *score});
+      const std::optional<Score> score = (h.neighbours ? *wider_ : *sample_)(one);
+      if (score && score->gained > 0) (h.neighbours ? wider : out).push_back({{&h}, *score});
     }
-    finals(out, whole);
+    finals(out, sample_->elements(), whole);
+    finals(wider, wider_->elements(), whole);
     return whole;
   }
 
@@ -186,12 +182,20 @@ class Search {
         const std::optional<Score> score = (*sample_)(two);
         if (score && score->contradicted == 0 && score->gained > 0) out.push_back({{&hx, &hy}, *score});
       }
-    finals(out, whole);
+    finals(out, sample_->elements(), whole);
     std::erase_if(whole, [&](const Candidate& c) { return c.score.explained < all_.elements(); });
     return whole;
   }
 
  private:
+  static Judge window(const LoadedCapture& capture, const Array& right, std::uint64_t first, std::uint64_t count) {
+    Array part = right;
+    const auto bytes = static_cast<std::ptrdiff_t>(right.data.size() / capture.cases);
+    const auto begin = right.data.begin() + static_cast<std::ptrdiff_t>(first) * bytes;
+    part.data = {begin, begin + static_cast<std::ptrdiff_t>(count) * bytes};
+    part.header.shape[0] = count;
+    return Judge(slice(capture, first, count), part);
+  }
   static std::uint64_t first_wrong(const LoadedCapture& capture, const Array& right) {
     std::uint64_t first = 0;
     bool found = false;
@@ -209,16 +213,17 @@ class Search {
       out.push_back({std::move(together), *score});
   }
   // The best of the sample on all cases, those that nothing contradicts there in any number.
-  void finals(std::vector<Candidate>& sampled, std::vector<Candidate>& out) const {
+  void finals(std::vector<Candidate>& sampled, std::uint64_t elements, std::vector<Candidate>& out) const {
     std::ranges::stable_sort(sampled, is_better);
     for (std::size_t i = 0; i < sampled.size(); ++i)
-      if (i < kFinalists || sampled[i].score.explained == sample_->elements())
+      if (i < kFinalists || sampled[i].score.explained == elements)
         try_all(sampled[i].together, out);
     std::ranges::stable_sort(out, is_better);
   }
 
   Judge all_;
-  std::optional<Judge> sample_;
+  std::optional<Judge> sample_;  // the first case with a wrong element
+  std::optional<Judge> wider_;   // that one and its neighbours
   std::vector<Hypothesis> hypotheses_;
 };
 
@@ -261,7 +266,7 @@ void conclude(const Search& search, std::vector<Candidate> candidates, Diagnosis
     out.verdict = Verdict::mistake;
   else
     out.verdict = out.findings.empty() ? Verdict::none : Verdict::partial;
-  if (full == 1) out.findings[0].certain = is_claim(candidates[0], wrong);
+  if (full == 1) out.findings[0].certain = candidates[0].together.size() == 1 && is_claim(candidates[0], wrong);
 }
 
 Result<void> check_kind(const LoadedCapture& capture) {

@@ -45,7 +45,7 @@ void move_all(Trial& trial, const Registers& maps) {
     Array* registers = registers_of(trial.capture, part);
     const Instruction& i = trial.capture.instruction;
     move_slots(*operand_of(i, part), i.lanes(), map, Array(*registers), *registers);
-    forget(i, part, map, trial.known);
+    forget(i, part, map, trial.capture.cases, trial.known);
   }
 }
 
@@ -316,9 +316,14 @@ class Collection {
                           i.lanes());
                  exchange(*operand_of(i, Part::right_factor), *operand_of(i, Part::left_factor), to_b, old_x, y,
                           i.lanes());
-                 forget(i, Part::left_factor, to_a, trial.known);
-                 forget(i, Part::right_factor, to_b, trial.known);
+                 forget(i, Part::left_factor, missing(to_a), trial.capture.cases, trial.known);
+                 forget(i, Part::right_factor, missing(to_b), trial.capture.cases, trial.known);
                });
+  }
+  // Slots of another operand count as known.
+  static SlotMap missing(SlotMap map) {
+    for (std::int32_t& slot : map) slot = std::min(slot, 0);
+    return map;
   }
   // move_slots between two operands.
   static void exchange(const Operand& to_op, const Operand& from_op, const SlotMap& map, const Array& from,
@@ -459,12 +464,12 @@ class Collection {
     if (capture_.cases < 2) return;
     struct Row {
       std::string_view text;
-      std::uint64_t (*other)(std::uint64_t n, std::uint64_t count);
+      std::int64_t (*other)(std::int64_t n);
     };
     static constexpr Row kRows[] = {
-        {"the case before", [](std::uint64_t n, std::uint64_t) { return n == 0 ? n : n - 1; }},
-        {"the next case", [](std::uint64_t n, std::uint64_t count) { return std::min(n + 1, count - 1); }},
-        {"the first case", [](std::uint64_t, std::uint64_t) { return std::uint64_t{0}; }},
+        {"the case before", [](std::int64_t n) { return n - 1; }},
+        {"the next case", [](std::int64_t n) { return n + 1; }},
+        {"the first case", [](std::int64_t) { return std::int64_t{0}; }},
     };
     for (const Part part : {Part::left_factor, Part::right_factor, Part::accumulator, Part::metadata,
                             Part::left_scale, Part::right_scale}) {
@@ -477,10 +482,16 @@ class Collection {
         add_inputs(std::move(h), [part, other = row.other](Trial& trial) {
           Array& array = *registers_of(trial.capture, part);
           const Array old = array;
-          const std::uint64_t count = trial.capture.cases, bytes = array.data.size() / count;
-          for (std::uint64_t n = 0; n < count; ++n)
-            std::copy_n(old.data.begin() + static_cast<std::ptrdiff_t>(other(n, count) * bytes), bytes,
-                        array.data.begin() + static_cast<std::ptrdiff_t>(n * bytes));
+          const auto count = static_cast<std::int64_t>(trial.capture.cases);
+          const auto bytes = static_cast<std::int64_t>(array.data.size()) / count;
+          const auto slots = static_cast<std::ptrdiff_t>(trial.known.size()) / count;
+          for (std::int64_t n = 0; n < count; ++n) {
+            const std::int64_t from = other(n);
+            if (from >= 0 && from < count)
+              std::copy_n(old.data.begin() + from * bytes, bytes, array.data.begin() + n * bytes);
+            else
+              std::fill_n(trial.known.begin() + n * slots, slots, Knowledge::nothing);
+          }
         });
       }
     }

@@ -20,12 +20,14 @@ struct Index {
 // One operand in registers, its elements numbered by slots.
 class Fragment {
  public:
+  static constexpr int kTilesAhead = 2;
   Fragment(Part part, const Operand& op, int lanes) : part_(part), op_(op), lanes_(lanes) {
     const FragmentMap& f = op.fragment;
     slots_.resize(static_cast<std::size_t>(f.products() * f.rows() * f.columns()), kElsewhere);
     for (std::size_t i = 0; i < size(); ++i) {
       const auto at = f.at(index(i).lane, index(i).reg, index(i).slot);
       if (at) slots_[linear(*at)] = static_cast<std::int32_t>(i);
+      coordinates_.push_back(at.value_or(Coordinate{}));
       is_whole_ = is_whole_ && at.has_value();
     }
   }
@@ -41,7 +43,9 @@ class Fragment {
     const int i = static_cast<int>(slot), per = per_register();
     return {i / per / registers(), i / per % registers(), i % per};
   }
-  Coordinate at(const Index& i) const { return *op_.fragment.at(i.lane, i.reg, i.slot); }
+  const Coordinate& at(const Index& i) const {
+    return coordinates_[static_cast<std::size_t>((i.lane * registers() + i.reg) * per_register() + i.slot)];
+  }
 
   // The slot that holds an element, kElsewhere if the tile has none such.
   std::int32_t slot_at(const Coordinate& c) const {
@@ -50,12 +54,14 @@ class Fragment {
                         c.product >= 0 && c.product < f.products();
     return inside ? slots_[linear(c)] : kElsewhere;
   }
-  // The same where a matrix lies tightly in memory and an index beyond its end is the next line's.
-  std::int32_t slot_at_address(int outer, int inner, int product) const {
-    const int lines = lines_first() ? op_.fragment.rows() : op_.fragment.columns();
-    const int address = outer * line() + inner;
-    if (address < 0 || address >= lines * line()) return kElsewhere;
-    return slot_at(from_line(address / line(), address % line(), product));
+  // The same where a matrix lies tightly in memory and an index beyond the end of a line is the next line's;
+  // with `tiles`, what is beyond the end of the tile is the next case's.
+  std::int32_t slot_at_address(int address, int product, bool tiles = false) const {
+    const int tile = (lines_first() ? op_.fragment.rows() : op_.fragment.columns()) * line();
+    if (address < 0 || address / tile > kTilesAhead || (address >= tile && !tiles)) return kElsewhere;
+    const int within = address % tile;
+    return slot_at(from_line(within / line(), within % line(), product)) +
+           address / tile * static_cast<std::int32_t>(size());
   }
   // A line is what is contiguous in memory: a row, of B a column.
   bool lines_first() const { return part_ != Part::right_factor; }
@@ -76,6 +82,7 @@ class Fragment {
   int lanes_;
   bool is_whole_ = true;
   std::vector<std::int32_t> slots_;
+  std::vector<Coordinate> coordinates_;  // by slot
 };
 
 // "A", "B", "C", "D"
@@ -99,10 +106,21 @@ SlotMap map_of(const Fragment& f, Source source) {
     const std::int32_t other = source(f.index(i));
     if (f.part() != Part::destination)
       out[i] = other;
-    else if (other >= 0)
+    else if (other >= 0 && other < static_cast<std::int32_t>(f.size()))
       out[static_cast<std::size_t>(other)] = static_cast<std::int32_t>(i);
   }
   return out;
+}
+using PartMaps = std::vector<std::pair<Part, SlotMap>>;
+// FNV-1a by entries
+std::uint64_t hash_of(const PartMaps& maps) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 0x100000001B3; };
+  for (const auto& [part, map] : maps) {
+    add(static_cast<std::uint64_t>(part));
+    for (const std::int32_t slot : map) add(static_cast<std::uint32_t>(slot));
+  }
+  return hash;
 }
 bool is_identity(const SlotMap& map) {
   for (std::size_t i = 0; i < map.size(); ++i)
@@ -127,6 +145,8 @@ std::vector<Expression> expressions() {
   add("{{}} & {}", 1, 16, [](int x, int n) { return x & n; });
   add("{{}} % {}", 3, 7, [](int x, int n) { return x % n; });
   add("{{}} / {}", 3, 7, [](int x, int n) { return x / n; });
+  add("({{}} >> 2) & {}", 1, 7, [](int x, int n) { return x >> 2 & n; });
+  add("({{}} >> {}) & 7", 1, 4, [](int x, int n) { return x >> n & 7; });
   return out;
 }
 
@@ -230,26 +250,35 @@ class Collection {
     return out;
   }
 
-  // One mistake with the same source of elements in all these operands.
+  // One mistake with the same source of elements in all these operands. Whether it reaches elsewhere.
   template <class Source>
-  void add(Which which, std::string kind, std::string mistake, std::string hint, int cost, bool pairs,
+  bool add(Which which, std::string kind, std::string mistake, std::string hint, int cost, bool pairs,
            Source source) {
-    std::vector<std::pair<Part, SlotMap>> maps;
-    bool same = true;
+    PartMaps maps;
+    bool elsewhere = false;
     for (const std::size_t i : which) {
       const Fragment& f = fragments_[i];
-      maps.emplace_back(f.part(), map_of(f, [&](const Index& index) { return source(f, index); }));
-      same = same && is_identity(maps.back().second);
+      maps.emplace_back(f.part(), map_of(f, [&](const Index& index) {
+                          const std::int32_t slot = source(f, index);
+                          elsewhere = elsewhere || slot == kElsewhere;
+                          return slot;
+                        }));
       const auto reads = [](std::int32_t slot) { return slot >= 0; };
-      if (std::ranges::none_of(maps.back().second, reads)) return;
+      if (std::ranges::none_of(maps.back().second, reads)) return elsewhere;
     }
     add_maps(std::move(which), {std::move(kind), {}, std::move(mistake), std::move(hint), cost, pairs},
              std::move(maps));
+    return elsewhere;
   }
   // The same with a map that says for D, too, what each slot is read from.
-  void add_maps(const Which& which, Hypothesis h, std::vector<std::pair<Part, SlotMap>> maps) {
+  void add_maps(const Which& which, Hypothesis h, PartMaps maps) {
     if (std::ranges::all_of(maps, [](const auto& map) { return is_identity(map.second); })) return;
-    if (!seen_.insert(maps).second) return;
+    if (!seen_.insert(hash_of(maps)).second) return;
+    if (which.size() > 1) ++h.cost;
+    for (const auto& [part, map] : maps)
+      h.neighbours = h.neighbours || std::ranges::any_of(map, [&, size = map.size()](std::int32_t slot) {
+                       return slot >= static_cast<std::int32_t>(size);
+                     });
     for (const std::size_t i : which)
       h.operand += (h.operand.empty() ? "" : " ") + role(fragments_[i].part());
     SlotMap of_d;
@@ -265,16 +294,19 @@ class Collection {
           const Operand* op = operand_of(instruction, part);
           move_slots(op ? *op : instruction.operands()[0], instruction.lanes(), map, Array(*registers),
                      *registers);
-          forget(instruction, part, map, trial.known);
+          forget(instruction, part, map, trial.capture.cases, trial.known);
         }
       };
     if (!of_d.empty())
       h.results = [of_d](const LoadedCapture& inputs, Prediction& p) {
         const Instruction& instruction = inputs.instruction;
         move_slots(instruction.operands()[0], instruction.lanes(), of_d, Array(p.d), p.d);
-        std::vector<bool> known(p.known.size());
-        for (std::size_t i = 0; i < known.size(); ++i)
-          known[i] = of_d[i] == kZero || (of_d[i] >= 0 && p.known[static_cast<std::size_t>(of_d[i])]);
+        std::vector<Knowledge> known(p.known.size());
+        for (std::size_t i = 0; i < known.size(); ++i) {
+          const std::int32_t from = of_d[i % of_d.size()];
+          known[i] = from < 0 ? Knowledge::unwritten
+                              : p.known[i / of_d.size() * of_d.size() + static_cast<std::size_t>(from)];
+        }
         p.known = std::move(known);
       };
     out_.push_back(std::move(h));
@@ -285,11 +317,24 @@ class Collection {
     lanes(which);
     transpositions(which);
     leading_dimensions(which);
+    terms_exchanged(which);
     shifts(which);
     not_loaded(which);
     for (const std::size_t i : which)
       if (digits_[i].empty()) return;
     digits(which);
+  }
+
+  // What is beyond the ends of lines and tiles.
+  enum class Memory { unknown, tight, tiles };
+  // Those to try: what D has beyond its tile is never seen.
+  std::span<const Memory> memories(const Which& which) const {
+    static constexpr std::array kAll{Memory::unknown, Memory::tight, Memory::tiles};
+    return std::span(kAll).first(fragments_[which[0]].part() == Part::destination ? 2 : 3);
+  }
+  static std::int32_t slot_of(const Fragment& f, const Coordinate& c, Memory memory) {
+    if (memory == Memory::unknown) return f.slot_at(c);
+    return f.slot_at_address(f.outer(c) * f.line() + f.inner(c), c.product, memory == Memory::tiles);
   }
 
   static std::int32_t slot_of(const Fragment& f, const Index& i) {
@@ -345,13 +390,13 @@ class Collection {
       return f.slot_at({c.column, c.row, c.product});
     });
     add_one(" (tightly stored, its own leading dimension)", 1, [](const Fragment& f, const Coordinate& c) {
-      return f.slot_at_address(f.inner(c), f.outer(c), c.product);
+      return f.slot_at_address(f.inner(c) * f.line() + f.outer(c), c.product);
     });
     add_one(" (tightly stored, leading dimension of the transposed)", 1,
             [](const Fragment& f, const Coordinate& c) {
               const int lines = f.lines_first() ? f.op().fragment.rows() : f.op().fragment.columns();
               const int address = f.inner(c) * lines + f.outer(c);
-              return f.slot_at_address(address / f.line(), address % f.line(), c.product);
+              return f.slot_at_address(address, c.product);
             });
     add_one(" within each 8x8 matrix", 1, [](const Fragment& f, const Coordinate& c) {
       return f.slot_at({c.row / 8 * 8 + c.column % 8, c.column / 8 * 8 + c.row % 8, c.product});
@@ -370,21 +415,30 @@ class Collection {
           [&](const Fragment& f, const Index& i) {
             const Coordinate c = f.at(i);
             const int address = f.outer(c) * wrong + f.inner(c);
-            return f.slot_at_address(address / f.line(), address % f.line(), c.product);
+            return f.slot_at_address(address, c.product);
           });
   }
 
+  // outer * inner + line: the leading dimension and the index in the line exchanged
+  void terms_exchanged(const Which& which) {
+    add(which, "leading_dimension", fmt::format("{}: row times column plus the leading dimension", names(which)),
+        "the terms of the address", 3, false, [&](const Fragment& f, const Index& i) {
+          const Coordinate c = f.at(i);
+          return f.slot_at_address(f.outer(c) * f.inner(c) + f.line(), c.product, true);
+        });
+  }
+
   void shifts(const Which& which) {
-    for (const bool tight : {false, true})
+    for (const Memory memory : memories(which))
       for (const int by : {1, -1, 2, -2, 4, -4, 8, -8, 16, -16})
         for (const bool rows : {true, false})
           add(which, "offset",
               fmt::format("{} is read or written {} {} {}", names(which), std::abs(by),
                           rows ? "rows" : "columns", by > 0 ? "too far" : "too early"),
-              fmt::format("the first element of the tile of {}", names(which)), 2, false,
+              fmt::format("the first element of the tile of {}", names(which)), 2 + static_cast<int>(memory), false,
               [&](const Fragment& f, const Index& i) {
                 const Coordinate c = f.at(i) + Coordinate{rows ? by : 0, rows ? 0 : by, 0};
-                return tight ? f.slot_at_address(f.outer(c), f.inner(c), c.product) : f.slot_at(c);
+                return slot_of(f, c, memory);
               });
   }
 
@@ -409,6 +463,7 @@ class Collection {
     const int n = first.registers();
     for (int x = 0; x < n && n <= 8; ++x)
       zero(fmt::format("register {}{} is", r, x), [&](const Index& i) { return i.reg == x; });
+    if (n > 8) zero(fmt::format("register {}{} is", r, n - 1), [&](const Index& i) { return i.reg == n - 1; });
     for (int from = n - 2; from > 0; --from)
       zero(fmt::format("registers {}{} to {}{} are", r, from, r, n - 1),
            [&](const Index& i) { return i.reg >= from; });
@@ -423,14 +478,16 @@ class Collection {
   // The coordinate with the digits numbered `changed` computed otherwise.
   template <class Change>
   void add_changed(const Which& which, const Hypothesis& h, Change change) {
-    for (const bool tight : {false, true})
-      add(which, h.kind, h.mistake, h.hint, h.cost + (tight ? 1 : 0), h.pairs,
+    for (const Memory memory : memories(which))
+      if (!add(which, h.kind, h.mistake + std::string(memory == Memory::tiles ? " (into the next tile)" : ""), h.hint,
+          h.cost + static_cast<int>(memory), h.pairs,
           [&](const Fragment& f, const Index& i) {
             const std::vector<Digit>& digits = digits_[static_cast<std::size_t>(&f - fragments_.data())];
             Coordinate c;
             for (const Digit& digit : digits) c = c + change(digit, i);
-            return tight ? f.slot_at_address(f.outer(c), f.inner(c), c.product) : f.slot_at(c);
-          });
+            return slot_of(f, c, memory);
+          }))
+        return;
   }
   static bool is_same(const Digit& x, const Digit& y) { return x.source == y.source && x.first == y.first; }
 
@@ -441,6 +498,7 @@ class Collection {
       steps_of(which, digit);
     }
     exchanged(which, all);
+    variables_exchanged(which, all);
   }
 
   // The digit is computed from its index by another expression.
@@ -449,20 +507,30 @@ class Collection {
     constexpr std::array<std::string_view, 3> kNames{"lane", "i", "j"};
     constexpr std::array<std::string_view, 3> kKinds{"lane_order", "register_order", "element_order"};
     const auto source = static_cast<std::size_t>(digit.source);
+    // of a warpgroup, the thread's index or the lane in the warp
+    const int warps = digit.source == 0 && fragments_[which[0]].lanes() > 32 ? 2 : 1;
+    const Fragment& f = fragments_[which[0]];
+    const std::array counts{f.lanes(), f.registers(), f.per_register()};
+    std::set<std::vector<int>> effects;
     for (const Expression& e : kAll)
-      add_changed(which,
-                  {std::string(kKinds[source]),
-                   {},
-                   fmt::format("{}: {} instead of {}", names(which),
-                               fmt::format(fmt::runtime(e.text), kNames[source]), digit.text()),
-                   fmt::format("what {} chooses in {}", digit.text(), names(which)),
-                   3},
-                  [&](const Digit& d, const Index& i) {
-                    if (!is_same(d, digit)) return d.of(i) * d.step;
-                    // the digit above bits 5 and 6 is the warp's
-                    const int index = d.source == 0 && d.first < 5 ? i.lane % 32 : d.index_of(i);
-                    return e.value(index, e.constant) * d.step;
-                  });
+      for (int whole = 0; whole < warps; ++whole) {
+        std::vector<int> effect;
+        for (int x = 0; x < counts[source]; ++x)
+          effect.push_back(e.value(digit.source == 0 && !whole ? x % 32 : x, e.constant));
+        if (!effects.insert(std::move(effect)).second) continue;
+        add_changed(which,
+                    {std::string(kKinds[source]),
+                     {},
+                     fmt::format("{}: {} instead of {}", names(which),
+                                 fmt::format(fmt::runtime(e.text), whole ? "thread" : kNames[source]), digit.text()),
+                     fmt::format("what {} chooses in {}", digit.text(), names(which)),
+                     3 + whole},
+                    [&](const Digit& d, const Index& i) {
+                      if (!is_same(d, digit)) return d.of(i) * d.step;
+                      const int index = d.source == 0 && !whole ? i.lane % 32 : d.index_of(i);
+                      return e.value(index, e.constant) * d.step;
+                    });
+      }
   }
 
   // The digit moves by another step.
@@ -507,6 +575,35 @@ class Collection {
                     });
   }
 
+  // Two indices stand in each other's place: what is shifted or masked of one is so of the other.
+  void variables_exchanged(const Which& which, const std::vector<Digit>& all) {
+    const auto variable = [](const Digit& d, const Index& i) {
+      return d.source == 0 ? d.of(i) : d.index_of(i);
+    };
+    const auto part_of = [&](const Digit& d, int x) {
+      const bool last = std::ranges::none_of(
+          all, [&](const Digit& other) { return other.source == d.source && other.first > d.first; });
+      return d.source != 1 ? x : last ? x >> d.first : x >> d.first & ((1 << d.bits) - 1);
+    };
+    for (const Digit& x : all)
+      for (const Digit& y : all) {
+        if (x.source == y.source && (x.source != 0 || x.first >= y.first)) continue;
+        if (x.source > y.source) continue;
+        add_changed(which,
+                    {x.source == 0 && y.source == 0 ? "lane_order" : "register_order",
+                     {},
+                     fmt::format("{}: the indices in {} and {} are exchanged", names(which), x.text(), y.text()),
+                     fmt::format("which index chooses what in {}", names(which)),
+                     3},
+                    [&](const Digit& d, const Index& i) {
+                      return (is_same(d, x)   ? part_of(x, variable(y, i))
+                              : is_same(d, y) ? part_of(y, variable(x, i))
+                                              : d.of(i)) *
+                             d.step;
+                    });
+      }
+  }
+
   // lane / 4 and lane % 4, computed once for all operands.
   void lane_digits(const Which& all) {
     for (const std::size_t i : all)
@@ -531,7 +628,7 @@ class Collection {
   const Instruction& instruction_;
   std::vector<Fragment> fragments_;
   std::vector<std::vector<Digit>> digits_;
-  std::set<std::vector<std::pair<Part, SlotMap>>> seen_;
+  std::set<std::uint64_t> seen_;  // hashes of maps
   std::vector<Hypothesis> out_;
 };
 

@@ -2,20 +2,20 @@
 #include "explain/diagnose_trial.hpp"
 
 #include <algorithm>
+#include <cstring>  // memcpy
 
 #include "api/execute_capture.hpp"
 
 namespace warpbit {
 namespace {
 
-// Slot number `slot`: of which item of an array, and its lowest bit.
-struct SlotPlace {
-  std::uint64_t item;
-  int low;
-};
-SlotPlace place_of_slot(const Packing& packing, std::int32_t slot) {
-  const int per = packing.per_register();
-  return {static_cast<std::uint64_t>(slot / per), packing.low_bit_of(slot % per)};
+template <class Item>
+void read_items(const Array& array, std::vector<std::uint64_t>& out) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Item item;
+    std::memcpy(&item, array.data.data() + i * sizeof(Item), sizeof(Item));
+    out[i] = item;
+  }
 }
 
 constexpr LaneOrder kLaneOrders[] = {
@@ -56,28 +56,47 @@ Array* registers_of(LoadedCapture& capture, Part part) {
   return nullptr;
 }
 
-void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& from, Array& to) {
-  const Packing& packing = op.fragment.packing();
-  const std::uint64_t per_case = static_cast<std::uint64_t>(lanes) * static_cast<std::uint64_t>(op.registers);
-  const std::uint64_t mask =
-      packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
-  const std::uint64_t cases = from.header.items() / per_case;
-  std::vector<std::uint64_t> in(per_case), out(per_case);
-  for (std::uint64_t i = 0; i < cases; ++i) {
-    for (std::uint64_t j = 0; j < per_case; ++j) in[j] = from.at(i * per_case + j);
-    std::ranges::fill(out, 0);
-    for (std::size_t slot = 0; slot < map.size(); ++slot) {
-      if (map[slot] < 0) continue;
-      const SlotPlace source = place_of_slot(packing, map[slot]);
-      const SlotPlace destination = place_of_slot(packing, static_cast<std::int32_t>(slot));
-      out[destination.item] |= (in[source.item] >> source.low & mask) << destination.low;
-    }
-    for (std::uint64_t j = 0; j < per_case; ++j) to.set(i * per_case + j, out[j]);
+std::vector<std::uint64_t> words_of(const Array& array) {
+  std::vector<std::uint64_t> out(array.header.items());
+  switch (array.header.item_bytes) {
+    case 1: read_items<std::uint8_t>(array, out); break;
+    case 2: read_items<std::uint16_t>(array, out); break;
+    case 4: read_items<std::uint32_t>(array, out); break;
+    default: read_items<std::uint64_t>(array, out); break;
   }
+  return out;
 }
 
-void forget(const Instruction& instruction, Part part, const SlotMap& map, std::vector<bool>& known) {
-  if (std::ranges::find(map, kElsewhere) == map.end()) return;
+void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& from, Array& to) {
+  const Packing& packing = op.fragment.packing();
+  const std::size_t per = static_cast<std::size_t>(packing.per_register());
+  const std::size_t per_case = static_cast<std::size_t>(lanes) * static_cast<std::size_t>(op.registers);
+  const std::uint64_t mask =
+      packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+  std::vector<int> lows;
+  for (int slot = 0; slot < packing.per_register(); ++slot) lows.push_back(packing.low_bit_of(slot));
+  const std::vector<std::uint64_t> in = words_of(from);
+  const std::size_t cases = in.size() / per_case, slots = map.size();
+  for (std::size_t n = 0; n < cases; ++n)
+    for (std::size_t j = 0, slot = 0; j < per_case; ++j) {
+      std::uint64_t bits = 0;
+      for (std::size_t e = 0; e < per; ++e, ++slot) {
+        if (map[slot] < 0) continue;
+        auto source = static_cast<std::size_t>(map[slot]);
+        std::size_t other = n;
+        for (; source >= slots; source -= slots) ++other;
+        if (other >= cases) continue;
+        bits |= (in[other * per_case + source / per] >> lows[source % per] & mask) << lows[e];
+      }
+      to.set(n * per_case + j, bits);
+    }
+}
+
+void forget(const Instruction& instruction, Part part, const SlotMap& map, std::uint64_t cases,
+            std::vector<Knowledge>& known) {
+  const auto slots_in_case = static_cast<std::int32_t>(map.size());
+  const auto inside = [&](std::int32_t slot) { return slot != kElsewhere && slot < slots_in_case; };
+  if (std::ranges::all_of(map, inside)) return;
   const int lanes = instruction.lanes();
   const auto coordinate = [&](const Operand& op, std::size_t slot) {
     const int per = op.fragment.packing().per_register(), index = static_cast<int>(slot);
@@ -92,18 +111,25 @@ void forget(const Instruction& instruction, Part part, const SlotMap& map, std::
     return (static_cast<std::size_t>(c.product) * rows + static_cast<std::size_t>(c.row)) * columns +
            static_cast<std::size_t>(c.column);
   };
-  std::vector<bool> lost(static_cast<std::size_t>(d.fragment.products()) * rows * columns);
+  // For each element of D, how many cases from the last one on know nothing about it.
+  std::vector<std::uint64_t> lost(static_cast<std::size_t>(d.fragment.products()) * rows * columns);
   for (std::size_t slot = 0; slot < map.size(); ++slot) {
-    if (map[slot] != kElsewhere) continue;
+    if (inside(map[slot])) continue;
+    const std::uint64_t count =
+        map[slot] == kElsewhere ? cases : static_cast<std::uint64_t>(map[slot] / slots_in_case);
+    const auto lose = [&](const Coordinate& c) { lost[index(c)] = std::max(lost[index(c)], count); };
     Coordinate at = coordinate(op, slot);
-    if (part == Part::accumulator) lost[index(at)] = true;
+    if (part == Part::accumulator) lose(at);
     if (part == Part::left_factor)
-      for (at.column = 0; at.column < d.fragment.columns(); ++at.column) lost[index(at)] = true;
+      for (at.column = 0; at.column < d.fragment.columns(); ++at.column) lose(at);
     if (part == Part::right_factor)
-      for (at.row = 0; at.row < d.fragment.rows(); ++at.row) lost[index(at)] = true;
+      for (at.row = 0; at.row < d.fragment.rows(); ++at.row) lose(at);
   }
-  for (std::size_t slot = 0; slot < slots_of(d, lanes); ++slot)
-    if (lost[index(coordinate(d, slot))]) known[slot] = false;
+  const std::size_t slots = slots_of(d, lanes);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    const std::uint64_t count = std::min(lost[index(coordinate(d, slot))], cases);
+    for (std::uint64_t n = cases - count; n < cases; ++n) known[n * slots + slot] = Knowledge::nothing;
+  }
 }
 
 Result<Array> execute_trial(const LoadedCapture& capture) {

@@ -16,21 +16,29 @@
 namespace warpbit {
 
 /// From where each element of an operand is read, the same in every case: an index of a slot for each slot, in
-/// the order (lane, register, slot).
+/// the order (lane, register, slot). With the number of slots added n times, it is the slot of the n-th case
+/// after this one.
 using SlotMap = std::vector<std::int32_t>;
 inline constexpr std::int32_t kElsewhere = -1;  ///< from outside what the file knows
 inline constexpr std::int32_t kZero = -2;       ///< nowhere: it is 0
 
-/// The inputs of the kernel, and for each slot of D whether they say all about it.
+/// What is known about an element of D.
+enum class Knowledge : std::uint8_t {
+  exact,      ///< what it is
+  unwritten,  ///< that the kernel does not write it: it is 0, or what was there before
+  nothing,
+};
+
+/// The inputs of the kernel, and for each slot of D in each case whether they say all about it.
 struct Trial {
   LoadedCapture capture;
-  std::vector<bool> known;  ///< by slot of D
+  std::vector<Knowledge> known;
 };
 
 /// D as the kernel gave it; slots that are not known may hold anything.
 struct Prediction {
   Array d;
-  std::vector<bool> known;
+  std::vector<Knowledge> known;
 };
 
 /// One mistake. `inputs` and `results` may be empty.
@@ -38,7 +46,7 @@ struct Hypothesis {
   std::string kind, operand, mistake, hint;
   int cost = 1;            ///< of two that explain the same, the one that costs less comes first
   bool pairs = false;      ///< common enough to be tried together with another
-  bool all_cases = false;  ///< it takes something from another case
+  bool neighbours = false; ///< it takes something from another case
   std::function<void(Trial&)> inputs = {};
   std::function<void(const LoadedCapture& inputs, Prediction&)> results = {};
   /// Instead of one execution; what it returns has gone through `inputs`.
@@ -67,17 +75,20 @@ inline const Operand* operand_of(const Instruction& instruction, Part part) {
 /// The registers of a part in a capture, or nullptr if it has none there.
 Array* registers_of(LoadedCapture& capture, Part part);
 
+/// All items of an array, zero-extended.
+std::vector<std::uint64_t> words_of(const Array& array);
+
 /// Slots of an operand of a case.
 inline std::size_t slots_of(const Operand& op, int lanes) {
   return static_cast<std::size_t>(lanes * op.registers * op.fragment.packing().per_register());
 }
 
-/// Reads each element of the operand from where the map says; `known` is nullptr for results. Bits outside
-/// elements become 0.
+/// Reads each element of the operand from where the map says. Bits outside elements become 0.
 void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& from, Array& to);
 
 /// What is known of D if elements of the part come from elsewhere.
-void forget(const Instruction& instruction, Part part, const SlotMap& map, std::vector<bool>& known);
+void forget(const Instruction& instruction, Part part, const SlotMap& map, std::uint64_t cases,
+            std::vector<Knowledge>& known);
 
 /// The library's answer, by one thread.
 Result<Array> execute_trial(const LoadedCapture& capture);
