@@ -24,7 +24,7 @@ using kernel_text::Variables;
 using Words = std::vector<std::uint64_t>;
 using Random = std::mt19937_64;
 
-constexpr std::uint64_t kCases = 3;
+constexpr std::uint64_t kCases = 2;
 
 // ---- The kernels
 
@@ -47,8 +47,8 @@ struct Format {
     return (all >> 59 & 1) << (exponent_bits + fraction_bits) | exponent << fraction_bits | fraction;
   }
 };
-constexpr Format kF16{16, 5, 10}, kBf16{16, 8, 7}, kTf32{32, 8, 23}, kS8{8, 0, 0}, kE4m3{8, 4, 3}, kF64{64, 11, 52},
-    kF32{32, 8, 23}, kS32{32, 0, 0};
+constexpr Format kF16{16, 5, 10}, kBf16{16, 8, 7}, kTf32{32, 8, 23}, kS8{8, 0, 0}, kE4m3{8, 4, 3},
+    kF64{64, 11, 52}, kF32{32, 8, 23}, kS32{32, 0, 0};
 
 // D = A B + C by one warp. Constants that a kernel's author would write are in the text.
 struct Kernel {
@@ -159,28 +159,29 @@ const std::string kWarpgroup =
 
 const std::vector<Kernel>& kernels() {
   static const std::vector<Kernel> all = {
-      {"f16", "sm_90a", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};", 16, 8, 16, 16, kF16,
-       kF32, 32, text_16(2)},
-      {"bf16", "sm_90a", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {d}, {a}, {b}, {c};", 16, 8, 16, 16,
-       kBf16, kF32, 32, text_16(2)},
-      {"tf32", "sm_90a", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {d}, {a}, {b}, {c};", 16, 8, 8, 8, kTf32,
-       kF32, 32, text_16(1)},
-      {"s8", "sm_90a", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {d}, {a}, {b}, {c};", 16, 8, 32, 32, kS8, kS32,
-       32, text_16(4)},
-      {"e4m3", "sm_90a", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {d}, {a}, {b}, {c};", 16, 8, 32, 32,
-       kE4m3, kF32, 32, text_16(4)},
+      {"f16", "sm_90a", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};", 16, 8, 16, 16,
+       kF16, kF32, 32, text_16(2)},
+      {"bf16", "sm_90a", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {d}, {a}, {b}, {c};", 16, 8, 16,
+       16, kBf16, kF32, 32, text_16(2)},
+      {"tf32", "sm_90a", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {d}, {a}, {b}, {c};", 16, 8, 8, 8,
+       kTf32, kF32, 32, text_16(1)},
+      {"s8", "sm_90a", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {d}, {a}, {b}, {c};", 16, 8, 32, 32,
+       kS8, kS32, 32, text_16(4)},
+      {"e4m3", "sm_90a", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {d}, {a}, {b}, {c};", 16, 8, 32,
+       32, kE4m3, kF32, 32, text_16(4)},
       {"sparse", "sm_90a",
-       "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 0;", 16, 8, 32,
-       16, kF16, kF32, 32, text_16(2) + kMetadata},
+       "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 0;", 16,
+       8, 32, 16, kF16, kF32, 32, text_16(2) + kMetadata},
       {"scaled", "sm_120a",
-       "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 {d}, "
+       "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
+       "{d}, "
        "{a}, {b}, {c}, sfa, {1, 0}, sfb, {2, 1};",
        16, 8, 32, 32, kE4m3, kF32, 32, text_16(4) + kScales},
-      {"f64", "sm_90a", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {d}, {a}, {b}, {c};", 8, 8, 4, 4, kF64, kF64,
-       64, kText8},
+      {"f64", "sm_90a", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {d}, {a}, {b}, {c};", 8, 8, 4, 4, kF64,
+       kF64, 64, kText8},
       {"wgmma", "sm_90a",
-       "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {d}, desc_a, desc_b, scale_d, 1, 1, 0, 0;", 64, 64, 16, 16,
-       kF16, kF32, 32, kWarpgroup},
+       "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {d}, desc_a, desc_b, scale_d, 1, 1, 0, 0;", 64, 64,
+       16, 16, kF16, kF32, 32, kWarpgroup},
   };
   return all;
 }
@@ -199,15 +200,23 @@ Text text_of(const Kernel& kernel) {
 struct Data {
   Matrix a, b, c, d;
   Words global_a, global_b, global_c;
-  Words metadata;      // [case][64] halves
-  Words scales[2];     // [case][128] bytes
+  Words metadata;                 // [case][64] halves
+  Words scales[2];                // [case][128] bytes
   std::vector<std::byte> shared;  // [case][kShared]
 };
 constexpr std::size_t kShared = 24 * 1024;
 
 Data data_of(const Kernel& kernel, int pad, Random& random) {
-  Data out{{kernel.m, kernel.terms, pad}, {kernel.n, kernel.k, pad}, {kernel.m, kernel.n, 0}, {kernel.m, kernel.n, 0},
-           {}, {}, {}, {}, {}, {}};
+  Data out{{kernel.m, kernel.terms, pad},
+           {kernel.n, kernel.k, pad},
+           {kernel.m, kernel.n, 0},
+           {kernel.m, kernel.n, 0},
+           {},
+           {},
+           {},
+           {},
+           {},
+           {}};
   const auto fill = [&](Words& words, std::uint64_t count, const Format& format) {
     for (std::uint64_t i = 0; i < count; ++i) words.push_back(format(random));
   };
@@ -235,7 +244,10 @@ struct Registers {
   int lanes = 32, registers = 0, bits = 32;
   Words words;  // [case][lane][register]
   Registers(int l, int r, int b)
-      : lanes(l), registers(r), bits(b), words(static_cast<std::size_t>(kCases) * static_cast<std::size_t>(l * r)) {}
+      : lanes(l),
+        registers(r),
+        bits(b),
+        words(static_cast<std::size_t>(kCases) * static_cast<std::size_t>(l * r)) {}
   std::uint64_t& at(std::uint64_t n, int lane, int reg) {
     return words[(n * static_cast<std::uint64_t>(lanes) + static_cast<std::uint64_t>(lane)) *
                      static_cast<std::uint64_t>(registers) +
@@ -243,7 +255,8 @@ struct Registers {
   }
   Array array(const std::string& name) const {
     std::vector<std::uint64_t> shape{kCases, static_cast<std::uint64_t>(lanes)};
-    if (registers > 0 && name.size() == 1 && name != "e") shape.push_back(static_cast<std::uint64_t>(registers));
+    if (registers > 0 && name.size() == 1 && name != "e")
+      shape.push_back(static_cast<std::uint64_t>(registers));
     if (name == "d_in") shape.push_back(static_cast<std::uint64_t>(registers));
     Array out = Array::zeros(name, static_cast<std::size_t>(bits / 8), shape);
     for (std::size_t i = 0; i < words.size(); ++i) out.set(i, words[i]);
@@ -261,7 +274,8 @@ struct Run {
 
 class Simulation {
  public:
-  Simulation(const Kernel& kernel, const Data& data, const Text& text) : kernel_(kernel), data_(data), text_(text) {}
+  Simulation(const Kernel& kernel, const Data& data, const Text& text)
+      : kernel_(kernel), data_(data), text_(text) {}
 
   Run run() {
     Run out;
@@ -294,7 +308,8 @@ class Simulation {
     return v;
   }
   void replace_literals(std::string& statement, const Variables& v) const {
-    if (kernel_.name == "sparse") statement = fmt::format("{}e, {};", statement.substr(0, statement.rfind("e, ")), v.at("e_selector"));
+    if (kernel_.name == "sparse")
+      statement = fmt::format("{}e, {};", statement.substr(0, statement.rfind("e, ")), v.at("e_selector"));
     if (kernel_.name == "scaled")
       statement = fmt::format("{}sfa, {{{}, {}}}, sfb, {{{}, {}}};", statement.substr(0, statement.find("sfa")),
                               v.at("sfa_byte"), v.at("sfa_thread"), v.at("sfb_byte"), v.at("sfb_thread"));
@@ -311,8 +326,10 @@ class Simulation {
     Registers registers(32, op->registers, op->register_bits);
     Variables v = variables();
     const int bits = x == "c" ? kernel_.sum.bits : kernel_.factor.bits;
-    kernel_text::evaluate(text_, x + "_", v = shared(v));
-    const std::int64_t bound = v.at(x + "_registers_bound"), elements = x == "c" ? 1 : v.at(x + "_elements_bound");
+    share(v);
+    kernel_text::evaluate(text_, x + "_", v);
+    const std::int64_t bound = v.at(x + "_registers_bound"),
+                       elements = x == "c" ? 1 : v.at(x + "_elements_bound");
     for (std::uint64_t n = 0; n < kCases; ++n)
       for (int lane = 0; lane < 32; ++lane)
         for (int r = 0; r < std::min<std::int64_t>(bound, registers.registers); ++r)
@@ -321,22 +338,22 @@ class Simulation {
             v["r"] = r;
             v["e"] = e;
             v["n"] = static_cast<std::int64_t>(n);
-            v = shared(v);
+            share(v);
             kernel_text::evaluate(text_, x + "_", v);
             const std::int64_t at = v.at(x + "_at") + v.at(x + "_tile") * static_cast<std::int64_t>(tile);
             std::uint64_t code = global[wrapped(at, global.size())];
             if (x != "c" && v.at(x + "_negative") != 0)
-              code = kernel_.factor.exponent_bits == 0 ? (0 - code) & 0xFF : code ^ std::uint64_t{1} << (bits - 1);
+              code =
+                  kernel_.factor.exponent_bits == 0 ? (0 - code) & 0xFF : code ^ std::uint64_t{1} << (bits - 1);
             registers.at(n, lane, r) |= code << (e * bits);
           }
     out.inputs.emplace(x, std::move(registers));
   }
   // g and t
-  Variables shared(Variables v) const {
+  void share(Variables& v) const {
     for (const char* name : {"g", "t"})
       for (const kernel_text::Line& line : text_)
         if (line.name == name) v[name] = kernel_text::Evaluation(line, v).run();
-    return v;
   }
 
   void load_metadata(Run& out) {
@@ -394,8 +411,8 @@ class Simulation {
     ExecuteOptions options;
     options.undefined = Undefined::as_measured;
     options.threads = 1;
-    if (!execute_batch(*i, views, ResultView::dense(array.data.data(), 32, d.registers, d.register_bits), kCases,
-                       options))
+    if (!execute_batch(*i, views, ResultView::dense(array.data.data(), 32, d.registers, d.register_bits),
+                       kCases, options))
       return;
     for (std::size_t j = 0; j < results.words.size(); ++j) {
       results.words[j] = array.at(j);
@@ -407,7 +424,8 @@ class Simulation {
   // The compiler's own addition, as an epilogue has it.
   std::uint64_t sum(std::uint64_t x, std::uint64_t y) const {
     if (kernel_.sum.exponent_bits == 0) return (x + y) & 0xFFFFFFFF;
-    if (kernel_.sum.bits == 64) return std::bit_cast<std::uint64_t>(std::bit_cast<double>(x) + std::bit_cast<double>(y));
+    if (kernel_.sum.bits == 64)
+      return std::bit_cast<std::uint64_t>(std::bit_cast<double>(x) + std::bit_cast<double>(y));
     return std::bit_cast<std::uint32_t>(std::bit_cast<float>(static_cast<std::uint32_t>(x)) +
                                         std::bit_cast<float>(static_cast<std::uint32_t>(y)));
   }
@@ -415,19 +433,21 @@ class Simulation {
   void store(Run& out, Registers& results) {
     out.d.assign(kCases * data_.d.tile(), 0);
     Variables v = variables();
-    kernel_text::evaluate(text_, "d_", v = shared(v));
+    share(v);
+    kernel_text::evaluate(text_, "d_", v);
     const std::int64_t bound = v.at("d_registers_bound");
     for (std::uint64_t n = 0; n < kCases; ++n)
       for (int lane = 0; lane < results.lanes; ++lane)
         for (int r = 0; r < std::min<std::int64_t>(bound, results.registers); ++r) {
           v["lane"] = lane;
           v["r"] = r;
-          v = shared(v);
+          share(v);
           kernel_text::evaluate(text_, "d_", v);
           const std::int64_t at = v.at("d_at");
           const auto tile = static_cast<std::int64_t>(data_.d.tile());
           if (at >= 0 && at < tile)  // what is outside would fault, or be seen elsewhere
-            out.d[n * static_cast<std::uint64_t>(tile) + static_cast<std::uint64_t>(at)] = results.at(n, lane, r);
+            out.d[n * static_cast<std::uint64_t>(tile) + static_cast<std::uint64_t>(at)] =
+                results.at(n, lane, r);
         }
   }
 
@@ -476,8 +496,8 @@ Registers fragment_of(const Kernel& kernel, const Words& d) {
         v["r"] = r;
         for (const char* name : {"g", "t"}) kernel_text::evaluate(text, name, v);
         kernel_text::evaluate(text, "d_", v);
-        out.at(n, lane, r) = d[n * static_cast<std::uint64_t>(kernel.m * kernel.n) +
-                               static_cast<std::uint64_t>(v.at("d_at"))];
+        out.at(n, lane, r) =
+            d[n * static_cast<std::uint64_t>(kernel.m * kernel.n) + static_cast<std::uint64_t>(v.at("d_at"))];
       }
   return out;
 }
@@ -526,7 +546,9 @@ const std::vector<Label>& labels() {
       {"d_w", {{"lane_order index_constant", "d"}}},
       {"a_from", {{"factors_exchanged", "a b"}}},
       {"a_registers_bound", {{"not_loaded", "a"}}},
-      {"a_elements_bound", {{"not_loaded", "a"}}, {{"not_loaded", "b"}, {"depth_missing", "a b"}}},  // 0 times x
+      {"a_elements_bound",
+       {{"not_loaded", "a"}},
+       {{"not_loaded", "b"}, {"depth_missing", "a b"}}},  // 0 times x
       {"a_row", {{"register_order index_constant lane_order offset", "a"}}},
       {"a_col",
        {{"register_order element_order index_constant lane_order depth_repeated offset", "a"}},
@@ -550,7 +572,9 @@ const std::vector<Label>& labels() {
       {"c_at", {{"transposed leading_dimension", "c"}}},
       {"c_tile", {{"other_tile", "c"}}},
       {"d_registers_bound", {{"not_stored", "d"}}},
-      {"d_row", {{"register_order index_constant lane_order offset", "d"}}, {{"not_stored", "d"}}},  // beyond the tile
+      {"d_row",
+       {{"register_order index_constant lane_order offset", "d"}},
+       {{"not_stored", "d"}}},  // beyond the tile
       {"d_col", {{"register_order index_constant lane_order offset", "d"}}, {{"not_stored", "d"}}},
       {"d_at", {{"transposed leading_dimension", "d"}}},
       {"e_low", {{"metadata_order metadata_lane", "e"}}},
@@ -566,11 +590,15 @@ const std::vector<Label>& labels() {
       {"da_start", {{"start_address", "a"}}},
       {"da_lbo", {{"leading_offset offset_units", "a"}}},
       {"da_sbo", {{"stride_offset offset_units", "a"}}},
-      {"da", {{"offsets_exchanged offset_units start_address leading_offset stride_offset swizzle base_offset", "a"}}},
+      {"da",
+       {{"offsets_exchanged offset_units start_address leading_offset stride_offset swizzle base_offset",
+         "a"}}},
       {"db_start", {{"start_address", "b"}}},
       {"db_lbo", {{"leading_offset offset_units", "b"}}},
       {"db_sbo", {{"stride_offset offset_units", "b"}}},
-      {"db", {{"offsets_exchanged offset_units start_address leading_offset stride_offset swizzle base_offset", "b"}}},
+      {"db",
+       {{"offsets_exchanged offset_units start_address leading_offset stride_offset swizzle base_offset",
+         "b"}}},
   };
   return all;
 }
@@ -603,9 +631,8 @@ bool judge(const Kernel& kernel, const kernel_text::Mutation& mutation, const Da
   ++tally.tried;
   const bool found = !d->findings.empty() && is_right(d->findings[0]);
   tally.first += found;
-  const bool listed = std::ranges::any_of(d->findings, [&](const Finding& f) {
-    return is_right(f) && (found || f.explains_all());
-  });
+  const bool listed = std::ranges::any_of(
+      d->findings, [&](const Finding& f) { return is_right(f) && (found || f.explains_all()); });
   tally.listed += listed;
   const bool certain = !d->findings.empty() && d->findings[0].certain;
   tally.certain += certain;
@@ -613,29 +640,32 @@ bool judge(const Kernel& kernel, const kernel_text::Mutation& mutation, const Da
   tally.wrongly_certain += wrongly;
   CHECK_FALSE(wrongly);
   if (!found)
-    fmt::print("{}: '{}' ({}){}: {}\n", kernel.name, kernel_text::spell(mutation.text[mutation.line]), mutation.what,
-               listed ? " listed" : "", d->text() + (d->findings.empty() ? "" : " [" + d->findings[0].kind + " " + d->findings[0].operand + "]"));
+    fmt::print(
+        "{}: '{}' ({}){}: {}\n", kernel.name, kernel_text::spell(mutation.text[mutation.line]), mutation.what,
+        listed ? " listed" : "",
+        d->text() +
+            (d->findings.empty() ? "" : " [" + d->findings[0].kind + " " + d->findings[0].operand + "]"));
   return true;
 }
 
-TEST_CASE("mistakes in simulated kernels are named", "[diagnose]") {
+TEST_CASE("mistakes in simulated kernels are named", "[diagnose][mistakes]") {
   const archive::Directory directory;
   Tally all;
-  constexpr int kOfEach = 23;
   Random random(1);
   for (const Kernel& kernel : kernels()) {
     const Text text = text_of(kernel);
     std::vector<kernel_text::Mutation> mutations = kernel_text::mutations(text);
     std::shuffle(mutations.begin(), mutations.end(), random);
     Tally tally;
-    for (std::size_t i = 0; i < mutations.size() && tally.tried < kOfEach; ++i) {
+    const int count = kernel.name == "wgmma" ? 12 : 24;  // whose D has 32 times as many elements
+    for (std::size_t i = 0; i < mutations.size() && tally.tried < count; ++i) {
       const Data data = data_of(kernel, i % 3 == 2 ? 8 : 0, random);
       const Run right = Simulation(kernel, data, text).run();
       REQUIRE(right.d.size() > 0);
       judge(kernel, mutations[i], data, right, directory.path, tally);
     }
-    fmt::print("{}: {} mutations, {} tried, {} named first, {} listed, {} certain\n", kernel.name, mutations.size(),
-               tally.tried, tally.first, tally.listed, tally.certain);
+    fmt::print("{}: {} mutations, {} tried, {} named first, {} listed, {} certain\n", kernel.name,
+               mutations.size(), tally.tried, tally.first, tally.listed, tally.certain);
     all.tried += tally.tried;
     all.first += tally.first;
     all.listed += tally.listed;
@@ -649,7 +679,7 @@ TEST_CASE("mistakes in simulated kernels are named", "[diagnose]") {
   CHECK(all.wrongly_certain == 0);
 }
 
-TEST_CASE("right results are correct, and noise has no mistake", "[diagnose]") {
+TEST_CASE("right results are correct, and noise has no mistake", "[diagnose][others]") {
   const archive::Directory directory;
   Random random(2);
   int correct = 0, none = 0;

@@ -3,8 +3,8 @@
 // neighbour, a shift a mask, two terms are exchanged, a loop ends too early. Nothing here knows an instruction.
 #pragma once
 
-#include <cctype>
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -36,7 +36,8 @@ inline std::vector<Token> tokens_of(const std::string& text) {
     std::size_t end = i + 1;
     if (std::isspace(c)) {
     } else if (std::isalpha(c)) {
-      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+        ++end;
       out.push_back({Token::Kind::name, text.substr(i, end - i)});
     } else if (std::isdigit(c)) {
       while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
@@ -71,9 +72,7 @@ inline std::string spell(const Line& line) {
 class Evaluation {
  public:
   Evaluation(const Line& line, const Variables& variables) : tokens_(line.tokens), variables_(variables) {}
-  std::int64_t run() {
-    return binary(0);
-  }
+  std::int64_t run() { return binary(0); }
 
  private:
   std::int64_t atom() {
@@ -96,7 +95,8 @@ class Evaluation {
     return x * y;
   }
   std::int64_t binary(std::size_t level) {
-    static const std::vector<std::set<std::string>> kLevels = {{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*"}};
+    static const std::vector<std::set<std::string>> kLevels = {{"|"},        {"^"},      {"&"},
+                                                               {"<<", ">>"}, {"+", "-"}, {"*"}};
     if (level == kLevels.size()) return atom();
     std::int64_t out = binary(level + 1);
     while (at_ < tokens_.size() && tokens_[at_].kind == Token::Kind::sign &&

@@ -31,10 +31,10 @@ struct DiagnoseOptions {
 /// outside the tiles, what an element of D that nobody writes held before) is neither explained nor
 /// contradicted.
 struct Finding {
-  std::string kind;       ///< a word for a program, e.g. "transposed"; the mistakes of a pair joined by "+"
-  std::string operand;    ///< the roles of the operands concerned, e.g. "a" or "a b c d"; may be empty
-  std::string mistake;    ///< in words, e.g. "rows and columns of A are exchanged"
-  std::string hint;       ///< what to look at
+  std::string kind;     ///< a word for a program, e.g. "transposed"; the mistakes of a pair joined by "+"
+  std::string operand;  ///< the roles of the operands concerned, e.g. "a" or "a b c d"; may be empty
+  std::string mistake;  ///< in words, e.g. "rows and columns of A are exchanged"
+  std::string hint;     ///< what to look at
   std::uint64_t explained = 0;     ///< elements of D that are, bit for bit, what the mistake gives
   std::uint64_t contradicted = 0;  ///< elements of D that are something else
   std::uint64_t elements = 0;      ///< all that were compared

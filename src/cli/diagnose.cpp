@@ -22,30 +22,18 @@ struct Options {
 };
 
 ordered_json json(const Finding& f) {
-  return {{"kind", f.kind},
-          {"operand", f.operand},
-          {"mistake", f.mistake},
-          {"hint", f.hint},
-          {"explained", f.explained},
-          {"contradicted", f.contradicted},
-          {"elements", f.elements},
-          {"certain", f.certain}};
+  return {{"kind", f.kind},         {"operand", f.operand},     {"mistake", f.mistake},
+          {"hint", f.hint},         {"explained", f.explained}, {"contradicted", f.contradicted},
+          {"elements", f.elements}, {"certain", f.certain}};
 }
 
 void print_json(const Diagnosis& d, std::size_t top) {
   ordered_json findings = ordered_json::array();
   for (std::size_t i = 0; i < std::min(top, d.findings.size()); ++i) findings.push_back(json(d.findings[i]));
-  const ordered_json all{{"verdict", name(d.verdict)},
-                         {"text", d.text()},
-                         {"statement", d.statement},
-                         {"target", d.target},
-                         {"inferred", d.inferred},
-                         {"cases", d.cases},
-                         {"elements", d.elements},
-                         {"right", d.right},
-                         {"hypotheses", d.hypotheses},
-                         {"found", d.findings.size()},
-                         {"findings", findings}};
+  const ordered_json all{{"verdict", name(d.verdict)}, {"text", d.text()},       {"statement", d.statement},
+                         {"target", d.target},         {"inferred", d.inferred}, {"cases", d.cases},
+                         {"elements", d.elements},     {"right", d.right},       {"hypotheses", d.hypotheses},
+                         {"found", d.findings.size()}, {"findings", findings}};
   fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
@@ -83,11 +71,13 @@ int diagnose_command(const Options& o) {
 
 void add_diagnose(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
-      "diagnose", "find the mistake in a kernel that explains a wrong result: inputs as they were meant, D as it came");
+      "diagnose",
+      "find the mistake in a kernel that explains a wrong result: inputs as they were meant, D as it came");
   const auto o = std::make_shared<Options>();
   command->add_option("file", o->file, "a capture of the layout registers, of an instruction D = A B + C")
       ->required();
-  command->add_option("--target", o->target, "the target that the kernel ran on, instead of the one in the file");
+  command->add_option("--target", o->target,
+                      "the target that the kernel ran on, instead of the one in the file");
   command->add_option("--top", o->top, "findings to show")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -11,11 +11,11 @@
 namespace warpbit {
 namespace {
 
-constexpr std::size_t kFinalists = 64;         // hypotheses that are tried on all cases
+constexpr std::size_t kFinalists = 64;              // hypotheses that are tried on all cases
 constexpr std::uint64_t kPairElements = 4'000'000;  // of D, that pairs may compute
-constexpr std::uint64_t kWindow = 4;           // cases to try what takes something from another case
-constexpr std::uint64_t kLeastNew = 4;         // wrong elements that a claim must explain, at least
-constexpr std::uint64_t kLeastValues = 3;      // different values among them
+constexpr std::uint64_t kWindow = 4;                // cases to try what takes something from another case
+constexpr std::uint64_t kLeastNew = 4;              // wrong elements that a claim must explain, at least
+constexpr std::uint64_t kLeastValues = 3;           // different values among them
 
 // What a prediction explains.
 struct Score {
@@ -70,7 +70,7 @@ class Judge {
       if (h->execution) execution = h;
     }
     const auto only_results = [](const Hypothesis* h) { return !h->inputs && !h->execution; };
-    Result<Array> d = execution                                    ? execution->execution(trial.capture)
+    Result<Array> d = execution                                     ? execution->execution(trial.capture)
                       : std::ranges::all_of(together, only_results) ? Result<Array>(as_is_)
                                                                     : execute_trial(trial.capture);
     if (!d) return std::nullopt;
@@ -83,8 +83,7 @@ class Judge {
  private:
   std::vector<std::uint64_t> codes(const Array& array) const {
     const Packing& packing = capture_.instruction.operands()[0].fragment.packing();
-    const std::uint64_t mask =
-        packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+    const std::uint64_t mask = packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
     std::vector<std::uint64_t> out = words_of(array);
     if (packing.per_register() == 1 && packing.bits == packing.register_bits) return out;
     const std::vector<std::uint64_t> words = std::move(out);
@@ -188,7 +187,8 @@ class Search {
   }
 
  private:
-  static Judge window(const LoadedCapture& capture, const Array& right, std::uint64_t first, std::uint64_t count) {
+  static Judge window(const LoadedCapture& capture, const Array& right, std::uint64_t first,
+                      std::uint64_t count) {
     Array part = right;
     const auto bytes = static_cast<std::ptrdiff_t>(right.data.size() / capture.cases);
     const auto begin = right.data.begin() + static_cast<std::ptrdiff_t>(first) * bytes;
@@ -208,7 +208,8 @@ class Search {
   }
   void try_all(std::vector<const Hypothesis*> together, std::vector<Candidate>& out) const {
     const std::optional<Score> score = all_(together);
-    if (score && score->explained > all_.right()) out.push_back({std::move(together), *score});
+    if (score && score->explained > all_.right())
+      out.push_back({std::move(together), *score});
     else if (score && score->contradicted == 0 && score->gained >= kLeastNew)
       out.push_back({std::move(together), *score});
   }
@@ -216,8 +217,7 @@ class Search {
   void finals(std::vector<Candidate>& sampled, std::uint64_t elements, std::vector<Candidate>& out) const {
     std::ranges::stable_sort(sampled, is_better);
     for (std::size_t i = 0; i < sampled.size(); ++i)
-      if (i < kFinalists || sampled[i].score.explained == elements)
-        try_all(sampled[i].together, out);
+      if (i < kFinalists || sampled[i].score.explained == elements) try_all(sampled[i].together, out);
     std::ranges::stable_sort(out, is_better);
   }
 
@@ -254,8 +254,8 @@ std::vector<Hypothesis> all_hypotheses(const LoadedCapture& capture) {
 
 void conclude(const Search& search, std::vector<Candidate> candidates, Diagnosis& out) {
   const std::uint64_t wrong = out.elements - out.right;
-  const auto full = static_cast<std::uint64_t>(std::ranges::count_if(
-      candidates, [&](const Candidate& c) { return c.score.explained == out.elements; }));
+  const auto full = static_cast<std::uint64_t>(
+      std::ranges::count_if(candidates, [&](const Candidate& c) { return c.score.explained == out.elements; }));
   for (const Candidate& c : candidates)
     if (c.score.explained == out.elements || (full == 0 && is_claim(c, wrong)))
       out.findings.push_back(finding_of(c, out.elements));
@@ -327,15 +327,16 @@ std::string Diagnosis::text() const {
                          findings[0].certain ? "mistake" : "probable mistake", findings[0].mistake, elements,
                          elements - right);
     case Verdict::ambiguous:
-      return fmt::format("ambiguous: {} mistakes explain all {} elements and cannot be told apart by these inputs",
-                         findings.size(), elements);
+      return fmt::format(
+          "ambiguous: {} mistakes explain all {} elements and cannot be told apart by these inputs",
+          findings.size(), elements);
     case Verdict::partial:
       return fmt::format("no single mistake explains everything; the best explains {} of {} elements{}: {}",
                          findings[0].explained, elements,
                          findings[0].contradicted == 0 ? " and contradicts none" : "", findings[0].mistake);
     case Verdict::none:
-      return fmt::format("none: {} of {} elements are wrong, and no mistake known explains them", elements - right,
-                         elements);
+      return fmt::format("none: {} of {} elements are wrong, and no mistake known explains them",
+                         elements - right, elements);
   }
   return {};
 }
@@ -363,13 +364,21 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
                  fmt::format("{} source views", sources.size()), fmt::format("{}", operands.size() - 1)};
   LoadedCapture capture{{instruction.text(), std::string(instruction.target().name()), CaptureLayout::registers,
                          CaptureSource::model, "{}"},
-                        instruction, cases, {}, {}, {}, {}, {}, {}, {}};
+                        instruction,
+                        cases,
+                        {},
+                        {},
+                        {},
+                        {},
+                        {},
+                        {},
+                        {}};
   // A dense copy of the registers that a view has.
   const auto copy = [&](const Operand& op, const OperandView& view) {
     const auto bytes = static_cast<std::size_t>(op.register_bits / 8);
-    Array out = Array::zeros(op.label, bytes,
-                             {cases, static_cast<std::uint64_t>(instruction.lanes()),
-                              static_cast<std::uint64_t>(op.registers)});
+    Array out = Array::zeros(
+        op.label, bytes,
+        {cases, static_cast<std::uint64_t>(instruction.lanes()), static_cast<std::uint64_t>(op.registers)});
     std::byte* to = out.data.data();
     for (std::size_t n = 0; n < cases; ++n)
       for (int lane = 0; lane < instruction.lanes(); ++lane)

@@ -39,17 +39,24 @@ SlotMap by_coordinate(const Operand& to, const Operand& from, int lanes, Source 
   return out;
 }
 
+void forget_part(Trial& trial, Part part, const SlotMap& map) {
+  const Instruction& i = trial.capture.instruction;
+  forget(part, coordinates_of(*operand_of(i, part), i.lanes()), coordinates_of(i.operands()[0], i.lanes()), map,
+         trial.capture.cases, trial.known);
+}
+
 using Registers = std::vector<std::pair<Part, SlotMap>>;
 void move_all(Trial& trial, const Registers& maps) {
   for (const auto& [part, map] : maps) {
     Array* registers = registers_of(trial.capture, part);
     const Instruction& i = trial.capture.instruction;
     move_slots(*operand_of(i, part), i.lanes(), map, Array(*registers), *registers);
-    forget(i, part, map, trial.capture.cases, trial.known);
+    if (std::ranges::find(map, kElsewhere) != map.end()) forget_part(trial, part, map);
   }
 }
 
-void change_registers(LoadedCapture& capture, Part part, const std::function<std::uint64_t(std::uint64_t)>& change) {
+void change_registers(LoadedCapture& capture, Part part,
+                      const std::function<std::uint64_t(std::uint64_t)>& change) {
   Array& array = *registers_of(capture, part);
   for (std::uint64_t i = 0; i < array.header.items(); ++i) array.set(i, change(array.at(i)));
 }
@@ -76,8 +83,7 @@ std::optional<std::uint64_t> add_codes(std::string_view format, std::uint64_t x,
 // x + y, element by element; both have the packing of `op`.
 std::optional<Array> sum_of(const Operand& op, const Array& x, const Array& y) {
   const Packing& packing = op.fragment.packing();
-  const std::uint64_t mask =
-      packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+  const std::uint64_t mask = packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
   Array out = x;
   for (std::uint64_t i = 0; i < x.header.items(); ++i) {
     std::uint64_t bits = 0;
@@ -137,9 +143,10 @@ class Collection {
                });
     if (c.format == "f32" || c.format == "f64" || c.format == "f16") {
       const std::uint64_t sign = in_all_slots(c.fragment.packing(), std::uint64_t{1} << (c.element_bits - 1));
-      add_inputs({"sign", "c", "C is subtracted", "the sign of the accumulators", 1, true}, [sign](Trial& trial) {
-        change_registers(trial.capture, Part::accumulator, [sign](std::uint64_t x) { return x ^ sign; });
-      });
+      add_inputs(
+          {"sign", "c", "C is subtracted", "the sign of the accumulators", 1, true}, [sign](Trial& trial) {
+            change_registers(trial.capture, Part::accumulator, [sign](std::uint64_t x) { return x ^ sign; });
+          });
     }
     if (c.format != d.format) return;
     Hypothesis skipped{"not_executed", "d", "the instruction is not executed: D is C",
@@ -174,18 +181,19 @@ class Collection {
   void twice(const Operand& d) {
     if (!add_codes(d.format, 0, 0)) return;
     const std::string hint = "where the accumulators begin, and how often they are added";
-    const auto add = [&](std::string kind, std::string text, std::function<Result<Array>(const LoadedCapture&)> run) {
+    const auto add = [&](std::string kind, std::string text,
+                         std::function<Result<Array>(const LoadedCapture&)> run) {
       Hypothesis h{std::move(kind), "c", std::move(text), hint, 2};
       h.execution = std::move(run);
       out_.push_back(std::move(h));
     };
-    add("accumulator_twice", "C is added twice, the second time to D", [d](const LoadedCapture& in) -> Result<Array> {
-      const Result<Array> once = execute_trial(in);
-      return once ? Result<Array>(*sum_of(d, *once, c_as_d(in))) : once;
-    });
-    add("accumulator_twice", "C is doubled before the product is added", [d](const LoadedCapture& in) {
-      return execute_after(in, *sum_of(d, c_as_d(in), c_as_d(in)));
-    });
+    add("accumulator_twice", "C is added twice, the second time to D",
+        [d](const LoadedCapture& in) -> Result<Array> {
+          const Result<Array> once = execute_trial(in);
+          return once ? Result<Array>(*sum_of(d, *once, c_as_d(in))) : once;
+        });
+    add("accumulator_twice", "C is doubled before the product is added",
+        [d](const LoadedCapture& in) { return execute_after(in, *sum_of(d, c_as_d(in), c_as_d(in))); });
     add("executed_twice", "the product is added twice", [](const LoadedCapture& in) -> Result<Array> {
       const Result<Array> once = execute_trial(in);
       return once ? execute_after(in, *once) : once;
@@ -240,15 +248,22 @@ class Collection {
     for (int size = terms / 2; size >= std::max(1, terms / 32); size /= 2)
       for (int first = 0; first < terms; first += size) {
         add_k(a, b,
-              {"depth_missing", {}, fmt::format("k {} to {} are not summed", first, first + size - 1),
-               "the bound of the loop over K", 1, size == terms / 2},
+              {"depth_missing",
+               {},
+               fmt::format("k {} to {} are not summed", first, first + size - 1),
+               "the bound of the loop over K",
+               1,
+               size == terms / 2},
               [&](int k) { return k >= first && k < first + size ? -1 : k; });
         if (size >= terms / 4) repeated(a, b, first, size);
       }
     for (int last = std::max(1, terms - 4); last < terms - 1; ++last)
       add_k(a, b,
-            {"depth_missing", {}, fmt::format("k {} to {} are not summed", last, terms - 1),
-             "the bound of the loop over K", 2},
+            {"depth_missing",
+             {},
+             fmt::format("k {} to {} are not summed", last, terms - 1),
+             "the bound of the loop over K",
+             2},
             [&](int k) { return k >= last ? -1 : k; });
   }
   // Elements [first, first + size) are those of another run of K again.
@@ -258,11 +273,14 @@ class Collection {
       for (int which = 1; which < 4; ++which) {
         if ((which & 1 && !a) || (which & 2 && !b)) continue;
         const char* const names[] = {"", "A", "B", "A and B"};
-        add_k(which & 1, which & 2,
-              {"depth_repeated", {},
-               fmt::format("{}: k {} to {} are those from {} again", names[which], first, first + size - 1, from),
-               "how the address advances with K", 2},
-              [&](int k) { return k >= first && k < first + size ? k - first + from : k; });
+        add_k(
+            which & 1, which & 2,
+            {"depth_repeated",
+             {},
+             fmt::format("{}: k {} to {} are those from {} again", names[which], first, first + size - 1, from),
+             "how the address advances with K",
+             2},
+            [&](int k) { return k >= first && k < first + size ? k - first + from : k; });
       }
     }
   }
@@ -275,9 +293,10 @@ class Collection {
     const bool is_number = op.format != "b1" && op.format[0] != 's' && op.format[0] != 'u';
     if (is_number) {
       const std::uint64_t sign = in_all_slots(op.fragment.packing(), std::uint64_t{1} << (op.element_bits - 1));
-      add_inputs({"sign", role, name + " is negated", "the sign of " + name, 1, true}, [part, sign](Trial& trial) {
-        change_registers(trial.capture, part, [sign](std::uint64_t x) { return x ^ sign; });
-      });
+      add_inputs({"sign", role, name + " is negated", "the sign of " + name, 1, true},
+                 [part, sign](Trial& trial) {
+                   change_registers(trial.capture, part, [sign](std::uint64_t x) { return x ^ sign; });
+                 });
     }
     const Packing& packing = op.fragment.packing();
     if (packing.low_bit == 0 || packing.bits == packing.slot_bits) return;
@@ -294,7 +313,8 @@ class Collection {
     add_inputs({"container", role, fmt::format("elements of {} are shifted twice", name),
                 fmt::format("shift each element of {} left by {} once", name, low), 2},
                [part, low, mask](Trial& trial) {
-                 change_registers(trial.capture, part, [low, mask](std::uint64_t x) { return ((x & mask) << low) & mask; });
+                 change_registers(trial.capture, part,
+                                  [low, mask](std::uint64_t x) { return ((x & mask) << low) & mask; });
                });
   }
 
@@ -316,8 +336,8 @@ class Collection {
                           i.lanes());
                  exchange(*operand_of(i, Part::right_factor), *operand_of(i, Part::left_factor), to_b, old_x, y,
                           i.lanes());
-                 forget(i, Part::left_factor, missing(to_a), trial.capture.cases, trial.known);
-                 forget(i, Part::right_factor, missing(to_b), trial.capture.cases, trial.known);
+                 forget_part(trial, Part::left_factor, missing(to_a));
+                 forget_part(trial, Part::right_factor, missing(to_b));
                });
   }
   // Slots of another operand count as known.
@@ -330,8 +350,7 @@ class Collection {
                        Array& to, int lanes) {
     const Packing& packing = to_op.fragment.packing();
     const int per = packing.per_register();
-    const std::uint64_t mask =
-        packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+    const std::uint64_t mask = packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
     const auto in = static_cast<std::uint64_t>(lanes * from_op.registers);
     const auto out = static_cast<std::uint64_t>(lanes * to_op.registers);
     std::ranges::fill(to.data, std::byte{0});
@@ -340,9 +359,9 @@ class Collection {
         if (map[slot] < 0) continue;
         const int s = static_cast<int>(slot);
         const std::uint64_t item = n * out + static_cast<std::uint64_t>(s / per);
-        const std::uint64_t bits =
-            from.at(n * in + static_cast<std::uint64_t>(map[slot] / per)) >> packing.low_bit_of(map[slot] % per) &
-            mask;
+        const std::uint64_t bits = from.at(n * in + static_cast<std::uint64_t>(map[slot] / per)) >>
+                                       packing.low_bit_of(map[slot] % per) &
+                                   mask;
         to.set(item, to.at(item) | bits << packing.low_bit_of(s % per));
       }
   }
@@ -385,7 +404,8 @@ class Collection {
     for (const WordOrder& order : orders)
       add_inputs({kind, role, fmt::format("{}: {}", what, order.text), "how " + what + " is packed", 1, true},
                  [part, word = order.word](Trial& trial) {
-                   change_registers(trial.capture, part, [word](std::uint64_t x) { return word(x) & 0xFFFFFFFF; });
+                   change_registers(trial.capture, part,
+                                    [word](std::uint64_t x) { return word(x) & 0xFFFFFFFF; });
                  });
   }
 
@@ -432,14 +452,15 @@ class Collection {
     for (int which = 1; which < 4; ++which) {
       const char* const names[] = {"", "A", "B", "A and B"};
       const char* const roles[] = {"", "scale_a", "scale_b", "scale_a scale_b"};
-      add_inputs({"scale_one", roles[which], fmt::format("the scale factors of {} are taken as 1", names[which]),
-                  "whether the scale factors are loaded", 1, true},
-                 [which, one](Trial& trial) {
-                   if (which & 1)
-                     change_registers(trial.capture, Part::left_scale, [one](std::uint64_t) { return one; });
-                   if (which & 2)
-                     change_registers(trial.capture, Part::right_scale, [one](std::uint64_t) { return one; });
-                 });
+      add_inputs(
+          {"scale_one", roles[which], fmt::format("the scale factors of {} are taken as 1", names[which]),
+           "whether the scale factors are loaded", 1, true},
+          [which, one](Trial& trial) {
+            if (which & 1)
+              change_registers(trial.capture, Part::left_scale, [one](std::uint64_t) { return one; });
+            if (which & 2)
+              change_registers(trial.capture, Part::right_scale, [one](std::uint64_t) { return one; });
+          });
     }
     add_inputs({"scales_exchanged", "scale_a scale_b", "the scale factors of A and B are exchanged",
                 "the order of the operands", 1, true},
@@ -474,11 +495,15 @@ class Collection {
     for (const Part part : {Part::left_factor, Part::right_factor, Part::accumulator, Part::metadata,
                             Part::left_scale, Part::right_scale}) {
       if (!has(part)) continue;
-      const std::string role =
-          part == Part::accumulator ? std::string("c") : std::string(operand(part).role);
+      const std::string role = part == Part::accumulator ? std::string("c") : std::string(operand(part).role);
       for (const Row& row : kRows) {
-        Hypothesis h{"other_tile", role, fmt::format("{} is that of {}", role, row.text),
-                     "how the address advances from one instruction to the next", 2, false, true};
+        Hypothesis h{"other_tile",
+                     role,
+                     fmt::format("{} is that of {}", role, row.text),
+                     "how the address advances from one instruction to the next",
+                     2,
+                     false,
+                     true};
         add_inputs(std::move(h), [part, other = row.other](Trial& trial) {
           Array& array = *registers_of(trial.capture, part);
           const Array old = array;

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <bit>
+#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -21,15 +23,21 @@ struct Index {
 class Fragment {
  public:
   static constexpr int kTilesAhead = 2;
-  Fragment(Part part, const Operand& op, int lanes) : part_(part), op_(op), lanes_(lanes) {
+  Fragment(Part part, const Operand& op, int lanes)
+      : part_(part),
+        op_(op),
+        lanes_(lanes),
+        coordinates_(std::make_shared<const SlotCoordinates>(coordinates_of(op, lanes))) {
     const FragmentMap& f = op.fragment;
     slots_.resize(static_cast<std::size_t>(f.products() * f.rows() * f.columns()), kElsewhere);
-    for (std::size_t i = 0; i < size(); ++i) {
-      const auto at = f.at(index(i).lane, index(i).reg, index(i).slot);
-      if (at) slots_[linear(*at)] = static_cast<std::int32_t>(i);
-      coordinates_.push_back(at.value_or(Coordinate{}));
-      is_whole_ = is_whole_ && at.has_value();
-    }
+    for (int lane = 0; lane < lanes; ++lane)
+      for (int reg = 0; reg < registers(); ++reg)
+        for (int slot = 0; slot < per_register(); ++slot) {
+          const auto at = f.at(lane, reg, slot);
+          if (at) slots_[linear(*at)] = static_cast<std::int32_t>(indices_.size());
+          is_whole_ = is_whole_ && at.has_value();
+          indices_.push_back({lane, reg, slot});
+        }
   }
   Part part() const { return part_; }
   const Operand& op() const { return op_; }
@@ -39,12 +47,10 @@ class Fragment {
   bool is_whole() const { return is_whole_; }  ///< each slot holds an element
   std::size_t size() const { return slots_of(op_, lanes_); }
 
-  Index index(std::size_t slot) const {
-    const int i = static_cast<int>(slot), per = per_register();
-    return {i / per / registers(), i / per % registers(), i % per};
-  }
+  const Index& index(std::size_t slot) const { return indices_[slot]; }
+  const std::shared_ptr<const SlotCoordinates>& coordinates() const { return coordinates_; }
   const Coordinate& at(const Index& i) const {
-    return coordinates_[static_cast<std::size_t>((i.lane * registers() + i.reg) * per_register() + i.slot)];
+    return (*coordinates_)[static_cast<std::size_t>((i.lane * registers() + i.reg) * per_register() + i.slot)];
   }
 
   // The slot that holds an element, kElsewhere if the tile has none such.
@@ -82,7 +88,8 @@ class Fragment {
   int lanes_;
   bool is_whole_ = true;
   std::vector<std::int32_t> slots_;
-  std::vector<Coordinate> coordinates_;  // by slot
+  std::vector<Index> indices_;  // by slot
+  std::shared_ptr<const SlotCoordinates> coordinates_;
 };
 
 // "A", "B", "C", "D"
@@ -213,7 +220,8 @@ std::string step_text(const Coordinate& step, Part part) {
 
 class Collection {
  public:
-  explicit Collection(const LoadedCapture& capture) : instruction_(capture.instruction) {
+  explicit Collection(const LoadedCapture& capture)
+      : instruction_(capture.instruction), in_place_(capture.before.has_value()) {
     LoadedCapture copy = capture;
     const int lanes = instruction_.lanes();
     for (const Part part : {Part::left_factor, Part::right_factor, Part::accumulator, Part::destination}) {
@@ -224,13 +232,15 @@ class Collection {
       if (!fragment.is_whole()) continue;
       fragments_.push_back(std::move(fragment));
       digits_.push_back(digits_of(fragments_.back()));
+      coordinates_[part] = fragments_.back().coordinates();
     }
   }
 
   std::vector<Hypothesis> run() {
     for (std::size_t i = 0; i < fragments_.size(); ++i) one_operand({i});
     const std::size_t n = fragments_.size();
-    if (n >= 2 && fragments_[n - 2].part() == Part::accumulator) one_operand({n - 2, n - 1});  // C and D
+    if (n >= 2 && fragments_[n - 2].part() == Part::accumulator && !in_place_)
+      one_operand({n - 2, n - 1});  // C and D
     if (n >= 3) {
       std::vector<std::size_t> all(n);
       for (std::size_t i = 0; i < n; ++i) all[i] = i;
@@ -245,7 +255,10 @@ class Collection {
   std::string names(const Which& which) const {
     std::string out;
     for (const std::size_t i : which)
-      out += fmt::format("{}{}", out.empty() ? "" : i == which.back() ? " and " : ", ",
+      out += fmt::format("{}{}",
+                         out.empty()         ? ""
+                         : i == which.back() ? " and "
+                                             : ", ",
                          letter(fragments_[i].part()));
     return out;
   }
@@ -279,22 +292,22 @@ class Collection {
       h.neighbours = h.neighbours || std::ranges::any_of(map, [&, size = map.size()](std::int32_t slot) {
                        return slot >= static_cast<std::int32_t>(size);
                      });
-    for (const std::size_t i : which)
-      h.operand += (h.operand.empty() ? "" : " ") + role(fragments_[i].part());
+    for (const std::size_t i : which) h.operand += (h.operand.empty() ? "" : " ") + role(fragments_[i].part());
     SlotMap of_d;
     if (maps.back().first == Part::destination) {
       of_d = maps.back().second;
       maps.pop_back();
     }
     if (!maps.empty())
-      h.inputs = [maps](Trial& trial) {
+      h.inputs = [maps, coordinates = coordinates_](Trial& trial) {
         const Instruction& instruction = trial.capture.instruction;
         for (const auto& [part, map] : maps) {
           Array* registers = registers_of(trial.capture, part);
           const Operand* op = operand_of(instruction, part);
           move_slots(op ? *op : instruction.operands()[0], instruction.lanes(), map, Array(*registers),
                      *registers);
-          forget(instruction, part, map, trial.capture.cases, trial.known);
+          forget(part, *coordinates.at(part), *coordinates.at(Part::destination), map, trial.capture.cases,
+                 trial.known);
         }
       };
     if (!of_d.empty())
@@ -348,32 +361,38 @@ class Collection {
     const std::string hint = fmt::format("compare the order of {}'s registers with the fragment's", name);
     const auto reg = [&](std::string text, int cost, auto other) {
       add(which, "register_order", fmt::format("registers of {}: {}", name, text), hint, cost, true,
-          [&](const Fragment& f, const Index& i) { return slot_of(f, {i.lane, other(i.reg), i.slot}); });
+          [&](const Fragment& f, const Index& i) {
+            return slot_of(f, {i.lane, other(i.reg), i.slot});
+          });
     };
     for (int x = 0; x < n; ++x)
       for (int y = x + 1; y < n && (n <= 8 || y == (x ^ 1)); ++y)
-        reg(fmt::format("{}{} and {}{} are exchanged", r, x, r, y), 1,
-            [&](int i) { return i == x ? y : i == y ? x : i; });
+        reg(fmt::format("{}{} and {}{} are exchanged", r, x, r, y), 1, [&](int i) {
+          return i == x ? y : i == y ? x : i;
+        });
     for (int mask = 1; mask < n && std::has_single_bit(static_cast<unsigned>(n)); ++mask)
       reg(fmt::format("{}i and {}(i ^ {}) are exchanged", r, r, mask), 1, [&](int i) { return i ^ mask; });
     reg("reversed", 2, [&](int i) { return n - 1 - i; });
     reg("rotated by one", 2, [&](int i) { return (i + 1) % n; });
     reg("rotated back by one", 2, [&](int i) { return (i + n - 1) % n; });
     for (int bits = 1; 1 << bits < n && std::has_single_bit(static_cast<unsigned>(n)); ++bits)
-      reg(fmt::format("the index is split at {} the wrong way round", 1 << bits), 2,
-          [&](int i) { return i >> bits | (i & ((1 << bits) - 1)) << (std::bit_width(unsigned(n - 1)) - bits); });
+      reg(fmt::format("the index is split at {} the wrong way round", 1 << bits), 2, [&](int i) {
+        return i >> bits | (i & ((1 << bits) - 1)) << (std::bit_width(unsigned(n - 1)) - bits);
+      });
     for (int mask = 1; mask < per; ++mask)
       add(which, "element_order",
           fmt::format("elements of each register of {}: i and (i ^ {}) are exchanged", name, mask),
           "the first element is in the lowest bits of a register", 1, true,
-          [&](const Fragment& f, const Index& i) { return slot_of(f, {i.lane, i.reg, i.slot ^ mask}); });
+          [&](const Fragment& f, const Index& i) {
+            return slot_of(f, {i.lane, i.reg, i.slot ^ mask});
+          });
   }
 
   void lanes(const Which& which) {
     for (const auto& [text, other] : lane_orders())
       add(which, "lane_order", fmt::format("lanes of {}: {}", names(which), text),
-          fmt::format("row and column of {}'s elements follow from lane / 4 and lane % 4", names(which)), 2, true,
-          [&](const Fragment& f, const Index& i) {
+          fmt::format("row and column of {}'s elements follow from lane / 4 and lane % 4", names(which)), 2,
+          true, [&](const Fragment& f, const Index& i) {
             return slot_of(f, {(i.lane & ~31) | other(i.lane & 31), i.reg, i.slot});
           });
   }
@@ -383,14 +402,17 @@ class Collection {
     const std::string hint =
         fmt::format("row-major or column-major? ldmatrix and stmatrix of {}: .trans missing or too much", name);
     const auto add_one = [&](std::string text, int cost, auto source) {
-      add(which, "transposed", fmt::format("rows and columns of {} are exchanged{}", name, text), hint, cost, true,
-          [&](const Fragment& f, const Index& i) { return source(f, f.at(i)); });
+      add(which, "transposed", fmt::format("rows and columns of {} are exchanged{}", name, text), hint, cost,
+          true, [&](const Fragment& f, const Index& i) { return source(f, f.at(i)); });
     };
     add_one("", 1, [](const Fragment& f, const Coordinate& c) {
       return f.slot_at({c.column, c.row, c.product});
     });
     add_one(" (tightly stored, its own leading dimension)", 1, [](const Fragment& f, const Coordinate& c) {
       return f.slot_at_address(f.inner(c) * f.line() + f.outer(c), c.product);
+    });
+    add_one(" (tightly stored, into the next tile)", 2, [](const Fragment& f, const Coordinate& c) {
+      return f.slot_at_address(f.inner(c) * f.line() + f.outer(c), c.product, true);
     });
     add_one(" (tightly stored, leading dimension of the transposed)", 1,
             [](const Fragment& f, const Coordinate& c) {
@@ -421,7 +443,8 @@ class Collection {
 
   // outer * inner + line: the leading dimension and the index in the line exchanged
   void terms_exchanged(const Which& which) {
-    add(which, "leading_dimension", fmt::format("{}: row times column plus the leading dimension", names(which)),
+    add(which, "leading_dimension",
+        fmt::format("{}: row times column plus the leading dimension", names(which)),
         "the terms of the address", 3, false, [&](const Fragment& f, const Index& i) {
           const Coordinate c = f.at(i);
           return f.slot_at_address(f.outer(c) * f.inner(c) + f.line(), c.product, true);
@@ -435,8 +458,8 @@ class Collection {
           add(which, "offset",
               fmt::format("{} is read or written {} {} {}", names(which), std::abs(by),
                           rows ? "rows" : "columns", by > 0 ? "too far" : "too early"),
-              fmt::format("the first element of the tile of {}", names(which)), 2 + static_cast<int>(memory), false,
-              [&](const Fragment& f, const Index& i) {
+              fmt::format("the first element of the tile of {}", names(which)), 2 + static_cast<int>(memory),
+              false, [&](const Fragment& f, const Index& i) {
                 const Coordinate c = f.at(i) + Coordinate{rows ? by : 0, rows ? 0 : by, 0};
                 return slot_of(f, c, memory);
               });
@@ -461,6 +484,8 @@ class Collection {
       add_maps(which, std::move(h), {{first.part(), std::move(map)}});
     };
     const int n = first.registers();
+    if (first.part() == Part::left_factor || first.part() == Part::right_factor)
+      zero(fmt::format("all of {} is", letter(first.part())), [](const Index&) { return true; });
     for (int x = 0; x < n && n <= 8; ++x)
       zero(fmt::format("register {}{} is", r, x), [&](const Index& i) { return i.reg == x; });
     if (n > 8) zero(fmt::format("register {}{} is", r, n - 1), [&](const Index& i) { return i.reg == n - 1; });
@@ -475,18 +500,22 @@ class Collection {
            [&](const Index& i) { return i.slot >= from; });
   }
 
-  // The coordinate with the digits numbered `changed` computed otherwise.
+  // The coordinate with some digits computed otherwise: what they move by then.
   template <class Change>
-  void add_changed(const Which& which, const Hypothesis& h, Change change) {
+  void add_changed(const Which& which, const Hypothesis& h, std::span<const Digit> changed, Change change) {
+    std::vector<std::vector<Digit>> digits(fragments_.size());
+    for (const std::size_t i : which)
+      for (const Digit& digit : digits_[i])
+        if (std::ranges::any_of(changed, [&](const Digit& other) { return is_same(digit, other); }))
+          digits[i].push_back(digit);
     for (const Memory memory : memories(which))
-      if (!add(which, h.kind, h.mistake + std::string(memory == Memory::tiles ? " (into the next tile)" : ""), h.hint,
-          h.cost + static_cast<int>(memory), h.pairs,
-          [&](const Fragment& f, const Index& i) {
-            const std::vector<Digit>& digits = digits_[static_cast<std::size_t>(&f - fragments_.data())];
-            Coordinate c;
-            for (const Digit& digit : digits) c = c + change(digit, i);
-            return slot_of(f, c, memory);
-          }))
+      if (!add(which, h.kind, h.mistake + std::string(memory == Memory::tiles ? " (into the next tile)" : ""),
+               h.hint, h.cost + static_cast<int>(memory), h.pairs, [&](const Fragment& f, const Index& i) {
+                 Coordinate c = f.at(i);
+                 for (const Digit& digit : digits[static_cast<std::size_t>(&f - fragments_.data())])
+                   c = c + change(digit, i) + -digit.of(i) * digit.step;
+                 return slot_of(f, c, memory);
+               }))
         return;
   }
   static bool is_same(const Digit& x, const Digit& y) { return x.source == y.source && x.first == y.first; }
@@ -518,18 +547,18 @@ class Collection {
         for (int x = 0; x < counts[source]; ++x)
           effect.push_back(e.value(digit.source == 0 && !whole ? x % 32 : x, e.constant));
         if (!effects.insert(std::move(effect)).second) continue;
-        add_changed(which,
-                    {std::string(kKinds[source]),
-                     {},
-                     fmt::format("{}: {} instead of {}", names(which),
-                                 fmt::format(fmt::runtime(e.text), whole ? "thread" : kNames[source]), digit.text()),
-                     fmt::format("what {} chooses in {}", digit.text(), names(which)),
-                     3 + whole},
-                    [&](const Digit& d, const Index& i) {
-                      if (!is_same(d, digit)) return d.of(i) * d.step;
-                      const int index = d.source == 0 && !whole ? i.lane % 32 : d.index_of(i);
-                      return e.value(index, e.constant) * d.step;
-                    });
+        add_changed(
+            which,
+            {std::string(kKinds[source]),
+             {},
+             fmt::format("{}: {} instead of {}", names(which),
+                         fmt::format(fmt::runtime(e.text), whole ? "thread" : kNames[source]), digit.text()),
+             fmt::format("what {} chooses in {}", digit.text(), names(which)),
+             3 + whole},
+            std::span(&digit, 1), [&](const Digit& d, const Index& i) {
+              const int index = d.source == 0 && !whole ? i.lane % 32 : d.index_of(i);
+              return e.value(index, e.constant) * d.step;
+            });
       }
   }
 
@@ -537,17 +566,18 @@ class Collection {
   void steps_of(const Which& which, const Digit& digit) {
     const Coordinate s = digit.step;
     const auto other = [&](int rows, int columns) {
-      add_changed(which,
-                  {"index_constant",
-                   {},
-                   fmt::format("{}: {} moves by {} instead of {}", names(which), digit.text(),
-                               step_text({rows, columns, 0}, digits_part(which)),
-                               step_text(s, digits_part(which))),
-                   fmt::format("the constants in the addresses of {}", names(which)),
-                   2},
-                  [&, step = Coordinate{rows, columns, s.product}](const Digit& d, const Index& i) {
-                    return d.of(i) * (is_same(d, digit) ? step : d.step);
-                  });
+      add_changed(
+          which,
+          {"index_constant",
+           {},
+           fmt::format("{}: {} moves by {} instead of {}", names(which), digit.text(),
+                       step_text({rows, columns, 0}, digits_part(which)), step_text(s, digits_part(which))),
+           fmt::format("the constants in the addresses of {}", names(which)),
+           2},
+          std::span(&digit, 1),
+          [&, step = Coordinate{rows, columns, s.product}](const Digit& d, const Index& i) {
+            return d.of(i) * step;
+          });
     };
     for (const int by : {-1, 1}) other(s.row ? s.row + by : 0, s.column ? s.column + by : 0);
     other(2 * s.row, 2 * s.column);
@@ -568,10 +598,8 @@ class Collection {
                      fmt::format("{}: {} and {} are exchanged", names(which), all[x].text(), all[y].text()),
                      fmt::format("which index chooses what in {}", names(which)),
                      2},
-                    [&](const Digit& d, const Index& i) {
-                      return d.of(i) * (is_same(d, all[x])   ? all[y].step
-                                        : is_same(d, all[y]) ? all[x].step
-                                                             : d.step);
+                    std::array{all[x], all[y]}, [&](const Digit& d, const Index& i) {
+                      return d.of(i) * (is_same(d, all[x]) ? all[y].step : all[x].step);
                     });
   }
 
@@ -589,18 +617,16 @@ class Collection {
       for (const Digit& y : all) {
         if (x.source == y.source && (x.source != 0 || x.first >= y.first)) continue;
         if (x.source > y.source) continue;
-        add_changed(which,
-                    {x.source == 0 && y.source == 0 ? "lane_order" : "register_order",
-                     {},
-                     fmt::format("{}: the indices in {} and {} are exchanged", names(which), x.text(), y.text()),
-                     fmt::format("which index chooses what in {}", names(which)),
-                     3},
-                    [&](const Digit& d, const Index& i) {
-                      return (is_same(d, x)   ? part_of(x, variable(y, i))
-                              : is_same(d, y) ? part_of(y, variable(x, i))
-                                              : d.of(i)) *
-                             d.step;
-                    });
+        add_changed(
+            which,
+            {x.source == 0 && y.source == 0 ? "lane_order" : "register_order",
+             {},
+             fmt::format("{}: the indices in {} and {} are exchanged", names(which), x.text(), y.text()),
+             fmt::format("which index chooses what in {}", names(which)),
+             3},
+            std::array{x, y}, [&](const Digit& d, const Index& i) {
+              return (is_same(d, x) ? part_of(x, variable(y, i)) : part_of(y, variable(x, i))) * d.step;
+            });
       }
   }
 
@@ -626,8 +652,10 @@ class Collection {
   }
 
   const Instruction& instruction_;
+  bool in_place_;  // D is C: a kernel stores it, and loads it elsewhere if at all
   std::vector<Fragment> fragments_;
   std::vector<std::vector<Digit>> digits_;
+  std::map<Part, std::shared_ptr<const SlotCoordinates>> coordinates_;
   std::set<std::uint64_t> seen_;  // hashes of maps
   std::vector<Hypothesis> out_;
 };

@@ -27,8 +27,9 @@ struct FieldName {
   int low;
   std::string_view kind, name;
 };
-constexpr FieldName kFields[] = {
-    {kStart, "start_address", "the start address"}, {kLeading, "leading_offset", "LBO"}, {kStride, "stride_offset", "SBO"}};
+constexpr FieldName kFields[] = {{kStart, "start_address", "the start address"},
+                                 {kLeading, "leading_offset", "LBO"},
+                                 {kStride, "stride_offset", "SBO"}};
 
 // The source of a descriptor, or nullptr if the statement has none or has it as a literal.
 Array* descriptors_of(LoadedCapture& capture, Part part) {
@@ -60,8 +61,9 @@ class Collection {
   using Parts = std::vector<Part>;
 
   static std::string names(const Parts& parts) {
-    return parts.size() == 2 ? "the descriptors of A and B"
-                             : parts[0] == Part::left_factor ? "the descriptor of A" : "the descriptor of B";
+    return parts.size() == 2               ? "the descriptors of A and B"
+           : parts[0] == Part::left_factor ? "the descriptor of A"
+                                           : "the descriptor of B";
   }
 
   void add(const Parts& parts, std::string_view kind, const std::string& what, std::string hint, int cost,
@@ -75,8 +77,14 @@ class Collection {
     const bool nothing = effect == same_;
     same_.clear();
     if (nothing || !seen_.insert({parts, effect}).second) return;
-    Hypothesis h{std::string(kind), parts.size() == 2 ? "a b" : parts[0] == Part::left_factor ? "a" : "b",
-                 fmt::format("{}: {}", names(parts), what), std::move(hint), cost, cost == 1};
+    Hypothesis h{std::string(kind),
+                 parts.size() == 2               ? "a b"
+                 : parts[0] == Part::left_factor ? "a"
+                                                 : "b",
+                 fmt::format("{}: {}", names(parts), what),
+                 std::move(hint),
+                 cost,
+                 cost == 1};
     h.inputs = [parts, change](Trial& trial) {
       for (const Part part : parts) {
         Array& array = *descriptors_of(trial.capture, part);
@@ -142,7 +150,7 @@ class Collection {
   }
 
   void exchanged() {
-    Hypothesis h{"factors_exchanged", "a b",  "the descriptors of A and B are exchanged",
+    Hypothesis h{"factors_exchanged", "a b", "the descriptors of A and B are exchanged",
                  "the order of the operands", 1};
     h.inputs = [](Trial& trial) {
       std::swap(descriptors_of(trial.capture, Part::left_factor)->data,

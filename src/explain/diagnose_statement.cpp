@@ -39,7 +39,7 @@ struct TypePair {
   std::string_view one, other, kind;
 };
 constexpr TypePair kTypes[] = {
-    {"f16", "bf16", "type"}, {"e4m3", "e5m2", "type"},     {"e2m3", "e3m2", "type"},
+    {"f16", "bf16", "type"},    {"e4m3", "e5m2", "type"},   {"e2m3", "e3m2", "type"},
     {"s8", "u8", "signedness"}, {"s4", "u4", "signedness"}, {"ue8m0", "ue4m3", "type"},
 };
 
@@ -128,7 +128,8 @@ class Collection {
           break;
         }
     if (const auto i = other(words))
-      add({"satfinite", "d", has ? "the sum wraps: .satfinite is missing" : "the sum saturates: .satfinite is too much",
+      add({"satfinite", "d",
+           has ? "the sum wraps: .satfinite is missing" : "the sum saturates: .satfinite is too much",
            ".satfinite in the statement", 1, true},
           *i);
   }
@@ -157,8 +158,8 @@ class Collection {
           if (!tried.insert(words.operands[n]).second) continue;
           if (const auto i = other(words))
             add({std::string(row.kind), std::string(row.operand),
-                 fmt::format(fmt::runtime(row.text), value, words_.operands[n]), "the immediates of the statement",
-                 1, true},
+                 fmt::format(fmt::runtime(row.text), value, words_.operands[n]),
+                 "the immediates of the statement", 1, true},
                 *i);
         }
       }
@@ -195,8 +196,11 @@ class Collection {
           if (subset >> seen++ & 1) q = q == "row" ? "col" : "row";
       if (seen != 2) continue;
       if (const auto i = other(words))
-        add({"transposed", subset == 1 ? "a" : subset == 2 ? "b" : "a b", "the layouts in the statement are others",
-             ".row and .col in the statement", 1, true},
+        add({"transposed",
+             subset == 1   ? "a"
+             : subset == 2 ? "b"
+                           : "a b",
+             "the layouts in the statement are others", ".row and .col in the statement", 1, true},
             *i);
     }
   }
@@ -221,11 +225,8 @@ class Collection {
       if (q == "f32") q = "f16";
     const Result<Instruction> half = Instruction::parse(words.text(), instruction_.target());
     if (!half || half->operands()[0].format != "f16") return;
-    Hypothesis h{"accumulator_type",
-                 "c d",
-                 "the sum is accumulated in f16 instead of f32",
-                 "the types of C and D in the statement",
-                 2};
+    Hypothesis h{"accumulator_type", "c d", "the sum is accumulated in f16 instead of f32",
+                 "the types of C and D in the statement", 2};
     h.execution = [half = *half](const LoadedCapture& inputs) { return accumulate(inputs, half); };
     out_.push_back(std::move(h));
   }
@@ -262,9 +263,9 @@ class Collection {
     LoadedCapture capture = inputs;
     capture.instruction = half;
     const auto shaped = [&](const Operand& op) {
-      return Array::zeros("x", 4,
-                          {inputs.cases, static_cast<std::uint64_t>(half.lanes()),
-                           static_cast<std::uint64_t>(op.registers)});
+      return Array::zeros(
+          "x", 4,
+          {inputs.cases, static_cast<std::uint64_t>(half.lanes()), static_cast<std::uint64_t>(op.registers)});
     };
     const Operand &c16 = *operand_of(half, Part::accumulator),
                   &c32 = *operand_of(inputs.instruction, Part::accumulator);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>  // memcpy
+#include <map>
 
 #include "api/execute_capture.hpp"
 
@@ -28,8 +29,7 @@ constexpr LaneOrder kLaneOrders[] = {
     {"groups of four lanes rotated by one", [](int x) { return (x + 4) % 32; }},
     {"groups of four lanes rotated back by one", [](int x) { return (x + 28) % 32; }},
     {"lanes rotated by one within their groups of four", [](int x) { return (x & 28) | ((x + 1) & 3); }},
-    {"lanes rotated back by one within their groups of four",
-     [](int x) { return (x & 28) | ((x + 3) & 3); }},
+    {"lanes rotated back by one within their groups of four", [](int x) { return (x & 28) | ((x + 3) & 3); }},
     {"neighbouring lanes exchanged", [](int x) { return x ^ 1; }},
     {"lanes two apart exchanged", [](int x) { return x ^ 2; }},
     {"neighbouring groups of four exchanged", [](int x) { return x ^ 4; }},
@@ -71,12 +71,12 @@ void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& f
   const Packing& packing = op.fragment.packing();
   const std::size_t per = static_cast<std::size_t>(packing.per_register());
   const std::size_t per_case = static_cast<std::size_t>(lanes) * static_cast<std::size_t>(op.registers);
-  const std::uint64_t mask =
-      packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+  const std::uint64_t mask = packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
   std::vector<int> lows;
   for (int slot = 0; slot < packing.per_register(); ++slot) lows.push_back(packing.low_bit_of(slot));
   const std::vector<std::uint64_t> in = words_of(from);
   const std::size_t cases = in.size() / per_case, slots = map.size();
+  const std::size_t bytes = to.header.item_bytes;
   for (std::size_t n = 0; n < cases; ++n)
     for (std::size_t j = 0, slot = 0; j < per_case; ++j) {
       std::uint64_t bits = 0;
@@ -88,47 +88,44 @@ void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& f
         if (other >= cases) continue;
         bits |= (in[other * per_case + source / per] >> lows[source % per] & mask) << lows[e];
       }
-      to.set(n * per_case + j, bits);
+      std::memcpy(to.data.data() + (n * per_case + j) * bytes, &bits, bytes);  // little-endian, as arrays are
     }
 }
 
-void forget(const Instruction& instruction, Part part, const SlotMap& map, std::uint64_t cases,
-            std::vector<Knowledge>& known) {
+SlotCoordinates coordinates_of(const Operand& op, int lanes) {
+  SlotCoordinates out;
+  for (int lane = 0; lane < lanes; ++lane)
+    for (int reg = 0; reg < op.registers; ++reg)
+      for (int slot = 0; slot < op.fragment.packing().per_register(); ++slot)
+        out.push_back(op.fragment.at(lane, reg, slot).value_or(Coordinate{}));
+  return out;
+}
+
+void forget(Part part, const SlotCoordinates& op, const SlotCoordinates& d, const SlotMap& map,
+            std::uint64_t cases, std::vector<Knowledge>& known) {
   const auto slots_in_case = static_cast<std::int32_t>(map.size());
   const auto inside = [&](std::int32_t slot) { return slot != kElsewhere && slot < slots_in_case; };
   if (std::ranges::all_of(map, inside)) return;
-  const int lanes = instruction.lanes();
-  const auto coordinate = [&](const Operand& op, std::size_t slot) {
-    const int per = op.fragment.packing().per_register(), index = static_cast<int>(slot);
-    return *op.fragment.at(index / per / op.registers, index / per % op.registers, index % per);
+  // What an element of the part decides in D: a row, a column or one element.
+  const auto decided = [&](Coordinate c) {
+    if (part == Part::left_factor) c.column = 0;
+    if (part == Part::right_factor) c.row = 0;
+    return c;
   };
-  const Operand& d = instruction.operands()[0];
-  const Operand* operand = operand_of(instruction, part);
-  const Operand& op = operand == nullptr ? d : *operand;  // where D is the accumulator, its fragment is C's
-  const auto rows = static_cast<std::size_t>(d.fragment.rows());
-  const auto columns = static_cast<std::size_t>(d.fragment.columns());
-  const auto index = [&](const Coordinate& c) {
-    return (static_cast<std::size_t>(c.product) * rows + static_cast<std::size_t>(c.row)) * columns +
-           static_cast<std::size_t>(c.column);
-  };
-  // For each element of D, how many cases from the last one on know nothing about it.
-  std::vector<std::uint64_t> lost(static_cast<std::size_t>(d.fragment.products()) * rows * columns);
+  // For each of those, how many cases from the last one on know nothing about it.
+  std::map<Coordinate, std::uint64_t> lost;
   for (std::size_t slot = 0; slot < map.size(); ++slot) {
     if (inside(map[slot])) continue;
     const std::uint64_t count =
         map[slot] == kElsewhere ? cases : static_cast<std::uint64_t>(map[slot] / slots_in_case);
-    const auto lose = [&](const Coordinate& c) { lost[index(c)] = std::max(lost[index(c)], count); };
-    Coordinate at = coordinate(op, slot);
-    if (part == Part::accumulator) lose(at);
-    if (part == Part::left_factor)
-      for (at.column = 0; at.column < d.fragment.columns(); ++at.column) lose(at);
-    if (part == Part::right_factor)
-      for (at.row = 0; at.row < d.fragment.rows(); ++at.row) lose(at);
+    std::uint64_t& most = lost[decided(op[slot])];
+    most = std::max(most, std::min(count, cases));
   }
-  const std::size_t slots = slots_of(d, lanes);
-  for (std::size_t slot = 0; slot < slots; ++slot) {
-    const std::uint64_t count = std::min(lost[index(coordinate(d, slot))], cases);
-    for (std::uint64_t n = cases - count; n < cases; ++n) known[n * slots + slot] = Knowledge::nothing;
+  for (std::size_t slot = 0; slot < d.size(); ++slot) {
+    const auto found = lost.find(decided(d[slot]));
+    if (found == lost.end()) continue;
+    for (std::uint64_t n = cases - found->second; n < cases; ++n)
+      known[n * d.size() + slot] = Knowledge::nothing;
   }
 }
 

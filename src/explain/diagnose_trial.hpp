@@ -44,9 +44,9 @@ struct Prediction {
 /// One mistake. `inputs` and `results` may be empty.
 struct Hypothesis {
   std::string kind, operand, mistake, hint;
-  int cost = 1;            ///< of two that explain the same, the one that costs less comes first
-  bool pairs = false;      ///< common enough to be tried together with another
-  bool neighbours = false; ///< it takes something from another case
+  int cost = 1;             ///< of two that explain the same, the one that costs less comes first
+  bool pairs = false;       ///< common enough to be tried together with another
+  bool neighbours = false;  ///< it takes something from another case
   std::function<void(Trial&)> inputs = {};
   std::function<void(const LoadedCapture& inputs, Prediction&)> results = {};
   /// Instead of one execution; what it returns has gone through `inputs`.
@@ -86,9 +86,14 @@ inline std::size_t slots_of(const Operand& op, int lanes) {
 /// Reads each element of the operand from where the map says. Bits outside elements become 0.
 void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& from, Array& to);
 
-/// What is known of D if elements of the part come from elsewhere.
-void forget(const Instruction& instruction, Part part, const SlotMap& map, std::uint64_t cases,
-            std::vector<Knowledge>& known);
+/// The element that each slot of an operand holds.
+using SlotCoordinates = std::vector<Coordinate>;
+SlotCoordinates coordinates_of(const Operand& op, int lanes);
+
+/// What is known of D, whose slots hold `d`, if elements of the part, whose slots hold `op`, come from
+/// elsewhere.
+void forget(Part part, const SlotCoordinates& op, const SlotCoordinates& d, const SlotMap& map,
+            std::uint64_t cases, std::vector<Knowledge>& known);
 
 /// The library's answer, by one thread.
 Result<Array> execute_trial(const LoadedCapture& capture);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit diagnose as a user sees it, and the call on registers in memory.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tool.hpp"
+#include "warpbit/diagnose.hpp"
+
+namespace {
+
+using namespace tool;
+using namespace warpbit;
+using Catch::Contains;
+
+constexpr std::size_t kCases = 2;
+using Words = std::vector<std::uint32_t>;
+
+// A of m16n8k8: register r of a lane has row lane / 4 + 8 r, columns 2 (lane % 4) and the next; element (i, k)
+// is a number that no other element is.
+std::uint32_t half_of(int i, int k) {
+  return 0x3C00U + static_cast<std::uint32_t>(37 * i + 5 * k);
+}
+Words a_words() {
+  Words out;
+  for (std::size_t n = 0; n < kCases; ++n)
+    for (int lane = 0; lane < 32; ++lane)
+      for (int r = 0; r < 2; ++r) {
+        const int row = lane / 4 + 8 * r, column = lane % 4 * 2;
+        out.push_back(half_of(row, column) | half_of(row, column + 1) << 16);
+      }
+  return out;
+}
+// B: a column's elements are 1, 2, 4, ... by turns of its number.
+Words b_words() {
+  Words out;
+  for (std::size_t n = 0; n < kCases; ++n)
+    for (int lane = 0; lane < 32; ++lane) {
+      const int k = lane % 4 * 2, column = lane / 4;
+      const auto power = [&](int row) {
+        return 0x3C00U + 0x400U * static_cast<std::uint32_t>((row + column) % 5);
+      };
+      out.push_back(power(k) | power(k + 1) << 16);
+    }
+  return out;
+}
+
+Words c_words() {
+  Words out;
+  for (std::uint32_t i = 0; i < kCases * 128; ++i) out.push_back(0x3F800000U + 99991 * i);
+  return out;
+}
+
+const Instruction& instruction() {
+  static const Instruction i = *Instruction::parse(
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};", *Target::find("sm_90a"));
+  return i;
+}
+Words execute(const Words& a, const Words& b) {
+  const Words c = c_words();
+  Words d(kCases * 128);
+  const OperandView views[] = {OperandView::dense(a.data(), 32, 2, 32), OperandView::dense(b.data(), 32, 1, 32),
+                               OperandView::dense(c.data(), 32, 4, 32)};
+  REQUIRE(execute_batch(instruction(), views, ResultView::dense(d.data(), 32, 4, 32), kCases).ok());
+  return d;
+}
+
+std::string npy_of(const Words& words, std::size_t registers) {
+  std::string data;
+  for (const std::uint32_t word : words)
+    for (int byte = 0; byte < 4; ++byte) data += static_cast<char>(word >> (8 * byte) & 0xFF);
+  return archive::npy(archive::dictionary("'<u4'", fmt::format("({}, 32, {})", kCases, registers)), data);
+}
+// The inputs above, with this D.
+std::string file_of(const archive::fs::path& path, const Words& d) {
+  Members members = with("a.npy", npy_of(a_words(), 2));
+  members = with(with(members, "b.npy", npy_of(b_words(), 1)), "c.npy", npy_of(c_words(), 4));
+  return write(path, archive::zip_of(with(members, "d.npy", npy_of(d, 4))));
+}
+Words exchanged(Words a) {
+  for (std::size_t i = 0; i < a.size(); i += 2) std::swap(a[i], a[i + 1]);
+  return a;
+}
+
+TEST_CASE("diagnose names a mistake", "[quick][diagnose]") {
+  const Directory directory;
+  Words d = execute(a_words(), b_words());
+  for (std::size_t i = 0; i < d.size(); i += 2) std::swap(d[i], d[i + 1]);
+  const std::string file = file_of(directory.path / "x.npz", d);
+  const Output out = run({"diagnose", file});
+  CHECK(out.status == 1);
+  CHECK(out.err.empty());
+  CHECK(
+      out.out ==
+      "mistake: registers of D: di and d(i ^ 1) are exchanged (explains all 256 elements, 256 of which are "
+      "wrong)\n"
+      "explained   mistake                                        look at\n"
+      "256 of 256  registers of D: di and d(i ^ 1) are exchanged  compare the order of D's registers with the "
+      "fragment's\n");
+  const Output json = run({"diagnose", "--json", "--top", "1", file});
+  CHECK(json.status == 1);
+  const auto parsed = nlohmann::json::parse(json.out);
+  CHECK(parsed["elements"] == 256);
+  CHECK(parsed["findings"].size() == 1);
+  CHECK(parsed["findings"][0]["kind"] == "register_order");
+  CHECK(parsed["findings"][0]["explained"] == 256);
+  CHECK(parsed["findings"][0]["certain"] == true);
+}
+
+TEST_CASE("diagnose lists mistakes that are the same", "[quick][diagnose]") {
+  const Directory directory;
+  const std::string file = file_of(directory.path / "x.npz", execute(exchanged(a_words()), b_words()));
+  const Output out = run({"diagnose", file});
+  CHECK(out.status == 1);
+  CHECK(out.out ==
+        "ambiguous: 2 mistakes explain all 256 elements and cannot be told apart by these inputs\n"
+        "explained   mistake                                              look at\n"
+        "256 of 256  registers of A: a0 and a1 are exchanged              compare the order of A's registers "
+        "with "
+        "the fragment's\n"
+        "256 of 256  registers of C and D: ci and c(i ^ 2) are exchanged  compare the order of C and D's "
+        "registers "
+        "with the fragment's\n");
+}
+
+TEST_CASE("diagnose says that inputs tell nothing apart", "[quick][diagnose]") {
+  const Directory directory;
+  Words d(kCases * 128, 0x41000000);  // ones everywhere: 8
+  for (std::size_t i = 0; i < d.size(); ++i)
+    if (i % 4 >= 2) d[i] = 0;
+  const std::string file = write(directory.path / "x.npz", archive::zip_of(with("d.npy", npy_of(d, 4))));
+  const Output out = run({"diagnose", "--top", "2", file});
+  CHECK(out.status == 1);
+  CHECK(
+      out.out ==
+      "ambiguous: 11 mistakes explain all 256 elements and cannot be told apart by these inputs\n"
+      "explained   mistake                              look at\n"
+      "256 of 256  register a1 is not loaded, 0         the bound of the loop over registers or elements\n"
+      "256 of 256  rows and columns of D are exchanged  row-major or column-major? ldmatrix and stmatrix of D: "
+      ".trans missing or too much\n"
+      "and 9 more (--top)\n");
+  for (const auto& finding : nlohmann::json::parse(run({"diagnose", "--json", file}).out)["findings"])
+    CHECK(finding["certain"] == false);
+}
+
+TEST_CASE("diagnose: nothing explains it, or nothing is wrong", "[quick][diagnose]") {
+  const Directory directory;
+  Words d = execute(a_words(), b_words());
+  const std::string right = file_of(directory.path / "right.npz", d);
+  CHECK(run({"diagnose", right}).out == "correct: all 256 elements are right\n");
+  CHECK(run({"diagnose", right}).status == 0);
+  for (std::size_t i = 0; i < d.size(); i += 3) d[i] += 1 + static_cast<std::uint32_t>(i * i);
+  const Output none = run({"diagnose", file_of(directory.path / "noise.npz", d)});
+  CHECK(none.status == 1);
+  CHECK(none.out == "none: 86 of 256 elements are wrong, and no mistake known explains them\n");
+}
+
+TEST_CASE("diagnose refuses what it cannot answer", "[quick][diagnose]") {
+  const Directory directory;
+  const std::string good_file = write(directory.path / "good.npz", archive::zip_of(good()));
+  const std::string text = write(directory.path / "text.npz", "no archive");
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& why) {
+    std::vector<std::string> all{"diagnose"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const Output out = run(all);
+    CHECK(out.status == 2);
+    CHECK(out.out.empty());
+    CHECK_THAT(out.err, Contains(why));
+  };
+  refused({}, "file is required");
+  refused({text}, "text.npz");
+  refused({(directory.path / "none.npz").string()}, "none.npz");
+  refused({"--target", "sm_1", good_file}, "'sm_1' is not a known target");
+  refused({"--top", "-1", good_file}, "--top");
+  refused({"--top", "x", good_file}, "--top");
+  refused({"--wrong", good_file}, "--wrong");
+  refused({"golden/sm_90a/cvt/cvt_bf16_f16.npz"}, "layout");
+  refused({"golden/sm_90a/ldmatrix/ldmatrix_sync_aligned_m8n8_x1_shared_b16.npz"}, "D = A B + C");
+  const Output help = run({"diagnose", "--help"});
+  CHECK(help.status == 0);
+  CHECK_THAT(help.out, Contains("Examples:\n  warpbit diagnose wrong.npz\n"));
+}
+
+TEST_CASE("registers in memory are diagnosed, too", "[quick][diagnose]") {
+  const Words a = a_words(), b = b_words(), c = c_words();
+  Words d = execute(a, b);
+  const OperandView views[] = {OperandView::dense(a.data(), 32, 2, 32), OperandView::dense(b.data(), 32, 1, 32),
+                               OperandView::dense(c.data(), 32, 4, 32)};
+  const auto judged = [&](const Words& result) {
+    return diagnose(instruction(), views, OperandView::dense(result.data(), 32, 4, 32), kCases);
+  };
+  REQUIRE(judged(d).ok());
+  CHECK(judged(d)->verdict == Verdict::correct);
+  const Words other = execute(exchanged(a), b);
+  REQUIRE(judged(other).ok());
+  CHECK(judged(other)->findings.at(0).kind == "register_order");
+  CHECK(diagnose(instruction(), std::span(views).first(2), OperandView::dense(d.data(), 32, 4, 32), kCases)
+            .error()
+            .code == Errc::view_mismatch);
+  CHECK(diagnose(instruction(), views, OperandView{}, kCases).error().code == Errc::view_mismatch);
+  CHECK(diagnose(instruction(), views, OperandView::dense(d.data(), 32, 4, 32), 0).error().code ==
+        Errc::member_value);
+}
+
+}  // namespace
