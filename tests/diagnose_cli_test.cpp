@@ -124,6 +124,16 @@ TEST_CASE("diagnose lists mistakes that are the same", "[quick][diagnose]") {
         "with the fragment's\n");
 }
 
+TEST_CASE("diagnose knows on which GPU a result was computed", "[quick][diagnose]") {
+  const Output out = run({"diagnose", "--target", "sm_80", "--json",
+                          "golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32.npz"});
+  CHECK(out.status == 1);
+  const auto parsed = nlohmann::json::parse(out.out);
+  CHECK(parsed["verdict"] == "mistake");
+  CHECK(parsed["findings"][0]["kind"] == "target");
+  CHECK_THAT(parsed["findings"][0]["mistake"].get<std::string>(), Contains("the arithmetic of sm_90:"));
+}
+
 TEST_CASE("diagnose says that inputs tell nothing apart", "[quick][diagnose]") {
   const Directory directory;
   Words d(kCases * 128, 0x41000000);  // ones everywhere: 8

@@ -12,7 +12,7 @@ namespace warpbit {
 namespace {
 
 constexpr std::size_t kFinalists = 64;              // hypotheses that are tried on all cases
-constexpr std::uint64_t kPairElements = 4'000'000;  // of D, that pairs may compute
+constexpr std::uint64_t kPairElements = 1'000'000;  // of D, that pairs may compute
 constexpr std::uint64_t kWindow = 4;                // cases to try what takes something from another case
 constexpr std::uint64_t kLeastNew = 4;              // wrong elements that a claim must explain, at least
 constexpr std::uint64_t kLeastValues = 3;           // different values among them
@@ -157,11 +157,15 @@ class Search {
 
   std::vector<Candidate> singles() const {
     std::vector<Candidate> out, wider, whole;
-    for (const Hypothesis& h : hypotheses_) {
-      const Hypothesis* const one[] = {&h};
-      const std::optional<Score> score = (h.neighbours ? *wider_ : *sample_)(one);
-      if (score && score->gained > 0) (h.neighbours ? wider : out).push_back({{&h}, *score});
+    std::vector<std::optional<Score>> scores(hypotheses_.size());
+#pragma omp parallel for schedule(dynamic, 16)
+    for (std::size_t i = 0; i < hypotheses_.size(); ++i) {
+      const Hypothesis* const one[] = {&hypotheses_[i]};
+      scores[i] = (hypotheses_[i].neighbours ? *wider_ : *sample_)(one);
     }
+    for (std::size_t i = 0; i < hypotheses_.size(); ++i)
+      if (scores[i] && scores[i]->gained > 0)
+        (hypotheses_[i].neighbours ? wider : out).push_back({{&hypotheses_[i]}, *scores[i]});
     finals(out, sample_->elements(), whole);
     finals(wider, wider_->elements(), whole);
     return whole;
@@ -246,7 +250,8 @@ Finding finding_of(const Candidate& c, std::uint64_t elements) {
 
 std::vector<Hypothesis> all_hypotheses(const LoadedCapture& capture) {
   std::vector<Hypothesis> out;
-  for (const auto& make : {fragment_hypotheses, statement_hypotheses, depth_hypotheses, memory_hypotheses})
+  for (const auto& make :
+       {fragment_hypotheses, statement_hypotheses, depth_hypotheses, word_hypotheses, memory_hypotheses})
     for (Hypothesis& h : make(capture)) out.push_back(std::move(h));
   std::ranges::stable_sort(out, {}, &Hypothesis::cost);
   return out;

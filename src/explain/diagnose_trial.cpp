@@ -92,6 +92,12 @@ void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& f
     }
 }
 
+void change_registers(LoadedCapture& capture, Part part,
+                      const std::function<std::uint64_t(std::uint64_t)>& change) {
+  Array& array = *registers_of(capture, part);
+  for (std::uint64_t i = 0; i < array.header.items(); ++i) array.set(i, change(array.at(i)));
+}
+
 SlotCoordinates coordinates_of(const Operand& op, int lanes) {
   SlotCoordinates out;
   for (int lane = 0; lane < lanes; ++lane)

@@ -58,6 +58,7 @@ struct Hypothesis {
 std::vector<Hypothesis> fragment_hypotheses(const LoadedCapture& capture);
 std::vector<Hypothesis> statement_hypotheses(const LoadedCapture& capture);
 std::vector<Hypothesis> depth_hypotheses(const LoadedCapture& capture);
+std::vector<Hypothesis> word_hypotheses(const LoadedCapture& capture);
 std::vector<Hypothesis> memory_hypotheses(const LoadedCapture& capture);
 
 /// An order of the lanes of a warp that is not theirs.
@@ -85,6 +86,10 @@ inline std::size_t slots_of(const Operand& op, int lanes) {
 
 /// Reads each element of the operand from where the map says. Bits outside elements become 0.
 void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& from, Array& to);
+
+/// Changes each register of a part.
+void change_registers(LoadedCapture& capture, Part part,
+                      const std::function<std::uint64_t(std::uint64_t)>& change);
 
 /// The element that each slot of an operand holds.
 using SlotCoordinates = std::vector<Coordinate>;
