@@ -138,9 +138,10 @@ class Collection {
 
   // What is beyond the ends of lines and tiles.
   enum class Memory { unknown, tight, tiles };
-  // Those to try: what D has beyond its tile is never seen.
+  // Those to try: what D has beyond its tile is never seen; of C and D together the plainest.
   std::span<const Memory> memories(const Which& which) const {
     static constexpr std::array kAll{Memory::unknown, Memory::tight, Memory::tiles};
+    if (which.size() == 2) return std::span(kAll).first(1);
     return std::span(kAll).first(fragments_[which[0]].part() == Part::destination ? 2 : 3);
   }
   static std::int32_t slot_of(const Fragment& f, const Coordinate& c, Memory memory) {
