@@ -240,15 +240,15 @@ TEST_CASE("any descriptor reads whole words where its elements lie, and nothing 
   std::mt19937_64 random(2);
   std::vector<std::byte> memory(1 << 19);
   for (std::byte& b : memory) b = static_cast<std::byte>(random());
-  const auto multiple = [&](std::uint32_t of) { return static_cast<std::uint32_t>(random() % (4096 / of)) * of; };
+  const auto multiple = [&](std::uint32_t of) {
+    return static_cast<std::uint32_t>(random() % (4096 / of)) * of;
+  };
   std::uint64_t wrong = 0, words = 0;
   for (const DescribedMatrix& matrix : all_matrices())
     for (const Swizzle swizzle : kSwizzles)
       for (const std::uint32_t of : {16U, 256U, 512U, 1024U}) {  // with strides of whole atoms and others
         const Descriptor d{multiple(16), multiple(16), multiple(of), static_cast<int>(random() % 8), swizzle};
-        const auto bit = [&](int i, int k) {
-          return element_bit(d, matrix.major, matrix.element_bits, i, k);
-        };
+        const auto bit = [&](int i, int k) { return element_bit(d, matrix.major, matrix.element_bits, i, k); };
         std::uint64_t end = 0;
         load_described(*d.encode(), matrix, memory, [&](auto line, auto word, std::uint32_t value) {
           const int per_word = 32 / matrix.element_bits, first = static_cast<int>(word) * per_word;

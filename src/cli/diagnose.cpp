@@ -84,11 +84,9 @@ void add_diagnose(CLI::App& app, int& status) {
   command->add_flag("--single", o->single, "try no pairs of mistakes");
   command->add_flag("--json", o->json, "print JSON");
   command->footer(
-      "Exit status: 0 the result is right, 1 it is not, 2 could not answer.\n"
-      "Examples:\n"
-      "  warpbit diagnose wrong.npz\n"
-      "  warpbit diagnose --json --top 1 wrong.npz\n"
-      "  warpbit diagnose --target sm_120a wrong.npz");
+      examples({"warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz",
+                "warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
+                "--target sm_80 --single"}));
   command->callback([o, &status] { status = diagnose_command(*o); });
 }
 

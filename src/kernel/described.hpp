@@ -15,8 +15,8 @@ namespace warpbit {
 inline constexpr unsigned kChunkBytes = 16;  ///< that a swizzle moves as a whole
 inline constexpr unsigned kChunkWords = kChunkBytes / 4;
 
-/// Where the chunks of lines with K contiguous begin; those of eight lines are computed, the others moved, where
-/// the swizzle allows it.
+/// Where the chunks of lines with K contiguous begin; those of eight lines are computed, the others moved,
+/// where the swizzle allows it.
 class LineChunks {
  public:
   LineChunks(const Descriptor& d, unsigned chunks) : at_(d, Major::k), step_(at_.eight_lines()) {
