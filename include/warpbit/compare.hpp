@@ -33,8 +33,8 @@ struct ElementComparison {
   std::vector<Explanation> explanations;
   std::vector<std::string> reasons;  ///< difference() from the first
 };
-/// For a person: the exact sum, the code nearest to it and the reasons, in lines of at most `columns` (at least
-/// 20) where they can be broken. Precondition: it has an explanation.
+/// For a person: the arithmetic of each, the exact sum, the code nearest to it and the reasons, in lines of at
+/// most `columns` (at least 20) where they can be broken. Precondition: it has an explanation.
 std::string text(const ElementComparison& comparison, int columns);
 /// Errors: those of explain_element. Precondition: there is an instruction.
 Result<ElementComparison> compare_element(std::span<const Instruction> instructions,

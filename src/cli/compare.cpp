@@ -58,9 +58,9 @@ std::string ulps_text(const Explanation& e) {
 }
 
 void print_element(const ElementComparison& c, bool show) {
-  Table table = {{"target", "result", "ulp off", "arithmetic"}};
+  Table table = {{"target", "result", "ulp off"}};
   for (const Explanation& e : c.explanations)
-    table.push_back({e.target, code_text(e.format, e.code), ulps_text(e), e.plan});
+    table.push_back({e.target, code_text(e.format, e.code), ulps_text(e)});
   print(table, false);
   fmt::print("{}", text(c, terminal().columns));
   if (!show) return;

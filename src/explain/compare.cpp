@@ -143,11 +143,14 @@ Result<Comparison> compare_generated(std::span<const Instruction> instructions, 
 }
 
 std::string text(const ElementComparison& c, int columns) {
+  const auto width = static_cast<std::size_t>(std::max(columns, 20));
+  std::string out;
+  for (const Explanation& e : c.explanations) out += wrapped(fmt::format("{}: {}", e.target, e.plan), width);
   const Explanation& first = c.explanations.front();
-  std::string out = fmt::format("exact: {}\n", first.exact.decimal());
+  out += cut_off(fmt::format("exact: {}", first.exact.decimal()), width) + "\n";
   if (first.nearest) out += fmt::format("nearest: {}\n", code_text(first.format, *first.nearest));
   for (const std::string& reason : c.reasons)
-    if (!reason.empty()) out += wrapped(reason, static_cast<std::size_t>(std::max(columns, 20)));
+    if (!reason.empty()) out += wrapped(reason, width);
   return out;
 }
 

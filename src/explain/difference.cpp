@@ -5,10 +5,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "explain/wrapped.hpp"
 #include "warpbit/compare.hpp"
 
 namespace warpbit {
 namespace {
+
+std::string brief(const ExactNumber& x) {
+  constexpr std::size_t kWidth = 40;
+  return cut_off(x.decimal(), kWidth);
+}
 
 bool is_product(const ExplainedAddend& addend) {
   return addend.name.starts_with('a');
@@ -46,8 +52,8 @@ std::string cut_differently(const ExplainedSum& x, const ExplainedSum& y) {
   const std::vector<ExplainedAddend> of_x = counting(x), of_y = counting(y);
   for (std::size_t i = 0; i < of_x.size(); ++i)
     if (of_x[i].kept.ratio() != of_y[i].kept.ratio())
-      return fmt::format(": of {} = {} they keep {} and {}", of_x[i].name, of_x[i].value.decimal(),
-                         of_x[i].kept.decimal(), of_y[i].kept.decimal());
+      return fmt::format(": of {} = {} they keep {} and {}", of_x[i].name, brief(of_x[i].value),
+                         brief(of_x[i].kept), brief(of_y[i].kept));
   return "";
 }
 
@@ -71,7 +77,7 @@ std::string difference(const Explanation& x, const Explanation& y) {
       return fmt::format("in {}, {} keeps {}, {} keeps {}{}", p.name, first, multiples(p), second, multiples(q),
                          cut_differently(p, q));
     if (p.code != q.code || p.format != q.format)
-      return fmt::format("in {}, {} rounds {} to {}, {} to {}", p.name, first, p.total.decimal(),
+      return fmt::format("in {}, {} rounds {} to {}, {} to {}", p.name, first, brief(p.total),
                          code_text(p.format, p.code), second, code_text(q.format, q.code));
   }
   return fmt::format("{} has {} sums, {} has {}", first, x.sums.size(), second, y.sums.size());

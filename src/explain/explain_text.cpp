@@ -28,10 +28,6 @@ std::string short_text(const ExactNumber& x) {
   return fmt::format("{}{}{}", exact ? "" : "~", x.negative ? "-" : "", value);
 }
 
-std::string cut_off(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
-}
-
 // ---- One sum
 
 // A row of the table.

@@ -18,4 +18,8 @@ std::string wrapped(std::string_view text, std::size_t width) {
   return fmt::format("{}{}\n", out, text);
 }
 
+std::string cut_off(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
 }  // namespace warpbit

@@ -11,4 +11,7 @@ namespace warpbit {
 /// with a newline. Precondition: width > 4.
 std::string wrapped(std::string_view text, std::size_t width);
 
+/// The text, or as much of it as fits before "...". Precondition: width > 3.
+std::string cut_off(const std::string& text, std::size_t width);
+
 }  // namespace warpbit
