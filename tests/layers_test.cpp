@@ -49,7 +49,8 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"member", "capture"},      {"setting", "capture"},   {"element", "capture"},
     {"place", "capture"},       {"text", "capture"},      {"format", "explain"},
     {"explain", "explain"},     {"compare", "explain"},   {"layout", "explain"},
-    {"diagnose", "explain"},
+    {"equal_bits", "explain"},  {"catch2", "explain"},    {"gmock", "explain"},
+    {"vectors", "explain"},     {"diagnose", "explain"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A matcher for GoogleTest (GoogleMock). Header only; include it where GoogleMock is at hand.
+//
+//     EXPECT_THAT(d, EqualBits(instruction->operands()[0], expected));  // registers: [lane][register]
+//     EXPECT_THAT(d, EqualBits(*instruction, a, b, c));                 // what it makes of a, b and c
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <ostream>
+
+#include "warpbit/matchers/vectors.hpp"
+
+namespace warpbit::gmock {
+
+/// Matches registers with the expected elements; on failure it says what ExpectedBits::mismatch does.
+template <class Word>
+class EqualBitsMatcher {
+ public:
+  using is_gtest_matcher = void;
+  explicit EqualBitsMatcher(Result<ExpectedBits> expected) : expected_(std::move(expected)) {}
+
+  bool MatchAndExplain(const std::vector<Word>& got, std::ostream* out) const {
+    const std::string text = matchers::mismatch(expected_, got);
+    if (out != nullptr && !text.empty()) *out << "\n" << text;
+    return text.empty();
+  }
+  void DescribeTo(std::ostream* out) const { *out << "has the expected bits"; }
+  void DescribeNegationTo(std::ostream* out) const { *out << "has other bits than expected"; }
+
+ private:
+  Result<ExpectedBits> expected_;
+};
+
+/// The registers of an operand of a warp.
+template <class Word>
+EqualBitsMatcher<Word> EqualBits(const Operand& operand, const std::vector<Word>& expected, int lanes = 32) {
+  return EqualBitsMatcher<Word>(ExpectedBits::registers(operand, lanes, std::as_bytes(std::span(expected))));
+}
+/// What the instruction makes of its sources, in the order of the statement.
+template <class Word, class... Words>
+EqualBitsMatcher<Word> EqualBits(const Instruction& instruction, const std::vector<Word>& first,
+                                 const std::vector<Words>&... others) {
+  return EqualBitsMatcher<Word>(matchers::result_of(instruction, first, others...));
+}
+
+}  // namespace warpbit::gmock

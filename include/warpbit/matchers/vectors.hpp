@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the matchers of all test frameworks share.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "warpbit/equal_bits.hpp"
+
+namespace warpbit::matchers {
+
+/// ExpectedBits::result_of of registers as vectors of words.
+template <class... Words>
+Result<ExpectedBits> result_of(const Instruction& instruction, const std::vector<Words>&... sources) {
+  const std::span<const std::byte> bytes[] = {std::as_bytes(std::span(sources))...};
+  return ExpectedBits::result_of(instruction, bytes);
+}
+
+/// ExpectedBits::mismatch, or why there is nothing to compare with.
+template <class Word>
+std::string mismatch(const Result<ExpectedBits>& expected, const std::vector<Word>& got) {
+  return expected ? expected->mismatch(std::as_bytes(std::span(got))) : expected.error().message() + "\n";
+}
+
+}  // namespace warpbit::matchers
