@@ -17,7 +17,7 @@
 namespace warpbit::cli {
 namespace {
 
-constexpr std::uint64_t kRandomCases = 1024;
+constexpr std::uint64_t kRandomCases = 1024, kMostCases = 100'000;  // all are held at once
 
 struct Options {
   std::string what;
@@ -196,7 +196,7 @@ void add_compare(CLI::App& app, int& status) {
   o->values.add_to(*command);
   command->add_option("--random", o->random, "compare on generated inputs of a profile: mixed, ordinary, ...");
   command->add_option("--cases", o->cases, fmt::format("how many of them; {} unless given", kRandomCases))
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::uint64_t{1}, kMostCases));
   command->add_option("--seed", o->seed, "other generated inputs")->check(CLI::NonNegativeNumber);
   command
       ->add_option("--find-difference", o->find,
