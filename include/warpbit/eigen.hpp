@@ -18,10 +18,6 @@ using CodeMatrix = Eigen::Matrix<std::uint64_t, Eigen::Dynamic, Eigen::Dynamic>;
 
 namespace detail {
 
-inline std::uint64_t code_mask(const Place& p) {
-  return p.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p.bits) - 1;
-}
-
 template <class View>
 std::ptrdiff_t register_offset(const View& view, const Place& p, std::size_t index) {
   return static_cast<std::ptrdiff_t>(index) * view.case_stride + p.lane * view.lane_stride +
@@ -45,7 +41,7 @@ inline CodeMatrix gather(const Operand& operand, const OperandView& view, std::s
       std::uint64_t word = 0;
       std::memcpy(&word, view.base + detail::register_offset(view, p, index),
                   static_cast<std::size_t>(operand.register_bits / 8));
-      out(row, column) = (word >> p.low_bit) & detail::code_mask(p);
+      out(row, column) = (word >> p.low_bit) & p.mask();
     }
   return out;
 }
@@ -66,8 +62,8 @@ inline void scatter(const Operand& operand, const CodeMatrix& matrix, const Resu
         std::byte* at = view.base + detail::register_offset(view, p, index);
         std::uint64_t word = 0;
         std::memcpy(&word, at, bytes);
-        word &= ~(detail::code_mask(p) << p.low_bit);
-        word |= (matrix(c->row, c->column) & detail::code_mask(p)) << p.low_bit;
+        word &= ~(p.mask() << p.low_bit);
+        word |= (matrix(c->row, c->column) & p.mask()) << p.low_bit;
         std::memcpy(at, &word, bytes);
       }
 }

@@ -27,6 +27,7 @@ struct ExactNumber {
   std::string bits;  ///< 0 and 1, the highest first; begins and ends with 1; empty for zero
   int exponent = 0;  ///< of the last bit
 
+  bool is_zero() const { return kind == Kind::finite && bits.empty(); }
   /// All digits, "-0.0625", beyond 60 of them with an exponent of ten; "inf", "-inf", "nan".
   std::string decimal() const;
   /// "-1/16", "-1/2^40", "3 x 2^70"; whole numbers up to 2^63 as they are.

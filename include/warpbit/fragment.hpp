@@ -5,6 +5,7 @@
 
 #include <array>
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ struct Place {
   int reg = 0;
   int low_bit = 0;
   int bits = 0;
+
+  /// As many ones as it has bits.
+  std::uint64_t mask() const { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
   friend bool operator==(const Place&, const Place&) = default;
 };
 
@@ -45,6 +49,8 @@ struct Packing {
   int per_register() const { return slots > 0 ? slots : register_bits / slot_bits; }
   /// The lowest bit of the element in a slot that counts.
   int low_bit_of(int slot) const { return (first_slot + slot) * slot_bits + low_bit; }
+  /// As many ones as an element has bits.
+  std::uint64_t mask() const { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
   friend auto operator<=>(const Packing&, const Packing&) = default;
 };
 

@@ -117,6 +117,8 @@ class Instruction {
   /// In the order of the statement: the destination first, but the address before what is stored there. An
   /// operand that the statement omits is not among them.
   std::span<const Operand> operands() const;
+  /// The operand of a part, or nullptr.
+  const Operand* find(Part part) const;
   /// True if it reads or writes memory: such an instruction is executed by execute_warp (warpbit/machine.hpp).
   bool uses_memory() const;
   /// Matrix sizes: D is rows x columns, B has `depth` rows; `products` of them side by side. Of a move: each of

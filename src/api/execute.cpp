@@ -77,7 +77,7 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
                              std::size_t cases) {
   const auto check = [&](Part part, const TileScale& scale, const OperandView& view) -> Result<void> {
     if (scale.choices.size() < 2) return {};
-    const auto operand = std::ranges::find(instruction.operands(), part, &Operand::part);
+    const Operand* operand = instruction.find(part);
     for (std::size_t i = 0; i < cases; ++i) {
       const std::optional<SelectorFault> fault = find_fault(scale.selector, view, tile.lanes, i);
       if (!fault) continue;
@@ -222,20 +222,15 @@ Kernel run_described(const Tile& tile, const TileViews& views, const ResultView&
 
 namespace {
 
-const Operand* find_operand(const Instruction& instruction, Part part) {
-  const auto found = std::ranges::find(instruction.operands(), part, &Operand::part);
-  return found == instruction.operands().end() ? nullptr : &*found;
-}
-
 // The value of a scalar: the statement's own if it is a literal there, else what is given.
 std::uint64_t scalar(const Instruction& instruction, Part part, std::uint64_t given) {
-  const Operand* operand = find_operand(instruction, part);
+  const Operand* operand = instruction.find(part);
   return operand != nullptr && all_literals(*operand) ? *operand->literals[0] : given;
 }
 
 // The registers of a part must be given if it has any.
 Result<void> check_given(const Instruction& instruction, Part part, const std::byte* base) {
-  const Operand* operand = find_operand(instruction, part);
+  const Operand* operand = instruction.find(part);
   if (base != nullptr || operand == nullptr || operand->kind == OperandKind::descriptor ||
       all_literals(*operand))
     return {};
@@ -249,11 +244,10 @@ Result<void> check_reads(const Instruction& instruction, Part part,
   if (!factor) return {};
   const Descriptor decoded = Descriptor::decode(descriptor);
   if (is_described_within(decoded, *factor, memory_bytes)) return {};
-  return Error{
-      Errc::address_out_of_bounds, form_of(instruction),
-      fmt::format("the bytes up to address {:#x} that {} {:#x} reads", described_end(decoded, *factor) - 1,
-                  find_operand(instruction, part)->role, descriptor),
-      fmt::format("shared memory has {} bytes", memory_bytes)};
+  return Error{Errc::address_out_of_bounds, form_of(instruction),
+               fmt::format("the bytes up to address {:#x} that {} {:#x} reads",
+                           described_end(decoded, *factor) - 1, instruction.find(part)->role, descriptor),
+               fmt::format("shared memory has {} bytes", memory_bytes)};
 }
 
 // What execute_warpgroup is given, against what the tile reads.

@@ -85,8 +85,7 @@ void for_each_element(const LoadedCapture& capture, const Array& expected, const
     }
     for (int slot = 0; slot < packing.per_register(); ++slot) {
       const int low = packing.low_bit_of(slot);
-      const std::uint64_t mask =
-          packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+      const std::uint64_t mask = packing.mask();
       const Coordinate at = *d.fragment.at(std::max(m.lane, 0), std::max(m.reg, 0), slot);
       m.row = at.row;
       m.column = at.column;

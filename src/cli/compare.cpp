@@ -123,8 +123,8 @@ int compare_random(const Options& o, const std::vector<Target>& targets) {
 
 std::string element_text(const ElementInputs& inputs, const Instruction& instruction) {
   const auto format_of = [&](Part part) {
-    const auto found = std::ranges::find(instruction.operands(), part, &Operand::part);
-    return found == instruction.operands().end() ? instruction.operands()[0].format : found->format;
+    const Operand* found = instruction.find(part);
+    return (found != nullptr ? *found : instruction.operands()[0]).format;
   };
   std::string out;
   const auto add = [&](std::string_view name, Part part, std::uint64_t code) {

@@ -73,11 +73,6 @@ Result<std::vector<std::uint64_t>> codes_of(std::string_view role, std::string_v
   return out;
 }
 
-const Operand* find(const Instruction& instruction, Part part) {
-  const auto found = std::ranges::find(instruction.operands(), part, &Operand::part);
-  return found == instruction.operands().end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 void ElementOptions::add_to(CLI::App& command) {
@@ -90,7 +85,7 @@ void ElementOptions::add_to(CLI::App& command) {
 
 Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction,
                                              std::vector<std::string>& notes) const {
-  const Operand *left = find(instruction, Part::left_factor), *right = find(instruction, Part::right_factor);
+  const Operand *left = instruction.find(Part::left_factor), *right = instruction.find(Part::right_factor);
   if (left == nullptr || right == nullptr)
     return Error{Errc::view_mismatch, std::string(instruction.canonical()),
                  "its elements are no sums of products", "an instruction of the form D = A B + C"};
@@ -108,7 +103,7 @@ Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction,
   if (Result<void> taken = take("b", right->format, b, terms, out.b); !taken) return taken.error();
   out.a.resize(std::max(out.a.size(), out.b.size()));
   out.b.resize(out.a.size());
-  const Operand* accumulator = find(instruction, Part::accumulator);
+  const Operand* accumulator = instruction.find(Part::accumulator);
   std::vector<std::uint64_t> sum;
   if (Result<void> taken =
           take("c", (accumulator ? *accumulator : instruction.operands()[0]).format, c, 1, sum);
@@ -120,7 +115,7 @@ Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction,
   const auto needed = static_cast<int>((out.a.size() * blocks + all - 1) / all);
   for (const auto& [part, text, codes] : {std::tuple(Part::left_scale, &a_scale, &out.a_scale),
                                           std::tuple(Part::right_scale, &b_scale, &out.b_scale)}) {
-    const Operand* scale = find(instruction, part);
+    const Operand* scale = instruction.find(part);
     const std::string role = part == Part::left_scale ? "a-scale" : "b-scale";
     if (scale == nullptr && !text->empty())
       return Error{Errc::usage, role, "scale factors", "none: the form has no block scaling"};

@@ -83,7 +83,7 @@ class Judge {
  private:
   std::vector<std::uint64_t> codes(const Array& array) const {
     const Packing& packing = capture_.instruction.operands()[0].fragment.packing();
-    const std::uint64_t mask = packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+    const std::uint64_t mask = packing.mask();
     std::vector<std::uint64_t> out = words_of(array);
     if (packing.per_register() == 1 && packing.bits == packing.register_bits) return out;
     const std::vector<std::uint64_t> words = std::move(out);

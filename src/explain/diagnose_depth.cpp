@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <optional>
 
 #include "explain/diagnose_trial.hpp"
-#include "numeric/conversion.hpp"
+#include "numeric/value.hpp"
 
 namespace warpbit {
 namespace {
@@ -41,7 +40,7 @@ SlotMap by_coordinate(const Operand& to, const Operand& from, int lanes, Source 
 
 void forget_part(Trial& trial, Part part, const SlotMap& map) {
   const Instruction& i = trial.capture.instruction;
-  forget(part, coordinates_of(*operand_of(i, part), i.lanes()), coordinates_of(i.operands()[0], i.lanes()), map,
+  forget(part, coordinates_of(*i.find(part), i.lanes()), coordinates_of(i.operands()[0], i.lanes()), map,
          trial.capture.cases, trial.known);
 }
 
@@ -50,7 +49,7 @@ void move_all(Trial& trial, const Registers& maps) {
   for (const auto& [part, map] : maps) {
     Array* registers = registers_of(trial.capture, part);
     const Instruction& i = trial.capture.instruction;
-    move_slots(*operand_of(i, part), i.lanes(), map, Array(*registers), *registers);
+    move_slots(*i.find(part), i.lanes(), map, Array(*registers), *registers);
     if (std::ranges::find(map, kElsewhere) != map.end()) forget_part(trial, part, map);
   }
 }
@@ -62,30 +61,29 @@ std::uint64_t in_all_slots(const Packing& packing, std::uint64_t element) {
   return out;
 }
 
-// The sum of two codes in a format of accumulators.
-std::optional<std::uint64_t> add_codes(std::string_view format, std::uint64_t x, std::uint64_t y) {
-  const auto single = [](std::uint64_t code) { return std::bit_cast<float>(static_cast<std::uint32_t>(code)); };
-  if (format == "f32") return std::bit_cast<std::uint32_t>(single(x) + single(y));
-  if (format == "f64") return std::bit_cast<std::uint64_t>(std::bit_cast<double>(x) + std::bit_cast<double>(y));
-  if (format == "s32") return (x + y) & 0xFFFFFFFF;
-  if (format != "f16") return std::nullopt;
-  const Conversion widen{FormatId::f16, FormatId::f32};
-  const float sum = single(convert(widen, x, 0)) + single(convert(widen, y, 0));
-  return convert({FormatId::f32, FormatId::f16, CvtRounding::rn}, std::bit_cast<std::uint32_t>(sum), 0);
+// The sum of two codes.
+std::uint64_t add_codes(const Format& f, std::uint64_t x, std::uint64_t y) {
+  if (f.is_integer) return (x + y) & f.mask();
+  const Value total = sum(value_of(decode(f, x), f), value_of(decode(f, y), f), Rounding::nearest_even);
+  return round(f, total, Rounding::nearest_even);
+}
+
+bool is_signed_magnitude(const Operand& op) {
+  const Format& f = *find_format(op.format);
+  return !f.is_integer && f.is_signed;
 }
 
 // x + y, element by element; both have the packing of `op`.
-std::optional<Array> sum_of(const Operand& op, const Array& x, const Array& y) {
+Array sum_of(const Operand& op, const Array& x, const Array& y) {
+  const Format& f = *find_format(op.format);
   const Packing& packing = op.fragment.packing();
-  const std::uint64_t mask = packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+  const std::uint64_t mask = packing.mask();
   Array out = x;
   for (std::uint64_t i = 0; i < x.header.items(); ++i) {
     std::uint64_t bits = 0;
     for (int slot = 0; slot < packing.per_register(); ++slot) {
       const int low = packing.low_bit_of(slot);
-      const auto sum = add_codes(op.format, x.at(i) >> low & mask, y.at(i) >> low & mask);
-      if (!sum) return std::nullopt;
-      bits |= (*sum & mask) << low;
+      bits |= add_codes(f, x.at(i) >> low & mask, y.at(i) >> low & mask) << low;
     }
     out.set(i, bits);
   }
@@ -111,7 +109,7 @@ class Collection {
  private:
   bool has(Part part) { return registers_of(capture_, part) != nullptr; }
   const Operand& operand(Part part) const {
-    const Operand* op = operand_of(instruction_, part);
+    const Operand* op = instruction_.find(part);
     return op == nullptr ? instruction_.operands()[0] : *op;  // D where it is the accumulator
   }
   void add_inputs(Hypothesis h, std::function<void(Trial&)> inputs) {
@@ -133,7 +131,7 @@ class Collection {
                [](Trial& trial) {
                  if (Array* scale = scale_d(trial.capture)) std::ranges::fill(scale->data, std::byte{1});
                });
-    if (c.format == "f32" || c.format == "f64" || c.format == "f16") {
+    if (is_signed_magnitude(c)) {
       const std::uint64_t sign = in_all_slots(c.fragment.packing(), std::uint64_t{1} << (c.element_bits - 1));
       add_inputs(
           {"sign", "c", "C is subtracted", "the sign of the accumulators", 1, true}, [sign](Trial& trial) {
@@ -171,7 +169,6 @@ class Collection {
 
   // C, or the product, added twice.
   void twice(const Operand& d) {
-    if (!add_codes(d.format, 0, 0)) return;
     const std::string hint = "where the accumulators begin, and how often they are added";
     const auto add = [&](std::string kind, std::string text,
                          std::function<Result<Array>(const LoadedCapture&)> run) {
@@ -182,10 +179,10 @@ class Collection {
     add("accumulator_twice", "C is added twice, the second time to D",
         [d](const LoadedCapture& in) -> Result<Array> {
           const Result<Array> once = execute_trial(in);
-          return once ? Result<Array>(*sum_of(d, *once, c_as_d(in))) : once;
+          return once ? Result<Array>(sum_of(d, *once, c_as_d(in))) : once;
         });
     add("accumulator_twice", "C is doubled before the product is added",
-        [d](const LoadedCapture& in) { return execute_after(in, *sum_of(d, c_as_d(in), c_as_d(in))); });
+        [d](const LoadedCapture& in) { return execute_after(in, sum_of(d, c_as_d(in), c_as_d(in))); });
     add("executed_twice", "the product is added twice", [](const LoadedCapture& in) -> Result<Array> {
       const Result<Array> once = execute_trial(in);
       return once ? execute_after(in, *once) : once;
@@ -282,8 +279,7 @@ class Collection {
   void factor(Part part) {
     const Operand& op = operand(part);
     const std::string name = part == Part::left_factor ? "A" : "B", role(op.role);
-    const bool is_number = op.format != "b1" && op.format[0] != 's' && op.format[0] != 'u';
-    if (is_number) {
+    if (is_signed_magnitude(op)) {
       const std::uint64_t sign = in_all_slots(op.fragment.packing(), std::uint64_t{1} << (op.element_bits - 1));
       add_inputs({"sign", role, name + " is negated", "the sign of " + name, 1, true},
                  [part, sign](Trial& trial) {
@@ -324,10 +320,8 @@ class Collection {
                  Array &x = *registers_of(trial.capture, Part::left_factor),
                        &y = *registers_of(trial.capture, Part::right_factor);
                  const Array old_x = x, old_y = y;
-                 exchange(*operand_of(i, Part::left_factor), *operand_of(i, Part::right_factor), to_a, old_y, x,
-                          i.lanes());
-                 exchange(*operand_of(i, Part::right_factor), *operand_of(i, Part::left_factor), to_b, old_x, y,
-                          i.lanes());
+                 exchange(*i.find(Part::left_factor), *i.find(Part::right_factor), to_a, old_y, x, i.lanes());
+                 exchange(*i.find(Part::right_factor), *i.find(Part::left_factor), to_b, old_x, y, i.lanes());
                  forget_part(trial, Part::left_factor, missing(to_a));
                  forget_part(trial, Part::right_factor, missing(to_b));
                });
@@ -342,7 +336,7 @@ class Collection {
                        Array& to, int lanes) {
     const Packing& packing = to_op.fragment.packing();
     const int per = packing.per_register();
-    const std::uint64_t mask = packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+    const std::uint64_t mask = packing.mask();
     const auto in = static_cast<std::uint64_t>(lanes * from_op.registers);
     const auto out = static_cast<std::uint64_t>(lanes * to_op.registers);
     std::ranges::fill(to.data, std::byte{0});

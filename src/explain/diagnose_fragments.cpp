@@ -23,7 +23,7 @@ class Collection {
     LoadedCapture copy = capture;
     const int lanes = instruction_.lanes();
     for (const Part part : {Part::left_factor, Part::right_factor, Part::accumulator, Part::destination}) {
-      const Operand* op = operand_of(instruction_, part);
+      const Operand* op = instruction_.find(part);
       if (part == Part::accumulator && capture.before) op = &instruction_.operands()[0];
       if (op == nullptr || (part != Part::destination && registers_of(copy, part) == nullptr)) continue;
       Fragment fragment(part, *op, lanes);
@@ -101,7 +101,7 @@ class Collection {
         const Instruction& instruction = trial.capture.instruction;
         for (const auto& [part, map] : maps) {
           Array* registers = registers_of(trial.capture, part);
-          const Operand* op = operand_of(instruction, part);
+          const Operand* op = instruction.find(part);
           move_slots(op ? *op : instruction.operands()[0], instruction.lanes(), map, Array(*registers),
                      *registers);
           forget(part, *coordinates.at(part), *coordinates.at(Part::destination), map, trial.capture.cases,

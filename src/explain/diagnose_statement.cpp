@@ -219,7 +219,7 @@ class Collection {
   // f16 accumulators where f32 belong: C is rounded to f16, D comes from f16.
   void accumulation() {
     Words words = words_;
-    const Operand* c = operand_of(instruction_, Part::accumulator);
+    const Operand* c = instruction_.find(Part::accumulator);
     if (operand(0).format != "f32" || c == nullptr || c->format != "f32") return;
     for (std::string& q : words.qualifiers)
       if (q == "f32") q = "f16";
@@ -267,8 +267,7 @@ class Collection {
           "x", 4,
           {inputs.cases, static_cast<std::uint64_t>(half.lanes()), static_cast<std::uint64_t>(op.registers)});
     };
-    const Operand &c16 = *operand_of(half, Part::accumulator),
-                  &c32 = *operand_of(inputs.instruction, Part::accumulator);
+    const Operand &c16 = *half.find(Part::accumulator), &c32 = *inputs.instruction.find(Part::accumulator);
     Array c = shaped(c16);
     LoadedCapture copy = inputs;
     convert_all(c32, *registers_of(copy, Part::accumulator), c16, c, half.lanes(), inputs.cases,

@@ -71,7 +71,7 @@ void move_slots(const Operand& op, int lanes, const SlotMap& map, const Array& f
   const Packing& packing = op.fragment.packing();
   const std::size_t per = static_cast<std::size_t>(packing.per_register());
   const std::size_t per_case = static_cast<std::size_t>(lanes) * static_cast<std::size_t>(op.registers);
-  const std::uint64_t mask = packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+  const std::uint64_t mask = packing.mask();
   std::vector<int> lows;
   for (int slot = 0; slot < packing.per_register(); ++slot) lows.push_back(packing.low_bit_of(slot));
   const std::vector<std::uint64_t> in = words_of(from);

@@ -68,11 +68,6 @@ struct LaneOrder {
 };
 std::span<const LaneOrder> lane_orders();
 
-/// The operand with a part, or nullptr.
-inline const Operand* operand_of(const Instruction& instruction, Part part) {
-  const auto found = std::ranges::find(instruction.operands(), part, &Operand::part);
-  return found == instruction.operands().end() ? nullptr : &*found;
-}
 /// The registers of a part in a capture, or nullptr if it has none there.
 Array* registers_of(LoadedCapture& capture, Part part);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "explain/diagnose_trial.hpp"
+#include "numeric/formats.hpp"
 
 namespace warpbit {
 namespace {
@@ -19,7 +20,7 @@ class Collection {
 
  private:
   bool has(Part part) { return registers_of(capture_, part) != nullptr; }
-  const Operand& operand(Part part) const { return *operand_of(capture_.instruction, part); }
+  const Operand& operand(Part part) const { return *capture_.instruction.find(part); }
   void add_inputs(Hypothesis h, std::function<void(Trial&)> inputs) {
     h.inputs = std::move(inputs);
     out_.push_back(std::move(h));
@@ -105,7 +106,8 @@ class Collection {
         {"byte 2 everywhere", [](std::uint64_t x) { return (x >> 16 & 0xFF) * 0x01010101; }},
         {"byte 3 everywhere", [](std::uint64_t x) { return (x >> 24 & 0xFF) * 0x01010101; }},
     };
-    const std::uint64_t one = operand(Part::left_scale).format == "ue8m0" ? 0x7F7F7F7F : 0x38383838;
+    const std::uint64_t one = 0x01010101 * encode(*find_format(operand(Part::left_scale).format), {false, 1, 0},
+                                                  Rounding::nearest_even, Overflow::saturate);
     for (int which = 1; which < 4; ++which) {
       const char* const names[] = {"", "A", "B", "A and B"};
       const char* const roles[] = {"", "scale_a", "scale_b", "scale_a scale_b"};

@@ -24,7 +24,7 @@ bool is_product(const ExplainedAddend& addend) {
 std::vector<ExplainedAddend> counting(const ExplainedSum& sum) {
   std::vector<ExplainedAddend> out;
   for (const ExplainedAddend& addend : sum.addends)
-    if (addend.value.kind != ExactNumber::Kind::finite || !addend.value.bits.empty()) out.push_back(addend);
+    if (!addend.value.is_zero()) out.push_back(addend);
   return out;
 }
 

@@ -61,13 +61,9 @@ int Dyadic::top() const {
 }
 
 Exact Dyadic::rounded_to_odd() const {
-  cpp_int bits = abs(number);
-  if (bits == 0) return {false, 0, 0};
-  const int over = std::max(static_cast<int>(msb(bits)) - 119, 0);
-  const bool sticky = over > 0 && static_cast<int>(lsb(bits)) < over;
-  bits >>= over;
-  if (sticky) bits |= 1;
-  return {number < 0, low_bits(bits), exponent + over};
+  Number out{Class::finite, number < 0, abs(number), 1};
+  (exponent < 0 ? out.denominator : out.numerator) <<= exponent < 0 ? -exponent : exponent;
+  return for_encoding(out, false, false);
 }
 
 ExactNumber Dyadic::exact_number() const {

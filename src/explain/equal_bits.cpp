@@ -64,7 +64,7 @@ std::string line(const Operand& operand, int lane, int reg, Coordinate at, std::
 std::string differences(const Operand& operand, int lanes, std::span<const std::byte> expected,
                         std::span<const std::byte> got) {
   const Packing& packing = operand.fragment.packing();
-  const std::uint64_t mask = packing.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << packing.bits) - 1;
+  const std::uint64_t mask = packing.mask();
   const auto bytes = static_cast<std::size_t>(operand.register_bits / 8);
   std::uint64_t elements = 0, different = 0;
   std::string lines;

@@ -104,8 +104,7 @@ std::uint64_t recorded_code(const LoadedCapture& capture, std::uint64_t index, C
   const Place place = d.fragment.find(at).front();
   const auto item = static_cast<std::uint64_t>(place.lane * d.registers + place.reg);
   const std::uint64_t per_case = capture.expected.header.items() / capture.cases;
-  const std::uint64_t mask = place.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << place.bits) - 1;
-  return capture.expected.at(index * per_case + item) >> place.low_bit & mask;
+  return capture.expected.at(index * per_case + item) >> place.low_bit & place.mask();
 }
 
 }  // namespace

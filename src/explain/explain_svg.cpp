@@ -109,7 +109,7 @@ std::string svg(const Explanation& e) {
       continue;
     }
     for (const ExplainedAddend& addend : sum.addends)
-      if (addend.value.kind != ExactNumber::Kind::finite || !addend.value.bits.empty())
+      if (!addend.value.is_zero())
         picture.text(kMargin, y += kRow, fmt::format("{:<18} {}", addend.name, addend.value.decimal()));
     picture.text(kMargin, y += kRow, fmt::format("-> {}", code_text(sum.format, sum.code)));
   }

@@ -86,7 +86,7 @@ std::string window_text(const ExplainedSum& sum) {
 std::string line(const ExplainedSum& sum) {
   std::vector<std::string> names, values;
   for (const ExplainedAddend& addend : sum.addends)
-    if (addend.value.kind != ExactNumber::Kind::finite || !addend.value.bits.empty()) {
+    if (!addend.value.is_zero()) {
       names.push_back(addend.name);
       values.push_back(short_text(addend.value));
     }

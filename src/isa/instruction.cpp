@@ -82,6 +82,10 @@ Target Instruction::target() const {
 std::span<const Operand> Instruction::operands() const {
   return decoded_->operands;
 }
+const Operand* Instruction::find(Part part) const {
+  const auto found = std::ranges::find(operands(), part, &Operand::part);
+  return found == operands().end() ? nullptr : &*found;
+}
 int Instruction::rows() const {
   return decoded_->form->rows;
 }

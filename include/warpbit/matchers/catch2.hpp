@@ -28,16 +28,11 @@ class EqualBitsMatcher : public Catch::MatcherBase<std::vector<Word>> {
   mutable std::string text_;
 };
 
-/// The registers of an operand of a warp.
-template <class Word>
-EqualBitsMatcher<Word> EqualBits(const Operand& operand, const std::vector<Word>& expected, int lanes = 32) {
-  return EqualBitsMatcher<Word>(ExpectedBits::registers(operand, lanes, std::as_bytes(std::span(expected))));
-}
-/// What the instruction makes of its sources, in the order of the statement.
-template <class Word, class... Words>
-EqualBitsMatcher<Word> EqualBits(const Instruction& instruction, const std::vector<Word>& first,
-                                 const std::vector<Words>&... others) {
-  return EqualBitsMatcher<Word>(matchers::result_of(instruction, first, others...));
+/// EqualBits(operand, expected): these registers of a warp; with a third argument, of so many lanes.
+/// EqualBits(instruction, sources...): what it makes of its sources, in the order of the statement.
+template <class What, class Word, class... Others>
+EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& first, const Others&... others) {
+  return EqualBitsMatcher<Word>(matchers::expected_bits(what, first, others...));
 }
 
 }  // namespace warpbit::catch2

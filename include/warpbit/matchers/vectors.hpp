@@ -11,9 +11,13 @@
 
 namespace warpbit::matchers {
 
-/// ExpectedBits::result_of of registers as vectors of words.
+/// ExpectedBits::registers of an operand of a warp, and result_of, of registers as vectors of words.
+template <class Word>
+Result<ExpectedBits> expected_bits(const Operand& operand, const std::vector<Word>& expected, int lanes = 32) {
+  return ExpectedBits::registers(operand, lanes, std::as_bytes(std::span(expected)));
+}
 template <class... Words>
-Result<ExpectedBits> result_of(const Instruction& instruction, const std::vector<Words>&... sources) {
+Result<ExpectedBits> expected_bits(const Instruction& instruction, const std::vector<Words>&... sources) {
   const std::span<const std::byte> bytes[] = {std::as_bytes(std::span(sources))...};
   return ExpectedBits::result_of(instruction, bytes);
 }
