@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kHeading =
     "path\tstatement\ttarget\tlayout\tsource\tprofile\tcases\telements\tdate\tdevice";
-constexpr std::size_t kFields = 10;
+constexpr std::size_t kColumns = 10;
 
 // A text for one field: tabs and line breaks would end it.
 std::string field(std::string text) {
@@ -93,7 +93,7 @@ std::string line_of(const IndexedCapture& c) {
 
 // A line of the index that the library was built with; tests show that it is what line_of writes.
 IndexedCapture parsed(std::string_view line) {
-  std::array<std::string, kFields> fields;
+  std::array<std::string, kColumns> fields;
   for (std::string& f : fields) {
     const std::size_t end = std::min(line.find('\t'), line.size());
     f = line.substr(0, end);

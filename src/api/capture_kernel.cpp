@@ -17,7 +17,7 @@ namespace warpbit {
 namespace {
 
 // The version of PTX that the tables under tests/isa were made with.
-constexpr std::string_view kVersion = "9.0";
+constexpr std::string_view kPtxVersion = "9.0";
 
 constexpr int kThreads = 256;  // in a block, of an instruction of each thread
 constexpr int kChunk = 16;     // bytes of the image that a thread copies at a time
@@ -67,7 +67,7 @@ class KernelWriter {
 
   void head() {
     text_ = fmt::format("// {}\n.version {}\n.target {}\n.address_size 64\n.visible .entry capture(",
-                        instruction_.text(), kVersion, instruction_.target().name());
+                        instruction_.text(), kPtxVersion, instruction_.target().name());
     for (std::size_t i = 0; i < members_.size(); ++i)
       text_ += fmt::format("{}.param .u64 p{}", i ? ", " : "", i);
     if (one_thread()) text_ += ", .param .u32 cases";

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -26,6 +25,7 @@ struct Expected {
 constexpr Expected kSeed{"seed", 'u', 0, "uint64", "()"}, kProfile{"profile", 'S', 0, "|S...", "()"},
     kCount{"count", 'u', 0, "uint64", "()"}, kBlock{"block", 'u', 0, "uint64", "()"},
     kDigest{"digest", 'u', 1, "uint64", "(blocks,)"};
+constexpr const Expected* kMembers[] = {&kSeed, &kProfile, &kCount, &kBlock, &kDigest};
 constexpr std::uint64_t kMostOfBlock = std::uint64_t{1} << 24;
 
 Result<Array> read(const CaptureReader& reader, const Expected& want) {
@@ -79,8 +79,7 @@ Result<LoadedDigests> load_digests(const CaptureReader& reader, const ReplayOpti
         fmt::format("({},), one digest for each {} of {} cases", blocks.count(), *of_block, blocks.cases)};
   LoadedDigests out{reader.header(), *instruction, {seed->at(0), *known}, blocks, *digest, {}};
   for (const ArrayHeader& h : reader.arrays())
-    if (std::ranges::none_of(std::array{kSeed, kProfile, kCount, kBlock, kDigest},
-                             [&](const Expected& e) { return e.name == h.name; }))
+    if (std::ranges::none_of(kMembers, [&](const Expected* e) { return e->name == h.name; }))
       out.notes.push_back(fmt::format("member '{}' is ignored", h.name));
   for (const std::string& name : reader.ignored())
     out.notes.push_back(fmt::format("member '{}' is ignored", name));

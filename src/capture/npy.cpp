@@ -24,10 +24,10 @@ constexpr std::size_t kMaxDimensions = 32;  // NPY_MAXDIMS of NumPy 1
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 63;
 
 std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\n\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
+  constexpr std::string_view kSpaces = " \t\n\r";
+  const std::size_t first = text.find_first_not_of(kSpaces);
   if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
 // The content of a Python string literal, which must be all of `text`; no prefixes, no escapes.

@@ -163,12 +163,12 @@ int check_batch() {
   return kYes;
 }
 
-struct Options {
+struct CheckArguments {
   std::string text, target;
   bool batch = false;
 };
 
-int check(const Options& o) {
+int check(const CheckArguments& o) {
   if (o.batch) return check_batch();
   if (o.text.empty()) return cannot_answer({Errc::usage, "check", "no form or statement", "one, or --batch"});
   if (o.target.empty()) return check_all(o.text);
@@ -181,7 +181,7 @@ int check(const Options& o) {
 void add_check(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("check", "say whether a form or statement exists, on which targets, and why not");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<CheckArguments>();
   CLI::Option* text = command->add_option("text", o->text, "a form or a statement");
   CLI::Option* target = command->add_option("--target", o->target, "one target; all of them without it");
   command

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kRandomCases = 1024, kMostCases = 100'000;  // all are held at once
 
-struct Options {
+struct CompareArguments {
   std::string what;
   std::vector<std::string> targets, find;
   ElementOptions values;
@@ -71,7 +71,7 @@ bool all_equal(const ElementComparison& c) {
   return std::ranges::all_of(c.reasons, &std::string::empty);
 }
 
-int compare_values(const Options& o, const std::vector<Target>& targets) {
+int compare_values(const CompareArguments& o, const std::vector<Target>& targets) {
   const Result<std::vector<Instruction>> instructions = parse_on(o.what, targets);
   if (!instructions) return cannot_parse(instructions.error(), o.what, targets[0]);
   std::vector<std::string> notes;
@@ -103,12 +103,12 @@ int print_comparison(const Comparison& c, const std::vector<Target>& targets, bo
   return kNo;
 }
 
-int compare_file(const Options& o, const std::vector<Target>& targets) {
+int compare_file(const CompareArguments& o, const std::vector<Target>& targets) {
   const Result<Comparison> comparison = compare_capture(o.what, targets);
   return comparison ? print_comparison(*comparison, targets, o.show) : cannot_answer(comparison.error());
 }
 
-int compare_random(const Options& o, const std::vector<Target>& targets) {
+int compare_random(const CompareArguments& o, const std::vector<Target>& targets) {
   const std::optional<inputs::Profile> profile = inputs::find_profile(o.random);
   if (!profile)
     return cannot_answer({Errc::usage, "--random", o.random,
@@ -138,7 +138,7 @@ std::string element_text(const ElementInputs& inputs, const Instruction& instruc
   return out;
 }
 
-int find(const Options& o) {
+int find(const CompareArguments& o) {
   const Result<std::vector<Target>> targets = find_targets(o.find);
   if (!targets) return cannot_answer(targets.error());
   if (targets->size() != 2)
@@ -163,7 +163,7 @@ int find(const Options& o) {
   return kNo;
 }
 
-int compare(const Options& o) {
+int compare(const CompareArguments& o) {
   if (!o.find.empty()) return find(o);
   const Result<std::vector<Target>> targets = find_targets(o.targets);
   if (!targets) return cannot_answer(targets.error());
@@ -187,7 +187,7 @@ void add_compare(CLI::App& app, int& status) {
        "--b '1 1' --c 0.1 --explain",
        "warpbit compare golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
        "--targets sm_90,sm_80"}));
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<CompareArguments>();
   command->add_option("what", o->what, "a form or statement, or a capture file")->required();
   command
       ->add_option("--targets", o->targets,

@@ -43,11 +43,11 @@ std::string zsh_values(const OptionHelp& option) {
   return option.values.empty() ? "_files" : fmt::format("({})", fmt::join(option.values, " "));
 }
 
-struct Options {
+struct CompletionArguments {
   std::string shell;
 };
 
-int completion(const Options& o, const CLI::App& app) {
+int completion(const CompletionArguments& o, const CLI::App& app) {
   const std::vector<CommandHelp> commands = help_of(app);
   fmt::print("{}", o.shell == "bash"  ? bash_completion(commands)
                    : o.shell == "zsh" ? zsh_completion(commands)
@@ -144,7 +144,7 @@ std::string fish_completion(const std::vector<CommandHelp>& commands) {
 void add_completion(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("completion", "print a script that completes command lines in a shell");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<CompletionArguments>();
   command->add_option("shell", o->shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kRangesShown = 8;
 
-struct Options {
+struct DescriptorArguments {
   std::string descriptor, form, operand = "b";
   std::uint64_t size = kMostSharedBytes;
   bool transposed = false, ranges = false;
@@ -25,7 +25,7 @@ void print_ranges(const std::vector<ByteRange>& ranges, bool all) {
     fmt::print("  and {} more, to {:#x} (--ranges shows all)\n", ranges.size() - shown, ranges.back().last);
 }
 
-int descriptor(const Options& o) {
+int descriptor(const DescriptorArguments& o) {
   const Result<std::uint64_t> bits = parse_hex("descriptor", o.descriptor);
   if (!bits) return cannot_answer(bits.error());
   const Target target = *Target::find("sm_90a");
@@ -58,7 +58,7 @@ void add_descriptor(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "descriptor",
       "say what a matrix descriptor of wgmma reads, and what looks wrong about it (exit status 1)");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<DescriptorArguments>();
   command->add_option("descriptor", o->descriptor, "64 bits in hexadecimal")->required();
   command->add_option("--form", o->form, "the form or statement of wgmma that it is for")->required();
   command->add_option("--operand", o->operand, "which factor it is; b unless given")

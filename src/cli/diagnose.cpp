@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct DiagnoseArguments {
   std::string file, target;
   std::size_t top = 5;
   bool json = false, single = false;
@@ -27,7 +27,7 @@ ordered_json json(const Finding& f) {
           {"elements", f.elements}, {"certain", f.certain}};
 }
 
-void print_json(const Diagnosis& d, std::size_t top) {
+void print_diagnosis_json(const Diagnosis& d, std::size_t top) {
   ordered_json findings = ordered_json::array();
   for (std::size_t i = 0; i < std::min(top, d.findings.size()); ++i) findings.push_back(json(d.findings[i]));
   const ordered_json all{{"verdict", name(d.verdict)}, {"text", d.text()},       {"statement", d.statement},
@@ -37,7 +37,7 @@ void print_json(const Diagnosis& d, std::size_t top) {
   fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
-void print_text(const Diagnosis& d, std::size_t top) {
+void print_diagnosis(const Diagnosis& d, std::size_t top) {
   fmt::print("{}\n", d.text());
   if (d.inferred) fmt::print("the arithmetic of {} is inferred, no hardware result\n", d.target);
   if (d.findings.empty() || top == 0) return;
@@ -50,7 +50,7 @@ void print_text(const Diagnosis& d, std::size_t top) {
   if (d.findings.size() > top) fmt::print("and {} more (--top)\n", d.findings.size() - top);
 }
 
-int diagnose_command(const Options& o) {
+int diagnose_command(const DiagnoseArguments& o) {
   DiagnoseOptions options;
   options.pairs = !o.single;
   if (!o.target.empty()) {
@@ -61,9 +61,9 @@ int diagnose_command(const Options& o) {
   const Result<Diagnosis> d = diagnose(o.file, options);
   if (!d) return cannot_answer(d.error());
   if (o.json)
-    print_json(*d, o.top);
+    print_diagnosis_json(*d, o.top);
   else
-    print_text(*d, o.top);
+    print_diagnosis(*d, o.top);
   return d->verdict == Verdict::correct ? kYes : kNo;
 }
 
@@ -73,7 +73,7 @@ void add_diagnose(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "diagnose",
       "find the mistake in a kernel that explains a wrong result: inputs as they were meant, D as it came");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<DiagnoseArguments>();
   command->add_option("file", o->file, "a capture of the layout registers, of an instruction D = A B + C")
       ->required();
   command->add_option("--target", o->target,

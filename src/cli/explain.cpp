@@ -15,7 +15,7 @@
 namespace warpbit::cli {
 namespace {
 
-struct Options {
+struct ExplainArguments {
   std::string what, target, element, undefined, svg;
   std::uint64_t index = 0;
   ElementOptions values;
@@ -44,7 +44,7 @@ bool is_file(const std::string& what) {
   return what.ends_with(".npz") || std::filesystem::exists(what);
 }
 
-Result<Explanation> explain_file(const Options& o) {
+Result<Explanation> explain_file(const ExplainArguments& o) {
   ReplayOptions options;
   if (o.undefined == "as-measured") options.undefined = Undefined::as_measured;
   if (!o.target.empty()) {
@@ -60,7 +60,7 @@ Result<Explanation> explain_file(const Options& o) {
   return explain_capture(o.what, o.index, *at, options);
 }
 
-Result<Explanation> explain_values(const Options& o, std::vector<std::string>& notes) {
+Result<Explanation> explain_values(const ExplainArguments& o, std::vector<std::string>& notes) {
   if (o.target.empty()) return Error{Errc::usage, "explain", "no target", "--target, e.g. --target sm_90"};
   const Result<Target> target = Target::find(o.target);
   if (!target) return target.error();
@@ -72,7 +72,7 @@ Result<Explanation> explain_values(const Options& o, std::vector<std::string>& n
   return explain_element(*instruction, inputs->sources());
 }
 
-int explain(const Options& o) {
+int explain(const ExplainArguments& o) {
   std::vector<std::string> notes;
   const Result<Explanation> explanation = is_file(o.what) ? explain_file(o) : explain_values(o, notes);
   if (!explanation) return cannot_parse(explanation.error(), o.what, std::nullopt);
@@ -100,7 +100,7 @@ void add_explain(CLI::App& app, int& status) {
        "--b '1 1 2' --c 0.1",
        "warpbit explain golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz --case 3 "
        "--element 4,2"}));
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ExplainArguments>();
   command->add_option("what", o->what, "a form or statement, whose values follow, or a capture file")
       ->required();
   command->add_option("--target", o->target, "the target; of a capture another one than its own");

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMostTableBits = 8;
 
-struct Options {
+struct FormatArguments {
   std::string format, text, rounding;
   bool satfinite = false, table = false, csv = false, json = false, markdown = false;
 
@@ -39,7 +39,7 @@ std::string hex(std::uint64_t code, int bits) {
   return fmt::format("{:#0{}x}", code, 2 + (bits + 3) / 4);
 }
 
-void print_as_asked(const Table& table, const Options& o) {
+void print_as_asked(const Table& table, const FormatArguments& o) {
   if (o.csv) return print_csv(table);
   if (o.json) return print_json(table);
   print(table, o.markdown);
@@ -121,7 +121,7 @@ std::string bound_text(const FormatInfo& f, bool negative) {
   return fmt::format("the largest number is {}{}", negative ? "-" : "", landmark(f, "largest")->decimal);
 }
 
-int print_number(const FormatInfo& f, const Options& o) {
+int print_number(const FormatInfo& f, const FormatArguments& o) {
   const std::string_view rounding = o.rounding.empty() ? "rn" : std::string_view(o.rounding);
   const auto mode = std::ranges::find(kRoundings, rounding, [](const auto& row) { return row.first; })->second;
   const Result<EncodedNumber> n = encode_number(f.name, o.text, mode, o.satfinite);
@@ -200,7 +200,7 @@ Table grid(const FormatInfo& f) {
   return out;
 }
 
-int print_table(const FormatInfo& f, const Options& o) {
+int print_table(const FormatInfo& f, const FormatArguments& o) {
   if (f.bits > kMostTableBits) {
     if (!o.is_for_programs()) fmt::print("{} has 2^{} codes; these are its landmarks\n", f.name, f.bits);
     print_as_asked(o.is_for_programs() ? landmark_table(f) : short_landmarks(f), o);
@@ -252,7 +252,7 @@ std::vector<std::string> floating_cells(const FormatInfo& f) {
           yes(f.has_nan)};
 }
 
-int print_all(const Options& o) {
+int print_all(const FormatArguments& o) {
   Table out{{"format", "bits", "S E F", "bias", "largest", "least normal", "least subnormal", "Inf", "NaN"}};
   for (const FormatInfo& f : all_formats()) {
     out.push_back({std::string(f.name), std::to_string(f.bits)});
@@ -265,7 +265,7 @@ int print_all(const Options& o) {
   return kYes;
 }
 
-int format_command(const Options& o) {
+int format_command(const FormatArguments& o) {
   const auto usage = [](const char* seen, const char* accepted) {
     return cannot_answer({Errc::usage, "format", seen, accepted});
   };
@@ -292,7 +292,7 @@ int format_command(const Options& o) {
 void add_format(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "format", "say what a code of a number format means, which code a number becomes, what a format reaches");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<FormatArguments>();
   command->add_option("format", o->format, "a format; all of them, a row each, without it");
   command->add_option("text", o->text,
                       "a code (0x7e, 0b01111110) or a number (3.3, 1e-20, 0x1.8p-3, 1/3, inf, nan); a summary "

@@ -26,7 +26,7 @@ std::vector<std::string> values_of(const std::string& name, const std::string& t
   return out;
 }
 
-OptionHelp help_of(const CLI::Option& option) {
+OptionHelp option_help(const CLI::Option& option) {
   const bool is_positional = option.get_positional();
   const std::string name = is_positional ? option.get_name(true) : "--" + option.get_lnames().at(0);
   return {name,
@@ -44,7 +44,7 @@ std::vector<CommandHelp> help_of(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     CommandHelp help{command->get_name(), command->get_description(), {}, {}, command->get_footer()};
     for (const CLI::Option* option : command->get_options())
-      (option->get_positional() ? help.positionals : help.options).push_back(help_of(*option));
+      (option->get_positional() ? help.positionals : help.options).push_back(option_help(*option));
     const std::string heading = "Examples:\n";
     if (help.examples.starts_with(heading)) help.examples.erase(0, heading.size());
     out.push_back(std::move(help));

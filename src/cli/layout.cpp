@@ -18,7 +18,7 @@ struct Source {
   bool transposed = false;
 };
 
-struct Options {
+struct LayoutArguments {
   Source source;
   std::string operand, svg;
   bool lanes = false, json = false, csv = false, markdown = false;
@@ -78,7 +78,7 @@ void print_text(const Layout& found, bool by_lanes) {
   if (!found.unknown.empty()) fmt::print("say it with {}\n", kHowToSay);
 }
 
-int print_layout(const Options& o) {
+int print_layout(const LayoutArguments& o) {
   const Result<Layout> found = read(o.source, o.operand);
   if (!found) return cannot_parse(found.error(), o.source.form, std::nullopt);
   if (!o.svg.empty())
@@ -114,7 +114,7 @@ int print_where(const Source& source, const std::vector<std::string>& words) {
 void add_layout(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("layout", "show which lane, register and bits hold each element of each operand");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<LayoutArguments>();
   add_source(*command, o->source);
   command->add_option("--operand", o->operand, "one operand, by the manual's name: d, a, b, c, e, ...");
   CLI::Option* lanes =

@@ -95,7 +95,7 @@ Table evidence(bool types) {
   return types ? transposed(table) : table;
 }
 
-struct Options {
+struct ListArguments {
   bool forms = false, types = false, markdown = false, ptx = false, probes = false, evidence = false;
   std::string target, pattern;
   std::vector<std::string> captures;
@@ -119,7 +119,7 @@ Result<std::regex> regex_of(const std::string& pattern) {
 }
 
 // What rests on what, of the forms that the pattern is found in, on the target if there is one.
-int list_evidence(const Options& o) {
+int list_evidence(const ListArguments& o) {
   const Result<std::regex> pattern = regex_of(o.pattern);
   if (!pattern) return cannot_answer(pattern.error());
   if (!o.target.empty() && !Target::find(o.target)) return cannot_answer(Target::find(o.target).error());
@@ -134,7 +134,7 @@ int list_evidence(const Options& o) {
 // Calls visit(form, instruction) for the forms of the target that the pattern is found in, until it returns
 // an error.
 template <class Visit>
-int for_each_form(const Options& o, Visit visit) {
+int for_each_form(const ListArguments& o, Visit visit) {
   const Result<Target> target = Target::find(o.target);
   if (!target) return cannot_answer(target.error());
   const Result<std::regex> pattern = regex_of(o.pattern);
@@ -154,7 +154,7 @@ int for_each_form(const Options& o, Visit visit) {
 }
 
 // The kernels file: what a GPU of the target needs to record captures (scripts/capture/README.md).
-int list_kernels(const Options& o) {
+int list_kernels(const ListArguments& o) {
   std::set<std::string> sets;
   return for_each_form(o, [&](const Instruction& form) -> Result<bool> {
     const std::vector<std::string> statements = capture_statements(form);
@@ -180,7 +180,7 @@ std::string codes_text(std::string_view array, const std::vector<std::uint64_t>&
 }
 
 // What tells the arithmetic of each form from others, and what nothing can tell.
-int list_probes(const Options& o) {
+int list_probes(const ListArguments& o) {
   return for_each_form(o, [](const Instruction& form) -> Result<bool> {
     const Result<Probes> found = probes(form);
     if (!found) return false;  // not D = A B + C
@@ -194,7 +194,7 @@ int list_probes(const Options& o) {
   });
 }
 
-int list(const Options& o) {
+int list(const ListArguments& o) {
   if (!o.captures.empty()) return list_captures(o.captures);
   if (o.ptx) return list_kernels(o);
   if (o.probes) return list_probes(o);
@@ -217,7 +217,7 @@ int list(const Options& o) {
 void add_list(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "list", "what results rest on: captured, published or inferred, by instruction and target");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ListArguments>();
   CLI::Option* types = command->add_flag("--types", o->types, "by operand types, too");
   CLI::Option* forms =
       command->add_flag("--forms", o->forms, "list all forms with their operands and targets instead")

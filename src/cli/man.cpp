@@ -41,11 +41,11 @@ std::string entry(const std::string& name, const std::string& description) {
 
 constexpr std::string_view kStatus = ".SH EXIT STATUS\n0 yes, 1 no, 2 could not answer.\n";
 
-struct Options {
+struct ManArguments {
   std::string command;
 };
 
-int man(const Options& o, const CLI::App& app) {
+int man(const ManArguments& o, const CLI::App& app) {
   const std::vector<CommandHelp> commands = help_of(app);
   if (o.command.empty()) {
     fmt::print("{}", manual(app, commands));
@@ -82,7 +82,7 @@ std::string manual(const CommandHelp& command) {
 
 void add_man(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("man", "print a manual page");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ManArguments>();
   command->add_option("command", o->command, "the command; of the tool itself without it");
   command->footer(examples({"warpbit man", "warpbit man check"}));
   command->callback([o, &app, &status] { status = man(*o, app); });

@@ -14,12 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct PackArguments {
   std::string from, to;
   std::optional<std::uint64_t> bytes;
 };
 
-int pack(const Options& o) {
+int pack(const PackArguments& o) {
   const fs::path from(o.from);
   const std::vector<fs::path> files = find_captures(std::span(&from, 1));
   if (files.empty()) return cannot_answer({Errc::no_cases, o.from, "no captures", "at least one"});
@@ -41,7 +41,7 @@ int pack(const Options& o) {
 
 void add_pack(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("pack", "copies captures, deflated");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<PackArguments>();
   command->add_option("from", o->from, "a capture file, or a folder of them")->required();
   command->add_option("to", o->to, "the copy; of a folder one with the same paths in it")->required();
   command->add_option(

@@ -29,7 +29,7 @@ std::string_view status_name(FileStatus status) {
 }
 
 // One line for each file of the shard, and indented ones for its details.
-void print(const FileReport& r) {
+void print_report(const FileReport& r) {
   if (r.status == FileStatus::other_shard) return;
   const std::string path = r.path.string();
   if (r.status != FileStatus::replayed) {
@@ -116,7 +116,7 @@ void progress_bar(std::size_t done, std::size_t total) {
   std::fflush(stderr);
 }
 
-struct Options {
+struct VerifyArguments {
   std::vector<std::string> paths;
   std::string target, undefined, block_folder;
   Shard shard;
@@ -136,7 +136,7 @@ std::optional<Shard> parse_shard(const std::string& text) {
   return good ? std::optional(out) : std::nullopt;
 }
 
-Result<ReplayOptions> replay_options(const Options& o) {
+Result<ReplayOptions> replay_options(const VerifyArguments& o) {
   ReplayOptions out;
   out.read.max_bytes = o.max_bytes;
   out.details = o.details;
@@ -150,7 +150,7 @@ Result<ReplayOptions> replay_options(const Options& o) {
   return out;
 }
 
-void add_reading_options(CLI::App& command, Options& o) {
+void add_reading_options(CLI::App& command, VerifyArguments& o) {
   command.add_option("--target", o.target, "replay as this target instead of the one in the file");
   command.add_option("--max-bytes", o.max_bytes, "largest uncompressed size of a file (default 4 GiB)")
       ->check(CLI::PositiveNumber);
@@ -159,7 +159,7 @@ void add_reading_options(CLI::App& command, Options& o) {
       ->capture_default_str();
 }
 
-int verify(const Options& o) {
+int verify(const VerifyArguments& o) {
   const Result<ReplayOptions> options = replay_options(o);
   if (!options) return cannot_answer(options.error());
   const std::vector<fs::path> files = find_captures(std::vector<fs::path>(o.paths.begin(), o.paths.end()));
@@ -171,7 +171,7 @@ int verify(const Options& o) {
   ReplayTotals totals;
   for (const FileReport& r : reports) {
     totals.add(r);
-    if (!o.json && !o.quiet) print(r);
+    if (!o.json && !o.quiet) print_report(r);
   }
   if (o.json)
     fmt::print("{}\n", dump({{"files", json_list(reports, [](const FileReport& r) { return json(r); })},
@@ -181,7 +181,7 @@ int verify(const Options& o) {
   return totals.exit_status();
 }
 
-int diff_command(const Options& o) {
+int diff_command(const VerifyArguments& o) {
   const Result<ReplayOptions> options = replay_options(o);
   if (!options) return cannot_answer(options.error());
   const Result<DiffReport> report = diff(o.paths[0], o.paths[1], *options);
@@ -207,7 +207,7 @@ int diff_command(const Options& o) {
 void add_verify(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("verify", "replay capture files and compare every element bit for bit");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<VerifyArguments>();
   command->add_option("paths", o->paths, "capture files, and folders to search for *.npz")->required();
   add_reading_options(*command, *o);
   command
@@ -237,7 +237,7 @@ void add_verify(CLI::App& app, int& status) {
 
 void add_diff(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("diff", "compare the results in two captures of the same inputs");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<VerifyArguments>();
   command->add_option("files", o->paths, "two capture files")->required()->expected(2);
   add_reading_options(*command, *o);
   command->add_flag("--json", o->json, "print JSON");

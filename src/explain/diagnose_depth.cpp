@@ -90,9 +90,9 @@ Array sum_of(const Operand& op, const Array& x, const Array& y) {
   return out;
 }
 
-class Collection {
+class DepthCollection {
  public:
-  explicit Collection(const LoadedCapture& capture)
+  explicit DepthCollection(const LoadedCapture& capture)
       : capture_(capture), instruction_(capture_.instruction), lanes_(instruction_.lanes()) {}
 
   std::vector<Hypothesis> run() {
@@ -405,7 +405,7 @@ class Collection {
 }  // namespace
 
 std::vector<Hypothesis> depth_hypotheses(const LoadedCapture& capture) {
-  return Collection(capture).run();
+  return DepthCollection(capture).run();
 }
 
 }  // namespace warpbit

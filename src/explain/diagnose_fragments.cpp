@@ -16,9 +16,9 @@ namespace {
 
 using namespace diagnosis;
 
-class Collection {
+class FragmentCollection {
  public:
-  explicit Collection(const LoadedCapture& capture)
+  explicit FragmentCollection(const LoadedCapture& capture)
       : instruction_(capture.instruction), in_place_(capture.before.has_value()) {
     LoadedCapture copy = capture;
     const int lanes = instruction_.lanes();
@@ -463,7 +463,7 @@ class Collection {
 }  // namespace
 
 std::vector<Hypothesis> fragment_hypotheses(const LoadedCapture& capture) {
-  return Collection(capture).run();
+  return FragmentCollection(capture).run();
 }
 
 }  // namespace warpbit

@@ -41,9 +41,9 @@ Array* descriptors_of(LoadedCapture& capture, Part part) {
   return nullptr;
 }
 
-class Collection {
+class MemoryCollection {
  public:
-  explicit Collection(const LoadedCapture& capture) : capture_(capture) {}
+  explicit MemoryCollection(const LoadedCapture& capture) : capture_(capture) {}
 
   std::vector<Hypothesis> run() {
     std::vector<Part> all;
@@ -169,7 +169,7 @@ class Collection {
 
 std::vector<Hypothesis> memory_hypotheses(const LoadedCapture& capture) {
   if (!capture.memory) return {};
-  return Collection(capture).run();
+  return MemoryCollection(capture).run();
 }
 
 }  // namespace warpbit

@@ -54,9 +54,9 @@ bool same_registers(const Instruction& x, const Instruction& y) {
   return true;
 }
 
-class Collection {
+class StatementCollection {
  public:
-  explicit Collection(const LoadedCapture& capture)
+  explicit StatementCollection(const LoadedCapture& capture)
       : instruction_(capture.instruction), words_(Words::of(instruction_)) {}
 
   std::vector<Hypothesis> run() {
@@ -292,7 +292,7 @@ class Collection {
 }  // namespace
 
 std::vector<Hypothesis> statement_hypotheses(const LoadedCapture& capture) {
-  return Collection(capture).run();
+  return StatementCollection(capture).run();
 }
 
 }  // namespace warpbit

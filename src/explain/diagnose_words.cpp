@@ -8,9 +8,9 @@
 namespace warpbit {
 namespace {
 
-class Collection {
+class WordCollection {
  public:
-  explicit Collection(const LoadedCapture& capture) : capture_(capture) {}
+  explicit WordCollection(const LoadedCapture& capture) : capture_(capture) {}
 
   std::vector<Hypothesis> run() {
     if (has(Part::metadata)) metadata();
@@ -144,7 +144,7 @@ class Collection {
 }  // namespace
 
 std::vector<Hypothesis> word_hypotheses(const LoadedCapture& capture) {
-  return Collection(capture).run();
+  return WordCollection(capture).run();
 }
 
 }  // namespace warpbit

@@ -9,16 +9,16 @@
 namespace warpbit {
 namespace {
 
-constexpr std::uint32_t kChunk = 16, kFieldBytes = 1 << 18;
+constexpr std::uint32_t kUnit = ChunkMap::kChunk, kFieldBytes = 1 << 18;
 
 std::uint32_t field(std::uint64_t bits, int low) {
-  return static_cast<std::uint32_t>(bits >> low & 0x3FFF) * kChunk;
+  return static_cast<std::uint32_t>(bits >> low & 0x3FFF) * kUnit;
 }
 
 Result<std::uint64_t> packed(std::string_view name, std::uint32_t bytes, int low) {
-  if (bytes % kChunk == 0 && bytes < kFieldBytes) return std::uint64_t{bytes / kChunk} << low;
+  if (bytes % kUnit == 0 && bytes < kFieldBytes) return std::uint64_t{bytes / kUnit} << low;
   return Error{Errc::descriptor_field, std::string(name), fmt::format("{} bytes", bytes),
-               fmt::format("a multiple of {} below {}", kChunk, kFieldBytes)};
+               fmt::format("a multiple of {} below {}", kUnit, kFieldBytes)};
 }
 
 // Position x of the 8 x 16-byte core matrices, cut into what lies in a span and what in the next ones.
@@ -27,7 +27,7 @@ struct Chunk {
 };
 Chunk chunk_of(int index, int element_bits) {
   const auto bits = static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(element_bits);
-  constexpr std::uint64_t kChunkBits = std::uint64_t{8} * kChunk;
+  constexpr std::uint64_t kChunkBits = std::uint64_t{8} * kUnit;
   return {bits / kChunkBits, bits % kChunkBits};
 }
 

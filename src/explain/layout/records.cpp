@@ -12,12 +12,12 @@
 namespace warpbit {
 namespace {
 
-using Value = std::optional<std::uint64_t>;
+using RecordValue = std::optional<std::uint64_t>;
 
 // The fields after the operand's name. One row each.
 struct Field {
   std::string_view name;
-  Value (*value)(const OperandLayout& operand, const LayoutCell& cell);
+  RecordValue (*value)(const OperandLayout& operand, const LayoutCell& cell);
 };
 
 bool in_registers(const OperandLayout& o) {
@@ -26,13 +26,13 @@ bool in_registers(const OperandLayout& o) {
 bool has_lanes(const OperandLayout& o) {
   return in_registers(o) || o.medium == Medium::addresses;
 }
-Value number(int n) {
+RecordValue number(int n) {
   return static_cast<std::uint64_t>(n);
 }
-Value number(bool has, std::uint64_t n) {
-  return has ? Value(n) : std::nullopt;
+RecordValue number(bool has, std::uint64_t n) {
+  return has ? RecordValue(n) : std::nullopt;
 }
-Value number(bool has, int n) {
+RecordValue number(bool has, int n) {
   return has ? number(n) : std::nullopt;
 }
 
@@ -81,7 +81,7 @@ nlohmann::ordered_json description(const OperandLayout& o) {
 nlohmann::ordered_json record(const OperandLayout& o, const LayoutCell& cell) {
   nlohmann::ordered_json out{{"operand", o.role}};
   for (const Field& field : kFields)
-    if (const Value value = field.value(o, cell)) out[std::string(field.name)] = *value;
+    if (const RecordValue value = field.value(o, cell)) out[std::string(field.name)] = *value;
   return out;
 }
 
@@ -105,7 +105,7 @@ std::string layout_csv(const Layout& layout) {
   for_each_record(layout, [&](const OperandLayout& operand, const LayoutCell& cell) {
     out += operand.role;
     for (const Field& field : kFields) {
-      const Value value = field.value(operand, cell);
+      const RecordValue value = field.value(operand, cell);
       out += value ? fmt::format(",{}", *value) : ",";
     }
     out += "\n";
@@ -129,7 +129,7 @@ std::string layout_markdown(const Layout& layout) {
   for_each_record(layout, [&](const OperandLayout& operand, const LayoutCell& cell) {
     out += fmt::format("| {} |", operand.role);
     for (const Field* field : used) {
-      const Value value = field->value(operand, cell);
+      const RecordValue value = field->value(operand, cell);
       out += value ? fmt::format(" {} |", *value) : " |";
     }
     out += "\n";

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kGap = "  ";
 
 // Of the 256 colours of terminals, those that can be read on black and on white: four lanes of a hue.
-constexpr std::array kColours = {160, 196, 167, 203, 166, 172, 130, 136, 28, 34,  64,  70,  30,  37,  31,  38,
+constexpr std::array kPalette = {160, 196, 167, 203, 166, 172, 130, 136, 28, 34,  64,  70,  30,  37,  31,  38,
                                  25,  27,  33,  68,  57,  63,  99,  98,  90, 127, 133, 134, 125, 161, 162, 168};
 
 struct Widths {
@@ -52,7 +52,7 @@ std::string block_text(const Grid& grid, const Widths& widths, std::size_t first
       const auto& cell = grid.cells[i][j];
       const std::string text = cell ? cell->text() : "-";
       line += fmt::format("{}{}{}", blanks, kGap,
-                          cell && paint ? paint(text, kColours[static_cast<std::size_t>(cell->colour)]) : text);
+                          cell && paint ? paint(text, kPalette[static_cast<std::size_t>(cell->colour)]) : text);
       blanks = std::string(widths.cell - text.size(), ' ');
     }
     out += line + "\n";
