@@ -77,7 +77,11 @@ class CaptureReader {
   /// Errors: file_unreadable, not_an_archive, archive_too_large, member_missing, member_malformed,
   /// member_dtype, member_shape, member_value; each names the member.
   static Result<CaptureReader> open(const std::filesystem::path& path, const ReadOptions& options = {});
-  /// The same from bytes in memory, which must outlive the reader.
+  /// The same of a file of arrays alone, which is taken to be what `header` says; descriptive members are not
+  /// looked at. Also those of write_capture for the texts of the header.
+  static Result<CaptureReader> open_arrays(const std::filesystem::path& path, const CaptureHeader& header,
+                                           const ReadOptions& options = {});
+  /// As open, from bytes in memory, which must outlive the reader.
   static Result<CaptureReader> open(std::span<const std::byte> bytes, const ReadOptions& options = {});
 
   CaptureReader(CaptureReader&&) noexcept;

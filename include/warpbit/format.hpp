@@ -101,4 +101,8 @@ struct EncodedNumber {
 Result<EncodedNumber> encode_number(std::string_view format, std::string_view text,
                                     RoundingMode rounding = RoundingMode::nearest_even, bool satfinite = false);
 
+/// What a person types for an element: a code in hexadecimal ("0x3c00"), or a number as above, also "2^-12",
+/// rounded to nearest even. Errors: those of explain_code and encode_number.
+Result<EncodedNumber> parse_code(std::string_view format, std::string_view word);
+
 }  // namespace warpbit

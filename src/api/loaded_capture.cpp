@@ -136,15 +136,18 @@ Result<void> check_layout(CaptureLayout layout, const Instruction& instruction) 
                           : "registers or elements for this statement"};
 }
 
+// Whether a file must have what its inputs led to.
+enum class Results { wanted, to_come };
+
 // Checks all members that the statement needs, on their headers alone, and finds the number of cases.
 class MemberCheck {
  public:
-  MemberCheck(const CaptureReader& reader, const Instruction& instruction)
-      : reader_(reader), instruction_(instruction), layout_(reader.header().layout) {}
+  MemberCheck(const CaptureReader& reader, const Instruction& instruction, Results results)
+      : reader_(reader), instruction_(instruction), layout_(reader.header().layout), results_(results) {}
 
   Result<std::uint64_t> run() {
     for (const Operand& op : instruction_.operands())
-      if (has_member(op, layout_))
+      if (has_member(op, layout_) && (results_ == Results::wanted || !op.is_destination()))
         if (Result<void> checked = operand(op); !checked) return checked.error();
     if (accumulates_in_place(instruction_))
       if (Result<void> checked = check_member(reader_, before()); !checked) return checked.error();
@@ -152,6 +155,14 @@ class MemberCheck {
       if (Result<void> checked = memory(); !checked) return checked.error();
     if (cases_ == 0) return Error{Errc::no_cases, instruction_.operands()[0].label, "no cases", "at least one"};
     return static_cast<std::uint64_t>(cases_);
+  }
+
+  // Zeros in the shape of the result. Precondition: run() succeeded, and the result is to come.
+  Array results() const {
+    const Operand& d = instruction_.operands()[0];
+    if (!d.is_destination()) return Array::zeros(std::string(kMemoryAfter), 1, reader_.find(kMemory)->shape);
+    const Expectation e = expectation(d);
+    return Array::zeros(e.member, e.item_bytes, {e.shape.begin(), e.shape.end()});
   }
 
  private:
@@ -195,7 +206,7 @@ class MemberCheck {
   Result<void> memory() {
     Expectation want{std::string(kMemory), 1, {cases_, -1}, fmt::format("({}, bytes)", cases_)};
     if (Result<void> checked = check_member(reader_, want); !checked) return checked;
-    if (instruction_.operands()[0].is_destination()) return {};
+    if (instruction_.operands()[0].is_destination() || results_ == Results::to_come) return {};
     const std::vector<std::uint64_t>& shape = reader_.find(kMemory)->shape;
     if (shape[1] > static_cast<std::uint64_t>(INT64_MAX))
       return Error{Errc::member_shape, std::string(kMemory), reader_.find(kMemory)->shape_text(),
@@ -209,6 +220,7 @@ class MemberCheck {
   const CaptureReader& reader_;
   const Instruction& instruction_;
   CaptureLayout layout_;
+  Results results_;
   std::int64_t cases_ = -1, depth_ = -1, blocks_ = -1;
 };
 
@@ -251,6 +263,41 @@ void note_ignored(const CaptureReader& reader, LoadedCapture& out) {
     out.notes.push_back(fmt::format("member '{}' is ignored", name));
 }
 
+Result<LoadedCapture> load(const CaptureReader& reader, const ReplayOptions& options, Results results) {
+  const CaptureHeader& header = reader.header();
+  const Result<Instruction> instruction = captured_instruction(header, options);
+  if (!instruction) return instruction.error();
+  if (Result<void> checked = check_layout(header.layout, *instruction); !checked) return checked.error();
+  MemberCheck check(reader, *instruction, results);
+  const Result<std::uint64_t> cases = check.run();
+  if (!cases) return cases.error();
+
+  LoadedCapture out{header, *instruction, *cases, {}, {}, {}, {}, {}, {}, {}};
+  if (results == Results::to_come) out.expected = check.results();
+  const auto read = [&](std::string_view member, auto& to) -> Result<void> {
+    Result<Array> array = reader.read(member);
+    if (!array) return array.error();
+    to = *std::move(array);
+    return {};
+  };
+  for (const Operand& op : instruction->operands()) {
+    if (op.is_destination() && results == Results::to_come) continue;
+    Array& to = op.is_destination() ? out.expected : out.sources.emplace_back();
+    if (!has_member(op, header.layout)) continue;
+    if (Result<void> done = read(member_name(op, header.layout), to); !done) return done.error();
+  }
+  if (accumulates_in_place(*instruction))
+    if (Result<void> done = read(before_name(header.layout), out.before); !done) return done.error();
+  if (instruction->uses_memory() && header.layout == CaptureLayout::registers)
+    if (Result<void> done = read(kMemory, out.memory); !done) return done.error();
+  if (out.stores() && results == Results::wanted)
+    if (Result<void> done = read(kMemoryAfter, out.expected); !done) return done.error();
+  if (results == Results::to_come) return out;
+  if (Result<void> done = read_optional(reader, out); !done) return done.error();
+  note_ignored(reader, out);
+  return out;
+}
+
 }  // namespace
 
 Result<Instruction> captured_instruction(const CaptureHeader& header, const ReplayOptions& options) {
@@ -263,44 +310,11 @@ Result<Instruction> captured_instruction(const CaptureHeader& header, const Repl
 }
 
 Result<LoadedCapture> load_capture(const CaptureReader& reader, const ReplayOptions& options) {
-  const CaptureHeader& header = reader.header();
-  const Result<Instruction> instruction = captured_instruction(header, options);
-  if (!instruction) return instruction.error();
-  if (Result<void> checked = check_layout(header.layout, *instruction); !checked) return checked.error();
-  const Result<std::uint64_t> cases = MemberCheck(reader, *instruction).run();
-  if (!cases) return cases.error();
+  return load(reader, options, Results::wanted);
+}
 
-  LoadedCapture out{header, *instruction, *cases, {}, {}, {}, {}, {}, {}, {}};
-  for (const Operand& op : instruction->operands()) {
-    if (!has_member(op, header.layout)) {
-      out.sources.emplace_back();
-      continue;
-    }
-    Result<Array> array = reader.read(member_name(op, header.layout));
-    if (!array) return array.error();
-    if (op.is_destination())
-      out.expected = std::move(*array);
-    else
-      out.sources.push_back(std::move(*array));
-  }
-  if (accumulates_in_place(*instruction)) {
-    Result<Array> before = reader.read(before_name(header.layout));
-    if (!before) return before.error();
-    out.before = std::move(*before);
-  }
-  if (instruction->uses_memory() && header.layout == CaptureLayout::registers) {
-    Result<Array> memory = reader.read(kMemory);
-    if (!memory) return memory.error();
-    out.memory = std::move(*memory);
-  }
-  if (out.stores()) {
-    Result<Array> after = reader.read(kMemoryAfter);
-    if (!after) return after.error();
-    out.expected = std::move(*after);
-  }
-  if (Result<void> read = read_optional(reader, out); !read) return read.error();
-  note_ignored(reader, out);
-  return out;
+Result<LoadedCapture> load_inputs(const CaptureReader& reader, const ReplayOptions& options) {
+  return load(reader, options, Results::to_come);
 }
 
 }  // namespace warpbit

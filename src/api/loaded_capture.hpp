@@ -46,6 +46,9 @@ Result<Instruction> captured_instruction(const CaptureHeader& header, const Repl
 /// Loads and checks everything before any array data is read. Errors: those of decoding and of files.
 Result<LoadedCapture> load_capture(const CaptureReader& reader, const ReplayOptions& options);
 
+/// The same of a file that needs no results: `expected` has their shape, and zeros. A mask is not looked at.
+Result<LoadedCapture> load_inputs(const CaptureReader& reader, const ReplayOptions& options);
+
 /// Where an item of `expected` lies.
 inline Mismatch place_of(const LoadedCapture& capture, std::uint64_t item) {
   const std::uint64_t per_case = capture.expected.header.items() / capture.cases;

@@ -219,6 +219,28 @@ Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_vi
   return out;
 }
 
+Result<void> check_npy_data(const ArrayHeader& header, std::uint64_t bytes) {
+  const std::uint64_t stated = header.items() * header.item_bytes;
+  if (stated == bytes) return {};
+  return member_error(Errc::member_malformed, header.name, fmt::format("it has {} bytes of data", bytes),
+                      fmt::format("{} for {} {}", stated, header.dtype(), header.shape_text()));
+}
+
+Result<Array> parse_npy(std::string_view name, std::span<const std::byte> bytes) {
+  const auto extent = parse_npy_preamble(name, bytes.first(std::min(bytes.size(), kNpyPreamble)));
+  if (!extent) return extent.error();
+  if (extent->data_offset > bytes.size())
+    return member_error(Errc::member_malformed, name,
+                        fmt::format("its header ends at byte {} of {}", extent->data_offset, bytes.size()),
+                        "a complete header");
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), extent->data_offset);
+  Result<ArrayHeader> header = parse_npy_dictionary(name, text.substr(extent->dictionary));
+  if (!header) return header.error();
+  const std::span<const std::byte> data = bytes.subspan(extent->data_offset);
+  if (const auto fits = check_npy_data(*header, data.size()); !fits) return fits.error();
+  return Array{*std::move(header), {data.begin(), data.end()}};
+}
+
 std::string npy_descr(const ArrayHeader& header) {
   const bool orderless = header.kind == 'S' || header.item_bytes == 1;
   return fmt::format("{}{}{}", orderless ? '|' : '<', header.kind, header.item_bytes);

@@ -36,6 +36,12 @@ Result<NpyExtent> parse_npy_preamble(std::string_view member, std::span<const st
 /// product of its dimensions other than 0. Errors: member_malformed, member_dtype, member_shape.
 Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_view text);
 
+/// Whether that many bytes of data are those of the array. Error: member_malformed.
+Result<void> check_npy_data(const ArrayHeader& header, std::uint64_t bytes);
+
+/// A whole .npy file. `name` is what errors call it, and the array's. Errors: those of the above.
+Result<Array> parse_npy(std::string_view name, std::span<const std::byte> bytes);
+
 /// The type string of a header's dtype: "<u4", "|u1", "|S9".
 std::string npy_descr(const ArrayHeader& header);
 

@@ -52,11 +52,8 @@ Result<OpenedArray> open_array(const Archive& archive, const capture::Member& me
   auto header = capture::parse_npy_dictionary(name, text.substr(extent->dictionary));
   if (!header) return header.error();
 
-  const std::uint64_t stated = header->items() * header->item_bytes;
-  if (stated != member.bytes - extent->data_offset)
-    return member_error(Errc::member_malformed, name,
-                        fmt::format("it has {} bytes of data", member.bytes - extent->data_offset),
-                        fmt::format("{} for {} {}", stated, header->dtype(), header->shape_text()));
+  if (const auto fits = capture::check_npy_data(*header, member.bytes - extent->data_offset); !fits)
+    return fits.error();
   return OpenedArray{std::move(*header), Entry{member, extent->data_offset}};
 }
 
@@ -116,9 +113,12 @@ struct CaptureReader::State {
   explicit State(Archive opened) : archive(std::move(opened)) {}
 
   // The descriptive members first: a file of another format version is called that, whatever else it holds.
-  Result<void> load() {
-    for (const auto& row : capture::descriptive_members())
-      if (const auto read = read_description(archive, row, header); !read) return read.error();
+  Result<void> load(const CaptureHeader* given) {
+    for (const auto& row : capture::descriptive_members()) {
+      const auto read =
+          given ? put_text(row, row.text(*given), header) : read_description(archive, row, header);
+      if (!read) return read.error();
+    }
     for (const capture::Member& member : archive.members()) {
       if (!member.name.ends_with(".npy")) {
         ignored.push_back(member.name);
@@ -133,37 +133,39 @@ struct CaptureReader::State {
     return {};
   }
 
-  static Result<std::unique_ptr<State>> load(Result<Archive> archive) {
-    if (!archive) return archive.error();
-    auto state = std::make_unique<State>(std::move(*archive));
-    if (const auto loaded = state->load(); !loaded) return loaded.error();
-    return state;
+  // `from` is a path, or bytes. A file is what it says about itself, unless it is given.
+  template <class From>
+  static Result<std::unique_ptr<State>> load(const From& from, const std::string& where,
+                                             const CaptureHeader* given, const ReadOptions& options) {
+    try {
+      Result<Archive> archive = Archive::open(from, options.max_bytes);
+      if (!archive) return archive.error();
+      auto state = std::make_unique<State>(std::move(*archive));
+      if (const auto loaded = state->load(given); !loaded) return loaded.error();
+      return state;
+    } catch (const std::bad_alloc&) {
+      return no_memory(where);
+    } catch (const std::exception& e) {
+      return Error{Errc::file_unreadable, where, e.what(), ""};
+    }
+  }
+  static Result<CaptureReader> reader(Result<std::unique_ptr<State>> state) {
+    if (!state) return state.error();
+    return CaptureReader(std::move(*state));
   }
 };
 
 Result<CaptureReader> CaptureReader::open(const std::filesystem::path& path, const ReadOptions& options) {
-  try {
-    auto state = State::load(Archive::open(path, options.max_bytes));
-    if (!state) return state.error();
-    return CaptureReader(std::move(*state));
-  } catch (const std::bad_alloc&) {
-    return no_memory(path.string());
-  } catch (const std::exception& e) {
-    return Error{Errc::file_unreadable, path.string(), e.what(), ""};
-  }
+  return State::reader(State::load(path, path.string(), nullptr, options));
+}
+
+Result<CaptureReader> CaptureReader::open_arrays(const std::filesystem::path& path, const CaptureHeader& header,
+                                                 const ReadOptions& options) {
+  return State::reader(State::load(path, path.string(), &header, options));
 }
 
 Result<CaptureReader> CaptureReader::open(std::span<const std::byte> bytes, const ReadOptions& options) {
-  constexpr const char* kWhere = "the archive in memory";
-  try {
-    auto state = State::load(Archive::open(bytes, options.max_bytes));
-    if (!state) return state.error();
-    return CaptureReader(std::move(*state));
-  } catch (const std::bad_alloc&) {
-    return no_memory(kWhere);
-  } catch (const std::exception& e) {
-    return Error{Errc::file_unreadable, kWhere, e.what(), ""};
-  }
+  return State::reader(State::load(bytes, "the archive in memory", nullptr, options));
 }
 
 CaptureReader::CaptureReader(std::unique_ptr<State> state) : state_(std::move(state)) {}

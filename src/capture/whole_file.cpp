@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
+#include <new>  // bad_alloc
 #include <system_error>
 #include <utility>  // exchange
 
@@ -71,6 +73,30 @@ Result<void> write_whole_file(const std::filesystem::path& path, std::span<const
   if (const int failure = Temporary(path).commit(bytes, path); failure != 0)
     return refuse(std::error_code(failure, std::generic_category()).message());
   return {};
+}
+
+Result<std::vector<std::byte>> read_whole_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const auto refuse = [&](Errc code, std::string why, std::string accepted = "") {
+    return Error{code, path.string(), std::move(why), std::move(accepted)};
+  };
+  std::error_code error;
+  const std::filesystem::file_status there = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(there)) return refuse(Errc::file_unreadable, "no such file");
+  if (!std::filesystem::is_regular_file(there)) return refuse(Errc::file_unreadable, "not a regular file");
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) return refuse(Errc::file_unreadable, error.message());
+  if (size > max_bytes)
+    return refuse(Errc::archive_too_large, fmt::format("it has {} bytes", size),
+                  fmt::format("at most {} bytes are read", max_bytes));
+  try {
+    std::vector<std::byte> out(static_cast<std::size_t>(size));
+    std::ifstream in(path, std::ios::binary);
+    if (!in.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(size)))
+      return refuse(Errc::file_unreadable, "it cannot be read");
+    return out;
+  } catch (const std::bad_alloc&) {
+    return refuse(Errc::archive_too_large, "there is not enough memory for it", "a smaller one");
+  }
 }
 
 }  // namespace warpbit::capture

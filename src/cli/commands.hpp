@@ -25,6 +25,7 @@ void add_descriptor(CLI::App& app, int& status);
 void add_pack(CLI::App& app, int& status);
 void add_diagnose(CLI::App& app, int& status);
 void add_format(CLI::App& app, int& status);
+void add_run(CLI::App& app, int& status);
 void add_explain(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_layout(CLI::App& app, int& status);

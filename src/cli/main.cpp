@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
     add_pack(app, status);
     add_diagnose(app, status);
     add_format(app, status);
+    add_run(app, status);
     add_explain(app, status);
     add_compare(app, status);
     add_layout(app, status);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "warpbit/format.hpp"
 #include "warpbit/replay.hpp"
@@ -25,28 +24,9 @@ std::vector<std::string> words_of(const std::string& text) {
   return out;
 }
 
-// "2^-12", "-2^3": what encode_number writes 0x1p-12.
-std::string with_power(const std::string& word) {
-  const std::string sign = word.starts_with('-') || word.starts_with('+') ? word.substr(0, 1) : "";
-  const std::string rest = word.substr(sign.size());
-  return rest.starts_with("2^") ? sign + "0x1p" + rest.substr(2) : word;
-}
-
-bool is_code(const std::string& word) {
-  return (word.starts_with("0x") || word.starts_with("0X")) && word.find_first_of(".pP") == word.npos;
-}
-
 Result<std::uint64_t> code_of(std::string_view where, std::string_view format, const std::string& word,
                               std::vector<std::string>& notes) {
-  if (is_code(word)) {
-    std::uint64_t code = 0;
-    const auto [end, error] = std::from_chars(word.data() + 2, word.data() + word.size(), code, 16);
-    if (error != std::errc{} || end != word.data() + word.size())
-      return Error{Errc::usage, std::string(where), fmt::format("'{}'", word), "a code in hexadecimal"};
-    const Result<ExplainedCode> fits = explain_code(format, code);
-    return fits ? Result<std::uint64_t>(code) : fits.error();
-  }
-  const Result<EncodedNumber> number = encode_number(format, with_power(word));
+  const Result<EncodedNumber> number = parse_code(format, word);
   if (!number) {
     Error error = number.error();
     error.where = where;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdlib>  // std::abs
 
 #include "explain/number.hpp"
@@ -251,6 +252,25 @@ Result<EncodedNumber> encode_number(std::string_view format_name, std::string_vi
   EncodedNumber out{code, false, is_number ? error_of(d, f, *number) : "", is_beyond_largest(f, *number)};
   out.is_exact = out.error == "0";
   return out;
+}
+
+Result<EncodedNumber> parse_code(std::string_view format_name, std::string_view word) {
+  const bool is_hex = word.starts_with("0x") || word.starts_with("0X");
+  if (is_hex && word.find_first_of(".pP") == word.npos) {
+    std::uint64_t code = 0;
+    const char* const end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data() + 2, end, code, 16);
+    if (error != std::errc{} || stop != end)
+      return Error{Errc::usage, "code", fmt::format("'{}'", word), "at most 16 hexadecimal digits after 0x"};
+    const Result<ExplainedCode> explained = explain_code(format_name, code);
+    if (!explained) return explained.error();
+    return EncodedNumber{code, true, "", false};
+  }
+  // "-2^3": what encode_number writes -0x1p3.
+  const std::string sign(word.substr(0, word.starts_with('-') || word.starts_with('+') ? 1 : 0));
+  const std::string_view rest = word.substr(sign.size());
+  return encode_number(format_name,
+                       rest.starts_with("2^") ? fmt::format("{}0x1p{}", sign, rest.substr(2)) : word);
 }
 
 }  // namespace warpbit

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit run
+#include "warpbit/run.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "warpbit/matrix_file.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunArguments {
+  std::string statement, target, layout, arrays, a, b, c, a_scale, b_scale, out;
+  std::vector<std::size_t> k_order;
+  std::size_t split_k = 1;
+  bool codes = false, as_measured = false;
+
+  bool has_matrices() const { return !(a + b + c + a_scale + b_scale).empty(); }
+};
+
+// A source of model is told from a measured one on stderr, where results may follow on stdout.
+void note_basis(bool inferred, std::string_view target) {
+  if (inferred) fmt::print(stderr, "warpbit: the arithmetic of {} rests on no hardware result\n", target);
+}
+
+int run_on_arrays(const RunArguments& o) {
+  if (o.out.empty()) return cannot_answer({Errc::usage, "run", "no --out", "the name of the .npz to write"});
+  RunOptions options;
+  options.statement = o.statement;
+  if (!o.target.empty()) {
+    const Result<Target> target = Target::find(o.target);
+    if (!target) return cannot_answer(target.error());
+    options.target = *target;
+  }
+  if (!o.layout.empty())
+    options.layout = o.layout == "elements"  ? CaptureLayout::elements
+                     : o.layout == "scalars" ? CaptureLayout::scalars
+                                             : CaptureLayout::registers;
+  if (o.as_measured) options.execute.undefined = Undefined::as_measured;
+  const Result<RunReport> report = run_arrays(o.arrays, o.out, options);
+  if (!report) return cannot_parse(report.error(), o.statement, options.target);
+  note_basis(report->inferred, report->header.target);
+  fmt::print("{}: {} case{} on {}, layout {}\n", o.out, report->cases, report->cases == 1 ? "" : "s",
+             report->header.target, name(report->header.layout));
+  return kYes;
+}
+
+Result<MatrixOperands> read_operands(const Instruction& i, const RunArguments& o,
+                                     std::vector<std::string>& notes) {
+  MatrixOperands out;
+  const auto read = [&](Part part, const std::string& file, auto& to) -> Result<void> {
+    const Operand* operand = i.find(part);
+    if (operand == nullptr && part == Part::accumulator) operand = &i.operands()[0];
+    if (file.empty()) return {};
+    if (operand == nullptr)
+      return Error{Errc::view_mismatch, std::string(i.canonical()), file, "an operand that the form has"};
+    Result<CodeMatrix> matrix = read_matrix(file, operand->format, notes);
+    if (!matrix) return matrix.error();
+    to = *std::move(matrix);
+    return {};
+  };
+  if (Result<void> done = read(Part::left_factor, o.a, out.a); !done) return done.error();
+  if (Result<void> done = read(Part::right_factor, o.b, out.b); !done) return done.error();
+  if (Result<void> done = read(Part::accumulator, o.c, out.c); !done) return done.error();
+  if (Result<void> done = read(Part::left_scale, o.a_scale, out.a_scale); !done) return done.error();
+  if (Result<void> done = read(Part::right_scale, o.b_scale, out.b_scale); !done) return done.error();
+  return out;
+}
+
+int run_on_matrices(const RunArguments& o) {
+  if (o.target.empty() || o.statement.empty() || o.a.empty() || o.b.empty())
+    return cannot_answer(
+        {Errc::usage, "run", "matrices", "a form, --target, --a and --b, and C if it is not 0"});
+  const Result<Target> target = Target::find(o.target);
+  if (!target) return cannot_answer(target.error());
+  const Result<Instruction> instruction = Instruction::parse(o.statement, *target);
+  if (!instruction) return cannot_parse(instruction.error(), o.statement, *target);
+  std::vector<std::string> notes;
+  const Result<MatrixOperands> operands = read_operands(*instruction, o, notes);
+  if (!operands) return cannot_answer(operands.error());
+  for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
+  const Result<CodeMatrix> d = run_matrices(*instruction, *operands, {o.k_order, o.split_k, {}});
+  if (!d) return cannot_answer(d.error());
+  note_basis(instruction->inferred(), target->name());
+  const std::string_view format = instruction->operands()[0].format;
+  if (o.out.empty()) {
+    const Result<std::string> text = matrix_text(*d, format, o.codes);
+    if (!text) return cannot_answer(text.error());
+    fmt::print("{}", *text);
+    return kYes;
+  }
+  if (Result<void> written = write_matrix(o.out, *d, format, o.codes); !written)
+    return cannot_answer(written.error());
+  fmt::print("{}: {} x {} {}\n", o.out, d->rows, d->columns, format);
+  return kYes;
+}
+
+int run(const RunArguments& o) {
+  if (o.arrays.empty() == !o.has_matrices())
+    return cannot_answer({Errc::usage, "run", o.arrays.empty() ? "no operands" : "arrays and matrices",
+                          "--arrays FILE.npz, or matrices --a and --b"});
+  return o.arrays.empty() ? run_on_matrices(o) : run_on_arrays(o);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand("run", "executes a statement on arrays of an .npz, or on matrices");
+  const auto o = std::make_shared<RunArguments>();
+  command->add_option(
+      "statement", o->statement,
+      "a form; with --arrays a statement whose operands name the arrays, or none if the file is "
+      "a capture");
+  command->add_option("--target", o->target, "the target; that of the capture unless given");
+  command->add_option("--arrays", o->arrays, "an .npz with the operands' registers, memory or elements");
+  command->add_option("--layout", o->layout, "how its arrays are arranged")
+      ->check(CLI::IsMember({"registers", "elements", "scalars"}));
+  command->add_option("--a", o->a, "A as a matrix: .npy, or text with a row in each line");
+  command->add_option("--b", o->b, "B, the same");
+  command->add_option("--c", o->c, "C; 0 unless given");
+  command->add_option("--a-scale", o->a_scale, "scale factors of A, rows x blocks");
+  command->add_option("--b-scale", o->b_scale, "scale factors of B, blocks x columns");
+  command->add_option("--k-order", o->k_order, "the order of the steps of K, e.g. 1,0 (ascending unless given)")
+      ->delimiter(',');
+  command->add_option("--split-k", o->split_k, "into how many runs the steps of K are cut, summed at the end")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--out", o->out,
+                      "where to write: a capture of source model (.npz), or D as .npy or text; D is printed "
+                      "unless given");
+  command->add_flag("--codes", o->codes, "D as hexadecimal codes, in .npy as unsigned integers");
+  command->add_flag("--as-measured", o->as_measured,
+                    "take operands that the manual leaves undefined as the hardware was measured to");
+  command->footer(examples(
+      {"printf '1 2\\n3 4\\n' > a.csv && warpbit run mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+       "--target sm_90 --a a.csv --b a.csv",
+       "warpbit run --arrays golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
+       "--target sm_80 --out sm_80.npz"}));
+  command->callback([o, &status] { status = run(*o); });
+}
+
+}  // namespace warpbit::cli

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit run: matrices whose products are known by plain integer arithmetic, or by hand, and the inputs of
+// captures, whose results the hardware gave.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "tool.hpp"
+#include "warpbit/matrix_file.hpp"
+
+namespace {
+
+using namespace tool;
+namespace fs = std::filesystem;
+
+const std::string kHalf = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+
+using Matrix = std::vector<std::vector<int>>;
+
+// With one of `every` elements of a row that is not zero.
+Matrix random_matrix(std::size_t rows, std::size_t columns, int most, std::size_t every, std::mt19937& random) {
+  Matrix out(rows, std::vector<int>(columns));
+  for (std::vector<int>& row : out)
+    for (std::size_t i = 0; i < columns; i += every)
+      row[i + random() % std::min(every, columns - i)] =
+          static_cast<int>(random() % static_cast<unsigned>(2 * most + 1)) - most;
+  return out;
+}
+
+std::string csv(const Matrix& m) {
+  std::string out;
+  for (const std::vector<int>& row : m)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      out += std::to_string(row[i]) + (i + 1 == row.size() ? "\n" : ",");
+  return out;
+}
+
+Matrix product(const Matrix& a, const Matrix& b, const Matrix& c) {
+  Matrix d = c;
+  for (std::size_t i = 0; i < d.size(); ++i)
+    for (std::size_t j = 0; j < d[i].size(); ++j)
+      for (std::size_t k = 0; k < b.size(); ++k) d[i][j] += a[i][k] * b[k][j];
+  return d;
+}
+
+// A folder with operands, and the tool in it.
+struct Bench {
+  Directory directory;
+
+  std::string path(const std::string& name) const { return (directory.path / name).string(); }
+  std::string put(const std::string& name, const std::string& text) const {
+    return write(directory.path / name, text);
+  }
+  std::string read(const std::string& name) const { return archive::bytes_of(directory.path / name); }
+  // On A, B and C of these texts.
+  Output product(const std::string& form, const std::string& target, const std::string& a, const std::string& b,
+                 std::vector<std::string> more = {}) const {
+    std::vector<std::string> words{"run",           form,  "--target",     target, "--a",
+                                   put("a.csv", a), "--b", put("b.csv", b)};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+};
+
+TEST_CASE("small integers give the integers of the product", "[quick][run]") {
+  struct Row {
+    std::string form, target;
+    std::size_t m, k, n;  // of the matrices
+    int most;
+    std::size_t every;
+  };
+  const Row row = GENERATE(values<Row>({
+      {kHalf, "sm_90", 20, 37, 11, 50, 1},
+      {kHalf, "sm_80", 1, 16, 1, 50, 1},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "sm_80", 16, 24, 16, 1000, 1},
+      {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_80", 33, 70, 9, 127, 1},
+      {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "sm_90", 9, 10, 11, 1000, 1},
+      {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", "sm_89", 16, 64, 8, 4, 1},
+      {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32", "sm_80", 17, 16, 5, 100, 1},
+      {"mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", "sm_90", 16, 32, 8, 50, 2},
+      {"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32", "sm_80", 9, 15, 7, 99, 2},
+      {"wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16", "sm_90a", 64, 16, 16, 50, 1},
+      {"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16", "sm_90a", 60, 30, 8, 50, 2},
+  }));
+  INFO(row.form);
+  std::mt19937 random(7);
+  const Matrix a = random_matrix(row.m, row.k, row.most, row.every, random);
+  const Matrix b = random_matrix(row.k, row.n, 3, 1, random), c = random_matrix(row.m, row.n, 1000, 1, random);
+  const Bench bench;
+  const Output got = bench.product(row.form, row.target, csv(a), csv(b), {"--c", bench.put("c.csv", csv(c))});
+  // Nothing, or that no hardware was asked.
+  CHECK((got.err.empty() || got.err == "warpbit: the arithmetic of sm_80 rests on no hardware result\n"));
+  CHECK(got.out == csv(product(a, b, c)));
+  CHECK(got.status == 0);
+  const Output without_c = bench.product(row.form, row.target, csv(a), csv(b));
+  CHECK(without_c.out == csv(product(a, b, Matrix(row.m, std::vector<int>(row.n)))));
+}
+
+TEST_CASE("scale factors multiply the blocks that they are of", "[quick][run]") {
+  // Two blocks of 32: 1 * 1 * 2 * 4 from the first, 3 * 2 * 8 / 2 from the second.
+  const Bench bench;
+  Matrix a(1, std::vector<int>(64)), b(64, std::vector<int>(1));
+  a[0][5] = b[5][0] = 1;
+  a[0][40] = 3;
+  b[40][0] = 2;
+  const std::vector<std::string> scales{"--a-scale", bench.put("sa.csv", "2 8\n"), "--b-scale",
+                                        bench.put("sb.csv", "4\n0.5\n")};
+  const std::string form =
+      "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
+  const Output got = bench.product(form, "sm_120a", csv(a), csv(b), scales);
+  CHECK(got.out == "32\n");
+  const Output without = bench.product(form, "sm_120a", csv(a), csv(b));
+  CHECK(without.status == 2);
+  CHECK_THAT(without.err, Catch::Contains("a_scale is not given; expected 1 x 2"));
+  const Output unwanted = bench.product(kHalf, "sm_90", "1\n", "1\n", scales);
+  CHECK(unwanted.status == 2);
+}
+
+TEST_CASE("the order of K decides what is lost", "[quick][run]") {
+  // 2^25, -2^25 and 1, a step of 8 each. 2^25 + 1 is no f32 number: what is cut is lost.
+  const Bench bench;
+  Matrix a(1, std::vector<int>(24)), b(24, std::vector<int>(1));
+  a[0][0] = 1024;
+  b[0][0] = 32768;
+  a[0][8] = -1024;
+  b[8][0] = 32768;
+  a[0][16] = b[16][0] = 1;
+  const auto sum = [&](const std::vector<std::string>& more) {
+    return bench.product("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", "sm_80", csv(a), csv(b), more).out;
+  };
+  CHECK(sum({}) == "1\n");
+  CHECK(sum({"--k-order", "0,2,1"}) == "0\n");
+  CHECK(sum({"--k-order", "2,0,1"}) == "0\n");
+  CHECK(sum({"--k-order", "0,2,1", "--split-k", "2"}) == "0\n");
+  CHECK(sum({"--split-k", "2"}) == "1\n");
+}
+
+TEST_CASE("numbers and codes in text", "[quick][run]") {
+  const Bench bench;
+  const auto d = [&](const std::string& a, const std::vector<std::string>& more = {}) {
+    return bench.product(kHalf, "sm_90", a, "1\n", more);
+  };
+  CHECK(d("0x3c00\n").out == "1\n");
+  CHECK(d("# a comment\n\n2^-24\n").out == "5.9604645e-08\n");
+  CHECK(d("1/4\r\n").out == "0.25\n");
+  CHECK(d("-inf\n").out == "-inf\n");
+  CHECK(d("nan\n").out == "0x7fffffff\n");
+  CHECK(d("-2\n", {"--codes"}).out == "0xc0000000\n");
+  const Output rounded = d("0.1\n");
+  CHECK(rounded.out == "0.099975586\n");
+  CHECK(rounded.err == "warpbit: " + bench.path("a.csv") +
+                           ": 1 number is not in f16, rounded to nearest even; the first is 0.1 at (0, 0)\n");
+}
+
+TEST_CASE("arrays of NumPy in and out", "[quick][run]") {
+  using archive::dictionary, archive::npy;
+  const Bench bench;
+  const auto bytes = [](std::initializer_list<int> list) {
+    std::string out;
+    for (const int byte : list) out += static_cast<char>(byte);
+    return out;
+  };
+  const auto d = [&](const std::string& a, const std::string& out) {
+    return run({"run", kHalf, "--target", "sm_90", "--a", bench.put("a.npy", a), "--b",
+                bench.put("b.csv", "1\n"), "--out", bench.path(out)});
+  };
+  // 1.5 as float16, float32 and float64, -3 as int8, 2 as a code.
+  CHECK(d(npy(dictionary("'<f2'", "(1, 1)"), bytes({0, 0x3E})), "d.csv").status == 0);
+  CHECK(bench.read("d.csv") == "1.5\n");
+  CHECK(d(npy(dictionary("'<f4'", "(1, 1)"), bytes({0, 0, 0xC0, 0x3F})), "d.csv").status == 0);
+  CHECK(bench.read("d.csv") == "1.5\n");
+  CHECK(d(npy(dictionary("'<f8'", "(1,)"), bytes({0, 0, 0, 0, 0, 0, 0xF8, 0x3F})), "d.csv").status == 0);
+  CHECK(bench.read("d.csv") == "1.5\n");
+  CHECK(d(npy(dictionary("'|i1'", "(1, 1)"), bytes({0xFD})), "d.csv").status == 0);
+  CHECK(bench.read("d.csv") == "-3\n");
+  const Output written = d(npy(dictionary("'<u2'", "(1, 1)"), bytes({0, 0x40})), "d.npy");
+  CHECK(written.out == bench.path("d.npy") + ": 1 x 1 f32\n");
+  const std::string file = bench.read("d.npy");
+  CHECK_THAT(file, Catch::Contains("'descr': '<f4'") && Catch::Contains("'shape': (1, 1)"));
+  CHECK(file.substr(file.size() - 4) == bytes({0, 0, 0, 0x40}));
+  // 0.1 as float32 is not in f16.
+  CHECK_THAT(d(npy(dictionary("'<f4'", "(1, 1)"), bytes({0xCD, 0xCC, 0xCC, 0x3D})), "d.csv").err,
+             Catch::Contains("1 number is not in f16"));
+
+  const Output wide = d(npy(dictionary("'<u4'", "(1, 1)"), bytes({0, 0, 1, 0})), "e.npy");
+  CHECK(wide.status == 2);
+  CHECK_THAT(wide.err, Catch::Contains("code 0x10000") && Catch::Contains("element (0, 0)"));
+  CHECK_FALSE(fs::exists(bench.path("e.npy")));
+  for (const std::string& bad :
+       {npy(dictionary("'|b1'", "(1, 1)"), bytes({1})),
+        npy(dictionary("'<f4'", "(1, 1, 1)"), bytes({0, 0, 0, 0})), npy(dictionary("'<f4'", "(0, 1)"), ""),
+        npy(dictionary("'<f4'", "(1, 1)"), bytes({0, 0})), std::string("\x93NUM"), std::string()})
+    CHECK(d(bad, "e.npy").status == 2);
+  CHECK_FALSE(fs::exists(bench.path("e.npy")));
+}
+
+TEST_CASE("what does not fit is refused with its place", "[quick][run]") {
+  const Bench bench;
+  const auto refusal = [&](const std::string& a, const std::string& b,
+                           const std::vector<std::string>& more = {}) {
+    const Output got = bench.product(kHalf, "sm_90", a, b, more);
+    CHECK(got.status == 2);
+    CHECK(got.out == "");
+    return got.err;
+  };
+  CHECK_THAT(refusal("1 2\n3\n", "1\n"), Catch::Contains("a.csv, line 2") && Catch::Contains("1 cells"));
+  CHECK_THAT(refusal("1 x\n", "1\n"), Catch::Contains("a.csv, element (0, 1)") && Catch::Contains("'x'"));
+  CHECK_THAT(refusal("", "1\n"), Catch::Contains("no numbers"));
+  CHECK_THAT(refusal("1 2\n", "1\n"), Catch::Contains("A is 1 x 2, B is 1 x 1"));
+  CHECK_THAT(refusal("1\n", "1\n", {"--c", bench.put("c.csv", "1 2\n")}), Catch::Contains("C is 1 x 2"));
+  CHECK_THAT(refusal("1\n", "1\n", {"--c", bench.path("none")}), Catch::Contains("no such file"));
+  CHECK_THAT(refusal("1\n", "1\n", {"--c", bench.path("")}), Catch::Contains("not a regular file"));
+  CHECK_THAT(refusal("1\n", "1\n", {"--k-order", "1"}), Catch::Contains("k_order"));
+  CHECK_THAT(refusal("1\n", "1\n", {"--arrays", "x.npz"}), Catch::Contains("arrays and matrices"));
+  const Output integer =
+      bench.product("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_80", "300\n", "1\n");
+  CHECK_THAT(integer.err, Catch::Contains("300 is not in s8"));
+  const Output sparse = bench.product("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+                                      "sm_90", "1 1 1 0\n", "1\n1\n1\n1\n");
+  CHECK_THAT(sparse.err, Catch::Contains("row 0, columns 0-3"));
+  const Output large = bench.product("wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16", "sm_90a",
+                                     csv(Matrix(65, {1})), "1\n");
+  CHECK_THAT(large.err, Catch::Contains("at most one tile, 64 x 16 and 16 x 16"));
+  CHECK(run({"run"}).status == 2);
+  CHECK_THAT(run({"run", kHalf}).err, Catch::Contains("--arrays FILE.npz"));
+  CHECK_THAT(run({"run", kHalf, "--a", "x"}).err, Catch::Contains("--target"));
+}
+
+TEST_CASE("the inputs of captures give what the hardware gave", "[quick][run]") {
+  const std::string family = GENERATE("cvt", "ldmatrix", "mma", "mma_sp", "movmatrix", "stmatrix", "wgmma",
+                                      "wgmma_sp", "wmma_load", "wmma_mma", "wmma_store");
+  INFO(family);
+  std::vector<std::pair<std::uintmax_t, fs::path>> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator("golden/sm_90a/" + family))
+    if (entry.path().extension() == ".npz") files.emplace_back(entry.file_size(), entry.path());
+  std::ranges::sort(files);
+  REQUIRE(!files.empty());
+  files.resize(std::min(files.size(), std::size_t{3}));
+  const Bench bench;
+  for (const auto& [size, file] : files) {
+    const std::string out = bench.path("out.npz");
+    const Output got = run({"run", "--arrays", file.string(), "--out", out});
+    CHECK(got.err == "");
+    REQUIRE(got.status == 0);
+    const Output same = run({"diff", file.string(), out});
+    CHECK(same.status == 0);
+    CHECK_THAT(same.out, Catch::Contains(" 0 differences"));
+    CHECK(run({"verify", out}).status == 0);
+  }
+}
+
+TEST_CASE("arrays with a statement, without descriptions or results", "[quick][run]") {
+  const Bench bench;
+  const std::string statement = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};";
+  const Members all = good();
+  const Members arrays(all.begin() + 7, all.end());
+  REQUIRE(arrays[0].first == "a.npy");
+  const auto execute = [&](const Members& members, std::vector<std::string> more) {
+    std::vector<std::string> words{"run",      statement,
+                                   "--arrays", bench.put("in.npz", archive::zip_of(members)),
+                                   "--out",    bench.path("out.npz")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  const Output done = execute(arrays, {"--target", "sm_90a"});
+  CHECK(done.err == "");
+  CHECK(done.out == bench.path("out.npz") + ": 2 cases on sm_90a, layout registers\n");
+  // Rows and columns of ones: all of D is 8.
+  bench.put("want.npz", archive::zip_of(all));
+  CHECK_THAT(run({"diff", bench.path("want.npz"), bench.path("out.npz")}).out,
+             Catch::Contains("2 cases, 256 elements, 0 differences"));
+  fs::remove(bench.path("out.npz"));
+
+  CHECK_THAT(execute(arrays, {}).err, Catch::Contains("the target that the statement is for"));
+  CHECK_THAT(execute(with(arrays, "b.npy", ""), {"--target", "sm_90a"}).err, Catch::Contains("'b'"));
+  CHECK_THAT(execute(with(arrays, "c.npy", registers(3, 4, 0)), {"--target", "sm_90a"}).err,
+             Catch::Contains("'c'"));
+  CHECK_THAT(execute(arrays, {"--target", "sm_90a", "--layout", "elements"}).err, Catch::Contains("'a'"));
+  CHECK_THAT(execute(arrays, {"--target", "sm_90a", "--layout", "scalars"}).err, Catch::Contains("layout"));
+  CHECK_FALSE(fs::exists(bench.path("out.npz")));
+  const Output printed = run({"run", statement, "--target", "sm_90a", "--arrays", bench.path("in.npz")});
+  CHECK_THAT(printed.err, Catch::Contains("no --out"));
+}
+
+TEST_CASE("matrices of a file come back as they were", "[quick][run]") {
+  const Bench bench;
+  const std::string format = GENERATE("f16", "f32", "f64", "s32", "bf16", "e4m3", "u8");
+  const std::string name = GENERATE("m.npy", "m.csv");
+  const bool codes = GENERATE(false, true);
+  INFO(format << ' ' << name << ' ' << codes);
+  std::mt19937_64 random(11);
+  const int bits = format == "f64"                      ? 64
+                   : format == "f32" || format == "s32" ? 32
+                   : format.ends_with("16")             ? 16
+                                                        : 8;
+  warpbit::CodeMatrix matrix{40, 25, {}};
+  for (std::size_t i = 0; i < 1000; ++i) matrix.codes.push_back(random() >> (64 - bits));
+  REQUIRE(warpbit::write_matrix(bench.path(name), matrix, format, codes).ok());
+  std::vector<std::string> notes;
+  const auto back = warpbit::read_matrix(bench.path(name), format, notes);
+  REQUIRE(back.ok());
+  CHECK(back->rows == 40);
+  CHECK(back->columns == 25);
+  CHECK(back->codes == matrix.codes);
+}
+
+}  // namespace
