@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The help of each command, and readers that go away.
 #include <fmt/format.h>
+#include <pty.h>  // forkpty
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <regex>
 
 #include "tool.hpp"
 
@@ -18,28 +22,87 @@ Names commands() {
   bool is_list = false;
   for (const std::string& line : run({"--help"}).lines()) {
     if (is_list && line.empty()) break;
-    if (is_list) out.push_back(line.substr(2, line.find(' ', 2) - 2));
+    if (is_list && line.find_first_not_of(' ') == 2) out.push_back(line.substr(2, line.find(' ', 2) - 2));
     is_list = is_list || line == "Subcommands:";
   }
   return out;
 }
 
-// The lines below "Examples:".
+// The lines below "Examples:", those that a backslash breaks in one.
 Names examples_of(const Output& help) {
   Names out;
-  bool is_list = false;
+  bool is_list = false, goes_on = false;
   for (const std::string& line : help.lines()) {
-    if (is_list && line.starts_with("  ")) out.push_back(line.substr(2));
-    is_list = line == "Examples:" || (is_list && line.starts_with("  "));
+    is_list = is_list && line.starts_with("  ");
+    const std::string text = is_list ? line.substr(line.find_first_not_of(' ')) : "";
+    if (is_list && goes_on)
+      out.back() = out.back().substr(0, out.back().size() - 1) + text;
+    else if (is_list)
+      out.push_back(text);
+    goes_on = is_list && text.ends_with('\\');
+    is_list = is_list || line == "Examples:";
   }
   return out;
 }
 
+// What a command of the shell shows on a terminal that wide.
+Output on_terminal(unsigned short columns, const std::string& command) {
+  winsize size{};
+  size.ws_col = columns;
+  size.ws_row = 24;
+  int fd = -1;
+  const pid_t child = forkpty(&fd, nullptr, nullptr, &size);
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  Output out{-1, "", ""};
+  char part[4096];
+  for (ssize_t n = 0; (n = ::read(fd, part, sizeof part)) > 0;)
+    out.out.append(part, static_cast<std::size_t>(n));
+  ::close(fd);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  out.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return out;
+}
+
+// What is left to see of it: no colours, and of a line that was written over the last text.
+std::string seen(const std::string& text) {
+  return std::regex_replace(text, std::regex("\033\\[[0-9;]*[mK]|[^\n\r]*\r(?!\n)|\r"), "");
+}
+
+// Lines that are wider, though they could have been broken at a blank.
+Names too_wide(const std::string& text, std::size_t columns) {
+  Names out;
+  std::istringstream in(seen(text));
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t first = line.find_first_not_of(' ');
+    const std::string word = std::regex_replace(line, std::regex("'[^']*'"), "''");
+    const bool is_word = first != line.npos && word.find(' ', first) >= word.find_last_not_of(" \\");
+    if (line.size() > columns && !is_word) out.push_back(line);
+  }
+  return out;
+}
+
+// A folder with the tool and golden/.
+struct Place {
+  Directory directory;
+
+  Place() {
+    fs::create_directory_symlink(fs::absolute("golden"), directory.path / "golden");
+    fs::create_symlink(named("WARPBIT_CLI"), directory.path / "warpbit");
+  }
+  // Before a command of the shell.
+  std::string begin() const {
+    return fmt::format("cd {0}; PATH={0}:$PATH; ", shell_word(directory.path.string()));
+  }
+};
+
 TEST_CASE("every example in a command's help works", "[quick][cli]") {
-  const Directory directory;
-  fs::create_directory_symlink(fs::absolute("golden"), directory.path / "golden");
-  fs::create_symlink(named("WARPBIT_CLI"), directory.path / "warpbit");
-  const std::string begin = fmt::format("cd {0}; PATH={0}:$PATH; ", shell_word(directory.path.string()));
+  const Place place;
+  const std::string begin = place.begin();
   const Names all = commands();
   REQUIRE(all.size() >= 7);
   for (const std::string& command : all) {
@@ -56,6 +119,45 @@ TEST_CASE("every example in a command's help works", "[quick][cli]") {
     }
   }
   CHECK_THAT(run({"--help"}).out, Catch::Contains("0 yes, 1 no, 2 could not answer"));
+}
+
+TEST_CASE("help and examples fit the terminal", "[quick][cli]") {
+  const auto columns = GENERATE(as<unsigned short>(), 80, 120);
+  const Place place;
+  Names all = commands();
+  const auto check = [&](const std::string& command) {
+    INFO(command);
+    const Output shown = on_terminal(columns, place.begin() + command);
+    CHECK((shown.status == 0 || shown.status == 1));
+    CHECK_FALSE(shown.out.empty());
+    CHECK(too_wide(shown.out, columns) == Names{});
+  };
+  check("warpbit --help");
+  for (const std::string& command : all) {
+    check("warpbit " + command + " --help");
+    // Scripts are for shells.
+    if (command == "completion" || command == "man") continue;
+    for (const std::string& example : examples_of(run({command, "--help"})))
+      if (!example.ends_with("-json") && !example.ends_with("--csv") && !example.ends_with("--markdown"))
+        check(example);
+  }
+}
+
+TEST_CASE("bad arguments give one message, on a terminal, too", "[quick][cli]") {
+  const std::string tool = shell_word(named("WARPBIT_CLI"));
+  for (const std::string& command : commands())
+    for (const std::string bad : {" --nonsense", " x y z a b c d", ""}) {
+      if (command == "list" || command == "man" || command == "format")
+        if (bad.empty()) continue;  // lists all, is the page of the tool
+      INFO(command << bad);
+      const Output piped = shell(tool + " " + command + bad);
+      CHECK(piped.status == 2);
+      CHECK_FALSE((piped.out + piped.err).empty());
+      CHECK_THAT(piped.out + piped.err, !Catch::Contains("\033"));
+      const Output plain = on_terminal(80, "NO_COLOR=1 " + tool + " " + command + bad);
+      CHECK_FALSE(std::regex_search(plain.out, std::regex("\033\\[[0-9;]*m")));
+      CHECK(on_terminal(80, tool + " " + command + bad).status == 2);
+    }
 }
 
 // What bash offers for a line, whose last word is being typed.
@@ -85,6 +187,19 @@ TEST_CASE("shells complete commands, options and their values", "[quick][cli]") 
   }
   CHECK(run({"completion", "csh"}).status == 2);
   CHECK(run({"completion"}).status == 2);
+  if (!find_command({"fish"}, "--version").empty()) {
+    const auto offered = [&](const std::string& line) {
+      const Output output = shell("fish -N -c " + shell_word("source; complete -C " + shell_word(line)),
+                                  run({"completion", "fish"}).out);
+      Names out = output.lines();
+      for (std::string& each : out) each = each.substr(0, each.find('\t'));
+      return out;
+    };
+    CHECK(offered("warpbit che") == Names{"check"});
+    CHECK(offered("warpbit check --target sm_90") == Names{"sm_90", "sm_90a"});
+    CHECK(offered("warpbit format e4") == Names{"e4m3"});
+    CHECK(offered("warpbit man li") == Names{"list"});
+  }
   if (find_command({"bash"}, "--version").empty()) return;
   CHECK(completed({"warpbit", "che"}) == Names{"check"});
   CHECK(completed({"warpbit", "check", "--ta"}) == Names{"--target"});

@@ -136,7 +136,7 @@ std::string fish_completion(const std::vector<CommandHelp>& commands) {
       out += fmt::format("{} -l {}{} -d '{}'\n", begin, o.name.substr(2), value, quoted(o.description, "\\'"));
     }
     for (const OptionHelp& p : c.positionals)
-      if (!p.values.empty()) out += fmt::format("{} -a '{}'\n", begin, fmt::join(p.values, " "));
+      if (!p.values.empty()) out += fmt::format("{} -f -a '{}'\n", begin, fmt::join(p.values, " "));
   }
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "warpbit/diagnose.hpp"
 
 namespace warpbit::cli {
@@ -38,7 +39,7 @@ void print_diagnosis_json(const Diagnosis& d, std::size_t top) {
 }
 
 void print_diagnosis(const Diagnosis& d, std::size_t top) {
-  fmt::print("{}\n", d.text());
+  print_fitted(d.text());
   if (d.inferred) fmt::print("the arithmetic of {} is inferred, no hardware result\n", d.target);
   if (d.findings.empty() || top == 0) return;
   Table table{{"explained", "mistake", "look at"}};

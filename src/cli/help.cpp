@@ -2,10 +2,14 @@
 #include "cli/help.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/target.hpp"
 
@@ -37,7 +41,73 @@ OptionHelp option_help(const CLI::Option& option) {
           values_of(name, option.get_type_name())};
 }
 
+constexpr std::size_t kNames = 26;  // columns
+
+// A text beside the names, or on lines of its own.
+std::string beside(std::string_view text, std::size_t indent) {
+  const auto columns = static_cast<std::size_t>(terminal().columns);
+  return fmt::format("{}", fmt::join(broken(text, std::max(columns, indent + kNames) - indent), "\n"));
+}
+
+// A command line in lines of the shell. What stands in quotes is not broken.
+std::string shell_lines(std::string_view command, std::size_t columns) {
+  constexpr std::string_view kBreak = " \\\n      ";
+  std::string out, line = "  ";
+  std::string word;
+  char quote = 0;
+  for (const char c : std::string(command) + " ") {
+    if (c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    if (c != ' ' || quote != 0) {
+      word += c;
+      continue;
+    }
+    if (line.size() > kBreak.size() && line.size() + word.size() + 3 > columns) {
+      out += line + std::string(kBreak.substr(0, 3));
+      line = kBreak.substr(3);
+    }
+    line += (line.back() == ' ' ? "" : " ") + std::exchange(word, "");
+  }
+  return out + line;
+}
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(kNames); }
+  // Which options exclude each other, the message says that comes when they stand together.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string all = CLI::Formatter::make_option_opts(option);
+    return all.substr(0, std::min(all.find(" Needs:"), all.find(" Excludes:")));
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return beside(option->get_description(), kNames);
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return beside(app->get_description(), 0) + "\n";
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, command->get_name(), beside(command->get_description(), kNames), kNames);
+    return out.str();
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    std::istringstream lines(app->get_footer());
+    std::string out;
+    for (std::string line; std::getline(lines, line);)
+      out += (line.starts_with("  ") ? shell_lines(line.substr(2), static_cast<std::size_t>(terminal().columns))
+                                     : beside(line, 0)) +
+             "\n";
+    return out;
+  }
+};
+
 }  // namespace
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() {
+  return std::make_shared<HelpFormatter>();
+}
 
 std::vector<CommandHelp> help_of(const CLI::App& app) {
   std::vector<CommandHelp> out;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct CommandHelp {
   std::vector<OptionHelp> options, positionals;
   std::string examples;  ///< lines
 };
+
+/// Help in lines that fit the standard output; examples are broken as a shell has it, with a backslash.
+std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 /// All commands.
 std::vector<CommandHelp> help_of(const CLI::App& app);

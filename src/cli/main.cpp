@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
@@ -61,6 +62,7 @@ int main(int argc, char** argv) {
   using namespace warpbit::cli;
   try {
     CLI::App app("NVIDIA's tensor instructions on a CPU, bit by bit as real GPUs compute them.", "warpbit");
+    app.formatter(help_formatter());
     app.footer("Exit status of every command: 0 yes, 1 no, 2 could not answer.");
     app.set_version_flag("--version", WARPBIT_VERSION);
     app.require_subcommand(1);

@@ -7,11 +7,49 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>  // std::accumulate
+#include <sstream>
 #include <utility>
+
+#include "cli/terminal.hpp"
 
 namespace warpbit::cli {
 
+namespace {
+
+// As much of a column as should not be broken: its longest word, if that is no form.
+std::size_t least_width(const Table& table, std::size_t column) {
+  constexpr std::size_t kMost = 30;
+  std::size_t out = 0;
+  for (const auto& row : table) {
+    std::istringstream in(row[column]);
+    for (std::string word; in >> word;) out = std::max(out, word.size());
+  }
+  return std::min(out, kMost);
+}
+
+// The first column and some more that fit beside it, then it and the next ones.
+void print_in_bands(const Table& table, std::size_t columns) {
+  constexpr std::size_t kGap = 2;
+  for (std::size_t next = 1; next < table[0].size();) {
+    Table band;
+    for (const auto& row : table) band.push_back({row[0]});
+    std::size_t width = least_width(table, 0);
+    const std::size_t first = next;
+    while (next < table[0].size() && (next == first || width + kGap + least_width(table, next) <= columns)) {
+      width += kGap + least_width(table, next);
+      for (std::size_t i = 0; i < table.size(); ++i) band[i].push_back(table[i][next]);
+      ++next;
+    }
+    if (first > 1) fmt::print("\n");
+    print_within(band, columns, [](std::size_t, const std::string& text) { return text; });
+  }
+}
+
+}  // namespace
+
 void print(const Table& table, bool markdown) {
+  if (terminal().is_one && !markdown)
+    return print_in_bands(table, static_cast<std::size_t>(terminal().columns));
   std::vector<std::size_t> widths(table[0].size());
   for (const auto& row : table)
     for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], row[j].size());
@@ -30,10 +68,11 @@ void print(const Table& table, bool markdown) {
 std::vector<std::string> broken(std::string_view text, std::size_t columns) {
   std::vector<std::string> out;
   while (text.size() > columns) {
-    const std::size_t blank = text.substr(0, columns + 1).find_last_of(' ');
-    const bool is_cut = blank == text.npos || blank == 0;
-    out.emplace_back(text.substr(0, is_cut ? columns : blank));
-    text.remove_prefix(is_cut ? columns : blank + 1);
+    const std::size_t blank = text.rfind(' ', columns), dot = text.rfind('.', columns);
+    const bool at_blank = blank != text.npos && blank > 0, at_dot = dot != text.npos && dot > 0;
+    const std::size_t end = at_blank ? blank : at_dot ? dot : columns;
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + (at_blank ? 1 : 0));
   }
   out.emplace_back(text);
   return out;

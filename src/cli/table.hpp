@@ -10,6 +10,9 @@ namespace warpbit::cli {
 
 using Table = std::vector<std::vector<std::string>>;  // rows of cells, the first row and column are headings
 
+/// Elsewhere than on a terminal, and as Markdown, a line for each row. On a terminal in its width: as
+/// print_within, and where the columns do not fit beside each other, some of them below the others, with the
+/// first again.
 void print(const Table& table, bool markdown);
 
 /// Prints a table that is no wider than `columns`: the headings' column gives way first, then the widest, and
@@ -18,7 +21,7 @@ void print(const Table& table, bool markdown);
 void print_within(const Table& table, std::size_t columns,
                   const std::function<std::string(std::size_t column, const std::string& text)>& paint);
 
-/// Lines of a text, broken at blanks; what has no blank and is longer is cut.
+/// Lines of a text, broken at blanks, or else before a dot; a longer word is cut.
 std::vector<std::string> broken(std::string_view text, std::size_t columns);
 
 /// By commas (RFC 4180).

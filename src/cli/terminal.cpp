@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstdlib>  // getenv
 
+#include "explain/wrapped.hpp"
+
 namespace warpbit::cli {
 namespace {
 
@@ -31,13 +33,18 @@ int columns(bool is_terminal, int otherwise) {
 
 const Terminal& terminal() {
   static const Terminal found = [] {
-    const bool is_terminal = isatty(STDOUT_FILENO) != 0;
     Terminal out;
-    out.colours = is_terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
-    out.columns = columns(is_terminal, out.columns);
+    out.is_one = isatty(STDOUT_FILENO) != 0;
+    out.colours = out.is_one && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+    out.columns = columns(out.is_one, out.columns);
     return out;
   }();
   return found;
+}
+
+void print_fitted(std::string_view line) {
+  const auto columns = static_cast<std::size_t>(terminal().columns);
+  fmt::print("{}", terminal().is_one ? wrapped(line, columns) : std::string(line) + "\n");
 }
 
 std::string coloured(std::string_view text, int colour) {

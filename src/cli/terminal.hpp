@@ -8,11 +8,15 @@
 namespace warpbit::cli {
 
 struct Terminal {
+  bool is_one = false;   ///< false in a pipe or file
   bool colours = false;  ///< false in a pipe or file, and where NO_COLOR is set or TERM is "dumb"
   int columns = 100;     ///< of the terminal, or what COLUMNS says; 100 in a pipe or file
 };
 /// Of the standard output, as it is when first asked.
 const Terminal& terminal();
+
+/// Prints a line, on a terminal broken at blanks where it is too long.
+void print_fitted(std::string_view line);
 
 /// `text` in one of the terminal's 256 colours, 0 to 255, and as it is where there are no colours.
 std::string coloured(std::string_view text, int colour);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
@@ -35,7 +36,7 @@ void print_report(const FileReport& r) {
   if (r.status != FileStatus::replayed) {
     std::string message = r.error->message();
     if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
-    fmt::print("{}: {}: {}\n", path, status_name(r.status), message);
+    print_fitted(fmt::format("{}: {}: {}", path, status_name(r.status), message));
     return;
   }
   std::string statement = r.header.statement;  // may have line breaks
@@ -44,10 +45,11 @@ void print_report(const FileReport& r) {
   const std::string target =
       r.target == r.header.target ? r.target : r.target + " (file: " + r.header.target + ")";
   const std::string masked = r.masked ? fmt::format(" ({} masked)", r.masked) : "";
-  fmt::print("{}: {} {} {} cases, {} elements{}, {} mismatches, {}{}\n", path, statement, target, r.cases,
-             r.elements, masked, r.mismatches, name(r.header.source), r.inferred ? ", inferred" : "");
-  for (const std::string& note : r.notes) fmt::print("  note: {}\n", note);
-  for (const Mismatch& m : r.details) fmt::print("  {}\n", text(m));
+  print_fitted(fmt::format("{}: {} {} {} cases, {} elements{}, {} mismatches, {}{}", path, statement, target,
+                           r.cases, r.elements, masked, r.mismatches, name(r.header.source),
+                           r.inferred ? ", inferred" : ""));
+  for (const std::string& note : r.notes) print_fitted(fmt::format("  note: {}", note));
+  for (const Mismatch& m : r.details) print_fitted(fmt::format("  {}", text(m)));
   if (r.mismatches > r.details.size()) fmt::print("  ... and {} more\n", r.mismatches - r.details.size());
 }
 
@@ -177,7 +179,7 @@ int verify(const VerifyArguments& o) {
     fmt::print("{}\n", dump({{"files", json_list(reports, [](const FileReport& r) { return json(r); })},
                              {"total", json(totals)}}));
   else
-    fmt::print("{}\n", totals.text());
+    print_fitted(totals.text());
   return totals.exit_status();
 }
 
