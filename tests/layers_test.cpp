@@ -30,6 +30,7 @@ const Arrows kArrows = {
     {"target", {"numeric"}},
     {"isa", {"kernel", "target", "fragment", "machine", "numeric"}},
     {"api", {"isa", "machine", "capture"}},
+    {"c", {"api"}},
     {"explain", {"api"}},
     {"cli", {"explain"}},
 };
@@ -51,6 +52,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"explain", "explain"},     {"compare", "explain"},   {"layout", "explain"},
     {"equal_bits", "explain"},  {"catch2", "explain"},    {"gmock", "explain"},
     {"vectors", "explain"},     {"diagnose", "explain"},
+    {"matrix_file", "explain"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -5,10 +5,11 @@
 #include <sys/ioctl.h>  // TIOCGWINSZ
 #include <unistd.h>     // isatty
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>  // getenv
 
-#include "explain/wrapped.hpp"
+#include "cli/table.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -43,8 +44,8 @@ const Terminal& terminal() {
 }
 
 void print_fitted(std::string_view line) {
-  const auto columns = static_cast<std::size_t>(terminal().columns);
-  fmt::print("{}", terminal().is_one ? wrapped(line, columns) : std::string(line) + "\n");
+  const std::size_t columns = terminal().is_one ? static_cast<std::size_t>(terminal().columns) : line.size();
+  for (const std::string& part : broken(line, std::max<std::size_t>(columns, 1))) fmt::print("{}\n", part);
 }
 
 std::string coloured(std::string_view text, int colour) {

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/warpbit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "warpbit/execute.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/machine.hpp"
+#include "warpbit/replay.hpp"
+
+struct warpbit_instruction {
+  warpbit::Instruction instruction;
+  std::string form, family, target;         // ended by a zero
+  std::vector<std::string> roles, formats;  // of the operands
+};
+
+namespace warpbit {
+namespace {
+
+struct LastError {
+  std::string message, name;
+};
+thread_local LastError last;
+
+// Which status the codes up to and including this one have, in the order of Errc.
+struct Group {
+  Errc last;
+  warpbit_status status;
+};
+constexpr Group kGroups[] = {
+    {Errc::unknown_target, WARPBIT_STATEMENT},
+    {Errc::not_sparse, WARPBIT_EXECUTION},
+    {Errc::no_such_layout, WARPBIT_MEMORY},
+    {Errc::captures_differ, WARPBIT_FILE},
+    {Errc::usage, WARPBIT_USAGE},
+};
+
+warpbit_status refuse(const Error& error) {
+  last = {error.message(), std::string(name(error.code))};
+  return std::ranges::find_if(kGroups, [&](const Group& g) { return error.code <= g.last; })->status;
+}
+
+warpbit_status wrong_argument(std::string where, std::string seen, std::string accepted) {
+  return refuse({Errc::usage, std::move(where), std::move(seen), std::move(accepted)});
+}
+
+// Runs a call; what it throws becomes a status.
+template <class Call>
+warpbit_status guarded(Call call) noexcept {
+  try {
+    try {
+      return call();
+    } catch (const std::bad_alloc&) {
+      last = {"there is no memory left", "no_memory"};
+      return WARPBIT_NO_MEMORY;
+    } catch (const std::exception& e) {
+      last = {e.what(), "internal"};
+      return WARPBIT_INTERNAL;
+    }
+  } catch (...) {  // no memory for a message, either
+    last.message.clear();
+    last.name.clear();
+    return WARPBIT_NO_MEMORY;
+  }
+}
+
+// Fills as much of the caller's structure as it has; `all` has its size.
+template <class Struct>
+warpbit_status fill(Struct* to, Struct all) {
+  if (to == nullptr || to->size < sizeof to->size)
+    return wrong_argument("size", "no structure with its size", "WARPBIT_INIT");
+  all.size = to->size;
+  std::memcpy(to, &all, std::min(to->size, sizeof all));
+  return WARPBIT_OK;
+}
+
+Result<ExecuteOptions> options_of(const warpbit_options* given) {
+  ExecuteOptions out;
+  if (given == nullptr) return out;
+  warpbit_options all{};
+  if (given->size < sizeof given->size)
+    return Error{Errc::usage, "options", fmt::format("size {}", given->size), "WARPBIT_INIT"};
+  std::memcpy(&all, given, std::min(given->size, sizeof all));
+  if (all.threads < 0) return Error{Errc::usage, "threads", std::to_string(all.threads), "0 or more"};
+  out.undefined = all.as_measured != 0 ? Undefined::as_measured : Undefined::error;
+  out.allow_inferred = all.refuse_inferred == 0;
+  out.threads = all.threads;
+  return out;
+}
+
+// Refuses what none of the functions takes.
+warpbit_status check_operand(const warpbit_instruction* instruction, int32_t operand) {
+  if (instruction == nullptr) return wrong_argument("instruction", "a null pointer", "one of warpbit_parse");
+  const auto count = static_cast<int32_t>(instruction->instruction.operands().size());
+  if (operand < 0 || operand >= count)
+    return wrong_argument("operand", std::to_string(operand), fmt::format("0 to {}", count - 1));
+  return WARPBIT_OK;
+}
+
+warpbit_status check_operands(const warpbit_instruction* instruction, const warpbit_registers* operands,
+                              std::size_t count) {
+  if (instruction == nullptr) return wrong_argument("instruction", "a null pointer", "one of warpbit_parse");
+  const std::span<const Operand> all = instruction->instruction.operands();
+  if (count != all.size() || (count != 0 && operands == nullptr))
+    return wrong_argument("operands", fmt::format("{} entries", operands == nullptr ? 0 : count),
+                          fmt::format("{}, one for each operand", all.size()));
+  for (std::size_t i = 0; i < count; ++i)
+    if (operands[i].data == nullptr && all[i].registers != 0 && all[i].literals.empty())
+      return wrong_argument(fmt::format("operand {} ({})", i, all[i].role), "no data", "its registers");
+  return WARPBIT_OK;
+}
+
+// The bytes of one register.
+std::byte* register_at(const warpbit_registers& view, int lane, int reg) {
+  return static_cast<std::byte*>(view.data) + lane * view.lane_stride + reg * view.register_stride;
+}
+
+// Registers numbered one operand behind the other, and back.
+class RegisterFile {
+ public:
+  RegisterFile(const Instruction& instruction, const warpbit_registers* operands)
+      : operands_(instruction.operands()), views_(operands), registers_(instruction.lanes(), bind()) {
+    for_each([&](std::byte* at, std::size_t bytes, int lane, int reg) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, at, bytes);
+      registers_.write(lane, reg, value);
+    });
+  }
+  const Binding& binding() const { return binding_; }
+  Registers& registers() { return registers_; }
+  void store() {
+    for_each([&](std::byte* at, std::size_t bytes, int lane, int reg) {
+      const std::uint64_t value = registers_.read(lane, reg);
+      if (std::memcmp(at, &value, bytes) != 0) std::memcpy(at, &value, bytes);
+    });
+  }
+
+ private:
+  int bind() {
+    int next = 0;
+    for (const Operand& operand : operands_) {
+      binding_.push_back(next);
+      next += operand.registers;
+    }
+    return next;
+  }
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (views_[i].data == nullptr) continue;
+      const auto bytes = static_cast<std::size_t>(operands_[i].register_bits / 8);
+      for (int lane = 0; lane < registers_.lanes(); ++lane)
+        for (int r = 0; r < operands_[i].registers; ++r)
+          visit(register_at(views_[i], lane, r), bytes, lane, binding_[i] + r);
+    }
+  }
+
+  std::span<const Operand> operands_;
+  const warpbit_registers* views_;
+  Binding binding_;
+  Registers registers_;
+};
+
+warpbit_status execute_warp(const Instruction& instruction, const warpbit_registers* operands,
+                            std::span<std::byte> shared, std::uint64_t window, const ExecuteOptions& options) {
+  if (window > UINT64_MAX - shared.size())
+    return wrong_argument("window", fmt::format("{:#x} and {} bytes", window, shared.size()),
+                          "an end below 2^64");
+  Memory memory(shared.size(), window);
+  if (Result<void> written = memory.write(Space::shared, 0, shared); !shared.empty() && !written)
+    return refuse(written.error());
+  RegisterFile file(instruction, operands);
+  const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
+  const Result<Effects> effects =
+      warpbit::execute_warp(lanes, file.binding(), file.registers(), memory, options);
+  if (!effects) return refuse(effects.error());
+  if (Result<void> applied = apply(*effects, file.registers(), memory); !applied)
+    return refuse(applied.error());
+  file.store();
+  if (!effects->memory_writes.empty()) std::ranges::copy(memory.shared(), shared.begin());
+  return WARPBIT_OK;
+}
+
+}  // namespace
+}  // namespace warpbit
+
+using namespace warpbit;
+
+uint32_t warpbit_abi(void) {
+  return WARPBIT_ABI;
+}
+
+const char* warpbit_version(void) {
+  return WARPBIT_VERSION;
+}
+
+const char* warpbit_message(void) {
+  return last.message.c_str();
+}
+
+const char* warpbit_error_name(void) {
+  return last.name.c_str();
+}
+
+warpbit_status warpbit_parse(const char* text, const char* target, warpbit_instruction** instruction) {
+  return guarded([&] {
+    if (text == nullptr || target == nullptr || instruction == nullptr)
+      return wrong_argument("warpbit_parse", "a null pointer",
+                            "a text, a target and where to put the instruction");
+    *instruction = nullptr;
+    const Result<Target> found = Target::find(target);
+    if (!found) return refuse(found.error());
+    Result<Instruction> parsed = Instruction::parse(text, *found);
+    if (!parsed) return refuse(parsed.error());
+    const Instruction& i = *parsed;
+    auto* out = new warpbit_instruction{
+        i, std::string(i.canonical()), std::string(i.family()), std::string(i.target().name()), {}, {}};
+    *instruction = out;
+    for (const Operand& operand : i.operands()) {
+      out->roles.emplace_back(operand.role);
+      out->formats.emplace_back(operand.format);
+    }
+    return WARPBIT_OK;
+  });
+}
+
+void warpbit_free(warpbit_instruction* instruction) {
+  delete instruction;
+}
+
+warpbit_status warpbit_describe(const warpbit_instruction* instruction, warpbit_description* description) {
+  return guarded([&] {
+    if (instruction == nullptr) return wrong_argument("instruction", "a null pointer", "one of warpbit_parse");
+    const Instruction& i = instruction->instruction;
+    return fill(description,
+                {0, instruction->form.c_str(), instruction->family.c_str(), instruction->target.c_str(),
+                 static_cast<int32_t>(i.operands().size()), i.lanes(), i.rows(), i.columns(), i.depth(),
+                 i.terms(), i.products(), i.uses_memory(), i.inferred()});
+  });
+}
+
+warpbit_status warpbit_describe_operand(const warpbit_instruction* instruction, int32_t operand,
+                                        warpbit_operand* description) {
+  return guarded([&] {
+    if (const warpbit_status checked = check_operand(instruction, operand); checked != WARPBIT_OK)
+      return checked;
+    const auto n = static_cast<std::size_t>(operand);
+    const Operand& o = instruction->instruction.operands()[n];
+    return fill(description, {0, instruction->roles[n].c_str(), instruction->formats[n].c_str(),
+                              static_cast<int32_t>(o.kind), o.is_destination(), o.registers, o.register_bits,
+                              o.element_bits, o.fragment.rows(), o.fragment.columns(), o.fragment.products()});
+  });
+}
+
+warpbit_status warpbit_element_at(const warpbit_instruction* instruction, int32_t operand, int32_t lane,
+                                  int32_t reg, int32_t bit, warpbit_element* element, int32_t* found) {
+  return guarded([&] {
+    if (const warpbit_status checked = check_operand(instruction, operand); checked != WARPBIT_OK)
+      return checked;
+    if (element == nullptr || found == nullptr)
+      return wrong_argument("warpbit_element_at", "a null pointer", "where to put the element");
+    const Operand& o = instruction->instruction.operands()[static_cast<std::size_t>(operand)];
+    const std::optional<Coordinate> at = o.registers == 0 ? std::nullopt : o.fragment.at_bit(lane, reg, bit);
+    *found = at.has_value();
+    if (at) *element = {at->row, at->column, at->product};
+    return WARPBIT_OK;
+  });
+}
+
+warpbit_status warpbit_places_of(const warpbit_instruction* instruction, int32_t operand,
+                                 warpbit_element element, warpbit_place* places, size_t capacity,
+                                 size_t* count) {
+  return guarded([&] {
+    if (const warpbit_status checked = check_operand(instruction, operand); checked != WARPBIT_OK)
+      return checked;
+    if (count == nullptr || (capacity != 0 && places == nullptr))
+      return wrong_argument("warpbit_places_of", "a null pointer", "where to put the places, and their number");
+    const Operand& o = instruction->instruction.operands()[static_cast<std::size_t>(operand)];
+    const std::vector<Place> all = o.registers == 0
+                                       ? std::vector<Place>()
+                                       : o.fragment.find({element.row, element.column, element.product});
+    *count = all.size();
+    for (std::size_t i = 0; i < std::min(capacity, all.size()); ++i)
+      places[i] = {all[i].lane, all[i].reg, all[i].low_bit, all[i].bits};
+    return WARPBIT_OK;
+  });
+}
+
+warpbit_registers warpbit_dense(const warpbit_instruction* instruction, int32_t operand, void* data) {
+  if (instruction == nullptr || operand < 0 ||
+      static_cast<std::size_t>(operand) >= instruction->instruction.operands().size())
+    return {};
+  const Operand& o = instruction->instruction.operands()[static_cast<std::size_t>(operand)];
+  const ResultView view =
+      ResultView::dense(data, instruction->instruction.lanes(), o.registers, o.register_bits);
+  return {data, view.case_stride, view.lane_stride, view.register_stride};
+}
+
+warpbit_status warpbit_execute(const warpbit_instruction* instruction, const warpbit_registers* operands,
+                               size_t count, size_t cases, const warpbit_options* options) {
+  return guarded([&] {
+    if (const warpbit_status checked = check_operands(instruction, operands, count); checked != WARPBIT_OK)
+      return checked;
+    const Result<ExecuteOptions> how = options_of(options);
+    if (!how) return refuse(how.error());
+    const Instruction& i = instruction->instruction;
+    std::vector<OperandView> sources;
+    ResultView destination;
+    for (std::size_t n = 0; n < count; ++n) {
+      auto* base = static_cast<std::byte*>(operands[n].data);
+      const auto& [data, by_case, by_lane, by_register] = operands[n];
+      if (i.operands()[n].is_destination())
+        destination = {base, by_case, by_lane, by_register};
+      else
+        sources.push_back({base, by_case, by_lane, by_register});
+    }
+    const Result<Execution> done = execute_batch(i, sources, destination, cases, *how);
+    return done ? WARPBIT_OK : refuse(done.error());
+  });
+}
+
+warpbit_status warpbit_execute_warp(const warpbit_instruction* instruction, const warpbit_registers* operands,
+                                    size_t count, void* shared, size_t shared_bytes, uint64_t window,
+                                    const warpbit_options* options) {
+  return guarded([&] {
+    if (const warpbit_status checked = check_operands(instruction, operands, count); checked != WARPBIT_OK)
+      return checked;
+    if (shared == nullptr && shared_bytes != 0)
+      return wrong_argument("shared", "a null pointer", "shared memory, or 0 bytes");
+    const Result<ExecuteOptions> how = options_of(options);
+    if (!how) return refuse(how.error());
+    return execute_warp(instruction->instruction, operands, {static_cast<std::byte*>(shared), shared_bytes},
+                        window, *how);
+  });
+}
+
+warpbit_status warpbit_verify(const char* path, const char* target, warpbit_report* report) {
+  return guarded([&] {
+    if (path == nullptr) return wrong_argument("path", "a null pointer", "the name of a file");
+    ReplayOptions options;
+    options.details = 1;
+    if (target != nullptr) {
+      const Result<Target> found = Target::find(target);
+      if (!found) return refuse(found.error());
+      options.target = *found;
+    }
+    const FileReport r = replay(path, options);
+    if (r.error) return refuse(*r.error);
+    if (!r.details.empty()) last = {text(r.details[0]), "mismatch"};
+    return fill(report, {0, r.cases, r.elements, r.mismatches, r.inferred});
+  });
+}
