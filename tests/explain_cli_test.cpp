@@ -13,6 +13,7 @@ using namespace tool;
 using Catch::Contains;
 
 const std::string kF16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+const std::string kShallow = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32";
 const std::string kCapture = "golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz";
 
 Output run_with(const std::string& environment, const std::vector<std::string>& arguments) {
@@ -69,6 +70,12 @@ TEST_CASE("explanations fit the terminal and have no colour codes", "[quick][cli
        "--b", "1e-300 3"},
       {"compare", kF16, "--find-difference", "sm_80,sm_90", "--explain"},
       {"compare", kCapture, "--targets", "sm_90,sm_80"},
+      {"compare", kF16, kShallow, "--targets", "sm_80,sm_90", "--k-order", "ascending,descending+split_k=2",
+       "--random", "mixed", "--cases", "9", "--explain"},
+      {"compare", kF16, "--k-order", "ascending,split_k=2", "--find-difference", "sm_90"},
+      {"compare", "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64",
+       "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "--targets", "sm_90", "--k-order",
+       "descending+split_k=2,ascending", "--random", "uniform", "--cases", "4"},
       {"explain", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "--target", "sm_90", "--a",
        "448 0.001 1", "--b", "448 448 nan"}};
   for (const auto& command : commands)
@@ -144,6 +151,58 @@ in sum 1, sm_80 keeps multiples of 2^-11 (F 24), sm_90 keeps multiples of 2^-12 
 )");
 }
 
+TEST_CASE("values by several forms and in several orders of K", "[quick][cli]") {
+  const std::vector<std::string> values = {"--a", "1 0 0 0 0 0 0 0 1", "--b", "1 0 0 0 0 0 0 0 1", "--c",
+                                           "2^24"};
+  const auto compared = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "compare");
+    arguments.insert(arguments.end(), values.begin(), values.end());
+    return run_with("COLUMNS=80", arguments);
+  };
+  const Output forms = compared({kF16, kShallow, "--targets", "sm_90"});
+  CHECK(forms.status == 1);
+  CHECK(forms.err.empty());
+  CHECK(forms.out == R"(computation  result                 ulp off
+m16n8k16     0x4b800001 (16777218)  0
+m16n8k8      0x4b800000 (16777216)  1
+m16n8k16: fused L 16, F 25, floor -133 -> f32 rz
+m16n8k8: 2 instructions, each fused L 16, F 25, floor -133 -> f32 rz
+exact: 16777218
+nearest: 0x4b800001 (16777218)
+m16n8k8 rounds 1 product and c to 0x4b800000 (16777216) after k = 8 (instruction
+    1 of 2); m16n8k16 adds 2 products and c at once
+)");
+  const Output same = compared({kF16, kShallow, "--targets", "sm_80"});
+  CHECK(same.status == 0);
+  CHECK_THAT(same.out, Contains("m16n8k8      0x4b800000 (16777216)  1\n"));
+  // Two runs: 2^24 + 1, cut, and 1 are added to nearest even.
+  const Output orders = compared({kShallow, "--targets", "sm_90", "--k-order", "ascending,split_k=2,1:0"});
+  CHECK(orders.status == 0);
+  CHECK_THAT(orders.out, Contains("\nsplit_k=2    0x4b800000 (16777216)  1\ndescending   0x4b800000 "));
+  const Output explained = compared({kF16, kShallow, "--targets", "sm_90", "--explain"});
+  CHECK_THAT(explained.out, Contains("on sm_90: 2 instructions, each\n    fused L 16, F 25") &&
+                                Contains("\nsum 2 (instruction 2 of 2): fused L 16, F 25") &&
+                                Contains("\n  a[8] b[8]    +"));
+}
+
+TEST_CASE("generated inputs and captures by several forms and in several orders of K", "[quick][cli]") {
+  const Output random = run({"compare", kF16, kShallow, "--targets", "sm_90", "--k-order",
+                             "ascending,split_k=2", "--depth", "33", "--random", "ordinary", "--cases", "8"});
+  CHECK(random.status == 1);
+  CHECK_THAT(random.out, Contains("differs from m16n8k16 ascending") && Contains("\nm16n8k8 split_k=2 ") &&
+                             Contains(" of 1024 elements") &&
+                             Contains("m16n8k8 split_k=2: 6 instructions, each "));
+  const std::string shallow = "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32";
+  const Output file = run_with("COLUMNS=200", {"compare", kCapture, shallow, "--targets", "sm_90"});
+  CHECK(file.status == 1);
+  CHECK_THAT(file.out, Contains("differs from m16n8k16") && Contains("\nm16n8k8 ") &&
+                           Contains(" after k = 8 (instruction 1 of 2); m16n8k16 adds"));
+  // A GPU whose nodes have 8 products.
+  const Output older = run({"compare", kCapture, shallow, "--targets", "sm_80"});
+  CHECK(older.status == 0);
+  CHECK_THAT(older.out, Contains("m16n8k8      0 of "));
+}
+
 TEST_CASE("captures and generated inputs on several targets", "[quick][cli]") {
   const Output same = run({"compare", kCapture, "--targets", "sm_90a,sm_90"});
   CHECK(same.status == 0);
@@ -161,17 +220,64 @@ TEST_CASE("a search for what tells two targets apart", "[quick][cli]") {
   const Output found = run({"compare", kF16, "--find-difference", "sm_80,sm_90"});
   CHECK(found.status == 1);
   CHECK_THAT(found.out, Contains("\nsm_80 ") && Contains("\nsm_90 ") &&
-                            (Contains(" at once and rounds to ") || Contains(" keeps multiples of ")));
+                            (Contains(" at once") || Contains(" keeps multiples of ")));
   const Output equal = run({"compare", kF16, "--find-difference", "sm_90,sm_100"});
   CHECK(equal.status == 0);
   CHECK(equal.out ==
-        "equal: sm_90 and sm_100 both compute every element as fused L 16, F 25, floor -133 -> f32 "
-        "rz; no input tells them apart\n");
+        "equal: sm_90 and sm_100 both compute every element as fused L 16, F 25, floor -133 -> f32 rz; no\n"
+        "    input tells them apart\n");
   CHECK(run({"compare", kF16, "--find-difference", "sm_90"}).status == 2);
   CHECK(run({"compare", kF16, "--targets", "sm_90,sm_80"}).status == 2);
   CHECK(run({"compare", kF16, "--targets", "sm_90", "--random", "mixed"}).status == 2);
   CHECK_THAT(run({"compare", kF16, "--targets", "sm_90,sm_80", "--random", "wild"}).err,
              Contains("uniform, ordinary"));
+}
+
+TEST_CASE("a search for what tells two forms or orders of K apart", "[quick][cli]") {
+  const Output found = run({"compare", kF16, kShallow, "--find-difference", "sm_90"});
+  CHECK(found.status == 1);
+  CHECK_THAT(found.out,
+             Contains("\nm16n8k16 ") && Contains(" after k = 8 (instruction 1 of 2); m16n8k16 adds "));
+  const Output equal = run({"compare", kF16, kShallow, "--find-difference", "sm_80"});
+  CHECK(equal.status == 0);
+  CHECK_THAT(equal.out, Contains("equal: m16n8k16 and m16n8k8 both compute every element as fused L 8, F 24"));
+  const Output order =
+      run({"compare", kF16, "--k-order", "ascending,descending", "--find-difference", "sm_80"});
+  CHECK(order.status == 1);
+  CHECK_THAT(order.out, Contains("\ndescending "));
+  const Output integers = run({"compare", "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", "--k-order",
+                               "ascending,descending+split_k=2", "--find-difference", "sm_90"});
+  CHECK(integers.status == 0);
+  CHECK_THAT(integers.out, Contains("integer sum, wrapped"));
+}
+
+TEST_CASE("what cannot be compared is refused in one line", "[quick][cli]") {
+  const auto refused = [](std::vector<std::string> arguments, const std::string& message) {
+    arguments.insert(arguments.begin(), "compare");
+    const Output output = run(arguments);
+    INFO(output.err);
+    CHECK(output.status == 2);
+    CHECK(output.out.empty());
+    CHECK_THAT(output.err, Catch::StartsWith("warpbit: ") && Contains(message));
+  };
+  refused({kF16, "--targets", "sm_90", "--a", "1"}, "one computation; expected two or more: several forms,");
+  refused({kF16, kShallow, "--a", "1"}, "no target; expected --targets");
+  refused({kF16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "--targets", "sm_90", "--a", "1"},
+          "A is bf16; expected f16, as " + kF16);
+  refused({kF16, "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32", "--targets", "sm_90", "--a", "1"},
+          "did you mean\n  " + kF16);
+  refused({kF16, "--targets", "sm_90", "--k-order", "ascending,backward", "--a", "1"},
+          "'backward'; expected ascending, descending or the steps (1:0:3:2), split_k=2,");
+  refused({kF16, "--targets", "sm_90", "--k-order", "ascending,1:0", "--depth", "64", "--random", "mixed"},
+          "2 steps in k_order; expected each of the 4 steps of K once");
+  refused(
+      {kF16, "--targets", "sm_90", "--k-order", "ascending,descending,split_k=2", "--find-difference", "sm_90"},
+      "3 computations; expected two");
+  refused({kF16, "--targets", "sm_80,sm_90", "--depth", "4096", "--cases", "100000", "--random", "mixed"},
+          "--cases: 100000 with a K of 4096; expected at most 390");
+  refused({kCapture, "--targets", "sm_80,sm_90", "--depth", "32"}, "--depth: a capture; expected none");
+  refused({kCapture, kF16, "--targets", "sm_80"}, "A is f16; expected bf16");
+  refused({"none.npz", kF16, "--targets", "sm_80"}, "none.npz");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ struct ExactNumber {
 
 /// What a sum adds.
 struct ExplainedAddend {
-  std::string name;  ///< "c", "sum 2", "a[3] b[3]", "a[0..15] b[0..15]"
+  std::string name;  ///< "c", "sum 2", "a[3] b[3]", "a[0..15] b[0..15]"; "zero" where a run begins
   ExactNumber value;
   ExactNumber kept;  ///< what is left of it after the cut; the value itself where nothing is cut
   bool sets_e;       ///< its exponent is E
@@ -46,6 +46,11 @@ struct ExplainedAddend {
 struct ExplainedSum {
   std::string name;  ///< "sum 1"
   std::string step;  ///< of the plan, as Instruction::plan() has it
+  /// In a chain: which of the instructions, from 1; 0 for what adds the sum of a run to those of the runs
+  /// before.
+  std::size_t instruction = 1;
+  /// C and the products of all k below this one are what is in it; absent if it is another choice.
+  std::optional<std::size_t> after;
   std::vector<ExplainedAddend> addends;
   /// Addends are cut toward zero to multiples of 2^(e - f). Absent where nothing is cut, or where a NaN or Inf
   /// decides.
@@ -59,9 +64,11 @@ struct ExplainedSum {
   ExactNumber result;
 };
 
-/// One element of D.
+/// One element of D, by one instruction or by a chain of them (Computation, warpbit/compare.hpp).
 struct Explanation {
+  std::string name;  ///< the target, or what tells it from others that it is compared with
   std::string form, target, plan;
+  std::size_t instructions = 1;
   bool inferred = false;  ///< the arithmetic rests on no result of that GPU
   std::vector<ExplainedSum> sums;
   std::string_view format;  ///< of D

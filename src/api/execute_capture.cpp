@@ -210,6 +210,13 @@ Result<OwnedElementCodes> codes_of_element(const LoadedCapture& capture, std::ui
                              tile->products)};
   // Refuses what cannot be read.
   if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
+  return codes_of_executed(capture, index, at);
+}
+
+OwnedElementCodes codes_of_executed(const LoadedCapture& capture, std::uint64_t index, Coordinate at) {
+  if (capture.header.layout == CaptureLayout::elements) return codes_of_row(capture, index);
+  const Instruction& instruction = capture.instruction;
+  const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   const auto size = [](int i) { return static_cast<std::size_t>(i); };
   if (!tile->uses_memory())
     return codes_of_element(*tile, tile_views(instruction, source_views(capture)), index, size(at.product),

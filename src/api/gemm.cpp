@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "api/checks.hpp"
+#include "api/k_steps.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
 #include "kernel/fast_tile.hpp"
@@ -56,26 +57,6 @@ Result<void> check_problem(const Instruction& i, const Gemm& p) {
   return {};
 }
 
-// The steps of K in their order.
-Result<std::vector<std::size_t>> find_steps(const Instruction& i, const Gemm& p,
-                                            const std::vector<std::size_t>& order) {
-  const auto depth = static_cast<std::size_t>(i.depth());
-  std::vector<std::size_t> ascending((p.depth + depth - 1) / depth);
-  std::iota(ascending.begin(), ascending.end(), std::size_t{0});
-  if (order.empty()) return ascending;
-  const std::string accepted = fmt::format("each of the {} steps of K once", ascending.size());
-  if (order.size() != ascending.size())
-    return mismatch(i, fmt::format("{} steps in k_order", order.size()), accepted);
-  std::vector<bool> seen(order.size());
-  for (const std::size_t step : order) {
-    if (step >= seen.size() || seen[step])
-      return mismatch(i, fmt::format("step {}{} in k_order", step, step < seen.size() ? " twice" : ""),
-                      accepted);
-    seen[step] = true;
-  }
-  return order;
-}
-
 template <class View>
 ItemMatrix items(const View& view, const TileOperand& operand) {
   const auto bytes = std::bit_ceil(static_cast<unsigned>((operand.format->bits + 7) / 8));
@@ -86,14 +67,35 @@ ItemMatrix items(const View& view, const TileOperand& operand) {
 
 }  // namespace
 
+Result<KSteps> find_k_steps(const Instruction& i, std::size_t depth, const std::vector<std::size_t>& k_order,
+                            std::size_t split_k) {
+  const auto terms = static_cast<std::size_t>(i.terms());
+  const std::size_t count = (depth + terms - 1) / terms;
+  if (split_k == 0) return mismatch(i, "split_k is 0", "at least 1");
+  KSteps out{k_order, std::max<std::size_t>(1, count / split_k + (count % split_k != 0))};
+  if (k_order.empty()) {
+    out.steps.resize(count);
+    std::iota(out.steps.begin(), out.steps.end(), std::size_t{0});
+    return out;
+  }
+  const std::string accepted = fmt::format("each of the {} steps of K once", count);
+  if (k_order.size() != count) return mismatch(i, fmt::format("{} steps in k_order", k_order.size()), accepted);
+  std::vector<bool> seen(count);
+  for (const std::size_t step : k_order) {
+    if (step >= count || seen[step])
+      return mismatch(i, fmt::format("step {}{} in k_order", step, step < count ? " twice" : ""), accepted);
+    seen[step] = true;
+  }
+  return out;
+}
+
 Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, const GemmOptions& options) {
   if (Result<void> basis = check_basis(instruction, options.execute); !basis) return basis.error();
   const Result<const Tile*> tile = find_tile(instruction);
   if (!tile) return tile.error();
   if (Result<void> checked = check_problem(instruction, problem); !checked) return checked.error();
-  const Result<std::vector<std::size_t>> steps = find_steps(instruction, problem, options.k_order);
-  if (!steps) return steps.error();
-  if (options.split_k == 0) return mismatch(instruction, "split_k is 0", "at least 1");
+  const Result<KSteps> k = find_k_steps(instruction, problem.depth, options.k_order, options.split_k);
+  if (!k) return k.error();
   const Result<Kernel> kernel = kernel_for(options.execute);
   if (!kernel) return kernel.error();
 
@@ -107,9 +109,8 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   product.b = items(problem.b, t.b);
   product.c = items(problem.c, t.c);
   product.d = items(problem.d, t.d);
-  product.steps = *steps;
-  product.run =
-      std::max<std::size_t>(1, steps->size() / options.split_k + (steps->size() % options.split_k != 0));
+  product.steps = k->steps;
+  product.run = k->run;
   product.threads = options.execute.threads > 0 ? options.execute.threads : omp_get_max_threads();
   const Body* body = fused_tile(t) ? find_body(*kernel) : nullptr;
   run_product(product, body);

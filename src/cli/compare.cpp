@@ -3,8 +3,10 @@
 #include "warpbit/compare.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 
@@ -18,14 +20,27 @@ namespace warpbit::cli {
 namespace {
 
 constexpr std::uint64_t kRandomCases = 1024, kMostCases = 100'000;  // all are held at once
+constexpr std::size_t kMostDepth = 4096;                            // of a K in several instructions
 
 struct CompareArguments {
-  std::string what;
-  std::vector<std::string> targets, find;
+  std::vector<std::string> what, targets, orders, find;
   ElementOptions values;
   std::string random;
   std::uint64_t cases = kRandomCases, seed = 0;
+  std::size_t depth = 0;
   bool show = false;
+};
+
+bool is_file(const std::string& what) {
+  return what.ends_with(".npz") || std::filesystem::exists(what);
+}
+
+// ---- What is compared
+
+// Each form on each target; to be made computations of when K is known.
+struct Instructions {
+  std::vector<Instruction> list;
+  std::size_t terms = 1;  // of the deepest
 };
 
 Result<std::vector<Target>> find_targets(const std::vector<std::string>& names) {
@@ -35,19 +50,77 @@ Result<std::vector<Target>> find_targets(const std::vector<std::string>& names) 
     if (!target) return target.error();
     out.push_back(*target);
   }
-  if (out.size() < 2)
-    return Error{Errc::usage, "compare", fmt::format("{} targets", out.size()),
-                 "two or more, --targets sm_80,sm_90"};
   return out;
 }
 
-Result<std::vector<Instruction>> parse_on(const std::string& form, const std::vector<Target>& targets) {
-  std::vector<Instruction> out;
-  for (const Target target : targets) {
-    const Result<Instruction> instruction = Instruction::parse(form, target);
-    if (!instruction) return instruction.error();
-    out.push_back(*instruction);
+// Of a capture the form that it is of, and those behind it.
+Result<std::vector<std::string>> find_forms(const CompareArguments& o) {
+  std::vector<std::string> out = o.what;
+  if (!is_file(out[0])) return out;
+  const Result<CaptureReader> reader = CaptureReader::open(out[0]);
+  if (!reader) return reader.error();
+  out[0] = reader->header().statement;
+  return out;
+}
+
+// Prints what is wrong and returns kNoAnswer, or kYes.
+int find_instructions(const CompareArguments& o, const std::vector<std::string>& target_names,
+                      Instructions& out) {
+  const Result<std::vector<Target>> targets = find_targets(target_names);
+  if (!targets) return cannot_answer(targets.error());
+  if (targets->empty())
+    return cannot_answer({Errc::usage, "compare", "no target", "--targets, e.g. --targets sm_80,sm_90"});
+  const Result<std::vector<std::string>> forms = find_forms(o);
+  if (!forms) return cannot_answer(forms.error());
+  for (const std::string& form : *forms)
+    for (const Target target : *targets) {
+      const Result<Instruction> instruction = Instruction::parse(form, target);
+      if (!instruction) return cannot_parse(instruction.error(), form, target);
+      out.list.push_back(*instruction);
+      out.terms = std::max(out.terms, static_cast<std::size_t>(instruction->terms()));
+    }
+  return kYes;
+}
+
+// Instructions along K without which the order means nothing.
+std::size_t least_steps(const std::string& order) {
+  constexpr std::string_view kSplit = "split_k=";
+  std::size_t out = order.starts_with("descending") ? 2 : 1;
+  if (const auto steps = std::ranges::count(order, ':'); steps > 0) out = static_cast<std::size_t>(steps) + 1;
+  if (const std::size_t at = order.find(kSplit); at != order.npos) {
+    std::size_t runs = 0;
+    std::from_chars(order.data() + at + kSplit.size(), order.data() + order.size(), runs);
+    out = std::max(out, std::min(runs, kMostDepth));
   }
+  return out;
+}
+
+// Each instruction in each order of K.
+struct Compared {
+  std::vector<Computation> computations;
+  std::size_t depth = 0;
+};
+
+// Over this K; if there is none, over the least that the orders need.
+Result<Compared> find_computations(const CompareArguments& o, const Instructions& instructions,
+                                   std::size_t depth) {
+  const std::vector<std::string> orders = o.orders.empty() ? std::vector<std::string>{"ascending"} : o.orders;
+  std::size_t steps = (depth + instructions.terms - 1) / instructions.terms;
+  for (const std::string& order : orders)
+    if (depth == 0) steps = std::max(steps, least_steps(order));
+  Compared out{{}, steps * instructions.terms};
+  if (out.depth > kMostDepth)
+    return Error{Errc::usage, "--depth", fmt::format("a K of {}", out.depth),
+                 fmt::format("at most {}", kMostDepth)};
+  for (const Instruction& instruction : instructions.list)
+    for (const std::string& order : orders) {
+      Result<Computation> made = computation(instruction, order, out.depth);
+      if (!made) return made.error();
+      out.computations.push_back(std::move(*made));
+    }
+  if (out.computations.size() < 2)
+    return Error{Errc::usage, "compare", "one computation",
+                 "two or more: several forms, --targets sm_80,sm_90 or --k-order ascending,split_k=2"};
   return out;
 }
 
@@ -57,11 +130,18 @@ std::string ulps_text(const Explanation& e) {
   return e.ulps ? fmt::format("{:.4g}", std::stod(e.ulps->decimal())) : "-";
 }
 
+void print_narrow(const Table& table) {
+  print_within(table, static_cast<std::size_t>(terminal().columns),
+               [](std::size_t, const std::string& cell) { return cell; });
+}
+
 void print_element(const ElementComparison& c, bool show) {
-  Table table = {{"target", "result", "ulp off"}};
+  const bool are_targets =
+      std::ranges::all_of(c.explanations, [](const auto& e) { return e.name == e.target; });
+  Table table = {{are_targets ? "target" : "computation", "result", "ulp off"}};
   for (const Explanation& e : c.explanations)
-    table.push_back({e.target, code_text(e.format, e.code), ulps_text(e)});
-  print(table, false);
+    table.push_back({e.name, code_text(e.format, e.code), ulps_text(e)});
+  print_narrow(table);
   fmt::print("{}", text(c, terminal().columns));
   if (!show) return;
   for (const Explanation& e : c.explanations) fmt::print("\n{}", text(e, terminal().columns));
@@ -71,13 +151,20 @@ bool all_equal(const ElementComparison& c) {
   return std::ranges::all_of(c.reasons, &std::string::empty);
 }
 
-int compare_values(const CompareArguments& o, const std::vector<Target>& targets) {
-  const Result<std::vector<Instruction>> instructions = parse_on(o.what, targets);
-  if (!instructions) return cannot_parse(instructions.error(), o.what, targets[0]);
+int compare_values(const CompareArguments& o, const Instructions& instructions) {
   std::vector<std::string> notes;
-  const Result<ElementInputs> inputs = o.values.inputs(instructions->front(), notes);
+  const Instruction& first = instructions.list.front();
+  const int most = first.blocks() > 0 ? 1 : static_cast<int>(kMostDepth) / std::max(first.terms(), 1);
+  const Result<ElementInputs> inputs = o.values.inputs(first, notes, std::max(most, 1));
   if (!inputs) return cannot_answer(inputs.error());
-  const Result<ElementComparison> comparison = compare_element(*instructions, inputs->sources());
+  const Result<Compared> compared = find_computations(o, instructions, std::max(inputs->a.size(), o.depth));
+  if (!compared) return cannot_answer(compared.error());
+  ElementInputs over_k = *inputs;
+  if (over_k.a_scale.empty()) {
+    over_k.a.resize(compared->depth);
+    over_k.b.resize(compared->depth);
+  }
+  const Result<ElementComparison> comparison = compare_element(compared->computations, over_k.sources());
   if (!comparison) return cannot_answer(comparison.error());
   for (const std::string& note : notes) fmt::print("{}\n", note);
   print_element(*comparison, o.show);
@@ -86,16 +173,19 @@ int compare_values(const CompareArguments& o, const std::vector<Target>& targets
 
 // ---- Many
 
-int print_comparison(const Comparison& c, const std::vector<Target>& targets, bool show) {
-  Table table = {{"target", fmt::format("differs from {}", targets[0].name()), "by at most"}};
+int print_comparison(const Comparison& c, const std::vector<Computation>& computations, bool show) {
+  const std::vector<std::string> names = distinct_names(computations);
+  const bool are_targets = names[0] == computations[0].instruction.target().name();
+  Table table = {
+      {are_targets ? "target" : "computation", fmt::format("differs from {}", names[0]), "by at most"}};
   bool equal = true;
-  for (std::size_t i = 1; i < targets.size(); ++i) {
+  for (std::size_t i = 1; i < names.size(); ++i) {
     const ComparedResults& r = c.results[i];
     equal = equal && r.differing == 0;
-    table.push_back({std::string(targets[i].name()), fmt::format("{} of {} elements", r.differing, c.elements),
+    table.push_back({names[i], fmt::format("{} of {} elements", r.differing, c.elements),
                      fmt::format("{} codes", r.most_codes)});
   }
-  print(table, false);
+  print_narrow(table);
   if (!c.first) return equal ? kYes : kNo;
   fmt::print("\nfirst: case {}, row {}, column {}{}\n", c.first->index, c.first->at.row, c.first->at.column,
              c.first->at.product ? fmt::format(", product {}", c.first->at.product) : "");
@@ -103,23 +193,37 @@ int print_comparison(const Comparison& c, const std::vector<Target>& targets, bo
   return kNo;
 }
 
-int compare_file(const CompareArguments& o, const std::vector<Target>& targets) {
-  const Result<Comparison> comparison = compare_capture(o.what, targets);
-  return comparison ? print_comparison(*comparison, targets, o.show) : cannot_answer(comparison.error());
+int compare_file(const CompareArguments& o, const Instructions& instructions) {
+  if (o.depth > 0)
+    return cannot_answer({Errc::usage, "--depth", "a capture", "none: K is that of its instruction"});
+  const Result<Compared> compared = find_computations(o, instructions, instructions.terms);
+  if (!compared) return cannot_answer(compared.error());
+  const Result<Comparison> comparison = compare_capture(o.what[0], compared->computations);
+  return comparison ? print_comparison(*comparison, compared->computations, o.show)
+                    : cannot_answer(comparison.error());
 }
 
-int compare_random(const CompareArguments& o, const std::vector<Target>& targets) {
+int compare_random(const CompareArguments& o, const Instructions& instructions) {
   const std::optional<inputs::Profile> profile = inputs::find_profile(o.random);
   if (!profile)
     return cannot_answer({Errc::usage, "--random", o.random,
                           fmt::format("a profile of inputs: {}", fmt::join(inputs::kProfileNames, ", "))});
-  const Result<std::vector<Instruction>> instructions = parse_on(o.what, targets);
-  if (!instructions) return cannot_parse(instructions.error(), o.what, targets[0]);
-  const Result<Comparison> comparison = compare_generated(*instructions, {o.seed, *profile}, o.cases);
-  return comparison ? print_comparison(*comparison, targets, o.show) : cannot_answer(comparison.error());
+  const Result<Compared> compared = find_computations(o, instructions, o.depth);
+  if (!compared) return cannot_answer(compared.error());
+  if (const std::uint64_t most = kMostCases * instructions.terms / compared->depth; o.cases > most)
+    return cannot_answer({Errc::usage, "--cases", fmt::format("{} with a K of {}", o.cases, compared->depth),
+                          fmt::format("at most {}", most)});
+  const Result<Comparison> comparison =
+      compare_generated(compared->computations, {o.seed, *profile}, o.cases, compared->depth);
+  return comparison ? print_comparison(*comparison, compared->computations, o.show)
+                    : cannot_answer(comparison.error());
 }
 
 // ---- The search
+
+void print_wrapped(const std::string& sentence) {
+  fmt::print("{}\n", fmt::join(broken(sentence, static_cast<std::size_t>(terminal().columns) - 4), "\n    "));
+}
 
 std::string element_text(const ElementInputs& inputs, const Instruction& instruction) {
   const auto format_of = [&](Part part) {
@@ -139,37 +243,41 @@ std::string element_text(const ElementInputs& inputs, const Instruction& instruc
 }
 
 int find(const CompareArguments& o) {
-  const Result<std::vector<Target>> targets = find_targets(o.find);
-  if (!targets) return cannot_answer(targets.error());
-  if (targets->size() != 2)
-    return cannot_answer({Errc::usage, "--find-difference", fmt::format("{} targets", targets->size()), "two"});
-  const Result<std::vector<Instruction>> both = parse_on(o.what, *targets);
-  if (!both) return cannot_parse(both.error(), o.what, targets->front());
-  const Instruction &x = both->front(), &y = both->back();
-  const Result<DifferenceSearch> search = find_difference(x, y);
+  Instructions instructions;
+  if (const int status = find_instructions(o, o.find, instructions); status != kYes) return status;
+  const Result<Compared> compared = find_computations(o, instructions, o.depth);
+  if (!compared) return cannot_answer(compared.error());
+  if (compared->computations.size() != 2)
+    return cannot_answer({Errc::usage, "--find-difference",
+                          fmt::format("{} computations", compared->computations.size()),
+                          "two: two targets, or two forms or orders of K on one"});
+  const Computation &x = compared->computations.front(), &y = compared->computations.back();
+  const Result<DifferenceSearch> search = find_difference(x, y, compared->depth);
   if (!search) return cannot_answer(search.error());
-  if (search->equal_plans) {
-    fmt::print("equal: {} and {} both compute every element as {}; no input tells them apart\n",
-               x.target().name(), y.target().name(), x.plan());
+  const std::vector<std::string> names = distinct_names(compared->computations);
+  const std::string plan = x.instruction.plan();
+  if (search->equal_steps) {
+    print_wrapped(fmt::format("equal: {} and {} both compute every element as {}; no input tells them apart",
+                              names[0], names[1], plan));
     return kYes;
   }
   if (!search->found) {
-    fmt::print("no difference found in {} elements; {}: {}; {}: {}\n", search->tried, x.target().name(),
-               x.plan(), y.target().name(), y.plan());
+    print_wrapped(fmt::format("no difference found in {} elements; {}: {}; {}: {}", search->tried, names[0],
+                              plan, names[1], y.instruction.plan()));
     return kYes;
   }
-  fmt::print("{}", element_text(search->found->inputs, x));
+  fmt::print("{}", element_text(search->found->inputs, x.instruction));
   print_element(search->found->comparison, o.show);
   return kNo;
 }
 
 int compare(const CompareArguments& o) {
   if (!o.find.empty()) return find(o);
-  const Result<std::vector<Target>> targets = find_targets(o.targets);
-  if (!targets) return cannot_answer(targets.error());
-  if (o.what.ends_with(".npz") || std::filesystem::exists(o.what)) return compare_file(o, *targets);
-  if (o.values.is_given()) return compare_values(o, *targets);
-  if (!o.random.empty()) return compare_random(o, *targets);
+  Instructions instructions;
+  if (const int status = find_instructions(o, o.targets, instructions); status != kYes) return status;
+  if (is_file(o.what[0])) return compare_file(o, instructions);
+  if (o.values.is_given()) return compare_values(o, instructions);
+  if (!o.random.empty()) return compare_random(o, instructions);
   return cannot_answer({Errc::usage, "compare", "a form without values",
                         "--a, --b and --c; --random PROFILE; --find-difference; or a capture file"});
 }
@@ -178,31 +286,50 @@ int compare(const CompareArguments& o) {
 
 void add_compare(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
-      "compare", "show where targets differ, by how much and why (exit status 1 if they do)");
+      "compare",
+      "show where targets, forms or orders of K differ, by how much and why (exit status 1 if they do)");
   command->footer(examples(
       {"warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --find-difference sm_80,sm_90",
        "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --targets sm_80,sm_90,sm_100 "
        "--random ordinary",
+       "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+       "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 --targets sm_90 --random ordinary",
+       "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 --targets sm_90 "
+       "--k-order ascending,descending,split_k=2 --random ordinary --cases 64 --depth 64",
        "warpbit compare mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 --targets sm_80,sm_90 --a '1 2^-12' "
        "--b '1 1' --c 0.1 --explain",
        "warpbit compare golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
        "--targets sm_90,sm_80"}));
   const auto o = std::make_shared<CompareArguments>();
-  command->add_option("what", o->what, "a form or statement, or a capture file")->required();
   command
-      ->add_option("--targets", o->targets,
-                   "two or more, separated by commas; the first is what others are compared with")
-      ->delimiter(',');
+      ->add_option(
+          "what", o->what,
+          "forms or statements with the same formats, each in a chain along K, or a capture file and such "
+          "forms; the first is what others are compared with")
+      ->required();
+  const auto add_list = [&](const char* name, std::vector<std::string>& list, const char* description) {
+    command->add_option(name, list, description)->delimiter(',')->allow_extra_args(false);
+  };
+  add_list("--targets", o->targets, "one or more, separated by commas; each form is taken on each");
+  add_list("--k-order", o->orders,
+           "orders of the instructions along K, separated by commas: ascending (default), descending, 1:0:3:2, "
+           "split_k=2 (runs whose sums are added), descending+split_k=2");
+  command
+      ->add_option(
+          "--depth", o->depth,
+          "K, rounded up to whole instructions; the deepest instruction's, or as many as the orders need, "
+          "unless given")
+      ->check(CLI::Range(std::size_t{1}, kMostDepth));
   o->values.add_to(*command);
   command->add_option("--random", o->random, "compare on generated inputs of a profile: mixed, ordinary, ...");
   command->add_option("--cases", o->cases, fmt::format("how many of them; {} unless given", kRandomCases))
       ->check(CLI::Range(std::uint64_t{1}, kMostCases));
   command->add_option("--seed", o->seed, "other generated inputs")->check(CLI::NonNegativeNumber);
-  command
-      ->add_option("--find-difference", o->find,
-                   "search for small inputs that tell two targets apart, separated by a comma")
-      ->delimiter(',');
-  command->add_flag("--explain", o->show, "also explain the element on each target");
+  add_list(
+      "--find-difference", o->find,
+      "search for small inputs that tell two targets apart, separated by a comma, or two forms or orders of K "
+      "on one");
+  command->add_flag("--explain", o->show, "also explain the element by each");
   command->callback([o, &status] { status = compare(*o); });
 }
 

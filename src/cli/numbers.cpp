@@ -63,8 +63,8 @@ void ElementOptions::add_to(CLI::App& command) {
   command.add_option("--b-scale", b_scale, "the same for the column of B");
 }
 
-Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction,
-                                             std::vector<std::string>& notes) const {
+Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction, std::vector<std::string>& notes,
+                                             int instructions) const {
   const Operand *left = instruction.find(Part::left_factor), *right = instruction.find(Part::right_factor);
   if (left == nullptr || right == nullptr)
     return Error{Errc::view_mismatch, std::string(instruction.canonical()),
@@ -79,8 +79,10 @@ Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction,
     return {};
   };
   const int terms = instruction.terms();
-  if (Result<void> taken = take("a", left->format, a, terms, out.a); !taken) return taken.error();
-  if (Result<void> taken = take("b", right->format, b, terms, out.b); !taken) return taken.error();
+  if (Result<void> taken = take("a", left->format, a, terms * instructions, out.a); !taken)
+    return taken.error();
+  if (Result<void> taken = take("b", right->format, b, terms * instructions, out.b); !taken)
+    return taken.error();
   out.a.resize(std::max(out.a.size(), out.b.size()));
   out.b.resize(out.a.size());
   const Operand* accumulator = instruction.find(Part::accumulator);

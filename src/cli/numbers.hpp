@@ -18,9 +18,11 @@ struct ElementOptions {
 
   void add_to(CLI::App& command);
   bool is_given() const { return !(a + b + c + a_scale + b_scale).empty(); }
-  /// In the formats of the instruction; `notes` says what had to be rounded. Scale factors that are not given
-  /// are 1. Errors: usage, with the operand; view_mismatch, if it is no D = A B + C.
-  Result<ElementInputs> inputs(const Instruction& instruction, std::vector<std::string>& notes) const;
+  /// In the formats of the instruction, of a and b at most as many as it has terms, or `instructions` times as
+  /// many; `notes` says what had to be rounded. Scale factors that are not given are 1. Errors: usage, with the
+  /// operand; view_mismatch, if it is no D = A B + C.
+  Result<ElementInputs> inputs(const Instruction& instruction, std::vector<std::string>& notes,
+                               int instructions = 1) const;
 };
 
 }  // namespace warpbit::cli

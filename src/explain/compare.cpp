@@ -5,26 +5,16 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "api/execute_capture.hpp"
 #include "api/members.hpp"
+#include "explain/chain.hpp"
+#include "explain/compare_inputs.hpp"
 #include "explain/wrapped.hpp"
-#include "isa/instruction.hpp"
 #include "numeric/formats.hpp"
-#include "warpbit/probes.hpp"
 
 namespace warpbit {
 namespace {
-
-bool is_sum_of_products(const Instruction& instruction) {
-  return std::holds_alternative<Tile>(instruction.decoded().kernel);
-}
-
-Error no_sum_of_products(const Instruction& instruction) {
-  return {Errc::view_mismatch, std::string(instruction.canonical()), "its elements are no sums of products",
-          "an instruction of the form D = A B + C"};
-}
 
 // ---- Captures
 
@@ -50,43 +40,79 @@ LoadedCapture with(const LoadedCapture& capture, const Instruction& instruction)
   return out;
 }
 
-ElementInputs inputs_of(const OwnedElementCodes& codes) {
-  return {codes.a, codes.b, codes.c, codes.a_scale, codes.b_scale};
+// What one computation gives, against what the first gives.
+struct Judged {
+  ComparedResults results;
+  std::uint64_t elements = 0;
+  std::optional<Mismatch> first;
+
+  void judge(const Mismatch& m) {
+    ++elements;
+    if (m.expected == m.got) return;
+    ++results.differing;
+    results.most_codes = std::max(results.most_codes, codes_between(m.format, m.expected, m.got).value_or(0));
+    if (!first) first = m;
+  }
+  // Those of a later case.
+  void add(const Judged& x) {
+    elements += x.elements;
+    results.differing += x.results.differing;
+    results.most_codes = std::max(results.most_codes, x.results.most_codes);
+    if (!first) first = x.first;
+  }
+};
+
+// The instruction of the capture on each target.
+Result<std::vector<Judged>> judge_instructions(const LoadedCapture& capture, std::span<const Chain> chains,
+                                               const ExecuteOptions& options) {
+  std::vector<Judged> out(chains.size());
+  std::optional<Array> expected;
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    Result<Array> got = execute(with(capture, chains[i].computation->instruction), options);
+    if (!got) return got.error();
+    if (!expected) expected = *got;
+    for_each_element(capture, *expected, *got, [&](const Mismatch& m, const auto&) { out[i].judge(m); });
+  }
+  return out;
 }
 
-// Compares what several instructions make of the inputs of one capture.
-Result<Comparison> compare_all(const LoadedCapture& capture, std::span<const Instruction> instructions,
-                               const ExecuteOptions& options) {
-  Comparison out;
-  out.cases = capture.cases;
-  std::vector<Array> results;
-  for (const Instruction& instruction : instructions) {
-    if (!is_sum_of_products(instruction)) return no_sum_of_products(instruction);
-    Result<Array> result = execute(with(capture, instruction), options);
-    if (!result) return result.error();
-    results.push_back(std::move(*result));
-  }
-  std::optional<Mismatch> first;
-  for (const Array& result : results) {
-    ComparedResults of_result;
-    out.elements = 0;
-    for_each_element(capture, results[0], result, [&](const Mismatch& m, const auto&) {
-      ++out.elements;
-      if (m.expected == m.got) return;
-      ++of_result.differing;
-      of_result.most_codes =
-          std::max(of_result.most_codes, codes_between(m.format, m.expected, m.got).value_or(0));
-      if (!first || m.index < first->index) first = m;
-    });
-    out.results.push_back(of_result);
-  }
-  if (!first) return out;
-  const Coordinate at{std::max(first->row, 0), std::max(first->column, 0), first->product};
-  const Result<OwnedElementCodes> codes = codes_of_element(capture, first->index, at, options);
-  if (!codes) return codes.error();
-  const Result<ElementComparison> comparison = compare_element(instructions, inputs_of(*codes).sources());
-  if (!comparison) return comparison.error();
-  out.first = {first->index, at, *comparison};
+// All elements of D in a case of the captures.
+std::vector<Judged> judge_case(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
+                               std::uint64_t index) {
+  const Instruction& i = captures[0].instruction;
+  const bool is_one = captures[0].header.layout == CaptureLayout::elements;
+  const Coordinate end = is_one ? Coordinate{1, 1, 1} : Coordinate{i.rows(), i.columns(), i.products()};
+  std::vector<Judged> out(chains.size());
+  Mismatch m;
+  m.index = index;
+  m.format = chains[0].tile->d.format->name;
+  for (m.product = 0; m.product < end.product; ++m.product)
+    for (m.row = 0; m.row < end.row; ++m.row)
+      for (m.column = 0; m.column < end.column; ++m.column) {
+        const ElementInputs in = inputs_along_k(captures, index, {m.row, m.column, m.product});
+        const ElementCodes codes{in.a, in.b, in.c, in.a_scale, in.b_scale};
+        for (std::size_t n = 0; n < chains.size(); ++n) {
+          m.got = run_chain(chains[n], codes);
+          if (n == 0) m.expected = m.got;
+          out[n].judge(m);
+        }
+      }
+  return out;
+}
+
+// Any computations, by the specification.
+Result<std::vector<Judged>> judge_chains(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
+                                         const ExecuteOptions& options) {
+  for (const LoadedCapture& capture : captures)  // refuses what cannot be read
+    if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
+  std::vector<std::vector<Judged>> cases(captures[0].cases);
+  const auto count = static_cast<std::int64_t>(cases.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t index = 0; index < count; ++index)
+    cases[static_cast<std::size_t>(index)] = judge_case(captures, chains, static_cast<std::uint64_t>(index));
+  std::vector<Judged> out(chains.size());
+  for (const std::vector<Judged>& of_case : cases)
+    for (std::size_t n = 0; n < out.size(); ++n) out[n].add(of_case[n]);
   return out;
 }
 
@@ -104,187 +130,121 @@ std::optional<std::uint64_t> codes_between(std::string_view format_name, std::ui
   return a > b ? a - b : b - a;
 }
 
-Result<ElementComparison> compare_element(std::span<const Instruction> instructions,
+// ---- One element
+
+Result<ElementComparison> compare_element(std::span<const Computation> computations,
                                           const ElementSources& element) {
+  const Result<std::vector<Chain>> chains = find_chains(computations, element.a.size());
+  if (!chains) return chains.error();
+  const std::vector<std::string> names = distinct_names(computations);
   ElementComparison out;
-  for (const Instruction& instruction : instructions) {
-    Result<Explanation> explanation = explain_element(instruction, element);
+  for (std::size_t i = 0; i < chains->size(); ++i) {
+    Result<Explanation> explanation = explain_checked((*chains)[i], element);
     if (!explanation) return explanation.error();
+    explanation->name = names[i];
     out.explanations.push_back(std::move(*explanation));
     out.reasons.push_back(difference(out.explanations.front(), out.explanations.back()));
   }
   return out;
 }
 
-Result<Comparison> compare_capture(const std::filesystem::path& path, std::span<const Target> targets,
+// ---- Many
+
+ElementInputs inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index, Coordinate at) {
+  ElementInputs out;
+  for (const LoadedCapture& capture : captures) {
+    const OwnedElementCodes codes = codes_of_executed(capture, index, at);
+    out.a.insert(out.a.end(), codes.a.begin(), codes.a.end());
+    out.b.insert(out.b.end(), codes.b.begin(), codes.b.end());
+    if (&capture != captures.data()) continue;
+    out.c = codes.c;
+    out.a_scale = codes.a_scale;
+    out.b_scale = codes.b_scale;
+  }
+  return out;
+}
+
+Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
+                                  std::span<const Computation> computations, const ExecuteOptions& options) {
+  const Instruction& source = captures[0].instruction;
+  const std::size_t depth = captures.size() * static_cast<std::size_t>(source.terms());
+  const Result<std::vector<Chain>> chains = find_chains(computations, depth);
+  if (!chains) return chains.error();
+  if (const Result<void> fits = check_formats(source, computations[0].instruction); !fits) return fits.error();
+  const bool are_instructions = std::ranges::all_of(*chains, [&](const Chain& chain) {
+    return captures.size() == 1 && chain.k.steps.size() == 1 &&
+           chain.computation->instruction.canonical() == source.canonical();
+  });
+  const Result<std::vector<Judged>> judged = are_instructions
+                                                 ? judge_instructions(captures[0], *chains, options)
+                                                 : judge_chains(captures, *chains, options);
+  if (!judged) return judged.error();
+  Comparison out;
+  out.cases = captures[0].cases;
+  out.elements = judged->front().elements;
+  const Mismatch* first = nullptr;
+  for (const Judged& j : *judged) {
+    out.results.push_back(j.results);
+    if (j.first && (first == nullptr || j.first->index < first->index)) first = &*j.first;
+  }
+  if (first == nullptr) return out;
+  const Coordinate at{std::max(first->row, 0), std::max(first->column, 0), first->product};
+  const Result<ElementComparison> comparison =
+      compare_element(computations, inputs_along_k(captures, first->index, at).sources());
+  if (!comparison) return comparison.error();
+  out.first = {first->index, at, *comparison};
+  return out;
+}
+
+Result<Comparison> compare_capture(const std::filesystem::path& path, std::span<const Computation> computations,
                                    const ReplayOptions& options) {
   const Result<CaptureReader> reader = CaptureReader::open(path, options.read);
   if (!reader) return reader.error();
   const Result<LoadedCapture> capture = load_capture(*reader, options);
   if (!capture) return capture.error();
-  std::vector<Instruction> instructions;
-  for (const Target target : targets) {
-    Result<Instruction> instruction = Instruction::parse(capture->header.statement, target);
-    if (!instruction) return instruction.error();
-    instructions.push_back(*instruction);
-  }
   ExecuteOptions execute_options;
   execute_options.undefined = options.undefined;
-  return compare_all(*capture, instructions, execute_options);
+  return compare_inputs({&*capture, 1}, computations, execute_options);
 }
 
-Result<Comparison> compare_generated(std::span<const Instruction> instructions, const InputChoice& choice,
-                                     std::uint64_t cases) {
-  for (const Instruction& instruction : instructions)
-    if (!is_sum_of_products(instruction)) return no_sum_of_products(instruction);
-  const Result<std::vector<Array>> arrays = generated_capture(instructions[0], choice, 0, cases);
-  if (!arrays) return arrays.error();
-  return compare_all(capture_of(instructions[0], *arrays, cases), instructions, {});
+Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation> computations,
+                                                    const InputChoice& choice, std::uint64_t cases,
+                                                    std::size_t depth) {
+  const auto deepest =
+      std::ranges::max_element(computations, {}, [](const Computation& c) { return c.instruction.terms(); });
+  // Refused before anything is generated.
+  if (const Result<std::vector<Chain>> chains = find_chains(computations, depth); !chains)
+    return chains.error();
+  const auto terms = static_cast<std::size_t>(deepest->instruction.terms());
+  std::vector<LoadedCapture> out;
+  InputChoice of_step = choice;
+  for (std::size_t k = 0; k < std::max<std::size_t>(depth, 1); k += terms, ++of_step.seed) {
+    const Result<std::vector<Array>> arrays = generated_capture(deepest->instruction, of_step, 0, cases);
+    if (!arrays) return arrays.error();
+    out.push_back(capture_of(deepest->instruction, *arrays, cases));
+  }
+  return out;
+}
+
+Result<Comparison> compare_generated(std::span<const Computation> computations, const InputChoice& choice,
+                                     std::uint64_t cases, std::size_t depth) {
+  const Result<std::vector<LoadedCapture>> captures = generated_inputs(computations, choice, cases, depth);
+  return captures ? compare_inputs(*captures, computations, {}) : captures.error();
 }
 
 std::string text(const ElementComparison& c, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 20));
   std::string out;
-  for (const Explanation& e : c.explanations) out += wrapped(fmt::format("{}: {}", e.target, e.plan), width);
+  for (const Explanation& e : c.explanations)
+    out += wrapped(
+        fmt::format("{}: {}{}", e.name,
+                    e.instructions > 1 ? fmt::format("{} instructions, each ", e.instructions) : "", e.plan),
+        width);
   const Explanation& first = c.explanations.front();
   out += cut_off(fmt::format("exact: {}", first.exact.decimal()), width) + "\n";
   if (first.nearest) out += fmt::format("nearest: {}\n", code_text(first.format, *first.nearest));
   for (const std::string& reason : c.reasons)
     if (!reason.empty()) out += wrapped(reason, width);
-  return out;
-}
-
-// ---- The search
-
-namespace {
-
-// Two instructions, and inputs that they disagree about.
-class Shrinker {
- public:
-  Shrinker(const Instruction& x, const Instruction& y, ElementInputs inputs)
-      : x_(std::get<Tile>(x.decoded().kernel)),
-        y_(std::get<Tile>(y.decoded().kernel)),
-        in_(std::move(inputs)) {}
-
-  ElementInputs run() {
-    for (bool smaller = true; smaller;) {
-      smaller = false;
-      for (std::size_t k = 0; k < in_.a.size(); ++k) smaller = without(k) || smaller;
-      smaller = replaced(in_.c, {0, nearest_power(*x_.c.format, in_.c)}) || smaller;
-      for (std::size_t k = 0; k < in_.a.size(); ++k) {
-        smaller = simpler(*x_.a.format, in_.a[k]) || smaller;
-        smaller = simpler(*x_.b.format, in_.b[k]) || smaller;
-      }
-    }
-    return in_;
-  }
-
- private:
-  bool differ() const {
-    const ElementCodes codes{in_.a, in_.b, in_.c, in_.a_scale, in_.b_scale};
-    return run_element(x_, codes) != run_element(y_, codes);
-  }
-
-  bool without(std::size_t k) {
-    if (in_.a[k] == 0 && in_.b[k] == 0) return false;
-    const std::uint64_t a = std::exchange(in_.a[k], 0), b = std::exchange(in_.b[k], 0);
-    if (differ()) return true;
-    in_.a[k] = a;
-    in_.b[k] = b;
-    return false;
-  }
-
-  // The first of the candidates with which they still differ, up to the code itself.
-  bool replaced(std::uint64_t& code, std::initializer_list<std::uint64_t> candidates) {
-    const std::uint64_t before = code;
-    for (const std::uint64_t candidate : candidates) {
-      if (candidate == before) break;
-      code = candidate;
-      if (differ()) return true;
-    }
-    code = before;
-    return false;
-  }
-
-  bool simpler(const Format& f, std::uint64_t& code) {
-    if (f.is_integer || code == 0) return false;
-    const std::uint64_t one = encode(f, {false, 1, 0}, Rounding::nearest_even, Overflow::saturate);
-    const std::uint64_t fraction = (std::uint64_t{1} << (f.fraction_bits + f.ignored_low)) - 1;
-    // At last without the lowest bit of its fraction.
-    const std::uint64_t shorter = (code & fraction) != 0 ? code & (code - 1) : code;
-    return replaced(code, {one, nearest_power(f, code), shorter});
-  }
-
-  // The number without its fraction.
-  static std::uint64_t nearest_power(const Format& f, std::uint64_t code) {
-    const Decoded d = decode(f, code);
-    if (f.is_integer || d.cls != Class::finite) return code;
-    const int top = bit_length(d.significand) - 1;
-    return encode(f, {d.negative, 1, d.exponent - f.fraction_bits + top}, Rounding::toward_zero,
-                  Overflow::saturate);
-  }
-
-  const Tile &x_, &y_;
-  ElementInputs in_;
-};
-
-std::optional<ElementInputs> find_among_probes(const Instruction& x, const Instruction& y,
-                                               std::uint64_t& tried) {
-  const Result<Probes> all = probes(x);
-  if (!all) return std::nullopt;
-  for (const Probe& probe : all->probes) {
-    ++tried;
-    const Result<Element> other = execute_element(y, {probe.a, probe.b, probe.c, probe.a_scale, probe.b_scale});
-    if (other && other->code != probe.d)
-      return ElementInputs{probe.a, probe.b, probe.c, probe.a_scale, probe.b_scale};
-  }
-  return std::nullopt;
-}
-
-// Inputs of the profile, in case and place of the first difference.
-Result<std::optional<ElementInputs>> find_among_generated(const Instruction& x, const Instruction& y,
-                                                          inputs::Profile profile, std::uint64_t& tried) {
-  constexpr std::uint64_t kCases = 144;  // of `mixed` sixteen of each profile
-  const Result<std::vector<Array>> arrays = generated_capture(x, {0, profile}, 0, kCases);
-  if (!arrays) return arrays.error();
-  const LoadedCapture capture = capture_of(x, *arrays, kCases);
-  const Instruction both[] = {x, y};
-  const Result<Comparison> comparison = compare_all(capture, both, {});
-  if (!comparison) return comparison.error();
-  tried += comparison->elements;
-  if (!comparison->first) return std::optional<ElementInputs>();
-  const Result<OwnedElementCodes> codes =
-      codes_of_element(capture, comparison->first->index, comparison->first->at, {});
-  if (!codes) return codes.error();
-  return std::optional(inputs_of(*codes));
-}
-
-}  // namespace
-
-Result<DifferenceSearch> find_difference(const Instruction& x, const Instruction& y) {
-  for (const Instruction* instruction : {&x, &y})
-    if (!is_sum_of_products(*instruction)) return no_sum_of_products(*instruction);
-  if (x.canonical() != y.canonical())
-    return Error{Errc::view_mismatch, std::string(x.canonical()), std::string(y.canonical()),
-                 "the same form on another target"};
-  DifferenceSearch out;
-  const Tile &of_x = std::get<Tile>(x.decoded().kernel), &of_y = std::get<Tile>(y.decoded().kernel);
-  out.equal_plans = *of_x.plan == *of_y.plan;
-  if (out.equal_plans) return out;
-  std::optional<ElementInputs> found = find_among_probes(x, y, out.tried);
-  if (!found) found = find_among_probes(y, x, out.tried);
-  for (const inputs::Profile profile : {inputs::Profile::ordinary, inputs::Profile::mixed}) {
-    if (found) break;
-    Result<std::optional<ElementInputs>> generated = find_among_generated(x, y, profile, out.tried);
-    if (!generated) return generated.error();
-    found = std::move(*generated);
-  }
-  if (!found) return out;
-  const ElementInputs small = Shrinker(x, y, *found).run();
-  const Instruction both[] = {x, y};
-  const Result<ElementComparison> comparison = compare_element(both, small.sources());
-  if (!comparison) return comparison.error();
-  out.found = {small, *comparison};
   return out;
 }
 

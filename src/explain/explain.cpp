@@ -9,9 +9,9 @@
 
 #include "api/checks.hpp"
 #include "api/execute_capture.hpp"
+#include "explain/chain.hpp"
 #include "explain/dyadic.hpp"
 #include "isa/instruction.hpp"
-#include "kernel/tile.hpp"
 #include "numeric/node.hpp"
 
 namespace warpbit {
@@ -21,50 +21,157 @@ Dyadic number_of(const Format& f, std::uint64_t code) {
   return Dyadic(value_of(decode(f, code), f));
 }
 
-std::string name_of(const Addend& addend, std::size_t sums) {
-  switch (addend.what) {
-    case Addend::What::accumulator: return "c";
-    case Addend::What::running: return fmt::format("sum {}", sums);
-    case Addend::What::products: break;
-  }
-  if (addend.first == addend.last) return fmt::format("a[{0}] b[{0}]", addend.first);
-  return fmt::format("a[{0}..{1}] b[{0}..{1}]", addend.first, addend.last);
-}
+// ---- Sums
 
-// `sums` came before.
-ExplainedSum explained(const TracedSum& traced, const Plan& plan, std::size_t sums) {
-  ExplainedSum out;
-  out.name = fmt::format("sum {}", sums + 1);
-  out.step = describe(plan.begin()[traced.step]);
-  if (traced.cut) out.window = {traced.cut->e, traced.cut->window};
-  Dyadic total(0, 0);
-  for (const Addend& addend : traced.addends) {
-    const Dyadic value(addend.value);
-    const Dyadic kept = traced.cut ? Dyadic(addend.units, traced.cut->e - traced.cut->window) : value;
-    total = total + kept;
-    const bool sets_e =
-        traced.cut && value.is_finite() && value.number != 0 && addend.exponent == traced.cut->e;
-    out.addends.push_back({name_of(addend, sums), value.exact_number(), kept.exact_number(), sets_e});
-  }
-  out.total = total.exact_number();
-  out.format = traced.format->name;
-  out.code = traced.code;
-  out.result = number_of(*traced.format, traced.code).exact_number();
-  return out;
-}
+// What is in a running value: C, and the products of some k.
+struct Contents {
+  bool has_c = false;
+  std::vector<bool> products;
 
-// C and all products, each once: a sum of what no other sum made.
-Dyadic exact_sum(const Trace& trace, const Dyadic& c) {
-  Dyadic out = c;
-  std::vector<bool> seen(kMaxDepth);
-  for (const TracedSum& sum : trace)
-    for (const Addend& addend : sum.addends) {
-      if (addend.what != Addend::What::products || seen[addend.first]) continue;
-      seen[addend.first] = true;
-      out = out + Dyadic(addend.value);
+  void add(const Contents& x) {
+    has_c = has_c || x.has_c;
+    for (std::size_t k = 0; k < products.size(); ++k) products[k] = products[k] || x.products[k];
+  }
+  // ExplainedSum::after
+  std::optional<std::size_t> prefix() const {
+    const auto end = std::ranges::find(products, false);
+    if (!has_c || std::find(end, products.end(), true) != products.end()) return std::nullopt;
+    return static_cast<std::size_t>(end - products.begin());
+  }
+};
+
+struct RunningSum {
+  std::string name;
+  std::uint64_t code = 0;
+  Contents in;
+};
+
+// The sums of a chain, one after the other.
+class ChainExplainer {
+ public:
+  ChainExplainer(const Chain& chain, const ElementCodes& codes, Explanation& out)
+      : chain_(chain),
+        tile_(*chain.tile),
+        codes_(codes),
+        exact_(number_of(*tile_.c.format, tile_.starts_at_zero ? 0 : codes.c)),
+        out_(out) {}
+
+  void run() {
+    const std::vector<bool> none(chain_.k.steps.size() * chain_.terms());
+    const auto execute = [this](std::size_t step, const RunningSum& c) { return executed(step, c); };
+    const auto add = [this](const RunningSum& d, const RunningSum& sum) { return added(d, sum); };
+    const RunningSum c{"c", codes_.c, {true, none}}, zero{"zero", 0, {false, none}};
+    out_.instructions = chain_.k.steps.size();
+    out_.code = for_each_step(chain_, c, zero, execute, add).code;
+  }
+  const Dyadic& exact() const { return exact_; }
+
+ private:
+  RunningSum executed(std::size_t step, const RunningSum& c) {
+    ++instruction_;
+    Trace trace;
+    RunningSum running = c;
+    const std::uint64_t code =
+        run_element(tile_,
+                    {codes_of_step(chain_, codes_.a, step), codes_of_step(chain_, codes_.b, step), c.code,
+                     codes_.a_scale, codes_.b_scale},
+                    &trace);
+    for (const TracedSum& sum : trace) running = explained(sum, step * chain_.terms(), c, running);
+    add_products(trace);
+    return {running.name, code, running.in};
+  }
+
+  // Products of `first` on.
+  RunningSum explained(const TracedSum& traced, std::size_t first, const RunningSum& c,
+                       const RunningSum& before) {
+    ExplainedSum sum = next_sum(describe(tile_.plan->begin()[traced.step]), *traced.format, traced.code);
+    sum.instruction = instruction_;
+    if (traced.cut) sum.window = {traced.cut->e, traced.cut->window};
+    Contents in{false, std::vector<bool>(c.in.products.size())};
+    Dyadic total(0, 0);
+    for (const Addend& addend : traced.addends) {
+      const Dyadic value(addend.value);
+      const Dyadic kept = traced.cut ? Dyadic(addend.units, traced.cut->e - traced.cut->window) : value;
+      total = total + kept;
+      const bool sets_e =
+          traced.cut && value.is_finite() && value.number != 0 && addend.exponent == traced.cut->e;
+      sum.addends.push_back(
+          {name_of(addend, first, c, before), value.exact_number(), kept.exact_number(), sets_e});
+      if (addend.what == Addend::What::accumulator) in.add(c.in);
+      if (addend.what == Addend::What::running) in.add(before.in);
+      if (addend.what == Addend::What::products)
+        for (std::size_t k = addend.first; k <= addend.last; ++k) in.products[first + k] = true;
     }
-  return out;
-}
+    sum.total = total.exact_number();
+    return finish(std::move(sum), std::move(in));
+  }
+
+  // The sum of a run, added to that of the runs before it.
+  RunningSum added(const RunningSum& d, const RunningSum& run) {
+    const Format& f = *tile_.d.format;
+    ExplainedSum sum = next_sum(fmt::format("add in {}{}", f.name, f.is_integer ? "" : " rn"), f,
+                                add_partial_sums(tile_, d.code, run.code));
+    sum.instruction = 0;
+    Dyadic total(0, 0);
+    for (const RunningSum* addend : {&d, &run}) {
+      const Dyadic value = number_of(f, addend->code);
+      total = total + value;
+      sum.addends.push_back({addend->name, value.exact_number(), value.exact_number(), false});
+    }
+    sum.total = total.exact_number();
+    Contents in = d.in;
+    in.add(run.in);
+    return finish(std::move(sum), std::move(in));
+  }
+
+  static std::string name_of(const Addend& addend, std::size_t first, const RunningSum& c,
+                             const RunningSum& before) {
+    switch (addend.what) {
+      case Addend::What::accumulator: return c.name;
+      case Addend::What::running: return before.name;
+      case Addend::What::products: break;
+    }
+    if (addend.first == addend.last) return fmt::format("a[{0}] b[{0}]", first + addend.first);
+    return fmt::format("a[{0}..{1}] b[{0}..{1}]", first + addend.first, first + addend.last);
+  }
+
+  ExplainedSum next_sum(std::string step, const Format& f, std::uint64_t code) const {
+    ExplainedSum out;
+    out.name = fmt::format("sum {}", out_.sums.size() + 1);
+    out.step = std::move(step);
+    out.format = f.name;
+    out.code = code;
+    out.result = number_of(f, code).exact_number();
+    return out;
+  }
+
+  RunningSum finish(ExplainedSum sum, Contents in) {
+    sum.after = in.prefix();
+    RunningSum out{sum.name, sum.code, std::move(in)};
+    out_.sums.push_back(std::move(sum));
+    return out;
+  }
+
+  // All products of an instruction, each once: a sum of what no other sum made.
+  void add_products(const Trace& trace) {
+    std::vector<bool> seen(kMaxDepth);
+    for (const TracedSum& sum : trace)
+      for (const Addend& addend : sum.addends) {
+        if (addend.what != Addend::What::products || seen[addend.first]) continue;
+        seen[addend.first] = true;
+        exact_ = exact_ + Dyadic(addend.value);
+      }
+  }
+
+  const Chain& chain_;
+  const Tile& tile_;
+  const ElementCodes& codes_;
+  Dyadic exact_;  // C and all products
+  std::size_t instruction_ = 0;
+  Explanation& out_;
+};
+
+// ---- The result
 
 // The distance of numbers of this size.
 int unit_of(const Format& f, const Dyadic& x) {
@@ -82,19 +189,9 @@ void compare(const Format& f, const Dyadic& exact, Explanation& out) {
 }
 
 Explanation explain(const Instruction& instruction, const ElementCodes& codes) {
-  const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
-  Trace trace;
-  Explanation out;
-  out.code = run_element(tile, codes, &trace);
-  out.form = instruction.canonical();
-  out.target = instruction.target().name();
-  out.plan = instruction.plan();
-  out.inferred = instruction.inferred();
-  for (std::size_t i = 0; i < trace.size(); ++i) out.sums.push_back(explained(trace[i], *tile.plan, i));
-  out.format = tile.d.format->name;
-  out.result = number_of(*tile.d.format, out.code).exact_number();
-  compare(*tile.d.format, exact_sum(trace, number_of(*tile.c.format, tile.starts_at_zero ? 0 : codes.c)), out);
-  return out;
+  const Computation alone{instruction};
+  const Chain chain{&alone, &std::get<Tile>(instruction.decoded().kernel), {{0}, 1}};
+  return explain(chain, codes);
 }
 
 // The code in D's place of a case.
@@ -108,6 +205,22 @@ std::uint64_t recorded_code(const LoadedCapture& capture, std::uint64_t index, C
 }
 
 }  // namespace
+
+Explanation explain(const Chain& chain, const ElementCodes& codes) {
+  const Instruction& instruction = chain.computation->instruction;
+  Explanation out;
+  out.form = instruction.canonical();
+  out.name = out.target = instruction.target().name();
+  out.plan = instruction.plan();
+  out.inferred = instruction.inferred();
+  ChainExplainer explainer(chain, codes, out);
+  explainer.run();
+  const Format& f = *chain.tile->d.format;
+  out.format = f.name;
+  out.result = number_of(f, out.code).exact_number();
+  compare(f, explainer.exact(), out);
+  return out;
+}
 
 Result<Explanation> explain_element(const Instruction& instruction, const ElementSources& element,
                                     const ExecuteOptions& options) {

@@ -105,6 +105,13 @@ std::string text(const ExplainedSum& sum, std::size_t width) {
 
 // ---- The result
 
+// In a chain: " (instruction 1 of 2)"
+std::string place_text(const Explanation& e, const ExplainedSum& sum) {
+  if (e.instructions == 1) return "";
+  if (sum.instruction == 0) return " (of two runs)";
+  return fmt::format(" (instruction {} of {})", sum.instruction, e.instructions);
+}
+
 std::string distance_text(const Explanation& e) {
   if (e.code == *e.nearest) return "it is the nearest";
   return fmt::format("the nearest is {}", code_text(e.format, *e.nearest));
@@ -121,11 +128,13 @@ std::string hex(std::uint64_t code) {
 
 std::string text(const Explanation& e, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 60));
-  std::string out = wrapped(fmt::format("{} on {}: {}{}", e.form, e.target, e.plan,
+  const std::string count = e.instructions > 1 ? fmt::format("{} instructions, each ", e.instructions) : "";
+  std::string out = wrapped(fmt::format("{} on {}: {}{}{}", e.form, e.target, count, e.plan,
                                         e.inferred ? " (inferred: no result of that GPU)" : ""),
                             width);
   for (const ExplainedSum& sum : e.sums)
-    out += fmt::format("\n{}{}\n", sum.name, e.sums.size() > 1 ? ": " + sum.step : "") + text(sum, width);
+    out += fmt::format("\n{}{}\n", sum.name, e.sums.size() > 1 ? place_text(e, sum) + ": " + sum.step : "") +
+           text(sum, width);
   const auto row = [&](std::string_view label, const std::string& value) {
     out += cut_off(fmt::format("{:<10}{}", label, value), width) + "\n";
   };
@@ -145,6 +154,7 @@ std::string json(const Explanation& e) {
   out["sums"] = Json::array();
   for (const ExplainedSum& sum : e.sums) {
     Json of_sum = {{"name", sum.name}, {"step", sum.step}};
+    if (e.instructions > 1) of_sum["instruction"] = sum.instruction;
     if (sum.window) of_sum["window"] = {{"e", sum.window->e}, {"f", sum.window->f}};
     of_sum["addends"] = Json::array();
     for (const ExplainedAddend& addend : sum.addends)

@@ -81,17 +81,6 @@ class ElementEngine : public GemmEngine {
   std::vector<Decoded> a_, b_;
 };
 
-// ---- Partial sums
-
-// The sum of two codes of D, rounded to nearest; of integers, as the plan has it.
-std::uint64_t add(const Tile& t, std::uint64_t x, std::uint64_t y) {
-  const Format& f = *t.d.format;
-  const Value total = sum(value_of(decode(f, x), f), value_of(decode(f, y), f), Rounding::nearest_even);
-  if (!f.is_integer) return round(f, total, Rounding::nearest_even);
-  const auto* integers = std::get_if<IntegerSum>(t.plan->begin());
-  return encode(f, total.number, Rounding::toward_zero, integers ? integers->overflow : Overflow::ieee);
-}
-
 // ---- Stripes
 
 class Runner {
@@ -211,7 +200,7 @@ class Runner {
         Item before, partial;
         std::memcpy(&before, element, sizeof(Item));
         std::memcpy(&partial, code, sizeof(Item));
-        before = static_cast<Item>(add(*p_.tile, before, partial));
+        before = static_cast<Item>(add_partial_sums(*p_.tile, before, partial));
         std::memcpy(element, &before, sizeof(Item));
       });
     });
@@ -224,6 +213,14 @@ class Runner {
 };
 
 }  // namespace
+
+std::uint64_t add_partial_sums(const Tile& t, std::uint64_t x, std::uint64_t y) {
+  const Format& f = *t.d.format;
+  const Value total = sum(value_of(decode(f, x), f), value_of(decode(f, y), f), Rounding::nearest_even);
+  if (!f.is_integer) return round(f, total, Rounding::nearest_even);
+  const auto* integers = std::get_if<IntegerSum>(t.plan->begin());
+  return encode(f, total.number, Rounding::toward_zero, integers ? integers->overflow : Overflow::ieee);
+}
 
 Stripe largest_stripe(const MatrixProduct& p) {
   const std::size_t terms = static_cast<std::size_t>(p.tile->terms);

@@ -103,6 +103,10 @@ class GemmEngine {
   virtual void multiply(const Stripe& stripe, const BlockRange& range, const RunningBlocks& running) = 0;
 };
 
+/// The sum of the codes of D that two runs ended in: rounded to nearest even, of integers wrapped or clamped as
+/// the plan has it.
+std::uint64_t add_partial_sums(const Tile& tile, std::uint64_t x, std::uint64_t y);
+
 /// The largest stripe, and its steps, that an engine for this product must hold.
 Stripe largest_stripe(const MatrixProduct& product);
 

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same operands by several forms and in several orders of K: results derived by hand, products by
+// warpbit::gemm and by one instruction after the other, and what a GPU returned.
+#include <fmt/format.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "tally.hpp"
+#include "warp.hpp"
+#include "warpbit/compare.hpp"
+#include "warpbit/gemm.hpp"
+
+namespace {
+
+using namespace warpbit;
+using Codes = std::vector<std::uint64_t>;
+
+const std::string kK16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+const std::string kK8 = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32";
+const std::string kInteger = "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32";
+const std::string kClamped = "mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.s8.s32";
+
+Computation make(const std::string& form, std::string_view target, std::string_view order = "ascending",
+                 std::size_t depth = 0) {
+  const Instruction instruction = warp::parse(form, target);
+  const auto terms = static_cast<std::size_t>(instruction.terms());
+  const Result<Computation> out = computation(instruction, order, depth == 0 ? 2 * terms : depth);
+  INFO((out ? std::string() : out.error().message()));
+  REQUIRE(out.ok());
+  return *out;
+}
+
+// A row and a column of K elements that are zero but for some.
+struct Element {
+  Codes a, b;
+  std::uint64_t c = 0;
+  Element(std::size_t depth, std::uint64_t c_in,
+          const std::map<std::size_t, std::array<std::uint64_t, 2>>& products)
+      : a(depth), b(depth), c(c_in) {
+    for (const auto& [k, factors] : products) {
+      a[k] = factors[0];
+      b[k] = factors[1];
+    }
+  }
+};
+
+ElementComparison compare(const std::vector<Computation>& computations, const Element& e) {
+  const Result<ElementComparison> out = compare_element(computations, {e.a, e.b, e.c});
+  INFO((out ? std::string() : out.error().message()));
+  REQUIRE(out.ok());
+  return *out;
+}
+
+Codes results(const ElementComparison& c) {
+  Codes out;
+  for (const Explanation& e : c.explanations) out.push_back(e.code);
+  return out;
+}
+
+// ---- By hand
+
+constexpr std::uint64_t kOne = 0x3C00, kThree = 0x4200, kMinusOne = 0xBC00, k4096 = 0x6C00;  // f16
+constexpr std::uint64_t k2To24 = 0x4B800000;                                                 // f32
+
+TEST_CASE("two shallow instructions round where a deep one has not yet", "[compare]") {
+  // 2^24 + 1 + 1: the first 1 is cut from a sum that is rounded before the second comes.
+  const Element e(16, k2To24, {{0, {kOne, kOne}}, {8, {kOne, kOne}}});
+  const std::vector<Computation> computations = {make(kK16, "sm_90"), make(kK8, "sm_90")};
+  const ElementComparison c = compare(computations, e);
+  CHECK(results(c) == Codes{k2To24 + 1, k2To24});
+  CHECK(c.reasons[1] ==
+        "m16n8k8 rounds 1 product and c to 0x4b800000 (16777216) after k = 8 (instruction 1 of 2); "
+        "m16n8k16 adds 2 products and c at once");
+  const Explanation& chain = c.explanations[1];
+  CHECK(chain.instructions == 2);
+  REQUIRE(chain.sums.size() == 2);
+  CHECK(chain.sums[0].instruction == 1);
+  CHECK(chain.sums[0].after == 8);
+  CHECK(chain.sums[1].instruction == 2);
+  CHECK(chain.sums[1].after == 16);
+  CHECK(chain.sums[1].addends[0].name == "sum 1");
+  CHECK(chain.sums[1].addends[1].name == "a[8] b[8]");
+  CHECK(chain.exact.decimal() == "16777218");
+  CHECK(chain.ulps->decimal() == "1");
+  // A GPU whose nodes have 8 products rounds there in any case.
+  const ElementComparison older = compare({make(kK16, "sm_80"), make(kK8, "sm_80")}, e);
+  CHECK(results(older) == Codes{k2To24, k2To24});
+  CHECK(older.reasons[1].empty());
+}
+
+TEST_CASE("the sum of a run is added to nearest", "[compare]") {
+  // 2^24 + 3 lies halfway between the codes of 2^24 + 2 and 2^24 + 4: cut in a chain, to even in an addition.
+  const Element e(32, k2To24, {{16, {kThree, kOne}}});
+  const ElementComparison c = compare({make(kK16, "sm_90"), make(kK16, "sm_90", "split_k=2")}, e);
+  CHECK(results(c) == Codes{k2To24 + 1, k2To24 + 2});
+  const Explanation& split = c.explanations[1];
+  REQUIRE(split.sums.size() == 3);
+  CHECK(split.sums[1].addends[0].name == "zero");
+  CHECK_FALSE(split.sums[1].after.has_value());
+  CHECK(split.sums[2].instruction == 0);
+  CHECK(split.sums[2].step == "add in f32 rn");
+  CHECK(split.sums[2].addends[1].name == "sum 2");
+  CHECK(split.sums[2].after == 32);
+  CHECK(c.reasons[1] ==
+        "in sum 2 of ascending and sum 3 of split_k=2, ascending keeps multiples of 2^-1 (F 25), split_k=2 "
+        "keeps all "
+        "bits of the sums of two runs");
+}
+
+TEST_CASE("in another order of K something else is cut", "[compare]") {
+  // 2^24 + 1 is rounded to 2^24 unless -2^24 came before.
+  const Element e(32, 0, {{0, {k4096, k4096}}, {1, {kOne, kOne}}, {16, {k4096, k4096 | 0x8000}}});
+  const std::vector<Computation> computations = {make(kK16, "sm_90"), make(kK16, "sm_90", "descending"),
+                                                 make(kK16, "sm_90", "1:0")};
+  const ElementComparison c = compare(computations, e);
+  CHECK(results(c) == Codes{0, 0x3F800000, 0x3F800000});
+  CHECK(c.reasons[1] ==
+        "ascending rounds 2 products to 0x4b800000 (16777216) after k = 16 (instruction 1 of 2); descending "
+        "adds 3 "
+        "products at once (instruction 2 of 2)");
+}
+
+TEST_CASE("the reason is behind the last sums that are equal", "[compare]") {
+  // Both have 1 after k = 16; the same as above follows, 1 being cut from 2^24.
+  const Element e(32, 0, {{0, {kOne, kOne}}, {16, {k4096, k4096}}, {24, {kOne, kOne}}});
+  const ElementComparison c = compare({make(kK16, "sm_90"), make(kK8, "sm_90")}, e);
+  CHECK(results(c) == Codes{k2To24 + 1, k2To24});
+  CHECK(c.reasons[1] ==
+        "m16n8k8 rounds 1 product and sum 2 to 0x4b800000 (16777216) after k = 24 (instruction 3 of 4); "
+        "m16n8k16 "
+        "adds 2 products and sum 1 at once (instruction 2 of 2)");
+}
+
+// ---- By other means
+
+std::size_t item_bytes(int bits) {
+  return bits <= 8 ? 1 : static_cast<std::size_t>(bits) / 8;
+}
+std::vector<std::byte> items(const Codes& codes, int bits) {
+  const std::size_t bytes = item_bytes(bits);
+  std::vector<std::byte> out(codes.size() * bytes);
+  for (std::size_t i = 0; i < codes.size(); ++i) std::memcpy(&out[i * bytes], &codes[i], bytes);
+  return out;
+}
+
+// Matrices as warpbit::gemm takes them: a row by row, b column by column.
+Codes product(const Computation& computation, std::size_t rows, std::size_t columns, const Codes& a,
+              const Codes& b, const Codes& c) {
+  const Instruction& i = computation.instruction;
+  const std::size_t depth = a.size() / rows;
+  const int bits = i.operands()[0].element_bits;
+  const auto left = items(a, i.operands()[1].element_bits), right = items(b, i.operands()[2].element_bits);
+  auto d = items(c, bits);
+  const auto across = static_cast<std::ptrdiff_t>(columns), down = static_cast<std::ptrdiff_t>(depth);
+  const Gemm problem{rows,
+                     columns,
+                     depth,
+                     {left.data(), down, 1},
+                     {right.data(), 1, down},
+                     {d.data(), across, 1},
+                     {d.data(), across, 1}};
+  GemmOptions options;
+  options.k_order = computation.k_order;
+  options.split_k = computation.split_k;
+  options.execute.threads = 1;
+  REQUIRE(gemm(i, problem, options).ok());
+  Codes out(c.size());
+  for (std::size_t k = 0; k < out.size(); ++k) std::memcpy(&out[k], &d[k * item_bytes(bits)], item_bytes(bits));
+  return out;
+}
+
+struct Pair {
+  Computation x, y;
+  std::size_t depth;
+};
+std::vector<Pair> pairs() {
+  const std::string tf4 = "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32",
+                    tf8 = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+                    half16 = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
+                    half8 = "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16",
+                    double4 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+                    double16 = "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64",
+                    byte32 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32",
+                    byte16 = "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32",
+                    integer32 = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32";
+  return {{make(kK16, "sm_90"), make(kK8, "sm_90"), 48},
+          {make(kK16, "sm_80"), make(kK8, "sm_80"), 48},
+          {make(kK16, "sm_80"), make(kK8, "sm_90", "descending", 32), 32},
+          {make(kK16, "sm_90", "2:0:1:3", 64), make(kK8, "sm_90", "descending+split_k=3", 64), 64},
+          {make(tf8, "sm_90"), make(tf4, "sm_90"), 16},
+          {make(half16, "sm_90"), make(half8, "sm_90", "split_k=2"), 32},
+          {make(double16, "sm_90"), make(double4, "sm_90"), 32},
+          {make(double4, "sm_90"), make(double4, "sm_90", "split_k=2"), 16},
+          {make(byte32, "sm_90"), make(byte16, "sm_90"), 32},
+          {make(byte32, "sm_89"), make(byte16, "sm_89"), 32},
+          {make(integer32, "sm_90"), make(kInteger, "sm_90", "descending+split_k=2", 64), 64},
+          {make(kClamped, "sm_90"), make(kClamped, "sm_90", "split_k=2"), 32}};
+}
+
+std::string name_of(const Pair& pair) {
+  const Computation both[] = {pair.x, pair.y};
+  const std::vector<std::string> names = distinct_names(both);
+  return fmt::format("{} ({}, {})", pair.x.instruction.canonical(), names[0], names[1]);
+}
+
+TEST_CASE("explained elements of chains are those of gemm", "[compare]") {
+  std::mt19937_64 random(7);
+  for (const Pair& pair : pairs()) {
+    Tally tally;
+    const auto codes = [&](std::size_t operand, std::size_t count) {
+      Codes out(count);
+      const int bits = pair.x.instruction.operands()[operand].element_bits;
+      for (std::uint64_t& code : out) {
+        code = bits == 64 ? random() : random() & ((1ULL << bits) - 1);
+        // Exponents around the middle, so that sums overlap.
+        if (bits == 64) code = (code & 0x803F'FFFF'FFFF'FFFF) | 0x3FC0'0000'0000'0000;
+        if (bits == 32 && pair.x.instruction.operands()[0].format == "f32")
+          code = (code & 0x81FF'FFFF) | 0x3E00'0000;
+        if (bits == 16) code = (code & 0x8FFF) | 0x3000;
+      }
+      return out;
+    };
+    for (int run = 0; run < 60; ++run) {
+      const Codes a = codes(1, pair.depth), b = codes(2, pair.depth), c = codes(3, 1);
+      for (const Computation& computation : {pair.x, pair.y}) {
+        const Result<Explanation> e = explain_element(computation, {a, b, c[0]});
+        REQUIRE(e.ok());
+        const std::uint64_t expected = product(computation, 1, 1, a, b, c)[0];
+        tally.check(e->code == expected && e->sums.back().code == expected, [&] { return text(*e, 100); });
+      }
+    }
+    tally.judge(name_of(pair));
+  }
+}
+
+// Element (row, column) of an operand in a case of a generated capture.
+std::uint64_t code_at(const std::vector<Array>& arrays, const Operand& operand, std::uint64_t index, int row,
+                      int column) {
+  const auto array = std::ranges::find(arrays, operand.label, [](const Array& a) { return a.header.name; });
+  REQUIRE(array != arrays.end());
+  const Place place = operand.fragment.find({row, column, 0}).front();
+  const auto lanes = static_cast<std::uint64_t>(operand.fragment.lanes()),
+             registers = static_cast<std::uint64_t>(operand.registers);
+  const std::uint64_t item = (index * lanes + static_cast<std::uint64_t>(place.lane)) * registers +
+                             static_cast<std::uint64_t>(place.reg);
+  const std::uint64_t mask = place.bits == 64 ? ~0ULL : (1ULL << place.bits) - 1;
+  return array->at(item) >> place.low_bit & mask;
+}
+
+TEST_CASE("generated cases are compared as whole products are", "[compare]") {
+  constexpr std::uint64_t kCases = 12, kSeed = 5;
+  const Computation deep = make(kK16, "sm_90");
+  const std::vector<Computation> computations = {
+      deep, make(kK8, "sm_90"), make(kK16, "sm_80", "descending", 32), make(kK8, "sm_90", "split_k=2", 32)};
+  const Result<Comparison> comparison =
+      compare_generated(computations, {kSeed, inputs::Profile::ordinary}, kCases, 32);
+  REQUIRE(comparison.ok());
+  CHECK(comparison->cases == kCases);
+  CHECK(comparison->elements == kCases * 16 * 8);
+  // Step s of K has the inputs of seed kSeed + s.
+  std::vector<std::vector<Array>> steps;
+  for (const std::uint64_t seed : {kSeed, kSeed + 1}) {
+    Result<std::vector<Array>> arrays =
+        generated_capture(deep.instruction, {seed, inputs::Profile::ordinary}, 0, kCases);
+    REQUIRE(arrays.ok());
+    steps.push_back(std::move(*arrays));
+  }
+  const std::span<const Operand> operands = deep.instruction.operands();
+  std::vector<std::uint64_t> differing(computations.size());
+  std::optional<std::tuple<std::uint64_t, int, int>> first;
+  for (std::uint64_t index = 0; index < kCases; ++index) {
+    Codes a, b, c;
+    for (int row = 0; row < 16; ++row)
+      for (int k = 0; k < 32; ++k)
+        a.push_back(code_at(steps[static_cast<std::size_t>(k / 16)], operands[1], index, row, k % 16));
+    for (int column = 0; column < 8; ++column)
+      for (int k = 0; k < 32; ++k)
+        b.push_back(code_at(steps[static_cast<std::size_t>(k / 16)], operands[2], index, k % 16, column));
+    for (int row = 0; row < 16; ++row)
+      for (int column = 0; column < 8; ++column)
+        c.push_back(code_at(steps[0], operands[3], index, row, column));
+    const Codes expected = product(computations[0], 16, 8, a, b, c);
+    for (std::size_t i = 0; i < computations.size(); ++i) {
+      const Codes got = product(computations[i], 16, 8, a, b, c);
+      for (std::size_t n = 0; n < got.size(); ++n) differing[i] += got[n] != expected[n];
+    }
+  }
+  for (std::size_t i = 0; i < computations.size(); ++i) CHECK(comparison->results[i].differing == differing[i]);
+  CHECK(differing[1] > 100);
+  CHECK(comparison->results[0].most_codes == 0);
+  REQUIRE(comparison->first.has_value());
+  CHECK(comparison->first->comparison.explanations.size() == computations.size());
+}
+
+TEST_CASE("a chain of f64 instructions returns what a GPU returned for a deeper one", "[compare]") {
+  const std::string file = "golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f64_f64_f64_f64.npz";
+  const std::vector<Computation> computations = {
+      make("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", "sm_90a"),
+      make("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "sm_90a"),
+      make("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "sm_90a", "descending", 16)};
+  REQUIRE(replay(file).mismatches == 0);  // the first one returns what the file has
+  const Result<Comparison> c = compare_capture(file, computations);
+  REQUIRE(c.ok());
+  CHECK(c->elements > 1000);
+  CHECK(c->results[1].differing == 0);
+  CHECK(c->results[2].differing > 0);
+}
+
+// ---- The search
+
+TEST_CASE("computations of equal steps are said to be equal, and are", "[compare]") {
+  // sm_80 and sm_89 round after 8 and 16 products in any case, f64 after each; integers wrap in any order.
+  const bool equal[] = {false, true, false, false, false, false, true, false, false, true, true, false};
+  std::size_t i = 0;
+  for (const Pair& pair : pairs()) {
+    INFO(name_of(pair));
+    const Result<DifferenceSearch> search = find_difference(pair.x, pair.y, pair.depth);
+    REQUIRE(search.ok());
+    REQUIRE(i < std::size(equal));
+    CHECK(search->equal_steps == equal[i++]);
+    if (search->equal_steps) {
+      CHECK_FALSE(search->found.has_value());
+      const Computation both[] = {pair.x, pair.y};
+      const Result<Comparison> c = compare_generated(both, {1, inputs::Profile::mixed}, 18, pair.depth);
+      REQUIRE(c.ok());
+      CHECK(c->results[1].differing == 0);
+      continue;
+    }
+    if (!search->found) continue;  // nothing is said then
+    const ElementInputs& in = search->found->inputs;
+    REQUIRE(in.a.size() <= pair.depth);
+    Codes a = in.a, b = in.b;
+    a.resize(pair.depth);
+    b.resize(pair.depth);
+    CHECK(product(pair.x, 1, 1, a, b, {in.c}) != product(pair.y, 1, 1, a, b, {in.c}));
+    CHECK_FALSE(search->found->comparison.reasons[1].empty());
+  }
+  CHECK(i == std::size(equal));
+}
+
+TEST_CASE("differences between forms and orders are found", "[compare]") {
+  const std::vector<std::pair<Computation, Computation>> different = {
+      {make(kK16, "sm_90"), make(kK8, "sm_90")},
+      {make(kK16, "sm_90"), make(kK16, "sm_90", "descending")},
+      {make(kK16, "sm_90"), make(kK16, "sm_90", "split_k=2")},
+      {make(kClamped, "sm_90"), make(kClamped, "sm_90", "descending")}};
+  for (const auto& [x, y] : different) {
+    const Result<DifferenceSearch> search = find_difference(x, y, 32);
+    REQUIRE(search.ok());
+    REQUIRE(search->found.has_value());
+    CHECK(std::ranges::count_if(search->found->inputs.a, [](std::uint64_t code) { return code != 0; }) <= 4);
+  }
+}
+
+TEST_CASE("a product of a warpgroup is a form like others", "[compare]") {
+  const std::vector<Computation> computations = {
+      make(kK16, "sm_90a"), make("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "sm_90a")};
+  const Result<DifferenceSearch> search = find_difference(computations[0], computations[1]);
+  REQUIRE(search.ok());
+  CHECK(search->equal_steps);
+  const Result<Comparison> c = compare_generated(computations, {0, inputs::Profile::mixed}, 9, 48);
+  REQUIRE(c.ok());
+  CHECK(c->elements == 9 * 16 * 8);
+  CHECK(c->results[1].differing == 0);
+}
+
+// ---- Words and errors
+
+TEST_CASE("orders of K in words", "[compare]") {
+  const Instruction mma = warp::parse(kK8, "sm_90");
+  const auto made = [&](std::string_view order, std::size_t depth) {
+    const Result<Computation> out = computation(mma, order, depth);
+    return out ? k_order_text(*out) : out.error().message();
+  };
+  CHECK(made("ascending", 64) == "ascending");
+  CHECK(made("0:1:2", 24) == "ascending");
+  CHECK(made("descending", 20) == "descending");
+  CHECK(made("2:1:0", 20) == "descending");
+  CHECK(made("1:0:2", 24) == "1:0:2");
+  CHECK(made("split_k=3", 24) == "split_k=3");
+  CHECK(made("1:0:2+split_k=2", 24) == "1:0:2+split_k=2");
+  CHECK(computation(mma, "2:0:1", 24)->k_order == std::vector<std::size_t>{2, 0, 1});
+  for (const std::string_view wrong :
+       {"", "up", "split_k=", "split_k=2+descending", "1:0:", "+", "ascending+1:0"})
+    CHECK_THAT(made(wrong, 16),
+               Catch::Contains("'" + std::string(wrong) + "'; expected ascending, descending or"));
+  CHECK_THAT(made("1:0", 24), Catch::Contains("2 steps in k_order; expected each of the 3 steps of K once"));
+  CHECK_THAT(made("1:1", 16), Catch::Contains("step 1 twice in k_order"));
+  CHECK_THAT(made("split_k=0", 16), Catch::Contains("split_k is 0; expected at least 1"));
+}
+
+TEST_CASE("computations are called by what tells them apart", "[compare]") {
+  const auto names = [](const std::vector<Computation>& list) { return distinct_names(list); };
+  using Names = std::vector<std::string>;
+  CHECK(names({make(kK16, "sm_80"), make(kK16, "sm_90")}) == Names{"sm_80", "sm_90"});
+  CHECK(names({make(kK16, "sm_80"), make(kK8, "sm_80")}) == Names{"m16n8k16", "m16n8k8"});
+  CHECK(names({make(kK16, "sm_80"), make(kK8, "sm_90", "descending")}) ==
+        Names{"m16n8k16 ascending on sm_80", "m16n8k8 descending on sm_90"});
+  CHECK(names({make(kInteger, "sm_80"), make(kClamped, "sm_80")}) == Names{"no satfinite", "satfinite"});
+  CHECK(names({make(kK16, "sm_80"), make(kK16, "sm_80")}) == Names{"sm_80", "sm_80"});
+}
+
+TEST_CASE("what cannot be compared or be in a chain says why", "[compare]") {
+  const auto refused = [](const std::vector<Computation>& computations, std::size_t depth) {
+    const Codes zeros(depth);
+    const Result<ElementComparison> element = compare_element(computations, {zeros, zeros});
+    const Result<Comparison> generated = compare_generated(computations, {}, 1, depth);
+    REQUIRE_FALSE(element.ok());
+    REQUIRE_FALSE(generated.ok());
+    CHECK(element.error().message() == generated.error().message());
+    CHECK(element.error().code == Errc::view_mismatch);
+    return element.error().message();
+  };
+  const auto alone = [](const std::string& form, std::string_view target) {
+    return Computation{warp::parse(form, target)};
+  };
+  const Computation bf16 = alone("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "sm_90");
+  CHECK_THAT(refused({make(kK16, "sm_90"), bf16}, 16), Catch::Contains("A is bf16; expected f16, as " + kK16));
+  const Computation mixed = alone("wmma.mma.sync.aligned.row.col.m16n16k16.f16.f32", "sm_90");
+  CHECK_THAT(refused({mixed, mixed}, 17), Catch::Contains("a K of 32, C is f32 and D is f16"));
+  CHECK(explain_element(mixed, {Codes(16), Codes(16)}).ok());
+  const Computation scaled =
+      alone("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+            "sm_120a");
+  CHECK_THAT(refused({scaled, scaled}, 65), Catch::Contains("a K of 128, and its blocks are scaled"));
+  CHECK_THAT(refused({alone("movmatrix.sync.aligned.m8n8.trans.b16", "sm_90"), bf16}, 16),
+             Catch::Contains("no sums of products"));
+  Computation wrong = make(kK16, "sm_90");
+  wrong.k_order = {0, 0};
+  CHECK_THAT(refused({wrong, wrong}, 32), Catch::Contains("step 0 twice"));
+  CHECK_FALSE(explain_element(make(kK16, "sm_90"), {Codes(16), Codes(15)}).ok());
+}
+
+}  // namespace
