@@ -92,7 +92,7 @@ std::pair<std::size_t, std::size_t> last_equal_sums(const Explanation& x, const 
 
 // ---- In words
 
-// "c and 8 products", or which products these are.
+// "8 products and c", or which products these are.
 std::string contents(const CountingSum& sum, bool which) {
   std::vector<std::string> others, products;
   for (const Term& term : sum.terms) (term.is_product() ? products : others).push_back(term.name);
