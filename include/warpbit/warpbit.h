@@ -2,10 +2,11 @@
  *
  * warpbit for C and for languages that call C: parse, describe, fragments, execute, captures.
  *
- * Every function that can refuse returns a status and leaves a message for the calling thread. No exception leaves
- * the library, nothing is printed. Handles are immutable and may be shared between threads; two calls may run at the
- * same time unless they write the same memory. A structure that the library fills in, or reads options from, starts
- * with its size as the caller was compiled with: WARPBIT_INIT sets it. What was added later lies behind. */
+ * Every function that can refuse returns a status and leaves a message for the calling thread. No exception
+ * leaves the library, nothing is printed. Handles are immutable and may be shared between threads; two calls
+ * may run at the same time unless they write the same memory. A structure that the library fills in, or reads
+ * options from, starts with its size as the caller was compiled with: WARPBIT_INIT sets it. What was added
+ * later lies behind. */
 #ifndef WARPBIT_WARPBIT_H
 #define WARPBIT_WARPBIT_H
 
@@ -32,10 +33,12 @@ WARPBIT_API const char* warpbit_version(void);
 /* Zeros with the size in front: `warpbit_description d = WARPBIT_INIT(warpbit_description);` */
 #ifdef __cplusplus
 #define WARPBIT_INIT(type) \
-  type { sizeof(type) }
+  type {                   \
+    sizeof(type)           \
+  }
 #else
 #define WARPBIT_INIT(type) \
-  { sizeof(type) }
+  { .size = sizeof(type) }
 #endif
 
 /* What went wrong, roughly. */
@@ -50,8 +53,9 @@ typedef enum warpbit_status {
   WARPBIT_INTERNAL = 7   /* a mistake in the library */
 } warpbit_status;
 
-/* Of the last call of this thread that refused: one sentence with what was seen, where, and what would be accepted;
- * and the name of the error, e.g. "no_such_form". Empty before. Valid until this thread's next refused call. */
+/* Of the last call of this thread that refused: one sentence with what was seen, where, and what would be
+ * accepted; and the name of the error, e.g. "no_such_form". Empty before. Valid until this thread's next
+ * refused call. */
 WARPBIT_API const char* warpbit_message(void);
 WARPBIT_API const char* warpbit_error_name(void);
 
@@ -117,21 +121,22 @@ typedef struct warpbit_element {
 WARPBIT_API warpbit_status warpbit_element_at(const warpbit_instruction* instruction, int32_t operand,
                                               int32_t lane, int32_t reg, int32_t bit, warpbit_element* element,
                                               int32_t* found);
-/* Every place that holds an element: at most `capacity` are written, *count is how many there are; 0 outside the
- * matrix. */
+/* Every place that holds an element: at most `capacity` are written, *count is how many there are; 0 outside
+ * the matrix. */
 WARPBIT_API warpbit_status warpbit_places_of(const warpbit_instruction* instruction, int32_t operand,
                                              warpbit_element element, warpbit_place* places, size_t capacity,
                                              size_t* count);
 
-/* The registers of one operand over (case, lane, register): byte strides from `data`; register_bits / 8 bytes each,
- * little-endian, aligned or not. An operand without registers (an immediate) has none: data is not read. A product
- * whose D is also its accumulator (wgmma) reads and writes the registers of D. */
+/* The registers of one operand over (case, lane, register): byte strides from `data`; register_bits / 8 bytes
+ * each, little-endian, aligned or not. An operand without registers (an immediate) has none: data is not read.
+ * A product whose D is also its accumulator (wgmma) reads and writes the registers of D. */
 typedef struct warpbit_registers {
   void* data;
   ptrdiff_t case_stride, lane_stride, register_stride;
 } warpbit_registers;
 /* Of a dense array [cases][lanes][registers]. */
-WARPBIT_API warpbit_registers warpbit_dense(const warpbit_instruction* instruction, int32_t operand, void* data);
+WARPBIT_API warpbit_registers warpbit_dense(const warpbit_instruction* instruction, int32_t operand,
+                                            void* data);
 
 typedef struct warpbit_options {
   size_t size;
@@ -140,16 +145,16 @@ typedef struct warpbit_options {
   int32_t threads;         /* to split the cases over; 0: OpenMP's number */
 } warpbit_options;
 
-/* Executes an instruction that uses no memory, once for each case. `operands` has an entry for each operand, in the
- * order of the statement; the destination must not overlap a source unless it is the same registers. `options` may
- * be null. */
+/* Executes an instruction that uses no memory, once for each case. `operands` has an entry for each operand, in
+ * the order of the statement; the destination must not overlap a source unless it is the same registers.
+ * `options` may be null. */
 WARPBIT_API warpbit_status warpbit_execute(const warpbit_instruction* instruction,
                                            const warpbit_registers* operands, size_t count, size_t cases,
                                            const warpbit_options* options);
 
 /* Executes any instruction for one warp or warpgroup, whose shared memory is `shared` and begins at the generic
- * address `window`. Of asynchronous products the results are those that they have once they are complete. Registers
- * and memory are changed only if all of it succeeds. Other memory than shared is out of bounds. */
+ * address `window`. Of asynchronous products the results are those that they have once they are complete.
+ * Registers and memory are changed only if all of it succeeds. Other memory than shared is out of bounds. */
 WARPBIT_API warpbit_status warpbit_execute_warp(const warpbit_instruction* instruction,
                                                 const warpbit_registers* operands, size_t count, void* shared,
                                                 size_t shared_bytes, uint64_t window,
@@ -161,8 +166,8 @@ typedef struct warpbit_report {
   uint64_t cases, elements, mismatches;
   int32_t inferred;
 } warpbit_report;
-/* Replays a capture file and compares every element; `target` may be null: that of the file. WARPBIT_OK also with
- * mismatches; the message then is about the first one. */
+/* Replays a capture file and compares every element; `target` may be null: that of the file. WARPBIT_OK also
+ * with mismatches; the message then is about the first one. */
 WARPBIT_API warpbit_status warpbit_verify(const char* path, const char* target, warpbit_report* report);
 
 #ifdef __cplusplus
