@@ -41,6 +41,9 @@ int cannot_answer(const Error& error);
 /// 64 bits, with or without 0x. Errors: usage, at `where`.
 Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text);
 
+/// True if an argument that may be a form names a file.
+bool is_file(const std::string& what);
+
 /// Prints to stderr which documented forms a refused form or statement is nearest to, if it is no form: on the
 /// target, if there is one.
 void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target);

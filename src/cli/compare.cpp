@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -30,10 +29,6 @@ struct CompareArguments {
   std::size_t depth = 0;
   bool show = false;
 };
-
-bool is_file(const std::string& what) {
-  return what.ends_with(".npz") || std::filesystem::exists(what);
-}
 
 // ---- What is compared
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -38,10 +37,6 @@ Result<Coordinate> parse_element(const std::string& text) {
   if (count < 2 || at != end)
     return Error{Errc::usage, "element", fmt::format("'{}'", text), "row,column or row,column,product"};
   return Coordinate{numbers[0], numbers[1], numbers[2]};
-}
-
-bool is_file(const std::string& what) {
-  return what.ends_with(".npz") || std::filesystem::exists(what);
 }
 
 Result<Explanation> explain_file(const ExplainArguments& o) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>  // std::cout, to which CLI11 writes
 #include <system_error>
 
@@ -35,6 +36,10 @@ std::string examples(std::initializer_list<std::string_view> lines) {
   std::string out = "Examples:";
   for (const std::string_view line : lines) out += fmt::format("\n  {}", line);
   return out;
+}
+
+bool is_file(const std::string& what) {
+  return what.ends_with(".npz") || std::filesystem::exists(what);
 }
 
 void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target) {

@@ -82,9 +82,9 @@ class Shrinker {
   ElementInputs in_;
 };
 
-class Search {
+class DifferenceFinder {
  public:
-  Search(const Computation& x, const Computation& y, const Chain& of_x, const Chain& of_y)
+  DifferenceFinder(const Computation& x, const Computation& y, const Chain& of_x, const Chain& of_y)
       : both_{x, y}, x_(of_x), y_(of_y) {}
 
   std::optional<ElementInputs> among_probes(const Instruction& instruction) {
@@ -155,7 +155,7 @@ Result<DifferenceSearch> find_difference(const Computation& x, const Computation
   DifferenceSearch out;
   out.equal_steps = same_steps(of_x, of_y);
   if (out.equal_steps) return out;
-  Search search(x, y, of_x, of_y);
+  DifferenceFinder search(x, y, of_x, of_y);
   std::optional<ElementInputs> found = search.among_probes(x.instruction);
   if (!found) found = search.among_probes(y.instruction);
   for (const inputs::Profile profile : {inputs::Profile::ordinary, inputs::Profile::mixed}) {
