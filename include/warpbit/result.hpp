@@ -50,6 +50,13 @@ enum class Errc {
   memory_overlap,
   descriptor_field,
   no_such_layout,
+  // Kernels (warpbit/device.hpp)
+  launch_shape,
+  threads_diverge,
+  inactive_lane,
+  never_written,
+  data_race,
+  copy_pending,
   // Capture files (the page on the capture format)
   file_unreadable,
   file_unwritable,

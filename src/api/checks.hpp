@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "kernel/tile.hpp"
 #include "warpbit/execute.hpp"
@@ -15,6 +17,9 @@ Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& o
 /// Refuses metadata that the manual leaves undefined where the options do not allow it.
 Result<void> check_metadata(const Instruction& instruction, const Tile& tile, const OperandView& e,
                             std::size_t cases, const ExecuteOptions& options);
+
+/// Ascending lanes for a person: "3, 7-9".
+std::string ranges(const std::vector<int>& lanes);
 
 /// The kernel that the options ask for. Errors: no_such_kernel.
 Result<Kernel> kernel_for(const ExecuteOptions& options);

@@ -13,9 +13,7 @@
 #include "isa/instruction.hpp"
 
 namespace warpbit {
-namespace {
 
-// "3, 7-9"
 std::string ranges(const std::vector<int>& lanes) {
   std::string out;
   for (std::size_t i = 0; i < lanes.size();) {
@@ -27,6 +25,8 @@ std::string ranges(const std::vector<int>& lanes) {
   }
   return out;
 }
+
+namespace {
 
 bool same(const Instruction& x, const Instruction& y) {
   if (&x.decoded() == &y.decoded()) return true;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the wrappers of warpbit/device/host.hpp ask of the block that runs them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace warpbit::device {
+
+/// A place in the source: where a wrapper is called. (std::source_location, which clang 14 lacks.)
+struct Place {
+  const char* file = "";
+  unsigned line = 0;
+
+  static constexpr Place here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// x, y and z.
+struct Index3 {
+  unsigned x = 0, y = 0, z = 0;
+  friend bool operator==(const Index3&, const Index3&) = default;
+};
+
+/// Of the thread that runs (CUDA C++ Programming Guide, "Built-in Variables").
+extern constinit thread_local Index3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace calls {
+
+/// Bytes [first, last) of shared memory, and a place among them.
+struct SharedView {
+  std::int64_t first, last, at;
+};
+
+/// `size` bytes from `base`, and a place among them.
+struct GlobalView {
+  std::byte* base;
+  std::int64_t size, at;
+};
+
+/// Fails unless the bytes lie in shared memory, aligned.
+SharedView shared_view(std::int64_t offset, std::int64_t bytes, std::size_t alignment, Place at);
+void load(const SharedView& from, void* value, std::size_t bytes, std::size_t alignment, Place at);
+void store(const SharedView& to, const void* value, std::size_t bytes, std::size_t alignment, Place at);
+void load(const GlobalView& from, void* value, std::size_t bytes, std::size_t alignment, Place at);
+void store(const GlobalView& to, const void* value, std::size_t bytes, std::size_t alignment, Place at);
+
+void barrier(Place at);
+void sync_warp(std::uint32_t mask, Place at);
+std::uint32_t active_mask(Place at);
+/// The lanes of the mask whose predicate holds.
+std::uint32_t vote(const char* name, std::uint32_t mask, bool predicate, Place at);
+
+enum class Shuffle { index, up, down, exclusive_or };
+std::uint64_t shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand, int width, Place at);
+
+/// `bytes` of them from global memory, the rest zero.
+void copy_async(const char* form, const SharedView& to, const GlobalView& from, int size, int bytes, Place at);
+void commit_group(Place at);
+void wait_group(unsigned pending, Place at);
+void wait_all(Place at);
+
+/// An instruction of a warp from registers to registers.
+void execute(const char* form, void* d, std::span<const void* const> sources, Place at);
+/// The same of a sparse product with its selector.
+void execute_sparse(const char* form, int selector, void* d, std::span<const void* const> sources, Place at);
+void load_matrix(const char* form, const SharedView& row, std::uint32_t* r, Place at);
+void store_matrix(const char* form, const SharedView& row, const std::uint32_t* r, Place at);
+
+}  // namespace calls
+}  // namespace warpbit::device

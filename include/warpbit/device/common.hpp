@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both compilers share: fragments, and the names of types and shapes as the PTX manual spells them.
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+/// A kernel, in front of its return type.
+#define WARPBIT_KERNEL __global__
+/// A function that kernels call.
+#define WARPBIT_DEVICE __device__ __forceinline__
+#define WARPBIT_BOTH __host__ __device__
+#else
+#define WARPBIT_KERNEL inline
+#define WARPBIT_DEVICE inline
+#define WARPBIT_BOTH
+#endif
+
+namespace warpbit::device {
+
+/// What one lane holds of an operand: N registers.
+template <class R, int N>
+struct Fragment {
+  R r[N];
+
+  WARPBIT_BOTH constexpr R& operator[](int i) { return r[i]; }
+  WARPBIT_BOTH constexpr const R& operator[](int i) const { return r[i]; }
+};
+
+// Types of elements, named as in a qualifier. Registers hold their bits; these only choose a form.
+struct f16 {};
+struct bf16 {};
+struct tf32 {};
+struct f32 {};
+struct f64 {};
+struct e4m3 {};
+struct e5m2 {};
+struct e3m2 {};
+struct e2m3 {};
+struct e2m1 {};
+struct s8 {};
+struct u8 {};
+struct s4 {};
+struct u4 {};
+struct s32 {};
+struct ue8m0 {};  ///< of scale factors, as the next
+struct ue4m3 {};
+
+// Shapes.
+struct m8n8k4 {};
+struct m8n8k16 {};
+struct m8n8k32 {};
+struct m16n8k4 {};
+struct m16n8k8 {};
+struct m16n8k16 {};
+struct m16n8k32 {};
+struct m16n8k64 {};
+struct m16n8k128 {};
+
+// Kinds of block scaling.
+struct mxf8f6f4 {};
+struct mxf4 {};
+struct mxf4nvf4 {};
+
+}  // namespace warpbit::device

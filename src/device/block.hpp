@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of a block, taking turns.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <exception>  // std::exception_ptr
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "device/fibre.hpp"
+#include "device/order.hpp"
+#include "warpbit/device/launch.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/memory.hpp"
+#include "warpbit/registers.hpp"
+
+namespace warpbit::device {
+
+/// What a thread waits for, on its own stack.
+struct Request {
+  enum class Kind { barrier, active_mask, sync_warp, vote, shuffle, execute, load_matrix, store_matrix };
+  Kind kind;
+  std::string_view name;  ///< the instruction's form
+  Place at;
+  std::uint32_t mask = 0;     ///< of those that have one
+  std::uint64_t value = 0;    ///< given by a vote or a shuffle, then what it gets
+  calls::Shuffle how = {};
+  int operand = 0, width = kWarp;
+  int selector = -1;  ///< of a sparse product
+  void* d = nullptr;  ///< registers that are written
+  std::span<const void* const> sources = {};
+  calls::SharedView row = {};  ///< of a move
+
+  bool is_masked() const { return kind >= Kind::sync_warp && kind <= Kind::shuffle; }
+  bool is_instruction() const { return kind >= Kind::execute; }
+  /// The same thing for lanes to do together.
+  bool is_same(const Request& other) const {
+    return kind == other.kind && name == other.name && selector == other.selector && mask == other.mask &&
+           (is_masked() || at == other.at);
+  }
+};
+
+/// A copy on its way into shared memory.
+struct AsyncCopy {
+  std::int64_t to;
+  int size;
+  std::array<std::byte, 16> bytes;
+  Place at;
+  unsigned group;
+};
+
+/// What one thread of the machine keeps from block to block: stacks, and instructions as they were parsed.
+class Worker {
+ public:
+  explicit Worker(const Launch& how) : how_(how) {}
+  Fibre& fibre(int thread);
+  const Result<Instruction>& instruction(std::string_view form, int selector);
+
+ private:
+  const Launch& how_;
+  std::vector<std::unique_ptr<Fibre>> fibres_;
+  std::map<std::pair<const void*, int>, Result<Instruction>> instructions_;  // by text
+};
+
+/// One block, from its first thread's beginning to its last one's end.
+class Block {
+ public:
+  Block(const Launch& how, Index3 index, const std::function<void()>& thread, Worker& worker);
+
+  /// Runs all threads. Lets out what `thread` does.
+  void run();
+  std::optional<Fault>& fault() { return fault_; }
+  bool inferred() const { return inferred_; }
+
+  // ---- What the running thread asks for. A fault ends all threads, and these do not return.
+
+  /// Until what the request needs has come.
+  void wait(Request& request);
+  calls::SharedView view(std::int64_t offset, std::int64_t bytes, std::size_t alignment, Place at);
+  void load(const calls::SharedView& from, std::span<std::byte> value, std::size_t alignment, Place at);
+  void store(const calls::SharedView& to, std::span<const std::byte> value, std::size_t alignment, Place at);
+  /// Where the bytes lie.
+  std::byte* global(const char* what, const calls::GlobalView& view, std::int64_t bytes, std::size_t alignment,
+                    Place at);
+  void copy_async(const char* form, const calls::SharedView& to, const calls::GlobalView& from, int size,
+                  int bytes, Place at);
+  void commit_group(Place at);
+  void wait_group(unsigned pending, Place at);
+  void wait_all(Place at);
+
+ private:
+  struct Thread {
+    enum class State { begins, ready, waits, stuck, ended } state = State::begins;
+    Request* request = nullptr;
+    Place last = {};  ///< where it was seen last
+    unsigned group = 0;
+    std::vector<AsyncCopy> copies;  ///< in order
+  };
+  /// Ends the threads of a block that has a fault.
+  struct Unwind {};
+
+  // ---- block.cpp
+  Thread& thread(int i) { return threads_[static_cast<std::size_t>(i)]; }
+  Thread& lane(int warp, int i) { return thread(warp * kWarp + i); }
+  Thread& running() { return thread(running_); }
+  void run_thread(int i);
+  void run_warp(int warp);
+  void check_barrier();
+  void unwind();
+  [[noreturn]] void fail(Fault fault);
+  void fail_if(std::optional<Fault> fault);
+
+  // ---- accesses.cpp
+  Fault fault_of(int thread, Place at, Error error) const;
+  std::optional<Fault> check_shared(std::string_view what, const calls::SharedView& view, std::int64_t bytes,
+                                    std::size_t alignment, int thread, Place at) const;
+  std::optional<Fault> read(std::string_view what, std::int64_t first, std::int64_t bytes, int thread, Place at);
+  std::optional<Fault> write(std::string_view what, std::int64_t first, std::int64_t bytes, int thread,
+                             Place at, Accesses::Written state = Accesses::Written::done);
+  Fault conflict(std::string_view what, const Accesses::Conflict& conflict, int thread, Place at) const;
+  Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
+  void complete(unsigned groups);
+
+  // ---- meeting.cpp: what lanes of a warp that all wait do together
+  bool meet(int warp);
+  bool meet_masked(int warp);
+  bool meet_instruction(int warp);
+  bool meet_active_mask(int warp);
+  void diagnose(int warp);
+  Fault missing(int warp, int first, std::uint32_t wanted);
+  std::uint32_t lanes_that(int warp, const std::function<bool(const Thread&)>& condition);
+  void go_on(int warp, std::uint32_t lanes);
+  std::optional<Fault> shuffle(int warp, std::uint32_t lanes);
+  void vote(int warp, std::uint32_t lanes);
+  std::optional<Fault> execute(int warp, const Instruction& instruction);
+  std::optional<Fault> move(int warp, const Instruction& instruction);
+  std::optional<Fault> move_accesses(int warp, const Instruction& instruction, const Effects& effects);
+  Fault fault_of_warp(int warp, Error error);
+
+  const Launch& how_;
+  Index3 index_;
+  Worker& worker_;
+  std::function<void()> body_;
+  std::vector<Thread> threads_;
+  int running_ = 0;
+  Memory memory_;
+  Order order_;
+  Accesses accesses_;
+  std::optional<Fault> fault_, stuck_;
+  std::exception_ptr exception_;
+  bool unwinding_ = false, inferred_ = false;
+};
+
+/// The block that runs on this thread of the machine. Precondition: one does.
+Block& current_block();
+
+/// The lanes of a mask.
+std::vector<int> lanes_of(std::uint32_t mask);
+
+}  // namespace warpbit::device

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which accesses to shared memory come before which (PTX manual, "Memory Consistency Model"), and what was
+// accessed so far.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "warpbit/device/calls.hpp"
+
+namespace warpbit::device {
+
+inline constexpr int kWarp = 32;
+
+/// Clocks of the threads of a block. A thread's clock ticks when it synchronises; a thread knows all that
+/// another one did before some clock of that one.
+class Order {
+ public:
+  explicit Order(int threads);
+
+  std::uint32_t clock(int thread) const { return clock_[index(thread)]; }
+  /// Whether what `thread` did at that clock comes before what `me` does now.
+  bool before(int thread, std::uint32_t clock, int me) const {
+    if (thread == me || clock < barrier_[index(thread)]) return true;
+    return thread / kWarp == me / kWarp && clock < known(me, thread % kWarp);
+  }
+  /// All threads meet.
+  void barrier();
+  /// Lanes of a warp meet.
+  void sync_warp(int warp, std::uint32_t lanes);
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  std::uint32_t known(int me, int lane) const { return known_[index(me * kWarp + lane)]; }
+
+  std::vector<std::uint32_t> clock_, barrier_;  // by thread
+  std::vector<std::uint32_t> known_;            // by thread and lane of its warp
+};
+
+/// The accesses to the bytes of shared memory: of each the last write, and two reads since then, of different
+/// warps or else of different lanes if there were such.
+class Accesses {
+ public:
+  enum class Written : std::uint8_t { never, pending, done };
+  /// One that was before.
+  struct Access {
+    int thread;
+    Place at;
+  };
+  /// Two accesses that must not be as they are.
+  struct Conflict {
+    enum class Kind { race, pending, never_written } kind;
+    std::int64_t byte;
+    std::optional<Access> before;
+    bool before_writes = false;
+  };
+
+  explicit Accesses(std::size_t bytes) : cells_(bytes) {}
+
+  /// Bytes [first, first + bytes), which exist, accessed by a thread now. Remembered even where they conflict.
+  std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, int thread, Place at,
+                               const Order& order);
+  std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int thread, Place at,
+                                const Order& order, Written state);
+
+ private:
+  struct Mark {
+    std::uint32_t clock = 0;
+    std::int16_t thread = -1;  // none
+    std::uint16_t place = 0;
+  };
+  struct Cell {
+    Mark write, read[2];
+    Written written = Written::never;
+  };
+  Mark mark(int thread, Place at, const Order& order);
+  Access access(const Mark& mark) const { return {mark.thread, places_[mark.place]}; }
+  static bool before(const Mark& mark, int me, const Order& order) {
+    return mark.thread < 0 || order.before(mark.thread, mark.clock, me);
+  }
+  static void remember(Cell& cell, const Mark& read);
+
+  std::vector<Cell> cells_;
+  std::vector<Place> places_;
+  std::size_t latest_ = 0;  // the place that was marked last
+};
+
+}  // namespace warpbit::device
