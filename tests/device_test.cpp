@@ -54,7 +54,6 @@ TEST_CASE("a GEMM of two buffers gives the bits of gemm()", "[quick][device]") {
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
       INFO((launched ? "" : launched.fault->message()));
       REQUIRE(launched.ok());
-      CHECK_FALSE(launched.inferred);
       fmt::print("{} x {} x {} on {}: {:.2f} s\n", m, n, k, on, took.count());
       const auto size = [](int x) { return static_cast<std::size_t>(x); };
       std::vector<float> d(size(m * n));

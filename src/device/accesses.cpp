@@ -167,7 +167,7 @@ void Block::complete(unsigned groups) {
   const auto end = std::ranges::find_if(copies, [&](const AsyncCopy& c) { return c.group >= groups; });
   for (auto c = copies.begin(); c != end; ++c) {
     const auto bytes = std::span(c->bytes).first(static_cast<std::size_t>(c->size));
-    (void)write("cp.async", c->to, c->size, running_, c->at);  // whoever came between has been refused
+    accesses_.settle(c->to, c->size, running_, c->at, order_);  // whoever came between has been refused
     (void)memory_.write_async(static_cast<std::uint64_t>(c->to), bytes);
   }
   copies.erase(copies.begin(), end);

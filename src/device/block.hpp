@@ -2,6 +2,7 @@
 // The threads of a block, taking turns.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <exception>  // std::exception_ptr
@@ -136,7 +137,14 @@ class Block {
   bool meet_active_mask(int warp);
   void diagnose(int warp);
   Fault missing(int warp, int first, std::uint32_t wanted);
-  std::uint32_t lanes_that(int warp, const std::function<bool(const Thread&)>& condition);
+  template <class Condition>
+  std::uint32_t lanes_that(int warp, Condition condition) const {
+    std::uint32_t out = 0;
+    const std::size_t first = static_cast<std::size_t>(warp) * kWarp;
+    const std::size_t count = std::min<std::size_t>(kWarp, threads_.size() - first);
+    for (std::size_t i = 0; i < count; ++i) out |= std::uint32_t{condition(threads_[first + i])} << i;
+    return out;
+  }
   void go_on(int warp, std::uint32_t lanes);
   std::optional<Fault> shuffle(int warp, std::uint32_t lanes);
   void vote(int warp, std::uint32_t lanes);
@@ -154,6 +162,7 @@ class Block {
   Memory memory_;
   Order order_;
   Accesses accesses_;
+  std::array<std::vector<std::byte>, 8> registers_;  // of the lanes, by operand
   std::optional<Fault> fault_, stuck_;
   std::exception_ptr exception_;
   bool unwinding_ = false, inferred_ = false;

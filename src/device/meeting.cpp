@@ -28,28 +28,15 @@ std::string lanes_text(std::uint32_t lanes) {
   return fmt::format("{} {}", std::has_single_bit(lanes) ? "lane" : "lanes", ranges(lanes_of(lanes)));
 }
 
-// An operand's registers in the lanes, one lane after the other.
-struct Gathered {
-  std::vector<std::byte> bytes;
-  OperandView view;
-};
-
 std::size_t lane_bytes(const Operand& operand) {
   return static_cast<std::size_t>(operand.registers * operand.register_bits / 8);
 }
 
 }  // namespace
 
-std::uint32_t Block::lanes_that(int warp, const std::function<bool(const Thread&)>& condition) {
-  std::uint32_t out = 0;
-  const int end = std::min(kWarp, static_cast<int>(threads_.size()) - warp * kWarp);
-  for (int i = 0; i < end; ++i)
-    if (condition(lane(warp, i))) out |= bit(i);
-  return out;
-}
-
 void Block::go_on(int warp, std::uint32_t lanes) {
-  for (const int i : lanes_of(lanes)) lane(warp, i).state = Thread::State::ready;
+  for (int i = 0; i < kWarp; ++i)
+    if ((lanes & bit(i)) != 0) lane(warp, i).state = Thread::State::ready;
 }
 
 Fault Block::fault_of_warp(int warp, Error error) {
@@ -177,33 +164,31 @@ bool Block::meet_instruction(int warp) {
 
 // From registers to registers.
 std::optional<Fault> Block::execute(int warp, const Instruction& instruction) {
-  constexpr std::size_t kMost = 8;
-  std::array<Gathered, kMost> gathered;
-  std::array<OperandView, kMost> views{};
+  std::array<OperandView, std::tuple_size_v<decltype(registers_)>> views{};
   const std::span<const Operand> operands = instruction.operands();
   std::size_t given = 0;
-  for (std::size_t k = 1; k < operands.size(); ++k) {
+  for (std::size_t k = 0; k < operands.size(); ++k) {
     if (operands[k].kind == OperandKind::immediate) continue;
     const std::size_t size = lane_bytes(operands[k]);
-    std::vector<std::byte>& bytes = gathered[k].bytes;
+    std::vector<std::byte>& bytes = registers_[k];
     bytes.resize(kWarp * size);
+    views[k] = OperandView::dense(bytes.data(), kWarp, operands[k].registers, operands[k].register_bits);
+    if (k == 0) continue;
     for (int i = 0; i < kWarp; ++i)
       std::memcpy(&bytes[static_cast<std::size_t>(i) * size], lane(warp, i).request->sources[given], size);
-    views[k] = OperandView::dense(bytes.data(), kWarp, operands[k].registers, operands[k].register_bits);
     ++given;
   }
-  const std::size_t size = lane_bytes(operands[0]);
-  std::vector<std::byte> d(kWarp * size);
+  const Operand& d = operands[0];
   ExecuteOptions options = how_.execute;
   options.threads = 1;
   const Result<Execution> done =
       execute_batch(instruction, std::span(views).subspan(1, operands.size() - 1),
-                    ResultView::dense(d.data(), kWarp, operands[0].registers, operands[0].register_bits), 1,
-                    options);
+                    ResultView::dense(registers_[0].data(), kWarp, d.registers, d.register_bits), 1, options);
   if (!done) return fault_of_warp(warp, done.error());
   inferred_ = inferred_ || done->inferred;
+  const std::size_t size = lane_bytes(d);
   for (int i = 0; i < kWarp; ++i)
-    std::memcpy(lane(warp, i).request->d, &d[static_cast<std::size_t>(i) * size], size);
+    std::memcpy(lane(warp, i).request->d, &registers_[0][static_cast<std::size_t>(i) * size], size);
   return std::nullopt;
 }
 

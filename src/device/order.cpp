@@ -52,10 +52,12 @@ std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_
                                                  const Order& order) {
   using enum Conflict::Kind;
   const Mark now = mark(thread, at, order);
+  Mark checked;  // comes before
   std::optional<Conflict> conflict;
   for (std::int64_t byte = first; byte < first + bytes; ++byte) {
     Cell& cell = cells_[static_cast<std::size_t>(byte)];
     remember(cell, now);
+    if (cell.written == Written::done && cell.write == checked) continue;
     if (conflict) continue;
     if (!before(cell.write, thread, order))
       conflict = Conflict{race, byte, access(cell.write), true};
@@ -63,30 +65,39 @@ std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_
       conflict = Conflict{pending, byte, access(cell.write), true};
     else if (cell.written == Written::never)
       conflict = Conflict{never_written, byte, std::nullopt};
+    checked = cell.write;
   }
   return conflict;
 }
 
+std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::int64_t byte, int thread,
+                                                        const Order& order) const {
+  using enum Conflict::Kind;
+  if (!before(cell.write, thread, order)) return Conflict{race, byte, access(cell.write), true};
+  for (const Mark& read : cell.read)
+    if (!before(read, thread, order)) return Conflict{race, byte, access(read), false};
+  if (cell.written == Written::pending) return Conflict{pending, byte, access(cell.write), true};
+  return std::nullopt;
+}
+
 std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, int thread, Place at,
                                                   const Order& order, Written state) {
-  using enum Conflict::Kind;
   const Mark now = mark(thread, at, order);
+  Cell checked;  // may be written to
   std::optional<Conflict> conflict;
   for (std::int64_t byte = first; byte < first + bytes; ++byte) {
     Cell& cell = cells_[static_cast<std::size_t>(byte)];
-    const auto unordered =
-        std::ranges::find_if(cell.read, [&](const Mark& read) { return !before(read, thread, order); });
-    if (!conflict) {
-      if (!before(cell.write, thread, order))
-        conflict = Conflict{race, byte, access(cell.write), true};
-      else if (unordered != std::end(cell.read))
-        conflict = Conflict{race, byte, access(*unordered), false};
-      else if (cell.written == Written::pending)
-        conflict = Conflict{pending, byte, access(cell.write), true};
+    if (!conflict && !(cell == checked)) {
+      conflict = check_write(cell, byte, thread, order);
+      checked = cell;
     }
     cell = {now, {}, state};
   }
   return conflict;
+}
+
+void Accesses::settle(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order) {
+  std::fill_n(cells_.begin() + first, bytes, Cell{mark(thread, at, order), {}, Written::done});
 }
 
 }  // namespace warpbit::device

@@ -3,6 +3,7 @@
 // accessed so far.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -64,17 +65,23 @@ class Accesses {
                                const Order& order);
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int thread, Place at,
                                 const Order& order, Written state);
+  /// Bytes that the thread was writing are written now.
+  void settle(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order);
 
  private:
   struct Mark {
     std::uint32_t clock = 0;
     std::int16_t thread = -1;  // none
     std::uint16_t place = 0;
+    friend bool operator==(const Mark&, const Mark&) = default;
   };
   struct Cell {
-    Mark write, read[2];
+    Mark write;
+    std::array<Mark, 2> read;
     Written written = Written::never;
+    friend bool operator==(const Cell&, const Cell&) = default;
   };
+  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, int thread, const Order& order) const;
   Mark mark(int thread, Place at, const Order& order);
   Access access(const Mark& mark) const { return {mark.thread, places_[mark.place]}; }
   static bool before(const Mark& mark, int me, const Order& order) {

@@ -60,20 +60,36 @@ WARPBIT_DEVICE void cp_async_wait_all() {
 
 // ---- Matrices between shared memory and registers
 
-#define WARPBIT_LOAD_1(form)                                               \
-  asm volatile(form " {%0}, [%1];" : "=r"(r[0]) : "r"(address) : "memory")
-#define WARPBIT_STORE_1(form)                                              \
-  asm volatile(form " [%0], {%1};" : : "r"(address), "r"(r[0]) : "memory")
-#define WARPBIT_LOAD_2(form)                                                               \
-  asm volatile(form " {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(address) : "memory")
-#define WARPBIT_STORE_2(form)                                                             \
-  asm volatile(form " [%0], {%1, %2};" : : "r"(address), "r"(r[0]), "r"(r[1]) : "memory")
-#define WARPBIT_LOAD_4(form)                                                           \
-  asm volatile(form " {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), " \
-               ""=r"(r[3]) : "r"(address) : "memory")
-#define WARPBIT_STORE_4(form)                                                            \
-  asm volatile(form " [%0], {%1, %2, %3, %4};" : : "r"(address), "r"(r[0]), "r"(r[1]), " \
-               ""r"(r[2]), "r"(r[3]) : "memory")
+#define WARPBIT_LOAD_1(form)       \
+  asm volatile(form " {%0}, [%1];" \
+               : "=r"(r[0])        \
+               : "r"(address)      \
+               : "memory")
+#define WARPBIT_STORE_1(form)            \
+  asm volatile(form " [%0], {%1};"       \
+               :                         \
+               : "r"(address), "r"(r[0]) \
+               : "memory")
+#define WARPBIT_LOAD_2(form)            \
+  asm volatile(form " {%0, %1}, [%2];"  \
+               : "=r"(r[0]), "=r"(r[1]) \
+               : "r"(address)           \
+               : "memory")
+#define WARPBIT_STORE_2(form)                       \
+  asm volatile(form " [%0], {%1, %2};"              \
+               :                                    \
+               : "r"(address), "r"(r[0]), "r"(r[1]) \
+               : "memory")
+#define WARPBIT_LOAD_4(form)                                    \
+  asm volatile(form " {%0, %1, %2, %3}, [%4];"                  \
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) \
+               : "r"(address)                                   \
+               : "memory")
+#define WARPBIT_STORE_4(form)                                             \
+  asm volatile(form " [%0], {%1, %2, %3, %4};"                            \
+               :                                                          \
+               : "r"(address), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) \
+               : "memory")
 
 #define WARPBIT_ROW(name, qualifiers, matrices, registers)               \
   template <int N, class T>                                              \
