@@ -81,7 +81,7 @@ Fault Block::conflict(std::string_view what, const Accesses::Conflict& conflict,
     case Kind::pending: out.error = pending(what, conflict, thread); break;
     case Kind::race:
       out.error = {Errc::data_race, std::string(what),
-                   fmt::format("byte {:#x} is {} by lane {} of warp {} with no barrier between",
+                   fmt::format("byte {:#x} was {} by lane {} of warp {}, and no barrier came between",
                                conflict.byte, conflict.before_writes ? "written" : "read",
                                out.other->lanes.front(), out.other->warp),
                    out.other->warp == out.warp ? "a __syncwarp or a __syncthreads must order them"
