@@ -80,7 +80,7 @@ TEST_CASE("each row is a form, with its operands", "[quick][device]") {
   };
   check(products());
   check(moves());
-  CHECK(forms.size() == 137);
+  CHECK(forms.size() == 125);
 }
 
 // A form that kernels cannot call yet: what its text has in it says why.

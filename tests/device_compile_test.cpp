@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels' source becomes under nvcc, and what neither compiler takes. Where nvcc is missing its cases say
+// so and exit with 77.
+#include <catch2/catch.hpp>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tool.hpp"
+#include "warpbit/device/rows.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Contains;
+using Counts = std::map<std::string, int>;
+
+// ---- Illegal combinations
+
+/// A statement in a kernel, and what its static assertion says.
+struct Refused {
+  std::string statement, message;
+};
+const Refused kRefused[] = {
+    {"mma<m16n8k8, f16, bf16>({}, {}, {})", "mma with A bf16 has m16n8k8 and m16n8k16; B bf16; C and D f32"},
+    {"mma<m16n8k16, f32, f16, bf16>({}, {}, {})",
+     "mma with A f16 has m16n8k8 and m16n8k16; B f16; C and D f16 or f32"},
+    {"mma<m16n8k16, f32, tf32>({}, {}, {})", "mma with A tf32 has m16n8k4 and m16n8k8; B tf32; C and D f32"},
+    {"mma<m16n8k64, f32, e4m3>({}, {}, {})",
+     "mma with A e4m3 or e5m2 has m16n8k16 and m16n8k32; B e4m3 or e5m2; C and D f16 or f32"},
+    {"mma<m16n8k16, f32, s8>({}, {}, {})",
+     "mma with A s8 or u8 has m8n8k16, m16n8k16 and m16n8k32; B s8 or u8; C and D s32"},
+    {"mma<m16n8k16, s32, s4>({}, {}, {})",
+     "mma with A s4 or u4 has m8n8k32, m16n8k32 and m16n8k64; B s4 or u4; C and D s32"},
+    {"mma<m16n8k32, f64, f64>({}, {}, {})",
+     "mma with A f64 has m8n8k4, m16n8k4, m16n8k8 and m16n8k16; B f64; C and D f64"},
+    {"mma<m16n8k16, f32, f32>({}, {}, {})", "mma has A of f16, bf16, tf32, f64, e4m3, e5m2, s8, u8, s4 or u4"},
+    {"mma_sp<m16n8k8, f32, f16>({}, {}, {}, 0)",
+     "mma.sp with A f16 has m16n8k16 and m16n8k32; B f16; C and D f16 or f32"},
+    {"mma_sp<m16n8k32, f32, bf16, bf16, 2>({}, {}, {}, 0)", "the selector of mma.sp is 0, or 0 to 1, or 0 to 3"},
+    {"mma_block_scale<m16n8k64, mxf4, e2m1, e2m1, ue4m3>({}, {}, {}, 0, {}, 0, {})",
+     "kind::mxf4 has m16n8k64; A and B e2m1; scale factors ue8m0"},
+    {"cp_async_ca<12>(tile, from)", "cp.async.ca copies 4, 8 or 16 bytes"},
+};
+const std::string kAccepted[] = {
+    "mma<m16n8k8, f32, bf16>({}, {}, {})",
+    "mma_sp<m16n8k32, f32, bf16, bf16, 1>({}, {}, {}, 0)",
+    "mma_block_scale<m16n8k64, mxf4, e2m1, e2m1, ue8m0>({}, {}, {}, 0, {}, 0, {})",
+    "cp_async_ca<8>(tile, from)",
+};
+
+std::string kernel(const std::string& statements) {
+  return "#include \"warpbit/device.hpp\"\nusing namespace warpbit::device;\n"
+         "WARPBIT_KERNEL void kernel(SharedArray<float> tile, GlobalArray<const float> from) {\n" +
+         statements + "}\n";
+}
+
+// Compiles both; `command` takes a file.
+void check_refusals(const std::string& command, const std::string& suffix) {
+  const archive::Directory directory;
+  const auto compile = [&](const std::string& statements) {
+    const std::string file = tool::write(directory.path / ("kernel" + suffix), kernel(statements));
+    return tool::shell(command + " " + tool::shell_word(file));
+  };
+  std::string legal, illegal;
+  for (const std::string& statement : kAccepted) legal += "  (void)" + statement + ";\n";
+  const tool::Output good = compile(legal);
+  INFO(good.err);
+  CHECK(good.status == 0);
+  for (const Refused& refused : kRefused) illegal += "  (void)" + refused.statement + ";\n";
+  const tool::Output bad = compile(illegal);
+  CHECK(bad.status != 0);
+  const std::string said = bad.err + bad.out;
+  for (const Refused& refused : kRefused) CHECK_THAT(said, Contains(refused.message));
+}
+
+TEST_CASE("a combination that does not exist says what would", "[host]") {
+  check_refusals(tool::shell_word(tool::named("WARPBIT_CXX")) + " -std=c++20 -fsyntax-only -I include", ".cpp");
+}
+
+// ---- nvcc
+
+std::string nvcc() {
+  const std::string found = tool::find_command({"nvcc", "/usr/local/cuda/bin/nvcc"}, "--version");
+  if (found.empty()) tool::not_run("needs nvcc");
+  return found + " -std=c++20 -Werror all-warnings -I include";
+}
+
+// The PTX of a file, which ptxas takes for the target.
+std::string ptx_of(const std::string& file, const std::string& arch) {
+  const std::string compiler = nvcc();
+  const archive::Directory directory;
+  const std::string ptx = (directory.path / "kernel.ptx").string();
+  const tool::Output made =
+      tool::shell(compiler + " -ptx -arch=compute_" + arch + " -o " + ptx + " tests/kernels/" + file);
+  INFO(made.out << made.err);
+  REQUIRE(made.status == 0);
+  const tool::Output assembled =
+      tool::shell(compiler + " -cubin -arch=sm_" + arch + " -o " + ptx + ".cubin " + ptx);
+  INFO(assembled.out << assembled.err);
+  REQUIRE(assembled.status == 0);
+  return archive::bytes_of(ptx);
+}
+
+// How often each instruction with a pattern occurs.
+Counts count(const std::string& text, const std::string& pattern) {
+  Counts out;
+  const std::regex expression("(?:^|\\n)\\s*((?:" + pattern + ")[a-zA-Z0-9_.:]*)");
+  for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at) ++out[(*at)[1]];
+  return out;
+}
+
+TEST_CASE("the GEMM and the tutorial become the PTX that they spell", "[cuda]") {
+  const std::string ptx = ptx_of("kernels.cu", "80");
+  const std::size_t first = ptx.find(".entry"), second = ptx.find(".entry", first + 1);
+  REQUIRE(second != ptx.npos);
+  std::string gemm = ptx.substr(first, second - first), tutorial = ptx.substr(second);
+  if (tutorial.find("gemm") < tutorial.find("(")) std::swap(gemm, tutorial);
+  const Counts products = count(gemm, "mma|ldmatrix");
+  // Two halves of a step, 2 x 4 tiles each.
+  CHECK(products == Counts{{"ldmatrix.sync.aligned.m8n8.x4.shared.b16", 4},
+                           {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", 4},
+                           {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16}});
+  for (const char* instruction : {"cp.async.cg.shared.global", "cp.async.commit_group", "cp.async.wait_group",
+                                  "bar.sync"})
+    CHECK_THAT(gemm, Contains(instruction));
+  CHECK(count(tutorial, "mma|ldmatrix") == Counts{{"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", 1},
+                                                  {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", 1},
+                                                  {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 1}});
+}
+
+TEST_CASE("every form that kernels may call is in the PTX once", "[cuda]") {
+  Counts expected{{"movmatrix.sync.aligned.m8n8.trans.b16", 1}};
+  using namespace warpbit::device;
+#define WARPBIT_ROW(shape, sum, a, b, ...) ++expected[WARPBIT_MMA_TEXT(shape, sum, a, b)];
+  WARPBIT_MMA_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
+#define WARPBIT_ROW(shape, sum, a, b, ...) ++expected[WARPBIT_MMA_SP_TEXT(shape, sum, a, b)];
+  WARPBIT_MMA_SP_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
+#define WARPBIT_ROW(...) ++expected[WARPBIT_BLOCK_SCALE_TEXT(__VA_ARGS__)];
+  WARPBIT_BLOCK_SCALE_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
+#define WARPBIT_ROW(name, qualifiers, ...) ++expected[WARPBIT_LDMATRIX_TEXT(qualifiers)];
+  WARPBIT_LDMATRIX_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
+#define WARPBIT_ROW(name, qualifiers, ...) ++expected[WARPBIT_STMATRIX_TEXT(qualifiers)];
+  WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
+  CHECK(count(ptx_of("rows.cu", "120a"), "mma|ldmatrix|stmatrix|movmatrix") == expected);
+}
+
+TEST_CASE("nvcc refuses the same combinations", "[cuda]") {
+  check_refusals(nvcc() + " -x cu -arch=sm_120a -ptx -o /dev/null", ".cu");
+}
+
+}  // namespace
