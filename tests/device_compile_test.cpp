@@ -37,7 +37,8 @@ const Refused kRefused[] = {
     {"mma<m16n8k16, f32, f32>({}, {}, {})", "mma has A of f16, bf16, tf32, f64, e4m3, e5m2, s8, u8, s4 or u4"},
     {"mma_sp<m16n8k8, f32, f16>({}, {}, {}, 0)",
      "mma.sp with A f16 has m16n8k16 and m16n8k32; B f16; C and D f16 or f32"},
-    {"mma_sp<m16n8k32, f32, bf16, bf16, 2>({}, {}, {}, 0)", "the selector of mma.sp is 0, or 0 to 1, or 0 to 3"},
+    {"mma_sp<m16n8k32, f32, bf16, bf16, 2>({}, {}, {}, 0)",
+     "the selector of mma.sp is 0, or 0 to 1, or 0 to 3"},
     {"mma_block_scale<m16n8k64, mxf4, e2m1, e2m1, ue4m3>({}, {}, {}, 0, {}, 0, {})",
      "kind::mxf4 has m16n8k64; A and B e2m1; scale factors ue8m0"},
     {"cp_async_ca<12>(tile, from)", "cp.async.ca copies 4, 8 or 16 bytes"},
@@ -121,8 +122,8 @@ TEST_CASE("the GEMM and the tutorial become the PTX that they spell", "[cuda]") 
   CHECK(products == Counts{{"ldmatrix.sync.aligned.m8n8.x4.shared.b16", 4},
                            {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", 4},
                            {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16}});
-  for (const char* instruction : {"cp.async.cg.shared.global", "cp.async.commit_group", "cp.async.wait_group",
-                                  "bar.sync"})
+  for (const char* instruction :
+       {"cp.async.cg.shared.global", "cp.async.commit_group", "cp.async.wait_group", "bar.sync"})
     CHECK_THAT(gemm, Contains(instruction));
   CHECK(count(tutorial, "mma|ldmatrix") == Counts{{"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", 1},
                                                   {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", 1},

@@ -71,7 +71,8 @@ TEST_CASE("a read needs a barrier behind another thread's write", "[quick][devic
   // Thread 0 reads before thread 1 has written: the race is told, not that nothing is there.
   const Fault fault = fault_of(kernel(false), 64);
   CHECK(fault.error.message() ==
-        "store to shared memory: byte 0x4 was read by lane 0 of warp 0, and no barrier came between; a __syncwarp "
+        "store to shared memory: byte 0x4 was read by lane 0 of warp 0, and no barrier came between; a "
+        "__syncwarp "
         "or a __syncthreads must order them");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("written"));
@@ -152,11 +153,13 @@ TEST_CASE("two lanes must not write one place", "[quick][device]") {
 }
 
 TEST_CASE("shared memory must be written before it is read", "[quick][device]") {
-  const Fault fault = fault_of([] {
-    if (thread() >= 32) words()[thread()] = 7u;
-    __syncthreads();
-    (void)std::uint32_t(words()[thread() + 1]);  // <- never
-  }, 64);
+  const Fault fault = fault_of(
+      [] {
+        if (thread() >= 32) words()[thread()] = 7u;
+        __syncthreads();
+        (void)std::uint32_t(words()[thread() + 1]);  // <- never
+      },
+      64);
   CHECK(fault.error.message() ==
         "load from shared memory: byte 0x4 has never been written; shared memory is undefined until it is "
         "written");
@@ -187,9 +190,10 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   require_ok(run(kernel([] { cp_async_wait_group<1>(); })));
   require_ok(run(kernel([] { cp_async_wait_all(); })));
   for (const Fault& fault : {fault_of(kernel([] {})), fault_of(kernel([] { cp_async_wait_group<2>(); }))}) {
-    CHECK(fault.error.message() ==
-          "load from shared memory: byte 0x0 is still on its way by a cp.async of this thread, in group 1 of 2; "
-          "this thread must execute cp.async.wait_group 1 before");
+    CHECK(
+        fault.error.message() ==
+        "load from shared memory: byte 0x0 is still on its way by a cp.async of this thread, in group 1 of 2; "
+        "this thread must execute cp.async.wait_group 1 before");
     CHECK(fault.at.line == marked("used"));
     REQUIRE(fault.other);
     CHECK(fault.other->at.line == marked("copied"));
@@ -198,14 +202,15 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
           cp_async_ca<4>(words() + lane(), from + lane());
           cp_async_wait_group<0>();
           words()[lane()] = 1u;
-        }).error.seen ==
-        "byte 0x0 is still on its way by a cp.async of this thread, in no group yet");
+        }).error.seen == "byte 0x0 is still on its way by a cp.async of this thread, in no group yet");
   // Another thread's copy, with a barrier but no wait.
-  const Fault other = fault_of([&] {
-    if (thread() < 32) cp_async_ca<4>(words() + lane(), from + lane());
-    __syncthreads();
-    if (thread() >= 32) (void)std::uint32_t(words()[lane()]);
-  }, 64);
+  const Fault other = fault_of(
+      [&] {
+        if (thread() < 32) cp_async_ca<4>(words() + lane(), from + lane());
+        __syncthreads();
+        if (thread() >= 32) (void)std::uint32_t(words()[lane()]);
+      },
+      64);
   CHECK(other.error.accepted ==
         "thread 0 must execute cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all, before");
   CHECK(other.warp == 1);
@@ -276,7 +281,8 @@ TEST_CASE("rows of matrices are aligned and within their array", "[quick][device
   require_ok(run(kernel(0, 0)));
   const Fault misaligned = fault_of(kernel(9, 2));
   CHECK(misaligned.error.message() ==
-        "ldmatrix.sync.aligned.m8n8.x4.shared.b16: address 0x98 is misaligned; it must be a multiple of 16 bytes");
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16: address 0x98 is misaligned; it must be a multiple of 16 "
+        "bytes");
   CHECK(misaligned.lanes == Lanes{9});
   CHECK(misaligned.at.line == marked("rows"));
   const Fault outside = fault_of(kernel(30, 8));
@@ -298,9 +304,10 @@ TEST_CASE("all lanes execute a product", "[quick][device]") {
     }
     (void)mma<m16n8k16, f32, bf16>(A{}, B{}, Sums{});  // <- left alone
   });
-  CHECK(ended.error.message() ==
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: executed by lanes 0-4, 6-31, but lane 5 has ended; "
-        "all lanes of the warp must execute it, at one place");
+  CHECK(
+      ended.error.message() ==
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: executed by lanes 0-4, 6-31, but lane 5 has ended; "
+      "all lanes of the warp must execute it, at one place");
   CHECK(ended.error.code == Errc::lanes_missing);
   CHECK(ended.lanes == Lanes{5});
   CHECK(ended.at.line == marked("left alone"));
@@ -311,9 +318,10 @@ TEST_CASE("all lanes execute a product", "[quick][device]") {
     if (lane() < 16) (void)mma<m16n8k16, f32, bf16>(A{}, B{}, Sums{});  // <- in a branch
     __syncthreads();                                                    // <- past it
   });
-  CHECK(diverged.error.message() ==
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: executed by lanes 0-15, but __syncthreads by lanes "
-        "16-31; all lanes of the warp must execute it, at one place");
+  CHECK(
+      diverged.error.message() ==
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: executed by lanes 0-15, but __syncthreads by lanes "
+      "16-31; all lanes of the warp must execute it, at one place");
   CHECK(diverged.error.code == Errc::threads_diverge);
   CHECK(diverged.lanes == range(16, 31));
   CHECK(diverged.at.line == marked("in a branch"));
@@ -364,19 +372,23 @@ TEST_CASE("a barrier is for all threads", "[quick][device]") {
   CHECK(branch.at.line == marked("one barrier"));
   REQUIRE(branch.other);
   CHECK(branch.other->at.line == marked("another barrier"));
-  const Fault warps = fault_of([] {
-    if (thread() < 32)
-      __syncthreads();
-    else
-      __syncthreads();
-  }, 64);
+  const Fault warps = fault_of(
+      [] {
+        if (thread() < 32)
+          __syncthreads();
+        else
+          __syncthreads();
+      },
+      64);
   CHECK(warps.error.code == Errc::threads_diverge);
   CHECK(warps.warp == 1);
   // Threads that have ended are not waited for.
-  require_ok(run([] {
-    if (thread() % 3 == 0) return;
-    __syncthreads();
-  }, 100));
+  require_ok(run(
+      [] {
+        if (thread() % 3 == 0) return;
+        __syncthreads();
+      },
+      100));
 }
 
 // ---- Shuffles and votes
@@ -405,12 +417,14 @@ TEST_CASE("a shuffle reads a lane that takes part", "[quick][device]") {
   const Fault fault = fault_of([] {
     if (lane() < 16) (void)__shfl_sync(0x0000'FFFF, lane(), lane() + 1);  // <- shuffled
   });
-  CHECK(fault.error.message() == "__shfl_sync: lane 15 reads lane 16, which takes no part; a lane that executes it: "
-                                 "0-15");
+  CHECK(fault.error.message() ==
+        "__shfl_sync: lane 15 reads lane 16, which takes no part; a lane that executes it: "
+        "0-15");
   CHECK(fault.lanes == Lanes{15});
   CHECK(fault.at.line == marked("shuffled"));
-  CHECK(fault_of([] { (void)__shfl_sync(0xFF, lane(), 0); }).error.message() ==
-        "__shfl_sync: lane 8 is not in its own mask 0x000000ff; the mask must name every lane that executes it");
+  CHECK(
+      fault_of([] { (void)__shfl_sync(0xFF, lane(), 0); }).error.message() ==
+      "__shfl_sync: lane 8 is not in its own mask 0x000000ff; the mask must name every lane that executes it");
   const Fault missing = fault_of([] {
     if (lane() == 0) (void)__shfl_sync(kWholeWarp, 1, 0);
     __syncthreads();

@@ -62,9 +62,13 @@ std::vector<T> product(std::string_view form, std::string_view on, int m, int n,
   std::vector<T> d(size(m * n));
   const Result<Instruction> instruction = Instruction::parse(form, target(on));
   REQUIRE(instruction.ok());
-  REQUIRE(gemm(*instruction,
-               {size(m), size(n), size(k), {a.codes.data(), a.row_stride, a.column_stride},
-                {b.codes.data(), b.row_stride, b.column_stride}, {}, {d.data(), n, 1}})
+  REQUIRE(gemm(*instruction, {size(m),
+                              size(n),
+                              size(k),
+                              {a.codes.data(), a.row_stride, a.column_stride},
+                              {b.codes.data(), b.row_stride, b.column_stride},
+                              {},
+                              {d.data(), n, 1}})
               .ok());
   return d;
 }

@@ -16,7 +16,8 @@ namespace {
 using namespace warpbit;
 using namespace warpbit::device;
 
-/// A form that kernels call, with a statement's operands where it needs them, and the bytes of each operand in a lane.
+/// A form that kernels call, with a statement's operands where it needs them, and the bytes of each operand in
+/// a lane.
 struct Called {
   std::string form;
   std::string statement;
@@ -26,15 +27,16 @@ struct Called {
 std::vector<Called> products() {
   std::vector<Called> out;
 #define WARPBIT_ROW(shape, sum, a, b, f) \
-  out.push_back({Mma<shape, sum, a, b>::form, "", {sizeof(f::Sum), sizeof(f::A), sizeof(f::B), sizeof(f::Sum)}});
+  out.push_back(                         \
+      {Mma<shape, sum, a, b>::form, "", {sizeof(f::Sum), sizeof(f::A), sizeof(f::B), sizeof(f::Sum)}});
   WARPBIT_MMA_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
-#define WARPBIT_ROW(shape, sum, a, b, f, count)                                                          \
-  for (int i = 0; i < (count); ++i)                                                                      \
-    out.push_back({MmaSp<shape, sum, a, b>::form,                                                        \
-                   std::string(MmaSp<shape, sum, a, b>::form) + " {d}, {a}, {b}, {c}, e, " +             \
-                       std::to_string(i) + ";",                                                          \
-                   {sizeof(f::Sum), sizeof(f::A), sizeof(f::B), sizeof(f::Sum), sizeof(std::uint32_t)}});
+#define WARPBIT_ROW(shape, sum, a, b, f, count)                                                             \
+  for (int i = 0; i < (count); ++i)                                                                         \
+    out.push_back(                                                                                          \
+        {MmaSp<shape, sum, a, b>::form,                                                                     \
+         std::string(MmaSp<shape, sum, a, b>::form) + " {d}, {a}, {b}, {c}, e, " + std::to_string(i) + ";", \
+         {sizeof(f::Sum), sizeof(f::A), sizeof(f::B), sizeof(f::Sum), sizeof(std::uint32_t)}});
   WARPBIT_MMA_SP_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
 #define WARPBIT_ROW(shape, kind, vec, a, b, scale) \
@@ -86,20 +88,34 @@ TEST_CASE("each row is a form, with its operands", "[quick][device]") {
 // A form that kernels cannot call yet: what its text has in it says why.
 bool has_no_row(const std::string& form) {
   for (const char* part : {
-           ".m8n8k4.row.col.f16", ".m8n8k4.row.col.f32", ".m8n8k4.row.row", ".m8n8k4.col",  // sm_70's own
-           ".b1.", ".satfinite", ".f64.rn", ".f64.rz", ".f64.rm", ".f64.rp",
-           "kind::f8f6f4", "kind::f16", "kind::i8", "kind::tf32", "kind::mxf4.f32", "kind::mxf8f6f4.f32",
-           "kind::mxf4nvf4.f32",          // kinds without block scaling
-           "mma.sp.",                     // mma.sp::ordered_metadata
-           "m16n8k64.row.col.f16.",       // of a sparse e4m3 or e5m2
-           ".b8x16",                      // narrow elements
+           ".m8n8k4.row.col.f16",
+           ".m8n8k4.row.col.f32",
+           ".m8n8k4.row.row",
+           ".m8n8k4.col",  // sm_70's own
+           ".b1.",
+           ".satfinite",
+           ".f64.rn",
+           ".f64.rz",
+           ".f64.rm",
+           ".f64.rp",
+           "kind::f8f6f4",
+           "kind::f16",
+           "kind::i8",
+           "kind::tf32",
+           "kind::mxf4.f32",
+           "kind::mxf8f6f4.f32",
+           "kind::mxf4nvf4.f32",     // kinds without block scaling
+           "mma.sp.",                // mma.sp::ordered_metadata
+           "m16n8k64.row.col.f16.",  // of a sparse e4m3 or e5m2
+           ".b8x16",                 // narrow elements
        })
     if (form.find(part) != form.npos) return true;
   // The default of what is spelled out here.
   if (form.find("block_scale") != form.npos)
     return form.find("scale_vec") == form.npos || form.starts_with("mma.sp::");
   // The space is .shared.
-  if (form.find("matrix") != form.npos && form.find(".shared.") == form.npos) return !form.starts_with("movmatrix");
+  if (form.find("matrix") != form.npos && form.find(".shared.") == form.npos)
+    return !form.starts_with("movmatrix");
   return false;
 }
 
@@ -156,8 +172,8 @@ Lanes<D> batch(const std::string& statement, std::string_view on, const Lanes<So
                         : OperandView::dense(given[next++], 32, operand.registers, operand.register_bits));
   Lanes<D> d(32);
   const Operand& to = instruction->operands()[0];
-  const Result<Execution> done = execute_batch(
-      *instruction, views, ResultView::dense(d.data(), 32, to.registers, to.register_bits), 1);
+  const Result<Execution> done =
+      execute_batch(*instruction, views, ResultView::dense(d.data(), 32, to.registers, to.register_bits), 1);
   INFO((done ? "" : done.error().message()));
   REQUIRE(done.ok());
   return d;
@@ -205,14 +221,14 @@ void check_sparse() {
     d[i] = mma_sp<Shape, Sum, A, B, Selector>(a[i], b[i], c[i], metadata[i]);
   });
   check_same(launched, d,
-             batch<typename Row::Sum>(std::string(Row::form) + " {d}, {a}, {b}, {c}, e, " +
-                                          std::to_string(Selector) + ";",
-                                      "sm_90", a, b, c, metadata));
+             batch<typename Row::Sum>(
+                 std::string(Row::form) + " {d}, {a}, {b}, {c}, e, " + std::to_string(Selector) + ";", "sm_90",
+                 a, b, c, metadata));
 }
 
 TEST_CASE("each sparse product has the bits of a batch", "[quick][device]") {
-#define WARPBIT_ROW(shape, sum, a, b, f, count)                             \
-  check_sparse<MmaSp<shape, sum, a, b>, 0, shape, sum, a, b>();             \
+#define WARPBIT_ROW(shape, sum, a, b, f, count)                 \
+  check_sparse<MmaSp<shape, sum, a, b>, 0, shape, sum, a, b>(); \
   check_sparse<MmaSp<shape, sum, a, b>, (count)-1, shape, sum, a, b>();
   WARPBIT_MMA_SP_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
@@ -231,10 +247,10 @@ void check_scaled() {
   Lanes<Fragment<float, 4>> d(32);
   const Launched launched = launch({device_inputs::target("sm_120a"), {}, {32}}, [&] {
     const unsigned i = threadIdx.x;
-    d[i] = mma_block_scale<Shape, Kind, A, B, Scale>(a[i], b[i], c[i], scale_a[i], of_a[i], scale_b[i], of_b[i]);
+    d[i] =
+        mma_block_scale<Shape, Kind, A, B, Scale>(a[i], b[i], c[i], scale_a[i], of_a[i], scale_b[i], of_b[i]);
   });
-  check_same(launched, d,
-             batch<Fragment<float, 4>>(form, "sm_120a", a, b, c, scale_a, of_a, scale_b, of_b));
+  check_same(launched, d, batch<Fragment<float, 4>>(form, "sm_120a", a, b, c, scale_a, of_a, scale_b, of_b));
 }
 
 TEST_CASE("each product with block scaling has the bits of a batch", "[quick][device]") {
@@ -250,8 +266,8 @@ std::uint32_t byte_at(int row, int byte) {
   return static_cast<std::uint32_t>(16 * row + byte) & 0xFF;
 }
 
-// PTX manual, "ldmatrix" and "stmatrix", fragment layouts: row lane / 4, two elements from column 2 (lane % 4) on;
-// .trans has rows and columns in each other's place.
+// PTX manual, "ldmatrix" and "stmatrix", fragment layouts: row lane / 4, two elements from column 2 (lane % 4)
+// on; .trans has rows and columns in each other's place.
 TEST_CASE("ldmatrix, stmatrix and movmatrix place elements as the manual draws them", "[quick][device]") {
   Lanes<std::uint32_t> plain(32), transposed(32), moved(32), second(32), back(32);
   const Launched launched = launch({device_inputs::target("sm_90"), {}, {32}, 512}, [&] {
@@ -275,7 +291,9 @@ TEST_CASE("ldmatrix, stmatrix and movmatrix place elements as the manual draws t
     const auto i = static_cast<std::size_t>(lane);
     const int g = lane / 4, t = lane % 4;
     const auto halves = [](int row0, int column0, int row1, int column1) {
-      const auto half = [](int row, int column) { return byte_at(row, 2 * column) | byte_at(row, 2 * column + 1) << 8; };
+      const auto half = [](int row, int column) {
+        return byte_at(row, 2 * column) | byte_at(row, 2 * column + 1) << 8;
+      };
       return half(row0, column0) | half(row1, column1) << 16;
     };
     CHECK(plain[i] == halves(g, 2 * t, g, 2 * t + 1));

@@ -82,10 +82,12 @@ unsigned line_of_gemm(const std::string& text) {
 TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
   const unsigned copy_of_a = line_of_gemm("cp_async_cg(to_a"), load_of_a = line_of_gemm("= ldmatrix<4>(tile_a");
   const std::string load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16";
-  // Each thread has waited for its own copies, not for those of the others: row 1 of A is copied by lanes 4 to 7.
+  // Each thread has waited for its own copies, not for those of the others: row 1 of A is copied by lanes 4
+  // to 7.
   const Fault read = fault_of_gemm<Mistake::no_barrier_before_read>();
-  CHECK(read.error.message() == load + ": byte 0x50 was written by lane 4 of warp 0, and no barrier came between; "
-                                       "a __syncwarp or a __syncthreads must order them");
+  CHECK(read.error.message() == load +
+                                    ": byte 0x50 was written by lane 4 of warp 0, and no barrier came between; "
+                                    "a __syncwarp or a __syncthreads must order them");
   CHECK(read.lanes == std::vector{1});
   CHECK(read.at.line == load_of_a);
   REQUIRE(read.other);
@@ -102,14 +104,17 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
   CHECK(overwrite.other->at.line == load_of_a);
 
   const Fault no_wait = fault_of_gemm<Mistake::no_wait>();
-  CHECK(no_wait.error.message() == load + ": byte 0x0 is still on its way by a cp.async of this thread, in group 1 "
-                                          "of 2; this thread must execute cp.async.wait_group 1 before");
+  CHECK(no_wait.error.message() ==
+        load +
+            ": byte 0x0 is still on its way by a cp.async of this thread, in group 1 "
+            "of 2; this thread must execute cp.async.wait_group 1 before");
   CHECK(no_wait.at.line == load_of_a);
   REQUIRE(no_wait.other);
   CHECK(no_wait.other->at.line == copy_of_a);
   CHECK(fault_of_gemm<Mistake::wait_for_less>().message() == no_wait.message());
   // The fault of the first block, however many run at once.
-  for (const int threads : {1, 4}) CHECK(fault_of_gemm<Mistake::no_wait>(threads).message() == no_wait.message());
+  for (const int threads : {1, 4})
+    CHECK(fault_of_gemm<Mistake::no_wait>(threads).message() == no_wait.message());
 }
 
 // ---- The tutorial

@@ -59,9 +59,9 @@ Error Block::pending(std::string_view what, const Accesses::Conflict& conflict, 
   const bool committed = copy != copier.copies.end() && copy->group < copier.group;
   const std::string who = writer == thread ? std::string("this thread") : fmt::format("thread {}", writer);
   return {Errc::copy_pending, std::string(what),
-          fmt::format("byte {:#x} is still on its way by a cp.async of {}, {}", conflict.byte, who,
-                      committed ? fmt::format("in group {} of {}", copy->group + 1, copier.group)
-                                : "in no group yet"),
+          fmt::format(
+              "byte {:#x} is still on its way by a cp.async of {}, {}", conflict.byte, who,
+              committed ? fmt::format("in group {} of {}", copy->group + 1, copier.group) : "in no group yet"),
           fmt::format("{} must execute {} before", who,
                       committed ? fmt::format("cp.async.wait_group {}", copier.group - copy->group - 1)
                                 : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
@@ -80,12 +80,12 @@ Fault Block::conflict(std::string_view what, const Accesses::Conflict& conflict,
       break;
     case Kind::pending: out.error = pending(what, conflict, thread); break;
     case Kind::race:
-      out.error = {Errc::data_race, std::string(what),
-                   fmt::format("byte {:#x} was {} by lane {} of warp {}, and no barrier came between",
-                               conflict.byte, conflict.before_writes ? "written" : "read",
-                               out.other->lanes.front(), out.other->warp),
-                   out.other->warp == out.warp ? "a __syncwarp or a __syncthreads must order them"
-                                               : "a __syncthreads must order them"};
+      out.error = {
+          Errc::data_race, std::string(what),
+          fmt::format("byte {:#x} was {} by lane {} of warp {}, and no barrier came between", conflict.byte,
+                      conflict.before_writes ? "written" : "read", out.other->lanes.front(), out.other->warp),
+          out.other->warp == out.warp ? "a __syncwarp or a __syncthreads must order them"
+                                      : "a __syncthreads must order them"};
       break;
   }
   return out;
@@ -140,7 +140,8 @@ std::byte* Block::global(const char* what, const calls::GlobalView& view, std::i
     fail(std::move(out));
   };
   if (view.at < 0 || view.at > view.size - bytes)
-    fault({Errc::address_out_of_bounds, what, bytes_from(bytes, view.at), has_bytes("the array", 0, view.size)});
+    fault(
+        {Errc::address_out_of_bounds, what, bytes_from(bytes, view.at), has_bytes("the array", 0, view.size)});
   if (!is_multiple(view.at, alignment)) fault(misaligned(what, view.at, alignment));
   return view.base + view.at;
 }
@@ -151,8 +152,9 @@ void Block::copy_async(const char* form, const calls::SharedView& to, const call
                        int bytes, Place at) {
   const auto alignment = static_cast<std::size_t>(size);
   if (bytes < 0 || bytes > size)
-    fail(fault_of(running_, at, {Errc::undefined_operand, form, fmt::format("src-size {}", bytes),
-                                 fmt::format("0 to {}", size)}));
+    fail(fault_of(
+        running_, at,
+        {Errc::undefined_operand, form, fmt::format("src-size {}", bytes), fmt::format("0 to {}", size)}));
   AsyncCopy copy{to.at, size, {}, at, running().group};
   const std::byte* source = global(form, from, bytes, alignment, at);
   fail_if(check_shared(form, to, size, alignment, running_, at));

@@ -32,7 +32,8 @@ std::vector<int> lanes_of(std::uint32_t mask) {
 }
 
 Fibre& Worker::fibre(int thread) {
-  while (static_cast<int>(fibres_.size()) <= thread) fibres_.push_back(std::make_unique<Fibre>(how_.stack_bytes));
+  while (static_cast<int>(fibres_.size()) <= thread)
+    fibres_.push_back(std::make_unique<Fibre>(how_.stack_bytes));
   return *fibres_[static_cast<std::size_t>(thread)];
 }
 

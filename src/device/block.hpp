@@ -31,8 +31,8 @@ struct Request {
   Kind kind;
   std::string_view name;  ///< the instruction's form
   Place at;
-  std::uint32_t mask = 0;     ///< of those that have one
-  std::uint64_t value = 0;    ///< given by a vote or a shuffle, then what it gets
+  std::uint32_t mask = 0;   ///< of those that have one
+  std::uint64_t value = 0;  ///< given by a vote or a shuffle, then what it gets
   calls::Shuffle how = {};
   int operand = 0, width = kWarp;
   int selector = -1;  ///< of a sparse product
@@ -123,7 +123,8 @@ class Block {
   Fault fault_of(int thread, Place at, Error error) const;
   std::optional<Fault> check_shared(std::string_view what, const calls::SharedView& view, std::int64_t bytes,
                                     std::size_t alignment, int thread, Place at) const;
-  std::optional<Fault> read(std::string_view what, std::int64_t first, std::int64_t bytes, int thread, Place at);
+  std::optional<Fault> read(std::string_view what, std::int64_t first, std::int64_t bytes, int thread,
+                            Place at);
   std::optional<Fault> write(std::string_view what, std::int64_t first, std::int64_t bytes, int thread,
                              Place at, Accesses::Written state = Accesses::Written::done);
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, int thread, Place at) const;

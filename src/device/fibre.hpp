@@ -8,8 +8,8 @@
 
 namespace warpbit::device {
 
-/// One thread of the machine resumes it and no other; a function that runs on it must have ended before it goes.
-/// Both sanitizers know on which stack they are.
+/// One thread of the machine resumes it and no other; a function that runs on it must have ended before it
+/// goes. Both sanitizers know on which stack they are.
 class Fibre {
  public:
   explicit Fibre(std::size_t stack_bytes);

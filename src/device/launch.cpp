@@ -37,7 +37,8 @@ std::optional<Fault> check(const Launch& how) {
   if (!in(product(how.grid), kMostBlocks))
     return fault(fmt::format("a grid of {} blocks", size(how.grid)), "1 to 2147483647 blocks");
   if (how.shared_bytes > kMostShared)
-    return fault(fmt::format("{} bytes of shared memory", how.shared_bytes), fmt::format("at most {}", kMostShared));
+    return fault(fmt::format("{} bytes of shared memory", how.shared_bytes),
+                 fmt::format("at most {}", kMostShared));
   if (how.stack_bytes < kLeastStack)
     return fault(fmt::format("stacks of {} bytes", how.stack_bytes), fmt::format("at least {}", kLeastStack));
   if (Result<Kernel> kernel = kernel_for(how.execute); !kernel) {
@@ -91,7 +92,8 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
 #pragma omp critical(warpbit_launch)
         {
           block = next++;
-          stop = block >= blocks || outcome.exception || (outcome.fault_block >= 0 && block > outcome.fault_block);
+          stop =
+              block >= blocks || outcome.exception || (outcome.fault_block >= 0 && block > outcome.fault_block);
         }
         if (stop) break;
         run_block(how, block, thread, worker, outcome);

@@ -71,9 +71,8 @@ bool Block::meet_masked(int warp) {
                          "the mask must name every lane that executes it"});
       return false;
     }
-    const std::uint32_t here = lanes_that(warp, [&](const Thread& t) {
-      return t.state == Thread::State::waits && t.request->is_same(first);
-    });
+    const std::uint32_t here = lanes_that(
+        warp, [&](const Thread& t) { return t.state == Thread::State::waits && t.request->is_same(first); });
     const std::uint32_t wanted = first.mask & live;
     if ((here & wanted) != wanted) continue;
     if (first.kind == Request::Kind::shuffle) fault_ = shuffle(warp, wanted);
@@ -98,7 +97,8 @@ std::optional<Fault> Block::shuffle(int warp, std::uint32_t lanes) {
   for (const int i : lanes_of(lanes)) {
     Request& r = *lane(warp, i).request;
     const auto fault = [&](Errc code, std::string seen, std::string accepted) {
-      return fault_of(warp * kWarp + i, r.at, {code, std::string(r.name), std::move(seen), std::move(accepted)});
+      return fault_of(warp * kWarp + i, r.at,
+                      {code, std::string(r.name), std::move(seen), std::move(accepted)});
     };
     if (r.width < 1 || r.width > kWarp || !std::has_single_bit(static_cast<unsigned>(r.width)))
       return fault(Errc::undefined_operand, fmt::format("width {}", r.width), "1, 2, 4, 8, 16 or 32");
@@ -147,8 +147,8 @@ bool Block::meet_instruction(int warp) {
     fault_ = fault_of_warp(warp, instruction.error());
     return false;
   }
-  std::optional<Fault> fault = first.kind == Request::Kind::execute ? execute(warp, *instruction)
-                                                                    : move(warp, *instruction);
+  std::optional<Fault> fault =
+      first.kind == Request::Kind::execute ? execute(warp, *instruction) : move(warp, *instruction);
   if (fault && fault->error.code == Errc::never_written) {
     if (!stuck_) stuck_ = std::move(fault);
     for (const int i : lanes_of(kAllLanes)) lane(warp, i).state = Thread::State::stuck;
@@ -230,8 +230,8 @@ std::optional<Fault> Block::move_accesses(int warp, const Instruction& instructi
                           warp * kWarp + r.lane, at))
       return fault;
   for (const Effects::MemoryWrite& w : effects.memory_writes) {
-    if (auto fault = write(what, static_cast<std::int64_t>(w.address), static_cast<std::int64_t>(w.bytes.size()),
-                           warp * kWarp + w.lane, at))
+    if (auto fault = write(what, static_cast<std::int64_t>(w.address),
+                           static_cast<std::int64_t>(w.bytes.size()), warp * kWarp + w.lane, at))
       return fault;
     (void)memory_.write(w.space, w.address, w.bytes);  // execute_warp has checked it
   }
@@ -246,8 +246,8 @@ std::optional<Fault> Block::move_accesses(int warp, const Instruction& instructi
 // `wanted` lanes do not execute what lane `first` waits for.
 Fault Block::missing(int warp, int first, std::uint32_t wanted) {
   const Request& r = *lane(warp, first).request;
-  const std::uint32_t here =
-      lanes_that(warp, [&](const Thread& t) { return t.state == Thread::State::waits && t.request->is_same(r); });
+  const std::uint32_t here = lanes_that(
+      warp, [&](const Thread& t) { return t.state == Thread::State::waits && t.request->is_same(r); });
   const std::uint32_t away = wanted & ~here;
   const std::uint32_t waits = lanes_that(warp, [](const Thread& t) { return t.state == Thread::State::waits; });
   Fault out = fault_of(warp * kWarp + first, r.at, {});
@@ -269,7 +269,8 @@ Fault Block::missing(int warp, int first, std::uint32_t wanted) {
     return out;
   }
   const int one = std::countr_zero(away);
-  if (warp * kWarp + one < static_cast<int>(threads_.size())) out.other = {warp, out.lanes, lane(warp, one).last};
+  if (warp * kWarp + one < static_cast<int>(threads_.size()))
+    out.other = {warp, out.lanes, lane(warp, one).last};
   out.error = {Errc::lanes_missing, std::string(r.name),
                fmt::format("executed by {}, but {} {} ended", lanes_text(here), lanes_text(away),
                            std::has_single_bit(away) ? "has" : "have"),
@@ -281,7 +282,8 @@ Fault Block::missing(int warp, int first, std::uint32_t wanted) {
 void Block::diagnose(int warp) {
   const std::uint32_t live = lanes_that(warp, [](const Thread& t) { return t.state == Thread::State::waits; });
   const auto of = [&](auto condition) {
-    return lanes_that(warp, [&](const Thread& t) { return t.state == Thread::State::waits && condition(*t.request); });
+    return lanes_that(
+        warp, [&](const Thread& t) { return t.state == Thread::State::waits && condition(*t.request); });
   };
   // What most needs the others is told of: an instruction of all lanes, then of a mask, then a barrier.
   for (const std::uint32_t lanes : {of([](const Request& r) { return r.is_instruction(); }),

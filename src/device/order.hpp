@@ -81,7 +81,8 @@ class Accesses {
     Written written = Written::never;
     friend bool operator==(const Cell&, const Cell&) = default;
   };
-  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, int thread, const Order& order) const;
+  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, int thread,
+                                      const Order& order) const;
   Mark mark(int thread, Place at, const Order& order);
   Access access(const Mark& mark) const { return {mark.thread, places_[mark.place]}; }
   static bool before(const Mark& mark, int me, const Order& order) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A B of bf16 with f32 sums: a tile of 64 x 64 for each block of four warps, two buffers of 64 x 32 of A and
-// of 32 x 64 of B, filled by cp.async while the other one is multiplied. All matrices are row-major.
+// D = A B of bf16 with f32 sums: a tile of 64 x 64 for each block of four warps, two buffers of 64 x 32 of A
+// and of 32 x 64 of B, filled by cp.async while the other one is multiplied. All matrices are row-major.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +72,8 @@ WARPBIT_KERNEL void gemm(GlobalArray<const std::uint16_t> a, GlobalArray<const s
       for (int i = 0; i < 2; ++i)
         left[i] = ldmatrix<4>(tile_a + ((warp_row + 16 * i + lane % 16) * kRowOfA + depth + lane / 16 * 8));
       for (int j = 0; j < 4; j += 2) {
-        const Fragment<std::uint32_t, 4> right = ldmatrix_trans<4>(
-            tile_b + ((depth + lane % 16) * kRowOfB + warp_column + 8 * j + lane / 16 * 8));
+        const Fragment<std::uint32_t, 4> right =
+            ldmatrix_trans<4>(tile_b + ((depth + lane % 16) * kRowOfB + warp_column + 8 * j + lane / 16 * 8));
         for (int i = 0; i < 2; ++i) {
           sums[i][j] = mma<m16n8k16, f32, bf16>(left[i], {right[0], right[1]}, sums[i][j]);
           sums[i][j + 1] = mma<m16n8k16, f32, bf16>(left[i], {right[2], right[3]}, sums[i][j + 1]);

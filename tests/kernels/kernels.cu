@@ -3,7 +3,7 @@
 #include "gemm.cuh"
 #include "mental_model.cuh"
 
-template __global__ void kernels::gemm<kernels::Mistake::none>(const std::uint16_t*, const std::uint16_t*, float*,
-                                                               int);
+template __global__ void kernels::gemm<kernels::Mistake::none>(const std::uint16_t*, const std::uint16_t*,
+                                                               float*, int);
 template __global__ void kernels::mental_model<kernels::Tutorial::fixed>(const std::uint16_t*,
                                                                          const std::uint16_t*, std::uint16_t*);

@@ -9,7 +9,7 @@
 #define WARPBIT_KERNEL __global__
 /// A function that kernels call.
 #define WARPBIT_DEVICE __device__ __forceinline__
-#define WARPBIT_BOTH __host__ __device__
+#define WARPBIT_BOTH   __host__ __device__
 #else
 #define WARPBIT_KERNEL inline
 #define WARPBIT_DEVICE inline

@@ -60,6 +60,7 @@ WARPBIT_DEVICE void cp_async_wait_all() {
 
 // ---- Matrices between shared memory and registers
 
+// clang-format off
 #define WARPBIT_LOAD_1(form)       \
   asm volatile(form " {%0}, [%1];" \
                : "=r"(r[0])        \
@@ -90,25 +91,24 @@ WARPBIT_DEVICE void cp_async_wait_all() {
                :                                                          \
                : "r"(address), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) \
                : "memory")
+// clang-format on
 
-#define WARPBIT_ROW(name, qualifiers, matrices, registers)               \
-  template <int N, class T>                                              \
-    requires(N == matrices)                                              \
-  WARPBIT_DEVICE Fragment<std::uint32_t, registers> name(T* row) {       \
-    const unsigned address = shared_address(row);                        \
-    Fragment<std::uint32_t, registers> r;                                \
-    WARPBIT_LOAD_##registers(WARPBIT_LDMATRIX_TEXT(qualifiers));         \
-    return r;                                                            \
+#define WARPBIT_ROW(name, qualifiers, matrices, registers)                                 \
+  template <int N, class T>                                                                \
+  requires(N == matrices) WARPBIT_DEVICE Fragment<std::uint32_t, registers> name(T* row) { \
+    const unsigned address = shared_address(row);                                          \
+    Fragment<std::uint32_t, registers> r;                                                  \
+    WARPBIT_LOAD_##registers(WARPBIT_LDMATRIX_TEXT(qualifiers));                           \
+    return r;                                                                              \
   }
 WARPBIT_LDMATRIX_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
 
-#define WARPBIT_ROW(name, qualifiers, matrices, registers)                               \
-  template <int N, class T>                                                              \
-    requires(N == matrices)                                                              \
-  WARPBIT_DEVICE void name(T* row, const Fragment<std::uint32_t, registers>& r) {        \
-    const unsigned address = shared_address(row);                                        \
-    WARPBIT_STORE_##registers(WARPBIT_STMATRIX_TEXT(qualifiers));                        \
+#define WARPBIT_ROW(name, qualifiers, matrices, registers)                                                \
+  template <int N, class T>                                                                               \
+  requires(N == matrices) WARPBIT_DEVICE void name(T* row, const Fragment<std::uint32_t, registers>& r) { \
+    const unsigned address = shared_address(row);                                                         \
+    WARPBIT_STORE_##registers(WARPBIT_STMATRIX_TEXT(qualifiers));                                         \
   }
 WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
@@ -121,6 +121,7 @@ WARPBIT_DEVICE std::uint32_t movmatrix_trans(std::uint32_t a) {
 
 // ---- Products: the operands as the fragments of a row have them
 
+// clang-format off
 #define WARPBIT_ASM_f4_r2_r1(form)                                                            \
   asm volatile(form " {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"                   \
                : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])                               \
@@ -172,11 +173,12 @@ WARPBIT_DEVICE std::uint32_t movmatrix_trans(std::uint32_t a) {
                : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), \
                  "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]), "d"(c[0]), "d"(c[1]), \
                  "d"(c[2]), "d"(c[3]))
+// clang-format on
 
-#define WARPBIT_ROW(shape, sum, x, y, fragments)                                                       \
-  WARPBIT_DEVICE void issue(Mma<shape, sum, x, y>, fragments::Sum& d, const fragments::A& a,            \
-                            const fragments::B& b, const fragments::Sum& c) {                           \
-    WARPBIT_ASM_##fragments(WARPBIT_MMA_TEXT(shape, sum, x, y));                                       \
+#define WARPBIT_ROW(shape, sum, x, y, fragments)                                             \
+  WARPBIT_DEVICE void issue(Mma<shape, sum, x, y>, fragments::Sum& d, const fragments::A& a, \
+                            const fragments::B& b, const fragments::Sum& c) {                \
+    WARPBIT_ASM_##fragments(WARPBIT_MMA_TEXT(shape, sum, x, y));                             \
   }
 WARPBIT_MMA_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
@@ -191,6 +193,7 @@ WARPBIT_DEVICE typename Mma<Shape, Sum, A, B>::Sum mma(const typename Mma<Shape,
 }
 
 // With metadata and a selector.
+// clang-format off
 #define WARPBIT_ASM_f4_r2_r2(form)                                                            \
   asm volatile(form " {%0, %1, %2, %3}, {%4, %5}, {%6, %7}, {%8, %9, %10, %11}, %12, %13;"    \
                : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])                               \
@@ -225,12 +228,13 @@ WARPBIT_DEVICE typename Mma<Shape, Sum, A, B>::Sum mma(const typename Mma<Shape,
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]),   \
                  "r"(b[3]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(metadata),          \
                  "n"(Selector))
+// clang-format on
 
-#define WARPBIT_ROW(shape, sum, x, y, fragments, count)                                                  \
-  template <int Selector>                                                                              \
-  WARPBIT_DEVICE void issue(MmaSp<shape, sum, x, y>, fragments::Sum& d, const fragments::A& a,          \
-                            const fragments::B& b, const fragments::Sum& c, std::uint32_t metadata) {   \
-    WARPBIT_ASM_##fragments(WARPBIT_MMA_SP_TEXT(shape, sum, x, y));                                    \
+#define WARPBIT_ROW(shape, sum, x, y, fragments, count)                                               \
+  template <int Selector>                                                                             \
+  WARPBIT_DEVICE void issue(MmaSp<shape, sum, x, y>, fragments::Sum& d, const fragments::A& a,        \
+                            const fragments::B& b, const fragments::Sum& c, std::uint32_t metadata) { \
+    WARPBIT_ASM_##fragments(WARPBIT_MMA_SP_TEXT(shape, sum, x, y));                                   \
   }
 WARPBIT_MMA_SP_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
@@ -253,6 +257,7 @@ struct ScaleSelector {
 };
 
 // With scale factors and their selectors.
+// clang-format off
 #define WARPBIT_ASM_block_scale(form)                                                         \
   asm volatile(form " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13}, "   \
                "{%14}, {%15, %16}, {%17}, {%18, %19};"                                        \
@@ -260,13 +265,14 @@ struct ScaleSelector {
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), \
                  "f"(c[1]), "f"(c[2]), "f"(c[3]), "r"(scale_a), "h"(of_a.byte_id),            \
                  "h"(of_a.thread_id), "r"(scale_b), "h"(of_b.byte_id), "h"(of_b.thread_id))
+// clang-format on
 
-#define WARPBIT_ROW(shape, kind, vec, x, y, scale)                                                      \
-  WARPBIT_DEVICE void issue(MmaBlockScale<shape, kind, x, y, scale>, Fragment<float, 4>& d,              \
-                            const Fragment<std::uint32_t, 4>& a, const Fragment<std::uint32_t, 2>& b,   \
-                            const Fragment<float, 4>& c, std::uint32_t scale_a, ScaleSelector of_a,     \
-                            std::uint32_t scale_b, ScaleSelector of_b) {                                \
-    WARPBIT_ASM_block_scale(WARPBIT_BLOCK_SCALE_TEXT(shape, kind, vec, x, y, scale));                   \
+#define WARPBIT_ROW(shape, kind, vec, x, y, scale)                                                    \
+  WARPBIT_DEVICE void issue(MmaBlockScale<shape, kind, x, y, scale>, Fragment<float, 4>& d,           \
+                            const Fragment<std::uint32_t, 4>& a, const Fragment<std::uint32_t, 2>& b, \
+                            const Fragment<float, 4>& c, std::uint32_t scale_a, ScaleSelector of_a,   \
+                            std::uint32_t scale_b, ScaleSelector of_b) {                              \
+    WARPBIT_ASM_block_scale(WARPBIT_BLOCK_SCALE_TEXT(shape, kind, vec, x, y, scale));                 \
   }
 WARPBIT_BLOCK_SCALE_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW

@@ -17,7 +17,8 @@
 namespace warpbit::device {
 
 // ---- Arrays in memory. Under nvcc both are plain pointers. Elements are read and written through a[i], whole;
-// an access is checked against the bounds of its array, and `as` sees the same bytes as elements of another type.
+// an access is checked against the bounds of its array, and `as` sees the same bytes as elements of another
+// type.
 
 /// An index, and the place where it stands.
 struct Index {
@@ -40,7 +41,9 @@ class Element {
   operator Value() const { return array_.load(at_); }
   const Element& operator=(const Value& value) const { return array_.store(value, at_), *this; }
   const Element& operator=(const Element& other) const { return *this = static_cast<Value>(other); }
-  const Element& operator+=(const Value& value) const { return *this = static_cast<Value>(Value(*this) + value); }
+  const Element& operator+=(const Value& value) const {
+    return *this = static_cast<Value>(Value(*this) + value);
+  }
   Array operator&() const { return array_; }
 
  private:
@@ -62,9 +65,7 @@ struct Cursor {
     return array + -static_cast<std::int64_t>(elements);
   }
   friend Array& operator+=(Array& array, std::integral auto elements) { return array = array + elements; }
-  Element<Array> operator[](Index i) const {
-    return {static_cast<const Array&>(*this) + i.value, i.at};
-  }
+  Element<Array> operator[](Index i) const { return {static_cast<const Array&>(*this) + i.value, i.at}; }
 
  private:
   static_assert(std::is_trivially_copyable_v<T>);
@@ -80,17 +81,14 @@ struct SharedArray : Cursor<SharedArray<T>, T> {
   explicit SharedArray(calls::SharedView bytes) : view(bytes) {}
   /// From elements that may be written to ones that may not.
   template <class U>
-    requires std::same_as<const U, T>
-  SharedArray(const SharedArray<U>& other) : view(other.view) {}
+  requires std::same_as<const U, T> SharedArray(const SharedArray<U>& other) : view(other.view) {}
 
   std::remove_const_t<T> load(Place at) const {
     std::remove_const_t<T> out;
     calls::load(view, &out, sizeof out, alignof(T), at);
     return out;
   }
-  void store(const T& value, Place at) const
-    requires(!std::is_const_v<T>)
-  {
+  void store(const T& value, Place at) const requires(!std::is_const_v<T>) {
     calls::store(view, &value, sizeof value, alignof(T), at);
   }
 };
@@ -105,17 +103,14 @@ struct GlobalArray : Cursor<GlobalArray<T>, T> {
              static_cast<std::int64_t>(elements.size_bytes()), 0} {}
   explicit GlobalArray(calls::GlobalView bytes) : view(bytes) {}
   template <class U>
-    requires std::same_as<const U, T>
-  GlobalArray(const GlobalArray<U>& other) : view(other.view) {}
+  requires std::same_as<const U, T> GlobalArray(const GlobalArray<U>& other) : view(other.view) {}
 
   std::remove_const_t<T> load(Place at) const {
     std::remove_const_t<T> out;
     calls::load(view, &out, sizeof out, alignof(T), at);
     return out;
   }
-  void store(const T& value, Place at) const
-    requires(!std::is_const_v<T>)
-  {
+  void store(const T& value, Place at) const requires(!std::is_const_v<T>) {
     calls::store(view, &value, sizeof value, alignof(T), at);
   }
 };
@@ -177,8 +172,7 @@ T __shfl_sync(std::uint32_t mask, T value, int lane, int width = warpSize, Place
   return shuffled(calls::Shuffle::index, mask, value, lane, width, at);
 }
 template <class T>
-T __shfl_up_sync(std::uint32_t mask, T value, unsigned delta, int width = warpSize,
-                 Place at = Place::here()) {
+T __shfl_up_sync(std::uint32_t mask, T value, unsigned delta, int width = warpSize, Place at = Place::here()) {
   return shuffled(calls::Shuffle::up, mask, value, static_cast<int>(delta), width, at);
 }
 template <class T>
@@ -187,8 +181,7 @@ T __shfl_down_sync(std::uint32_t mask, T value, unsigned delta, int width = warp
   return shuffled(calls::Shuffle::down, mask, value, static_cast<int>(delta), width, at);
 }
 template <class T>
-T __shfl_xor_sync(std::uint32_t mask, T value, int lane_mask, int width = warpSize,
-                  Place at = Place::here()) {
+T __shfl_xor_sync(std::uint32_t mask, T value, int lane_mask, int width = warpSize, Place at = Place::here()) {
   return shuffled(calls::Shuffle::exclusive_or, mask, value, lane_mask, width, at);
 }
 
@@ -232,25 +225,24 @@ D executed(const char* form, Place at, const Sources&... sources) {
 }
 
 // ldmatrix<N>, ldmatrix_trans<N>, ldmatrix_b8_trans<N>: N matrices, a row from where each lane says.
-#define WARPBIT_ROW(name, qualifiers, matrices, registers)                                     \
-  template <int N, class T>                                                                    \
-    requires(N == matrices)                                                                    \
-  Fragment<std::uint32_t, registers> name(SharedArray<T> row, Place at = Place::here()) {      \
-    Fragment<std::uint32_t, registers> r{};                                                    \
-    calls::load_matrix(WARPBIT_LDMATRIX_TEXT(qualifiers), row.view, r.r, at);       \
-    return r;                                                                                  \
+#define WARPBIT_ROW(name, qualifiers, matrices, registers)                                    \
+  template <int N, class T>                                                                   \
+  requires(N == matrices) Fragment<std::uint32_t, registers> name(SharedArray<T> row,         \
+                                                                  Place at = Place::here()) { \
+    Fragment<std::uint32_t, registers> r{};                                                   \
+    calls::load_matrix(WARPBIT_LDMATRIX_TEXT(qualifiers), row.view, r.r, at);                 \
+    return r;                                                                                 \
   }
 WARPBIT_LDMATRIX_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
 
 // stmatrix<N>, stmatrix_trans<N>, stmatrix_b8_trans<N>
-#define WARPBIT_ROW(name, qualifiers, matrices, registers)                                     \
-  template <int N, class T>                                                                    \
-    requires(N == matrices)                                                                    \
-  void name(SharedArray<T> row, const Fragment<std::uint32_t, registers>& r,                   \
-            Place at = Place::here()) {                                                        \
-    static_assert(!std::is_const_v<T>, "it stores: the elements must not be const");           \
-    calls::store_matrix(WARPBIT_STMATRIX_TEXT(qualifiers), row.view, r.r, at);      \
+#define WARPBIT_ROW(name, qualifiers, matrices, registers)                                           \
+  template <int N, class T>                                                                          \
+  requires(N == matrices) void name(SharedArray<T> row, const Fragment<std::uint32_t, registers>& r, \
+                                    Place at = Place::here()) {                                      \
+    static_assert(!std::is_const_v<T>, "it stores: the elements must not be const");                 \
+    calls::store_matrix(WARPBIT_STMATRIX_TEXT(qualifiers), row.view, r.r, at);                       \
   }
 WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW

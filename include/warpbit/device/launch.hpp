@@ -78,8 +78,8 @@ struct Launched {
 ///
 /// Order in shared memory is that of the PTX manual's "Memory Consistency Model", of barriers alone: two
 /// accesses of different threads to a byte, one of which writes, must have a __syncthreads between them, or a
-/// __syncwarp of a mask that has both lanes. What a shuffle, a vote or a matrix instruction does orders nothing.
-/// Of accesses to global memory only the bounds and the alignment are checked.
+/// __syncwarp of a mask that has both lanes. What a shuffle, a vote or a matrix instruction does orders
+/// nothing. Of accesses to global memory only the bounds and the alignment are checked.
 Launched launch(const Launch& how, const std::function<void()>& thread);
 
 /// Runs kernel(arguments...), arguments being copied for each thread.

@@ -75,6 +75,7 @@ struct d4_d8_d4 {
 
 // ---- mma (PTX manual, "Multiply-and-Accumulate Instruction: mma"): shape, type of D and C, of A, of B
 
+// clang-format off
 #define WARPBIT_PAIRS(X, shape, sum, x, y, ...) \
   X(shape, sum, x, x, __VA_ARGS__)              \
   X(shape, sum, x, y, __VA_ARGS__)              \
@@ -173,6 +174,7 @@ struct d4_d8_d4 {
   X(stmatrix_b8_trans, "m16n8.x1.trans.shared.b8", 1, 1) \
   X(stmatrix_b8_trans, "m16n8.x2.trans.shared.b8", 2, 2) \
   X(stmatrix_b8_trans, "m16n8.x4.trans.shared.b8", 4, 4)
+// clang-format on
 
 #define WARPBIT_LDMATRIX_TEXT(qualifiers) "ldmatrix.sync.aligned." qualifiers
 #define WARPBIT_STMATRIX_TEXT(qualifiers) "stmatrix.sync.aligned." qualifiers
@@ -234,27 +236,27 @@ struct MmaBlockScale {
                 "block scaling has the kinds mxf8f6f4, mxf4 and mxf4nvf4");
 };
 
-#define WARPBIT_ROW(shape, sum, a, b, fragments)                           \
-  template <>                                                              \
-  struct Mma<shape, sum, a, b> : fragments {                               \
-    static constexpr char form[] = WARPBIT_MMA_TEXT(shape, sum, a, b);     \
+#define WARPBIT_ROW(shape, sum, a, b, fragments)                       \
+  template <>                                                          \
+  struct Mma<shape, sum, a, b> : fragments {                           \
+    static constexpr char form[] = WARPBIT_MMA_TEXT(shape, sum, a, b); \
   };
 WARPBIT_MMA_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
 
-#define WARPBIT_ROW(shape, sum, a, b, fragments, count)                    \
-  template <>                                                              \
-  struct MmaSp<shape, sum, a, b> : fragments {                             \
-    static constexpr int selectors = count;                                \
-    static constexpr char form[] = WARPBIT_MMA_SP_TEXT(shape, sum, a, b);  \
+#define WARPBIT_ROW(shape, sum, a, b, fragments, count)                   \
+  template <>                                                             \
+  struct MmaSp<shape, sum, a, b> : fragments {                            \
+    static constexpr int selectors = count;                               \
+    static constexpr char form[] = WARPBIT_MMA_SP_TEXT(shape, sum, a, b); \
   };
 WARPBIT_MMA_SP_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
 
-#define WARPBIT_ROW(shape, kind, vec, a, b, scale)                                           \
-  template <>                                                                                \
-  struct MmaBlockScale<shape, kind, a, b, scale> {                                           \
-    static constexpr char form[] = WARPBIT_BLOCK_SCALE_TEXT(shape, kind, vec, a, b, scale);  \
+#define WARPBIT_ROW(shape, kind, vec, a, b, scale)                                          \
+  template <>                                                                               \
+  struct MmaBlockScale<shape, kind, a, b, scale> {                                          \
+    static constexpr char form[] = WARPBIT_BLOCK_SCALE_TEXT(shape, kind, vec, a, b, scale); \
   };
 WARPBIT_BLOCK_SCALE_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
