@@ -360,6 +360,16 @@ TEST_CASE("a form must exist on the target", "[quick][device]") {
   CHECK(launched.fault->error.code == Errc::not_on_target);
 }
 
+TEST_CASE("what an instruction refuses names the place", "[quick][device]") {
+  const Fault fault = fault_of([] {
+    (void)mma_sp<m16n8k32, f32, bf16>(A{}, A{}, Sums{}, 0);  // <- no metadata
+  });
+  CHECK(fault.error.code == Errc::undefined_operand);
+  CHECK(fault.error.where == "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32");
+  CHECK(fault.lanes == range(0, 31));
+  CHECK(fault.at.line == marked("no metadata"));
+}
+
 TEST_CASE("a barrier is for all threads", "[quick][device]") {
   const Fault branch = fault_of([] {
     if (lane() < 8)

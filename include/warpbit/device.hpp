@@ -15,7 +15,13 @@
 //       sums = mma<m16n8k16, f32, bf16>(ldmatrix<4>(tile + ...), ..., sums);
 //     }
 //
-// Kernel code is plain: no exceptions are caught in it, and no object of it minds being dropped.
+// What kernels may call: cp.async with its groups; ldmatrix, stmatrix, movmatrix; mma, mma.sp, mma with block
+// scaling (the rows of warpbit/device/rows.hpp); __syncthreads, __syncwarp, __activemask, votes and shuffles;
+// the built-in variables. There are no atomics, no fences, no mbarriers and no instructions of a warpgroup.
+//
+// Kernel code is plain: it catches no exceptions, for a fault ends its threads by one, and names the type of a
+// value that it reads, for `auto x = a[i]` is the element itself, which is read where x is used. Its own sums
+// and products are those of the compiler at hand, which may fuse them as another one does not.
 #pragma once
 
 #include "warpbit/device/common.hpp"
