@@ -261,6 +261,8 @@ TEST_CASE("accesses are within their arrays", "[quick][device]") {
   CHECK(shared.lanes == Lanes{16});
   CHECK(fault_of([] { (void)shared_array<float>(1000, 7); }).error.message() ==
         "shared_array: 28 bytes from 0x3e8 are out of bounds; the array has 0x0 to 0x3ff");
+  CHECK(fault_of([] { (void)float(shared_array<float>(16, -1)[0]); }).error.message() ==
+        "load from shared memory: 4 bytes from 0x10 are out of bounds; the array has none");
   struct alignas(8) Pair {
     float x, y;
   };

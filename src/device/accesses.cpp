@@ -107,8 +107,9 @@ std::optional<Fault> Block::write(std::string_view what, std::int64_t first, std
 
 calls::SharedView Block::view(std::int64_t offset, std::int64_t bytes, std::size_t alignment, Place at) {
   running().last = at;
+  bytes = std::max<std::int64_t>(bytes, 0);
   const calls::SharedView all{0, static_cast<std::int64_t>(memory_.shared_bytes()), offset};
-  fail_if(check_shared("shared_array", all, std::max<std::int64_t>(bytes, 0), alignment, running_, at));
+  fail_if(check_shared("shared_array", all, bytes, alignment, running_, at));
   return {offset, offset + bytes, offset};
 }
 

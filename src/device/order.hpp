@@ -41,7 +41,8 @@ class Order {
 };
 
 /// The accesses to the bytes of shared memory: of each the last write, and two reads since then, of different
-/// warps or else of different lanes if there were such.
+/// warps or else of different lanes if there were such. So no conflict is told of that is none, but one is not
+/// seen where the only read that a write must come behind is that of a third lane.
 class Accesses {
  public:
   enum class Written : std::uint8_t { never, pending, done };
