@@ -37,7 +37,7 @@ Result<CaptureReader> open(const fs::path& from, const RunOptions& options) {
   return CaptureReader::open_arrays(from, *header, options.read);
 }
 
-Error mismatch(const Instruction& instruction, std::string seen, std::string accepted) {
+Error refused(const Instruction& instruction, std::string seen, std::string accepted) {
   return {Errc::view_mismatch, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
 }
 
@@ -52,13 +52,13 @@ std::string size_text(const CodeMatrix& m) {
 Result<void> check_sizes(const Instruction& i, const MatrixOperands& m) {
   for (const CodeMatrix* matrix : {&m.a, &m.b})
     if (matrix->codes.size() != matrix->rows * matrix->columns)
-      return mismatch(i, fmt::format("{} codes", matrix->codes.size()), size_text(*matrix));
+      return refused(i, fmt::format("{} codes", matrix->codes.size()), size_text(*matrix));
   if (m.a.columns != m.b.rows)
-    return mismatch(i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
-                    "as many rows of B as A has columns");
+    return refused(i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
+                   "as many rows of B as A has columns");
   if (m.c &&
       (m.c->rows != m.a.rows || m.c->columns != m.b.columns || m.c->codes.size() != m.c->rows * m.c->columns))
-    return mismatch(i, fmt::format("C is {}", size_text(*m.c)), size_text(m.a.rows, m.b.columns));
+    return refused(i, fmt::format("C is {}", size_text(*m.c)), size_text(m.a.rows, m.b.columns));
   return {};
 }
 
@@ -121,9 +121,9 @@ class OneTile {
 
   Result<void> check() const {
     if (m_.a.rows > size(i_.rows()) || m_.a.columns > size(i_.depth()) || m_.b.columns > size(i_.columns()))
-      return mismatch(i_, fmt::format("A is {}, B is {}", size_text(m_.a), size_text(m_.b)),
-                      fmt::format("at most one tile, {} x {} and {} x {}", i_.rows(), i_.depth(), i_.depth(),
-                                  i_.columns()));
+      return refused(i_, fmt::format("A is {}, B is {}", size_text(m_.a), size_text(m_.b)),
+                     fmt::format("at most one tile, {} x {} and {} x {}", i_.rows(), i_.depth(), i_.depth(),
+                                 i_.columns()));
     const std::size_t blocks = size(i_.blocks());
     const auto scale = [&](std::string_view name, const std::optional<CodeMatrix>& given, std::size_t rows,
                            std::size_t columns) -> Result<void> {
@@ -131,8 +131,8 @@ class OneTile {
                       given->codes.size() == rows * columns
                 : blocks == 0)
         return {};
-      return mismatch(i_, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
-                      blocks == 0 ? "none: the form has no block scaling" : size_text(rows, columns));
+      return refused(i_, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
+                     blocks == 0 ? "none: the form has no block scaling" : size_text(rows, columns));
     };
     if (Result<void> left = scale("a_scale", m_.a_scale, m_.a.rows, blocks); !left) return left;
     return scale("b_scale", m_.b_scale, blocks, m_.b.columns);
@@ -211,12 +211,12 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
   if (Result<void> sizes = check_sizes(instruction, operands); !sizes) return sizes.error();
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr)
-    return mismatch(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
+    return refused(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
   const bool is_whole = !tile->uses_memory() && !tile->sparsity.is_sparse() && !tile->a_scale.is_present() &&
                         tile->c.format == tile->d.format && !operands.a_scale && !operands.b_scale;
   if (is_whole) return run_product(instruction, operands, options);
   if (!options.k_order.empty() || options.split_k != 1)
-    return mismatch(instruction, "an order of K", "none: of this form one tile is computed");
+    return refused(instruction, "an order of K", "none: of this form one tile is computed");
   return OneTile(instruction, *tile, operands).run();
 }
 

@@ -33,11 +33,9 @@ struct Group {
   warpbit_status status;
 };
 constexpr Group kGroups[] = {
-    {Errc::unknown_target, WARPBIT_STATEMENT},
-    {Errc::not_sparse, WARPBIT_EXECUTION},
-    {Errc::no_such_layout, WARPBIT_MEMORY},
-    {Errc::captures_differ, WARPBIT_FILE},
-    {Errc::usage, WARPBIT_USAGE},
+    {Errc::unknown_target, WARPBIT_STATEMENT}, {Errc::not_sparse, WARPBIT_EXECUTION},
+    {Errc::no_such_layout, WARPBIT_MEMORY},    {Errc::copy_pending, WARPBIT_EXECUTION},
+    {Errc::captures_differ, WARPBIT_FILE},     {Errc::usage, WARPBIT_USAGE},
 };
 
 warpbit_status refuse(const Error& error) {
