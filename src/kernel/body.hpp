@@ -10,6 +10,10 @@
 // order of k within a panel is free within a node, but the same in both.
 //
 //     A: values, exponents [k][2]      B: values, exponents [k][16]
+//
+// Exponents of 8 bits of B lie so that the eight of four k and both rows meet those of a column side by side:
+//
+//     B: exponents [k / 4][column][k % 4][2]
 #pragma once
 
 #include <cstddef>
@@ -220,8 +224,9 @@ struct Body {
   /// In any order. Of half {kTopOfHalf, false}.
   ExponentRange (*exponent_range)(const Encoding&, const void* codes, int count);
   /// With exponents relative to `top`, or powers if that is 0. True if there is an Inf or NaN, or with powers a
-  /// subnormal.
-  bool (*decode)(const Encoding&, const void* codes, int count, int top, float* values, void* exponents);
+  /// subnormal. The codes are [k][each]: of A two, of B sixteen.
+  bool (*decode)(const Encoding&, const void* codes, int count, int each, int top, float* values,
+                 void* exponents);
   /// The lanes that these reach, for each row or column of blocks. The codes of one are [k][each]: of A two,
   /// for all lanes, of B one for each lane.
   void (*find_specials)(const Encoding&, const void* codes, int blocks, int depth, int each, int top,

@@ -139,8 +139,9 @@ class PanelEngine : public GemmEngine {
 
   void unpack(Factor& f, std::size_t first, std::size_t last) const {
     const auto count = static_cast<int>((last - first) * f.panel_size());
-    f.has_special[first] = body_.decode(f.encoding, f.codes_at(first), count, top(f, first),
-                                        f.values.data() + f.at(first, 0), f.exponents_at(first, 0, far_));
+    f.has_special[first] =
+        body_.decode(f.encoding, f.codes_at(first), count, static_cast<int>(f.width), top(f, first),
+                     f.values.data() + f.at(first, 0), f.exponents_at(first, 0, far_));
     if (f.has_special[first])
       body_.find_specials(f.encoding, f.codes_at(first), static_cast<int>((last - first) * f.steps),
                           static_cast<int>(f.step_size / f.width), static_cast<int>(f.width), top(f, first),

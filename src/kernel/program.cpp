@@ -148,7 +148,8 @@ bool add_nodes(const Fused& step, std::span<const int> order, FusedProgram& prog
     const std::span<const int> of_node = std::span(chosen).subspan(first, last - first);
     const auto at = std::ranges::find_first_of(order, of_node) - order.begin();
     const std::span<const int> run = order.subspan(static_cast<std::size_t>(at));
-    if (run.size() < of_node.size() || of_node.size() % 4 != 0 || program.nodes == kMaxNodes) return false;
+    if (run.size() < of_node.size() || at % 4 != 0 || of_node.size() % 4 != 0 || program.nodes == kMaxNodes)
+      return false;
     for (const int k : run.first(of_node.size()))
       if (std::ranges::find(of_node, k) == of_node.end()) return false;
     program.node[program.nodes++] = {static_cast<int>(at), static_cast<int>(of_node.size()),

@@ -127,9 +127,9 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
   for (std::size_t column = 0; column < columns / 8; ++column)
     body.arrange_b(compiled.b, b.bytes() + column * block_words * 4, t.depth, false,
                    codes + column * block_codes * code_bytes);
-  const bool a_special = body.decode(compiled.a, a.codes.data(), static_cast<int>(rows * depth), blocks.a_top,
-                                     a.values.data(), a.exponents.data());
-  const bool b_special = body.decode(compiled.b, b.codes.data(), static_cast<int>(2 * columns * depth),
+  const bool a_special = body.decode(compiled.a, a.codes.data(), static_cast<int>(rows * depth), 2,
+                                     blocks.a_top, a.values.data(), a.exponents.data());
+  const bool b_special = body.decode(compiled.b, b.codes.data(), static_cast<int>(2 * columns * depth), kBlock,
                                      blocks.b_top, b.values.data(), b.exponents.data());
   if (t.negate_a != t.negate_b)
     for (float& value : a.values) value = -value;

@@ -137,9 +137,11 @@ template <Fixed kFixed>
 inline Largest largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int count, bool) {
   const I32 sums = kFixed.sparse ? largest_sums(in.a_exponents, in.b_exponents, in.entry_places, count / 8)
                                  : largest_sums(in.a_exponents, in.b_exponents, count);
-  I32 raw = sums + bounds.bias;
-  if constexpr (kFixed.scaled) raw = sums < 0 ? I32{} : min(max(raw + in.scale, I32{}), I32{} + 255);
-  return {raw << kFraction, sums < 0};
+  if constexpr (kFixed.scaled) {
+    const I32 raw = (sums >> 24) + bounds.bias + in.scale;
+    return {sums < 0 ? I32{} : min(max(raw, I32{}), I32{} + 255) << kFraction, sums < 0};
+  }
+  return {(sums >> 1) + bounds.bias * (1 << kFraction), sums < 0};
 }
 // Products of powers that f32 cannot hold are Inf, or below the least.
 template <Fixed kFixed>
@@ -319,6 +321,8 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
     in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents);
     if constexpr (kFixed.sparse && sizeof(Exponent) == 1)
       in.b_exponents += range.first / 8 * 128 + at.lane / 4 * 16;
+    else if constexpr (sizeof(Exponent) == 1)
+      in.b_exponents += of_b + 4 * at.lane;
     else
       in.b_exponents += of_b + at.lane;
     if constexpr (kFixed.sparse) {

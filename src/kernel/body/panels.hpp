@@ -322,16 +322,28 @@ bool decode_powers(const Encoding& e, const std::uint16_t* codes, int count, flo
   return to.specials.any();
 }
 
-bool decode(const Encoding& e, const void* codes, int count, int top, float* values, void* exponents) {
+// Of B, [k][column][2] -> [k / 4][column][k % 4][2].
+void group_by_four(std::int8_t* exponents, int count) {
+  using Pairs = VectorOf<std::uint16_t, 2 * kBlock>::type;
+  for (int i = 0; i < count; i += 4 * kBlock)
+    store(exponents + i, shuffle(load<Pairs>(exponents + i), [](int pair) { return pair % 4 * 8 + pair / 4; }));
+}
+
+bool decode(const Encoding& e, const void* codes, int count, int each, int top, float* values,
+            void* exponents) {
   const auto* words = static_cast<const std::uint16_t*>(codes);
   auto* near = static_cast<std::int8_t*>(exponents);
-  if (e.kind == Encoding::Kind::half) return decode_halves(e, words, count, values, near);
-  if (top == 0) return decode_powers(e, words, count, values, static_cast<float*>(exponents));
-  if (e.kind == Encoding::Kind::bf16)
+  bool special = top == 255;
+  if (e.kind == Encoding::Kind::half)
+    special = decode_halves(e, words, count, values, near);
+  else if (top == 0)
+    return decode_powers(e, words, count, values, static_cast<float*>(exponents));
+  else if (e.kind == Encoding::Kind::bf16)
     decode_near_bf16(words, count, top, values, near);
   else
     decode_near_tf32(static_cast<const std::uint32_t*>(codes), count, top, values, near);
-  return top == 255;
+  if (each == kBlock) group_by_four(near, count);
+  return special;
 }
 
 // ---- tf32 by powers, without a detour by codes: few products share the work
@@ -373,7 +385,7 @@ inline bool unpack_a(const Encoding& e, const std::byte* registers, int rows, in
                                                                       static_cast<float*>(exponents));
 #endif
   arrange_a(e, registers, rows, depth, by_register, codes);
-  return decode(e, codes, count, top, values, exponents);
+  return decode(e, codes, count, 2, top, values, exponents);
 }
 inline bool unpack_b(const Encoding& e, const std::byte* registers, int depth, bool by_register, int top,
                      void* codes, float* values, void* exponents) {
@@ -383,7 +395,7 @@ inline bool unpack_b(const Encoding& e, const std::byte* registers, int depth, b
                                                                       static_cast<float*>(exponents));
 #endif
   arrange_b(e, registers, depth, by_register, codes);
-  return decode(e, codes, kBlock * depth, top, values, exponents);
+  return decode(e, codes, kBlock * depth, kBlock, top, values, exponents);
 }
 
 // A factor of one case: its codes in the order of the panel, and the panel. What m16n8k16 needs of all these,

@@ -173,7 +173,7 @@ inline void arrange_pairs_of_a(const FusedCases& cases, const std::byte* registe
 // True if there are specials, as decode().
 inline bool unpack_pairs_of_a(const FusedCases& cases, const std::byte* registers, int top, Factor& a) {
   arrange_pairs_of_a(cases, registers, a.codes);
-  return decode(cases.a_encoding, a.codes, 2 * cases.rows * cases.depth, top, a.values, a.exponents);
+  return decode(cases.a_encoding, a.codes, 2 * cases.rows * cases.depth, 2, top, a.values, a.exponents);
 }
 
 // ---- B

@@ -265,38 +265,6 @@ class SpecialsFound {
 };
 #endif
 
-// The largest sums of the exponents of a pair of rows, a: [k][2], and of columns, b: [k][16]; `b` points at the
-// lanes that are wanted. The count is a multiple of four.
-inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
-#if defined(__AVX512BW__)
-  // Four k at once: pair k of the eight bytes, in all pairs of the k-th 128 bits.
-  const __m512i repeat =
-      _mm512_set_epi64(0x0706070607060706, 0x0706070607060706, 0x0504050405040504, 0x0504050405040504,
-                       0x0302030203020302, 0x0302030203020302, 0x0100010001000100, 0x0100010001000100);
-  __m512i most = _mm512_set1_epi8(-128);
-#pragma GCC unroll 8
-  for (int k = 0; k < count; k += 4) {
-    const __m512i left = _mm512_shuffle_epi8(_mm512_set1_epi64(load<std::int64_t>(a + 2 * k)), repeat);
-    most = _mm512_max_epi8(most, _mm512_add_epi8(left, load<__m512i>(b + 16 * k)));
-  }
-  const __m256i two = _mm256_max_epi8(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
-  const __m128i one = _mm_max_epi8(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
-  return bits<I32>(_mm512_cvtepi8_epi32(one));
-#elif defined(__AVX2__)
-  __m128i most = _mm_set1_epi8(-128);
-  for (int k = 0; k < count; ++k) {
-    const __m128i left = _mm_set1_epi16(load<std::int16_t>(a + 2 * k));
-    most = _mm_max_epi8(most, _mm_add_epi8(left, _mm_cvtsi64_si128(load<std::int64_t>(b + 16 * k))));
-  }
-  return bits<I32>(_mm256_cvtepi8_epi32(most));
-#else
-  I32 most = I32{} - 128;
-  for (int k = 0; k < count; ++k)
-    most = max(most, lanes<I32>([&](int i) { return a[2 * k + i % 2] + b[16 * k + i]; }));
-  return most;
-#endif
-}
-
 #if defined(__AVX2__)
 // As many bytes as a register has, in sixteens.
 using Octets = VectorOf<std::uint8_t, 4 * kLanes>::type;
@@ -337,6 +305,41 @@ inline Octets largest_signed(Octets x, Octets y) {
 }
 #endif
 
+// Of numbers of 8 bits in pairs, one of each row, the largest of each four pairs: [column][4][2] -> 32-bit
+// lanes [column][2], times 2^24.
+//
+//     a0 b0 a1 b1 a2 b2 a3 b3   ->   max(a0 .. a3) << 24, max(b0 .. b3) << 24
+#if defined(__AVX2__)
+inline I32 largest_of_four(Octets v) {
+  v = largest_signed(v, bits<Octets>(bits<U64>(v) >> 32));
+  v = largest_signed(v, bits<Octets>(bits<U64>(v) >> 16));
+  return bits<I32>(
+      look_up(v, lanes<Octets>([](int i) { return i % 4 == 3 ? i % 16 / 8 * 8 + i % 8 / 4 : 0x80; })));
+}
+#endif
+
+// The largest sums, times 2^24, of the exponents of a pair of rows, a: [k][2], and of columns,
+// b: [k / 4][column][k % 4][2]; `b` points at the columns that are wanted. The count is a multiple of four.
+inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
+#if defined(__AVX2__)
+  Octets most;
+#pragma GCC unroll 8
+  for (int k = 0; k < count; k += 4) {
+    const auto left = bits<Octets>(U64{} + load<std::uint64_t>(a + 2 * k));
+    const Octets sums = left + load<Octets>(b + 16 * k);
+    most = k == 0 ? sums : largest_signed(most, sums);
+  }
+  return largest_of_four(most);
+#else
+  I32 most = I32{} - 128;
+  for (int k = 0; k < count; ++k)
+    most = max(most, lanes<I32>([&](int i) {
+                 return a[2 * k + i % 2] + b[k / 4 * 64 + i / 2 * 8 + k % 4 * 2 + i % 2];
+               }));
+  return most * (1 << 24);
+#endif
+}
+
 // The same for entries of a sparse A (body.hpp, Selection), of which `b` points at the columns that are wanted.
 inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* places, int entries) {
 #if defined(__AVX2__)
@@ -359,7 +362,7 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::u
   most = largest_signed(most, bits<Octets>(bits<U64>(most) >> 32));
   most = largest_signed(most, bits<Octets>(bits<U64>(most) >> 8));
   const Octets upper = lanes<Octets>([](int i) { return i % 4 == 3 ? i % 16 / 8 * 8 + i % 8 / 4 * 2 : 0x80; });
-  return bits<I32>(look_up(most, upper)) >> 24;
+  return bits<I32>(look_up(most, upper));
 #else
   I32 most = I32{} - 128;
   for (int i = 0; i < 16 * entries; i += 4)
@@ -368,7 +371,7 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::u
                    const int at = i + lane % 2 * 2 + k;
                    return a[at] + b[128 * (i / 16) + 64 * (lane / 2 % 2) + 16 * (lane / 4) + places[at]];
                  }));
-  return most;
+  return most * (1 << 24);
 #endif
 }
 
