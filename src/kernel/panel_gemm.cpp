@@ -114,10 +114,10 @@ class PanelEngine : public GemmEngine {
     return {m.data, m.column_stride, m.row_stride, m.item_bytes};
   }
   std::size_t terms() const { return static_cast<std::size_t>(p_.tile->terms); }
-  // Bodies decode 32 elements at once.
+  // Bodies decode 64 elements at once.
   static std::size_t whole_steps(const MatrixProduct& p) {
     std::size_t out = largest_stripe(p).steps;
-    while (2 * out * static_cast<std::size_t>(p.tile->terms) % 32 != 0) ++out;
+    while (2 * out * static_cast<std::size_t>(p.tile->terms) % 64 != 0) ++out;
     return out;
   }
 

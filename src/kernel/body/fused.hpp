@@ -74,7 +74,7 @@ struct Fixed {
   bool half_nodes = false;   // nodes round to f16
   bool scaled = false;       // there are scale factors
   bool sparse = false;       // A is sparse
-  bool plain = false;        // C and D are f32, and values and results are what nodes take and give
+  bool plain = false;        // values and results are what nodes take and give, C and D in the nodes' format
   bool single = false;       // there is one step
 };
 
@@ -271,35 +271,71 @@ struct PartPlace {
   int row, column, lane, step = 0;
 };
 
-struct PartResult {
-  U32 d;
+// Codes of C and D, in 32 bits, or in 16 where it is known that they are f16.
+template <bool kHalves>
+struct CodesIn {
+  using type = U32;
+};
+template <>
+struct CodesIn<true> {
+  using type = U16;
+};
+constexpr bool has_halves(Fixed fixed) {
+  return fixed.plain && fixed.half_nodes;
+}
+template <Fixed kFixed>
+using Codes = typename CodesIn<has_halves(kFixed)>::type;
+
+inline U16 as_halves(U16 codes) {
+  return codes;
+}
+inline U16 as_halves(U32 codes) {
+  return narrow(codes);
+}
+inline U32 as_words(U16 codes) {
+  return widen(codes);
+}
+inline U32 as_words(U32 codes) {
+  return codes;
+}
+
+template <Fixed kFixed>
+struct StepResult {
+  Codes<kFixed> d;
   I32 suspicious;
 };
 
 // C's codes.
-inline __attribute__((always_inline)) U32 load_c(const FusedBlocks& blocks, const FusedProgram& program,
-                                                 PartPlace at) {
-  if (blocks.c.base == nullptr) return U32{};
+template <Fixed kFixed>
+inline __attribute__((always_inline)) Codes<kFixed> load_c(const FusedBlocks& blocks,
+                                                           const FusedProgram& program, PartPlace at) {
+  if (blocks.c.base == nullptr) return Codes<kFixed>{};
   const std::byte* from = blocks.c.base + at.row * blocks.c.row_stride + at.column * blocks.c.column_stride +
                           at.lane / 4 * blocks.c.piece_stride;
-  if (program.half_c) return widen(load_part<U16>(from, blocks.c.piece_stride));
-  return load_part<U32>(from, blocks.c.piece_stride);
+  if constexpr (has_halves(kFixed))
+    return load_part<U16>(from, blocks.c.piece_stride);
+  else if (!kFixed.plain && program.half_c)
+    return widen(load_part<U16>(from, blocks.c.piece_stride));
+  else
+    return load_part<U32>(from, blocks.c.piece_stride);
 }
 
 // And what they stand for.
 template <Fixed kFixed>
-inline RunningPart running_part(const FusedProgram& program, U32 codes) {
-  if (kFixed.plain || !program.half_c) return {bits<F32>(codes), raw_exponent(bits<F32>(codes))};
-  const U16 half = narrow(codes);
-  const F32 value = widen_half(half);
+inline RunningPart running_part(const FusedProgram& program, Codes<kFixed> codes) {
+  if constexpr (!has_halves(kFixed))
+    if (kFixed.plain || !program.half_c) return {bits<F32>(codes), raw_exponent(bits<F32>(codes))};
+  const F32 value = widen_half(as_halves(codes));
   return {value, kFixed.half_nodes ? raw_exponent_of_half(value) : raw_exponent(value)};
 }
 
 // One step.
 template <Fixed kFixed, class Exponent>
-inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks, const FusedProgram& program,
-                                                      Bounds bounds, PartPlace at, U32 c_codes, bool careful) {
-  PartResult out{};
+inline __attribute__((always_inline)) StepResult<kFixed> part(const FusedBlocks& blocks,
+                                                              const FusedProgram& program, Bounds bounds,
+                                                              PartPlace at, Codes<kFixed> c_codes,
+                                                              bool careful) {
+  StepResult<kFixed> out{};
   const RunningPart c = running_part<kFixed>(program, c_codes);
   if (!kFixed.plain && program.adds_c) out.suspicious = (kMost << kFraction) - c.exponent;
   NodeInputs<Exponent> in{};
@@ -342,13 +378,15 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
       running.exponent = raw_exponent(running.value);
     }
   }
-  if (kFixed.plain) {
+  if constexpr (has_halves(kFixed)) {
+    out.d = half;
+  } else if constexpr (kFixed.plain) {
     out.d = bits<U32>(running.value);
-    return out;
+  } else {
+    if (program.adds_c) running.value += c.value;
+    const bool rounds = program.half_d && (program.adds_c || !kFixed.half_nodes);
+    out.d = program.half_d ? widen(rounds ? narrow_to_half(running.value) : half) : bits<U32>(running.value);
   }
-  if (program.adds_c) running.value += c.value;
-  const bool rounds = program.half_d && (program.adds_c || !kFixed.half_nodes);
-  out.d = program.half_d ? widen(rounds ? narrow_to_half(running.value) : half) : bits<U32>(running.value);
   return out;
 }
 
@@ -356,11 +394,12 @@ inline __attribute__((always_inline)) PartResult part(const FusedBlocks& blocks,
 
 // All steps of a part.
 template <Fixed kFixed, class Exponent>
-inline __attribute__((always_inline)) U32 all_steps(const FusedBlocks& blocks, const FusedProgram& program,
-                                                    Bounds bounds, PartPlace at, I32& suspicious) {
-  U32 codes = load_c(blocks, program, at);
+inline __attribute__((always_inline)) Codes<kFixed> all_steps(const FusedBlocks& blocks,
+                                                              const FusedProgram& program, Bounds bounds,
+                                                              PartPlace at, I32& suspicious) {
+  Codes<kFixed> codes = load_c<kFixed>(blocks, program, at);
   do {
-    const PartResult result = part<kFixed, Exponent>(blocks, program, bounds, at, codes, false);
+    const StepResult<kFixed> result = part<kFixed, Exponent>(blocks, program, bounds, at, codes, false);
     suspicious |= result.suspicious;
     codes = result.d;
   } while (!kFixed.single && ++at.step < blocks.steps);
@@ -369,24 +408,31 @@ inline __attribute__((always_inline)) U32 all_steps(const FusedBlocks& blocks, c
 
 // The same with the lanes that are left to the specification.
 template <Fixed kFixed, class Exponent>
-__attribute__((noinline)) U32 careful_steps(const FusedBlocks& blocks, Bounds bounds, PartPlace at) {
+__attribute__((noinline)) Codes<kFixed> careful_steps(const FusedBlocks& blocks, Bounds bounds, PartPlace at) {
   const FusedProgram& program = *blocks.program;
+  const auto given = [](U32 codes) {
+    if constexpr (has_halves(kFixed))
+      return as_halves(codes);
+    else
+      return codes;
+  };
   std::uint32_t codes[kLanes], d[kLanes];
-  store(codes, load_c(blocks, program, at));
+  store(codes, as_words(load_c<kFixed>(blocks, program, at)));
   do {
-    const PartResult result = part<kFixed, Exponent>(blocks, program, bounds, at, load<U32>(codes), true);
+    const StepResult<kFixed> result =
+        part<kFixed, Exponent>(blocks, program, bounds, at, given(load<U32>(codes)), true);
     std::uint32_t suspicious = negative_lanes(result.suspicious);
     if (blocks.a_special != nullptr)
       suspicious |= static_cast<std::uint32_t>(blocks.a_special[at.row * blocks.panel_steps + at.step] |
                                                blocks.b_special[at.column * blocks.panel_steps + at.step]) >>
                     at.lane;
-    store(d, result.d);
+    store(d, as_words(result.d));
     for (int i = 0; i < kLanes; ++i)
       codes[i] = suspicious >> i & 1
                      ? blocks.exact(blocks.context, at.step, at.row, at.column, at.lane + i, codes[i])
                      : d[i];
   } while (++at.step < blocks.steps);
-  return load<U32>(codes);
+  return given(load<U32>(codes));
 }
 
 // Some rows of one column of blocks: all are computed before one is stored, since D may be C, and again if a
@@ -394,9 +440,9 @@ __attribute__((noinline)) U32 careful_steps(const FusedBlocks& blocks, Bounds bo
 template <Fixed kFixed, class Exponent>
 inline void some_rows(const FusedBlocks& given, const FusedBlocks& blocks, const FusedProgram& program,
                       Bounds bounds, int first, int last, int column) {
-  U32 d[kRowsAtOnce * 16 / kLanes];
+  Codes<kFixed> d[kRowsAtOnce * 16 / kLanes];
   I32 suspicious{};
-  U32* to = d;
+  Codes<kFixed>* to = d;
   for (int row = first; row < last; ++row)
     for (int lane = 0; lane < kBlock; lane += kLanes)
       *to++ = all_steps<kFixed, Exponent>(blocks, program, bounds, {row, column, lane}, suspicious);
@@ -411,8 +457,8 @@ inline void some_rows(const FusedBlocks& given, const FusedBlocks& blocks, const
     for (int lane = 0; lane < kBlock; lane += kLanes) {
       std::byte* at = blocks.d.base + row * blocks.d.row_stride + column * blocks.d.column_stride +
                       lane / 4 * blocks.d.piece_stride;
-      if (program.half_d)
-        store_part(at, blocks.d.piece_stride, narrow(*to++));
+      if (!kFixed.plain && program.half_d)
+        store_part(at, blocks.d.piece_stride, as_halves(*to++));
       else
         store_part(at, blocks.d.piece_stride, *to++);
     }
@@ -447,18 +493,24 @@ void with_steps(const FusedBlocks& blocks) {
   if constexpr (!kFlags.sparse && !kFlags.scaled) all_blocks<fixed(false), Exponent>(blocks);
 }
 
+// bf16 and tf32.
+template <Fixed kFlags>
+void with_powers(const FusedBlocks& blocks) {
+  const int count = blocks.program->node[0].count, nodes = blocks.program->nodes;
+  if constexpr (kFlags.plain) {
+    if (count == 4 && nodes == 1) return with_steps<kFlags, float, 4, 1>(blocks);
+    if (count == 4 && nodes == 2) return with_steps<kFlags, float, 4, 2>(blocks);
+    if (count == 8 && nodes == 1) return with_steps<kFlags, float, 8, 1>(blocks);
+  }
+  with_steps<kFlags, float, 0, 0>(blocks);
+}
+
 template <Fixed kFlags>
 void with_count(const FusedBlocks& blocks) {
   const FusedProgram& program = *blocks.program;
   const int count = program.node[0].count, nodes = program.nodes;
-  if (blocks.a_top == 0) {  // bf16 and tf32
-    if constexpr (kFlags.plain) {
-      if (count == 4 && nodes == 1) return with_steps<kFlags, float, 4, 1>(blocks);
-      if (count == 4 && nodes == 2) return with_steps<kFlags, float, 4, 2>(blocks);
-      if (count == 8 && nodes == 1) return with_steps<kFlags, float, 8, 1>(blocks);
-    }
-    return with_steps<kFlags, float, 0, 0>(blocks);
-  }
+  if constexpr (!kFlags.half_nodes)
+    if (blocks.a_top == 0) return with_powers<kFlags>(blocks);
   if (count == 4 && nodes == 1) return with_steps<kFlags, std::int8_t, 4, 1>(blocks);
   if (count == 4 && nodes == 2) return with_steps<kFlags, std::int8_t, 4, 2>(blocks);
   if (count == 8 && nodes == 1) return with_steps<kFlags, std::int8_t, 8, 1>(blocks);
@@ -472,10 +524,12 @@ void with_count(const FusedBlocks& blocks) {
 template <bool kSparse>
 void with_flags(const FusedBlocks& blocks) {
   const FusedProgram& program = *blocks.program;
-  const bool plain = !program.half_c && !program.half_d && !program.adds_c && program.product_scale == 0 &&
-                     program.kept_mask == ~0U && !program.node[0].from_zero;
+  const bool half = program.half_nodes;
+  const bool plain = program.half_c == half && program.half_d == half && !program.adds_c &&
+                     program.product_scale == 0 && program.kept_mask == ~0U && !program.node[0].from_zero;
   if (blocks.a_scales != nullptr) return with_count<Fixed{.scaled = true, .sparse = kSparse}>(blocks);
-  if (program.half_nodes) return with_count<Fixed{.half_nodes = true, .sparse = kSparse}>(blocks);
+  if (half && plain) return with_count<Fixed{.half_nodes = true, .sparse = kSparse, .plain = true}>(blocks);
+  if (half) return with_count<Fixed{.half_nodes = true, .sparse = kSparse}>(blocks);
   if (plain) return with_count<Fixed{.sparse = kSparse, .plain = true}>(blocks);
   with_count<Fixed{.sparse = kSparse}>(blocks);
 }

@@ -234,6 +234,11 @@ inline void add_ones(Wide& sum, U32 ones) {
   sum.odd += bits<U64>(ones) >> 32;
 }
 
+struct PartResult {
+  U32 d;
+  I32 suspicious;
+};
+
 // Units of 2^(E - 35), rounded toward zero to f32. As f64 a sum below 2^51 is exact, and four times that has an
 // exponent field from 1025 to 1075, or is zero: its lowest 9 bits are free of the others.
 //

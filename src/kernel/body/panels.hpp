@@ -24,6 +24,38 @@ inline V as_halves(const Encoding& e, V v) {
   const std::uint32_t sign = e.sign_mask * 0x10001U, magnitude = e.magnitude_mask * 0x10001U;
   return (v & sign) << e.sign_shift | (v & magnitude) << e.magnitude_shift;
 }
+#if defined(__AVX512BW__)
+// The same of bytes in the high bytes of halves. As vectors the numbers of places cost nothing.
+//
+//     S M M M M - - -  0 0 0 0 0 0 0 0   ->   S 0 0 M M M M 0  0 0 0 0 0 0 0 0
+inline U32 as_halves_from_high(const Encoding& e, Octets high_bytes) {
+  using Signed = VectorOf<std::int16_t, 2 * kLanes>::type;
+  const Words up = Words{} + static_cast<std::uint16_t>(e.sign_shift - 8);
+  const Signed down = Signed{} + static_cast<std::int16_t>(e.sign_shift - e.magnitude_shift);
+  const int kept = e.sign_mask << e.sign_shift | e.magnitude_mask << e.magnitude_shift;
+  const Words shifted = bits<Words>(bits<Signed>(bits<Words>(high_bytes) << up) >> down);
+  return bits<U32>(shifted & static_cast<std::uint16_t>(kept));
+}
+// Two bytes of each word, from the first one on.
+inline __attribute__((always_inline)) U32 two_halves(const Encoding& e, U32 v, int first) {
+  return as_halves_from_high(e, look_up(bits<Octets>(v), lanes<Octets>([first](int i) {
+                                          return i % 2 == 0 ? 0x80 : i % 16 / 4 * 4 + i % 4 / 2 + first;
+                                        })));
+}
+inline U32 low_halves(const Encoding& e, U32 v) {
+  return two_halves(e, v, 0);
+}
+inline U32 high_halves(const Encoding& e, U32 v) {
+  return two_halves(e, v, 2);
+}
+// Of units, x0 x1 x2 x3 | y0 y1 y2 y3: x0 y0 x1 y1, or x2 y2 x3 y3.
+inline __attribute__((always_inline)) U32 halves_of_units(const Encoding& e, U32 v, int first) {
+  return as_halves_from_high(
+      e, look_up(bits<Octets>(v), lanes<Octets>([first](int i) {
+                   return i % 2 == 0 ? 0x80 : i % 16 / 8 * 8 + i % 4 / 2 * 4 + i % 8 / 4 + first;
+                 })));
+}
+#endif
 // The lower two bytes of a word, and the upper two.
 template <class V>
 inline V low_halves(const Encoding& e, V v) {
@@ -49,8 +81,7 @@ inline void arrange_pairs(const Encoding& e, const std::byte* registers, bool tw
   if (by_register) v = by_register_order(v);
   if (e.bytes == 4) return store(to, v);
   if (e.bytes == 2) return store(to, bits<U32>(exchange_middle(bits<Words>(v))));
-  const U32 low = bits<U32>(exchange_middle(bits<Words>(low_halves(e, v))));
-  const U32 high = bits<U32>(exchange_middle(bits<Words>(high_halves(e, v))));
+  const U32 low = halves_of_units(e, v, 0), high = halves_of_units(e, v, 2);
   if (two_rows || by_register) {  // the halves of a row, or of a group of units, belong together
     store(to, shuffle(low, high, [](int i) { return i < 8 ? i : i + 8; }));
     store(to + 64, shuffle(low, high, [](int i) { return i < 8 ? i + 8 : i + 16; }));
@@ -115,6 +146,31 @@ inline void transpose(const std::byte* registers, int column_bytes, U32 out[4]) 
 // Of eight columns, four of them in `low`, two words: [word][column].
 inline __attribute__((always_inline)) U32 two_words(U32 low, U32 high, int first) {
   return shuffle(low, high, [first](int i) { return i % 8 * 4 + first + i / 8; });
+}
+
+// Of eight columns of eight words, or of four, two words of the order of the panel: [word][column].
+//
+//     by lanes   w0 w1 | w2 w3 | w4 w5 | w6 w7        by_register   w0 w2 | w4 w6 | w1 w3 | w5 w7
+template <bool kByRegister>
+inline void words_of_columns(const std::byte* registers, U32 (&out)[4]) {
+  U32 fours[2][2];  // [four columns][four words]: [word][column]
+#pragma GCC unroll 2
+  for (int half = 0; half < 2; ++half) {
+    const U32 x = load<U32>(registers + 128 * half), y = load<U32>(registers + 128 * half + 64);
+#pragma GCC unroll 2
+    for (int four = 0; four < 2; ++four)
+      fours[half][four] = shuffle(
+          x, y, [four](int i) { return i % 4 * 8 + (kByRegister ? i / 4 * 2 + four : 4 * four + i / 4); });
+  }
+#pragma GCC unroll 4
+  for (int two = 0; two < 4; ++two)
+    out[two] = shuffle(fours[0][two / 2], fours[1][two / 2],
+                       [two](int i) { return i % 8 / 4 * 16 + (two % 2 * 2 + i / 8) * 4 + i % 4; });
+}
+inline void words_of_short_columns(const std::byte* registers, U32 (&out)[4]) {
+  const U32 x = load<U32>(registers), y = load<U32>(registers + 64);
+  out[0] = two_words(x, y, 0);
+  out[1] = two_words(x, y, 2);
 }
 
 // One of these, each column twice.
@@ -198,21 +254,21 @@ inline bool any(V truth) {
 #endif
 }
 
-// Codes of f32 or of its upper half: of these the complement of the largest magnitude, and the least magnitude
-// less one, for which zero is above all others.
+// Codes of f32 or of its upper half: of these the largest magnitude, and the least magnitude less one, for
+// which zero is above all others.
 template <class V>
 struct Magnitudes {
-  V inverse_most = ~V{}, least_less_one = ~V{};
+  V most{}, least_less_one = ~V{};
 
   void add(V magnitude) {
-    inverse_most = min(inverse_most, ~magnitude);
+    most = max(most, magnitude);
     least_less_one = min(least_less_one, magnitude - 1);
   }
 };
 
 // From the upper halves. The bottom may come out one too low.
-inline ExponentRange range(U16 inverse_most, U16 least_less_one) {
-  const int top = (~least(inverse_most) & 0x7FFF) >> 7, bottom = least(least_less_one) >> 7;
+inline ExponentRange range(U16 most, U16 least_less_one) {
+  const int top = (~least(~most) & 0x7FFF) >> 7, bottom = least(least_less_one) >> 7;
   return {max(top, 1), max(bottom, 1) < top - kNearExponents || top > kMostTop};
 }
 
@@ -225,39 +281,39 @@ ExponentRange exponent_range(const Encoding& e, const void* codes, int count) {
     struct Halves {
       U16 low, high;
     };
-    const auto most = bits<Halves>(found.inverse_most), least = bits<Halves>(found.least_less_one);
-    return range(min(most.low, most.high), min(least.low, least.high));
+    const auto most = bits<Halves>(found.most), least = bits<Halves>(found.least_less_one);
+    return range(max(most.low, most.high), min(least.low, least.high));
   }
   Magnitudes<U32> found;
   for (int i = 0; i < 4 * count; i += 4 * kLanes) found.add(load<U32>(from + i) & 0x7FFFE000);
-  return range(narrow(found.inverse_most >> 16), narrow(found.least_less_one >> 16));
+  return range(narrow(found.most >> 16), narrow(found.least_less_one >> 16));
 }
 
-// Exponent fields relative to the top; of zeros none.
+// Exponent fields relative to the top; of zeros none. As numbers of 8 bits, in the lower bytes.
 inline Words near_exponents(Words magnitude, int fraction_bits, int top) {
   const Words field = max(magnitude >> fraction_bits, Words{} + 1);
   const Words raw = field + static_cast<std::uint16_t>(kTopExponent - top);
-  return magnitude == 0 ? Words{} + static_cast<std::uint16_t>(kNoNearExponent) : raw;
+  return magnitude == 0 ? Words{} + static_cast<std::uint8_t>(kNoNearExponent) : raw;
 }
 
 // Codes of e4m3 moved to halves -> the exponents of the f16 codes of their values.
 inline Words exponents_of_f16(const Encoding& e, Words magnitude) {
 #if defined(__AVX512BW__)
   const __m512i table = _mm512_broadcast_i64x2(_mm_cvtsi64_si128(load<std::int64_t>(e.subnormal)));
-  const Words subnormal = bits<Words>(_mm512_shuffle_epi8(table, bits<__m512i>(magnitude >> 7)));
+  const Words subnormal = bits<Words>(_mm512_shuffle_epi8(table, bits<__m512i>(magnitude >> 7 | 0x8000)));
 #else
   const Words subnormal =
-      lanes<Words>([&](int i) { return static_cast<std::uint16_t>(e.subnormal[magnitude[i] >> 7 & 7]); });
+      lanes<Words>([&](int i) { return static_cast<std::uint8_t>(e.subnormal[magnitude[i] >> 7 & 7]); });
 #endif
   const Words normal = (magnitude >> 10) + static_cast<std::uint16_t>(e.scale + kTopExponent - kTopOfHalf);
-  return magnitude < 8 << 7 ? subnormal : normal;  // of which the lower bytes count
+  return magnitude < 8 << 7 ? subnormal : normal;
 }
 
-inline Bytes exponents_of_half(const Encoding& e, Words magnitude) {
-  return narrow(e.as_half ? exponents_of_f16(e, magnitude) : near_exponents(magnitude, 10, kTopOfHalf));
+inline Words exponents_of_half(const Encoding& e, Words magnitude) {
+  return e.as_half ? exponents_of_f16(e, magnitude) : near_exponents(magnitude, 10, kTopOfHalf);
 }
-inline Bytes exponents_of_bf16(Words magnitude, int top) {
-  return narrow(near_exponents(magnitude, 7, top));
+inline Words exponents_of_bf16(Words magnitude, int top) {
+  return near_exponents(magnitude, 7, top);
 }
 
 // The values of two vectors of f16 or bf16 codes.
@@ -273,11 +329,12 @@ inline void store_bf16(const std::uint16_t* codes, float* values) {
 bool decode_halves(const Encoding& e, const std::uint16_t* codes, int count, float* values,
                    std::int8_t* exponents) {
   Words most{};
-  for (int i = 0; i < count; i += 2 * kLanes) {
-    const Words magnitude = load<Words>(codes + i) & 0x7FFF;
-    most = max(most, magnitude);
+  for (int i = 0; i < count; i += 4 * kLanes) {
+    const Words x = load<Words>(codes + i) & 0x7FFF, y = load<Words>(codes + i + 2 * kLanes) & 0x7FFF;
+    most = max(max(most, x), y);
     store_halves(codes + i, values + i);
-    store(exponents + i, exponents_of_half(e, magnitude));
+    store_halves(codes + i + 2 * kLanes, values + i + 2 * kLanes);
+    store_narrow(exponents + i, exponents_of_half(e, x), exponents_of_half(e, y));
   }
   return any(most >= e.first_special);
 }
@@ -289,9 +346,11 @@ inline U32 f32_codes(const Encoding& e, const std::uint16_t* codes, int i) {
 }
 
 void decode_near_bf16(const std::uint16_t* codes, int count, int top, float* values, std::int8_t* exponents) {
-  for (int i = 0; i < count; i += 2 * kLanes) {
+  for (int i = 0; i < count; i += 4 * kLanes) {
+    const Words x = load<Words>(codes + i) & 0x7FFF, y = load<Words>(codes + i + 2 * kLanes) & 0x7FFF;
     store_bf16(codes + i, values + i);
-    store(exponents + i, exponents_of_bf16(load<Words>(codes + i) & 0x7FFF, top));
+    store_bf16(codes + i + 2 * kLanes, values + i + 2 * kLanes);
+    store_narrow(exponents + i, exponents_of_bf16(x, top), exponents_of_bf16(y, top));
   }
 }
 
@@ -361,15 +420,104 @@ bool unpack_tf32_a(const std::byte* registers, int count, float* values, float* 
 
 template <bool kByRegister>
 bool unpack_tf32_b(const std::byte* registers, int depth, float* values, float* powers) {
-  PowersTo to{values, powers};
-  for (int first = 0; first < depth; first += 4) {
-    U32 word[4];
-    transpose(registers + 4 * first, 4 * depth, word);
-#pragma GCC unroll 4
-    for (int k = first; k < first + 4; ++k)
-      to.put(kByRegister ? k % 2 * depth / 2 + k / 2 : k, word[k % 4] & 0xFFFFE000);
+  U32 words[4];
+  if (depth == 4)
+    words_of_short_columns(registers, words);
+  else
+    words_of_columns<kByRegister>(registers, words);
+  SpecialsFound specials;
+  for (int two = 0; two < depth / 2; ++two) {
+    const U32 codes = words[two] & 0xFFFFE000;
+    specials.add(codes);
+#pragma GCC unroll 2
+    for (int which = 0; which < 2; ++which) {
+      const U32 code = twice(codes, which);
+      store(values + 32 * two + 16 * which, code);
+      store(powers + 32 * two + 16 * which, code & 0x7F800000);
+    }
   }
-  return to.specials.any();
+  return specials.any();
+}
+#endif
+
+// ---- B of halves and near bf16: exponents of codes that are not yet there twice
+
+#if defined(__AVX512BW__)
+// Two words of eight columns at a time, [word][column], as f16 or bf16 codes: four k of the panel.
+struct ColumnsTo {
+  const Encoding& encoding;
+  int top;
+  std::uint32_t* codes;
+  float* values;
+  std::int8_t* exponents;
+  Words most{};
+
+  __attribute__((always_inline)) void put(int four, U32 words) {
+    const Words magnitude = bits<Words>(words) & 0x7FFF;
+    most = max(most, magnitude);
+    if (encoding.kind == Encoding::Kind::half) {
+      put_exponents(four, exponents_of_half(encoding, magnitude));
+      put_codes(four, words);
+    } else {
+      put_exponents(four, exponents_of_bf16(magnitude, top));
+      put_bf16(four, words);
+    }
+  }
+
+ private:
+  // e0 e1 of the first word, e2 e3 of the second -> e0 e0 e1 e1 e2 e2 e3 e3
+  void put_exponents(int four, Words found) {
+    const U32 by_column = shuffle(bits<U32>(found), [](int i) { return i % 2 * 8 + i / 2; });
+    store(exponents + 64 * four,
+          look_up(bits<Octets>(by_column), lanes<Octets>([](int i) { return i % 16 / 2 * 2; })));
+  }
+  void put_codes(int four, U32 words) {
+    struct Halves {
+      VectorOf<std::uint32_t, kLanes / 2>::type word[2];
+    };
+    std::uint32_t* to = codes + 32 * four;
+#pragma GCC unroll 2
+    for (int which = 0; which < 2; ++which) {
+      const auto twice = bits<Halves>(look_up(
+          bits<Octets>(words), lanes<Octets>([which](int i) { return i % 16 / 4 * 4 + i % 2 + 2 * which; })));
+      store(to + 8 * which, twice.word[0]);
+      store(to + 8 * which + 16, twice.word[1]);
+    }
+  }
+  void put_bf16(int four, U32 words) {
+    float* to = values + 64 * four;
+#pragma GCC unroll 2
+    for (int which = 0; which < 2; ++which) {
+      const U32 word = twice(words, which);
+      store(to + 32 * which, word << 16);
+      store(to + 32 * which + 16, word & 0xFFFF0000);
+    }
+  }
+};
+
+// True if there are specials, as decode().
+bool unpack_columns(const Encoding& e, const std::byte* registers, int depth, bool by_register, int top,
+                    std::uint32_t* codes, float* values, std::int8_t* exponents) {
+  const int twos = depth * e.bytes / 8, group = by_register ? twos / 2 : twos;
+  U32 words[4];
+  if (twos == 2)
+    words_of_short_columns(registers, words);
+  else
+    (by_register ? words_of_columns<true> : words_of_columns<false>)(registers, words);
+  ColumnsTo to{e, top, codes, values, exponents};
+  for (int i = 0; i < twos; ++i) {
+    if (e.bytes == 2) {
+      to.put(i, words[i]);
+    } else {
+      const int at = i / group * 2 * group + i % group;
+      to.put(at, low_halves(e, words[i]));
+      to.put(at + group, high_halves(e, words[i]));
+    }
+  }
+  if (e.kind == Encoding::Kind::bf16) return top == 255;
+  const auto* halves = reinterpret_cast<const std::uint16_t*>(codes);
+  for (int i = 0; i < kBlock * depth; i += 2 * kLanes) store_halves(halves + i, values + i);
+  return any(to.most >= e.first_special);
 }
 #endif
 
@@ -388,9 +536,12 @@ inline bool unpack_a(const Encoding& e, const std::byte* registers, int rows, in
   return decode(e, codes, count, 2, top, values, exponents);
 }
 inline bool unpack_b(const Encoding& e, const std::byte* registers, int depth, bool by_register, int top,
-                     void* codes, float* values, void* exponents) {
+                     std::uint32_t* codes, float* values, void* exponents) {
 #if defined(__AVX512BW__)
-  if (e.kind == Encoding::Kind::tf32 && top == 0)
+  if (e.bytes < 4 && top != 0 && (depth * e.bytes == 16 || depth * e.bytes == 32))
+    return unpack_columns(e, registers, depth, by_register, top, codes, values,
+                          static_cast<std::int8_t*>(exponents));
+  if (e.kind == Encoding::Kind::tf32 && top == 0 && depth <= 8)
     return (by_register ? unpack_tf32_b<true> : unpack_tf32_b<false>)(registers, depth, values,
                                                                       static_cast<float*>(exponents));
 #endif

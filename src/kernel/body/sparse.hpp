@@ -290,10 +290,10 @@ bool column_exponents(const Encoding& e, const std::byte* columns, int depth, in
   for (int word = 0; word < 8 * depth * e.bytes / 4; word += kLanes) {
     const U32 v = load<U32>(columns + 4 * word);
     if (e.bytes == 2) {
-      store(by_column + 2 * word, exponents(v));
+      store(by_column + 2 * word, narrow(exponents(v)));
     } else {
-      const U32 low = widen(bits<U16>(exponents(low_halves(e, v)))),
-                high = widen(bits<U16>(exponents(high_halves(e, v))));
+      const U32 low = widen(bits<U16>(narrow(exponents(low_halves(e, v))))),
+                high = widen(bits<U16>(narrow(exponents(high_halves(e, v)))));
       store(by_column + 4 * word, low | high << 16);
     }
   }

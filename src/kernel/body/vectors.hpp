@@ -108,7 +108,7 @@ inline __attribute__((always_inline)) V shuffle(V x, V y, Index index) {
 #endif
 }
 
-// Between lanes of 16 and 32 bits, and of 8 and 16. Narrowing is for numbers that fit.
+// Between lanes of 16 and 32 bits, and of 8 and 16. Narrowing is for numbers that fit, without a sign.
 inline U32 widen(U16 v) {
 #if defined(__AVX512F__)
   return bits<U32>(_mm512_cvtepu16_epi32(bits<__m256i>(v)));
@@ -132,10 +132,22 @@ inline Bytes narrow(Words v) {
 #if defined(__AVX512BW__)
   return bits<Bytes>(_mm512_cvtepi16_epi8(bits<__m512i>(v)));
 #elif defined(__AVX2__)
-  const __m256i halves = _mm256_packs_epi16(bits<__m256i>(v), bits<__m256i>(v));
+  const __m256i halves = _mm256_packus_epi16(bits<__m256i>(v), bits<__m256i>(v));
   return bits<Bytes>(_mm256_castsi256_si128(_mm256_permute4x64_epi64(halves, 0b1000)));
 #else
   return convert<Bytes>(v);
+#endif
+}
+// Both, one after the other.
+inline void store_narrow(void* to, Words x, Words y) {
+#if defined(__AVX512BW__)
+  const __m512i order = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0);
+  store(to, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(bits<__m512i>(x), bits<__m512i>(y))));
+#elif defined(__AVX2__)
+  store(to, _mm256_permute4x64_epi64(_mm256_packus_epi16(bits<__m256i>(x), bits<__m256i>(y)), 0b11011000));
+#else
+  store(to, narrow(x));
+  store(static_cast<std::byte*>(to) + 2 * kLanes, narrow(y));
 #endif
 }
 
