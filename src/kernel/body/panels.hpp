@@ -25,9 +25,10 @@ inline V as_halves(const Encoding& e, V v) {
   return (v & sign) << e.sign_shift | (v & magnitude) << e.magnitude_shift;
 }
 #if defined(__AVX512BW__)
-// The same of bytes in the high bytes of halves. As vectors the numbers of places cost nothing.
+// The same of bytes in the high bytes of halves: the sign up to its place, then down with it, the copies of the
+// sign that follow masked. Shifts by vectors take one instruction, those by a number two.
 //
-//     S M M M M - - -  0 0 0 0 0 0 0 0   ->   S 0 0 M M M M 0  0 0 0 0 0 0 0 0
+//     S EEEE MMM 00000000   ->   S S EEEE MMM 0000000   ->   S 0 EEEE MMM 0000000        e4m3
 inline U32 as_halves_from_high(const Encoding& e, Octets high_bytes) {
   using Signed = VectorOf<std::int16_t, 2 * kLanes>::type;
   const Words up = Words{} + static_cast<std::uint16_t>(e.sign_shift - 8);
@@ -148,9 +149,10 @@ inline __attribute__((always_inline)) U32 two_words(U32 low, U32 high, int first
   return shuffle(low, high, [first](int i) { return i % 8 * 4 + first + i / 8; });
 }
 
-// Of eight columns of eight words, or of four, two words of the order of the panel: [word][column].
+// Of eight columns of eight words, two in each of four lanes, two at a time in the order of the panel:
+// [word][column].
 //
-//     by lanes   w0 w1 | w2 w3 | w4 w5 | w6 w7        by_register   w0 w2 | w4 w6 | w1 w3 | w5 w7
+//     by_register   w0 w4 | w1 w5 | w2 w6 | w3 w7        else   w0 w1 | w2 w3 | w4 w5 | w6 w7
 template <bool kByRegister>
 inline void words_of_columns(const std::byte* registers, U32 (&out)[4]) {
   U32 fours[2][2];  // [four columns][four words]: [word][column]
@@ -167,6 +169,7 @@ inline void words_of_columns(const std::byte* registers, U32 (&out)[4]) {
     out[two] = shuffle(fours[0][two / 2], fours[1][two / 2],
                        [two](int i) { return i % 8 / 4 * 16 + (two % 2 * 2 + i / 8) * 4 + i % 4; });
 }
+// The same of columns of four words.
 inline void words_of_short_columns(const std::byte* registers, U32 (&out)[4]) {
   const U32 x = load<U32>(registers), y = load<U32>(registers + 64);
   out[0] = two_words(x, y, 0);
