@@ -5,6 +5,7 @@
 #include "kernel/body/fused.hpp"
 #include "kernel/body/panels.hpp"
 #include "kernel/body/sparse.hpp"
+#include "kernel/body/unpack.hpp"
 
 namespace warpbit {
 namespace {

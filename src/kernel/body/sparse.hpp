@@ -4,6 +4,7 @@
 
 #include "kernel/body.hpp"
 #include "kernel/body/panels.hpp"
+#include "kernel/body/unpack.hpp"
 #include "kernel/body/vectors.hpp"
 
 namespace warpbit {
