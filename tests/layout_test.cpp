@@ -403,23 +403,6 @@ TEST_CASE("what cannot be answered says what could", "[quick][layout]") {
   CHECK(none.out == "e lane 1: no element lies there\n");
 }
 
-TEST_CASE("help shows examples, and they work", "[quick][layout]") {
-  for (const char* command : {"layout", "where"}) {
-    std::size_t examples = 0;
-    for (const std::string& line : run({command, "--help"}).lines()) {
-      if (!line.starts_with("  warpbit ")) continue;
-      const archive::Directory directory;
-      const Output output = tool::shell("cd " + shell_word(directory.path.string()) + " && " +
-                                        shell_word(fs::absolute(tool::named("WARPBIT_CLI")).string()) +
-                                        line.substr(std::string_view("  warpbit").size()));
-      INFO(line << output.err);
-      CHECK(output.status == 0);
-      ++examples;
-    }
-    CHECK(examples == 3);
-  }
-}
-
 // ---- Pictures
 
 std::string content(const fs::path& path) {

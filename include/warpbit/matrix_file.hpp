@@ -27,9 +27,9 @@ Result<CodeMatrix> read_matrix(const std::filesystem::path& path, std::string_vi
 /// `codes` hexadecimal codes. Errors: usage for an unknown format.
 Result<std::string> matrix_text(const CodeMatrix& matrix, std::string_view format, bool codes);
 
-/// Writes it. A name that ends in .npy: float16, float32, float64 and int32 for f16, f32, f64 and s32, whose
-/// bits are the codes, else (and with `codes`) the least unsigned type that holds a code. Any other name:
-/// matrix_text. Errors: those of matrix_text; file_unwritable.
+/// Writes it. A name that ends in .npy: NumPy's floating-point or signed type where one has the format's bits,
+/// else (and with `codes`) the least unsigned type that holds a code. Any other name: matrix_text. Errors:
+/// those of matrix_text; file_unwritable.
 Result<void> write_matrix(const std::filesystem::path& path, const CodeMatrix& matrix, std::string_view format,
                           bool codes);
 

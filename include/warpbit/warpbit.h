@@ -32,10 +32,15 @@ WARPBIT_API const char* warpbit_version(void);
 
 /* Zeros with the size in front: `warpbit_description d = WARPBIT_INIT(warpbit_description);` */
 #ifdef __cplusplus
-#define WARPBIT_INIT(type) \
-  type {                   \
-    sizeof(type)           \
-  }
+extern "C++" {
+template <class Struct>
+Struct warpbit_init() {
+  Struct out{};
+  out.size = sizeof out;
+  return out;
+}
+}
+#define WARPBIT_INIT(type) warpbit_init<type>()
 #else
 #define WARPBIT_INIT(type) \
   { .size = sizeof(type) }
