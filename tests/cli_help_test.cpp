@@ -78,10 +78,11 @@ Names too_wide(const std::string& text, std::size_t columns) {
   Names out;
   std::istringstream in(seen(text));
   for (std::string line; std::getline(in, line);) {
+    if (line.size() <= columns) continue;
     const std::size_t first = line.find_first_not_of(' ');
     const std::string word = std::regex_replace(line, std::regex("'[^']*'"), "''");
     const bool is_word = first != line.npos && word.find(' ', first) >= word.find_last_not_of(" \\");
-    if (line.size() > columns && !is_word) out.push_back(line);
+    if (!is_word) out.push_back(line);
   }
   return out;
 }
