@@ -5,7 +5,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "api/checks.hpp"
 #include "api/k_steps.hpp"
+#include "api/members.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
 #include "kernel/fast_tile.hpp"
@@ -59,7 +59,7 @@ Result<void> check_problem(const Instruction& i, const Gemm& p) {
 
 template <class View>
 ItemMatrix items(const View& view, const TileOperand& operand) {
-  const auto bytes = std::bit_ceil(static_cast<unsigned>((operand.format->bits + 7) / 8));
+  const auto bytes = static_cast<unsigned>(code_bytes(operand.format->bits));
   // Only D is written.
   auto* data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(view.data)));
   return {data, view.row_stride, view.column_stride, bytes};

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "api/members.hpp"
 #include "isa/statement.hpp"
@@ -35,11 +34,6 @@ Result<void> check_member(const CaptureReader& reader, const Expectation& want) 
   return {};
 }
 
-// The smallest unsigned dtype that holds an element.
-std::size_t element_bytes(const Operand& op) {
-  return std::bit_ceil(static_cast<std::size_t>(std::max(op.element_bits, 8))) / 8;
-}
-
 // The name of an operand's member. In the layout `elements` a factor that the statement finds by a descriptor
 // is a or b.
 std::string member_name(const Operand& op, CaptureLayout layout) {
@@ -67,7 +61,7 @@ Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t 
   const std::string n = cases < 0 ? "n" : std::to_string(cases);
   const auto two = [&](std::int64_t extent, std::string_view name) -> Expectation {
     return {member_name(op, CaptureLayout::elements),
-            element_bytes(op),
+            code_bytes(op.element_bits),
             {cases, extent},
             fmt::format("({}, {})", n, extent < 0 ? std::string(name) : std::to_string(extent))};
   };
@@ -76,7 +70,7 @@ Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t 
     case Part::right_factor: return two(depth, "K");
     case Part::left_scale:
     case Part::right_scale: return two(blocks, "K / block");
-    default: return {op.label, element_bytes(op), {cases}, fmt::format("({},)", n)};
+    default: return {op.label, code_bytes(op.element_bits), {cases}, fmt::format("({},)", n)};
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,12 @@ inline constexpr std::string_view kMemory = "smem", kMemoryAfter = "smem_out", k
 inline std::size_t item_bytes(const Operand& op) {
   return op.part == Part::address || op.part == Part::stride ? 4
                                                              : static_cast<std::size_t>(op.register_bits / 8);
+}
+
+/// Of 1, 2, 4 and 8 bytes the least that hold a code of so many bits: an item of a matrix of codes (gemm) and
+/// of an operand's member in the layout `elements`.
+constexpr std::size_t code_bytes(int bits) {
+  return std::bit_ceil(static_cast<std::size_t>((bits + 7) / 8));
 }
 
 /// The shape of one case of it. `lanes` is 1 in the layout `scalars`.

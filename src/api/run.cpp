@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <nlohmann/json.hpp>
 #include <variant>
 
 #include "api/execute_capture.hpp"
 #include "api/loaded_capture.hpp"
+#include "api/members.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/tile.hpp"
 #include "warpbit/sparse.hpp"
@@ -67,8 +67,7 @@ class Items {
  public:
   Items(const CodeMatrix& m, const Operand& operand)
       : columns_(static_cast<std::ptrdiff_t>(m.columns)),
-        array_(Array::zeros("", std::bit_ceil(static_cast<std::size_t>(operand.element_bits + 7) / 8),
-                            {m.rows, m.columns})) {
+        array_(Array::zeros("", code_bytes(operand.element_bits), {m.rows, m.columns})) {
     for (std::size_t i = 0; i < m.codes.size(); ++i) array_.set(i, m.codes[i]);
   }
   MatrixView view() const { return {array_.data.data(), columns_, 1}; }

@@ -8,7 +8,6 @@
 #include <sstream>
 #include <utility>
 
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/target.hpp"

@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "warpbit/compare.hpp"
 #include "warpbit/matrix_file.hpp"
 
 namespace warpbit::cli {
@@ -14,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::array kLayouts{CaptureLayout::registers, CaptureLayout::elements, CaptureLayout::scalars};
+
 struct RunArguments {
-  std::string statement, target, layout, arrays, a, b, c, a_scale, b_scale, out;
-  std::vector<std::size_t> k_order;
-  std::size_t split_k = 1;
+  std::string statement, target, layout, arrays, a, b, c, a_scale, b_scale, k_order, out;
   bool codes = false, as_measured = false;
 
   bool has_matrices() const { return !(a + b + c + a_scale + b_scale).empty(); }
@@ -37,10 +39,8 @@ int run_on_arrays(const RunArguments& o) {
     if (!target) return cannot_answer(target.error());
     options.target = *target;
   }
-  if (!o.layout.empty())
-    options.layout = o.layout == "elements"  ? CaptureLayout::elements
-                     : o.layout == "scalars" ? CaptureLayout::scalars
-                                             : CaptureLayout::registers;
+  for (const CaptureLayout layout : kLayouts)
+    if (o.layout == name(layout)) options.layout = layout;
   if (o.as_measured) options.execute.undefined = Undefined::as_measured;
   const Result<RunReport> report = run_arrays(o.arrays, o.out, options);
   if (!report) return cannot_parse(report.error(), o.statement, options.target);
@@ -64,11 +64,10 @@ Result<MatrixOperands> read_operands(const Instruction& i, const RunArguments& o
     to = *std::move(matrix);
     return {};
   };
-  if (Result<void> done = read(Part::left_factor, o.a, out.a); !done) return done.error();
-  if (Result<void> done = read(Part::right_factor, o.b, out.b); !done) return done.error();
-  if (Result<void> done = read(Part::accumulator, o.c, out.c); !done) return done.error();
-  if (Result<void> done = read(Part::left_scale, o.a_scale, out.a_scale); !done) return done.error();
-  if (Result<void> done = read(Part::right_scale, o.b_scale, out.b_scale); !done) return done.error();
+  for (Result<void> done : {read(Part::left_factor, o.a, out.a), read(Part::right_factor, o.b, out.b),
+                            read(Part::accumulator, o.c, out.c), read(Part::left_scale, o.a_scale, out.a_scale),
+                            read(Part::right_scale, o.b_scale, out.b_scale)})
+    if (!done) return done.error();
   return out;
 }
 
@@ -84,7 +83,14 @@ int run_on_matrices(const RunArguments& o) {
   const Result<MatrixOperands> operands = read_operands(*instruction, o, notes);
   if (!operands) return cannot_answer(operands.error());
   for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
-  const Result<CodeMatrix> d = run_matrices(*instruction, *operands, {o.k_order, o.split_k, {}});
+  GemmOptions options;
+  if (!o.k_order.empty()) {
+    const Result<Computation> along_k = computation(*instruction, o.k_order, operands->a.columns);
+    if (!along_k) return cannot_answer(along_k.error());
+    options.k_order = along_k->k_order;
+    options.split_k = along_k->split_k;
+  }
+  const Result<CodeMatrix> d = run_matrices(*instruction, *operands, options);
   if (!d) return cannot_answer(d.error());
   note_basis(instruction->inferred(), target->name());
   const std::string_view format = instruction->operands()[0].format;
@@ -112,23 +118,23 @@ int run(const RunArguments& o) {
 void add_run(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("run", "executes a statement on arrays of an .npz, or on matrices");
   const auto o = std::make_shared<RunArguments>();
+  std::vector<std::string> layouts;
+  for (const CaptureLayout layout : kLayouts) layouts.emplace_back(name(layout));
   command->add_option(
       "statement", o->statement,
       "a form; with --arrays a statement whose operands name the arrays, or none if the file is "
       "a capture");
   command->add_option("--target", o->target, "the target; that of the capture unless given");
   command->add_option("--arrays", o->arrays, "an .npz with the operands' registers, memory or elements");
-  command->add_option("--layout", o->layout, "how its arrays are arranged")
-      ->check(CLI::IsMember({"registers", "elements", "scalars"}));
+  command->add_option("--layout", o->layout, "how its arrays are arranged")->check(CLI::IsMember(layouts));
   command->add_option("--a", o->a, "A as a matrix: .npy, or text with a row in each line");
   command->add_option("--b", o->b, "B, the same");
   command->add_option("--c", o->c, "C; 0 unless given");
   command->add_option("--a-scale", o->a_scale, "scale factors of A, rows x blocks");
   command->add_option("--b-scale", o->b_scale, "scale factors of B, blocks x columns");
-  command->add_option("--k-order", o->k_order, "the order of the steps of K, e.g. 1,0 (ascending unless given)")
-      ->delimiter(',');
-  command->add_option("--split-k", o->split_k, "into how many runs the steps of K are cut, summed at the end")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--k-order", o->k_order,
+                      "the order of the steps of K: ascending (unless given), descending, the steps (1:0:3:2), "
+                      "split_k=2, descending+split_k=2");
   command->add_option("--out", o->out,
                       "where to write: a capture of source model (.npz), or D as .npy or text; D is printed "
                       "unless given");

@@ -65,19 +65,6 @@ void print(const Table& table, bool markdown) {
   }
 }
 
-std::vector<std::string> broken(std::string_view text, std::size_t columns) {
-  std::vector<std::string> out;
-  while (text.size() > columns) {
-    const std::size_t blank = text.rfind(' ', columns), dot = text.rfind('.', columns);
-    const bool at_blank = blank != text.npos && blank > 0, at_dot = dot != text.npos && dot > 0;
-    const std::size_t end = at_blank ? blank : at_dot ? dot : columns;
-    out.emplace_back(text.substr(0, end));
-    text.remove_prefix(end + (at_blank ? 1 : 0));
-  }
-  out.emplace_back(text);
-  return out;
-}
-
 void print_within(const Table& table, std::size_t columns,
                   const std::function<std::string(std::size_t column, const std::string& text)>& paint) {
   constexpr std::size_t kGap = 2, kLeastHeading = 25, kLeast = 8;

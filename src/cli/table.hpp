@@ -21,9 +21,6 @@ void print(const Table& table, bool markdown);
 void print_within(const Table& table, std::size_t columns,
                   const std::function<std::string(std::size_t column, const std::string& text)>& paint);
 
-/// Lines of a text, broken at blanks, or else before a dot; a longer word is cut.
-std::vector<std::string> broken(std::string_view text, std::size_t columns);
-
 /// By commas (RFC 4180).
 void print_csv(const Table& table);
 /// A list of objects, whose members are named by the first row.

@@ -9,8 +9,6 @@
 #include <charconv>
 #include <cstdlib>  // getenv
 
-#include "cli/table.hpp"
-
 namespace warpbit::cli {
 namespace {
 
@@ -41,6 +39,19 @@ const Terminal& terminal() {
     return out;
   }();
   return found;
+}
+
+std::vector<std::string> broken(std::string_view text, std::size_t columns) {
+  std::vector<std::string> out;
+  while (text.size() > columns) {
+    const std::size_t blank = text.rfind(' ', columns), dot = text.rfind('.', columns);
+    const bool at_blank = blank != text.npos && blank > 0, at_dot = dot != text.npos && dot > 0;
+    const std::size_t end = at_blank ? blank : at_dot ? dot : columns;
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + (at_blank ? 1 : 0));
+  }
+  out.emplace_back(text);
+  return out;
 }
 
 void print_fitted(std::string_view line) {

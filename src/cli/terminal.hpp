@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace warpbit::cli {
 
@@ -14,6 +15,9 @@ struct Terminal {
 };
 /// Of the standard output, as it is when first asked.
 const Terminal& terminal();
+
+/// Lines of a text, broken at blanks, or else before a dot; a longer word is cut.
+std::vector<std::string> broken(std::string_view text, std::size_t columns);
 
 /// Prints a line, on a terminal broken at blanks where it is too long.
 void print_fitted(std::string_view line);

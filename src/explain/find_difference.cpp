@@ -140,7 +140,6 @@ class DifferenceFinder {
     return out;
   }
 
- private:
   Computation both_[2];
   const Chain &x_, &y_;
 };

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <bit>
 
+#include "api/members.hpp"
 #include "capture/npy.hpp"
 #include "capture/text.hpp"
 #include "capture/whole_file.hpp"
@@ -154,11 +154,12 @@ std::string cell(const Format& f, std::uint64_t code, bool codes) {
   return d.cls == Class::infinity ? (d.negative ? "-inf" : "inf") : number_text(f, code);
 }
 
-// The header of a matrix of codes as an array.
+// The header of a matrix of codes as an array: of the format's own type, if NumPy has it.
 ArrayHeader array_header(const CodeMatrix& matrix, const Format& f, bool codes) {
-  const bool numpy_has_it = f.id == FormatId::f16 || f.id == FormatId::f32 || f.id == FormatId::f64;
-  const char kind = codes ? 'u' : numpy_has_it ? 'f' : f.id == FormatId::s32 ? 'i' : 'u';
-  return {"d", kind, std::bit_ceil(static_cast<std::size_t>(f.bits + 7) / 8), {matrix.rows, matrix.columns}};
+  const std::size_t bytes = code_bytes(f.bits);
+  const bool is_signed = f.is_integer && f.is_signed && static_cast<std::size_t>(f.bits) == 8 * bytes;
+  const char kind = codes ? 'u' : f.id == numpy_format(bytes).id ? 'f' : is_signed ? 'i' : 'u';
+  return {"d", kind, bytes, {matrix.rows, matrix.columns}};
 }
 
 }  // namespace
@@ -197,10 +198,13 @@ Result<std::string> matrix_text(const CodeMatrix& matrix, std::string_view forma
 
 Result<void> write_matrix(const fs::path& path, const CodeMatrix& matrix, std::string_view format_name,
                           bool codes) {
-  const Result<std::string> text = matrix_text(matrix, format_name, codes);
-  if (!text) return text.error();
-  if (!is_npy(path)) return capture::write_whole_file(path, std::as_bytes(std::span(*text)));
-  const ArrayHeader header = array_header(matrix, **known(format_name), codes);
+  if (!is_npy(path)) {
+    const Result<std::string> text = matrix_text(matrix, format_name, codes);
+    return text ? capture::write_whole_file(path, std::as_bytes(std::span(*text))) : text.error();
+  }
+  const Result<const Format*> format = known(format_name);
+  if (!format) return format.error();
+  const ArrayHeader header = array_header(matrix, **format, codes);
   Array array = Array::zeros(header.name, header.item_bytes, header.shape);
   for (std::size_t i = 0; i < matrix.codes.size(); ++i) array.set(i, matrix.codes[i]);
   const std::string start = capture::encode_npy_header(header);

@@ -65,9 +65,19 @@ struct Cursor {
     return array + -static_cast<std::int64_t>(elements);
   }
   friend Array& operator+=(Array& array, std::integral auto elements) { return array = array + elements; }
-  Element<Array> operator[](Index i) const { return {static_cast<const Array&>(*this) + i.value, i.at}; }
+  Element<Array> operator[](Index i) const { return {self() + i.value, i.at}; }
+
+  std::remove_const_t<T> load(Place at) const {
+    std::remove_const_t<T> out;
+    calls::load(self().view, &out, sizeof out, alignof(T), at);
+    return out;
+  }
+  void store(const T& value, Place at) const requires(!std::is_const_v<T>) {
+    calls::store(self().view, &value, sizeof value, alignof(T), at);
+  }
 
  private:
+  const Array& self() const { return static_cast<const Array&>(*this); }
   static_assert(std::is_trivially_copyable_v<T>);
   friend Array;
   Cursor() = default;
@@ -82,15 +92,6 @@ struct SharedArray : Cursor<SharedArray<T>, T> {
   /// From elements that may be written to ones that may not.
   template <class U>
   requires std::same_as<const U, T> SharedArray(const SharedArray<U>& other) : view(other.view) {}
-
-  std::remove_const_t<T> load(Place at) const {
-    std::remove_const_t<T> out;
-    calls::load(view, &out, sizeof out, alignof(T), at);
-    return out;
-  }
-  void store(const T& value, Place at) const requires(!std::is_const_v<T>) {
-    calls::store(view, &value, sizeof value, alignof(T), at);
-  }
 };
 
 /// Elements in global memory, and a place among them. Its bytes are the caller's.
@@ -104,15 +105,6 @@ struct GlobalArray : Cursor<GlobalArray<T>, T> {
   explicit GlobalArray(calls::GlobalView bytes) : view(bytes) {}
   template <class U>
   requires std::same_as<const U, T> GlobalArray(const GlobalArray<U>& other) : view(other.view) {}
-
-  std::remove_const_t<T> load(Place at) const {
-    std::remove_const_t<T> out;
-    calls::load(view, &out, sizeof out, alignof(T), at);
-    return out;
-  }
-  void store(const T& value, Place at) const requires(!std::is_const_v<T>) {
-    calls::store(view, &value, sizeof value, alignof(T), at);
-  }
 };
 
 /// `elements` elements from byte `offset` of the block's dynamic shared memory. Under nvcc not checked.

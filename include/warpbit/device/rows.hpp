@@ -9,67 +9,29 @@
 
 namespace warpbit::device {
 
-struct f4_r2_r1 {
-  using Sum = Fragment<float, 4>;
-  using A = Fragment<std::uint32_t, 2>;
-  using B = Fragment<std::uint32_t, 1>;
+template <class D, int kD, class Factor, int kA, int kB>
+struct Fragments {
+  using Sum = Fragment<D, kD>;
+  using A = Fragment<Factor, kA>;
+  using B = Fragment<Factor, kB>;
 };
-struct f4_r2_r2 : f4_r2_r1 {
-  using B = Fragment<std::uint32_t, 2>;
-};
-struct f4_r4_r2 : f4_r2_r2 {
-  using A = Fragment<std::uint32_t, 4>;
-};
-struct f4_r4_r4 : f4_r4_r2 {
-  using B = Fragment<std::uint32_t, 4>;
-};
-struct r4_r2_r1 : f4_r2_r1 {
-  using Sum = Fragment<std::uint32_t, 4>;
-};
-struct r4_r2_r2 : f4_r2_r2 {
-  using Sum = Fragment<std::uint32_t, 4>;
-};
-struct r4_r4_r2 : f4_r4_r2 {
-  using Sum = Fragment<std::uint32_t, 4>;
-};
-struct r4_r4_r4 : f4_r4_r4 {
-  using Sum = Fragment<std::uint32_t, 4>;
-};
-struct r2_r2_r1 : f4_r2_r1 {
-  using Sum = Fragment<std::uint32_t, 2>;
-};
-struct r2_r2_r2 : f4_r2_r2 {
-  using Sum = Fragment<std::uint32_t, 2>;
-};
-struct r2_r4_r2 : f4_r4_r2 {
-  using Sum = Fragment<std::uint32_t, 2>;
-};
-struct r2_r4_r4 : f4_r4_r4 {
-  using Sum = Fragment<std::uint32_t, 2>;
-};
-struct r2_r1_r1 : r2_r2_r1 {
-  using A = Fragment<std::uint32_t, 1>;
-};
-struct d2_d1_d1 {
-  using Sum = Fragment<double, 2>;
-  using A = Fragment<double, 1>;
-  using B = Fragment<double, 1>;
-};
-struct d4_d2_d1 {
-  using Sum = Fragment<double, 4>;
-  using A = Fragment<double, 2>;
-  using B = Fragment<double, 1>;
-};
-struct d4_d4_d2 {
-  using Sum = Fragment<double, 4>;
-  using A = Fragment<double, 4>;
-  using B = Fragment<double, 2>;
-};
-struct d4_d8_d4 {
-  using Sum = Fragment<double, 4>;
-  using A = Fragment<double, 8>;
-  using B = Fragment<double, 4>;
-};
+using f4_r2_r1 = Fragments<float, 4, std::uint32_t, 2, 1>;
+using f4_r2_r2 = Fragments<float, 4, std::uint32_t, 2, 2>;
+using f4_r4_r2 = Fragments<float, 4, std::uint32_t, 4, 2>;
+using f4_r4_r4 = Fragments<float, 4, std::uint32_t, 4, 4>;
+using r4_r2_r1 = Fragments<std::uint32_t, 4, std::uint32_t, 2, 1>;
+using r4_r2_r2 = Fragments<std::uint32_t, 4, std::uint32_t, 2, 2>;
+using r4_r4_r2 = Fragments<std::uint32_t, 4, std::uint32_t, 4, 2>;
+using r4_r4_r4 = Fragments<std::uint32_t, 4, std::uint32_t, 4, 4>;
+using r2_r2_r1 = Fragments<std::uint32_t, 2, std::uint32_t, 2, 1>;
+using r2_r2_r2 = Fragments<std::uint32_t, 2, std::uint32_t, 2, 2>;
+using r2_r4_r2 = Fragments<std::uint32_t, 2, std::uint32_t, 4, 2>;
+using r2_r4_r4 = Fragments<std::uint32_t, 2, std::uint32_t, 4, 4>;
+using r2_r1_r1 = Fragments<std::uint32_t, 2, std::uint32_t, 1, 1>;
+using d2_d1_d1 = Fragments<double, 2, double, 1, 1>;
+using d4_d2_d1 = Fragments<double, 4, double, 2, 1>;
+using d4_d4_d2 = Fragments<double, 4, double, 4, 2>;
+using d4_d8_d4 = Fragments<double, 4, double, 8, 4>;
 
 }  // namespace warpbit::device
 
