@@ -71,6 +71,15 @@ class Fragment {
     return slot_at(from_line(within / line(), within % line(), product)) +
            address / tile * static_cast<std::int32_t>(size());
   }
+  // The same of an element beyond one edge of the tile, which is the next case's.
+  std::int32_t slot_in_next(const Coordinate& c) const {
+    const FragmentMap& f = op_.fragment;
+    if (c.row < 0 || c.column < 0) return kElsewhere;
+    const int tiles = c.row / f.rows() + c.column / f.columns();
+    if (tiles > kTilesAhead) return kElsewhere;
+    return slot_at({c.row % f.rows(), c.column % f.columns(), c.product}) +
+           tiles * static_cast<std::int32_t>(size());
+  }
   // A line is what is contiguous in memory: a row, of B a column.
   bool lines_first() const { return part_ != Part::right_factor; }
   int line() const { return lines_first() ? op_.fragment.columns() : op_.fragment.rows(); }

@@ -42,6 +42,7 @@ class FragmentCollection {
     if (n >= 3) {
       std::vector<std::size_t> all(n);
       for (std::size_t i = 0; i < n; ++i) all[i] = i;
+      lanes(all);
       lane_digits(all);
     }
     return std::move(out_);
@@ -252,17 +253,23 @@ class FragmentCollection {
   }
 
   void shifts(const Which& which) {
-    for (const Memory memory : memories(which))
+    const auto shift = [&](int cost, auto source) {
       for (const int by : {1, -1, 2, -2, 4, -4, 8, -8, 16, -16})
         for (const bool rows : {true, false})
           add(which, "offset",
               fmt::format("{} is read or written {} {} {}", names(which), std::abs(by),
                           rows ? "rows" : "columns", by > 0 ? "too far" : "too early"),
-              fmt::format("the first element of the tile of {}", names(which)), 2 + static_cast<int>(memory),
-              false, [&](const Fragment& f, const Index& i) {
-                const Coordinate c = f.at(i) + Coordinate{rows ? by : 0, rows ? 0 : by, 0};
-                return slot_of(f, c, memory);
+              fmt::format("the first element of the tile of {}", names(which)), cost, false,
+              [&](const Fragment& f, const Index& i) {
+                return source(f, f.at(i) + Coordinate{rows ? by : 0, rows ? 0 : by, 0});
               });
+    };
+    for (const Memory memory : memories(which))
+      shift(2 + static_cast<int>(memory),
+            [memory](const Fragment& f, const Coordinate& c) { return slot_of(f, c, memory); });
+    // Lines the other way, B by rows: what is beyond the last one is the next tile's.
+    if (memories(which).back() == Memory::tiles)
+      shift(5, [](const Fragment& f, const Coordinate& c) { return f.slot_in_next(c); });
   }
 
   // Registers that stay 0; of D, that are not written.
