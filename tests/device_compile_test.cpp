@@ -111,23 +111,64 @@ Counts count(const std::string& text, const std::string& pattern) {
   return out;
 }
 
-TEST_CASE("the GEMM and the tutorial become the PTX that they spell", "[cuda]") {
-  const std::string ptx = ptx_of("kernels.cu", "80");
-  const std::size_t first = ptx.find(".entry"), second = ptx.find(".entry", first + 1);
-  REQUIRE(second != ptx.npos);
-  std::string gemm = ptx.substr(first, second - first), tutorial = ptx.substr(second);
-  if (tutorial.find("gemm") < tutorial.find("(")) std::swap(gemm, tutorial);
-  const Counts products = count(gemm, "mma|ldmatrix");
-  // Two halves of a step, 2 x 4 tiles each.
-  CHECK(products == Counts{{"ldmatrix.sync.aligned.m8n8.x4.shared.b16", 4},
-                           {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", 4},
-                           {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16}});
-  for (const char* instruction :
-       {"cp.async.cg.shared.global", "cp.async.commit_group", "cp.async.wait_group", "bar.sync"})
-    CHECK_THAT(gemm, Contains(instruction));
-  CHECK(count(tutorial, "mma|ldmatrix") == Counts{{"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", 1},
-                                                  {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", 1},
-                                                  {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 1}});
+/// A kernel, what it is made of, and what else is in it.
+struct Assembled {
+  std::string kernel;
+  Counts products;
+  std::vector<std::string> others = {"cp.async.cg.shared.global", "cp.async.commit_group",
+                                     "cp.async.wait_group", "bar.sync"};
+};
+
+// Of each entry of the PTX.
+void check_entries(const std::string& arch, const std::vector<Assembled>& expected) {
+  const std::string ptx = ptx_of("kernels.cu", arch);
+  for (const Assembled& one : expected) {
+    INFO(one.kernel << " for " << arch);
+    std::size_t first = 0;
+    do {
+      first = ptx.find(".entry", first + 1);
+      REQUIRE(first != ptx.npos);
+    } while (ptx.substr(first, ptx.find('(', first) - first).find(one.kernel) == std::string::npos);
+    const std::string body = ptx.substr(first, ptx.find(".entry", first + 1) - first);
+    CHECK(count(body, "mma|ldmatrix|cvt.rn.bf16x2") == one.products);
+    for (const std::string& other : one.others) CHECK_THAT(body, Contains(other));
+  }
+}
+
+TEST_CASE("kernels become the PTX that they spell", "[cuda]") {
+  const std::string load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16";
+  const std::string transposed = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16";
+  const Assembled fp8{"8fp8_gemm",
+                      {{load, 2 * (1 + 4)}, {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 2 * 8}}};
+  std::vector<Assembled> kernels = {
+      // Two halves of a step, 2 x 4 tiles each.
+      {"4gemm", {{load, 4}, {transposed, 4}, {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16}}},
+      {"12mental_model",
+       {{load, 1},
+        {"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", 1},
+        {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 1}}},
+      {"11sparse_gemm",
+       {{load, 2},
+        {transposed, 2 * 8},
+        {"mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", 2 * 8}}},
+      // Scores: four quarters of the depth; sums: four pairs of tiles of scores.
+      {"9attention",
+       {{load, 4 * (1 + 4)},
+        {transposed, 4 * 4},
+        {"cvt.rn.bf16x2.f32", 4 * 4},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 2 * 4 * 8}}}};
+  check_entries("80", kernels);
+  kernels.push_back(fp8);
+  check_entries("90a", kernels);
+  check_entries("120a", kernels);
+}
+
+TEST_CASE("the program that records kernels compiles", "[cuda]") {
+  const tool::Output made = tool::shell(nvcc() +
+                                        " -I . -I scripts/capture -arch=sm_90a -DWARPBIT_TARGET='\"sm_90a\"' "
+                                        "-cubin -o /dev/null tests/kernels/record.cu");
+  INFO(made.out << made.err);
+  CHECK(made.status == 0);
 }
 
 TEST_CASE("every form that kernels may call is in the PTX once", "[cuda]") {

@@ -168,4 +168,33 @@ TEST_CASE("the tutorial multiplies the transposed A", "[quick][device]") {
   CHECK(tile.d != tile.product(16, 1, 8));
 }
 
+// ---- Numbers
+
+TEST_CASE("conversions put the first number into the upper half", "[quick][device]") {
+  std::array<std::uint32_t, 4> codes{};
+  const Launched launched = launch(target("sm_90"), {}, {1}, 0, [&codes] {
+    codes = {cvt_rn<f16x2>(1, -2), cvt_rn<bf16x2>(1, -2), cvt_rn_satfinite<e4m3x2>(1, -1000),
+             cvt_rn_satfinite<e5m2x2>(1, -2)};
+  });
+  INFO(said(launched));
+  REQUIRE(launched.ok());
+  CHECK(codes == std::array<std::uint32_t, 4>{0x3C00'C000, 0x3F80'C000, 0x38FE, 0x3CC0});
+  // Of sm_80, which has no FP8.
+  const Launched refused = launch(target("sm_80"), {}, {1}, 0, [] { (void)cvt_rn_satfinite<e4m3x2>(1, 2); });
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.fault->error.code == Errc::not_on_target);
+}
+
+TEST_CASE("sums and products in kernels are rounded once and not fused", "[quick][device]") {
+  const float tiny = 0x1p-24F, more = 1 + 0x1p-23F;
+  CHECK(__fadd_rn(1, tiny) == 1);                // a tie, to even
+  CHECK(__fadd_rn(more, tiny) == 1 + 0x1p-22F);  // the same
+  CHECK(__fmul_rn(more, more) == 1 + 0x1p-22F);  // without 2^-46
+  CHECK(__fmaf_rn(more, more, -1 - 0x1p-22F) == 0x1p-46F);
+  CHECK(__float_as_uint(__fmul_rn(-1, 0)) == 0x8000'0000);
+  CHECK(__float_as_uint(__fadd_rn(-0.0F, 0)) == 0);
+  CHECK(__uint_as_float(0x3F80'0000) == 1);
+  CHECK(__fdiv_rn(1, 3) == 0x1.555556p-2F);
+}
+
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 
 namespace warpbit::device {
@@ -105,6 +106,24 @@ void Block::fail(Fault fault) {
 
 void Block::fail_if(std::optional<Fault> fault) {
   if (fault) fail(*std::move(fault));
+}
+
+std::uint32_t Block::convert(const char* form, float first, float second, Place at) {
+  const auto check = [&](const auto& result) {
+    if (!result) fail(fault_of(running_, at, result.error()));
+  };
+  const Result<Instruction>& instruction = worker_.instruction(form, -1);
+  check(instruction);
+  std::uint32_t d = 0;
+  const Operand& to = instruction->operands()[0];
+  ExecuteOptions options = how_.execute;
+  options.threads = 1;
+  const Result<Execution> done = execute_batch(
+      *instruction, std::array{OperandView::dense(&first, 1, 1, 32), OperandView::dense(&second, 1, 1, 32)},
+      ResultView::dense(&d, 1, to.registers, to.register_bits), 1, options);
+  check(done);
+  inferred_ = inferred_ || done->inferred;
+  return d;
 }
 
 void Block::run_warp(int warp) {

@@ -93,6 +93,8 @@ class Block {
                     Place at);
   void copy_async(const char* form, const calls::SharedView& to, const calls::GlobalView& from, int size,
                   int bytes, Place at);
+  /// By an instruction of one thread.
+  std::uint32_t convert(const char* form, float first, float second, Place at);
   void commit_group(Place at);
   void wait_group(unsigned pending, Place at);
   void wait_all(Place at);

@@ -116,6 +116,10 @@ void wait_all(Place at) {
   current_block().wait_all(at);
 }
 
+std::uint32_t convert(const char* form, float first, float second, Place at) {
+  return current_block().convert(form, first, second, at);
+}
+
 void execute(const char* form, void* d, std::span<const void* const> sources, Place at) {
   execute_sparse(form, -1, d, sources, at);
 }

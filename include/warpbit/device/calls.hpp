@@ -63,6 +63,9 @@ void commit_group(Place at);
 void wait_group(unsigned pending, Place at);
 void wait_all(Place at);
 
+/// An instruction of one thread from two numbers to one register.
+std::uint32_t convert(const char* form, float first, float second, Place at);
+
 /// An instruction of a warp from registers to registers.
 void execute(const char* form, void* d, std::span<const void* const> sources, Place at);
 /// The same of a sparse product with its selector.

@@ -45,6 +45,10 @@ struct u4 {};
 struct s32 {};
 struct ue8m0 {};  ///< of scale factors, as the next
 struct ue4m3 {};
+struct f16x2 {};  ///< two in a register, as the next
+struct bf16x2 {};
+struct e4m3x2 {};
+struct e5m2x2 {};
 
 // Shapes.
 struct m8n8k4 {};

@@ -29,6 +29,18 @@ WARPBIT_DEVICE unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
+// ---- Conversions
+
+#define WARPBIT_ROW(name, qualifiers, to, type, constraint)                                        \
+  template <class To>                                                                              \
+  requires(__is_same(To, to)) WARPBIT_DEVICE type name(float upper, float lower) {                 \
+    type d;                                                                                        \
+    asm(WARPBIT_CVT_TEXT(qualifiers, to) " %0, %1, %2;" : constraint(d) : "f"(upper), "f"(lower)); \
+    return d;                                                                                      \
+  }
+WARPBIT_CVT_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
+
 // ---- Asynchronous copies
 
 template <class T, class U>

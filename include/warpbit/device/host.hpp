@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -176,6 +177,37 @@ template <class T>
 T __shfl_xor_sync(std::uint32_t mask, T value, int lane_mask, int width = warpSize, Place at = Place::here()) {
   return shuffled(calls::Shuffle::exclusive_or, mask, value, lane_mask, width, at);
 }
+
+// ---- Numbers (CUDA Math API, "Single Precision Intrinsics", "Type Casting Intrinsics"): rounded once to
+// nearest even, and fused with nothing, whatever the compiler's options
+
+inline float __fmaf_rn(float x, float y, float z) {
+  return std::fma(x, y, z);
+}
+inline float __fadd_rn(float x, float y) {
+  return std::fma(x, 1.0F, y);
+}
+inline float __fmul_rn(float x, float y) {
+  return std::fma(x, y, -0.0F);
+}
+inline float __fdiv_rn(float x, float y) {
+  return x / y;
+}
+inline std::uint32_t __float_as_uint(float x) {
+  return std::bit_cast<std::uint32_t>(x);
+}
+inline float __uint_as_float(std::uint32_t x) {
+  return std::bit_cast<float>(x);
+}
+
+// cvt_rn<f16x2>, ...: of two numbers, the first in the upper half, as the instruction has them.
+#define WARPBIT_ROW(name, qualifiers, to, type, constraint)                                       \
+  template <class To>                                                                             \
+  requires std::same_as<To, to> type name(float upper, float lower, Place at = Place::here()) {   \
+    return static_cast<type>(calls::convert(WARPBIT_CVT_TEXT(qualifiers, to), upper, lower, at)); \
+  }
+WARPBIT_CVT_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
 
 // ---- Asynchronous copies (PTX manual, "cp.async", "cp.async.commit_group", "cp.async.wait_group")
 

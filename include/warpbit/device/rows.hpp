@@ -136,8 +136,17 @@ using d4_d8_d4 = Fragments<double, 4, double, 8, 4>;
   X(stmatrix_b8_trans, "m16n8.x1.trans.shared.b8", 1, 1) \
   X(stmatrix_b8_trans, "m16n8.x2.trans.shared.b8", 2, 2) \
   X(stmatrix_b8_trans, "m16n8.x4.trans.shared.b8", 4, 4)
+
+// ---- Conversions of two f32 (PTX manual, "cvt"): name, type, register, its constraint in CUDA
+
+#define WARPBIT_CVT_ROWS(X)                                \
+  X(cvt_rn, "rn", f16x2, std::uint32_t, "=r")              \
+  X(cvt_rn, "rn", bf16x2, std::uint32_t, "=r")             \
+  X(cvt_rn_satfinite, "rn.satfinite", e4m3x2, std::uint16_t, "=h") \
+  X(cvt_rn_satfinite, "rn.satfinite", e5m2x2, std::uint16_t, "=h")
 // clang-format on
 
+#define WARPBIT_CVT_TEXT(qualifiers, to)  "cvt." qualifiers "." #to ".f32"
 #define WARPBIT_LDMATRIX_TEXT(qualifiers) "ldmatrix.sync.aligned." qualifiers
 #define WARPBIT_STMATRIX_TEXT(qualifiers) "stmatrix.sync.aligned." qualifiers
 
