@@ -17,7 +17,7 @@ std::string cell(const std::optional<double>& number, int digits) {
 
 std::string limit_of(const Line& l) {
   if (!l.limit) return "-";
-  return fmt::format("{:g}{}{}", *l.limit, l.ratio ? "" : " ns",
+  return fmt::format("{:.10g}{}{}", *l.limit, l.ratio ? "" : " ns",
                      l.ratio.value_or(l.ns) <= *l.limit ? "" : " OVER");
 }
 

@@ -41,6 +41,7 @@ constexpr std::array kRows{
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
         " {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f4, %f5, %f6, %f7};",
         5000, Kind::parse},
+    Row{"kernel: GEMM 512 bf16, 2 threads", "sm_90", kBf16, 2e9, Kind::launch, Values::ordinary, 2},
     // The worst case: exponents far apart, infinities and NaNs.
     Row{"m16n8k16 f16->f32 any bits", "sm_90", kF16, 0, Kind::tile, Values::any_bits},
     Row{"m16n8k16 bf16->f32 any bits", "sm_90", kBf16, 0, Kind::tile, Values::any_bits},

@@ -13,6 +13,7 @@ enum class Kind {
   warpgroup,  ///< a product of a warpgroup, its factors in shared memory
   gemm,       ///< gemm() on square matrices, kGemmSize to a side; a tile is the whole product
   parse,      ///< Instruction::parse
+  launch,     ///< the GEMM of tests/kernels/ as a launch, kLaunchSize to a side; a tile is the whole product
 };
 
 enum class Values {
@@ -20,16 +21,16 @@ enum class Values {
   any_bits,  ///< registers of random bits
 };
 
-inline constexpr int kGemmSize = 1024;
+inline constexpr int kGemmSize = 1024, kLaunchSize = 512;
 
 struct Row {
   std::string_view name;
   std::string_view target;
   std::string_view text;  ///< a form or a statement; of a warpgroup a form
-  double limit = 0;       ///< times the plain product, of Kind::parse ns; 0: none
+  double limit = 0;       ///< times the plain product, where there is none ns; 0: none
   Kind kind = Kind::tile;
   Values values = Values::ordinary;
-  int threads = 1;     ///< of Kind::gemm, and of its plain product
+  int threads = 1;     ///< of Kind::gemm, with its plain product, and of Kind::launch
   double speedup = 0;  ///< how many times as fast as on one thread it must be; 0: no limit
 };
 

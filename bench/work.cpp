@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "operands.hpp"
+#include "tests/kernels/gemm.cuh"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/gemm.hpp"
 #include "warpbit/machine.hpp"
@@ -185,6 +186,39 @@ Result<Work> matrices(const Instruction& instruction, int threads) {
   return Work{1, Shape{Element::f32, kGemmSize, kGemmSize, kGemmSize}, [all] { return all->run(); }};
 }
 
+// ---- The source of a kernel
+
+struct KernelGemm {
+  static constexpr std::size_t kElements = std::size_t{kLaunchSize} * kLaunchSize;
+  Launch how;
+  std::vector<std::uint16_t> a, b;
+  std::vector<float> d = std::vector<float>(kElements);
+
+  KernelGemm(const Instruction& i, Target target, int threads)
+      : how{target,
+            {kLaunchSize / kernels::kTile, kLaunchSize / kernels::kTile},
+            {kernels::kThreads},
+            kernels::kGemmShared} {
+    Random random(1);
+    a = in_rows<std::uint16_t>(factor(i.operands()[1].format, kLaunchSize, kLaunchSize, random));
+    b = in_rows<std::uint16_t>(factor(i.operands()[1].format, kLaunchSize, kLaunchSize, random));
+    how.execute.threads = threads;
+  }
+
+  Result<std::string_view> run() {
+    using namespace device;
+    Launched done = launch(how, kernels::gemm<>, GlobalArray<const std::uint16_t>(a),
+                           GlobalArray<const std::uint16_t>(b), GlobalArray<float>(d), kLaunchSize);
+    if (!done) return done.fault->error;
+    return kNotSaid;
+  }
+};
+
+Result<Work> kernel_gemm(const Instruction& instruction, Target target, int threads) {
+  const auto all = std::make_shared<KernelGemm>(instruction, target, threads);
+  return Work{1, std::nullopt, [all] { return all->run(); }};
+}
+
 // ---- Decoding
 
 Result<Work> parse(const Row& row, Target target) {
@@ -206,6 +240,7 @@ Result<Work> make_work(const Row& row, int threads) {
   const Result<Instruction> instruction = Instruction::parse(row.text, *target);
   if (!instruction) return instruction.error();
   if (row.kind == Kind::gemm) return matrices(*instruction, threads);
+  if (row.kind == Kind::launch) return kernel_gemm(*instruction, *target, threads);
   return tiles(*instruction, row.values, threads);
 }
 
