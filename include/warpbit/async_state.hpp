@@ -16,6 +16,7 @@
 #include "warpbit/registers.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// Groups in flight, oldest first. A product computes its values when it is issued, from the registers as all
@@ -84,3 +85,4 @@ class AsyncState {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop

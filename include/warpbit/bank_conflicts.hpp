@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// Extra wavefronts of an access to shared memory.
@@ -21,3 +22,4 @@ struct BankConflicts {
 BankConflicts bank_conflicts(std::span<const std::uint64_t> addresses, int line_bytes = 16);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// How the arrays of a capture are arranged (src/capture/FORMAT.md, "Layouts").
@@ -63,6 +64,7 @@ struct CaptureHeader {
   std::string provenance;  ///< the text of one JSON object
 };
 
+/// What a file may cost its reader.
 struct ReadOptions {
   /// Upper bound of the uncompressed bytes of all members together; more is archive_too_large.
   std::uint64_t max_bytes = std::uint64_t{4} << 30;
@@ -113,3 +115,4 @@ Result<void> write_capture(const std::filesystem::path& path, const CaptureHeade
                            std::span<const Array> arrays);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// One capture. What its provenance does not say is "-".
@@ -45,3 +46,4 @@ const std::vector<IndexedCapture>& golden_captures();
 std::vector<const IndexedCapture*> golden_captures(const Instruction& instruction);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

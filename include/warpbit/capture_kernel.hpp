@@ -9,6 +9,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// The statements in which a form is captured, with the members of a capture as symbolic operands. In the first
@@ -38,3 +39,4 @@ ProbeSet probe_set(const Instruction& statement);
 Result<std::string> capture_block(const Instruction& statement);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

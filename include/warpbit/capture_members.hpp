@@ -11,6 +11,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// One array of a capture (src/capture/FORMAT.md, layouts `registers` and `scalars`).
@@ -37,3 +38,4 @@ struct CaptureMember {
 Result<std::vector<CaptureMember>> capture_members(const Instruction& instruction);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -19,6 +19,7 @@
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// How an element of D is computed over a K of any depth: by instructions in a chain, the D of one step being
@@ -115,6 +116,7 @@ struct FoundDifference {
   ElementInputs inputs;
   ElementComparison comparison;
 };
+/// What became of such a search.
 struct DifferenceSearch {
   std::optional<FoundDifference> found;
   /// No input can tell them apart: both compute every element by the same additions and roundings, or by
@@ -127,3 +129,4 @@ struct DifferenceSearch {
 Result<DifferenceSearch> find_difference(const Computation& x, const Computation& y, std::size_t depth = 0);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "warpbit/result.hpp"
 #include "warpbit/view.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// How 16-byte chunks are exchanged within a span of bytes. The values are those of the descriptor's field.
@@ -131,6 +132,7 @@ bool is_described_within(const Descriptor& descriptor, const DescribedMatrix& ma
 /// Where all elements of a matrix lie, and the inverse of that.
 class DescriptorMap {
  public:
+  /// Element (i, k) of the matrix.
   struct Element {
     std::uint64_t bit;  ///< where it begins
     int i, k;
@@ -192,3 +194,4 @@ class CanonicalTile {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "warpbit/descriptor.hpp"
 #include "warpbit/instruction.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 enum class DescriptorIssue {
@@ -26,6 +27,7 @@ enum class DescriptorIssue {
 /// The name of an issue as it is spelled above.
 std::string_view name(DescriptorIssue issue);
 
+/// An issue of one descriptor.
 struct DescriptorFinding {
   DescriptorIssue issue;
   std::string message;  ///< one sentence with the numbers and the probable intent
@@ -47,3 +49,4 @@ std::vector<DescriptorFinding> check_descriptor(std::uint64_t descriptor, const 
                                                 std::uint64_t shared_bytes = kMostSharedBytes);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -17,8 +17,10 @@
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
+/// What is taken as given, and how far the search goes.
 struct DiagnoseOptions {
   /// The target that the kernel ran on, instead of the one that the file names.
   std::optional<Target> target;
@@ -54,6 +56,7 @@ enum class Verdict {
 /// The name of a verdict as it is spelled above.
 std::string_view name(Verdict verdict);
 
+/// What became of the search.
 struct Diagnosis {
   Verdict verdict = Verdict::none;
   std::string statement;    ///< the instruction
@@ -80,3 +83,4 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
                            const OperandView& d, std::size_t cases, const DiagnoseOptions& options = {});
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// Which inputs, beside the form that they are for.
@@ -46,3 +47,4 @@ Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const
                                            const ExecuteOptions& options = {});
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "warpbit/result.hpp"
 #include "warpbit/view.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// The registers that are expected in one operand of one warp, dense: [lane][register]. Padding bits do not
@@ -39,3 +40,4 @@ class ExpectedBits {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop

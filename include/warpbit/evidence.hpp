@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// How a statement about a GPU is known. Ordered: a smaller value is stronger.
@@ -33,3 +34,4 @@ struct Evidence {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "warpbit/result.hpp"
 #include "warpbit/view.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// What becomes of operands whose meaning the manual leaves undefined.
@@ -92,3 +93,4 @@ Result<Element> execute_element(const Instruction& instruction, const ElementSou
                                 const ExecuteOptions& options = {});
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// A number, exactly: (-1)^negative * bits * 2^exponent.
@@ -102,3 +103,4 @@ Result<void> write_svg(const std::filesystem::path& path, const Explanation& exp
 std::string json(const Explanation& explanation);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

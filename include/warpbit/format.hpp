@@ -11,6 +11,7 @@
 
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// A number format (PTX manual, "Fundamental Types" and "Alternate Floating-Point Data Formats"). A code, from
@@ -106,3 +107,4 @@ Result<EncodedNumber> encode_number(std::string_view format, std::string_view te
 Result<EncodedNumber> parse_code(std::string_view format, std::string_view word);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

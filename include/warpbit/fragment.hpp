@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// A place in a matrix. An instruction may compute several independent products side by side; `product` says
@@ -126,3 +127,4 @@ class FragmentMap {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop

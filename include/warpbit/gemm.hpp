@@ -9,6 +9,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// A matrix of codes, each in the low bits of an item: of 1, 2, 4 or 8 bytes, the least of these that holds a
@@ -59,3 +60,4 @@ struct GemmOptions {
 Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, const GemmOptions& options = {});
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -16,6 +16,7 @@
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// What an operand is: in D = A B + C, in a move of matrices between memory and registers, or in a conversion.
@@ -182,3 +183,4 @@ struct EvidenceRow {
 std::vector<EvidenceRow> evidence_table();
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// From the slowest to the fastest.
@@ -28,3 +29,4 @@ std::vector<Kernel> kernels();
 Result<Kernel> chosen_kernel();
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// One place of one element.
@@ -84,6 +85,7 @@ Result<Layout> layout(const Instruction& instruction, const LayoutOptions& optio
 /// Gives `text` one of the 256 colours of terminals.
 using Paint = std::function<std::string(std::string_view text, int colour)>;
 
+/// How layout_text shows it.
 struct LayoutText {
   bool by_lanes = false;  ///< lane by lane and register, which elements; else the matrices with what holds them
   int width = 100;        ///< no line is longer, unless a single cell is; in characters
@@ -141,3 +143,4 @@ Result<std::vector<LayoutAnswer>> answer(const Layout& layout, const LayoutQuest
 std::string text(const LayoutAnswer& answer, const LayoutQuestion& question);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include "warpbit/registers.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// Which register of the file the first register of each operand is, in the order of Instruction::operands();
@@ -113,3 +114,4 @@ class Machine {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop

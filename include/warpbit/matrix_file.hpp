@@ -11,6 +11,7 @@
 #include "warpbit/result.hpp"
 #include "warpbit/run.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// Reads a matrix into codes of a format (a name of Operand::format). A file whose name ends in .npy has one or
@@ -34,3 +35,4 @@ Result<void> write_matrix(const std::filesystem::path& path, const CodeMatrix& m
                           bool codes);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

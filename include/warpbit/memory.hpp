@@ -13,6 +13,7 @@
 #include "warpbit/result.hpp"
 #include "warpbit/view.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// What an address means (PTX manual, "State Spaces" and "Generic Addressing").
@@ -80,3 +81,4 @@ class Memory {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "warpbit/capture.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// Copies a capture with its arrays deflated. If `bytes` is set, only the first cases are kept, as many as have
@@ -18,3 +19,4 @@ Result<void> pack_capture(const std::filesystem::path& from, const std::filesyst
                           std::optional<std::uint64_t> bytes, const ReadOptions& options = {});
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// One element of D = A B + C, with codes as in the layout `elements` of captures.
@@ -40,3 +41,4 @@ struct Probes {
 Result<Probes> probes(const Instruction& instruction);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 #include "warpbit/memory.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// The registers of the lanes of a warp or a warpgroup: `registers` cells of 64 bits a lane, zero at first. A
@@ -61,6 +62,7 @@ struct AsyncUse {
 
 /// What an instruction does to its warp or warpgroup and to memory.
 struct Effects {
+  /// A register that is written, in one lane.
   struct Write {
     int lane, reg;
     std::uint64_t value;
@@ -99,3 +101,4 @@ void apply(const Effects& effects, Registers& registers);
 Result<void> apply(const Effects& effects, Registers& registers, Memory& memory);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

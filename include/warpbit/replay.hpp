@@ -15,6 +15,7 @@
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// One of `count` shares of the work: each file is in exactly one of them, and of the layout `digests` each
@@ -24,6 +25,7 @@ struct Shard {
   std::uint64_t count = 1;
 };
 
+/// As what a file is replayed, and what is reported.
 struct ReplayOptions {
   /// Replay as this target instead of the one that the file names.
   std::optional<Target> target;
@@ -80,6 +82,7 @@ struct FileReport {
   std::vector<std::string> notes;  ///< members that were ignored, blocks in other shards
 };
 
+/// Sums over the reports of files.
 struct ReplayTotals {
   std::uint64_t files = 0;  ///< without those in other shards
   std::uint64_t cases = 0, elements = 0, mismatches = 0, unsupported = 0, unreadable = 0, other_shards = 0;
@@ -116,3 +119,4 @@ Result<DiffReport> diff(const std::filesystem::path& first, const std::filesyste
                         const ReplayOptions& options = {});
 
 }  // namespace warpbit
+#pragma GCC visibility pop

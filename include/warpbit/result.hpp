@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// What went wrong. Each code has exactly one message template (src/result.cpp), which Error::message fills.
@@ -133,3 +134,4 @@ class [[nodiscard]] Result<void> {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// What an archive of operands does not say itself.
@@ -67,3 +68,4 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
                                 const GemmOptions& options = {});
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// A compressed matrix, to be scattered into the registers of the left factor and of the metadata; which lanes
@@ -31,3 +32,4 @@ Result<CompressedMatrix> compress(const Instruction& instruction, std::span<cons
 Result<std::vector<std::uint64_t>> expand(const Instruction& instruction, const CompressedMatrix& matrix);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 struct TargetRow;  // src/target/target.hpp
@@ -34,3 +35,4 @@ class Target {
 std::string names(const std::vector<Target>& targets);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

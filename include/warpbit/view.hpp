@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// Bytes of a memory, both ends included.
@@ -33,3 +34,4 @@ struct ResultView {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
  * warpbit for C and for languages that call C: parse, describe, fragments, execute, captures.
  *
  * Every function that can refuse returns a status and leaves a message for the calling thread. No exception
@@ -23,14 +23,14 @@ extern "C" {
 #define WARPBIT_API
 #endif
 
-/* Grows when something is added; a function or structure never changes. */
+/** Grows when something is added; a function or structure never changes. */
 #define WARPBIT_ABI 1
-/* WARPBIT_ABI of the library that runs. */
+/** WARPBIT_ABI of the library that runs. */
 WARPBIT_API uint32_t warpbit_abi(void);
-/* "0.1.0" */
+/** "0.1.0" */
 WARPBIT_API const char* warpbit_version(void);
 
-/* Zeros with the size in front: `warpbit_description d = WARPBIT_INIT(warpbit_description);` */
+/** Zeros with the size in front: `warpbit_description d = WARPBIT_INIT(warpbit_description);` */
 #ifdef __cplusplus
 extern "C++" {
 template <class Struct>
@@ -46,53 +46,53 @@ Struct warpbit_init() {
   { .size = sizeof(type) }
 #endif
 
-/* What went wrong, roughly. */
+/** What went wrong, roughly. */
 typedef enum warpbit_status {
   WARPBIT_OK = 0,
-  WARPBIT_STATEMENT = 1, /* the text, the form or the target */
-  WARPBIT_EXECUTION = 2, /* operands, lanes, arithmetic that is not known */
-  WARPBIT_MEMORY = 3,    /* addresses and descriptors */
-  WARPBIT_FILE = 4,      /* capture files */
-  WARPBIT_USAGE = 5,     /* an argument of these functions */
-  WARPBIT_NO_MEMORY = 6, /* the machine has none left */
-  WARPBIT_INTERNAL = 7   /* a mistake in the library */
+  WARPBIT_STATEMENT = 1, /**< the text, the form or the target */
+  WARPBIT_EXECUTION = 2, /**< operands, lanes, arithmetic that is not known */
+  WARPBIT_MEMORY = 3,    /**< addresses and descriptors */
+  WARPBIT_FILE = 4,      /**< capture files */
+  WARPBIT_USAGE = 5,     /**< an argument of these functions */
+  WARPBIT_NO_MEMORY = 6, /**< the machine has none left */
+  WARPBIT_INTERNAL = 7   /**< a mistake in the library */
 } warpbit_status;
 
-/* Of the last call of this thread that refused: one sentence with what was seen, where, and what would be
+/** Of the last call of this thread that refused: one sentence with what was seen, where, and what would be
  * accepted; and the name of the error, e.g. "no_such_form". Empty before. Valid until this thread's next
  * refused call. */
 WARPBIT_API const char* warpbit_message(void);
 WARPBIT_API const char* warpbit_error_name(void);
 
-/* An instruction of a target. */
+/** An instruction of a target. */
 typedef struct warpbit_instruction warpbit_instruction;
 
-/* Decodes a statement ("mma.sync... {d}, {a}, {b}, {c};") or a bare form, for a target ("sm_90a"). On success
+/** Decodes a statement ("mma.sync... {d}, {a}, {b}, {c};") or a bare form, for a target ("sm_90a"). On success
  * *instruction is to be given to warpbit_free. */
 WARPBIT_API warpbit_status warpbit_parse(const char* text, const char* target,
                                          warpbit_instruction** instruction);
-/* Of a null pointer nothing. */
+/** Of a null pointer nothing. */
 WARPBIT_API void warpbit_free(warpbit_instruction* instruction);
 
-/* Texts live as long as the instruction. Sizes as in warpbit/instruction.hpp, Instruction. */
+/** Texts live as long as the instruction. Sizes as in warpbit/instruction.hpp, Instruction. */
 typedef struct warpbit_description {
   size_t size;
-  const char* form;   /* in the manual's spelling, without operands */
-  const char* family; /* as in `warpbit list` */
+  const char* form;   /**< in the manual's spelling, without operands */
+  const char* family; /**< as in `warpbit list` */
   const char* target;
   int32_t operands;
-  int32_t lanes; /* 32, 128 for a warpgroup, 1 for an instruction of each thread */
+  int32_t lanes; /**< 32, 128 for a warpgroup, 1 for an instruction of each thread */
   int32_t rows, columns, depth, terms, products;
-  int32_t uses_memory; /* 0 or 1 */
-  int32_t inferred;    /* 1: the arithmetic rests on no hardware result */
+  int32_t uses_memory; /**< 0 or 1 */
+  int32_t inferred;    /**< 1: the arithmetic rests on no hardware result */
 } warpbit_description;
 WARPBIT_API warpbit_status warpbit_describe(const warpbit_instruction* instruction,
                                             warpbit_description* description);
 
-/* What an operand is written as. */
+/** What an operand is written as. */
 typedef enum warpbit_kind {
-  WARPBIT_REGISTERS = 0, /* a vector of registers */
-  WARPBIT_SCALAR = 1,    /* one register */
+  WARPBIT_REGISTERS = 0, /**< a vector of registers */
+  WARPBIT_SCALAR = 1,    /**< one register */
   WARPBIT_IMMEDIATE = 2,
   WARPBIT_PAIR = 3,
   WARPBIT_ADDRESS = 4,
@@ -100,78 +100,82 @@ typedef enum warpbit_kind {
   WARPBIT_PREDICATE = 6
 } warpbit_kind;
 
+/** An operand, without its registers. */
 typedef struct warpbit_operand {
   size_t size;
-  const char* role;   /* "d", "a", "b", "c", "e", ...: the manual's name */
-  const char* format; /* "f16", "e4m3", "s8", ...: of an element */
-  int32_t kind;       /* warpbit_kind */
+  const char* role;   /**< "d", "a", "b", "c", "e", ...: the manual's name */
+  const char* format; /**< "f16", "e4m3", "s8", ...: of an element */
+  int32_t kind;       /**< warpbit_kind */
   int32_t is_destination;
-  int32_t registers;     /* in a lane */
-  int32_t register_bits; /* 8, 16, 32 or 64 */
+  int32_t registers;     /**< in a lane */
+  int32_t register_bits; /**< 8, 16, 32 or 64 */
   int32_t element_bits;
-  int32_t rows, columns, products; /* of the matrix that the registers hold */
+  int32_t rows, columns, products; /**< of the matrix that the registers hold */
 } warpbit_operand;
-/* In the order of the statement, from 0. */
+/** In the order of the statement, from 0. */
 WARPBIT_API warpbit_status warpbit_describe_operand(const warpbit_instruction* instruction, int32_t operand,
                                                     warpbit_operand* description);
 
-/* A place in the registers of an operand, and the element there. */
+/** A place in the registers of an operand. */
 typedef struct warpbit_place {
   int32_t lane, reg, low_bit, bits;
 } warpbit_place;
+/** An element of the matrix that they hold. */
 typedef struct warpbit_element {
   int32_t row, column, product;
 } warpbit_element;
-/* The element that a bit of a register belongs to. *found is 0 where there is none. */
+/** The element that a bit of a register belongs to. *found is 0 where there is none. */
 WARPBIT_API warpbit_status warpbit_element_at(const warpbit_instruction* instruction, int32_t operand,
                                               int32_t lane, int32_t reg, int32_t bit, warpbit_element* element,
                                               int32_t* found);
-/* Every place that holds an element: at most `capacity` are written, *count is how many there are; 0 outside
+/** Every place that holds an element: at most `capacity` are written, *count is how many there are; 0 outside
  * the matrix. */
 WARPBIT_API warpbit_status warpbit_places_of(const warpbit_instruction* instruction, int32_t operand,
                                              warpbit_element element, warpbit_place* places, size_t capacity,
                                              size_t* count);
 
-/* The registers of one operand over (case, lane, register): byte strides from `data`; register_bits / 8 bytes
+/** The registers of one operand over (case, lane, register): byte strides from `data`; register_bits / 8 bytes
  * each, little-endian, aligned or not. An operand without registers (an immediate) has none: data is not read.
  * A product whose D is also its accumulator (wgmma) reads and writes the registers of D. */
 typedef struct warpbit_registers {
   void* data;
   ptrdiff_t case_stride, lane_stride, register_stride;
 } warpbit_registers;
-/* Of a dense array [cases][lanes][registers]. */
+/** Of a dense array [cases][lanes][registers]. */
 WARPBIT_API warpbit_registers warpbit_dense(const warpbit_instruction* instruction, int32_t operand,
                                             void* data);
 
+/** How to execute; zeros are what a null pointer means. */
 typedef struct warpbit_options {
   size_t size;
-  int32_t as_measured;     /* 1: operands that the manual leaves undefined do what was measured; 0: refused */
-  int32_t refuse_inferred; /* 1: refuses arithmetic that rests on no hardware result */
-  int32_t threads;         /* to split the cases over; 0: OpenMP's number */
+  int32_t as_measured;     /**< 1: operands that the manual leaves undefined do what was measured; 0: refused */
+  int32_t refuse_inferred; /**< 1: refuses arithmetic that rests on no hardware result */
+  int32_t threads;         /**< to split the cases over; 0: OpenMP's number */
 } warpbit_options;
 
-/* Executes an instruction that uses no memory, once for each case. `operands` has an entry for each operand, in
- * the order of the statement; the destination must not overlap a source unless it is the same registers.
+/** Executes an instruction that uses no memory, once for each case. `operands` has an entry for each operand,
+ * in the order of the statement; the destination must not overlap a source unless it is the same registers.
  * `options` may be null. */
 WARPBIT_API warpbit_status warpbit_execute(const warpbit_instruction* instruction,
                                            const warpbit_registers* operands, size_t count, size_t cases,
                                            const warpbit_options* options);
 
-/* Executes any instruction for one warp or warpgroup, whose shared memory is `shared` and begins at the generic
- * address `window`. Of asynchronous products the results are those that they have once they are complete.
- * Registers and memory are changed only if all of it succeeds. Other memory than shared is out of bounds. */
+/** Executes any instruction for one warp or warpgroup, whose shared memory is `shared` and begins at the
+ * generic address `window`. Of asynchronous products the results are those that they have once they are
+ * complete. Registers and memory are changed only if all of it succeeds. Other memory than shared is out of
+ * bounds. */
 WARPBIT_API warpbit_status warpbit_execute_warp(const warpbit_instruction* instruction,
                                                 const warpbit_registers* operands, size_t count, void* shared,
                                                 size_t shared_bytes, uint64_t window,
                                                 const warpbit_options* options);
 
-/* What became of a capture file (src/capture/FORMAT.md). */
+/** What became of a capture file (src/capture/FORMAT.md). */
 typedef struct warpbit_report {
   size_t size;
   uint64_t cases, elements, mismatches;
   int32_t inferred;
 } warpbit_report;
-/* Replays a capture file and compares every element; `target` may be null: that of the file. WARPBIT_OK also
+/** Replays a capture file and compares every element; `target` may be null: that of the file. WARPBIT_OK also
  * with mismatches; the message then is about the first one. */
 WARPBIT_API warpbit_status warpbit_verify(const char* path, const char* target, warpbit_report* report);
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#pragma GCC visibility push(default)
 namespace warpbit::device {
 
 /// A place in the source: where a wrapper is called. (std::source_location, which clang 14 lacks.)
@@ -75,3 +76,4 @@ void store_matrix(const char* form, const SharedView& row, const std::uint32_t* 
 
 }  // namespace calls
 }  // namespace warpbit::device
+#pragma GCC visibility pop

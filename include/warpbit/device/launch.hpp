@@ -16,6 +16,7 @@
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 /// The size of a grid or a block.
@@ -94,3 +95,4 @@ Launched launch(Target target, Dim3 grid, Dim3 block, std::uint64_t shared_bytes
 }
 
 }  // namespace warpbit
+#pragma GCC visibility pop

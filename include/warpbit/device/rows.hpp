@@ -9,6 +9,7 @@
 
 namespace warpbit::device {
 
+/// The fragments of a product: registers of each operand, and what they are.
 template <class D, int kD, class Factor, int kA, int kB>
 struct Fragments {
   using Sum = Fragment<D, kD>;
