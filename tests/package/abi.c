@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What callers of WARPBIT_ABI 1 were compiled with on a 64-bit machine: it never changes. Something new gets a
+ * line. */
+#include <warpbit/warpbit.h>
+
+#define OFFSET(type, member, bytes) \
+  _Static_assert(offsetof(type, member) == (bytes), #type "." #member " has moved")
+#define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has another size")
+#define VALUE(name, value) _Static_assert((name) == (value), #name " has another value")
+
+VALUE(WARPBIT_ABI, 1);
+
+VALUE(WARPBIT_OK, 0);
+VALUE(WARPBIT_STATEMENT, 1);
+VALUE(WARPBIT_EXECUTION, 2);
+VALUE(WARPBIT_MEMORY, 3);
+VALUE(WARPBIT_FILE, 4);
+VALUE(WARPBIT_USAGE, 5);
+VALUE(WARPBIT_NO_MEMORY, 6);
+VALUE(WARPBIT_INTERNAL, 7);
+SIZE(warpbit_status, 4);
+
+VALUE(WARPBIT_REGISTERS, 0);
+VALUE(WARPBIT_SCALAR, 1);
+VALUE(WARPBIT_IMMEDIATE, 2);
+VALUE(WARPBIT_PAIR, 3);
+VALUE(WARPBIT_ADDRESS, 4);
+VALUE(WARPBIT_DESCRIPTOR, 5);
+VALUE(WARPBIT_PREDICATE, 6);
+
+OFFSET(warpbit_description, size, 0);
+OFFSET(warpbit_description, form, 8);
+OFFSET(warpbit_description, family, 16);
+OFFSET(warpbit_description, target, 24);
+OFFSET(warpbit_description, operands, 32);
+OFFSET(warpbit_description, lanes, 36);
+OFFSET(warpbit_description, rows, 40);
+OFFSET(warpbit_description, columns, 44);
+OFFSET(warpbit_description, depth, 48);
+OFFSET(warpbit_description, terms, 52);
+OFFSET(warpbit_description, products, 56);
+OFFSET(warpbit_description, uses_memory, 60);
+OFFSET(warpbit_description, inferred, 64);
+SIZE(warpbit_description, 72);
+
+OFFSET(warpbit_operand, size, 0);
+OFFSET(warpbit_operand, role, 8);
+OFFSET(warpbit_operand, format, 16);
+OFFSET(warpbit_operand, kind, 24);
+OFFSET(warpbit_operand, is_destination, 28);
+OFFSET(warpbit_operand, registers, 32);
+OFFSET(warpbit_operand, register_bits, 36);
+OFFSET(warpbit_operand, element_bits, 40);
+OFFSET(warpbit_operand, rows, 44);
+OFFSET(warpbit_operand, columns, 48);
+OFFSET(warpbit_operand, products, 52);
+SIZE(warpbit_operand, 56);
+
+OFFSET(warpbit_place, lane, 0);
+OFFSET(warpbit_place, reg, 4);
+OFFSET(warpbit_place, low_bit, 8);
+OFFSET(warpbit_place, bits, 12);
+SIZE(warpbit_place, 16);
+
+OFFSET(warpbit_element, row, 0);
+OFFSET(warpbit_element, column, 4);
+OFFSET(warpbit_element, product, 8);
+SIZE(warpbit_element, 12);
+
+OFFSET(warpbit_registers, data, 0);
+OFFSET(warpbit_registers, case_stride, 8);
+OFFSET(warpbit_registers, lane_stride, 16);
+OFFSET(warpbit_registers, register_stride, 24);
+SIZE(warpbit_registers, 32);
+
+OFFSET(warpbit_options, size, 0);
+OFFSET(warpbit_options, as_measured, 8);
+OFFSET(warpbit_options, refuse_inferred, 12);
+OFFSET(warpbit_options, threads, 16);
+SIZE(warpbit_options, 24);
+
+OFFSET(warpbit_report, size, 0);
+OFFSET(warpbit_report, cases, 8);
+OFFSET(warpbit_report, elements, 16);
+OFFSET(warpbit_report, mismatches, 24);
+OFFSET(warpbit_report, inferred, 32);
+SIZE(warpbit_report, 40);
+
+static uint32_t (*const abi)(void) = warpbit_abi;
+static const char* (*const version)(void) = warpbit_version;
+static const char* (*const message)(void) = warpbit_message;
+static const char* (*const error_name)(void) = warpbit_error_name;
+static warpbit_status (*const parse)(const char*, const char*, warpbit_instruction**) = warpbit_parse;
+static void (*const release)(warpbit_instruction*) = warpbit_free;
+static warpbit_status (*const describe)(const warpbit_instruction*, warpbit_description*) = warpbit_describe;
+static warpbit_status (*const describe_operand)(const warpbit_instruction*, int32_t,
+                                                warpbit_operand*) = warpbit_describe_operand;
+static warpbit_status (*const element_at)(const warpbit_instruction*, int32_t, int32_t, int32_t, int32_t,
+                                          warpbit_element*, int32_t*) = warpbit_element_at;
+static warpbit_status (*const places_of)(const warpbit_instruction*, int32_t, warpbit_element, warpbit_place*,
+                                         size_t, size_t*) = warpbit_places_of;
+static warpbit_registers (*const dense)(const warpbit_instruction*, int32_t, void*) = warpbit_dense;
+static warpbit_status (*const execute)(const warpbit_instruction*, const warpbit_registers*, size_t, size_t,
+                                       const warpbit_options*) = warpbit_execute;
+static warpbit_status (*const execute_warp)(const warpbit_instruction*, const warpbit_registers*, size_t, void*,
+                                            size_t, uint64_t, const warpbit_options*) = warpbit_execute_warp;
+static warpbit_status (*const verify)(const char*, const char*, warpbit_report*) = warpbit_verify;
+
+int main(void) {
+  return !(abi() == 1 && version && message && error_name && parse && release && describe && describe_operand &&
+           element_at && places_of && dense && execute && execute_warp && verify);
+}
