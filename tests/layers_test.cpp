@@ -55,7 +55,8 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"vectors", "explain"},     {"diagnose", "explain"},  {"device", "device"},
     {"common", "device"},       {"rows", "device"},       {"host", "device"},
     {"cuda", "device"},         {"calls", "device"},      {"launch", "device"},
-    {"matrix_file", "explain"},
+    {"matrix_file", "explain"}, {"swizzle", "fragment"},  {"wgmma", "device"},
+    {"host_wgmma", "device"},   {"cuda_wgmma", "device"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -7,9 +7,12 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "warpbit/memory.hpp"
@@ -19,6 +22,20 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
+/// Who does something: as errors name it, and a number by which the caller knows it again.
+struct AsyncActor {
+  std::string_view text;
+  std::uint64_t number = 0;
+};
+
+/// What the rules leave undefined.
+struct AsyncViolation {
+  Error error;
+  /// The number of the other side: the product that is not complete, or the last access to a register.
+  std::optional<std::uint64_t> other;
+  std::optional<ByteRange> bytes;  ///< of shared memory
+};
+
 /// Groups in flight, oldest first. A product computes its values when it is issued, from the registers as all
 /// products before it will leave them and from the memory of that moment; its registers change when its group
 /// completes, which is when a wait demands it and never before.
@@ -27,10 +44,24 @@ namespace warpbit {
 ///     \___________ group ______/  \_____ group ____/   open
 class AsyncState {
  public:
-  /// Of a warpgroup whose lanes have so many registers.
-  explicit AsyncState(int registers) : unfenced_(static_cast<std::size_t>(registers)) {}
+  struct Product {
+    std::string text;
+    std::uint64_t number;
+    Effects effects;
+  };
+  /// What errors call a register.
+  using RegisterName = std::function<std::string(int)>;
+  /// The first bytes in a row, out of `bytes` from `address` of shared memory, that were written through the
+  /// generic proxy, and no proxy fence orders them before what is checked.
+  using Unordered = std::function<std::optional<ByteRange>(std::uint64_t address, std::uint64_t bytes)>;
 
-  /// Refuses what `who` is about to do if the rules leave it undefined. Errors: protocol_violation, if
+  /// Of a warpgroup whose lanes have so many registers, "register 0" and so on if they have no other names.
+  explicit AsyncState(int registers, RegisterName name = {})
+      : name_(std::move(name)), unfenced_(static_cast<std::size_t>(registers)) {}
+  /// Lanes have so many registers from now on, no fewer than before.
+  void grow(int registers) { unfenced_.resize(static_cast<std::size_t>(registers)); }
+
+  /// Finds what `who` is about to do and the rules leave undefined. Errors: protocol_violation, if
   ///
   /// - it reads or writes a register of D or A of a pending product, which any access leaves undefined; a
   /// product
@@ -39,12 +70,17 @@ class AsyncState {
   ///   a product of its shape as D, or its A by anything but a product as A;
   /// - it is a product, and reads bytes that were written through the generic proxy without a proxy fence
   ///   since.
-  Result<void> check(std::string_view who, const Effects& effects, const Memory& memory) const;
+  std::optional<AsyncViolation> check(const AsyncActor& who, const Effects& effects,
+                                      const Unordered& unordered) const;
   /// Likewise, if a pending product reads some of these bytes. Errors: protocol_violation.
-  Result<void> check_store(std::string_view who, ByteRange bytes) const;
+  std::optional<AsyncViolation> check_store(const AsyncActor& who, ByteRange bytes) const;
+  /// Likewise, if one of `count` registers that will hold something else from now on is in D or A of a pending
+  /// product. Errors: protocol_violation.
+  std::optional<AsyncViolation> check_release(const AsyncActor& who, int first, int count) const;
 
-  /// Does to registers and groups what `who` does; memory is left to others.
-  void apply(std::string_view who, Effects effects, Registers& registers);
+  /// Does to registers and groups what `who` does; memory is left to others. Returns the products that are
+  /// complete by it, oldest first.
+  std::vector<Product> apply(const AsyncActor& who, Effects effects, Registers& registers);
 
   /// True if some product is not complete.
   bool is_pending() const { return !open_.empty() || !groups_.empty(); }
@@ -54,30 +90,33 @@ class AsyncState {
   Registers ahead(Registers registers) const;
 
  private:
-  struct Product {
-    std::string text;
-    Effects effects;
-  };
-  // The text of a product that is not complete, and the wait that would complete it.
+  // A product that is not complete, and the wait that would complete it.
   struct Found {
-    const std::string* product;
+    const Product* product;
     std::string remedy;
   };
-  // How a register was last accessed since the last fence.
+  // How a register was last accessed since the last fence, and by whom.
   struct Access {
     enum class Kind { none, thread, accumulator, factor } kind = Kind::none;
     std::array<int, 3> shape = {};
+    std::uint64_t number = 0;
   };
+  using Violated = std::optional<AsyncViolation>;
 
   template <class Condition>
   Found find_last(Condition condition) const;
-  Result<void> check_thread(std::string_view who, const Effects& effects) const;
-  Result<void> check_pending(std::string_view who, const AsyncUse& use) const;
-  Result<void> check_fence(std::string_view who, const AsyncUse& use) const;
-  Result<void> check_proxy(std::string_view who, const Effects& effects, const Memory& memory) const;
-  void control(const AsyncControl& what, Registers& registers);
+  Violated check_thread(const AsyncActor& who, const Effects& effects) const;
+  Violated check_pending(const AsyncActor& who, const AsyncUse& use) const;
+  Violated check_fence(const AsyncActor& who, const AsyncUse& use) const;
+  Violated check_proxy(const AsyncActor& who, const Effects& effects, const Unordered& unordered) const;
+  Violated check_access(const AsyncActor& who, std::span<const int> registers, std::string_view access) const;
+  AsyncViolation occupied(const AsyncActor& who, int reg, std::string_view access, std::string_view role,
+                          const Found& found) const;
+  std::string name(int reg) const;
+  std::vector<Product> control(const AsyncControl& what, Registers& registers);
   void record(std::span<const int> registers, const Access& access);
 
+  RegisterName name_;
   std::vector<Product> open_;
   std::deque<std::vector<Product>> groups_;
   std::vector<Access> unfenced_;  // by register

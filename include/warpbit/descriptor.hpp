@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "warpbit/result.hpp"
+#include "warpbit/swizzle.hpp"
 #include "warpbit/view.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {
-
-/// How 16-byte chunks are exchanged within a span of bytes. The values are those of the descriptor's field.
-enum class Swizzle : std::uint8_t { none = 0, bytes_128 = 1, bytes_64 = 2, bytes_32 = 3 };
 
 /// The span in bytes: 128, 64 or 32; 16 without a swizzle, since a chunk stays where it is.
 int span_bytes(Swizzle swizzle);

@@ -16,8 +16,9 @@
 //     }
 //
 // What kernels may call: cp.async with its groups; ldmatrix, stmatrix, movmatrix; mma, mma.sp, mma with block
-// scaling (the rows of warpbit/device/rows.hpp); __syncthreads, __syncwarp, __activemask, votes and shuffles;
-// the built-in variables. There are no atomics, no fences, no mbarriers and no instructions of a warpgroup.
+// scaling (the rows of warpbit/device/rows.hpp); wgmma with its fence, groups and descriptors
+// (warpbit/device/wgmma.hpp), fence.proxy.async; __syncthreads, __syncwarp, __activemask, votes and shuffles;
+// the built-in variables. There are no atomics, no other fences, no mbarriers and no bulk copies.
 //
 // Kernel code is plain: it catches no exceptions, for a fault ends its threads by one, and names the type of a
 // value that it reads, for `auto x = a[i]` is the element itself, which is read where x is used. Its own sums
@@ -28,7 +29,9 @@
 #include "warpbit/device/rows.hpp"
 #ifdef __CUDACC__
 #include "warpbit/device/cuda.hpp"
+#include "warpbit/device/cuda_wgmma.hpp"
 #else
 #include "warpbit/device/host.hpp"
+#include "warpbit/device/host_wgmma.hpp"
 #include "warpbit/device/launch.hpp"
 #endif

@@ -39,6 +39,11 @@ std::string host(int lane) {
   return fmt::format("host, lane {}", lane);
 }
 
+Result<void> result(const std::optional<AsyncViolation>& found) {
+  if (found) return found->error;
+  return {};
+}
+
 bool takes_warpgroup(const Instruction* instruction) {
   return instruction != nullptr && instruction->lanes() > kWarpLanes;
 }
@@ -95,7 +100,7 @@ Result<void> Machine::check_store(std::string_view who, Space space, std::uint64
   const std::optional<ByteRange> shared = memory_.in_shared(space, address, bytes);
   if (!shared) return {};
   for (const Group& g : groups_)
-    if (Result<void> checked = g.async.check_store(who, *shared); !checked) return checked;
+    if (Result<void> checked = result(g.async.check_store({who}, *shared)); !checked) return checked;
   return {};
 }
 
@@ -103,7 +108,9 @@ Result<void> Machine::check(const Group& g, const Step& step) const {
   for (const Effects::MemoryWrite& write : step.effects.memory_writes)
     if (Result<void> checked = check_store(step.who, write.space, write.address, write.bytes.size()); !checked)
       return checked;
-  return g.async.check(step.who, step.effects, memory_);
+  return result(g.async.check({step.who}, step.effects, [this](std::uint64_t address, std::uint64_t bytes) {
+    return memory_.unordered(address, bytes);
+  }));
 }
 
 // All of the steps or, if one is refused, none.
@@ -118,7 +125,7 @@ Result<void> Machine::perform(Group& g, std::vector<Step> steps) {
     const std::optional<AsyncControl>& control = step.effects.control;
     if (control && control->kind == AsyncControl::Kind::proxy_fence && control->space != Space::global)
       memory_.fence_proxy();
-    g.async.apply(step.who, std::move(step.effects), g.registers);
+    (void)g.async.apply({step.who}, std::move(step.effects), g.registers);
   }
   return {};
 }

@@ -100,6 +100,7 @@ std::optional<Fault> Block::read(std::string_view what, std::int64_t first, std:
 
 std::optional<Fault> Block::write(std::string_view what, std::int64_t first, std::int64_t bytes, int thread,
                                   Place at, Accesses::Written state) {
+  if (auto fault = overwritten(what, first, bytes, thread, at)) return fault;
   const auto found = accesses_.write(first, bytes, thread, at, order_, state);
   if (!found) return std::nullopt;
   return conflict(what, *found, thread, at);
@@ -171,7 +172,7 @@ void Block::complete(unsigned groups) {
   for (auto c = copies.begin(); c != end; ++c) {
     const auto bytes = std::span(c->bytes).first(static_cast<std::size_t>(c->size));
     accesses_.settle(c->to, c->size, running_, c->at, order_);  // whoever came between has been refused
-    (void)memory_.write_async(static_cast<std::uint64_t>(c->to), bytes);
+    (void)memory_.write(Space::shared, static_cast<std::uint64_t>(c->to), bytes);
   }
   copies.erase(copies.begin(), end);
 }

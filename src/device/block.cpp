@@ -63,7 +63,8 @@ Block::Block(const Launch& how, Index3 index, const std::function<void()>& threa
       threads_(static_cast<std::size_t>(threads_in(how.block))),
       memory_(how.shared_bytes),
       order_(threads_in(how.block)),
-      accesses_(static_cast<std::size_t>(how.shared_bytes)) {}
+      accesses_(static_cast<std::size_t>(how.shared_bytes)),
+      groups_((threads_.size() + kWarpgroup - 1) / kWarpgroup) {}
 
 void Block::run_thread(int i) {
   const Dim3& size = how_.block;
@@ -148,9 +149,13 @@ void Block::run() {
   gridDim = {how_.grid.x, how_.grid.y, how_.grid.z};
   const int warps = (static_cast<int>(threads_.size()) + kWarp - 1) / kWarp;
   const auto ended = [](const Thread& t) { return t.state == Thread::State::ended; };
+  const auto can_run = [](const Thread& t) { return t.state <= Thread::State::ready; };
   while (!std::ranges::all_of(threads_, ended)) {
-    for (int warp = 0; warp < warps && !fault_ && !exception_; ++warp) run_warp(warp);
+    do {  // the warps of a warpgroup wait for each other
+      for (int warp = 0; warp < warps && !fault_ && !exception_; ++warp) run_warp(warp);
+    } while (!fault_ && !exception_ && std::ranges::any_of(threads_, can_run));
     if (!fault_) fault_ = stuck_;
+    if (!fault_) check_warpgroups();
     if (!fault_) check_barrier();
     if (fault_ || exception_) break;
     order_.barrier();

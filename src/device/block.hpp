@@ -18,6 +18,8 @@
 
 #include "device/fibre.hpp"
 #include "device/order.hpp"
+#include "device/warpgroup.hpp"
+#include "warpbit/descriptor.hpp"
 #include "warpbit/device/launch.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/memory.hpp"
@@ -27,9 +29,19 @@ namespace warpbit::device {
 
 /// What a thread waits for, on its own stack.
 struct Request {
-  enum class Kind { barrier, active_mask, sync_warp, vote, shuffle, execute, load_matrix, store_matrix };
+  enum class Kind {
+    barrier,
+    active_mask,
+    sync_warp,
+    vote,
+    shuffle,
+    execute,
+    load_matrix,
+    store_matrix,
+    warpgroup
+  };
   Kind kind;
-  std::string_view name;  ///< the instruction's form
+  std::string_view name;  ///< the instruction's form, or its statement
   Place at;
   std::uint32_t mask = 0;   ///< of those that have one
   std::uint64_t value = 0;  ///< given by a vote or a shuffle, then what it gets
@@ -39,7 +51,9 @@ struct Request {
   void* d = nullptr;  ///< registers that are written
   std::span<const void* const> sources = {};
   calls::SharedView row = {};  ///< of a move
+  const calls::WarpgroupProduct* product = nullptr;
 
+  std::string_view form() const { return name.substr(0, name.find(' ')); }
   bool is_masked() const { return kind >= Kind::sync_warp && kind <= Kind::shuffle; }
   bool is_instruction() const { return kind >= Kind::execute; }
   /// The same thing for lanes to do together.
@@ -98,6 +112,13 @@ class Block {
   void commit_group(Place at);
   void wait_group(unsigned pending, Place at);
   void wait_all(Place at);
+  int make_registers(int count, Place at);
+  /// The fault that there may be does not end the thread.
+  void release_registers(int first, int count, Place made);
+  std::uint32_t read_register(const calls::RegisterView& from, Place at);
+  void write_register(const calls::RegisterView& to, std::uint32_t value, Place at);
+  std::uint64_t matrix_descriptor(const calls::SharedView& start, const Descriptor& fields, Place at);
+  void fence_proxy(const char* form, Place at);
 
  private:
   struct Thread {
@@ -106,6 +127,7 @@ class Block {
     Place last = {};  ///< where it was seen last
     unsigned group = 0;
     std::vector<AsyncCopy> copies;  ///< in order
+    RegisterStack registers;
   };
   /// Ends the threads of a block that has a fault.
   struct Unwind {};
@@ -130,6 +152,8 @@ class Block {
   std::optional<Fault> write(std::string_view what, std::int64_t first, std::int64_t bytes, int thread,
                              Place at, Accesses::Written state = Accesses::Written::done);
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, int thread, Place at) const;
+  std::optional<Fault> overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, int thread,
+                                   Place at);
   Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
   void complete(unsigned groups);
 
@@ -156,6 +180,24 @@ class Block {
   std::optional<Fault> move_accesses(int warp, const Instruction& instruction, const Effects& effects);
   Fault fault_of_warp(int warp, Error error);
 
+  // ---- warpgroup.cpp
+  Warpgroup& group(int number);
+  const Request& request(int group, int lane) { return *thread(group * kWarpgroup + lane).request; }
+  bool meet_warpgroup(int group);
+  void check_warpgroups();
+  Fault missing_warp(int thread, int warp);
+  Fault fault_of_group(int group, Error error);
+  Fault violated(Fault fault, const AsyncViolation& violation);
+  std::optional<Fault> disagreeing(int group, const Instruction& instruction);
+  std::optional<Fault> multiply(int group, const Instruction& instruction);
+  std::optional<Fault> read_as_group(int group, std::string_view what, const Effects::MemoryRead& bytes,
+                                     Place at);
+  void control(int group, const Instruction& instruction);
+  std::string register_name(int group, int reg);
+  void access_register(const calls::RegisterView& view, Effects effects, const char* who, Place at);
+  std::uint64_t actor(int thread, Place at, bool is_product = false);
+  Fault::Side side(std::uint64_t actor) const;
+
   const Launch& how_;
   Index3 index_;
   Worker& worker_;
@@ -166,6 +208,7 @@ class Block {
   Order order_;
   Accesses accesses_;
   std::array<std::vector<std::byte>, 8> registers_;  // of the lanes, by operand
+  std::vector<std::unique_ptr<Warpgroup>> groups_;   // those that have asynchronous products
   std::optional<Fault> fault_, stuck_;
   std::exception_ptr exception_;
   bool unwinding_ = false, inferred_ = false;

@@ -147,4 +147,37 @@ void store_matrix(const char* form, const SharedView& row, const std::uint32_t* 
   current_block().wait(wanted);
 }
 
+int make_registers(int count, Place at) {
+  return current_block().make_registers(count, at);
+}
+
+void release_registers(int first, int count, Place made) noexcept {
+  current_block().release_registers(first, count, made);
+}
+
+std::uint32_t read_register(const RegisterView& from, Place at) {
+  return current_block().read_register(from, at);
+}
+
+void write_register(const RegisterView& to, std::uint32_t value, Place at) {
+  current_block().write_register(to, value, at);
+}
+
+std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
+                                int base_offset, Place at) {
+  const Descriptor fields{static_cast<std::uint32_t>(start.at), static_cast<std::uint32_t>(leading_bytes),
+                          static_cast<std::uint32_t>(stride_bytes), base_offset, swizzle};
+  return current_block().matrix_descriptor(start, fields, at);
+}
+
+void fence_proxy(const char* form, Place at) {
+  current_block().fence_proxy(form, at);
+}
+
+void warpgroup(const char* statement, const WarpgroupProduct* product, Place at) {
+  Request wanted = request(Request::Kind::warpgroup, statement, at);
+  wanted.product = product;
+  current_block().wait(wanted);
+}
+
 }  // namespace warpbit::device::calls

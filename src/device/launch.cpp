@@ -108,8 +108,9 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
 }
 
 std::string Fault::message() const {
-  const auto of = [](int w, const std::vector<int>& l, const device::Place& p) {
-    std::string out = fmt::format("\n  {}:{}: warp {}", p.file, p.line, w);
+  const auto of = [](int w, int count, const std::vector<int>& l, const device::Place& p) {
+    std::string out = fmt::format("\n  {}:{}: warp{} {}", p.file, p.line, count == 1 ? "" : "s", w);
+    if (count > 1) out += fmt::format("-{}", w + count - 1);
     if (!l.empty()) out += fmt::format(", {} {}", l.size() == 1 ? "lane" : "lanes", ranges(l));
     return out;
   };
@@ -121,8 +122,8 @@ std::string Fault::message() const {
   if (address)
     out += fmt::format(", {} address {}{:#x}", name(address->space), address->byte < 0 ? "-" : "",
                        address->byte < 0 ? -address->byte : address->byte);
-  out += of(warp, missing && other ? std::vector<int>() : lanes, at);
-  if (other) out += of(other->warp, other->lanes, other->at);
+  out += of(warp, warps, missing && other ? std::vector<int>() : lanes, at);
+  if (other) out += of(other->warp, other->warps, other->lanes, other->at);
   return out;
 }
 

@@ -142,6 +142,7 @@ bool Block::meet_instruction(int warp) {
         return t.state == Thread::State::waits && t.request->is_same(first);
       }) != kAllLanes)
     return false;
+  if (first.kind == Request::Kind::warpgroup) return meet_warpgroup(warp * kWarp / kWarpgroup);
   const Result<Instruction>& instruction = worker_.instruction(first.name, first.selector);
   if (!instruction) {
     fault_ = fault_of_warp(warp, instruction.error());
@@ -252,8 +253,10 @@ Fault Block::missing(int warp, int first, std::uint32_t wanted) {
   const std::uint32_t waits = lanes_that(warp, [](const Thread& t) { return t.state == Thread::State::waits; });
   Fault out = fault_of(warp * kWarp + first, r.at, {});
   out.lanes = lanes_of(away);
-  const std::string must = r.is_masked() ? fmt::format("all lanes of the mask {:#010x} must execute it", r.mask)
-                                         : "all lanes of the warp must execute it, at one place";
+  const std::string must = r.is_masked()
+                               ? fmt::format("all lanes of the mask {:#010x} must execute it", r.mask)
+                               : fmt::format("all lanes of the {} must execute it, at one place",
+                                             r.kind == Request::Kind::warpgroup ? "warpgroup" : "warp");
   if ((away & waits) != 0) {
     const Thread& one = lane(warp, std::countr_zero(away & waits));
     const std::uint32_t same = lanes_that(warp, [&](const Thread& t) {
@@ -262,8 +265,8 @@ Fault Block::missing(int warp, int first, std::uint32_t wanted) {
     out.lanes = lanes_of(same & away);
     out.other = {warp, out.lanes, one.request->at};
     const bool barrier = r.kind == Request::Kind::barrier || one.request->kind == Request::Kind::barrier;
-    out.error = {barrier ? Errc::threads_diverge : Errc::lanes_disagree, std::string(r.name),
-                 fmt::format("executed by {}, but {} by {}", lanes_text(here), one.request->name,
+    out.error = {barrier ? Errc::threads_diverge : Errc::lanes_disagree, std::string(r.form()),
+                 fmt::format("executed by {}, but {} by {}", lanes_text(here), one.request->form(),
                              lanes_text(same & away)),
                  must};
     return out;
@@ -271,7 +274,7 @@ Fault Block::missing(int warp, int first, std::uint32_t wanted) {
   const int one = std::countr_zero(away);
   if (warp * kWarp + one < static_cast<int>(threads_.size()))
     out.other = {warp, out.lanes, lane(warp, one).last};
-  out.error = {Errc::lanes_missing, std::string(r.name),
+  out.error = {Errc::lanes_missing, std::string(r.form()),
                fmt::format("executed by {}, but {} {} ended", lanes_text(here), lanes_text(away),
                            std::has_single_bit(away) ? "has" : "have"),
                must};

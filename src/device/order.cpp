@@ -8,35 +8,77 @@
 namespace warpbit::device {
 
 Order::Order(int threads)
-    : clock_(index(threads)), barrier_(index(threads)), known_(index(threads) * index(kWarp)) {}
+    : clock_(index(threads)),
+      barrier_(index(threads)),
+      known_(index(threads) * index(kWarp)),
+      fenced_barrier_(index(threads)),
+      fenced_(known_.size()),
+      fence_known_(index(threads)) {}
+
+void Order::fence(int thread) {
+  any_fence_ = true;
+  fence_known_[index(thread)] = 1;
+  for (int lane = 0; lane < kWarp; ++lane) {
+    std::uint32_t& fenced = fenced_[index(thread * kWarp + lane)];
+    fenced = std::max(fenced, known(thread, lane));
+  }
+  fenced_[index(thread * kWarp + thread % kWarp)] = ++clock_[index(thread)];
+}
 
 void Order::barrier() {
+  if (any_fence_) {
+    const bool crossed = std::ranges::find(fence_known_, 1) != fence_known_.end();
+    const int threads = static_cast<int>(clock_.size());
+    for (int me = 0; me < threads; ++me) {
+      if (crossed) fenced_barrier_[index(me)] = std::max(fenced_barrier_[index(me)], barrier_[index(me)]);
+      for (int lane = 0; lane < kWarp; ++lane) {
+        const int other = me / kWarp * kWarp + lane;
+        if (other >= threads) break;
+        fenced_barrier_[index(other)] =
+            std::max(fenced_barrier_[index(other)], fenced_[index(me * kWarp + lane)]);
+      }
+    }
+    std::ranges::fill(fence_known_, std::uint8_t{0});
+    any_fence_ = false;
+  }
   for (std::size_t i = 0; i < clock_.size(); ++i) barrier_[i] = ++clock_[i];
 }
 
 void Order::sync_warp(int warp, std::uint32_t lanes) {
-  std::array<std::uint32_t, kWarp> together{};
+  std::array<std::uint32_t, kWarp> together{}, fenced{};
+  std::uint8_t fence_known = 0;
   const auto is_there = [&](int lane) { return (lanes >> lane & 1U) != 0; };
   for (int lane = 0; lane < kWarp; ++lane) {
     if (!is_there(lane)) continue;
     const int thread = warp * kWarp + lane;
-    for (int other = 0; other < kWarp; ++other)
+    for (int other = 0; other < kWarp; ++other) {
       together[index(other)] = std::max(together[index(other)], known(thread, other));
+      fenced[index(other)] = std::max(fenced[index(other)], fenced_[index(thread * kWarp + other)]);
+    }
+    fence_known |= fence_known_[index(thread)];
     together[index(lane)] = ++clock_[index(thread)];
   }
-  for (int lane = 0; lane < kWarp; ++lane)
-    if (is_there(lane))
-      std::ranges::copy(together, known_.begin() + (std::ptrdiff_t{warp} * kWarp + lane) * kWarp);
+  for (int lane = 0; lane < kWarp; ++lane) {
+    if (!is_there(lane)) continue;
+    const std::ptrdiff_t thread = std::ptrdiff_t{warp} * kWarp + lane;
+    std::ranges::copy(together, known_.begin() + thread * kWarp);
+    std::ranges::copy(fenced, fenced_.begin() + thread * kWarp);
+    fence_known_[static_cast<std::size_t>(thread)] = fence_known;
+  }
 }
 
-Accesses::Mark Accesses::mark(int thread, Place at, const Order& order) {
+std::uint16_t Accesses::number(Place at) {
   if (places_.empty() || places_[latest_] != at) {
     latest_ = static_cast<std::size_t>(std::ranges::find(places_, at) - places_.begin());
     // More places than any kernel has: the last one stands for the rest.
     latest_ = std::min<std::size_t>(latest_, std::numeric_limits<std::uint16_t>::max());
     if (latest_ == places_.size()) places_.push_back(at);
   }
-  return {order.clock(thread), static_cast<std::int16_t>(thread), static_cast<std::uint16_t>(latest_)};
+  return static_cast<std::uint16_t>(latest_);
+}
+
+Accesses::Mark Accesses::mark(int thread, Place at, const Order& order) {
+  return {order.clock(thread), static_cast<std::int16_t>(thread), number(at)};
 }
 
 void Accesses::remember(Cell& cell, const Mark& read) {
@@ -94,6 +136,27 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
     cell = {now, {}, state};
   }
   return conflict;
+}
+
+std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::int64_t bytes, int first_thread,
+                                                     int threads, const Order& order) const {
+  std::optional<Unfenced> out;
+  Mark checked;
+  bool fenced = true;  // of the write that was checked
+  for (std::int64_t byte = first; byte < first + bytes; ++byte) {
+    const Mark& write = cells_[static_cast<std::size_t>(byte)].write;
+    if (write != checked) {
+      checked = write;
+      fenced = true;
+      for (int me = first_thread; write.thread >= 0 && fenced && me < first_thread + threads; ++me)
+        fenced = order.fenced(write.thread, write.clock, me);
+    }
+    if (fenced && out) break;
+    if (fenced) continue;
+    if (!out) out = Unfenced{byte, byte, access(write)};
+    out->last = byte;
+  }
+  return out;
 }
 
 void Accesses::settle(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order) {

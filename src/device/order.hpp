@@ -15,8 +15,8 @@ namespace warpbit::device {
 
 inline constexpr int kWarp = 32;
 
-/// Clocks of the threads of a block. A thread's clock ticks when it synchronises; a thread knows all that
-/// another one did before some clock of that one.
+/// Clocks of the threads of a block. A thread's clock ticks when it synchronises or fences; a thread knows all
+/// that another one did before some clock of that one, and likewise what of it has a proxy fence behind.
 class Order {
  public:
   explicit Order(int threads);
@@ -27,6 +27,15 @@ class Order {
     if (thread == me || clock < barrier_[index(thread)]) return true;
     return thread / kWarp == me / kWarp && clock < known(me, thread % kWarp);
   }
+  /// Whether what `thread` did at that clock has a proxy fence behind that comes before what `me` does now
+  /// (PTX manual, "Proxies": a fence along the path of causality).
+  bool fenced(int thread, std::uint32_t clock, int me) const {
+    if (clock < fenced_barrier_[index(thread)]) return true;
+    if (fence_known_[index(me)] != 0 && clock < barrier_[index(thread)]) return true;
+    return thread / kWarp == me / kWarp && clock < fenced_[index(me * kWarp + thread % kWarp)];
+  }
+  /// A thread executes a proxy fence, behind all that it knows of.
+  void fence(int thread);
   /// All threads meet.
   void barrier();
   /// Lanes of a warp meet.
@@ -38,6 +47,11 @@ class Order {
 
   std::vector<std::uint32_t> clock_, barrier_;  // by thread
   std::vector<std::uint32_t> known_;            // by thread and lane of its warp
+  // What has a fence behind that all threads know of, and that a thread knows of. Of other warps, that is what
+  // lies before the last barrier, if it knows of a fence since.
+  std::vector<std::uint32_t> fenced_barrier_, fenced_;
+  std::vector<std::uint8_t> fence_known_;
+  bool any_fence_ = false;  // since the last barrier
 };
 
 /// The accesses to the bytes of shared memory: of each the last write, and two reads since then, of different
@@ -66,8 +80,20 @@ class Accesses {
                                const Order& order);
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int thread, Place at,
                                 const Order& order, Written state);
+  /// The first bytes in a row whose last write has no proxy fence behind for one of the threads
+  /// [first_thread, first_thread + threads), and that write.
+  struct Unfenced {
+    std::int64_t first, last;
+    Access write;
+  };
+  std::optional<Unfenced> unfenced(std::int64_t first, std::int64_t bytes, int first_thread, int threads,
+                                   const Order& order) const;
   /// Bytes that the thread was writing are written now.
   void settle(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order);
+
+  /// A number for a place, and the place of a number.
+  std::uint16_t number(Place at);
+  Place place(std::uint16_t number) const { return places_[number]; }
 
  private:
   struct Mark {

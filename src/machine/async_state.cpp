@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>  // std::iota
 #include <optional>
 #include <utility>
 
@@ -18,8 +19,8 @@ std::string shape_text(const std::array<int, 3>& shape) {
   return fmt::format("m{}n{}k{}", shape[0], shape[1], shape[2]);
 }
 
-Error violation(std::string_view who, std::string seen, std::string accepted) {
-  return {Errc::protocol_violation, std::string(who), std::move(seen), std::move(accepted)};
+Error violation(const AsyncActor& who, std::string seen, std::string accepted) {
+  return {Errc::protocol_violation, std::string(who.text), std::move(seen), std::move(accepted)};
 }
 
 // What a product reads as any instruction does: descriptors, predicates, metadata.
@@ -50,14 +51,6 @@ auto multiplies(int reg) {
   return [reg](const Effects& e) { return contains(e.deferred->factors, reg); };
 }
 
-Error occupied(std::string_view who, int reg, std::string_view access, std::string_view role,
-               const std::string& product, const std::string& remedy) {
-  return violation(
-      who,
-      fmt::format("register {} is {}, but it is {} of {}, which is not complete", reg, access, role, product),
-      remedy);
-}
-
 }  // namespace
 
 // The latest product that is not complete and meets the condition.
@@ -69,59 +62,84 @@ AsyncState::Found AsyncState::find_last(Condition condition) const {
     return last == products.rend() ? nullptr : &*last;
   };
   if (const Product* product = latest_of(open_))
-    return {&product->text, "wgmma.commit_group and wgmma.wait_group 0 must come before"};
+    return {product, "wgmma.commit_group and wgmma.wait_group 0 must come before"};
   for (std::size_t later = 0; later < groups_.size(); ++later)
     if (const Product* product = latest_of(groups_[groups_.size() - 1 - later]))
-      return {&product->text, fmt::format("wgmma.wait_group {} must come before", later)};
+      return {product, fmt::format("wgmma.wait_group {} must come before", later)};
   return {nullptr, {}};
 }
 
+std::string AsyncState::name(int reg) const {
+  return name_ ? name_(reg) : fmt::format("register {}", reg);
+}
+
+AsyncViolation AsyncState::occupied(const AsyncActor& who, int reg, std::string_view access,
+                                    std::string_view role, const Found& found) const {
+  return {violation(who,
+                    fmt::format("{} is {}, but it is {} of {}, which is not complete", name(reg), access, role,
+                                found.product->text),
+                    found.remedy),
+          found.product->number, std::nullopt};
+}
+
+AsyncState::Violated AsyncState::check_access(const AsyncActor& who, std::span<const int> registers,
+                                              std::string_view access) const {
+  if (!is_pending()) return std::nullopt;
+  for (const int reg : registers) {
+    if (const Found found = find_last(accumulates(reg)); found.product)
+      return occupied(who, reg, access, "an accumulator", found);
+    if (const Found found = find_last(multiplies(reg)); found.product)
+      return occupied(who, reg, access, "part of A", found);
+  }
+  return std::nullopt;
+}
+
 // An access to registers of products that are under way.
-Result<void> AsyncState::check_thread(std::string_view who, const Effects& effects) const {
-  const auto check = [&](const std::vector<int>& registers, std::string_view access) -> Result<void> {
-    for (const int reg : registers) {
-      if (const Found found = find_last(accumulates(reg)); found.product)
-        return occupied(who, reg, access, "an accumulator", *found.product, found.remedy);
-      if (const Found found = find_last(multiplies(reg)); found.product)
-        return occupied(who, reg, access, "part of A", *found.product, found.remedy);
-    }
-    return {};
-  };
-  if (Result<void> reads = check(thread_reads(effects), "read"); !reads) return reads;
-  return check(thread_writes(effects), "written");
+AsyncState::Violated AsyncState::check_thread(const AsyncActor& who, const Effects& effects) const {
+  if (Violated reads = check_access(who, thread_reads(effects), "read")) return reads;
+  return check_access(who, thread_writes(effects), "written");
+}
+
+std::optional<AsyncViolation> AsyncState::check_release(const AsyncActor& who, int first, int count) const {
+  std::vector<int> registers(static_cast<std::size_t>(count));
+  std::iota(registers.begin(), registers.end(), first);
+  return check_access(who, registers, "given up");
 }
 
 // Likewise, of another product.
-Result<void> AsyncState::check_pending(std::string_view who, const AsyncUse& use) const {
+AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const AsyncUse& use) const {
   for (const int reg : use.accumulators) {
     const auto in_other_shape = [&](const Effects& e) {
       return e.deferred->shape != use.shape && accumulates(reg)(e);
     };
     if (const Found found = find_last(in_other_shape); found.product)
-      return occupied(who, reg, "part of D", "in another shape an accumulator", *found.product, found.remedy);
+      return occupied(who, reg, "part of D", "in another shape an accumulator", found);
     if (const Found found = find_last(multiplies(reg)); found.product)
-      return occupied(who, reg, "part of D", "part of A", *found.product, found.remedy);
+      return occupied(who, reg, "part of D", "part of A", found);
   }
   for (const int reg : use.factors)
     if (const Found found = find_last(accumulates(reg)); found.product)
-      return occupied(who, reg, "part of A", "an accumulator", *found.product, found.remedy);
-  return {};
+      return occupied(who, reg, "part of A", "an accumulator", found);
+  return std::nullopt;
 }
 
-Result<void> AsyncState::check_fence(std::string_view who, const AsyncUse& use) const {
+AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
   constexpr auto kRemedy = "wgmma.fence must stand between";
   if (!fenced_)
-    return violation(who, "it is the first of its warpgroup, and no wgmma.fence came before",
-                     "wgmma.fence must come before");
+    return AsyncViolation{violation(who, "it is the first of its warpgroup, and no wgmma.fence came before",
+                                    "wgmma.fence must come before"),
+                          std::nullopt, std::nullopt};
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
     const std::string by = access.kind == Access::Kind::thread ? "by a thread"
                            : access.kind == Access::Kind::accumulator
                                ? "as an accumulator of " + shape_text(access.shape)
                                : "as part of A";
-    return violation(
-        who, fmt::format("register {} is {}, and was accessed {} after the last wgmma.fence", reg, role, by),
-        kRemedy);
+    return AsyncViolation{
+        violation(who,
+                  fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
+                  kRemedy),
+        access.number, std::nullopt};
   };
   for (const int reg : use.accumulators) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
@@ -132,29 +150,32 @@ Result<void> AsyncState::check_fence(std::string_view who, const AsyncUse& use) 
     const Access::Kind kind = unfenced_[static_cast<std::size_t>(reg)].kind;
     if (kind != Access::Kind::none && kind != Access::Kind::factor) return refuse(reg, "part of A");
   }
-  return {};
+  return std::nullopt;
 }
 
-Result<void> AsyncState::check_proxy(std::string_view who, const Effects& effects, const Memory& memory) const {
+AsyncState::Violated AsyncState::check_proxy(const AsyncActor& who, const Effects& effects,
+                                             const Unordered& unordered) const {
   for (const Effects::MemoryRead& read : effects.memory_reads)
-    if (const std::optional<ByteRange> found = memory.unordered(read.address, read.bytes))
-      return violation(
-          who,
-          fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic "
-                      "proxy",
-                      found->first, found->last),
-          "fence.proxy.async must stand between");
-  return {};
+    if (const std::optional<ByteRange> found = unordered(read.address, read.bytes))
+      return AsyncViolation{violation(who,
+                                      fmt::format("it reads shared memory {:#x} to {:#x}, which was written "
+                                                  "through the generic proxy",
+                                                  found->first, found->last),
+                                      "fence.proxy.async must stand between"),
+                            std::nullopt, found};
+  return std::nullopt;
 }
 
-Result<void> AsyncState::check(std::string_view who, const Effects& effects, const Memory& memory) const {
-  if (Result<void> thread = check_thread(who, effects); !thread || !effects.deferred) return thread;
-  if (Result<void> pending = check_pending(who, *effects.deferred); !pending) return pending;
-  if (Result<void> fence = check_fence(who, *effects.deferred); !fence) return fence;
-  return check_proxy(who, effects, memory);
+std::optional<AsyncViolation> AsyncState::check(const AsyncActor& who, const Effects& effects,
+                                                const Unordered& unordered) const {
+  Violated thread = check_thread(who, effects);
+  if (thread || !effects.deferred) return thread;
+  if (Violated pending = check_pending(who, *effects.deferred)) return pending;
+  if (Violated fence = check_fence(who, *effects.deferred)) return fence;
+  return check_proxy(who, effects, unordered);
 }
 
-Result<void> AsyncState::check_store(std::string_view who, ByteRange bytes) const {
+std::optional<AsyncViolation> AsyncState::check_store(const AsyncActor& who, ByteRange bytes) const {
   ByteRange both{};
   const auto reads = [&](const Effects& effects) {
     for (const Effects::MemoryRead& read : effects.memory_reads) {
@@ -164,19 +185,22 @@ Result<void> AsyncState::check_store(std::string_view who, ByteRange bytes) cons
     return false;
   };
   const Found found = find_last(reads);
-  if (!found.product) return {};
-  return violation(
-      who,
-      fmt::format("shared memory {:#x} to {:#x} is overwritten, but {}, which is not complete, reads it",
-                  both.first, both.last, *found.product),
-      found.remedy);
+  if (!found.product) return std::nullopt;
+  return AsyncViolation{
+      violation(
+          who,
+          fmt::format("shared memory {:#x} to {:#x} is overwritten, but {}, which is not complete, reads it",
+                      both.first, both.last, found.product->text),
+          found.remedy),
+      found.product->number, both};
 }
 
 void AsyncState::record(std::span<const int> registers, const Access& access) {
   for (const int reg : registers) unfenced_[static_cast<std::size_t>(reg)] = access;
 }
 
-void AsyncState::control(const AsyncControl& what, Registers& registers) {
+std::vector<AsyncState::Product> AsyncState::control(const AsyncControl& what, Registers& registers) {
+  std::vector<Product> complete;
   switch (what.kind) {
     case AsyncControl::Kind::register_fence:
       fenced_ = true;
@@ -185,20 +209,29 @@ void AsyncState::control(const AsyncControl& what, Registers& registers) {
     case AsyncControl::Kind::commit_group: groups_.push_back(std::exchange(open_, {})); break;
     case AsyncControl::Kind::wait_group:
       for (; groups_.size() > what.pending; groups_.pop_front())
-        for (const Product& product : groups_.front()) warpbit::apply(product.effects, registers);
+        for (Product& product : groups_.front()) {
+          warpbit::apply(product.effects, registers);
+          complete.push_back(std::move(product));
+        }
       break;
     case AsyncControl::Kind::proxy_fence: break;
   }
+  return complete;
 }
 
-void AsyncState::apply(std::string_view who, Effects effects, Registers& registers) {
+std::vector<AsyncState::Product> AsyncState::apply(const AsyncActor& who, Effects effects,
+                                                   Registers& registers) {
   if (effects.control) return control(*effects.control, registers);
-  record(thread_reads(effects), {Access::Kind::thread, {}});
-  record(thread_writes(effects), {Access::Kind::thread, {}});
-  if (!effects.deferred) return warpbit::apply(effects, registers);
-  record(effects.deferred->factors, {Access::Kind::factor, {}});
-  record(effects.deferred->accumulators, {Access::Kind::accumulator, effects.deferred->shape});
-  open_.push_back({std::string(who), std::move(effects)});
+  record(thread_reads(effects), {Access::Kind::thread, {}, who.number});
+  record(thread_writes(effects), {Access::Kind::thread, {}, who.number});
+  if (!effects.deferred) {
+    warpbit::apply(effects, registers);
+    return {};
+  }
+  record(effects.deferred->factors, {Access::Kind::factor, {}, who.number});
+  record(effects.deferred->accumulators, {Access::Kind::accumulator, effects.deferred->shape, who.number});
+  open_.push_back({std::string(who.text), who.number, std::move(effects)});
+  return {};
 }
 
 Registers AsyncState::ahead(Registers registers) const {

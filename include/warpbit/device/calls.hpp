@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "warpbit/swizzle.hpp"
+
 #pragma GCC visibility push(default)
 namespace warpbit::device {
 
@@ -73,6 +75,31 @@ void execute(const char* form, void* d, std::span<const void* const> sources, Pl
 void execute_sparse(const char* form, int selector, void* d, std::span<const void* const> sources, Place at);
 void load_matrix(const char* form, const SharedView& row, std::uint32_t* r, Place at);
 void store_matrix(const char* form, const SharedView& row, const std::uint32_t* r, Place at);
+
+/// `count` of the thread's registers from `first`, and one of them.
+struct RegisterView {
+  int first, count;
+  std::int64_t at;
+};
+/// Gives the thread registers that asynchronous products may use, zero at first; returns the first one.
+int make_registers(int count, Place at);
+/// Takes them back: a fault if a product that uses them is pending. Leaves by no exception.
+void release_registers(int first, int count, Place made) noexcept;
+std::uint32_t read_register(const RegisterView& from, Place at);
+void write_register(const RegisterView& to, std::uint32_t value, Place at);
+
+std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
+                                int base_offset, Place at);
+void fence_proxy(const char* form, Place at);
+
+/// D and an A in registers by their first ones; `a` is else a descriptor.
+struct WarpgroupProduct {
+  int d;
+  std::uint64_t a, b;
+  bool scale_d;
+};
+/// An instruction of a warpgroup; its operands, if it is a product.
+void warpgroup(const char* statement, const WarpgroupProduct* product, Place at);
 
 }  // namespace calls
 }  // namespace warpbit::device

@@ -42,8 +42,10 @@ struct Fault {
   Error error;
   device::Index3 block;
   int warp = 0;
-  std::vector<int> lanes;  ///< whose doing it is; lanes that are missing, where lanes are missing
-  device::Place at;        ///< where in the source
+  /// Whose doing it is; lanes that are missing, where lanes are missing: of the other side's warp, if there is
+  /// one.
+  std::vector<int> lanes;
+  device::Place at;  ///< where in the source
   /// In which memory, and at which byte of it; of global memory, of the array.
   struct Address {
     Space space;
@@ -55,8 +57,10 @@ struct Fault {
     int warp;
     std::vector<int> lanes;
     device::Place at;
+    int warps = 1;
   };
   std::optional<Side> other;
+  int warps = 1;  ///< from `warp` on: four, where it is a warpgroup's doing
 
   /// Everything of it, a line each for both sides.
   std::string message() const;
@@ -75,12 +79,16 @@ struct Launched {
 /// blocks run in parallel. An exception that `thread` lets out comes out of here, when all threads have ended.
 /// Faults: launch_shape, if there can be no such launch; view_mismatch; those of Instruction::parse and
 /// execute_batch; lanes_missing, lanes_disagree, threads_diverge, inactive_lane; address_out_of_bounds,
-/// address_misaligned, stores_overlap, never_written, data_race, copy_pending.
+/// address_misaligned, stores_overlap, never_written, data_race, copy_pending; descriptor_field;
+/// protocol_violation (AsyncState::check).
 ///
 /// Order in shared memory is that of the PTX manual's "Memory Consistency Model", of barriers alone: two
 /// accesses of different threads to a byte, one of which writes, must have a __syncthreads between them, or a
 /// __syncwarp of a mask that has both lanes. What a shuffle, a vote or a matrix instruction does orders
-/// nothing. Of accesses to global memory only the bounds and the alignment are checked.
+/// nothing. A product of a warpgroup reads as all its lanes do, until a wait completes it; what it reads needs
+/// a proxy fence, too, behind the write and before the product: the writer's, or another thread's behind a
+/// barrier, as long as it comes before all lanes of the warpgroup. Of accesses to global memory only the bounds
+/// and the alignment are checked.
 Launched launch(const Launch& how, const std::function<void()>& thread);
 
 /// Runs kernel(arguments...), arguments being copied for each thread.
