@@ -8,6 +8,7 @@
 
 #include "tool.hpp"
 #include "warpbit/device/rows.hpp"
+#include "warpbit/device/wgmma.hpp"
 
 namespace {
 
@@ -42,17 +43,43 @@ const Refused kRefused[] = {
     {"mma_block_scale<m16n8k64, mxf4, e2m1, e2m1, ue4m3>({}, {}, {}, 0, {}, 0, {})",
      "kind::mxf4 has m16n8k64; A and B e2m1; scale factors ue8m0"},
     {"cp_async_ca<12>(tile, from)", "cp.async.ca copies 4, 8 or 16 bytes"},
+    {"sizeof(Wgmma<m64nNkK<64, 8>, f32, f16, f16>)", "wgmma with A f16 has m64nNk16; B f16; D f16 or f32"},
+    {"sizeof(Wgmma<m64nNkK<64, 16>, f16, bf16, bf16>)", "wgmma with A bf16 has m64nNk16; B bf16; D f32"},
+    {"sizeof(Wgmma<m64nNkK<64, 16>, f32, tf32, tf32>)", "wgmma with A tf32 has m64nNk8; B tf32; D f32"},
+    {"sizeof(Wgmma<m64nNkK<64, 32>, f32, e4m3, s8>)",
+     "wgmma with A e4m3 or e5m2 has m64nNk32; B e4m3 or e5m2; D f16 or f32"},
+    {"sizeof(Wgmma<m64nNkK<64, 32>, f32, s8, s8>)", "wgmma with A s8 or u8 has m64nNk32; B s8 or u8; D s32"},
+    {"sizeof(Wgmma<m64nNkK<64, 16>, f32, s4, s4>)", "wgmma has A of f16, bf16, tf32, e4m3, e5m2, s8 or u8"},
+    {"sizeof(Wgmma<m64nNkK<12, 16>, f32, f16, f16>)", "N of wgmma is a multiple of 8 from 8 to 256"},
+    {"sizeof(Wgmma<m64nNkK<264, 8>, f32, tf32, tf32>)", "N of wgmma is a multiple of 8 from 8 to 256"},
+    {"sizeof(Wgmma<m64nNkK<40, 32>, s32, u8, u8>)",
+     "N of wgmma with A s8 or u8 is 8, 24 or a multiple of 16 from 16 to 256"},
+    {"wgmma<m64nNkK<8, 16>, f32, f16, f16, 2>(sums, 0, 0, true)",
+     "imm-scale-a and imm-scale-b of wgmma are 1 or -1"},
+    {"wgmma<m64nNkK<8, 16>, f32, f16, f16, 1, 1, 2>(sums, 0, 0, true)",
+     "imm-trans-a and imm-trans-b of wgmma are 0 or 1"},
+    {"wgmma<m64nNkK<8, 8>, f32, tf32, tf32, 1, 1, 0, 1>(sums, 0, 0, true)",
+     "wgmma transposes f16 and bf16 alone"},
+    {"wgmma<m64nNkK<8, 16>, f32, f16, f16, 1, 1, 1>(sums, a, 0, true)",
+     "wgmma does not transpose an A in registers"},
+    {"wgmma<m64nNkK<8, 32>, s32, s8, s8, 1, -1>(words, 0, 0, true)", "wgmma with A s8 or u8 negates nothing"},
+    {"wgmma_wait_group<-1>()", "wgmma.wait_group takes a number of groups, 0 or more"},
 };
 const std::string kAccepted[] = {
     "mma<m16n8k8, f32, bf16>({}, {}, {})",
     "mma_sp<m16n8k32, f32, bf16, bf16, 1>({}, {}, {}, 0)",
     "mma_block_scale<m16n8k64, mxf4, e2m1, e2m1, ue8m0>({}, {}, {}, 0, {}, 0, {})",
     "cp_async_ca<8>(tile, from)",
+    "wgmma<m64nNkK<8, 16>, f32, f16, f16, -1, 1, 1, 1>(sums, 0, 0, true)",
+    "wgmma<m64nNkK<8, 16>, f32, bf16, bf16, 1, 1, 0, 1>(sums, a, 0, false)",
+    "wgmma<m64nNkK<8, 32>, s32, s8, u8>(words, a, matrix_descriptor(tile, 16, 16, Swizzle::bytes_64), true)",
+    "wgmma_wait_group<2>(sums)",
 };
 
 std::string kernel(const std::string& statements) {
   return "#include \"warpbit/device.hpp\"\nusing namespace warpbit::device;\n"
-         "WARPBIT_KERNEL void kernel(SharedArray<float> tile, GlobalArray<const float> from) {\n" +
+         "WARPBIT_KERNEL void kernel(SharedArray<float> tile, GlobalArray<const float> from) {\n"
+         "  AsyncFragment<float, 4> sums;\n  AsyncFragment<std::uint32_t, 4> words, a;\n" +
          statements + "}\n";
 }
 
@@ -190,6 +217,34 @@ TEST_CASE("every form that kernels may call is in the PTX once", "[cuda]") {
   WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
   CHECK(count(ptx_of("rows.cu", "120a"), "mma|ldmatrix|stmatrix|movmatrix") == expected);
+}
+
+TEST_CASE("a GEMM by wgmma and its forms become the PTX that they spell", "[cuda]") {
+  const std::string ptx = ptx_of("wgmma.cu", "90a");
+  Counts expected;
+  const auto add = [&](int n, int k, const std::string& types) {
+    expected["wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + "k" + std::to_string(k) + types] += 2;
+  };
+#define WARPBIT_ROW(k, sum, a, b) \
+  for (const int n : {24, 256}) add(n, k, "." #sum "." #a "." #b);
+  WARPBIT_WGMMA_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
+  for (int n = 8; n < 256; n += 8) {
+    if (n == 24) continue;
+    add(n, 16, ".f32.f16.f16");
+    add(n, 16, ".f16.f16.f16");
+    if (n <= 32 || n % 16 == 0) add(n, 32, ".s32.s8.s8");
+  }
+  // With transposed factors, and the four of a step of the GEMM.
+  ++expected["wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16"];
+  ++expected["wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16"];
+  expected["wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16"] += 4;
+  CHECK(count(ptx, "wgmma\\.mma_async") == expected);
+  for (const std::string& operands :
+       {std::string("p, 1, -1, 1, 0;"), std::string("p, 1, 1, 0, 1;"), std::string("p, -1, 1, 0, 0;"),
+        std::string("p, -1, 1;"), std::string("p;"), std::string("wgmma.wait_group.sync.aligned 3;"),
+        std::string("fence.proxy.async.shared::cta;")})
+    CHECK_THAT(ptx, Contains(operands));
 }
 
 TEST_CASE("nvcc refuses the same combinations", "[cuda]") {

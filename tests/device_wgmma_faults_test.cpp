@@ -614,6 +614,7 @@ TEST_CASE("the message names both sides", "[quick][device]") {
     wgmma_fence();
     multiply(d);                     // <- one side
     if (thread() == 0) d[0] = 1.0f;  // <- the other side
+    finish();
   });
   const std::string file = __FILE__;
   INFO(fault.message());
