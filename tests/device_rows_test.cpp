@@ -5,6 +5,8 @@
 #include <random>
 #include <set>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "device_inputs.hpp"
@@ -46,6 +48,35 @@ std::vector<Called> products() {
   return out;
 }
 
+template <class R, int N>
+constexpr std::size_t bytes_of(std::type_identity<AsyncFragment<R, N>>) {
+  return sizeof(R) * N;
+}
+
+template <int K, class Sum, class A, class B, int... Eighths>
+void add_sizes(std::integer_sequence<int, Eighths...>, std::vector<Called>& out) {
+  const auto add = [&]<int n>(std::integral_constant<int, n>) {
+    constexpr bool integer = one_of<A, s8, u8>;
+    if constexpr (!integer || n <= 32 || n % 16 == 0) {
+      using Row = Wgmma<m64nNkK<n, K>, Sum, A, B>;
+      const std::size_t d = bytes_of(std::type_identity<typename Row::Sum>()),
+                        a = bytes_of(std::type_identity<typename Row::A>());
+      const std::string form = Literal<WgmmaForm<Row>>::text;
+      out.push_back({form, Literal<WgmmaStatement<Row, true, 1, 1, 0, 0>>::text, {d, 8, 8, 1}});
+      out.push_back({form, Literal<WgmmaStatement<Row, false, 1, 1, 0, 0>>::text, {d, a, 8, 1}});
+    }
+  };
+  (add(std::integral_constant<int, 8 * (Eighths + 1)>()), ...);
+}
+
+std::vector<Called> products_of_warpgroups() {
+  std::vector<Called> out;
+#define WARPBIT_ROW(k, sum, a, b) add_sizes<k, sum, a, b>(std::make_integer_sequence<int, 32>(), out);
+  WARPBIT_WGMMA_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
+  return out;
+}
+
 std::vector<Called> moves() {
   std::vector<Called> out;
 #define WARPBIT_ROW(name, qualifiers, matrices, registers) \
@@ -83,6 +114,8 @@ TEST_CASE("each row is a form, with its operands", "[quick][device]") {
   check(products());
   check(moves());
   CHECK(forms.size() == 125);
+  check(products_of_warpgroups());
+  CHECK(forms.size() == 125 + 12 * 32 + 4 * 18);
 }
 
 // A form that kernels cannot call yet: what its text has in it says why.
@@ -108,6 +141,9 @@ bool has_no_row(const std::string& form) {
            "mma.sp.",                // mma.sp::ordered_metadata
            "m16n8k64.row.col.f16.",  // of a sparse e4m3 or e5m2
            ".b8x16",                 // narrow elements
+           "wgmma.mma_async.sp.",
+           "proxy.async.global",           // kernels read and write there through the generic proxy alone
+           "proxy.async.shared::cluster",  // there are no clusters
        })
     if (form.find(part) != form.npos) return true;
   // The default of what is spelled out here.
@@ -123,16 +159,22 @@ TEST_CASE("each form has a row, or is known to have none", "[quick][device]") {
   std::set<std::string> rows{"movmatrix.sync.aligned.m8n8.trans.b16"};
   for (const Called& row : products()) rows.insert(row.form);
   for (const Called& row : moves()) rows.insert(row.form);
+  for (const Called& row : products_of_warpgroups()) rows.insert(row.form);
+  for (const char* form :
+       {"wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned",
+        "fence.proxy.async", "fence.proxy.async.shared::cta"})
+    rows.insert(form);
   std::size_t compared = 0;
   for (const FormInfo& form : warpbit::forms()) {
     const std::string family(form.family);
-    if (!family.starts_with("mma") && family != "ldmatrix" && family != "stmatrix" && family != "movmatrix")
+    if (!family.starts_with("mma") && !family.starts_with("wgmma") && family != "fence.proxy" &&
+        family != "ldmatrix" && family != "stmatrix" && family != "movmatrix")
       continue;
     INFO(form.canonical);
     CHECK(rows.contains(form.canonical) != has_no_row(form.canonical));
     ++compared;
   }
-  CHECK(compared >= 400);
+  CHECK(compared >= 1300);
 }
 
 // ---- The bits
