@@ -14,6 +14,7 @@
 #include "mental_model.cuh"
 #include "sparse_gemm.cuh"
 #include "warpbit/inputs.hpp"
+#include "wgmma_gemm.cuh"
 
 namespace kernels {
 
@@ -150,6 +151,18 @@ void run_attention(On& on, const char* name, unsigned queries, unsigned keys) {
 }
 
 template <class On>
+void run_wgmma_gemm(On& on, const char* name, unsigned m, unsigned n, unsigned k) {
+  on.begin(name);
+  Generator generator(name);
+  const auto a = on.input(generator.codes<std::uint16_t>(m * k, kBf16));
+  const auto b = on.input(generator.codes<std::uint16_t>(k * n, kBf16));
+  const auto d = on.template output<float>(m * n);
+  on.launch({n / wgmma_gemm::kTile, m / wgmma_gemm::kTile, wgmma_gemm::kThreads, wgmma_gemm::kShared},
+            wgmma_gemm::gemm<wgmma_gemm::Mistake::none>, a, b, d, static_cast<int>(k));
+}
+
+/// Those of sm_90a.
+template <class On>
 void run_all(On& on) {
   run_mental_model(on, "mental_model");
   run_gemm(on, "gemm 64x64x32", 64, 64, 32);
@@ -157,6 +170,8 @@ void run_all(On& on) {
   run_fp8_gemm(on, "fp8_gemm 64x128x256", 64, 128, 256);
   run_sparse_gemm(on, "sparse_gemm 128x64x256", 128, 64, 256);
   run_attention(on, "attention 128x320", 128, 320);
+  run_wgmma_gemm(on, "wgmma_gemm 128x64x64", 128, 64, 64);
+  run_wgmma_gemm(on, "wgmma_gemm 64x128x512", 64, 128, 512);
 }
 
 }  // namespace kernels
