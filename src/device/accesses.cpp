@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses to memory: bounds, alignment, and their order.
+// Accesses to memory: bounds, alignment, their order, and copies that are on their way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -190,6 +190,34 @@ void Block::wait_group(unsigned pending, Place at) {
 void Block::wait_all(Place at) {
   commit_group(at);
   wait_group(0, at);
+}
+
+std::uint64_t Block::matrix_descriptor(const calls::SharedView& start, const Descriptor& fields, Place at) {
+  constexpr auto kWhat = "matrix_descriptor";
+  running().last = at;
+  fail_if(check_shared(kWhat, start, 16, 16, running_, at));
+  const Result<std::uint64_t> bits = fields.encode();
+  if (!bits) fail(fault_of(running_, at, bits.error()));
+  return *bits;
+}
+
+void Block::fence_proxy(const char* form, Place at) {
+  running().last = at;
+  const Result<Instruction>& instruction = worker_.instruction(form, -1);
+  if (!instruction) fail(fault_of(running_, at, instruction.error()));
+  order_.fence(running_);
+}
+
+// Whether a product that is pending reads what is about to be written.
+std::optional<Fault> Block::overwritten(std::string_view what, std::int64_t first, std::int64_t bytes,
+                                        int thread, Place at) {
+  const ByteRange range{static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(first + bytes - 1)};
+  for (const std::unique_ptr<Warpgroup>& g : groups_) {
+    if (!g || !g->async.is_pending()) continue;
+    if (const auto found = g->async.check_store({what}, range))
+      return violated(fault_of(thread, at, {}), *found);
+  }
+  return std::nullopt;
 }
 
 }  // namespace warpbit::device

@@ -180,23 +180,27 @@ class Block {
   std::optional<Fault> move_accesses(int warp, const Instruction& instruction, const Effects& effects);
   Fault fault_of_warp(int warp, Error error);
 
-  // ---- warpgroup.cpp
+  // ---- registers.cpp
   Warpgroup& group(int number);
-  const Request& request(int group, int lane) { return *thread(group * kWarpgroup + lane).request; }
-  bool meet_warpgroup(int group);
-  void check_warpgroups();
-  Fault missing_warp(int thread, int warp);
-  Fault fault_of_group(int group, Error error);
-  Fault violated(Fault fault, const AsyncViolation& violation);
-  std::optional<Fault> disagreeing(int group, const Instruction& instruction);
-  std::optional<Fault> multiply(int group, const Instruction& instruction);
-  std::optional<Fault> read_as_group(int group, std::string_view what, const Effects::MemoryRead& bytes,
-                                     Place at);
-  void control(int group, const Instruction& instruction);
   std::string register_name(int group, int reg);
   void access_register(const calls::RegisterView& view, Effects effects, const char* who, Place at);
   std::uint64_t actor(int thread, Place at, bool is_product = false);
   Fault::Side side(std::uint64_t actor) const;
+  Fault violated(Fault fault, const AsyncViolation& violation);
+
+  // ---- warpgroup.cpp
+  const Request& request(int group, int lane) { return *thread(group * kWarpgroup + lane).request; }
+  bool meet_warpgroup(int group);
+  void check_warpgroups();
+  Fault missing_warp(int thread, int warp);
+  Fault by_group(int group, Fault fault) const;
+  Fault fault_of_group(int group, Error error);
+  std::optional<Fault> disagreeing(int group, const Instruction& instruction);
+  Fault refused(int group, const Instruction& instruction, Error error);
+  std::optional<Fault> multiply(int group, const Instruction& instruction);
+  std::optional<Fault> read_as_group(int group, std::string_view what, const Effects::MemoryRead& bytes,
+                                     Place at);
+  void control(int group, const Instruction& instruction);
 
   const Launch& how_;
   Index3 index_;

@@ -14,8 +14,6 @@
 namespace warpbit::device {
 namespace {
 
-constexpr std::uint32_t kAllLanes = 0xFFFF'FFFF;
-
 std::uint32_t bit(int lane) {
   return std::uint32_t{1} << lane;
 }

@@ -148,7 +148,8 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
     if (write != checked) {
       checked = write;
       fenced = true;
-      for (int me = first_thread; write.thread >= 0 && fenced && me < first_thread + threads; ++me)
+      const bool all = write.thread < 0 || order.fenced(write.thread, write.clock);
+      for (int me = first_thread; !all && fenced && me < first_thread + threads; ++me)
         fenced = order.fenced(write.thread, write.clock, me);
     }
     if (fenced && out) break;

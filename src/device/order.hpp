@@ -14,6 +14,7 @@
 namespace warpbit::device {
 
 inline constexpr int kWarp = 32;
+inline constexpr std::uint32_t kAllLanes = 0xFFFF'FFFF;
 
 /// Clocks of the threads of a block. A thread's clock ticks when it synchronises or fences; a thread knows all
 /// that another one did before some clock of that one, and likewise what of it has a proxy fence behind.
@@ -27,10 +28,12 @@ class Order {
     if (thread == me || clock < barrier_[index(thread)]) return true;
     return thread / kWarp == me / kWarp && clock < known(me, thread % kWarp);
   }
-  /// Whether what `thread` did at that clock has a proxy fence behind that comes before what `me` does now
+  /// Whether what `thread` did at that clock has a proxy fence behind that comes before the last barrier.
+  bool fenced(int thread, std::uint32_t clock) const { return clock < fenced_barrier_[index(thread)]; }
+  /// Whether it has one that comes before what `me` does now
   /// (PTX manual, "Proxies": a fence along the path of causality).
   bool fenced(int thread, std::uint32_t clock, int me) const {
-    if (clock < fenced_barrier_[index(thread)]) return true;
+    if (fenced(thread, clock)) return true;
     if (fence_known_[index(me)] != 0 && clock < barrier_[index(thread)]) return true;
     return thread / kWarp == me / kWarp && clock < fenced_[index(me * kWarp + thread % kWarp)];
   }

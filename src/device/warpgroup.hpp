@@ -10,7 +10,7 @@
 
 namespace warpbit::device {
 
-inline constexpr int kWarpgroup = 128;
+inline constexpr int kWarpgroup = 128, kGroupWarps = 4;
 
 /// Where the fragments of a thread lie among its registers: one on top of the other, as variables live and end.
 /// So lanes with the same fragments alive have them in the same registers, whatever they did before.

@@ -37,16 +37,15 @@ __global__ void sizes(std::integer_sequence<int, Eighths...>, double* out, bool 
   template __global__ void sizes<k, sum, a, b>(std::integer_sequence<int, 3, 32>, double*, bool);
 WARPBIT_WGMMA_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
-#define EIGHTHS                                                                                               \
-  std::integer_sequence<int, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, \
-                        25, 26, 27, 28, 29, 30, 31>
+#define EIGHTHS                                                                                              \
+  std::integer_sequence<int, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, \
+                        24, 25, 26, 27, 28, 29, 30, 31>
 template __global__ void sizes<16, f32, f16, f16>(EIGHTHS, double*, bool);
 template __global__ void sizes<16, f16, f16, f16>(EIGHTHS, double*, bool);
 template __global__ void sizes<32, s32, s8, s8>(EIGHTHS, double*, bool);
 
 WARPBIT_KERNEL void rest(GlobalArray<double> out) {
-  const std::uint64_t at =
-      matrix_descriptor(shared_array<std::uint16_t>(0, 16384), 128, 1024, Swizzle::none);
+  const std::uint64_t at = matrix_descriptor(shared_array<std::uint16_t>(0, 16384), 128, 1024, Swizzle::none);
   AsyncFragment<float, 8> sums = {};
   wgmma_fence(sums);
   wgmma<m64nNkK<16, 16>, f32, f16, f16, 1, -1, 1, 0>(sums, at, at, true);

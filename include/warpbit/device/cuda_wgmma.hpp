@@ -6,7 +6,7 @@
 
 #include "warpbit/device/cuda.hpp"
 #include "warpbit/device/wgmma.hpp"
-#include "warpbit/device/wgmma_registers.hpp"
+#include "warpbit/device/wgmma_asm.hpp"
 
 namespace warpbit::device {
 
