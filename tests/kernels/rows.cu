@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every form that kernels may call, once; for targets that have them all.
+// Every form of a warp that kernels may call, once; for targets that have them all. Those of warpgroups:
+// wgmma.cu.
 #include "warpbit/device.hpp"
 
 using namespace warpbit::device;
