@@ -20,6 +20,9 @@
 // (warpbit/device/wgmma.hpp), fence.proxy.async; __syncthreads, __syncwarp, __activemask, votes and shuffles;
 // the built-in variables. There are no atomics, no other fences, no mbarriers and no bulk copies.
 //
+// Accumulators of wgmma, and an A in registers, are AsyncFragments: under nvcc Fragments, here variables whose
+// every access is checked, since products read and write them until a wait.
+//
 // Kernel code is plain: it catches no exceptions, for a fault ends its threads by one, and names the type of a
 // value that it reads, for `auto x = a[i]` is the element itself, which is read where x is used. Its own sums
 // and products are those of the compiler at hand, which may fuse them as another one does not.

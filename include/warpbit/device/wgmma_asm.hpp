@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a statement of asm names the registers of an accumulator, for each number of them that a form has: asm takes
-// lists of operands only as they are written.
+// How a statement of asm names the registers of an accumulator, for each number of them that a form has: asm
+// takes lists of operands only as they are written.
 #pragma once
 
 // clang-format off
