@@ -296,6 +296,45 @@ TEST_CASE("generated cases are compared as whole products are", "[compare]") {
   CHECK(comparison->first->comparison.explanations.size() == computations.size());
 }
 
+// Everything that a comparison says of many cases, with the first difference in words.
+std::string told(const Comparison& c) {
+  std::string out = fmt::format("{} cases, {} elements", c.cases, c.elements);
+  for (const ComparedResults& r : c.results) out += fmt::format("; {} by {}", r.differing, r.most_codes);
+  if (c.first)
+    out += fmt::format("\ncase {} [{},{}]\n{}", c.first->index, c.first->at.row, c.first->at.column,
+                       text(c.first->comparison, 100));
+  return out;
+}
+
+TEST_CASE("shares of generated cases together are all of them", "[compare]") {
+  const InputChoice choice{3, inputs::Profile::mixed};
+  const std::vector<Computation> instructions = {make(kK16, "sm_80"), make(kK16, "sm_90")};
+  const std::vector<Computation> chains = {make(kK16, "sm_90"), make(kK8, "sm_90", "split_k=2", 32)};
+  for (const auto& [computations, depth] : {std::pair(instructions, 0), std::pair(chains, 32)}) {
+    const auto share = [&](std::uint64_t number, std::uint64_t count) {
+      const Result<Comparison> out =
+          compare_generated(computations, choice, 23, static_cast<std::size_t>(depth), {number, count});
+      REQUIRE(out.ok());
+      return *out;
+    };
+    const Comparison whole = share(1, 1);
+    REQUIRE(whole.cases == 23);
+    REQUIRE(whole.first.has_value());
+    for (const std::uint64_t count : {2, 5, 23, 30}) {  // of 30 seven are empty
+      std::vector<Comparison> shares;
+      for (std::uint64_t number = count; number > 0; --number) shares.push_back(share(number, count));
+      for (const Comparison& c : shares) CHECK(c.cases - 23 / count <= (23 % count == 0 ? 0U : 1U));
+      const Result<Comparison> merged = merge(shares);
+      REQUIRE(merged.ok());
+      CHECK(told(*merged) == told(whole));
+    }
+  }
+  CHECK(merge({}).error().message() == "merge: no share; expected one or more");
+  const std::vector<Comparison> unlike = {Comparison{1, 1, {{}, {}}, {}}, Comparison{1, 1, {{}}, {}}};
+  CHECK(merge(unlike).error().message() ==
+        "merge: shares of 2 and of 1 computations; expected shares of the same computations");
+}
+
 TEST_CASE("a chain of f64 instructions returns what a GPU returned for a deeper one", "[compare]") {
   const std::string file = "golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f64_f64_f64_f64.npz";
   const std::vector<Computation> computations = {

@@ -216,6 +216,28 @@ TEST_CASE("captures and generated inputs on several targets", "[quick][cli]") {
   CHECK_THAT(random.out, Contains("of 1024 elements"));
 }
 
+// The number in front of " of N elements" in the second row of the table.
+int differing(const std::string& out) {
+  return std::stoi(out.substr(out.find("sm_90   ") + 8));
+}
+
+TEST_CASE("shares of generated inputs", "[quick][cli]") {
+  const auto compared = [](const char* shard) {
+    return run(
+        {"compare", kF16, "--targets", "sm_80,sm_90", "--random", "mixed", "--cases", "9", "--shard", shard});
+  };
+  const Output whole = compared("1/1"), first = compared("1/2"), second = compared("2/2");
+  CHECK_THAT(whole.out, Contains("of 1152 elements"));
+  CHECK_THAT(first.out, Contains("of 640 elements"));
+  CHECK_THAT(second.out, Contains("of 512 elements") && !Contains("first: case 0,"));
+  REQUIRE(differing(whole.out) > 0);
+  CHECK(differing(whole.out) == differing(first.out) + differing(second.out));
+  // More than one share may hold.
+  const Output large = run({"compare", kF16, "--targets", "sm_80,sm_90", "--random", "mixed", "--cases",
+                            "100000000", "--shard", "1000000/1000000"});
+  CHECK_THAT(large.out, Contains("of 12800 elements"));
+}
+
 TEST_CASE("a search for what tells two targets apart", "[quick][cli]") {
   const Output found = run({"compare", kF16, "--find-difference", "sm_80,sm_90"});
   CHECK(found.status == 1);
@@ -274,7 +296,11 @@ TEST_CASE("what cannot be compared is refused in one line", "[quick][cli]") {
       {kF16, "--targets", "sm_90", "--k-order", "ascending,descending,split_k=2", "--find-difference", "sm_90"},
       "3 computations; expected two");
   refused({kF16, "--targets", "sm_80,sm_90", "--depth", "4096", "--cases", "100000", "--random", "mixed"},
-          "--cases: 100000 with a K of 4096; expected at most 390");
+          "--cases: 100000 with a K of 4096; expected at most 390, or as many in each share (--shard)");
+  refused({kF16, "--targets", "sm_80,sm_90", "--a", "1", "--shard", "1/2"},
+          "--shard: a comparison without generated inputs; expected it with --random PROFILE");
+  refused({kF16, "--targets", "sm_80,sm_90", "--random", "mixed", "--shard", "3/2"},
+          "--shard: '3/2'; expected I/N with 1 <= I <= N");
   refused({kCapture, "--targets", "sm_80,sm_90", "--depth", "32"}, "--depth: a capture; expected none");
   refused({kCapture, kF16, "--targets", "sm_80"}, "A is f16; expected bf16");
   refused({"none.npz", kF16, "--targets", "sm_80"}, "none.npz");

@@ -97,10 +97,14 @@ Result<Comparison> compare_capture(const std::filesystem::path& path, std::span<
                                    const ReplayOptions& options = {});
 /// Cases [0, cases) of generated inputs of the deepest instruction; D is as large as its own. A K of several of
 /// these (a `depth` of 0: one) is made of the cases of as many seeds, counted from that of the choice; C is
-/// that of the first. Errors: those of generated_capture and of compare_element; view_mismatch, if one is no D
-/// = A B + C. Precondition: there is a computation.
+/// that of the first. Of a shard only its cases: neighbours, as many in each as can be; what it finds is
+/// numbered as among all. Errors: those of generated_capture and of compare_element; view_mismatch, if one is
+/// no D = A B + C. Preconditions: there is a computation; 1 <= shard.number <= shard.count.
 Result<Comparison> compare_generated(std::span<const Computation> computations, const InputChoice& choice,
-                                     std::uint64_t cases, std::size_t depth = 0);
+                                     std::uint64_t cases, std::size_t depth = 0, Shard shard = {});
+/// What comparing all cases gives, from the shares of them, in any order. Errors: usage, if there is no share,
+/// or if they are not of equally many computations.
+Result<Comparison> merge(std::span<const Comparison> shares);
 
 /// What an element is computed from (ElementSources), as values.
 struct ElementInputs {

@@ -11,6 +11,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/numbers.hpp"
+#include "cli/shard.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/inputs/text.hpp"
@@ -18,7 +19,7 @@
 namespace warpbit::cli {
 namespace {
 
-constexpr std::uint64_t kRandomCases = 1024, kMostCases = 100'000;  // all are held at once
+constexpr std::uint64_t kRandomCases = 1024, kMostCases = 100'000;  // are held at once
 constexpr std::size_t kMostDepth = 4096;                            // of a K in several instructions
 
 struct CompareArguments {
@@ -27,6 +28,7 @@ struct CompareArguments {
   std::string random;
   std::uint64_t cases = kRandomCases, seed = 0;
   std::size_t depth = 0;
+  Shard shard;
   bool show = false;
 };
 
@@ -205,11 +207,12 @@ int compare_random(const CompareArguments& o, const Instructions& instructions) 
                           fmt::format("a profile of inputs: {}", fmt::join(inputs::kProfileNames, ", "))});
   const Result<Compared> compared = find_computations(o, instructions, o.depth);
   if (!compared) return cannot_answer(compared.error());
-  if (const std::uint64_t most = kMostCases * instructions.terms / compared->depth; o.cases > most)
+  if (const std::uint64_t most = kMostCases * instructions.terms / compared->depth;
+      (o.cases - 1) / o.shard.count + 1 > most)
     return cannot_answer({Errc::usage, "--cases", fmt::format("{} with a K of {}", o.cases, compared->depth),
-                          fmt::format("at most {}", most)});
+                          fmt::format("at most {}, or as many in each share (--shard)", most)});
   const Result<Comparison> comparison =
-      compare_generated(compared->computations, {o.seed, *profile}, o.cases, compared->depth);
+      compare_generated(compared->computations, {o.seed, *profile}, o.cases, compared->depth, o.shard);
   return comparison ? print_comparison(*comparison, compared->computations, o.show)
                     : cannot_answer(comparison.error());
 }
@@ -267,6 +270,10 @@ int find(const CompareArguments& o) {
 }
 
 int compare(const CompareArguments& o) {
+  const bool generates = o.find.empty() && !is_file(o.what[0]) && !o.values.is_given() && !o.random.empty();
+  if (o.shard.count > 1 && !generates)
+    return cannot_answer(
+        {Errc::usage, "--shard", "a comparison without generated inputs", "it with --random PROFILE"});
   if (!o.find.empty()) return find(o);
   Instructions instructions;
   if (const int status = find_instructions(o, o.targets, instructions); status != kYes) return status;
@@ -291,6 +298,8 @@ void add_compare(CLI::App& app, int& status) {
        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 --targets sm_90 --random ordinary",
        "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 --targets sm_90 "
        "--k-order ascending,descending,split_k=2 --random ordinary --cases 64 --depth 64",
+       "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --targets sm_80,sm_90 --random mixed "
+       "--cases 100000 --shard 3/100",
        "warpbit compare mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 --targets sm_80,sm_90 --a '1 2^-12' "
        "--b '1 1' --c 0.1 --explain",
        "warpbit compare golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
@@ -318,8 +327,9 @@ void add_compare(CLI::App& app, int& status) {
   o->values.add_to(*command);
   command->add_option("--random", o->random, "compare on generated inputs of a profile: mixed, ordinary, ...");
   command->add_option("--cases", o->cases, fmt::format("how many of them; {} unless given", kRandomCases))
-      ->check(CLI::Range(std::uint64_t{1}, kMostCases));
+      ->check(CLI::PositiveNumber);
   command->add_option("--seed", o->seed, "other generated inputs")->check(CLI::NonNegativeNumber);
+  add_shard(*command, o->shard, "compare one of N shares of the generated cases");
   add_list(
       "--find-difference", o->find,
       "search for small inputs that tell two targets apart, separated by a comma, or two forms or orders of K "

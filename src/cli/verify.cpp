@@ -5,11 +5,11 @@
 #include <unistd.h>  // isatty
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/shard.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/replay.hpp"
 
@@ -127,17 +127,6 @@ struct VerifyArguments {
   bool json = false, quiet = false;
 };
 
-// "3/16"
-std::optional<Shard> parse_shard(const std::string& text) {
-  Shard out;
-  const char* const end = text.data() + text.size();
-  const auto number = std::from_chars(text.data(), end, out.number);
-  if (number.ec != std::errc{} || number.ptr == end || *number.ptr != '/') return std::nullopt;
-  const auto count = std::from_chars(number.ptr + 1, end, out.count);
-  const bool good = count.ec == std::errc{} && count.ptr == end && out.number >= 1 && out.number <= out.count;
-  return good ? std::optional(out) : std::nullopt;
-}
-
 Result<ReplayOptions> replay_options(const VerifyArguments& o) {
   ReplayOptions out;
   out.read.max_bytes = o.max_bytes;
@@ -219,16 +208,7 @@ void add_verify(CLI::App& app, int& status) {
   command->add_option(
       "--bisect", o->block_folder,
       "where a file's digests differ, write a capture of the first such block into this folder");
-  command
-      ->add_option_function<std::string>(
-          "--shard",
-          [o](const std::string& text) {
-            const std::optional<Shard> shard = parse_shard(text);
-            if (!shard) throw CLI::ValidationError("--shard", "'" + text + "'; expected I/N with 1 <= I <= N");
-            o->shard = *shard;
-          },
-          "replay one of N shares of the files, of digests of the blocks")
-      ->type_name("I/N");
+  add_shard(*command, o->shard, "replay one of N shares of the files, of digests of the blocks");
   CLI::Option* json = command->add_flag("--json", o->json, "print JSON");
   command->add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);
   command->footer(

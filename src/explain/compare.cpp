@@ -208,8 +208,8 @@ Result<Comparison> compare_capture(const std::filesystem::path& path, std::span<
 }
 
 Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation> computations,
-                                                    const InputChoice& choice, std::uint64_t cases,
-                                                    std::size_t depth) {
+                                                    const InputChoice& choice, std::uint64_t first,
+                                                    std::uint64_t cases, std::size_t depth) {
   const auto deepest =
       std::ranges::max_element(computations, {}, [](const Computation& c) { return c.instruction.terms(); });
   // Refused before anything is generated.
@@ -219,7 +219,7 @@ Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation>
   std::vector<LoadedCapture> out;
   InputChoice of_step = choice;
   for (std::size_t k = 0; k < std::max<std::size_t>(depth, 1); k += terms, ++of_step.seed) {
-    const Result<std::vector<Array>> arrays = generated_capture(deepest->instruction, of_step, 0, cases);
+    const Result<std::vector<Array>> arrays = generated_capture(deepest->instruction, of_step, first, cases);
     if (!arrays) return arrays.error();
     out.push_back(capture_of(deepest->instruction, *arrays, cases));
   }
@@ -227,9 +227,34 @@ Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation>
 }
 
 Result<Comparison> compare_generated(std::span<const Computation> computations, const InputChoice& choice,
-                                     std::uint64_t cases, std::size_t depth) {
-  const Result<std::vector<LoadedCapture>> captures = generated_inputs(computations, choice, cases, depth);
-  return captures ? compare_inputs(*captures, computations, {}) : captures.error();
+                                     std::uint64_t cases, std::size_t depth, Shard shard) {
+  // The first `cases % count` shares have one case more.
+  const std::uint64_t each = cases / shard.count, longer = cases % shard.count, before = shard.number - 1;
+  const std::uint64_t first = before * each + std::min(before, longer), own = each + (before < longer ? 1 : 0);
+  const Result<std::vector<LoadedCapture>> captures = generated_inputs(computations, choice, first, own, depth);
+  if (!captures) return captures.error();
+  Result<Comparison> out = compare_inputs(*captures, computations, {});
+  if (out && out->first) out->first->index += first;
+  return out;
+}
+
+Result<Comparison> merge(std::span<const Comparison> shares) {
+  if (shares.empty()) return Error{Errc::usage, "merge", "no share", "one or more"};
+  Comparison out = shares[0];
+  for (const Comparison& share : shares.subspan(1)) {
+    if (share.results.size() != out.results.size())
+      return Error{Errc::usage, "merge",
+                   fmt::format("shares of {} and of {} computations", out.results.size(), share.results.size()),
+                   "shares of the same computations"};
+    out.cases += share.cases;
+    out.elements += share.elements;
+    for (std::size_t i = 0; i < out.results.size(); ++i) {
+      out.results[i].differing += share.results[i].differing;
+      out.results[i].most_codes = std::max(out.results[i].most_codes, share.results[i].most_codes);
+    }
+    if (share.first && (!out.first || share.first->index < out.first->index)) out.first = share.first;
+  }
+  return out;
 }
 
 std::string text(const ElementComparison& c, int columns) {

@@ -11,10 +11,11 @@
 
 namespace warpbit {
 
-/// Captures of generated inputs, one for each instruction along K (compare_generated).
+/// Captures of generated inputs, cases [first, first + cases), one for each instruction along K
+/// (compare_generated).
 Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation> computations,
-                                                    const InputChoice& choice, std::uint64_t cases,
-                                                    std::size_t depth);
+                                                    const InputChoice& choice, std::uint64_t first,
+                                                    std::uint64_t cases, std::size_t depth);
 
 /// What one element is computed from: the row of A and the column of B of each of the captures, one after the
 /// other, and C of the first.
