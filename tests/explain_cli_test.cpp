@@ -232,6 +232,8 @@ TEST_CASE("shares of generated inputs", "[quick][cli]") {
   CHECK_THAT(second.out, Contains("of 512 elements") && !Contains("first: case 0,"));
   REQUIRE(differing(whole.out) > 0);
   CHECK(differing(whole.out) == differing(first.out) + differing(second.out));
+  CHECK(compared("3/2").status == 2);
+  CHECK_THAT(compared("3/2").err, Contains("--shard: '3/2'; expected I/N with 1 <= I <= N"));
   // More than one share may hold.
   const Output large = run({"compare", kF16, "--targets", "sm_80,sm_90", "--random", "mixed", "--cases",
                             "100000000", "--shard", "1000000/1000000"});
@@ -299,8 +301,6 @@ TEST_CASE("what cannot be compared is refused in one line", "[quick][cli]") {
           "--cases: 100000 with a K of 4096; expected at most 390, or as many in each share (--shard)");
   refused({kF16, "--targets", "sm_80,sm_90", "--a", "1", "--shard", "1/2"},
           "--shard: a comparison without generated inputs; expected it with --random PROFILE");
-  refused({kF16, "--targets", "sm_80,sm_90", "--random", "mixed", "--shard", "3/2"},
-          "--shard: '3/2'; expected I/N with 1 <= I <= N");
   refused({kCapture, "--targets", "sm_80,sm_90", "--depth", "32"}, "--depth: a capture; expected none");
   refused({kCapture, kF16, "--targets", "sm_80"}, "A is f16; expected bf16");
   refused({"none.npz", kF16, "--targets", "sm_80"}, "none.npz");
