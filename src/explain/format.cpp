@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>  // std::abs
 
+#include "explain/encode.hpp"
 #include "explain/number.hpp"
 #include "numeric/formats.hpp"
 
@@ -27,13 +28,6 @@ FormatInfo info(const Format& f) {
           f.specials == Specials::ieee,
           f.specials != Specials::none,
           f.source};
-}
-
-Result<const Format*> found(std::string_view name) {
-  if (const Format* f = find_format(name)) return f;
-  std::string known;
-  for (const Format& f : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
-  return Error{Errc::usage, "format", fmt::format("'{}'", name), "one of " + known};
 }
 
 std::uint64_t ones(int n) {
@@ -109,17 +103,6 @@ std::optional<std::uint64_t> neighbour(const Format& f, std::uint64_t code, cons
   return code_of(f, d.negative, outwards ? field + 1 : field - 1);
 }
 
-Rounding rounding_of(RoundingMode mode) {
-  switch (mode) {
-    case RoundingMode::nearest_even: return Rounding::nearest_even;
-    case RoundingMode::toward_zero: return Rounding::toward_zero;
-    case RoundingMode::up: return Rounding::up;
-    case RoundingMode::down: return Rounding::down;
-    case RoundingMode::nearest_away: return Rounding::nearest_away;
-  }
-  return Rounding::nearest_even;
-}
-
 // A number of a format and one that a person wrote, in units of the format's last place: significand and
 // number / denominator; `code` is the significand times the denominator.
 struct Compared {
@@ -149,22 +132,39 @@ bool is_beyond_largest(const Format& f, const Number& n) {
   return c.code < c.number;
 }
 
-Result<EncodedNumber> encode_special(const Format& f, const Number& n, bool satfinite) {
-  if (n.cls == Class::nan) {
+}  // namespace
+
+Result<const Format*> find_row(std::string_view name) {
+  if (const Format* f = find_format(name)) return f;
+  std::string known;
+  for (const Format& f : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
+  return Error{Errc::usage, "format", fmt::format("'{}'", name), "one of " + known};
+}
+
+Rounding rounding_of(RoundingMode mode) {
+  switch (mode) {
+    case RoundingMode::nearest_even: return Rounding::nearest_even;
+    case RoundingMode::toward_zero: return Rounding::toward_zero;
+    case RoundingMode::up: return Rounding::up;
+    case RoundingMode::down: return Rounding::down;
+    case RoundingMode::nearest_away: return Rounding::nearest_away;
+  }
+  return Rounding::nearest_even;
+}
+
+Result<std::uint64_t> encode_special(const Format& f, Class cls, bool negative, bool satfinite) {
+  if (cls == Class::nan) {
     if (f.specials == Specials::none)
       return Error{Errc::usage, std::string(f.name), "it has no NaN", "a number"};
-    return EncodedNumber{f.canonical_nan, true, "", false};
+    return f.canonical_nan;
   }
   if (f.is_integer && !satfinite)
     return Error{Errc::usage, std::string(f.name), "it has no infinity", "a number, or saturation"};
-  std::uint64_t code = satfinite || f.specials == Specials::none ? largest(f, n.negative) : f.canonical_nan;
-  if (n.negative && !f.is_signed) code = satfinite || f.specials == Specials::none ? 0 : f.canonical_nan;
-  const bool is_exact = f.specials == Specials::ieee && !satfinite;
-  if (is_exact) code = infinity(f, n.negative);
-  return EncodedNumber{code, is_exact, "", !is_exact};
+  if (f.specials == Specials::ieee && !satfinite) return infinity(f, negative);
+  const bool finite = satfinite || f.specials == Specials::none;
+  if (!finite) return f.canonical_nan;
+  return negative && !f.is_signed ? 0 : largest(f, negative);
 }
-
-}  // namespace
 
 std::vector<FormatInfo> all_formats() {
   std::vector<FormatInfo> out;
@@ -173,7 +173,7 @@ std::vector<FormatInfo> all_formats() {
 }
 
 Result<FormatInfo> find_format_info(std::string_view name) {
-  const Result<const Format*> f = found(name);
+  const Result<const Format*> f = find_row(name);
   if (!f) return f.error();
   return info(**f);
 }
@@ -191,7 +191,7 @@ std::string_view name(CodeClass c) {
 }
 
 Result<ExplainedCode> explain_code(std::string_view format_name, std::uint64_t code) {
-  const Result<const Format*> row = found(format_name);
+  const Result<const Format*> row = find_row(format_name);
   if (!row) return row.error();
   const Format& f = **row;
   if (code > f.mask())
@@ -216,7 +216,7 @@ Result<ExplainedCode> explain_code(std::string_view format_name, std::uint64_t c
 }
 
 Result<std::vector<Landmark>> landmarks(std::string_view format_name) {
-  const Result<const Format*> row = found(format_name);
+  const Result<const Format*> row = find_row(format_name);
   if (!row) return row.error();
   const Format& f = **row;
   const std::uint64_t one = encode(f, {false, 1, 0}, Rounding::nearest_even, Overflow::saturate);
@@ -239,12 +239,17 @@ Result<std::vector<Landmark>> landmarks(std::string_view format_name) {
 
 Result<EncodedNumber> encode_number(std::string_view format_name, std::string_view text, RoundingMode rounding,
                                     bool satfinite) {
-  const Result<const Format*> row = found(format_name);
+  const Result<const Format*> row = find_row(format_name);
   if (!row) return row.error();
   const Format& f = **row;
   const Result<Number> number = parse_number(text);
   if (!number) return number.error();
-  if (number->cls != Class::finite) return encode_special(f, *number, satfinite);
+  if (number->cls != Class::finite) {
+    const Result<std::uint64_t> special = encode_special(f, number->cls, number->negative, satfinite);
+    if (!special) return special.error();
+    const bool is_exact = number->cls == Class::nan || decode(f, *special).cls == Class::infinity;
+    return EncodedNumber{*special, is_exact, "", !is_exact};
+  }
   const std::uint64_t code = encode(f, for_encoding(*number, f.is_integer, satfinite), rounding_of(rounding),
                                     satfinite ? Overflow::saturate : Overflow::ieee);
   const Decoded d = decode(f, code);
