@@ -57,6 +57,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"cuda", "device"},         {"calls", "device"},      {"launch", "device"},
     {"matrix_file", "explain"}, {"swizzle", "fragment"},  {"wgmma", "device"},
     {"host_wgmma", "device"},   {"cuda_wgmma", "device"}, {"wgmma_asm", "device"},
+    {"codec", "explain"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.
@@ -128,6 +129,18 @@ TEST_CASE("the arrows have no way back", "[quick][layers]") {
   CHECK_FALSE(may_include("capture", "warpbit/replay.hpp"));
   CHECK_FALSE(may_include("numeric", "warpbit/target.hpp"));
   CHECK_FALSE(may_include("cli", "isa/form.hpp"));
+}
+
+TEST_CASE("the Python module includes what a user may", "[quick][layers]") {
+  std::size_t checked = 0;
+  for (const fs::path& path : files("python"))
+    for (const std::string& included : includes(path)) {
+      INFO(path.string() << " includes " << included);
+      const bool is_public = included.starts_with("warpbit/");
+      CHECK(fs::exists(fs::path(is_public ? "include" : "python") / included));
+      checked += is_public;
+    }
+  REQUIRE(checked >= 20);
 }
 
 TEST_CASE("the second implementation shares nothing with the first", "[quick][layers]") {

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where targets, forms or orders of K differ.
+#include "warpbit/compare.hpp"
+
+#include "element.hpp"
+#include "records.hpp"
+
+namespace warpbit::python {
+namespace {
+
+constexpr int kColumns = 100;
+
+std::vector<Computation> computations_of(const py::iterable& objects) {
+  std::vector<Computation> out;
+  for (const py::handle& object : objects) out.push_back(computation_of(object));
+  if (out.empty())
+    throw Refusal{Error{Errc::usage, "compare", "no computation", "one or more instructions or computations"}};
+  return out;
+}
+
+// A table of results in front of what the library says.
+std::string text_of(const ElementComparison& c, int columns) {
+  std::string out;
+  std::size_t widest = 0;
+  for (const Explanation& e : c.explanations) widest = std::max(widest, e.name.size());
+  for (const Explanation& e : c.explanations)
+    out += e.name + std::string(widest - e.name.size() + 2, ' ') + code_text(e.format, e.code) + "\n";
+  return out + text(c, columns);
+}
+
+std::string text_of(const Comparison& c) {
+  std::string out = std::to_string(c.cases) + " cases, " + std::to_string(c.elements) + " elements\n";
+  for (std::size_t i = 1; i < c.results.size(); ++i)
+    out += "computation " + std::to_string(i) + " differs from 0 in " + std::to_string(c.results[i].differing) +
+           " elements, by at most " + std::to_string(c.results[i].most_codes) + " codes\n";
+  if (c.first)
+    out += "first: case " + std::to_string(c.first->index) + ", row " + std::to_string(c.first->at.row) +
+           ", column " + std::to_string(c.first->at.column) + "\n" + text_of(c.first->comparison, kColumns);
+  return out;
+}
+
+std::string html_of(const ElementComparison& c) {
+  std::string out;
+  for (const Explanation& e : c.explanations) {
+    const std::string picture = svg(e);  // from <svg on: what stands before is for a document of its own
+    out += "<div>" + picture.substr(picture.find("<svg")) + "</div>\n";
+  }
+  return out;
+}
+
+void add_computation(py::module_& m) {
+  py::class_<Computation>(
+      m, "Computation",
+      "An element of D over a K of any depth, by instructions in a chain, the D of one being the C of the "
+      "next:\n"
+      "Computation(instruction, k_order, depth). k_order: \"ascending\", \"descending\", the steps one after "
+      "the\n"
+      "other (\"1:0:3:2\"), \"split_k=2\", or one of the first three and the last (\"descending+split_k=2\").\n"
+      "Errors: usage; view_mismatch for no permutation of the steps.")
+      .def(py::init([](const Instruction& instruction, const std::string& k_order, std::size_t depth) {
+             return value_of(computation(instruction, k_order,
+                                         depth == 0 ? static_cast<std::size_t>(instruction.terms()) : depth));
+           }),
+           "instruction"_a, "k_order"_a = "ascending", "depth"_a = 0)
+      .def_readonly("instruction", &Computation::instruction, "The instruction of each step.")
+      .def_property_readonly("k_order", &k_order_text, "The order in words.")
+      .def_readonly("steps", &Computation::k_order, "The order as a list; empty: ascending.")
+      .def_readonly("split_k", &Computation::split_k, "Into how many runs the steps are cut.")
+      .def("__repr__",
+           [](const Computation& c) {
+             return "<Computation " + std::string(c.instruction.canonical()) + " on " +
+                    std::string(c.instruction.target().name()) + ", " + k_order_text(c) + ">";
+           })
+      .def(py::pickle([](const Computation& c) { return py::make_tuple(c.instruction, c.k_order, c.split_k); },
+                      [](const py::tuple& s) {
+                        return Computation{s[0].cast<Instruction>(), s[1].cast<std::vector<std::size_t>>(),
+                                           s[2].cast<std::size_t>()};
+                      }));
+}
+
+void add_results(py::module_& m) {
+  py::class_<ElementComparison> element(
+      m, "ElementComparison",
+      "One element by several computations, and why they differ. A notebook shows pictures.");
+  add_record(
+      element, field("explanations", &ElementComparison::explanations, "An Explanation for each."),
+      field("reasons", &ElementComparison::reasons, "Why it differs from the first; empty if it does not."));
+  element.def(
+      "text", [](const ElementComparison& c, int columns) { return text_of(c, columns); },
+      "columns"_a = kColumns, "For a person.");
+  set_repr(element, [](const ElementComparison& c) {
+    std::string out = "ElementComparison:";
+    for (const Explanation& e : c.explanations) out += " " + e.name + " " + code_text(e.format, e.code);
+    return out;
+  });
+  element.def("__str__", [](const ElementComparison& c) { return text_of(c, kColumns); });
+  element.def("_repr_html_", &html_of);
+
+  py::class_<Coordinate> at(m, "Coordinate", "A place in a matrix.");
+  add_record(at, field("row", &Coordinate::row, "Row."), field("column", &Coordinate::column, "Column."),
+             field("product", &Coordinate::product, "Which of the products side by side."));
+  py::class_<ComparedResults> results(m, "ComparedResults",
+                                      "Results of one computation against those of the first.");
+  add_record(results, field("differing", &ComparedResults::differing, "Elements whose bits are not the same."),
+             field("most_codes", &ComparedResults::most_codes, "Codes between two results, at most."));
+  py::class_<Comparison::First> first(m, "FirstDifference",
+                                      "The first element that is not the same everywhere.");
+  add_record(first, field("index", &Comparison::First::index, "The case."),
+             field("at", &Comparison::First::at, "Its place in D."),
+             field("comparison", &Comparison::First::comparison, "The element by each."));
+  py::class_<Comparison> comparison(m, "Comparison", "All elements of many cases by several computations.");
+  add_record(
+      comparison, field("cases", &Comparison::cases, "Cases."),
+      field("elements", &Comparison::elements, "Elements of D in all of them."),
+      field("results", &Comparison::results, "For each computation; the first differs nowhere from itself."),
+      field("first", &Comparison::first, "The first difference, or None."));
+  set_repr(comparison, [](const Comparison& c) {
+    std::string out = "Comparison of " + std::to_string(c.elements) + " elements, differing from the first:";
+    for (std::size_t i = 1; i < c.results.size(); ++i) out += " " + std::to_string(c.results[i].differing);
+    return out;
+  });
+  comparison.def("__str__", [](const Comparison& c) { return text_of(c); });
+
+  py::class_<ElementInputs> inputs(m, "ElementInputs", "What an element is computed from, as codes.");
+  add_record(inputs, field("a", &ElementInputs::a, "A row of A."),
+             field("b", &ElementInputs::b, "A column of B."), field("c", &ElementInputs::c, "The accumulator."),
+             field("a_scale", &ElementInputs::a_scale, "Scale factors of A."),
+             field("b_scale", &ElementInputs::b_scale, "Scale factors of B."));
+  py::class_<FoundDifference> found(m, "FoundDifference", "Inputs that tell two computations apart.");
+  add_record(found, field("inputs", &FoundDifference::inputs, "Few that are not zero, and simple ones."),
+             field("comparison", &FoundDifference::comparison, "The element by both."));
+  py::class_<DifferenceSearch> search(m, "DifferenceSearch", "What find_difference gives.");
+  add_record(search, field("found", &DifferenceSearch::found, "The inputs, or None."),
+             field("equal_steps", &DifferenceSearch::equal_steps,
+                   "Whether no input can tell them apart. False says nothing."),
+             field("tried", &DifferenceSearch::tried, "Elements that were tried."));
+  const auto told = [](const DifferenceSearch& s) {
+    if (s.found) return std::string("a difference");
+    return s.equal_steps ? std::string("equal: no input tells them apart")
+                         : "no difference found in " + std::to_string(s.tried) + " elements";
+  };
+  search.def("__str__", [told](const DifferenceSearch& s) {
+    return s.found ? text_of(s.found->comparison, kColumns) : told(s);
+  });
+  set_repr(search, [told](const DifferenceSearch& s) { return "DifferenceSearch: " + told(s); });
+}
+
+}  // namespace
+
+void add_compare(py::module_& m) {
+  add_computation(m);
+  add_results(m);
+  m.def(
+      "compare",
+      [](const py::iterable& computations, const py::object& a, const py::object& b, std::uint64_t c,
+         const py::object& a_scale, const py::object& b_scale) {
+        return value_of(
+            compare_element(computations_of(computations), element_of(a, b, c, a_scale, b_scale).sources()));
+      },
+      "computations"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
+      "One element by several instructions or computations with the same formats; the rest as in `explain`.\n"
+      "Errors: view_mismatch.");
+  m.def(
+      "compare_capture",
+      [](const std::filesystem::path& path, const py::iterable& computations) {
+        const std::vector<Computation> list = computations_of(computations);
+        return without_gil([&] { return value_of(compare_capture(path, list)); });
+      },
+      "path"_a, "computations"_a,
+      "All elements of a capture of D = A B + C. Errors: those of reading; view_mismatch.");
+  m.def(
+      "compare_generated",
+      [](const py::iterable& computations, std::uint64_t cases, std::uint64_t seed, inputs::Profile profile,
+         std::size_t depth, std::pair<std::uint64_t, std::uint64_t> shard) {
+        const std::vector<Computation> list = computations_of(computations);
+        if (shard.first < 1 || shard.first > shard.second)
+          throw Refusal{Error{Errc::usage, "shard",
+                              std::to_string(shard.first) + " of " + std::to_string(shard.second),
+                              "(i, n) with 1 <= i <= n"}};
+        return without_gil([&] {
+          return value_of(compare_generated(list, {seed, profile}, cases, depth, {shard.first, shard.second}));
+        });
+      },
+      "computations"_a, "cases"_a, "seed"_a = 0, "profile"_a = inputs::Profile::ordinary, "depth"_a = 0,
+      "shard"_a = std::pair(1, 1),
+      "All elements of cases [0, cases) of generated inputs, which depend on form, seed, profile and the "
+      "number\n"
+      "of the case alone.\n\n"
+      "profile: \"uniform\", \"ordinary\", \"narrow\", \"wide\", \"underflow\", \"overflow\", \"specials\",\n"
+      "\"cancellation\", \"alignment\", \"mixed\" or \"exhaustive\". depth: K, 0 for that of the deepest\n"
+      "instruction. shard: (i, n) for share i, from 1, of n shares of the cases; `merge` makes the whole of "
+      "them.\n"
+      "All inputs of a share are held at once. The GIL is released. Errors: view_mismatch; usage.");
+  m.def(
+      "merge", [](const std::vector<Comparison>& shares) { return value_of(merge(shares)); }, "shares"_a,
+      "What comparing all cases gives, from its shares in any order. Error: usage.");
+  m.def(
+      "find_difference",
+      [](const py::object& x, const py::object& y, std::size_t depth) {
+        const Computation of_x = computation_of(x), of_y = computation_of(y);
+        return without_gil([&] { return value_of(find_difference(of_x, of_y, depth)); });
+      },
+      "x"_a, "y"_a, "depth"_a = 0,
+      "Searches small inputs that tell two instructions or computations apart, over a K of this depth (0: that "
+      "of\n"
+      "the deeper instruction). Errors: view_mismatch.");
+  m.def("codes_between", &codes_between, "format"_a, "x"_a, "y"_a,
+        "Codes between two of a floating-point format: 1 for neighbours, 0 for +0 and -0; None if one is a "
+        "NaN, or\n"
+        "if the format is of integers.");
+}
+
+}  // namespace warpbit::python

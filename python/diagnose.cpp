@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a wrong result to the mistake in the kernel.
+#include "warpbit/diagnose.hpp"
+
+#include "records.hpp"
+
+namespace warpbit::python {
+namespace {
+
+std::string text_of(const Diagnosis& d) {
+  std::string out = d.text();
+  for (const Finding& f : d.findings) {
+    out += "\n  " + f.mistake + ": explains " + std::to_string(f.explained) + " of " +
+           std::to_string(f.elements) + " elements, contradicted by " + std::to_string(f.contradicted);
+    if (!f.hint.empty()) out += "\n    " + f.hint;
+  }
+  return out;
+}
+
+Diagnosis diagnose_registers(const Instruction& instruction, const py::args& sources, const py::object& d,
+                             bool pairs) {
+  const std::string where(instruction.canonical());
+  const SourceArrays in = sources_of(instruction, sources);
+  const Operand* operand = instruction.find(Part::destination);
+  if (operand == nullptr)
+    throw Refusal{Error{Errc::member_value, "d", "an instruction without results", "D = A B + C in registers"}};
+  const RegisterArray result = registers_of(d, *operand, instruction.lanes(), where);
+  if (result.cases != in.cases)
+    throw Refusal{Error{Errc::view_mismatch, where, "d is " + seen_text(d),
+                        std::to_string(in.cases) + " cases, as the sources have"}};
+  DiagnoseOptions options;
+  options.pairs = pairs;
+  return without_gil(
+      [&] { return value_of(diagnose(instruction, in.views, result.view(), in.cases, options)); });
+}
+
+}  // namespace
+
+void add_diagnose(py::module_& m) {
+  py::class_<Finding> finding(m, "Finding", "What a mistake explains.");
+  add_record(finding, field("kind", &Finding::kind, "A word for a program: \"transposed\"."),
+             field("operand", &Finding::operand, "The roles of the operands concerned; may be empty."),
+             field("mistake", &Finding::mistake, "In words."),
+             field("hint", &Finding::hint, "What to look at."),
+             field("explained", &Finding::explained, "Elements of D that are what the mistake gives."),
+             field("contradicted", &Finding::contradicted, "Elements of D that are something else."),
+             field("elements", &Finding::elements, "All that were compared."),
+             field("certain", &Finding::certain,
+                   "It explains every element, no other mistake does, and it is no chance."));
+  py::class_<Diagnosis> diagnosis(m, "Diagnosis",
+                                  "Which mistake gives exactly this wrong D. str() of it says so.");
+  add_record(
+      diagnosis,
+      field("verdict", &Diagnosis::verdict,
+            "\"correct\", \"mistake\", \"ambiguous\", \"partial\" or \"none\"."),
+      field("statement", &Diagnosis::statement, "The instruction."),
+      field("target", &Diagnosis::target, "On which it was diagnosed."),
+      field("cases", &Diagnosis::cases, "Cases."), field("elements", &Diagnosis::elements, "Elements of D."),
+      field("right", &Diagnosis::right, "Elements that are right as they are."),
+      field("hypotheses", &Diagnosis::hypotheses, "Mistakes that were tried."),
+      field("inferred", &Diagnosis::inferred, "Whether the arithmetic rests on no hardware result."),
+      field("findings", &Diagnosis::findings, "Those that explain more than the result as it is, best first."));
+  set_repr(diagnosis, [](const Diagnosis& d) { return "Diagnosis: " + d.text(); });
+  diagnosis.def("__str__", &text_of);
+  m.def("diagnose", &diagnose_registers, "instruction"_a, py::kw_only(), "d"_a, "pairs"_a = true,
+        "Diagnoses the registers of a wrong D of D = A B + C.\n\n"
+        "sources: as in `execute`, what was meant to be given. d: what the kernel gave, (cases, lanes, "
+        "registers)\n"
+        "or (lanes, registers). pairs: whether pairs of mistakes are tried where no single one explains "
+        "everything.\n"
+        "The GIL is released. Errors: view_mismatch, member_value.");
+  m.def(
+      "diagnose_capture",
+      [](const std::filesystem::path& path, std::optional<Target> target, bool pairs) {
+        DiagnoseOptions options;
+        options.target = target;
+        options.pairs = pairs;
+        return without_gil([&] { return value_of(diagnose(path, options)); });
+      },
+      "path"_a, "target"_a = py::none(), "pairs"_a = true,
+      "The same of a capture. Errors: those of reading and decoding; member_value.");
+}
+
+}  // namespace warpbit::python

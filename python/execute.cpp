@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executing instructions on arrays of registers.
+#include "warpbit/execute.hpp"
+
+#include <cstring>
+
+#include "module.hpp"
+#include "warpbit/machine.hpp"
+
+namespace warpbit::python {
+namespace {
+
+// Execution, with the registers of D.
+struct Executed {
+  py::array d;
+  Kernel kernel;
+  bool inferred;
+};
+
+Executed execute(const Instruction& instruction, const py::args& sources, const py::object& out,
+                 const ExecuteOptions& options) {
+  const std::string where(instruction.canonical());
+  if (instruction.uses_memory())
+    throw Refusal{
+        Error{Errc::memory_needed, where, "no memory", "execute_warp with a memory, or execute_warpgroup"}};
+  if (instruction.operands().empty() || instruction.find(Part::destination) == nullptr)
+    throw Refusal{Error{Errc::machine_needed, where, "it has no results", "a Machine to execute it"}};
+  const SourceArrays in = sources_of(instruction, sources);
+  const RegisterArray d =
+      results_of(out, *instruction.find(Part::destination), instruction.lanes(), in.has_cases, in.cases, where);
+  if (!out.is_none())
+    for (std::size_t i = 0; i < in.arrays.size(); ++i)
+      check_apart(d.array, in.arrays[i].array, where, "source " + std::to_string(i));
+  const ResultView view = d.result_view();
+  const Execution done =
+      without_gil([&] { return value_of(execute_batch(instruction, in.views, view, in.cases, options)); });
+  return {d.array, done.kernel, done.inferred};
+}
+
+// The bytes of a memory. Errors: view_mismatch.
+std::span<const std::byte> bytes_of(const py::handle& memory, const std::string& where) {
+  const auto array =
+      py::isinstance<py::array>(memory) ? py::reinterpret_borrow<py::array>(memory) : py::array();
+  if (!is_unsigned(memory, 1) || array.ndim() != 1 || array.strides(0) != 1)
+    throw Refusal{Error{Errc::view_mismatch, where, "shared memory is " + seen_text(memory),
+                        "uint8 with one dimension, contiguous"}};
+  return {static_cast<const std::byte*>(array.data()), static_cast<std::size_t>(array.size())};
+}
+
+Executed execute_group(const Instruction& instruction, const py::object& shared, const py::object& d,
+                       const py::object& a, std::uint64_t a_descriptor, std::uint64_t b_descriptor,
+                       const py::object& metadata, bool accumulate, const ExecuteOptions& options) {
+  const std::string where(instruction.canonical());
+  const std::span<const std::byte> memory = bytes_of(shared, where);
+  const Operand* destination = instruction.find(Part::destination);
+  if (destination == nullptr)
+    throw Refusal{Error{Errc::machine_needed, where, "it has no results", "a Machine to execute it"}};
+  if (d.is_none() && accumulate)
+    throw Refusal{Error{Errc::view_mismatch, where, "no d",
+                        registers_text(*destination, instruction.lanes()) + ", or accumulate=False"}};
+  const RegisterArray registers = results_of(d, *destination, instruction.lanes(), false, 1, where);
+  const auto view_of = [&](Part part, const py::object& array) {
+    const Operand* operand = instruction.find(part);
+    return array.is_none() || operand == nullptr || operand->kind == OperandKind::descriptor
+               ? OperandView{}
+               : registers_of(array, *operand, instruction.lanes(), where).view();
+  };
+  const WarpgroupSources sources{view_of(Part::left_factor, a), a_descriptor, b_descriptor,
+                                 view_of(Part::metadata, metadata), accumulate};
+  const ResultView view = registers.result_view();
+  const Execution done =
+      without_gil([&] { return value_of(execute_warpgroup(instruction, sources, memory, view, options)); });
+  return {registers.array, done.kernel, done.inferred};
+}
+
+// The registers of the sources in one file, one operand behind the other, and D behind them.
+struct WarpRegisters {
+  Registers registers;
+  Binding binding;
+  int destination = 0;
+};
+WarpRegisters registers_of_warp(const Instruction& instruction, const py::args& sources) {
+  const SourceArrays in = sources_of(instruction, sources);
+  const std::string where(instruction.canonical());
+  if (in.has_cases && !in.arrays.empty())
+    throw Refusal{
+        Error{Errc::view_mismatch, where, "arrays with a dimension for cases", "one warp: (lanes, registers)"}};
+  int count = 0;
+  for (const Operand& operand : instruction.operands()) count += operand.registers;
+  WarpRegisters out{Registers(instruction.lanes(), count), {}, 0};
+  int at = 0;
+  std::size_t taken = 0;
+  for (const Operand& operand : instruction.operands()) {
+    out.binding.push_back(at);
+    if (operand.is_destination()) out.destination = at;
+    if (!operand.is_destination() && takes_registers(operand)) {
+      const RegisterArray& array = in.arrays[taken++];
+      for (int lane = 0; lane < instruction.lanes(); ++lane)
+        for (int reg = 0; reg < operand.registers; ++reg) {
+          std::uint64_t value = 0;
+          std::memcpy(&value, array.view().base + lane * array.lane_stride + reg * array.register_stride,
+                      static_cast<std::size_t>(operand.register_bits) / 8);
+          out.registers.write(lane, at + reg, value);
+        }
+    }
+    at += operand.registers;
+  }
+  return out;
+}
+
+py::tuple execute_one_warp(const Instruction& instruction, const py::args& sources, const py::object& shared,
+                           const ExecuteOptions& options) {
+  const std::string where(instruction.canonical());
+  WarpRegisters warp = registers_of_warp(instruction, sources);
+  const std::span<const std::byte> bytes = bytes_of(shared, where);
+  Memory memory(bytes.size());
+  check(memory.write(Space::shared, 0, bytes));
+  const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
+  const Effects effects = value_of(execute_warp(lanes, warp.binding, warp.registers, memory, options));
+  check(apply(effects, warp.registers, memory));
+  py::object d = py::none();
+  if (const Operand* operand = instruction.find(Part::destination)) {
+    std::vector<std::uint64_t> values;
+    for (int lane = 0; lane < instruction.lanes(); ++lane)
+      for (int reg = 0; reg < operand->registers; ++reg)
+        values.push_back(warp.registers.read(lane, warp.destination + reg));
+    d = array_of(values, static_cast<std::size_t>(operand->register_bits) / 8,
+                 {instruction.lanes(), operand->registers});
+  }
+  const std::span<const std::byte> after = memory.shared();
+  return py::make_tuple(d,
+                        py::array(unsigned_dtype(1), {static_cast<py::ssize_t>(after.size())}, after.data()));
+}
+
+}  // namespace
+
+void add_execute(py::module_& m) {
+  py::class_<Executed>(m, "Execution", "What executing gives.")
+      .def_readonly("d", &Executed::d,
+                    "The registers of D, shaped as those of the sources; `out` itself, if it was given.")
+      .def_readonly("kernel", &Executed::kernel,
+                    "The kernel that computed it; \"node\" where the others have nothing for the instruction.")
+      .def_readonly("inferred", &Executed::inferred,
+                    "Whether the arithmetic rests on no hardware result (Instruction.inferred).")
+      .def("__repr__",
+           [](const Executed& e) {
+             return "<Execution: d " + seen_text(e.d) + ", kernel " + std::string(name(e.kernel)) +
+                    (e.inferred ? ", inferred>" : ">");
+           })
+      .def(py::pickle([](const Executed& e) { return py::make_tuple(e.d, e.kernel, e.inferred); },
+                      [](const py::tuple& s) {
+                        return Executed{s[0].cast<py::array>(), s[1].cast<Kernel>(), s[2].cast<bool>()};
+                      }));
+  m.def(
+      "execute",
+      [](const Instruction& instruction, const py::args& sources, const py::object& out, int threads,
+         std::optional<Kernel> kernel, bool allow_inferred, Undefined undefined) {
+        return execute(instruction, sources, out, {undefined, allow_inferred, threads, kernel});
+      },
+      "instruction"_a, py::kw_only(), "out"_a = py::none(), "threads"_a = 0, "kernel"_a = py::none(),
+      "allow_inferred"_a = true, "undefined"_a = Undefined::error,
+      "Executes an instruction once for each case.\n\n"
+      "sources: an array for each source operand that takes registers, in the order of the statement, each\n"
+      "    (cases, lanes, registers), or (lanes, registers) for one case; of Operand.dtype, with any strides,\n"
+      "    0 too. Nothing is converted or copied.\n"
+      "out: where D goes, of the same kind; a new array without it. It may be the array of a source.\n"
+      "threads: to split the cases over; 0 leaves it to OpenMP. kernel: a name of kernels().\n"
+      "allow_inferred: if False, an instruction for which Instruction.inferred holds is refused.\n"
+      "undefined: \"error\", or \"as_measured\" for what hardware does with operands that the manual leaves\n"
+      "    undefined.\n\n"
+      "The bits depend on neither threads nor kernel. The GIL is released. Errors: view_mismatch for an array\n"
+      "that does not fit; memory_needed; machine_needed; inferred_plan; undefined_operand; no_such_kernel.");
+  m.def(
+      "execute_warpgroup",
+      [](const Instruction& instruction, const py::object& shared, const py::object& d, const py::object& a,
+         std::uint64_t a_descriptor, std::uint64_t b_descriptor, const py::object& metadata, bool accumulate,
+         std::optional<Kernel> kernel, bool allow_inferred, Undefined undefined) {
+        return execute_group(instruction, shared, d, a, a_descriptor, b_descriptor, metadata, accumulate,
+                             {undefined, allow_inferred, 1, kernel});
+      },
+      "instruction"_a, "shared"_a, py::kw_only(), "d"_a = py::none(), "a"_a = py::none(), "a_descriptor"_a = 0,
+      "b_descriptor"_a = 0, "metadata"_a = py::none(), "accumulate"_a = true, "kernel"_a = py::none(),
+      "allow_inferred"_a = true, "undefined"_a = Undefined::error,
+      "Executes one product of a warpgroup (wgmma.mma_async): D = A B + D, or D = A B without `accumulate`.\n\n"
+      "shared: the shared memory, uint8 with one dimension. d: registers (128, registers), read if D counts "
+      "and\n"
+      "written; may be left out if it does not count. a, metadata: registers, where the instruction has them.\n"
+      "a_descriptor, b_descriptor: 64 bits (see Descriptor). What the statement gives as a literal counts\n"
+      "instead. Errors: view_mismatch, address_out_of_bounds, inferred_plan, undefined_operand, "
+      "no_such_kernel.");
+  m.def(
+      "execute_warp",
+      [](const Instruction& instruction, const py::args& sources, const py::object& shared, bool allow_inferred,
+         Undefined undefined) {
+        return execute_one_warp(instruction, sources, shared, {undefined, allow_inferred, 1, std::nullopt});
+      },
+      "instruction"_a, py::kw_only(), "shared"_a, "allow_inferred"_a = true, "undefined"_a = Undefined::error,
+      "Executes an instruction of a warp that uses shared memory (ldmatrix, stmatrix, wmma.load, "
+      "wmma.store).\n\n"
+      "sources: registers (lanes, registers) of each source operand that takes registers; addresses are "
+      "offsets\n"
+      "in `shared`, uint8 with one dimension, which is copied. Returns (d, shared): the registers of D, or "
+      "None,\n"
+      "and the memory afterwards. Errors: view_mismatch, address_misaligned, address_out_of_bounds,\n"
+      "addresses_disagree, stores_overlap, which name the lane.");
+}
+
+}  // namespace warpbit::python

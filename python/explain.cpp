@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an element came about.
+#include "warpbit/explain.hpp"
+
+#include "element.hpp"
+#include "records.hpp"
+
+namespace warpbit::python {
+namespace {
+
+constexpr int kColumns = 100;
+
+void add_numbers(py::module_& m) {
+  py::class_<ExactNumber> number(m, "ExactNumber", "A number, exactly: (-1)^negative * bits * 2^exponent.");
+  add_record(number, field("kind", &ExactNumber::kind, "\"finite\", \"infinity\" or \"nan\"."),
+             field("negative", &ExactNumber::negative, "Its sign."),
+             field("bits", &ExactNumber::bits, "0 and 1, the highest first; empty for zero."),
+             field("exponent", &ExactNumber::exponent, "Of the last bit."));
+  number.def("decimal", &ExactNumber::decimal,
+             "All digits, \"-0.0625\", beyond 60 of them with an exponent of ten.");
+  number.def("ratio", &ExactNumber::ratio, "\"-1/16\", \"-1/2^40\", \"3 x 2^70\".");
+  number.def("__str__", &ExactNumber::decimal);
+}
+
+void add_sums(py::module_& m) {
+  py::class_<ExplainedAddend> addend(m, "Addend", "What a sum adds.");
+  add_record(addend, field("name", &ExplainedAddend::name, "\"c\", \"sum 2\", \"a[3] b[3]\"."),
+             field("value", &ExplainedAddend::value, "The addend."),
+             field("kept", &ExplainedAddend::kept, "What is left of it after the cut."),
+             field("sets_e", &ExplainedAddend::sets_e, "Whether its exponent is E, the largest."));
+  py::class_<ExplainedSum::Window> window(m, "Window",
+                                          "Addends are cut toward zero to multiples of 2^(e - f).");
+  add_record(window, field("e", &ExplainedSum::Window::e, "The largest exponent of an addend."),
+             field("f", &ExplainedSum::Window::f, "Bits that are kept below it."));
+  py::class_<ExplainedSum> sum(m, "Sum", "One sum, rounded once.");
+  add_record(
+      sum, field("name", &ExplainedSum::name, "\"sum 1\""), field("step", &ExplainedSum::step, "Of the plan."),
+      field("instruction", &ExplainedSum::instruction,
+            "In a chain: which of the instructions, from 1; 0 for what adds the sums of runs."),
+      field("after", &ExplainedSum::after, "C and the products of all k below this one are in it; or None."),
+      field("addends", &ExplainedSum::addends, "What it adds."),
+      field("window", &ExplainedSum::window, "Where addends are cut; None where nothing is."),
+      field("total", &ExplainedSum::total, "The sum of what is kept."),
+      field("format", &ExplainedSum::format, "The format of the result."),
+      field("code", &ExplainedSum::code, "The code of the result."),
+      field("result", &ExplainedSum::result, "The result."));
+}
+
+void add_explanation(py::module_& m) {
+  py::class_<Explanation> c(m, "Explanation",
+                            "How one element of D came about. str() of it shows the addends bit under bit; a "
+                            "notebook shows a picture.");
+  add_record(
+      c, field("name", &Explanation::name, "The target, or what tells it from others."),
+      field("form", &Explanation::form, "The form."),
+      field("target", &Explanation::target, "The target's name."),
+      field("plan", &Explanation::plan, "The steps."),
+      field("instructions", &Explanation::instructions, "How many instructions along K."),
+      field("inferred", &Explanation::inferred, "Whether the arithmetic rests on no result of that GPU."),
+      field("sums", &Explanation::sums, "The sums, in order."),
+      field("format", &Explanation::format, "The format of D."),
+      field("code", &Explanation::code, "What the instruction returns."),
+      field("result", &Explanation::result, "The same as a number."),
+      field("recorded", &Explanation::recorded, "What a capture has in this place, or None."),
+      field("exact", &Explanation::exact, "C and all products, without any rounding."),
+      field("nearest", &Explanation::nearest, "The code nearest to it, or None."),
+      field("ulps", &Explanation::ulps, "How many ulp the result is away from the exact sum, or None."));
+  set_repr(c, [](const Explanation& e) {
+    return "Explanation of " + e.form + " on " + e.target + ": " + code_text(e.format, e.code);
+  });
+  c.def(
+      "text", [](const Explanation& e, int columns) { return text(e, std::max(columns, 60)); },
+      "columns"_a = kColumns, "For a person; no line is longer than `columns`, at least 60.");
+  c.def(
+      "svg", [](const Explanation& e) { return svg(e); }, "A picture: an XML document.");
+  c.def(
+      "json", [](const Explanation& e) { return json(e); }, "The text of a JSON object.");
+  c.def("__str__", [](const Explanation& e) { return text(e, kColumns); });
+  c.def("_repr_svg_", [](const Explanation& e) { return svg(e); });
+}
+
+}  // namespace
+
+ElementInputs element_of(const py::object& a, const py::object& b, std::uint64_t c, const py::object& a_scale,
+                         const py::object& b_scale) {
+  const auto codes = [](const py::object& object, const char* name) {
+    return object.is_none() ? std::vector<std::uint64_t>() : codes_of(object, name);
+  };
+  return {codes(a, "a"), codes(b, "b"), c, codes(a_scale, "a_scale"), codes(b_scale, "b_scale")};
+}
+
+Computation computation_of(const py::handle& object) {
+  if (py::isinstance<Computation>(object)) return object.cast<Computation>();
+  if (py::isinstance<Instruction>(object)) return {object.cast<Instruction>(), {}, 1};
+  throw py::type_error("expected an Instruction or a Computation, got " + seen_text(object));
+}
+
+void add_explain(py::module_& m) {
+  add_numbers(m);
+  add_sums(m);
+  add_explanation(m);
+  m.def(
+      "explain",
+      [](const py::object& computation, const py::object& a, const py::object& b, std::uint64_t c,
+         const py::object& a_scale, const py::object& b_scale) {
+        return value_of(
+            explain_element(computation_of(computation), element_of(a, b, c, a_scale, b_scale).sources()));
+      },
+      "computation"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
+      "Explains one element of D = A B + C.\n\n"
+      "computation: an Instruction, or a Computation over a longer K. a, b: codes of a row of A and a column "
+      "of\n"
+      "B, equally many (of a sparse A, those of the products that exist); int, or unsigned integers with one\n"
+      "dimension. c: the code of the accumulator. a_scale, b_scale: with block scaling, the codes of the "
+      "factors\n"
+      "of the blocks. Errors: view_mismatch.");
+  m.def(
+      "explain_capture",
+      [](const std::filesystem::path& path, std::uint64_t index, int row, int column, int product) {
+        return value_of(explain_capture(path, index, {row, column, product}));
+      },
+      "path"_a, "case"_a, "row"_a = 0, "column"_a = 0, "product"_a = 0,
+      "Explains an element of D in a case of a capture. Errors: those of reading; usage, if there is no such "
+      "one.");
+}
+
+}  // namespace warpbit::python

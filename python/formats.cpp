@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Number formats: arrays of codes from and to float64, and one code or number at a time.
+#include "warpbit/format.hpp"
+
+#include <cstring>
+
+#include "records.hpp"
+#include "warpbit/codec.hpp"
+
+namespace warpbit::python {
+namespace {
+
+// Calls work(from, to) for each item of an array of any strides and the item of a dense one.
+template <class Work>
+void for_items(const py::array& from, std::byte* to, std::size_t to_bytes, Work work) {
+  const py::ssize_t n = from.ndim();
+  if (from.size() == 0) return;
+  std::vector<py::ssize_t> at(static_cast<std::size_t>(n));
+  const auto* item = static_cast<const std::byte*>(from.data());
+  for (;;) {
+    work(item, to);
+    to += to_bytes;
+    py::ssize_t d = n - 1;
+    for (; d >= 0; --d) {
+      auto& i = at[static_cast<std::size_t>(d)];
+      item += from.strides(d);
+      if (++i < from.shape(d)) break;
+      item -= from.strides(d) * from.shape(d);
+      i = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+std::vector<py::ssize_t> shape_of(const py::array& array) {
+  return {array.shape(), array.shape() + array.ndim()};
+}
+
+// "[3, 5]": item number n of an array.
+std::string place_text(const py::array& array, std::size_t n) {
+  std::string out;
+  for (py::ssize_t d = array.ndim() - 1; d >= 0; --d) {
+    const auto size = static_cast<std::size_t>(array.shape(d));
+    out = std::to_string(n % size) + (out.empty() ? "" : ", ") + out;
+    n /= size;
+  }
+  return "[" + out + "]";
+}
+
+py::array decode(const std::string& format, const py::object& codes) {
+  const Codec codec = value_of(Codec::find(format));
+  const std::size_t bytes = code_bytes(codec.bits());
+  if (!is_unsigned(codes, bytes))
+    throw Refusal{Error{Errc::view_mismatch, "decode " + std::string(codec.name()),
+                        "codes are " + seen_text(codes),
+                        "an array of " + py::str(unsigned_dtype(bytes)).cast<std::string>()}};
+  const auto array = py::reinterpret_borrow<py::array>(codes);
+  py::array_t<double> out(shape_of(array));
+  auto* to = reinterpret_cast<std::byte*>(out.mutable_data());
+  without_gil([&] {
+    for_items(array, to, sizeof(double), [&](const std::byte* item, std::byte* at) {
+      std::uint64_t code = 0;
+      std::memcpy(&code, item, bytes);
+      const double value = codec.decode(code);
+      std::memcpy(at, &value, sizeof value);
+    });
+  });
+  return out;
+}
+
+py::array encode(const std::string& format, const py::object& values, RoundingMode rounding, bool satfinite) {
+  const Codec codec = value_of(Codec::find(format));
+  const std::string where = "encode " + std::string(codec.name());
+  const auto array =
+      py::isinstance<py::array>(values) ? py::reinterpret_borrow<py::array>(values) : py::array();
+  if (!py::isinstance<py::array>(values) || !array.dtype().equal(py::dtype("float64")))
+    throw Refusal{Error{Errc::view_mismatch, where, "values are " + seen_text(values), "an array of float64"}};
+  const std::size_t bytes = code_bytes(codec.bits());
+  py::array out(unsigned_dtype(bytes), shape_of(array));
+  auto* to = static_cast<std::byte*>(out.mutable_data());
+  std::size_t n = 0;
+  try {
+    without_gil([&] {
+      for_items(array, to, bytes, [&](const std::byte* item, std::byte* at) {
+        double value = 0;
+        std::memcpy(&value, item, sizeof value);
+        const std::uint64_t code = value_of(codec.encode(value, rounding, satfinite));
+        std::memcpy(at, &code, bytes);
+        ++n;
+      });
+    });
+  } catch (Refusal& refusal) {
+    refusal.error.where += ", item " + place_text(array, n);
+    throw;
+  }
+  return out;
+}
+
+void add_records(py::module_& m) {
+  py::class_<FormatInfo> info(m, "Format",
+                              "A number format. A code, from the top: ignored_high bits, a sign if is_signed, "
+                              "exponent_bits,\nfraction_bits, ignored_low bits. An integer is two's complement "
+                              "(is_signed) or plain; its other fields are 0.");
+  add_record(info, field("name", &FormatInfo::name, "The manual's name."),
+             field("synonyms", &FormatInfo::synonyms, "Other names, separated by blanks."),
+             field("is_integer", &FormatInfo::is_integer, "Whether codes are integers."),
+             field("bits", &FormatInfo::bits, "Bits of a code, the ignored ones included."),
+             field("is_signed", &FormatInfo::is_signed, "Whether a code has a sign."),
+             field("exponent_bits", &FormatInfo::exponent_bits, "Bits of the exponent field."),
+             field("fraction_bits", &FormatInfo::fraction_bits, "Bits of the fraction field."),
+             field("bias", &FormatInfo::bias, "What is subtracted from the exponent field."),
+             field("ignored_low", &FormatInfo::ignored_low, "Lowest bits that do not count."),
+             field("ignored_high", &FormatInfo::ignored_high, "Highest bits that do not count."),
+             field("has_subnormals", &FormatInfo::has_subnormals, "Whether exponent field 0 means subnormals."),
+             field("has_infinity", &FormatInfo::has_infinity, "Whether it has infinities."),
+             field("has_nan", &FormatInfo::has_nan, "Whether it has NaNs."),
+             field("source", &FormatInfo::source, "The document that defines it."));
+  info.def_property_readonly(
+      "dtype", [](const FormatInfo& f) { return unsigned_dtype(code_bytes(f.bits)); },
+      "The least unsigned type of NumPy that holds a code.");
+  py::class_<CodeField> code_field(m, "CodeField", "Bits of a code that belong together.");
+  add_record(
+      code_field,
+      field("name", &CodeField::name, "\"sign\", \"exponent\", \"fraction\", \"integer\" or \"ignored\"."),
+      field("bits", &CodeField::bits, "\"1111\""));
+  py::class_<ExplainedCode> code(m, "Code", "A code, and the number that it is.");
+  add_record(
+      code, field("code", &ExplainedCode::code, "The code."),
+      field("kind", &ExplainedCode::cls,
+            "\"zero\", \"subnormal\", \"normal\", \"integer\", \"infinity\" or \"NaN\"."),
+      field("negative", &ExplainedCode::negative, "Its sign."),
+      field("fields", &ExplainedCode::fields, "Its bits, from the top."),
+      field("decimal", &ExplainedCode::decimal, "All digits of the number, or \"Inf\", \"-Inf\", \"NaN\"."),
+      field("power", &ExplainedCode::power, "\"1.75 x 2^-3\"; empty for integers and what is no number."),
+      field("hexadecimal", &ExplainedCode::hexadecimal, "\"0x1.cp-3\"; empty for the same."),
+      field("unit", &ExplainedCode::unit, "One ulp, exactly; empty for what is no number."),
+      field("below", &ExplainedCode::below, "The code of the next number below, or None."),
+      field("above", &ExplainedCode::above, "The code of the next number above, or None."));
+  py::class_<EncodedNumber> number(m, "EncodedNumber", "The code that a number becomes.");
+  add_record(number, field("code", &EncodedNumber::code, "The code."),
+             field("is_exact", &EncodedNumber::is_exact, "Whether nothing was rounded."),
+             field("error", &EncodedNumber::error,
+                   "The code's value minus the number, in ulp: \"+0.2\"; may be empty."),
+             field("is_beyond_largest", &EncodedNumber::is_beyond_largest,
+                   "Whether the number is farther from 0 than the largest one of its sign."));
+}
+
+}  // namespace
+
+void add_formats(py::module_& m) {
+  add_records(m);
+  m.def("formats", &all_formats, "All number formats.");
+  m.def(
+      "format", [](const std::string& name) { return value_of(find_format_info(name)); }, "name"_a,
+      "The format of a name or a synonym. Error: usage, which lists the names.");
+  m.def("decode", &decode, "format"_a, "codes"_a,
+        "The numbers of codes, exactly: float64 of the same shape; NaNs are quiet.\n\n"
+        "codes: of Format.dtype, with any strides. Bits above the format's width are ignored. Error:\n"
+        "view_mismatch.");
+  m.def(
+      "encode", &encode, "format"_a, "values"_a, "rounding"_a = RoundingMode::nearest_even,
+      "satfinite"_a = false,
+      "The codes of numbers, each rounded once: Format.dtype of the same shape.\n\n"
+      "values: float64, with any strides. rounding: \"rn\" (to nearest even), \"rz\" (toward zero), \"rp\" "
+      "(up),\n"
+      "\"rm\" (down), \"rna\" (to nearest, ties away from zero). Beyond the largest number: Inf or the "
+      "largest\n"
+      "one, as the rounding says, the canonical NaN where there is no Inf, the largest one where there is no "
+      "NaN\n"
+      "either; integers wrap. With `satfinite` it is the largest, and integers are clamped. A NaN becomes the\n"
+      "canonical one. Errors: view_mismatch; usage, with the place, for a NaN where there is none, and an\n"
+      "infinity for integers without `satfinite`.");
+  m.def(
+      "explain_code",
+      [](const std::string& format, std::uint64_t code) { return value_of(explain_code(format, code)); },
+      "format"_a, "code"_a, "What a code means, exactly. Error: usage.");
+  m.def(
+      "encode_number",
+      [](const std::string& format, const std::string& text, RoundingMode rounding, bool satfinite) {
+        return value_of(encode_number(format, text, rounding, satfinite));
+      },
+      "format"_a, "text"_a, "rounding"_a = RoundingMode::nearest_even, "satfinite"_a = false,
+      "The code of the number that a text means, taken exactly: \"3.3\", \"0x1.8p-3\", \"1/3\", \"inf\", "
+      "\"nan\".");
+  m.def(
+      "landmarks",
+      [](const std::string& format) {
+        py::dict out;
+        for (const Landmark& l : value_of(landmarks(format))) out[py::cast(l.name)] = l.code;
+        return out;
+      },
+      "format"_a, "The codes that say what a format reaches: {\"zero\": 0, \"largest\": ..., ...}.");
+}
+
+}  // namespace warpbit::python

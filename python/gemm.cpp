@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole matrix products.
+#include "warpbit/gemm.hpp"
+
+#include "k_order.hpp"
+#include "module.hpp"
+#include "warpbit/compare.hpp"
+
+namespace warpbit::python {
+namespace {
+
+struct Product {
+  py::array d;
+  Kernel kernel;
+  bool inferred;
+};
+
+// A matrix of codes as it lies.
+struct CodeArray {
+  py::array array;
+  std::size_t rows, columns;
+  std::ptrdiff_t row_stride, column_stride;  // in items
+};
+CodeArray codes_of_matrix(const py::handle& object, const Operand& operand, const std::string& where,
+                          const std::string& name) {
+  const std::size_t bytes = code_bytes(operand.element_bits);
+  const auto refuse = [&](const std::string& seen) {
+    throw Refusal{Error{Errc::view_mismatch, where, name + " is " + seen,
+                        py::str(unsigned_dtype(bytes)).cast<std::string>() +
+                            " with two dimensions, whose strides are whole items"}};
+  };
+  const auto array =
+      py::isinstance<py::array>(object) ? py::reinterpret_borrow<py::array>(object) : py::array();
+  if (!is_unsigned(object, bytes) || array.ndim() != 2) refuse(seen_text(object));
+  const auto size = static_cast<py::ssize_t>(bytes);
+  if (array.strides(0) % size != 0 || array.strides(1) % size != 0 ||
+      reinterpret_cast<std::uintptr_t>(array.data()) % bytes != 0)
+    refuse(seen_text(object) + " with strides " + py::str(array.attr("strides")).cast<std::string>());
+  return {array, static_cast<std::size_t>(array.shape(0)), static_cast<std::size_t>(array.shape(1)),
+          array.strides(0) / size, array.strides(1) / size};
+}
+
+// The operands of D = A B + C. Errors: view_mismatch.
+const Operand& operand_for(const Instruction& i, Part part) {
+  if (const Operand* operand = i.find(part)) return *operand;
+  throw Refusal{Error{Errc::view_mismatch, std::string(i.canonical()),
+                      "it is no product of matrices in registers", "an instruction D = A B + C"}};
+}
+
+void require_shape(const CodeArray& matrix, std::size_t rows, std::size_t columns, const std::string& where,
+                   const std::string& name) {
+  if (matrix.rows != rows || matrix.columns != columns)
+    throw Refusal{Error{Errc::view_mismatch, where, name + " is " + seen_text(matrix.array),
+                        "shape (" + std::to_string(rows) + ", " + std::to_string(columns) + ")"}};
+}
+
+Product multiply(const Instruction& i, const py::object& a_object, const py::object& b_object,
+                 const py::object& c_object, const py::object& out, const GemmOptions& given,
+                 const py::object& k_order) {
+  const std::string where(i.canonical());
+  const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::left_factor), where, "A"),
+                  b = codes_of_matrix(b_object, operand_for(i, Part::right_factor), where, "B");
+  const Operand& of_d = operand_for(i, Part::destination);
+  require_shape(b, a.columns, b.columns, where, "B");
+  GemmOptions options = given;
+  set_k_order(k_order, i, a.columns, options.k_order, options.split_k);
+  Gemm problem{a.rows,
+               b.columns,
+               a.columns,
+               {a.array.data(), a.row_stride, a.column_stride},
+               {b.array.data(), b.row_stride, b.column_stride},
+               {},
+               {}};
+  std::optional<CodeArray> c;
+  if (!c_object.is_none()) {
+    c = codes_of_matrix(c_object, of_d, where, "C");
+    require_shape(*c, a.rows, b.columns, where, "C");
+    problem.c = {c->array.data(), c->row_stride, c->column_stride};
+  }
+  py::object result = out;
+  if (out.is_none())
+    result = py::array(
+        unsigned_dtype(code_bytes(of_d.element_bits)),
+        std::vector<py::ssize_t>{static_cast<py::ssize_t>(a.rows), static_cast<py::ssize_t>(b.columns)});
+  const CodeArray d = codes_of_matrix(result, of_d, where, "out");
+  require_shape(d, a.rows, b.columns, where, "out");
+  if (!d.array.writeable() || !is_apart(d.array))
+    throw Refusal{Error{Errc::view_mismatch, where,
+                        "out is read-only, or its items share memory or are interleaved",
+                        "an array that can be written to, whose items each have their own"}};
+  if (!out.is_none()) {
+    const auto apart = [&](const CodeArray& read, const char* name) {
+      if (read.array.data() == d.array.data())
+        throw Refusal{Error{Errc::view_mismatch, where, std::string("out is ") + name,
+                            "memory of its own, or that of C"}};
+      check_apart(d.array, read.array, where, name);
+    };
+    apart(a, "A");
+    apart(b, "B");
+    if (c) check_apart(d.array, c->array, where, "C");
+  }
+  problem.d = {const_cast<void*>(d.array.data()), d.row_stride, d.column_stride};
+  const Execution done = without_gil([&] { return value_of(gemm(i, problem, options)); });
+  return {d.array, done.kernel, done.inferred};
+}
+
+}  // namespace
+
+void set_k_order(const py::object& order, const Instruction& instruction, std::size_t depth,
+                 std::vector<std::size_t>& steps, std::size_t& split_k) {
+  if (!py::isinstance<py::str>(order)) {
+    steps = order.cast<std::vector<std::size_t>>();
+    return;
+  }
+  if (order.equal(py::str("ascending"))) return;
+  const Computation words = value_of(computation(instruction, order.cast<std::string>(), depth));
+  steps = words.k_order;
+  if (words.split_k != 1) split_k = words.split_k;
+}
+
+void add_gemm(py::module_& m) {
+  py::class_<Product>(m, "Product", "What gemm gives.")
+      .def_readonly("d", &Product::d, "The codes of D, (rows, columns); `out` itself, if it was given.")
+      .def_readonly("kernel", &Product::kernel, "The kernel that computed it.")
+      .def_readonly("inferred", &Product::inferred, "Whether the arithmetic rests on no hardware result.")
+      .def("__repr__",
+           [](const Product& p) {
+             return "<Product: d " + seen_text(p.d) + ", kernel " + std::string(name(p.kernel)) +
+                    (p.inferred ? ", inferred>" : ">");
+           })
+      .def(py::pickle([](const Product& p) { return py::make_tuple(p.d, p.kernel, p.inferred); },
+                      [](const py::tuple& s) {
+                        return Product{s[0].cast<py::array>(), s[1].cast<Kernel>(), s[2].cast<bool>()};
+                      }));
+  m.def(
+      "gemm",
+      [](const Instruction& instruction, const py::object& a, const py::object& b, const py::object& c,
+         const py::object& out, const py::object& k_order, std::size_t split_k, int threads,
+         std::optional<Kernel> kernel, bool allow_inferred) {
+        return multiply(instruction, a, b, c, out,
+                        {{}, split_k, {Undefined::error, allow_inferred, threads, kernel}}, k_order);
+      },
+      "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(), "out"_a = py::none(),
+      "k_order"_a = "ascending", "split_k"_a = 1, "threads"_a = 0, "kernel"_a = py::none(),
+      "allow_inferred"_a = true,
+      "D = A B + C, bit for bit as the instruction gives it tile by tile along K.\n\n"
+      "a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype, with strides "
+      "of\n"
+      "whole items (so that b.T of a column-major matrix is no copy); no c is +0. The sizes need not be "
+      "multiples\n"
+      "of the instruction's. out: where D goes; may be c.\n"
+      "k_order: \"ascending\", \"descending\", or the steps of K (each as deep as the instruction), "
+      "\"1:0:3:2\" or\n"
+      "[1, 0, 3, 2]. split_k: into how many runs the steps are cut, whose sums are added in IEEE arithmetic "
+      "of\n"
+      "the format of D. threads, kernel, allow_inferred: as in `execute`.\n\n"
+      "Any dense product in registers whose C has the format of D, without block scaling. Errors: "
+      "view_mismatch,\n"
+      "inferred_plan, no_such_kernel.");
+}
+
+}  // namespace warpbit::python

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the elements of operands lie, and the descriptors that say so of shared memory.
+#include "warpbit/layout.hpp"
+
+#include "module.hpp"
+#include "warpbit/descriptor.hpp"
+
+namespace warpbit::python {
+namespace {
+
+constexpr int kColumns = 100;
+
+Swizzle swizzle_of(int bytes) {
+  for (const Swizzle s : {Swizzle::none, Swizzle::bytes_32, Swizzle::bytes_64, Swizzle::bytes_128})
+    if (bytes == (s == Swizzle::none ? 0 : span_bytes(s))) return s;
+  throw Refusal{Error{Errc::usage, "swizzle", std::to_string(bytes), "0, 32, 64 or 128 bytes"}};
+}
+
+int bytes_of(Swizzle s) {
+  return s == Swizzle::none ? 0 : span_bytes(s);
+}
+
+std::vector<std::string> where(const Layout& l, const std::string& question) {
+  const LayoutQuestion asked = value_of(parse_layout_question(question));
+  std::vector<std::string> out;
+  for (const LayoutAnswer& a : value_of(answer(l, asked))) out.push_back(text(a, asked));
+  return out;
+}
+
+// Columns product, row, column and, in registers, lane, register, low bit, bits, or, in memory, bit, bits.
+py::array cells_of(const OperandLayout& o) {
+  const bool in_registers = o.medium == Medium::registers;
+  const auto count = static_cast<py::ssize_t>(o.cells.size());
+  py::array_t<std::int64_t> out({count, py::ssize_t{in_registers ? 7 : 5}});
+  std::int64_t* at = out.mutable_data();
+  for (const LayoutCell& c : o.cells) {
+    for (const int x : {c.element.product, c.element.row, c.element.column}) *at++ = x;
+    if (in_registers) {
+      for (const int x : {c.place.lane, c.place.reg, c.place.low_bit, c.place.bits}) *at++ = x;
+    } else {
+      *at++ = static_cast<std::int64_t>(c.bit);
+      *at++ = o.element_bits;
+    }
+  }
+  return out;
+}
+
+void add_layouts(py::module_& m) {
+  py::class_<OperandLayout>(m, "OperandLayout", "All elements of an operand.")
+      .def_readonly("role", &OperandLayout::role, "The manual's name: \"d\", \"a\", \"b_desc\".")
+      .def_readonly("format", &OperandLayout::format, "The format of its elements.")
+      .def_readonly("medium", &OperandLayout::medium,
+                    "\"registers\", \"shared_memory\", \"memory\" or \"addresses\".")
+      .def_readonly("rows", &OperandLayout::rows, "Rows of the matrix.")
+      .def_readonly("columns", &OperandLayout::columns, "Columns of the matrix.")
+      .def_readonly("products", &OperandLayout::products, "Matrices side by side.")
+      .def_readonly("note", &OperandLayout::note, "What the places depend on beside the form; may be empty.")
+      .def_property_readonly("cells", &cells_of,
+                             "int64, a row for each place of each element: product, row, column, then in "
+                             "registers lane, register,\n"
+                             "low bit and bits, elsewhere the first bit in memory and bits.");
+  py::class_<Layout>(
+      m, "Layout",
+      "Where the operands of an instruction lie. str() of it is a table; a notebook shows a picture.")
+      .def_readonly("form", &Layout::form, "The form.")
+      .def_readonly("target", &Layout::target, "The target for which it was read.")
+      .def_readonly("operands", &Layout::operands, "Those that hold matrices.")
+      .def_readonly("unknown", &Layout::unknown,
+                    "A sentence for each operand of which nothing says where it lies.")
+      .def(
+          "text",
+          [](const Layout& l, int width, bool by_lanes) {
+            return layout_text(l, {by_lanes, width, {}});
+          },
+          "width"_a = kColumns, "by_lanes"_a = false, "A table: of the matrices, or lane by lane.")
+      .def("svg", &layout_svg, "A picture: an XML document.")
+      .def("json", &layout_json, "The text of a JSON object with a record for each place.")
+      .def("csv", &layout_csv, "The records as lines of values separated by commas.")
+      .def("markdown", &layout_markdown, "The records as a table for Markdown.")
+      .def("where", &where, "question"_a,
+           "Answers \"a[3,5]\", \"lane 7 reg 2\", \"a lane 7 reg 2\" or \"b byte 0x412\": a line for each "
+           "place or\n"
+           "element. Errors: usage.")
+      .def("__str__",
+           [](const Layout& l) {
+             return layout_text(l, {false, kColumns, {}});
+           })
+      .def("__repr__", [](const Layout& l) { return "<Layout of " + l.form + ">"; })
+      .def("_repr_svg_", &layout_svg);
+  m.def(
+      "layout",
+      [](const py::object& instruction, const std::string& operand, std::optional<std::uint64_t> descriptor,
+         std::optional<int> swizzle, bool transposed) {
+        const Instruction i = py::isinstance<py::str>(instruction)
+                                  ? value_of(parse_on_newest(instruction.cast<std::string>()))
+                                  : instruction.cast<Instruction>();
+        LayoutOptions options{operand, descriptor, std::nullopt, transposed};
+        if (swizzle) options.swizzle = swizzle_of(*swizzle);
+        return value_of(layout(i, options));
+      },
+      "instruction"_a, "operand"_a = "", "descriptor"_a = py::none(), "swizzle"_a = py::none(),
+      "transposed"_a = false,
+      "Where the elements of each operand lie.\n\n"
+      "instruction: an Instruction, or a form, which is read on the newest target that has it. operand: the "
+      "only\n"
+      "one wanted, \"a\". descriptor: of the operand in shared memory; or swizzle: 0, 32, 64 or 128 bytes, for "
+      "a\n"
+      "tile at address 0 in the canonical layout. transposed: instead of imm-trans. Errors: operand_kind, "
+      "usage,\n"
+      "no_such_layout.");
+}
+
+}  // namespace
+
+void add_layout(py::module_& m) {
+  add_layouts(m);
+  py::class_<Descriptor>(m, "Descriptor",
+                         "A matrix descriptor of wgmma, its fields in bytes (PTX manual, \"Matrix Descriptor "
+                         "Format\").")
+      .def(py::init([](std::uint32_t start, std::uint32_t leading, std::uint32_t stride, int base_offset,
+                       int swizzle) {
+             return Descriptor{start, leading, stride, base_offset, swizzle_of(swizzle)};
+           }),
+           "start"_a = 0, "leading"_a = 0, "stride"_a = 0, "base_offset"_a = 0, "swizzle"_a = 0)
+      .def_static("decode", &Descriptor::decode, "bits"_a, "The descriptor of 64 bits.")
+      .def(
+          "encode", [](const Descriptor& d) { return value_of(d.encode()); },
+          "Its 64 bits. Error: descriptor_field, which names the field and what it can hold.")
+      .def_readonly("start", &Descriptor::start, "Address in shared memory, a multiple of 16 below 2^18.")
+      .def_readonly("leading", &Descriptor::leading, "Leading dimension byte offset.")
+      .def_readonly("stride", &Descriptor::stride, "Stride dimension byte offset.")
+      .def_readonly("base_offset", &Descriptor::base_offset, "0 to 7.")
+      .def_property_readonly(
+          "swizzle", [](const Descriptor& d) { return bytes_of(d.swizzle); },
+          "Bytes within which chunks are exchanged: 0, 32, 64 or 128.")
+      .def("__str__", [](const Descriptor& d) { return descriptor_text(value_of(d.encode())); })
+      .def(
+          "__eq__",
+          [](const Descriptor& x, const py::object& y) {
+            return py::isinstance<Descriptor>(y) && x == y.cast<const Descriptor&>();
+          },
+          "other"_a)
+      .def(py::pickle([](const Descriptor& d) { return py::make_tuple(value_of(d.encode())); },
+                      [](const py::tuple& s) { return Descriptor::decode(s[0].cast<std::uint64_t>()); }));
+}
+
+}  // namespace warpbit::python

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replaying captures.
+#include "warpbit/replay.hpp"
+
+#include "errors.hpp"
+#include "records.hpp"
+
+namespace warpbit::python {
+namespace {
+
+using Share = std::pair<std::uint64_t, std::uint64_t>;
+
+ReplayOptions options_of(std::optional<Target> target, Undefined undefined, std::size_t details, Share shard) {
+  if (shard.first < 1 || shard.first > shard.second)
+    throw Refusal{Error{Errc::usage, "shard",
+                        std::to_string(shard.first) + " of " + std::to_string(shard.second),
+                        "(i, n) with 1 <= i <= n"}};
+  ReplayOptions out;
+  out.target = target;
+  out.undefined = undefined;
+  out.details = details;
+  out.shard = {shard.first, shard.second};
+  return out;
+}
+
+void add_reports(py::module_& m) {
+  py::class_<Mismatch> mismatch(m, "Mismatch", "An element whose bits differ, or of digests a block of cases.");
+  add_record(mismatch,
+             field("index", &Mismatch::index, "The case; of the layouts elements and scalars the element."),
+             field("cases", &Mismatch::cases, "Of a block, the first of which is `index`; else 0."),
+             field("name", &Mismatch::name, "What the case probes, if the file says so."),
+             field("lane", &Mismatch::lane, "In the layout registers, else -1."),
+             field("reg", &Mismatch::reg, "In the layout registers, else -1."),
+             field("row", &Mismatch::row, "In D; -1 in the layout elements."),
+             field("column", &Mismatch::column, "In D; -1 in the layout elements."),
+             field("product", &Mismatch::product, "Which of the products side by side."),
+             field("address", &Mismatch::address, "Of a byte that a store wrote; else -1."),
+             field("expected", &Mismatch::expected, "The code in the file."),
+             field("got", &Mismatch::got, "The code that was computed."),
+             field("format", &Mismatch::format, "The format of both."));
+  mismatch.def("__str__", [](const Mismatch& x) { return text(x); });
+  py::class_<FileReport> report(m, "FileReport", "What became of one file.");
+  add_record(
+      report, field("path", &FileReport::path, "The file."),
+      field("status", &FileReport::status, "\"replayed\", \"other_shard\", \"unsupported\" or \"unreadable\"."),
+      field("error", &FileReport::error, "Why it is not \"replayed\": an Error that is not raised, or None."),
+      field("header", &FileReport::header, "As far as it could be read."),
+      field("target", &FileReport::target, "As which it was replayed."),
+      field("cases", &FileReport::cases, "That were compared."),
+      field("elements", &FileReport::elements, "That were compared."),
+      field("mismatches", &FileReport::mismatches, "Elements that differ; of digests blocks."),
+      field("masked", &FileReport::masked, "Elements that the file's mask excludes."),
+      field("inferred", &FileReport::inferred, "Whether the arithmetic rests on no hardware result."),
+      field("details", &FileReport::details, "The first mismatches."),
+      field("notes", &FileReport::notes, "Members that were ignored."));
+  set_repr(report, [](const FileReport& r) {
+    return "FileReport of " + r.path.string() + ": " +
+           (r.error
+                ? r.error->message()
+                : std::to_string(r.mismatches) + " mismatches in " + std::to_string(r.elements) + " elements");
+  });
+  py::class_<ReplayTotals> totals(m, "ReplayTotals", "Many files together.");
+  add_record(totals, field("files", &ReplayTotals::files, "Files."),
+             field("cases", &ReplayTotals::cases, "Cases."),
+             field("elements", &ReplayTotals::elements, "Elements."),
+             field("mismatches", &ReplayTotals::mismatches, "Elements that differ."),
+             field("unsupported", &ReplayTotals::unsupported, "Files that this library does not execute."),
+             field("unreadable", &ReplayTotals::unreadable, "Files that are malformed."),
+             field("other_shards", &ReplayTotals::other_shards, "Files in other shards."));
+  totals.def("__str__", &ReplayTotals::text);
+  py::class_<DiffReport> diff_report(m, "DiffReport", "How the results of two captures compare.");
+  add_record(diff_report, field("cases", &DiffReport::cases, "Cases."),
+             field("elements", &DiffReport::elements, "Elements."),
+             field("differences", &DiffReport::differences, "Elements that differ."),
+             field("details", &DiffReport::details, "The first; `expected` is of the first file."));
+}
+
+}  // namespace
+
+void add_replay(py::module_& m) {
+  add_reports(m);
+  m.def(
+      "replay",
+      [](const std::filesystem::path& path, std::optional<Target> target, Undefined undefined,
+         std::size_t details, Share shard) {
+        const ReplayOptions options = options_of(target, undefined, details, shard);
+        return without_gil([&] { return replay(path, options); });
+      },
+      "path"_a, "target"_a = py::none(), "undefined"_a = Undefined::error,
+      "details"_a = ReplayOptions{}.details, "shard"_a = Share{1, 1},
+      "Executes the inputs of a capture again and compares every element bit for bit. What is wrong is in the\n"
+      "report. target: instead of the one that the file names. undefined: as in `execute`. details: how many\n"
+      "mismatches to describe. shard: (i, n), one of n shares. The GIL is released.");
+  m.def(
+      "verify",
+      [](const std::vector<std::filesystem::path>& paths, std::optional<Target> target, Undefined undefined,
+         std::size_t details, Share shard) {
+        const ReplayOptions options = options_of(target, undefined, details, shard);
+        return without_gil([&] { return replay_all(find_captures(paths), options); });
+      },
+      "paths"_a, "target"_a = py::none(), "undefined"_a = Undefined::error,
+      "details"_a = ReplayOptions{}.details, "shard"_a = Share{1, 1},
+      "The reports of all captures among files and in folders; the rest as in `replay`.");
+  m.def(
+      "totals",
+      [](const std::vector<FileReport>& reports) {
+        ReplayTotals out;
+        for (const FileReport& report : reports) out.add(report);
+        return out;
+      },
+      "reports"_a, "Reports together.");
+  m.def(
+      "diff",
+      [](const std::filesystem::path& first, const std::filesystem::path& second, std::size_t details) {
+        ReplayOptions options;
+        options.details = details;
+        return without_gil([&] { return value_of(diff(first, second, options)); });
+      },
+      "first"_a, "second"_a, "details"_a = ReplayOptions{}.details,
+      "Compares the results in two captures of the same inputs. Errors: those of reading; captures_differ.");
+  m.def("code_text", &code_text, "format"_a, "code"_a,
+        "\"0x3f800000 (1)\": a code in hexadecimal and as a number.");
+}
+
+}  // namespace warpbit::python

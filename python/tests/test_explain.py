@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Explanations, comparisons, diagnoses and layouts as objects: numbers derived by hand, text, pictures, pickles."""
+
+import json
+import pickle
+import xml.etree.ElementTree as xml
+
+import numpy as np
+import pytest
+
+import warpbit
+
+K16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+K8 = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
+ONE, BIG = 0x3C00, 0x4B800000  # 1 in f16, 2^24 in f32
+
+
+def again(thing):
+    out = pickle.loads(pickle.dumps(thing))
+    assert out == thing and repr(out) == repr(thing) and str(out) == str(thing)
+    return out
+
+
+def is_picture(text):
+    return xml.fromstring(text.encode()).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_an_element():
+    i = warpbit.Instruction(K16, "sm_90")
+    e = warpbit.explain(i, [ONE, ONE], np.array([ONE, 0x4000], np.uint16), BIG)
+    assert (e.target, e.form, e.format, e.instructions, e.inferred) == ("sm_90", K16, "f32", 1, False)
+    assert e.exact.decimal() == str(2**24 + 3)  # 2^24 + 1 + 2, cut to even numbers
+    assert e.code == e.nearest - 1 and e.code == 0x4B800001
+    assert e.result.ratio() == str(2**24 + 2) and e.ulps.ratio() == "1/2"
+    assert [a.name for a in e.sums[0].addends][:2] == ["c", "a[0] b[0]"]
+    assert (e.sums[0].window.e, e.sums[0].window.f) == (24, 25)
+    assert repr(e) == f"<Explanation of {K16} on sm_90: 0x4b800001 (16777218)>"
+    assert str(e) == e.text(100) and "a[1] b[1]" in str(e)
+    assert max(len(line) for line in e.text(60).splitlines()) <= 60
+    assert is_picture(e.svg()) and e._repr_svg_() == e.svg()
+    assert json.loads(e.json())["target"] == "sm_90"
+    assert again(e).sums[0].addends[1].kept == e.sums[0].addends[1].kept
+    assert again(e).format == "f32"
+
+
+def test_an_element_of_a_capture():
+    path = "golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32.npz"
+    with np.load(path) as file:
+        d = warpbit.gather(warpbit.Instruction(K16, "sm_90a").operand("d"), file["d"])
+    e = warpbit.explain_capture(path, 3, row=4, column=2)
+    assert e.code == e.recorded == d[3, 4, 2]
+    with pytest.raises(warpbit.Error, match="expected"):
+        warpbit.explain_capture(path, 16)
+
+
+def test_codes_that_are_none():
+    i = warpbit.Instruction(K16, "sm_90")
+    for a in ([-1], [1 << 64], np.zeros((2, 2), np.uint16), np.zeros(2, np.float16), "12"):
+        with pytest.raises(warpbit.Error) as refused:
+            warpbit.explain(i, a, [ONE])
+        assert refused.value.code == "view_mismatch" and refused.value.where == "a"
+    with pytest.raises(TypeError):
+        warpbit.explain(i, [1.5], [ONE])
+    with pytest.raises(TypeError, match="expected an Instruction or a Computation, got object of type str"):
+        warpbit.explain(K16, [ONE], [ONE])
+
+
+def test_two_shapes():
+    a = np.zeros(16, np.uint16)
+    a[[0, 8]] = ONE
+    deep, shallow = (warpbit.Instruction(form, "sm_90") for form in (K16, K8))
+    c = warpbit.compare([warpbit.Computation(deep), warpbit.Computation(shallow, "ascending", 16)], a, a, BIG)
+    assert [e.code for e in c.explanations] == [BIG + 1, BIG]  # 2^24 + 2 at once; 2^24 + 1 is cut, twice
+    assert c.reasons[0] == "" and "after k = 8" in c.reasons[1]
+    assert str(c).splitlines()[0].split() == ["m16n8k16", "0x4b800001", "(16777218)"]
+    assert repr(c) == "<ElementComparison: m16n8k16 0x4b800001 (16777218) m16n8k8 0x4b800000 (16777216)>"
+    assert c._repr_html_().count("<svg") == 2
+    again(c)
+    assert warpbit.codes_between("f32", BIG, BIG + 1) == 1
+    assert warpbit.codes_between("f32", 0x80000000, 0) == 0 and warpbit.codes_between("f32", 0x7FFFFFFF, 0) is None
+
+
+def test_a_search():
+    x, y = (warpbit.Instruction(K16, target) for target in ("sm_80", "sm_90"))
+    search = warpbit.find_difference(x, y)
+    found = search.found
+    assert not search.equal_steps
+    codes = [warpbit.explain(i, found.inputs.a, found.inputs.b, found.inputs.c).code for i in (x, y)]
+    assert codes[0] != codes[1] and codes == [e.code for e in found.comparison.explanations]
+    assert "sm_80" in str(search)
+    again(search)
+    equal = warpbit.find_difference(y, warpbit.Instruction(K16, "sm_100"))
+    assert equal.found is None and equal.equal_steps and str(equal) == "equal: no input tells them apart"
+
+
+def test_many_elements():
+    instructions = [warpbit.Instruction(K16, target) for target in ("sm_80", "sm_90")]
+    whole = warpbit.compare_generated(instructions, 20, seed=3, profile="mixed")
+    inputs = warpbit.generate(instructions[1], 20, seed=3, profile="mixed")
+    other = warpbit.execute(instructions[0], inputs["a"], inputs["b"], inputs["c"]).d
+    differing = other != inputs["d"]
+    assert (whole.cases, whole.elements) == (20, 20 * 128)
+    assert whole.results[1].differing == np.count_nonzero(differing) > 0
+    assert whole.first.index == np.flatnonzero(differing.any(axis=(1, 2)))[0]
+    shares = [warpbit.compare_generated(instructions, 20, seed=3, profile="mixed", shard=(i, 3)) for i in (3, 1, 2)]
+    assert warpbit.merge(shares) == whole
+    assert "first: case" in str(whole)
+    assert repr(whole) == f"<Comparison of 2560 elements, differing from the first: {whole.results[1].differing}>"
+    again(whole)
+    for shard in ((0, 3), (4, 3)):
+        with pytest.raises(warpbit.Error, match=r"expected \(i, n\) with 1 <= i <= n"):
+            warpbit.compare_generated(instructions, 20, shard=shard)
+    with pytest.raises(warpbit.Error, match="profile: 'wild'; expected one of uniform, ordinary"):
+        warpbit.compare_generated(instructions, 20, profile="wild")
+    with pytest.raises(warpbit.Error, match="no computation"):
+        warpbit.compare_generated([], 20)
+
+
+def test_a_capture_on_other_targets():
+    path = "golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32.npz"
+    instructions = [warpbit.Instruction(K16, target) for target in ("sm_90", "sm_100", "sm_80")]
+    c = warpbit.compare_capture(path, instructions)
+    with np.load(path) as file:
+        older = warpbit.execute(instructions[2], *(file[n] for n in "abc")).d
+        assert c.results[2].differing == np.count_nonzero(older != file["d"]) > 0
+    assert c.results[1].differing == 0
+
+
+def test_a_diagnosis():
+    i = warpbit.Instruction(K16, "sm_90")
+    inputs = warpbit.generate(i, 4, seed=1, profile="ordinary")
+    a, b, c = (inputs[n] for n in "abc")
+    right = warpbit.diagnose(i, a, b, c, d=inputs["d"])
+    assert right.verdict == "correct" and right.right == right.elements == 4 * 128
+    d = warpbit.execute(i, a, b, np.zeros_like(c)).d
+    wrong = warpbit.diagnose(i, a, b, c, d=d)
+    assert wrong.verdict == "mistake" and wrong.findings[0].operand == "c" and wrong.findings[0].certain
+    assert wrong.findings[0].mistake in str(wrong)
+    again(wrong)
+    with pytest.raises(warpbit.Error, match=r"d is uint32 of shape \(3, 32, 4\); expected 4 cases"):
+        warpbit.diagnose(i, a, b, c, d=d[:3])
+
+
+def test_a_diagnosis_of_a_file(tmp_path):
+    i = warpbit.Instruction(K16, "sm_90")
+    inputs = warpbit.generate(i, 4, seed=1)
+    transposed = warpbit.scatter(i.operand("a"), np.ascontiguousarray(
+        warpbit.gather(i.operand("a"), inputs["a"]).transpose(0, 2, 1)))
+    d = warpbit.execute(i, transposed, inputs["b"], inputs["c"]).d
+    warpbit.write_capture(tmp_path / "wrong.npz", K16 + " {d}, {a}, {b}, {c};", i.target, {**inputs, "d": d})
+    assert warpbit.diagnose_capture(tmp_path / "wrong.npz").findings[0].kind == "transposed"
+
+
+def test_layouts():
+    l = warpbit.layout(K16, "a")
+    assert [o.role for o in l.operands] == ["a"] and l.operands[0].medium == "registers"
+    # groupID = lane / 4: element (9, 3) is in lane 4 (9 - 8) + 1, register 1, the upper half.
+    assert l.where("a[9,3]") == ["a[9,3]: lane 5, register 1, bits 31:16"]
+    assert any("9" in line and "3" in line for line in l.where("a lane 5 reg 1"))
+    cells = l.operands[0].cells
+    assert cells.shape == (256, 7)
+    assert cells[(cells[:, 1] == 9) & (cells[:, 2] == 3)].tolist() == [[0, 9, 3, 5, 1, 16, 16]]
+    assert is_picture(l.svg()) and l._repr_svg_() == l.svg()
+    assert len(json.loads(l.json())["elements"]) == 256
+    assert l.csv().count("\n") == 257 and l.markdown().startswith("|")
+    assert str(l) and l.text(by_lanes=True) != l.text()
+    with pytest.raises(warpbit.Error, match="operand"):
+        warpbit.layout(warpbit.Instruction(K16, "sm_90"), "e")
+
+
+def test_descriptors():
+    d = warpbit.Descriptor(start=0x400, leading=16, stride=1024, swizzle=128)
+    assert d.encode() == 1 << 62 | 64 << 32 | 1 << 16 | 0x40
+    assert warpbit.Descriptor.decode(d.encode()) == d == pickle.loads(pickle.dumps(d))
+    assert (d.start, d.leading, d.stride, d.base_offset, d.swizzle) == (0x400, 16, 1024, 0, 128)
+    assert str(d).startswith("start 0x400, LBO 16, SBO 1024, base offset 0, 128-byte swizzle")
+    with pytest.raises(warpbit.Error) as refused:
+        warpbit.Descriptor(start=8).encode()
+    assert refused.value.code == "descriptor_field"
+    with pytest.raises(warpbit.Error, match="expected 0, 32, 64 or 128 bytes"):
+        warpbit.Descriptor(swizzle=16)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole products: exact ones against NumPy's integers, and the order of K by sums that can be told apart by hand."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import warpbit
+
+S8 = warpbit.Instruction("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_90")
+F16 = warpbit.Instruction("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", "sm_90")
+
+
+def integers(shape, seed):
+    return np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
+
+
+@pytest.mark.parametrize("shape", [(16, 8, 32), (33, 19, 70), (1, 1, 1)])
+def test_integers(shape):
+    rows, columns, depth = shape
+    a, b = integers((rows, depth), 1), integers((depth, columns), 2)
+    c = np.random.default_rng(3).integers(-1000, 1000, (rows, columns)).astype(np.int32)
+    wanted = a.astype(np.int32) @ b.astype(np.int32)
+    result = warpbit.gemm(S8, a.view(np.uint8), b.view(np.uint8))
+    assert result.d.dtype == np.uint32 and np.array_equal(result.d.view(np.int32), wanted)
+    assert result.kernel in warpbit.kernels() and result.inferred is False
+    # C, and B by columns, A backwards, every second column of D.
+    wide = np.zeros((rows, 2 * columns), np.uint32)
+    by_columns = np.ascontiguousarray(b.T).view(np.uint8).T
+    backwards = np.ascontiguousarray(a[::-1]).view(np.uint8)[::-1]
+    out = warpbit.gemm(S8, backwards, by_columns, c.view(np.uint32), out=wide[:, ::2], k_order="descending", split_k=2).d
+    assert np.array_equal(out.astype(np.uint32).view(np.int32), wanted + c)
+    assert np.array_equal(wide[:, ::2], out) and not wide[:, 1::2].any()
+
+
+def row(*values):
+    return warpbit.encode("f16", np.array([values], float))
+
+
+def test_the_order_of_k():
+    """Each step of 8 adds one product of 1 to 2^24, where f32 has only even numbers: cut, each is lost, unless they meet first."""
+    a = np.zeros((1, 24))
+    a[0, [0, 8, 16]] = 4096, 1, 1
+    b = np.zeros((24, 1))
+    b[[0, 8, 16], 0] = 4096, 1, 1
+
+    def product(**options):
+        d = warpbit.gemm(F16, warpbit.encode("f16", a), warpbit.encode("f16", b), **options).d
+        return warpbit.decode("f32", d)[0, 0]
+
+    assert product() == 2.0**24
+    assert product(k_order="descending") == 2.0**24 + 2
+    assert product(k_order=[1, 2, 0]) == product(k_order="1:2:0") == 2.0**24 + 2
+    assert product(k_order=[0, 2, 1]) == 2.0**24
+    assert product(split_k=3) == 2.0**24  # 2^24 + 1, to nearest even, twice
+    assert product(k_order="1:2:0", split_k=2) == 2.0**24 + 2  # runs of 1 + 1, and of 2^24
+    assert product(k_order="2:0:1", split_k=2) == 2.0**24  # 2^24 + 1, cut; and 1 more, to even
+    with pytest.raises(warpbit.Error, match="expected each of the 3 steps of K once"):
+        product(k_order=[0, 1])
+
+
+def test_a_tile_is_what_a_gpu_recorded():
+    with np.load("golden/sm_90a/mma/mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32.npz") as file:
+        i = warpbit.Instruction(bytes(file["statement"]).decode(), "sm_90a")
+        a, b, c, d = (warpbit.gather(i.operand(r), file[r]) for r in "abcd")
+        for case in range(len(a)):
+            for kernel in warpbit.kernels():
+                assert np.array_equal(warpbit.gemm(i, a[case], b[case], c[case], kernel=kernel).d, d[case])
+
+
+def test_out_may_be_c():
+    a, b = integers((16, 32), 4), integers((32, 8), 5)
+    c = np.arange(128, dtype=np.uint32).reshape(16, 8)
+    out = c.copy()
+    assert warpbit.gemm(S8, a.view(np.uint8), b.view(np.uint8), out, out=out).d is out
+    assert np.array_equal(out, (a.astype(np.int32) @ b.astype(np.int32) + c.astype(np.int32)).view(np.uint32))
+    result = warpbit.gemm(S8, a.view(np.uint8), b.view(np.uint8), c)
+    again = pickle.loads(pickle.dumps(result))
+    assert np.array_equal(again.d, out) and repr(again) == repr(result)
+
+
+A, B = np.zeros((16, 32), np.uint8), np.zeros((32, 8), np.uint8)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: warpbit.gemm(S8, A.view(np.int8), B), "A is int8 of shape (16, 32); expected uint8 with two dimensions"),
+    (lambda: warpbit.gemm(S8, A, B[:31]), "B is uint8 of shape (31, 8); expected shape (32, 8)"),
+    (lambda: warpbit.gemm(S8, A, B, np.zeros((8, 8), np.uint32)), "C is uint32 of shape (8, 8); expected shape (16, 8)"),
+    (lambda: warpbit.gemm(S8, A, B, out=np.zeros((16, 8), np.int32)), "out is int32 of shape (16, 8); expected uint32"),
+    (lambda: warpbit.gemm(S8, A, B, out=np.broadcast_to(np.zeros(8, np.uint32), (16, 8))), "out is read-only, or its items"),
+    (lambda: warpbit.gemm(S8, A.ravel(), B), "A is uint8 of shape (512,); expected uint8 with two dimensions"),
+    (lambda: warpbit.gemm(S8, A, B, split_k=0), "expected at least 1"),
+    (lambda: warpbit.gemm(warpbit.Instruction("cvt.bf16.f16", "sm_90"), A, B), "it is no product of matrices in registers"),
+])
+def test_refusals(call, message):
+    with pytest.raises(warpbit.Error) as refused:
+        call()
+    assert refused.value.code == "view_mismatch" and message in str(refused.value)
+
+
+def test_shared_memory_is_refused():
+    memory = np.zeros(4096, np.uint8)
+    d = memory[:512].view(np.uint32).reshape(16, 8)
+    with pytest.raises(warpbit.Error, match="out is A|out shares memory with A"):
+        warpbit.gemm(S8, memory[:512].reshape(16, 32), B, out=d)
+    c = memory[16:528].view(np.uint32).reshape(16, 8)
+    with pytest.raises(warpbit.Error, match="out shares memory with C"):
+        warpbit.gemm(S8, A, B, c, out=d)
