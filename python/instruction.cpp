@@ -104,7 +104,11 @@ void add_operand(py::module_& m) {
           "code_dtype", [](const BoundOperand& o) { return unsigned_dtype(code_bytes(o->element_bits)); },
           "The least unsigned type that holds the code of an element.")
       .def("__repr__",
-           [](const BoundOperand& o) { return "<Operand " + text_of(*o, o.instruction.lanes()) + ">"; });
+           [](const BoundOperand& o) { return "<Operand " + text_of(*o, o.instruction.lanes()) + ">"; })
+      .def(py::pickle([](const BoundOperand& o) { return py::make_tuple(o.instruction, o.index); },
+                      [](const py::tuple& s) {
+                        return BoundOperand{s[0].cast<Instruction>(), s[1].cast<std::size_t>()};
+                      }));
 }
 
 void add_forms(py::module_& m) {

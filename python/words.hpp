@@ -4,7 +4,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include <initializer_list>
+#include <iterator>  // std::size
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -119,7 +120,9 @@ struct WordCaster {
     refuse_word(Words<E>::what, seen, accepted);
   }
   static pybind11::handle cast(E e, pybind11::return_value_policy, pybind11::handle) {
-    const std::string_view word = Words<E>::words[static_cast<int>(e)];
+    const auto at = static_cast<std::size_t>(e);
+    if (at >= std::size(Words<E>::words)) throw std::out_of_range(Words<E>::what);  // a word is missing here
+    const std::string_view word = Words<E>::words[at];
     return pybind11::str(word.data(), word.size()).release();
   }
 };

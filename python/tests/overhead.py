@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a batch costs more from Python than from C++: PYTHONPATH=build/release/python python3 python/tests/overhead.py
+"""What a batch costs more from Python than from C++:
+
+    cmake --build build/release --target overhead_batch
+    PYTHONPATH=build/release/python python3 python/tests/overhead.py
 
 The same 10,000 tiles in the same memory, in one process, alternately, on one thread: by warpbit.execute, timed from Python, and
 by overhead_batch.cpp, which is C++ alone, linked with the same library and timed by itself. Prints medians and their ratio; exit

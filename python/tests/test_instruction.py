@@ -78,6 +78,8 @@ def test_pickles():
     for thing in (target, instruction):
         again = pickle.loads(pickle.dumps(thing))
         assert again == thing and hash(again) == hash(thing) and repr(again) == repr(thing)
+    operand = pickle.loads(pickle.dumps(instruction.operand("b")))
+    assert operand.role == "b" and repr(operand) == repr(instruction.operand("b"))
     computation = warpbit.Computation(instruction, "descending+split_k=2", 64)
     again = pickle.loads(pickle.dumps(computation))
     assert (again.k_order, again.steps, again.split_k, again.instruction) == (
