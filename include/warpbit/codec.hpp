@@ -8,6 +8,7 @@
 #include "warpbit/format.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)
 namespace warpbit {
 
 struct Format;  // src/numeric/formats.hpp
@@ -37,3 +38,4 @@ class Codec {
 };
 
 }  // namespace warpbit
+#pragma GCC visibility pop
