@@ -44,6 +44,7 @@ struct AsyncViolation {
 ///     \___________ group ______/  \_____ group ____/   open
 class AsyncState {
  public:
+  /// One that is not complete.
   struct Product {
     std::string text;
     std::uint64_t number;

@@ -93,6 +93,7 @@ inline void wgmma_commit_group(Place at = Place::here()) {
   calls::warpgroup("wgmma.commit_group.sync.aligned", nullptr, at);
 }
 
+/// The text of a wait.
 template <int N>
 struct WgmmaWait {
   static_assert(N >= 0, "wgmma.wait_group takes a number of groups, 0 or more");
@@ -111,6 +112,7 @@ void wgmma_wait_group(Fragments&, Place at = Place::here()) {
 
 // ---- Products
 
+/// The text of a product.
 template <class Row, bool described, int ScaleA, int ScaleB, int TransA, int TransB>
 struct WgmmaStatement {
   static constexpr Text make() {

@@ -53,16 +53,19 @@ class AsyncFragment;
 
 namespace warpbit::device {
 
+/// What a lane holds of D.
 template <int N, class Sum_>
 struct WgmmaSum {
   using Type = AsyncFragment<std::uint32_t, N / 2>;
 };
+/// Of f32.
 template <int N>
 struct WgmmaSum<N, f32> {
   using Type = AsyncFragment<float, N / 2>;
 };
+/// Of f16, two to a register.
 template <int N>
-struct WgmmaSum<N, f16> {  // two to a register
+struct WgmmaSum<N, f16> {
   using Type = AsyncFragment<std::uint32_t, N / 4>;
 };
 
@@ -102,6 +105,7 @@ WARPBIT_WGMMA_ROWS(WARPBIT_ROW)
 
 // ---- The text of a statement, made at compile time
 
+/// Characters, ended by a zero.
 struct Text {
   char characters[128] = {};
   std::size_t size = 0;
@@ -122,11 +126,13 @@ struct Text {
 /// The text of Source::make() as an array of its characters, of which there is one in a program.
 template <class Source, class = std::make_index_sequence<Source::make().size>>
 struct Literal;
+/// Character by character.
 template <class Source, std::size_t... I>
 struct Literal<Source, std::index_sequence<I...>> {
   static constexpr const char text[] = {Source::make().characters[I]..., '\0'};
 };
 
+/// The form of a row.
 template <class Row>
 struct WgmmaForm {
   static constexpr Text make() {
