@@ -53,20 +53,31 @@ constexpr std::size_t bytes_of(std::type_identity<AsyncFragment<R, N>>) {
   return sizeof(R) * N;
 }
 
+// Of one N, as constants: code for each of them would take minutes to compile.
+struct Sized {
+  const char* form = nullptr;  // none of that N
+  const char *described = nullptr, *in_registers = nullptr;
+  std::size_t d = 0, a = 0;
+};
+template <int K, class Sum, class A, class B, int n>
+constexpr Sized sized() {
+  if constexpr (!one_of<A, s8, u8> || n <= 32 || n % 16 == 0) {
+    using Row = Wgmma<m64nNkK<n, K>, Sum, A, B>;
+    return {Literal<WgmmaForm<Row>>::text, Literal<WgmmaStatement<Row, true, 1, 1, 0, 0>>::text,
+            Literal<WgmmaStatement<Row, false, 1, 1, 0, 0>>::text,
+            bytes_of(std::type_identity<typename Row::Sum>()), bytes_of(std::type_identity<typename Row::A>())};
+  }
+  return {};
+}
+
 template <int K, class Sum, class A, class B, int... Eighths>
 void add_sizes(std::integer_sequence<int, Eighths...>, std::vector<Called>& out) {
-  const auto add = [&]<int n>(std::integral_constant<int, n>) {
-    constexpr bool integer = one_of<A, s8, u8>;
-    if constexpr (!integer || n <= 32 || n % 16 == 0) {
-      using Row = Wgmma<m64nNkK<n, K>, Sum, A, B>;
-      const std::size_t d = bytes_of(std::type_identity<typename Row::Sum>()),
-                        a = bytes_of(std::type_identity<typename Row::A>());
-      const std::string form = Literal<WgmmaForm<Row>>::text;
-      out.push_back({form, Literal<WgmmaStatement<Row, true, 1, 1, 0, 0>>::text, {d, 8, 8, 1}});
-      out.push_back({form, Literal<WgmmaStatement<Row, false, 1, 1, 0, 0>>::text, {d, a, 8, 1}});
-    }
-  };
-  (add(std::integral_constant<int, 8 * (Eighths + 1)>()), ...);
+  static constexpr Sized kSizes[] = {sized<K, Sum, A, B, 8 * (Eighths + 1)>()...};
+  for (const Sized& one : kSizes) {
+    if (one.form == nullptr) continue;
+    out.push_back({one.form, one.described, {one.d, 8, 8, 1}});
+    out.push_back({one.form, one.in_registers, {one.d, one.a, 8, 1}});
+  }
 }
 
 std::vector<Called> products_of_warpgroups() {

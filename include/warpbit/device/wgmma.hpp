@@ -123,13 +123,17 @@ struct Text {
   }
 };
 
+/// Source::make(), evaluated once.
+template <class Source>
+inline constexpr Text made = Source::make();
+
 /// The text of Source::make() as an array of its characters, of which there is one in a program.
-template <class Source, class = std::make_index_sequence<Source::make().size>>
+template <class Source, class = std::make_index_sequence<made<Source>.size>>
 struct Literal;
 /// Character by character.
 template <class Source, std::size_t... I>
 struct Literal<Source, std::index_sequence<I...>> {
-  static constexpr const char text[] = {Source::make().characters[I]..., '\0'};
+  static constexpr const char text[] = {made<Source>.characters[I]..., '\0'};
 };
 
 /// The form of a row.
