@@ -224,7 +224,11 @@ TEST_CASE("every form that kernels may call is in the PTX once", "[cuda]") {
 #define WARPBIT_ROW(name, qualifiers, ...) ++expected[WARPBIT_STMATRIX_TEXT(qualifiers)];
   WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
-  CHECK(count(ptx_of("rows.cu", "120a"), "mma|ldmatrix|stmatrix|movmatrix") == expected);
+#define WARPBIT_ROW(name, qualifiers, to, ...) ++expected[WARPBIT_CVT_TEXT(qualifiers, to)];
+  WARPBIT_CVT_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
+  CHECK(count(ptx_of("rows.cu", "120a"), "mma|ldmatrix|stmatrix|movmatrix|cvt[.]rn[.][a-z0-9.]*x2[.]") ==
+        expected);
 }
 
 TEST_CASE("a GEMM by wgmma and its forms become the PTX that they spell", "[cuda]") {

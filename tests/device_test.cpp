@@ -80,7 +80,8 @@ unsigned line_of_gemm(const std::string& text) {
 }
 
 TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
-  const unsigned copy_of_a = line_of_gemm("cp_async_cg(to_a"), load_of_a = line_of_gemm("= ldmatrix<4>(tile_a");
+  const unsigned copy_of_a = device_inputs::line_of("tests/kernels/tile.cuh", "cp_async_cg("),
+                 load_of_a = line_of_gemm("= ldmatrix<4>(tile_a");
   const std::string load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16";
   // Each thread has waited for its own copies, not for those of the others: row 1 of A is copied by lanes 4
   // to 7.

@@ -19,6 +19,11 @@ using namespace warpbit;
 using namespace warpbit::device;
 using device_inputs::target;
 
+/// As copies need it aligned.
+struct alignas(16) Line {
+  std::byte bytes[16];
+};
+
 /// Launches in the library.
 class Host {
  public:
@@ -57,15 +62,15 @@ class Host {
  private:
   template <class T>
   std::span<T> allocate(std::size_t elements) {
-    // Words of 16 bytes, as copies need them; outputs begin with all bits set.
-    memory_.emplace_back((elements * sizeof(T) + 15) / 16, kernels::Line{});
+    // Outputs begin with all bits set.
+    memory_.emplace_back((elements * sizeof(T) + 15) / 16, Line{});
     std::memset(memory_.back().data(), 0xFF, memory_.back().size() * 16);
     return {reinterpret_cast<T*>(memory_.back().data()), elements};
   }
 
   Target target_;
   const char* name_ = "";
-  std::vector<std::vector<kernels::Line>> memory_;
+  std::vector<std::vector<Line>> memory_;
   std::span<const std::byte> output_;
 };
 

@@ -95,15 +95,18 @@ inline Outcome outcome_of(std::string name, const std::vector<std::uint32_t>& wo
 //
 //     on.begin(name)   on.input(vector)   on.output<T>(elements)   on.launch(shape, kernel, arguments...)
 
-template <class On>
-void run_gemm(On& on, const char* name, unsigned m, unsigned n, unsigned k) {
+/// Row by row of tiles of 64 x 64, by either GEMM of bf16.
+template <class On, class Kernel>
+void run_gemm(On& on, const char* name, unsigned m, unsigned n, unsigned k, unsigned shared_bytes,
+              Kernel kernel) {
   on.begin(name);
   Generator generator(name);
   const auto a = on.input(generator.codes<std::uint16_t>(m * k, kBf16));
   const auto b = on.input(generator.codes<std::uint16_t>(k * n, kBf16));
   const auto d = on.template output<float>(m * n);
-  on.launch({n / kTile, m / kTile, kThreads, kGemmShared}, gemm<Mistake::none>, a, b, d, static_cast<int>(k));
+  on.launch({n / kTile, m / kTile, kThreads, shared_bytes}, kernel, a, b, d, static_cast<int>(k));
 }
+static_assert(wgmma_gemm::kTile == kTile && wgmma_gemm::kThreads == kThreads);
 
 template <class On>
 void run_mental_model(On& on, const char* name) {
@@ -150,28 +153,18 @@ void run_attention(On& on, const char* name, unsigned queries, unsigned keys) {
             static_cast<int>(keys));
 }
 
-template <class On>
-void run_wgmma_gemm(On& on, const char* name, unsigned m, unsigned n, unsigned k) {
-  on.begin(name);
-  Generator generator(name);
-  const auto a = on.input(generator.codes<std::uint16_t>(m * k, kBf16));
-  const auto b = on.input(generator.codes<std::uint16_t>(k * n, kBf16));
-  const auto d = on.template output<float>(m * n);
-  on.launch({n / wgmma_gemm::kTile, m / wgmma_gemm::kTile, wgmma_gemm::kThreads, wgmma_gemm::kShared},
-            wgmma_gemm::gemm<wgmma_gemm::Mistake::none>, a, b, d, static_cast<int>(k));
-}
-
 /// Those of sm_90a.
 template <class On>
 void run_all(On& on) {
   run_mental_model(on, "mental_model");
-  run_gemm(on, "gemm 64x64x32", 64, 64, 32);
-  run_gemm(on, "gemm 192x128x256", 192, 128, 256);
+  run_gemm(on, "gemm 64x64x32", 64, 64, 32, kGemmShared, gemm<Mistake::none>);
+  run_gemm(on, "gemm 192x128x256", 192, 128, 256, kGemmShared, gemm<Mistake::none>);
   run_fp8_gemm(on, "fp8_gemm 64x128x256", 64, 128, 256);
   run_sparse_gemm(on, "sparse_gemm 128x64x256", 128, 64, 256);
   run_attention(on, "attention 128x320", 128, 320);
-  run_wgmma_gemm(on, "wgmma_gemm 128x64x64", 128, 64, 64);
-  run_wgmma_gemm(on, "wgmma_gemm 64x128x512", 64, 128, 512);
+  const auto by_wgmma = wgmma_gemm::gemm<wgmma_gemm::Mistake::none>;
+  run_gemm(on, "wgmma_gemm 128x64x64", 128, 64, 64, wgmma_gemm::kShared, by_wgmma);
+  run_gemm(on, "wgmma_gemm 64x128x512", 64, 128, 512, wgmma_gemm::kShared, by_wgmma);
 }
 
 }  // namespace kernels

@@ -3,22 +3,12 @@
 // and of 32 x 64 of B, filled by cp.async while the other one is multiplied. All matrices are row-major.
 #pragma once
 
-#include <cstdint>
-
-#include "warpbit/device.hpp"
+#include "tile.cuh"
 
 namespace kernels {
 
-using namespace warpbit::device;
-
-/// 16 bytes that one thread copies.
-struct alignas(16) Line {
-  std::uint16_t element[8];
-};
-
 inline constexpr int kTile = 64, kStep = 32, kThreads = 128;
-/// Rows in shared memory are longer by one line, so that eight of them lie in different banks.
-inline constexpr int kRowOfA = kStep + 8, kRowOfB = kTile + 8;
+inline constexpr int kRowOfA = kStep + kPadding / 2, kRowOfB = kTile + kPadding / 2;  // elements
 inline constexpr int kElementsOfA = kTile * kRowOfA, kElementsOfB = kStep * kRowOfB;
 inline constexpr int kGemmShared = 2 * 2 * (kElementsOfA + kElementsOfB);
 
@@ -28,15 +18,8 @@ enum class Mistake { none, no_barrier_before_read, no_barrier_before_overwrite, 
 WARPBIT_DEVICE void copy_tiles(SharedArray<std::uint16_t> to_a, SharedArray<std::uint16_t> to_b,
                                GlobalArray<const std::uint16_t> a, GlobalArray<const std::uint16_t> b, int n,
                                int k) {
-  const int thread = static_cast<int>(threadIdx.x);
-  for (int line = thread; line < kTile * kStep / 8; line += kThreads) {
-    const int row = line / (kStep / 8), column = line % (kStep / 8) * 8;
-    cp_async_cg(to_a + (row * kRowOfA + column), a + (row * k + column));
-  }
-  for (int line = thread; line < kStep * kTile / 8; line += kThreads) {
-    const int row = line / (kTile / 8), column = line % (kTile / 8) * 8;
-    cp_async_cg(to_b + (row * kRowOfB + column), b + (row * n + column));
-  }
+  copy_tile(to_a, a, kTile, 2 * kStep, 2 * k);
+  copy_tile(to_b, b, kStep, 2 * kTile, 2 * n);
   cp_async_commit_group();
 }
 
@@ -85,12 +68,7 @@ WARPBIT_KERNEL void gemm(GlobalArray<const std::uint16_t> a, GlobalArray<const s
 
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 4; ++j)
-      for (int half = 0; half < 2; ++half) {
-        const int at_row = row + warp_row + 16 * i + lane / 4 + 8 * half;
-        const int at_column = column + warp_column + 8 * j + lane % 4 * 2;
-        d[at_row * n + at_column] = sums[i][j][2 * half];
-        d[at_row * n + at_column + 1] = sums[i][j][2 * half + 1];
-      }
+      store_sums(d + ((row + warp_row + 16 * i) * n + column + warp_column + 8 * j), n, sums[i][j]);
 }
 
 }  // namespace kernels

@@ -27,6 +27,9 @@ WARPBIT_KERNEL void rows(GlobalArray<double> out, std::uint32_t metadata, std::u
   WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
   sum += movmatrix_trans(metadata);
+#define WARPBIT_ROW(name, qualifiers, to, ...) sum += name<to>(1, static_cast<float>(scale));
+  WARPBIT_CVT_ROWS(WARPBIT_ROW)
+#undef WARPBIT_ROW
   cp_async_ca<4>(row, as<const std::uint32_t>(out));
   cp_async_ca<8>(row, as<const std::uint32_t>(out));
   cp_async_ca<16>(row, as<const std::uint32_t>(out));
