@@ -10,13 +10,6 @@
 namespace warpbit::python {
 namespace {
 
-// Execution, with the registers of D.
-struct Executed {
-  py::array d;
-  Kernel kernel;
-  bool inferred;
-};
-
 Executed execute(const Instruction& instruction, const py::args& sources, const py::object& out,
                  const ExecuteOptions& options) {
   const std::string where(instruction.canonical());
@@ -136,8 +129,10 @@ py::tuple execute_one_warp(const Instruction& instruction, const py::args& sourc
 
 void add_execute(py::module_& m) {
   py::class_<Executed>(m, "Execution", "What executing gives.")
-      .def_readonly("d", &Executed::d,
-                    "The registers of D, shaped as those of the sources; `out` itself, if it was given.")
+      .def_readonly(
+          "d", &Executed::d,
+          "The registers of D, shaped as those of the sources, or of gemm the codes of D, (rows, columns);\n"
+          "`out` itself, if it was given.")
       .def_readonly("kernel", &Executed::kernel,
                     "The kernel that computed it; \"node\" where the others have nothing for the instruction.")
       .def_readonly("inferred", &Executed::inferred,

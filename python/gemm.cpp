@@ -9,12 +9,6 @@
 namespace warpbit::python {
 namespace {
 
-struct Product {
-  py::array d;
-  Kernel kernel;
-  bool inferred;
-};
-
 // A matrix of codes as it lies.
 struct CodeArray {
   py::array array;
@@ -54,9 +48,9 @@ void require_shape(const CodeArray& matrix, std::size_t rows, std::size_t column
                         "shape (" + std::to_string(rows) + ", " + std::to_string(columns) + ")"}};
 }
 
-Product multiply(const Instruction& i, const py::object& a_object, const py::object& b_object,
-                 const py::object& c_object, const py::object& out, const GemmOptions& given,
-                 const py::object& k_order) {
+Executed multiply(const Instruction& i, const py::object& a_object, const py::object& b_object,
+                  const py::object& c_object, const py::object& out, const GemmOptions& given,
+                  const py::object& k_order) {
   const std::string where(i.canonical());
   const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::left_factor), where, "A"),
                   b = codes_of_matrix(b_object, operand_for(i, Part::right_factor), where, "B");
@@ -119,19 +113,6 @@ void set_k_order(const py::object& order, const Instruction& instruction, std::s
 }
 
 void add_gemm(py::module_& m) {
-  py::class_<Product>(m, "Product", "What gemm gives.")
-      .def_readonly("d", &Product::d, "The codes of D, (rows, columns); `out` itself, if it was given.")
-      .def_readonly("kernel", &Product::kernel, "The kernel that computed it.")
-      .def_readonly("inferred", &Product::inferred, "Whether the arithmetic rests on no hardware result.")
-      .def("__repr__",
-           [](const Product& p) {
-             return "<Product: d " + seen_text(p.d) + ", kernel " + std::string(name(p.kernel)) +
-                    (p.inferred ? ", inferred>" : ">");
-           })
-      .def(py::pickle([](const Product& p) { return py::make_tuple(p.d, p.kernel, p.inferred); },
-                      [](const py::tuple& s) {
-                        return Product{s[0].cast<py::array>(), s[1].cast<Kernel>(), s[2].cast<bool>()};
-                      }));
   m.def(
       "gemm",
       [](const Instruction& instruction, const py::object& a, const py::object& b, const py::object& c,

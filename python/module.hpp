@@ -60,6 +60,13 @@ auto without_gil(Work work) {
   return work();
 }
 
+/// warpbit.Execution: Execution, with the registers of D, or its codes.
+struct Executed {
+  py::array d;
+  Kernel kernel;
+  bool inferred;
+};
+
 // ---- Arrays
 
 /// "uint32 of shape (2, 32, 4)", or "list" of what is no array.

@@ -24,14 +24,15 @@
 
 namespace warpbit::python {
 
-/// The words of an enumeration, in the order of its enumerators, which count from 0. `what` says what they are
-/// in the message that lists them.
+/// The words of an enumeration, in the order of its enumerators, which count from 0: `words`, or where the
+/// library has names for them, those up to `last`. `what` says what they are in the message that lists them.
 template <class E>
 struct Words;
 
 template <>
 struct Words<Kernel> {
-  static constexpr const char *what = "kernel", *words[] = {"node", "scalar", "avx2", "avx512"};
+  static constexpr const char* what = "kernel";
+  static constexpr Kernel last = Kernel::avx512;
 };
 template <>
 struct Words<Undefined> {
@@ -43,20 +44,23 @@ struct Words<RoundingMode> {
 };
 template <>
 struct Words<Basis> {
-  static constexpr const char *what = "basis", *words[] = {"captured", "published", "inferred"};
+  static constexpr const char* what = "basis";
+  static constexpr Basis last = Basis::inferred;
 };
 template <>
 struct Words<CodeClass> {
-  static constexpr const char *what = "class",
-                              *words[] = {"zero", "subnormal", "normal", "integer", "infinity", "NaN"};
+  static constexpr const char* what = "class";
+  static constexpr CodeClass last = CodeClass::nan;
 };
 template <>
 struct Words<CaptureLayout> {
-  static constexpr const char *what = "layout", *words[] = {"registers", "elements", "scalars", "digests"};
+  static constexpr const char* what = "layout";
+  static constexpr CaptureLayout last = CaptureLayout::digests;
 };
 template <>
 struct Words<CaptureSource> {
-  static constexpr const char *what = "source", *words[] = {"hardware", "published", "model"};
+  static constexpr const char* what = "source";
+  static constexpr CaptureSource last = CaptureSource::model;
 };
 template <>
 struct Words<FileStatus> {
@@ -65,8 +69,8 @@ struct Words<FileStatus> {
 };
 template <>
 struct Words<Verdict> {
-  static constexpr const char *what = "verdict",
-                              *words[] = {"correct", "mistake", "ambiguous", "partial", "none"};
+  static constexpr const char* what = "verdict";
+  static constexpr Verdict last = Verdict::none;
 };
 template <>
 struct Words<Medium> {
@@ -97,57 +101,61 @@ struct Words<inputs::Profile> {
   static constexpr auto& words = inputs::kProfileNames;
 };
 
+template <class E>
+concept HasWords = requires {
+  Words<E>::what;
+};
+
+template <HasWords E>
+constexpr std::size_t count_words() {
+  if constexpr (requires { Words<E>::last; })
+    return static_cast<std::size_t>(Words<E>::last) + 1;
+  else
+    return std::size(Words<E>::words);
+}
+/// Precondition: at < count_words<E>().
+template <HasWords E>
+std::string_view word(std::size_t at) {
+  if constexpr (requires { Words<E>::last; })
+    return name(static_cast<E>(at));
+  else
+    return Words<E>::words[at];
+}
+
 /// Throws warpbit.Error for a word that is none.
 [[noreturn]] void refuse_word(const char* what, const std::string& seen, const std::string& accepted);
-
-/// A pybind11 caster for an enumeration with Words.
-template <class E>
-struct WordCaster {
-  PYBIND11_TYPE_CASTER(E, pybind11::detail::const_name("str"));
-
-  bool load(pybind11::handle source, bool) {
-    if (!PyUnicode_Check(source.ptr())) return false;
-    const auto seen = source.cast<std::string>();
-    std::string accepted;
-    int at = 0;
-    for (const std::string_view word : Words<E>::words) {
-      if (word == seen) {
-        value = static_cast<E>(at);
-        return true;
-      }
-      accepted.append(at++ ? ", " : "").append(word);
-    }
-    refuse_word(Words<E>::what, seen, accepted);
-  }
-  static pybind11::handle cast(E e, pybind11::return_value_policy, pybind11::handle) {
-    const auto at = static_cast<std::size_t>(e);
-    if (at >= std::size(Words<E>::words)) throw std::out_of_range(Words<E>::what);  // a word is missing here
-    const std::string_view word = Words<E>::words[at];
-    return pybind11::str(word.data(), word.size()).release();
-  }
-};
 
 }  // namespace warpbit::python
 
 namespace PYBIND11_NAMESPACE {
 namespace detail {
-#define WARPBIT_WORDS(E) \
-  template <>            \
-  struct type_caster<E> : warpbit::python::WordCaster<E> {}
-WARPBIT_WORDS(warpbit::Kernel);
-WARPBIT_WORDS(warpbit::Undefined);
-WARPBIT_WORDS(warpbit::RoundingMode);
-WARPBIT_WORDS(warpbit::Basis);
-WARPBIT_WORDS(warpbit::CodeClass);
-WARPBIT_WORDS(warpbit::CaptureLayout);
-WARPBIT_WORDS(warpbit::CaptureSource);
-WARPBIT_WORDS(warpbit::FileStatus);
-WARPBIT_WORDS(warpbit::Verdict);
-WARPBIT_WORDS(warpbit::Medium);
-WARPBIT_WORDS(warpbit::ExactNumber::Kind);
-WARPBIT_WORDS(warpbit::OperandKind);
-WARPBIT_WORDS(warpbit::Part);
-WARPBIT_WORDS(warpbit::inputs::Profile);
-#undef WARPBIT_WORDS
+
+template <warpbit::python::HasWords E>
+class type_caster<E> {
+ public:
+  PYBIND11_TYPE_CASTER(E, const_name("str"));
+
+  bool load(handle source, bool) {
+    using namespace warpbit::python;
+    if (!PyUnicode_Check(source.ptr())) return false;
+    const auto seen = source.cast<std::string>();
+    std::string accepted;
+    for (std::size_t at = 0; at < count_words<E>(); ++at) {
+      if (word<E>(at) == seen) {
+        value = static_cast<E>(at);
+        return true;
+      }
+      accepted.append(at > 0 ? ", " : "").append(word<E>(at));
+    }
+    refuse_word(Words<E>::what, seen, accepted);
+  }
+  static handle cast(E e, return_value_policy, handle) {
+    using namespace warpbit::python;
+    const auto at = static_cast<std::size_t>(e);
+    if (at >= count_words<E>()) throw std::out_of_range(Words<E>::what);  // a word is missing here
+    return str(word<E>(at).data(), word<E>(at).size()).release();
+  }
+};
+
 }  // namespace detail
 }  // namespace PYBIND11_NAMESPACE

@@ -170,14 +170,6 @@ def scatter_values(
 def compress(instruction: Instruction, dense: NDArray[Any]) -> Tuple[NDArray[Any], NDArray[np.uint8]]: ...
 def expand(instruction: Instruction, codes: NDArray[Any], metadata: NDArray[np.uint8]) -> NDArray[Any]: ...
 
-class Product:
-    @property
-    def d(self) -> NDArray[Any]: ...
-    @property
-    def kernel(self) -> _KernelName: ...
-    @property
-    def inferred(self) -> bool: ...
-
 def gemm(
     instruction: Instruction,
     a: NDArray[Any],
@@ -190,7 +182,7 @@ def gemm(
     threads: int = 0,
     kernel: Optional[_KernelName] = None,
     allow_inferred: bool = True,
-) -> Product: ...
+) -> Execution: ...
 
 # ---- Formats
 
