@@ -6,14 +6,16 @@
 //     lane    0      1      2      3    ...  14     15
 //           (0,0)  (1,0)  (0,1)  (1,1)  ... (0,7)  (1,7)
 //
-// from panels: of A the elements of the two rows for each k, of B those of the eight columns, each twice. The
-// order of k within a panel is free within a node, but the same in both.
+// from panels: of A the elements of the two rows for each k, of B those of the eight columns for each two k; a
+// load brings the ones of one k twice. The order of k within a panel is free within a node, but the same in
+// both.
 //
-//     A: values, exponents [k][2]      B: values, exponents [k][16]
+//     A: codes, values, powers [k][2]            B: codes, values [k / 2][column][k % 2]
 //
-// Exponents of 8 bits of B lie so that the eight of four k and both rows meet those of a column side by side:
+// Exponents of 8 bits of B are there twice, so that the eight of four k and both rows meet those of a column
+// side by side:
 //
-//     B: exponents [k / 4][column][k % 4][2]
+//     A: exponents [k][2]                        B: exponents [k / 4][column][k % 4][2]
 #pragma once
 
 #include <cstddef>
@@ -40,10 +42,10 @@ struct Encoding {
   std::uint16_t first_special = 0x7C00;
   /// half: the value is that of the f16 times 2^scale.
   int scale = 0;
-  /// half: exponents are those of the value's f16 code, which has other subnormals. subnormal[m]: the panel's
-  /// exponent of the code with magnitude m, of those that are zero or subnormal.
-  bool as_half = false;
-  std::int8_t subnormal[8] = {};
+  /// Of one byte: what is added to its exponent field, and the panel's exponents of bytes with a field of zero,
+  /// by their magnitude as it lies. 0 and those of 1, or, where exponents are those of the value's f16 code,
+  /// what this code has.
+  std::int8_t added_exponent = 0, subnormal[8] = {};
 };
 
 /// Raw exponents as the panels hold them, of 8 bits: the field of the code (1 for a subnormal), less the
@@ -52,8 +54,8 @@ struct Encoding {
 inline constexpr int kTopExponent = 63, kNearExponents = 29;
 inline constexpr std::int8_t kNoNearExponent = -64;
 /// Where the exponents of a panel are too far apart for that, or the largest field is beyond kMostTop, panels
-/// hold powers of two instead, in f32: values without sign and fraction, 0 for zero. Subnormals, which have
-/// none in f32, then count as specials.
+/// of A hold powers of two instead, in f32: values without sign and fraction, 0 for zero. Subnormals, which
+/// have none in f32, then count as specials.
 inline constexpr int kMostTop = 191;
 /// Panels of half have their fields, which are small enough, as they are.
 inline constexpr int kTopOfHalf = kTopExponent;
@@ -84,7 +86,7 @@ inline constexpr int kMostRows = 8, kMostDepth = 64;
 /// elements of a quad, four neighbours in a column of B. What it meets is in a table, for each nibble that says
 /// which: two indices in the quad, the first one below.
 ///
-///     A: values, powers [pair][row][2]       B: values, powers [quad][nibble][column][2]
+///     A: values, powers [pair][row][2]       B: values [quad][nibble][column][2]
 ///
 /// The largest sum of exponents of 8 bits is searched entry by entry: four pairs of two rows, and the segment
 /// of B that they meet, four quads.
@@ -116,7 +118,8 @@ struct FusedBlocks {
   /// many steps are the panels.
   int steps = 1, panel_steps = 1;
   const float *a = nullptr, *b = nullptr;
-  const void *a_exponents = nullptr, *b_exponents = nullptr;
+  const void* a_exponents = nullptr;
+  const std::int8_t* b_exponents = nullptr;  ///< if they have 8 bits
   int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they are powers
   /// Of a sparse A the nibbles times 8, [row of blocks][two pairs][row][2], and the places in segments, laid
   /// out as A's exponents.
@@ -127,6 +130,9 @@ struct FusedBlocks {
   BlockView c, d;                                               ///< c.base may be null: +0
   /// What the body leaves to the specification: the code of D in a lane of a block after a step.
   std::uint32_t (*exact)(void* context, int step, int row, int column, int lane, std::uint32_t c) = nullptr;
+  /// Brings what follows, and says whether there is anything: other panels at the same places, with their tops,
+  /// scales and specials, and other C and D with the same strides. Or none.
+  bool (*next)(FusedBlocks&) = nullptr;
   void* context = nullptr;
 };
 
@@ -224,11 +230,10 @@ struct Body {
   /// In any order. Of half {kTopOfHalf, false}.
   ExponentRange (*exponent_range)(const Encoding&, const void* codes, int count);
   /// With exponents relative to `top`, or powers if that is 0. True if there is an Inf or NaN, or with powers a
-  /// subnormal. The codes are [k][each]: of A two, of B sixteen.
+  /// subnormal. Of A there are two codes `each` k, of B eight.
   bool (*decode)(const Encoding&, const void* codes, int count, int each, int top, float* values,
                  void* exponents);
-  /// The lanes that these reach, for each row or column of blocks. The codes of one are [k][each]: of A two,
-  /// for all lanes, of B one for each lane.
+  /// The lanes that these reach, for each row or column of blocks.
   void (*find_specials)(const Encoding&, const void* codes, int blocks, int depth, int each, int top,
                         std::uint16_t* lanes);
   void (*fused)(const FusedBlocks&);

@@ -26,13 +26,23 @@ class LineChunks {
   std::uint64_t operator()(unsigned line, unsigned chunk) const {
     return step_ ? first_[line % 8][chunk] + line / 8 * *step_ : at_(line, chunk);
   }
-  static constexpr unsigned kMost = 4;  ///< chunks of a line
+  static constexpr unsigned kMost = 4;  ///< chunks of a line: of a B that meets a sparse A; else two
 
  private:
   ChunkMap at_;
   std::optional<std::uint64_t> step_;
   std::uint64_t first_[8][kMost];
 };
+
+template <unsigned kChunks, class Store>
+void load_lines(const LineChunks& at, unsigned lines, const std::byte* from, Store store) {
+  for (unsigned line = 0; line < lines; ++line) {
+    std::uint32_t words[kChunks * kChunkWords];
+    for (unsigned chunk = 0; chunk < kChunks; ++chunk)
+      std::memcpy(words + kChunkWords * chunk, from + at(line, chunk), kChunkBytes);
+    for (unsigned i = 0; i < kChunks * kChunkWords; ++i) store(line, i, words[i]);
+  }
+}
 
 /// Calls store(line, word, its value) for all of a factor whose lines, rows of A or columns of B, have K
 /// contiguous.
@@ -42,13 +52,8 @@ void load_k_major(const Descriptor& d, const DescribedMatrix& factor, std::span<
   const auto lines = static_cast<unsigned>(factor.lines),
              chunks = static_cast<unsigned>(factor.depth * factor.element_bits / 8) / kChunkBytes;
   const LineChunks at(d, chunks);
-  const std::byte* const from = memory.data();
-  for (unsigned line = 0; line < lines; ++line)
-    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
-      std::uint32_t words[kChunkWords];
-      std::memcpy(words, from + at(line, chunk), kChunkBytes);
-      for (unsigned i = 0; i < kChunkWords; ++i) store(line, kChunkWords * chunk + i, words[i]);
-    }
+  chunks == LineChunks::kMost ? load_lines<LineChunks::kMost>(at, lines, memory.data(), store)
+                              : load_lines<LineChunks::kMost / 2>(at, lines, memory.data(), store);
 }
 
 /// The same of elements of 16 bits with M or N contiguous: two neighbours along K make a word.

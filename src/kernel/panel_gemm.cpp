@@ -33,8 +33,7 @@ struct Factor {
         count(lines),
         steps(panel_steps),
         each(is_a ? 2 : 8),
-        width(is_a ? 2 : kBlock),
-        step_size(terms * width),
+        step_size(terms * each),
         codes(most_panels * panel_size()),
         values(most_panels * panel_size()),
         exponents(most_panels * panel_size()),
@@ -51,7 +50,8 @@ struct Factor {
     return reinterpret_cast<std::byte*>(codes.data()) + at(panel, 0) * code_bytes();
   }
   std::byte* exponents_at(std::size_t panel, std::size_t step, bool far) const {
-    return reinterpret_cast<std::byte*>(exponents.data()) + at(panel, step) * (far ? sizeof(std::int32_t) : 1);
+    const std::size_t bytes = far ? sizeof(float) : each == 8 ? 2 : 1;  // near ones of B are there twice
+    return reinterpret_cast<std::byte*>(exponents.data()) + at(panel, step) * bytes;
   }
   std::size_t code_bytes() const { return encoding.kind == Encoding::Kind::tf32 ? 4 : 2; }
 
@@ -60,7 +60,6 @@ struct Factor {
   std::size_t count;      // of lines
   std::size_t steps;      // of a panel
   std::size_t each;       // lines of a panel
-  std::size_t width;      // elements of a panel for each k
   std::size_t step_size;  // elements of a step of a panel
   std::array<std::uint16_t, 256> halves = {};
   Lines<std::uint32_t> codes;
@@ -140,11 +139,11 @@ class PanelEngine : public GemmEngine {
   void unpack(Factor& f, std::size_t first, std::size_t last) const {
     const auto count = static_cast<int>((last - first) * f.panel_size());
     f.has_special[first] =
-        body_.decode(f.encoding, f.codes_at(first), count, static_cast<int>(f.width), top(f, first),
+        body_.decode(f.encoding, f.codes_at(first), count, static_cast<int>(f.each), top(f, first),
                      f.values.data() + f.at(first, 0), f.exponents_at(first, 0, far_));
     if (f.has_special[first])
       body_.find_specials(f.encoding, f.codes_at(first), static_cast<int>((last - first) * f.steps),
-                          static_cast<int>(f.step_size / f.width), static_cast<int>(f.width), top(f, first),
+                          static_cast<int>(f.step_size / f.each), static_cast<int>(f.each), top(f, first),
                           &f.special[first * f.steps]);
   }
   int top(const Factor& f, std::size_t first) const { return far_ ? 0 : f.ranges[first].top; }
@@ -156,7 +155,7 @@ class PanelEngine : public GemmEngine {
     for (std::size_t step = 0; step < panel_steps_; ++step, codes += f.step_size) {
       const std::size_t k = step < s.steps ? p_.steps[s.first_step + step] * terms() : p_.depth;
       if (!is_whole || p_.depth - k < terms())
-        gather_edge<Item>(f, line, k, codes);
+        f.each == 2 ? gather_edge<2, Item>(f, line, k, codes) : gather_edge<8, Item>(f, line, k, codes);
       else if (f.each == 2)
         gather_step<2, false, Item>(f, line, k, codes);
       else if (is_dense)
@@ -183,19 +182,25 @@ class PanelEngine : public GemmEngine {
     const std::ptrdiff_t next_line =
         (kDense ? 1 : f.matrix.row_stride) * static_cast<std::ptrdiff_t>(sizeof(Item));
     const std::ptrdiff_t next_k = f.matrix.column_stride * static_cast<std::ptrdiff_t>(sizeof(Item));
-    for (const int place : fused_.order) {
-      const std::byte* from = first + place * next_k;
-      for (std::size_t i = 0; i < kEach; ++i, from += next_line)
-        for (std::size_t copy = 0; copy < (kEach == 8 ? 2 : 1); ++copy) *codes++ = code_at<Item>(f, from);
-    }
+    for_each_element<kEach>([&](std::size_t i, int place) {
+      *codes++ = code_at<Item>(f, first + place * next_k + static_cast<std::ptrdiff_t>(i) * next_line);
+    });
   }
-  template <class Item, class Code>
+  template <std::size_t kEach, class Item, class Code>
   void gather_edge(const Factor& f, std::size_t line, std::size_t k, Code* codes) const {
-    for (const int place : fused_.order)
-      for (std::size_t i = 0; i < f.width; ++i, ++codes) {
-        const std::size_t l = line + i * f.each / f.width, at = k + static_cast<std::size_t>(place);
-        *codes = l < f.count && at < p_.depth ? code_at<Item>(f, f.matrix.at(l, at)) : Code{0};
-      }
+    for_each_element<kEach>([&](std::size_t i, int place) {
+      const std::size_t l = line + i, at = k + static_cast<std::size_t>(place);
+      *codes++ = l < f.count && at < p_.depth ? code_at<Item>(f, f.matrix.at(l, at)) : Code{0};
+    });
+  }
+
+  // Calls put(line, k) for the elements of a step in the order of a panel: of A each k, of B two at a time.
+  template <std::size_t kEach, class Put>
+  void for_each_element(Put put) const {
+    constexpr std::size_t kTogether = kEach == 8 ? 2 : 1;
+    for (std::size_t first = 0; first < fused_.order.size(); first += kTogether)
+      for (std::size_t i = 0; i < kEach; ++i)
+        for (std::size_t k = 0; k < kTogether; ++k) put(i, fused_.order[first + k]);
   }
 
   // ---- Blocks
@@ -220,7 +225,7 @@ class PanelEngine : public GemmEngine {
     blocks.a = a_.values.data() + a_.at(range.first_pair, first);
     blocks.b = b_.values.data() + b_.at(panel, first);
     blocks.a_exponents = a_.exponents_at(range.first_pair, first, far_);
-    blocks.b_exponents = b_.exponents_at(panel, first, far_);
+    blocks.b_exponents = reinterpret_cast<const std::int8_t*>(b_.exponents_at(panel, first, far_));
     blocks.a_top = top(a_, range.first_pair);
     blocks.b_top = top(b_, panel);
     if (a_.has_special[range.first_pair] || b_.has_special[panel]) {

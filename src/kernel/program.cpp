@@ -32,14 +32,14 @@ Encoding encoding_of(const Format& f, const TileOperand& operand, bool as_half) 
                                              : std::uint16_t{0xFFFF};
   out.scale = 15 - f.bias;
   // e5m2 has the exponents of f16.
-  out.as_half = as_half && f.id != FormatId::e5m2;
-  for (std::size_t m = 0; m < std::size(out.subnormal) && out.as_half; ++m) {
+  const bool as_f16 = as_half && f.id != FormatId::e5m2;
+  if (as_f16) out.added_exponent = static_cast<std::int8_t>(out.scale);
+  for (std::size_t m = 1; m < std::size_t{1} << f.fraction_bits; ++m) {
     const std::uint64_t code =
         encode(format(FormatId::f16), exact(decode(f, m), f), Rounding::toward_zero, Overflow::ieee);
-    out.subnormal[m] = m == 0
-                           ? kNoNearExponent
-                           : static_cast<std::int8_t>(static_cast<int>(code >> 10) + kTopExponent - kTopOfHalf);
+    out.subnormal[m << low] = as_f16 ? static_cast<std::int8_t>(code >> 10) : std::int8_t{1};
   }
+  out.subnormal[0] = kNoNearExponent;
   return out;
 }
 
@@ -197,7 +197,7 @@ std::optional<FusedProgram> compile_program(const Tile& t, const Encoding& a, co
   if (!is_half && program.half_nodes) return std::nullopt;
   program.product_scale = a.scale + b.scale;
   program.exponent_bias =
-      127 - 2 * (is_half ? 15 : 127) + (a.as_half ? 0 : a.scale) + (b.as_half ? 0 : b.scale);
+      127 - 2 * (is_half ? 15 : 127) + a.scale - a.added_exponent + b.scale - b.added_exponent;
   return program;
 }
 

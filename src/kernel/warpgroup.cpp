@@ -104,7 +104,7 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
   const auto rows = static_cast<std::size_t>(t.rows), columns = static_cast<std::size_t>(t.columns);
   const auto depth = static_cast<std::size_t>(t.depth);
   a.resize(rows * kLineWords, rows * depth);
-  b.resize(columns * kLineWords, 2 * columns * depth);
+  b.resize(columns * kLineWords, columns * depth);
   load_a(t, views, a);
   load_b(t, views, b);
 
@@ -121,7 +121,7 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
   blocks.a_top = far ? 0 : left.top;
   blocks.b_top = far ? 0 : right.top;
   body.arrange_a(compiled.a, a.bytes(), blocks.rows, t.depth, false, a.codes.data());
-  const std::size_t block_words = 8 * kLineWords, block_codes = kBlock * depth;
+  const std::size_t block_words = 8 * kLineWords, block_codes = 8 * depth;
   auto* codes = reinterpret_cast<std::byte*>(b.codes.data());
   const std::size_t code_bytes = compiled.b.bytes == 4 ? 4 : 2;
   for (std::size_t column = 0; column < columns / 8; ++column)
@@ -129,7 +129,7 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
                    codes + column * block_codes * code_bytes);
   const bool a_special = body.decode(compiled.a, a.codes.data(), static_cast<int>(rows * depth), 2,
                                      blocks.a_top, a.values.data(), a.exponents.data());
-  const bool b_special = body.decode(compiled.b, b.codes.data(), static_cast<int>(2 * columns * depth), kBlock,
+  const bool b_special = body.decode(compiled.b, b.codes.data(), static_cast<int>(columns * depth), 8,
                                      blocks.b_top, b.values.data(), b.exponents.data());
   if (t.negate_a != t.negate_b)
     for (float& value : a.values) value = -value;
@@ -137,15 +137,14 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
     a.special.resize(rows / 2);
     b.special.resize(columns / 8);
     body.find_specials(compiled.a, a.codes.data(), blocks.rows, t.depth, 2, blocks.a_top, a.special.data());
-    body.find_specials(compiled.b, b.codes.data(), blocks.columns, t.depth, kBlock, blocks.b_top,
-                       b.special.data());
+    body.find_specials(compiled.b, b.codes.data(), blocks.columns, t.depth, 8, blocks.b_top, b.special.data());
     blocks.a_special = a.special.data();
     blocks.b_special = b.special.data();
   }
   blocks.a = a.values.data();
   blocks.b = b.values.data();
   blocks.a_exponents = a.exponents.data();
-  blocks.b_exponents = b.exponents.data();
+  blocks.b_exponents = reinterpret_cast<const std::int8_t*>(b.exponents.data());
   const int d_bytes = t.d.format->bits / 8;
   // D, which is C, in place if its registers lie side by side.
   const bool in_place =

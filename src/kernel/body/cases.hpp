@@ -26,42 +26,32 @@ void find_specials(const Encoding& e, const void* codes, int blocks, int depth, 
     unsigned found = 0;
     for (int i = 0; i < depth * each; ++i)
       if (is_special(e, codes, block * depth * each + i, top == 0))
-        found |= each == 2 ? 0x5555U << i % 2 : 1U << i % kBlock;
+        found |= each == 2 ? 0x5555U << i % 2 : 0b11U << i / 2 % 8 * 2;
     lanes[block] = static_cast<std::uint16_t>(found);
   }
 }
 
-// The exponents of scale factors, and the lanes that a NaN among them reaches.
+// The exponents of scale factors; true if one is NaN.
 struct Scales {
   std::int16_t a[2 * kMostRows], b[kBlock];
-  bool special;
 };
 constexpr unsigned kScaleNan = 255;
 
-inline void load_scales(const FusedCases& cases, std::ptrdiff_t at, Scales& out) {
+inline bool load_scales(const FusedCases& cases, std::ptrdiff_t at, Scales& out) {
   const std::byte* a = cases.a_scales.base + at * cases.a_scales.stride;
   const std::byte* b = cases.b_scales.base + at * cases.b_scales.stride;
-  out.special = false;
+  bool special = false;
   const auto exponent = [&](std::byte code) {
-    out.special |= static_cast<unsigned>(code) == kScaleNan;
+    special |= static_cast<unsigned>(code) == kScaleNan;
     return static_cast<std::int16_t>(static_cast<int>(code) - 127);
   };
   for (int i = 0; i < 2 * cases.rows; ++i) out.a[i] = exponent(a[cases.a_scale_at[i]]);
   for (int n = 0; n < 8; ++n) out.b[2 * n] = out.b[2 * n + 1] = exponent(b[cases.b_scale_at[n]]);
+  return special;
 }
 
-struct CaseContext {
-  const FusedCases* cases;
-  std::size_t index;
-};
-
-std::uint32_t exact_of_case(void* context, int /*step*/, int row, int /*column*/, int lane, std::uint32_t c) {
-  const auto& at = *static_cast<const CaseContext*>(context);
-  return at.cases->exact(at.cases->context, at.index, row, lane, c);
-}
-
-inline std::byte* moved(std::byte* base, std::size_t index, std::ptrdiff_t stride) {
-  return base == nullptr ? nullptr : base + static_cast<std::ptrdiff_t>(index) * stride;
+inline std::byte* moved(std::byte* base, std::ptrdiff_t index, std::ptrdiff_t stride) {
+  return base == nullptr ? nullptr : base + index * stride;
 }
 
 // The largest exponent fields, if 8 bits will do; none to look for where few products share the work.
@@ -75,69 +65,97 @@ inline void find_tops(const FusedCases& cases, const std::byte* a, const std::by
   blocks.b_top = right.top;
 }
 
-void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
-  Factors factors;
-  Factor &a = factors.a, &b = factors.b;
-  Selected selected;
-  Scales scales;
-  CaseContext context{&cases, 0};
-  FusedBlocks blocks;
-  blocks.program = cases.program;
-  blocks.rows = cases.rows;
-  blocks.columns = 1;
-  blocks.depth = cases.depth;
-  blocks.a = a.values;
-  blocks.a_exponents = a.exponents;
-  blocks.b = b.values;
-  blocks.b_exponents = b.exponents;
-  if (cases.selection != nullptr) {
-    blocks.b = selected.values;
-    blocks.selected = reinterpret_cast<const std::uint8_t*>(selected.nibbles);
-    blocks.entry_places = reinterpret_cast<const std::uint8_t*>(selected.entry_places);
+// The cases [first, last) as blocks, one after the other.
+class CaseReader {
+ public:
+  CaseReader(const FusedCases& cases, std::size_t first, std::size_t last)
+      : cases_(cases), unpacker_(cases), next_(first), last_(last) {}
+  CaseReader(const CaseReader&) = delete;
+
+  // What all have in common.
+  FusedBlocks blocks() {
+    FusedBlocks out;
+    out.program = cases_.program;
+    out.rows = cases_.rows;
+    out.columns = 1;
+    out.depth = cases_.depth;
+    out.a = factors_.a.values;
+    out.a_exponents = factors_.a.exponents;
+    out.b = factors_.b.values;
+    out.b_exponents = reinterpret_cast<const std::int8_t*>(factors_.b.exponents);
+    if (cases_.selection != nullptr) {
+      out.b = selected_.values;
+      out.b_exponents = selected_.exponents;
+      out.selected = reinterpret_cast<const std::uint8_t*>(selected_.nibbles);
+      out.entry_places = reinterpret_cast<const std::uint8_t*>(selected_.entry_places);
+    }
+    if (cases_.a_scale_at != nullptr) {
+      out.a_scales = scales_.a;
+      out.b_scales = scales_.b;
+    }
+    out.c = cases_.c;
+    out.d = cases_.d;
+    out.exact = exact;
+    out.context = this;
+    out.next = [](FusedBlocks& blocks) { return static_cast<CaseReader*>(blocks.context)->next(blocks); };
+    return out;
   }
-  blocks.exact = exact_of_case;
-  blocks.context = &context;
-  for (std::size_t i = first; i < last; ++i) {
-    context.index = i;
-    const auto at = static_cast<std::ptrdiff_t>(i);
-    const std::byte *a_registers = cases.a.base + at * cases.a.stride,
-                    *b_registers = cases.b.base + at * cases.b.stride;
-    find_tops(cases, a_registers, b_registers, blocks);
-    bool a_special, b_special, all_special = false;
-    if (cases.selection != nullptr) {
-      const Indices indices = select(cases, cases.metadata.base + at * cases.metadata.stride, selected);
-      all_special = !indices.regular;
-      a_special = unpack_pairs_of_a(cases, a_registers, blocks.a_top, a);
-      b_special = unpack_quads_of_b(cases, b_registers, blocks.b_top, indices.ascending, selected);
-      blocks.b_exponents = blocks.b_top == 0 ? static_cast<const void*>(selected.powers) : selected.exponents;
-    } else {
-      a_special = unpack_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register,
-                           blocks.a_top, a.codes, a.values, a.exponents);
-      b_special = unpack_b(cases.b_encoding, b_registers, cases.b_depth, cases.by_register, blocks.b_top,
-                           b.codes, b.values, b.exponents);
-    }
-    if (cases.a_scale_at != nullptr) {
-      load_scales(cases, at, scales);
-      all_special |= scales.special;
-      blocks.a_scales = scales.a;
-      blocks.b_scales = scales.b;
-    }
+
+  // Brings the next one, if there is one.
+  bool next(FusedBlocks& blocks) {
+    if (next_ == last_) return false;
+    const auto at = static_cast<std::ptrdiff_t>(next_++);
+    const std::byte *a = cases_.a.base + at * cases_.a.stride, *b = cases_.b.base + at * cases_.b.stride;
+    blocks.c.base = moved(cases_.c.base, at, cases_.c_stride);
+    blocks.d.base = moved(cases_.d.base, at, cases_.d_stride);
     blocks.a_special = blocks.b_special = nullptr;
-    if (a_special || b_special || all_special) {
-      arrange_a(cases.a_encoding, a_registers, cases.rows, cases.depth, cases.by_register, a.codes);
-      arrange_b(cases.b_encoding, b_registers, cases.b_depth, cases.by_register, b.codes);
-      find_specials(cases.a_encoding, a.codes, cases.rows, cases.depth, 2, blocks.a_top, factors.a_special);
-      find_specials(cases.b_encoding, b.codes, 1, cases.b_depth, kBlock, blocks.b_top, factors.b_special);
-      if (all_special) factors.b_special[0] = 0xFFFF;
-      blocks.a_special = factors.a_special;
-      blocks.b_special = factors.b_special;
+    find_tops(cases_, a, b, blocks);
+    bool special, all_special = false;
+    if (cases_.selection != nullptr) {
+      const Indices indices = select(cases_, cases_.metadata.base + at * cases_.metadata.stride, selected_);
+      all_special = !indices.regular;
+      special = unpack_pairs_of_a(cases_, a, blocks.a_top, factors_.a);
+      special |= unpack_quads_of_b(cases_, b, blocks.b_top, indices.ascending, selected_);
+    } else {
+      special = unpacker_.a(a, blocks.a_top, factors_.a);
+      special |= unpacker_.b(b, blocks.b_top, factors_.b);
     }
-    blocks.c = cases.c;
-    blocks.d = cases.d;
-    blocks.c.base = moved(cases.c.base, i, cases.c_stride);
-    blocks.d.base = moved(cases.d.base, i, cases.d_stride);
-    fused(blocks);
+    if (cases_.a_scale_at != nullptr) all_special |= load_scales(cases_, at, scales_);
+    if (special || all_special) mark_specials(a, b, all_special, blocks);
+    return true;
   }
+
+ private:
+  __attribute__((noinline)) void mark_specials(const std::byte* a, const std::byte* b, bool all,
+                                               FusedBlocks& blocks) {
+    const Encoding &of_a = cases_.a_encoding, &of_b = cases_.b_encoding;
+    auto& [left, right, a_special, b_special] = factors_;
+    arrange_a(of_a, a, cases_.rows, cases_.depth, cases_.by_register, left.codes);
+    arrange_b(of_b, b, cases_.b_depth, cases_.by_register, right.codes);
+    find_specials(of_a, left.codes, cases_.rows, cases_.depth, 2, blocks.a_top, a_special);
+    find_specials(of_b, right.codes, 1, cases_.b_depth, kBlock / 2, blocks.b_top, b_special);
+    if (all) b_special[0] = 0xFFFF;
+    blocks.a_special = a_special;
+    blocks.b_special = b_special;
+  }
+
+  static std::uint32_t exact(void* context, int /*step*/, int row, int /*column*/, int lane, std::uint32_t c) {
+    const auto& reader = *static_cast<const CaseReader*>(context);
+    return reader.cases_.exact(reader.cases_.context, reader.next_ - 1, row, lane, c);
+  }
+
+  const FusedCases& cases_;
+  Unpacker unpacker_;
+  std::size_t next_, last_;
+  Factors factors_;
+  Selected selected_;
+  Scales scales_;
+};
+
+void fused_cases(const FusedCases& cases, std::size_t first, std::size_t last) {
+  CaseReader reader(cases, first, last);
+  FusedBlocks blocks = reader.blocks();
+  if (reader.next(blocks)) fused_from(blocks);
 }
 
 }  // namespace

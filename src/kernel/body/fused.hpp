@@ -46,10 +46,12 @@ struct Fixed {
 template <class Exponent>
 struct NodeInputs {
   const float *a, *b;
-  const Exponent *a_exponents, *b_exponents;
+  const Exponent* a_exponents;
+  const std::int8_t* b_exponents;
   int count;
   const std::uint8_t *selected, *entry_places;  // of a sparse A
   I32 scale;                                    // exponents of the scale factors, if any
+  const F32* held;                              // B, each column twice, if it is held
 };
 
 // The running value: its number, and its raw exponent, which is small for zero.
@@ -87,6 +89,25 @@ inline Both<V> cross(V upper, V lower) {
           shuffle(upper, lower, [](int i) { return i % 2 == 0 ? i + 1 : kLanes + i - 1; })};
 }
 
+// Of B what belongs to one k, each column twice.
+inline F32 columns_of(const float* b, int k) {
+  return k % 2 == 0 ? load_first_twice(b + 8 * k) : load_second_twice(b + 8 * (k - 1));
+}
+
+// Whether B's values stay in registers while the rows of a case pass. Faster where the chain from one sum to
+// the next is long: two nodes, powers, f16; slower for the one node of m16n8k16.
+template <Fixed kFixed, class Exponent>
+constexpr bool holds_b() {
+  const bool fits = kLanes == 16 && kFixed.count > 0 && kFixed.count * kFixed.nodes <= 16;
+  const bool is_long = kFixed.nodes == 2 || kFixed.half_nodes || sizeof(Exponent) == 4;
+  return fits && is_long && kFixed.single && !kFixed.sparse;
+}
+template <Fixed kFixed, class Exponent>
+inline __attribute__((always_inline)) F32 columns_of(const NodeInputs<Exponent>& in, int k) {
+  if constexpr (holds_b<kFixed, Exponent>()) return in.held[k];
+  return columns_of(in.b, k);
+}
+
 // What differs from tile to tile: how sums of exponents become E + 127, and from which E on the body is right.
 struct Bounds {
   int bias, least;
@@ -107,24 +128,26 @@ inline Largest largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int cou
   }
   return {(sums >> 1) + bounds.bias * (1 << kFraction), sums < 0};
 }
-// Products of powers that f32 cannot hold are Inf, or below the least.
+// The product of a power and a value has the sum of their exponents. One that f32 cannot hold is Inf, or below
+// the least.
 template <Fixed kFixed>
 inline Largest largest(const NodeInputs<float>& in, Bounds, int count, bool careful) {
   const auto of_all = [careful](int products, auto a_of, auto b_of) {
-    Largest out;
+    F32 most[4] = {};  // of every fourth product: a comparison takes long
+    I32 none = ~I32{};
 #pragma GCC unroll 16
     for (int k = 0; k < products; ++k) {
       const F32 a = a_of(k), b = b_of(k);
-      const I32 exponent = bits<I32>(a * b), none = careful ? (a == 0.0F) | (b == 0.0F) : I32{};
-      out = k == 0 ? Largest{exponent, none} : Largest{max(out.exponent, exponent), out.none & none};
+      most[k % 4] = k < 4 ? a * b : larger(most[k % 4], a * b);
+      if (careful) none &= (a == 0.0F) | (b == 0.0F);
     }
-    return out;
+    return Largest{raw_exponent(larger(larger(most[0], most[1]), larger(most[2], most[3]))), none};
   };
   if constexpr (kFixed.sparse) {
     const auto of_row = [&](int row) {
       return of_all(
           count / 2, [&](int pair) { return pair_of_a(in.a_exponents, pair, row); },
-          [&](int pair) { return met(in.b_exponents, in.selected, pair, row); });
+          [&](int pair) { return met(in.b, in.selected, pair, row); });
     };
     const Largest upper = of_row(0), lower = of_row(1);
     const Both exponents = cross(upper.exponent, lower.exponent), none = cross(upper.none, lower.none);
@@ -132,7 +155,7 @@ inline Largest largest(const NodeInputs<float>& in, Bounds, int count, bool care
   } else {
     return of_all(
         count, [&](int k) { return repeat_pair(in.a_exponents + 2 * k); },
-        [&](int k) { return load<F32>(in.b_exponents + 16 * k); });
+        [&](int k) { return columns_of<kFixed>(in, k); });
   }
 }
 
@@ -154,7 +177,7 @@ inline __attribute__((always_inline)) Both<U32> product_sums(const NodeInputs<Ex
   } else {
 #pragma GCC unroll 32
     for (int k = 0; k < count; ++k)
-      out[k % sums] += bits<U32>(truncate(repeat_pair(in.a + 2 * k) * load<F32>(in.b + 16 * k) * units));
+      out[k % sums] += bits<U32>(truncate(repeat_pair(in.a + 2 * k) * columns_of<kFixed>(in, k) * units));
     return {out[0], out[1]};
   }
 }
@@ -235,6 +258,23 @@ struct PartPlace {
   int row, column, lane, step = 0;
 };
 
+// B of a column of blocks, if it is held.
+template <Fixed kFixed, class Exponent>
+struct HeldColumns {
+  static constexpr int kCount = holds_b<kFixed, Exponent>() ? kFixed.count * kFixed.nodes : 1;
+  F32 value[kCount];
+
+  inline __attribute__((always_inline))
+  HeldColumns(const FusedBlocks& blocks, const FusedProgram& program, int column) {
+    if constexpr (holds_b<kFixed, Exponent>()) {
+      const float* b = blocks.b + 8 * std::ptrdiff_t{column} * blocks.panel_steps * blocks.depth;
+#pragma GCC unroll 16
+      for (int k = 0; k < kCount; ++k)
+        value[k] = columns_of(b + 8 * program.node[k / kFixed.count].first, k % kFixed.count);
+    }
+  }
+};
+
 constexpr bool has_halves(Fixed fixed) {
   return fixed.plain && fixed.half_nodes;
 }
@@ -275,6 +315,7 @@ inline RunningPart running_part(const FusedProgram& program, Codes<kFixed> codes
 template <Fixed kFixed, class Exponent>
 inline __attribute__((always_inline)) StepResult<kFixed> part(const FusedBlocks& blocks,
                                                               const FusedProgram& program, Bounds bounds,
+                                                              const HeldColumns<kFixed, Exponent>& held,
                                                               PartPlace at, Codes<kFixed> c_codes,
                                                               bool careful) {
   StepResult<kFixed> out{};
@@ -292,22 +333,19 @@ inline __attribute__((always_inline)) StepResult<kFixed> part(const FusedBlocks&
     const FusedProgram::Node& range = program.node[n];
     const std::ptrdiff_t a_first = a_step * blocks.depth + range.first;
     const std::ptrdiff_t b_first = b_step * blocks.depth + range.first;
-    const std::ptrdiff_t of_b = kFixed.sparse ? range.first / 2 * kQuadValues : 16 * b_first;
+    const std::ptrdiff_t of_b = kFixed.sparse ? range.first / 2 * kQuadValues : 8 * b_first;
     in.a = blocks.a + 2 * a_first;
     in.b = blocks.b + of_b + at.lane;
     in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents) + 2 * a_first;
-    in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents);
-    if constexpr (kFixed.sparse && sizeof(Exponent) == 1)
-      in.b_exponents += range.first / 8 * 128 + at.lane / 4 * 16;
-    else if constexpr (sizeof(Exponent) == 1)
-      in.b_exponents += of_b + 4 * at.lane;
-    else
-      in.b_exponents += of_b + at.lane;
+    if constexpr (sizeof(Exponent) == 1)
+      in.b_exponents = blocks.b_exponents +
+                       (kFixed.sparse ? range.first / 8 * 128 + at.lane / 4 * 16 : 2 * of_b + 4 * at.lane);
     if constexpr (kFixed.sparse) {
       in.selected = blocks.selected + a_first;
       in.entry_places = blocks.entry_places + 2 * a_first;
     }
     in.count = range.count;
+    if constexpr (holds_b<kFixed, Exponent>()) in.held = held.value + n * kFixed.count;
     const bool from_zero = !kFixed.plain && range.from_zero;
     const NodeOutput sum = node<kFixed>(program, bounds, in, from_zero ? RunningPart{} : running, careful);
     out.suspicious |= sum.suspicious;
@@ -338,10 +376,11 @@ inline __attribute__((always_inline)) StepResult<kFixed> part(const FusedBlocks&
 template <Fixed kFixed, class Exponent>
 inline __attribute__((always_inline)) Codes<kFixed> all_steps(const FusedBlocks& blocks,
                                                               const FusedProgram& program, Bounds bounds,
+                                                              const HeldColumns<kFixed, Exponent>& held,
                                                               PartPlace at, I32& suspicious) {
   Codes<kFixed> codes = load_c<kFixed>(blocks, program, at);
   do {
-    const StepResult<kFixed> result = part<kFixed, Exponent>(blocks, program, bounds, at, codes, false);
+    const StepResult<kFixed> result = part<kFixed>(blocks, program, bounds, held, at, codes, false);
     suspicious |= result.suspicious;
     codes = result.d;
   } while (!kFixed.single && ++at.step < blocks.steps);
@@ -352,6 +391,7 @@ inline __attribute__((always_inline)) Codes<kFixed> all_steps(const FusedBlocks&
 template <Fixed kFixed, class Exponent>
 __attribute__((noinline)) Codes<kFixed> careful_steps(const FusedBlocks& blocks, Bounds bounds, PartPlace at) {
   const FusedProgram& program = *blocks.program;
+  const HeldColumns<kFixed, Exponent> held(blocks, program, at.column);
   const auto given = [](U32 codes) {
     if constexpr (has_halves(kFixed))
       return as_halves(codes);
@@ -362,7 +402,7 @@ __attribute__((noinline)) Codes<kFixed> careful_steps(const FusedBlocks& blocks,
   store(codes, as_words(load_c<kFixed>(blocks, program, at)));
   do {
     const StepResult<kFixed> result =
-        part<kFixed, Exponent>(blocks, program, bounds, at, given(load<U32>(codes)), true);
+        part<kFixed>(blocks, program, bounds, held, at, given(load<U32>(codes)), true);
     std::uint32_t suspicious = negative_lanes(result.suspicious);
     if (blocks.a_special != nullptr)
       suspicious |= static_cast<std::uint32_t>(blocks.a_special[at.row * blocks.panel_steps + at.step] |
@@ -382,12 +422,13 @@ __attribute__((noinline)) Codes<kFixed> careful_steps(const FusedBlocks& blocks,
 template <Fixed kFixed, class Exponent>
 inline void some_rows(const FusedBlocks& given, const FusedBlocks& blocks, const FusedProgram& program,
                       Bounds bounds, int first, int last, int column) {
+  const HeldColumns<kFixed, Exponent> held(blocks, program, column);
   Codes<kFixed> d[kRowsAtOnce * 16 / kLanes];
   I32 suspicious{};
   Codes<kFixed>* to = d;
   for (int row = first; row < last; ++row)
     for (int lane = 0; lane < kBlock; lane += kLanes)
-      *to++ = all_steps<kFixed, Exponent>(blocks, program, bounds, {row, column, lane}, suspicious);
+      *to++ = all_steps<kFixed>(blocks, program, bounds, held, {row, column, lane}, suspicious);
   if (__builtin_expect(blocks.a_special != nullptr || negative_lanes(suspicious) != 0, 0)) {
     to = d;
     for (int row = first; row < last; ++row)
@@ -406,24 +447,38 @@ inline void some_rows(const FusedBlocks& given, const FusedBlocks& blocks, const
     }
 }
 
+inline Bounds bounds_of(const FusedBlocks& blocks, const FusedProgram& program) {
+  Bounds out{program.exponent_bias, 40};
+  if (blocks.a_top > 0) out.bias += blocks.a_top + blocks.b_top - 2 * kTopExponent;
+  if (out.bias < -128) out.bias = -128;                 // no sum reaches the least, and none leaves 32 bits
+  if (out.bias >= out.least) out.least = out.bias + 1;  // sums of exponents with a zero are below
+  return out;
+}
+
+// All that follow, as long as exponents are of the same kind. True if there is more.
 template <Fixed kFixed, class Exponent>
-void all_blocks(const FusedBlocks& given) {
-  const FusedBlocks blocks = given;  // copies that stay in registers: no store to D can change them
+bool all_blocks(FusedBlocks& given) {
+  FusedBlocks blocks = given;  // copies that stay in registers: no store to D can change them
   const FusedProgram program = *given.program;
-  Bounds bounds{program.exponent_bias, 40};
-  if (blocks.a_top > 0) bounds.bias += blocks.a_top + blocks.b_top - 2 * kTopExponent;
-  if (bounds.bias < -128) bounds.bias = -128;  // no sum reaches the least, and none leaves 32 bits
-  if (bounds.bias >= bounds.least) bounds.least = bounds.bias + 1;  // sums of exponents with a zero are below
-  for (int column = 0; column < blocks.columns; ++column)
-    for (int row = 0; row < blocks.rows; row += kRowsAtOnce)
-      some_rows<kFixed, Exponent>(given, blocks, program, bounds, row,
-                                  row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column);
+  for (;;) {
+    const Bounds bounds = bounds_of(given, program);
+    for (int column = 0; column < blocks.columns; ++column)
+      for (int row = 0; row < blocks.rows; row += kRowsAtOnce)
+        some_rows<kFixed, Exponent>(given, blocks, program, bounds, row,
+                                    row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column);
+    if (!kFixed.single || given.next == nullptr || !given.next(given)) return false;
+    if ((given.a_top == 0) != (blocks.a_top == 0)) return true;
+    blocks.c.base = given.c.base;
+    blocks.d.base = given.d.base;
+    blocks.a_special = given.a_special;
+    blocks.b_special = given.b_special;
+  }
 }
 
 // ---- The choice of what is fixed
 
 template <Fixed kFlags, class Exponent, int kCount, int kNodes>
-void with_steps(const FusedBlocks& blocks) {
+bool with_steps(FusedBlocks& blocks) {
   constexpr auto fixed = [](bool single) {
     Fixed out = kFlags;
     out.count = kCount;
@@ -432,23 +487,24 @@ void with_steps(const FusedBlocks& blocks) {
     return out;
   };
   if (blocks.steps == 1) return all_blocks<fixed(true), Exponent>(blocks);
-  if constexpr (!kFlags.sparse && !kFlags.scaled) all_blocks<fixed(false), Exponent>(blocks);
+  if constexpr (!kFlags.sparse && !kFlags.scaled) return all_blocks<fixed(false), Exponent>(blocks);
+  return false;
 }
 
 // bf16 and tf32.
 template <Fixed kFlags>
-void with_powers(const FusedBlocks& blocks) {
+bool with_powers(FusedBlocks& blocks) {
   const int count = blocks.program->node[0].count, nodes = blocks.program->nodes;
   if constexpr (kFlags.plain) {
     if (count == 4 && nodes == 1) return with_steps<kFlags, float, 4, 1>(blocks);
     if (count == 4 && nodes == 2) return with_steps<kFlags, float, 4, 2>(blocks);
     if (count == 8 && nodes == 1) return with_steps<kFlags, float, 8, 1>(blocks);
   }
-  with_steps<kFlags, float, 0, 0>(blocks);
+  return with_steps<kFlags, float, 0, 0>(blocks);
 }
 
 template <Fixed kFlags>
-void with_count(const FusedBlocks& blocks) {
+bool with_count(FusedBlocks& blocks) {
   const FusedProgram& program = *blocks.program;
   const int count = program.node[0].count, nodes = program.nodes;
   if constexpr (!kFlags.half_nodes)
@@ -460,11 +516,11 @@ void with_count(const FusedBlocks& blocks) {
   if (count == 16 && nodes == 1) return with_steps<kFlags, std::int8_t, 16, 1>(blocks);
   if (count == 16 && nodes == 2) return with_steps<kFlags, std::int8_t, 16, 2>(blocks);
   if (count == 32 && nodes == 1) return with_steps<kFlags, std::int8_t, 32, 1>(blocks);
-  with_steps<kFlags, std::int8_t, 0, 0>(blocks);
+  return with_steps<kFlags, std::int8_t, 0, 0>(blocks);
 }
 
 template <bool kSparse>
-void with_flags(const FusedBlocks& blocks) {
+bool with_flags(FusedBlocks& blocks) {
   const FusedProgram& program = *blocks.program;
   const bool half = program.half_nodes;
   const bool plain = program.half_c == half && program.half_d == half && !program.adds_c &&
@@ -473,11 +529,17 @@ void with_flags(const FusedBlocks& blocks) {
   if (half && plain) return with_count<Fixed{.half_nodes = true, .sparse = kSparse, .plain = true}>(blocks);
   if (half) return with_count<Fixed{.half_nodes = true, .sparse = kSparse}>(blocks);
   if (plain) return with_count<Fixed{.sparse = kSparse, .plain = true}>(blocks);
-  with_count<Fixed{.sparse = kSparse}>(blocks);
+  return with_count<Fixed{.sparse = kSparse}>(blocks);
 }
 
+// These blocks and all that follow.
+void fused_from(FusedBlocks& blocks) {
+  while (blocks.selected != nullptr ? with_flags<true>(blocks) : with_flags<false>(blocks)) {
+  }
+}
 void fused(const FusedBlocks& blocks) {
-  blocks.selected != nullptr ? with_flags<true>(blocks) : with_flags<false>(blocks);
+  FusedBlocks all = blocks;
+  fused_from(all);
 }
 
 }  // namespace

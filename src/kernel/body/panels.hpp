@@ -9,7 +9,8 @@
 //     bytes 2   x0 x1 | y0 y1                 -> x0 y0 x1 y1
 //     bytes 1   x0 x1 x2 x3 | y0 y1 y2 y3     -> x0 y0 x1 y1, and after those of all units x2 y2 x3 y3
 //
-// A lane has one unit or two, of B one register or more; by_register the first of all lanes come first.
+// Of B a register alone holds neighbours in k; of tf32 two are brought side by side. A lane has one unit or
+// two, of B one register or more; by_register the first of all lanes come first.
 #pragma once
 
 #include "kernel/body.hpp"
@@ -26,35 +27,40 @@ inline V as_halves(const Encoding& e, V v) {
 }
 #if defined(__AVX512BW__)
 // The same of bytes in the high bytes of halves: the sign up to its place, then down with it, the copies of the
-// sign that follow masked. Shifts by vectors take one instruction, those by a number two.
+// sign that follow masked. Shifts by vectors take one instruction, those by a number that is not known two.
 //
 //     S EEEE MMM 00000000   ->   S S EEEE MMM 0000000   ->   S 0 EEEE MMM 0000000        e4m3
-inline U32 as_halves_from_high(const Encoding& e, Octets high_bytes) {
-  using Signed = VectorOf<std::int16_t, 2 * kLanes>::type;
-  const Words up = Words{} + static_cast<std::uint16_t>(e.sign_shift - 8);
-  const Signed down = Signed{} + static_cast<std::int16_t>(e.sign_shift - e.magnitude_shift);
-  const int kept = e.sign_mask << e.sign_shift | e.magnitude_mask << e.magnitude_shift;
-  const Words shifted = bits<Words>(bits<Signed>(bits<Words>(high_bytes) << up) >> down);
-  return bits<U32>(shifted & static_cast<std::uint16_t>(kept));
-}
+struct MovedUp {
+  Words up, down, kept;
+
+  explicit MovedUp(const Encoding& e)
+      : up(Words{} + static_cast<std::uint16_t>(e.sign_shift - 8)),
+        down(Words{} + static_cast<std::uint16_t>(e.sign_shift - e.magnitude_shift)),
+        kept(Words{} +
+             static_cast<std::uint16_t>(e.sign_mask << e.sign_shift | e.magnitude_mask << e.magnitude_shift)) {}
+  U32 operator()(Octets high_bytes) const {
+    const __m512i signs = _mm512_sllv_epi16(bits<__m512i>(high_bytes), bits<__m512i>(up));
+    return bits<U32>(bits<Words>(_mm512_srav_epi16(signs, bits<__m512i>(down))) & kept);
+  }
+};
 // Two bytes of each word, from the first one on.
-inline __attribute__((always_inline)) U32 two_halves(const Encoding& e, U32 v, int first) {
-  return as_halves_from_high(e, look_up(bits<Octets>(v), lanes<Octets>([first](int i) {
-                                          return i % 2 == 0 ? 0x80 : i % 16 / 4 * 4 + i % 4 / 2 + first;
-                                        })));
+inline __attribute__((always_inline)) Octets two_bytes(U32 v, int first) {
+  return look_up(bits<Octets>(v), lanes<Octets>([first](int i) {
+                   return i % 2 == 0 ? 0x80 : i % 16 / 4 * 4 + i % 4 / 2 + first;
+                 }));
 }
 inline U32 low_halves(const Encoding& e, U32 v) {
-  return two_halves(e, v, 0);
+  return MovedUp(e)(two_bytes(v, 0));
 }
 inline U32 high_halves(const Encoding& e, U32 v) {
-  return two_halves(e, v, 2);
+  return MovedUp(e)(two_bytes(v, 2));
 }
-// Of units, x0 x1 x2 x3 | y0 y1 y2 y3: x0 y0 x1 y1, or x2 y2 x3 y3.
-inline __attribute__((always_inline)) U32 halves_of_units(const Encoding& e, U32 v, int first) {
-  return as_halves_from_high(
-      e, look_up(bits<Octets>(v), lanes<Octets>([first](int i) {
-                   return i % 2 == 0 ? 0x80 : i % 16 / 8 * 8 + i % 4 / 2 * 4 + i % 8 / 4 + first;
-                 })));
+// Of units, x0 x1 x2 x3 | y0 y1 y2 y3: x0 y0 x1 y1, or x2 y2 x3 y3 in the sixteens where first(i) is 2.
+template <class First>
+inline __attribute__((always_inline)) Octets bytes_of_units(U32 v, First first) {
+  return look_up(bits<Octets>(v), lanes<Octets>([first](int i) {
+                   return i % 2 == 0 ? 0x80 : i % 16 / 8 * 8 + i % 4 / 2 * 4 + i % 8 / 4 + first(i);
+                 }));
 }
 #endif
 // The lower two bytes of a word, and the upper two.
@@ -71,25 +77,53 @@ inline V high_halves(const Encoding& e, V v) {
 
 #if defined(__AVX512BW__)
 // Of eight units, two a lane: the first ones first.
+constexpr int by_register_place(int i) {
+  return i < 4 ? 2 * i : 2 * i - 7;
+}
 inline U32 by_register_order(U32 v) {
-  return bits<U32>(shuffle(bits<U64>(v), [](int i) { return i < 4 ? 2 * i : 2 * i - 7; }));
+  return bits<U32>(shuffle(bits<U64>(v), by_register_place));
 }
 
-// 64 bytes of registers: one pair of rows with two units a lane, or two pairs with one.
-inline void arrange_pairs(const Encoding& e, const std::byte* registers, bool two_rows, bool by_register,
-                          std::byte* to) {
-  U32 v = load<U32>(registers);
-  if (by_register) v = by_register_order(v);
-  if (e.bytes == 4) return store(to, v);
-  if (e.bytes == 2) return store(to, bits<U32>(exchange_middle(bits<Words>(v))));
-  const U32 low = halves_of_units(e, v, 0), high = halves_of_units(e, v, 2);
-  if (two_rows || by_register) {  // the halves of a row, or of a group of units, belong together
-    store(to, shuffle(low, high, [](int i) { return i < 8 ? i : i + 8; }));
-    store(to + 64, shuffle(low, high, [](int i) { return i < 8 ? i + 8 : i + 16; }));
+// Units of two-byte elements.
+template <bool kByRegister>
+inline __attribute__((always_inline)) Words rows_side_by_side(Words v) {
+  return shuffle(v, [](int i) {
+    const int unit = kByRegister ? by_register_place(i / 4) : i / 4;
+    return 4 * unit + i % 2 * 2 + i % 4 / 2;
+  });
+}
+
+// 64 bytes of registers of one-byte elements, in the order of the panel: of all units the lower halves and the
+// upper ones, or, if grouped, those of each four units.
+template <bool kGrouped, bool kByRegister, class Put>
+inline __attribute__((always_inline)) void for_halves_of_units(U32 v, Put put) {
+  static_assert(kGrouped || !kByRegister);
+  if constexpr (kGrouped) {
+#pragma GCC unroll 2
+    for (int four = 0; four < 2; ++four) {
+      const auto twice = bits<U32>(shuffle(bits<U64>(v), [four](int i) {
+        const int unit = 4 * four + i % 4;
+        return kByRegister ? by_register_place(unit) : unit;
+      }));
+      put(four, bytes_of_units(twice, [](int i) { return i < 32 ? 0 : 2; }));
+    }
   } else {
-    store(to, low);
-    store(to + 64, high);
+    put(0, bytes_of_units(v, [](int) { return 0; }));
+    put(1, bytes_of_units(v, [](int) { return 2; }));
   }
+}
+
+// Registers of 64 bytes: one pair of rows with two units a lane, or two pairs with one.
+template <bool kByRegister>
+inline void arrange_pairs(const Encoding& e, const std::byte* registers, bool two_rows, std::byte* to) {
+  const auto v = load<U32>(registers);
+  if (e.bytes == 4) return store(to, kByRegister ? by_register_order(v) : v);
+  if (e.bytes == 2) return store(to, rows_side_by_side<kByRegister>(bits<Words>(v)));
+  const auto put = [&, moved = MovedUp(e)](int half, Octets high_bytes) {
+    store(to + 64 * half, moved(high_bytes));
+  };
+  kByRegister || two_rows ? for_halves_of_units<true, kByRegister>(v, put)
+                          : for_halves_of_units<false, false>(v, put);
 }
 
 void arrange_a(const Encoding& e, const std::byte* registers, int rows, int depth, bool by_register,
@@ -97,7 +131,8 @@ void arrange_a(const Encoding& e, const std::byte* registers, int rows, int dept
   auto* to = static_cast<std::byte*>(codes);
   const int row_bytes = 2 * depth * e.bytes;
   for (int at = 0; at < rows * row_bytes; at += 64)
-    arrange_pairs(e, registers + at, row_bytes == 32, by_register, to + at * (e.bytes == 1 ? 2 : 1));
+    (by_register ? arrange_pairs<true> : arrange_pairs<false>)(e, registers + at, row_bytes == 32,
+                                                               to + at * (e.bytes == 1 ? 2 : 1));
 }
 #else
 // x0 x1 y0 y1 -> x0 y0 x1 y1
@@ -133,6 +168,7 @@ void arrange_a(const Encoding& e, const std::byte* registers, int rows, int dept
 #if defined(__AVX512BW__)
 // Four words of each of four columns.
 inline U32 four_columns(const std::byte* registers, int column_bytes) {
+  if (column_bytes == 16) return load<U32>(registers);
   return bits<U32>(load_sixteens([&](int n) { return registers + n * column_bytes; }));
 }
 
@@ -144,45 +180,49 @@ inline void transpose(const std::byte* registers, int column_bytes, U32 out[4]) 
   for (int w = 0; w < 4; ++w) out[w] = shuffle(low, high, [&](int lane) { return lane / 2 * 4 + w; });
 }
 
-// Of eight columns, four of them in `low`, two words: [word][column].
+// Of eight columns, four of them in `low`, two words: [word][column], or [column][word].
+template <bool kByColumn>
 inline __attribute__((always_inline)) U32 two_words(U32 low, U32 high, int first) {
-  return shuffle(low, high, [first](int i) { return i % 8 * 4 + first + i / 8; });
+  return shuffle(low, high,
+                 [first](int i) { return kByColumn ? i / 2 * 4 + first + i % 2 : i % 8 * 4 + first + i / 8; });
 }
 
-// Of eight columns of eight words, two in each of four lanes, two at a time in the order of the panel:
-// [word][column].
+// Of eight columns of eight words, two in each of four lanes, the words two at a time in the order of the
+// panel.
 //
 //     by_register   w0 w4 | w1 w5 | w2 w6 | w3 w7        else   w0 w1 | w2 w3 | w4 w5 | w6 w7
-template <bool kByRegister>
+template <bool kByColumn, bool kByRegister>
 inline void words_of_columns(const std::byte* registers, U32 (&out)[4]) {
-  U32 fours[2][2];  // [four columns][four words]: [word][column]
+  U32 fours[2][2];  // [four columns][four words]: [column][word]
 #pragma GCC unroll 2
   for (int half = 0; half < 2; ++half) {
     const U32 x = load<U32>(registers + 128 * half), y = load<U32>(registers + 128 * half + 64);
 #pragma GCC unroll 2
     for (int four = 0; four < 2; ++four)
-      fours[half][four] = shuffle(
-          x, y, [four](int i) { return i % 4 * 8 + (kByRegister ? i / 4 * 2 + four : 4 * four + i / 4); });
+      fours[four][half] = shuffle(
+          x, y, [four](int i) { return i / 4 * 8 + (kByRegister ? i % 4 * 2 + four : 4 * four + i % 4); });
   }
 #pragma GCC unroll 4
   for (int two = 0; two < 4; ++two)
-    out[two] = shuffle(fours[0][two / 2], fours[1][two / 2],
-                       [two](int i) { return i % 8 / 4 * 16 + (two % 2 * 2 + i / 8) * 4 + i % 4; });
-}
-// The same of columns of four words.
-inline void words_of_short_columns(const std::byte* registers, U32 (&out)[4]) {
-  const U32 x = load<U32>(registers), y = load<U32>(registers + 64);
-  out[0] = two_words(x, y, 0);
-  out[1] = two_words(x, y, 2);
+    out[two] = two_words<kByColumn>(fours[two / 2][0], fours[two / 2][1], two % 2 * 2);
 }
 
-// One of these, each column twice.
-inline __attribute__((always_inline)) U32 twice(U32 words, int which) {
-  return shuffle(words, [which](int i) { return 8 * which + i / 2; });
-}
-// The same of two codes in each word: the first ones, then the second ones.
-inline __attribute__((always_inline)) Words split_twice(U32 words, int which) {
-  return shuffle(bits<Words>(words), [which](int i) { return 16 * which + i % 16 / 2 * 2 + i / 16; });
+// Calls put(i, two) for the words of eight columns, two at a time in the order of the panel.
+template <bool kByColumn, class Put>
+inline void for_two_words(const std::byte* registers, int words, bool by_register, Put put) {
+  if (words == 8) {
+    U32 twos[4];
+    (by_register ? words_of_columns<kByColumn, true> : words_of_columns<kByColumn, false>)(registers, twos);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) put(i, twos[i]);
+    return;
+  }
+  for (int first = 0; first < words; first += 4) {
+    const U32 low = four_columns(registers + 4 * first, 4 * words),
+              high = four_columns(registers + 4 * (first + 4 * words), 4 * words);
+    put(first / 2, two_words<kByColumn>(low, high, 0));
+    put(first / 2 + 1, two_words<kByColumn>(low, high, 2));
+  }
 }
 #else
 inline void transpose(const std::byte* registers, int column_bytes, std::uint32_t out[4][16]) {
@@ -193,52 +233,31 @@ inline void transpose(const std::byte* registers, int column_bytes, std::uint32_
 inline void store(void* to, const std::uint32_t (&words)[16]) {
   __builtin_memcpy(to, words, sizeof words);
 }
-
-// Two codes of a column, each twice.
-inline void put_twice(std::uint32_t word, std::byte* to) {
-  store(to, (word & 0xFFFF) * 0x10001U);
-  store(to + 32, (word >> 16) * 0x10001U);
-}
 #endif
 
 void arrange_b(const Encoding& e, const std::byte* registers, int depth, bool by_register, void* codes) {
   const int words = depth * e.bytes / 4, group = by_register ? words / 2 : words;
+  // Of elements of a byte the lower two of a group of words come first.
   const auto place = [&](int w) {
-    const int at = by_register ? w % 2 * group + w / 2 : w;
-    return static_cast<std::byte*>(codes) + 64 * (e.bytes == 1 ? at / group * 2 * group + at % group : at);
+    return static_cast<std::byte*>(codes) + 32 * (e.bytes == 1 ? w / group * 2 * group + w % group : w);
   };
 #if defined(__AVX512BW__)
-  for (int first = 0; first < words; first += 4) {
-    const U32 left = four_columns(registers + 4 * first, 4 * words),
-              right = four_columns(registers + 4 * (first + 4 * words), 4 * words);
-#pragma GCC unroll 2
-    for (int pair = 0; pair < 4; pair += 2) {
-      const U32 two = two_words(left, right, pair);
-      const U32 low = e.bytes == 1 ? low_halves(e, two) : two, high = e.bytes == 1 ? high_halves(e, two) : two;
-#pragma GCC unroll 2
-      for (int which = 0; which < 2; ++which) {
-        std::byte* to = place(first + pair + which);
-        if (e.bytes == 4) {
-          store(to, twice(two, which));
-        } else {
-          store(to, split_twice(low, which));
-          if (e.bytes == 1) store(to + 64 * group, split_twice(high, which));
-        }
-      }
-    }
-  }
+  if (e.bytes == 4)
+    return for_two_words<true>(registers, words, by_register,
+                               [&](int i, U32 two) { store(place(2 * i), two); });
+  for_two_words<false>(registers, words, by_register, [&](int i, U32 two) {
+    store(place(2 * i), e.bytes == 1 ? low_halves(e, two) : two);
+    if (e.bytes == 1) store(place(2 * i) + 32 * group, high_halves(e, two));
+  });
 #else
   for (int i = 0; i < 8 * words; ++i) {
     const auto word = load<std::uint32_t>(registers + 4 * i);
-    const int column = i / words;
-    std::byte* to = place(i % words);
+    const int column = i / words, w = i % words, at = by_register ? w % 2 * group + w / 2 : w;
     if (e.bytes == 4) {
-      store(to + 8 * column, word | std::uint64_t{word} << 32);
-    } else if (e.bytes == 2) {
-      put_twice(word, to + 4 * column);
+      store(place(at / 2 * 2) + 8 * column + 4 * (at % 2), word);
     } else {
-      put_twice(low_halves(e, word), to + 4 * column);
-      put_twice(high_halves(e, word), to + 64 * group + 4 * column);
+      store(place(at) + 4 * column, e.bytes == 1 ? low_halves(e, word) : word);
+      if (e.bytes == 1) store(place(at) + 32 * group + 4 * column, high_halves(e, word));
     }
   }
 #endif
@@ -299,21 +318,21 @@ inline Words near_exponents(Words magnitude, int fraction_bits, int top) {
   return magnitude == 0 ? Words{} + static_cast<std::uint8_t>(kNoNearExponent) : raw;
 }
 
-// Codes of e4m3 moved to halves -> the exponents of the f16 codes of their values.
-inline Words exponents_of_f16(const Encoding& e, Words magnitude) {
+// Codes of a byte moved to halves -> their exponents.
+inline Words exponents_of_moved(const Encoding& e, Words magnitude) {
+  const Words byte = magnitude >> e.magnitude_shift;
 #if defined(__AVX512BW__)
   const __m512i table = _mm512_broadcast_i64x2(_mm_cvtsi64_si128(load<std::int64_t>(e.subnormal)));
-  const Words subnormal = bits<Words>(_mm512_shuffle_epi8(table, bits<__m512i>(magnitude >> 7 | 0x8000)));
+  const Words subnormal = bits<Words>(_mm512_shuffle_epi8(table, bits<__m512i>(byte | 0x8000)));
 #else
   const Words subnormal =
-      lanes<Words>([&](int i) { return static_cast<std::uint8_t>(e.subnormal[magnitude[i] >> 7 & 7]); });
+      lanes<Words>([&](int i) { return static_cast<std::uint8_t>(e.subnormal[byte[i] & 7]); });
 #endif
-  const Words normal = (magnitude >> 10) + static_cast<std::uint16_t>(e.scale + kTopExponent - kTopOfHalf);
-  return magnitude < 8 << 7 ? subnormal : normal;
+  return magnitude < 1 << 10 ? subnormal : (magnitude >> 10) + static_cast<std::uint16_t>(e.added_exponent);
 }
 
 inline Words exponents_of_half(const Encoding& e, Words magnitude) {
-  return e.as_half ? exponents_of_f16(e, magnitude) : near_exponents(magnitude, 10, kTopOfHalf);
+  return e.bytes == 1 ? exponents_of_moved(e, magnitude) : near_exponents(magnitude, 10, kTopOfHalf);
 }
 inline Words exponents_of_bf16(Words magnitude, int top) {
   return near_exponents(magnitude, 7, top);
@@ -366,14 +385,14 @@ void decode_near_tf32(const std::uint32_t* codes, int count, int top, float* val
   }
 }
 
-// Values and powers, a vector at a time; of f32 codes whose lower halves count or are 0.
+// Values and, of A, powers, a vector at a time; of f32 codes whose lower halves count or are 0.
 struct PowersTo {
   float *values, *powers;
   SpecialsFound specials{};
 
   void put(int at, U32 codes) {
     store(values + kLanes * at, codes);
-    store(powers + kLanes * at, codes & 0x7F800000);
+    if (powers != nullptr) store(powers + kLanes * at, codes & 0x7F800000);
     specials.add(codes);
   }
 };
@@ -384,11 +403,16 @@ bool decode_powers(const Encoding& e, const std::uint16_t* codes, int count, flo
   return to.specials.any();
 }
 
-// Of B, [k][column][2] -> [k / 4][column][k % 4][2].
-void group_by_four(std::int8_t* exponents, int count) {
+// Of B, in place, [k / 2][column][k % 2] -> [k / 4][column][k % 4][2].
+void repeat_by_four(std::int8_t* exponents, int count) {
   using Pairs = VectorOf<std::uint16_t, 2 * kBlock>::type;
-  for (int i = 0; i < count; i += 4 * kBlock)
-    store(exponents + i, shuffle(load<Pairs>(exponents + i), [](int pair) { return pair % 4 * 8 + pair / 4; }));
+  using Exponents = VectorOf<std::int8_t, 4 * kBlock>::type;
+  for (int i = count - 2 * kBlock; i >= 0; i -= 2 * kBlock) {
+    Pairs pairs{};
+    __builtin_memcpy(&pairs, exponents + i, 2 * kBlock);
+    pairs = shuffle(pairs, [](int to) { return to / 2 % 2 * 8 + to / 4; });
+    store(exponents + 2 * i, shuffle(bits<Exponents>(pairs), [](int to) { return to / 2 * 2 + to / 2 % 2; }));
+  }
 }
 
 bool decode(const Encoding& e, const void* codes, int count, int each, int top, float* values,
@@ -399,12 +423,12 @@ bool decode(const Encoding& e, const void* codes, int count, int each, int top, 
   if (e.kind == Encoding::Kind::half)
     special = decode_halves(e, words, count, values, near);
   else if (top == 0)
-    return decode_powers(e, words, count, values, static_cast<float*>(exponents));
+    return decode_powers(e, words, count, values, each == 2 ? static_cast<float*>(exponents) : nullptr);
   else if (e.kind == Encoding::Kind::bf16)
     decode_near_bf16(words, count, top, values, near);
   else
     decode_near_tf32(static_cast<const std::uint32_t*>(codes), count, top, values, near);
-  if (each == kBlock) group_by_four(near, count);
+  if (each == 8) repeat_by_four(near, count);
   return special;
 }
 

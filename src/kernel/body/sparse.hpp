@@ -17,7 +17,7 @@ struct Selected {
   alignas(64) std::uint32_t nibbles[2 * kWords], entry_places[4 * kWords];
   alignas(64) std::byte columns[8 * 64], words[8 * 64];  // B's registers by k: [column][word], [word][column]
   alignas(64) std::int8_t exponents[8 * kMostDepth];
-  alignas(64) float values[kQuads * kQuadValues], powers[kQuads * kQuadValues];
+  alignas(64) float values[kQuads * kQuadValues];
 };
 
 // ---- Metadata
@@ -204,8 +204,7 @@ inline void arrange_words(const std::byte* columns, int words, bool paired, std:
               high = four_columns(columns + 4 * (first + 4 * words), 4 * words);
 #pragma GCC unroll 2
     for (int at = 0; at < 4; at += 2)
-      store(to + 32 * at, paired ? shuffle(low, high, [at](int i) { return i / 2 * 4 + i % 2 + at; })
-                                 : two_words(low, high, at));
+      store(to + 32 * at, paired ? two_words<true>(low, high, at) : two_words<false>(low, high, at));
 #else
     for (int i = 0; i < 32; ++i) {
       const int column = paired ? i / 2 % 8 : i % 8, word = paired ? i / 16 * 2 + i % 2 : i / 8;
@@ -250,17 +249,15 @@ inline void put_descending(int quads, float* table) {
                 shuffle(load<U32>(table + kBlock * (high << 2 | low) + lane), [](int i) { return i ^ 1; }));
 }
 
-// The table of values and, where exponents are powers, theirs. True if there are specials among these.
-inline bool put_quads(const Encoding& e, int quads, bool powers, Selected& to) {
+// The table of values. True if there are specials among them, as decode() by powers.
+inline bool put_quads(const Encoding& e, int quads, Selected& to) {
   SpecialsFound specials;
   for (int quad = 0; quad < quads; ++quad)
     for (int lane = 0; lane < kBlock; lane += kLanes) {
       const U32 x = half_of_quad(e, to.words, quad, 0, lane), y = half_of_quad(e, to.words, quad, 1, lane);
       put_quad(x, y, to.values + kQuadValues * quad + lane);
-      if (!powers) continue;
       specials.add(x);
       specials.add(y);
-      put_quad(x & 0x7F800000, y & 0x7F800000, to.powers + kQuadValues * quad + lane);
     }
   return specials.any();
 }
@@ -310,9 +307,8 @@ inline bool unpack_quads_of_b(const FusedCases& cases, const std::byte* register
   arrange_columns(registers, words, cases.even_first, out.columns);
   const bool special = top != 0 && column_exponents(e, out.columns, cases.b_depth, top, out.exponents);
   arrange_words(out.columns, words, e.bytes == 4, out.words);
-  const bool special_power = put_quads(e, quads, top == 0, out);
+  const bool special_power = put_quads(e, quads, out) && top == 0;
   if (!ascending) put_descending(quads, out.values);
-  if (!ascending && top == 0) put_descending(quads, out.powers);
   return special || special_power;
 }
 

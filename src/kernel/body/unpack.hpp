@@ -9,150 +9,6 @@
 namespace warpbit {
 namespace {
 
-// ---- tf32 by powers, without a detour by codes: few products share the work
-
-#if defined(__AVX512BW__)
-template <bool kByRegister>
-bool unpack_tf32_a(const std::byte* registers, int count, float* values, float* powers) {
-  PowersTo to{values, powers};
-  for (int at = 0; at < count / kLanes; ++at) {
-    const U32 v = load<U32>(registers + 64 * at) & 0xFFFFE000;
-    to.put(at, kByRegister ? by_register_order(v) : v);
-  }
-  return to.specials.any();
-}
-
-template <bool kByRegister>
-bool unpack_tf32_b(const std::byte* registers, int depth, float* values, float* powers) {
-  U32 words[4];
-  if (depth == 4)
-    words_of_short_columns(registers, words);
-  else
-    words_of_columns<kByRegister>(registers, words);
-  SpecialsFound specials;
-  for (int two = 0; two < depth / 2; ++two) {
-    const U32 codes = words[two] & 0xFFFFE000;
-    specials.add(codes);
-#pragma GCC unroll 2
-    for (int which = 0; which < 2; ++which) {
-      const U32 code = twice(codes, which);
-      store(values + 32 * two + 16 * which, code);
-      store(powers + 32 * two + 16 * which, code & 0x7F800000);
-    }
-  }
-  return specials.any();
-}
-#endif
-
-// ---- B of halves and near bf16: exponents of codes that are not yet there twice
-
-#if defined(__AVX512BW__)
-// Two words of eight columns at a time, [word][column], as f16 or bf16 codes: four k of the panel.
-struct ColumnsTo {
-  const Encoding& encoding;
-  int top;
-  std::uint32_t* codes;
-  float* values;
-  std::int8_t* exponents;
-  Words most{};
-
-  __attribute__((always_inline)) void put(int four, U32 words) {
-    const Words magnitude = bits<Words>(words) & 0x7FFF;
-    most = max(most, magnitude);
-    if (encoding.kind == Encoding::Kind::half) {
-      put_exponents(four, exponents_of_half(encoding, magnitude));
-      put_codes(four, words);
-    } else {
-      put_exponents(four, exponents_of_bf16(magnitude, top));
-      put_bf16(four, words);
-    }
-  }
-
- private:
-  // e0 e1 of the first word, e2 e3 of the second -> e0 e0 e1 e1 e2 e2 e3 e3
-  void put_exponents(int four, Words found) {
-    const U32 by_column = shuffle(bits<U32>(found), [](int i) { return i % 2 * 8 + i / 2; });
-    store(exponents + 64 * four,
-          look_up(bits<Octets>(by_column), lanes<Octets>([](int i) { return i % 16 / 2 * 2; })));
-  }
-  void put_codes(int four, U32 words) {
-    struct Halves {
-      VectorOf<std::uint32_t, kLanes / 2>::type word[2];
-    };
-    std::uint32_t* to = codes + 32 * four;
-#pragma GCC unroll 2
-    for (int which = 0; which < 2; ++which) {
-      const auto twice = bits<Halves>(look_up(
-          bits<Octets>(words), lanes<Octets>([which](int i) { return i % 16 / 4 * 4 + i % 2 + 2 * which; })));
-      store(to + 8 * which, twice.word[0]);
-      store(to + 8 * which + 16, twice.word[1]);
-    }
-  }
-  void put_bf16(int four, U32 words) {
-    float* to = values + 64 * four;
-#pragma GCC unroll 2
-    for (int which = 0; which < 2; ++which) {
-      const U32 word = twice(words, which);
-      store(to + 32 * which, word << 16);
-      store(to + 32 * which + 16, word & 0xFFFF0000);
-    }
-  }
-};
-
-// True if there are specials, as decode().
-bool unpack_columns(const Encoding& e, const std::byte* registers, int depth, bool by_register, int top,
-                    std::uint32_t* codes, float* values, std::int8_t* exponents) {
-  const int twos = depth * e.bytes / 8, group = by_register ? twos / 2 : twos;
-  U32 words[4];
-  if (twos == 2)
-    words_of_short_columns(registers, words);
-  else
-    (by_register ? words_of_columns<true> : words_of_columns<false>)(registers, words);
-  ColumnsTo to{e, top, codes, values, exponents};
-  for (int i = 0; i < twos; ++i) {
-    if (e.bytes == 2) {
-      to.put(i, words[i]);
-    } else {
-      const int at = i / group * 2 * group + i % group;
-      to.put(at, low_halves(e, words[i]));
-      to.put(at + group, high_halves(e, words[i]));
-    }
-  }
-  if (e.kind == Encoding::Kind::bf16) return top == 255;
-  const auto* halves = reinterpret_cast<const std::uint16_t*>(codes);
-  for (int i = 0; i < kBlock * depth; i += 2 * kLanes) store_halves(halves + i, values + i);
-  return any(to.most >= e.first_special);
-}
-#endif
-
-// ---- From registers to values and exponents
-
-// True if there are specials, as decode().
-inline bool unpack_a(const Encoding& e, const std::byte* registers, int rows, int depth, bool by_register,
-                     int top, void* codes, float* values, void* exponents) {
-  const int count = 2 * rows * depth;
-#if defined(__AVX512BW__)
-  if (e.kind == Encoding::Kind::tf32 && top == 0)
-    return (by_register ? unpack_tf32_a<true> : unpack_tf32_a<false>)(registers, count, values,
-                                                                      static_cast<float*>(exponents));
-#endif
-  arrange_a(e, registers, rows, depth, by_register, codes);
-  return decode(e, codes, count, 2, top, values, exponents);
-}
-inline bool unpack_b(const Encoding& e, const std::byte* registers, int depth, bool by_register, int top,
-                     std::uint32_t* codes, float* values, void* exponents) {
-#if defined(__AVX512BW__)
-  if (e.bytes < 4 && top != 0 && (depth * e.bytes == 16 || depth * e.bytes == 32))
-    return unpack_columns(e, registers, depth, by_register, top, codes, values,
-                          static_cast<std::int8_t*>(exponents));
-  if (e.kind == Encoding::Kind::tf32 && top == 0 && depth <= 8)
-    return (by_register ? unpack_tf32_b<true> : unpack_tf32_b<false>)(registers, depth, values,
-                                                                      static_cast<float*>(exponents));
-#endif
-  arrange_b(e, registers, depth, by_register, codes);
-  return decode(e, codes, kBlock * depth, kBlock, top, values, exponents);
-}
-
 // A factor of one case: its codes in the order of the panel, and the panel. What m16n8k16 needs of all these,
 // of A and of B, lies at different places of a page: a load waits for an earlier store to its own place of
 // another one.
@@ -165,6 +21,225 @@ struct Factor {
 struct Factors {
   Factor a, b;
   std::uint16_t a_special[kMostRows], b_special[1];
+};
+
+// ---- A vector at a time. What follows is arrange_a(), arrange_b() and decode() in one, for the most frequent
+// types.
+
+#if defined(__AVX512BW__)
+// Codes of two bytes: how their exponents, of 8 bits, and values are found, and whether the largest magnitude
+// is that of a special.
+struct F16Codes {
+  Words exponents(Words magnitude) const { return near_exponents(magnitude, 10, kTopOfHalf); }
+  void put_values(const std::uint16_t* codes, float* to) const { store_halves(codes, to); }
+  bool is_special(Words most) const { return any(most >= 0x7C00); }
+};
+struct Bf16Codes {
+  int top;
+
+  Words exponents(Words magnitude) const { return near_exponents(magnitude, 7, top); }
+  void put_values(const std::uint16_t* codes, float* to) const { store_bf16(codes, to); }
+  bool is_special(Words) const { return top == 255; }
+};
+
+// Codes of one byte, whose halves are those of f16.
+struct ByteCodes {
+  MovedUp moved;
+  Octets magnitude_mask, field_mask, least_normal, subnormal, added, first_special;
+  Words fraction_bits;
+
+  explicit ByteCodes(const Encoding& e)
+      : moved(e),
+        magnitude_mask(Octets{} + e.magnitude_mask),
+        field_mask(Octets{} + static_cast<std::uint8_t>(e.magnitude_mask >> (10 - e.magnitude_shift))),
+        least_normal(Octets{} + static_cast<std::uint8_t>(1 << (10 - e.magnitude_shift))),
+        subnormal(bits<Octets>(_mm512_broadcast_i64x2(_mm_cvtsi64_si128(load<std::int64_t>(e.subnormal))))),
+        added(Octets{} + static_cast<std::uint8_t>(e.added_exponent)),
+        first_special(Octets{} + static_cast<std::uint8_t>(min(e.first_special >> e.magnitude_shift, 0xFF))),
+        fraction_bits(Words{} + static_cast<std::uint16_t>(10 - e.magnitude_shift)) {}
+
+  Octets magnitude(U32 codes) const { return bits<Octets>(codes) & magnitude_mask; }
+  Octets exponents(U32 codes) const {
+    const Octets number = magnitude(codes);
+    const auto down = bits<Octets>(_mm512_srlv_epi16(bits<__m512i>(codes), bits<__m512i>(fraction_bits)));
+    return number < least_normal ? look_up(subnormal, number) : (down & field_mask) + added;
+  }
+  bool is_special(Octets most) const { return any(most >= first_special); }
+};
+
+// Puts 64 bytes of halves into a panel.
+inline void put_halves(int at, Words halves, Factor& to) {
+  auto* codes = reinterpret_cast<std::uint16_t*>(to.codes) + 2 * kLanes * at;
+  store(codes, halves);
+  store_halves(codes, to.values + 2 * kLanes * at);
+}
+
+// ---- A; true if there are specials, as decode()
+
+template <bool kByRegister, class Codes>
+bool unpack_short_a(Codes of, const std::byte* registers, int bytes, Factor& to) {
+  Words most{};
+  auto* codes = reinterpret_cast<std::uint16_t*>(to.codes);
+  auto* exponents = reinterpret_cast<std::int8_t*>(to.exponents);
+  for (int at = 0; at < bytes / 2; at += 4 * kLanes) {
+    Words found[2];
+#pragma GCC unroll 2
+    for (int part = 0; part < 2; ++part) {
+      const int i = at + 2 * kLanes * part;
+      const Words v = rows_side_by_side<kByRegister>(load<Words>(registers + 2 * i)), magnitude = v & 0x7FFF;
+      store(codes + i, v);
+      most = max(most, magnitude);
+      found[part] = of.exponents(magnitude);
+      of.put_values(codes + i, to.values + i);
+    }
+    store_narrow(exponents + at, found[0], found[1]);
+  }
+  return of.is_special(most);
+}
+
+// x0 x1 x2 x3 | y0 y1 y2 y3 -> x0 y0 x1 y1 and x2 y2 x3 y3, of eight units in the order of the panel.
+template <bool kGrouped, bool kByRegister>
+inline __attribute__((always_inline)) Octets rows_side_by_side(Octets v) {
+  const Octets in_sixteens =
+      look_up(v, lanes<Octets>([](int i) { return i % 8 / 4 * 8 + i % 2 * 4 + i % 4 / 2 + i % 16 / 8 * 2; }));
+  return bits<Octets>(shuffle(bits<U32>(in_sixteens), [](int i) {
+    const int group = kGrouped ? 4 : 8, upper = i % (2 * group) / group;
+    const int at = i / (2 * group) * group + i % group, unit = kByRegister ? by_register_place(at) : at;
+    return unit / 2 * 4 + upper * 2 + unit % 2;
+  }));
+}
+
+template <bool kGrouped, bool kByRegister>
+bool unpack_bytes_a(const ByteCodes& of, const std::byte* registers, int bytes, Factor& to) {
+  Octets most{};
+  auto* exponents = reinterpret_cast<std::int8_t*>(to.exponents);
+  for (int at = 0; at < bytes; at += 64) {
+    const auto v = load<U32>(registers + at);
+    most = max(most, of.magnitude(v));
+    store(exponents + at, rows_side_by_side<kGrouped, kByRegister>(of.exponents(v)));
+    for_halves_of_units<kGrouped, kByRegister>(v, [&](int half, Octets high_bytes) {
+      put_halves(at / 32 + half, bits<Words>(of.moved(high_bytes)), to);
+    });
+  }
+  return of.is_special(most);
+}
+
+bool unpack_tf32_a(bool by_register, const std::byte* registers, int count, Factor& to) {
+  PowersTo panel{to.values, reinterpret_cast<float*>(to.exponents)};
+  for (int at = 0; at < count / kLanes; ++at) {
+    const U32 v = load<U32>(registers + 64 * at) & 0xFFFFE000;
+    panel.put(at, by_register ? by_register_order(v) : v);
+  }
+  return panel.specials.any();
+}
+
+// ---- B; true if there are specials, as decode()
+
+// Of two words, e0 e1 of the first and e2 e3 of the second -> of each column e0 e0 e1 e1 e2 e2 e3 e3.
+inline Octets four_exponents(Words of_words) {
+  const U32 by_column = shuffle(bits<U32>(of_words), [](int i) { return i % 2 * 8 + i / 2; });
+  return look_up(bits<Octets>(by_column), lanes<Octets>([](int i) { return i % 16 / 2 * 2; }));
+}
+
+template <class Codes>
+bool unpack_short_b(Codes of, const std::byte* registers, int words, bool by_register, Factor& to) {
+  Words most{};
+  auto* codes = reinterpret_cast<std::uint16_t*>(to.codes);
+  auto* exponents = reinterpret_cast<std::int8_t*>(to.exponents);
+  for_two_words<false>(registers, words, by_register, [&](int i, U32 two) {
+    const Words magnitude = bits<Words>(two) & 0x7FFF;
+    store(codes + 2 * kLanes * i, two);
+    most = max(most, magnitude);
+    store(exponents + 4 * kLanes * i, four_exponents(of.exponents(magnitude)));
+    of.put_values(codes + 2 * kLanes * i, to.values + 2 * kLanes * i);
+  });
+  return of.is_special(most);
+}
+
+bool unpack_bytes_b(const ByteCodes& of, const std::byte* registers, int words, bool by_register, Factor& to) {
+  Octets most{};
+  auto* exponents = reinterpret_cast<std::int8_t*>(to.exponents);
+  const int group = by_register ? words / 4 : words / 2;  // of two words
+  for_two_words<false>(registers, words, by_register, [&](int i, U32 two) {
+    const int at = i / group * 2 * group + i % group;
+    most = max(most, of.magnitude(two));
+    const U32 by_column = shuffle(bits<U32>(of.exponents(two)), [](int n) { return n % 2 * 8 + n / 2; });
+#pragma GCC unroll 2
+    for (int upper = 0; upper < 2; ++upper) {
+      const Octets bytes = two_bytes(two, 2 * upper);
+      put_halves(at + upper * group, bits<Words>(of.moved(bytes)), to);
+      store(exponents + 4 * kLanes * (at + upper * group),
+            look_up(bits<Octets>(by_column), lanes<Octets>([upper](int n) {
+                      return n % 16 / 8 * 8 + n % 8 / 4 * 4 + n % 4 / 2 + 2 * upper;
+                    })));
+    }
+  });
+  return of.is_special(most);
+}
+
+bool unpack_tf32_b(bool by_register, const std::byte* registers, int words, Factor& to) {
+  PowersTo panel{to.values, nullptr};
+  for_two_words<true>(registers, words, by_register, [&](int i, U32 two) { panel.put(i, two & 0xFFFFE000); });
+  return panel.specials.any();
+}
+#endif
+
+// ---- The factors of a case, by how their elements are encoded
+
+class Unpacker {
+ public:
+  explicit Unpacker(const FusedCases& cases) : cases_(cases) {}
+
+  // True if there are specials, as decode().
+  bool a(const std::byte* registers, int top, Factor& to) const {
+    const Encoding& e = cases_.a_encoding;
+    const int count = 2 * cases_.rows * cases_.depth;
+    [[maybe_unused]] const int bytes = count * e.bytes;
+#if defined(__AVX512BW__)
+    if (e.bytes == 2 && top != 0) {
+      if (e.kind == Encoding::Kind::half) return short_a(F16Codes{}, registers, bytes, to);
+      return short_a(Bf16Codes{top}, registers, bytes, to);
+    }
+    if (e.bytes == 1) {
+      if (cases_.by_register) return unpack_bytes_a<true, true>(a_, registers, bytes, to);
+      if (cases_.depth == 16) return unpack_bytes_a<true, false>(a_, registers, bytes, to);
+      return unpack_bytes_a<false, false>(a_, registers, bytes, to);
+    }
+    if (e.bytes == 4 && top == 0) return unpack_tf32_a(cases_.by_register, registers, count, to);
+#endif
+    arrange_a(e, registers, cases_.rows, cases_.depth, cases_.by_register, to.codes);
+    return decode(e, to.codes, count, 2, top, to.values, to.exponents);
+  }
+
+  bool b(const std::byte* registers, int top, Factor& to) const {
+    const Encoding& e = cases_.b_encoding;
+#if defined(__AVX512BW__)
+    const int words = cases_.b_depth * e.bytes / 4;
+    if (e.bytes == 2 && top != 0) {
+      if (e.kind == Encoding::Kind::half)
+        return unpack_short_b(F16Codes{}, registers, words, cases_.by_register, to);
+      return unpack_short_b(Bf16Codes{top}, registers, words, cases_.by_register, to);
+    }
+    if (e.bytes == 1) return unpack_bytes_b(b_, registers, words, cases_.by_register, to);
+    if (e.bytes == 4 && top == 0) return unpack_tf32_b(cases_.by_register, registers, words, to);
+#endif
+    arrange_b(e, registers, cases_.b_depth, cases_.by_register, to.codes);
+    return decode(e, to.codes, kBlock / 2 * cases_.b_depth, kBlock / 2, top, to.values, to.exponents);
+  }
+
+ private:
+#if defined(__AVX512BW__)
+  template <class Codes>
+  bool short_a(Codes of, const std::byte* registers, int bytes, Factor& to) const {
+    return cases_.by_register ? unpack_short_a<true>(of, registers, bytes, to)
+                              : unpack_short_a<false>(of, registers, bytes, to);
+  }
+#endif
+
+  const FusedCases& cases_;
+#if defined(__AVX512BW__)
+  ByteCodes a_{cases_.a_encoding}, b_{cases_.b_encoding};
+#endif
 };
 
 }  // namespace

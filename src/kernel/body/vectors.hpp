@@ -180,6 +180,37 @@ inline F32 repeat_pair(const float* from) {
   return bits<F32>(U64{} + load<std::uint64_t>(from));
 }
 
+// Of pairs that lie at `from`, the first ones or the second ones, each twice. The processor does that while it
+// loads, if the instruction has its operand in memory; a compiler would load once for both, and shuffle.
+inline F32 load_first_twice(const float* from) {
+#if defined(__AVX2__)
+  F32 out;
+  asm("vmovsldup %1, %0" : "=v"(out) : "m"(*reinterpret_cast<const F32*>(from)));
+  return out;
+#else
+  return bits<F32>(shuffle(load<U32>(from), [](int i) { return i / 2 * 2; }));
+#endif
+}
+inline F32 load_second_twice(const float* from) {
+#if defined(__AVX2__)
+  F32 out;
+  asm("vmovshdup %1, %0" : "=v"(out) : "m"(*reinterpret_cast<const F32*>(from)));
+  return out;
+#else
+  return bits<F32>(shuffle(load<U32>(from), [](int i) { return i / 2 * 2 + 1; }));
+#endif
+}
+
+// Of finite numbers the one of larger magnitude, with or without its sign.
+inline F32 larger(F32 x, F32 y) {
+#if defined(__AVX512DQ__)
+  constexpr int kMagnitudes = 0b1011;
+  return bits<F32>(_mm512_range_ps(bits<__m512>(x), bits<__m512>(y), kMagnitudes));
+#else
+  return bits<F32>(max(bits<I32>(x) & 0x7FFFFFFF, bits<I32>(y) & 0x7FFFFFFF));
+#endif
+}
+
 // Toward zero. What lies outside the integers gives any integer.
 inline I32 truncate(F32 v) {
 #if defined(__AVX512F__)
