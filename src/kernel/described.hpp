@@ -23,8 +23,9 @@ class LineChunks {
     for (unsigned line = 0; step_ && line < 8; ++line)
       for (unsigned chunk = 0; chunk < chunks; ++chunk) first_[line][chunk] = at_(line, chunk);
   }
-  std::uint64_t operator()(unsigned line, unsigned chunk) const {
-    return step_ ? first_[line % 8][chunk] + line / 8 * *step_ : at_(line, chunk);
+  /// Of line i of eight from `eight` on.
+  std::uint64_t operator()(unsigned eight, unsigned i, unsigned chunk) const {
+    return step_ ? first_[i][chunk] + eight / 8 * *step_ : at_(eight + i, chunk);
   }
   static constexpr unsigned kMost = 4;  ///< chunks of a line: of a B that meets a sparse A; else two
 
@@ -36,12 +37,13 @@ class LineChunks {
 
 template <unsigned kChunks, class Store>
 void load_lines(const LineChunks& at, unsigned lines, const std::byte* from, Store store) {
-  for (unsigned line = 0; line < lines; ++line) {
-    std::uint32_t words[kChunks * kChunkWords];
-    for (unsigned chunk = 0; chunk < kChunks; ++chunk)
-      std::memcpy(words + kChunkWords * chunk, from + at(line, chunk), kChunkBytes);
-    for (unsigned i = 0; i < kChunks * kChunkWords; ++i) store(line, i, words[i]);
-  }
+  for (unsigned eight = 0; eight < lines; eight += 8)
+    for (unsigned i = 0; i < 8; ++i) {
+      std::uint32_t words[kChunks * kChunkWords];
+      for (unsigned chunk = 0; chunk < kChunks; ++chunk)
+        std::memcpy(words + kChunkWords * chunk, from + at(eight, i, chunk), kChunkBytes);
+      for (unsigned word = 0; word < kChunks * kChunkWords; ++word) store(eight + i, word, words[word]);
+    }
 }
 
 /// Calls store(line, word, its value) for all of a factor whose lines, rows of A or columns of B, have K

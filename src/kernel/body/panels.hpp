@@ -348,8 +348,7 @@ inline void store_bf16(const std::uint16_t* codes, float* values) {
   store(values + kLanes, widen(load<U16>(codes + kLanes)) << 16);
 }
 
-bool decode_halves(const Encoding& e, const std::uint16_t* codes, int count, float* values,
-                   std::int8_t* exponents) {
+bool decode_halves(Encoding e, const std::uint16_t* codes, int count, float* values, std::int8_t* exponents) {
   Words most{};
   for (int i = 0; i < count; i += 4 * kLanes) {
     const Words x = load<Words>(codes + i) & 0x7FFF, y = load<Words>(codes + i + 2 * kLanes) & 0x7FFF;
@@ -403,14 +402,13 @@ bool decode_powers(const Encoding& e, const std::uint16_t* codes, int count, flo
   return to.specials.any();
 }
 
-// Of B, in place, [k / 2][column][k % 2] -> [k / 4][column][k % 4][2].
+// Of B, in place in twice the room, [k / 2][column][k % 2] -> [k / 4][column][k % 4][2].
 void repeat_by_four(std::int8_t* exponents, int count) {
   using Pairs = VectorOf<std::uint16_t, 2 * kBlock>::type;
   using Exponents = VectorOf<std::int8_t, 4 * kBlock>::type;
   for (int i = count - 2 * kBlock; i >= 0; i -= 2 * kBlock) {
-    Pairs pairs{};
-    __builtin_memcpy(&pairs, exponents + i, 2 * kBlock);
-    pairs = shuffle(pairs, [](int to) { return to / 2 % 2 * 8 + to / 4; });
+    // The upper half of what is loaded is not looked at.
+    const auto pairs = shuffle(load<Pairs>(exponents + i), [](int to) { return to / 2 % 2 * 8 + to / 4; });
     store(exponents + 2 * i, shuffle(bits<Exponents>(pairs), [](int to) { return to / 2 * 2 + to / 2 % 2; }));
   }
 }
