@@ -34,10 +34,10 @@ struct MovedUp {
   Words up, down, kept;
 
   explicit MovedUp(const Encoding& e)
-      : up(Words{} + static_cast<std::uint16_t>(e.sign_shift - 8)),
-        down(Words{} + static_cast<std::uint16_t>(e.sign_shift - e.magnitude_shift)),
-        kept(Words{} +
-             static_cast<std::uint16_t>(e.sign_mask << e.sign_shift | e.magnitude_mask << e.magnitude_shift)) {}
+      : up(repeat(static_cast<std::uint16_t>(e.sign_shift - 8))),
+        down(repeat(static_cast<std::uint16_t>(e.sign_shift - e.magnitude_shift))),
+        kept(repeat(
+            static_cast<std::uint16_t>(e.sign_mask << e.sign_shift | e.magnitude_mask << e.magnitude_shift))) {}
   U32 operator()(Octets high_bytes) const {
     const __m512i signs = _mm512_sllv_epi16(bits<__m512i>(high_bytes), bits<__m512i>(up));
     return bits<U32>(bits<Words>(_mm512_srav_epi16(signs, bits<__m512i>(down))) & kept);

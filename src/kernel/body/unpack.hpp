@@ -50,13 +50,13 @@ struct ByteCodes {
 
   explicit ByteCodes(const Encoding& e)
       : moved(e),
-        magnitude_mask(Octets{} + e.magnitude_mask),
-        field_mask(Octets{} + static_cast<std::uint8_t>(e.magnitude_mask >> (10 - e.magnitude_shift))),
-        least_normal(Octets{} + static_cast<std::uint8_t>(1 << (10 - e.magnitude_shift))),
+        magnitude_mask(repeat(e.magnitude_mask)),
+        field_mask(repeat(static_cast<std::uint8_t>(e.magnitude_mask >> (10 - e.magnitude_shift)))),
+        least_normal(repeat(static_cast<std::uint8_t>(1 << (10 - e.magnitude_shift)))),
         subnormal(bits<Octets>(_mm512_broadcast_i64x2(_mm_cvtsi64_si128(load<std::int64_t>(e.subnormal))))),
-        added(Octets{} + static_cast<std::uint8_t>(e.added_exponent)),
-        first_special(Octets{} + static_cast<std::uint8_t>(min(e.first_special >> e.magnitude_shift, 0xFF))),
-        fraction_bits(Words{} + static_cast<std::uint16_t>(10 - e.magnitude_shift)) {}
+        added(repeat(static_cast<std::uint8_t>(e.added_exponent))),
+        first_special(repeat(static_cast<std::uint8_t>(min(e.first_special >> e.magnitude_shift, 0xFF)))),
+        fraction_bits(repeat(static_cast<std::uint16_t>(10 - e.magnitude_shift))) {}
 
   Octets magnitude(U32 codes) const { return bits<Octets>(codes) & magnitude_mask; }
   Octets exponents(U32 codes) const {

@@ -45,6 +45,9 @@ using I8 = VectorOf<std::int8_t, kLanes>::type;
 // A register of 16-bit lanes, and bytes beside these.
 using Words = VectorOf<std::uint16_t, 2 * kLanes>::type;
 using Bytes = VectorOf<std::int8_t, 2 * kLanes>::type;
+inline Words repeat(std::uint16_t word) {
+  return Words{} + word;
+}
 
 template <class V>
 inline V load(const void* from) {
@@ -311,6 +314,9 @@ class SpecialsFound {
 #if defined(__AVX2__)
 // As many bytes as a register has, in sixteens.
 using Octets = VectorOf<std::uint8_t, 4 * kLanes>::type;
+inline Octets repeat(std::uint8_t byte) {
+  return Octets{} + byte;
+}
 
 // In each sixteen table[index], or 0 where the index is 0x80.
 inline Octets look_up(Octets table, Octets index) {
