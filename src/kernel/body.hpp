@@ -230,7 +230,7 @@ struct Body {
   /// In any order. Of half {kTopOfHalf, false}.
   ExponentRange (*exponent_range)(const Encoding&, const void* codes, int count);
   /// With exponents relative to `top`, or powers if that is 0. True if there is an Inf or NaN, or with powers a
-  /// subnormal. Of A there are two codes `each` k, of B eight.
+  /// subnormal. `each` is the number of codes for one k: of A two, of B eight.
   bool (*decode)(const Encoding&, const void* codes, int count, int each, int top, float* values,
                  void* exponents);
   /// The lanes that these reach, for each row or column of blocks.

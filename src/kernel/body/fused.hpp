@@ -91,7 +91,7 @@ inline Both<V> cross(V upper, V lower) {
 
 // Of B what belongs to one k, each column twice.
 inline F32 columns_of(const float* b, int k) {
-  return k % 2 == 0 ? load_first_twice(b + 8 * k) : load_second_twice(b + 8 * (k - 1));
+  return k % 2 == 0 ? load_twice<false>(b + 8 * k) : load_twice<true>(b + 8 * (k - 1));
 }
 
 // Whether B's values stay in registers while the rows of a case pass. Faster where the chain from one sum to

@@ -249,13 +249,14 @@ inline void put_descending(int quads, float* table) {
                 shuffle(load<U32>(table + kBlock * (high << 2 | low) + lane), [](int i) { return i ^ 1; }));
 }
 
-// The table of values. True if there are specials among them, as decode() by powers.
-inline bool put_quads(const Encoding& e, int quads, Selected& to) {
+// The table of values. True if exponents are powers and there are specials among them, as decode().
+inline bool put_quads(const Encoding& e, int quads, bool powers, Selected& to) {
   SpecialsFound specials;
   for (int quad = 0; quad < quads; ++quad)
     for (int lane = 0; lane < kBlock; lane += kLanes) {
       const U32 x = half_of_quad(e, to.words, quad, 0, lane), y = half_of_quad(e, to.words, quad, 1, lane);
       put_quad(x, y, to.values + kQuadValues * quad + lane);
+      if (!powers) continue;
       specials.add(x);
       specials.add(y);
     }
@@ -307,7 +308,7 @@ inline bool unpack_quads_of_b(const FusedCases& cases, const std::byte* register
   arrange_columns(registers, words, cases.even_first, out.columns);
   const bool special = top != 0 && column_exponents(e, out.columns, cases.b_depth, top, out.exponents);
   arrange_words(out.columns, words, e.bytes == 4, out.words);
-  const bool special_power = put_quads(e, quads, out) && top == 0;
+  const bool special_power = put_quads(e, quads, top == 0, out);
   if (!ascending) put_descending(quads, out.values);
   return special || special_power;
 }

@@ -185,22 +185,19 @@ inline F32 repeat_pair(const float* from) {
 
 // Of pairs that lie at `from`, the first ones or the second ones, each twice. The processor does that while it
 // loads, if the instruction has its operand in memory; a compiler would load once for both, and shuffle.
-inline F32 load_first_twice(const float* from) {
+template <bool kSecond>
+inline F32 load_twice(const float* from) {
 #if defined(__AVX2__)
+  using InMemory __attribute__((aligned(4), may_alias)) = F32;
+  const auto& pairs = *reinterpret_cast<const InMemory*>(from);
   F32 out;
-  asm("vmovsldup %1, %0" : "=v"(out) : "m"(*reinterpret_cast<const F32*>(from)));
+  if constexpr (kSecond)
+    asm("vmovshdup %1, %0" : "=v"(out) : "m"(pairs));
+  else
+    asm("vmovsldup %1, %0" : "=v"(out) : "m"(pairs));
   return out;
 #else
-  return bits<F32>(shuffle(load<U32>(from), [](int i) { return i / 2 * 2; }));
-#endif
-}
-inline F32 load_second_twice(const float* from) {
-#if defined(__AVX2__)
-  F32 out;
-  asm("vmovshdup %1, %0" : "=v"(out) : "m"(*reinterpret_cast<const F32*>(from)));
-  return out;
-#else
-  return bits<F32>(shuffle(load<U32>(from), [](int i) { return i / 2 * 2 + 1; }));
+  return bits<F32>(shuffle(load<U32>(from), [](int i) { return i / 2 * 2 + kSecond; }));
 #endif
 }
 
