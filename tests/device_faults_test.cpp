@@ -472,6 +472,22 @@ TEST_CASE("a launch that cannot be", "[quick][device]") {
   }
 }
 
+// Under the address sanitizer the places of former stacks must carry no marks.
+TEST_CASE("launches have stacks of other sizes where others lay", "[quick][device]") {
+  for (std::size_t pages = 8; pages < 48; ++pages) {
+    Launch how{device_inputs::target("sm_90"), {}, {32}};
+    how.stack_bytes = pages * 4096;
+    unsigned sum = 0;
+    require_ok(launch(how, [&] {
+      std::array<volatile unsigned char, 16 * 1024> used;
+      for (auto& byte : used) byte = 1;
+      __syncwarp();
+      for (const auto& byte : used) sum += byte;
+    }));
+    CHECK(sum == 32 * 16 * 1024);
+  }
+}
+
 TEST_CASE("what a kernel throws comes out when its threads have ended", "[quick][device]") {
   int ended = 0;
   struct Counted {

@@ -14,6 +14,7 @@
 #endif
 
 #ifdef WARPBIT_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -21,7 +22,8 @@ namespace warpbit::device {
 namespace {
 
 // Around each switch of stacks. `frames` keeps what the sanitizer remembers of the stack that is left; nullptr
-// if it is left for good.
+// if it is left for good. Boost's first frame on a stack never returns, so its marks must be cleared where the
+// stack is given back: what is mapped there next would be taken for that frame.
 #ifdef WARPBIT_ADDRESS_SANITIZER
 void leave(void** frames, const void* bottom, std::size_t size) {
   __sanitizer_start_switch_fiber(frames, bottom, size);
@@ -29,9 +31,13 @@ void leave(void** frames, const void* bottom, std::size_t size) {
 void arrive(void* frames, const void** from_bottom, std::size_t* from_size) {
   __sanitizer_finish_switch_fiber(frames, from_bottom, from_size);
 }
+void clear(const void* bottom, std::size_t size) {
+  __asan_unpoison_memory_region(bottom, size);
+}
 #else
 void leave(void**, const void*, std::size_t) {}
 void arrive(void*, const void**, std::size_t*) {}
+void clear(const void*, std::size_t) {}
 #endif
 
 }  // namespace
@@ -46,7 +52,10 @@ class Fibre::Allocator {
     stack_->bottom = static_cast<char*>(context.sp) - context.size;
     return context;
   }
-  void deallocate(boost::context::stack_context& context) { stacks_.deallocate(context); }
+  void deallocate(boost::context::stack_context& context) {
+    clear(static_cast<char*>(context.sp) - context.size, context.size);
+    stacks_.deallocate(context);
+  }
 
  private:
   boost::context::protected_fixedsize_stack stacks_;
