@@ -57,6 +57,12 @@ inline constexpr std::int8_t kNoNearExponent = -64;
 /// of A hold powers of two instead, in f32: values without sign and fraction, 0 for zero. Subnormals, which
 /// have none in f32, then count as specials.
 inline constexpr int kMostTop = 191;
+/// Or, of single cases of tf32, the fields of f32 themselves, in 16 bits, where a code has them; those of A
+/// less 127. No field is beyond kMostField: then zeros and subnormals, with a field of 0, have sums too small
+/// for a block that is not left to the specification.
+///
+///     A: fields [k / 2][2][k % 2]                B: fields [k / 2][column][2][k % 2], as A's, twice
+inline constexpr int kMostField = 166, kTopOfFields = -1;
 /// Panels of half have their fields, which are small enough, as they are.
 inline constexpr int kTopOfHalf = kTopExponent;
 
@@ -119,8 +125,9 @@ struct FusedBlocks {
   int steps = 1, panel_steps = 1;
   const float *a = nullptr, *b = nullptr;
   const void* a_exponents = nullptr;
-  const std::int8_t* b_exponents = nullptr;  ///< if they have 8 bits
-  int a_top = 0, b_top = 0;  ///< the largest fields, where exponents have 8 bits; 0: they are powers
+  const void* b_exponents = nullptr;  ///< if they are not powers
+  /// The largest fields, where exponents have 8 bits; kTopOfFields; 0: they are powers.
+  int a_top = 0, b_top = 0;
   /// Of a sparse A the nibbles times 8, [row of blocks][two pairs][row][2], and the places in segments, laid
   /// out as A's exponents.
   const std::uint8_t *selected = nullptr, *entry_places = nullptr;

@@ -225,7 +225,7 @@ class PanelEngine : public GemmEngine {
     blocks.a = a_.values.data() + a_.at(range.first_pair, first);
     blocks.b = b_.values.data() + b_.at(panel, first);
     blocks.a_exponents = a_.exponents_at(range.first_pair, first, far_);
-    blocks.b_exponents = reinterpret_cast<const std::int8_t*>(b_.exponents_at(panel, first, far_));
+    blocks.b_exponents = b_.exponents_at(panel, first, far_);
     blocks.a_top = top(a_, range.first_pair);
     blocks.b_top = top(b_, panel);
     if (a_.has_special[range.first_pair] || b_.has_special[panel]) {

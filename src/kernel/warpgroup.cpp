@@ -144,7 +144,7 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
   blocks.a = a.values.data();
   blocks.b = b.values.data();
   blocks.a_exponents = a.exponents.data();
-  blocks.b_exponents = reinterpret_cast<const std::int8_t*>(b.exponents.data());
+  blocks.b_exponents = b.exponents.data();
   const int d_bytes = t.d.format->bits / 8;
   // D, which is C, in place if its registers lie side by side.
   const bool in_place =

@@ -57,7 +57,10 @@ inline std::byte* moved(std::byte* base, std::ptrdiff_t index, std::ptrdiff_t st
 // The largest exponent fields, if 8 bits will do; none to look for where few products share the work.
 inline void find_tops(const FusedCases& cases, const std::byte* a, const std::byte* b, FusedBlocks& blocks) {
   blocks.a_top = blocks.b_top = 0;
-  if (cases.a_encoding.kind == Encoding::Kind::tf32) return;
+  if (cases.a_encoding.kind == Encoding::Kind::tf32) {
+    if (kFieldsPay && cases.selection == nullptr) blocks.a_top = blocks.b_top = kTopOfFields;
+    return;
+  }
   const ExponentRange left = exponent_range(cases.a_encoding, a, 2 * cases.rows * cases.depth);
   const ExponentRange right = exponent_range(cases.b_encoding, b, kBlock / 2 * cases.b_depth);
   if (left.far || right.far) return;
@@ -82,7 +85,7 @@ class CaseReader {
     out.a = factors_.a.values;
     out.a_exponents = factors_.a.exponents;
     out.b = factors_.b.values;
-    out.b_exponents = reinterpret_cast<const std::int8_t*>(factors_.b.exponents);
+    out.b_exponents = factors_.b.exponents;
     if (cases_.selection != nullptr) {
       out.b = selected_.values;
       out.b_exponents = selected_.exponents;
@@ -117,8 +120,11 @@ class CaseReader {
       special = unpack_pairs_of_a(cases_, a, blocks.a_top, factors_.a);
       special |= unpack_quads_of_b(cases_, b, blocks.b_top, indices.ascending, selected_);
     } else {
-      special = unpacker_.a(a, blocks.a_top, factors_.a);
-      special |= unpacker_.b(b, blocks.b_top, factors_.b);
+      special = unpack(a, b, blocks);
+      if (special && blocks.a_top == kTopOfFields) {
+        blocks.a_top = blocks.b_top = 0;
+        special = unpack(a, b, blocks);
+      }
     }
     if (cases_.a_scale_at != nullptr) all_special |= load_scales(cases_, at, scales_);
     if (special || all_special) mark_specials(a, b, all_special, blocks);
@@ -126,6 +132,11 @@ class CaseReader {
   }
 
  private:
+  bool unpack(const std::byte* a, const std::byte* b, const FusedBlocks& blocks) {
+    const bool of_a = unpacker_.a(a, blocks.a_top, factors_.a);
+    return unpacker_.b(b, blocks.b_top, factors_.b) || of_a;
+  }
+
   __attribute__((noinline)) void mark_specials(const std::byte* a, const std::byte* b, bool all,
                                                FusedBlocks& blocks) {
     const Encoding &of_a = cases_.a_encoding, &of_b = cases_.b_encoding;

@@ -46,8 +46,7 @@ struct Fixed {
 template <class Exponent>
 struct NodeInputs {
   const float *a, *b;
-  const Exponent* a_exponents;
-  const std::int8_t* b_exponents;
+  const Exponent *a_exponents, *b_exponents;
   int count;
   const std::uint8_t *selected, *entry_places;  // of a sparse A
   I32 scale;                                    // exponents of the scale factors, if any
@@ -99,7 +98,7 @@ inline F32 columns_of(const float* b, int k) {
 template <Fixed kFixed, class Exponent>
 constexpr bool holds_b() {
   const bool fits = kLanes == 16 && kFixed.count > 0 && kFixed.count * kFixed.nodes <= 16;
-  const bool is_long = kFixed.nodes == 2 || kFixed.half_nodes || sizeof(Exponent) == 4;
+  const bool is_long = kFixed.nodes == 2 || kFixed.half_nodes || sizeof(Exponent) > 1;
   return fits && is_long && kFixed.single && !kFixed.sparse;
 }
 template <Fixed kFixed, class Exponent>
@@ -127,6 +126,13 @@ inline Largest largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int cou
     return {sums < 0 ? I32{} : min(max(raw, I32{}), I32{} + 255) << kFraction, sums < 0};
   }
   return {(sums >> 1) + bounds.bias * (1 << kFraction), sums < 0};
+}
+template <Fixed kFixed>
+inline Largest largest(const NodeInputs<std::int16_t>& in, Bounds, int count, bool careful) {
+  I32 none = ~I32{};
+  for (int k = 0; careful && k < count; ++k)
+    none &= (repeat_pair(in.a + 2 * k) == 0.0F) | (columns_of<kFixed>(in, k) == 0.0F);
+  return {largest_sums(in.a_exponents, in.b_exponents, count), none};
 }
 // The product of a power and a value has the sum of their exponents. One that f32 cannot hold is Inf, or below
 // the least.
@@ -338,8 +344,10 @@ inline __attribute__((always_inline)) StepResult<kFixed> part(const FusedBlocks&
     in.b = blocks.b + of_b + at.lane;
     in.a_exponents = static_cast<const Exponent*>(blocks.a_exponents) + 2 * a_first;
     if constexpr (sizeof(Exponent) == 1)
-      in.b_exponents = blocks.b_exponents +
+      in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents) +
                        (kFixed.sparse ? range.first / 8 * 128 + at.lane / 4 * 16 : 2 * of_b + 4 * at.lane);
+    if constexpr (sizeof(Exponent) == 2)
+      in.b_exponents = static_cast<const Exponent*>(blocks.b_exponents) + 2 * of_b + 2 * at.lane;
     if constexpr (kFixed.sparse) {
       in.selected = blocks.selected + a_first;
       in.entry_places = blocks.entry_places + 2 * a_first;
@@ -467,7 +475,7 @@ bool all_blocks(FusedBlocks& given) {
         some_rows<kFixed, Exponent>(given, blocks, program, bounds, row,
                                     row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column);
     if (!kFixed.single || given.next == nullptr || !given.next(given)) return false;
-    if ((given.a_top == 0) != (blocks.a_top == 0)) return true;
+    if (min(given.a_top, 1) != min(blocks.a_top, 1)) return true;
     blocks.c.base = given.c.base;
     blocks.d.base = given.d.base;
     blocks.a_special = given.a_special;
@@ -491,16 +499,16 @@ bool with_steps(FusedBlocks& blocks) {
   return false;
 }
 
-// bf16 and tf32.
-template <Fixed kFlags>
-bool with_powers(FusedBlocks& blocks) {
+// Powers, of bf16 and tf32, and fields.
+template <Fixed kFlags, class Exponent>
+bool with_wide(FusedBlocks& blocks) {
   const int count = blocks.program->node[0].count, nodes = blocks.program->nodes;
   if constexpr (kFlags.plain) {
-    if (count == 4 && nodes == 1) return with_steps<kFlags, float, 4, 1>(blocks);
-    if (count == 4 && nodes == 2) return with_steps<kFlags, float, 4, 2>(blocks);
-    if (count == 8 && nodes == 1) return with_steps<kFlags, float, 8, 1>(blocks);
+    if (count == 4 && nodes == 1) return with_steps<kFlags, Exponent, 4, 1>(blocks);
+    if (count == 4 && nodes == 2) return with_steps<kFlags, Exponent, 4, 2>(blocks);
+    if (count == 8 && nodes == 1) return with_steps<kFlags, Exponent, 8, 1>(blocks);
   }
-  return with_steps<kFlags, float, 0, 0>(blocks);
+  return with_steps<kFlags, Exponent, 0, 0>(blocks);
 }
 
 template <Fixed kFlags>
@@ -508,7 +516,9 @@ bool with_count(FusedBlocks& blocks) {
   const FusedProgram& program = *blocks.program;
   const int count = program.node[0].count, nodes = program.nodes;
   if constexpr (!kFlags.half_nodes)
-    if (blocks.a_top == 0) return with_powers<kFlags>(blocks);
+    if (blocks.a_top == 0) return with_wide<kFlags, float>(blocks);
+  if constexpr (kFieldsPay && !kFlags.half_nodes && !kFlags.sparse && !kFlags.scaled)
+    if (blocks.a_top == kTopOfFields) return with_wide<kFlags, std::int16_t>(blocks);
   if (count == 4 && nodes == 1) return with_steps<kFlags, std::int8_t, 4, 1>(blocks);
   if (count == 4 && nodes == 2) return with_steps<kFlags, std::int8_t, 4, 2>(blocks);
   if (count == 8 && nodes == 1) return with_steps<kFlags, std::int8_t, 8, 1>(blocks);

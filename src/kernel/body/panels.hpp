@@ -192,7 +192,7 @@ inline __attribute__((always_inline)) U32 two_words(U32 low, U32 high, int first
 //
 //     by_register   w0 w4 | w1 w5 | w2 w6 | w3 w7        else   w0 w1 | w2 w3 | w4 w5 | w6 w7
 template <bool kByColumn, bool kByRegister>
-inline void words_of_columns(const std::byte* registers, U32 (&out)[4]) {
+inline __attribute__((always_inline)) void words_of_columns(const std::byte* registers, U32 (&out)[4]) {
   U32 fours[2][2];  // [four columns][four words]: [column][word]
 #pragma GCC unroll 2
   for (int half = 0; half < 2; ++half) {
@@ -212,7 +212,10 @@ template <bool kByColumn, class Put>
 inline void for_two_words(const std::byte* registers, int words, bool by_register, Put put) {
   if (words == 8) {
     U32 twos[4];
-    (by_register ? words_of_columns<kByColumn, true> : words_of_columns<kByColumn, false>)(registers, twos);
+    if (by_register)
+      words_of_columns<kByColumn, true>(registers, twos);
+    else
+      words_of_columns<kByColumn, false>(registers, twos);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) put(i, twos[i]);
     return;
@@ -273,6 +276,15 @@ inline bool any(V truth) {
   for (unsigned i = 0; i < sizeof(V) / sizeof(truth[0]); ++i)
     if (truth[i] != 0) return true;
   return false;
+#endif
+}
+
+// Whether a lane has at least this.
+inline bool any_from(Words v, Words least) {
+#if defined(__AVX512BW__)
+  return _mm512_cmpge_epu16_mask(bits<__m512i>(v), bits<__m512i>(least)) != 0;
+#else
+  return any(v >= least);
 #endif
 }
 
@@ -357,7 +369,7 @@ bool decode_halves(Encoding e, const std::uint16_t* codes, int count, float* val
     store_halves(codes + i + 2 * kLanes, values + i + 2 * kLanes);
     store_narrow(exponents + i, exponents_of_half(e, x), exponents_of_half(e, y));
   }
-  return any(most >= e.first_special);
+  return any_from(most, repeat(e.first_special));
 }
 
 // f32 codes whose lower halves count or are 0.

@@ -297,7 +297,7 @@ bool column_exponents(const Encoding& e, const std::byte* columns, int depth, in
     }
   }
   put_segments(by_column, depth, out);
-  return e.kind == Encoding::Kind::bf16 ? top == 255 : any(most >= e.first_special);
+  return e.kind == Encoding::Kind::bf16 ? top == 255 : any_from(most, repeat(e.first_special));
 }
 
 // True if there are specials, as decode().

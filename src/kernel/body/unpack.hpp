@@ -32,7 +32,7 @@ struct Factors {
 struct F16Codes {
   Words exponents(Words magnitude) const { return near_exponents(magnitude, 10, kTopOfHalf); }
   void put_values(const std::uint16_t* codes, float* to) const { store_halves(codes, to); }
-  bool is_special(Words most) const { return any(most >= 0x7C00); }
+  bool is_special(Words most) const { return any_from(most, repeat(std::uint16_t{0x7C00})); }
 };
 struct Bf16Codes {
   int top;
@@ -64,7 +64,9 @@ struct ByteCodes {
     const auto down = bits<Octets>(_mm512_srlv_epi16(bits<__m512i>(codes), bits<__m512i>(fraction_bits)));
     return number < least_normal ? look_up(subnormal, number) : (down & field_mask) + added;
   }
-  bool is_special(Octets most) const { return any(most >= first_special); }
+  bool is_special(Octets most) const {
+    return _mm512_cmpge_epu8_mask(bits<__m512i>(most), bits<__m512i>(first_special)) != 0;
+  }
 };
 
 // Puts 64 bytes of halves into a panel.
@@ -124,7 +126,50 @@ bool unpack_bytes_a(const ByteCodes& of, const std::byte* registers, int bytes, 
   return of.is_special(most);
 }
 
-bool unpack_tf32_a(bool by_register, const std::byte* registers, int count, Factor& to) {
+// f32 codes -> the upper halves of neighbours in k side by side. Of A, of each four the even and the odd ones,
+// in the lower or upper half of a sixteen; of B twice.
+template <bool kUpper>
+inline __attribute__((always_inline)) U64 upper_halves_of_a(U32 codes) {
+  return bits<U64>(look_up(bits<Octets>(codes), lanes<Octets>([](int i) {
+                             return i % 16 / 8 == kUpper ? i % 8 / 4 * 4 + i % 4 / 2 * 8 + 2 + i % 2 : 0x80;
+                           })));
+}
+inline U64 upper_halves_of_b(U32 codes) {
+  return bits<U64>(look_up(bits<Octets>(codes),
+                           lanes<Octets>([](int i) { return i / 8 * 8 % 16 + i % 4 / 2 * 4 + 2 + i % 2; })));
+}
+constexpr std::uint64_t kField = 0x7F80'7F80'7F80'7F80;
+
+// Fields of 16 bits, where these halves have them; and whether one is too large.
+struct FieldsTo {
+  std::byte* to;
+  Words most{};
+
+  // Less 127, if they are of A.
+  void put(int at, Words fields, bool of_a) {
+    most = max(most, fields);
+    store(to + 64 * at, of_a ? fields - (127 << 7) : fields);
+  }
+  bool any_too_large() const { return any_from(most, repeat(std::uint16_t{(kMostField + 1) << 7})); }
+};
+
+bool unpack_fields_a(bool by_register, const std::byte* registers, int count, Factor& to) {
+  FieldsTo fields{reinterpret_cast<std::byte*>(to.exponents)};
+  for (int at = 0; at < count / kLanes; at += 2) {
+    U32 codes[2];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      codes[i] = load<U32>(registers + 64 * (at + i));
+      if (by_register) codes[i] = by_register_order(codes[i]);
+      store(to.values + kLanes * (at + i), codes[i] & 0xFFFFE000);
+    }
+    const U64 both = (upper_halves_of_a<false>(codes[0]) | upper_halves_of_a<true>(codes[1])) & kField;
+    fields.put(at / 2, bits<Words>(shuffle(both, [](int i) { return i % 4 * 2 + i / 4; })), true);
+  }
+  return fields.any_too_large();
+}
+
+bool unpack_powers_a(bool by_register, const std::byte* registers, int count, Factor& to) {
   PowersTo panel{to.values, reinterpret_cast<float*>(to.exponents)};
   for (int at = 0; at < count / kLanes; ++at) {
     const U32 v = load<U32>(registers + 64 * at) & 0xFFFFE000;
@@ -177,7 +222,16 @@ bool unpack_bytes_b(const ByteCodes& of, const std::byte* registers, int words, 
   return of.is_special(most);
 }
 
-bool unpack_tf32_b(bool by_register, const std::byte* registers, int words, Factor& to) {
+bool unpack_fields_b(bool by_register, const std::byte* registers, int words, Factor& to) {
+  FieldsTo fields{reinterpret_cast<std::byte*>(to.exponents)};
+  for_two_words<true>(registers, words, by_register, [&](int i, U32 two) {
+    store(to.values + kLanes * i, two & 0xFFFFE000);
+    fields.put(i, bits<Words>(upper_halves_of_b(two) & kField), false);
+  });
+  return fields.any_too_large();
+}
+
+bool unpack_powers_b(bool by_register, const std::byte* registers, int words, Factor& to) {
   PowersTo panel{to.values, nullptr};
   for_two_words<true>(registers, words, by_register, [&](int i, U32 two) { panel.put(i, two & 0xFFFFE000); });
   return panel.specials.any();
@@ -190,7 +244,7 @@ class Unpacker {
  public:
   explicit Unpacker(const FusedCases& cases) : cases_(cases) {}
 
-  // True if there are specials, as decode().
+  // True if there are specials, as decode(), or fields that are too large.
   bool a(const std::byte* registers, int top, Factor& to) const {
     const Encoding& e = cases_.a_encoding;
     const int count = 2 * cases_.rows * cases_.depth;
@@ -205,7 +259,8 @@ class Unpacker {
       if (cases_.depth == 16) return unpack_bytes_a<true, false>(a_, registers, bytes, to);
       return unpack_bytes_a<false, false>(a_, registers, bytes, to);
     }
-    if (e.bytes == 4 && top == 0) return unpack_tf32_a(cases_.by_register, registers, count, to);
+    if (top == kTopOfFields) return unpack_fields_a(cases_.by_register, registers, count, to);
+    if (e.bytes == 4 && top == 0) return unpack_powers_a(cases_.by_register, registers, count, to);
 #endif
     arrange_a(e, registers, cases_.rows, cases_.depth, cases_.by_register, to.codes);
     return decode(e, to.codes, count, 2, top, to.values, to.exponents);
@@ -221,7 +276,8 @@ class Unpacker {
       return unpack_short_b(Bf16Codes{top}, registers, words, cases_.by_register, to);
     }
     if (e.bytes == 1) return unpack_bytes_b(b_, registers, words, cases_.by_register, to);
-    if (e.bytes == 4 && top == 0) return unpack_tf32_b(cases_.by_register, registers, words, to);
+    if (top == kTopOfFields) return unpack_fields_b(cases_.by_register, registers, words, to);
+    if (e.bytes == 4 && top == 0) return unpack_powers_b(cases_.by_register, registers, words, to);
 #endif
     arrange_b(e, registers, cases_.b_depth, cases_.by_register, to.codes);
     return decode(e, to.codes, kBlock / 2 * cases_.b_depth, kBlock / 2, top, to.values, to.exponents);

@@ -30,6 +30,9 @@ constexpr int kLanes = 4;
 constexpr const char* kExtension = "scalar";
 #endif
 
+// Whether fields of 16 bits (body.hpp) find the largest exponent faster than powers.
+constexpr bool kFieldsPay = kLanes == 16;
+
 template <class T, int kCount>
 struct VectorOf {
   using type __attribute__((vector_size(sizeof(T) * kCount))) = T;
@@ -44,6 +47,7 @@ using U16 = VectorOf<std::uint16_t, kLanes>::type;
 using I8 = VectorOf<std::int8_t, kLanes>::type;
 // A register of 16-bit lanes, and bytes beside these.
 using Words = VectorOf<std::uint16_t, 2 * kLanes>::type;
+using Shorts = VectorOf<std::int16_t, 2 * kLanes>::type;
 using Bytes = VectorOf<std::int8_t, 2 * kLanes>::type;
 inline Words repeat(std::uint16_t word) {
   return Words{} + word;
@@ -384,6 +388,19 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
                }));
   return most * (1 << 24);
 #endif
+}
+
+// The largest sums of fields (body.hpp), of an even number of k: where an f32 has its exponent.
+inline I32 largest_sums(const std::int16_t* a, const std::int16_t* b, int count) {
+  Shorts most;
+#pragma GCC unroll 4
+  for (int k = 0; k < count; k += 2) {
+    const auto left = bits<Shorts>(U64{} + load<std::uint64_t>(a + 2 * k));
+    const Shorts sums = left + load<Shorts>(b + 16 * k);
+    most = k == 0 ? sums : max(most, sums);
+  }
+  most = max(most, bits<Shorts>(bits<U32>(most) << 16));
+  return bits<I32>(most) & ~0x7FFFFF;
 }
 
 // The same for entries of a sparse A (body.hpp, Selection), of which `b` points at the columns that are wanted.
