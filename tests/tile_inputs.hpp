@@ -70,10 +70,11 @@ class Builder {
       case 14: return midpoints(), "midpoints";
       case 15: return profile(), "a profile";
       case 16: return maximal(), "maximal products";
+      case 17: return subnormals_beside_large(), "subnormals beside large factors";
       default: return tables(), "boundary codes";
     }
   }
-  static constexpr int kKinds = 18;
+  static constexpr int kKinds = 19;
 
  private:
   static std::size_t size(int rows, int columns) { return static_cast<std::size_t>(rows * columns); }
@@ -243,6 +244,28 @@ class Builder {
       return s_.range(0, 7) < nonzero ? x.number(s_.coin(), s_.range(x.least, x.most), s_.bits())
                                       : x.zero(s_.coin());
     });
+  }
+
+  // Some products have a zero or subnormal factor and a large one, often about 2^39, where a sum of exponents
+  // of f32 that takes no notice of zeros begins to count; all else is about as large as these might seem.
+  void subnormals_beside_large() {
+    const int large = s_.coin() ? s_.range(37, 42) : s_.range(0, std::min(e_.a.most, e_.b.most));
+    cluster(large + e_.a.format->min_exponent() + s_.range(-3, 4), s_.range(0, 3));
+    const auto small = [&](const Alphabet& x) {
+      return s_.coin() ? x.zero(s_.coin())
+                       : x.number(s_.coin(), s_.range(x.least, x.format->min_exponent() - 1), s_.bits());
+    };
+    for (int k = 0; k < e_.depth; ++k) {
+      const int kind = s_.range(0, 2);
+      if (kind == 0) continue;
+      const auto column = [&](Codes& codes, int lines, const Alphabet& x, bool is_large) {
+        for (int line = 0; line < lines; ++line)
+          codes[size(line, e_.depth) + static_cast<std::size_t>(k)] =
+              is_large ? x.number(s_.coin(), large, s_.bits()) : small(x);
+      };
+      column(out_.a, f_.rows, e_.a, kind == 1);
+      column(out_.b, f_.columns, e_.b, kind == 2);
+    }
   }
 
   // Product k: powers of two that make 2^exponent as far as the formats allow; A's fractions are `fraction()`.

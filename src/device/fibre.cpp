@@ -22,8 +22,7 @@ namespace warpbit::device {
 namespace {
 
 // Around each switch of stacks. `frames` keeps what the sanitizer remembers of the stack that is left; nullptr
-// if it is left for good. Boost's first frame on a stack never returns, so its marks must be cleared where the
-// stack is given back: what is mapped there next would be taken for that frame.
+// if it is left for good.
 #ifdef WARPBIT_ADDRESS_SANITIZER
 void leave(void** frames, const void* bottom, std::size_t size) {
   __sanitizer_start_switch_fiber(frames, bottom, size);
@@ -31,6 +30,7 @@ void leave(void** frames, const void* bottom, std::size_t size) {
 void arrive(void* frames, const void** from_bottom, std::size_t* from_size) {
   __sanitizer_finish_switch_fiber(frames, from_bottom, from_size);
 }
+// Boost's first frame on a stack never returns: what is mapped there next would be taken for it.
 void clear(const void* bottom, std::size_t size) {
   __asan_unpoison_memory_region(bottom, size);
 }
@@ -53,7 +53,7 @@ class Fibre::Allocator {
     return context;
   }
   void deallocate(boost::context::stack_context& context) {
-    clear(static_cast<char*>(context.sp) - context.size, context.size);
+    clear(stack_->bottom, stack_->size);
     stacks_.deallocate(context);
   }
 

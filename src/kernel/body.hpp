@@ -57,12 +57,14 @@ inline constexpr std::int8_t kNoNearExponent = -64;
 /// of A hold powers of two instead, in f32: values without sign and fraction, 0 for zero. Subnormals, which
 /// have none in f32, then count as specials.
 inline constexpr int kMostTop = 191;
-/// Or, of single cases of tf32, the fields of f32 themselves, in 16 bits, where a code has them; those of A
-/// less 127. No field is beyond kMostField: then zeros and subnormals, with a field of 0, have sums too small
-/// for a block that is not left to the specification.
+/// Where E + 127 is below, products that count may be no normal numbers of f32: left to the specification.
+inline constexpr int kLeast = 40;
+/// Or, of single cases of tf32 without a sparse A, the fields of f32 themselves, in 16 bits, where a code has
+/// them; those of A less 127. None is beyond kMostField: then the sum of a zero is below kLeast, and so is that
+/// of a subnormal, whose product has an E + 127 of at most kLeast.
 ///
 ///     A: fields [k / 2][2][k % 2]                B: fields [k / 2][column][2][k % 2], as A's, twice
-inline constexpr int kMostField = 166, kTopOfFields = -1;
+inline constexpr int kMostField = kLeast + 126, kTopOfFields = -1;
 /// Panels of half have their fields, which are small enough, as they are.
 inline constexpr int kTopOfHalf = kTopExponent;
 
@@ -236,8 +238,8 @@ struct Body {
   /// Codes of A and B -> values and exponents (panels.hpp).
   /// In any order. Of half {kTopOfHalf, false}.
   ExponentRange (*exponent_range)(const Encoding&, const void* codes, int count);
-  /// With exponents relative to `top`, or powers if that is 0. True if there is an Inf or NaN, or with powers a
-  /// subnormal. `each` is the number of codes for one k: of A two, of B eight.
+  /// With exponents relative to `top`, or powers if that is 0; no fields. True if there is an Inf or NaN, or
+  /// with powers a subnormal. `each` is the number of codes for one k: of A two, of B eight.
   bool (*decode)(const Encoding&, const void* codes, int count, int each, int top, float* values,
                  void* exponents);
   /// The lanes that these reach, for each row or column of blocks.

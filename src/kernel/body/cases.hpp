@@ -58,7 +58,7 @@ inline std::byte* moved(std::byte* base, std::ptrdiff_t index, std::ptrdiff_t st
 inline void find_tops(const FusedCases& cases, const std::byte* a, const std::byte* b, FusedBlocks& blocks) {
   blocks.a_top = blocks.b_top = 0;
   if (cases.a_encoding.kind == Encoding::Kind::tf32) {
-    if (kFieldsPay && cases.selection == nullptr) blocks.a_top = blocks.b_top = kTopOfFields;
+    if (kTakesFields && cases.selection == nullptr) blocks.a_top = blocks.b_top = kTopOfFields;
     return;
   }
   const ExponentRange left = exponent_range(cases.a_encoding, a, 2 * cases.rows * cases.depth);

@@ -94,7 +94,7 @@ inline F32 columns_of(const float* b, int k) {
 }
 
 // Whether B's values stay in registers while the rows of a case pass. Faster where the chain from one sum to
-// the next is long: two nodes, powers, f16; slower for the one node of m16n8k16.
+// the next is long: two nodes, wide exponents, f16; slower for the one node of m16n8k16.
 template <Fixed kFixed, class Exponent>
 constexpr bool holds_b() {
   const bool fits = kLanes == 16 && kFixed.count > 0 && kFixed.count * kFixed.nodes <= 16;
@@ -455,8 +455,13 @@ inline void some_rows(const FusedBlocks& given, const FusedBlocks& blocks, const
     }
 }
 
+// Of 8 bits, powers, or fields.
+constexpr int kind_of_exponents(int top) {
+  return top > 0 ? 1 : top;
+}
+
 inline Bounds bounds_of(const FusedBlocks& blocks, const FusedProgram& program) {
-  Bounds out{program.exponent_bias, 40};
+  Bounds out{program.exponent_bias, kLeast};
   if (blocks.a_top > 0) out.bias += blocks.a_top + blocks.b_top - 2 * kTopExponent;
   if (out.bias < -128) out.bias = -128;                 // no sum reaches the least, and none leaves 32 bits
   if (out.bias >= out.least) out.least = out.bias + 1;  // sums of exponents with a zero are below
@@ -475,7 +480,7 @@ bool all_blocks(FusedBlocks& given) {
         some_rows<kFixed, Exponent>(given, blocks, program, bounds, row,
                                     row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column);
     if (!kFixed.single || given.next == nullptr || !given.next(given)) return false;
-    if (min(given.a_top, 1) != min(blocks.a_top, 1)) return true;
+    if (kind_of_exponents(given.a_top) != kind_of_exponents(blocks.a_top)) return true;
     blocks.c.base = given.c.base;
     blocks.d.base = given.d.base;
     blocks.a_special = given.a_special;
@@ -495,7 +500,8 @@ bool with_steps(FusedBlocks& blocks) {
     return out;
   };
   if (blocks.steps == 1) return all_blocks<fixed(true), Exponent>(blocks);
-  if constexpr (!kFlags.sparse && !kFlags.scaled) return all_blocks<fixed(false), Exponent>(blocks);
+  constexpr bool kSingleCases = kFlags.sparse || kFlags.scaled || sizeof(Exponent) == 2;
+  if constexpr (!kSingleCases) return all_blocks<fixed(false), Exponent>(blocks);
   return false;
 }
 
@@ -517,7 +523,7 @@ bool with_count(FusedBlocks& blocks) {
   const int count = program.node[0].count, nodes = program.nodes;
   if constexpr (!kFlags.half_nodes)
     if (blocks.a_top == 0) return with_wide<kFlags, float>(blocks);
-  if constexpr (kFieldsPay && !kFlags.half_nodes && !kFlags.sparse && !kFlags.scaled)
+  if constexpr (kTakesFields && !kFlags.half_nodes && !kFlags.sparse && !kFlags.scaled)
     if (blocks.a_top == kTopOfFields) return with_wide<kFlags, std::int16_t>(blocks);
   if (count == 4 && nodes == 1) return with_steps<kFlags, std::int8_t, 4, 1>(blocks);
   if (count == 4 && nodes == 2) return with_steps<kFlags, std::int8_t, 4, 2>(blocks);

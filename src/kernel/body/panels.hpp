@@ -190,7 +190,7 @@ inline __attribute__((always_inline)) U32 two_words(U32 low, U32 high, int first
 // Of eight columns of eight words, two in each of four lanes, the words two at a time in the order of the
 // panel.
 //
-//     by_register   w0 w4 | w1 w5 | w2 w6 | w3 w7        else   w0 w1 | w2 w3 | w4 w5 | w6 w7
+//     by_register   w0 w2 | w4 w6 | w1 w3 | w5 w7        else   w0 w1 | w2 w3 | w4 w5 | w6 w7
 template <bool kByColumn, bool kByRegister>
 inline __attribute__((always_inline)) void words_of_columns(const std::byte* registers, U32 (&out)[4]) {
   U32 fours[2][2];  // [four columns][four words]: [column][word]

@@ -126,8 +126,9 @@ bool unpack_bytes_a(const ByteCodes& of, const std::byte* registers, int bytes, 
   return of.is_special(most);
 }
 
-// f32 codes -> the upper halves of neighbours in k side by side. Of A, of each four the even and the odd ones,
-// in the lower or upper half of a sixteen; of B twice.
+// f32 codes -> the upper halves of neighbours in k side by side; of A in one half of a sixteen, the other is 0.
+//
+//     A   x0 y0 x1 y1 -> x0 x1 y0 y1        B   e0 e1 f0 f1 -> e0 e1 e0 e1 f0 f1 f0 f1
 template <bool kUpper>
 inline __attribute__((always_inline)) U64 upper_halves_of_a(U32 codes) {
   return bits<U64>(look_up(bits<Octets>(codes), lanes<Octets>([](int i) {
@@ -138,23 +139,24 @@ inline U64 upper_halves_of_b(U32 codes) {
   return bits<U64>(look_up(bits<Octets>(codes),
                            lanes<Octets>([](int i) { return i / 8 * 8 % 16 + i % 4 / 2 * 4 + 2 + i % 2; })));
 }
-constexpr std::uint64_t kField = 0x7F80'7F80'7F80'7F80;
+constexpr std::uint64_t kFieldMask = 0x7F80'7F80'7F80'7F80;
 
-// Fields of 16 bits, where these halves have them; and whether one is too large.
+// Fields of 16 bits into a panel, less `subtracted`; and whether one is too large.
 struct FieldsTo {
   std::byte* to;
+  std::uint16_t subtracted;
   Words most{};
 
-  // Less 127, if they are of A.
-  void put(int at, Words fields, bool of_a) {
+  void put(int at, U64 upper_halves) {
+    const auto fields = bits<Words>(upper_halves);
     most = max(most, fields);
-    store(to + 64 * at, of_a ? fields - (127 << 7) : fields);
+    store(to + 64 * at, fields - subtracted);
   }
   bool any_too_large() const { return any_from(most, repeat(std::uint16_t{(kMostField + 1) << 7})); }
 };
 
 bool unpack_fields_a(bool by_register, const std::byte* registers, int count, Factor& to) {
-  FieldsTo fields{reinterpret_cast<std::byte*>(to.exponents)};
+  FieldsTo fields{reinterpret_cast<std::byte*>(to.exponents), 127 << 7};
   for (int at = 0; at < count / kLanes; at += 2) {
     U32 codes[2];
 #pragma GCC unroll 2
@@ -163,8 +165,9 @@ bool unpack_fields_a(bool by_register, const std::byte* registers, int count, Fa
       if (by_register) codes[i] = by_register_order(codes[i]);
       store(to.values + kLanes * (at + i), codes[i] & 0xFFFFE000);
     }
-    const U64 both = (upper_halves_of_a<false>(codes[0]) | upper_halves_of_a<true>(codes[1])) & kField;
-    fields.put(at / 2, bits<Words>(shuffle(both, [](int i) { return i % 4 * 2 + i / 4; })), true);
+    // Pairs of k 0 4 1 5 2 6 3 7 -> 0 .. 7.
+    const U64 both = (upper_halves_of_a<false>(codes[0]) | upper_halves_of_a<true>(codes[1])) & kFieldMask;
+    fields.put(at / 2, shuffle(both, [](int i) { return i % 4 * 2 + i / 4; }));
   }
   return fields.any_too_large();
 }
@@ -223,10 +226,10 @@ bool unpack_bytes_b(const ByteCodes& of, const std::byte* registers, int words, 
 }
 
 bool unpack_fields_b(bool by_register, const std::byte* registers, int words, Factor& to) {
-  FieldsTo fields{reinterpret_cast<std::byte*>(to.exponents)};
+  FieldsTo fields{reinterpret_cast<std::byte*>(to.exponents), 0};
   for_two_words<true>(registers, words, by_register, [&](int i, U32 two) {
     store(to.values + kLanes * i, two & 0xFFFFE000);
-    fields.put(i, bits<Words>(upper_halves_of_b(two) & kField), false);
+    fields.put(i, upper_halves_of_b(two) & kFieldMask);
   });
   return fields.any_too_large();
 }

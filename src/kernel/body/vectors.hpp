@@ -30,8 +30,12 @@ constexpr int kLanes = 4;
 constexpr const char* kExtension = "scalar";
 #endif
 
-// Whether fields of 16 bits (body.hpp) find the largest exponent faster than powers.
-constexpr bool kFieldsPay = kLanes == 16;
+// Whether single cases of tf32 become fields of 16 bits (body.hpp), faster than powers.
+#if defined(__AVX512BW__)
+constexpr bool kTakesFields = true;
+#else
+constexpr bool kTakesFields = false;
+#endif
 
 template <class T, int kCount>
 struct VectorOf {
@@ -390,7 +394,10 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
 #endif
 }
 
-// The largest sums of fields (body.hpp), of an even number of k: where an f32 has its exponent.
+// The largest sums of fields (body.hpp), of an even number of k: where an f32 has its exponent. Sums are from
+// -127 to kMostField - 127 + kMostField, and none leaves 16 bits.
+//
+//     S EEEEEEEE 0000000 | S EEEEEEEE 0000000   ->   S EEEEEEEE 00000000000000000000000
 inline I32 largest_sums(const std::int16_t* a, const std::int16_t* b, int count) {
   Shorts most;
 #pragma GCC unroll 4
