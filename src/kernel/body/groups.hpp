@@ -13,7 +13,7 @@
 #pragma once
 
 #include "kernel/body.hpp"
-#include "kernel/body/fused.hpp"
+#include "kernel/body/codes.hpp"
 #include "kernel/body/panels.hpp"
 #include "kernel/body/vectors.hpp"
 

@@ -287,6 +287,11 @@ inline bool any_from(Words v, Words least) {
   return any(v >= least);
 #endif
 }
+#if defined(__AVX512BW__)
+inline bool any_from(Octets v, Octets least) {
+  return _mm512_cmpge_epu8_mask(bits<__m512i>(v), bits<__m512i>(least)) != 0;
+}
+#endif
 
 // Codes of f32 or of its upper half: of these the largest magnitude, and the least magnitude less one, for
 // which zero is above all others.

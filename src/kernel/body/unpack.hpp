@@ -64,9 +64,7 @@ struct ByteCodes {
     const auto down = bits<Octets>(_mm512_srlv_epi16(bits<__m512i>(codes), bits<__m512i>(fraction_bits)));
     return number < least_normal ? look_up(subnormal, number) : (down & field_mask) + added;
   }
-  bool is_special(Octets most) const {
-    return _mm512_cmpge_epu8_mask(bits<__m512i>(most), bits<__m512i>(first_special)) != 0;
-  }
+  bool is_special(Octets most) const { return any_from(most, first_special); }
 };
 
 // Puts 64 bytes of halves into a panel.
