@@ -103,20 +103,40 @@ inline void store_doubles(std::byte* to, Doubles v) {
   store(to, exchange_middle(bits<Longs>(v)));
 }
 
-inline bool has_nan(Doubles v) {
+inline bool has_nan(Doubles x, Doubles y) {
 #if defined(__AVX512F__)
-  return _mm512_cmp_pd_mask(bits<__m512d>(v), bits<__m512d>(v), _CMP_UNORD_Q) != 0;
+  return _mm512_cmp_pd_mask(bits<__m512d>(x), bits<__m512d>(y), _CMP_UNORD_Q) != 0;
 #elif defined(__AVX2__)
-  return _mm256_movemask_pd(_mm256_cmp_pd(bits<__m256d>(v), bits<__m256d>(v), _CMP_UNORD_Q)) != 0;
+  return _mm256_movemask_pd(_mm256_cmp_pd(bits<__m256d>(x), bits<__m256d>(y), _CMP_UNORD_Q)) != 0;
 #else
   for (int i = 0; i < kDoubles; ++i)
-    if (v[i] != v[i]) return true;
+    if (x[i] != x[i] || y[i] != y[i]) return true;
   return false;
 #endif
 }
 
-// As many blocks as accumulators fit in registers, below each other.
-constexpr int kTall = kLanes / 4, kParts = kBlock / kDoubles;
+// Eight columns as spread() has them; whole vectors, since a load waits for smaller stores that it covers.
+template <int kItems>
+inline void spread_doubles(const std::byte* columns, double* to) {
+#if defined(__AVX512BW__)
+#pragma GCC unroll 8
+  for (int item = 0; item < kItems; item += 2)
+#pragma GCC unroll 2
+    for (int first = 0; first < 8; first += 4) {
+      const auto pairs =
+          bits<Longs>(load_sixteens([&](int n) { return columns + 8 * ((first + n) * kItems + item); }));
+      double* both = to + kBlock * item + 2 * first;
+      store(both, shuffle(pairs, [](int i) { return i / 2 * 2; }));
+      store(both + kBlock, shuffle(pairs, [](int i) { return i / 2 * 2 + 1; }));
+    }
+#else
+  spread<double, kItems>(columns, to);
+#endif
+}
+
+// As many blocks as accumulators fit in registers, below each other. There are four, eight or sixteen.
+constexpr int kTall = kLanes == 16 ? 8 : kLanes / 4, kOfFour = kTall < 4 ? kTall : 4;
+constexpr int kParts = kBlock / kDoubles;
 
 // What the specification makes of the NaNs in a part of a block.
 __attribute__((noinline)) Doubles decide_nans(const NativeBlocks& blocks, int row, int column, int part,
@@ -128,8 +148,8 @@ __attribute__((noinline)) Doubles decide_nans(const NativeBlocks& blocks, int ro
   return sum;
 }
 
-// kTall blocks below each other; `b` is [item][16].
-template <int kItems>
+// kRows blocks below each other; `b` is [item][16].
+template <int kItems, int kRows>
 __attribute__((noinline)) void chain_doubles(const NativeBlocks& blocks, const double* b, int row, int column) {
   const std::uint8_t* place = blocks.program->place;
   const std::byte *a = blocks.a + std::ptrdiff_t{16} * row * kItems, *c = blocks.c;
@@ -138,30 +158,33 @@ __attribute__((noinline)) void chain_doubles(const NativeBlocks& blocks, const d
   const auto offset = [&](int r, int part) {
     return std::ptrdiff_t{8} * (kBlock * ((row + r) * columns + column) + part * kDoubles);
   };
-  Doubles sums[kTall][kParts];
-#pragma GCC unroll 4
-  for (int r = 0; r < kTall; ++r)
+  Doubles sums[kRows][kParts];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
     for (int part = 0; part < kParts; ++part) sums[r][part] = load_doubles(c + offset(r, part));
 #pragma GCC unroll 1
   for (int k = 0; k < kItems; ++k) {
     const std::byte* left = a + std::ptrdiff_t{16} * place[k];
     const double* right = b + std::ptrdiff_t{kBlock} * place[k];
-#pragma GCC unroll 4
-    for (int r = 0; r < kTall; ++r)
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
       for (int part = 0; part < kParts; ++part)
         sums[r][part] = multiply_add(repeat_pair(left + 16 * kItems * r),
                                      load<Doubles>(right + part * kDoubles), sums[r][part]);
   }
-#pragma GCC unroll 4
-  for (int r = 0; r < kTall; ++r)
-#pragma GCC unroll 4
-    for (int part = 0; part < kParts; ++part) {
-      Doubles sum = sums[r][part];
-      if (__builtin_expect(has_nan(sum), 0))
-        sum = decide_nans(blocks, row + r, column, part, load_doubles(c + offset(r, part)), sum);
-      store_doubles(d + offset(r, part), sum);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 2
+    for (int part = 0; part < kParts; part += 2) {
+      Doubles &x = sums[r][part], &y = sums[r][part + 1];
+      if (__builtin_expect(has_nan(x, y), 0)) {
+        x = decide_nans(blocks, row + r, column, part, load_doubles(c + offset(r, part)), x);
+        y = decide_nans(blocks, row + r, column, part + 1, load_doubles(c + offset(r, part + 1)), y);
+      }
+      store_doubles(d + offset(r, part), x);
+      store_doubles(d + offset(r, part + 1), y);
     }
 }
 
@@ -170,8 +193,11 @@ void doubles(const NativeBlocks& blocks) {
   alignas(64) double b[kItems * kBlock];
   const Environment environment(blocks.program->direction);
   for (int column = 0; column < blocks.columns; ++column) {
-    spread<double, kItems>(blocks.b + std::ptrdiff_t{64} * column * kItems, b);
-    for (int row = 0; row < blocks.rows; row += kTall) chain_doubles<kItems>(blocks, b, row, column);
+    spread_doubles<kItems>(blocks.b + std::ptrdiff_t{64} * column * kItems, b);
+    if (blocks.rows < kTall)
+      chain_doubles<kItems, kOfFour>(blocks, b, 0, column);
+    else
+      for (int row = 0; row < blocks.rows; row += kTall) chain_doubles<kItems, kTall>(blocks, b, row, column);
   }
 }
 void doubles(const NativeBlocks& blocks) {
