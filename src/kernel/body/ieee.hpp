@@ -134,8 +134,8 @@ inline void spread_doubles(const std::byte* columns, double* to) {
 #endif
 }
 
-// As many blocks as accumulators fit in registers, below each other. There are four, eight or sixteen.
-constexpr int kTall = kLanes == 16 ? 8 : kLanes / 4, kOfFour = kTall < 4 ? kTall : 4;
+// As many blocks as accumulators fit in registers, below each other; of four blocks, no more than these.
+constexpr int kOfFour = kLanes / 4, kTall = kLanes == 16 ? 2 * kOfFour : kOfFour;
 constexpr int kParts = kBlock / kDoubles;
 
 // What the specification makes of the NaNs in a part of a block.
