@@ -342,6 +342,7 @@ const FormCase kForms[] = {
     {"mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.s8.s32", "sm_90", false},
     {"mma.sync.aligned.m16n8k32.row.col.s32.u4.s4.s32", "sm_80", false},
     {"mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.xor.popc", "sm_90", false},
+    {"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", "sm_80", false},
 };
 
 // The kernels; where they have nothing for a form, only the one that is chosen.
@@ -391,7 +392,7 @@ TEST_CASE("matrices lie in memory in any order", "[gemm]") {
     }
 }
 
-// Stripes of D are 1024 x 1024, their steps 256 deep.
+// Stripes of D are 1024 x 1024, their steps 128 deep.
 TEST_CASE("products larger than a stripe", "[gemm]") {
   const std::string bf16 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
   const Values values = GENERATE(Values::ordinary, Values::any);

@@ -2,6 +2,7 @@
 #include "kernel/gemm.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <variant>
 
@@ -12,9 +13,9 @@
 namespace warpbit {
 namespace {
 
-// A stripe and its panels take a few megabytes; blocks that are multiplied together stay in a cache of one
-// core.
-constexpr std::size_t kStripePairs = 512, kStripePanels = 128, kStripeDepth = 256;
+// The panels of a stripe stay in the second cache of one core, and so much of a panel of B in the first one
+// while pairs of rows pass; the running values of a stripe take a few megabytes.
+constexpr std::size_t kStripePairs = 512, kStripePanels = 128, kStripeDepth = 128;
 constexpr std::size_t kRangePanels = 8;
 
 // Products for which another thread is worth its start, by a body and by the specification.
@@ -83,10 +84,19 @@ class ElementEngine : public GemmEngine {
 
 // ---- Stripes
 
+// Where a thread's part of some work goes on, in a cache line of its own.
+struct alignas(64) Part {
+  std::atomic<std::size_t> next = 0;
+};
+
 class Runner {
  public:
   Runner(const MatrixProduct& product, GemmEngine& engine)
-      : p_(product), engine_(engine), most_(largest_stripe(product)), running_(elements() * p_.d.item_bytes) {}
+      : p_(product),
+        engine_(engine),
+        most_(largest_stripe(product)),
+        running_(elements() * p_.d.item_bytes),
+        parts_(static_cast<std::size_t>(product.threads)) {}
 
   void run() {
     const std::size_t rows = 2 * kStripePairs, columns = 8 * kStripePanels;
@@ -119,23 +129,28 @@ class Runner {
     } while (first < p_.steps.size());
   }
 
+  // Each thread has a part of the work, the same in all stripes: its blocks stay in the caches of one core.
+  // Done with that, it takes from the parts of others.
   template <class Work>
-  void for_each(std::size_t count, Work work) const {
-    const auto n = static_cast<std::ptrdiff_t>(count);
-#pragma omp parallel num_threads(p_.threads) if (p_.threads > 1 && n > 1)
-    {
+  void for_each(std::size_t count, Work work) {
+    const auto first = [&](std::size_t part) { return count * part / parts_.size(); };
+    for (std::size_t part = 0; part < parts_.size(); ++part) parts_[part].next = first(part);
+#pragma omp parallel for num_threads(p_.threads) schedule(static, 1) if (p_.threads > 1 && count > 1)
+    for (std::size_t thread = 0; thread < parts_.size(); ++thread) {
       const DefaultFloating floating;
-#pragma omp for schedule(dynamic)
-      for (std::ptrdiff_t i = 0; i < n; ++i) work(static_cast<std::size_t>(i));
+      for (std::size_t other = 0; other < parts_.size(); ++other) {
+        const std::size_t part = (thread + other) % parts_.size(), last = first(part + 1);
+        for (std::size_t i = parts_[part].next++; i < last; i = parts_[part].next++) work(i);
+      }
     }
   }
   template <class Work>
-  void for_each_pairs(const Stripe& s, Work work) const {
+  void for_each_pairs(const Stripe& s, Work work) {
     for_each(divide_up(s.pairs, kRangePairs),
              [&](std::size_t i) { work(i * kRangePairs, std::min((i + 1) * kRangePairs, s.pairs)); });
   }
   template <class Work>
-  void for_each_range(const Stripe& s, Work work) const {
+  void for_each_range(const Stripe& s, Work work) {
     const std::size_t down = divide_up(s.pairs, kRangePairs), across = divide_up(s.panels, kRangePanels);
     for_each(down * across, [&](std::size_t i) {
       const std::size_t pair = i / across * kRangePairs, panel = i % across * kRangePanels;
@@ -210,6 +225,7 @@ class Runner {
   GemmEngine& engine_;
   Stripe most_;
   Lines<std::byte> running_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace
@@ -227,7 +243,7 @@ Stripe largest_stripe(const MatrixProduct& p) {
   Stripe out;
   out.pairs = std::min(divide_up(p.rows, 2), kStripePairs);
   out.panels = std::min(divide_up(p.columns, 8), kStripePanels);
-  out.steps = std::min(p.steps.size(), kStripeDepth / terms);
+  out.steps = std::min(p.steps.size(), std::max<std::size_t>(1, kStripeDepth / terms));
   return out;
 }
 

@@ -9,9 +9,6 @@
 namespace warpbit {
 namespace {
 
-// So much of a panel of B stays in the first cache while pairs of rows pass.
-constexpr std::size_t kBodyDepth = 128;
-
 // The codes of all bytes as the bodies take them.
 std::array<std::uint16_t, 256> half_codes(const Encoding& e, const TileOperand& factor) {
   std::array<std::uint16_t, 256> out{};
@@ -44,14 +41,15 @@ struct Factor {
   }
 
   std::size_t panel_size() const { return steps * step_size; }
-  // Where a step of a panel begins.
-  std::size_t at(std::size_t panel, std::size_t step) const { return (panel * steps + step) * step_size; }
+  // Where a panel begins.
+  std::size_t at(std::size_t panel) const { return panel * panel_size(); }
   std::byte* codes_at(std::size_t panel) const {
-    return reinterpret_cast<std::byte*>(codes.data()) + at(panel, 0) * code_bytes();
+    return reinterpret_cast<std::byte*>(codes.data()) + at(panel) * code_bytes();
   }
-  std::byte* exponents_at(std::size_t panel, std::size_t step, bool far) const {
+  float* values_at(std::size_t panel) const { return values.data() + at(panel); }
+  std::byte* exponents_at(std::size_t panel, bool far) const {
     const std::size_t bytes = far ? sizeof(float) : each == 8 ? 2 : 1;  // near ones of B are there twice
-    return reinterpret_cast<std::byte*>(exponents.data()) + at(panel, step) * bytes;
+    return reinterpret_cast<std::byte*>(exponents.data()) + at(panel) * bytes;
   }
   std::size_t code_bytes() const { return encoding.kind == Encoding::Kind::tf32 ? 4 : 2; }
 
@@ -98,14 +96,8 @@ class PanelEngine : public GemmEngine {
   void decode_b(const Stripe&, std::size_t panel) override { unpack(b_, panel, panel + 1); }
 
   void multiply(const Stripe& s, const BlockRange& range, const RunningBlocks& running) override {
-    const std::size_t most_steps = std::max<std::size_t>(1, kBodyDepth / terms());
-    for (std::size_t step = 0; step < s.steps; step += most_steps) {
-      Stripe part = s;
-      part.first_step = s.first_step + step;
-      part.steps = std::min(most_steps, s.steps - step);
-      for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
-        multiply(part, step, range, panel, running);
-    }
+    for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
+      multiply(s, range, panel, running);
   }
 
  private:
@@ -138,9 +130,8 @@ class PanelEngine : public GemmEngine {
 
   void unpack(Factor& f, std::size_t first, std::size_t last) const {
     const auto count = static_cast<int>((last - first) * f.panel_size());
-    f.has_special[first] =
-        body_.decode(f.encoding, f.codes_at(first), count, static_cast<int>(f.each), top(f, first),
-                     f.values.data() + f.at(first, 0), f.exponents_at(first, 0, far_));
+    f.has_special[first] = body_.decode(f.encoding, f.codes_at(first), count, static_cast<int>(f.each),
+                                        top(f, first), f.values_at(first), f.exponents_at(first, far_));
     if (f.has_special[first])
       body_.find_specials(f.encoding, f.codes_at(first), static_cast<int>((last - first) * f.steps),
                           static_cast<int>(f.step_size / f.each), static_cast<int>(f.each), top(f, first),
@@ -211,9 +202,8 @@ class PanelEngine : public GemmEngine {
     std::size_t pair, panel;
   };
 
-  // The blocks of one panel; `first` is the stripe's first step in the panels.
-  void multiply(const Stripe& s, std::size_t first, const BlockRange& range, std::size_t panel,
-                const RunningBlocks& running) {
+  // The blocks of one panel.
+  void multiply(const Stripe& s, const BlockRange& range, std::size_t panel, const RunningBlocks& running) {
     Context context{this, &s, range.first_pair, panel};
     FusedBlocks blocks;
     blocks.program = &fused_.program;
@@ -222,15 +212,15 @@ class PanelEngine : public GemmEngine {
     blocks.depth = p_.tile->terms;
     blocks.steps = static_cast<int>(s.steps);
     blocks.panel_steps = static_cast<int>(panel_steps_);
-    blocks.a = a_.values.data() + a_.at(range.first_pair, first);
-    blocks.b = b_.values.data() + b_.at(panel, first);
-    blocks.a_exponents = a_.exponents_at(range.first_pair, first, far_);
-    blocks.b_exponents = b_.exponents_at(panel, first, far_);
+    blocks.a = a_.values_at(range.first_pair);
+    blocks.b = b_.values_at(panel);
+    blocks.a_exponents = a_.exponents_at(range.first_pair, far_);
+    blocks.b_exponents = b_.exponents_at(panel, far_);
     blocks.a_top = top(a_, range.first_pair);
     blocks.b_top = top(b_, panel);
     if (a_.has_special[range.first_pair] || b_.has_special[panel]) {
-      blocks.a_special = &a_.special[range.first_pair * panel_steps_ + first];
-      blocks.b_special = &b_.special[panel * panel_steps_ + first];
+      blocks.a_special = &a_.special[range.first_pair * panel_steps_];
+      blocks.b_special = &b_.special[panel * panel_steps_];
     }
     const auto item = static_cast<std::ptrdiff_t>(running.item_bytes);
     blocks.c = {running.block(range.first_pair, panel), 4 * item, kBlock * item, 0};
