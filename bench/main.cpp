@@ -75,11 +75,11 @@ class Suite {
     entry.kernel = *kernel;
     entry.shape = work->shape;
     entry.measured = name(row);
-    entry.tiles = add_work(entry.measured, *work, row.threads);
+    entry.tiles = add_work(entry.measured, *work, is_gemm || row.threads > 1);
     if (!entry.shape) return "";
     if (!is_gemm || row.threads > 1) {
       entry.other = entry.measured + (is_gemm ? ", on one" : ", all threads");
-      entry.tiles_of_other = add_work(entry.other, *other, other_threads);
+      entry.tiles_of_other = add_work(entry.other, *other, is_gemm || other_threads > 1);
     }
     if (is_gemm)
       add_square(entry);
@@ -88,10 +88,10 @@ class Suite {
     return "";
   }
 
-  // The tiles of a run. Several threads are measured by the clock.
-  static double add_work(const std::string& name, const Work& work, int threads) {
+  // The tiles of a run. Several threads are measured by the clock, and one with which they are compared.
+  static double add_work(const std::string& name, const Work& work, bool by_clock) {
     benchmark::internal::Benchmark* added = benchmark::RegisterBenchmark(name.c_str(), measure_work, work);
-    if (threads > 1) added->UseRealTime();
+    if (by_clock) added->UseRealTime();
     return static_cast<double>(work.tiles);
   }
 
