@@ -230,11 +230,11 @@ struct NativeBlocks {
 /// The functions of one extension.
 struct Body {
   const char* name;  ///< of the extension that the compiler was told of, as of its Kernel
-  /// Registers of a factor, dense -> codes in the order of panels (panels.hpp); of A several rows of blocks, of
-  /// B one column.
+  /// Registers of a factor, dense -> codes in the order of panels (panels.hpp); of rows or columns of blocks.
   void (*arrange_a)(const Encoding&, const std::byte* registers, int rows, int depth, bool by_register,
                     void* codes);
-  void (*arrange_b)(const Encoding&, const std::byte* registers, int depth, bool by_register, void* codes);
+  void (*arrange_b)(const Encoding&, const std::byte* registers, int columns, int depth, bool by_register,
+                    void* codes);
   /// Codes of A and B -> values and exponents (panels.hpp).
   /// In any order. Of half {kTopOfHalf, false}.
   ExponentRange (*exponent_range)(const Encoding&, const void* codes, int count);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "warpbit/descriptor.hpp"
 
@@ -35,30 +36,28 @@ class LineChunks {
   std::uint64_t first_[8][kMost];
 };
 
-template <unsigned kChunks, class Store>
-void load_lines(const LineChunks& at, unsigned lines, const std::byte* from, Store store) {
-  for (unsigned eight = 0; eight < lines; eight += 8)
-    for (unsigned i = 0; i < 8; ++i) {
-      std::uint32_t words[kChunks * kChunkWords];
-      for (unsigned chunk = 0; chunk < kChunks; ++chunk)
-        std::memcpy(words + kChunkWords * chunk, from + at(eight, i, chunk), kChunkBytes);
-      for (unsigned word = 0; word < kChunks * kChunkWords; ++word) store(eight + i, word, words[word]);
-    }
-}
-
-/// Calls store(line, word, its value) for all of a factor whose lines, rows of A or columns of B, have K
+/// Calls put(line, chunk, its bytes) for all of a factor whose lines, rows of A or columns of B, have K
 /// contiguous.
-template <class Store>
+template <class Put>
 void load_k_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
-                  Store store) {
+                  Put put) {
   const auto lines = static_cast<unsigned>(factor.lines),
              chunks = static_cast<unsigned>(factor.depth * factor.element_bits / 8) / kChunkBytes;
   const LineChunks at(d, chunks);
-  chunks == LineChunks::kMost ? load_lines<LineChunks::kMost>(at, lines, memory.data(), store)
-                              : load_lines<LineChunks::kMost / 2>(at, lines, memory.data(), store);
+  const auto all = [&]<unsigned kChunks>(std::integral_constant<unsigned, kChunks>) {
+    for (unsigned eight = 0; eight < lines; eight += 8)
+      for (unsigned i = 0; i < 8; ++i)
+        for (unsigned chunk = 0; chunk < kChunks; ++chunk)
+          put(eight + i, chunk, memory.data() + at(eight, i, chunk));
+  };
+  if (chunks == LineChunks::kMost)
+    all(std::integral_constant<unsigned, LineChunks::kMost>{});
+  else
+    all(std::integral_constant<unsigned, LineChunks::kMost / 2>{});
 }
 
-/// The same of elements of 16 bits with M or N contiguous: two neighbours along K make a word.
+/// Calls store(line, word, its value) for all of a factor of 16 bits with M or N contiguous: two neighbours
+/// along K make a word.
 template <class Store>
 void load_mn_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
                    Store store) {
@@ -75,16 +74,30 @@ void load_mn_major(const Descriptor& d, const DescribedMatrix& factor, std::span
     }
 }
 
-/// Calls store(line, word, its value): word w of a line has the elements from k = 32 w / bits on. Precondition:
-/// the memory has all of them.
+/// Calls put(line, chunk, its bytes) or, where chunks lie across the lines, store(line, word, its value): word
+/// w of a line has the elements from k = 32 w / bits on. Precondition: the memory has all of them.
+template <class Put, class Store>
+void load_described(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
+                    Put put, Store store) {
+  const Descriptor d = Descriptor::decode(descriptor);
+  if (factor.major == Major::k)
+    load_k_major(d, factor, memory, put);
+  else
+    load_mn_major(d, factor, memory, store);
+}
+/// The same, word by word.
 template <class Store>
 void load_described(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
                     Store store) {
-  const Descriptor d = Descriptor::decode(descriptor);
-  if (factor.major == Major::k)
-    load_k_major(d, factor, memory, store);
-  else
-    load_mn_major(d, factor, memory, store);
+  load_described(
+      descriptor, factor, memory,
+      [&](unsigned line, unsigned chunk, const std::byte* bytes) {
+        std::uint32_t words[kChunkWords];
+        std::memcpy(words, bytes, kChunkBytes);
+        for (unsigned word = 0; word < kChunkWords; ++word)
+          store(line, chunk * kChunkWords + word, words[word]);
+      },
+      store);
 }
 
 }  // namespace warpbit

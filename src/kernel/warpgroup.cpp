@@ -2,6 +2,7 @@
 #include "kernel/warpgroup.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -12,21 +13,22 @@
 namespace warpbit {
 namespace {
 
-// A line, a row of A or a column of B, has two chunks along K; word t of chunk j lies where lane t of four
-// holds its register j:
+// A line, a row of A or a column of B, has two chunks along K. Where A is in registers, word t of chunk j lies
+// where lane t of four holds its register j:
 //
 //     chunk 0: w0 w1 w2 w3     chunk 1: w4 w5 w6 w7     ->  w0 w4 w1 w5 w2 w6 w3 w7
 constexpr unsigned kLineWords = 2 * kChunkWords;
-constexpr unsigned in_line(unsigned word) {
+constexpr unsigned by_lane(unsigned word) {
   return word % kChunkWords * 2 + word / kChunkWords;
 }
 
-// The k of each place of the panels that come of such lines.
-std::vector<int> panel_order(int bytes) {
-  const int each = 4 / bytes;
+// The k of each place of the panels that come of lines, which are by lane or as in memory.
+std::vector<int> panel_order(int bytes, bool is_by_lane) {
+  std::array<unsigned, kLineWords> words;  // at their places
+  for (unsigned word = 0; word < kLineWords; ++word) words[is_by_lane ? by_lane(word) : word] = word;
   std::vector<int> out;
   for (const PanelPlace& place : panel_places(int{kLineWords}, bytes, false))
-    out.push_back((place.unit % 2 * int{kChunkWords} + place.unit / 2) * each + place.element);
+    out.push_back(static_cast<int>(words[static_cast<unsigned>(place.unit)]) * (4 / bytes) + place.element);
   return out;
 }
 
@@ -59,15 +61,24 @@ void load_a(const Tile& t, const TileViews& views, Panel& out) {
   load_described(views.a_descriptor, *t.a_described, views.memory,
                  [to = out.registers.data()](unsigned row, unsigned word, std::uint32_t value) {
                    const unsigned pair = row / 16 * 8 + row % 8, which = row / 8 % 2;
-                   to[(pair * kLineWords + in_line(word)) * 2 + which] = value;
+                   to[(pair * kLineWords + word) * 2 + which] = value;
                  });
 }
 
+// Columns of B like the rows of A: by lane, or as they are in memory.
 void load_b(const Tile& t, const TileViews& views, Panel& out) {
-  load_described(views.b_descriptor, *t.b_described, views.memory,
-                 [to = out.registers.data()](unsigned column, unsigned word, std::uint32_t value) {
-                   to[column * kLineWords + in_line(word)] = value;
-                 });
+  const bool is_by_lane = !t.a_described;
+  std::uint32_t* to = out.registers.data();
+  const auto store = [=](unsigned column, unsigned word, std::uint32_t value) {
+    to[column * kLineWords + (is_by_lane ? by_lane(word) : word)] = value;
+  };
+  const auto put = [to](unsigned column, unsigned chunk, const std::byte* bytes) {
+    std::memcpy(to + column * kLineWords + chunk * kChunkWords, bytes, kChunkBytes);
+  };
+  if (is_by_lane)
+    load_described(views.b_descriptor, *t.b_described, views.memory, store);
+  else
+    load_described(views.b_descriptor, *t.b_described, views.memory, put, store);
 }
 
 struct Context {
@@ -89,7 +100,7 @@ std::shared_ptr<const WarpgroupTile> compile_warpgroup(const Tile& t) {
   WarpgroupTile out{{}, encoding_of(*t.a.format, t.a, false), encoding_of(*t.b.format, t.b, false)};
   if (t.plan->operands || out.a.kind != out.b.kind || out.a.bytes != out.b.bytes || !is_blocked(t, t.d))
     return nullptr;
-  const std::vector<int> order = panel_order(out.a.bytes);
+  const std::vector<int> order = panel_order(out.a.bytes, !t.a_described);
   if (static_cast<int>(order.size()) != t.depth) return nullptr;
   if (!t.a_described && order_of_a(t, out.a.bytes, false) != order) return nullptr;
   const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, order);
@@ -121,12 +132,7 @@ void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& 
   blocks.a_top = far ? 0 : left.top;
   blocks.b_top = far ? 0 : right.top;
   body.arrange_a(compiled.a, a.bytes(), blocks.rows, t.depth, false, a.codes.data());
-  const std::size_t block_words = 8 * kLineWords, block_codes = 8 * depth;
-  auto* codes = reinterpret_cast<std::byte*>(b.codes.data());
-  const std::size_t code_bytes = compiled.b.bytes == 4 ? 4 : 2;
-  for (std::size_t column = 0; column < columns / 8; ++column)
-    body.arrange_b(compiled.b, b.bytes() + column * block_words * 4, t.depth, false,
-                   codes + column * block_codes * code_bytes);
+  body.arrange_b(compiled.b, b.bytes(), blocks.columns, t.depth, false, b.codes.data());
   const bool a_special = body.decode(compiled.a, a.codes.data(), static_cast<int>(rows * depth), 2,
                                      blocks.a_top, a.values.data(), a.exponents.data());
   const bool b_special = body.decode(compiled.b, b.codes.data(), static_cast<int>(columns * depth), 8,

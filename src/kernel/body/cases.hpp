@@ -142,7 +142,7 @@ class CaseReader {
     const Encoding &of_a = cases_.a_encoding, &of_b = cases_.b_encoding;
     auto& [left, right, a_special, b_special] = factors_;
     arrange_a(of_a, a, cases_.rows, cases_.depth, cases_.by_register, left.codes);
-    arrange_b(of_b, b, cases_.b_depth, cases_.by_register, right.codes);
+    arrange_column(of_b, b, cases_.b_depth, cases_.by_register, right.codes);
     find_specials(of_a, left.codes, cases_.rows, cases_.depth, 2, blocks.a_top, a_special);
     find_specials(of_b, right.codes, 1, cases_.b_depth, kBlock / 2, blocks.b_top, b_special);
     if (all) b_special[0] = 0xFFFF;

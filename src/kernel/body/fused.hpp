@@ -245,8 +245,8 @@ bool all_blocks(FusedBlocks& given) {
   const FusedProgram program = *given.program;
   for (;;) {
     const Bounds bounds = bounds_of(given, program);
-    for (int column = 0; column < blocks.columns; ++column)
-      for (int row = 0; row < blocks.rows; row += kRowsAtOnce)
+    for (int row = 0; row < blocks.rows; row += kRowsAtOnce)
+      for (int column = 0; column < blocks.columns; ++column)
         some_rows<kFixed, Exponent>(given, blocks, program, bounds, row,
                                     row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column);
     if (!kFixed.single || given.next == nullptr || !given.next(given)) return false;

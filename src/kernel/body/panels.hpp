@@ -209,7 +209,8 @@ inline __attribute__((always_inline)) void words_of_columns(const std::byte* reg
 
 // Calls put(i, two) for the words of eight columns, two at a time in the order of the panel.
 template <bool kByColumn, class Put>
-inline void for_two_words(const std::byte* registers, int words, bool by_register, Put put) {
+inline __attribute__((always_inline)) void for_two_words(const std::byte* registers, int words,
+                                                         bool by_register, Put put) {
   if (words == 8) {
     U32 twos[4];
     if (by_register)
@@ -238,11 +239,12 @@ inline void store(void* to, const std::uint32_t (&words)[16]) {
 }
 #endif
 
-void arrange_b(const Encoding& e, const std::byte* registers, int depth, bool by_register, void* codes) {
+inline void arrange_column(const Encoding& e, const std::byte* registers, int depth, bool by_register,
+                           void* codes) {
   const int words = depth * e.bytes / 4, group = by_register ? words / 2 : words;
   // Of elements of a byte the lower two of a group of words come first.
   const auto place = [&](int w) {
-    return static_cast<std::byte*>(codes) + 32 * (e.bytes == 1 ? w / group * 2 * group + w % group : w);
+    return static_cast<std::byte*>(codes) + 32 * (e.bytes == 1 && w >= group ? w + group : w);
   };
 #if defined(__AVX512BW__)
   if (e.bytes == 4)
@@ -264,6 +266,16 @@ void arrange_b(const Encoding& e, const std::byte* registers, int depth, bool by
     }
   }
 #endif
+}
+
+void arrange_b(const Encoding& e, const std::byte* registers, int columns, int depth, bool by_register,
+               void* codes) {
+  auto* to = static_cast<std::byte*>(codes);
+  for (int column = 0; column < columns; ++column) {
+    const int code_bytes = e.bytes == 1 ? 2 : e.bytes;
+    arrange_column(e, registers + 8 * depth * e.bytes * column, depth, by_register,
+                   to + 8 * depth * code_bytes * column);
+  }
 }
 
 // ---- Values and exponents

@@ -280,7 +280,7 @@ class Unpacker {
     if (top == kTopOfFields) return unpack_fields_b(cases_.by_register, registers, words, to);
     if (e.bytes == 4 && top == 0) return unpack_powers_b(cases_.by_register, registers, words, to);
 #endif
-    arrange_b(e, registers, cases_.b_depth, cases_.by_register, to.codes);
+    arrange_column(e, registers, cases_.b_depth, cases_.by_register, to.codes);
     return decode(e, to.codes, kBlock / 2 * cases_.b_depth, kBlock / 2, top, to.values, to.exponents);
   }
 
