@@ -15,7 +15,7 @@ enum class Kernel {
   node,    ///< the specification, element by element (src/numeric/node.hpp)
   scalar,  ///< the fast body for any processor
   avx2,    ///< for AVX2, FMA and F16C
-  avx512,  ///< for AVX-512 F, BW, DQ and VL
+  avx512,  ///< for AVX-512 F, BW, DQ, VL and VNNI
 };
 
 /// "node", "scalar", "avx2", "avx512".

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of integers and counts of bits on blocks: exact, whatever the order of k. Elements become 16-bit
-// integers, two in each 32-bit lane, whose products are added in pairs.
+// integers, two in each 32-bit lane, whose products are added in pairs; or bytes, of which four are (VNNI).
 #pragma once
+
+#include <cstdlib>
+#include <utility>
 
 #include "kernel/body.hpp"
 #include "kernel/body/panels.hpp"
@@ -58,20 +61,169 @@ inline I32 sum_of_bytes(I32 v) {
   return (v & 0xFFFF) + (v >> 16);
 }
 
-// What becomes of two lanes of A and B, and of the sum over k. Counts of up to 16 words fit in bytes.
-struct Products {
-  static I32 term(I32 x, I32 y) { return multiply_pairs(x, y); }
+// What two lanes of A and B add to a sum, and what the sum over k becomes. Counts of up to 16 words fit in
+// bytes.
+struct PairProducts {
+  static I32 add(I32 sum, I32 x, I32 y) { return sum + multiply_pairs(x, y); }
   static I32 total(I32 sum) { return sum; }
 };
 struct XorCounts {
-  static I32 term(I32 x, I32 y) { return count_in_bytes(x ^ y); }
+  static I32 add(I32 sum, I32 x, I32 y) { return sum + count_in_bytes(x ^ y); }
   static I32 total(I32 sum) { return sum_of_bytes(sum); }
 };
 struct AndCounts {
-  static I32 term(I32 x, I32 y) { return count_in_bytes(x & y); }
+  static I32 add(I32 sum, I32 x, I32 y) { return sum + count_in_bytes(x & y); }
   static I32 total(I32 sum) { return sum_of_bytes(sum); }
 };
+#if defined(__AVX512VNNI__)
+// Bytes of one factor are unsigned, those of the other signed.
+template <bool kUnsignedA>
+struct ByteProducts {
+  static I32 add(I32 sum, I32 x, I32 y) {
+    if constexpr (!kUnsignedA) std::swap(x, y);
+    return bits<I32>(_mm512_dpbusd_epi32(bits<__m512i>(sum), bits<__m512i>(x), bits<__m512i>(y)));
+  }
+  static I32 total(I32 sum) { return sum; }
+};
+#endif
 
+// Modulo 2^32, or clamped.
+inline I32 add_accumulator(I32 sum, I32 c, bool saturates) {
+  const I32 total = bits<I32>(bits<U32>(sum) + bits<U32>(c));
+  if (!saturates) return total;
+  const I32 overflowed = (total ^ sum) & (total ^ c);
+  return overflowed < 0 ? (c >> 31) ^ 0x7FFFFFFF : total;
+}
+
+// Panels in planes: A [plane][row of blocks][word][2], B [plane][word][16], of one column of blocks; and what
+// is added to its sums.
+struct IntegerPanels {
+  const std::byte *a, *b;
+  int planes, rows;
+  I32 more{};
+};
+
+// The sums of two rows of blocks, in lanes from `lane` on.
+template <class Term, int kWords>
+inline void sum_two(const IntegerPanels& p, int row, int lane, I32 out[2]) {
+  I32 upper_even{}, upper_odd{}, lower_even{}, lower_odd{};
+  const std::byte *a = p.a + std::ptrdiff_t{8} * row * kWords, *b = p.b + std::ptrdiff_t{4} * lane;
+  for (int plane = 0; plane < p.planes; ++plane) {
+#pragma GCC unroll 8
+    for (int w = 0; w < kWords; w += 2) {
+      const I32 even = load<I32>(b + 4 * kBlock * w), odd = load<I32>(b + 4 * kBlock * (w + 1));
+      upper_even = Term::add(upper_even, repeat_two(a + 8 * w), even);
+      upper_odd = Term::add(upper_odd, repeat_two(a + 8 * (w + 1)), odd);
+      lower_even = Term::add(lower_even, repeat_two(a + 8 * (kWords + w)), even);
+      lower_odd = Term::add(lower_odd, repeat_two(a + 8 * (kWords + w + 1)), odd);
+    }
+    a += std::ptrdiff_t{8} * p.rows * kWords;
+    b += 4 * kBlock * kWords;
+  }
+  out[0] = Term::total(upper_even + upper_odd) + p.more;
+  out[1] = Term::total(lower_even + lower_odd) + p.more;
+}
+
+template <class Term, int kWords>
+inline __attribute__((always_inline)) void integer_blocks(const NativeBlocks& blocks, IntegerPanels p,
+                                                          int column) {
+  // Copies, which no store to D can change.
+  const std::byte* from = blocks.c;
+  std::byte* to = blocks.d;
+  const int columns = blocks.columns;
+  const bool saturates = blocks.program->saturates;
+  for (int row = 0; row < p.rows; row += 2)
+    for (int lane = 0; lane < kBlock; lane += kLanes) {
+      I32 sums[2];
+      sum_two<Term, kWords>(p, row, lane, sums);
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        const std::ptrdiff_t at = std::ptrdiff_t{4} * (kBlock * ((row + i) * columns + column) + lane);
+        const I32 c = exchange_middle(load<I32>(from + at));
+        store(to + at, exchange_middle(add_accumulator(sums[i], c, saturates)));
+      }
+    }
+}
+
+// The words of eight columns -> [word][16].
+template <int kWords>
+inline void spread_columns(const std::byte* columns, std::byte* to) {
+#if defined(__AVX512BW__)
+  U32 four[4];
+#else
+  std::uint32_t four[4][kBlock];
+#endif
+#pragma GCC unroll 4
+  for (int w = 0; w < kWords; w += 4) {
+    transpose(columns + 4 * w, 4 * kWords, four);
+    for (int i = 0; i < 4; ++i) store(to + 4 * kBlock * (w + i), four[i]);
+  }
+}
+
+// ---- Products
+
+#if defined(__AVX512VNNI__)
+// The elements of words as planes of bytes, with the bits of `inverted` inverted, less `less`.
+//
+//     word      e7 e6    e5 e4    e3 e2    e1 e0        of 4 bits
+//     plane 0      e6       e4       e2       e0
+//     plane 1      e7       e5       e3       e1
+template <int kBits>
+inline void split(std::uint8_t inverted, std::uint8_t less, const std::byte* words, int count,
+                  std::byte* planes) {
+#pragma GCC unroll 2
+  for (int j = 0; j < 8 / kBits; ++j)
+    for (int i = 0; i < count; i += kLanes) {
+      const auto v = load<U32>(words + 4 * i);
+      const auto elements = bits<Octets>(kBits == 4 ? v >> (4 * j) & 0x0F0F0F0F : v);
+      store(planes + 4 * (j * count + i), (elements ^ inverted) - less);
+    }
+}
+
+// Bytes of A are unsigned if those of B are signed, and the other way round; so A is moved by half of its range
+// where both have the same sign, which inverts the highest bit of each element. Elements of four bits that are
+// not negative are bytes of either kind.
+inline int move_of_a(const NativeProgram& p) {
+  if (p.bits == 4) return p.a_signed ? 8 : 0;
+  return p.a_signed != p.b_signed ? 0 : p.a_signed ? 128 : -128;
+}
+
+// What the move of A added to the sums of columns, for each element of B as much, negated.
+template <class Term, int kWords>
+inline I32 without_move(const std::byte* b, int moved) {
+  I32 even{}, odd{};
+#pragma GCC unroll 16
+  for (int w = 0; w < kWords; w += 2) {
+    even = Term::add(even, I32{} + 0x01010101, load<I32>(b + 4 * kBlock * w));
+    odd = Term::add(odd, I32{} + 0x01010101, load<I32>(b + 4 * kBlock * (w + 1)));
+  }
+  return (even + odd) * -moved;
+}
+
+// Room for the planes of 32 rows, and of eight columns.
+template <class Term, int kBits, int kWords>
+void products_of(const NativeBlocks& blocks) {
+  constexpr int kPlanes = 8 / kBits;
+  alignas(64) std::byte a[kPlanes * 32 * 4 * kWords], b[kPlanes * kBlock * 4 * kWords],
+      columns[kBlock * 4 * kWords];
+  const int moved = move_of_a(*blocks.program);
+  split<kBits>(static_cast<std::uint8_t>(std::abs(moved)), 0, blocks.a, 2 * blocks.rows * kWords, a);
+  const std::uint8_t sign = blocks.program->b_signed ? 8 : 0;
+  for (int column = 0; column < blocks.columns; ++column) {
+    spread_columns<kWords>(blocks.b + std::ptrdiff_t{32} * column * kWords, columns);
+    if constexpr (kBits == 4) split<4>(sign, sign, columns, kBlock * kWords, b);
+    const std::byte* planes = kBits == 4 ? b : columns;
+    const I32 more = without_move<Term, kPlanes * kWords>(planes, moved);
+    integer_blocks<Term, kWords>(blocks, {a, planes, kPlanes, blocks.rows, more}, column);
+  }
+}
+template <int kWords>
+void products(const NativeBlocks& blocks) {
+  if (blocks.program->bits == 4) return products_of<ByteProducts<true>, 4, kWords>(blocks);
+  blocks.program->b_signed ? products_of<ByteProducts<true>, 8, kWords>(blocks)
+                           : products_of<ByteProducts<false>, 8, kWords>(blocks);
+}
+#else
 // The elements of words as planes of 16-bit integers.
 //
 //     word      e3      e2      e1      e0        of 8 bits
@@ -96,75 +248,6 @@ void split(int element_bits, bool is_signed, const std::byte* words, int count, 
     is_signed ? split<4, true>(words, count, planes) : split<4, false>(words, count, planes);
 }
 
-// Modulo 2^32, or clamped.
-inline I32 add_accumulator(I32 sum, I32 c, bool saturates) {
-  const I32 total = bits<I32>(bits<U32>(sum) + bits<U32>(c));
-  if (!saturates) return total;
-  const I32 overflowed = (total ^ sum) & (total ^ c);
-  return overflowed < 0 ? (c >> 31) ^ 0x7FFFFFFF : total;
-}
-
-// Panels in planes: A [plane][row of blocks][word][2], B [plane][word][16], of one column of blocks.
-struct IntegerPanels {
-  const std::byte *a, *b;
-  int planes, rows;
-};
-
-// The sums of two rows of blocks, in lanes from `lane` on.
-template <class Term, int kWords>
-inline void sum_two(const IntegerPanels& p, int row, int lane, I32 out[2]) {
-  I32 upper_even{}, upper_odd{}, lower_even{}, lower_odd{};
-  const std::byte *a = p.a + std::ptrdiff_t{8} * row * kWords, *b = p.b + std::ptrdiff_t{4} * lane;
-  for (int plane = 0; plane < p.planes; ++plane) {
-#pragma GCC unroll 8
-    for (int w = 0; w < kWords; w += 2) {
-      const I32 even = load<I32>(b + 4 * kBlock * w), odd = load<I32>(b + 4 * kBlock * (w + 1));
-      upper_even += Term::term(repeat_two(a + 8 * w), even);
-      upper_odd += Term::term(repeat_two(a + 8 * (w + 1)), odd);
-      lower_even += Term::term(repeat_two(a + 8 * (kWords + w)), even);
-      lower_odd += Term::term(repeat_two(a + 8 * (kWords + w + 1)), odd);
-    }
-    a += std::ptrdiff_t{8} * p.rows * kWords;
-    b += 4 * kBlock * kWords;
-  }
-  out[0] = Term::total(upper_even + upper_odd);
-  out[1] = Term::total(lower_even + lower_odd);
-}
-
-template <class Term, int kWords>
-void integer_blocks(const NativeBlocks& blocks, const IntegerPanels& panels, int column) {
-  // Copies, which no store to D can change.
-  const IntegerPanels p{panels.a, panels.b, panels.planes, panels.rows};
-  const std::byte* from = blocks.c;
-  std::byte* to = blocks.d;
-  const int columns = blocks.columns;
-  const bool saturates = blocks.program->saturates;
-  for (int row = 0; row < p.rows; row += 2)
-    for (int lane = 0; lane < kBlock; lane += kLanes) {
-      I32 sums[2];
-      sum_two<Term, kWords>(p, row, lane, sums);
-#pragma GCC unroll 2
-      for (int i = 0; i < 2; ++i) {
-        const std::ptrdiff_t at = std::ptrdiff_t{4} * (kBlock * ((row + i) * columns + column) + lane);
-        const I32 c = exchange_middle(load<I32>(from + at));
-        store(to + at, exchange_middle(add_accumulator(sums[i], c, saturates)));
-      }
-    }
-}
-
-// The words of eight columns -> [word][16].
-void spread_columns(const std::byte* columns, int words, std::byte* to) {
-#if defined(__AVX512BW__)
-  U32 four[4];
-#else
-  std::uint32_t four[4][kBlock];
-#endif
-  for (int w = 0; w < words; w += 4) {
-    transpose(columns + 4 * w, 4 * words, four);
-    for (int i = 0; i < 4; ++i) store(to + 4 * kBlock * (w + i), four[i]);
-  }
-}
-
 // Room for the planes of 32 rows, and of eight columns.
 template <int kWords>
 void products(const NativeBlocks& blocks) {
@@ -172,17 +255,21 @@ void products(const NativeBlocks& blocks) {
   alignas(64) std::byte a[4 * 32 * 4 * kWords], b[4 * kBlock * 4 * kWords], columns[kBlock * 4 * kWords];
   split(program.bits, program.a_signed, blocks.a, 2 * blocks.rows * kWords, a);
   for (int column = 0; column < blocks.columns; ++column) {
-    spread_columns(blocks.b + std::ptrdiff_t{32} * column * kWords, kWords, columns);
+    spread_columns<kWords>(blocks.b + std::ptrdiff_t{32} * column * kWords, columns);
     split(program.bits, program.b_signed, columns, kBlock * kWords, b);
-    integer_blocks<Products, kWords>(blocks, {a, b, 16 / program.bits, blocks.rows}, column);
+    integer_blocks<PairProducts, kWords>(blocks, {a, b, 16 / program.bits, blocks.rows}, column);
   }
 }
+
+#endif
+
+// ---- Counts
 
 template <class Term, int kWords>
 void counts(const NativeBlocks& blocks) {
   alignas(64) std::byte b[kBlock * 4 * kWords];
   for (int column = 0; column < blocks.columns; ++column) {
-    spread_columns(blocks.b + std::ptrdiff_t{32} * column * kWords, kWords, b);
+    spread_columns<kWords>(blocks.b + std::ptrdiff_t{32} * column * kWords, b);
     integer_blocks<Term, kWords>(blocks, {blocks.a, b, 1, blocks.rows}, column);
   }
 }
