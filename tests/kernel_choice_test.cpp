@@ -46,7 +46,8 @@ TEST_CASE("the kernels are those that the processor's flags allow") {
   std::vector<Kernel> expected{Kernel::node, Kernel::scalar};
   const bool avx2 = has({"avx2", "fma", "f16c", "bmi2"});
   if (avx2) expected.push_back(Kernel::avx2);
-  if (avx2 && has({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"})) expected.push_back(Kernel::avx512);
+  if (avx2 && has({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}))
+    expected.push_back(Kernel::avx512);
   CHECK(kernels() == expected);
 }
 #endif
