@@ -406,6 +406,23 @@ TEST_CASE("products larger than a stripe", "[gemm]") {
   }
 }
 
+// Several steps of stripes in four ranges of blocks, enough work for five threads.
+TEST_CASE("parts of threads are of any size, and none may have a thread of its own", "[gemm]") {
+  const std::string bf16 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
+  const Problem problem(bf16, "sm_90", {100, 72, 300}, Values::some_special, 5);
+  const Codes plain = problem.naive({}, 1);
+  for (const Kernel kernel : kernels())
+    for (const int threads : {3, 40}) {
+      INFO(name(kernel) << ", " << threads << " threads");
+      CHECK(different(problem.result(with(kernel, threads)), plain) == 0);
+    }
+  Codes in_a_team;  // which has no more threads to give
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  in_a_team = problem.result(with(kernels().back(), 3));
+  CHECK(different(in_a_team, plain) == 0);
+}
+
 TEST_CASE("values that bodies leave to the specification", "[gemm]") {
   const std::string bf16 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
   Problem problem(bf16, "sm_90", {40, 24, 96}, Values::ordinary, 4);

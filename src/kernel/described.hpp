@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factors in shared memory, word by word.
+// Factors in shared memory, by chunks of lines or word by word.
 #pragma once
 
 #include <cstddef>

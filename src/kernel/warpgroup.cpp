@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/warpgroup.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>

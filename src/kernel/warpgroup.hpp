@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a warpgroup (wgmma) as blocks: factors in shared memory are first brought into the order in which
-// registers have them.
+// Products of a warpgroup (wgmma) as blocks: factors in shared memory are first brought into lines of K, in the
+// order in which registers have them if A is in registers.
 #pragma once
 
 #include <memory>

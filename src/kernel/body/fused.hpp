@@ -245,6 +245,7 @@ bool all_blocks(FusedBlocks& given) {
   const FusedProgram program = *given.program;
   for (;;) {
     const Bounds bounds = bounds_of(given, program);
+    // Rows outside: their lines of D stay in the first cache for several columns.
     for (int row = 0; row < blocks.rows; row += kRowsAtOnce)
       for (int column = 0; column < blocks.columns; ++column)
         some_rows<kFixed, Exponent>(given, blocks, program, bounds, row,

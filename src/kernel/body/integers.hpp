@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of integers and counts of bits on blocks: exact, whatever the order of k. Elements become 16-bit
-// integers, two in each 32-bit lane, whose products are added in pairs; or bytes, of which four are (VNNI).
+// integers, two in each 32-bit lane, whose products are added in pairs; with VNNI bytes, four in each lane.
 #pragma once
-
-#include <cstdlib>
-#include <utility>
 
 #include "kernel/body.hpp"
 #include "kernel/body/panels.hpp"
@@ -13,24 +10,9 @@
 namespace warpbit {
 namespace {
 
-using Shorts = VectorOf<std::int16_t, 2 * kLanes>::type;
-
 // The eight bytes that begin at `from`, in each pair of lanes.
 inline I32 repeat_two(const std::byte* from) {
   return bits<I32>(U64{} + load<std::uint64_t>(from));
-}
-
-// In each lane x0 y0 + x1 y1.
-inline I32 multiply_pairs(I32 x, I32 y) {
-#if defined(__AVX512BW__)
-  return bits<I32>(_mm512_madd_epi16(bits<__m512i>(x), bits<__m512i>(y)));
-#elif defined(__AVX2__)
-  return bits<I32>(_mm256_madd_epi16(bits<__m256i>(x), bits<__m256i>(y)));
-#elif defined(__SSE2__)
-  return bits<I32>(_mm_madd_epi16(bits<__m128i>(x), bits<__m128i>(y)));
-#else
-  return (x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16);
-#endif
 }
 
 // The number of ones in each byte.
@@ -61,12 +43,8 @@ inline I32 sum_of_bytes(I32 v) {
   return (v & 0xFFFF) + (v >> 16);
 }
 
-// What two lanes of A and B add to a sum, and what the sum over k becomes. Counts of up to 16 words fit in
+// What a lane of A and one of B add to a sum, and what the sum over k becomes. Counts of up to 16 words fit in
 // bytes.
-struct PairProducts {
-  static I32 add(I32 sum, I32 x, I32 y) { return sum + multiply_pairs(x, y); }
-  static I32 total(I32 sum) { return sum; }
-};
 struct XorCounts {
   static I32 add(I32 sum, I32 x, I32 y) { return sum + count_in_bytes(x ^ y); }
   static I32 total(I32 sum) { return sum_of_bytes(sum); }
@@ -75,17 +53,6 @@ struct AndCounts {
   static I32 add(I32 sum, I32 x, I32 y) { return sum + count_in_bytes(x & y); }
   static I32 total(I32 sum) { return sum_of_bytes(sum); }
 };
-#if defined(__AVX512VNNI__)
-// Bytes of one factor are unsigned, those of the other signed.
-template <bool kUnsignedA>
-struct ByteProducts {
-  static I32 add(I32 sum, I32 x, I32 y) {
-    if constexpr (!kUnsignedA) std::swap(x, y);
-    return bits<I32>(_mm512_dpbusd_epi32(bits<__m512i>(sum), bits<__m512i>(x), bits<__m512i>(y)));
-  }
-  static I32 total(I32 sum) { return sum; }
-};
-#endif
 
 // Modulo 2^32, or clamped.
 inline I32 add_accumulator(I32 sum, I32 c, bool saturates) {
@@ -163,6 +130,19 @@ inline void spread_columns(const std::byte* columns, std::byte* to) {
 // ---- Products
 
 #if defined(__AVX512VNNI__)
+// Bytes of one factor are unsigned, those of the other signed.
+template <bool kUnsignedA>
+struct ByteProducts {
+  static I32 add(I32 sum, I32 x, I32 y) {
+    const auto bytes_of_a = bits<__m512i>(x), bytes_of_b = bits<__m512i>(y);
+    if constexpr (kUnsignedA)
+      return bits<I32>(_mm512_dpbusd_epi32(bits<__m512i>(sum), bytes_of_a, bytes_of_b));
+    else
+      return bits<I32>(_mm512_dpbusd_epi32(bits<__m512i>(sum), bytes_of_b, bytes_of_a));
+  }
+  static I32 total(I32 sum) { return sum; }
+};
+
 // The elements of words as planes of bytes, with the bits of `inverted` inverted, less `less`.
 //
 //     word      e7 e6    e5 e4    e3 e2    e1 e0        of 4 bits
@@ -188,7 +168,7 @@ inline int move_of_a(const NativeProgram& p) {
   return p.a_signed != p.b_signed ? 0 : p.a_signed ? 128 : -128;
 }
 
-// What the move of A added to the sums of columns, for each element of B as much, negated.
+// What the move of A added to the sums of columns, negated: moved times the sum of B's column.
 template <class Term, int kWords>
 inline I32 without_move(const std::byte* b, int moved) {
   I32 even{}, odd{};
@@ -207,7 +187,7 @@ void products_of(const NativeBlocks& blocks) {
   alignas(64) std::byte a[kPlanes * 32 * 4 * kWords], b[kPlanes * kBlock * 4 * kWords],
       columns[kBlock * 4 * kWords];
   const int moved = move_of_a(*blocks.program);
-  split<kBits>(static_cast<std::uint8_t>(std::abs(moved)), 0, blocks.a, 2 * blocks.rows * kWords, a);
+  split<kBits>(static_cast<std::uint8_t>(moved), 0, blocks.a, 2 * blocks.rows * kWords, a);
   const std::uint8_t sign = blocks.program->b_signed ? 8 : 0;
   for (int column = 0; column < blocks.columns; ++column) {
     spread_columns<kWords>(blocks.b + std::ptrdiff_t{32} * column * kWords, columns);
@@ -224,6 +204,22 @@ void products(const NativeBlocks& blocks) {
                            : products_of<ByteProducts<false>, 8, kWords>(blocks);
 }
 #else
+// In each lane x0 y0 + x1 y1.
+inline I32 multiply_pairs(I32 x, I32 y) {
+#if defined(__AVX2__)
+  return bits<I32>(_mm256_madd_epi16(bits<__m256i>(x), bits<__m256i>(y)));
+#elif defined(__SSE2__)
+  return bits<I32>(_mm_madd_epi16(bits<__m128i>(x), bits<__m128i>(y)));
+#else
+  return (x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16);
+#endif
+}
+
+struct PairProducts {
+  static I32 add(I32 sum, I32 x, I32 y) { return sum + multiply_pairs(x, y); }
+  static I32 total(I32 sum) { return sum; }
+};
+
 // The elements of words as planes of 16-bit integers.
 //
 //     word      e3      e2      e1      e0        of 8 bits

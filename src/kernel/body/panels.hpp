@@ -270,12 +270,11 @@ inline void arrange_column(const Encoding& e, const std::byte* registers, int de
 
 void arrange_b(const Encoding& e, const std::byte* registers, int columns, int depth, bool by_register,
                void* codes) {
+  const int code_bytes = e.bytes == 1 ? 2 : e.bytes;
   auto* to = static_cast<std::byte*>(codes);
-  for (int column = 0; column < columns; ++column) {
-    const int code_bytes = e.bytes == 1 ? 2 : e.bytes;
+  for (int column = 0; column < columns; ++column)
     arrange_column(e, registers + 8 * depth * e.bytes * column, depth, by_register,
                    to + 8 * depth * code_bytes * column);
-  }
 }
 
 // ---- Values and exponents
