@@ -25,7 +25,6 @@ constexpr int kGroupWindow = 35;
 constexpr int kLargestElement = 12;      // of e2m1, in halves
 constexpr std::int32_t kNever = -10000;  // an exponent of what does not count
 
-using SignedWords = VectorOf<std::int16_t, 2 * kLanes>::type;
 using Quads = VectorOf<std::int8_t, 4 * kLanes>::type;
 using F64 = VectorOf<double, kLanes / 2>::type;
 
@@ -71,29 +70,15 @@ inline U32 nonzero_nibbles(U32 v) {
 }
 
 // Adds the four products of unsigned and signed bytes in each word, to two sums of 16 bits.
-inline SignedWords add_products(SignedWords sums, U32 left, U32 right) {
+inline Shorts add_products(Shorts sums, U32 left, U32 right) {
 #if defined(__AVX512BW__)
-  return sums + bits<SignedWords>(_mm512_maddubs_epi16(bits<__m512i>(left), bits<__m512i>(right)));
+  return sums + bits<Shorts>(_mm512_maddubs_epi16(bits<__m512i>(left), bits<__m512i>(right)));
 #elif defined(__AVX2__)
-  return sums + bits<SignedWords>(_mm256_maddubs_epi16(bits<__m256i>(left), bits<__m256i>(right)));
+  return sums + bits<Shorts>(_mm256_maddubs_epi16(bits<__m256i>(left), bits<__m256i>(right)));
 #else
-  const SignedWords even = bits<SignedWords>(left & 0x00FF00FF),
-                    odd = bits<SignedWords>(left >> 8 & 0x00FF00FF);
-  const SignedWords b = bits<SignedWords>(right);
-  return sums + even * (bits<SignedWords>(bits<Words>(b) << 8) >> 8) + odd * (b >> 8);
-#endif
-}
-
-// The sum of the two products of 16 bits in each word.
-inline I32 sum_of_products(SignedWords left, SignedWords right) {
-#if defined(__AVX512BW__)
-  return bits<I32>(_mm512_madd_epi16(bits<__m512i>(left), bits<__m512i>(right)));
-#elif defined(__AVX2__)
-  return bits<I32>(_mm256_madd_epi16(bits<__m256i>(left), bits<__m256i>(right)));
-#else
-  const auto low = [](SignedWords v) { return bits<I32>(bits<U32>(v) << 16) >> 16; };
-  const auto high = [](SignedWords v) { return bits<I32>(v) >> 16; };
-  return low(left) * low(right) + high(left) * high(right);
+  const Shorts even = bits<Shorts>(left & 0x00FF00FF), odd = bits<Shorts>(left >> 8 & 0x00FF00FF);
+  const Shorts b = bits<Shorts>(right);
+  return sums + even * (bits<Shorts>(bits<Words>(b) << 8) >> 8) + odd * (b >> 8);
 #endif
 }
 
@@ -165,7 +150,7 @@ inline void arrange_columns(const GroupCase& given, GroupPanels& panels) {
   }
   for (int group = 0; group < kGroups; ++group)
     for (int lane = 0; lane < kBlock; lane += kLanes) {
-      SignedWords sum{};
+      Shorts sum{};
       U32 nonzero{};
       for (int i = 0; i < kRegisters; ++i) {
         // Word i of the group: its lane of four, and its register.
@@ -273,7 +258,7 @@ inline PartResult group_part(const GroupPanels& panels, int floor, U32 c, int bl
     const auto pair = [](const auto* from) {
       return bits<U32>(repeat_pair(reinterpret_cast<const float*>(from)));
     };
-    auto sum = load<SignedWords>(panels.start[group] + lane);
+    auto sum = load<Shorts>(panels.start[group] + lane);
 #pragma GCC unroll 4
     for (int i = 0; i < kWords; ++i)
 #pragma GCC unroll 2
@@ -283,10 +268,10 @@ inline PartResult group_part(const GroupPanels& panels, int floor, U32 c, int bl
         sum = add_products(sum, pair(words + at), load<U32>(panels.b[group][i][high] + lane));
       }
     const int scale = kFractions ? group : group / 2;
-    auto significands = bits<SignedWords>(U32{} + 0x00010001);
+    auto significands = bits<Shorts>(U32{} + 0x00010001);
     if constexpr (kFractions)
-      significands = bits<SignedWords>(pair(panels.a_scales.significand[scale] + 2 * block)) *
-                     load<SignedWords>(panels.b_scales.significand[scale] + lane);
+      significands = bits<Shorts>(pair(panels.a_scales.significand[scale] + 2 * block)) *
+                     load<Shorts>(panels.b_scales.significand[scale] + lane);
     sums[group] = sum_of_products(sum, significands);
     exponents[group] = bits<I32>(pair(panels.a_scales.exponent[scale] + 2 * block)) +
                        load<I32>(panels.b_scales.exponent[scale] + lane);

@@ -204,19 +204,8 @@ void products(const NativeBlocks& blocks) {
                            : products_of<ByteProducts<false>, 8, kWords>(blocks);
 }
 #else
-// In each lane x0 y0 + x1 y1.
-inline I32 multiply_pairs(I32 x, I32 y) {
-#if defined(__AVX2__)
-  return bits<I32>(_mm256_madd_epi16(bits<__m256i>(x), bits<__m256i>(y)));
-#elif defined(__SSE2__)
-  return bits<I32>(_mm_madd_epi16(bits<__m128i>(x), bits<__m128i>(y)));
-#else
-  return (x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16);
-#endif
-}
-
 struct PairProducts {
-  static I32 add(I32 sum, I32 x, I32 y) { return sum + multiply_pairs(x, y); }
+  static I32 add(I32 sum, I32 x, I32 y) { return sum + sum_of_products(bits<Shorts>(x), bits<Shorts>(y)); }
   static I32 total(I32 sum) { return sum; }
 };
 

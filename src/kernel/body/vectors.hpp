@@ -316,6 +316,20 @@ class SpecialsFound {
 };
 #endif
 
+// The sum of the two products of 16 bits in each word.
+inline I32 sum_of_products(Shorts x, Shorts y) {
+#if defined(__AVX512BW__)
+  return bits<I32>(_mm512_madd_epi16(bits<__m512i>(x), bits<__m512i>(y)));
+#elif defined(__AVX2__)
+  return bits<I32>(_mm256_madd_epi16(bits<__m256i>(x), bits<__m256i>(y)));
+#elif defined(__SSE2__)
+  return bits<I32>(_mm_madd_epi16(bits<__m128i>(x), bits<__m128i>(y)));
+#else
+  const I32 left = bits<I32>(x), right = bits<I32>(y);
+  return (left << 16 >> 16) * (right << 16 >> 16) + (left >> 16) * (right >> 16);
+#endif
+}
+
 #if defined(__AVX2__)
 // As many bytes as a register has, in sixteens.
 using Octets = VectorOf<std::uint8_t, 4 * kLanes>::type;
