@@ -29,9 +29,8 @@ constexpr std::array kRows{
         "{where}: undocumented: {seen}; documented is {accepted}"},
     Row{Errc::not_on_target, "not_on_target", "{where} does not exist on {seen}; it exists on {accepted}"},
     Row{Errc::not_modelled, "not_modelled",
-        "{where} exists on {seen}, but its fragments there are unspecified and have not been measured; they "
-        "are "
-        "known on {accepted}"},
+        "{where} exists on {seen}, but its fragments there are unspecified and have not been measured; "
+        "they are known on {accepted}"},
     Row{Errc::instruction_not_modelled, "instruction_not_modelled", "{where} is not modelled yet: {seen}"},
     Row{Errc::operand_missing, "operand_missing", "{where}: operand {seen} is missing; expected {accepted}"},
     Row{Errc::operand_extra, "operand_extra", "{where}: operand {seen} is one too many; expected {accepted}"},

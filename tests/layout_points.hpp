@@ -224,8 +224,7 @@ inline const std::vector<Points>& table() {
        {}},
       {"wgmma.mma_async.sync.aligned.m64n16k16.f16.f16.f16", {{"d", 19, 13, 0, 46, 2, 16, 16}}, {}, {}},
       // 9.7.15.5.1, "Strides", "Swizzling Modes". K-major, 128-byte swizzle: 128 (n % 8) + 1024 (n / 8) + 2 k,
-      // bits
-      // 4 to 6 exchanged by those of n % 8.
+      // bits 4 to 6 exchanged by those of n % 8.
       {"wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
        {},
        {{"b", 3, 5, 0x2D6}, {"b", 12, 21, 0xAC8}, {"b", 0, 0, 0}, {"b", 15, 0, 0x1E}},

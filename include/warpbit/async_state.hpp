@@ -64,11 +64,10 @@ class AsyncState {
 
   /// Finds what `who` is about to do and the rules leave undefined. Errors: protocol_violation, if
   ///
-  /// - it reads or writes a register of D or A of a pending product, which any access leaves undefined; a
-  /// product
-  ///   may share D with pending ones of its own shape, and A with any;
-  /// - it is a product, and no register fence came before it, or none since its D was accessed by anything but
-  ///   a product of its shape as D, or its A by anything but a product as A;
+  /// - it reads or writes a register of D or A of a pending product, which any access leaves undefined;
+  ///   a product may share D with pending ones of its own shape, and A with any;
+  /// - it is a product, and no register fence came before it, or none since its D was accessed by anything
+  ///   but a product of its shape as D, or its A by anything but a product as A;
   /// - it is a product, and reads bytes that were written through the generic proxy without a proxy fence
   ///   since.
   std::optional<AsyncViolation> check(const AsyncActor& who, const Effects& effects,

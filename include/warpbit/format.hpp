@@ -55,8 +55,8 @@ struct ExplainedCode {
   /// "1.75 x 2^-3", with the exponent of the code (a subnormal has that of the least normal number), and the
   /// same number as a hexadecimal one, "0x1.cp-3". Both are empty for integers and for what is no number.
   std::string power, hexadecimal;
-  std::string
-      unit;  ///< the exact distance of numbers with this exponent (one ulp); empty for what is no number
+  /// The exact distance of numbers with this exponent (one ulp); empty for infinities and NaNs.
+  std::string unit;
   /// The code of the next number below and above; where the format has infinities, they are the last. Nothing
   /// beyond the last, and for a NaN. The ignored bits are 0.
   std::optional<std::uint64_t> below, above;

@@ -26,9 +26,8 @@ using Binding = std::vector<int>;
 
 /// Executes one warp, or one warpgroup if Instruction::lanes() says so. `lanes[i]` is what lane i executes,
 /// nullptr if the lane has exited or takes another path. All lanes must execute the same form with the same
-/// literals and sinks (PTX manual, ".sync" and
-/// ".aligned"); an instruction of each thread (Instruction::lanes() is 1) is executed by those lanes that are
-/// given. Neither registers nor memory are changed; apply the effects. Results of an asynchronous instruction
+/// literals and sinks (PTX manual, ".sync" and ".aligned"); an instruction of each thread
+/// (Instruction::lanes() is 1) is executed by those lanes that are given. Neither registers nor memory are changed; apply the effects. Results of an asynchronous instruction
 /// are those that it will have once it is complete. Errors: lanes_missing and lanes_disagree, which name the
 /// lanes; view_mismatch if the binding does not fit the registers; inferred_plan, undefined_operand; of an
 /// instruction that uses memory address_misaligned, address_out_of_bounds, address_not_shared,

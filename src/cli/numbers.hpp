@@ -11,8 +11,7 @@
 namespace warpbit::cli {
 
 /// The options --a, --b, --c, --a-scale and --b-scale: numbers ("1", "-0x1.8p3", "2^-12", "1/3", "nan") or
-/// codes
-/// ("0x3c00"), separated by blanks or commas.
+/// codes ("0x3c00"), separated by blanks or commas.
 struct ElementOptions {
   std::string a, b, c, a_scale, b_scale;
 
