@@ -64,6 +64,7 @@ constexpr std::array kRows{
     Row{Errc::never_written, "never_written", "{where}: {seen} has never been written; {accepted}"},
     Row{Errc::data_race, "data_race", "{where}: {seen}; {accepted}"},
     Row{Errc::copy_pending, "copy_pending", "{where}: {seen}; {accepted}"},
+    Row{Errc::stack_overflow, "stack_overflow", "{where}: {seen}; {accepted}"},
     Row{Errc::file_unreadable, "file_unreadable", "{where}: cannot be read: {seen}"},
     Row{Errc::file_unwritable, "file_unwritable", "{where}: cannot be written: {seen}"},
     Row{Errc::not_an_archive, "not_an_archive",

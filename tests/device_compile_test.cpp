@@ -110,6 +110,22 @@ void check_refusals(const std::string& command, const std::string& suffix) {
   }
 }
 
+// With a standard that is too old. The one thing that it says is what it needs.
+void check_standard(const std::string& command, const std::string& suffix) {
+  const archive::Directory directory;
+  const std::string file =
+      tool::write(directory.path / ("kernel" + suffix), "#include \"warpbit/device.hpp\"\n");
+  const tool::Output old = tool::shell(command + " " + tool::shell_word(file));
+  CHECK(old.status != 0);
+  const std::string said = old.err + old.out;
+  CHECK_THAT(said, Contains("warpbit/device.hpp needs -std=c++20"));
+  CHECK_THAT(said, !Contains("static_assert") && !Contains("requires"));
+}
+
+TEST_CASE("an older standard says what is needed", "[host]") {
+  check_standard(tool::shell_word(tool::named("WARPBIT_CXX")) + " -std=c++17 -fsyntax-only -I include", ".cpp");
+}
+
 TEST_CASE("a combination that does not exist says what would", "[host]") {
   check_refusals(tool::shell_word(tool::named("WARPBIT_CXX")) + " -std=c++20 -fsyntax-only -I include", ".cpp");
 }
@@ -257,6 +273,12 @@ TEST_CASE("a GEMM by wgmma and its forms become the PTX that they spell", "[cuda
         std::string("p, -1, 1;"), std::string("p;"), std::string("wgmma.wait_group.sync.aligned 3;"),
         std::string("fence.proxy.async.shared::cta;")})
     CHECK_THAT(ptx, Contains(operands));
+}
+
+TEST_CASE("nvcc's older standard says what is needed", "[cuda]") {
+  std::string command = nvcc();
+  command.replace(command.find(" -std=c++20"), 11, "");
+  check_standard(command + " -x cu -arch=sm_90a -ptx -o /dev/null", ".cu");
 }
 
 TEST_CASE("nvcc refuses the same combinations", "[cuda]") {

@@ -3,7 +3,6 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -445,63 +444,6 @@ TEST_CASE("a shuffle reads a lane that takes part", "[quick][device]") {
   CHECK(missing.lanes == range(1, 31));
   CHECK(fault_of([] { (void)__shfl_sync(kWholeWarp, 1, 0, 12); }).error.message() ==
         "__shfl_sync: width 12 is undefined; defined is 1, 2, 4, 8, 16 or 32");
-}
-
-// ---- The launch
-
-TEST_CASE("built-in variables", "[quick][device]") {
-  std::vector<unsigned> seen(2 * 3 * 4 * 5);
-  const GlobalArray<unsigned> out(seen);
-  const Launched launched = launch({device_inputs::target("sm_90"), {2, 3}, {4, 5}}, [&] {
-    const unsigned block = blockIdx.x + gridDim.x * blockIdx.y;
-    out[(block * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x] += 1 + block;
-  });
-  require_ok(launched);
-  for (std::size_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == 1 + i / 20);
-}
-
-TEST_CASE("a launch that cannot be", "[quick][device]") {
-  const Target target = device_inputs::target("sm_90");
-  const auto nothing = [] {};
-  for (const Launch& how : {Launch{target, {}, {1025}}, Launch{target, {}, {32, 32, 2}}, Launch{target, {0}},
-                            Launch{target, {}, {0}}, Launch{target, {0xFFFF'FFFF, 0xFFFF'FFFF, 0xFFFF'FFFF}},
-                            Launch{target, {}, {}, 1 << 20}, Launch{target, {}, {}, 0, {}, 10}}) {
-    const Launched launched = launch(how, nothing);
-    REQUIRE_FALSE(launched.ok());
-    CHECK(launched.fault->error.code == Errc::launch_shape);
-  }
-}
-
-// Under the address sanitizer the places of former stacks must carry no marks.
-TEST_CASE("launches have stacks of other sizes where others lay", "[quick][device]") {
-  for (std::size_t pages = 8; pages < 48; ++pages) {
-    Launch how{device_inputs::target("sm_90"), {}, {32}};
-    how.stack_bytes = pages * 4096;
-    unsigned sum = 0;
-    require_ok(launch(how, [&] {
-      std::array<volatile unsigned char, 16 * 1024> used;
-      for (auto& byte : used) byte = 1;
-      __syncwarp();
-      for (const auto& byte : used) sum += byte;
-    }));
-    CHECK(sum == 32 * 16 * 1024);
-  }
-}
-
-TEST_CASE("what a kernel throws comes out when its threads have ended", "[quick][device]") {
-  int ended = 0;
-  struct Counted {
-    int& count;
-    ~Counted() { ++count; }
-  };
-  const auto kernel = [&] {
-    const Counted counted{ended};
-    __syncthreads();
-    if (thread() == 40) throw std::runtime_error("of thread 40");
-    __syncthreads();
-  };
-  CHECK_THROWS_WITH(run(kernel, 64), "of thread 40");
-  CHECK(ended == 64);
 }
 
 }  // namespace

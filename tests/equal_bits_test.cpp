@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <random>
+#include <sstream>
 #include <utility>
 
 #include "warpbit/execute.hpp"
@@ -72,6 +73,14 @@ TEST_CASE("an element that differs is named with its place and both values", "[e
   CHECK(packed.describe() ==
         "\n1 of 256 elements of a differ:\n"
         "  lane 0 register 1, row 8 column 1: expected 0x0000 (0), got 0x3c00 (1)\n");
+}
+
+TEST_CASE("a failure starts with the mistake, not with all registers", "[equal_bits]") {
+  const Words expected(32 * 4), got(32 * 4, 1);
+  const auto matcher = EqualBits(mma().operands()[0], expected);
+  std::ostringstream said;
+  Catch::makeMatchExpr(got, matcher, Catch::StringRef("EqualBits(...)")).streamReconstructedExpression(said);
+  CHECK_THAT(said.str(), Catch::StartsWith("128 of 128 elements of d differ:\n  lane 0 register 0, "));
 }
 
 TEST_CASE("a wrong result comes with the mistake that explains it", "[equal_bits]") {

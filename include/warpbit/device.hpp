@@ -28,6 +28,10 @@
 // and products are those of the compiler at hand, which may fuse them as another one does not.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "warpbit/device.hpp needs -std=c++20"
+#else
+
 #include "warpbit/device/common.hpp"
 #include "warpbit/device/rows.hpp"
 #ifdef __CUDACC__
@@ -37,4 +41,6 @@
 #include "warpbit/device/host.hpp"
 #include "warpbit/device/host_wgmma.hpp"
 #include "warpbit/device/launch.hpp"
+#endif
+
 #endif

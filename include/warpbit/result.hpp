@@ -58,6 +58,7 @@ enum class Errc {
   never_written,
   data_race,
   copy_pending,
+  stack_overflow,
   // Capture files (the page on the capture format)
   file_unreadable,
   file_unwritable,

@@ -34,7 +34,7 @@ struct Group {
 };
 constexpr Group kGroups[] = {
     {Errc::unknown_target, WARPBIT_STATEMENT}, {Errc::not_sparse, WARPBIT_EXECUTION},
-    {Errc::no_such_layout, WARPBIT_MEMORY},    {Errc::copy_pending, WARPBIT_EXECUTION},
+    {Errc::no_such_layout, WARPBIT_MEMORY},    {Errc::stack_overflow, WARPBIT_EXECUTION},
     {Errc::captures_differ, WARPBIT_FILE},     {Errc::usage, WARPBIT_USAGE},
 };
 

@@ -11,7 +11,7 @@ namespace warpbit::device {
 namespace {
 
 std::string bytes_from(std::int64_t bytes, std::int64_t at) {
-  return fmt::format("{} bytes from {}{:#x}", bytes, at < 0 ? "-" : "", at < 0 ? -at : at);
+  return fmt::format("{} bytes from {}", bytes, address_text(at));
 }
 
 // [first, last) for a person.
@@ -21,7 +21,7 @@ std::string has_bytes(std::string_view what, std::int64_t first, std::int64_t la
 }
 
 Error misaligned(std::string_view what, std::int64_t address, std::size_t alignment) {
-  return {Errc::address_misaligned, std::string(what), fmt::format("address {:#x}", address),
+  return {Errc::address_misaligned, std::string(what), fmt::format("address {}", address_text(address)),
           fmt::format("it must be a multiple of {} bytes", alignment)};
 }
 
@@ -30,6 +30,11 @@ bool is_multiple(std::int64_t address, std::size_t alignment) {
 }
 
 }  // namespace
+
+std::string address_text(std::int64_t address) {
+  const auto bits = static_cast<std::uint64_t>(address);
+  return fmt::format("{}{:#x}", address < 0 ? "-" : "", address < 0 ? 0 - bits : bits);
+}
 
 Fault Block::fault_of(int thread, Place at, Error error) const {
   return {std::move(error), index_, thread / kWarp, {thread % kWarp}, at, std::nullopt, std::nullopt};

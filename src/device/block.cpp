@@ -32,10 +32,8 @@ std::vector<int> lanes_of(std::uint32_t mask) {
   return out;
 }
 
-Fibre& Worker::fibre(int thread) {
-  while (static_cast<int>(fibres_.size()) <= thread)
-    fibres_.push_back(std::make_unique<Fibre>(how_.stack_bytes));
-  return *fibres_[static_cast<std::size_t>(thread)];
+Worker::Worker(const Launch& how, Stacks stacks) : how_(how), stacks_(std::move(stacks)) {
+  for (int i = 0; i < threads_in(how.block); ++i) fibres_.emplace_back(stacks_[i]);
 }
 
 const Result<Instruction>& Worker::instruction(std::string_view form, int selector) {
@@ -71,15 +69,29 @@ void Block::run_thread(int i) {
   const auto n = static_cast<unsigned>(i);
   threadIdx = {n % size.x, n / size.x % size.y, n / (size.x * size.y)};
   running_ = i;
-  if (running().state == Thread::State::begins) {
-    running().state = Thread::State::ready;
-    worker_.fibre(i).begin(body_);
+  Thread& me = running();
+  Fibre& fibre = worker_.fibre(i);
+  if (me.state == Thread::State::begins) {
+    me.state = Thread::State::ready;
+    fibre.begin(body_);
   }
-  worker_.fibre(i).resume();
+  fibre.resume();
+  if (fibre.is_abandoned()) me.state = Thread::State::ended;
+  if (fibre.has_overflowed() && !fault_)
+    fault_ = fault_of(
+        i, me.last,
+        {Errc::stack_overflow, fmt::format("stack of thread {}", i),
+         fmt::format("it needs more than {} bytes", how_.stack_bytes), "Launch.stack_bytes must be larger"});
+}
+
+// A destructor that runs because the thread is being ended waits for nothing.
+void Block::end_if_unwinding() const {
+  if (unwinding_ && std::uncaught_exceptions() == 0) throw Unwind{};
 }
 
 void Block::wait(Request& request) {
-  if (unwinding_) throw Unwind{};
+  end_if_unwinding();
+  if (unwinding_) return;
   Thread& me = running();
   const int self = running_;
   me.request = &request;
@@ -87,7 +99,7 @@ void Block::wait(Request& request) {
   me.state = Thread::State::waits;
   worker_.fibre(self).suspend();
   me.request = nullptr;
-  if (unwinding_) throw Unwind{};
+  end_if_unwinding();
 }
 
 void Block::fail(Fault fault) {

@@ -75,13 +75,15 @@ struct AsyncCopy {
 /// What one thread of the machine keeps from block to block: stacks, and instructions as they were parsed.
 class Worker {
  public:
-  explicit Worker(const Launch& how) : how_(how) {}
-  Fibre& fibre(int thread);
+  Worker(const Launch& how, Stacks stacks);
+  Fibre& fibre(int thread) { return fibres_[static_cast<std::size_t>(thread)]; }
   const Result<Instruction>& instruction(std::string_view form, int selector);
 
  private:
   const Launch& how_;
-  std::vector<std::unique_ptr<Fibre>> fibres_;
+  Stacks stacks_;
+  SignalStack signal_stack_;
+  std::vector<Fibre> fibres_;
   std::map<std::pair<const void*, int>, Result<Instruction>> instructions_;  // by text
 };
 
@@ -129,9 +131,6 @@ class Block {
     std::vector<AsyncCopy> copies;  ///< in order
     RegisterStack registers;
   };
-  /// Ends the threads of a block that has a fault.
-  struct Unwind {};
-
   // ---- block.cpp
   Thread& thread(int i) { return threads_[static_cast<std::size_t>(i)]; }
   Thread& lane(int warp, int i) { return thread(warp * kWarp + i); }
@@ -140,6 +139,7 @@ class Block {
   void run_warp(int warp);
   void check_barrier();
   void unwind();
+  void end_if_unwinding() const;
   [[noreturn]] void fail(Fault fault);
   void fail_if(std::optional<Fault> fault);
 
@@ -220,6 +220,9 @@ class Block {
 
 /// The block that runs on this thread of the machine. Precondition: one does.
 Block& current_block();
+
+/// In hexadecimal, with its sign.
+std::string address_text(std::int64_t address);
 
 /// The lanes of a mask.
 std::vector<int> lanes_of(std::uint32_t mask);

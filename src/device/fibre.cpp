@@ -1,99 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/fibre.hpp"
 
-#include <boost/context/protected_fixedsize_stack.hpp>
-#include <memory>  // std::allocator_arg
+#include <cxxabi.h>
+#include <signal.h>  // sigaction
+#include <sys/mman.h>
+
+#include <cstring>  // std::memcpy
+#include <exception>
+#include <mutex>
+#include <typeinfo>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WARPBIT_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WARPBIT_ADDRESS_SANITIZER
-#endif
-#endif
-
-#ifdef WARPBIT_ADDRESS_SANITIZER
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "device/sanitizer.hpp"
 
 namespace warpbit::device {
 namespace {
 
-// Around each switch of stacks. `frames` keeps what the sanitizer remembers of the stack that is left; nullptr
-// if it is left for good.
-#ifdef WARPBIT_ADDRESS_SANITIZER
-void leave(void** frames, const void* bottom, std::size_t size) {
-  __sanitizer_start_switch_fiber(frames, bottom, size);
-}
-void arrive(void* frames, const void** from_bottom, std::size_t* from_size) {
-  __sanitizer_finish_switch_fiber(frames, from_bottom, from_size);
-}
-// Boost's first frame on a stack never returns: what is mapped there next would be taken for it.
-void clear(const void* bottom, std::size_t size) {
-  __asan_unpoison_memory_region(bottom, size);
-}
-#else
-void leave(void**, const void*, std::size_t) {}
-void arrive(void*, const void**, std::size_t*) {}
-void clear(const void*, std::size_t) {}
-#endif
+constinit thread_local Fibre* t_fibre = nullptr;
 
 }  // namespace
 
-// Remembers where the stack lies.
-class Fibre::Allocator {
- public:
-  Allocator(std::size_t bytes, Stack& stack) : stacks_(bytes), stack_(&stack) {}
-  boost::context::stack_context allocate() {
-    boost::context::stack_context context = stacks_.allocate();
-    stack_->size = context.size;
-    stack_->bottom = static_cast<char*>(context.sp) - context.size;
-    return context;
-  }
-  void deallocate(boost::context::stack_context& context) {
-    clear(stack_->bottom, stack_->size);
-    stacks_.deallocate(context);
-  }
-
- private:
-  boost::context::protected_fixedsize_stack stacks_;
-  Stack* stack_;
-};
-
-Fibre::Fibre(std::size_t stack_bytes)
-    : inside_(std::allocator_arg, Allocator(stack_bytes, stack_),
-              [this](boost::context::fiber&& outside) { return run(std::move(outside)); }) {}
-
-Fibre::~Fibre() {
-  function_ = nullptr;
-  resume();
+Fibre::Exceptions Fibre::Exceptions::exchange(const Exceptions& now) {
+  Exceptions before;
+  std::memcpy(&before, abi::__cxa_get_globals(), sizeof before);
+  std::memcpy(abi::__cxa_get_globals(), &now, sizeof now);
+  return before;
 }
 
-boost::context::fiber Fibre::run(boost::context::fiber outside) {
-  outside_ = std::move(outside);
-  arrive(nullptr, &stack_.outer_bottom, &stack_.outer_size);
-  while (function_ != nullptr) {
-    (*function_)();
-    suspend();
-  }
-  leave(nullptr, stack_.outer_bottom, stack_.outer_size);
-  return std::move(outside_);
+Fibre* Fibre::running() {
+  return t_fibre;
+}
+
+void Fibre::begin(const std::function<void()>& function) {
+  sanitizer::forget(stack_.bottom, static_cast<std::size_t>(stack_.top - stack_.bottom));
+  function_ = &function;
+  is_abandoned_ = false;
+  exceptions_ = {};
+  inside_ = boost::context::detail::make_fcontext(
+      stack_.top, static_cast<std::size_t>(stack_.top - stack_.bottom), &Fibre::enter);
+}
+
+void Fibre::enter(boost::context::detail::transfer_t from) {
+  Fibre& self = *static_cast<Fibre*>(from.data);
+  self.outside_ = from.fctx;
+  sanitizer::arrive(nullptr, &self.outer_bottom_, &self.outer_size_);
+  (*self.function_)();
+  sanitizer::leave(nullptr, self.outer_bottom_, self.outer_size_);
+  boost::context::detail::jump_fcontext(self.outside_, nullptr);
 }
 
 void Fibre::resume() {
+  Fibre* const before = std::exchange(t_fibre, this);
+  const Exceptions outer = Exceptions::exchange(exceptions_);
   void* frames = nullptr;
-  leave(&frames, stack_.bottom, stack_.size);
-  inside_ = std::move(inside_).resume();
-  arrive(frames, nullptr, nullptr);
+  sanitizer::leave(&frames, stack_.guard, static_cast<std::size_t>(stack_.top - stack_.guard));
+  inside_ = boost::context::detail::jump_fcontext(inside_, this).fctx;
+  sanitizer::arrive(frames, nullptr, nullptr);
+  exceptions_ = Exceptions::exchange(outer);
+  t_fibre = before;
 }
 
 void Fibre::suspend() {
   void* frames = nullptr;
-  leave(&frames, stack_.outer_bottom, stack_.outer_size);
-  outside_ = std::move(outside_).resume();
-  arrive(frames, &stack_.outer_bottom, &stack_.outer_size);
+  sanitizer::leave(&frames, outer_bottom_, outer_size_);
+  outside_ = boost::context::detail::jump_fcontext(outside_, nullptr).fctx;
+  sanitizer::arrive(frames, &outer_bottom_, &outer_size_);
+}
+
+void Fibre::abandon() {
+  is_abandoned_ = true;
+  sanitizer::leave(nullptr, outer_bottom_, outer_size_);
+  boost::context::detail::jump_fcontext(outside_, nullptr);
+  std::abort();  // it is never resumed
+}
+
+bool Fibre::survives(const void* address) {
+  if (address < stack_.guard || address >= stack_.bottom) return false;
+  if (std::exchange(has_overflowed_, true)) abandon();
+  // The lowest bytes remain a guard.
+  std::byte* const opened = stack_.guard + Stack::kGuard / 16;
+  return mprotect(opened, static_cast<std::size_t>(stack_.bottom - opened), PROT_READ | PROT_WRITE) == 0;
+}
+
+// ---- SIGSEGV and std::terminate
+
+namespace {
+
+std::mutex g_rescues;
+int g_rescue_count = 0;
+struct sigaction g_signal_before;
+std::terminate_handler g_terminate_before = nullptr;
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+  if (Fibre* const fibre = Fibre::running(); fibre != nullptr && fibre->survives(info->si_addr)) return;
+  if ((g_signal_before.sa_flags & SA_SIGINFO) != 0) return g_signal_before.sa_sigaction(signal, info, context);
+  if (g_signal_before.sa_handler != SIG_DFL && g_signal_before.sa_handler != SIG_IGN)
+    return g_signal_before.sa_handler(signal);
+  sigaction(signal, &g_signal_before, nullptr);  // the access is repeated, and ends the process
+}
+
+void on_terminate() {
+  const std::type_info* const thrown = abi::__cxa_current_exception_type();
+  if (Fibre* const fibre = Fibre::running(); fibre != nullptr && thrown && *thrown == typeid(Unwind)) {
+    abi::__cxa_end_catch();
+    fibre->abandon();
+  }
+  g_terminate_before();
+}
+
+}  // namespace
+
+Rescue::Rescue() {
+  const std::scoped_lock lock(g_rescues);
+  if (g_rescue_count++ > 0) return;
+  struct sigaction mine {};
+  mine.sa_sigaction = on_signal;
+  mine.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // abandon() does not return from it
+  sigaction(SIGSEGV, &mine, &g_signal_before);
+  g_terminate_before = std::set_terminate(on_terminate);
+}
+
+Rescue::~Rescue() {
+  const std::scoped_lock lock(g_rescues);
+  if (--g_rescue_count > 0) return;
+  sigaction(SIGSEGV, &g_signal_before, nullptr);
+  std::set_terminate(g_terminate_before);
 }
 
 }  // namespace warpbit::device

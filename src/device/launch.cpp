@@ -15,7 +15,7 @@ namespace {
 
 // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", the largest of all.
 constexpr std::uint64_t kMostThreads = 1024, kMostShared = 227 * 1024, kMostBlocks = 0x7FFF'FFFF;
-constexpr std::size_t kLeastStack = 16 * 1024;
+constexpr std::size_t kMinStack = 16 * 1024, kMaxStack = std::size_t{1} << 30;
 
 std::string size(const Dim3& d) {
   return fmt::format("{} x {} x {}", d.x, d.y, d.z);
@@ -27,9 +27,13 @@ std::uint64_t product(const Dim3& d) {
   return plane > 0xFFFF'FFFF ? plane : plane * d.z;
 }
 
+Fault refused(Error error) {
+  return {std::move(error), {}, 0, {}, {}, {}, {}};
+}
+
 std::optional<Fault> check(const Launch& how) {
   const auto fault = [](std::string seen, std::string accepted) {
-    return Fault{{Errc::launch_shape, "launch", std::move(seen), std::move(accepted)}, {}, 0, {}, {}, {}, {}};
+    return refused({Errc::launch_shape, "launch", std::move(seen), std::move(accepted)});
   };
   const auto in = [](std::uint64_t n, std::uint64_t most) { return n >= 1 && n <= most; };
   if (!in(product(how.block), kMostThreads) || how.block.z > 64)
@@ -39,13 +43,10 @@ std::optional<Fault> check(const Launch& how) {
   if (how.shared_bytes > kMostShared)
     return fault(fmt::format("{} bytes of shared memory", how.shared_bytes),
                  fmt::format("at most {}", kMostShared));
-  if (how.stack_bytes < kLeastStack)
-    return fault(fmt::format("stacks of {} bytes", how.stack_bytes), fmt::format("at least {}", kLeastStack));
-  if (Result<Kernel> kernel = kernel_for(how.execute); !kernel) {
-    Fault out = fault({}, {});
-    out.error = kernel.error();
-    return out;
-  }
+  if (how.stack_bytes < kMinStack || how.stack_bytes > kMaxStack)
+    return fault(fmt::format("stacks of {} bytes", how.stack_bytes),
+                 fmt::format("{} to {}", kMinStack, kMaxStack));
+  if (Result<Kernel> kernel = kernel_for(how.execute); !kernel) return refused(kernel.error());
   return std::nullopt;
 }
 
@@ -54,6 +55,7 @@ struct Outcome {
   Launched launched;
   std::int64_t fault_block = -1;
   std::exception_ptr exception;
+  std::optional<Error> no_stacks;  // of a thread of the machine, which runs no blocks then
 };
 
 void run_block(const Launch& how, std::int64_t number, const std::function<void()>& thread,
@@ -72,6 +74,29 @@ void run_block(const Launch& how, std::int64_t number, const std::function<void(
   }
 }
 
+// One thread of the machine: as many blocks as it can have of those that wait.
+void run_blocks(const Launch& how, const std::function<void()>& thread, std::int64_t& next, Outcome& outcome) {
+  const auto blocks = static_cast<std::int64_t>(product(how.grid));
+  Result<device::Stacks> stacks = device::Stacks::make(static_cast<int>(product(how.block)), how.stack_bytes);
+  if (!stacks) {
+#pragma omp critical(warpbit_launch)
+    outcome.no_stacks = stacks.error();
+    return;
+  }
+  device::Worker worker(how, *std::move(stacks));
+  for (;;) {
+    std::int64_t block = 0;
+    bool stop = false;
+#pragma omp critical(warpbit_launch)
+    {
+      block = next++;
+      stop = block >= blocks || outcome.exception || (outcome.fault_block >= 0 && block > outcome.fault_block);
+    }
+    if (stop) return;
+    run_block(how, block, thread, worker, outcome);
+  }
+}
+
 }  // namespace
 
 Launched launch(const Launch& how, const std::function<void()>& thread) {
@@ -80,50 +105,38 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
   if (!outcome.launched) return std::move(outcome.launched);
   const auto blocks = static_cast<std::int64_t>(product(how.grid));
   const int wanted = how.execute.threads > 0 ? how.execute.threads : omp_get_max_threads();
-  const int workers = static_cast<int>(std::min<std::int64_t>(wanted, blocks));
+  const auto threads = static_cast<int>(product(how.block));
+  const int workers =
+      static_cast<int>(std::min<std::int64_t>(std::min(wanted, device::Stacks::max_workers(threads)), blocks));
+  const device::Rescue rescue;
   std::int64_t next = 0;
 #pragma omp parallel num_threads(workers)
-  {
-    try {
-      device::Worker worker(how);
-      for (;;) {
-        std::int64_t block = 0;
-        bool stop = false;
+  try {
+    run_blocks(how, thread, next, outcome);
+  } catch (...) {
 #pragma omp critical(warpbit_launch)
-        {
-          block = next++;
-          stop =
-              block >= blocks || outcome.exception || (outcome.fault_block >= 0 && block > outcome.fault_block);
-        }
-        if (stop) break;
-        run_block(how, block, thread, worker, outcome);
-      }
-    } catch (...) {
-#pragma omp critical(warpbit_launch)
-      if (!outcome.exception) outcome.exception = std::current_exception();
-    }
+    if (!outcome.exception) outcome.exception = std::current_exception();
   }
   if (outcome.exception) std::rethrow_exception(outcome.exception);
+  if (next == 0) outcome.launched.fault = refused(*std::move(outcome.no_stacks));
   return std::move(outcome.launched);
 }
 
 std::string Fault::message() const {
-  const auto of = [](int w, int count, const std::vector<int>& l, const device::Place& p) {
-    std::string out = fmt::format("\n  {}:{}: warp{} {}", p.file, p.line, count == 1 ? "" : "s", w);
-    if (count > 1) out += fmt::format("-{}", w + count - 1);
+  const auto side = [](int w, int count, const std::vector<int>& l, const device::Place& p) {
+    std::string out = p.line == 0 ? "\n  " : fmt::format("\n  {}:{}: ", p.file, p.line);
+    out += count == 1 ? fmt::format("warp {}", w) : fmt::format("warps {}-{}", w, w + count - 1);
     if (!l.empty()) out += fmt::format(", {} {}", l.size() == 1 ? "lane" : "lanes", ranges(l));
     return out;
   };
   std::string out = error.message();
-  if (at.line == 0) return out;
+  if (lanes.empty()) return out;  // no thread's doing
   const bool missing = error.code == Errc::lanes_missing || error.code == Errc::lanes_disagree ||
                        error.code == Errc::threads_diverge;
   out += fmt::format("\n  block ({}, {}, {})", block.x, block.y, block.z);
-  if (address)
-    out += fmt::format(", {} address {}{:#x}", name(address->space), address->byte < 0 ? "-" : "",
-                       address->byte < 0 ? -address->byte : address->byte);
-  out += of(warp, warps, missing && other ? std::vector<int>() : lanes, at);
-  if (other) out += of(other->warp, other->warps, other->lanes, other->at);
+  if (address) out += fmt::format(", {} address {}", name(address->space), device::address_text(address->byte));
+  out += side(warp, warps, missing && other ? std::vector<int>() : lanes, at);
+  if (other) out += side(other->warp, other->warps, other->lanes, other->at);
   return out;
 }
 

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <type_traits>
+#include <utility>  // std::cmp_less
 
 #include "warpbit/device/calls.hpp"
 #include "warpbit/device/common.hpp"
@@ -21,13 +23,22 @@ namespace warpbit::device {
 // an access is checked against the bounds of its array, and `as` sees the same bytes as elements of another
 // type.
 
+/// at + elements * size bytes; the nearest 64-bit number where that has more bits, which no array reaches.
+template <std::integral I>
+constexpr std::int64_t moved(std::int64_t at, I elements, std::int64_t size) {
+  std::int64_t bytes = 0, out = 0;
+  if (!__builtin_mul_overflow(elements, size, &bytes) && !__builtin_add_overflow(at, bytes, &out)) return out;
+  using Limits = std::numeric_limits<std::int64_t>;
+  return std::cmp_less(elements, 0) == (size < 0) ? Limits::max() : Limits::min();
+}
+
 /// An index, and the place where it stands.
 struct Index {
   std::int64_t value;
   Place at;
 
   template <std::integral I>
-  constexpr Index(I i, Place place = Place::here()) : value(static_cast<std::int64_t>(i)), at(place) {}
+  constexpr Index(I i, Place place = Place::here()) : value(moved(0, i, 1)), at(place) {}
 };
 
 /// An element of an array: reads when its value is asked for, writes when it is assigned to.
@@ -58,12 +69,13 @@ struct Cursor {
   using Type = T;
 
   friend Array operator+(Array array, std::integral auto elements) {
-    array.view.at += static_cast<std::int64_t>(elements) * static_cast<std::int64_t>(sizeof(T));
+    array.view.at = moved(array.view.at, elements, sizeof(T));
     return array;
   }
   friend Array operator+(std::integral auto elements, Array array) { return array + elements; }
   friend Array operator-(Array array, std::integral auto elements) {
-    return array + -static_cast<std::int64_t>(elements);
+    array.view.at = moved(array.view.at, elements, -static_cast<std::int64_t>(sizeof(T)));
+    return array;
   }
   friend Array& operator+=(Array& array, std::integral auto elements) { return array = array + elements; }
   Element<Array> operator[](Index i) const { return {self() + i.value, i.at}; }
@@ -111,8 +123,7 @@ struct GlobalArray : Cursor<GlobalArray<T>, T> {
 /// `elements` elements from byte `offset` of the block's dynamic shared memory. Under nvcc not checked.
 template <class T>
 SharedArray<T> shared_array(std::int64_t offset, std::int64_t elements, Place at = Place::here()) {
-  return SharedArray<T>(
-      calls::shared_view(offset, elements * static_cast<std::int64_t>(sizeof(T)), alignof(T), at));
+  return SharedArray<T>(calls::shared_view(offset, moved(0, elements, sizeof(T)), alignof(T), at));
 }
 
 /// The same bytes as elements of another type.

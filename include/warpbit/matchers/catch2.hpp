@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matcher for Catch2, version 2. Header only; include it where Catch2 is at hand.
+// A matcher for Catch2, versions 2 and 3. Header only; include it where Catch2 is at hand.
 //
 //     CHECK_THAT(d, EqualBits(instruction->operands()[0], expected));  // registers: [lane][register]
 //     CHECK_THAT(d, EqualBits(*instruction, a, b, c));                 // what it makes of a, b and c
 #pragma once
 
+#if __has_include(<catch2/matchers/catch_matchers.hpp>)  // version 3
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#else
 #include <catch2/catch.hpp>
+#endif
+
+#include <ostream>
 
 #include "warpbit/matchers/vectors.hpp"
 
 namespace warpbit::catch2 {
 
+#if __has_include(<catch2/matchers/catch_matchers.hpp>)
+template <class T>
+using MatcherBase = Catch::Matchers::MatcherBase<T>;
+#else
+template <class T>
+using MatcherBase = Catch::MatcherBase<T>;
+#endif
+
 /// Matches registers with the expected elements; on failure it says what ExpectedBits::mismatch does.
 template <class Word>
-class EqualBitsMatcher : public Catch::MatcherBase<std::vector<Word>> {
+class EqualBitsMatcher : public MatcherBase<std::vector<Word>> {
  public:
   explicit EqualBitsMatcher(Result<ExpectedBits> expected) : expected_(std::move(expected)) {}
 
@@ -28,7 +43,7 @@ class EqualBitsMatcher : public Catch::MatcherBase<std::vector<Word>> {
   mutable std::string text_;
 };
 
-/// EqualBits(operand, expected): these registers of a warp; with a third argument, of so many lanes.
+/// EqualBits(operand, expected): these registers of a warp; a third argument gives another number of lanes.
 /// EqualBits(instruction, sources...): what it makes of its sources, in the order of the statement.
 template <class What, class Word, class... Others>
 EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& first, const Others&... others) {
@@ -36,3 +51,25 @@ EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& firs
 }
 
 }  // namespace warpbit::catch2
+
+namespace Catch {
+
+/// A failure shows what the matcher says, and not all registers before it, as Catch2 would.
+template <class Registers, class Word>
+class MatchExpr<Registers, warpbit::catch2::EqualBitsMatcher<Word>> : public ITransientExpression {
+ public:
+  /// Version 2 gives the source text of the matcher, too.
+  template <class... SourceText>
+  MatchExpr(const std::vector<Word>& got, const warpbit::catch2::EqualBitsMatcher<Word>& matcher,
+            const SourceText&...)
+      : ITransientExpression(true, matcher.match(got)), text_(matcher.describe()) {}
+
+  void streamReconstructedExpression(std::ostream& out) const override {
+    out << text_.substr(text_.find_first_not_of('\n'));
+  }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace Catch

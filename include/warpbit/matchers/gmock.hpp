@@ -32,7 +32,7 @@ class EqualBitsMatcher {
   Result<ExpectedBits> expected_;
 };
 
-/// EqualBits(operand, expected): these registers of a warp; with a third argument, of so many lanes.
+/// EqualBits(operand, expected): these registers of a warp; a third argument gives another number of lanes.
 /// EqualBits(instruction, sources...): what it makes of its sources, in the order of the statement.
 template <class What, class Word, class... Others>
 EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& first, const Others&... others) {
