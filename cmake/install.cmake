@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where, in three components: library, dev and tool.
+# What `cmake --install` puts where: the components core, tools and kernels, each a shared library; dev; tool. A part that
+# was not built is not installed (scripts/replay builds the tool alone).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(WARPBIT_PACKAGE ${CMAKE_CURRENT_BINARY_DIR}/package)
 set(WARPBIT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/warpbit)
 
-# The libraries are two sets, so that only those who want the static one need what it needs.
-set_target_properties(warpbit_shared PROPERTIES EXPORT_NAME warpbit)
-set_target_properties(warpbit PROPERTIES EXPORT_NAME static)
-install(TARGETS warpbit_shared EXPORT warpbit_shared
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev
-        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS warpbit EXPORT warpbit_static
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
-        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# warpbit_install(kind target name): one target of the set `kind`, known to others as warpbit::name.
+function(warpbit_install kind target name)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  install(TARGETS ${target} EXPORT warpbit_${kind}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev OPTIONAL
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev OPTIONAL
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endfunction()
+
+# The shared and the static libraries are two sets, so that only those who want the static ones need what these need.
+warpbit_install(shared warpbit_shared warpbit)
+warpbit_install(static warpbit static)
+foreach(library ${WARPBIT_LIBRARIES})
+  warpbit_install(shared warpbit_${library}_shared ${library})
+  warpbit_install(static warpbit_${library} ${library}_static)
+endforeach()
 foreach(kind shared static)
   install(EXPORT warpbit_${kind} FILE warpbit-${kind}.cmake NAMESPACE warpbit:: DESTINATION ${WARPBIT_CMAKE_DIR}
           COMPONENT dev)
@@ -26,12 +34,21 @@ write_basic_package_version_file(${WARPBIT_PACKAGE}/warpbitConfigVersion.cmake C
 install(FILES ${WARPBIT_PACKAGE}/warpbitConfig.cmake ${WARPBIT_PACKAGE}/warpbitConfigVersion.cmake
         DESTINATION ${WARPBIT_CMAKE_DIR} COMPONENT dev)
 
-# For pkg-config: the prefix as seen from the file, and what the static library needs.
+# For pkg-config: `warpbit` is the core, `warpbit-tools` and `warpbit-kernels` require it. Each with the prefix as seen from
+# the file, and what its static library needs.
 file(RELATIVE_PATH WARPBIT_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 list(TRANSFORM OpenMP_CXX_LIB_NAMES PREPEND -l OUTPUT_VARIABLE WARPBIT_OPENMP)
 list(JOIN WARPBIT_OPENMP " " WARPBIT_OPENMP)
-configure_file(cmake/warpbit.pc.in ${WARPBIT_PACKAGE}/warpbit.pc @ONLY)
-install(FILES ${WARPBIT_PACKAGE}/warpbit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+function(warpbit_pkg_config name description requires private)
+  configure_file(cmake/warpbit.pc.in ${WARPBIT_PACKAGE}/${name}.pc @ONLY)
+  install(FILES ${WARPBIT_PACKAGE}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endfunction()
+warpbit_pkg_config(warpbit "executes tensor instructions" "" "-lfmt ${WARPBIT_OPENMP} -lstdc++ -lm")
+warpbit_pkg_config(warpbit-tools "captures, replay, explain, compare, diagnose, layout" warpbit "-lfmt -lzip ${WARPBIT_OPENMP}")
+warpbit_pkg_config(warpbit-kernels "runs kernels written on warpbit/device.hpp" warpbit "-lfmt -lboost_context ${WARPBIT_OPENMP}")
+
+# Under what all of this stands.
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/warpbit COMPONENT library)
 
 # The tool writes its own pages and completions.
 if(WARPBIT_TOOLS)
@@ -40,7 +57,7 @@ if(WARPBIT_TOOLS)
                              -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/tool_pages.cmake
                      DEPENDS warpbit_cli cmake/tool_pages.cmake VERBATIM)
   add_custom_target(warpbit_pages ALL DEPENDS ${WARPBIT_PACKAGE}/tool/warpbit.1)
-  install(TARGETS warpbit_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
+  install(TARGETS warpbit_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool OPTIONAL)
   install(DIRECTORY ${WARPBIT_PACKAGE}/tool/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tool
           FILES_MATCHING PATTERN *.1)
   install(FILES ${WARPBIT_PACKAGE}/tool/warpbit.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

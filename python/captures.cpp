@@ -5,9 +5,8 @@
 #include <cstring>
 
 #include "records.hpp"
-#include "warpbit/capture_members.hpp"
-#include "warpbit/digest.hpp"
-#include "warpbit/pack.hpp"
+#include "warpbit/record.hpp"
+#include "warpbit/replay.hpp"
 #include "warpbit/run.hpp"
 
 namespace warpbit::python {

@@ -4,6 +4,7 @@
 
 #include "element.hpp"
 #include "records.hpp"
+#include "warpbit/format.hpp"
 
 namespace warpbit::python {
 namespace {

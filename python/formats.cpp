@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "records.hpp"
-#include "warpbit/codec.hpp"
 
 namespace warpbit::python {
 namespace {

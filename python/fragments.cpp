@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "operand.hpp"
-#include "warpbit/codec.hpp"
+#include "warpbit/format.hpp"
 #include "warpbit/sparse.hpp"
 
 namespace warpbit::python {

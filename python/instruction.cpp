@@ -3,7 +3,7 @@
 #include "warpbit/instruction.hpp"
 
 #include "operand.hpp"
-#include "warpbit/evidence.hpp"
+#include "warpbit/target.hpp"
 #include "warpbit/kernel.hpp"
 
 namespace warpbit::python {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.hpp"
+#include "warpbit/version.hpp"
 
 namespace warpbit::python {
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The extension behind the package warpbit.";
-  m.attr("__version__") = WARPBIT_VERSION;
+  m.attr("__version__") = WARPBIT_VERSION_TEXT;
   add_errors(m);
   add_instruction(m);
   add_execute(m);

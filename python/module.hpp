@@ -15,7 +15,7 @@
 
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
-#include "warpbit/view.hpp"
+#include "warpbit/fragment.hpp"
 #include "words.hpp"
 
 namespace warpbit::python {

@@ -4,6 +4,7 @@
 
 #include "errors.hpp"
 #include "records.hpp"
+#include "warpbit/format.hpp"
 
 namespace warpbit::python {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "warpbit/capture.hpp"
 #include "warpbit/diagnose.hpp"
-#include "warpbit/digest.hpp"
-#include "warpbit/evidence.hpp"
+#include "warpbit/replay.hpp"
+#include "warpbit/target.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/format.hpp"
@@ -20,7 +20,6 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/kernel.hpp"
 #include "warpbit/layout.hpp"
-#include "warpbit/replay.hpp"
 
 namespace warpbit::python {
 

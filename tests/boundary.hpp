@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "oracle/formats.hpp"
+#include "numeric/formats.hpp"
 
 namespace boundary {
 

@@ -8,9 +8,9 @@
 #include <limits>
 #include <random>
 
-#include "oracle/formats.hpp"
+#include "numeric/formats.hpp"
 #include "tally.hpp"
-#include "warpbit/codec.hpp"
+#include "warpbit/format.hpp"
 
 namespace {
 

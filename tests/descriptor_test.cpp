@@ -16,7 +16,7 @@
 
 #include "descriptor_formulas.hpp"
 #include "kernel/described.hpp"
-#include "warpbit/descriptor_check.hpp"
+#include "warpbit/descriptor.hpp"
 #include "warpbit/machine.hpp"
 
 namespace {

@@ -11,7 +11,6 @@
 #include "fragment_formulas.hpp"
 #include "kernels/by_hand.cuh"
 #include "warpbit/diagnose.hpp"
-#include "warpbit/equal_bits.hpp"
 
 namespace {
 

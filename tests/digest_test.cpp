@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures of digests: written here from sums of their own, verified, and where they differ, found again.
-#include "warpbit/digest.hpp"
+#include "warpbit/replay.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 #include "tool.hpp"
 #include "warpbit/inputs.hpp"
 #include "warpbit/inputs/text.hpp"
-#include "warpbit/replay.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The matcher for Catch2, and what it says.
-#include "warpbit/equal_bits.hpp"
+#include "warpbit/diagnose.hpp"
 
 #include <catch2/catch.hpp>
 #include <random>

@@ -11,9 +11,9 @@
 #include <tuple>
 
 #include "isa/instruction.hpp"
-#include "numeric/invisible.hpp"
-#include "numeric/neighbour.hpp"
-#include "warpbit/capture_index.hpp"
+#include "probes/invisible.hpp"
+#include "probes/neighbour.hpp"
+#include "warpbit/replay.hpp"
 
 namespace {
 

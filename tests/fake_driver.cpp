@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "warpbit/capture_members.hpp"
+#include "warpbit/record.hpp"
 #include "warpbit/machine.hpp"
 
 namespace {

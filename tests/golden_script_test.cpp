@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tool.hpp"
-#include "warpbit/capture_index.hpp"
+#include "warpbit/replay.hpp"
 
 namespace {
 

@@ -8,10 +8,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "oracle/formats.hpp"
-#include "warpbit/capture_kernel.hpp"
-#include "warpbit/capture_members.hpp"
-#include "warpbit/digest.hpp"
+#include "numeric/formats.hpp"
+#include "warpbit/record.hpp"
+#include "warpbit/replay.hpp"
 #include "warpbit/inputs.hpp"
 
 namespace {

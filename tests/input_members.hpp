@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "warpbit/capture_members.hpp"
+#include "warpbit/record.hpp"
 #include "warpbit/inputs.hpp"
 
 namespace input_members {

@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "api/fill_inputs.hpp"
+#include "replay/fill_inputs.hpp"
 #include "descriptor_formulas.hpp"
 #include "input_members.hpp"
 #include "tally.hpp"

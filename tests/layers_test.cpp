@@ -22,18 +22,30 @@ using Names = std::set<std::string, std::less<>>;
 using Arrows = std::map<std::string, Names, std::less<>>;
 const Arrows kArrows = {
     {"base", {}},
+    // The core.
     {"numeric", {}},
     {"fragment", {}},
-    {"machine", {}},
-    {"capture", {}},
+    {"machine", {"fragment"}},
     {"kernel", {"machine", "fragment", "numeric"}},
     {"target", {"numeric"}},
     {"isa", {"kernel", "target", "fragment", "machine", "numeric"}},
-    {"api", {"isa", "machine", "capture"}},
-    {"c", {"api"}},
-    {"explain", {"api"}},
+    {"format", {"numeric"}},
+    {"api", {"isa", "machine"}},
+    {"c", {"api", "replay"}},
+    // Tools.
+    {"text", {}},
+    {"capture", {}},
+    {"probes", {"api"}},
+    {"record", {"api", "capture", "probes"}},
+    {"replay", {"record", "capture", "api", "format"}},
+    {"explain", {"replay", "format", "text"}},
+    {"compare", {"explain", "probes"}},
+    {"diagnose", {"replay", "format"}},
+    {"layout", {"api", "capture", "text"}},
+    {"run", {"replay", "format"}},
+    // Kernels.
     {"device", {"api"}},
-    {"cli", {"explain"}},
+    {"cli", {"explain", "compare", "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -43,21 +55,16 @@ bool reaches(const std::string& from, const std::string& to) {
 
 // The layer of each public header. A header that is not here is part of the api.
 const std::map<std::string, std::string, std::less<>> kHeaders = {
-    {"result", "base"},         {"view", "base"},         {"evidence", "target"},
-    {"target", "target"},       {"fragment", "fragment"}, {"descriptor", "fragment"},
-    {"registers", "machine"},   {"memory", "machine"},    {"bank_conflicts", "machine"},
-    {"async_state", "machine"}, {"capture", "capture"},   {"instruction", "isa"},
-    {"kernel", "kernel"},       {"inputs", "capture"},    {"philox", "capture"},
-    {"member", "capture"},      {"setting", "capture"},   {"element", "capture"},
-    {"place", "capture"},       {"text", "capture"},      {"format", "explain"},
-    {"explain", "explain"},     {"compare", "explain"},   {"layout", "explain"},
-    {"equal_bits", "explain"},  {"catch2", "explain"},    {"gmock", "explain"},
-    {"vectors", "explain"},     {"diagnose", "explain"},  {"device", "device"},
-    {"common", "device"},       {"rows", "device"},       {"host", "device"},
-    {"cuda", "device"},         {"calls", "device"},      {"launch", "device"},
-    {"matrix_file", "explain"}, {"swizzle", "fragment"},  {"wgmma", "device"},
-    {"host_wgmma", "device"},   {"cuda_wgmma", "device"}, {"wgmma_asm", "device"},
-    {"codec", "explain"},
+    {"result", "base"},       {"version", "base"},      {"warpbit", "cli"},         {"target", "target"},
+    {"fragment", "fragment"}, {"swizzle", "fragment"},  {"descriptor", "fragment"}, {"state", "machine"},
+    {"kernel", "kernel"},     {"instruction", "isa"},   {"format", "format"},       {"capture", "capture"},
+    {"inputs", "capture"},    {"philox", "capture"},    {"member", "capture"},      {"setting", "capture"},
+    {"element", "capture"},   {"place", "capture"},     {"text", "capture"},        {"record", "record"},
+    {"replay", "replay"},     {"explain", "explain"},   {"compare", "explain"},     {"layout", "layout"},
+    {"diagnose", "diagnose"}, {"catch2", "diagnose"},   {"gmock", "diagnose"},      {"vectors", "diagnose"},
+    {"run", "run"},           {"device", "device"},     {"common", "device"},       {"rows", "device"},
+    {"host", "device"},       {"cuda", "device"},       {"calls", "device"},        {"launch", "device"},
+    {"wgmma", "device"},      {"host_wgmma", "device"}, {"cuda_wgmma", "device"},   {"wgmma_asm", "device"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "warp.hpp"
-#include "warpbit/bank_conflicts.hpp"
+#include "warpbit/state.hpp"
 
 namespace {
 

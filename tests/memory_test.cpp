@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a block: spaces, bounds, effects on it, and what its banks cost.
-#include "warpbit/memory.hpp"
+#include "warpbit/state.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>
 
-#include "warpbit/bank_conflicts.hpp"
-#include "warpbit/registers.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "isa/instruction.hpp"
-#include "warpbit/capture_index.hpp"
+#include "warpbit/replay.hpp"
 
 namespace {
 

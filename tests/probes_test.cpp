@@ -9,9 +9,9 @@
 #include <set>
 
 #include "combinations.hpp"
-#include "numeric/neighbour.hpp"
+#include "probes/neighbour.hpp"
 #include "numeric/node.hpp"
-#include "warpbit/probes.hpp"
+#include "warpbit/record.hpp"
 
 namespace {
 

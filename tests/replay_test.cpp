@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "api/loaded_capture.hpp"
+#include "replay/loaded_capture.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/replay.hpp"
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "tool.hpp"
-#include "warpbit/matrix_file.hpp"
+#include "warpbit/run.hpp"
 
 namespace {
 

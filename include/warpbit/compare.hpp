@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "warpbit/digest.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/fragment.hpp"

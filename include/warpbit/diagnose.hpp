@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "warpbit/execute.hpp"
+#include "warpbit/fragment.hpp"
+#include "warpbit/instruction.hpp"
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
@@ -81,6 +84,31 @@ Result<Diagnosis> diagnose(const std::filesystem::path& path, const DiagnoseOpti
 /// view_mismatch, member_value if it is no D = A B + C in registers, and those of execute_batch.
 Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const OperandView> sources,
                            const OperandView& d, std::size_t cases, const DiagnoseOptions& options = {});
+
+// ---- In tests
+
+/// The registers that are expected in one operand of one warp, dense: [lane][register]. Padding bits do not
+/// count.
+class ExpectedBits {
+ public:
+  /// These bits, for an operand with registers (PTX manual, "Matrix Fragments"). Errors: operand_kind if it has
+  /// none; view_mismatch if they are not `lanes` times its registers.
+  static Result<ExpectedBits> registers(const Operand& operand, int lanes, std::span<const std::byte> expected);
+  /// What an instruction makes of its sources, each dense as above, in the order of the statement; of an
+  /// immediate empty. Errors: view_mismatch if one has another size; those of execute_batch.
+  static Result<ExpectedBits> result_of(const Instruction& instruction,
+                                        std::span<const std::span<const std::byte>> sources);
+
+  /// What is wrong with the bits of a kernel, in lines: how many elements, of the first of them lane, register,
+  /// row, column and both values, and, of the result of D = A B + C, the mistake that explains it
+  /// (warpbit/diagnose.hpp). Empty if nothing is.
+  std::string mismatch(std::span<const std::byte> got) const;
+
+ private:
+  struct State;
+  explicit ExpectedBits(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
 
 }  // namespace warpbit
 #pragma GCC visibility pop

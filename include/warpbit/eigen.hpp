@@ -8,8 +8,8 @@
 #include <cstring>
 #include <optional>
 
+#include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/view.hpp"
 
 namespace warpbit {
 

@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/kernel.hpp"
 #include "warpbit/result.hpp"
-#include "warpbit/view.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {

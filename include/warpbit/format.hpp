@@ -102,9 +102,40 @@ struct EncodedNumber {
 Result<EncodedNumber> encode_number(std::string_view format, std::string_view text,
                                     RoundingMode rounding = RoundingMode::nearest_even, bool satfinite = false);
 
+/// "0x3f800000 (1)": a code in hex and as a number. `format` is a name of Operand::format.
+std::string code_text(std::string_view format, std::uint64_t code);
+
 /// What a person types for an element: a code in hexadecimal ("0x3c00"), or a number as above, also "2^-12",
 /// rounded to nearest even. Errors: those of explain_code and encode_number.
 Result<EncodedNumber> parse_code(std::string_view format, std::string_view word);
+
+// ---- Many codes
+
+struct Format;  // src/numeric/formats.hpp
+
+/// A format that was looked up once. Cheap to copy.
+class Codec {
+ public:
+  /// Of a name or a synonym. Error: that of find_format_info.
+  static Result<Codec> find(std::string_view format);
+
+  /// The manual's name.
+  std::string_view name() const;
+  /// Of a code.
+  int bits() const;
+
+  /// The number that a code is, exactly, an infinity, or a quiet NaN. Bits above the format's width are
+  /// ignored.
+  double decode(std::uint64_t code) const;
+  /// encode_number (warpbit/format.hpp) of a number that is a double; a NaN becomes the canonical one. Errors:
+  /// usage, for a NaN where there is none, and an infinity for integers without `satfinite`.
+  Result<std::uint64_t> encode(double number, RoundingMode rounding = RoundingMode::nearest_even,
+                               bool satfinite = false) const;
+
+ private:
+  explicit Codec(const Format& row) : row_(&row) {}
+  const Format* row_;
+};
 
 }  // namespace warpbit
 #pragma GCC visibility pop

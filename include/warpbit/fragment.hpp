@@ -5,6 +5,7 @@
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -124,6 +125,33 @@ class FragmentMap {
   std::vector<Digit> lane_, value_;
   ActiveLanes active_;
   int active_lanes_ = 1, values_ = 1;
+};
+
+// ---- Where registers lie in memory
+
+/// Bytes of a memory, both ends included.
+struct ByteRange {
+  std::uint64_t first = 0, last = 0;
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+/// Registers of one operand over (case, lane, register): a base pointer and byte strides. Registers are
+/// little-endian and may be unaligned.
+struct OperandView {
+  const std::byte* base = nullptr;
+  std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
+
+  /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
+  static OperandView dense(const void* base, int lanes, int registers, int register_bits);
+};
+
+/// The same for the destination.
+struct ResultView {
+  std::byte* base = nullptr;
+  std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
+
+  /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
+  static ResultView dense(void* base, int lanes, int registers, int register_bits);
 };
 
 }  // namespace warpbit

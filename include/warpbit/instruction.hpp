@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "warpbit/evidence.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"

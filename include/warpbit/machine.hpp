@@ -10,12 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "warpbit/async_state.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/memory.hpp"
-#include "warpbit/registers.hpp"
 #include "warpbit/result.hpp"
+#include "warpbit/state.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {

@@ -2,6 +2,7 @@
 // Replaying captures: execute the inputs again and compare every element bit for bit.
 #pragma once
 
+#include <algorithm>  // std::min
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -12,6 +13,8 @@
 
 #include "warpbit/capture.hpp"
 #include "warpbit/execute.hpp"
+#include "warpbit/inputs.hpp"
+#include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
 
@@ -54,8 +57,6 @@ struct Mismatch {
   std::string_view format;
 };
 
-/// "0x3f800000 (1)": a code in hex and as a number. `format` is a name of Operand::format.
-std::string code_text(std::string_view format, std::uint64_t code);
 /// One line: case, place, expected and got in hex and as numbers.
 std::string text(const Mismatch& mismatch);
 
@@ -117,6 +118,76 @@ struct DiffReport {
 /// Errors: those of reading and decoding; captures_differ if form, layout or inputs are not the same.
 Result<DiffReport> diff(const std::filesystem::path& first, const std::filesystem::path& second,
                         const ReplayOptions& options = {});
+
+// ---- Digests
+
+/// Which inputs, beside the form that they are for.
+struct InputChoice {
+  std::uint64_t seed = 0;
+  inputs::Profile profile = inputs::Profile::mixed;
+};
+
+/// The arrays of the ordinary capture of cases [first, first + cases): the inputs, and the results as computed
+/// here, as the last. Errors: those of capture_members and of execution.
+Result<std::vector<Array>> generated_capture(const Instruction& instruction, const InputChoice& choice,
+                                             std::uint64_t first, std::uint64_t cases,
+                                             const ExecuteOptions& options = {});
+
+/// Cases in blocks, each of which has one digest.
+struct DigestBlocks {
+  std::uint64_t cases = 0;
+  std::uint64_t of_block = inputs::kBlockCases;  ///< cases of a block, the last of which may have fewer
+
+  std::uint64_t count() const { return cases / of_block + (cases % of_block != 0 ? 1 : 0); }
+  /// Precondition of both: block < count().
+  std::uint64_t first_case(std::uint64_t block) const { return block * of_block; }
+  std::uint64_t cases_in(std::uint64_t block) const { return std::min(of_block, cases - first_case(block)); }
+};
+
+/// The digests of the results in some blocks (inputs::mix), as many and in that order. Errors: the same;
+/// archive_too_large if there is no memory.
+Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const InputChoice& choice,
+                                           const DigestBlocks& blocks, std::span<const std::uint64_t> which,
+                                           const ExecuteOptions& options = {});
+
+// ---- Index
+
+/// One capture. What its provenance does not say is "-".
+struct IndexedCapture {
+  std::string path;       ///< from where the index was made
+  std::string statement;  ///< the form in the manual's spelling, and the operands as the file has them
+  std::string target;
+  std::string layout, source;  ///< as name() prints them
+  std::string profile;         ///< of the inputs; "probes" where the cases have names
+  std::uint64_t cases = 0, elements = 0;
+  std::string date, device;
+
+  friend bool operator==(const IndexedCapture&, const IndexedCapture&) = default;
+};
+
+/// The captures among files and in folders, in ascending order of their paths, which begin as they are given
+/// here. Errors: those of files and of decoding; no_cases where there is no capture.
+Result<std::vector<IndexedCapture>> index_captures(std::span<const std::filesystem::path> paths,
+                                                   const ReadOptions& options = {});
+
+/// An index as text: a heading and a line for each capture, fields separated by tabs.
+std::string index_text(std::span<const IndexedCapture> captures);
+
+/// The captures of golden/ and golden-digests/, by the index that the library was built with.
+const std::vector<IndexedCapture>& golden_captures();
+
+/// Those of them that are of an instruction's form (with any operands) and show what it computes on its target:
+/// recorded on a GPU with the target's number, whose letter (a, f) changes which instructions there are, not
+/// what they compute.
+std::vector<const IndexedCapture*> golden_captures(const Instruction& instruction);
+
+// ---- Smaller files
+
+/// Copies a capture with its arrays deflated. If `bytes` is set, only the first cases are kept, as many as have
+/// arrays of that size together, but at least one; of the layouts `elements` and `digests` always all. Errors:
+/// those of CaptureReader, of decoding and of write_capture.
+Result<void> pack_capture(const std::filesystem::path& from, const std::filesystem::path& to,
+                          std::optional<std::uint64_t> bytes, const ReadOptions& options = {});
 
 }  // namespace warpbit
 #pragma GCC visibility pop

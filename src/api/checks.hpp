@@ -9,6 +9,7 @@
 #include "kernel/tile.hpp"
 #include "warpbit/execute.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// Refuses an instruction whose arithmetic is inferred where the options do not allow it.
@@ -34,3 +35,4 @@ TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources
 Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

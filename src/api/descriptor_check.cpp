@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/descriptor_check.hpp"
+#include "warpbit/descriptor.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include "warpbit/instruction.hpp"
 
 namespace warpbit {
 namespace {

@@ -12,11 +12,11 @@
 
 #include "api/checks.hpp"
 #include "api/k_steps.hpp"
-#include "api/members.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
 #include "kernel/fast_tile.hpp"
 #include "kernel/gemm.hpp"
+#include "numeric/formats.hpp"
 
 namespace warpbit {
 namespace {

@@ -7,6 +7,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// The steps of K, each as deep as an instruction, in the order in which they are executed, and how long a run
@@ -21,3 +22,4 @@ Result<KSteps> find_k_steps(const Instruction& instruction, std::size_t depth,
                             const std::vector<std::size_t>& k_order, std::size_t split_k);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
-#include <new>
 
+#include "c/status.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/machine.hpp"
-#include "warpbit/replay.hpp"
+#include "warpbit/version.hpp"
 
 struct warpbit_instruction {
   warpbit::Instruction instruction;
@@ -21,61 +20,6 @@ struct warpbit_instruction {
 
 namespace warpbit {
 namespace {
-
-struct LastError {
-  std::string message, name;
-};
-thread_local LastError last;
-
-// Which status the codes up to and including this one have, in the order of Errc.
-struct Group {
-  Errc last;
-  warpbit_status status;
-};
-constexpr Group kGroups[] = {
-    {Errc::unknown_target, WARPBIT_STATEMENT}, {Errc::not_sparse, WARPBIT_EXECUTION},
-    {Errc::no_such_layout, WARPBIT_MEMORY},    {Errc::stack_overflow, WARPBIT_EXECUTION},
-    {Errc::captures_differ, WARPBIT_FILE},     {Errc::usage, WARPBIT_USAGE},
-};
-
-warpbit_status refuse(const Error& error) {
-  last = {error.message(), std::string(name(error.code))};
-  return std::ranges::find_if(kGroups, [&](const Group& g) { return error.code <= g.last; })->status;
-}
-
-warpbit_status wrong_argument(std::string where, std::string seen, std::string accepted) {
-  return refuse({Errc::usage, std::move(where), std::move(seen), std::move(accepted)});
-}
-
-// Runs a call; what it throws becomes a status.
-template <class Call>
-warpbit_status guarded(Call call) noexcept {
-  try {
-    try {
-      return call();
-    } catch (const std::bad_alloc&) {
-      last = {"there is no memory left", "no_memory"};
-      return WARPBIT_NO_MEMORY;
-    } catch (const std::exception& e) {
-      last = {e.what(), "internal"};
-      return WARPBIT_INTERNAL;
-    }
-  } catch (...) {  // no memory for a message, either
-    last.message.clear();
-    last.name.clear();
-    return WARPBIT_NO_MEMORY;
-  }
-}
-
-// Fills as much of the caller's structure as it has; `all` has its size.
-template <class Struct>
-warpbit_status fill(Struct* to, Struct all) {
-  if (to == nullptr || to->size < sizeof to->size)
-    return wrong_argument("size", "no structure with its size", "WARPBIT_INIT");
-  all.size = to->size;
-  std::memcpy(to, &all, std::min(to->size, sizeof all));
-  return WARPBIT_OK;
-}
 
 Result<ExecuteOptions> options_of(const warpbit_options* given) {
   ExecuteOptions out;
@@ -194,15 +138,15 @@ uint32_t warpbit_abi(void) {
 }
 
 const char* warpbit_version(void) {
-  return WARPBIT_VERSION;
+  return WARPBIT_VERSION_TEXT;
 }
 
 const char* warpbit_message(void) {
-  return last.message.c_str();
+  return last_error().message.c_str();
 }
 
 const char* warpbit_error_name(void) {
-  return last.name.c_str();
+  return last_error().name.c_str();
 }
 
 warpbit_status warpbit_parse(const char* text, const char* target, warpbit_instruction** instruction) {
@@ -334,22 +278,5 @@ warpbit_status warpbit_execute_warp(const warpbit_instruction* instruction, cons
     if (!how) return refuse(how.error());
     return execute_warp(instruction->instruction, operands, {static_cast<std::byte*>(shared), shared_bytes},
                         window, *how);
-  });
-}
-
-warpbit_status warpbit_verify(const char* path, const char* target, warpbit_report* report) {
-  return guarded([&] {
-    if (path == nullptr) return wrong_argument("path", "a null pointer", "the name of a file");
-    ReplayOptions options;
-    options.details = 1;
-    if (target != nullptr) {
-      const Result<Target> found = Target::find(target);
-      if (!found) return refuse(found.error());
-      options.target = *found;
-    }
-    const FileReport r = replay(path, options);
-    if (r.error) return refuse(*r.error);
-    if (!r.details.empty()) last = {text(r.details[0]), "mismatch"};
-    return fill(report, {0, r.cases, r.elements, r.mismatches, r.inferred});
   });
 }

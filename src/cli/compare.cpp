@@ -15,6 +15,7 @@
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/inputs/text.hpp"
+#include "warpbit/format.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -5,7 +5,8 @@
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "warpbit/descriptor_check.hpp"
+#include "warpbit/descriptor.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -12,10 +12,9 @@
 #include "cli/commands.hpp"
 #include "cli/list_evidence.hpp"
 #include "cli/table.hpp"
-#include "warpbit/capture_index.hpp"
-#include "warpbit/capture_kernel.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/probes.hpp"
+#include "warpbit/record.hpp"
+#include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
 namespace {

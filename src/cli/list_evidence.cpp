@@ -10,8 +10,8 @@
 
 #include "cli/list_evidence.hpp"
 #include "cli/table.hpp"
-#include "warpbit/capture_index.hpp"
 #include "warpbit/instruction.hpp"
+#include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "warpbit/instruction.hpp"
+#include "warpbit/version.hpp"
 
 namespace warpbit::cli {
 
@@ -69,7 +70,7 @@ int main(int argc, char** argv) {
     CLI::App app("NVIDIA's tensor instructions on a CPU, bit by bit as real GPUs compute them.", "warpbit");
     app.formatter(help_formatter());
     app.footer("Exit status of every command: 0 yes, 1 no, 2 could not answer.");
-    app.set_version_flag("--version", WARPBIT_VERSION);
+    app.set_version_flag("--version", WARPBIT_VERSION_TEXT);
     app.require_subcommand(1);
     int status = kNoAnswer;
     add_verify(app, status);

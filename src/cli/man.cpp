@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "warpbit/version.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -31,7 +32,7 @@ std::string heading(const std::string& name, const std::string& description) {
   std::string upper = name;
   std::ranges::transform(upper, upper.begin(),
                          [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return fmt::format(".TH {} 1 \"\" \"warpbit {}\"\n.SH NAME\n{} \\- {}\n", upper, WARPBIT_VERSION, troff(name),
+  return fmt::format(".TH {} 1 \"\" \"warpbit {}\"\n.SH NAME\n{} \\- {}\n", upper, WARPBIT_VERSION_TEXT, troff(name),
                      troff(description));
 }
 

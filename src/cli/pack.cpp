@@ -6,7 +6,6 @@
 #include <system_error>
 
 #include "cli/commands.hpp"
-#include "warpbit/pack.hpp"
 #include "warpbit/replay.hpp"
 
 namespace warpbit::cli {

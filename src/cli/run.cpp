@@ -9,7 +9,6 @@
 
 #include "cli/commands.hpp"
 #include "warpbit/compare.hpp"
-#include "warpbit/matrix_file.hpp"
 
 namespace warpbit::cli {
 namespace {

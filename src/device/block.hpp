@@ -22,8 +22,7 @@
 #include "warpbit/descriptor.hpp"
 #include "warpbit/device/launch.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/memory.hpp"
-#include "warpbit/registers.hpp"
+#include "warpbit/state.hpp"
 
 namespace warpbit::device {
 

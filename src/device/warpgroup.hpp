@@ -4,9 +4,8 @@
 
 #include <vector>
 
-#include "warpbit/async_state.hpp"
 #include "warpbit/device/calls.hpp"
-#include "warpbit/registers.hpp"
+#include "warpbit/state.hpp"
 
 namespace warpbit::device {
 

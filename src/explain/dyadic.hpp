@@ -2,7 +2,7 @@
 // Sums of floating-point numbers without any rounding.
 #pragma once
 
-#include "explain/number.hpp"
+#include "format/number.hpp"
 #include "numeric/value.hpp"
 #include "warpbit/explain.hpp"
 

@@ -8,11 +8,11 @@
 #include <variant>
 
 #include "api/checks.hpp"
-#include "api/execute_capture.hpp"
 #include "explain/chain.hpp"
 #include "explain/dyadic.hpp"
 #include "isa/instruction.hpp"
 #include "numeric/node.hpp"
+#include "replay/execute_capture.hpp"
 
 namespace warpbit {
 namespace {

@@ -7,8 +7,9 @@
 
 #include "capture/whole_file.hpp"
 #include "explain/bit_columns.hpp"
-#include "explain/xml.hpp"
+#include "text/xml.hpp"
 #include "warpbit/explain.hpp"
+#include "warpbit/format.hpp"
 
 namespace warpbit {
 namespace {

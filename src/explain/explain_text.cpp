@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "explain/bit_columns.hpp"
-#include "explain/wrapped.hpp"
+#include "text/wrapped.hpp"
 #include "warpbit/explain.hpp"
+#include "warpbit/format.hpp"
 
 namespace warpbit {
 namespace {

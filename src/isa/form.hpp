@@ -20,7 +20,7 @@
 #include "target/target.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/registers.hpp"
+#include "warpbit/state.hpp"
 
 namespace warpbit {
 

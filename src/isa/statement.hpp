@@ -9,6 +9,7 @@
 
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// A number as PTX writes it (PTX manual, "Constants").
@@ -52,3 +53,4 @@ Result<Statement> split(std::string_view text);
 Result<Statement> split_name(std::string_view text);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernel/registers.hpp"
-#include "warpbit/view.hpp"
+#include "warpbit/fragment.hpp"
 
 namespace warpbit {
 

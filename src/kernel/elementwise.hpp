@@ -9,7 +9,7 @@
 
 #include "kernel/registers.hpp"
 #include "numeric/conversion.hpp"
-#include "warpbit/view.hpp"
+#include "warpbit/fragment.hpp"
 
 namespace warpbit {
 

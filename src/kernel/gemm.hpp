@@ -14,6 +14,7 @@
 #include "kernel/body.hpp"
 #include "kernel/tile.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// A code in each item of 1, 2, 4 or 8 bytes. Strides are in items.
@@ -115,3 +116,4 @@ Stripe largest_stripe(const MatrixProduct& product);
 void run_product(const MatrixProduct& product, const Body* body);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "kernel/tile.hpp"  // RegisterBits
-#include "warpbit/memory.hpp"
-#include "warpbit/registers.hpp"
 #include "warpbit/result.hpp"
+#include "warpbit/state.hpp"
 
 namespace warpbit {
 

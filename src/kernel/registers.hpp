@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "numeric/formats.hpp"
-#include "warpbit/view.hpp"
+#include "warpbit/fragment.hpp"
 
 namespace warpbit {
 

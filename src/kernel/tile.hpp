@@ -14,8 +14,9 @@
 #include "numeric/sparsity.hpp"
 #include "numeric/trace.hpp"
 #include "warpbit/descriptor.hpp"
-#include "warpbit/view.hpp"
+#include "warpbit/fragment.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// The deepest sum; tests/plan_test.cpp proves that no form needs more.
@@ -152,3 +153,4 @@ std::uint64_t run_element(const Tile& tile, std::span<const Decoded> a, std::spa
 Decoded decode_factor(const Tile& tile, const TileOperand& factor, std::uint64_t code);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/view.hpp"
+#include "warpbit/fragment.hpp"
 
 namespace warpbit {
 namespace {

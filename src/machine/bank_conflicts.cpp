@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/bank_conflicts.hpp"
+#include "warpbit/state.hpp"
 
 #include <algorithm>
 #include <array>

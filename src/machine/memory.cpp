@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/memory.hpp"
+#include "warpbit/state.hpp"
 
 #include <fmt/format.h>
 

@@ -9,6 +9,7 @@
 
 #include "numeric/formats.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// The rounding qualifier, by its name in PTX.
@@ -56,3 +57,4 @@ std::string describe(const Conversion& conversion);
 std::string_view name(CvtRounding rounding);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

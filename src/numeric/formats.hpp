@@ -3,12 +3,14 @@
 // Integers only; nothing here touches a float or a double.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "numeric/wide.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// The formats, in the order of their rows.
@@ -149,4 +151,11 @@ std::uint64_t infinity(const Format& format, bool negative);
 /// The code of the largest finite number of that sign (of an unsigned format: of either sign).
 std::uint64_t largest(const Format& format, bool negative);
 
+/// 1, 2, 4 or 8: the fewest of these bytes that hold a code of `bits` bits. An item of a matrix of codes (gemm) and of
+/// an operand's member in the layout `elements` has them.
+constexpr std::size_t code_bytes(int bits) {
+  return std::bit_ceil(static_cast<std::size_t>((bits + 7) / 8));
+}
+
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "numeric/plan.hpp"
 #include "numeric/trace.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// Decoded elements of one row of A or one column of B, in ascending k, and the scales of its blocks:
@@ -36,3 +37,4 @@ std::uint64_t evaluate(const Plan& plan, Elements a, Elements b, const Format& c
 Decoded convert_operand(const Decoded& element, const Format& from, const Format& to);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

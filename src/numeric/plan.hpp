@@ -15,6 +15,7 @@
 
 #include "numeric/formats.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 // The state that the steps work on: the running value, which starts as C in C's format; and C itself.
@@ -188,3 +189,4 @@ std::string describe(const Plan& plan);
 std::string_view name(Rounding rounding);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "numeric/formats.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// A classified number. `number` is meaningful for zero (its sign), finite and infinity (its sign).
@@ -30,3 +31,4 @@ Value sum(const Value& a, const Value& b, Rounding rounding);
 std::uint64_t round(const Format& format, const Value& value, Rounding rounding);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -10,7 +10,6 @@
 
 #include "numeric/formats.hpp"
 #include "numeric/plan.hpp"
-#include "warpbit/evidence.hpp"
 #include "warpbit/target.hpp"
 
 namespace warpbit {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "warpbit/swizzle.hpp"
+#include "warpbit/detail/swizzle.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit::device {

@@ -2,7 +2,7 @@
 // Asynchronous products of a warpgroup as they run in this library (PTX manual, "Asynchronous Warpgroup Level
 // Matrix Instructions"). All 128 lanes of four warps, the first a multiple of four, execute the same at the
 // same place. A product reads shared memory and registers when it is issued, and writes D when a wait completes
-// its group; what the rules of AsyncState (warpbit/async_state.hpp) leave undefined in between is a fault.
+// its group; what the rules of AsyncState (warpbit/state.hpp) leave undefined in between is a fault.
 #pragma once
 
 #include "warpbit/device/host.hpp"

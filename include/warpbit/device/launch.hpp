@@ -12,8 +12,8 @@
 
 #include "warpbit/device/calls.hpp"
 #include "warpbit/execute.hpp"
-#include "warpbit/memory.hpp"
 #include "warpbit/result.hpp"
+#include "warpbit/state.hpp"
 #include "warpbit/target.hpp"
 
 #pragma GCC visibility push(default)

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <utility>  // std::index_sequence
 
+#include "warpbit/detail/swizzle.hpp"
 #include "warpbit/device/common.hpp"
 #include "warpbit/device/rows.hpp"
-#include "warpbit/swizzle.hpp"
 
 namespace warpbit::device {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "warpbit/equal_bits.hpp"
+#include "warpbit/diagnose.hpp"
 
 namespace warpbit::matchers {
 

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// What instructions act on: the memory of a block, the registers of a warp or warpgroup, and the asynchronous
+// products of a warpgroup.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "warpbit/fragment.hpp"
+#include "warpbit/result.hpp"
+
+#pragma GCC visibility push(default)
+namespace warpbit {
+
+// ---- Memory
+
+/// What an address means (PTX manual, "State Spaces" and "Generic Addressing").
+enum class Space {
+  generic,  ///< shared memory from its window on; global memory at its own addresses
+  global,
+  shared,  ///< 0 is the first byte of the block's shared memory
+};
+
+/// The name of a space as PTX spells it, without the dot.
+std::string_view name(Space space);
+
+/// Bytes of shared memory and any number of ranges of global memory, zero at first. An access lies in one
+/// range as a whole: where two ranges touch, none goes across.
+class Memory {
+ public:
+  /// `shared_bytes` bytes of shared memory, which in the generic space begin at address `window`.
+  /// Precondition: window + shared_bytes does not exceed 2^64.
+  explicit Memory(std::uint64_t shared_bytes = 0, std::uint64_t window = 0);
+
+  /// Adds global memory at [address, address + bytes), which are also its generic addresses. Errors:
+  /// memory_overlap with the shared window or with global memory; address_out_of_bounds beyond 2^64.
+  Result<void> add_global(std::uint64_t address, std::uint64_t bytes);
+
+  /// True if every byte of [address, address + bytes) lies in one range of the space.
+  bool contains(Space space, std::uint64_t address, std::uint64_t bytes) const;
+  /// Copies bytes out. Errors: address_out_of_bounds.
+  Result<void> read(Space space, std::uint64_t address, std::span<std::byte> out) const;
+  /// Copies bytes in through the generic proxy, all or none. Errors: address_out_of_bounds.
+  Result<void> write(Space space, std::uint64_t address, std::span<const std::byte> bytes);
+
+  /// The same through the async proxy, into shared memory (PTX manual, "Async proxy").
+  Result<void> write_async(std::uint64_t address, std::span<const std::byte> bytes);
+  /// Orders what was written to shared memory through the generic proxy before reads through the async proxy.
+  void fence_proxy();
+  /// The first bytes in a row, out of `bytes` from `address` of shared memory, that were last written through
+  /// the generic proxy and not been ordered since; nothing if there are none.
+  std::optional<ByteRange> unordered(std::uint64_t address, std::uint64_t bytes) const;
+
+  /// Where in shared memory an access lies, if it does.
+  std::optional<ByteRange> in_shared(Space space, std::uint64_t address, std::uint64_t bytes) const;
+
+  /// The bytes of shared memory.
+  std::span<const std::byte> shared() const { return ranges_.front().bytes; }
+  std::uint64_t shared_bytes() const { return ranges_.front().bytes.size(); }
+  /// The generic address of the first byte of shared memory.
+  std::uint64_t window() const { return ranges_.front().address; }
+
+ private:
+  struct Range {
+    std::uint64_t address;  // in the generic space
+    std::vector<std::byte> bytes;
+  };
+  // Where an access begins: the number of its range and the offset in it.
+  struct Place {
+    std::size_t range;
+    std::uint64_t offset;
+  };
+  std::optional<Place> find(Space space, std::uint64_t address, std::uint64_t bytes) const;
+  std::string extent(std::size_t range, Space space) const;
+  Error out_of_bounds(Space space, std::uint64_t address, std::uint64_t bytes) const;
+
+  std::vector<Range> ranges_;    // the first is shared memory
+  std::vector<bool> unordered_;  // by byte of shared memory
+};
+
+// ---- Banks of shared memory
+
+/// Extra wavefronts of an access to shared memory.
+struct BankConflicts {
+  std::vector<int> phases;  ///< of each phase; 0 is free of conflicts
+  int total = 0;
+};
+
+/// Shared memory has 32 banks of 4 bytes; the word at address a lies in bank a / 4 % 32. Lane i accesses
+/// `line_bytes` bytes from addresses[i] on. The lanes go in phases of as many as need all banks at most (8
+/// lanes of 16 bytes), and a phase takes a wavefront for each different word in its fullest bank, one at least.
+/// Give only the lanes that access memory, in ascending order. Precondition: line_bytes is positive.
+BankConflicts bank_conflicts(std::span<const std::uint64_t> addresses, int line_bytes = 16);
+
+// ---- Registers
+
+/// The registers of the lanes of a warp or a warpgroup: `registers` cells of 64 bits a lane, zero at first. A
+/// 32-bit register is the low half of its cell. Precondition: neither number is negative.
+class Registers {
+ public:
+  Registers(int lanes, int registers);
+
+  int lanes() const { return lanes_; }
+  int registers() const { return registers_; }
+  /// Precondition of both: 0 <= lane < lanes(), 0 <= reg < registers().
+  std::uint64_t read(int lane, int reg) const { return cells_[index(lane, reg)]; }
+  void write(int lane, int reg, std::uint64_t value) { cells_[index(lane, reg)] = value; }
+
+  /// Cell (0, 0). The next register lies 8 bytes further, the next lane 8 * registers() bytes.
+  const std::uint64_t* data() const { return cells_.data(); }
+
+ private:
+  std::size_t index(int lane, int reg) const {
+    return static_cast<std::size_t>(lane) * static_cast<std::size_t>(registers_) +
+           static_cast<std::size_t>(reg);
+  }
+  int lanes_, registers_;
+  std::vector<std::uint64_t> cells_;
+};
+
+/// What an instruction without results does to asynchronous ones (PTX manual, "Asynchronous Warpgroup-Level
+/// Matrix Instructions" and "membar/fence").
+struct AsyncControl {
+  enum class Kind {
+    register_fence,  ///< orders what came before with what asynchronous products do to registers
+    commit_group,    ///< makes the asynchronous products since the last one a group
+    wait_group,      ///< completes groups
+    proxy_fence,     ///< orders accesses to memory through the generic and through the async proxy
+  };
+  Kind kind;
+  Space space = Space::generic;  ///< of a proxy fence: the memory; generic is all of it
+  std::uint64_t pending = 0;     ///< of a wait: as many of the latest groups may stay pending
+};
+
+/// What an asynchronous matrix product occupies until it is complete.
+struct AsyncUse {
+  std::array<int, 3> shape;       ///< M, N, K
+  std::vector<int> accumulators;  ///< the registers of D, in every lane: read, if D counts, and written
+  std::vector<int> factors;       ///< the registers of A, likewise: read
+};
+
+/// What an instruction does to its warp or warpgroup and to memory.
+struct Effects {
+  /// A register that is written, in one lane.
+  struct Write {
+    int lane, reg;
+    std::uint64_t value;
+  };
+  /// Bytes that a warp or warpgroup reads from memory. `lane` gave the address; kEveryLane if all lanes give
+  /// the same.
+  struct MemoryRead {
+    int lane;
+    Space space;
+    std::uint64_t address, bytes;
+  };
+  /// Bytes that a warp writes to memory.
+  struct MemoryWrite {
+    int lane;
+    Space space;
+    std::uint64_t address;
+    std::vector<std::byte> bytes;
+  };
+  static constexpr int kEveryLane = -1;
+
+  std::vector<int> reads;     ///< register numbers that every lane reads
+  std::vector<Write> writes;  ///< applied by `apply`
+  std::vector<MemoryRead> memory_reads;
+  std::vector<MemoryWrite> memory_writes;  ///< applied by `apply` with a memory; no two overlap
+  /// Of an asynchronous product, which reads and writes at some time before it is waited for.
+  std::optional<AsyncUse> deferred;
+  std::optional<AsyncControl> control;
+  bool inferred = false;  ///< the values rest on inferred arithmetic
+};
+
+/// Writes the effects into the registers, deferred ones too.
+void apply(const Effects& effects, Registers& registers);
+
+/// Writes the effects into the registers and into memory, deferred ones too. Errors: address_out_of_bounds if
+/// this memory lacks some of the bytes; then nothing is written.
+Result<void> apply(const Effects& effects, Registers& registers, Memory& memory);
+
+// ---- Asynchronous products
+
+/// Who does something: as errors name it, and a number by which the caller knows it again.
+struct AsyncActor {
+  std::string_view text;
+  std::uint64_t number = 0;
+};
+
+/// What the rules leave undefined.
+struct AsyncViolation {
+  Error error;
+  /// The number of the other side: the product that is not complete, or the last access to a register.
+  std::optional<std::uint64_t> other;
+  std::optional<ByteRange> bytes;  ///< of shared memory
+};
+
+/// Groups in flight, oldest first. A product computes its values when it is issued, from the registers as all
+/// products before it will leave them and from the memory of that moment; its registers change when its group
+/// completes, which is when a wait demands it and never before.
+///
+///     issue, issue, commit_group, issue, commit_group, issue
+///     \___________ group ______/  \_____ group ____/   open
+class AsyncState {
+ public:
+  /// One that is not complete.
+  struct Product {
+    std::string text;
+    std::uint64_t number;
+    Effects effects;
+  };
+  /// What errors call a register.
+  using RegisterName = std::function<std::string(int)>;
+  /// The first bytes in a row, out of `bytes` from `address` of shared memory, that were written through the
+  /// generic proxy, and no proxy fence orders them before what is checked.
+  using Unordered = std::function<std::optional<ByteRange>(std::uint64_t address, std::uint64_t bytes)>;
+
+  /// Of a warpgroup whose lanes have so many registers, "register 0" and so on if they have no other names.
+  explicit AsyncState(int registers, RegisterName name = {})
+      : name_(std::move(name)), unfenced_(static_cast<std::size_t>(registers)) {}
+  /// Lanes have so many registers from now on, no fewer than before.
+  void grow(int registers) { unfenced_.resize(static_cast<std::size_t>(registers)); }
+
+  /// Finds what `who` is about to do and the rules leave undefined. Errors: protocol_violation, if
+  ///
+  /// - it reads or writes a register of D or A of a pending product, which any access leaves undefined;
+  ///   a product may share D with pending ones of its own shape, and A with any;
+  /// - it is a product, and no register fence came before it, or none since its D was accessed by anything
+  ///   but a product of its shape as D, or its A by anything but a product as A;
+  /// - it is a product, and reads bytes that were written through the generic proxy without a proxy fence
+  ///   since.
+  std::optional<AsyncViolation> check(const AsyncActor& who, const Effects& effects,
+                                      const Unordered& unordered) const;
+  /// Likewise, if a pending product reads some of these bytes. Errors: protocol_violation.
+  std::optional<AsyncViolation> check_store(const AsyncActor& who, ByteRange bytes) const;
+  /// Likewise, if one of `count` registers that will hold something else from now on is in D or A of a pending
+  /// product. Errors: protocol_violation.
+  std::optional<AsyncViolation> check_release(const AsyncActor& who, int first, int count) const;
+
+  /// Does to registers and groups what `who` does; memory is left to others. Returns the products that are
+  /// complete by it, oldest first.
+  std::vector<Product> apply(const AsyncActor& who, Effects effects, Registers& registers);
+
+  /// True if some product is not complete.
+  bool is_pending() const { return !open_.empty() || !groups_.empty(); }
+  /// Committed groups that are not complete, empty ones too.
+  std::size_t pending_groups() const { return groups_.size(); }
+  /// The registers as the pending products will leave them.
+  Registers ahead(Registers registers) const;
+
+ private:
+  // A product that is not complete, and the wait that would complete it.
+  struct Found {
+    const Product* product;
+    std::string remedy;
+  };
+  // How a register was last accessed since the last fence, and by whom.
+  struct Access {
+    enum class Kind { none, thread, accumulator, factor } kind = Kind::none;
+    std::array<int, 3> shape = {};
+    std::uint64_t number = 0;
+  };
+  using Violated = std::optional<AsyncViolation>;
+
+  template <class Condition>
+  Found find_last(Condition condition) const;
+  Violated check_thread(const AsyncActor& who, const Effects& effects) const;
+  Violated check_pending(const AsyncActor& who, const AsyncUse& use) const;
+  Violated check_fence(const AsyncActor& who, const AsyncUse& use) const;
+  Violated check_proxy(const AsyncActor& who, const Effects& effects, const Unordered& unordered) const;
+  Violated check_access(const AsyncActor& who, std::span<const int> registers, std::string_view access) const;
+  AsyncViolation occupied(const AsyncActor& who, int reg, std::string_view access, std::string_view role,
+                          const Found& found) const;
+  std::string name(int reg) const;
+  std::vector<Product> control(const AsyncControl& what, Registers& registers);
+  void record(std::span<const int> registers, const Access& access);
+
+  RegisterName name_;
+  std::vector<Product> open_;
+  std::deque<std::vector<Product>> groups_;
+  std::vector<Access> unfenced_;  // by register
+  bool fenced_ = false;           // at least once
+};
+
+}  // namespace warpbit
+#pragma GCC visibility pop

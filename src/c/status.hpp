@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statuses, the last message of a thread, and structures that say their size: what the functions for C share.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "warpbit/result.hpp"
+#include "warpbit/warpbit.h"
+
+#pragma GCC visibility push(default)
+namespace warpbit {
+
+/// What warpbit_message and warpbit_error_name return.
+struct LastError {
+  std::string message, name;
+};
+/// Of this thread.
+LastError& last_error();
+
+/// Keeps the error as the last one; the status of its code.
+warpbit_status refuse(const Error& error);
+warpbit_status wrong_argument(std::string where, std::string seen, std::string accepted);
+
+/// Runs a call; an exception becomes a status.
+template <class Call>
+warpbit_status guarded(Call call) noexcept {
+  LastError& last = last_error();
+  try {
+    try {
+      return call();
+    } catch (const std::bad_alloc&) {
+      last = {"there is no memory left", "no_memory"};
+      return WARPBIT_NO_MEMORY;
+    } catch (const std::exception& e) {
+      last = {e.what(), "internal"};
+      return WARPBIT_INTERNAL;
+    }
+  } catch (...) {  // no memory for a message, either
+    last.message.clear();
+    last.name.clear();
+    return WARPBIT_NO_MEMORY;
+  }
+}
+
+/// Fills the members that the caller's structure has; `all` has its size.
+template <class Struct>
+warpbit_status fill(Struct* to, Struct all) {
+  if (to == nullptr || to->size < sizeof to->size)
+    return wrong_argument("size", "no structure with its size", "WARPBIT_INIT");
+  all.size = to->size;
+  std::memcpy(to, &all, std::min(to->size, sizeof all));
+  return WARPBIT_OK;
+}
+
+}  // namespace warpbit
+#pragma GCC visibility pop

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "explain/chain.hpp"
+#include "compare/compare_inputs.hpp"
+#include "numeric/formats.hpp"
+#include "record/members.hpp"
+#include "replay/execute_capture.hpp"
+#include "text/wrapped.hpp"
+#include "warpbit/format.hpp"
+
+namespace warpbit {
+namespace {
+
+// ---- Captures
+
+// Arrays as generated_capture makes them, as if they were read.
+LoadedCapture capture_of(const Instruction& instruction, const std::vector<Array>& arrays,
+                         std::uint64_t cases) {
+  LoadedCapture out{{}, instruction, cases, {}, {}, {}, arrays.back(), {}, {}, {}};
+  const auto find = [&](std::string_view name) {
+    const auto found = std::ranges::find_if(arrays, [&](const Array& a) { return a.header.name == name; });
+    return found == arrays.end() ? std::nullopt : std::optional(*found);
+  };
+  for (const Operand& op : instruction.operands())
+    if (!op.is_destination()) out.sources.push_back(find(op.label).value_or(Array{}));
+  if (accumulates_in_place(instruction)) out.before = find(kBefore);
+  if (instruction.uses_memory()) out.memory = find(kMemory);
+  return out;
+}
+
+// The same inputs for another instruction.
+LoadedCapture with(const LoadedCapture& capture, const Instruction& instruction) {
+  LoadedCapture out = capture;
+  out.instruction = instruction;
+  return out;
+}
+
+// What one computation gives, against what the first gives.
+struct Judged {
+  ComparedResults results;
+  std::uint64_t elements = 0;
+  std::optional<Mismatch> first;
+
+  void judge(const Mismatch& m) {
+    ++elements;
+    if (m.expected == m.got) return;
+    ++results.differing;
+    results.most_codes = std::max(results.most_codes, codes_between(m.format, m.expected, m.got).value_or(0));
+    if (!first) first = m;
+  }
+  // Those of a later case.
+  void add(const Judged& x) {
+    elements += x.elements;
+    results.differing += x.results.differing;
+    results.most_codes = std::max(results.most_codes, x.results.most_codes);
+    if (!first) first = x.first;
+  }
+};
+
+// The instruction of the capture on each target.
+Result<std::vector<Judged>> judge_instructions(const LoadedCapture& capture, std::span<const Chain> chains,
+                                               const ExecuteOptions& options) {
+  std::vector<Judged> out(chains.size());
+  std::optional<Array> expected;
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    Result<Array> got = execute(with(capture, chains[i].computation->instruction), options);
+    if (!got) return got.error();
+    if (!expected) expected = *got;
+    for_each_element(capture, *expected, *got, [&](const Mismatch& m, const auto&) { out[i].judge(m); });
+  }
+  return out;
+}
+
+// All elements of D in a case of the captures.
+std::vector<Judged> judge_case(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
+                               std::uint64_t index) {
+  const Instruction& i = captures[0].instruction;
+  const bool is_one = captures[0].header.layout == CaptureLayout::elements;
+  const Coordinate end = is_one ? Coordinate{1, 1, 1} : Coordinate{i.rows(), i.columns(), i.products()};
+  std::vector<Judged> out(chains.size());
+  Mismatch m;
+  m.index = index;
+  m.format = chains[0].tile->d.format->name;
+  for (m.product = 0; m.product < end.product; ++m.product)
+    for (m.row = 0; m.row < end.row; ++m.row)
+      for (m.column = 0; m.column < end.column; ++m.column) {
+        const ElementInputs in = inputs_along_k(captures, index, {m.row, m.column, m.product});
+        const ElementCodes codes{in.a, in.b, in.c, in.a_scale, in.b_scale};
+        for (std::size_t n = 0; n < chains.size(); ++n) {
+          m.got = run_chain(chains[n], codes);
+          if (n == 0) m.expected = m.got;
+          out[n].judge(m);
+        }
+      }
+  return out;
+}
+
+// Any computations, by the specification.
+Result<std::vector<Judged>> judge_chains(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
+                                         const ExecuteOptions& options) {
+  for (const LoadedCapture& capture : captures)  // refuses what cannot be read
+    if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
+  std::vector<std::vector<Judged>> cases(captures[0].cases);
+  const auto count = static_cast<std::int64_t>(cases.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t index = 0; index < count; ++index)
+    cases[static_cast<std::size_t>(index)] = judge_case(captures, chains, static_cast<std::uint64_t>(index));
+  std::vector<Judged> out(chains.size());
+  for (const std::vector<Judged>& of_case : cases)
+    for (std::size_t n = 0; n < out.size(); ++n) out[n].add(of_case[n]);
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> codes_between(std::string_view format_name, std::uint64_t x, std::uint64_t y) {
+  const Format* f = find_format(format_name);
+  if (f == nullptr || f->is_integer) return std::nullopt;
+  if (decode(*f, x).cls == Class::nan || decode(*f, y).cls == Class::nan) return std::nullopt;
+  // Counted from the least code: of each sign, magnitudes are in order.
+  const std::uint64_t sign = f->is_signed ? (f->mask() >> 1) + 1 : 0;
+  const auto magnitude = [&](std::uint64_t code) { return (code & f->mask() & ~sign) >> f->ignored_low; };
+  const std::uint64_t a = magnitude(x), b = magnitude(y);
+  if ((x & sign) != (y & sign)) return a + b;
+  return a > b ? a - b : b - a;
+}
+
+// ---- One element
+
+Result<ElementComparison> compare_element(std::span<const Computation> computations,
+                                          const ElementSources& element) {
+  const Result<std::vector<Chain>> chains = find_chains(computations, element.a.size());
+  if (!chains) return chains.error();
+  const std::vector<std::string> names = distinct_names(computations);
+  ElementComparison out;
+  for (std::size_t i = 0; i < chains->size(); ++i) {
+    Result<Explanation> explanation = explain_checked((*chains)[i], element);
+    if (!explanation) return explanation.error();
+    explanation->name = names[i];
+    out.explanations.push_back(std::move(*explanation));
+    out.reasons.push_back(difference(out.explanations.front(), out.explanations.back()));
+  }
+  return out;
+}
+
+// ---- Many
+
+ElementInputs inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index, Coordinate at) {
+  ElementInputs out;
+  for (const LoadedCapture& capture : captures) {
+    const OwnedElementCodes codes = codes_of_executed(capture, index, at);
+    out.a.insert(out.a.end(), codes.a.begin(), codes.a.end());
+    out.b.insert(out.b.end(), codes.b.begin(), codes.b.end());
+    if (&capture != captures.data()) continue;
+    out.c = codes.c;
+    out.a_scale = codes.a_scale;
+    out.b_scale = codes.b_scale;
+  }
+  return out;
+}
+
+Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
+                                  std::span<const Computation> computations, const ExecuteOptions& options) {
+  const Instruction& source = captures[0].instruction;
+  const std::size_t depth = captures.size() * static_cast<std::size_t>(source.terms());
+  const Result<std::vector<Chain>> chains = find_chains(computations, depth);
+  if (!chains) return chains.error();
+  if (const Result<void> fits = check_formats(source, computations[0].instruction); !fits) return fits.error();
+  const bool are_instructions = std::ranges::all_of(*chains, [&](const Chain& chain) {
+    return captures.size() == 1 && chain.k.steps.size() == 1 &&
+           chain.computation->instruction.canonical() == source.canonical();
+  });
+  const Result<std::vector<Judged>> judged = are_instructions
+                                                 ? judge_instructions(captures[0], *chains, options)
+                                                 : judge_chains(captures, *chains, options);
+  if (!judged) return judged.error();
+  Comparison out;
+  out.cases = captures[0].cases;
+  out.elements = judged->front().elements;
+  const Mismatch* first = nullptr;
+  for (const Judged& j : *judged) {
+    out.results.push_back(j.results);
+    if (j.first && (first == nullptr || j.first->index < first->index)) first = &*j.first;
+  }
+  if (first == nullptr) return out;
+  const Coordinate at{std::max(first->row, 0), std::max(first->column, 0), first->product};
+  const Result<ElementComparison> comparison =
+      compare_element(computations, inputs_along_k(captures, first->index, at).sources());
+  if (!comparison) return comparison.error();
+  out.first = {first->index, at, *comparison};
+  return out;
+}
+
+Result<Comparison> compare_capture(const std::filesystem::path& path, std::span<const Computation> computations,
+                                   const ReplayOptions& options) {
+  const Result<CaptureReader> reader = CaptureReader::open(path, options.read);
+  if (!reader) return reader.error();
+  const Result<LoadedCapture> capture = load_capture(*reader, options);
+  if (!capture) return capture.error();
+  ExecuteOptions execute_options;
+  execute_options.undefined = options.undefined;
+  return compare_inputs({&*capture, 1}, computations, execute_options);
+}
+
+Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation> computations,
+                                                    const InputChoice& choice, std::uint64_t first,
+                                                    std::uint64_t cases, std::size_t depth) {
+  const auto deepest =
+      std::ranges::max_element(computations, {}, [](const Computation& c) { return c.instruction.terms(); });
+  // Refused before anything is generated.
+  if (const Result<std::vector<Chain>> chains = find_chains(computations, depth); !chains)
+    return chains.error();
+  const auto terms = static_cast<std::size_t>(deepest->instruction.terms());
+  std::vector<LoadedCapture> out;
+  InputChoice of_step = choice;
+  for (std::size_t k = 0; k < std::max<std::size_t>(depth, 1); k += terms, ++of_step.seed) {
+    const Result<std::vector<Array>> arrays = generated_capture(deepest->instruction, of_step, first, cases);
+    if (!arrays) return arrays.error();
+    out.push_back(capture_of(deepest->instruction, *arrays, cases));
+  }
+  return out;
+}
+
+Result<Comparison> compare_generated(std::span<const Computation> computations, const InputChoice& choice,
+                                     std::uint64_t cases, std::size_t depth, Shard shard) {
+  // The first `cases % count` shares have one case more.
+  const std::uint64_t each = cases / shard.count, longer = cases % shard.count, before = shard.number - 1;
+  const std::uint64_t first = before * each + std::min(before, longer), own = each + (before < longer ? 1 : 0);
+  const Result<std::vector<LoadedCapture>> captures = generated_inputs(computations, choice, first, own, depth);
+  if (!captures) return captures.error();
+  Result<Comparison> out = compare_inputs(*captures, computations, {});
+  if (out && out->first) out->first->index += first;
+  return out;
+}
+
+Result<Comparison> merge(std::span<const Comparison> shares) {
+  if (shares.empty()) return Error{Errc::usage, "merge", "no share", "one or more"};
+  Comparison out = shares[0];
+  for (const Comparison& share : shares.subspan(1)) {
+    if (share.results.size() != out.results.size())
+      return Error{Errc::usage, "merge",
+                   fmt::format("shares of {} and of {} computations", out.results.size(), share.results.size()),
+                   "shares of the same computations"};
+    out.cases += share.cases;
+    out.elements += share.elements;
+    for (std::size_t i = 0; i < out.results.size(); ++i) {
+      out.results[i].differing += share.results[i].differing;
+      out.results[i].most_codes = std::max(out.results[i].most_codes, share.results[i].most_codes);
+    }
+    if (share.first && (!out.first || share.first->index < out.first->index)) out.first = share.first;
+  }
+  return out;
+}
+
+std::string text(const ElementComparison& c, int columns) {
+  const auto width = static_cast<std::size_t>(std::max(columns, 20));
+  std::string out;
+  for (const Explanation& e : c.explanations)
+    out += wrapped(
+        fmt::format("{}: {}{}", e.name,
+                    e.instructions > 1 ? fmt::format("{} instructions, each ", e.instructions) : "", e.plan),
+        width);
+  const Explanation& first = c.explanations.front();
+  out += cut_off(fmt::format("exact: {}", first.exact.decimal()), width) + "\n";
+  if (first.nearest) out += fmt::format("nearest: {}\n", code_text(first.format, *first.nearest));
+  for (const std::string& reason : c.reasons)
+    if (!reason.empty()) out += wrapped(reason, width);
+  return out;
+}
+
+}  // namespace warpbit

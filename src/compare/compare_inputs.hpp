@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "replay/loaded_capture.hpp"
+#include "warpbit/compare.hpp"
+
+namespace warpbit {
+
+/// Captures of generated inputs, cases [first, first + cases), one for each instruction along K
+/// (compare_generated).
+Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation> computations,
+                                                    const InputChoice& choice, std::uint64_t first,
+                                                    std::uint64_t cases, std::size_t depth);
+
+/// What one element is computed from: the row of A and the column of B of each of the captures, one after the
+/// other, and C of the first.
+ElementInputs inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index, Coordinate at);
+
+/// All elements. Errors: those of compare_generated.
+Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
+                                  std::span<const Computation> computations, const ExecuteOptions& options);
+
+}  // namespace warpbit

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for small inputs that tell two computations apart.
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include "explain/chain.hpp"
+#include "compare/compare_inputs.hpp"
+#include "numeric/formats.hpp"
+#include "warpbit/compare.hpp"
+#include "warpbit/record.hpp"
+
+namespace warpbit {
+namespace {
+
+// Two computations, and inputs that they disagree about.
+class Shrinker {
+ public:
+  Shrinker(const Chain& x, const Chain& y, ElementInputs inputs) : x_(x), y_(y), in_(std::move(inputs)) {}
+
+  ElementInputs run() {
+    const Tile& tile = *x_.tile;
+    for (bool smaller = true; smaller;) {
+      smaller = false;
+      for (std::size_t k = 0; k < in_.a.size(); ++k) smaller = without(k) || smaller;
+      smaller = replaced(in_.c, {0, nearest_power(*tile.c.format, in_.c)}) || smaller;
+      for (std::size_t k = 0; k < in_.a.size(); ++k) {
+        smaller = simpler(*tile.a.format, in_.a[k]) || smaller;
+        smaller = simpler(*tile.b.format, in_.b[k]) || smaller;
+      }
+    }
+    return in_;
+  }
+
+ private:
+  bool differ() const {
+    const ElementCodes codes{in_.a, in_.b, in_.c, in_.a_scale, in_.b_scale};
+    return run_chain(x_, codes) != run_chain(y_, codes);
+  }
+
+  bool without(std::size_t k) {
+    if (in_.a[k] == 0 && in_.b[k] == 0) return false;
+    const std::uint64_t a = std::exchange(in_.a[k], 0), b = std::exchange(in_.b[k], 0);
+    if (differ()) return true;
+    in_.a[k] = a;
+    in_.b[k] = b;
+    return false;
+  }
+
+  // The first of the candidates with which they still differ, up to the code itself.
+  bool replaced(std::uint64_t& code, std::initializer_list<std::uint64_t> candidates) {
+    const std::uint64_t before = code;
+    for (const std::uint64_t candidate : candidates) {
+      if (candidate == before) break;
+      code = candidate;
+      if (differ()) return true;
+    }
+    code = before;
+    return false;
+  }
+
+  bool simpler(const Format& f, std::uint64_t& code) {
+    if (f.is_integer || code == 0) return false;
+    const std::uint64_t one = encode(f, {false, 1, 0}, Rounding::nearest_even, Overflow::saturate);
+    const std::uint64_t fraction = (std::uint64_t{1} << (f.fraction_bits + f.ignored_low)) - 1;
+    // At last without the lowest bit of its fraction.
+    const std::uint64_t shorter = (code & fraction) != 0 ? code & (code - 1) : code;
+    return replaced(code, {one, nearest_power(f, code), shorter});
+  }
+
+  // The number without its fraction.
+  static std::uint64_t nearest_power(const Format& f, std::uint64_t code) {
+    const Decoded d = decode(f, code);
+    if (f.is_integer || d.cls != Class::finite) return code;
+    const int top = bit_length(d.significand) - 1;
+    return encode(f, {d.negative, 1, d.exponent - f.fraction_bits + top}, Rounding::toward_zero,
+                  Overflow::saturate);
+  }
+
+  const Chain &x_, &y_;
+  ElementInputs in_;
+};
+
+class DifferenceFinder {
+ public:
+  DifferenceFinder(const Computation& x, const Computation& y, const Chain& of_x, const Chain& of_y)
+      : both_{x, y}, x_(of_x), y_(of_y) {}
+
+  std::optional<ElementInputs> among_probes(const Instruction& instruction) {
+    const Result<Probes> all = probes(instruction);
+    if (!all) return std::nullopt;
+    const std::size_t steps = x_.k.steps.size();
+    for (const Probe& p : all->probes)
+      for (std::size_t shift = 0; shift <= (steps > 1 ? steps : 0); ++shift) {
+        ++tried;
+        const ElementInputs in = shift == 0 ? over_k(p) : spread(p, shift - 1);
+        const ElementCodes codes{in.a, in.b, in.c, in.a_scale, in.b_scale};
+        if (run_chain(x_, codes) != run_chain(y_, codes)) return in;
+      }
+    return std::nullopt;
+  }
+
+  // Inputs of the profile, in case and place of the first difference.
+  Result<std::optional<ElementInputs>> among_generated(inputs::Profile profile, std::size_t depth) {
+    constexpr std::uint64_t kCases = 144;  // of `mixed` sixteen of each profile
+    const Result<std::vector<LoadedCapture>> captures = generated_inputs(both_, {0, profile}, 0, kCases, depth);
+    if (!captures) return captures.error();
+    const Result<Comparison> comparison = compare_inputs(*captures, both_, {});
+    if (!comparison) return comparison.error();
+    tried += comparison->elements;
+    if (!comparison->first) return std::optional<ElementInputs>();
+    return std::optional(inputs_along_k(*captures, comparison->first->index, comparison->first->at));
+  }
+
+  std::uint64_t tried = 0;
+
+ private:
+  std::size_t depth() const { return x_.k.steps.size() * x_.terms(); }
+
+  // The probe, and behind it zeros.
+  ElementInputs over_k(const Probe& p) const {
+    ElementInputs out{p.a, p.b, p.c, p.a_scale, p.b_scale};
+    if (!out.a_scale.empty()) return out;
+    out.a.resize(depth());
+    out.b.resize(depth());
+    return out;
+  }
+  // One product after the other in another step, the first one in step `shift`.
+  ElementInputs spread(const Probe& p, std::size_t shift) const {
+    const std::size_t steps = x_.k.steps.size();
+    ElementInputs out{{}, {}, p.c, {}, {}};
+    out.a.resize(depth());
+    out.b.resize(depth());
+    for (std::size_t i = 0; i < std::min(p.a.size(), depth()); ++i) {
+      const std::size_t k = (i + shift) % steps * x_.terms() + i / steps;
+      out.a[k] = p.a[i];
+      out.b[k] = p.b[i];
+    }
+    return out;
+  }
+
+  Computation both_[2];
+  const Chain &x_, &y_;
+};
+
+}  // namespace
+
+Result<DifferenceSearch> find_difference(const Computation& x, const Computation& y, std::size_t depth) {
+  const Computation both[] = {x, y};
+  const Result<std::vector<Chain>> chains = find_chains(both, depth);
+  if (!chains) return chains.error();
+  const Chain &of_x = chains->front(), &of_y = chains->back();
+  DifferenceSearch out;
+  out.equal_steps = same_steps(of_x, of_y);
+  if (out.equal_steps) return out;
+  DifferenceFinder search(x, y, of_x, of_y);
+  std::optional<ElementInputs> found = search.among_probes(x.instruction);
+  if (!found) found = search.among_probes(y.instruction);
+  for (const inputs::Profile profile : {inputs::Profile::ordinary, inputs::Profile::mixed}) {
+    if (found) break;
+    Result<std::optional<ElementInputs>> generated = search.among_generated(profile, depth);
+    if (!generated) return generated.error();
+    found = std::move(*generated);
+  }
+  out.tried = search.tried;
+  if (!found) return out;
+  const ElementInputs small = Shrinker(of_x, of_y, *found).run();
+  const Result<ElementComparison> comparison = compare_element(both, small.sources());
+  if (!comparison) return comparison.error();
+  out.found = {small, *comparison};
+  return out;
+}
+
+}  // namespace warpbit

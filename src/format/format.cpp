@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/format.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>  // std::abs
+
+#include "format/encode.hpp"
+#include "format/number.hpp"
+#include "numeric/formats.hpp"
+
+namespace warpbit {
+namespace {
+
+FormatInfo info(const Format& f) {
+  return {f.name,
+          f.synonyms,
+          f.is_integer,
+          f.bits,
+          f.is_signed,
+          f.exponent_bits,
+          f.fraction_bits,
+          f.bias,
+          f.ignored_low,
+          f.ignored_high,
+          !f.is_integer && f.subnormals,
+          f.specials == Specials::ieee,
+          f.specials != Specials::none,
+          f.source};
+}
+
+std::uint64_t ones(int n) {
+  return n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+}
+
+// Of a floating-point code: exponent and fraction as one integer, which grows with the magnitude.
+std::uint64_t magnitude_field(const Format& f, std::uint64_t code) {
+  return (code & f.mask()) >> f.ignored_low & ones(f.exponent_bits + f.fraction_bits);
+}
+
+std::uint64_t code_of(const Format& f, bool negative, std::uint64_t field) {
+  const std::uint64_t sign = negative ? std::uint64_t{1} << (f.exponent_bits + f.fraction_bits) : 0;
+  return (sign | field) << f.ignored_low;
+}
+
+CodeClass class_of(const Format& f, std::uint64_t code, const Decoded& d) {
+  switch (d.cls) {
+    case Class::infinity: return CodeClass::infinity;
+    case Class::nan: return CodeClass::nan;
+    case Class::zero: return CodeClass::zero;
+    case Class::finite: break;
+  }
+  if (f.is_integer) return CodeClass::integer;
+  const bool is_subnormal = f.subnormals && magnitude_field(f, code) >> f.fraction_bits == 0;
+  return is_subnormal ? CodeClass::subnormal : CodeClass::normal;
+}
+
+std::vector<CodeField> fields_of(const Format& f, std::uint64_t code) {
+  const std::string bits = fmt::format("{:0{}b}", code, f.bits);
+  if (f.is_integer) return {{"integer", bits}};
+  std::vector<CodeField> out;
+  std::size_t at = 0;
+  const auto add = [&](std::string_view field, int count) {
+    if (count != 0) out.push_back({field, bits.substr(at, static_cast<std::size_t>(count))});
+    at += static_cast<std::size_t>(count);
+  };
+  add("ignored", f.ignored_high);
+  add("sign", f.is_signed ? 1 : 0);
+  add("exponent", f.exponent_bits);
+  add("fraction", f.fraction_bits);
+  add("ignored", f.ignored_low);
+  return out;
+}
+
+// 0x1.8p-3; 0x0p+0
+std::string hexadecimal(const Exact& x) {
+  const char* const sign = x.negative ? "-" : "";
+  if (x.magnitude == 0) return fmt::format("{}0x0p+0", sign);
+  const int below = bit_length(x.magnitude) - 1, digits = (below + 3) / 4;
+  const auto fraction = static_cast<std::uint64_t>(x.magnitude << (4 * digits - below)) & ones(4 * digits);
+  std::string text = digits ? fmt::format(".{:0{}x}", fraction, digits) : "";
+  text.erase(text.find_last_not_of('0') + 1);
+  return fmt::format("{}0x1{}p{:+}", sign, text == "." ? "" : text, x.exponent + below);
+}
+
+// The number's next neighbour, upwards or downwards.
+std::optional<std::uint64_t> neighbour(const Format& f, std::uint64_t code, const Decoded& d, bool upwards) {
+  if (d.cls == Class::nan) return std::nullopt;
+  if (f.is_integer) {
+    const bool is_last = upwards       ? code == largest(f, false)
+                         : f.is_signed ? code == largest(f, true)
+                                       : code == 0;
+    return is_last ? std::nullopt : std::optional((upwards ? code + 1 : code - 1) & f.mask());
+  }
+  const std::uint64_t last =
+      magnitude_field(f, f.specials == Specials::ieee ? infinity(f, false) : largest(f, false));
+  const std::uint64_t field = magnitude_field(f, code);
+  if (field == 0 && d.cls == Class::zero)
+    return upwards || f.is_signed ? std::optional(code_of(f, !upwards, 1)) : std::nullopt;
+  const bool outwards = upwards != d.negative;
+  if (outwards ? field == last : field == 0) return std::nullopt;
+  return code_of(f, d.negative, outwards ? field + 1 : field - 1);
+}
+
+// A number of a format and one that a person wrote, in units of the format's last place: significand and
+// number / denominator; `code` is the significand times the denominator.
+struct Compared {
+  cpp_int code, number, denominator;
+
+  Compared(const Exact& x, const Number& n) : number(n.numerator), denominator(n.denominator) {
+    (x.exponent < 0 ? number : denominator) <<= std::abs(x.exponent);
+    code = denominator * integer(x.magnitude);
+  }
+};
+
+// The encoded number's distance from the number.
+std::string error_of(const Decoded& d, const Format& f, const Number& n) {
+  const Exact x = exact(d, f);
+  Compared c(x, n);
+  if (x.negative == n.negative)
+    return x.negative ? difference_text(c.number, c.code, c.denominator)
+                      : difference_text(c.code, c.number, c.denominator);
+  c.code += c.number;  // on both sides of 0
+  return x.negative ? difference_text(0, c.code, c.denominator) : difference_text(c.code, 0, c.denominator);
+}
+
+// The largest number of that sign; 0 for a negative one where there is no sign.
+bool is_beyond_largest(const Format& f, const Number& n) {
+  if (n.negative && !f.is_signed) return n.numerator != 0;
+  const Compared c(exact(decode(f, largest(f, n.negative)), f), n);
+  return c.code < c.number;
+}
+
+}  // namespace
+
+Result<const Format*> find_row(std::string_view name) {
+  if (const Format* f = find_format(name)) return f;
+  std::string known;
+  for (const Format& f : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
+  return Error{Errc::usage, "format", fmt::format("'{}'", name), "one of " + known};
+}
+
+Rounding rounding_of(RoundingMode mode) {
+  switch (mode) {
+    case RoundingMode::nearest_even: return Rounding::nearest_even;
+    case RoundingMode::toward_zero: return Rounding::toward_zero;
+    case RoundingMode::up: return Rounding::up;
+    case RoundingMode::down: return Rounding::down;
+    case RoundingMode::nearest_away: return Rounding::nearest_away;
+  }
+  return Rounding::nearest_even;
+}
+
+Result<std::uint64_t> encode_special(const Format& f, Class cls, bool negative, bool satfinite) {
+  if (cls == Class::nan) {
+    if (f.specials == Specials::none)
+      return Error{Errc::usage, std::string(f.name), "it has no NaN", "a number"};
+    return f.canonical_nan;
+  }
+  if (f.is_integer && !satfinite)
+    return Error{Errc::usage, std::string(f.name), "it has no infinity", "a number, or saturation"};
+  if (f.specials == Specials::ieee && !satfinite) return infinity(f, negative);
+  const bool finite = satfinite || f.specials == Specials::none;
+  if (!finite) return f.canonical_nan;
+  return negative && !f.is_signed ? 0 : largest(f, negative);
+}
+
+std::vector<FormatInfo> all_formats() {
+  std::vector<FormatInfo> out;
+  for (const Format& f : formats()) out.push_back(info(f));
+  return out;
+}
+
+Result<FormatInfo> find_format_info(std::string_view name) {
+  const Result<const Format*> f = find_row(name);
+  if (!f) return f.error();
+  return info(**f);
+}
+
+std::string_view name(CodeClass c) {
+  switch (c) {
+    case CodeClass::zero: return "zero";
+    case CodeClass::subnormal: return "subnormal";
+    case CodeClass::normal: return "normal";
+    case CodeClass::integer: return "integer";
+    case CodeClass::infinity: return "infinity";
+    case CodeClass::nan: return "NaN";
+  }
+  return "";
+}
+
+Result<ExplainedCode> explain_code(std::string_view format_name, std::uint64_t code) {
+  const Result<const Format*> row = find_row(format_name);
+  if (!row) return row.error();
+  const Format& f = **row;
+  if (code > f.mask())
+    return Error{Errc::usage, std::string(f.name), fmt::format("code {:#x}", code),
+                 fmt::format("at most {} bit{}, {:#x}", f.bits, f.bits == 1 ? "" : "s", f.mask())};
+  const Decoded d = decode(f, code);
+  ExplainedCode out{code, class_of(f, code, d), d.negative, fields_of(f, code), "", "", "", "", {}, {}};
+  out.below = neighbour(f, code, d, false);
+  out.above = neighbour(f, code, d, true);
+  if (d.cls == Class::nan || d.cls == Class::infinity) {
+    out.decimal = d.cls == Class::nan ? "NaN" : d.negative ? "-Inf" : "Inf";
+    return out;
+  }
+  const Exact x = exact(d, f);
+  out.decimal = exact_decimal(x);
+  out.unit = exact_decimal({false, 1, x.exponent});
+  if (f.is_integer) return out;
+  out.power =
+      fmt::format("{} x 2^{}", exact_decimal({d.negative, d.significand, -f.fraction_bits}), d.exponent);
+  out.hexadecimal = hexadecimal(x);
+  return out;
+}
+
+Result<std::vector<Landmark>> landmarks(std::string_view format_name) {
+  const Result<const Format*> row = find_row(format_name);
+  if (!row) return row.error();
+  const Format& f = **row;
+  const std::uint64_t one = encode(f, {false, 1, 0}, Rounding::nearest_even, Overflow::saturate);
+  if (f.is_integer) {
+    std::vector<Landmark> out{{"zero", 0}, {"largest", largest(f, false)}};
+    if (f.is_signed) out.insert(out.begin(), {"least", largest(f, true)});
+    if (decode(f, one).significand == 1 && one != largest(f, false)) out.insert(out.end() - 1, {"one", one});
+    return out;
+  }
+  std::vector<Landmark> out;
+  if (f.subnormals) out = {{"zero", 0}, {"least subnormal", code_of(f, false, 1)}};
+  out.push_back({f.subnormals ? "least normal" : "least",
+                 code_of(f, false, f.subnormals ? std::uint64_t{1} << f.fraction_bits : 0)});
+  out.push_back({"one", one});
+  out.push_back({"largest", largest(f, false)});
+  if (f.specials == Specials::ieee) out.push_back({"Inf", infinity(f, false)});
+  if (f.specials != Specials::none) out.push_back({"NaN", f.canonical_nan});
+  return out;
+}
+
+Result<EncodedNumber> encode_number(std::string_view format_name, std::string_view text, RoundingMode rounding,
+                                    bool satfinite) {
+  const Result<const Format*> row = find_row(format_name);
+  if (!row) return row.error();
+  const Format& f = **row;
+  const Result<Number> number = parse_number(text);
+  if (!number) return number.error();
+  if (number->cls != Class::finite) {
+    const Result<std::uint64_t> special = encode_special(f, number->cls, number->negative, satfinite);
+    if (!special) return special.error();
+    const bool is_exact = number->cls == Class::nan || decode(f, *special).cls == Class::infinity;
+    return EncodedNumber{*special, is_exact, "", !is_exact};
+  }
+  const std::uint64_t code = encode(f, for_encoding(*number, f.is_integer, satfinite), rounding_of(rounding),
+                                    satfinite ? Overflow::saturate : Overflow::ieee);
+  const Decoded d = decode(f, code);
+  const bool is_number = d.cls == Class::finite || d.cls == Class::zero;
+  EncodedNumber out{code, false, is_number ? error_of(d, f, *number) : "", is_beyond_largest(f, *number)};
+  out.is_exact = out.error == "0";
+  return out;
+}
+
+Result<EncodedNumber> parse_code(std::string_view format_name, std::string_view word) {
+  const bool is_hex = word.starts_with("0x") || word.starts_with("0X");
+  if (is_hex && word.find_first_of(".pP") == word.npos) {
+    std::uint64_t code = 0;
+    const char* const end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data() + 2, end, code, 16);
+    if (error != std::errc{} || stop != end)
+      return Error{Errc::usage, "code", fmt::format("'{}'", word), "at most 16 hexadecimal digits after 0x"};
+    const Result<ExplainedCode> explained = explain_code(format_name, code);
+    if (!explained) return explained.error();
+    return EncodedNumber{code, true, "", false};
+  }
+  // "-2^3": what encode_number writes -0x1p3.
+  const std::string sign(word.substr(0, word.starts_with('-') || word.starts_with('+') ? 1 : 0));
+  const std::string_view rest = word.substr(sign.size());
+  return encode_number(format_name,
+                       rest.starts_with("2^") ? fmt::format("{}0x1p{}", sign, rest.substr(2)) : word);
+}
+
+}  // namespace warpbit

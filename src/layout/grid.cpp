@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layout/grid.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace warpbit {
+namespace {
+
+constexpr int kChunkBits = 128, kChunkBytes = 16, kRowBytes = 128;
+constexpr int kColours = 32;
+
+// The cells of each element of one matrix.
+class Elements {
+ public:
+  Elements(const OperandLayout& operand, int product)
+      : columns_(operand.columns), cells_(static_cast<std::size_t>(operand.rows * operand.columns)) {
+    for (const LayoutCell& cell : operand.cells)
+      if (cell.element.product == product) at(cell.element.row, cell.element.column).push_back(&cell);
+  }
+  const std::vector<const LayoutCell*>& operator()(int row, int column) const {
+    return cells_[static_cast<std::size_t>(row * columns_ + column)];
+  }
+
+ private:
+  std::vector<const LayoutCell*>& at(int row, int column) {
+    return cells_[static_cast<std::size_t>(row * columns_ + column)];
+  }
+  int columns_;
+  std::vector<std::vector<const LayoutCell*>> cells_;
+};
+
+// How many elements beside or below each other are one cell.
+struct Group {
+  int down = 1, across = 1;
+  int size() const { return down * across; }
+};
+
+// Whether y is what lies n elements above x in the same register, or in memory.
+bool follows(const OperandLayout& op, const LayoutCell& x, const LayoutCell& y, int n) {
+  if (op.medium != Medium::registers)
+    return y.bit == x.bit + static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(op.element_bits);
+  return y.place.lane == x.place.lane && y.place.reg == x.place.reg &&
+         y.place.low_bit == x.place.low_bit + n * op.packing.slot_bits;
+}
+
+bool fits(const OperandLayout& op, const Elements& elements, Group group) {
+  if (op.rows % group.down != 0 || op.columns % group.across != 0) return false;
+  for (int row = 0; row < op.rows; ++row)
+    for (int column = 0; column < op.columns; ++column) {
+      const int n = row % group.down + column % group.across;
+      const auto &first = elements(row - row % group.down, column - column % group.across),
+                 &here = elements(row, column);
+      if (first.size() != here.size()) return false;
+      for (std::size_t i = 0; i < here.size(); ++i)
+        if (!follows(op, *first[i], *here[i], n)) return false;
+    }
+  return true;
+}
+
+// The largest group in one direction that makes cells of all elements alike.
+Group find_group(const OperandLayout& op, const Elements& elements) {
+  if (op.medium == Medium::addresses) return {};
+  const int most =
+      op.medium == Medium::registers ? op.packing.per_register() : std::max(kChunkBits / op.element_bits, 1);
+  for (int n = most; n > 1; n /= 2)
+    for (const Group group : {Group{1, n}, Group{n, 1}})
+      if (fits(op, elements, group)) return group;
+  return {};
+}
+
+std::string numbers(int first, int count) {
+  return count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + count - 1);
+}
+
+// ---- Cells of matrices
+
+bool fills_register(const OperandLayout& op, Group group) {
+  return group.size() * op.packing.slot_bits == op.packing.register_bits;
+}
+
+GridCell register_cell(const OperandLayout& op, Group group, const std::vector<const LayoutCell*>& places) {
+  const Place& first = places.front()->place;
+  const bool one_lane = std::ranges::all_of(places, [&](const auto* c) { return c->place.lane == first.lane; });
+  GridCell out{{}, first.lane % kColours, fmt::format("{} {}", first.lane, first.low_bit), first.reg};
+  if (op.lanes > 1) out.parts.push_back(fmt::format("T{}", first.lane));
+  std::string registers = "r";
+  for (const LayoutCell* cell : places)
+    registers += one_lane && cell != places.front() ? fmt::format(",{}", cell->place.reg)
+                 : one_lane || cell == places.front()
+                     ? fmt::format("{}", cell->place.reg)
+                     : fmt::format(",T{}:r{}", cell->place.lane, cell->place.reg);
+  out.parts.push_back(registers);
+  if (!fills_register(op, group)) {
+    const int high = first.low_bit + (group.size() - 1) * op.packing.slot_bits + first.bits - 1;
+    out.parts.back() += fmt::format("[{}:{}]", high, first.low_bit);
+  }
+  return out;
+}
+
+GridCell memory_cell(const std::vector<const LayoutCell*>& places) {
+  const std::uint64_t bit = places.front()->bit, byte = bit / 8;
+  std::string text = fmt::format("{:#05x}", byte);
+  if (bit % 8 != 0) text += fmt::format(".{}", bit % 8);
+  const int chunk = static_cast<int>(byte / kChunkBytes % (kRowBytes / kChunkBytes));
+  return {{text}, chunk * (kColours * kChunkBytes / kRowBytes), "", static_cast<std::int64_t>(bit)};
+}
+
+GridCell cell_of(const OperandLayout& op, Group group, const std::vector<const LayoutCell*>& places) {
+  if (op.medium == Medium::registers) return register_cell(op, group, places);
+  if (op.medium != Medium::addresses) return memory_cell(places);
+  const int lane = places.front()->place.lane;
+  return {{fmt::format("T{}", lane)}, lane % kColours, "", lane};
+}
+
+// "15:0, 31:16", of many the first two and the last.
+std::string bit_ranges(const OperandLayout& op, int count) {
+  constexpr int kShown = 4;
+  std::vector<std::string> out;
+  for (int i = 0; i < count; ++i) {
+    const int low = i * op.packing.slot_bits + op.packing.low_bit, high = low + op.packing.bits - 1;
+    if (count <= kShown || i < 2 || i == count - 1)
+      out.push_back(high == low ? fmt::format("{}", low) : fmt::format("{}:{}", high, low));
+    else if (i == 2)
+      out.emplace_back("...");
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+std::string cell_legend(const OperandLayout& op, Group group) {
+  if (group.size() == 1) return "";
+  const std::string elements = fmt::format("{} {}", group.size(), group.down > 1 ? "rows" : "columns");
+  if (op.medium == Medium::registers)
+    return fills_register(op, group)
+               ? fmt::format("a cell is {} in one register: bits {}", elements, bit_ranges(op, group.size()))
+               : fmt::format("a cell is {} in one register, {} bits each, the first in the lowest", elements,
+                             op.packing.slot_bits);
+  return fmt::format("a cell is {}, {} bytes from that {} on", elements, group.size() * op.element_bits / 8,
+                     op.medium == Medium::memory ? "offset" : "address");
+}
+
+// All rows and matrices: a column for each matrix.
+Grid address_grid(const OperandLayout& op) {
+  Grid out{.corner = op.products > 1 ? "row \\ matrix" : "row",
+           .rows = {},
+           .columns = {},
+           .cells = {},
+           .legend = {"the lane whose address is that of the row"},
+           .unit = "",
+           .moving_unit = "lanes"};
+  for (int row = 0; row < op.rows; ++row) out.rows.push_back(fmt::format("{}", row));
+  for (int product = 0; product < op.products; ++product)
+    out.columns.push_back(op.products > 1 ? fmt::format("{}", product) : "lane");
+  out.cells.resize(out.rows.size(), std::vector<std::optional<GridCell>>(out.columns.size()));
+  for (const LayoutCell& cell : op.cells)
+    out.cells[static_cast<std::size_t>(cell.element.row)][static_cast<std::size_t>(cell.element.product)] =
+        cell_of(op, {}, {&cell});
+  return out;
+}
+
+// ---- Elements at a place
+
+// "[3,0-7]": neighbours in a row or column, from the lowest bits up.
+struct Run {
+  Coordinate first;
+  int down = 0, across = 0;  // one of them counts
+
+  bool extend(const Coordinate& next) {
+    const Coordinate right{first.row, first.column + across + 1, first.product},
+        below{first.row + down + 1, first.column, first.product};
+    if (down == 0 && next == right) return ++across, true;
+    if (across == 0 && next == below) return ++down, true;
+    return false;
+  }
+};
+
+std::string text(const Run& run, bool products) {
+  return fmt::format("[{},{}{}]", numbers(run.first.row, run.down + 1),
+                     numbers(run.first.column, run.across + 1),
+                     products ? fmt::format(",{}", run.first.product) : "");
+}
+
+GridCell elements_cell(const OperandLayout& op, const std::vector<const LayoutCell*>& cells, int colour) {
+  constexpr std::size_t kRuns = 4;
+  std::vector<Run> runs;
+  for (const LayoutCell* cell : cells)
+    if (runs.empty() || !runs.back().extend(cell->element)) runs.push_back({cell->element});
+  GridCell out{{}, colour, "", runs.front().first.column};
+  for (Run run : runs) {
+    if (out.parts.size() < kRuns || runs.size() == kRuns) out.parts.push_back(text(run, op.products > 1));
+    run.first.column -= runs.front().first.column;
+    out.same += text(run, true);
+  }
+  if (runs.size() > kRuns) out.parts.back() = fmt::format("and {} more", runs.size() - kRuns + 1);
+  return out;
+}
+
+using Position = std::pair<std::uint64_t, std::uint64_t>;  // row, column of the grid
+
+Position position(const OperandLayout& op, const LayoutCell& cell) {
+  if (op.medium == Medium::registers || op.medium == Medium::addresses)
+    return {static_cast<std::uint64_t>(cell.place.lane), static_cast<std::uint64_t>(cell.place.reg)};
+  const std::uint64_t byte = cell.bit / 8;
+  return {byte / kRowBytes, byte % kRowBytes / kChunkBytes};
+}
+
+int colour(const OperandLayout& op, const Position& at) {
+  return op.medium == Medium::registers || op.medium == Medium::addresses
+             ? static_cast<int>(at.first) % kColours
+             : static_cast<int>(at.second) * (kColours * kChunkBytes / kRowBytes);
+}
+
+}  // namespace
+
+std::string GridCell::text() const {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : part.starts_with('r') ? ":" : " ") + part;
+  return out;
+}
+
+Grid matrix_grid(const OperandLayout& op, int product) {
+  if (op.medium == Medium::addresses) return address_grid(op);
+  const Elements elements(op, product);
+  const Group group = find_group(op, elements);
+  Grid out{.corner = "",
+           .rows = {},
+           .columns = {},
+           .cells = {},
+           .legend = {},
+           .unit = "column",
+           .moving_unit = op.medium == Medium::registers ? "registers"
+                          : op.medium == Medium::memory  ? "offsets"
+                                                         : "addresses",
+           .units = group.across};
+  if (const std::string legend = cell_legend(op, group); !legend.empty()) out.legend.push_back(legend);
+  for (int column = 0; column < op.columns; column += group.across)
+    out.columns.push_back(numbers(column, group.across));
+  for (int row = 0; row < op.rows; row += group.down) {
+    out.rows.push_back(numbers(row, group.down));
+    auto& cells = out.cells.emplace_back();
+    for (int column = 0; column < op.columns; column += group.across)
+      if (const auto& places = elements(row, column); places.empty())
+        cells.emplace_back();
+      else
+        cells.emplace_back(cell_of(op, group, places));
+  }
+  return out;
+}
+
+std::vector<NamedGrid> matrix_grids(const OperandLayout& op) {
+  if (op.products == 1 || op.medium == Medium::addresses) return {{"", matrix_grid(op, 0)}};
+  std::vector<NamedGrid> out;
+  for (int product = 0; product < op.products; ++product)
+    out.push_back({fmt::format("matrix {}", product), matrix_grid(op, product)});
+  return out;
+}
+
+Grid inverse_grid(const OperandLayout& op) {
+  std::vector<const LayoutCell*> ordered;
+  for (const LayoutCell& cell : op.cells) ordered.push_back(&cell);
+  std::ranges::stable_sort(ordered, {},
+                           [](const LayoutCell* c) { return std::pair(c->bit, c->place.low_bit); });
+  std::map<Position, std::vector<const LayoutCell*>> held;
+  for (const LayoutCell* cell : ordered) held[position(op, *cell)].push_back(cell);
+
+  const bool lanes = op.medium == Medium::registers || op.medium == Medium::addresses;
+  Grid out{.corner = lanes                         ? "lane"
+                     : op.medium == Medium::memory ? "offset"
+                                                   : "address",
+           .rows = {},
+           .columns = {},
+           .cells = {},
+           .legend = {},
+           .unit = op.medium == Medium::registers ? "register" : "",
+           .moving_unit = "columns"};
+  const int count = lanes ? op.registers : kRowBytes / kChunkBytes;
+  for (int i = 0; i < count; ++i)
+    out.columns.push_back(op.medium == Medium::registers ? fmt::format("r{}", i)
+                          : op.medium == Medium::addresses
+                              ? std::string(op.products > 1 ? "[row,0,matrix]" : "[row,0]")
+                              : fmt::format("+{:#x}", i * kChunkBytes));
+  for (auto at = held.begin(); at != held.end();) {
+    const std::uint64_t row = at->first.first;
+    out.rows.push_back(lanes ? fmt::format("T{}", row) : fmt::format("{:#05x}", row * kRowBytes));
+    auto& cells = out.cells.emplace_back(static_cast<std::size_t>(count));
+    for (; at != held.end() && at->first.first == row; ++at)
+      cells[static_cast<std::size_t>(at->first.second)] = elements_cell(op, at->second, colour(op, at->first));
+  }
+  const std::string element = op.products > 1 ? "[row,column,matrix]" : "[row,column]";
+  if (op.medium == Medium::addresses)
+    out.legend.push_back("the row that begins at the lane's address");
+  else
+    out.legend.push_back(fmt::format("{} of the elements {}, from the lowest bit up", element,
+                                     lanes ? "of a register" : "in 16 bytes"));
+  return out;
+}
+
+namespace {
+
+// What `moving` grows by from columns to those `period` farther, if they are otherwise the same.
+std::optional<std::int64_t> growth(const Grid& grid, std::size_t period) {
+  std::optional<std::int64_t> out;
+  for (const auto& row : grid.cells)
+    for (std::size_t i = period; i < row.size(); ++i) {
+      const auto &before = row[i - period], &after = row[i];
+      if (before.has_value() != after.has_value()) return std::nullopt;
+      if (!after) continue;
+      const std::int64_t moved = after->moving - before->moving;
+      if (before->same != after->same || out.value_or(moved) != moved) return std::nullopt;
+      out = moved;
+    }
+  return out;
+}
+
+}  // namespace
+
+void abbreviate(Grid& grid, std::size_t most) {
+  const std::size_t columns = grid.columns.size();
+  if (columns <= most || grid.unit.empty()) return;
+  for (std::size_t period = 1; period <= columns / 2; ++period) {
+    const std::optional<std::int64_t> moved = growth(grid, period);
+    if (!moved) continue;
+    const bool in_memory = grid.moving_unit == "addresses" || grid.moving_unit == "offsets";
+    std::string sentence = fmt::format("goes on to {} {}: every {} of them the same again", grid.unit,
+                                       grid.columns.back(), period * static_cast<std::size_t>(grid.units));
+    if (*moved != 0)
+      sentence += fmt::format(", with {} {} higher", grid.moving_unit,
+                              in_memory ? fmt::format("{:#x}", *moved / 8) : fmt::format("{}", *moved));
+    grid.legend.push_back(sentence);
+    const std::size_t kept = std::max(most / period, std::size_t{1}) * period;
+    grid.columns.resize(kept);
+    for (auto& row : grid.cells) row.resize(kept);
+    return;
+  }
+}
+
+std::string heading(const OperandLayout& op) {
+  std::string out = fmt::format("{}: {} x {} {}", op.role, op.rows, op.columns, op.format);
+  if (op.products > 1)
+    out = fmt::format("{}: {} matrices, each {} x {} {}", op.role, op.products, op.rows, op.columns, op.format);
+  switch (op.medium) {
+    case Medium::registers:
+      out += fmt::format(", in {} register{} of {} bits", op.registers, op.registers == 1 ? "" : "s",
+                         op.packing.register_bits);
+      if (op.lanes > 1) out += fmt::format(" of each of {} lanes", op.lanes);
+      break;
+    case Medium::shared_memory: out += ", in shared memory"; break;
+    case Medium::memory: out += ", in memory"; break;
+    case Medium::addresses:
+      out = fmt::format("{}: {} addresses of rows, from the lanes", op.role, op.rows * op.products);
+      break;
+  }
+  return op.note.empty() ? out : out + "; " + op.note;
+}
+
+std::string element_text(const OperandLayout& op, const Coordinate& e) {
+  return op.products > 1 ? fmt::format("{}[{},{},{}]", op.role, e.row, e.column, e.product)
+                         : fmt::format("{}[{},{}]", op.role, e.row, e.column);
+}
+
+}  // namespace warpbit

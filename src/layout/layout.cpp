@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "isa/instruction.hpp"
+#include "warpbit/descriptor.hpp"
+
+namespace warpbit {
+namespace {
+
+using Operands = std::span<const Operand>;
+
+const Operand* find(Operands operands, Part part) {
+  const auto at = std::ranges::find(operands, part, &Operand::part);
+  return at == operands.end() ? nullptr : &*at;
+}
+
+bool holds_matrix(const Operand& op) {
+  switch (op.part) {
+    case Part::destination:
+    case Part::left_factor:
+    case Part::right_factor:
+    case Part::accumulator:
+    case Part::metadata:
+    case Part::left_scale:
+    case Part::right_scale:
+    case Part::source:
+    case Part::address: return true;
+    default: return false;
+  }
+}
+
+void sort(std::vector<LayoutCell>& cells) {
+  std::ranges::sort(cells, {}, [](const LayoutCell& c) {
+    return std::tuple(c.element.product, c.element.row, c.element.column, c.bit, c.place.lane, c.place.reg);
+  });
+}
+
+constexpr auto kStored = "columns count stored elements";
+
+bool is_sparse(const Instruction& instruction) {
+  return instruction.terms() != instruction.depth();
+}
+
+// What chooses the lanes and bytes of metadata or scale factors; what is a column of a sparse A.
+std::string note_of(const Operand& op, const Instruction& instruction) {
+  const Operands operands = instruction.operands();
+  if (op.part == Part::left_factor && is_sparse(instruction)) return kStored;
+  const Operand* by = op.part == Part::metadata      ? find(operands, Part::selector)
+                      : op.part == Part::left_scale  ? find(operands, Part::left_selector)
+                      : op.part == Part::right_scale ? find(operands, Part::right_selector)
+                                                     : nullptr;
+  if (by == nullptr) return "";
+  const auto value = [&](std::size_t i) {
+    return i < by->literals.size() && by->literals[i] ? fmt::format("{}", *by->literals[i])
+                                                      : std::string("0 (a register says)");
+  };
+  return by->kind == OperandKind::immediate
+             ? fmt::format("the indices of a group of A each, for selector {} = {}", by->role, value(0))
+             : fmt::format("for {}: byte-id {}, thread-id {}", by->role, value(0), value(1));
+}
+
+OperandLayout in_registers(const Operand& op, const Instruction& instruction) {
+  const FragmentMap& map = op.fragment;
+  OperandLayout out{.role = std::string(op.role),
+                    .format = std::string(op.format),
+                    .rows = map.rows(),
+                    .columns = map.columns(),
+                    .products = map.products(),
+                    .lanes = map.lanes(),
+                    .registers = map.registers(),
+                    .packing = map.packing(),
+                    .element_bits = map.packing().bits,
+                    .note = note_of(op, instruction),
+                    .cells = {}};
+  for (int lane = 0; lane < map.lanes(); ++lane)
+    for (int reg = 0; reg < map.registers(); ++reg)
+      for (int slot = 0; slot < map.packing().per_register(); ++slot)
+        if (const std::optional<Coordinate> at = map.at(lane, reg, slot))
+          out.cells.push_back({*at, {lane, reg, map.packing().low_bit_of(slot), map.packing().bits}});
+  sort(out.cells);
+  return out;
+}
+
+// ---- In memory
+
+// The rows of a move whose lanes each say where one lies.
+OperandLayout row_addresses(const Operand& op, const Form& form, const Move& move) {
+  OperandLayout out{.role = std::string(op.role),
+                    .format = std::string(op.format),
+                    .medium = Medium::addresses,
+                    .rows = form.rows,
+                    .columns = 1,
+                    .products = form.products,
+                    .lanes = move.lanes,
+                    .registers = 1,
+                    .packing = op.fragment.packing(),
+                    .element_bits = op.register_bits,
+                    .note = fmt::format("a row is {} bytes", move.line_bytes),
+                    .cells = {}};
+  for (int line = 0; line < move.lines; ++line)
+    out.cells.push_back({{line % form.rows, 0, line / form.rows}, {line, 0, 0, op.register_bits}});
+  return out;
+}
+
+// A matrix whose lines follow each other at a stride.
+OperandLayout strided(const Operand& op, Operands operands, const Form& form, const Move& move) {
+  const Operand* given = find(operands, Part::stride);
+  const bool known = given != nullptr && !given->literals.empty() && given->literals[0];
+  const std::uint64_t stride = known ? *given->literals[0] : static_cast<std::uint64_t>(move.line_elements);
+  const bool columns = std::get<MatrixMove>(form.action).lines_are_columns;
+  const Operand* loaded = find(operands, Part::destination);
+  const Operand* moved = loaded != nullptr ? loaded : find(operands, Part::source);
+  OperandLayout out{.role = std::string(op.role),
+                    .format = std::string(moved->format),
+                    .medium = Medium::memory,
+                    .rows = form.rows,
+                    .columns = form.columns,
+                    .products = 1,
+                    .packing = {},
+                    .element_bits = move.element_bits,
+                    .note = fmt::format("for a stride of {} elements{}; offsets from the address", stride,
+                                        known ? "" : ", the default"),
+                    .cells = {}};
+  for (int i = 0; i < form.rows; ++i)
+    for (int j = 0; j < form.columns; ++j) {
+      const auto line = static_cast<std::uint64_t>(columns ? j : i);
+      const auto position = static_cast<std::uint64_t>(columns ? i : j);
+      out.cells.push_back(
+          {{i, j, 0}, {}, (line * stride + position) * static_cast<std::uint64_t>(move.element_bits)});
+    }
+  return out;
+}
+
+OperandLayout address(const Operand& op, const Instruction& instruction) {
+  const DecodedInstruction& decoded = instruction.decoded();
+  const Move& move = std::get<std::reference_wrapper<const Move>>(decoded.kernel).get();
+  return move.addressing == Addressing::rows ? row_addresses(op, *decoded.form, move)
+                                             : strided(op, instruction.operands(), *decoded.form, move);
+}
+
+// The descriptor of the first part of a tile in the canonical layout, no larger than need be.
+Result<std::uint64_t> canonical_descriptor(const DescribedMatrix& matrix, Swizzle swizzle) {
+  DescribedMatrix tile = matrix;
+  int& along = tile.major == Major::mn ? tile.lines : tile.depth;
+  const int atom = 8 * span_bytes(swizzle) / tile.element_bits;
+  along = (along + atom - 1) / atom * atom;
+  const Result<CanonicalTile> whole = CanonicalTile::make(tile, swizzle);
+  if (!whole) return whole.error();
+  const Result<Descriptor> part = whole->descriptor(0, matrix);
+  return part ? part->encode() : part.error();
+}
+
+// What is known of an operand in shared memory: its descriptor.
+Result<std::optional<std::uint64_t>> descriptor_of(const Operand* op, const DescribedMatrix& matrix,
+                                                   const LayoutOptions& options) {
+  if (options.descriptor) return std::optional(*options.descriptor);
+  if (op != nullptr && !op->literals.empty() && op->literals[0]) return std::optional(*op->literals[0]);
+  if (!options.swizzle) return std::optional<std::uint64_t>();
+  const Result<std::uint64_t> made = canonical_descriptor(matrix, *options.swizzle);
+  if (!made) return made.error();
+  return std::optional(*made);
+}
+
+OperandLayout described(const std::string& role, std::string_view format, bool left,
+                        const DescribedMatrix& matrix, std::uint64_t descriptor) {
+  OperandLayout out{
+      .role = role,
+      .format = std::string(format),
+      .medium = Medium::shared_memory,
+      .rows = left ? matrix.lines : matrix.depth,
+      .columns = left ? matrix.depth : matrix.lines,
+      .products = 1,
+      .packing = {},
+      .element_bits = matrix.element_bits,
+      .note = fmt::format("by descriptor {:#x}: {}; {}-major", descriptor, descriptor_text(descriptor),
+                          matrix.major == Major::k ? "K"
+                          : left                   ? "M"
+                                                   : "N"),
+      .cells = {}};
+  const DescriptorMap map(Descriptor::decode(descriptor), matrix);
+  for (const auto& [bit, i, k] : map.elements())
+    out.cells.push_back({left ? Coordinate{i, k, 0} : Coordinate{k, i, 0}, {}, bit});
+  sort(out.cells);
+  return out;
+}
+
+// ---- All operands
+
+// An operand that holds a matrix. A form without operands stands for both places of A.
+struct Wanted {
+  std::string role;
+  const Operand* operand;
+  bool by_descriptor;
+};
+
+constexpr std::string_view kDescribed = "_desc";
+
+bool is_called(const Wanted& wanted, std::string_view name) {
+  return wanted.role == name || (wanted.role.ends_with(kDescribed) &&
+                                 wanted.role.substr(0, wanted.role.size() - kDescribed.size()) == name);
+}
+
+std::vector<Wanted> all_wanted(const Instruction& instruction) {
+  std::vector<Wanted> out;
+  for (const Operand& op : instruction.operands())
+    if (holds_matrix(op)) out.push_back({std::string(op.role), &op, op.kind == OperandKind::descriptor});
+  return out;
+}
+
+Error no_such_operand(const Instruction& instruction, const std::string& name, const std::vector<Wanted>& all) {
+  std::string roles;
+  for (const Wanted& w : all) roles += fmt::format("{}{}", roles.empty() ? "" : ", ", w.role);
+  return {Errc::operand_kind, std::string(instruction.canonical()),
+          all.empty() ? "no operand holds a matrix" : fmt::format("no operand '{}' holds a matrix", name),
+          all.empty() ? "an instruction of matrices" : roles};
+}
+
+// The operands asked for: all, or one, also A by descriptor of a form that stands for both.
+Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const LayoutOptions& options) {
+  std::vector<Wanted> all = all_wanted(instruction);
+  if (all.empty()) return no_such_operand(instruction, options.operand, all);
+  if (options.operand.empty()) return all;
+  const auto exact = std::ranges::find(all, options.operand, &Wanted::role);
+  const auto found = exact != all.end() ? exact : std::ranges::find_if(all, [&](const Wanted& w) {
+    return is_called(w, options.operand);
+  });
+  if (found != all.end()) return std::vector{*found};
+  if (const Operand* a = find(instruction.operands(), Part::left_factor);
+      a != nullptr && options.operand == std::string(a->role) + std::string(kDescribed) &&
+      described_matrix(instruction, Part::left_factor).ok())
+    return std::vector{Wanted{options.operand, a, true}};
+  return no_such_operand(instruction, options.operand, all);
+}
+
+std::string how_to_say(const std::string& role) {
+  return fmt::format("{} lies in shared memory: a descriptor or the swizzle of a canonical layout says where",
+                     role);
+}
+
+Result<void> add_described(const Instruction& instruction, const Wanted& wanted, const LayoutOptions& options,
+                           Layout& out) {
+  const bool left = wanted.operand->part == Part::left_factor;
+  const Result<DescribedMatrix> matrix = described_matrix(
+      instruction, wanted.operand->part, options.transposed ? std::optional(true) : std::nullopt);
+  if (!matrix) return matrix.error();
+  const Operand* op = wanted.operand->kind == OperandKind::descriptor ? wanted.operand : nullptr;
+  const Result<std::optional<std::uint64_t>> descriptor = descriptor_of(op, *matrix, options);
+  if (!descriptor) return descriptor.error();
+  if (*descriptor) {
+    OperandLayout found = described(wanted.role, wanted.operand->format, left, *matrix, **descriptor);
+    if (left && is_sparse(instruction)) found.note = fmt::format("{}; {}", kStored, found.note);
+    out.operands.push_back(std::move(found));
+  } else if (options.operand.empty()) {
+    out.unknown.push_back(how_to_say(wanted.role));
+  } else {
+    return Error{Errc::usage, wanted.role, "it lies in shared memory",
+                 "its descriptor, or the swizzle of a canonical layout"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Instruction> parse_on_newest(std::string_view text) {
+  std::optional<Error> refused;
+  std::vector<Target> targets = Target::all();
+  std::ranges::reverse(targets);
+  for (const Target target : targets) {
+    Result<Instruction> i = Instruction::parse(text, target);
+    if (i) return i;
+    const bool elsewhere = i.error().code == Errc::not_on_target || i.error().code == Errc::not_modelled;
+    if (!elsewhere) return i.error();
+    if (!refused) refused = i.error();
+  }
+  return *refused;
+}
+
+Result<Layout> layout(const Instruction& instruction, const LayoutOptions& options) {
+  const Result<std::vector<Wanted>> wanted = find_wanted(instruction, options);
+  if (!wanted) return wanted.error();
+  const auto in_memory = std::ranges::count_if(*wanted, &Wanted::by_descriptor);
+  if (options.descriptor && in_memory != 1)
+    return Error{Errc::usage, std::string(instruction.canonical()),
+                 in_memory == 0 ? "a descriptor, and no such operand in shared memory"
+                                : "one descriptor, and several operands in shared memory",
+                 in_memory == 0 ? "none" : "the operand that it is for"};
+  Layout out{std::string(instruction.canonical()), std::string(instruction.target().name()), {}, {}};
+  for (const Wanted& w : *wanted)
+    if (w.by_descriptor) {
+      if (Result<void> added = add_described(instruction, w, options, out); !added) return added.error();
+    } else {
+      out.operands.push_back(w.operand->part == Part::address ? address(*w.operand, instruction)
+                                                              : in_registers(*w.operand, instruction));
+    }
+  return out;
+}
+
+}  // namespace warpbit

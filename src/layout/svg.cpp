@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts as pictures, like the figures of the manual: a box for each cell with the lane above the register.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "capture/whole_file.hpp"
+#include "layout/grid.hpp"
+#include "text/xml.hpp"
+#include "warpbit/layout.hpp"
+
+namespace warpbit {
+namespace {
+
+// In pixels. A character of the monospaced fonts is 3/5 of its size wide.
+constexpr int kMargin = 16, kTitle = 16, kName = 13, kText = 11, kLine = 14, kPadding = 5, kLeastCell = 34;
+constexpr std::size_t kMostColumns = 32;  // of a picture; more are drawn only where nothing repeats
+
+int text_width(std::size_t characters, int size) {
+  return (static_cast<int>(characters) * size * 3 + 4) / 5;
+}
+
+// Eight hues, four lanes each; all light enough for black text.
+std::string fill(int colour) {
+  struct Rgb {
+    int r, g, b;
+  };
+  constexpr std::array<Rgb, 8> kHues = {{{255, 138, 128},
+                                         {255, 183, 77},
+                                         {240, 220, 80},
+                                         {150, 210, 110},
+                                         {90, 205, 195},
+                                         {110, 180, 250},
+                                         {165, 150, 245},
+                                         {240, 145, 215}}};
+  const Rgb& hue = kHues[static_cast<std::size_t>(colour) / 4 % kHues.size()];
+  const int white = colour % 4;  // parts of six
+  const auto mixed = [&](int x) { return (x * (6 - white) + 255 * white) / 6; };
+  return fmt::format("#{:02x}{:02x}{:02x}", mixed(hue.r), mixed(hue.g), mixed(hue.b));
+}
+
+// What is drawn so far, from above to below.
+class Picture {
+ public:
+  void write(std::string_view text, int size, bool bold = false) {
+    y_ += size + kLine / 2;
+    place(kMargin, y_, text, size, "start", bold);
+    width_ = std::max(width_, 2 * kMargin + text_width(text.size(), size));
+  }
+  void skip(int pixels) { y_ += pixels; }
+  void draw(const Grid& grid);
+
+  std::string finish(std::string_view title) const {
+    const int height = y_ + kMargin;
+    return fmt::format(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
+        "height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\">\n"
+        "<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{3}</svg>\n",
+        width_, height, escaped(title), body_);
+  }
+
+ private:
+  void place(int x, int y, std::string_view text, int size, std::string_view anchor, bool bold = false) {
+    body_ += fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
+                         size, anchor, bold ? " font-weight=\"bold\"" : "", escaped(text));
+  }
+  void draw_cell(int x, int y, int width, int height, const std::optional<GridCell>& cell);
+
+  std::string body_;
+  int y_ = kMargin, width_ = 2 * kMargin;
+};
+
+void Picture::draw_cell(int x, int y, int width, int height, const std::optional<GridCell>& cell) {
+  body_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#555555\"/>\n",
+                       x, y, width, height, cell ? fill(cell->colour) : "#f4f4f4");
+  if (!cell) return;
+  const int lines = static_cast<int>(cell->parts.size());
+  int baseline = y + (height - lines * kLine) / 2 + kText;
+  for (const std::string& part : cell->parts) {
+    place(x + width / 2, baseline, part, kText, "middle");
+    baseline += kLine;
+  }
+}
+
+void Picture::draw(const Grid& grid) {
+  std::size_t heading = grid.corner.size(), characters = 1, lines = 1;
+  for (const std::string& row : grid.rows) heading = std::max(heading, row.size());
+  for (const std::string& column : grid.columns) characters = std::max(characters, column.size());
+  for (const auto& row : grid.cells)
+    for (const auto& cell : row)
+      if (cell) {
+        lines = std::max(lines, cell->parts.size());
+        for (const std::string& part : cell->parts) characters = std::max(characters, part.size());
+      }
+  const int width = std::max(kLeastCell, text_width(characters, kText) + 2 * kPadding),
+            height = static_cast<int>(lines) * kLine + kPadding,
+            left = kMargin + text_width(heading, kText) + kPadding;
+  y_ += kLine + kPadding;
+  place(left - kPadding, y_, grid.corner, kText, "end");
+  for (std::size_t j = 0; j < grid.columns.size(); ++j)
+    place(left + static_cast<int>(j) * width + width / 2, y_, grid.columns[j], kText, "middle");
+  y_ += kPadding;
+  for (std::size_t i = 0; i < grid.rows.size(); ++i) {
+    place(left - kPadding, y_ + height / 2 + kText / 3, grid.rows[i], kText, "end");
+    for (std::size_t j = 0; j < grid.columns.size(); ++j)
+      draw_cell(left + static_cast<int>(j) * width, y_, width, height, grid.cells[i][j]);
+    y_ += height;
+  }
+  width_ = std::max(width_, left + static_cast<int>(grid.columns.size()) * width + kMargin);
+}
+
+void draw(Picture& picture, const std::string& name, Grid grid) {
+  abbreviate(grid, kMostColumns);
+  if (!name.empty()) picture.write(name, kName);
+  for (const std::string& sentence : grid.legend) picture.write(sentence, kText);
+  picture.draw(grid);
+  picture.skip(kLine);
+}
+
+}  // namespace
+
+std::string layout_svg(const Layout& layout) {
+  Picture picture;
+  for (const OperandLayout& operand : layout.operands) {
+    picture.write(layout.form, kTitle, true);
+    picture.write(heading(operand), kName, true);
+    for (const NamedGrid& named : matrix_grids(operand)) draw(picture, named.name, named.grid);
+    const bool lanes = operand.medium == Medium::registers || operand.medium == Medium::addresses;
+    draw(picture, lanes ? "the same by lanes" : "the same by addresses", inverse_grid(operand));
+    picture.skip(kLine);
+  }
+  for (const std::string& sentence : layout.unknown) picture.write(sentence, kName);
+  return picture.finish(layout.form);
+}
+
+Result<void> write_layout_svg(const std::filesystem::path& path, const Layout& layout) {
+  const std::string text = layout_svg(layout);
+  return capture::write_whole_file(path, std::as_bytes(std::span(text)));
+}
+
+}  // namespace warpbit

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/neighbour.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace warpbit {
+namespace {
+
+// A floor that no exponent is below.
+constexpr int kNoFloor = -4096;
+
+// The plan with every step of a kind edited.
+template <class S, class Edit>
+Plan edited(Plan plan, Edit edit) {
+  for (Step& step : plan)
+    if (S* s = std::get_if<S>(&step)) edit(*s);
+  return plan;
+}
+
+// The plan with each of its steps replaced by what `steps_of` makes of it.
+template <class StepsOf>
+Plan replaced(const Plan& plan, StepsOf steps_of) {
+  Plan out{};
+  out.operands = plan.operands;
+  for (std::size_t i = 0; i < plan.size(); ++i)
+    for (const Step& step : steps_of(i, plan.begin()[i])) out.push_back(step);
+  return out;
+}
+
+constexpr Rounding kRoundings[] = {Rounding::nearest_even, Rounding::toward_zero, Rounding::down, Rounding::up,
+                                   Rounding::nearest_away};
+
+class Neighbours {
+ public:
+  Neighbours(const Plan& plan, std::size_t terms) : plan_(plan), terms_(terms) {}
+
+  std::vector<Neighbour> run() {
+    if (const auto* fused = first_of<Fused>(plan_)) of_fused(*fused);
+    if (const auto* groups = first_of<GroupScaled>(plan_)) of_groups(*groups);
+    if (const auto* chain = first_of<FmaChain>(plan_)) of_chain(*chain);
+    if (const auto* pairs = first_of<PairSums>(plan_)) of_pairs(*pairs);
+    if (const auto* sum = first_of<Add>(plan_)) of_add(*sum);
+    of_conversions();
+    if (const auto* integers = first_of<IntegerSum>(plan_)) of_integers(*integers);
+    if (const auto* bits = first_of<BitCount>(plan_)) of_bits(*bits);
+    return std::move(out_);
+  }
+
+ private:
+  void add(std::string_view parameter, std::string own, std::string other, const Plan& plan) {
+    out_.push_back({parameter, std::move(own), std::move(other), plan});
+  }
+  // The products in another order.
+  template <class Order>
+  void reorder(std::string other, Order order) {
+    out_.push_back({"order", "ascending k", std::move(other), plan_});
+    for (std::size_t k = 0; k < terms_; ++k) out_.back().order.push_back(order(k));
+  }
+
+  template <class S>
+  void number(std::string_view parameter, const S& step, int S::*member, std::initializer_list<int> others) {
+    for (const int other : others)
+      add(parameter, std::to_string(step.*member), other == kNoFloor ? "none" : std::to_string(other),
+          edited<S>(plan_, [&](S& s) { s.*member = other; }));
+  }
+  template <class S>
+  void roundings(std::string_view parameter, const S& step) {
+    for (const Rounding other : kRoundings)
+      if (other != step.rounding)
+        add(parameter, std::string(name(step.rounding)), std::string(name(other)),
+            edited<S>(plan_, [&](S& s) { s.rounding = other; }));
+  }
+  template <class S, class Edit>
+  void rule(std::string_view parameter, const std::string& own, const std::string& other, Edit edit) {
+    add(parameter, own, other, edited<S>(plan_, edit));
+  }
+
+  // What Fused and GroupScaled share.
+  template <class S>
+  void of_sum(const S& s) {
+    number("F", s, &S::window, {s.window - 1, s.window + 1});
+    number("floor", s, &S::floor, {s.floor - 1, s.floor + 1, kNoFloor});
+    roundings("rounding", s);
+    rule<S>("sign of zero", "+0", "that of the sum", [](S& x) { x.rules.positive_zero = false; });
+    rule<S>("zero products", "no part of E", "part of E", [](S& x) { x.rules.zeros_raise = true; });
+    rule<S>("exponents", std::is_same_v<S, Fused> ? "raw" : "of the scales", "of products in [1, 2)",
+            [](S& x) { x.rules.exponents = Exponents::of_products; });
+    rule<S>("overflow", "Inf", "the largest number", [](S& x) { x.rules.overflow = Overflow::saturate; });
+  }
+
+  void of_fused(const Fused& s) {
+    of_sum(s);
+    rule<Fused>("exponents", "raw", "of normalised factors",
+                [](Fused& x) { x.rules.exponents = Exponents::normalised; });
+    const int bits = s.kept_fraction_bits;
+    number("fraction bits", s, &Fused::kept_fraction_bits, {bits - 1});
+    if (bits < format(s.result).fraction_bits)
+      number("fraction bits", s, &Fused::kept_fraction_bits, {bits + 1});
+    number("L", s, &Fused::products, {s.products / 2, 2 * s.products});
+    orders();
+    if (s.k != KSet{}) reorder("k % 4 in {2, 3} first", [](std::size_t k) { return k ^ 2; });
+    const bool first = s.start == Start::running;
+    if (!first) return;
+    add("C", "in the sum", "added last", c_last([](const Step& step) {
+          Fused out = std::get<Fused>(step);
+          out.start = Start::zero;
+          return std::pair<Step, Step>{out, Add{out.result, Rounding::nearest_even}};
+        }));
+  }
+
+  // Products that are added at once in others' places: reversed; even k, then odd k; and the other way round.
+  void orders() {
+    const std::size_t half = terms_ / 2;
+    reorder("descending k", [&](std::size_t k) { return terms_ - 1 - k; });
+    reorder("even k, then odd k", [&](std::size_t k) { return k < half ? 2 * k : 2 * (k - half) + 1; });
+    reorder("k and k + K/2 side by side", [&](std::size_t k) { return k / 2 + k % 2 * half; });
+  }
+
+  // The first step that C enters becomes one that starts from zero, and the last of its kind is followed by one
+  // that adds C.
+  template <class Split>
+  Plan c_last(Split split) const {
+    const auto kind = [&] {
+      for (std::size_t i = 0; i < plan_.size(); ++i)
+        if (std::holds_alternative<Fused>(plan_.begin()[i]) ||
+            std::holds_alternative<FmaChain>(plan_.begin()[i]))
+          return i;
+      return plan_.size();
+    }();
+    return replaced(plan_, [&](std::size_t i, const Step& step) {
+      if (i != kind) return std::vector<Step>{step};
+      const auto [sum, add] = split(step);
+      return std::vector<Step>{sum, add};
+    });
+  }
+
+  void of_groups(const GroupScaled& s) {
+    of_sum(s);
+    number("L", s, &GroupScaled::group, {s.group / 2, 2 * s.group});
+  }
+
+  void of_chain(const FmaChain& s) {
+    roundings("rounding", s);
+    rule<FmaChain>("products", "exact", "rounded", [](FmaChain& x) { x.fused = false; });
+    orders();
+    if (s.start == Start::running)
+      add("C", "first", "added last", c_last([](const Step& step) {
+            FmaChain out = std::get<FmaChain>(step);
+            out.start = Start::zero;
+            return std::pair<Step, Step>{out, Add{out.format, out.rounding}};
+          }));
+    if (s.nan == NanRule::canonical) return;
+    static constexpr std::pair<NanRule, const char*> kOrders[] = {
+        {NanRule::canonical, "canonical"},
+        {NanRule::first_of_b_sum_a, "the first of b, sum, a"},
+        {NanRule::first_of_b_a_sum, "the first of b, a, sum"},
+        {NanRule::first_of_sum_b_a, "the first of sum, b, a"},
+        {NanRule::first_of_sum_a_b, "the first of sum, a, b"},
+        {NanRule::first_of_a_b_sum, "the first of a, b, sum"},
+        {NanRule::first_of_a_sum_b, "the first of a, sum, b"}};
+    const auto* own = std::ranges::find(kOrders, s.nan, &std::pair<NanRule, const char*>::first);
+    for (const auto& [other, text] : kOrders)
+      if (other != s.nan)
+        rule<FmaChain>("NaN", own->second, text, [order = other](FmaChain& x) { x.nan = order; });
+  }
+
+  void of_pairs(const PairSums& s) {
+    roundings("rounding", s);
+    orders();
+    add("L", "2", "1", replaced(plan_, [](std::size_t, const Step& step) {
+          const auto* pairs = std::get_if<PairSums>(&step);
+          return std::vector<Step>{pairs ? FmaChain{pairs->format, pairs->rounding, NanRule::canonical} : step};
+        }));
+    add("C", "first", "added last", replaced(plan_, [&](std::size_t, const Step& step) {
+          if (!std::holds_alternative<PairSums>(step)) return std::vector<Step>{step};
+          return std::vector<Step>{FmaChain{s.format, s.rounding, NanRule::canonical, Start::zero},
+                                   Add{s.format, s.rounding}};
+        }));
+  }
+
+  void of_add(const Add& s) {
+    roundings("rounding of C's addition", s);
+    // C where the sum begins.
+    const auto first = [&](std::size_t i, const Step& step) {
+      if (std::holds_alternative<Add>(step)) return std::vector<Step>{};
+      Step out = step;
+      const auto begin = [&](auto* x) {
+        if (x && i == 0) x->start = Start::running;
+      };
+      begin(std::get_if<Fused>(&out));
+      begin(std::get_if<FmaChain>(&out));
+      return std::vector<Step>{out};
+    };
+    add("C", "added last", "first", replaced(plan_, first));
+  }
+
+  void of_conversions() {
+    if (plan_.operands) {
+      Plan other = plan_;
+      other.operands.reset();
+      add("operands", std::string(format(*plan_.operands).name), "as they are", other);
+    }
+    if (const auto* s = first_of<Convert>(plan_)) roundings("rounding of the conversion", *s);
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+      const auto* convert = std::get_if<Convert>(plan_.begin() + i);
+      if (!convert) continue;
+      const bool before = i == 0 && plan_.size() > 1;
+      const bool fused = std::holds_alternative<Fused>(plan_.begin()[before ? 1 : i - 1]);
+      if (!fused) continue;
+      add("conversion", fmt::format("to {}", format(convert->format).name), "none",
+          replaced(plan_, [&](std::size_t j, const Step& step) {
+            if (j == i) return std::vector<Step>{};
+            Step out = step;
+            if (auto* sum = std::get_if<Fused>(&out); sum && !before) {
+              sum->result = convert->format;
+              sum->rounding = convert->rounding;
+              sum->kept_fraction_bits = format(convert->format).fraction_bits;
+            }
+            return std::vector<Step>{out};
+          }));
+    }
+  }
+
+  void of_integers(const IntegerSum& s) {
+    const bool clamps = s.overflow == Overflow::saturate;
+    rule<IntegerSum>("overflow", clamps ? "clamped" : "wrapped", clamps ? "wrapped" : "clamped",
+                     [&](IntegerSum& x) { x.overflow = clamps ? Overflow::ieee : Overflow::saturate; });
+    if (clamps)
+      rule<IntegerSum>("overflow", "once", "after each product", [](IntegerSum& x) { x.once = false; });
+  }
+
+  void of_bits(const BitCount& s) {
+    const bool and_ = s.operation == BitOperation::and_;
+    rule<BitCount>("operation", and_ ? "and" : "xor", and_ ? "xor" : "and",
+                   [&](BitCount& x) { x.operation = and_ ? BitOperation::xor_ : BitOperation::and_; });
+  }
+
+  const Plan& plan_;
+  std::size_t terms_;
+  std::vector<Neighbour> out_;
+};
+
+}  // namespace
+
+std::vector<Neighbour> neighbours(const Plan& plan, std::size_t terms) {
+  return Neighbours(plan, terms).run();
+}
+
+}  // namespace warpbit

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/probe_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "probes/probe_writer.hpp"
+
+namespace warpbit {
+namespace {
+
+// The numbers of a plan at which something changes.
+struct Limits {
+  std::set<int> windows;        // F
+  std::set<int> units;          // the last bit that is kept where E is the floor
+  std::set<int> fraction_bits;  // of the results of all steps
+  std::set<int> least_bits;     // of the same
+  std::set<int> lengths;        // L
+
+  explicit Limits(const Tile& tile) {
+    result(*tile.c.format);
+    result(*tile.d.format);
+    for (const Step& step : *tile.plan) std::visit([&](const auto& s) { add(s); }, step);
+  }
+
+ private:
+  void result(const Format& f) {
+    if (f.is_integer) return;
+    fraction_bits.insert(f.fraction_bits);
+    least_bits.insert(least_bit(f));
+  }
+  void window(int bits, int floor) {
+    windows.insert(bits);
+    units.insert(floor - bits);
+  }
+  void add(const Fused& s) {
+    window(s.window, s.floor);
+    fraction_bits.insert(s.kept_fraction_bits);
+    least_bits.insert(format(s.result).min_exponent() - s.kept_fraction_bits);
+    lengths.insert(s.products);
+  }
+  void add(const GroupScaled& s) {
+    window(s.window, s.floor);
+    result(format(s.result));
+    lengths.insert(s.group);
+  }
+  void add(const FmaChain& s) { result(format(s.format)); }
+  void add(const PairSums& s) { result(format(s.format)); }
+  void add(const Add& s) { result(format(s.format)); }
+  void add(const Convert& s) { result(format(s.format)); }
+  void add(const IntegerSum&) {}
+  void add(const BitCount&) {}
+};
+
+class Inputs {
+ public:
+  Inputs(const Tile& tile, const ProbeVisit& visit) : tile_(tile), visit_(visit), limits_(tile) {
+    const int terms = tile.terms;
+    std::vector<int> all = {0, 1, 2, kC, terms / 2, terms - 1, 3, 4};
+    for (const int length : limits_.lengths)
+      for (const int place : {length / 2, length, length + length / 2}) all.push_back(place);
+    for (const int place : all)
+      if (place < terms && std::ranges::find(places_, place) == places_.end()) places_.push_back(place);
+  }
+
+  void run() {
+    if (tile_.d.format->is_integer) {
+      integers();
+      return;
+    }
+    zeros();
+    specials();
+    residuals();
+    overflows();
+    if (tile_.a_scale.is_present()) many_products();
+    for (const Places3& places : arrangements()) {
+      ++arrangement_;
+      for (const int exponent : exponents()) {
+        sums(exponent, places);
+        rounded_sums(exponent, places);
+      }
+    }
+  }
+
+ private:
+  using Places3 = std::array<int, 3>;
+  // An addend; exponents count from that of the first one.
+  struct Addend {
+    int place;
+    bool negative;
+    int exponent;
+    Kind kind = Kind::power;
+  };
+
+  void visit(const ProbeWriter& w) { done_ = done_ || !visit_(w.inputs(), arrangement_); }
+  void visit(int exponent, std::initializer_list<Addend> addends) {
+    if (done_) return;
+    ProbeWriter w(tile_);
+    for (const Addend& x : addends)
+      if (!w.add(x.place, x.negative, exponent + x.exponent, x.kind)) return;
+    visit(w);
+  }
+
+  // Three different places, those that tell most first.
+  std::vector<Places3> arrangements() const {
+    std::vector<Places3> out;
+    const auto take = [&](const Places3& x) {
+      const bool known =
+          std::ranges::all_of(x, [&](int place) { return std::ranges::find(places_, place) != places_.end(); });
+      const bool different = x[0] != x[1] && x[0] != x[2] && x[1] != x[2];
+      if (known && different && std::ranges::find(out, x) == out.end()) out.push_back(x);
+    };
+    const int half = tile_.terms / 2, last = tile_.terms - 1;
+    for (const Places3& x : {Places3{0, 1, 2},
+                             {0, 1, kC},
+                             {kC, 0, 1},
+                             {0, kC, 1},
+                             {0, half, 1},
+                             {0, 1, half},
+                             {0, last, 1},
+                             {0, 1, last},
+                             {half, last, 0},
+                             {0, 2, 1},
+                             {2, 3, 0},
+                             {0, 1, 4},
+                             {2, 0, kC}})
+      take(x);
+    for (const int length : limits_.lengths)
+      for (const Places3& x : {Places3{0, length, 1}, {0, 1, length}, {length, 0, 1}}) take(x);
+    for (const int p : places_)
+      for (const int q : places_)
+        for (const int r : places_) take({p, q, r});
+    return out;
+  }
+
+  // A place beside three; of groups, in the other half of that of the last one.
+  int other(const Places3& places) const {
+    const auto is_free = [&](int s) { return std::ranges::find(places, s) == places.end(); };
+    const int in_group = places[2] + *limits_.lengths.begin() / 2;
+    if (!limits_.lengths.empty() && places[2] != kC && in_group < tile_.terms && is_free(in_group) &&
+        tile_.a_scale.is_present())
+      return in_group;
+    return *std::ranges::find_if(places_, is_free);
+  }
+
+  // Of the first addend.
+  std::vector<int> exponents() const {
+    const Format &a = *tile_.a.format, &b = *tile_.b.format;
+    std::vector<int> out = {0, largest_exponent(a) + largest_exponent(b)};
+    for (const FormatId id : {a.id, tile_.plan->operands.value_or(a.id)})
+      out.push_back(format(id).min_exponent() + largest_exponent(b));
+    for (const FormatId id : {b.id, tile_.plan->operands.value_or(b.id)})
+      out.push_back(largest_exponent(a) + format(id).min_exponent());
+    for (const int bit : limits_.least_bits) {
+      out.push_back(bit);
+      out.push_back(bit - 1);
+      out.push_back(bit - 2);
+    }
+    for (const int bit : limits_.fraction_bits) out.push_back(bit);
+    if (tile_.a_scale.is_present())
+      out.push_back(largest_exponent(*tile_.a_scale.format) + largest_exponent(*tile_.b_scale.format));
+    std::vector<int> different;
+    for (const int e : out)
+      if (std::ranges::find(different, e) == different.end()) different.push_back(e);
+    return different;
+  }
+  // From the first addend to one that may be lost.
+  std::set<int> gaps(int exponent) const {
+    std::set<int> out;
+    for (const int bits : limits_.windows)
+      for (int i = -2; i <= 2; ++i) out.insert(bits + i);
+    for (const int bits : limits_.fraction_bits)
+      for (int i = -1; i <= 3; ++i) out.insert(bits + i);
+    for (const int unit : limits_.units)
+      for (int i = -2; i <= 2; ++i) out.insert(exponent - unit + i);
+    std::erase_if(out, [](int gap) { return gap <= 0; });
+    return out;
+  }
+
+  // x and little y; x + x + y; x - x + y, and twice that y.
+  void sums(int e, const Places3& places) {
+    const auto [p, q, r] = places;
+    const int s = other(places);
+    for (const bool x : {false, true}) {
+      visit(e, {{p, x, 0}});
+      for (const int gap : gaps(e))
+        for (const bool y : {false, true}) {
+          for (const Kind kind : {Kind::power, Kind::square, Kind::left_zero, Kind::right_zero})
+            visit(e, {{p, x, 0, kind}, {q, y, -gap}});
+          visit(e, {{p, x, 0}, {q, x, 0}, {r, y, -gap}});
+          for (const Kind kind : {Kind::left_zero, Kind::right_zero})
+            visit(e, {{p, x, 0, kind}, {q, y, -gap}, {r, y, -gap}});
+          for (const Kind kind : {Kind::power, Kind::square, Kind::left_subnormal, Kind::right_subnormal}) {
+            visit(e, {{p, x, 0, kind}, {q, !x, 0, kind}, {r, y, -gap}});
+            visit(e, {{p, x, 0, kind}, {q, !x, 0, kind}, {r, y, -gap}, {s, y, -gap}});
+          }
+        }
+    }
+  }
+
+  // x or 2 x, perhaps its last bit, half of that, and perhaps a little more or less.
+  void rounded_sums(int e, const Places3& places) {
+    const auto [p, q, r] = places;
+    const int s = other(places);
+    for (const int bits : limits_.fraction_bits)
+      for (const bool x : {false, true})
+        for (const bool half : {false, true}) {
+          visit(e, {{p, x, 0}, {q, x, -bits}, {r, half, -bits - 1}});
+          visit(e, {{p, x, 0}, {q, x, 0}, {r, x, -bits + 1}, {s, half, -bits}});
+          for (const int less : {2, 3}) visit(e, {{p, x, 0}, {q, half, -bits - 1}, {r, !half, -bits - less}});
+          visit(e, {{p, x, 0}, {q, half, -bits - 1}, {r, half, -bits - 3}});
+          for (const int window : limits_.windows)
+            visit(e, {{p, x, 0}, {q, x, -bits}, {r, x, -bits - 1}, {s, half, -window}});
+        }
+  }
+
+  // The least result as a sum of many equal products, where all have one scale, and a little less or more.
+  void many_products() {
+    const int least = least_bit(*tile_.a.format) + least_bit(*tile_.b.format);
+    const int most = largest_exponent(*tile_.a.format) + largest_exponent(*tile_.b.format);
+    for (const int bit : limits_.least_bits)
+      for (const int unit : limits_.units)
+        for (int low = unit - 2; low <= unit + 1; ++low)
+          for (const bool negative : {false, true}) {
+            const int e = std::min(bit, low - least + most);
+            if (bit - e > 16 || 1 << (bit - e) >= tile_.terms) continue;
+            ++arrangement_;
+            ProbeWriter w(tile_);
+            bool is_there = w.scale(0, low - least);
+            for (int k = 0; k < 1 << (bit - e); ++k) is_there = is_there && w.add(k, negative, e);
+            if (is_there && w.add(1 << (bit - e), !negative, low)) visit(w);
+          }
+  }
+
+  // Zeros with their signs.
+  void zeros() {
+    const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
+    for (const bool negative : {true, false})
+      for (const bool c_negative : {true, false}) {
+        ProbeWriter w(tile_);
+        w.all_products(*code_of(a, negative, 0, 0), *code_of(b, false, 1, 0), negative ? "-0" : "0");
+        w.c(*code_of(c, c_negative, 0, 0), c_negative ? "-0" : "0");
+        visit(w);
+        if (!negative || !c_negative) continue;
+        for (const int p : places_) {
+          ++arrangement_;
+          for (const int bit : limits_.least_bits)
+            for (const int e : {bit - 1, bit - 2})
+              if (ProbeWriter least = w; least.add(p, true, e)) visit(least);
+        }
+      }
+  }
+
+  // NaNs with payloads in f64.
+  void specials() {
+    const Format& c = *tile_.c.format;
+    if (c.id != FormatId::f64 || tile_.a.format->id != FormatId::f64) return;
+    const std::uint64_t payload[] = {infinity(c, false) | 0xA, infinity(c, true) | 0xB,
+                                     infinity(c, false) | 0xC};
+    const std::uint64_t one = *code_of(c, false, 1, 0);
+    for (const int k : places_) {
+      ++arrangement_;
+      for (int which = 1; which < 8 && k != kC; ++which) {
+        ProbeWriter w(tile_);
+        w.product(k, which & 1 ? payload[0] : one, which & 2 ? payload[1] : one,
+                  fmt::format("{}*{}", which & 1 ? "NaN" : "1", which & 2 ? "NaN" : "1"));
+        if (which & 4) w.c(payload[2], "NaN");
+        visit(w);
+      }
+    }
+  }
+
+  // (1 + u)^2 - (1 + 2u) = u^2 for the last bit u.
+  void residuals() {
+    const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
+    const int bits = std::min(a.fraction_bits, b.fraction_bits);
+    const std::uint64_t one = std::uint64_t{1} << bits;
+    const auto x = code_of(a, false, one + 1, -bits), y = code_of(b, false, one + 1, -bits),
+               minus = code_of(c, true, one + 2, -bits);
+    if (!x || !y || !minus || !a.subnormals) return;
+    for (const int k : places_) {
+      if (k == kC) continue;
+      ++arrangement_;
+      ProbeWriter w(tile_);
+      w.product(k, *x, *y, "(1 + u)^2");
+      w.c(*minus, "-(1 + 2 u)");
+      visit(w);
+    }
+  }
+
+  // Products, and C, at the end of the range.
+  void overflows() {
+    const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
+    for (const bool negative : {false, true}) {
+      ++arrangement_;
+      ProbeWriter all(tile_);
+      all.all_products(largest(a, negative), largest(b, false), negative ? "-max*max" : "max*max");
+      visit(all);
+      all.c(largest(c, negative), negative ? "-max" : "max");
+      visit(all);
+      ProbeWriter one(tile_);
+      one.product(0, largest(a, negative), largest(b, false), negative ? "-max*max" : "max*max");
+      visit(one);
+      one.c(largest(c, negative), negative ? "-max" : "max");
+      visit(one);
+      for (int less = 0; less < 2 * c.fraction_bits; ++less) {
+        ProbeWriter w(tile_);
+        w.c(largest(c, negative), negative ? "-max" : "max");
+        if (w.add(0, negative, largest_exponent(c) - less)) visit(w);
+      }
+    }
+  }
+
+  // ---- Integers and bits
+
+  void integers() {
+    const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
+    const std::uint64_t top = std::uint64_t{1} << (c.bits - 1);
+    const std::uint64_t ones[] = {1, a.is_signed ? a.mask() : 1};
+    for (const std::uint64_t start : {std::uint64_t{0}, top - 1, top, c.mask()})
+      for (const int p : places_)
+        for (const int q : places_) {
+          ++arrangement_;
+          for (const std::uint64_t x : {std::uint64_t{0}, ones[0], ones[1], largest(a, false)})
+            for (const std::uint64_t y : {std::uint64_t{0}, std::uint64_t{1}, b.mask()}) {
+              if (done_ || p == kC || q == kC || p == q) continue;
+              ProbeWriter w(tile_);
+              w.c(start, fmt::format("{}", static_cast<std::int32_t>(start)));
+              w.product(p, x, y, fmt::format("{:#x}*{:#x}", x, y));
+              if (p < q)
+                w.product(q, a.is_signed ? (~x + 1) & a.mask() : x,
+                          b.is_signed && !a.is_signed ? (~y + 1) & b.mask() : y, "the opposite");
+              visit(w);
+            }
+        }
+  }
+
+  const Tile& tile_;
+  const ProbeVisit& visit_;
+  Limits limits_;
+  std::vector<int> places_;
+  int arrangement_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace
+
+void for_each_probe_input(const Tile& tile, const ProbeVisit& visit) {
+  Inputs(tile, visit).run();
+}
+
+}  // namespace warpbit

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "isa/instruction.hpp"
+#include "replay/golden_index.hpp"
+#include "replay/loaded_capture.hpp"
+#include "replay/loaded_digests.hpp"
+#include "warpbit/inputs/text.hpp"
+
+namespace warpbit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kHeading =
+    "path\tstatement\ttarget\tlayout\tsource\tprofile\tcases\telements\tdate\tdevice";
+constexpr std::size_t kColumns = 10;
+
+// A text for one field: tabs and line breaks would end it.
+std::string field(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return text.empty() ? "-" : text;
+}
+
+std::string from_provenance(const nlohmann::json& provenance, const char* key) {
+  const auto at = provenance.find(key);
+  return at != provenance.end() && at->is_string() ? field(at->get<std::string>()) : "-";
+}
+
+// "{d},  {a};" -> "{d}, {a};"
+std::string statement_text(const Instruction& instruction) {
+  std::string out(instruction.canonical());
+  const std::string operands = field(instruction.text());
+  const std::size_t begin = operands.find_first_of(" ;");
+  if (begin == operands.npos) return out;
+  for (const char c : operands.substr(begin))
+    if (c != ' ' || out.back() != ' ') out += c;
+  return out;
+}
+
+std::uint64_t compared_elements(const LoadedCapture& capture) {
+  std::uint64_t out = 0;
+  for (std::uint64_t i = 0; i < capture.expected.header.items(); ++i) out += capture.compared(i);
+  return out * static_cast<std::uint64_t>(capture.slots());
+}
+
+Result<IndexedCapture> indexed(const fs::path& path, const ReadOptions& options) {
+  const Result<CaptureReader> reader = CaptureReader::open(path, options);
+  if (!reader) return reader.error();
+  const CaptureHeader& header = reader->header();
+  IndexedCapture out;
+  out.path = path.generic_string();
+  out.target = header.target;
+  out.layout = name(header.layout);
+  out.source = name(header.source);
+  const auto provenance = nlohmann::json::parse(header.provenance);
+  out.profile = from_provenance(provenance, "profile");
+  out.date = from_provenance(provenance, "date");
+  out.device = from_provenance(provenance, "device");
+  if (header.layout == CaptureLayout::digests) {
+    const Result<LoadedDigests> digests = load_digests(*reader, {});
+    if (!digests) return digests.error();
+    out.statement = statement_text(digests->instruction);
+    out.profile = inputs::name(digests->choice.profile);
+    out.cases = digests->blocks.cases;
+    out.elements = out.cases * elements_of_case(digests->instruction);
+    return out;
+  }
+  const Result<LoadedCapture> capture = load_capture(*reader, {});
+  if (!capture) return capture.error();
+  out.statement = statement_text(capture->instruction);
+  if (capture->names) out.profile = "probes";
+  out.cases = capture->cases;
+  out.elements = compared_elements(*capture);
+  return out;
+}
+
+std::string line_of(const IndexedCapture& c) {
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", c.path, c.statement, c.target, c.layout,
+                     c.source, c.profile, c.cases, c.elements, c.date, c.device);
+}
+
+// A line of the index that the library was built with; tests show that it is what line_of writes.
+IndexedCapture parsed(std::string_view line) {
+  std::array<std::string, kColumns> fields;
+  for (std::string& f : fields) {
+    const std::size_t end = std::min(line.find('\t'), line.size());
+    f = line.substr(0, end);
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  const auto number = [](const std::string& digits) {
+    std::uint64_t out = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), out);
+    return out;
+  };
+  auto& [path, statement, target, layout, source, profile, cases, elements, date, device] = fields;
+  return {path, statement, target, layout, source, profile, number(cases), number(elements), date, device};
+}
+
+// "sm_90a" -> "sm_90"
+std::string_view without_letter(std::string_view target) {
+  return target.substr(0, target.find_last_of("0123456789") + 1);
+}
+
+using ByForm = std::multimap<const Form*, const IndexedCapture*>;
+const ByForm& golden_by_form() {
+  static const ByForm all = [] {
+    ByForm out;
+    for (const IndexedCapture& c : golden_captures()) {
+      const Result<Target> target = Target::find(c.target);
+      if (!target) continue;
+      if (const auto parsed = Instruction::parse(c.statement, *target)) out.emplace(parsed->decoded().form, &c);
+    }
+    return out;
+  }();
+  return all;
+}
+
+}  // namespace
+
+Result<std::vector<IndexedCapture>> index_captures(std::span<const fs::path> paths,
+                                                   const ReadOptions& options) {
+  const std::vector<fs::path> files = find_captures(paths);
+  if (files.empty()) return Error{Errc::no_cases, "captures", "none in these folders", "at least one"};
+  std::vector<std::optional<Result<IndexedCapture>>> found(files.size());
+  const auto count = static_cast<std::ptrdiff_t>(files.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    found[at] = indexed(files[at], options);
+  }
+  std::vector<IndexedCapture> out;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!found[i]->ok()) {
+      Error error = found[i]->error();
+      if (!error.where.starts_with(files[i].string())) error.where = files[i].string() + ": " + error.where;
+      return error;
+    }
+    out.push_back(found[i]->value());
+  }
+  std::ranges::sort(out, {}, &IndexedCapture::path);
+  return out;
+}
+
+std::string index_text(std::span<const IndexedCapture> captures) {
+  std::string out = fmt::format("{}\n", kHeading);
+  for (const IndexedCapture& c : captures) out += line_of(c);
+  return out;
+}
+
+const std::vector<IndexedCapture>& golden_captures() {
+  static const std::vector<IndexedCapture> all = [] {
+    std::vector<IndexedCapture> out;
+    for (const std::string_view line : golden_index().subspan(1)) out.push_back(parsed(line));
+    return out;
+  }();
+  return all;
+}
+
+std::vector<const IndexedCapture*> golden_captures(const Instruction& form) {
+  std::vector<const IndexedCapture*> out;
+  const auto [begin, end] = golden_by_form().equal_range(form.decoded().form);
+  for (auto at = begin; at != end; ++at)
+    if (without_letter(at->second->target) == without_letter(form.target().name())) out.push_back(at->second);
+  return out;
+}
+
+}  // namespace warpbit

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/execute_capture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "api/checks.hpp"
+#include "isa/instruction.hpp"
+#include "warpbit/machine.hpp"
+
+namespace warpbit {
+namespace {
+
+std::vector<OperandView> source_views(const LoadedCapture& capture) {
+  const Instruction& instruction = capture.instruction;
+  const std::span<const Operand> operands = instruction.operands();
+  std::vector<OperandView> out;
+  for (std::size_t i = 0; i < capture.sources.size(); ++i)
+    out.push_back(OperandView::dense(capture.sources[i].data.data(), instruction.lanes(),
+                                     operands[i + 1].registers, operands[i + 1].register_bits));
+  return out;
+}
+
+// The library's answer to the inputs of a capture, in the shape of the expected result: registers to registers,
+// and threads one by one (layout `scalars`).
+Result<Array> execute_registers(const LoadedCapture& capture, const ExecuteOptions& options) {
+  const Instruction& instruction = capture.instruction;
+  const std::span<const Operand> operands = instruction.operands();
+  const std::vector<OperandView> sources = source_views(capture);
+  Array got = capture.expected;
+  const ResultView d =
+      ResultView::dense(got.data.data(), instruction.lanes(), operands[0].registers, operands[0].register_bits);
+  const Result<Execution> done = execute_batch(instruction, sources, d, capture.cases, options);
+  if (!done) return done.error();
+  return got;
+}
+
+// Element n (layout `elements`).
+OwnedElementCodes codes_of_row(const LoadedCapture& capture, std::uint64_t n) {
+  OwnedElementCodes out;
+  // Row n of an array [cases, extent].
+  const auto row = [n](const Array& array, std::vector<std::uint64_t>& codes) {
+    const std::uint64_t extent = array.header.shape[1];
+    for (std::uint64_t k = 0; k < extent; ++k) codes.push_back(array.at(n * extent + k));
+  };
+  for (std::size_t i = 0; i < capture.sources.size(); ++i) {
+    const Array& array = capture.sources[i];
+    switch (capture.instruction.operands()[i + 1].part) {
+      case Part::left_factor: row(array, out.a); break;
+      case Part::right_factor: row(array, out.b); break;
+      case Part::left_scale: row(array, out.a_scale); break;
+      case Part::right_scale: row(array, out.b_scale); break;
+      case Part::accumulator: out.c = array.at(n); break;
+      default: break;
+    }
+  }
+  if (capture.before) out.c = capture.before->at(n);
+  return out;
+}
+
+// One element after the other.
+Result<Array> execute_elements(const LoadedCapture& capture) {
+  const Tile& tile = std::get<Tile>(capture.instruction.decoded().kernel);
+  const auto count = static_cast<std::int64_t>(capture.cases);
+  Array got = capture.expected;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t n = 0; n < count; ++n)
+    got.set(static_cast<std::uint64_t>(n),
+            run_element(tile, codes_of_row(capture, static_cast<std::uint64_t>(n))));
+  return got;
+}
+
+// The registers of one warp for case `index`: those of each operand that has a member, one after the other.
+struct WarpInputs {
+  Binding binding;
+  Registers registers{0, 0};
+
+  WarpInputs(const LoadedCapture& capture, std::uint64_t index) {
+    const std::span<const Operand> operands = capture.instruction.operands();
+    int used = 0;
+    for (const Operand& operand : operands) {
+      binding.push_back(used);
+      used += operand.registers;
+    }
+    registers = Registers(capture.instruction.lanes(), used);
+    const std::size_t first = operands[0].is_destination() ? 1 : 0;
+    for (std::size_t i = 0; i < capture.sources.size(); ++i)
+      if (!capture.sources[i].data.empty())
+        fill(capture.sources[i], index, binding[i + first], operands[i + first].registers);
+  }
+
+ private:
+  // [cases, lanes, registers], [cases, lanes], or [cases] for all lanes.
+  void fill(const Array& array, std::uint64_t index, int first, int count) {
+    const auto lanes = static_cast<std::uint64_t>(registers.lanes()), each = static_cast<std::uint64_t>(count);
+    const bool by_lane = array.header.shape.size() > 1;
+    for (std::uint64_t lane = 0; lane < lanes; ++lane)
+      for (std::uint64_t r = 0; r < each; ++r)
+        registers.write(static_cast<int>(lane), first + static_cast<int>(r),
+                        array.at(by_lane ? (index * lanes + lane) * each + r : index));
+  }
+};
+
+// Moves between registers and memory, warp by warp: what is in d afterwards, or in memory.
+Result<Array> execute_warps(const LoadedCapture& capture, const ExecuteOptions& options) {
+  const Instruction& instruction = capture.instruction;
+  const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
+  const auto bytes = static_cast<std::size_t>(capture.memory->header.shape[1]);
+  const Operand& d = instruction.operands()[0];
+  Array got = capture.expected;
+  for (std::uint64_t i = 0; i < capture.cases; ++i) {
+    WarpInputs inputs(capture, i);
+    Memory memory(bytes);
+    const std::span<const std::byte> before(capture.memory->data);
+    if (Result<void> written = memory.write(Space::shared, 0, before.subspan(i * bytes, bytes)); !written)
+      return written.error();
+    const Result<Effects> effects = execute_warp(lanes, inputs.binding, inputs.registers, memory, options);
+    if (!effects) {
+      Error error = effects.error();
+      error.where = fmt::format("case {}, {}", i, error.where);
+      return error;
+    }
+    if (Result<void> applied = apply(*effects, inputs.registers, memory); !applied) return applied.error();
+    if (capture.stores()) {
+      const std::span<std::byte> after(got.data);
+      if (Result<void> read = memory.read(Space::shared, 0, after.subspan(i * bytes, bytes)); !read)
+        return read.error();
+      continue;
+    }
+    for (int lane = 0; lane < instruction.lanes(); ++lane)
+      for (int r = 0; r < d.registers; ++r) {
+        const auto item = static_cast<std::uint64_t>(lane * d.registers + r);
+        got.set(i * static_cast<std::uint64_t>(instruction.lanes() * d.registers) + item,
+                inputs.registers.read(lane, inputs.binding[0] + r));
+      }
+  }
+  return got;
+}
+
+// What the product of a warpgroup in case i reads.
+WarpgroupSources warpgroup_sources(const LoadedCapture& capture, std::uint64_t i) {
+  const Instruction& instruction = capture.instruction;
+  WarpgroupSources out;
+  for (std::size_t s = 0; s < capture.sources.size(); ++s) {
+    const Operand& op = instruction.operands()[s + 1];
+    const Array& array = capture.sources[s];
+    if (array.data.empty()) continue;
+    OperandView view =
+        OperandView::dense(array.data.data(), instruction.lanes(), op.registers, op.register_bits);
+    view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
+    const bool described = op.kind == OperandKind::descriptor;
+    if (op.part == Part::left_factor && described) out.a_descriptor = array.at(i);
+    if (op.part == Part::left_factor && !described) out.a = view;
+    if (op.part == Part::right_factor) out.b_descriptor = array.at(i);
+    if (op.part == Part::metadata) out.metadata = view;
+    if (op.part == Part::scale_d) out.accumulate = array.at(i) != 0;
+  }
+  return out;
+}
+
+std::span<const std::byte> memory_of_case(const LoadedCapture& capture, std::uint64_t i) {
+  const std::size_t bytes = capture.memory->header.shape[1];
+  return std::span<const std::byte>(capture.memory->data).subspan(i * bytes, bytes);
+}
+
+// One product of a warpgroup after the other.
+Result<Array> execute_warpgroups(const LoadedCapture& capture, const ExecuteOptions& options) {
+  const Instruction& instruction = capture.instruction;
+  const Operand& d = instruction.operands()[0];
+  Array got = *capture.before;
+  got.header.name = capture.expected.header.name;
+  for (std::uint64_t i = 0; i < capture.cases; ++i) {
+    ResultView view = ResultView::dense(got.data.data(), instruction.lanes(), d.registers, d.register_bits);
+    view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
+    const Result<Execution> done = execute_warpgroup(instruction, warpgroup_sources(capture, i),
+                                                     memory_of_case(capture, i), view, options);
+    if (!done) {
+      Error error = done.error();
+      error.where = fmt::format("case {}, {}", i, error.where);
+      return error;
+    }
+  }
+  return got;
+}
+
+}  // namespace
+
+Result<Array> execute(const LoadedCapture& capture, const ExecuteOptions& options) {
+  if (capture.header.layout == CaptureLayout::elements) return execute_elements(capture);
+  if (!capture.memory) return execute_registers(capture, options);
+  return capture.before ? execute_warpgroups(capture, options) : execute_warps(capture, options);
+}
+
+Result<OwnedElementCodes> codes_of_element(const LoadedCapture& capture, std::uint64_t index, Coordinate at,
+                                           const ExecuteOptions& options) {
+  const Instruction& instruction = capture.instruction;
+  const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  if (tile == nullptr)
+    return Error{Errc::view_mismatch, std::string(instruction.canonical()),
+                 "its elements are no sums of products", "an instruction of the form D = A B + C"};
+  if (index >= capture.cases)
+    return Error{Errc::usage, "case", std::to_string(index), fmt::format("0..{}", capture.cases - 1)};
+  if (capture.header.layout == CaptureLayout::elements) return codes_of_row(capture, index);
+  if (at.row < 0 || at.row >= tile->rows || at.column < 0 || at.column >= tile->columns || at.product < 0 ||
+      at.product >= tile->products)
+    return Error{Errc::usage, "element", fmt::format("({}, {}), product {}", at.row, at.column, at.product),
+                 fmt::format("a row below {}, a column below {}, a product below {}", tile->rows, tile->columns,
+                             tile->products)};
+  // Refuses what cannot be read.
+  if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
+  return codes_of_executed(capture, index, at);
+}
+
+OwnedElementCodes codes_of_executed(const LoadedCapture& capture, std::uint64_t index, Coordinate at) {
+  if (capture.header.layout == CaptureLayout::elements) return codes_of_row(capture, index);
+  const Instruction& instruction = capture.instruction;
+  const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  const auto size = [](int i) { return static_cast<std::size_t>(i); };
+  if (!tile->uses_memory())
+    return codes_of_element(*tile, tile_views(instruction, source_views(capture)), index, size(at.product),
+                            size(at.row), size(at.column));
+  const Operand& d = instruction.operands()[0];
+  OperandView before =
+      OperandView::dense(capture.before->data.data(), instruction.lanes(), d.registers, d.register_bits);
+  before.base += static_cast<std::ptrdiff_t>(index) * before.case_stride;
+  const TileViews views =
+      warpgroup_views(instruction, warpgroup_sources(capture, index), memory_of_case(capture, index), before);
+  return codes_of_element(*tile, views, 0, size(at.product), size(at.row), size(at.column));
+}
+
+}  // namespace warpbit

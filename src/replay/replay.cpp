@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/replay.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <new>  // std::bad_alloc
+#include <system_error>
+
+#include "replay/execute_capture.hpp"
+#include "replay/loaded_digests.hpp"
+
+namespace warpbit {
+namespace {
+
+namespace fs = std::filesystem;
+
+ExecuteOptions execute_options(const ReplayOptions& options) {
+  ExecuteOptions out;
+  out.undefined = options.undefined;
+  return out;
+}
+
+// Whether a refusal means "not here" (the statement may be fine elsewhere, or a GPU did what the manual leaves
+// undefined) or "malformed".
+FileStatus status_of(Errc code) {
+  switch (code) {
+    case Errc::unknown_instruction:
+    case Errc::unknown_qualifier:
+    case Errc::repeated_qualifier:
+    case Errc::qualifier_order:
+    case Errc::missing_qualifier:
+    case Errc::no_such_form:
+    case Errc::undocumented_form:
+    case Errc::not_on_target:
+    case Errc::not_modelled:
+    case Errc::instruction_not_modelled:
+    case Errc::inferred_plan:
+    case Errc::undefined_operand:
+    case Errc::addresses_disagree:
+    case Errc::stores_overlap: return FileStatus::unsupported;
+    default: return FileStatus::unreadable;
+  }
+}
+
+// Of what a file says about itself.
+std::uint64_t hash_of(const CaptureHeader& header) {
+  const inputs::Key key = inputs::key_of((header.statement + header.target + header.provenance).c_str(), 0);
+  return key.w[0] | std::uint64_t{key.w[1]} << 32;
+}
+
+// Whether a unit of a file's work is in the shard: a block, or 0 for all of it.
+bool is_in(const Shard& shard, std::uint64_t file, std::uint64_t unit) {
+  return inputs::mix(unit, file) % shard.count == shard.number - 1;
+}
+
+// The mismatch of a block.
+Mismatch of_block(const LoadedDigests& file, std::uint64_t block, std::uint64_t got) {
+  Mismatch out;
+  out.index = file.blocks.first_case(block);
+  out.cases = file.blocks.cases_in(block);
+  out.expected = file.digests.at(block);
+  out.got = got;
+  return out;
+}
+
+Result<FileStatus> replay_digests(FileReport& report, const CaptureReader& reader,
+                                  const ReplayOptions& options) {
+  const Result<LoadedDigests> file = load_digests(reader, options);
+  if (!file) return file.error();
+  report.target = file->instruction.target().name();
+  report.inferred = file->instruction.inferred();
+  report.notes = file->notes;
+  std::vector<std::uint64_t> blocks;
+  const std::uint64_t hash = hash_of(report.header);
+  for (std::uint64_t block = 0; block < file->blocks.count(); ++block)
+    if (is_in(options.shard, hash, block)) blocks.push_back(block);
+  if (blocks.empty()) return FileStatus::other_shard;
+  if (blocks.size() < file->blocks.count())
+    report.notes.push_back(
+        fmt::format("{} of {} blocks are in the shard", blocks.size(), file->blocks.count()));
+  const Result<std::vector<std::uint64_t>> got =
+      digests(file->instruction, file->choice, file->blocks, blocks, execute_options(options));
+  if (!got) return got.error();
+  std::optional<std::uint64_t> first;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Mismatch m = of_block(*file, blocks[i], (*got)[i]);
+    report.cases += m.cases;
+    if (m.expected == m.got) continue;
+    if (!first) first = blocks[i];
+    if (++report.mismatches <= options.details) report.details.push_back(m);
+  }
+  report.elements = report.cases * elements_of_case(file->instruction);
+  if (!first || options.block_folder.empty()) return FileStatus::replayed;
+  const std::uint64_t begin = file->blocks.first_case(*first);
+  const fs::path path = options.block_folder / fmt::format("{}.case{}.npz", report.path.stem().string(), begin);
+  report.notes.push_back(
+      fmt::format("what was computed for the inputs from case {} on is in {}", begin, path.string()));
+  if (const Result<void> done = write_block(*file, *first, path, execute_options(options)); !done)
+    return done.error();
+  return FileStatus::replayed;
+}
+
+Result<FileStatus> replay_into(FileReport& report, const ReplayOptions& options) {
+  Result<CaptureReader> reader = CaptureReader::open(report.path, options.read);
+  if (!reader) return reader.error();
+  report.header = reader->header();
+  if (report.header.layout == CaptureLayout::digests) return replay_digests(report, *reader, options);
+  if (!is_in(options.shard, hash_of(report.header), 0)) return FileStatus::other_shard;
+  Result<LoadedCapture> capture = load_capture(*reader, options);
+  if (!capture) return capture.error();
+  report.target = capture->instruction.target().name();
+  report.inferred = capture->instruction.inferred();
+  report.notes = capture->notes;
+  const Result<Array> got = execute(*capture, execute_options(options));
+  if (!got) return got.error();
+
+  std::uint64_t elements = 0, mismatches = 0;
+  for_each_element(*capture, capture->expected, *got, [&](Mismatch& m, const auto& name) {
+    ++elements;
+    if (m.expected == m.got) return;
+    if (++mismatches > options.details) return;
+    m.name = name();
+    report.details.push_back(m);
+  });
+  report.cases = capture->cases;
+  report.elements = elements;
+  report.masked = capture->elements() - elements;
+  report.mismatches = mismatches;
+  return FileStatus::replayed;
+}
+
+Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
+  const auto differ = [](std::string where, std::string_view seen, std::string_view expected) {
+    return Error{Errc::captures_differ, std::move(where), std::string(seen), std::string(expected)};
+  };
+  if (x.instruction.canonical() != y.instruction.canonical())
+    return differ("statement", y.instruction.canonical(), x.instruction.canonical());
+  if (x.instruction.operands().size() != y.instruction.operands().size())
+    return differ("statement", y.instruction.text(), x.instruction.text());
+  for (std::size_t i = 0; i < x.instruction.operands().size(); ++i) {
+    const Operand &ox = x.instruction.operands()[i], &oy = y.instruction.operands()[i];
+    if (ox.literals != oy.literals || ox.offset != oy.offset)
+      return differ(fmt::format("operand {}", ox.role), oy.label, ox.label);
+  }
+  if (x.header.layout != y.header.layout) return differ("layout", name(y.header.layout), name(x.header.layout));
+  for (std::size_t i = 0; i < x.sources.size(); ++i) {
+    const ArrayHeader &hx = x.sources[i].header, &hy = y.sources[i].header;
+    if (hx.shape != hy.shape) return differ("member '" + hy.name + "'", hy.shape_text(), hx.shape_text());
+    if (x.sources[i].data != y.sources[i].data)
+      return differ("member '" + hy.name + "'", "other inputs", "the same inputs in both files");
+  }
+  if (x.before && (x.before->header.shape != y.before->header.shape || x.before->data != y.before->data))
+    return differ("member '" + y.before->header.name + "'", "other inputs", "the same inputs in both files");
+  if (x.memory && (x.memory->header.shape != y.memory->header.shape || x.memory->data != y.memory->data))
+    return differ("member '" + y.memory->header.name + "'", "other inputs", "the same inputs in both files");
+  return {};
+}
+
+// The places that both captures compare.
+std::optional<Array> common_mask(const LoadedCapture& x, const LoadedCapture& y) {
+  if (!x.mask || !y.mask) return x.mask ? x.mask : y.mask;
+  Array out = *x.mask;
+  for (std::uint64_t i = 0; i < out.header.items(); ++i) out.set(i, x.compared(i) && y.compared(i));
+  return out;
+}
+
+Result<LoadedCapture> load(const fs::path& path, const ReplayOptions& options) {
+  const Result<CaptureReader> reader = CaptureReader::open(path, options.read);
+  return reader ? load_capture(*reader, options) : reader.error();
+}
+
+Result<DiffReport> diff_loaded(const fs::path& first, const fs::path& second, const ReplayOptions& options) {
+  const Result<LoadedCapture> x = load(first, options);
+  if (!x) return x.error();
+  const Result<LoadedCapture> y = load(second, options);
+  if (!y) return y.error();
+  if (Result<void> same = same_inputs(*x, *y); !same) return same.error();
+  DiffReport report;
+  report.cases = x->cases;
+  LoadedCapture both = *x;  // compared where both files allow it
+  both.mask = common_mask(*x, *y);
+  for_each_element(both, x->expected, y->expected, [&](Mismatch& m, const auto& name) {
+    ++report.elements;
+    if (m.expected == m.got) return;
+    if (++report.differences > options.details) return;
+    m.name = name();
+    report.details.push_back(m);
+  });
+  if (report.elements == 0)
+    return Error{Errc::no_cases, "mask", "no place is compared in both files", "at least one"};
+  return report;
+}
+
+// Arrays may be as large as the options allow; no memory for them is an error of the file, not of the program.
+template <class Work>
+auto guarded(const fs::path& path, Work work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return Error{Errc::archive_too_large, path.string(), "there is no memory for its arrays", "split the file"};
+  }
+}
+
+}  // namespace
+
+void ReplayTotals::add(const FileReport& report) {
+  ++(report.status == FileStatus::other_shard ? other_shards : files);
+  cases += report.cases;
+  elements += report.elements;
+  mismatches += report.mismatches;
+  unsupported += report.status == FileStatus::unsupported ? 1 : 0;
+  unreadable += report.status == FileStatus::unreadable ? 1 : 0;
+}
+
+int ReplayTotals::exit_status() const {
+  if (unsupported || unreadable || files + other_shards == 0) return 2;
+  return mismatches ? 1 : 0;
+}
+
+std::string ReplayTotals::text() const {
+  return fmt::format("total: {} files, {} cases, {} elements, {} mismatches, {} unsupported, {} unreadable{}",
+                     files, cases, elements, mismatches, unsupported, unreadable,
+                     other_shards ? fmt::format(", {} files in other shards", other_shards) : "");
+}
+
+FileReport replay(const fs::path& path, const ReplayOptions& options) {
+  FileReport report;
+  report.path = path;
+  const Result<FileStatus> done = guarded(path, [&] { return replay_into(report, options); });
+  if (done) {
+    report.status = *done;
+    return report;
+  }
+  report.status = status_of(done.error().code);
+  report.error = done.error();
+  return report;
+}
+
+std::vector<fs::path> find_captures(std::span<const fs::path> paths) {
+  std::vector<fs::path> out;
+  for (const fs::path& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      out.push_back(path);
+      continue;
+    }
+    std::vector<fs::path> found;
+    for (fs::recursive_directory_iterator at(path, fs::directory_options::follow_directory_symlink, error), end;
+         !error && at != end; at.increment(error))
+      if (at->path().extension() == ".npz") found.push_back(at->path());
+    if (error) out.push_back(path);  // so that a report says that the folder could not be read
+    std::ranges::sort(found);
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
+std::vector<FileReport> replay_all(std::span<const fs::path> files, const ReplayOptions& options,
+                                   const std::function<void(std::size_t)>& progress) {
+  std::vector<FileReport> out(files.size());
+  std::size_t done = 0;
+  const auto count = static_cast<std::ptrdiff_t>(files.size());
+#pragma omp parallel for schedule(dynamic) if (count > 1)
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    out[static_cast<std::size_t>(i)] = replay(files[static_cast<std::size_t>(i)], options);
+#pragma omp critical(warpbit_progress)
+    {
+      ++done;
+      if (progress) progress(done);
+    }
+  }
+  return out;
+}
+
+Result<DiffReport> diff(const fs::path& first, const fs::path& second, const ReplayOptions& options) {
+  return guarded(first, [&] { return diff_loaded(first, second, options); });
+}
+
+}  // namespace warpbit

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/run.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "capture/npy.hpp"
+#include "capture/text.hpp"
+#include "capture/whole_file.hpp"
+#include "numeric/formats.hpp"
+#include "record/members.hpp"
+#include "warpbit/format.hpp"
+
+namespace warpbit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSeparators = ",; \t\r";
+
+bool is_npy(const fs::path& path) {
+  return path.extension() == ".npy";
+}
+
+// Takes the elements of a matrix one by one.
+class Encoder {
+ public:
+  Encoder(std::string_view file, const Format& format) : file_(file), format_(format) {}
+
+  // What a cell of text or an item of an array became.
+  Result<void> put(CodeMatrix& matrix, std::string_view word, const Result<EncodedNumber>& number) {
+    const std::string place = fmt::format("{}, element ({}, {})", file_, matrix.codes.size() / matrix.columns,
+                                          matrix.codes.size() % matrix.columns);
+    if (!number) return Error{number.error().code, place, number.error().seen, number.error().accepted};
+    if (!number->is_exact) {
+      if (format_.is_integer)
+        return Error{Errc::usage, place, fmt::format("{} is not in {}", word, format_.name),
+                     "an integer that is"};
+      if (rounded_++ == 0)
+        first_ = fmt::format("{} at ({}, {})", word, matrix.codes.size() / matrix.columns,
+                             matrix.codes.size() % matrix.columns);
+    }
+    matrix.codes.push_back(number->code);
+    return {};
+  }
+
+  void note(std::vector<std::string>& notes) const {
+    if (rounded_ != 0)
+      notes.push_back(fmt::format("{}: {} number{} not in {}, rounded to nearest even; the first is {}", file_,
+                                  rounded_, rounded_ == 1 ? " is" : "s are", format_.name, first_));
+  }
+
+ private:
+  std::string_view file_;
+  const Format& format_;
+  std::uint64_t rounded_ = 0;
+  std::string first_;
+};
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> out;
+  while (true) {
+    const std::size_t first = line.find_first_not_of(kSeparators);
+    if (first == line.npos) return out;
+    line.remove_prefix(first);
+    const std::size_t size = std::min(line.find_first_of(kSeparators), line.size());
+    out.push_back(line.substr(0, size));
+    line.remove_prefix(size);
+  }
+}
+
+Result<CodeMatrix> from_text(std::string_view file, std::string_view text, const Format& format,
+                             Encoder& encoder) {
+  CodeMatrix out;
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::size_t size = std::min(text.find('\n'), text.size());
+    const std::vector<std::string_view> words = words_of(text.substr(0, size));
+    text.remove_prefix(std::min(size + 1, text.size()));
+    if (words.empty() || words[0].starts_with('#')) continue;
+    if (out.rows != 0 && words.size() != out.columns)
+      return Error{Errc::usage, fmt::format("{}, line {}", file, line), fmt::format("{} cells", words.size()),
+                   fmt::format("{}, as in the lines before", out.columns)};
+    out.columns = words.size();
+    for (const std::string_view word : words)
+      if (Result<void> put = encoder.put(out, capture::excerpt(word), parse_code(format.name, word)); !put)
+        return put.error();
+    ++out.rows;
+  }
+  if (out.rows == 0) return Error{Errc::usage, std::string(file), "no numbers", "a row in each line"};
+  return out;
+}
+
+// An item of a format of floating-point numbers, in another one.
+Result<EncodedNumber> converted(const Format& from, std::uint64_t item, const Format& to) {
+  if (from.id == to.id) return EncodedNumber{item, true, "", false};
+  const Decoded d = decode(from, item);
+  if (d.cls == Class::nan) return encode_number(to.name, "nan");
+  if (d.cls == Class::infinity) return encode_number(to.name, d.negative ? "-inf" : "inf");
+  const std::uint64_t code = encode(to, exact(d, from), Rounding::nearest_even, Overflow::ieee);
+  const Decoded back = decode(to, code);
+  const bool is_number = back.cls == Class::zero || back.cls == Class::finite;
+  const bool same = is_number && encode(from, exact(back, to), Rounding::toward_zero, Overflow::ieee) == item;
+  return EncodedNumber{code, same || (d.cls == Class::zero && to.is_integer), "", false};
+}
+
+std::string number_text(const Format& format, std::uint64_t code) {
+  return explain_code(format.name, code)->decimal;
+}
+
+// The row of the format that items of that many bytes have, by NumPy.
+const Format& numpy_format(std::size_t bytes) {
+  return format(bytes == 2 ? FormatId::f16 : bytes == 4 ? FormatId::f32 : FormatId::f64);
+}
+
+Result<CodeMatrix> from_array(std::string_view file, const Array& array, const Format& format,
+                              Encoder& encoder) {
+  const ArrayHeader& h = array.header;
+  if (h.kind == 'S' || h.kind == 'b')
+    return Error{Errc::member_dtype, std::string(file), h.dtype(), "numbers, or unsigned codes"};
+  if (h.shape.empty() || h.shape.size() > 2 || h.items() == 0)
+    return Error{Errc::member_shape, std::string(file), h.shape_text(), "(rows, columns)"};
+  CodeMatrix out{h.shape.size() == 1 ? 1 : h.shape[0], h.shape.back(), {}};
+  for (std::uint64_t i = 0; i < h.items(); ++i) {
+    const std::uint64_t item = array.at(i);
+    Result<EncodedNumber> number = EncodedNumber{item, true, "", false};
+    std::string word;
+    if (h.kind == 'f') {
+      const Format& from = numpy_format(h.item_bytes);
+      number = converted(from, item, format);
+      if (number && !number->is_exact) word = number_text(from, item);
+    } else if (h.kind == 'i') {
+      const int unused = 64 - 8 * static_cast<int>(h.item_bytes);
+      word = std::to_string(static_cast<std::int64_t>(item << unused) >> unused);
+      number = encode_number(format.name, word);
+    } else if (const Result<ExplainedCode> fits = explain_code(format.name, item); !fits) {
+      number = fits.error();
+    }
+    if (Result<void> put = encoder.put(out, word, number); !put) return put.error();
+  }
+  return out;
+}
+
+Result<const Format*> known(std::string_view name) {
+  if (const Result<FormatInfo> found = find_format_info(name); !found) return found.error();
+  return find_format(name);
+}
+
+std::string cell(const Format& f, std::uint64_t code, bool codes) {
+  const Decoded d = decode(f, code);
+  if (codes || d.cls == Class::nan) return fmt::format("{:#0{}x}", code, 2 + (f.bits + 3) / 4);
+  if (f.id == FormatId::f64) return fmt::format("{}", std::bit_cast<double>(code));
+  if (f.id == FormatId::f32) return fmt::format("{}", std::bit_cast<float>(static_cast<std::uint32_t>(code)));
+  return d.cls == Class::infinity ? (d.negative ? "-inf" : "inf") : number_text(f, code);
+}
+
+// The header of a matrix of codes as an array: of the format's own type, if NumPy has it.
+ArrayHeader array_header(const CodeMatrix& matrix, const Format& f, bool codes) {
+  const std::size_t bytes = code_bytes(f.bits);
+  const bool is_signed = f.is_integer && f.is_signed && static_cast<std::size_t>(f.bits) == 8 * bytes;
+  const char kind = codes ? 'u' : f.id == numpy_format(bytes).id ? 'f' : is_signed ? 'i' : 'u';
+  return {"d", kind, bytes, {matrix.rows, matrix.columns}};
+}
+
+}  // namespace
+
+Result<CodeMatrix> read_matrix(const fs::path& path, std::string_view format_name,
+                               std::vector<std::string>& notes, const ReadOptions& options) {
+  const Result<const Format*> format = known(format_name);
+  if (!format) return format.error();
+  const Result<std::vector<std::byte>> bytes = capture::read_whole_file(path, options.max_bytes);
+  if (!bytes) return bytes.error();
+  const std::string file = path.string();
+  Encoder encoder(file, **format);
+  Result<CodeMatrix> out = CodeMatrix{};
+  if (is_npy(path)) {
+    const Result<Array> array = capture::parse_npy(file, *bytes);
+    if (!array) return array.error();
+    out = from_array(file, *array, **format, encoder);
+  } else {
+    const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    out = from_text(file, text, **format, encoder);
+  }
+  if (out) encoder.note(notes);
+  return out;
+}
+
+Result<std::string> matrix_text(const CodeMatrix& matrix, std::string_view format_name, bool codes) {
+  const Result<const Format*> format = known(format_name);
+  if (!format) return format.error();
+  std::string out;
+  for (std::size_t i = 0; i < matrix.codes.size(); ++i) {
+    out += cell(**format, matrix.codes[i], codes);
+    out += (i + 1) % matrix.columns == 0 ? '\n' : ',';
+  }
+  return out;
+}
+
+Result<void> write_matrix(const fs::path& path, const CodeMatrix& matrix, std::string_view format_name,
+                          bool codes) {
+  if (!is_npy(path)) {
+    const Result<std::string> text = matrix_text(matrix, format_name, codes);
+    return text ? capture::write_whole_file(path, std::as_bytes(std::span(*text))) : text.error();
+  }
+  const Result<const Format*> format = known(format_name);
+  if (!format) return format.error();
+  const ArrayHeader header = array_header(matrix, **format, codes);
+  Array array = Array::zeros(header.name, header.item_bytes, header.shape);
+  for (std::size_t i = 0; i < matrix.codes.size(); ++i) array.set(i, matrix.codes[i]);
+  const std::string start = capture::encode_npy_header(header);
+  std::vector<std::byte> bytes(std::as_bytes(std::span(start)).begin(), std::as_bytes(std::span(start)).end());
+  bytes.insert(bytes.end(), array.data.begin(), array.data.end());
+  return capture::write_whole_file(path, bytes);
+}
+
+}  // namespace warpbit

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warpbit/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "isa/instruction.hpp"
+#include "kernel/tile.hpp"
+#include "record/members.hpp"
+#include "replay/execute_capture.hpp"
+#include "replay/loaded_capture.hpp"
+#include "warpbit/sparse.hpp"
+
+namespace warpbit {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the arrays are taken to be a capture of.
+Result<CaptureHeader> given_header(const RunOptions& options) {
+  if (!options.target)
+    return Error{Errc::usage, "target", "none, with a statement", "the target that the statement is for"};
+  const Result<Instruction> instruction = Instruction::parse(options.statement, *options.target);
+  if (!instruction) return instruction.error();
+  const CaptureLayout usual = instruction->lanes() == 1 ? CaptureLayout::scalars : CaptureLayout::registers;
+  return CaptureHeader{options.statement, std::string(options.target->name()), options.layout.value_or(usual),
+                       CaptureSource::model, "{}"};
+}
+
+Result<CaptureReader> open(const fs::path& from, const RunOptions& options) {
+  if (options.statement.empty()) return CaptureReader::open(from, options.read);
+  const Result<CaptureHeader> header = given_header(options);
+  if (!header) return header.error();
+  return CaptureReader::open_arrays(from, *header, options.read);
+}
+
+Error refused(const Instruction& instruction, std::string seen, std::string accepted) {
+  return {Errc::view_mismatch, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
+}
+
+std::string size_text(std::size_t rows, std::size_t columns) {
+  return fmt::format("{} x {}", rows, columns);
+}
+std::string size_text(const CodeMatrix& m) {
+  return size_text(m.rows, m.columns);
+}
+
+// Sizes that fit each other.
+Result<void> check_sizes(const Instruction& i, const MatrixOperands& m) {
+  for (const CodeMatrix* matrix : {&m.a, &m.b})
+    if (matrix->codes.size() != matrix->rows * matrix->columns)
+      return refused(i, fmt::format("{} codes", matrix->codes.size()), size_text(*matrix));
+  if (m.a.columns != m.b.rows)
+    return refused(i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
+                   "as many rows of B as A has columns");
+  if (m.c &&
+      (m.c->rows != m.a.rows || m.c->columns != m.b.columns || m.c->codes.size() != m.c->rows * m.c->columns))
+    return refused(i, fmt::format("C is {}", size_text(*m.c)), size_text(m.a.rows, m.b.columns));
+  return {};
+}
+
+// Codes as gemm() wants them: in items of the least of 1, 2, 4 and 8 bytes that holds one.
+class Items {
+ public:
+  Items(const CodeMatrix& m, const Operand& operand)
+      : columns_(static_cast<std::ptrdiff_t>(m.columns)),
+        array_(Array::zeros("", code_bytes(operand.element_bits), {m.rows, m.columns})) {
+    for (std::size_t i = 0; i < m.codes.size(); ++i) array_.set(i, m.codes[i]);
+  }
+  MatrixView view() const { return {array_.data.data(), columns_, 1}; }
+  MatrixResult result() { return {array_.data.data(), columns_, 1}; }
+  std::vector<std::uint64_t> codes() const {
+    std::vector<std::uint64_t> out(array_.header.items());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = array_.at(i);
+    return out;
+  }
+
+ private:
+  std::ptrdiff_t columns_;
+  Array array_;
+};
+
+// Whole matrices.
+Result<CodeMatrix> run_product(const Instruction& i, const MatrixOperands& m, const GemmOptions& options) {
+  const Operand& result = i.operands()[0];
+  CodeMatrix out{m.a.rows, m.b.columns, {}};
+  out.codes.resize(out.rows * out.columns);
+  const Items a(m.a, *i.find(Part::left_factor)), b(m.b, *i.find(Part::right_factor));
+  const Items c(m.c ? *m.c : out, result);
+  Items d(out, result);
+  const Gemm problem{out.rows, out.columns, m.a.columns, a.view(), b.view(), c.view(), d.result()};
+  if (Result<Execution> done = gemm(i, problem, options); !done) return done.error();
+  out.codes = d.codes();
+  return out;
+}
+
+// One tile, with zeros outside the matrices, element by element.
+class OneTile {
+ public:
+  OneTile(const Instruction& i, const Tile& tile, const MatrixOperands& m) : i_(i), tile_(tile), m_(m) {}
+
+  Result<CodeMatrix> run() {
+    if (Result<void> checked = check(); !checked) return checked.error();
+    if (Result<void> stored = store_a(); !stored) return stored.error();
+    CodeMatrix out{m_.a.rows, m_.b.columns, {}};
+    for (std::size_t row = 0; row < out.rows; ++row)
+      for (std::size_t column = 0; column < out.columns; ++column) {
+        const Result<Element> element = this->element(row, column);
+        if (!element) return element.error();
+        out.codes.push_back(element->code);
+      }
+    return out;
+  }
+
+ private:
+  static std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
+  Result<void> check() const {
+    if (m_.a.rows > size(i_.rows()) || m_.a.columns > size(i_.depth()) || m_.b.columns > size(i_.columns()))
+      return refused(i_, fmt::format("A is {}, B is {}", size_text(m_.a), size_text(m_.b)),
+                     fmt::format("at most one tile, {} x {} and {} x {}", i_.rows(), i_.depth(), i_.depth(),
+                                 i_.columns()));
+    const std::size_t blocks = size(i_.blocks());
+    const auto scale = [&](std::string_view name, const std::optional<CodeMatrix>& given, std::size_t rows,
+                           std::size_t columns) -> Result<void> {
+      if (given ? blocks != 0 && given->rows == rows && given->columns == columns &&
+                      given->codes.size() == rows * columns
+                : blocks == 0)
+        return {};
+      return refused(i_, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
+                     blocks == 0 ? "none: the form has no block scaling" : size_text(rows, columns));
+    };
+    if (Result<void> left = scale("a_scale", m_.a_scale, m_.a.rows, blocks); !left) return left;
+    return scale("b_scale", m_.b_scale, blocks, m_.b.columns);
+  }
+
+  // The rows of A as the instruction has them: all, or what is not zero and where it stood.
+  Result<void> store_a() {
+    CompressedMatrix& a = a_;
+    a.codes.resize(size(i_.rows() * i_.depth()));
+    for (std::size_t i = 0; i < m_.a.codes.size(); ++i)
+      a.codes[i / m_.a.columns * size(i_.depth()) + i % m_.a.columns] = m_.a.codes[i];
+    if (!tile_.sparsity.is_sparse()) return {};
+    Result<CompressedMatrix> compressed = compress(i_, a.codes);
+    if (!compressed) return compressed.error();
+    a = *std::move(compressed);
+    return {};
+  }
+
+  Result<Element> element(std::size_t row, std::size_t column) const {
+    const std::size_t terms = size(i_.terms()), blocks = size(i_.blocks());
+    std::vector<std::uint64_t> whole(size(i_.depth())), b(terms), a_scale(blocks), b_scale(blocks);
+    for (std::size_t k = 0; k < m_.b.rows; ++k) whole[k] = m_.b.codes[k * m_.b.columns + column];
+    const Sparsity& s = tile_.sparsity;
+    for (std::size_t k = 0; k < terms; ++k) {
+      if (!s.is_sparse()) {
+        b[k] = whole[k];
+        continue;
+      }
+      const std::size_t group = k / size(s.kept);
+      const std::uint64_t nibble = a_.metadata[row * (terms / size(s.kept)) + group];
+      b[k] = select(s, nibble, static_cast<int>(k % size(s.kept)), &whole[group * size(s.width)]);
+    }
+    for (std::size_t block = 0; block < blocks; ++block) {
+      a_scale[block] = m_.a_scale->codes[row * blocks + block];
+      b_scale[block] = m_.b_scale->codes[block * m_.b.columns + column];
+    }
+    const std::uint64_t c = m_.c ? m_.c->codes[row * m_.b.columns + column] : 0;
+    return execute_element(i_, {std::span(a_.codes).subspan(row * terms, terms), b, c, a_scale, b_scale});
+  }
+
+  const Instruction& i_;
+  const Tile& tile_;
+  const MatrixOperands& m_;
+  CompressedMatrix a_;
+};
+
+}  // namespace
+
+Result<RunReport> run_arrays(const fs::path& from, const fs::path& to, const RunOptions& options) {
+  const Result<CaptureReader> reader = open(from, options);
+  if (!reader) return reader.error();
+  ReplayOptions loading;
+  loading.target = options.target;
+  Result<LoadedCapture> capture = load_inputs(*reader, loading);
+  if (!capture) return capture.error();
+  Result<Array> results = execute(*capture, options.execute);
+  if (!results) return results.error();
+  RunReport out{capture->header, capture->cases, capture->instruction.inferred()};
+  out.header.target = capture->instruction.target().name();
+  out.header.source = CaptureSource::model;
+  out.header.provenance =
+      nlohmann::ordered_json{{"program", "warpbit run"}, {"inputs", from.filename().string()}}.dump(
+          -1, ' ', true, nlohmann::json::error_handler_t::replace);
+  std::vector<Array> arrays;
+  for (Array& source : capture->sources)
+    if (!source.header.name.empty()) arrays.push_back(std::move(source));
+  for (std::optional<Array>* array : {&capture->before, &capture->memory})
+    if (*array) arrays.push_back(*std::move(*array));
+  arrays.push_back(*std::move(results));
+  if (Result<void> written = write_capture(to, out.header, arrays); !written) return written.error();
+  return out;
+}
+
+Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOperands& operands,
+                                const GemmOptions& options) {
+  if (Result<void> sizes = check_sizes(instruction, operands); !sizes) return sizes.error();
+  const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  if (tile == nullptr)
+    return refused(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
+  const bool is_whole = !tile->uses_memory() && !tile->sparsity.is_sparse() && !tile->a_scale.is_present() &&
+                        tile->c.format == tile->d.format && !operands.a_scale && !operands.b_scale;
+  if (is_whole) return run_product(instruction, operands, options);
+  if (!options.k_order.empty() || options.split_k != 1)
+    return refused(instruction, "an order of K", "none: of this form one tile is computed");
+  return OneTile(instruction, *tile, operands).run();
+}
+
+}  // namespace warpbit
