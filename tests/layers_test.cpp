@@ -59,7 +59,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"fragment", "fragment"}, {"swizzle", "fragment"},  {"descriptor", "fragment"}, {"state", "machine"},
     {"kernel", "kernel"},     {"instruction", "isa"},   {"format", "format"},       {"capture", "capture"},
     {"inputs", "capture"},    {"philox", "capture"},    {"member", "capture"},      {"setting", "capture"},
-    {"element", "capture"},   {"place", "capture"},     {"text", "capture"},        {"record", "record"},
+    {"element", "capture"},   {"place", "capture"},     {"text", "capture"},        {"record", "probes"},
     {"replay", "replay"},     {"explain", "explain"},   {"compare", "explain"},     {"layout", "layout"},
     {"diagnose", "diagnose"}, {"catch2", "diagnose"},   {"gmock", "diagnose"},      {"vectors", "diagnose"},
     {"run", "run"},           {"device", "device"},     {"common", "device"},       {"rows", "device"},
@@ -75,6 +75,7 @@ std::string layer_of(std::string path) {
   if (slash == path.npos) return "base";  // src/result.cpp
   const std::string folder = path.substr(0, slash);
   if (folder != "warpbit") return folder;
+  if (path.ends_with(".h")) return "c";
   const auto header = kHeaders.find(fs::path(path).stem().string());
   return header == kHeaders.end() ? "api" : header->second;
 }
