@@ -35,7 +35,7 @@ const Arrows kArrows = {
     // Tools.
     {"text", {}},
     {"capture", {}},
-    {"probes", {"api"}},
+    {"probes", {"api", "capture"}},
     {"record", {"api", "capture", "probes"}},
     {"replay", {"record", "capture", "api", "format"}},
     {"explain", {"replay", "format", "text"}},
