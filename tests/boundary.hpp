@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "numeric/formats.hpp"
+#include "oracle/formats.hpp"
 
 namespace boundary {
 

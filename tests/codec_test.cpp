@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "numeric/formats.hpp"
+#include "oracle/formats.hpp"
 #include "tally.hpp"
 #include "warpbit/format.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "boundary.hpp"
 #include "numeric/conversion.hpp"
-#include "numeric/conversion.hpp"
+#include "oracle/conversion.hpp"
 #include "profiles.hpp"
 
 namespace cvt_cases {

@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "numeric/formats.hpp"
+#include "oracle/formats.hpp"
 #include "tally.hpp"
 #include "tool.hpp"
 #include "warpbit/compare.hpp"

@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "numeric/formats.hpp"
+#include "oracle/formats.hpp"
 #include "warpbit/record.hpp"
 #include "warpbit/replay.hpp"
 #include "warpbit/inputs.hpp"

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <set>
 
-#include "numeric/formats.hpp"
+#include "oracle/formats.hpp"
 #include "warpbit/inputs.hpp"
 #include "warpbit/inputs/text.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device_inputs.hpp"
-#include "kernel/body/cases.hpp"
+#include "kernels/cases.hpp"
 
 namespace {
 
