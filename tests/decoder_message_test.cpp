@@ -221,8 +221,8 @@ TEST_CASE("instructions of other kinds are refused by name, whatever their opera
       {"mbarrier.try_wait.parity.shared::cta.b64 p, [m], 0;", "so nothing arrives later"},
       {"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [d], [t, {x, y}], [m];",
        "which is complete at once"},
-      {"cp.async.ca.shared.global [d], [s], 16;", "modelled in warpbit/device.hpp"},
-      {"cp.async.ca.shared.global [d], [s], 16;", "with write_memory"},
+      {"cp.async.ca.shared.global [d], [s], 16;",
+       "a kernel's copies are modelled in warpbit/device.hpp; around a Machine, its host copies with write_memory"},
       {"tcgen05.mma.cta_group::1.kind::f16 [d], a, b, i, !p;", "there is no tensor memory"}};
   for (const auto& [text, reason] : rows) {
     const std::string name = text.substr(0, text.find(' '));
