@@ -127,6 +127,22 @@ TEST_CASE("many cases, with strides and threads", "[quick][c]") {
     CHECK(std::all_of(&d[i * 128], &d[i * 128] + 128, [&](std::uint32_t x) { return x == wanted[i % 4]; }));
 }
 
+TEST_CASE("a number of threads that no process can make", "[quick][c]") {
+  // Row 0 of A and column 0 of B are 1: D(0, 0) is 8.
+  const Handle mma(kProduct);
+  constexpr std::size_t kCases = 100000;
+  std::vector<std::uint32_t> ones(128, 0x3C003C00), zeros(128), d(kCases * 128, 7);
+  const auto same = [](std::uint32_t* data, std::ptrdiff_t registers) {
+    return warpbit_registers{data, 0, 4 * registers, 4};
+  };
+  const warpbit_registers operands[] = {warpbit_dense(mma, 0, d.data()), same(ones.data(), 2),
+                                        same(ones.data(), 1), same(zeros.data(), 4)};
+  warpbit_options options = WARPBIT_INIT(warpbit_options);
+  options.threads = 100000;
+  REQUIRE(warpbit_execute(mma, operands, 4, kCases, &options) == WARPBIT_OK);
+  CHECK(std::ranges::all_of(d, [](std::uint32_t x) { return x == 0x41000000; }));
+}
+
 TEST_CASE("a warp moves a matrix between memory and registers", "[quick][c]") {
   // Shared memory at window 0x1000: row i of an 8 x 8 matrix of 16 bits lies at 16 i; element j is 8 i + j.
   std::array<std::uint16_t, 64> shared{};

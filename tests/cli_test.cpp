@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command-line tool: output and exit status of each command.
 #include <fmt/format.h>
+#include <unistd.h>  // geteuid
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -439,6 +440,26 @@ TEST_CASE("diff compares the results of the same inputs", "[quick][cli]") {
     CHECK(output.err == message);
   }
   CHECK(run({"diff", first, (directory.path / "none.npz").string()}).status == 2);
+}
+
+TEST_CASE("threads that cannot be made are no mismatch", "[quick][cli]") {
+  const Directory directory;
+  for (const char* name : {"a.npz", "b.npz", "c.npz"}) write(directory.path / name, zip_of(good(), true));
+  fs::copy_file(named("WARPBIT_CLI"), directory.path / "warpbit");
+  fs::permissions(directory.path, fs::perms(0755));
+  for (const auto& entry : fs::directory_iterator(directory.path)) fs::permissions(entry, fs::perms(0755));
+  // A limit of processes does not hold for root.
+  const std::string other_user = geteuid() == 0 ? "setpriv --reuid=65534 --clear-groups " : "";
+  for (const std::string limit : {"OMP_NUM_THREADS=100000", "ulimit -u 3; OMP_NUM_THREADS=8"}) {
+    const Output output = shell(other_user + "bash -c " +
+                                shell_word(limit + " " + shell_word((directory.path / "warpbit").string()) +
+                                           " verify " + shell_word(directory.path.string())));
+    INFO(limit << output.out << output.err);
+    CHECK(output.status == 0);
+    CHECK(output.err.empty());
+    REQUIRE_FALSE(output.lines().empty());
+    CHECK(output.lines().back() == total(3, 6, 3 * kElements));
+  }
 }
 
 TEST_CASE("an output that cannot be written is no success", "[quick][cli]") {

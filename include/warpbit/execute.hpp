@@ -28,7 +28,7 @@ struct ExecuteOptions {
   Undefined undefined = Undefined::error;
   /// If false, an instruction for which Instruction::inferred() holds is refused (Errc::inferred_plan).
   bool allow_inferred = true;
-  /// Threads to split the cases over; 0 leaves it to OpenMP. The bits do not depend on it.
+  /// Threads to split the work over, at most 1024; 0: OpenMP's number. The bits do not depend on it.
   int threads = 0;
   /// The kernel to compute with; absent: chosen_kernel(). The bits do not depend on it.
   std::optional<Kernel> kernel = std::nullopt;

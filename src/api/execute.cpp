@@ -2,8 +2,6 @@
 #include "warpbit/execute.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -15,6 +13,7 @@
 #include "kernel/bodies.hpp"
 #include "kernel/fast_tile.hpp"
 #include "kernel/floating.hpp"
+#include "threads.hpp"
 
 namespace warpbit {
 namespace {
@@ -99,15 +98,12 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
 // caller's rounding and flushing change nothing.
 template <class Work>
 void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
-  const int wanted = options.threads > 0 ? options.threads : omp_get_max_threads();
-  const auto threads = std::min<std::size_t>(static_cast<std::size_t>(wanted), cases);
-  const auto run = [&](std::size_t first, std::size_t last) {
+  const int threads = thread_count(options.threads, cases);
+  const auto runs = static_cast<std::size_t>(threads);
+  for_each_piece(threads, runs, [&](std::size_t i) {
     const DefaultFloating floating;
-    work(first, last);
-  };
-  if (threads < 2) return run(0, cases);
-#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(static, 1)
-  for (std::size_t i = 0; i < threads; ++i) run(cases * i / threads, cases * (i + 1) / threads);
+    work(cases * i / runs, cases * (i + 1) / runs);
+  });
 }
 template <class Work>
 void for_each_case(std::size_t cases, const ExecuteOptions& options, Work work) {

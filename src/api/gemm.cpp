@@ -2,8 +2,6 @@
 #include "warpbit/gemm.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -111,7 +109,7 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   product.d = items(problem.d, t.d);
   product.steps = k->steps;
   product.run = k->run;
-  product.threads = options.execute.threads > 0 ? options.execute.threads : omp_get_max_threads();
+  product.threads = options.execute.threads;
   const Body* body = fused_tile(t) ? find_body(*kernel) : nullptr;
   run_product(product, body);
   return Execution{instruction.inferred(), body == nullptr ? Kernel::node : kernel_of(*body)};

@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>  // std::cout, to which CLI11 writes
+#include <new>       // std::bad_alloc
 #include <system_error>
 
 #include "cli/commands.hpp"
@@ -100,6 +101,9 @@ int main(int argc, char** argv) {
       return kNoAnswer;
     }
     return status;
+  } catch (const std::bad_alloc&) {
+    std::fputs("warpbit: there is not enough memory for this\n", stderr);
+    return kNoAnswer;
   } catch (const std::exception& error) {  // among them, that stdout cannot be written
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     const bool is_unread = system != nullptr && system->code() == std::errc::broken_pipe;

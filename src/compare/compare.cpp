@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "explain/chain.hpp"
 #include "compare/compare_inputs.hpp"
+#include "explain/chain.hpp"
 #include "numeric/formats.hpp"
 #include "record/members.hpp"
 #include "replay/execute_capture.hpp"
 #include "text/wrapped.hpp"
+#include "threads.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {
@@ -107,10 +108,7 @@ Result<std::vector<Judged>> judge_chains(std::span<const LoadedCapture> captures
   for (const LoadedCapture& capture : captures)  // refuses what cannot be read
     if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
   std::vector<std::vector<Judged>> cases(captures[0].cases);
-  const auto count = static_cast<std::int64_t>(cases.size());
-#pragma omp parallel for schedule(dynamic)
-  for (std::int64_t index = 0; index < count; ++index)
-    cases[static_cast<std::size_t>(index)] = judge_case(captures, chains, static_cast<std::uint64_t>(index));
+  for_each_piece(0, cases.size(), [&](std::uint64_t i) { cases[i] = judge_case(captures, chains, i); });
   std::vector<Judged> out(chains.size());
   for (const std::vector<Judged>& of_case : cases)
     for (std::size_t n = 0; n < out.size(); ++n) out[n].add(of_case[n]);

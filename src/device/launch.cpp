@@ -2,13 +2,12 @@
 #include "warpbit/device/launch.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <exception>
 
 #include "api/checks.hpp"
 #include "device/block.hpp"
+#include "threads.hpp"
 
 namespace warpbit {
 namespace {
@@ -104,10 +103,9 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
   outcome.launched.fault = check(how);
   if (!outcome.launched) return std::move(outcome.launched);
   const auto blocks = static_cast<std::int64_t>(product(how.grid));
-  const int wanted = how.execute.threads > 0 ? how.execute.threads : omp_get_max_threads();
   const auto threads = static_cast<int>(product(how.block));
-  const int workers =
-      static_cast<int>(std::min<std::int64_t>(std::min(wanted, device::Stacks::max_workers(threads)), blocks));
+  const std::int64_t most = std::min<std::int64_t>(device::Stacks::max_workers(threads), blocks);
+  const int workers = thread_count(how.execute.threads, static_cast<std::uint64_t>(most));
   const device::Rescue rescue;
   std::int64_t next = 0;
 #pragma omp parallel num_threads(workers)

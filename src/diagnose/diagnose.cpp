@@ -7,6 +7,7 @@
 #include <set>
 
 #include "diagnose/diagnose_trial.hpp"
+#include "threads.hpp"
 
 namespace warpbit {
 namespace {
@@ -158,11 +159,10 @@ class Search {
   std::vector<Candidate> singles() const {
     std::vector<Candidate> out, wider, whole;
     std::vector<std::optional<Score>> scores(hypotheses_.size());
-#pragma omp parallel for schedule(dynamic, 16)
-    for (std::size_t i = 0; i < hypotheses_.size(); ++i) {
+    for_each_piece(0, hypotheses_.size(), [&](std::size_t i) {
       const Hypothesis* const one[] = {&hypotheses_[i]};
       scores[i] = (hypotheses_[i].neighbours ? *wider_ : *sample_)(one);
-    }
+    });
     for (std::size_t i = 0; i < hypotheses_.size(); ++i)
       if (scores[i] && scores[i]->gained > 0)
         (hypotheses_[i].neighbours ? wider : out).push_back({{&hypotheses_[i]}, *scores[i]});

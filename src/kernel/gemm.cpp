@@ -9,6 +9,7 @@
 #include "kernel/floating.hpp"
 #include "kernel/panel_gemm.hpp"
 #include "numeric/value.hpp"
+#include "threads.hpp"
 
 namespace warpbit {
 namespace {
@@ -253,7 +254,8 @@ void run_product(const MatrixProduct& given, const Body* body) {
   MatrixProduct product = given;
   const double work = static_cast<double>(given.rows) * static_cast<double>(given.columns) *
                       static_cast<double>(given.depth) / (body != nullptr ? kBodyWork : kElementWork);
-  product.threads = static_cast<int>(std::min<double>(given.threads, 1 + work));
+  product.threads =
+      thread_count(given.threads, static_cast<std::uint64_t>(std::min<double>(kMaxThreads, 1 + work)));
   std::unique_ptr<GemmEngine> engine;
   if (body != nullptr)
     engine = make_panel_engine(product, *body);

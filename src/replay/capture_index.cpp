@@ -14,6 +14,7 @@
 #include "replay/golden_index.hpp"
 #include "replay/loaded_capture.hpp"
 #include "replay/loaded_digests.hpp"
+#include "threads.hpp"
 #include "warpbit/inputs/text.hpp"
 
 namespace warpbit {
@@ -133,12 +134,7 @@ Result<std::vector<IndexedCapture>> index_captures(std::span<const fs::path> pat
   const std::vector<fs::path> files = find_captures(paths);
   if (files.empty()) return Error{Errc::no_cases, "captures", "none in these folders", "at least one"};
   std::vector<std::optional<Result<IndexedCapture>>> found(files.size());
-  const auto count = static_cast<std::ptrdiff_t>(files.size());
-#pragma omp parallel for schedule(dynamic)
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    found[at] = indexed(files[at], options);
-  }
+  for_each_piece(0, files.size(), [&](std::size_t i) { found[i] = indexed(files[i], options); });
   std::vector<IndexedCapture> out;
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!found[i]->ok()) {

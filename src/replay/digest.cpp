@@ -2,8 +2,6 @@
 #include "warpbit/replay.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>  // std::memcpy
@@ -14,6 +12,7 @@
 #include "record/members.hpp"
 #include "replay/execute_capture.hpp"
 #include "replay/fill_inputs.hpp"
+#include "threads.hpp"
 #include "warpbit/inputs.hpp"
 #include "warpbit/record.hpp"
 
@@ -158,21 +157,19 @@ Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const
   ExecuteOptions each = options;
   each.threads = 1;
   FirstFailure failure;
-  const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (std::uint64_t i = 0; i < out.size() * parts; ++i) {
+  for_each_piece(options.threads, out.size() * parts, [&](std::uint64_t i) {
     const std::uint64_t block = which[i / parts], before = i % parts * part, cases = blocks.cases_in(block);
     const std::uint64_t first = blocks.first_case(block) + before;
-    if (before >= cases || failure.is_before(first)) continue;
+    if (before >= cases || failure.is_before(first)) return;
     const Result<std::uint64_t> sum = generator.digest(first, std::min(part, cases - before), each);
     if (!sum) {
       failure.note(first, sum.error());
-      continue;
+      return;
     }
     std::uint64_t& digest = out[i / parts];
 #pragma omp atomic
     digest += *sum;
-  }
+  });
   if (const std::optional<Error> error = failure.error()) return *error;
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "api/checks.hpp"
 #include "isa/instruction.hpp"
+#include "threads.hpp"
 #include "warpbit/machine.hpp"
 
 namespace warpbit {
@@ -63,12 +64,9 @@ OwnedElementCodes codes_of_row(const LoadedCapture& capture, std::uint64_t n) {
 // One element after the other.
 Result<Array> execute_elements(const LoadedCapture& capture) {
   const Tile& tile = std::get<Tile>(capture.instruction.decoded().kernel);
-  const auto count = static_cast<std::int64_t>(capture.cases);
   Array got = capture.expected;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t n = 0; n < count; ++n)
-    got.set(static_cast<std::uint64_t>(n),
-            run_element(tile, codes_of_row(capture, static_cast<std::uint64_t>(n))));
+  for_each_piece(0, capture.cases,
+                 [&](std::uint64_t n) { got.set(n, run_element(tile, codes_of_row(capture, n))); });
   return got;
 }
 

@@ -2,14 +2,13 @@
 #include "warpbit/replay.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <new>  // std::bad_alloc
 #include <system_error>
 
 #include "replay/execute_capture.hpp"
 #include "replay/loaded_digests.hpp"
+#include "threads.hpp"
 
 namespace warpbit {
 namespace {
@@ -261,16 +260,14 @@ std::vector<FileReport> replay_all(std::span<const fs::path> files, const Replay
                                    const std::function<void(std::size_t)>& progress) {
   std::vector<FileReport> out(files.size());
   std::size_t done = 0;
-  const auto count = static_cast<std::ptrdiff_t>(files.size());
-#pragma omp parallel for schedule(dynamic) if (count > 1)
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    out[static_cast<std::size_t>(i)] = replay(files[static_cast<std::size_t>(i)], options);
+  for_each_piece(0, files.size(), [&](std::size_t i) {
+    out[i] = replay(files[i], options);
 #pragma omp critical(warpbit_progress)
     {
       ++done;
       if (progress) progress(done);
     }
-  }
+  });
   return out;
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "threads.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <exception>
+#include <latch>
+#include <thread>
+#include <vector>
+
+namespace warpbit {
+namespace {
+
+// The threads, up to `wanted`, that can be made beside those that there are. They end before this returns.
+int makeable(int wanted) {
+  std::vector<std::thread> made;
+  std::latch end(1);
+  try {
+    made.reserve(static_cast<std::size_t>(wanted));
+    while (static_cast<int>(made.size()) < wanted) made.emplace_back([&end] { end.wait(); });
+  } catch (const std::exception&) {  // a limit of processes or of memory
+  }
+  end.count_down();
+  for (std::thread& thread : made) thread.join();
+  return static_cast<int>(made.size());
+}
+
+}  // namespace
+
+int thread_count(int wanted, std::uint64_t pieces) {
+  if (omp_get_active_level() >= omp_get_max_active_levels()) return 1;
+  const int limit = static_cast<int>(std::clamp<std::uint64_t>(pieces, 1, kMaxThreads));
+  const int count = std::clamp(wanted > 0 ? wanted : omp_get_max_threads(), 1, limit);
+  // libgomp keeps the threads of each thread that shares work.
+  thread_local int made = 1;
+  if (count > made) {
+    const int found = 1 + makeable(count - 1);
+    made = found == count ? count : std::max(1, found / 2);
+  }
+  return std::min(count, made);
+}
+
+}  // namespace warpbit

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work that several threads share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+
+#pragma GCC visibility push(default)  // the other two libraries share work, too
+namespace warpbit {
+
+/// The most threads that are ever asked for. libgomp ends the process if it cannot make those that it is asked for.
+inline constexpr int kMaxThreads = 1024;
+
+/// The number for `num_threads` of a parallel region with `pieces` pieces of work: `wanted`, or OpenMP's number where
+/// it is 0; at most kMaxThreads, and one for each piece. Where the process cannot make that many now, half of those
+/// that it can: the others need memory, too. 1 inside a parallel region whose threads may not share their work again.
+/// Never less than 1.
+int thread_count(int wanted, std::uint64_t pieces);
+
+/// Calls work(i) once for each i < pieces, on thread_count() threads. An exception that `work` lets out ends it, and
+/// comes out of here.
+template <class Work>
+void for_each_piece(int wanted, std::uint64_t pieces, const Work& work) {
+  const int threads = thread_count(wanted, pieces);
+  std::atomic<bool> failed = false;
+  std::exception_ptr exception;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
+  for (std::uint64_t i = 0; i < pieces; ++i) {
+    if (failed) continue;
+    try {
+      work(i);
+    } catch (...) {
+      if (!failed.exchange(true)) exception = std::current_exception();
+    }
+  }
+  if (exception) std::rethrow_exception(exception);
+}
+
+}  // namespace warpbit
+#pragma GCC visibility pop
