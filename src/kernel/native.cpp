@@ -36,7 +36,7 @@ std::optional<NativeProgram> program_of(const Tile& t) {
   out.half_d = t.d.format->id == FormatId::f16;
   const Step& first = *plan.begin();
   const auto* chain = std::get_if<FmaChain>(&first);
-  if (const auto* sum = std::get_if<IntegerSum>(&first); sum != nullptr && plan == Plan{first}) {
+  if (const auto* sum = std::get_if<IntegerSum>(&first); sum && plan == Plan{IntegerSum{sum->overflow}}) {
     out.kind = Kind::integers;
     out.bits = t.a.format->bits;
     out.a_signed = t.a.format->is_signed;

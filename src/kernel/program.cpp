@@ -140,6 +140,7 @@ namespace {
 
 // Adds the nodes of a step, if their k are neighbours in the panels.
 bool add_nodes(const Fused& step, std::span<const int> order, FusedProgram& program) {
+  if (step.products < 1) return false;
   std::vector<int> chosen;
   for (int k = 0; k < static_cast<int>(order.size()); ++k)
     if (step.k.contains(static_cast<std::size_t>(k))) chosen.push_back(k);
@@ -158,46 +159,84 @@ bool add_nodes(const Fused& step, std::span<const int> order, FusedProgram& prog
   return true;
 }
 
-// What a plan says beyond its nodes: at most a conversion of C, then nodes that are alike, then the addition of
-// C or a conversion.
-bool add_steps(const Plan& plan, std::span<const int> order, FusedProgram& program) {
-  const Fused* fused = nullptr;
-  for (const Step& step : plan) {
-    if (const auto* f = std::get_if<Fused>(&step)) {
-      if (fused && (f->window != fused->window || f->result != fused->result)) return false;
-      fused = f;
-      if (!add_nodes(*f, order, program)) return false;
-    } else if (const auto* convert = std::get_if<Convert>(&step)) {
-      if (convert->rounding != Rounding::nearest_even) return false;
-    } else if (const auto* add = std::get_if<Add>(&step)) {
-      if (add->rounding != Rounding::nearest_even) return false;
-      program.adds_c = true;
-    } else {
-      return false;
-    }
+constexpr auto kNearest = Rounding::nearest_even;
+
+FormatId format_of(bool is_half) {
+  return is_half ? FormatId::f16 : FormatId::f32;
+}
+
+// What a program does, as a plan: C in the nodes' format; nodes that differ in L and k alone, the first of which
+// may start from zero; then C's addition or the conversion to D's format. Of `given` come the operands and how
+// many nodes there are. Nothing where a plan has no room for it.
+std::optional<Plan> executed_plan(const FusedProgram& p, int kept_fraction_bits, const Plan& given) {
+  std::vector<Step> steps;
+  if (p.half_c && !p.half_nodes && !p.node[0].from_zero) steps.push_back(Convert{FormatId::f32, kNearest});
+  Start start = p.node[0].from_zero ? Start::zero : Start::running;
+  for (const Step& step : given) {
+    const auto* own = std::get_if<Fused>(&step);
+    if (own == nullptr) continue;
+    steps.push_back(Fused{own->products, p.window, p.floor - 127, format_of(p.half_nodes), kept_fraction_bits,
+                          p.half_nodes ? kNearest : Rounding::toward_zero, start, own->k});
+    start = Start::running;
   }
-  if (fused == nullptr) return false;
-  program.window = fused->window;
-  program.floor = fused->floor + 127;
-  program.half_nodes = fused->result == FormatId::f16;
-  if (!program.half_nodes) program.kept_mask = ~0U << (23 - fused->kept_fraction_bits);
+  if (p.adds_c)
+    steps.push_back(Add{format_of(p.half_d), kNearest});
+  else if (p.half_d && !p.half_nodes)
+    steps.push_back(Convert{FormatId::f16, kNearest});
+  if (steps.size() > Plan::kMaxSteps) return std::nullopt;
+  Plan out{};
+  out.operands = given.operands;
+  for (const Step& step : steps) out.push_back(step);
+  return out;
+}
+
+// Whether the body computes what a program says: the limits of its arithmetic.
+bool is_within(const FusedProgram& p, int kept_fraction_bits) {
+  const auto alike = [&](const FusedProgram::Node& n) { return n.count == p.node[0].count; };
+  if (p.nodes == 0 || p.node[0].count > 32 || !std::all_of(p.node, p.node + p.nodes, alike)) return false;
   // Sums of 16 products, each below 4 * 2^F, must fit in 32 bits.
-  return fused->window <= 25 && std::ranges::all_of(program.node, [](const auto& n) { return n.count <= 32; });
+  if (p.window < 1 || p.window > 25) return false;
+  if (!p.half_nodes) return p.floor <= kLeast && kept_fraction_bits >= 0 && kept_fraction_bits <= 23;
+  // The powers of two that bring addends to units and back are numbers of f32.
+  return p.floor > p.window && 254 + p.window + p.product_scale - p.floor < 255 &&
+         kept_fraction_bits == format(FormatId::f16).fraction_bits;
+}
+
+// Whether C and D are in formats between which the body moves: it adds an f16 C in f32 without rounding twice
+// only to another f16, and has no f16 of an f32 C.
+bool is_known_sum(const Tile& t, const FusedProgram& p) {
+  for (const Format* f : {t.c.format, t.d.format})
+    if (f->id != FormatId::f16 && f->id != FormatId::f32) return false;
+  if (p.half_nodes && !p.half_c && !p.node[0].from_zero) return false;
+  if (p.adds_c) return !p.half_d || (p.half_nodes && p.half_c);
+  return p.half_d || !p.half_nodes;
 }
 
 }  // namespace
 
 std::optional<FusedProgram> compile_program(const Tile& t, const Encoding& a, const Encoding& b,
                                             std::span<const int> order) {
+  const Fused* first = first_of<Fused>(*t.plan);
+  if (first == nullptr) return std::nullopt;
   FusedProgram program;
-  if (!add_steps(*t.plan, order, program)) return std::nullopt;
+  for (const Step& step : *t.plan)
+    if (const auto* fused = std::get_if<Fused>(&step); fused && !add_nodes(*fused, order, program))
+      return std::nullopt;
+  const bool is_half = a.kind == Encoding::Kind::half;
+  program.window = first->window;
+  program.floor = first->floor + 127;
+  program.half_nodes = first->result == FormatId::f16;
   program.half_c = t.c.format->bits == 16;
   program.half_d = t.d.format->bits == 16;
-  const bool is_half = a.kind == Encoding::Kind::half;
-  if (!is_half && program.half_nodes) return std::nullopt;
+  program.adds_c = first_of<Add>(*t.plan) != nullptr;
   program.product_scale = a.scale + b.scale;
   program.exponent_bias =
       127 - 2 * (is_half ? 15 : 127) + a.scale - a.added_exponent + b.scale - b.added_exponent;
+  const int kept = first->kept_fraction_bits;
+  if (!is_within(program, kept) || !is_known_sum(t, program)) return std::nullopt;
+  if (program.half_nodes && (!is_half || t.a_scale.is_present())) return std::nullopt;
+  if (!program.half_nodes) program.kept_mask = ~0U << (23 - kept);
+  if (executed_plan(program, kept, *t.plan) != *t.plan) return std::nullopt;
   return program;
 }
 
