@@ -72,9 +72,10 @@ TEST_CASE("two shallow instructions round where a deep one has not yet", "[compa
   const std::vector<Computation> computations = {make(kK16, "sm_90"), make(kK8, "sm_90")};
   const ElementComparison c = compare(computations, e);
   CHECK(results(c) == Codes{k2To24 + 1, k2To24});
-  CHECK(c.reasons[1] ==
-        "m16n8k8 rounds 1 product and c to 0x4b800000 (16777216) after k = 8 (instruction 1 of 2); "
-        "m16n8k16 adds 2 products and c at once");
+  CHECK(
+      c.reasons[1] ==
+      "m16n8k8 is 1 ulp off: it rounds 16777217 to 0x4b800000 (16777216) after k = 8, in sum 1 (instruction 1 of "
+      "2), and loses as much or less in 1 other place; m16n8k16 loses nothing");
   const Explanation& chain = c.explanations[1];
   CHECK(chain.instructions == 2);
   REQUIRE(chain.sums.size() == 2);
@@ -106,9 +107,8 @@ TEST_CASE("the sum of a run is added to nearest", "[compare]") {
   CHECK(split.sums[2].addends[1].name == "sum 2");
   CHECK(split.sums[2].after == 32);
   CHECK(c.reasons[1] ==
-        "in sum 2 of ascending and sum 3 of split_k=2, ascending keeps multiples of 2^-1 (F 25), split_k=2 "
-        "keeps all "
-        "bits of the sums of two runs");
+        "ascending is 0.5 ulp off: it rounds 16777219 to 0x4b800001 (16777218) in sum 2 (instruction 2 of 2); "
+        "split_k=2 is 0.5 ulp off: it rounds 16777219 to 0x4b800002 (16777220) in sum 3 (of two runs)");
 }
 
 TEST_CASE("in another order of K something else is cut", "[compare]") {
@@ -119,9 +119,8 @@ TEST_CASE("in another order of K something else is cut", "[compare]") {
   const ElementComparison c = compare(computations, e);
   CHECK(results(c) == Codes{0, 0x3F800000, 0x3F800000});
   CHECK(c.reasons[1] ==
-        "ascending rounds 2 products to 0x4b800000 (16777216) after k = 16 (instruction 1 of 2); descending "
-        "adds 3 "
-        "products at once (instruction 2 of 2)");
+        "ascending is 8.389e+06 ulp off: it rounds 16777217 to 0x4b800000 (16777216) after k = 16, in sum 1 "
+        "(instruction 1 of 2); descending loses nothing");
 }
 
 TEST_CASE("the reason is behind the last sums that are equal", "[compare]") {
@@ -130,9 +129,59 @@ TEST_CASE("the reason is behind the last sums that are equal", "[compare]") {
   const ElementComparison c = compare({make(kK16, "sm_90"), make(kK8, "sm_90")}, e);
   CHECK(results(c) == Codes{k2To24 + 1, k2To24});
   CHECK(c.reasons[1] ==
-        "m16n8k8 rounds 1 product and sum 2 to 0x4b800000 (16777216) after k = 24 (instruction 3 of 4); "
-        "m16n8k16 "
-        "adds 2 products and sum 1 at once (instruction 2 of 2)");
+        "m16n8k8 is 1 ulp off: it rounds 16777217 to 0x4b800000 (16777216) after k = 24, in sum 3 "
+        "(instruction 3 of 4), and loses as much or less in 1 other place; m16n8k16 loses nothing");
+}
+
+TEST_CASE("the reason is what was lost, however the sides group their addends", "[compare]") {
+  // e4m3: 1 * 1, 0.1015625 * 1, 0.3125 * 2^-9. The sums of sm_90's two nodes, 1.1015625 and 1.1021728515625, are
+  // exact. wgmma keeps multiples of 2^-13, E being 0: 5 of the third product, 8.19 of C.
+  const Element e(32, 0x3A83126F, {{0, {0x38, 0x38}}, {1, {0x1D, 0x38}}, {2, {0x2A, 0x01}}});
+  const ElementComparison c = compare({make("wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3", "sm_90a"),
+                                       make("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "sm_90a")},
+                                      e);
+  CHECK(results(c) == Codes{0x3F8D3400, 0x3F8D34C5});
+  CHECK(
+      c.reasons[1] ==
+      "wgmma.mma_async.m64n64k32 is 196.6 ulp off: it cuts c = 0.0010000000474974513 to 0.0009765625 in sum 1, to "
+      "multiples of 2^-13 (F 13); mma.m16n8k32.row.col is 0.3916 ulp off: it rounds 1.1031728516099975 to "
+      "0x3f8d34c5 (1.1031728982925415) in sum 3");
+}
+
+TEST_CASE("an addend that both keep is no reason, and one that both cut alike is none", "[compare]") {
+  // Beside 2^13, sm_80 keeps multiples of 2^-11 and sm_90 of 2^-12: four of 2^-12 are cut by one, 2^-13 by both.
+  constexpr std::uint64_t k2ToMinus12 = 0x0C00, k2To13 = 0x46000000, kHalf = 0x3800;
+  const std::array<std::uint64_t, 2> small = {k2ToMinus12, kOne};
+  const Element e(16, k2To13, {{0, small}, {1, {k2ToMinus12, kHalf}}, {2, small}, {3, small}, {4, small}});
+  const ElementComparison c = compare({make(kK16, "sm_80"), make(kK16, "sm_90")}, e);
+  CHECK(results(c) == Codes{k2To13, k2To13 + 1});
+  CHECK(
+      c.reasons[1] ==
+      "sm_80 is another 1 ulp off: it cuts 4 addends of sum 1 to multiples of 2^-11 (F 24), most of all a[0] b[0] "
+      "= 0.000244140625 to 0; sm_90 keeps multiples of 2^-12 (F 25) and loses nothing else");
+}
+
+TEST_CASE("integers wrap or are clamped, and zeros and NaNs have codes", "[compare]") {
+  const Element sum(16, 0x7FFFFFFF, {{3, {1, 1}}});
+  CHECK(
+      compare({make(kInteger, "sm_90"), make(kClamped, "sm_90")}, sum).reasons[1] ==
+      "no satfinite is 4294967296 off: it wraps 2147483648 to 0x80000000 (-2147483648) in sum 1; satfinite is 1 "
+      "off: it clamps 2147483648 to 0x7fffffff (2147483647) in sum 1");
+  // A node's zero is +0; IEEE additions of -0 keep it.
+  const std::string shallow = "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16";
+  const std::array<std::uint64_t, 2> minus = {0x8000, kOne};
+  const Element zero(4, 0x8000, {{0, minus}, {1, minus}, {2, minus}, {3, minus}});
+  CHECK(compare({make(shallow, "sm_70", "ascending", 4), make(shallow, "sm_80", "ascending", 4)}, zero)
+            .reasons[1] == "the signs of zero differ: sm_70 returns 0x0000 (0), sm_80 0x8000 (-0)");
+  // Of two NaNs f64 returns that of B first, and in another order of K the other one.
+  const std::string real = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64";
+  const std::uint64_t nan = 0x7FF8000000000001, other = 0x7FF8000000000002, one = 0x3FF0000000000000;
+  const Element nans(8, 0, {{0, {one, nan}}, {4, {one, other}}});
+  CHECK_THAT(compare({make(real, "sm_90"), make(real, "sm_90", "descending")}, nans).reasons[1],
+             Catch::StartsWith("the NaNs differ: ascending returns 0x7ff8000000000002"));
+  // An overflow is a loss without an end.
+  const Element large(16, 0x7F7FFFFF, {{0, {k4096, k4096}}, {8, {k4096, k4096}}});
+  CHECK(compare({make(kK16, "sm_90"), make(kK16, "sm_80")}, large).reasons[1].empty());
 }
 
 // ---- By other means

@@ -63,9 +63,22 @@ bool obeys_laws(const ExplainedSum& sum) {
          (!is_number(sum.format, sum.code) || number(sum.format, sum.code) == number(sum.result));
 }
 
+// What all cuts and roundings take away is what the result is off by.
+Ratio lost(const Explanation& e) {
+  Ratio out = 0;
+  for (const ExplainedSum& sum : e.sums) {
+    out += number(sum.total) - number(sum.result);
+    for (const ExplainedAddend& addend : sum.addends) out += number(addend.value) - number(addend.kept);
+  }
+  return out;
+}
+
 // The nearest code, and the error in its units.
 bool obeys_laws(const Explanation& e) {
   if (e.sums.empty() || e.sums.back().code != e.code || e.sums.back().format != e.format) return false;
+  const bool finite = std::ranges::all_of(
+      e.sums, [](const ExplainedSum& sum) { return is_finite(sum.total) && is_finite(sum.result); });
+  if (finite && is_finite(e.exact) && lost(e) != number(e.exact) - number(e.result)) return false;
   for (const ExplainedSum& sum : e.sums)
     if (!obeys_laws(sum)) return false;
   if (!e.nearest) return true;
@@ -159,6 +172,22 @@ TEST_CASE("explanations of random elements obey the laws", "[explain]") {
     }
     tally.judge(fmt::format("{} on {}", form.text, form.target));
   }
+}
+
+TEST_CASE("a sum that begins without C has no C among its addends", "[explain]") {
+  const Result<Instruction> mma =
+      Instruction::parse("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", *Target::find("sm_90"));
+  REQUIRE(mma.ok());
+  const std::vector<std::uint64_t> one = {0x38};
+  const Result<Explanation> e = explain_element(*mma, {one, one, 0x3F800000});
+  REQUIRE(e.ok());
+  REQUIRE(e->sums.size() == 3);
+  CHECK(e->sums[0].addends[0].name == "zero");
+  CHECK_FALSE(e->sums[0].after.has_value());
+  CHECK(e->sums[1].addends[0].name == "sum 1");
+  CHECK_FALSE(e->sums[1].after.has_value());
+  CHECK(e->sums[2].addends[0].name == "c");
+  CHECK(e->sums[2].after == 32);
 }
 
 TEST_CASE("exact numbers as text", "[explain]") {

@@ -48,8 +48,8 @@ std::vector<std::string> distinct_names(std::span<const Computation> computation
 /// be in a chain.
 Result<Explanation> explain_element(const Computation& computation, const ElementSources& element);
 
-/// Why two explanations of the same element have different results: one sentence about the first sum that is
-/// not the same. Empty if their codes are equal.
+/// Why two explanations of the same element have different results: the cut or rounding by which each side loses
+/// most of what the other does not lose as well. Empty if their codes are equal.
 std::string difference(const Explanation& x, const Explanation& y);
 
 /// Codes between two of a floating-point format, counted from one to the other: 1 for neighbours, 0 for +0 and

@@ -28,6 +28,7 @@ struct ExactNumber {
   std::string bits;  ///< 0 and 1, the highest first; begins and ends with 1; empty for zero
   int exponent = 0;  ///< of the last bit
 
+  friend bool operator==(const ExactNumber&, const ExactNumber&) = default;
   bool is_zero() const { return kind == Kind::finite && bits.empty(); }
   /// All digits, "-0.0625", beyond 60 of them with an exponent of ten; "inf", "-inf", "nan".
   std::string decimal() const;

@@ -1,74 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why two results differ, in words.
+// Why two results differ, in words. Each addend and each sum is used once on the way to D, so what all cuts and
+// roundings take away is exactly what the result is off by: the cause is in those that only one side has.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
+#include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "text/wrapped.hpp"
+#include "explain/dyadic.hpp"
+#include "explain/words.hpp"
+#include "numeric/formats.hpp"
 #include "warpbit/compare.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {
 namespace {
 
-std::string brief(const ExactNumber& x) {
-  constexpr std::size_t kWidth = 40;
-  return cut_off(x.decimal(), kWidth);
-}
+// ---- What is lost
 
-// ---- What is looked at
+// A number that does not stay what it was: an addend that is cut, or a sum that is rounded.
+struct Loss {
+  const ExplainedSum* sum;
+  const ExplainedAddend* cut;  // null: the sum is rounded
 
-// An addend that is not zero.
-struct Term {
-  std::string name;  ///< of a product, of C, or of a sum
-  std::string key;   ///< the same in both explanations, if it stands for the same
-  const ExplainedAddend* addend;
-
-  bool is_product() const { return name.starts_with('a'); }
+  const ExactNumber& before() const { return cut != nullptr ? cut->value : sum->total; }
+  const ExactNumber& after() const { return cut != nullptr ? cut->kept : sum->result; }
+  Dyadic amount() const { return Dyadic(before()) + -Dyadic(after()); }
 };
 
-// A sum that changes something.
-struct CountingSum {
-  const ExplainedSum* sum;
-  std::vector<Term> terms;
+// All cuts of a sum, or its rounding.
+struct Group {
+  std::vector<Loss> losses;
+  Dyadic amount{0, 0};
 };
 
 struct Side {
   const Explanation& e;
-  std::vector<CountingSum> sums;
+  std::vector<Loss> losses;
+  bool lost_more;  // what the other side has lost as well is not among them
 };
 
-// The sums behind the first `skipped`, the last of which is the same in both explanations. Zeros change
-// nothing, and a sum that returns the only other addend as it is stands for that one.
-Side looked_at(const Explanation& e, std::size_t skipped) {
-  Side out{e, {}};
-  std::map<std::string, Term> sums;  // what stands for them, by their names
-  if (skipped > 0) sums[e.sums[skipped - 1].name] = {e.sums[skipped - 1].name, "before", nullptr};
-  for (std::size_t i = skipped; i < e.sums.size(); ++i) {
-    const ExplainedSum& sum = e.sums[i];
-    CountingSum counting{&sum, {}};
-    for (const ExplainedAddend& addend : sum.addends) {
-      if (addend.value.is_zero()) continue;
-      const auto known = sums.find(addend.name);
-      Term term = known != sums.end() ? known->second : Term{addend.name, addend.name, nullptr};
-      term.addend = &addend;
-      counting.terms.push_back(term);
-    }
-    const auto returns = [&](const ExactNumber& x) {
-      return x.kind != ExactNumber::Kind::nan && x.ratio() == sum.result.ratio();
-    };
-    if (counting.terms.size() == 1 && returns(counting.terms[0].addend->value)) {
-      sums[sum.name] = counting.terms[0];
-      continue;
-    }
-    if (counting.terms.empty() && sum.result.is_zero()) continue;
-    // By name, those with long numbers last: the same order in both.
-    std::ranges::sort(counting.terms, {}, [](const Term& t) { return std::pair(t.key.size(), t.key); });
-    out.sums.push_back(counting);
-    sums[sum.name] = {sum.name, fmt::format("sum {}", out.sums.size()), nullptr};
+bool is_finite(const ExactNumber& x) {
+  return x.kind == ExactNumber::Kind::finite;
+}
+
+Dyadic magnitude(const Dyadic& x) {
+  return x.number < 0 ? -x : x;
+}
+bool is_larger(const Dyadic& x, const Dyadic& y) {
+  return (magnitude(x) + -magnitude(y)).number > 0;
+}
+
+// A NaN or Inf decides a sum alone: nothing is lost there.
+std::vector<Loss> losses_of(std::span<const ExplainedSum> sums) {
+  std::vector<Loss> out;
+  for (const ExplainedSum& sum : sums) {
+    if (!std::ranges::all_of(sum.addends, is_finite, &ExplainedAddend::value)) continue;
+    for (const ExplainedAddend& addend : sum.addends)
+      if (addend.value != addend.kept) out.push_back({&sum, &addend});
+    if (sum.total != sum.result) out.push_back({&sum, nullptr});
+  }
+  return out;
+}
+
+// Removes what both sides lose of equal numbers.
+void remove_common(Side& x, Side& y) {
+  const auto key = [](const Loss& loss) {
+    return std::tuple(loss.cut != nullptr, loss.before().ratio(), loss.after().ratio());
+  };
+  std::multiset<decltype(key(x.losses[0]))> of_y;
+  for (const Loss& loss : y.losses) of_y.insert(key(loss));
+  std::multiset<decltype(key(x.losses[0]))> common;
+  std::erase_if(x.losses, [&](const Loss& loss) {
+    const auto found = of_y.find(key(loss));
+    return found != of_y.end() && (common.insert(of_y.extract(found)), true);
+  });
+  for (Side* side : {&x, &y}) side->lost_more = side->lost_more || !common.empty();
+  std::erase_if(y.losses, [&](const Loss& loss) {
+    const auto found = common.find(key(loss));
+    return found != common.end() && (common.erase(found), true);
+  });
+}
+
+std::vector<Group> groups_of(const std::vector<Loss>& losses) {
+  std::vector<Group> out;
+  for (const Loss& loss : losses) {
+    const Loss* last = out.empty() ? nullptr : &out.back().losses[0];
+    if (last == nullptr || last->sum != loss.sum || !last->cut || !loss.cut) out.emplace_back();
+    out.back().losses.push_back(loss);
+    out.back().amount = out.back().amount + loss.amount();
   }
   return out;
 }
@@ -93,74 +116,87 @@ std::pair<std::size_t, std::size_t> last_equal_sums(const Explanation& x, const 
 
 // ---- In words
 
-// "8 products and c", or which products these are.
-std::string contents(const CountingSum& sum, bool which) {
-  std::vector<std::string> others, products;
-  for (const Term& term : sum.terms) (term.is_product() ? products : others).push_back(term.name);
-  std::string out;
-  if (products.size() == 1)
-    out = which ? products[0] : "1 product";
-  else if (products.size() > 1)
-    out = fmt::format("{} products", products.size()) +
-          (which ? fmt::format(" ({} to {})", products.front(), products.back()) : "");
-  for (const std::string& other : others) out += (out.empty() ? "" : " and ") + other;
-  return out.empty() ? "zeros" : out;
-}
-
-bool add_the_same(const CountingSum& x, const CountingSum& y) {
-  return std::ranges::equal(x.terms, y.terms, {}, &Term::key, &Term::key);
-}
-
-// " (instruction 1 of 2)"
-std::string place(const Side& side, const CountingSum& sum) {
-  if (side.e.instructions == 1 || sum.sum->instruction == 0) return "";
-  return fmt::format(" (instruction {} of {})", sum.sum->instruction, side.e.instructions);
-}
-
-// The one that rounds after fewer addends comes first.
-std::string different_addends(const Side& x, const CountingSum& p, const Side& y, const CountingSum& q) {
-  if (q.terms.size() < p.terms.size()) return different_addends(y, q, x, p);
-  const bool which = contents(p, false) == contents(q, false);
-  const std::string after = p.sum->after ? fmt::format(" after k = {}", *p.sum->after) : "";
-  return fmt::format("{} rounds {} to {}{}{}; {} adds {} at once{}", x.e.name, contents(p, which),
-                     code_text(p.sum->format, p.sum->code), after, place(x, p), y.e.name, contents(q, which),
-                     place(y, q));
+// " 0.5 ulp"; of integers the number.
+std::string amount_text(const Explanation& e, const Dyadic& amount) {
+  const Format* f = find_format(e.format);
+  if (f == nullptr || f->is_integer) return short_text(magnitude(amount).exact_number());
+  const Dyadic ulps = magnitude(amount).times_power(-unit_of(*f, Dyadic(e.exact)));
+  return fmt::format("{:.4g} ulp", approximate(ulps.exact_number()));
 }
 
 std::string multiples(const ExplainedSum& sum) {
-  if (sum.window) return fmt::format("multiples of 2^{} (F {})", sum.window->e - sum.window->f, sum.window->f);
-  return sum.instruction == 0 ? "all bits of the sums of two runs" : "all bits";
+  return fmt::format("multiples of 2^{} (F {})", sum.window->e - sum.window->f, sum.window->f);
 }
 
-// An addend of which one keeps more than the other.
-std::string cut_differently(const CountingSum& x, const CountingSum& y) {
-  for (std::size_t i = 0; i < x.terms.size(); ++i) {
-    const ExplainedAddend &p = *x.terms[i].addend, &q = *y.terms[i].addend;
-    if (p.kept.ratio() != q.kept.ratio())
-      return fmt::format(": of {} = {} they keep {} and {}", x.terms[i].name, brief(p.value), brief(p.kept),
-                         brief(q.kept));
+// "cuts c = 0.1 to 0 in sum 1, to multiples of 2^-3 (F 25)"
+std::string cut_text(const Explanation& e, const Group& group) {
+  const Loss* most = &group.losses[0];
+  for (const Loss& loss : group.losses)
+    if (is_larger(loss.amount(), most->amount())) most = &loss;
+  const std::string what =
+      fmt::format("{} = {} to {}", most->cut->name, short_text(most->before()), short_text(most->after()));
+  const std::string where = fmt::format("{}{}", most->sum->name, instruction_text(e, *most->sum));
+  if (group.losses.size() == 1) return fmt::format("cuts {} in {}, to {}", what, where, multiples(*most->sum));
+  return fmt::format("cuts {} addends of {} to {}, most of all {}", group.losses.size(), where,
+                     multiples(*most->sum), what);
+}
+
+// "rounds 16777217 to 0x4b800000 (16777216) after k = 8, in sum 1 (instruction 1 of 2)"
+std::string round_text(const Explanation& e, const ExplainedSum& sum) {
+  const Format* f = find_format(sum.format);
+  const bool is_integer = f != nullptr && f->is_integer;
+  const bool wraps = is_integer && (Dyadic(sum.total) + -Dyadic(sum.result)).exact_number().exponent >= f->bits;
+  const bool is_last = &sum == &e.sums.back();
+  return fmt::format("{} {} to {}{} in {}{}",
+                     !is_integer ? "rounds"
+                     : wraps     ? "wraps"
+                                 : "clamps",
+                     short_text(sum.total), code_text(sum.format, sum.code),
+                     sum.after && !is_last ? fmt::format(" after k = {},", *sum.after) : "", sum.name,
+                     instruction_text(e, sum));
+}
+
+std::string losses_text(const Side& side) {
+  const std::vector<Group> groups = groups_of(side.losses);
+  const Group* most = &groups[0];
+  Dyadic all(0, 0);
+  for (const Group& group : groups) {
+    all = all + group.amount;
+    if (!group.amount.is_finite() || (most->amount.is_finite() && is_larger(group.amount, most->amount)))
+      most = &group;
+    if (!all.is_finite()) break;  // an overflow decides
   }
-  return "";
+  const Loss& first = most->losses[0];
+  const std::string what = first.cut != nullptr ? cut_text(side.e, *most) : round_text(side.e, *first.sum);
+  if (!all.is_finite()) return fmt::format("{} {}", side.e.name, what);
+  const std::size_t others = groups.size() - 1;
+  return fmt::format(
+      "{} is {}{} off: it {}{}", side.e.name, side.lost_more ? "another " : "", amount_text(side.e, all), what,
+      others == 0
+          ? ""
+          : fmt::format(", and loses as much or less in {} other place{}", others, others == 1 ? "" : "s"));
 }
 
-bool same_window(const ExplainedSum& x, const ExplainedSum& y) {
-  if (x.window.has_value() != y.window.has_value()) return false;
-  return !x.window || (x.window->e == y.window->e && x.window->f == y.window->f);
+// Nothing is lost that the other side does not lose, too. Its sum that has what the other one cuts.
+std::string exact_text(const Side& side, const Side& other) {
+  const ExplainedAddend* cut = other.losses[0].cut;
+  for (const ExplainedSum& sum : side.e.sums)
+    for (const ExplainedAddend& addend : sum.addends)
+      if (cut != nullptr && sum.window && addend.name == cut->name)
+        return fmt::format("{} keeps {} and loses nothing{}", side.e.name, multiples(sum),
+                           side.lost_more ? " else" : "");
+  return fmt::format("{} loses nothing{}", side.e.name, side.lost_more ? " else" : "");
 }
 
-// What is not the same in two sums, if anything.
-std::string different(const Side& x, const CountingSum& of_x, const Side& y, const CountingSum& of_y) {
-  if (!add_the_same(of_x, of_y)) return different_addends(x, of_x, y, of_y);
-  const ExplainedSum &p = *of_x.sum, &q = *of_y.sum;
-  const std::string in =
-      p.name == q.name ? p.name : fmt::format("{} of {} and {} of {}", p.name, x.e.name, q.name, y.e.name);
-  if (!same_window(p, q))
-    return fmt::format("in {}, {} keeps {}, {} keeps {}{}", in, x.e.name, multiples(p), y.e.name, multiples(q),
-                       cut_differently(of_x, of_y));
-  if (p.code != q.code || p.format != q.format)
-    return fmt::format("in {}, {} rounds {} to {}, {} to {}", in, x.e.name, brief(p.total),
-                       code_text(p.format, p.code), y.e.name, code_text(q.format, q.code));
-  return "";
+// Results that no cut and no rounding made different.
+std::string special_text(const Explanation& x, const Explanation& y) {
+  const auto are = [&](ExactNumber::Kind kind) { return x.result.kind == kind && y.result.kind == kind; };
+  const std::string_view what = x.exact != y.exact                         ? "they do not add the same"
+                                : x.result.is_zero() && y.result.is_zero() ? "the signs of zero differ"
+                                : are(ExactNumber::Kind::nan)              ? "the NaNs differ"
+                                                                           : "a NaN or Inf decides";
+  return fmt::format("{}: {} returns {}, {} {}", what, x.name, code_text(x.format, x.code), y.name,
+                     code_text(y.format, y.code));
 }
 
 }  // namespace
@@ -168,17 +204,19 @@ std::string different(const Side& x, const CountingSum& of_x, const Side& y, con
 std::string difference(const Explanation& x, const Explanation& y) {
   if (x.code == y.code && x.format == y.format) return "";
   const auto [of_x, of_y] = last_equal_sums(x, y);
-  const Side p = looked_at(x, of_x), q = looked_at(y, of_y);
-  for (std::size_t i = 0; i < std::min(p.sums.size(), q.sums.size()); ++i)
-    if (std::string out = different(p, p.sums[i], q, q.sums[i]); !out.empty()) return out;
-  // One has more sums, or zeros and NaNs decide.
-  const Side &longer = p.sums.size() > q.sums.size() ? p : q, &shorter = &longer == &p ? q : p;
-  if (longer.sums.size() == shorter.sums.size())
-    return fmt::format("{} returns {}, {} {}", x.name, code_text(x.format, x.code), y.name,
-                       code_text(y.format, y.code));
-  const CountingSum& more = longer.sums[shorter.sums.size()];
-  return fmt::format("{} also rounds {} to {}{}", longer.e.name, contents(more, true),
-                     code_text(more.sum->format, more.sum->code), place(longer, more));
+  const auto side = [](const Explanation& e, std::size_t equal) {
+    const std::span sums(e.sums);
+    return Side{e, losses_of(sums.subspan(equal)), !losses_of(sums.first(equal)).empty()};
+  };
+  Side p = side(x, of_x), q = side(y, of_y);
+  remove_common(p, q);
+  if (x.exact != y.exact || (p.losses.empty() && q.losses.empty())) return special_text(x, y);
+  const auto text = [](const Side& one, const Side& other) {
+    return one.losses.empty() ? exact_text(one, other) : losses_text(one);
+  };
+  // The one that loses nothing comes last.
+  const auto& [first, second] = p.losses.empty() ? std::tie(q, p) : std::tie(p, q);
+  return fmt::format("{}; {}", text(first, second), text(second, first));
 }
 
 }  // namespace warpbit

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>  // std::ldexp, to print a number; no result depends on it
 
 namespace warpbit {
 namespace {
@@ -27,6 +28,14 @@ Dyadic::Dyadic(const Value& value)
   if (negative) number = -number;
   exponent = value.number.exponent;
 }
+
+Dyadic::Dyadic(const ExactNumber& x)
+    : cls(x.kind == ExactNumber::Kind::finite     ? Class::finite
+          : x.kind == ExactNumber::Kind::infinity ? Class::infinity
+                                                  : Class::nan),
+      negative(x.negative),
+      number(x.negative ? cpp_int(-from_bits(x)) : from_bits(x)),
+      exponent(x.exponent) {}
 
 Dyadic Dyadic::operator+(const Dyadic& x) const {
   if (cls == Class::nan || (x.is_finite() && !is_finite())) return *this;
@@ -82,6 +91,19 @@ ExactNumber Dyadic::exact_number() const {
   for (; bits != 0; bits >>= 1) out.bits += (bits & 1) != 0 ? '1' : '0';
   std::ranges::reverse(out.bits);
   return out;
+}
+
+int unit_of(const Format& f, const Dyadic& x) {
+  return (x.number == 0 ? f.min_exponent() : std::max(x.top(), f.min_exponent())) - f.fraction_bits;
+}
+
+double approximate(const ExactNumber& x) {
+  constexpr std::size_t kDoubleBits = 53;
+  const std::size_t held = std::min(x.bits.size(), kDoubleBits);
+  double out = 0;
+  for (std::size_t i = 0; i < held; ++i) out = 2 * out + (x.bits[i] - '0');
+  out = std::ldexp(out, x.exponent + static_cast<int>(x.bits.size() - held));
+  return x.negative ? -out : out;
 }
 
 std::string ExactNumber::decimal() const {

@@ -16,6 +16,7 @@ struct Dyadic {
   int exponent = 0;
 
   explicit Dyadic(const Value& value);
+  explicit Dyadic(const ExactNumber& x);
   Dyadic(std::int64_t units, int exponent_in) : number(units), exponent(exponent_in) {}
 
   bool is_finite() const { return cls == Class::finite; }
@@ -32,5 +33,10 @@ struct Dyadic {
   Exact rounded_to_odd() const;
   ExactNumber exact_number() const;
 };
+
+/// The exponent of an ulp of the format at this number. Precondition: finite; a floating-point format.
+int unit_of(const Format& f, const Dyadic& x);
+/// The nearest double, to be printed.
+double approximate(const ExactNumber& x);
 
 }  // namespace warpbit

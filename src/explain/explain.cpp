@@ -70,7 +70,8 @@ class ChainExplainer {
   RunningSum executed(std::size_t step, const RunningSum& c) {
     ++instruction_;
     Trace trace;
-    RunningSum running = c;
+    // What the first sum starts from, if it is not C.
+    RunningSum running{"zero", 0, {false, std::vector<bool>(c.in.products.size())}};
     const std::uint64_t code =
         run_element(tile_,
                     {codes_of_step(chain_, codes_.a, step), codes_of_step(chain_, codes_.b, step), c.code,
@@ -172,11 +173,6 @@ class ChainExplainer {
 };
 
 // ---- The result
-
-// The distance of numbers of this size.
-int unit_of(const Format& f, const Dyadic& x) {
-  return (x.number == 0 ? f.min_exponent() : std::max(x.top(), f.min_exponent())) - f.fraction_bits;
-}
 
 void compare(const Format& f, const Dyadic& exact, Explanation& out) {
   const Dyadic result = number_of(f, out.code);

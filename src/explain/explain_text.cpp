@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>  // std::ldexp, to print a number; no result depends on it
 #include <nlohmann/json.hpp>
 
 #include "explain/bit_columns.hpp"
+#include "explain/words.hpp"
 #include "text/wrapped.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/format.hpp"
@@ -15,19 +15,6 @@ namespace warpbit {
 namespace {
 
 constexpr std::size_t kValueWidth = 24;  // of the last column
-constexpr int kDoubleBits = 53;
-
-// "0.1", or "~0.1" if a double does not hold the number.
-std::string short_text(const ExactNumber& x) {
-  if (x.kind != ExactNumber::Kind::finite || x.bits.empty()) return x.decimal();
-  const std::size_t held = std::min<std::size_t>(x.bits.size(), kDoubleBits);
-  double value = 0;
-  for (std::size_t i = 0; i < held; ++i) value = 2 * value + (x.bits[i] - '0');
-  const int exponent = x.exponent + static_cast<int>(x.bits.size() - held);
-  value = std::ldexp(value, exponent);
-  const bool exact = held == x.bits.size() && std::isfinite(value) && std::fpclassify(value) == FP_NORMAL;
-  return fmt::format("{}{}{}", exact ? "" : "~", x.negative ? "-" : "", value);
-}
 
 // ---- One sum
 
@@ -106,18 +93,6 @@ std::string text(const ExplainedSum& sum, std::size_t width) {
 
 // ---- The result
 
-// In a chain: " (instruction 1 of 2)"
-std::string place_text(const Explanation& e, const ExplainedSum& sum) {
-  if (e.instructions == 1) return "";
-  if (sum.instruction == 0) return " (of two runs)";
-  return fmt::format(" (instruction {} of {})", sum.instruction, e.instructions);
-}
-
-std::string distance_text(const Explanation& e) {
-  if (e.code == *e.nearest) return "it is the nearest";
-  return fmt::format("the nearest is {}", code_text(e.format, *e.nearest));
-}
-
 nlohmann::ordered_json to_json(const ExactNumber& x) {
   return {{"decimal", x.decimal()}, {"ratio", x.ratio()}};
 }
@@ -134,8 +109,9 @@ std::string text(const Explanation& e, int columns) {
                                         e.inferred ? " (inferred: no result of that GPU)" : ""),
                             width);
   for (const ExplainedSum& sum : e.sums)
-    out += fmt::format("\n{}{}\n", sum.name, e.sums.size() > 1 ? place_text(e, sum) + ": " + sum.step : "") +
-           text(sum, width);
+    out +=
+        fmt::format("\n{}{}\n", sum.name, e.sums.size() > 1 ? instruction_text(e, sum) + ": " + sum.step : "") +
+        text(sum, width);
   const auto row = [&](std::string_view label, const std::string& value) {
     out += cut_off(fmt::format("{:<10}{}", label, value), width) + "\n";
   };
@@ -145,7 +121,7 @@ std::string text(const Explanation& e, int columns) {
     row("recorded", *e.recorded == e.code ? "the same" : code_text(e.format, *e.recorded) + ", which differs");
   row("exact", e.exact.decimal());
   if (!e.exact.bits.empty() && e.exact.exponent < 0) row("", "= " + e.exact.ratio());
-  if (e.ulps) row("error", fmt::format("{} ulp of {}; {}", short_text(*e.ulps), e.format, distance_text(e)));
+  if (e.ulps) row("error", error_text(e));
   return out;
 }
 
