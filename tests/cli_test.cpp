@@ -442,6 +442,40 @@ TEST_CASE("diff compares the results of the same inputs", "[quick][cli]") {
   CHECK(run({"diff", first, (directory.path / "none.npz").string()}).status == 2);
 }
 
+TEST_CASE("a search through links takes each file once", "[quick][cli]") {
+  const Directory directory;
+  const fs::path folder = directory.path / "x", other = directory.path / "y";
+  fs::create_directories(folder / "deep");
+  fs::create_directories(other);
+  write(folder / "deep" / "b.npz", zip_of(good(), true));
+  write(other / "c.npz", zip_of(good(), true));
+  for (const char* link : {"l", "m"}) fs::create_directory_symlink(".", folder / link);
+  fs::create_directory_symlink("..", folder / "deep" / "up");
+  fs::create_directory_symlink(other, folder / "y");
+  fs::create_symlink("deep/b.npz", folder / "z.npz");
+  const std::string path = folder.string();
+  const Output verified = run({"verify", path});
+  CHECK(verified.status == 0);
+  REQUIRE(verified.lines().size() == 3);
+  CHECK_THAT(verified.lines()[0], Catch::StartsWith(path + "/deep/b.npz: "));
+  CHECK_THAT(verified.lines()[1], Catch::StartsWith(path + "/y/c.npz: "));
+  CHECK(verified.lines()[2] == total(2, 4, 2 * kElements));
+  CHECK(run({"list", "--captures", path}).lines().size() == 3);
+  CHECK(run({"pack", path, (directory.path / "packed").string()}).out == "packed: 2 files\n");
+  CHECK(fs::exists(directory.path / "packed" / "y" / "c.npz"));
+}
+
+TEST_CASE("pack is not made to pack its own copies", "[quick][cli]") {
+  const Directory directory;
+  const std::string folder = directory.path.string();
+  write(directory.path / "a.npz", zip_of(good()));
+  const Output inside = run({"pack", folder, folder + "/sub"});
+  CHECK(inside.status == 2);
+  CHECK(inside.err == fmt::format("warpbit: pack: {0}/sub inside {0}; expected a folder outside it\n", folder));
+  CHECK_FALSE(fs::exists(directory.path / "sub"));
+  CHECK(run({"pack", folder, folder}).out == "packed: 1 files\n");
+}
+
 TEST_CASE("threads that cannot be made are no mismatch", "[quick][cli]") {
   const Directory directory;
   for (const char* name : {"a.npz", "b.npz", "c.npz"}) write(directory.path / name, zip_of(good(), true));

@@ -330,6 +330,29 @@ TEST_CASE("what is wrong with a file of digests is said", "[quick][digest]") {
   CHECK(extra.notes == std::vector<std::string>{"member 'more' is ignored"});
 }
 
+TEST_CASE("a small file does not state any amount of work", "[quick][digest]") {
+  const Subject& s = kSubjects[1];
+  constexpr std::uint64_t kCount = std::uint64_t{1} << 40, kBlock = std::uint64_t{1} << 24;
+  Members members =
+      file(s.statement, s.target, inputs::Profile::mixed, kCount, std::vector<std::uint64_t>(kCount / kBlock));
+  members.emplace_back("block.npy", integers({kBlock}, true));
+  const FileReport refused = replayed(members);
+  CHECK(refused.status == FileStatus::unreadable);
+  REQUIRE(refused.error);
+  CHECK(refused.error->message() ==
+        "member 'count': 1099511627776 cases with 1024 products each; at most 1099511627776 "
+        "products are computed for a file");
+
+  const Directory directory;
+  const std::string path = (directory.path / "bulk.npz").string();
+  tool::write(path, archive::zip_of(file(s.statement, s.target, inputs::Profile::mixed, s.cases, sums_of(s))));
+  const auto products = [&](std::uint64_t n) {
+    return tool::run({"verify", path, "--max-products", std::to_string(n)});
+  };
+  CHECK(products(1024 * s.cases).status == 0);
+  CHECK(products(1024 * s.cases - 1).status == 2);
+}
+
 TEST_CASE("warpbit verify reads digests", "[quick][digest]") {
   const Subject& s = kSubjects[1];
   const Directory directory;

@@ -68,6 +68,9 @@ struct CaptureHeader {
 struct ReadOptions {
   /// Upper bound of the uncompressed bytes of all members together; more is archive_too_large.
   std::uint64_t max_bytes = std::uint64_t{4} << 30;
+  /// Upper bound of the products a b, or elements that are moved or converted, that are computed for a file of the
+  /// layout `digests`, or for the shard of it; more is archive_too_large.
+  std::uint64_t max_products = std::uint64_t{1} << 40;
 };
 
 /// An open capture file. Opening reads and checks every member's header (magic, version, dtype, shape, and that

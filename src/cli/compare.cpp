@@ -14,20 +14,21 @@
 #include "cli/shard.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
-#include "warpbit/inputs/text.hpp"
 #include "warpbit/format.hpp"
+#include "warpbit/inputs/text.hpp"
 
 namespace warpbit::cli {
 namespace {
 
 constexpr std::uint64_t kRandomCases = 1024, kMostCases = 100'000;  // are held at once
 constexpr std::size_t kMostDepth = 4096;                            // of a K in several instructions
+constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 30;      // some minutes by the specification
 
 struct CompareArguments {
   std::vector<std::string> what, targets, orders, find;
   ElementOptions values;
   std::string random;
-  std::uint64_t cases = kRandomCases, seed = 0;
+  std::uint64_t cases = kRandomCases, seed = 0, max_products = kMaxProducts;
   std::size_t depth = 0;
   Shard shard;
   bool show = false;
@@ -201,6 +202,23 @@ int compare_file(const CompareArguments& o, const Instructions& instructions) {
                     : cannot_answer(comparison.error());
 }
 
+std::uint64_t cases_of_share(const CompareArguments& o) {
+  return (o.cases - 1) / o.shard.count + 1;
+}
+
+Result<void> check_work(const CompareArguments& o, const Instruction& tile, const Compared& compared) {
+  const std::uint64_t elements =
+      static_cast<std::uint64_t>(tile.rows()) * static_cast<std::uint64_t>(tile.columns() * tile.products());
+  const std::uint64_t each = elements * compared.depth * compared.computations.size(),
+                      most = o.max_products / each;
+  if (cases_of_share(o) <= most) return {};
+  return Error{Errc::usage, "--cases",
+               fmt::format("{} with {} elements, a K of {} and {} computations", o.cases, elements,
+                           compared.depth, compared.computations.size()),
+               fmt::format("at most {} of these ({} products), or more with --shard or --max-products", most,
+                           o.max_products)};
+}
+
 int compare_random(const CompareArguments& o, const Instructions& instructions) {
   const std::optional<inputs::Profile> profile = inputs::find_profile(o.random);
   if (!profile)
@@ -208,10 +226,11 @@ int compare_random(const CompareArguments& o, const Instructions& instructions) 
                           fmt::format("a profile of inputs: {}", fmt::join(inputs::kProfileNames, ", "))});
   const Result<Compared> compared = find_computations(o, instructions, o.depth);
   if (!compared) return cannot_answer(compared.error());
-  if (const std::uint64_t most = kMostCases * instructions.terms / compared->depth;
-      (o.cases - 1) / o.shard.count + 1 > most)
+  if (const std::uint64_t most = kMostCases * instructions.terms / compared->depth; cases_of_share(o) > most)
     return cannot_answer({Errc::usage, "--cases", fmt::format("{} with a K of {}", o.cases, compared->depth),
                           fmt::format("at most {}, or as many in each share (--shard)", most)});
+  if (const Result<void> bounded = check_work(o, instructions.list[0], *compared); !bounded)
+    return cannot_answer(bounded.error());
   const Result<Comparison> comparison =
       compare_generated(compared->computations, {o.seed, *profile}, o.cases, compared->depth, o.shard);
   return comparison ? print_comparison(*comparison, compared->computations, o.show)
@@ -330,6 +349,10 @@ void add_compare(CLI::App& app, int& status) {
   command->add_option("--cases", o->cases, fmt::format("how many of them; {} unless given", kRandomCases))
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", o->seed, "other generated inputs")->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--max-products", o->max_products,
+                   "refuse a comparison that takes more products a b (default 2^30)")
+      ->check(CLI::PositiveNumber);
   add_shard(*command, o->shard, "compare one of N shares of the generated cases");
   add_list(
       "--find-difference", o->find,

@@ -18,8 +18,18 @@ struct PackArguments {
   std::optional<std::uint64_t> bytes;
 };
 
+// Whether a search of `folder` would come to `path`, too.
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  std::error_code error;
+  const fs::path relative =
+      fs::weakly_canonical(path, error).lexically_relative(fs::weakly_canonical(folder, error));
+  return !relative.empty() && relative != "." && *relative.begin() != "..";
+}
+
 int pack(const PackArguments& o) {
   const fs::path from(o.from);
+  if (is_inside(o.to, from))
+    return cannot_answer({Errc::usage, "pack", o.to + " inside " + o.from, "a folder outside it"});
   const std::vector<fs::path> files = find_captures(std::span(&from, 1));
   if (files.empty()) return cannot_answer({Errc::no_cases, o.from, "no captures", "at least one"});
   for (const fs::path& file : files) {

@@ -122,14 +122,14 @@ struct VerifyArguments {
   std::vector<std::string> paths;
   std::string target, undefined, block_folder;
   Shard shard;
-  std::uint64_t max_bytes = ReadOptions{}.max_bytes;
+  std::uint64_t max_bytes = ReadOptions{}.max_bytes, max_products = ReadOptions{}.max_products;
   std::size_t details = ReplayOptions{}.details;
   bool json = false, quiet = false;
 };
 
 Result<ReplayOptions> replay_options(const VerifyArguments& o) {
   ReplayOptions out;
-  out.read.max_bytes = o.max_bytes;
+  out.read = {o.max_bytes, o.max_products};
   out.details = o.details;
   out.shard = o.shard;
   out.block_folder = o.block_folder;
@@ -208,6 +208,11 @@ void add_verify(CLI::App& app, int& status) {
   command->add_option(
       "--bisect", o->block_folder,
       "where a file's digests differ, write a capture of the first such block into this folder");
+  command
+      ->add_option(
+          "--max-products", o->max_products,
+          "refuse a file of digests with more products a b in its cases, or in the shard (default 2^40)")
+      ->check(CLI::PositiveNumber);
   add_shard(*command, o->shard, "replay one of N shares of the files, of digests of the blocks");
   CLI::Option* json = command->add_flag("--json", o->json, "print JSON");
   command->add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);

@@ -89,9 +89,12 @@ std::vector<Judged> judge_case(std::span<const LoadedCapture> captures, std::spa
   m.index = index;
   m.format = chains[0].tile->d.format->name;
   for (m.product = 0; m.product < end.product; ++m.product)
-    for (m.row = 0; m.row < end.row; ++m.row)
+    for (m.row = 0; m.row < end.row; ++m.row) {
+      std::vector<Coordinate> elements;  // of a row
+      for (int column = 0; column < end.column; ++column) elements.push_back({m.row, column, m.product});
+      const std::vector<ElementInputs> inputs = inputs_along_k(captures, index, elements);
       for (m.column = 0; m.column < end.column; ++m.column) {
-        const ElementInputs in = inputs_along_k(captures, index, {m.row, m.column, m.product});
+        const ElementInputs& in = inputs[static_cast<std::size_t>(m.column)];
         const ElementCodes codes{in.a, in.b, in.c, in.a_scale, in.b_scale};
         for (std::size_t n = 0; n < chains.size(); ++n) {
           m.got = run_chain(chains[n], codes);
@@ -99,6 +102,7 @@ std::vector<Judged> judge_case(std::span<const LoadedCapture> captures, std::spa
           out[n].judge(m);
         }
       }
+    }
   return out;
 }
 
@@ -149,16 +153,19 @@ Result<ElementComparison> compare_element(std::span<const Computation> computati
 
 // ---- Many
 
-ElementInputs inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index, Coordinate at) {
-  ElementInputs out;
+std::vector<ElementInputs> inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index,
+                                          std::span<const Coordinate> elements) {
+  std::vector<ElementInputs> out(elements.size());
   for (const LoadedCapture& capture : captures) {
-    const OwnedElementCodes codes = codes_of_executed(capture, index, at);
-    out.a.insert(out.a.end(), codes.a.begin(), codes.a.end());
-    out.b.insert(out.b.end(), codes.b.begin(), codes.b.end());
-    if (&capture != captures.data()) continue;
-    out.c = codes.c;
-    out.a_scale = codes.a_scale;
-    out.b_scale = codes.b_scale;
+    const std::vector<OwnedElementCodes> codes = codes_of_executed(capture, index, elements);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i].a.insert(out[i].a.end(), codes[i].a.begin(), codes[i].a.end());
+      out[i].b.insert(out[i].b.end(), codes[i].b.begin(), codes[i].b.end());
+      if (&capture != captures.data()) continue;
+      out[i].c = codes[i].c;
+      out[i].a_scale = codes[i].a_scale;
+      out[i].b_scale = codes[i].b_scale;
+    }
   }
   return out;
 }
@@ -189,7 +196,7 @@ Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
   if (first == nullptr) return out;
   const Coordinate at{std::max(first->row, 0), std::max(first->column, 0), first->product};
   const Result<ElementComparison> comparison =
-      compare_element(computations, inputs_along_k(captures, first->index, at).sources());
+      compare_element(computations, inputs_along_k(captures, first->index, {&at, 1})[0].sources());
   if (!comparison) return comparison.error();
   out.first = {first->index, at, *comparison};
   return out;

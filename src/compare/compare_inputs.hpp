@@ -17,9 +17,10 @@ Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation>
                                                     const InputChoice& choice, std::uint64_t first,
                                                     std::uint64_t cases, std::size_t depth);
 
-/// What one element is computed from: the row of A and the column of B of each of the captures, one after the
-/// other, and C of the first.
-ElementInputs inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index, Coordinate at);
+/// What elements of case `index` are computed from: the row of A and the column of B of each of the captures, one
+/// after the other, and C of the first.
+std::vector<ElementInputs> inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index,
+                                          std::span<const Coordinate> elements);
 
 /// All elements. Errors: those of compare_generated.
 Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,

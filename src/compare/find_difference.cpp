@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "explain/chain.hpp"
 #include "compare/compare_inputs.hpp"
+#include "explain/chain.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/compare.hpp"
 #include "warpbit/record.hpp"
@@ -110,7 +110,7 @@ class DifferenceFinder {
     if (!comparison) return comparison.error();
     tried += comparison->elements;
     if (!comparison->first) return std::optional<ElementInputs>();
-    return std::optional(inputs_along_k(*captures, comparison->first->index, comparison->first->at));
+    return std::optional(inputs_along_k(*captures, comparison->first->index, {&comparison->first->at, 1})[0]);
   }
 
   std::uint64_t tried = 0;

@@ -206,34 +206,35 @@ std::optional<SelectorFault> find_fault(const TileSelector& selector, const Oper
   return std::nullopt;
 }
 
-OwnedElementCodes codes_of_element(const Tile& t, const TileViews& views, std::size_t index,
-                                   std::size_t product, std::size_t row, std::size_t column) {
+std::vector<OwnedElementCodes> codes_of_elements(const Tile& t, const TileViews& views, std::size_t index,
+                                                 std::span<const Coordinate> elements) {
   Workspace& w = workspace;
   load_factors(t, views, index);
-  const auto terms = static_cast<std::size_t>(t.terms), depth = static_cast<std::size_t>(t.depth);
-  const auto rows = static_cast<std::size_t>(t.rows), columns = static_cast<std::size_t>(t.columns);
-  OwnedElementCodes out;
-  for (std::size_t k = 0; k < terms; ++k) {
-    out.a.push_back(w.a_codes[(product * rows + row) * terms + k]);
-    out.b.push_back(t.sparsity.is_sparse() ? selected_code(t, w.metadata, row, column, k)
-                                           : w.b_codes[(product * columns + column) * depth + k]);
-  }
-  if (views.accumulate) {
-    w.c.load(t.c.registers, views.c, t.lanes, index);
-    out.c = w.c.get(t.c.places[(product * rows + row) * columns + column]);
+  if (views.accumulate) w.c.load(t.c.registers, views.c, t.lanes, index);
+  const auto size = [](int i) { return static_cast<std::size_t>(i); };
+  const auto terms = size(t.terms), depth = size(t.depth), rows = size(t.rows), columns = size(t.columns);
+  std::vector<OwnedElementCodes> out(elements.size());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::size_t row = size(elements[i].product) * rows + size(elements[i].row);
+    const std::size_t column = size(elements[i].product) * columns + size(elements[i].column);
+    for (std::size_t k = 0; k < terms; ++k) {
+      out[i].a.push_back(w.a_codes[row * terms + k]);
+      out[i].b.push_back(t.sparsity.is_sparse() ? selected_code(t, w.metadata, row, column, k)
+                                                : w.b_codes[column * depth + k]);
+    }
+    if (views.accumulate) out[i].c = w.c.get(t.c.places[row * columns + size(elements[i].column)]);
   }
   const auto scales = [&](const TileScale& scale, const OperandView& view, const OperandView& selector,
-                          std::size_t line) {
-    std::vector<std::uint64_t> codes;
-    if (!scale.is_present()) return codes;
+                          int Coordinate::*line, std::vector<std::uint64_t> OwnedElementCodes::*codes) {
+    if (!scale.is_present()) return;
     const Places places = chosen_places(scale, selector, index);
     w.other.load(scale.registers, view, t.lanes, index);
-    const auto blocks = static_cast<std::size_t>(scale.blocks);
-    for (std::size_t i = 0; i < blocks; ++i) codes.push_back(w.other.get(places[line * blocks + i]));
-    return codes;
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      for (std::size_t block = 0; block < size(scale.blocks); ++block)
+        (out[i].*codes).push_back(w.other.get(places[size(elements[i].*line) * size(scale.blocks) + block]));
   };
-  out.a_scale = scales(t.a_scale, views.a_scale, views.a_selector, row);
-  out.b_scale = scales(t.b_scale, views.b_scale, views.b_selector, column);
+  scales(t.a_scale, views.a_scale, views.a_selector, &Coordinate::row, &OwnedElementCodes::a_scale);
+  scales(t.b_scale, views.b_scale, views.b_selector, &Coordinate::column, &OwnedElementCodes::b_scale);
   return out;
 }
 

@@ -141,10 +141,10 @@ struct OwnedElementCodes {
 
   operator ElementCodes() const { return {a, b, c, a_scale, b_scale}; }
 };
-/// Those of one element of case `index`; of a sparse A, of the products that exist. Preconditions: those of
-/// run_tile; product, row and column are of D.
-OwnedElementCodes codes_of_element(const Tile& tile, const TileViews& views, std::size_t index,
-                                   std::size_t product, std::size_t row, std::size_t column);
+/// Those of some elements of case `index`; of a sparse A, of the products that exist. Preconditions: those of
+/// run_tile; `elements` are of D.
+std::vector<OwnedElementCodes> codes_of_elements(const Tile& tile, const TileViews& views, std::size_t index,
+                                                 std::span<const Coordinate> elements);
 
 /// The same of decoded factors, tile.terms of each; without scale factors.
 std::uint64_t run_element(const Tile& tile, std::span<const Decoded> a, std::span<const Decoded> b,

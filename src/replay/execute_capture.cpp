@@ -208,24 +208,23 @@ Result<OwnedElementCodes> codes_of_element(const LoadedCapture& capture, std::ui
                              tile->products)};
   // Refuses what cannot be read.
   if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
-  return codes_of_executed(capture, index, at);
+  return codes_of_executed(capture, index, {&at, 1})[0];
 }
 
-OwnedElementCodes codes_of_executed(const LoadedCapture& capture, std::uint64_t index, Coordinate at) {
-  if (capture.header.layout == CaptureLayout::elements) return codes_of_row(capture, index);
+std::vector<OwnedElementCodes> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,
+                                                 std::span<const Coordinate> elements) {
+  if (capture.header.layout == CaptureLayout::elements) return {codes_of_row(capture, index)};
   const Instruction& instruction = capture.instruction;
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
-  const auto size = [](int i) { return static_cast<std::size_t>(i); };
   if (!tile->uses_memory())
-    return codes_of_element(*tile, tile_views(instruction, source_views(capture)), index, size(at.product),
-                            size(at.row), size(at.column));
+    return codes_of_elements(*tile, tile_views(instruction, source_views(capture)), index, elements);
   const Operand& d = instruction.operands()[0];
   OperandView before =
       OperandView::dense(capture.before->data.data(), instruction.lanes(), d.registers, d.register_bits);
   before.base += static_cast<std::ptrdiff_t>(index) * before.case_stride;
   const TileViews views =
       warpgroup_views(instruction, warpgroup_sources(capture, index), memory_of_case(capture, index), before);
-  return codes_of_element(*tile, views, 0, size(at.product), size(at.row), size(at.column));
+  return codes_of_elements(*tile, views, 0, elements);
 }
 
 }  // namespace warpbit

@@ -15,7 +15,9 @@ Result<Array> execute(const LoadedCapture& capture, const ExecuteOptions& option
 /// of execute; view_mismatch, if it is no sum of products; usage, if there is no such case or element.
 Result<OwnedElementCodes> codes_of_element(const LoadedCapture& capture, std::uint64_t index, Coordinate at,
                                            const ExecuteOptions& options);
-/// The same. Preconditions: execute succeeds for the capture; there is such a case and element.
-OwnedElementCodes codes_of_executed(const LoadedCapture& capture, std::uint64_t index, Coordinate at);
+/// The same of several elements. Preconditions: execute succeeds for the capture; there are such a case and
+/// elements.
+std::vector<OwnedElementCodes> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,
+                                                 std::span<const Coordinate> elements);
 
 }  // namespace warpbit

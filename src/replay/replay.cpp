@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <new>  // std::bad_alloc
+#include <set>
 #include <system_error>
 
 #include "replay/execute_capture.hpp"
 #include "replay/loaded_digests.hpp"
 #include "threads.hpp"
+#include "warpbit/record.hpp"
 
 namespace warpbit {
 namespace {
@@ -64,6 +66,20 @@ Mismatch of_block(const LoadedDigests& file, std::uint64_t block, std::uint64_t 
   return out;
 }
 
+// A file of a few bytes may state any number of cases.
+Result<void> check_work(const LoadedDigests& file, std::span<const std::uint64_t> blocks,
+                        const ReadOptions& options) {
+  if (const auto members = capture_members(file.instruction); !members) return members.error();
+  std::uint64_t cases = 0;
+  for (const std::uint64_t block : blocks) cases += file.blocks.cases_in(block);
+  const auto terms = static_cast<std::uint64_t>(std::max(file.instruction.terms(), 1));
+  const std::uint64_t each = elements_of_case(file.instruction) * terms;
+  if (cases <= options.max_products / each) return {};
+  return Error{Errc::archive_too_large, "member 'count'",
+               fmt::format("{} cases with {} products each", cases, each),
+               fmt::format("at most {} products are computed for a file", options.max_products)};
+}
+
 Result<FileStatus> replay_digests(FileReport& report, const CaptureReader& reader,
                                   const ReplayOptions& options) {
   const Result<LoadedDigests> file = load_digests(reader, options);
@@ -76,6 +92,7 @@ Result<FileStatus> replay_digests(FileReport& report, const CaptureReader& reade
   for (std::uint64_t block = 0; block < file->blocks.count(); ++block)
     if (is_in(options.shard, hash, block)) blocks.push_back(block);
   if (blocks.empty()) return FileStatus::other_shard;
+  if (Result<void> bounded = check_work(*file, blocks, options.read); !bounded) return bounded.error();
   if (blocks.size() < file->blocks.count())
     report.notes.push_back(
         fmt::format("{} of {} blocks are in the shard", blocks.size(), file->blocks.count()));
@@ -192,6 +209,46 @@ Result<DiffReport> diff_loaded(const fs::path& first, const fs::path& second, co
   return report;
 }
 
+// The *.npz of folders, in alphabetical order. Links are followed, and each folder and file is met once, by the first
+// of its paths.
+class FolderSearch {
+ public:
+  std::vector<fs::path> found;
+
+  // A file is taken as it is, also one that does not exist.
+  void take(const fs::path& path) {
+    std::error_code error;
+    if (fs::is_directory(path, error))
+      search(path);
+    else
+      found.push_back(path);
+  }
+
+ private:
+  bool is_new(const fs::path& path) {
+    std::error_code error;
+    const fs::path real = fs::canonical(path, error);
+    return error || met_.insert(real).second;  // a link to nothing has a report of its own
+  }
+
+  void search(const fs::path& folder) {
+    if (!is_new(folder)) return;
+    std::vector<fs::path> entries;
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+      entries.push_back(at->path());
+    if (error) found.push_back(folder);  // its report says that it could not be read
+    std::ranges::sort(entries);
+    for (const fs::path& entry : entries)
+      if (std::error_code ignored; fs::is_directory(entry, ignored))
+        search(entry);
+      else if (entry.extension() == ".npz" && is_new(entry))
+        found.push_back(entry);
+  }
+
+  std::set<fs::path> met_;
+};
+
 // Arrays may be as large as the options allow; no memory for them is an error of the file, not of the program.
 template <class Work>
 auto guarded(const fs::path& path, Work work) -> decltype(work()) {
@@ -238,22 +295,9 @@ FileReport replay(const fs::path& path, const ReplayOptions& options) {
 }
 
 std::vector<fs::path> find_captures(std::span<const fs::path> paths) {
-  std::vector<fs::path> out;
-  for (const fs::path& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      out.push_back(path);
-      continue;
-    }
-    std::vector<fs::path> found;
-    for (fs::recursive_directory_iterator at(path, fs::directory_options::follow_directory_symlink, error), end;
-         !error && at != end; at.increment(error))
-      if (at->path().extension() == ".npz") found.push_back(at->path());
-    if (error) out.push_back(path);  // so that a report says that the folder could not be read
-    std::ranges::sort(found);
-    out.insert(out.end(), found.begin(), found.end());
-  }
-  return out;
+  FolderSearch search;
+  for (const fs::path& path : paths) search.take(path);
+  return std::move(search.found);
 }
 
 std::vector<FileReport> replay_all(std::span<const fs::path> files, const ReplayOptions& options,
