@@ -21,16 +21,10 @@ namespace {
 
 #ifdef WARPBIT_NO_TOOLKIT
 
-struct Listener : Catch::TestEventListenerBase {
-  using TestEventListenerBase::TestEventListenerBase;
-  void testCaseStarting(const Catch::TestCaseInfo&) override {
-    fmt::print("not run: needs cuda_fp4.h of the CUDA toolkit\n");
-    std::exit(77);
-  }
-};
-CATCH_REGISTER_LISTENER(Listener)
-
-TEST_CASE("conversions are those of the toolkit's headers", "[toolkit]") {}
+TEST_CASE("conversions are those of the toolkit's headers", "[toolkit]") {
+  fmt::print("not run: needs cuda_fp4.h of the CUDA toolkit\n");
+  std::exit(77);
+}
 
 #else
 

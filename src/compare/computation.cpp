@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view kSplit = "split_k=";
 
 std::vector<std::string> words_between(std::string_view text, char separator) {
-  std::vector<std::string> out;
-  for (const auto word : std::views::split(text, separator)) out.emplace_back(word.begin(), word.end());
+  std::vector<std::string> out(text.empty() ? 0 : 1);
+  for (const char c : text) c == separator ? void(out.emplace_back()) : out.back().push_back(c);
   return out;
 }
 
