@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scripts/capture/capture.cuh without a GPU: lanes that hold what a capture holds make the same capture again.
+// tools/capture/capture.cuh without a GPU: lanes that hold what a capture holds make the same capture again.
 #include "capture.cuh"
 
 #include <catch2/catch.hpp>

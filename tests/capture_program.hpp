@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs scripts/capture on a driver without a GPU (fake_driver.cpp), whose results are those of the library:
+// Runs tools/capture on a driver without a GPU (fake_driver.cpp), whose results are those of the library:
 // what is tested is everything around the kernels.
 #pragma once
 

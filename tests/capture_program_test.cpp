@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// scripts/capture's program: what it refuses, and what it records on a driver without a GPU.
+// tools/capture's program: what it refuses, and what it records on a driver without a GPU.
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "../scripts/capture/blocks.hpp"
+#include "../tools/capture/blocks.hpp"
 #include "capture_program.hpp"
 #include "npz.hpp"
 #include "warpbit/capture.hpp"

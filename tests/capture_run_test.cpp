@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scripts/capture/run in a folder that has what it needs and no more, on a driver without a GPU.
+// tools/capture/run in a folder that has what it needs and no more, on a driver without a GPU.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -18,17 +18,17 @@ namespace fs = std::filesystem;
 constexpr const char* kForms = "^(mma.sync.aligned.m16n8k8.row.col.f(16|32)|movmatrix|cvt.rn.f16x2.e5m2x2)";
 constexpr std::size_t kStatements = 6, kWithProbes = 4;
 
-// As scripts/capture/bundle makes it, but with the other program.
+// As tools/capture/bundle makes it, but with the other program.
 struct Kit {
   Directory directory;
   fs::path root = directory.path / "kit", out = directory.path / "out";
 
   explicit Kit(const std::vector<std::string>& targets = {"sm_90a"}) {
-    fs::create_directories(root / "scripts");
+    fs::create_directories(root / "tools");
     fs::create_directories(root / "include" / "warpbit");
     fs::create_directories(root / "build" / "capture");
     fs::create_directories(out);
-    fs::copy("scripts/capture", root / "scripts" / "capture");
+    fs::copy("tools/capture", root / "tools" / "capture");
     fs::copy("include/warpbit/inputs", root / "include" / "warpbit" / "inputs");
     for (const std::string& target : targets)
       tool::write(root / "build" / "capture" / ("kernels-" + target + ".txt"),
@@ -39,7 +39,7 @@ struct Kit {
   tool::Output run(std::vector<std::string> options, const std::string& settings = "FAKE_CAPABILITY=90") const {
     options.insert(options.begin(), {"--out", out.string()});
     return tool::shell("NVCC= " + std::string(capture_program::kFake) + settings + " " +
-                       tool::shell_word((root / "scripts" / "capture" / "run").string()) + " " +
+                       tool::shell_word((root / "tools" / "capture" / "run").string()) + " " +
                        tool::shell_words(options));
   }
   // The only folder that was made.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// scripts/capture beside the CUDA toolkit: kernels assemble, the example compiles. Also what ptxas makes of
+// tools/capture beside the CUDA toolkit: kernels assemble, the example compiles. Also what ptxas makes of
 // wmma.load. Where the toolkit is missing the program says so and exits with 77.
 #include <elf.h>
 
 #include <cstring>  // std::memcpy
 #include <regex>
 
-#include "../scripts/capture/assembler.hpp"
-#include "../scripts/capture/driver.hpp"
-#include "../scripts/capture/ptxas.hpp"
+#include "../tools/capture/assembler.hpp"
+#include "../tools/capture/driver.hpp"
+#include "../tools/capture/ptxas.hpp"
 #include "capture_program.hpp"
 #include "warp.hpp"
 #include "warpbit/replay.hpp"
@@ -176,7 +176,7 @@ TEST_CASE("the example of capture.cuh compiles, and says so where there is no GP
   for (const char* target : {"sm_80", "sm_90a"}) {
     const tool::Output compiled = tool::shell(
         nvcc + " -std=c++17 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Wshadow -arch=" + target + " -o " +
-        program + " scripts/capture/example.cu");
+        program + " tools/capture/example.cu");
     INFO(target << "\n" << compiled.out << compiled.err);
     REQUIRE(compiled.status == 0);
   }

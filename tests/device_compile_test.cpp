@@ -216,7 +216,7 @@ TEST_CASE("kernels become the PTX that they spell", "[cuda]") {
 
 TEST_CASE("the program that records kernels compiles", "[cuda]") {
   const tool::Output made = tool::shell(nvcc() +
-                                        " -I . -I scripts/capture -arch=sm_90a -DWARPBIT_TARGET='\"sm_90a\"' "
+                                        " -I . -I tools/capture -arch=sm_90a -DWARPBIT_TARGET='\"sm_90a\"' "
                                         "-cubin -o /dev/null tests/kernels/record.cu");
   INFO(made.out << made.err);
   CHECK(made.status == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA driver without a GPU, as far as scripts/capture uses it: memory is the host's, and a kernel that
+// A CUDA driver without a GPU, as far as tools/capture uses it: memory is the host's, and a kernel that
 // `warpbit list --ptx` printed does what this library says that its statement does. Results of a model: of use
 // only for tests of what is around the kernels. FAKE_DRIVER makes it fail at statements that FAKE_STATEMENT, a
 // regular expression, is found in: "refuse" modules; "launch": kernels fail, and every call of the process from
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "warpbit/record.hpp"
 #include "warpbit/machine.hpp"
+#include "warpbit/record.hpp"
 
 namespace {
 

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "oracle/formats.hpp"
+#include "warpbit/inputs.hpp"
 #include "warpbit/record.hpp"
 #include "warpbit/replay.hpp"
-#include "warpbit/inputs.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "warpbit/record.hpp"
 #include "warpbit/inputs.hpp"
+#include "warpbit/record.hpp"
 
 namespace input_members {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints registers of inputs as scripts/capture/inputs.py does, compiled by nvcc for the host:
+// Prints registers of inputs as tools/capture/inputs.py does, compiled by nvcc for the host:
 //
 //   input_stream FORM SEED PROFILE FIRST CASES <members
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same streams in other languages: from scripts/capture/inputs.py, and from the headers as CUDA's compiler
+// The same streams in other languages: from tools/capture/inputs.py, and from the headers as CUDA's compiler
 // takes them. Where Python with NumPy, or nvcc, is missing, the program says so and exits with 77.
 #include <fmt/format.h>
 
@@ -66,7 +66,7 @@ void compare(const std::string& command) {
 TEST_CASE("Python makes the same inputs", "[python]") {
   const std::string python = tool::find_command({"python3", "/usr/bin/python3"}, "-c 'import numpy'");
   if (python.empty()) tool::not_run("needs python3 with NumPy");
-  compare(python + " scripts/capture/inputs.py");
+  compare(python + " tools/capture/inputs.py");
 }
 
 TEST_CASE("CUDA's compiler makes the same inputs, and device code of them", "[cuda]") {
@@ -79,7 +79,7 @@ TEST_CASE("CUDA's compiler makes the same inputs, and device code of them", "[cu
           0);
   compare(program);
   REQUIRE(tool::shell(nvcc + " -std=c++20 -ptx -arch=compute_75 -I include -o " + ptx +
-                      " scripts/capture/generate.cu")
+                      " tools/capture/generate.cu")
               .status == 0);
   const std::string text = archive::bytes_of(ptx);
   CHECK(text.find(".entry fill(") != std::string::npos);

@@ -9,9 +9,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "replay/fill_inputs.hpp"
 #include "descriptor_formulas.hpp"
 #include "input_members.hpp"
+#include "replay/fill_inputs.hpp"
 #include "tally.hpp"
 #include "warpbit/inputs/text.hpp"
 
@@ -104,7 +104,7 @@ TEST_CASE("registers are the same one by one and many at a time", "[quick][input
 }
 
 TEST_CASE("streams never change: captures without inputs rest on them", "[quick][inputs]") {
-  // By scripts/capture/inputs.py, from the text of the members.
+  // By tools/capture/inputs.py, from the text of the members.
   constexpr struct {
     Profile profile;
     std::uint64_t digest;

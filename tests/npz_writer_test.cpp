@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of scripts/capture/npz.hpp, as this library and NumPy read them.
+// Files of tools/capture/npz.hpp, as this library and NumPy read them.
 #include "npz.hpp"
 
 #include <catch2/catch.hpp>

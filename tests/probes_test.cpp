@@ -9,8 +9,8 @@
 #include <set>
 
 #include "combinations.hpp"
-#include "probes/neighbour.hpp"
 #include "numeric/node.hpp"
+#include "probes/neighbour.hpp"
 #include "warpbit/record.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>  // std::exit
 
-#include "../scripts/capture/ptxas.hpp"
+#include "../tools/capture/ptxas.hpp"
 #include "assembler.hpp"
 #include "isa_table.hpp"
 #include "warpbit/instruction.hpp"

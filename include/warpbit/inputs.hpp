@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inputs of captures that say how they were made instead of holding them: the bits of any register of any
 // case, alone, from the form, a seed and a profile. The same on a host, on a device (CUDA) and in Python
-// (scripts/capture/inputs.py). And digests of results: 64 bits for a block of cases.
+// (tools/capture/inputs.py). And digests of results: 64 bits for a block of cases.
 #pragma once
 
 #include "warpbit/inputs/element.hpp"

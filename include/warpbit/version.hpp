@@ -5,7 +5,7 @@
 #pragma once
 
 /// "major.minor.patch", and its parts. CMake reads the text from this line.
-#define WARPBIT_VERSION_TEXT "0.1.0"
+#define WARPBIT_VERSION_TEXT  "0.1.0"
 #define WARPBIT_VERSION_MAJOR 0
 #define WARPBIT_VERSION_MINOR 1
 #define WARPBIT_VERSION_PATCH 0

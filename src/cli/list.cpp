@@ -152,7 +152,7 @@ int for_each_form(const ListArguments& o, Visit visit) {
   return status;
 }
 
-// The kernels file: what a GPU of the target needs to record captures (scripts/capture/README.md).
+// The kernels file: what a GPU of the target needs to record captures (tools/capture/README.md).
 int list_kernels(const ListArguments& o) {
   std::set<std::string> sets;
   return for_each_form(o, [&](const Instruction& form) -> Result<bool> {

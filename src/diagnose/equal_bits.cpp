@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "warpbit/execute.hpp"
-#include "warpbit/replay.hpp"
 #include "warpbit/format.hpp"
+#include "warpbit/replay.hpp"
 
 namespace warpbit {
 

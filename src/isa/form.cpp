@@ -33,9 +33,10 @@ const NotModelled* find_not_modelled(std::string_view spelled) {
   // The longest name of several that fit stands first.
   static constexpr std::array kRows{
       NotModelled{"cp.async.bulk", kHost},
-      NotModelled{"cp.async",
-                  "a kernel's copies are modelled in warpbit/device.hpp; around a Machine, its host copies with "
-                  "write_memory"},
+      NotModelled{
+          "cp.async",
+          "a kernel's copies are modelled in warpbit/device.hpp; around a Machine, its host copies with "
+          "write_memory"},
       NotModelled{"cp.reduce.async.bulk", kHost},
       NotModelled{"mbarrier", "a Machine executes one instruction after another, so nothing arrives later"},
       NotModelled{"tcgen05", kTensorMemory},

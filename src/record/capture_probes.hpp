@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the capture program needs to record probes (scripts/capture/kernels.hpp).
+// What the capture program needs to record probes (tools/capture/kernels.hpp).
 #pragma once
 
 #include <string>

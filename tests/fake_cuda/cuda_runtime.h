@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA runtime without a GPU, as far as scripts/capture/capture.cuh uses it: memory is the host's, and the
+// The CUDA runtime without a GPU, as far as tools/capture/capture.cuh uses it: memory is the host's, and the
 // test plays one thread after the other.
 #pragma once
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "cases.hpp"
-#include "scripts/capture/driver.hpp"
-#include "scripts/capture/provenance.hpp"
+#include "tools/capture/driver.hpp"
+#include "tools/capture/provenance.hpp"
 
 namespace {
 

@@ -31,7 +31,7 @@ std::string Recorder::path(const Kernel& kernel, const std::string& suffix) cons
 
 std::string Recorder::provenance(std::uint64_t first_case) const {
   return "{" + about(origin_.by) +
-         ", \"program\": \"scripts/capture\", \"seed\": " + std::to_string(options_.seed) +
+         ", \"program\": \"tools/capture\", \"seed\": " + std::to_string(options_.seed) +
          ", \"profile\": " + json_text(std::string(warpbit::inputs::name(options_.profile))) +
          ", \"first_case\": " + std::to_string(first_case) + "}";
 }

@@ -2,7 +2,7 @@
 // Kernels that make the inputs of captures on a GPU and digest the results there (warpbit/inputs.hpp), for the
 // driver API:
 //
-//   nvcc -std=c++20 -ptx -arch=compute_75 -I include scripts/capture/generate.cu
+//   nvcc -std=c++20 -ptx -arch=compute_75 -I include tools/capture/generate.cu
 #include "warpbit/inputs.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures from kernels with mma and, on a GPU of compute capability 9.0, wgmma:
 //
-//   nvcc -std=c++17 -arch=sm_90a -o example scripts/capture/example.cu
+//   nvcc -std=c++17 -arch=sm_90a -o example tools/capture/example.cu
 //   ./example . && warpbit verify example_mma.npz example_wgmma.npz
 //
 // README.md has the lines for other GPUs.
@@ -104,7 +104,7 @@ void record_mma(const std::string& target, const std::string& path) {
       kMma, target, {registers("a", 4), registers("b", 2), registers("c", 4), registers("d", 4)},
       kSteps * kWarps);
   add_products<<<1, 32 * kWarps>>>(recording.view());
-  recording.write(path, "scripts/capture/example.cu");
+  recording.write(path, "tools/capture/example.cu");
 }
 
 void record_wgmma(const std::string& path) {
@@ -114,7 +114,7 @@ void record_wgmma(const std::string& path) {
                              memory("smem", kBytes), registers("d", 4)},
                             kSteps, 128);
   one_product<<<kSteps, 128>>>(recording.view());
-  recording.write(path, "scripts/capture/example.cu");
+  recording.write(path, "tools/capture/example.cu");
 }
 
 }  // namespace

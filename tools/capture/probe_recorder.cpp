@@ -82,7 +82,7 @@ std::string Recorder::record_probes(const Kernel& kernel, const ProbeSet& set, F
   const std::string name = path(kernel, ".probes");
   npz::Writer file(name);
   describe(file, kernel.statement, origin_.target, "elements",
-           "{" + about(origin_.by) + ", \"program\": \"scripts/capture --probes\"}");
+           "{" + about(origin_.by) + ", \"program\": \"tools/capture --probes\"}");
   std::vector<std::string> written;
   for (const Places& places : kernel.places) {
     if (std::find(written.begin(), written.end(), places.array) != written.end()) continue;  // a copy
