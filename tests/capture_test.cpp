@@ -314,6 +314,24 @@ TEST_CASE("a write that fails leaves nothing behind", "[quick][capture]") {
   REQUIRE(directory.entries() == 2);
 }
 
+TEST_CASE("a file that is replaced keeps its permissions and links", "[quick][capture]") {
+  const Directory directory;
+  const std::vector<Array> arrays{Array::zeros("a", 4, {1000})};
+  fs::create_directory(directory.path / "other");
+  const fs::path file = directory.path / "other" / "c.npz", link = directory.path / "link.npz";
+  std::ofstream(file) << "old";
+  fs::permissions(file, fs::perms(0600));
+  fs::create_symlink("other/c.npz", link);
+  // Left by writers that were killed, of any process.
+  for (int i = 0; i < 1000; ++i)
+    std::ofstream(directory.path / "other" / (".warpbit-" + std::to_string(i) + ".partial"));
+  REQUIRE(write_capture(link, header(), arrays).ok());
+  CHECK(fs::is_symlink(link));
+  CHECK(CaptureReader::open(file).ok());
+  CHECK(fs::status(file).permissions() == fs::perms(0600));
+  CHECK(std::distance(fs::directory_iterator(directory.path / "other"), {}) == 1001);
+}
+
 TEST_CASE("what would not be read is not written", "[quick][capture]") {
   const Directory directory;
   const auto refuse = [&](const CaptureHeader& h, std::vector<Array> arrays, Errc code, const char* text) {

@@ -196,6 +196,16 @@ TEST_CASE("what a file says stays on its line", "[quick][cli]") {
   require_named({zip_of(with("a\x1b\n.txt", "x")), "unreadable: member 'a\\x1b\\x0a.txt': "});
 }
 
+TEST_CASE("bytes of files do not reach the terminal as they are", "[quick][cli]") {
+  const Directory directory;
+  const Output named = run({"verify", write(directory.path / "\x1b[31m\xC3\xBC\xC2\x9B.npz", "a text")});
+  CHECK_THAT(named.out, Catch::Contains("/\\x1b[31m\xC3\xBC\\xc2\\x9b.npz: unreadable: "));
+  const Output target =
+      run({"verify", write(directory.path / "a.npz", zip_of(with("target.npy", text_npy("sm_\xFF"))))});
+  CHECK_THAT(target.out, Catch::Contains("sm_\\xff"));
+  CHECK(target.out.find('\xFF') == std::string::npos);
+}
+
 TEST_CASE("nothing to replay", "[quick][cli]") {
   const Directory directory;
   const std::string none = (directory.path / "none.npz").string();

@@ -503,6 +503,43 @@ TEST_CASE("an output that cannot be written is no success", "[quick][cli]") {
   CHECK(WEXITSTATUS(status) == 2);
 }
 
+TEST_CASE("standard streams that are full or closed", "[quick][cli]") {
+  const std::string tool = shell_word(named("WARPBIT_CLI"));
+  const Output help = shell(tool + " --help >/dev/full");
+  CHECK(help.status == 2);
+  CHECK(help.err == "warpbit: the output could not be written\n");
+  const Directory directory;
+  const std::string a = write(directory.path / "a.csv", "1\n"), d = (directory.path / "d.csv").string();
+  const Output closed =
+      shell(tool + " run mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --target sm_120 --a " +
+            shell_word(a) + " --b " + shell_word(a) + " --out " + shell_word(d) + " 2>&-");
+  CHECK(closed.status == 0);  // what is inferred would be said on stderr
+  CHECK(archive::bytes_of(d) == "1\n");
+}
+
+TEST_CASE("a command that is nearly one is suggested", "[quick][cli]") {
+  CHECK(run({"chek"}).err == "warpbit: 'chek': not a command; expected check? (warpbit --help lists all)\n");
+  CHECK_THAT(run({"layuot", "x"}).err, Contains("expected layout?"));
+  CHECK_THAT(run({"nonsense"}).err, Contains("'nonsense': not a command; expected verify, diff, check, "));
+  CHECK(run({"nonsense"}).status == 2);
+}
+
+TEST_CASE("list --forms takes a target and a pattern", "[quick][cli]") {
+  const Output found = run({"list", "--forms", "--target", "sm_90", "^ldmatrix.*x4"});
+  CHECK(found.status == 0);
+  REQUIRE(found.lines().size() > 1);
+  for (const std::string& line : found.lines())
+    CHECK((line.starts_with("form ") || line.starts_with("ldmatrix")));
+  CHECK(run({"list", "--forms", "^no_such"}).status == 1);
+}
+
+TEST_CASE("tables are as wide as COLUMNS says", "[quick][cli]") {
+  const std::string tool = shell_word(named("WARPBIT_CLI"));
+  for (const std::string what : {"", " --types"})
+    for (const std::string& line : shell("COLUMNS=80 " + tool + " list" + what).lines())
+      CHECK(line.size() <= 80);
+}
+
 TEST_CASE("list shows every target and every form", "[quick][cli]") {
   const Output list = run({"list"}), markdown = run({"list", "--markdown"});
   CHECK(list.status == 0);

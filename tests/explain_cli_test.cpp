@@ -50,6 +50,19 @@ error     0.203125 ulp of f32; it is the nearest
 )");
 }
 
+TEST_CASE("as many scale factors as the form has blocks", "[quick][cli]") {
+  // 1 x 1 x 2 in the first block; the second is of zeros.
+  const auto explained = [](const std::string& scales) {
+    return run(
+        {"explain",
+         "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+         "--target", "sm_120a", "--a", "1", "--b", "1", "--a-scale", scales});
+  };
+  CHECK(explained("2 0.5").status == 0);
+  CHECK_THAT(explained("2 0.5").out, Contains("0x40000000"));
+  CHECK(explained("1 1 1 1 1").err == "warpbit: a-scale: 5 values; expected at most 4\n");
+}
+
 TEST_CASE("an element of a capture", "[quick][cli]") {
   const Output output = run({"explain", kCapture, "--case", "3", "--element", "4,2"});
   CHECK(output.status == 0);
@@ -122,7 +135,7 @@ TEST_CASE("what cannot be explained is refused in one line", "[quick][cli]") {
   refused({"explain", kF16, "--target", "sm_91", "--a", "1"}, "sm_91");
   refused({"explain", kF16, "--target", "sm_90", "--a", "one"}, "a[0]: 'one'");
   refused({"explain", kF16, "--target", "sm_90", "--a", "0x12345"}, "at most 16 bits");
-  refused({"explain", kF16, "--target", "sm_90", "--c", "1 2"}, "c: more than 1 values");
+  refused({"explain", kF16, "--target", "sm_90", "--c", "1 2"}, "c: 2 values; expected at most 1");
   refused({"explain", kF16, "--target", "sm_90", "--a-scale", "1"}, "the form has no block scaling");
   refused({"explain", "movmatrix.sync.aligned.m8n8.trans.b16", "--target", "sm_90", "--a", "1"},
           "no sums of products");

@@ -478,10 +478,17 @@ TEST_CASE("a picture is a whole XML document, or the file is as it was", "[quick
   CHECK(refused.status == 2);
   CHECK(refused.out.empty());
   CHECK(refused.err == "warpbit: " + nowhere + ": cannot be written: No such file or directory\n");
-  const Output folder = run({"layout", kSmall, "--svg", directory.path.string()});
-  CHECK(folder.err == "warpbit: " + directory.path.string() + ": cannot be written: it is no regular file\n");
+  const std::string folder = (directory.path / "folder.svg").string();
+  fs::create_directory(folder);
+  CHECK(run({"layout", kSmall, "--svg", folder}).err ==
+        "warpbit: " + folder + ": cannot be written: it is not a regular file\n");
   CHECK(content(file) == all);
-  CHECK(std::distance(fs::directory_iterator(directory.path), fs::directory_iterator()) == 1);
+  CHECK(std::distance(fs::directory_iterator(directory.path), fs::directory_iterator()) == 2);
+
+  const std::string other = (directory.path / "a.png").string();
+  CHECK(run({"layout", kSmall, "--svg", other}).err ==
+        "warpbit: --svg: '" + other + "'; expected a name that ends in .svg\n");
+  CHECK_FALSE(fs::exists(other));
 }
 
 TEST_CASE("pictures of all families are well-formed", "[quick][layout]") {

@@ -199,6 +199,44 @@ TEST_CASE("arrays of NumPy in and out", "[quick][run]") {
   CHECK_FALSE(fs::exists(bench.path("e.npy")));
 }
 
+TEST_CASE("a matrix that NumPy has column by column", "[quick][run]") {
+  // [[1, 2, 3], [4, 5, 6]] as numpy.save writes x.T: 1, 4, 2, 5, 3, 6.
+  const Bench bench;
+  std::string fortran = archive::dictionary("'|i1'", "(2, 3)");
+  fortran.replace(fortran.find("False"), 5, "True");
+  const std::string file = bench.put("a.npy", archive::npy(fortran, "\1\4\2\5\3\6"));
+  const Output got =
+      run({"run", kHalf, "--target", "sm_90", "--a", file, "--b", bench.put("b.csv", "100\n10\n1\n")});
+  CHECK(got.out == "123\n456\n");
+}
+
+TEST_CASE("D is written in the format that its name says", "[quick][run]") {
+  const Bench bench;
+  for (const std::string name : {"d.npz", "d.json", "d.foo"}) {
+    const Output refused = bench.product(kHalf, "sm_90", "1\n", "1\n", {"--out", bench.path(name)});
+    CHECK(refused.status == 2);
+    CHECK(refused.err == "warpbit: " + bench.path(name) + ": the extension '" + name.substr(1) +
+                             "'; expected a matrix as .npy, or as text: .csv, .tsv, .txt or none\n");
+    CHECK_FALSE(fs::exists(bench.path(name)));
+  }
+  CHECK(bench.product(kHalf, "sm_90", "1\n", "1\n", {"--out", bench.path("d")}).status == 0);
+}
+
+TEST_CASE("numbers beyond the largest are counted", "[quick][run]") {
+  const Bench bench;
+  const Output got = bench.product(kHalf, "sm_90", "1e9 0.1 1\n", "0\n0\n1\n");
+  CHECK(got.err ==
+        "warpbit: " + bench.path("a.csv") +
+            ": 2 numbers are not in f16, rounded to nearest even, 1 of them beyond the largest; the first "
+            "is 1e9 at (0, 0)\n");
+}
+
+TEST_CASE("what is missing is named", "[quick][run]") {
+  const Output got = run({"run", kHalf, "--a", "x.npy", "--b", "x.npy"});
+  CHECK(got.err ==
+        "warpbit: run: no --target; expected --target: matrices need a form, --target, --a and --b\n");
+}
+
 TEST_CASE("what does not fit is refused with its place", "[quick][run]") {
   const Bench bench;
   const auto refusal = [&](const std::string& a, const std::string& b,

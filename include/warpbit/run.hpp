@@ -85,8 +85,8 @@ Result<CodeMatrix> read_matrix(const std::filesystem::path& path, std::string_vi
 Result<std::string> matrix_text(const CodeMatrix& matrix, std::string_view format, bool codes);
 
 /// Writes it. A name that ends in .npy: NumPy's floating-point or signed type where one has the format's bits,
-/// else (and with `codes`) the least unsigned type that holds a code. Any other name: matrix_text. Errors:
-/// those of matrix_text; file_unwritable.
+/// else (and with `codes`) the smallest unsigned type that holds a code. One in .csv, .tsv, .txt, or without an
+/// extension: matrix_text. Errors: those of matrix_text; usage for another extension; file_unwritable.
 Result<void> write_matrix(const std::filesystem::path& path, const CodeMatrix& matrix, std::string_view format,
                           bool codes);
 

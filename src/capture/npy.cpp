@@ -203,7 +203,7 @@ Result<NpyExtent> parse_npy_preamble(std::string_view member, std::span<const st
   return NpyExtent{dictionary, dictionary + length};
 }
 
-Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_view text) {
+Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_view text, bool* by_columns) {
   const auto dictionary = split(member, text);
   if (!dictionary) return dictionary.error();
   ArrayHeader out;
@@ -214,7 +214,9 @@ Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_vi
   if (order != "True" && order != "False")
     return member_error(Errc::member_malformed, member, "its fortran_order is " + quoted(order),
                         "True or False");
-  if (order == "True" && out.shape.size() > 1)
+  const bool is_fortran = order == "True" && out.shape.size() > 1;
+  if (by_columns != nullptr) *by_columns = is_fortran;
+  if (is_fortran && (by_columns == nullptr || out.shape.size() > 2))
     return member_error(Errc::member_malformed, member, "it is in Fortran order", "C order");
   return out;
 }
@@ -234,11 +236,20 @@ Result<Array> parse_npy(std::string_view name, std::span<const std::byte> bytes)
                         fmt::format("its header ends at byte {} of {}", extent->data_offset, bytes.size()),
                         "a complete header");
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), extent->data_offset);
-  Result<ArrayHeader> header = parse_npy_dictionary(name, text.substr(extent->dictionary));
+  bool by_columns = false;
+  Result<ArrayHeader> header = parse_npy_dictionary(name, text.substr(extent->dictionary), &by_columns);
   if (!header) return header.error();
   const std::span<const std::byte> data = bytes.subspan(extent->data_offset);
   if (const auto fits = check_npy_data(*header, data.size()); !fits) return fits.error();
-  return Array{*std::move(header), {data.begin(), data.end()}};
+  Array out{*std::move(header), {data.begin(), data.end()}};
+  if (!by_columns) return out;
+  const std::uint64_t rows = out.header.shape[0], columns = out.header.shape[1];
+  const std::size_t item = out.header.item_bytes;
+  for (std::uint64_t row = 0; row < rows; ++row)
+    for (std::uint64_t column = 0; column < columns; ++column)
+      std::ranges::copy(data.subspan((column * rows + row) * item, item),
+                        out.data.begin() + static_cast<std::ptrdiff_t>((row * columns + column) * item));
+  return out;
 }
 
 std::string npy_descr(const ArrayHeader& header) {

@@ -34,12 +34,14 @@ Result<NpyExtent> parse_npy_preamble(std::string_view member, std::span<const st
 
 /// Reads the dictionary. On success the array's bytes (items() * item_bytes) are below 2^63, and so is the
 /// product of its dimensions other than 0. Errors: member_malformed, member_dtype, member_shape.
-Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_view text);
+/// If `by_columns` is given, a matrix may be in Fortran order, and it says whether it is.
+Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_view text,
+                                         bool* by_columns = nullptr);
 
 /// Whether that many bytes of data are those of the array. Error: member_malformed.
 Result<void> check_npy_data(const ArrayHeader& header, std::uint64_t bytes);
 
-/// A whole .npy file. `name` is what errors call it, and the array's. Errors: those of the above.
+/// A whole .npy file; a matrix in Fortran order comes in C order. `name` is what errors call it, and the array's. Errors: those of the above.
 Result<Array> parse_npy(std::string_view name, std::span<const std::byte> bytes);
 
 /// The type string of a header's dtype: "<u4", "|u1", "|S9".

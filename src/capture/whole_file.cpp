@@ -1,77 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/whole_file.hpp"
 
+#include <fcntl.h>  // open
 #include <fmt/format.h>
-#include <unistd.h>  // fsync
+#include <sys/stat.h>  // fchmod
+#include <unistd.h>    // fsync
 
 #include <cerrno>
-#include <cstdio>
 #include <fstream>
 #include <new>  // bad_alloc
 #include <system_error>
-#include <utility>  // exchange
 
 namespace warpbit::capture {
 namespace {
 
-// A new file beside `target`, removed at the end of its life unless it took the target's place.
+namespace fs = std::filesystem;
+
+// What a write through links replaces.
+fs::path behind_links(fs::path path) {
+  constexpr int kLinks = 40;  // as Linux follows
+  std::error_code error;
+  for (int i = 0; i < kLinks && fs::is_symlink(fs::symlink_status(path, error)); ++i)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  return path;
+}
+
+// A new file that takes the place of `target`, with its permissions. Where the file system can, it has no name until it
+// is complete, so that nothing is left of it if the process is killed.
 class Temporary {
  public:
-  explicit Temporary(const std::filesystem::path& target) {
-    constexpr int kAttempts = 1000;  // names taken by other writers, or left by killed ones
-    for (int i = 0; i < kAttempts && file_ == nullptr; ++i) {
-      path_ = target.parent_path() / fmt::format(".warpbit-{}.partial", i);
-      errno = 0;
-      file_ = std::fopen(path_.c_str(), "wbx");
-      if (file_ == nullptr && errno != EEXIST) break;
-    }
-    if (file_ == nullptr) {
-      failure_ = errno;
-      path_.clear();
-    }
+  explicit Temporary(const fs::path& target) : target_(target) {
+    const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
+    constexpr mode_t kMode = 0666;             // less the umask
+    if (::access("/proc/self/fd", X_OK) == 0)  // by which it gets its name
+      file_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
+    if (file_ < 0)
+      take_name([&] {
+        file_ = ::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kMode);
+        return file_ >= 0;
+      });
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
   ~Temporary() {
-    if (file_ != nullptr) std::fclose(file_);
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+    if (file_ >= 0) ::close(file_);
+    if (!path_.empty()) ::unlink(path_.c_str());
   }
 
-  // Writes everything and renames. Returns 0 or an errno value.
-  int commit(std::span<const std::byte> bytes, const std::filesystem::path& target) {
-    if (file_ == nullptr) return failure_;
-    errno = 0;
-    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size() &&
-                         std::fflush(file_) == 0 && fsync(fileno(file_)) == 0;
-    const int failure = errno;
-    const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-    if (!written || !closed) return failure != 0 ? failure : EIO;
-    std::error_code error;
-    std::filesystem::rename(path_, target, error);
-    if (error) return error.value();
+  // Writes everything and renames. False if that fails; then errno says why.
+  bool commit(std::span<const std::byte> bytes) {
+    if (file_ < 0) return false;
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+      if (written < 0 && errno != EINTR) return false;
+      if (written > 0) bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    struct stat there {};
+    if (::stat(target_.c_str(), &there) == 0) static_cast<void>(::fchmod(file_, there.st_mode & 07777u));
+    if (::fsync(file_) != 0) return false;
+    const std::string descriptor = fmt::format("/proc/self/fd/{}", file_);
+    if (path_.empty() && !take_name([&] {
+          return ::linkat(AT_FDCWD, descriptor.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+        }))
+      return false;
+    if (::rename(path_.c_str(), target_.c_str()) != 0) return false;
     path_.clear();
-    return 0;
+    return true;
   }
 
  private:
-  std::filesystem::path path_;
-  std::FILE* file_ = nullptr;
-  int failure_ = 0;
+  // Tries names beside the target until make() succeeds, or fails for another reason than that there is such a file.
+  template <class Make>
+  bool take_name(Make make) {
+    constexpr int kAttempts = 1000;  // names taken by other threads, or left by killed processes
+    for (int i = 0; i < kAttempts; ++i) {
+      path_ = target_.parent_path() / fmt::format(".warpbit-{}-{}.partial", ::getpid(), i);
+      if (make()) return true;
+      if (errno != EEXIST) break;
+    }
+    path_.clear();
+    return false;
+  }
+
+  fs::path target_, path_;  // path_ is empty while the file has no name
+  int file_ = -1;
 };
 
 }  // namespace
 
-Result<void> write_whole_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+Result<void> write_whole_file(const fs::path& path, std::span<const std::byte> bytes) {
   const auto refuse = [&](std::string why) {
     return Error{Errc::file_unwritable, path.string(), std::move(why), ""};
   };
   std::error_code ignored;
-  const std::filesystem::file_status there = std::filesystem::status(path, ignored);
-  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-    return refuse("it is no regular file");
-  if (const int failure = Temporary(path).commit(bytes, path); failure != 0)
-    return refuse(std::error_code(failure, std::generic_category()).message());
+  const fs::file_status there = fs::status(path, ignored);
+  if (fs::exists(there) && !fs::is_regular_file(there)) return refuse("it is not a regular file");
+  errno = 0;
+  const int failure = Temporary(behind_links(path)).commit(bytes) ? 0 : errno;
+  if (failure != 0) return refuse(std::error_code(failure, std::generic_category()).message());
   return {};
 }
 

@@ -11,8 +11,8 @@
 
 namespace warpbit::capture {
 
-/// Writes a file that is complete or untouched: beside it first, then renamed. Errors: file_unwritable, also
-/// for what is there and no regular file.
+/// Writes a file that is complete or untouched: beside it first, then renamed. A link is followed, and a file that is
+/// replaced keeps its permissions. Errors: file_unwritable, also if what is there is not a regular file.
 Result<void> write_whole_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 /// All bytes of a regular file. Errors: file_unreadable; archive_too_large, if it has more than `max_bytes` or

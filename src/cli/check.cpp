@@ -52,7 +52,7 @@ std::string evidence_text(const Evidence& e) {
 int check_one(const std::string& text, Target target) {
   const Result<Instruction> i = Instruction::parse(text, target);
   if (!i) {
-    fmt::print("refused: {}\n", i.error().message());
+    fmt::print("refused: {}\n", printable(i.error().message()));
     suggest_forms(i.error(), text, target);
     return kNo;
   }
@@ -113,7 +113,7 @@ void print_reasons(const std::vector<Answer>& refused) {
   fmt::print("\n");
   for (std::size_t i = 0; i < refused.size(); ++i) {
     const std::string heading = refused.size() == 1 ? "refused: " : fmt::format("refused {}: ", i + 1);
-    for (const std::string& line : broken(heading + refused[i].refusal->message(), columns))
+    for (const std::string& line : broken(heading + printable(refused[i].refusal->message()), columns))
       fmt::print("{}\n", line);
   }
 }
@@ -125,7 +125,7 @@ int check_all(const std::string& text) {
   std::ranges::copy_if(all, std::back_inserter(refused), [](const Answer& a) { return a.refusal.has_value(); });
   const int status = refused.size() == all.size() ? kNo : kYes;
   if (all.size() == 1 && status == kNo) {
-    fmt::print("refused on every target: {}\n", all[0].refusal->message());
+    fmt::print("refused on every target: {}\n", printable(all[0].refusal->message()));
   } else {
     Table table{{"target", "answer", "evidence", "machine", "plan"}};
     std::size_t reason = 0;
@@ -148,11 +148,11 @@ std::string batch_answer(const std::string& line) {
   if (first == line.npos)
     return "refused\t" + Error{Errc::usage, "line", "no tab", "target, tab, form or statement"}.message();
   const Result<Target> target = Target::find(line.substr(0, first));
-  if (!target) return "refused\t" + target.error().message();
+  if (!target) return "refused\t" + printable(target.error().message());
   const std::string text = line.substr(first + 1, second == line.npos ? line.npos : second - first - 1);
   const std::string notation = second == line.npos ? "" : line.substr(second + 1);
   const Result<Instruction> i = Instruction::parse(text, notation, *target);
-  return i ? "accepted" : "refused\t" + i.error().message();
+  return i ? "accepted" : "refused\t" + printable(i.error().message());
 }
 
 int check_batch() {
@@ -178,22 +178,20 @@ int check(const CheckArguments& o) {
 
 }  // namespace
 
-void add_check(CLI::App& app, int& status) {
-  CLI::App* command =
-      app.add_subcommand("check", "say whether a form or statement exists, on which targets, and why not");
+void add_check(CLI::App& command, int& status) {
   const auto o = std::make_shared<CheckArguments>();
-  CLI::Option* text = command->add_option("text", o->text, "a form or a statement");
-  CLI::Option* target = command->add_option("--target", o->target, "one target; all of them without it");
+  CLI::Option* text = command.add_option("text", o->text, "a form or a statement");
+  CLI::Option* target = command.add_option("--target", o->target, "one target; all of them without it");
   command
-      ->add_flag("--batch", o->batch,
-                 "answer each line of standard input, target<TAB>form or statement[<TAB>operands]; the exit "
-                 "status is 0")
+      .add_flag("--batch", o->batch,
+                "answer each line of standard input, target<TAB>form or statement[<TAB>operands]; the exit "
+                "status is 0")
       ->excludes(text)
       ->excludes(target);
-  command->footer(examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-                            "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
-                            "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch"}));
-  command->callback([o, &status] { status = check(*o); });
+  command.footer(examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                           "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
+                           "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch"}));
+  command.callback([o, &status] { status = check(*o); });
 }
 
 }  // namespace warpbit::cli

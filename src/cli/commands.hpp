@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the tool. Each adds itself to the parser and leaves its exit status: 0 yes, 1 no, 2 could not
-// answer.
+// The commands of the tool. Exit status of each: 0 yes, 1 no, 2 could not answer.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,29 +16,43 @@ namespace warpbit::cli {
 
 inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
 
-void add_verify(CLI::App& app, int& status);
-void add_diff(CLI::App& app, int& status);
-void add_check(CLI::App& app, int& status);
-void add_list(CLI::App& app, int& status);
-void add_descriptor(CLI::App& app, int& status);
-void add_pack(CLI::App& app, int& status);
-void add_diagnose(CLI::App& app, int& status);
-void add_format(CLI::App& app, int& status);
-void add_run(CLI::App& app, int& status);
-void add_explain(CLI::App& app, int& status);
-void add_compare(CLI::App& app, int& status);
-void add_layout(CLI::App& app, int& status);
-void add_where(CLI::App& app, int& status);
-void add_completion(CLI::App& app, int& status);
-void add_man(CLI::App& app, int& status);
+// command(name, help): all commands, in the order of the help.
+// clang-format off
+#define WARPBIT_COMMANDS(command) \
+  command(verify, "replay capture files and compare every element bit for bit") \
+  command(diff, "compare the results in two captures of the same inputs") \
+  command(check, "say whether a form or statement exists, on which targets, and why not") \
+  command(list, "list what results rest on, by instruction and target: captured, published or inferred") \
+  command(descriptor, "say what a matrix descriptor of wgmma reads, and what looks wrong about it (exit status 1)") \
+  command(pack, "copy captures, deflated") \
+  command(diagnose, "find the mistake in a kernel that explains a wrong D, from the intended inputs and that D") \
+  command(format, "say what a code of a format means, which code a number becomes, what a format can represent") \
+  command(run, "execute a statement on arrays of an .npz, or an instruction on matrices") \
+  command(explain, "show how one element of D came about: what is added, cut and rounded (exit status 1 if " \
+                   "a capture has another code there)") \
+  command(compare, "show where targets, forms or orders of K differ, by how much and why (exit status 1 if they do)") \
+  command(layout, "show which lane, register and bits hold each element of each operand") \
+  command(where, "say where an element lies, or which elements lie in a register or byte (exit status 1 if " \
+                 "none does)") \
+  command(completion, "print a script that completes command lines in a shell") \
+  command(man, "print a manual page")
+// clang-format on
 
-/// What stands below the help of a command: lines that work from the root of this repository.
+/// add_verify(command, status), ...: gives a command its options, and a callback that leaves its exit status.
+#define WARPBIT_DECLARE_COMMAND(name, help) void add_##name(CLI::App& command, int& status);
+WARPBIT_COMMANDS(WARPBIT_DECLARE_COMMAND)
+#undef WARPBIT_DECLARE_COMMAND
+
+/// The end of a command's help: lines that work where golden/ is a folder of warpbit's repository.
 std::string examples(std::initializer_list<std::string_view> lines);
 
 /// Prints "warpbit: message" to stderr and returns kNoAnswer.
 int cannot_answer(const Error& error);
 /// 64 bits, with or without 0x. Errors: usage, at `where`.
 Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text);
+
+/// Errors: usage, if the name of a picture, where there is one, does not end in .svg.
+Result<void> check_svg(const std::string& file);
 
 /// True if an argument that may be a form names a file.
 bool is_file(const std::string& what);

@@ -306,11 +306,8 @@ int compare(const CompareArguments& o) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "compare",
-      "show where targets, forms or orders of K differ, by how much and why (exit status 1 if they do)");
-  command->footer(examples(
+void add_compare(CLI::App& command, int& status) {
+  command.footer(examples(
       {"warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --find-difference sm_80,sm_90",
        "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --targets sm_80,sm_90,sm_100 "
        "--random ordinary",
@@ -326,40 +323,40 @@ void add_compare(CLI::App& app, int& status) {
        "--targets sm_90,sm_80"}));
   const auto o = std::make_shared<CompareArguments>();
   command
-      ->add_option(
+      .add_option(
           "what", o->what,
           "forms or statements with the same formats, each in a chain along K, or a capture file and such "
           "forms; the first is what others are compared with")
       ->required();
   const auto add_list = [&](const char* name, std::vector<std::string>& list, const char* description) {
-    command->add_option(name, list, description)->delimiter(',')->allow_extra_args(false);
+    command.add_option(name, list, description)->delimiter(',')->allow_extra_args(false);
   };
   add_list("--targets", o->targets, "one or more, separated by commas; each form is taken on each");
   add_list("--k-order", o->orders,
            "orders of the instructions along K, separated by commas: ascending (default), descending, 1:0:3:2, "
            "split_k=2 (runs whose sums are added), descending+split_k=2");
   command
-      ->add_option(
+      .add_option(
           "--depth", o->depth,
           "K, rounded up to whole instructions; the deepest instruction's, or as many as the orders need, "
           "unless given")
       ->check(CLI::Range(std::size_t{1}, kMostDepth));
-  o->values.add_to(*command);
-  command->add_option("--random", o->random, "compare on generated inputs of a profile: mixed, ordinary, ...");
-  command->add_option("--cases", o->cases, fmt::format("how many of them; {} unless given", kRandomCases))
+  o->values.add_to(command);
+  command.add_option("--random", o->random, "compare on generated inputs of a profile: mixed, ordinary, ...");
+  command.add_option("--cases", o->cases, fmt::format("how many of them; {} unless given", kRandomCases))
       ->check(CLI::PositiveNumber);
-  command->add_option("--seed", o->seed, "other generated inputs")->check(CLI::NonNegativeNumber);
+  command.add_option("--seed", o->seed, "other generated inputs")->check(CLI::NonNegativeNumber);
   command
-      ->add_option("--max-products", o->max_products,
-                   "refuse a comparison that takes more products a b (default 2^30)")
+      .add_option("--max-products", o->max_products,
+                  "refuse a comparison that takes more products a b (default 2^30)")
       ->check(CLI::PositiveNumber);
-  add_shard(*command, o->shard, "compare one of N shares of the generated cases");
+  add_shard(command, o->shard, "compare one of N shares of the generated cases");
   add_list(
       "--find-difference", o->find,
       "search for small inputs that tell two targets apart, separated by a comma, or two forms or orders of K "
       "on one");
-  command->add_flag("--explain", o->show, "also explain the element by each");
-  command->callback([o, &status] { status = compare(*o); });
+  command.add_flag("--explain", o->show, "also explain the element by each");
+  command.callback([o, &status] { status = compare(*o); });
 }
 
 }  // namespace warpbit::cli

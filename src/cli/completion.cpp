@@ -141,15 +141,13 @@ std::string fish_completion(const std::vector<CommandHelp>& commands) {
   return out;
 }
 
-void add_completion(CLI::App& app, int& status) {
-  CLI::App* command =
-      app.add_subcommand("completion", "print a script that completes command lines in a shell");
+void add_completion(CLI::App& command, int& status) {
   const auto o = std::make_shared<CompletionArguments>();
-  command->add_option("shell", o->shell, "bash, zsh or fish")
+  command.add_option("shell", o->shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}));
-  command->footer(examples({"warpbit completion bash", "warpbit completion zsh"}));
-  command->callback([o, &app, &status] { status = completion(*o, app); });
+  command.footer(examples({"warpbit completion bash", "warpbit completion zsh"}));
+  command.callback([o, &command, &status] { status = completion(*o, *command.get_parent()); });
 }
 
 }  // namespace warpbit::cli

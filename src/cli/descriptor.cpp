@@ -55,24 +55,21 @@ int descriptor(const DescriptorArguments& o) {
 
 }  // namespace
 
-void add_descriptor(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "descriptor",
-      "say what a matrix descriptor of wgmma reads, and what looks wrong about it (exit status 1)");
+void add_descriptor(CLI::App& command, int& status) {
   const auto o = std::make_shared<DescriptorArguments>();
-  command->add_option("descriptor", o->descriptor, "64 bits in hexadecimal")->required();
-  command->add_option("--form", o->form, "the form or statement of wgmma that it is for")->required();
-  command->add_option("--operand", o->operand, "which factor it is; b unless given")
+  command.add_option("descriptor", o->descriptor, "64 bits in hexadecimal")->required();
+  command.add_option("--form", o->form, "the form or statement of wgmma that it is for")->required();
+  command.add_option("--operand", o->operand, "which factor it is; b unless given")
       ->check(CLI::IsMember({"a", "b"}));
-  command->add_flag("--transposed", o->transposed, "M or N is contiguous (imm-trans 1)");
-  command->add_option("--size", o->size, "bytes of shared memory; the most that there can be unless given")
+  command.add_flag("--transposed", o->transposed, "M or N is contiguous (imm-trans 1)");
+  command.add_option("--size", o->size, "bytes of shared memory; the most that there can be unless given")
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--ranges", o->ranges, "show all ranges");
-  command->footer(examples(
+  command.add_flag("--ranges", o->ranges, "show all ranges");
+  command.footer(examples(
       {"warpbit descriptor 0x4000004000010040 --form wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16",
        "warpbit descriptor 0x4000004000010040 --form wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 --size "
        "2048"}));
-  command->callback([o, &status] { status = descriptor(*o); });
+  command.callback([o, &status] { status = descriptor(*o); });
 }
 
 }  // namespace warpbit::cli

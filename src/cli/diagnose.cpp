@@ -70,25 +70,20 @@ int diagnose_command(const DiagnoseArguments& o) {
 
 }  // namespace
 
-void add_diagnose(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "diagnose",
-      "find the mistake in a kernel that explains a wrong result: inputs as they were meant, D as it came");
+void add_diagnose(CLI::App& command, int& status) {
   const auto o = std::make_shared<DiagnoseArguments>();
-  command->add_option("file", o->file, "a capture of the layout registers, of an instruction D = A B + C")
+  command.add_option("file", o->file, "a capture of the layout registers, of an instruction D = A B + C")
       ->required();
-  command->add_option("--target", o->target,
-                      "the target that the kernel ran on, instead of the one in the file");
-  command->add_option("--top", o->top, "findings to show")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_flag("--single", o->single, "try no pairs of mistakes");
-  command->add_flag("--json", o->json, "print JSON");
-  command->footer(
+  command.add_option("--target", o->target,
+                     "the target that the kernel ran on, instead of the one in the file");
+  command.add_option("--top", o->top, "findings to show")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_flag("--single", o->single, "try no pairs of mistakes");
+  command.add_flag("--json", o->json, "print JSON");
+  command.footer(
       examples({"warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz",
                 "warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
                 "--target sm_80 --single"}));
-  command->callback([o, &status] { status = diagnose_command(*o); });
+  command.callback([o, &status] { status = diagnose_command(*o); });
 }
 
 }  // namespace warpbit::cli

@@ -68,6 +68,7 @@ Result<Explanation> explain_values(const ExplainArguments& o, std::vector<std::s
 }
 
 int explain(const ExplainArguments& o) {
+  if (const Result<void> named = check_svg(o.svg); !named) return cannot_answer(named.error());
   std::vector<std::string> notes;
   const Result<Explanation> explanation = is_file(o.what) ? explain_file(o) : explain_values(o, notes);
   if (!explanation) return cannot_parse(explanation.error(), o.what, std::nullopt);
@@ -85,30 +86,26 @@ int explain(const ExplainArguments& o) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "explain",
-      "show how one element of D came about: what is added, cut and rounded (exit status 1 if a capture "
-      "has another code there)");
-  command->footer(examples(
+void add_explain(CLI::App& command, int& status) {
+  command.footer(examples(
       {"warpbit explain mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --target sm_90 --a '1 2^-12 -3.5' "
        "--b '1 1 2' --c 0.1",
        "warpbit explain golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz --case 3 "
        "--element 4,2"}));
   const auto o = std::make_shared<ExplainArguments>();
-  command->add_option("what", o->what, "a form or statement, whose values follow, or a capture file")
+  command.add_option("what", o->what, "a form or statement, whose values follow, or a capture file")
       ->required();
-  command->add_option("--target", o->target, "the target; of a capture another one than its own");
-  o->values.add_to(*command);
-  command->add_option("--case", o->index, "case of the capture, 0 unless given")->check(CLI::NonNegativeNumber);
-  command->add_option("--element", o->element, "row,column of D in the capture, 0,0 unless given");
-  command->add_option("--svg", o->svg, "write a picture to this file, too");
-  command->add_flag("--json", o->json, "print one JSON object instead");
+  command.add_option("--target", o->target, "the target; of a capture another one than its own");
+  o->values.add_to(command);
+  command.add_option("--case", o->index, "case of the capture, 0 unless given")->check(CLI::NonNegativeNumber);
+  command.add_option("--element", o->element, "row,column of D in the capture, 0,0 unless given");
+  command.add_option("--svg", o->svg, "write a picture to this file, too, whose name ends in .svg");
+  command.add_flag("--json", o->json, "print one JSON object instead");
   command
-      ->add_option("--undefined", o->undefined,
-                   "operands that the manual leaves undefined: error (default) or as-measured")
+      .add_option("--undefined", o->undefined,
+                  "operands that the manual leaves undefined: error (default) or as-measured")
       ->check(CLI::IsMember({"error", "as-measured"}));
-  command->callback([o, &status] { status = explain(*o); });
+  command.callback([o, &status] { status = explain(*o); });
 }
 
 }  // namespace warpbit::cli

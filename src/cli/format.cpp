@@ -289,27 +289,25 @@ int format_command(const FormatArguments& o) {
 
 }  // namespace
 
-void add_format(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "format", "say what a code of a number format means, which code a number becomes, what a format reaches");
+void add_format(CLI::App& command, int& status) {
   const auto o = std::make_shared<FormatArguments>();
-  command->add_option("format", o->format, "a format; all of them, a row each, without it");
-  command->add_option("text", o->text,
-                      "a code (0x7e, 0b01111110) or a number (3.3, 1e-20, 0x1.8p-3, 1/3, inf, nan); a summary "
-                      "of the format without it");
+  command.add_option("format", o->format, "a format; all of them, a row each, without it");
+  command.add_option("text", o->text,
+                     "a code (0x7e, 0b01111110) or a number (3.3, 1e-20, 0x1.8p-3, 1/3, inf, nan); a summary "
+                     "of the format without it");
   std::vector<std::string> roundings;
   for (const auto& row : kRoundings) roundings.emplace_back(row.first);
-  command->add_option("--round", o->rounding, "how a number is rounded: rn (unless given), rz, rp, rm or rna")
+  command.add_option("--round", o->rounding, "how a number is rounded: rn (unless given), rz, rp, rm or rna")
       ->check(CLI::IsMember(roundings));
-  command->add_flag("--satfinite", o->satfinite, "beyond the largest number there is the largest number");
-  command->add_flag("--table", o->table,
-                    "print all codes of the format; of formats of more than 8 bits, the ones to know");
-  CLI::Option* csv = command->add_flag("--csv", o->csv, "print a table by commas");
-  CLI::Option* json = command->add_flag("--json", o->json, "print a table as JSON")->excludes(csv);
-  command->add_flag("--markdown", o->markdown, "print a table for Markdown")->excludes(csv, json);
-  command->footer(examples({"warpbit format e4m3 0x7e", "warpbit format e4m3 3.3 --round rz",
-                            "warpbit format e2m1 --table", "warpbit format"}));
-  command->callback([o, &status] { status = format_command(*o); });
+  command.add_flag("--satfinite", o->satfinite, "beyond the largest number there is the largest number");
+  command.add_flag("--table", o->table,
+                   "print all codes of the format; of formats of more than 8 bits, the ones to know");
+  CLI::Option* csv = command.add_flag("--csv", o->csv, "print a table by commas");
+  CLI::Option* json = command.add_flag("--json", o->json, "print a table as JSON")->excludes(csv);
+  command.add_flag("--markdown", o->markdown, "print a table for Markdown")->excludes(csv, json);
+  command.footer(examples({"warpbit format e4m3 0x7e", "warpbit format e4m3 3.3 --round rz",
+                           "warpbit format e2m1 --table", "warpbit format"}));
+  command.callback([o, &status] { status = format_command(*o); });
 }
 
 }  // namespace warpbit::cli

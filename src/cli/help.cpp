@@ -115,7 +115,8 @@ std::vector<CommandHelp> help_of(const CLI::App& app) {
     for (const CLI::Option* option : command->get_options())
       (option->get_positional() ? help.positionals : help.options).push_back(option_help(*option));
     const std::string heading = "Examples:\n";
-    if (help.examples.starts_with(heading)) help.examples.erase(0, heading.size());
+    if (const std::size_t at = help.examples.find(heading); at != help.examples.npos)
+      help.examples.erase(0, at + heading.size());
     out.push_back(std::move(help));
   }
   for (CommandHelp& help : out)

@@ -79,6 +79,7 @@ void print_text(const Layout& found, bool by_lanes) {
 }
 
 int print_layout(const LayoutArguments& o) {
+  if (const Result<void> named = check_svg(o.svg); !named) return cannot_answer(named.error());
   const Result<Layout> found = read(o.source, o.operand);
   if (!found) return cannot_parse(found.error(), o.source.form, std::nullopt);
   if (!o.svg.empty())
@@ -111,44 +112,39 @@ int print_where(const Source& source, const std::vector<std::string>& words) {
 
 }  // namespace
 
-void add_layout(CLI::App& app, int& status) {
-  CLI::App* command =
-      app.add_subcommand("layout", "show which lane, register and bits hold each element of each operand");
+void add_layout(CLI::App& command, int& status) {
   const auto o = std::make_shared<LayoutArguments>();
-  add_source(*command, o->source);
-  command->add_option("--operand", o->operand, "one operand, by the manual's name: d, a, b, c, e, ...");
+  add_source(command, o->source);
+  command.add_option("--operand", o->operand, "one operand, by the manual's name: d, a, b, c, e, ...");
   CLI::Option* lanes =
-      command->add_flag("--lanes", o->lanes, "lane by lane and register, or by address: which elements");
-  command->add_option("--svg", o->svg, "write a picture to this file");
+      command.add_flag("--lanes", o->lanes, "lane by lane and register, or by address: which elements");
+  command.add_option("--svg", o->svg, "write a picture to this file, whose name ends in .svg");
   CLI::Option* json =
-      command->add_flag("--json", o->json, "print a record for each element, as JSON")->excludes(lanes);
-  CLI::Option* csv = command->add_flag("--csv", o->csv, "the same as CSV")->excludes(json, lanes);
-  command->add_flag("--markdown", o->markdown, "the same as a Markdown table")->excludes(json, csv, lanes);
-  command->footer(examples(
+      command.add_flag("--json", o->json, "print a record for each element, as JSON")->excludes(lanes);
+  CLI::Option* csv = command.add_flag("--csv", o->csv, "the same as CSV")->excludes(json, lanes);
+  command.add_flag("--markdown", o->markdown, "the same as a Markdown table")->excludes(json, csv, lanes);
+  command.footer(examples(
       {"warpbit layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand a",
        "warpbit layout 'mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 1;' "
        "--operand e --lanes",
        "warpbit layout wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --operand b --swizzle 128"}));
-  command->callback([o, &status] { status = print_layout(*o); });
+  command.callback([o, &status] { status = print_layout(*o); });
 }
 
-void add_where(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "where",
-      "say where an element lies, or which elements lie in a register or byte (exit status 1 if none does)");
+void add_where(CLI::App& command, int& status) {
   const auto source = std::make_shared<Source>();
   const auto words = std::make_shared<std::vector<std::string>>();
-  add_source(*command, *source);
+  add_source(command, *source);
   command
-      ->add_option("question", *words,
-                   "a[3,5] (row and column, from 0), a[3,5,1] (of matrix 1 of several), lane 7 reg 2, a lane 7 "
-                   "reg 2, lane 7, or b byte 0x412")
+      .add_option("question", *words,
+                  "a[3,5] (row and column, from 0), a[3,5,1] (of matrix 1 of several), lane 7 reg 2, a lane 7 "
+                  "reg 2, lane 7, or b byte 0x412")
       ->required();
-  command->footer(examples(
+  command.footer(examples(
       {"warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 'a[3,5]'",
        "warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 lane 7 reg 2",
        "warpbit where wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --swizzle 128 b byte 0x412"}));
-  command->callback([source, words, &status] { status = print_where(*source, *words); });
+  command.callback([source, words, &status] { status = print_where(*source, *words); });
 }
 
 }  // namespace warpbit::cli

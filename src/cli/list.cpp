@@ -117,6 +117,26 @@ Result<std::regex> regex_of(const std::string& pattern) {
   }
 }
 
+// The forms that the pattern is found in, on the target if there is one.
+int list_forms(const ListArguments& o) {
+  const Result<std::regex> pattern = regex_of(o.pattern);
+  if (!pattern) return cannot_answer(pattern.error());
+  std::optional<Target> target;
+  if (!o.target.empty()) {
+    const Result<Target> found = Target::find(o.target);
+    if (!found) return cannot_answer(found.error());
+    target = *found;
+  }
+  Table table{{"form", "operands", "targets"}};
+  for (const FormInfo& form : forms())
+    if (std::regex_search(form.canonical, *pattern) &&
+        (!target || std::ranges::find(form.targets, *target) != form.targets.end()))
+      table.push_back({form.canonical, form.operands, names(form.targets)});
+  if (table.size() == 1) return kNo;
+  print(table, o.markdown);
+  return kYes;
+}
+
 // What rests on what, of the forms that the pattern is found in, on the target if there is one.
 int list_evidence(const ListArguments& o) {
   const Result<std::regex> pattern = regex_of(o.pattern);
@@ -198,59 +218,53 @@ int list(const ListArguments& o) {
   if (o.ptx) return list_kernels(o);
   if (o.probes) return list_probes(o);
   if (o.evidence) return list_evidence(o);
+  if (o.forms) return list_forms(o);
   if (!o.target.empty() || !o.pattern.empty())
     return cannot_answer(
-        {Errc::usage, "list", "--target or REGEX alone", "them with --ptx, --probes or --evidence"});
-  if (!o.forms) {
-    print(evidence(o.types), o.markdown);
-    return kYes;
-  }
-  Table table{{"form", "operands", "targets"}};
-  for (const FormInfo& form : forms()) table.push_back({form.canonical, form.operands, names(form.targets)});
-  print(table, o.markdown);
+        {Errc::usage, "list", "--target or REGEX alone", "them with --forms, --ptx, --probes or --evidence"});
+  print(evidence(o.types), o.markdown);
   return kYes;
 }
 
 }  // namespace
 
-void add_list(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "list", "what results rest on: captured, published or inferred, by instruction and target");
+void add_list(CLI::App& command, int& status) {
   const auto o = std::make_shared<ListArguments>();
-  CLI::Option* types = command->add_flag("--types", o->types, "by operand types, too");
+  CLI::Option* types = command.add_flag("--types", o->types, "by operand types, too");
   CLI::Option* forms =
-      command->add_flag("--forms", o->forms, "list all forms with their operands and targets instead")
+      command
+          .add_flag("--forms", o->forms,
+                    "list the forms that REGEX is found in instead, with their operands and targets")
           ->excludes(types);
-  CLI::Option* markdown = command->add_flag("--markdown", o->markdown, "print a Markdown table");
+  CLI::Option* markdown = command.add_flag("--markdown", o->markdown, "print a Markdown table");
   CLI::Option* ptx =
       command
-          ->add_flag("--ptx", o->ptx,
-                     "print kernels instead, with which a GPU of --target records captures of all "
-                     "forms that REGEX is found in")
+          .add_flag("--ptx", o->ptx,
+                    "print kernels instead, with which a GPU of --target records captures of all "
+                    "forms that REGEX is found in")
           ->excludes(types, forms, markdown);
   CLI::Option* probes =
       command
-          ->add_flag("--probes", o->probes,
-                     "print instead, of the same forms, inputs that tell their arithmetic from others, and "
-                     "results; and what no input can tell")
+          .add_flag("--probes", o->probes,
+                    "print instead, of the same forms, inputs that tell their arithmetic from others, and "
+                    "results; and what no input can tell")
           ->excludes(types, forms, markdown, ptx);
   CLI::Option* evidence =
       command
-          ->add_flag(
-              "--evidence", o->evidence,
-              "also how many forms of each family, and with --forms which, and the captures that show it")
+          .add_flag("--evidence", o->evidence,
+                    "also how many forms of each family, and with --forms which, and the captures that show it")
           ->excludes(types, ptx, probes);
   command
-      ->add_option("--captures", o->captures,
-                   "print instead the captures in folders, by tabs; golden/index.tsv is that")
+      .add_option("--captures", o->captures,
+                  "print instead the captures in folders, by tabs; golden/index.tsv is that")
       ->excludes(types, forms, markdown, ptx, probes, evidence);
-  CLI::Option* target = command->add_option("--target", o->target, "of --ptx, --probes and --evidence");
+  CLI::Option* target = command.add_option("--target", o->target, "of --forms, --ptx, --probes and --evidence");
   ptx->needs(target);
   probes->needs(target);
-  command->add_option("REGEX", o->pattern, "of the forms with --ptx, --probes and --evidence");
-  command->footer(examples(
-      {"warpbit list --types", "warpbit list --forms", "warpbit list --evidence --target sm_90a ^wgmma"}));
-  command->callback([o, &status] { status = list(*o); });
+  command.add_option("REGEX", o->pattern, "of the forms with --forms, --ptx, --probes and --evidence");
+  command.footer(examples({"warpbit list --types", "warpbit list --forms ^ldmatrix",
+                           "warpbit list --evidence --target sm_90a ^wgmma"}));
+  command.callback([o, &status] { status = list(*o); });
 }
 
 }  // namespace warpbit::cli

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>  // STDERR_FILENO
 
 #include <algorithm>
 #include <array>
@@ -10,17 +13,19 @@
 #include <filesystem>
 #include <iostream>  // std::cout, to which CLI11 writes
 #include <new>       // std::bad_alloc
+#include <numeric>   // std::iota
 #include <system_error>
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/terminal.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/version.hpp"
 
 namespace warpbit::cli {
 
 int cannot_answer(const Error& error) {
-  fmt::print(stderr, "warpbit: {}\n", error.message());
+  fmt::print(stderr, "warpbit: {}\n", printable(error.message()));
   return kNoAnswer;
 }
 
@@ -35,9 +40,10 @@ Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text) {
 }
 
 std::string examples(std::initializer_list<std::string_view> lines) {
-  std::string out = "Examples:";
+  std::string out;
   for (const std::string_view line : lines) out += fmt::format("\n  {}", line);
-  return out;
+  const bool has_captures = out.find(" golden") != out.npos;
+  return (has_captures ? "golden/ is a folder of warpbit's repository.\n" : "") + ("Examples:" + out);
 }
 
 bool is_file(const std::string& what) {
@@ -63,51 +69,88 @@ int cannot_parse(const Error& error, std::string_view text, std::optional<Target
   return status;
 }
 
+Result<void> check_svg(const std::string& file) {
+  if (file.empty() || file.ends_with(".svg")) return {};
+  return Error{Errc::usage, "--svg", fmt::format("'{}'", file), "a name that ends in .svg"};
+}
+
+namespace {
+
+// A file that is opened later must not get the number of a standard stream that is closed, and messages with it.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) == -1) ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+// Changes of a letter, and letters too many or too few, that make one word of the other.
+std::size_t distance(std::string_view x, std::string_view y) {
+  std::vector<std::size_t> row(y.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < y.size(); ++j) {
+      const std::size_t replaced = diagonal + (x[i] != y[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+constexpr std::string_view kCommands[] = {
+#define WARPBIT_NAME(name, help) #name,
+    WARPBIT_COMMANDS(WARPBIT_NAME)
+#undef WARPBIT_NAME
+};
+
+// What is wrong with the first argument, if it is neither a command nor an option.
+std::optional<Error> unknown_command(std::string_view word) {
+  if (word.empty() || word.starts_with('-') || std::ranges::find(kCommands, word) != std::end(kCommands))
+    return {};
+  const auto nearest = std::ranges::min_element(kCommands, {}, [&](auto name) { return distance(word, name); });
+  return Error{Errc::usage, fmt::format("'{}'", word), "not a command",
+               2 * distance(word, *nearest) <= word.size()
+                   ? fmt::format("{}? (warpbit --help lists all)", *nearest)
+                   : fmt::format("{}", fmt::join(kCommands, ", "))};
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("NVIDIA's tensor instructions on a CPU, bit by bit as real GPUs compute them.", "warpbit");
+  app.formatter(help_formatter());
+  app.footer("Exit status of every command: 0 yes, 1 no, 2 could not answer.");
+  app.set_version_flag("--version", WARPBIT_VERSION_TEXT);
+  app.require_subcommand(1);
+  int status = kNoAnswer;
+#define WARPBIT_ADD(name, help) add_##name(*app.add_subcommand(#name, help), status);
+  WARPBIT_COMMANDS(WARPBIT_ADD)
+#undef WARPBIT_ADD
+  if (const std::optional<Error> error = unknown_command(argc > 1 ? argv[1] : "")) return cannot_answer(*error);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    status = app.exit(error) == 0 ? kYes : kNoAnswer;
+  }
+  errno = 0;
+  const bool is_written = std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (is_written) return status;
+  if (errno != EPIPE) std::fputs("warpbit: the output could not be written\n", stderr);
+  return kNoAnswer;
+}
+
+}  // namespace
 }  // namespace warpbit::cli
 
 int main(int argc, char** argv) {
   using namespace warpbit::cli;
+  open_standard_streams();
   try {
-    CLI::App app("NVIDIA's tensor instructions on a CPU, bit by bit as real GPUs compute them.", "warpbit");
-    app.formatter(help_formatter());
-    app.footer("Exit status of every command: 0 yes, 1 no, 2 could not answer.");
-    app.set_version_flag("--version", WARPBIT_VERSION_TEXT);
-    app.require_subcommand(1);
-    int status = kNoAnswer;
-    add_verify(app, status);
-    add_diff(app, status);
-    add_check(app, status);
-    add_list(app, status);
-    add_descriptor(app, status);
-    add_pack(app, status);
-    add_diagnose(app, status);
-    add_format(app, status);
-    add_run(app, status);
-    add_explain(app, status);
-    add_compare(app, status);
-    add_layout(app, status);
-    add_where(app, status);
-    add_completion(app, status);
-    add_man(app, status);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-      const bool is_answered = app.exit(error) == 0 && std::cout.flush();
-      return is_answered ? kYes : kNoAnswer;
-    }
-    errno = 0;
-    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-      if (errno != EPIPE) std::fputs("warpbit: the output could not be written\n", stderr);
-      return kNoAnswer;
-    }
-    return status;
+    return run(argc, argv);
   } catch (const std::bad_alloc&) {
     std::fputs("warpbit: there is not enough memory for this\n", stderr);
-    return kNoAnswer;
   } catch (const std::exception& error) {  // among them, that stdout cannot be written
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     const bool is_unread = system != nullptr && system->code() == std::errc::broken_pipe;
     if (!is_unread) std::fprintf(stderr, "warpbit: %s\n", error.what());
-    return kNoAnswer;
   }
+  return kNoAnswer;
 }

@@ -32,8 +32,8 @@ std::string heading(const std::string& name, const std::string& description) {
   std::string upper = name;
   std::ranges::transform(upper, upper.begin(),
                          [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return fmt::format(".TH {} 1 \"\" \"warpbit {}\"\n.SH NAME\n{} \\- {}\n", upper, WARPBIT_VERSION_TEXT, troff(name),
-                     troff(description));
+  return fmt::format(".TH {} 1 \"\" \"warpbit {}\"\n.SH NAME\n{} \\- {}\n", upper, WARPBIT_VERSION_TEXT,
+                     troff(name), troff(description));
 }
 
 std::string entry(const std::string& name, const std::string& description) {
@@ -81,12 +81,11 @@ std::string manual(const CommandHelp& command) {
   return out + std::string(kStatus);
 }
 
-void add_man(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand("man", "print a manual page");
+void add_man(CLI::App& command, int& status) {
   const auto o = std::make_shared<ManArguments>();
-  command->add_option("command", o->command, "the command; of the tool itself without it");
-  command->footer(examples({"warpbit man", "warpbit man check"}));
-  command->callback([o, &app, &status] { status = man(*o, app); });
+  command.add_option("command", o->command, "the command; of the tool itself without it");
+  command.footer(examples({"warpbit man", "warpbit man check"}));
+  command.callback([o, &command, &status] { status = man(*o, *command.get_parent()); });
 }
 
 }  // namespace warpbit::cli

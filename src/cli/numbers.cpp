@@ -42,10 +42,11 @@ Result<std::vector<std::uint64_t>> codes_of(std::string_view role, std::string_v
                                             const std::string& text, std::size_t most,
                                             std::vector<std::string>& notes) {
   std::vector<std::uint64_t> out;
-  for (const std::string& word : words_of(text)) {
-    if (out.size() == most)
-      return Error{Errc::usage, std::string(role), fmt::format("more than {} values", most),
-                   fmt::format("at most {}", most)};
+  const std::vector<std::string> words = words_of(text);
+  if (words.size() > most)
+    return Error{Errc::usage, std::string(role), fmt::format("{} values", words.size()),
+                 fmt::format("at most {}", most)};
+  for (const std::string& word : words) {
     const Result<std::uint64_t> code = code_of(fmt::format("{}[{}]", role, out.size()), format, word, notes);
     if (!code) return code.error();
     out.push_back(*code);
@@ -92,9 +93,9 @@ Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction, std
       !taken)
     return taken.error();
   if (!sum.empty()) out.c = sum[0];
-  // As many scale factors as the elements need.
+  // As many scale factors as the elements need, and at least as many as are given.
   const auto blocks = static_cast<std::size_t>(instruction.blocks()), all = static_cast<std::size_t>(terms);
-  const auto needed = static_cast<int>((out.a.size() * blocks + all - 1) / all);
+  std::size_t needed = std::max<std::size_t>((out.a.size() * blocks + all - 1) / all, blocks > 0 ? 1 : 0);
   for (const auto& [part, text, codes] : {std::tuple(Part::left_scale, &a_scale, &out.a_scale),
                                           std::tuple(Part::right_scale, &b_scale, &out.b_scale)}) {
     const Operand* scale = instruction.find(part);
@@ -102,11 +103,17 @@ Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction, std
     if (scale == nullptr && !text->empty())
       return Error{Errc::usage, role, "scale factors", "none: the form has no block scaling"};
     if (scale == nullptr) continue;
-    if (Result<void> taken = take(role, scale->format, *text, needed, *codes); !taken) return taken.error();
-    const Result<EncodedNumber> one = encode_number(scale->format, "1");
-    if (!one) return one.error();
-    codes->resize(static_cast<std::size_t>(needed), one->code);
+    if (Result<void> taken = take(role, scale->format, *text, instruction.blocks(), *codes); !taken)
+      return taken.error();
+    needed = std::max(needed, codes->size());
   }
+  if (blocks > 0)
+    out.a.resize(std::max(out.a.size(), (needed - 1) * all / blocks + 1));  // the rest of a block is 0
+  out.b.resize(out.a.size());
+  for (const auto& [part, codes] :
+       {std::pair(Part::left_scale, &out.a_scale), std::pair(Part::right_scale, &out.b_scale)})
+    if (const Operand* scale = instruction.find(part))
+      codes->resize(needed, encode_number(scale->format, "1")->code);
   return out;
 }
 

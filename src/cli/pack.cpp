@@ -48,17 +48,16 @@ int pack(const PackArguments& o) {
 
 }  // namespace
 
-void add_pack(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand("pack", "copies captures, deflated");
+void add_pack(CLI::App& command, int& status) {
   const auto o = std::make_shared<PackArguments>();
-  command->add_option("from", o->from, "a capture file, or a folder of them")->required();
-  command->add_option("to", o->to, "the copy; of a folder one with the same paths in it")->required();
-  command->add_option(
+  command.add_option("from", o->from, "a capture file, or a folder of them")->required();
+  command.add_option("to", o->to, "the copy; of a folder one with the same paths in it")->required();
+  command.add_option(
       "--bytes", o->bytes,
       "keep the first cases of each file, with arrays of that many bytes together; at least one");
-  command->footer(examples({"warpbit pack golden/sm_90a/ldmatrix copies",
-                            "warpbit pack golden/sm_90a/ldmatrix smaller --bytes 100000"}));
-  command->callback([o, &status] { status = pack(*o); });
+  command.footer(examples({"warpbit pack golden/sm_90a/ldmatrix copies",
+                           "warpbit pack golden/sm_90a/ldmatrix smaller --bytes 100000"}));
+  command.callback([o, &status] { status = pack(*o); });
 }
 
 }  // namespace warpbit::cli

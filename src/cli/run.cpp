@@ -24,7 +24,7 @@ struct RunArguments {
   bool has_matrices() const { return !(a + b + c + a_scale + b_scale).empty(); }
 };
 
-// A source of model is told from a measured one on stderr, where results may follow on stdout.
+// Warns on stderr, since results may follow on stdout.
 void note_basis(bool inferred, std::string_view target) {
   if (inferred) fmt::print(stderr, "warpbit: the arithmetic of {} rests on no hardware result\n", target);
 }
@@ -71,9 +71,13 @@ Result<MatrixOperands> read_operands(const Instruction& i, const RunArguments& o
 }
 
 int run_on_matrices(const RunArguments& o) {
-  if (o.target.empty() || o.statement.empty() || o.a.empty() || o.b.empty())
-    return cannot_answer(
-        {Errc::usage, "run", "matrices", "a form, --target, --a and --b, and C if it is not 0"});
+  const std::pair<std::string_view, const std::string&> needed[] = {
+      {"a form", o.statement}, {"--target", o.target}, {"--a", o.a}, {"--b", o.b}};
+  for (const auto& [what, given] : needed)
+    if (given.empty())
+      return cannot_answer({Errc::usage, "run",
+                            fmt::format("no {}", what.starts_with("a ") ? what.substr(2) : what),
+                            fmt::format("{}: matrices need a form, --target, --a and --b", what)});
   const Result<Target> target = Target::find(o.target);
   if (!target) return cannot_answer(target.error());
   const Result<Instruction> instruction = Instruction::parse(o.statement, *target);
@@ -114,38 +118,36 @@ int run(const RunArguments& o) {
 
 }  // namespace
 
-void add_run(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand("run", "executes a statement on arrays of an .npz, or on matrices");
+void add_run(CLI::App& command, int& status) {
   const auto o = std::make_shared<RunArguments>();
   std::vector<std::string> layouts;
   for (const CaptureLayout layout : kLayouts) layouts.emplace_back(name(layout));
-  command->add_option(
-      "statement", o->statement,
-      "a form; with --arrays a statement whose operands name the arrays, or none if the file is "
-      "a capture");
-  command->add_option("--target", o->target, "the target; that of the capture unless given");
-  command->add_option("--arrays", o->arrays, "an .npz with the operands' registers, memory or elements");
-  command->add_option("--layout", o->layout, "how its arrays are arranged")->check(CLI::IsMember(layouts));
-  command->add_option("--a", o->a, "A as a matrix: .npy, or text with a row in each line");
-  command->add_option("--b", o->b, "B, the same");
-  command->add_option("--c", o->c, "C; 0 unless given");
-  command->add_option("--a-scale", o->a_scale, "scale factors of A, rows x blocks");
-  command->add_option("--b-scale", o->b_scale, "scale factors of B, blocks x columns");
-  command->add_option("--k-order", o->k_order,
-                      "the order of the steps of K: ascending (unless given), descending, the steps (1:0:3:2), "
-                      "split_k=2, descending+split_k=2");
-  command->add_option("--out", o->out,
-                      "where to write: a capture of source model (.npz), or D as .npy or text; D is printed "
-                      "unless given");
-  command->add_flag("--codes", o->codes, "D as hexadecimal codes, in .npy as unsigned integers");
-  command->add_flag("--as-measured", o->as_measured,
-                    "take operands that the manual leaves undefined as the hardware was measured to");
-  command->footer(examples(
+  command.add_option("statement", o->statement,
+                     "a form; with --arrays a statement whose operands name the arrays, or none if the file is "
+                     "a capture");
+  command.add_option("--target", o->target, "the target; that of the capture unless given");
+  command.add_option("--arrays", o->arrays, "an .npz with the operands' registers, memory or elements");
+  command.add_option("--layout", o->layout, "how its arrays are arranged")->check(CLI::IsMember(layouts));
+  command.add_option("--a", o->a, "A as a matrix: .npy, or text with a row in each line");
+  command.add_option("--b", o->b, "B, the same");
+  command.add_option("--c", o->c, "C; 0 unless given");
+  command.add_option("--a-scale", o->a_scale, "scale factors of A, rows x blocks");
+  command.add_option("--b-scale", o->b_scale, "scale factors of B, blocks x columns");
+  command.add_option("--k-order", o->k_order,
+                     "the order of the steps of K: ascending (unless given), descending, the steps (1:0:3:2), "
+                     "split_k=2, descending+split_k=2");
+  command.add_option("--out", o->out,
+                     "where to write: a capture of source model (.npz), or D as .npy or text; D is printed "
+                     "unless given");
+  command.add_flag("--codes", o->codes, "D as hexadecimal codes, in .npy as unsigned integers");
+  command.add_flag("--as-measured", o->as_measured,
+                   "take operands that the manual leaves undefined as the hardware was measured to");
+  command.footer(examples(
       {"printf '1 2\\n3 4\\n' > a.csv && warpbit run mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
        "--target sm_90 --a a.csv --b a.csv",
        "warpbit run --arrays golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
        "--target sm_80 --out sm_80.npz"}));
-  command->callback([o, &status] { status = run(*o); });
+  command.callback([o, &status] { status = run(*o); });
 }
 
 }  // namespace warpbit::cli

@@ -48,7 +48,7 @@ void print_in_bands(const Table& table, std::size_t columns) {
 }  // namespace
 
 void print(const Table& table, bool markdown) {
-  if (terminal().is_one && !markdown)
+  if (terminal().has_width && !markdown)
     return print_in_bands(table, static_cast<std::size_t>(terminal().columns));
   std::vector<std::size_t> widths(table[0].size());
   for (const auto& row : table)

@@ -10,7 +10,7 @@ namespace warpbit::cli {
 
 using Table = std::vector<std::vector<std::string>>;  // rows of cells, the first row and column are headings
 
-/// Elsewhere than on a terminal, and as Markdown, a line for each row. On a terminal in its width: as
+/// As Markdown, and where neither a terminal nor COLUMNS says a width, a line for each row. Else in that width: as
 /// print_within, and where the columns do not fit beside each other, some of them below the others, with the
 /// first again.
 void print(const Table& table, bool markdown);

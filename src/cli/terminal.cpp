@@ -19,13 +19,14 @@ std::string_view variable(const char* name) {
   return text == nullptr ? std::string_view() : text;
 }
 
-int columns(bool is_terminal, int otherwise) {
+// 0 if nothing says how many there are.
+int columns(bool is_terminal) {
   int given = 0;
   winsize size{};
   if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) given = size.ws_col;
   const std::string_view text = variable("COLUMNS");
   if (given == 0) std::from_chars(text.data(), text.data() + text.size(), given);
-  return given >= kLeast && given <= kMost ? given : otherwise;
+  return given >= kLeast && given <= kMost ? given : 0;
 }
 
 }  // namespace
@@ -35,10 +36,36 @@ const Terminal& terminal() {
     Terminal out;
     out.is_one = isatty(STDOUT_FILENO) != 0;
     out.colours = out.is_one && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
-    out.columns = columns(out.is_one, out.columns);
+    const int width = columns(out.is_one);
+    out.has_width = out.is_one || width != 0;
+    if (width != 0) out.columns = width;
     return out;
   }();
   return found;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    // Bytes of the character at the front: those behind its first are 10xxxxxx. Control characters are below 0x20, and
+    // 0x7f to 0x9f.
+    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+    const unsigned first = byte(0);
+    const std::size_t size = first < 0x80   ? 1
+                             : first < 0xC2 ? 0
+                             : first < 0xE0 ? 2
+                             : first < 0xF0 ? 3
+                             : first < 0xF5 ? 4
+                                            : 0;
+    bool good = size == 1 ? first >= 0x20 && first != 0x7F : size > 1 && !(first == 0xC2 && byte(1) < 0xA0);
+    for (std::size_t i = 1; i < size; ++i) good = good && (byte(i) & 0xC0) == 0x80;
+    if (good)
+      out += text.substr(0, size);
+    else
+      out += fmt::format("\\x{:02x}", first);
+    text.remove_prefix(good ? size : 1);
+  }
+  return out;
 }
 
 std::vector<std::string> broken(std::string_view text, std::size_t columns) {
@@ -56,7 +83,8 @@ std::vector<std::string> broken(std::string_view text, std::size_t columns) {
 
 void print_fitted(std::string_view line) {
   const std::size_t columns = terminal().is_one ? static_cast<std::size_t>(terminal().columns) : line.size();
-  for (const std::string& part : broken(line, std::max<std::size_t>(columns, 1))) fmt::print("{}\n", part);
+  for (const std::string& part : broken(printable(line), std::max<std::size_t>(columns, 1)))
+    fmt::print("{}\n", part);
 }
 
 std::string coloured(std::string_view text, int colour) {

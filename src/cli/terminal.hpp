@@ -9,12 +9,16 @@
 namespace warpbit::cli {
 
 struct Terminal {
-  bool is_one = false;   ///< false in a pipe or file
-  bool colours = false;  ///< false in a pipe or file, and where NO_COLOR is set or TERM is "dumb"
-  int columns = 100;     ///< of the terminal, or what COLUMNS says; 100 in a pipe or file
+  bool is_one = false;     ///< false in a pipe or file
+  bool has_width = false;  ///< of a terminal, and where COLUMNS says one
+  bool colours = false;    ///< false in a pipe or file, and where NO_COLOR is set or TERM is "dumb"
+  int columns = 100;       ///< of the terminal, or what COLUMNS says; 100 in a pipe or file
 };
 /// Of the standard output, as it is when first asked.
 const Terminal& terminal();
+
+/// The text with \xNN for each byte of a control character, and for each that is not UTF-8.
+std::string printable(std::string_view text);
 
 /// Lines of a text, broken at blanks, or else before a dot; a longer word is cut.
 std::vector<std::string> broken(std::string_view text, std::size_t columns);

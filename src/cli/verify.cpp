@@ -154,7 +154,8 @@ int verify(const VerifyArguments& o) {
   const Result<ReplayOptions> options = replay_options(o);
   if (!options) return cannot_answer(options.error());
   const std::vector<fs::path> files = find_captures(std::vector<fs::path>(o.paths.begin(), o.paths.end()));
-  if (files.empty()) fmt::print(stderr, "warpbit: no *.npz under {}\n", fmt::join(o.paths, ", "));
+  if (files.empty())
+    fmt::print(stderr, "warpbit: no *.npz under {}\n", printable(fmt::format("{}", fmt::join(o.paths, ", "))));
   const bool bar = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) && !o.json && !o.quiet;
   const std::vector<FileReport> reports = replay_all(
       files, *options,
@@ -184,7 +185,7 @@ int diff_command(const VerifyArguments& o) {
                      {"differences", report->differences},
                      {"details", json_list(report->details, [](const Mismatch& m) { return json(m); })}}));
   } else {
-    for (const Mismatch& m : report->details) fmt::print("{}\n", text(m));
+    for (const Mismatch& m : report->details) fmt::print("{}\n", printable(text(m)));
     if (report->differences > report->details.size())
       fmt::print("... and {} more\n", report->differences - report->details.size());
     fmt::print("total: {} cases, {} elements, {} differences\n", report->cases, report->elements,
@@ -195,45 +196,41 @@ int diff_command(const VerifyArguments& o) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, int& status) {
-  CLI::App* command =
-      app.add_subcommand("verify", "replay capture files and compare every element bit for bit");
+void add_verify(CLI::App& command, int& status) {
   const auto o = std::make_shared<VerifyArguments>();
-  command->add_option("paths", o->paths, "capture files, and folders to search for *.npz")->required();
-  add_reading_options(*command, *o);
+  command.add_option("paths", o->paths, "capture files, and folders to search for *.npz")->required();
+  add_reading_options(command, *o);
   command
-      ->add_option("--undefined", o->undefined,
-                   "operands that the manual leaves undefined: error (default) or as-measured")
+      .add_option("--undefined", o->undefined,
+                  "operands that the manual leaves undefined: error (default) or as-measured")
       ->check(CLI::IsMember({"error", "as-measured"}));
-  command->add_option(
-      "--bisect", o->block_folder,
-      "where a file's digests differ, write a capture of the first such block into this folder");
+  command.add_option("--bisect", o->block_folder,
+                     "where a file's digests differ, write a capture of the first such block into this folder");
   command
-      ->add_option(
+      .add_option(
           "--max-products", o->max_products,
           "refuse a file of digests with more products a b in its cases, or in the shard (default 2^40)")
       ->check(CLI::PositiveNumber);
-  add_shard(*command, o->shard, "replay one of N shares of the files, of digests of the blocks");
-  CLI::Option* json = command->add_flag("--json", o->json, "print JSON");
-  command->add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);
-  command->footer(
+  add_shard(command, o->shard, "replay one of N shares of the files, of digests of the blocks");
+  CLI::Option* json = command.add_flag("--json", o->json, "print JSON");
+  command.add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);
+  command.footer(
       examples({"warpbit verify golden/sm_90a/ldmatrix", "warpbit verify golden --shard 1/500 --quiet",
                 "warpbit verify golden/sm_90a/wmma_mma --shard 1/8 --target sm_80 --details 1"}));
-  command->callback([o, &status] { status = verify(*o); });
+  command.callback([o, &status] { status = verify(*o); });
 }
 
-void add_diff(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand("diff", "compare the results in two captures of the same inputs");
+void add_diff(CLI::App& command, int& status) {
   const auto o = std::make_shared<VerifyArguments>();
-  command->add_option("files", o->paths, "two capture files")->required()->expected(2);
-  add_reading_options(*command, *o);
-  command->add_flag("--json", o->json, "print JSON");
-  command->footer(examples(
+  command.add_option("files", o->paths, "two capture files")->required()->expected(2);
+  add_reading_options(command, *o);
+  command.add_flag("--json", o->json, "print JSON");
+  command.footer(examples(
       {"warpbit diff golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz "
        "golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz",
        "warpbit diff --json golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz "
        "golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz"}));
-  command->callback([o, &status] { status = diff_command(*o); });
+  command.callback([o, &status] { status = diff_command(*o); });
 }
 
 }  // namespace warpbit::cli

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "capture/npy.hpp"
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSeparators = ",; \t\r";
+constexpr std::string_view kTexts[] = {"", ".csv", ".tsv", ".txt"};
 
 bool is_npy(const fs::path& path) {
   return path.extension() == ".npy";
@@ -33,6 +35,7 @@ class Encoder {
     const std::string place = fmt::format("{}, element ({}, {})", file_, matrix.codes.size() / matrix.columns,
                                           matrix.codes.size() % matrix.columns);
     if (!number) return Error{number.error().code, place, number.error().seen, number.error().accepted};
+    beyond_ += number->is_beyond_largest ? 1 : 0;
     if (!number->is_exact) {
       if (format_.is_integer)
         return Error{Errc::usage, place, fmt::format("{} is not in {}", word, format_.name),
@@ -47,14 +50,16 @@ class Encoder {
 
   void note(std::vector<std::string>& notes) const {
     if (rounded_ != 0)
-      notes.push_back(fmt::format("{}: {} number{} not in {}, rounded to nearest even; the first is {}", file_,
-                                  rounded_, rounded_ == 1 ? " is" : "s are", format_.name, first_));
+      notes.push_back(fmt::format("{}: {} number{} not in {}, rounded to nearest even{}; the first is {}",
+                                  file_, rounded_, rounded_ == 1 ? " is" : "s are", format_.name,
+                                  beyond_ == 0 ? "" : fmt::format(", {} of them beyond the largest", beyond_),
+                                  first_));
   }
 
  private:
   std::string_view file_;
   const Format& format_;
-  std::uint64_t rounded_ = 0;
+  std::uint64_t rounded_ = 0, beyond_ = 0;
   std::string first_;
 };
 
@@ -101,7 +106,7 @@ Result<EncodedNumber> converted(const Format& from, std::uint64_t item, const Fo
   const Decoded back = decode(to, code);
   const bool is_number = back.cls == Class::zero || back.cls == Class::finite;
   const bool same = is_number && encode(from, exact(back, to), Rounding::toward_zero, Overflow::ieee) == item;
-  return EncodedNumber{code, same || (d.cls == Class::zero && to.is_integer), "", false};
+  return EncodedNumber{code, same || (d.cls == Class::zero && to.is_integer), "", !is_number};
 }
 
 std::string number_text(const Format& format, std::uint64_t code) {
@@ -199,6 +204,10 @@ Result<std::string> matrix_text(const CodeMatrix& matrix, std::string_view forma
 Result<void> write_matrix(const fs::path& path, const CodeMatrix& matrix, std::string_view format_name,
                           bool codes) {
   if (!is_npy(path)) {
+    const std::string extension = path.extension().string();
+    if (std::ranges::find(kTexts, extension) == std::end(kTexts))
+      return Error{Errc::usage, path.string(), fmt::format("the extension '{}'", extension),
+                   "a matrix as .npy, or as text: .csv, .tsv, .txt or none"};
     const Result<std::string> text = matrix_text(matrix, format_name, codes);
     return text ? capture::write_whole_file(path, std::as_bytes(std::span(*text))) : text.error();
   }
