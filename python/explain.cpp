@@ -58,6 +58,7 @@ void add_explanation(py::module_& m) {
       field("plan", &Explanation::plan, "The steps."),
       field("instructions", &Explanation::instructions, "How many instructions along K."),
       field("inferred", &Explanation::inferred, "Whether the arithmetic rests on no result of that GPU."),
+      field("assumed", &Explanation::assumed, "What else of this element no result of that GPU shows."),
       field("sums", &Explanation::sums, "The sums, in order."),
       field("format", &Explanation::format, "The format of D."),
       field("code", &Explanation::code, "What the instruction returns."),

@@ -14,6 +14,7 @@ using Catch::Contains;
 
 const std::string kF16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
 const std::string kShallow = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32";
+const std::string kFp8 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32";
 const std::string kCapture = "golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz";
 
 Output run_with(const std::string& environment, const std::vector<std::string>& arguments) {
@@ -120,6 +121,93 @@ TEST_CASE("a picture of an explanation", "[quick][cli]") {
   CHECK(refused.status == 2);
   CHECK_THAT(refused.err, Catch::StartsWith("warpbit: "));
   CHECK(refused.out.empty());
+}
+
+TEST_CASE("a picture leaves out no addend, repeats no digits, and says what its colours are", "[quick][cli]") {
+  const Directory directory;
+  const std::string file = (directory.path / "sum.svg").string();
+  const auto picture = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "explain");
+    arguments.insert(arguments.end(), {"--svg", file});
+    CHECK(run(arguments).status == 0);
+    return archive::bytes_of(file);
+  };
+  // 2^-48 and 1 lie further below E = 127 than there are columns.
+  const std::string large =
+      picture({kF16, "--target", "sm_90", "--a", "6e-8 1", "--b", "6e-8 1", "--c", "3e38"});
+  std::size_t dots = 0;
+  for (std::size_t at = 0; (at = large.find(">...<", at)) != large.npos; ++at) ++dots;
+  CHECK(dots == 2);
+  CHECK_THAT(large, Contains(">4.930380657631341e-32 ulp of f32; it is the nearest<") &&
+                        Contains(">E is its exponent<") && Contains(">sum of what is kept<") &&
+                        Contains("E = 127, the largest exponent, of c; F = 25"));
+  // Only zeros: no frame with nothing in it.
+  const std::string zeros = picture({kF16, "--target", "sm_90", "--a", "0", "--b", "0"});
+  CHECK_THAT(zeros, Contains(">only zeros are added<") && !Contains("<line"));
+}
+
+TEST_CASE("what stands above the columns does not run together", "[quick][cli]") {
+  const std::vector<std::string> narrow = {"explain", kFp8, "--target", "sm_89", "--a", "2^-9", "--b", "2^-9"};
+  const Output output = run(narrow);
+  // 2^-18 is a product of subnormals, whose raw exponents are -6 each.
+  CHECK_THAT(output.out,
+             Contains("                2^-18 to 2^-25\n  a[0] b[0]    +10000000|") &&
+                 Contains("E = -12, the largest raw exponent, of a[0] b[0], whose first bit is 2^-18;"));
+}
+
+TEST_CASE("what was not measured is marked wherever it is shown", "[quick][cli]") {
+  const Directory directory;
+  const std::string file = (directory.path / "sum.svg").string(), mark = "inferred: no result of that GPU";
+  const std::vector<std::string> values = {"--a", "1", "--b", "1"};
+  const auto with_values = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), values.begin(), values.end());
+    return run(arguments).out;
+  };
+  CHECK_THAT(with_values({"explain", kF16, "--target", "sm_120", "--svg", file}), Contains(mark));
+  CHECK_THAT(archive::bytes_of(file), Contains(mark));
+  CHECK_THAT(with_values({"compare", kF16, "--targets", "sm_90,sm_120"}),
+             Contains("\nsm_120: fused L 16, F 25, floor -133 -> f32 rz (" + mark + ")\n") &&
+                 Contains("\nsm_90: fused L 16, F 25, floor -133 -> f32 rz\n"));
+  CHECK_THAT(run({"compare", kF16, "--targets", "sm_90,sm_120", "--random", "mixed", "--cases", "2"}).out,
+             Contains("\nsm_120: " + mark + "\n"));
+  CHECK_THAT(run({"compare", kF16, "--find-difference", "sm_90,sm_120"}).out,
+             Contains("\nsm_120: " + mark + "\n"));
+  // NUMERICS.md: the published results of Ada lie near 1, and say nothing of results below the normal range.
+  const std::vector<std::string> small = {"--target", "sm_89", "--a", "0", "--b", "0", "--c", "0x80000200"};
+  std::vector<std::string> ada = {"explain", kFp8};
+  ada.insert(ada.end(), small.begin(), small.end());
+  CHECK_THAT(run(ada).out, Contains("(inferred: the sign of a zero, a sum below the\n    normal range)") ||
+                               Contains("a sum below the normal range"));
+  ada.push_back("--json");
+  const auto json = nlohmann::json::parse(run(ada).out);
+  CHECK(json["inferred"] == false);
+  CHECK(json["assumed"].back() == "a sum below the normal range");
+  CHECK_THAT(with_values({"explain", kFp8, "--target", "sm_89"}), !Contains("inferred"));
+}
+
+TEST_CASE("what tells two targets apart rests on nothing that is assumed", "[quick][cli]") {
+  for (const std::vector<std::string>& what :
+       {std::vector<std::string>{kFp8, "--find-difference", "sm_89,sm_90"},
+        {"wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3", kFp8, "--find-difference", "sm_90a"}}) {
+    std::vector<std::string> arguments = {"compare"};
+    arguments.insert(arguments.end(), what.begin(), what.end());
+    const Output found = run(arguments);
+    CHECK(found.status == 1);
+    CHECK_THAT(found.out,
+               Contains(" ulp off: it ") && Contains("(F 13)") && !Contains("inferred") && !Contains("e-4"));
+  }
+}
+
+TEST_CASE("one element of a capture is explained without the others", "[quick][cli]") {
+  // Metadata that the manual leaves undefined, in every case: that of the one asked for is named.
+  const std::string file =
+      "golden-undefined/sm_90a/mma_sp/mma_sp_ordered_metadata_sync_aligned_m16n8k16_row_col_f16_f16_f16_f16_sel0.npz";
+  for (const char* index : {"0", "1"}) {
+    const Output refused = run({"explain", file, "--case", index});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, Contains(fmt::format(" in case {}, lane ", index)));
+    CHECK(run({"explain", file, "--case", index, "--undefined", "as-measured"}).status == 0);
+  }
 }
 
 TEST_CASE("what cannot be explained is refused in one line", "[quick][cli]") {
@@ -264,7 +352,9 @@ TEST_CASE("a search for what tells two targets apart", "[quick][cli]") {
   CHECK(equal.status == 0);
   CHECK(equal.out ==
         "equal: sm_90 and sm_100 both compute every element as fused L 16, F 25, floor -133 -> f32 rz; no\n"
-        "    input tells them apart\n");
+        "    input tells them apart\n"
+        "sm_100: inferred: floor (no sum of these types is small enough to show it), specials (assumed as\n"
+        "    captured on sm_90a)\n");
   CHECK(run({"compare", kF16, "--find-difference", "sm_90"}).status == 2);
   CHECK(run({"compare", kF16, "--targets", "sm_90,sm_80"}).status == 2);
   CHECK(run({"compare", kF16, "--targets", "sm_90", "--random", "mixed"}).status == 2);

@@ -71,7 +71,10 @@ struct Explanation {
   std::string name;  ///< the target, or what tells it from others that it is compared with
   std::string form, target, plan;
   std::size_t instructions = 1;
-  bool inferred = false;  ///< the arithmetic rests on no result of that GPU
+  bool inferred = false;  ///< Instruction::inferred()
+  /// What of this element no result of that GPU shows, where others show its arithmetic: "the floor of E", "a sum
+  /// below the normal range", "a NaN or Inf", "the sign of a zero".
+  std::vector<std::string> assumed;
   std::vector<ExplainedSum> sums;
   std::string_view format;  ///< of D
   std::uint64_t code = 0;   ///< what the instruction returns
@@ -93,6 +96,12 @@ Result<Explanation> explain_element(const Instruction& instruction, const Elemen
 /// `elements` each case has only one. Errors: those of replay; usage, if there is no such case or element.
 Result<Explanation> explain_capture(const std::filesystem::path& path, std::uint64_t index, Coordinate at,
                                     const ReplayOptions& options = {});
+
+/// The mark of what was not measured: "inferred: no result of that GPU", or "inferred: the floor of E". Empty if
+/// results of that GPU show all of it.
+std::string mark(const Explanation& explanation);
+/// The same of all elements: "inferred: floor (published models; no result reaches the floor)".
+std::string mark(const Instruction& instruction);
 
 /// For a person: the addends as bits under each other, no line longer than `columns` (at least 60).
 std::string text(const Explanation& explanation, int columns);

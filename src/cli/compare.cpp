@@ -170,6 +170,18 @@ int compare_values(const CompareArguments& o, const Instructions& instructions) 
   return all_equal(*comparison) ? kYes : kNo;
 }
 
+void print_wrapped(const std::string& sentence) {
+  fmt::print("{}\n", fmt::join(broken(sentence, static_cast<std::size_t>(terminal().columns) - 4), "\n    "));
+}
+
+// What was not measured, where no single element says so.
+void print_marks(const std::vector<Computation>& computations) {
+  const std::vector<std::string> names = distinct_names(computations);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (const std::string text = mark(computations[i].instruction); !text.empty())
+      print_wrapped(fmt::format("{}: {}", names[i], text));
+}
+
 // ---- Many
 
 int print_comparison(const Comparison& c, const std::vector<Computation>& computations, bool show) {
@@ -185,7 +197,10 @@ int print_comparison(const Comparison& c, const std::vector<Computation>& comput
                      fmt::format("{} codes", r.most_codes)});
   }
   print_narrow(table);
-  if (!c.first) return equal ? kYes : kNo;
+  if (!c.first) {
+    print_marks(computations);
+    return equal ? kYes : kNo;
+  }
   fmt::print("\nfirst: case {}, row {}, column {}{}\n", c.first->index, c.first->at.row, c.first->at.column,
              c.first->at.product ? fmt::format(", product {}", c.first->at.product) : "");
   print_element(c.first->comparison, show);
@@ -239,10 +254,6 @@ int compare_random(const CompareArguments& o, const Instructions& instructions) 
 
 // ---- The search
 
-void print_wrapped(const std::string& sentence) {
-  fmt::print("{}\n", fmt::join(broken(sentence, static_cast<std::size_t>(terminal().columns) - 4), "\n    "));
-}
-
 std::string element_text(const ElementInputs& inputs, const Instruction& instruction) {
   const auto format_of = [&](Part part) {
     const Operand* found = instruction.find(part);
@@ -277,11 +288,13 @@ int find(const CompareArguments& o) {
   if (search->equal_steps) {
     print_wrapped(fmt::format("equal: {} and {} both compute every element as {}; no input tells them apart",
                               names[0], names[1], plan));
+    print_marks(compared->computations);
     return kYes;
   }
   if (!search->found) {
     print_wrapped(fmt::format("no difference found in {} elements; {}: {}; {}: {}", search->tried, names[0],
                               plan, names[1], y.instruction.plan()));
+    print_marks(compared->computations);
     return kYes;
   }
   fmt::print("{}", element_text(search->found->inputs, x.instruction));

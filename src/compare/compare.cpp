@@ -8,6 +8,7 @@
 
 #include "compare/compare_inputs.hpp"
 #include "explain/chain.hpp"
+#include "explain/words.hpp"
 #include "numeric/formats.hpp"
 #include "record/members.hpp"
 #include "replay/execute_capture.hpp"
@@ -267,10 +268,10 @@ std::string text(const ElementComparison& c, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 20));
   std::string out;
   for (const Explanation& e : c.explanations)
-    out += wrapped(
-        fmt::format("{}: {}{}", e.name,
-                    e.instructions > 1 ? fmt::format("{} instructions, each ", e.instructions) : "", e.plan),
-        width);
+    out += wrapped(fmt::format("{}: {}{}{}", e.name,
+                               e.instructions > 1 ? fmt::format("{} instructions, each ", e.instructions) : "",
+                               e.plan, marked(e)),
+                   width);
   const Explanation& first = c.explanations.front();
   out += cut_off(fmt::format("exact: {}", first.exact.decimal()), width) + "\n";
   if (first.nearest) out += fmt::format("nearest: {}\n", code_text(first.format, *first.nearest));

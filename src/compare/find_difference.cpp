@@ -7,6 +7,7 @@
 
 #include "compare/compare_inputs.hpp"
 #include "explain/chain.hpp"
+#include "explain/dyadic.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/compare.hpp"
 #include "warpbit/record.hpp"
@@ -14,10 +15,25 @@
 namespace warpbit {
 namespace {
 
-// Two computations, and inputs that they disagree about.
+// Nothing is assumed of this element beside what is of its whole target, and it is in the normal range.
+bool is_plain(const Explanation& e) {
+  return e.assumed.empty() && std::ranges::none_of(e.sums, [](const ExplainedSum& sum) {
+           return sum.result.kind != ExactNumber::Kind::finite || is_below_normal(sum);
+         });
+}
+
+ElementCodes codes_of(const ElementInputs& in) {
+  return {in.a, in.b, in.c, in.a_scale, in.b_scale};
+}
+bool is_plain(const Chain& x, const Chain& y, const ElementInputs& in) {
+  return is_plain(explain(x, codes_of(in))) && is_plain(explain(y, codes_of(in)));
+}
+
+// Two computations, and inputs that they disagree about. They stay plain if they are.
 class Shrinker {
  public:
-  Shrinker(const Chain& x, const Chain& y, ElementInputs inputs) : x_(x), y_(y), in_(std::move(inputs)) {}
+  Shrinker(const Chain& x, const Chain& y, ElementInputs inputs)
+      : x_(x), y_(y), in_(std::move(inputs)), plain_(is_plain(x, y, in_)) {}
 
   ElementInputs run() {
     const Tile& tile = *x_.tile;
@@ -35,8 +51,8 @@ class Shrinker {
 
  private:
   bool differ() const {
-    const ElementCodes codes{in_.a, in_.b, in_.c, in_.a_scale, in_.b_scale};
-    return run_chain(x_, codes) != run_chain(y_, codes);
+    const ElementCodes codes = codes_of(in_);
+    return run_chain(x_, codes) != run_chain(y_, codes) && (!plain_ || is_plain(x_, y_, in_));
   }
 
   bool without(std::size_t k) {
@@ -80,6 +96,7 @@ class Shrinker {
 
   const Chain &x_, &y_;
   ElementInputs in_;
+  bool plain_;
 };
 
 class DifferenceFinder {
@@ -87,18 +104,22 @@ class DifferenceFinder {
   DifferenceFinder(const Computation& x, const Computation& y, const Chain& of_x, const Chain& of_y)
       : both_{x, y}, x_(of_x), y_(of_y) {}
 
+  // Made small: the first that are plain then, or else the first.
   std::optional<ElementInputs> among_probes(const Instruction& instruction) {
     const Result<Probes> all = probes(instruction);
-    if (!all) return std::nullopt;
+    std::optional<ElementInputs> first;
+    if (!all) return first;
     const std::size_t steps = x_.k.steps.size();
     for (const Probe& p : all->probes)
       for (std::size_t shift = 0; shift <= (steps > 1 ? steps : 0); ++shift) {
         ++tried;
         const ElementInputs in = shift == 0 ? over_k(p) : spread(p, shift - 1);
-        const ElementCodes codes{in.a, in.b, in.c, in.a_scale, in.b_scale};
-        if (run_chain(x_, codes) != run_chain(y_, codes)) return in;
+        if (run_chain(x_, codes_of(in)) == run_chain(y_, codes_of(in))) continue;
+        const ElementInputs small = Shrinker(x_, y_, in).run();
+        if (is_plain(x_, y_, small)) return small;
+        if (!first) first = small;
       }
-    return std::nullopt;
+    return first;
   }
 
   // Inputs of the profile, in case and place of the first difference.
@@ -110,7 +131,9 @@ class DifferenceFinder {
     if (!comparison) return comparison.error();
     tried += comparison->elements;
     if (!comparison->first) return std::optional<ElementInputs>();
-    return std::optional(inputs_along_k(*captures, comparison->first->index, {&comparison->first->at, 1})[0]);
+    const ElementInputs in =
+        inputs_along_k(*captures, comparison->first->index, {&comparison->first->at, 1})[0];
+    return std::optional(Shrinker(x_, y_, in).run());
   }
 
   std::uint64_t tried = 0;
@@ -155,20 +178,24 @@ Result<DifferenceSearch> find_difference(const Computation& x, const Computation
   out.equal_steps = same_steps(of_x, of_y);
   if (out.equal_steps) return out;
   DifferenceFinder search(x, y, of_x, of_y);
-  std::optional<ElementInputs> found = search.among_probes(x.instruction);
-  if (!found) found = search.among_probes(y.instruction);
+  std::optional<ElementInputs> found;
+  // Plain ones, or else the first.
+  const auto take = [&](std::optional<ElementInputs> next) {
+    if (next && (!found || is_plain(of_x, of_y, *next))) found = std::move(next);
+    return found && is_plain(of_x, of_y, *found);
+  };
+  bool done = take(search.among_probes(x.instruction)) || take(search.among_probes(y.instruction));
   for (const inputs::Profile profile : {inputs::Profile::ordinary, inputs::Profile::mixed}) {
-    if (found) break;
+    if (done) break;
     Result<std::optional<ElementInputs>> generated = search.among_generated(profile, depth);
     if (!generated) return generated.error();
-    found = std::move(*generated);
+    done = take(std::move(*generated));
   }
   out.tried = search.tried;
   if (!found) return out;
-  const ElementInputs small = Shrinker(of_x, of_y, *found).run();
-  const Result<ElementComparison> comparison = compare_element(both, small.sources());
+  const Result<ElementComparison> comparison = compare_element(both, found->sources());
   if (!comparison) return comparison.error();
-  out.found = {small, *comparison};
+  out.found = {*found, *comparison};
   return out;
 }
 

@@ -25,25 +25,6 @@ struct Score {
   std::uint64_t values = 0;  // different codes among those, up to kLeastValues
 };
 
-// The cases [first, first + count) of a capture.
-LoadedCapture slice(const LoadedCapture& capture, std::uint64_t first, std::uint64_t count) {
-  LoadedCapture out = capture;
-  const auto cut = [&](Array& array) {
-    if (array.data.empty()) return;
-    const std::size_t bytes = array.data.size() / capture.cases;
-    array.data = {array.data.begin() + static_cast<std::ptrdiff_t>(first * bytes),
-                  array.data.begin() + static_cast<std::ptrdiff_t>((first + count) * bytes)};
-    array.header.shape[0] = count;
-  };
-  for (Array& source : out.sources) cut(source);
-  cut(out.expected);
-  if (out.before) cut(*out.before);
-  if (out.memory) cut(*out.memory);
-  if (out.mask) cut(*out.mask);
-  out.cases = count;
-  return out;
-}
-
 // Compares predictions with the D of some cases.
 class Judge {
  public:
@@ -198,7 +179,7 @@ class Search {
     const auto begin = right.data.begin() + static_cast<std::ptrdiff_t>(first) * bytes;
     part.data = {begin, begin + static_cast<std::ptrdiff_t>(count) * bytes};
     part.header.shape[0] = count;
-    return Judge(slice(capture, first, count), part);
+    return Judge(cases_of(capture, first, count), part);
   }
   static std::uint64_t first_wrong(const LoadedCapture& capture, const Array& right) {
     std::uint64_t first = 0;

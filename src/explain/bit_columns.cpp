@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/bit_columns.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace warpbit {
@@ -13,6 +15,10 @@ int top_of(const ExactNumber& x) {
 
 }  // namespace
 
+bool has_columns(const ExplainedSum& sum) {
+  return sum.window && !std::ranges::all_of(sum.addends, &ExactNumber::is_zero, &ExplainedAddend::value);
+}
+
 BitColumns::BitColumns(const ExplainedSum& sum)
     : top_(sum.window->e - sum.window->f), low_(sum.window->e - sum.window->f) {
   const auto include = [this](const ExactNumber& x) {
@@ -23,6 +29,13 @@ BitColumns::BitColumns(const ExplainedSum& sum)
   for (const ExplainedAddend& addend : sum.addends) include(addend.value);
   include(sum.total);
   include(sum.result);
+}
+
+std::pair<std::string, std::string> BitColumns::headings(std::size_t width) const {
+  const std::string first = fmt::format("2^{}", top_), last = fmt::format("2^{}", low_);
+  if (top_ == low_) return {last, ""};
+  if (first.size() + 1 + last.size() <= width) return {first, last};
+  return {fmt::format("{} to {}", first, last), ""};
 }
 
 // Zeros between the lowest bit and the end of the columns that are kept are written, not those in front.

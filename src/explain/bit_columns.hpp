@@ -2,11 +2,16 @@
 // Numbers as bits under each other.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <utility>
 
 #include "warpbit/explain.hpp"
 
 namespace warpbit {
+
+/// True if addends are cut and one is not zero: there are bits to show.
+bool has_columns(const ExplainedSum& sum);
 
 /// The columns of a sum whose addends are cut: one for each power of two, from the highest bit of any number
 /// down to the last that is kept, and further ones for what is cut.
@@ -14,6 +19,10 @@ class BitColumns {
  public:
   /// Precondition: the sum has a window.
   explicit BitColumns(const ExplainedSum& sum);
+
+  /// What stands above the first and the last column that is kept, for room of `width` characters:
+  /// {"2^2", "2^-23"}, or if these do not fit side by side {"2^-18 to 2^-25", ""}.
+  std::pair<std::string, std::string> headings(std::size_t width) const;
 
   int top() const { return top_; }               ///< exponent of the first column
   int low() const { return low_; }               ///< of the last that is kept

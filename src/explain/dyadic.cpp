@@ -97,6 +97,16 @@ int unit_of(const Format& f, const Dyadic& x) {
   return (x.number == 0 ? f.min_exponent() : std::max(x.top(), f.min_exponent())) - f.fraction_bits;
 }
 
+bool is_below_normal(const ExplainedSum& sum) {
+  const Format& f = *find_format(sum.format);
+  const auto is_below = [&](const ExactNumber& x) {
+    return x.kind == ExactNumber::Kind::finite && !x.bits.empty() && Dyadic(x).top() < f.min_exponent();
+  };
+  if (f.is_integer) return false;
+  return is_below(sum.total) ||
+         (sum.total.is_zero() && std::ranges::any_of(sum.addends, is_below, &ExplainedAddend::value));
+}
+
 double approximate(const ExactNumber& x) {
   constexpr std::size_t kDoubleBits = 53;
   const std::size_t held = std::min(x.bits.size(), kDoubleBits);

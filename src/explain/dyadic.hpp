@@ -36,6 +36,8 @@ struct Dyadic {
 
 /// The exponent of an ulp of the format at this number. Precondition: finite; a floating-point format.
 int unit_of(const Format& f, const Dyadic& x);
+/// True if a sum, or what it makes zero of, lies below the normal range of its format.
+bool is_below_normal(const ExplainedSum& sum);
 /// The nearest double, to be printed.
 double approximate(const ExactNumber& x);
 

@@ -172,6 +172,33 @@ class ChainExplainer {
   Explanation& out_;
 };
 
+// ---- What it rests on
+
+// NUMERICS.md: published values lie near 1.
+std::vector<std::string> assumed_by(const Evidence& evidence, const Explanation& e) {
+  std::vector<std::string> out;
+  const auto assume = [&](const Ground& ground, std::string_view what, bool is_used) {
+    const Basis weakest = &ground == &evidence.window ? Basis::published : Basis::inferred;
+    if (is_used && ground.basis >= weakest && std::ranges::find(out, what) == out.end()) out.emplace_back(what);
+  };
+  for (const ExplainedSum& sum : e.sums) {
+    if (find_format(sum.format)->is_integer) return {};
+    using Kind = ExactNumber::Kind;
+    const auto any = [&](auto holds) { return std::ranges::any_of(sum.addends, holds); };
+    const bool special = sum.result.kind != Kind::finite ||
+                         any([](const ExplainedAddend& x) { return x.value.kind != Kind::finite; });
+    assume(evidence.specials, "a NaN or Inf", special);
+    if (special) continue;
+    assume(
+        evidence.floor, "the floor of E",
+        sum.window && !any(&ExplainedAddend::sets_e) && any([](const auto& x) { return !x.value.is_zero(); }));
+    assume(evidence.specials, "the sign of a zero",
+           sum.result.is_zero() && (sum.code != 0 || any([](const auto& x) { return x.value.negative; })));
+    assume(evidence.window, "a sum below the normal range", is_below_normal(sum));
+  }
+  return out;
+}
+
 // ---- The result
 
 void compare(const Format& f, const Dyadic& exact, Explanation& out) {
@@ -190,14 +217,22 @@ Explanation explain(const Instruction& instruction, const ElementCodes& codes) {
   return explain(chain, codes);
 }
 
-// The code in D's place of a case.
-std::uint64_t recorded_code(const LoadedCapture& capture, std::uint64_t index, Coordinate at) {
-  if (capture.header.layout == CaptureLayout::elements) return capture.expected.at(index);
+// An error about the only case of a capture, with its number.
+Error numbered(Error error, std::uint64_t index) {
+  constexpr std::string_view kOnly = "case 0";
+  for (std::string* text : {&error.where, &error.seen})
+    if (const std::size_t at = text->find(kOnly); at != text->npos)
+      text->replace(at, kOnly.size(), fmt::format("case {}", index));
+  return error;
+}
+
+// The code in D's place, of a capture with one case.
+std::uint64_t recorded_code(const LoadedCapture& capture, Coordinate at) {
+  if (capture.header.layout == CaptureLayout::elements) return capture.expected.at(0);
   const Operand& d = capture.instruction.operands()[0];
   const Place place = d.fragment.find(at).front();
   const auto item = static_cast<std::uint64_t>(place.lane * d.registers + place.reg);
-  const std::uint64_t per_case = capture.expected.header.items() / capture.cases;
-  return capture.expected.at(index * per_case + item) >> place.low_bit & place.mask();
+  return capture.expected.at(item) >> place.low_bit & place.mask();
 }
 
 }  // namespace
@@ -215,6 +250,7 @@ Explanation explain(const Chain& chain, const ElementCodes& codes) {
   out.format = f.name;
   out.result = number_of(f, out.code).exact_number();
   compare(f, explainer.exact(), out);
+  if (!out.inferred) out.assumed = assumed_by(instruction.evidence(), out);
   return out;
 }
 
@@ -233,10 +269,13 @@ Result<Explanation> explain_capture(const std::filesystem::path& path, std::uint
   if (!capture) return capture.error();
   ExecuteOptions execute_options;
   execute_options.undefined = options.undefined;
-  const Result<OwnedElementCodes> codes = codes_of_element(*capture, index, at, execute_options);
-  if (!codes) return codes.error();
-  Explanation out = explain(capture->instruction, *codes);
-  out.recorded = recorded_code(*capture, index, at);
+  if (const Result<void> exists = check_element(*capture, index, at); !exists) return exists.error();
+  const LoadedCapture one = cases_of(*capture, index, 1);
+  // Refuses what cannot be read.
+  if (const Result<Array> executed = execute(one, execute_options); !executed)
+    return numbered(executed.error(), index);
+  Explanation out = explain(one.instruction, codes_of_executed(one, 0, {&at, 1})[0]);
+  out.recorded = recorded_code(one, at);
   return out;
 }
 

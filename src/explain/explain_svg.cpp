@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "capture/whole_file.hpp"
 #include "explain/bit_columns.hpp"
+#include "explain/words.hpp"
+#include "text/wrapped.hpp"
 #include "text/xml.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/format.hpp"
@@ -15,8 +18,9 @@ namespace warpbit {
 namespace {
 
 constexpr int kCell = 14, kRow = 20, kMargin = 16, kSign = 24;
-constexpr int kCharacter = 8;  // width, of the font that is used
-constexpr int kMostLost = 48;  // columns
+constexpr int kCharacter = 8;                 // width, of the font that is used
+constexpr std::size_t kMostLost = 48;         // columns
+constexpr std::size_t kMostCharacters = 120;  // of a line
 
 // What is drawn so far, and how large it is.
 class Picture {
@@ -56,17 +60,25 @@ class Picture {
   int width_ = 0, height_ = 0;
 };
 
+constexpr std::string_view kAddend = "#e4eef8", kSetsE = "#bcd9f5", kCut = "#f6b8b8", kSum = "#d8f0d2",
+                           kResult = "#f6e8b1";
+constexpr std::pair<std::string_view, std::string_view> kLegend[] = {{kSetsE, "E is its exponent"},
+                                                                     {kAddend, "other addends"},
+                                                                     {kCut, "cut"},
+                                                                     {kSum, "sum of what is kept"},
+                                                                     {kResult, "the sum, rounded"}};
+
 // Draws a row of bits, and its value behind them.
 void draw_number(Picture& picture, const BitColumns& at, const ExactNumber& x, int left, int y,
                  std::string_view fill) {
   picture.text(left - kSign / 2, y, x.negative ? "-" : "+");
-  const std::string bits = at.kept(x) + at.cut(x).substr(0, kMostLost);
+  const std::string cut = at.cut(x), bits = at.kept(x) + cut.substr(0, kMostLost);
   const auto kept = static_cast<std::size_t>(at.top() - at.low() + 1);
   for (std::size_t i = 0; i < bits.size(); ++i)
-    if (bits[i] != ' ')
-      picture.cell(left + static_cast<int>(i) * kCell, y, bits[i], i < kept ? fill : "#f6b8b8");
-  const int end = left + (at.top() - at.low() + 1 + std::min(at.lost(), kMostLost)) * kCell;
-  picture.text(end + kSign, y, x.decimal());
+    if (bits[i] != ' ') picture.cell(left + static_cast<int>(i) * kCell, y, bits[i], i < kept ? fill : kCut);
+  const int end = left + (at.top() - at.low() + 1 + std::min(at.lost(), static_cast<int>(kMostLost))) * kCell;
+  if (cut.size() > kMostLost) picture.text(end, y, "...", "fill=\"#c00\"");
+  picture.text(end + 3 * kCharacter + kSign / 2, y, short_text(x));
 }
 
 // One sum that is cut, from y on; returns where it ends.
@@ -76,8 +88,8 @@ int draw(Picture& picture, const ExplainedSum& sum, int y) {
   for (const ExplainedAddend& addend : sum.addends) label = std::max(label, addend.name.size());
   const int left = kMargin + static_cast<int>(label) * kCharacter + kSign;
   const int cut = left + (at.top() - at.low() + 1) * kCell;
-  picture.text(left, y, fmt::format("2^{}", at.top()));
-  const std::string low = fmt::format("2^{}", at.low());
+  const auto [high, low] = at.headings(static_cast<std::size_t>((cut - left) / kCharacter));
+  picture.text(left, y, high);
   picture.text(cut - static_cast<int>(low.size()) * kCharacter - 3, y, low);
   const int first = y;
   const auto row = [&](std::string_view name, const ExactNumber& x, std::string_view fill) {
@@ -86,12 +98,22 @@ int draw(Picture& picture, const ExplainedSum& sum, int y) {
     draw_number(picture, at, x, left, y, fill);
   };
   for (const ExplainedAddend& addend : sum.addends)
-    if (!addend.value.bits.empty()) row(addend.name, addend.value, addend.sets_e ? "#bcd9f5" : "#e4eef8");
+    if (!addend.value.bits.empty()) row(addend.name, addend.value, addend.sets_e ? kSetsE : kAddend);
   y += kRow / 2;
-  row("sum", sum.total, "#d8f0d2");
-  row(sum.format, sum.result, "#f6e8b1");
+  row("sum", sum.total, kSum);
+  row(sum.format, sum.result, kResult);
   picture.line(cut, first - kRow / 2, y + kRow / 2);
   return y;
+}
+
+// What the colours mean, in one line.
+void draw_legend(Picture& picture, int y) {
+  int x = kMargin;
+  for (const auto& [fill, words] : kLegend) {
+    picture.cell(x, y, ' ', fill);
+    picture.text(x + kCell + kCharacter, y, words);
+    x += kCell + (static_cast<int>(words.size()) + 3) * kCharacter;
+  }
 }
 
 }  // namespace
@@ -99,19 +121,15 @@ int draw(Picture& picture, const ExplainedSum& sum, int y) {
 std::string svg(const Explanation& e) {
   Picture picture;
   int y = 2 * kRow;
-  picture.text(kMargin, y, fmt::format("{} on {}", e.form, e.target), "font-weight=\"bold\"");
+  picture.text(kMargin, y, fmt::format("{} on {}{}", e.form, e.target, marked(e)), "font-weight=\"bold\"");
   for (const ExplainedSum& sum : e.sums) {
     picture.text(kMargin, y += 2 * kRow, fmt::format("{}: {}", sum.name, sum.step));
-    if (sum.window) {
-      picture.text(kMargin, y += kRow,
-                   fmt::format("E = {}, F = {}: multiples of 2^{} are kept", sum.window->e, sum.window->f,
-                               sum.window->e - sum.window->f));
+    if (has_columns(sum)) {
+      picture.text(kMargin, y += kRow, window_text(sum));
       y = draw(picture, sum, y + 2 * kRow);
       continue;
     }
-    for (const ExplainedAddend& addend : sum.addends)
-      if (!addend.value.is_zero())
-        picture.text(kMargin, y += kRow, fmt::format("{:<18} {}", addend.name, addend.value.decimal()));
+    picture.text(kMargin, y += kRow, cut_off(addition_text(sum), kMostCharacters));
     picture.text(kMargin, y += kRow, fmt::format("-> {}", code_text(sum.format, sum.code)));
   }
   y += kRow;
@@ -120,8 +138,9 @@ std::string svg(const Explanation& e) {
     picture.text(kMargin + 10 * kCharacter, y, value);
   };
   row("result", code_text(e.format, e.code));
-  row("exact", e.exact.decimal());
-  if (e.ulps) row("error", e.ulps->decimal() + " ulp");
+  row("exact", cut_off(e.exact.decimal(), kMostCharacters));
+  if (e.ulps) row("error", error_text(e));
+  if (std::ranges::any_of(e.sums, has_columns)) draw_legend(picture, y + 2 * kRow);
   return picture.document();
 }
 

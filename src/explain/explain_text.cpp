@@ -45,9 +45,9 @@ std::string table(const ExplainedSum& sum, std::size_t width) {
   const std::size_t lost =
       std::min(static_cast<std::size_t>(at.lost()), with_values ? room - kValueWidth : room);
 
-  const std::string low = fmt::format("2^{}", at.low());
-  std::string out = fmt::format("  {:<{}}   2^{:<{}}{}\n", "", label, at.top(),
-                                kept > low.size() + 2 ? kept - low.size() - 2 : 1, low);
+  const auto [first, last] = at.headings(kept);
+  std::string out =
+      fmt::format("  {:<{}}   {}{:>{}}\n", "", label, first, last, last.empty() ? 0 : kept - first.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ExactNumber& x = *rows[i].number;
     if (i == addends) out += fmt::format("  {}\n", std::string(label + 3 + kept + 1, '-'));
@@ -62,32 +62,12 @@ std::string table(const ExplainedSum& sum, std::size_t width) {
   return out;
 }
 
-std::string window_text(const ExplainedSum& sum) {
-  std::string from;
-  for (const ExplainedAddend& addend : sum.addends)
-    if (addend.sets_e && from.empty()) from = ", the largest exponent, of " + addend.name;
-  return fmt::format("  E = {}{}; F = {}: multiples of 2^{} are kept", sum.window->e,
-                     from.empty() ? ", the floor" : from, sum.window->f, sum.window->e - sum.window->f);
-}
-
-// "c + a[0] b[0] = 0.1 + 2.5 -> 0x40266666 (2.6)"
-std::string line(const ExplainedSum& sum) {
-  std::vector<std::string> names, values;
-  for (const ExplainedAddend& addend : sum.addends)
-    if (!addend.value.is_zero()) {
-      names.push_back(addend.name);
-      values.push_back(short_text(addend.value));
-    }
-  if (names.empty()) return "  only zeros are added";
-  return fmt::format("  {} = {}", fmt::join(names, " + "), fmt::join(values, " + "));
-}
-
 std::string text(const ExplainedSum& sum, std::size_t width) {
   std::string out;
-  if (sum.window && std::ranges::any_of(sum.addends, [](const auto& a) { return !a.value.bits.empty(); }))
-    out += wrapped(window_text(sum), width) + table(sum, width);
+  if (has_columns(sum))
+    out += wrapped("  " + window_text(sum), width) + table(sum, width);
   else
-    out += wrapped(line(sum), width);
+    out += wrapped("  " + addition_text(sum), width);
   return out + fmt::format("  -> {}\n", code_text(sum.format, sum.code));
 }
 
@@ -105,9 +85,7 @@ std::string hex(std::uint64_t code) {
 std::string text(const Explanation& e, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 60));
   const std::string count = e.instructions > 1 ? fmt::format("{} instructions, each ", e.instructions) : "";
-  std::string out = wrapped(fmt::format("{} on {}: {}{}{}", e.form, e.target, count, e.plan,
-                                        e.inferred ? " (inferred: no result of that GPU)" : ""),
-                            width);
+  std::string out = wrapped(fmt::format("{} on {}: {}{}{}", e.form, e.target, count, e.plan, marked(e)), width);
   for (const ExplainedSum& sum : e.sums)
     out +=
         fmt::format("\n{}{}\n", sum.name, e.sums.size() > 1 ? instruction_text(e, sum) + ": " + sum.step : "") +
@@ -128,6 +106,7 @@ std::string text(const Explanation& e, int columns) {
 std::string json(const Explanation& e) {
   using Json = nlohmann::ordered_json;
   Json out = {{"form", e.form}, {"target", e.target}, {"plan", e.plan}, {"inferred", e.inferred}};
+  out["assumed"] = e.assumed;
   out["sums"] = Json::array();
   for (const ExplainedSum& sum : e.sums) {
     Json of_sum = {{"name", sum.name}, {"step", sum.step}};

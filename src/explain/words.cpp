@@ -2,14 +2,56 @@
 #include "explain/words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "explain/dyadic.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {
+namespace {
+
+constexpr std::string_view kInferred = "inferred: no result of that GPU";
+
+// Which addend E is from. Its exponent is raw (NUMERICS.md, "The node"), or that of a group's scales.
+std::string source_of_e(const ExplainedSum& sum) {
+  const auto found = std::ranges::find_if(sum.addends, &ExplainedAddend::sets_e);
+  if (found == sum.addends.end()) return "the floor";
+  if (found->name.find("..") != found->name.npos)
+    return fmt::format("the largest exponent, of the scales of {}", found->name);
+  const int top = found->value.exponent + static_cast<int>(found->value.bits.size()) - 1;
+  if (top == sum.window->e) return fmt::format("the largest exponent, of {}", found->name);
+  return fmt::format("the largest raw exponent, of {}, whose first bit is 2^{}", found->name, top);
+}
+
+}  // namespace
+
+std::string mark(const Explanation& e) {
+  if (e.inferred) return std::string(kInferred);
+  return e.assumed.empty() ? "" : fmt::format("inferred: {}", fmt::join(e.assumed, ", "));
+}
+
+std::string mark(const Instruction& i) {
+  if (i.inferred()) return std::string(kInferred);
+  const Evidence& e = i.evidence();
+  if (e.overall() == Basis::inferred) return "";  // by definition
+  std::string out;
+  // That no sum can reach the floor is proved where the rest is captured.
+  const bool has_floor = e.order.basis != Basis::captured;
+  for (const auto& [name, ground] : {std::pair("floor", &e.floor), std::pair("specials", &e.specials)})
+    if (ground->basis == Basis::inferred && (has_floor || ground != &e.floor))
+      out += fmt::format("{}{} ({})", out.empty() ? "inferred: " : ", ", name, ground->from);
+  return out;
+}
+
+std::string marked(const Explanation& e) {
+  const std::string text = mark(e);
+  return text.empty() ? "" : fmt::format(" ({})", text);
+}
 
 std::string short_text(const ExactNumber& x) {
   if (x.kind != ExactNumber::Kind::finite || x.bits.empty()) return x.decimal();
@@ -25,6 +67,22 @@ std::string instruction_text(const Explanation& e, const ExplainedSum& sum) {
   if (e.instructions == 1) return "";
   if (sum.instruction == 0) return " (of two runs)";
   return fmt::format(" (instruction {} of {})", sum.instruction, e.instructions);
+}
+
+std::string window_text(const ExplainedSum& sum) {
+  return fmt::format("E = {}, {}; F = {}: multiples of 2^{} are kept", sum.window->e, source_of_e(sum),
+                     sum.window->f, sum.window->e - sum.window->f);
+}
+
+std::string addition_text(const ExplainedSum& sum) {
+  std::vector<std::string> names, values;
+  for (const ExplainedAddend& addend : sum.addends)
+    if (!addend.value.is_zero()) {
+      names.push_back(addend.name);
+      values.push_back(short_text(addend.value));
+    }
+  if (names.empty()) return "only zeros are added";
+  return fmt::format("{} = {}", fmt::join(names, " + "), fmt::join(values, " + "));
 }
 
 std::string error_text(const Explanation& e) {

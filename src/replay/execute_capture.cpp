@@ -191,8 +191,7 @@ Result<Array> execute(const LoadedCapture& capture, const ExecuteOptions& option
   return capture.before ? execute_warpgroups(capture, options) : execute_warps(capture, options);
 }
 
-Result<OwnedElementCodes> codes_of_element(const LoadedCapture& capture, std::uint64_t index, Coordinate at,
-                                           const ExecuteOptions& options) {
+Result<void> check_element(const LoadedCapture& capture, std::uint64_t index, Coordinate at) {
   const Instruction& instruction = capture.instruction;
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr)
@@ -200,15 +199,13 @@ Result<OwnedElementCodes> codes_of_element(const LoadedCapture& capture, std::ui
                  "its elements are no sums of products", "an instruction of the form D = A B + C"};
   if (index >= capture.cases)
     return Error{Errc::usage, "case", std::to_string(index), fmt::format("0..{}", capture.cases - 1)};
-  if (capture.header.layout == CaptureLayout::elements) return codes_of_row(capture, index);
+  if (capture.header.layout == CaptureLayout::elements) return {};
   if (at.row < 0 || at.row >= tile->rows || at.column < 0 || at.column >= tile->columns || at.product < 0 ||
       at.product >= tile->products)
     return Error{Errc::usage, "element", fmt::format("({}, {}), product {}", at.row, at.column, at.product),
                  fmt::format("a row below {}, a column below {}, a product below {}", tile->rows, tile->columns,
                              tile->products)};
-  // Refuses what cannot be read.
-  if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
-  return codes_of_executed(capture, index, {&at, 1})[0];
+  return {};
 }
 
 std::vector<OwnedElementCodes> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,

@@ -11,11 +11,10 @@ namespace warpbit {
 /// execute_batch, execute_warp and execute_warpgroup.
 Result<Array> execute(const LoadedCapture& capture, const ExecuteOptions& options);
 
-/// What one element of D is computed from in case `index`; in the layout `elements` the only one. Errors: those
-/// of execute; view_mismatch, if it is no sum of products; usage, if there is no such case or element.
-Result<OwnedElementCodes> codes_of_element(const LoadedCapture& capture, std::uint64_t index, Coordinate at,
-                                           const ExecuteOptions& options);
-/// The same of several elements. Preconditions: execute succeeds for the capture; there are such a case and
+/// Refuses an element of D that a capture has not, and a capture of what is no sum of products. In the layout
+/// `elements` each case has only one. Errors: view_mismatch; usage.
+Result<void> check_element(const LoadedCapture& capture, std::uint64_t index, Coordinate at);
+/// What each of the elements is computed from. Preconditions: execute succeeds for the case, check_element for the
 /// elements.
 std::vector<OwnedElementCodes> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,
                                                  std::span<const Coordinate> elements);

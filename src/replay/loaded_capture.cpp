@@ -311,4 +311,31 @@ Result<LoadedCapture> load_inputs(const CaptureReader& reader, const ReplayOptio
   return load(reader, options, Results::to_come);
 }
 
+LoadedCapture cases_of(const LoadedCapture& capture, std::uint64_t first, std::uint64_t count) {
+  const auto cut = [&](const Array& array) {
+    Array out{array.header, {}};
+    if (array.data.empty()) return out;
+    const std::size_t bytes = array.data.size() / capture.cases;
+    const auto begin = array.data.begin() + static_cast<std::ptrdiff_t>(first * bytes);
+    out.data = {begin, begin + static_cast<std::ptrdiff_t>(count * bytes)};
+    out.header.shape[0] = count;
+    return out;
+  };
+  const auto cut_if_there = [&](const std::optional<Array>& array) {
+    return array ? std::optional(cut(*array)) : std::nullopt;
+  };
+  LoadedCapture out{capture.header,
+                    capture.instruction,
+                    count,
+                    {},
+                    cut_if_there(capture.before),
+                    cut_if_there(capture.memory),
+                    cut(capture.expected),
+                    cut_if_there(capture.mask),
+                    capture.names,
+                    capture.notes};
+  for (const Array& source : capture.sources) out.sources.push_back(cut(source));
+  return out;
+}
+
 }  // namespace warpbit

@@ -49,6 +49,9 @@ Result<LoadedCapture> load_capture(const CaptureReader& reader, const ReplayOpti
 /// The same of a file that needs no results: `expected` has their shape, and zeros. A mask is not looked at.
 Result<LoadedCapture> load_inputs(const CaptureReader& reader, const ReplayOptions& options);
 
+/// Its cases [first, first + count), as a capture of these alone.
+LoadedCapture cases_of(const LoadedCapture& capture, std::uint64_t first, std::uint64_t count);
+
 /// Where an item of `expected` lies.
 inline Mismatch place_of(const LoadedCapture& capture, std::uint64_t item) {
   const std::uint64_t per_case = capture.expected.header.items() / capture.cases;
