@@ -522,6 +522,9 @@ TEST_CASE("a command that is nearly one is suggested", "[quick][cli]") {
   CHECK_THAT(run({"layuot", "x"}).err, Contains("expected layout?"));
   CHECK_THAT(run({"nonsense"}).err, Contains("'nonsense': not a command; expected verify, diff, check, "));
   CHECK(run({"nonsense"}).status == 2);
+  CHECK(run({"check", "setmaxnreg.inc.sync.aligned.u32 240;"}).err.empty());
+  CHECK_THAT(run({"check", "ldmatix.sync.aligned.m8n8.x4.shared.b16"}).err,
+             Contains("\n  ldmatrix.sync.aligned.m8n8.x4"));
 }
 
 TEST_CASE("list --forms takes a target and a pattern", "[quick][cli]") {

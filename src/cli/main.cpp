@@ -23,6 +23,29 @@
 #include "warpbit/version.hpp"
 
 namespace warpbit::cli {
+namespace {
+
+// Changes of a letter, and letters too many or too few, that make one word of the other.
+std::size_t distance(std::string_view x, std::string_view y) {
+  std::vector<std::size_t> row(y.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < y.size(); ++j) {
+      const std::size_t replaced = diagonal + (x[i] != y[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// Whether one word may have been typed for the other.
+bool is_near(std::string_view given, std::string_view word) {
+  return 2 * distance(given, word) < given.size();
+}
+
+}  // namespace
 
 int cannot_answer(const Error& error) {
   fmt::print(stderr, "warpbit: {}\n", printable(error.message()));
@@ -56,7 +79,11 @@ void suggest_forms(const Error& error, std::string_view text, std::optional<Targ
                                   Errc::qualifier_order,     Errc::missing_qualifier, Errc::no_such_form,
                                   Errc::undocumented_form};
   if (std::ranges::find(kNoForm, error.code) == kNoForm.end()) return;
-  const std::vector<std::string> near = nearest_forms(text, target, kMost);
+  std::vector<std::string> near = nearest_forms(text, target, kMost);
+  if (error.code == Errc::unknown_instruction)
+    std::erase_if(near, [&](std::string_view form) {
+      return !is_near(text.substr(0, text.find('.')), form.substr(0, form.find('.')));
+    });
   if (near.empty()) return;
   std::fflush(stdout);  // what was refused stands above
   fmt::print(stderr, "did you mean\n");
@@ -80,21 +107,6 @@ namespace {
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) == -1) ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
-}
-
-// Changes of a letter, and letters too many or too few, that make one word of the other.
-std::size_t distance(std::string_view x, std::string_view y) {
-  std::vector<std::size_t> row(y.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < y.size(); ++j) {
-      const std::size_t replaced = diagonal + (x[i] != y[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
 }
 
 constexpr std::string_view kCommands[] = {
