@@ -93,10 +93,10 @@ TEST_CASE("diagnose names a mistake", "[quick][diagnose]") {
   CHECK(out.err.empty());
   CHECK(
       out.out ==
-      "mistake: registers of D: di and d(i ^ 1) are exchanged (explains all 256 elements, 256 of which are "
+      "mistake: registers of D: d0 and d1, d2 and d3 are exchanged (explains all 256 elements, 256 of which are "
       "wrong)\n"
-      "explained   mistake                                        look at\n"
-      "256 of 256  registers of D: di and d(i ^ 1) are exchanged  compare the order of D's registers with the "
+      "explained   mistake                                             look at\n"
+      "256 of 256  registers of D: d0 and d1, d2 and d3 are exchanged  compare the order of D's registers with the "
       "fragment's\n");
   const Output json = run({"diagnose", "--json", "--top", "1", file});
   CHECK(json.status == 1);
@@ -108,20 +108,34 @@ TEST_CASE("diagnose names a mistake", "[quick][diagnose]") {
   CHECK(parsed["findings"][0]["certain"] == true);
 }
 
+TEST_CASE("diagnose names a register that is passed twice, and lanes that load nothing", "[quick][diagnose]") {
+  const Directory directory;
+  Words twice = a_words(), half = a_words();
+  for (std::size_t i = 0; i < twice.size(); i += 2) twice[i + 1] = twice[i];
+  for (std::size_t i = 0; i < half.size(); ++i)
+    if (i / 2 % 32 >= 16) half[i] = 0;
+  const auto diagnosed = [&](const Words& a) {
+    return run({"diagnose", file_of(directory.path / "x.npz", execute(a, b_words()))}).out;
+  };
+  CHECK_THAT(diagnosed(twice), Contains("registers of A: a0 is passed in the place of a1"));
+  CHECK_THAT(diagnosed(half), Contains("A in lanes 16 to 31 is not loaded, 0"));
+}
+
 TEST_CASE("diagnose lists mistakes that are the same", "[quick][diagnose]") {
   const Directory directory;
   const std::string file = file_of(directory.path / "x.npz", execute(exchanged(a_words()), b_words()));
   const Output out = run({"diagnose", file});
   CHECK(out.status == 1);
-  CHECK(out.out ==
-        "ambiguous: 2 mistakes explain all 256 elements and cannot be told apart by these inputs\n"
-        "explained   mistake                                              look at\n"
-        "256 of 256  registers of A: a0 and a1 are exchanged              compare the order of A's registers "
-        "with "
-        "the fragment's\n"
-        "256 of 256  registers of C and D: ci and c(i ^ 2) are exchanged  compare the order of C and D's "
-        "registers "
-        "with the fragment's\n");
+  CHECK(
+      out.out ==
+      "ambiguous: 2 mistakes explain all 256 elements and cannot be told apart by these inputs\n"
+      "explained   mistake                                                   look at\n"
+      "256 of 256  registers of A: a0 and a1 are exchanged                   compare the order of A's registers "
+      "with "
+      "the fragment's\n"
+      "256 of 256  registers of C and D: c0 and c2, c1 and c3 are exchanged  compare the order of C and D's "
+      "registers "
+      "with the fragment's\n");
 }
 
 TEST_CASE("diagnose knows on which GPU a result was computed", "[quick][diagnose]") {

@@ -154,6 +154,18 @@ class FragmentCollection {
     return static_cast<std::int32_t>((i.lane * f.registers() + i.reg) * f.per_register() + i.slot);
   }
 
+  // "a0 and a2, a1 and a3 are exchanged"
+  static std::string exchange_text(std::string_view what, int n, int mask) {
+    std::string out;
+    int pairs = 0;
+    for (int i = 0; i < n; ++i) {
+      if (i > (i ^ mask)) continue;
+      if (++pairs > 4) return fmt::format("{}, and so on, are exchanged", out);
+      out += fmt::format("{0}{1}{2} and {1}{3}", out.empty() ? "" : ", ", what, i, i ^ mask);
+    }
+    return out + " are exchanged";
+  }
+
   void registers(const Which& which) {
     const Fragment& first = fragments_[which[0]];
     const int n = first.registers(), per = first.per_register();
@@ -172,7 +184,17 @@ class FragmentCollection {
         });
     for (int mask = 1; mask < n && n % (2 * static_cast<int>(std::bit_floor(static_cast<unsigned>(mask)))) == 0;
          ++mask)
-      reg(fmt::format("{}i and {}(i ^ {}) are exchanged", r, r, mask), 1, [&](int i) { return i ^ mask; });
+      reg(exchange_text(r, n, mask), 1, [&](int i) { return i ^ mask; });
+    // One operand of the statement given twice. What happens to a register of D then is the compiler's choice.
+    for (int x = 0; x < n && n <= 8 && which.size() == 1 && first.part() != Part::destination; ++x)
+      for (int y = 0; y < n; ++y)
+        if (x != y) {
+          add(which, "register_order",
+              fmt::format("registers of {0}: {1}{2} is passed in the place of {1}{3}", name, r, x, y), hint, 1,
+              false, [&](const Fragment& f, const Index& i) {
+                return slot_of(f, {i.lane, i.reg == y ? x : i.reg, i.slot});
+              });
+        }
     reg("reversed", 2, [&](int i) { return n - 1 - i; });
     reg("rotated by one", 2, [&](int i) { return (i + 1) % n; });
     reg("rotated back by one", 2, [&](int i) { return (i + n - 1) % n; });
@@ -182,7 +204,9 @@ class FragmentCollection {
       });
     for (int mask = 1; mask < per; ++mask)
       add(which, "element_order",
-          fmt::format("elements of each register of {}: i and (i ^ {}) are exchanged", name, mask),
+          per == 2
+              ? fmt::format("the two halves of each register of {} are exchanged", name)
+              : fmt::format("elements of each register of {}: {}", name, exchange_text("element ", per, mask)),
           "the first element is in the lowest bits of a register", 1, true,
           [&](const Fragment& f, const Index& i) {
             return slot_of(f, {i.lane, i.reg, i.slot ^ mask});
@@ -296,6 +320,9 @@ class FragmentCollection {
     for (int x = 0; x < n && n <= 8; ++x)
       zero(fmt::format("register {}{} is", r, x), [&](const Index& i) { return i.reg == x; });
     if (n > 8) zero(fmt::format("register {}{} is", r, n - 1), [&](const Index& i) { return i.reg == n - 1; });
+    for (const auto& [from, to] : {std::pair(16, 31), std::pair(0, 15), std::pair(8, 31), std::pair(1, 31)})
+      zero(fmt::format("{} in lanes {} to {} is", letter(first.part()), from, to),
+           [from = from, to = to](const Index& i) { return i.lane % 32 >= from && i.lane % 32 <= to; });
     for (int from = n - 2; from > 0; --from)
       zero(fmt::format("registers {}{} to {}{} are", r, from, r, n - 1),
            [&](const Index& i) { return i.reg >= from; });

@@ -110,7 +110,9 @@ class StatementCollection {
       roles += (roles.empty() ? "" : " ") + std::string(op.role);
     }
     if (changed.empty()) return;
-    add({std::string(kind), roles, fmt::format("{} is taken as {} instead of {}", changed, to, from),
+    add({std::string(kind), roles,
+         fmt::format("{} {} taken as {} instead of {}", changed, roles.size() == changed.size() ? "is" : "are",
+                     to, from),
          fmt::format("the type of {} in the statement", changed), 1, true},
         *i);
   }
