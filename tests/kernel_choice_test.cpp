@@ -7,6 +7,7 @@
 #include "tool.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/kernel.hpp"
+#include "warpbit/machine.hpp"
 
 namespace {
 
@@ -66,6 +67,43 @@ TEST_CASE("ExecuteOptions::kernel: the kernel asked for computes, any other valu
     else
       check_refused(done.error(), "ExecuteOptions::kernel");
   }
+}
+
+TEST_CASE("a Machine says which kernel computed, as execute_batch does") {
+  const Target target = *Target::find("sm_90a");
+  const auto parsed = [&](const char* text) { return Instruction::parse(text, target).value(); };
+  for (const Kernel kernel : kernels()) {
+    MachineOptions options;
+    options.execute.kernel = kernel;
+    Machine machine(4, 70, Memory(65536), options);
+    const Instruction mma = parsed(kForm), convert = parsed("cvt.rn.f16x2.f32");
+    CHECK(machine.execute(0, mma, {0, 4, 8, 10}).value().kernel == kernel);
+    CHECK(machine.execute(0, convert, {0, 1, 2}).value().kernel == kernels().front());
+    // Warps beside each other: the slowest of theirs.
+    std::vector<const Instruction*> lanes(128, &mma);
+    const Instruction shape = parsed("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32");
+    std::fill(lanes.begin() + 32, lanes.end(), &shape);
+    CHECK(machine.execute(0, lanes, {0, 4, 8, 10}).value().kernel == kernel);
+    const Instruction product =
+        parsed("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d}, a_desc, b_desc, 1, 1, 1, 0, 0;");
+    CHECK(machine.execute(0, parsed("wgmma.fence.sync.aligned;")).value().kernel == kernels().front());
+    CHECK(machine.execute(0, product, {0, 64, 65, 0, 0, 0, 0, 0}).value().kernel == kernel);
+  }
+}
+
+TEST_CASE("each error is of one kind, which does not depend on the order of the codes") {
+  const std::pair<Errc, ErrorKind> rows[] = {{Errc::statement_syntax, ErrorKind::statement},
+                                             {Errc::unknown_target, ErrorKind::statement},
+                                             {Errc::lanes_missing, ErrorKind::execution},
+                                             {Errc::not_sparse, ErrorKind::execution},
+                                             {Errc::address_out_of_bounds, ErrorKind::memory},
+                                             {Errc::no_such_layout, ErrorKind::memory},
+                                             {Errc::launch_shape, ErrorKind::execution},
+                                             {Errc::stack_overflow, ErrorKind::execution},
+                                             {Errc::file_unreadable, ErrorKind::file},
+                                             {Errc::captures_differ, ErrorKind::file},
+                                             {Errc::usage, ErrorKind::usage}};
+  for (const auto& [code, expected] : rows) CHECK(kind(code) == expected);
 }
 
 // The value that CTest gives.

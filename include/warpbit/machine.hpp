@@ -25,8 +25,9 @@ using Binding = std::vector<int>;
 /// Executes one warp, or one warpgroup if Instruction::lanes() says so. `lanes[i]` is what lane i executes,
 /// nullptr if the lane has exited or takes another path. All lanes must execute the same form with the same
 /// literals and sinks (PTX manual, ".sync" and ".aligned"); an instruction of each thread
-/// (Instruction::lanes() is 1) is executed by those lanes that are given. Neither registers nor memory are changed; apply the effects. Results of an asynchronous instruction
-/// are those that it will have once it is complete. Errors: lanes_missing and lanes_disagree, which name the
+/// (Instruction::lanes() is 1) is executed by those lanes that are given. Neither registers nor memory are
+/// changed; apply the effects. Results of an asynchronous instruction are those that it will have once it is
+/// complete. Errors: lanes_missing and lanes_disagree, which name the
 /// lanes; view_mismatch if the binding does not fit the registers; inferred_plan, undefined_operand; of an
 /// instruction that uses memory address_misaligned, address_out_of_bounds, address_not_shared,
 /// addresses_disagree and stores_overlap, which name the lane and the address.
@@ -69,7 +70,8 @@ class Machine {
 
   /// Executes what each lane of a warpgroup is given, nullptr for a lane that does nothing: all of it together,
   /// or warp by warp, as the instructions have it; no warp sees what another one does in the same call. The
-  /// binding holds for every lane. Errors: those of execute_warp; view_mismatch; protocol_violation.
+  /// binding holds for every lane. Where warps execute different instructions, `kernel` is the slowest of theirs.
+  /// Errors: those of execute_warp; view_mismatch; protocol_violation.
   Result<Execution> execute(int warpgroup, std::span<const Instruction* const> lanes, const Binding& binding);
   /// The same instruction for every lane.
   Result<Execution> execute(int warpgroup, const Instruction& instruction, const Binding& binding = {});

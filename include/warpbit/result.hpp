@@ -90,6 +90,16 @@ struct Error {
 /// The name of a code as it is spelled above, for machine-readable reports.
 std::string_view name(Errc code);
 
+/// What an error is about; the C interface's statuses (warpbit_status).
+enum class ErrorKind {
+  statement,  ///< the text, the form or the target
+  execution,  ///< operands, lanes, kernels, arithmetic that is not known
+  memory,     ///< addresses and descriptors
+  file,       ///< capture files
+  usage,      ///< an argument
+};
+ErrorKind kind(Errc code);
+
 /// A value of type T or the Error that explains why there is none.
 template <class T>
 class [[nodiscard]] Result {

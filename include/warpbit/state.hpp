@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "warpbit/fragment.hpp"
+#include "warpbit/kernel.hpp"
 #include "warpbit/result.hpp"
 
 #pragma GCC visibility push(default)
@@ -179,6 +180,7 @@ struct Effects {
   std::optional<AsyncUse> deferred;
   std::optional<AsyncControl> control;
   bool inferred = false;  ///< the values rest on inferred arithmetic
+  Kernel kernel = {};     ///< as in Execution
 };
 
 /// Writes the effects into the registers, deferred ones too.

@@ -139,9 +139,13 @@ Result<Execution> Machine::execute(int warpgroup, std::span<const Instruction* c
                  fmt::format("{}", g.registers.lanes())};
   Result<std::vector<Step>> steps = compute(g, lanes, binding);
   if (!steps) return steps.error();
-  const bool inferred = std::ranges::any_of(*steps, [](const Step& step) { return step.effects.inferred; });
+  Execution execution{false, kernels().back()};
+  for (const Step& step : *steps) {
+    execution.inferred |= step.effects.inferred;
+    execution.kernel = std::min(execution.kernel, step.effects.kernel);
+  }
   if (Result<void> done = perform(g, *std::move(steps)); !done) return done.error();
-  return Execution{inferred};
+  return execution;
 }
 
 Result<Execution> Machine::execute(int warpgroup, const Instruction& instruction, const Binding& binding) {

@@ -167,6 +167,7 @@ Result<Effects> execute_registers(const Warp& warp, const ExecuteOptions& option
     const Result<Execution> done = execute_batch(warp.instruction, sources, destination, 1, options);
     if (!done) return done.error();
     effects.inferred = done->inferred;
+    effects.kernel = done->kernel;
     add_writes(warp, 0, first, together, out, effects);
   }
   return effects;
@@ -255,7 +256,7 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
   const ResultView d{reinterpret_cast<std::byte*>(out.data()), 0, cell * warp.operand(0).registers, cell};
   const Result<Kernel> kernel = kernel_for(options);
   if (!kernel) return kernel.error();
-  run_described(tile, views, d, *kernel);
+  effects.kernel = run_described(tile, views, d, *kernel);
   add_writes(warp, 0, 0, tile.lanes, out, effects);
   return effects;
 }

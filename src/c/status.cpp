@@ -4,16 +4,16 @@
 namespace warpbit {
 namespace {
 
-// The status of all codes up to and including this one, in the order of Errc.
-struct Group {
-  Errc last;
-  warpbit_status status;
-};
-constexpr Group kGroups[] = {
-    {Errc::unknown_target, WARPBIT_STATEMENT}, {Errc::not_sparse, WARPBIT_EXECUTION},
-    {Errc::no_such_layout, WARPBIT_MEMORY},    {Errc::stack_overflow, WARPBIT_EXECUTION},
-    {Errc::captures_differ, WARPBIT_FILE},     {Errc::usage, WARPBIT_USAGE},
-};
+warpbit_status status(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::statement: return WARPBIT_STATEMENT;
+    case ErrorKind::execution: return WARPBIT_EXECUTION;
+    case ErrorKind::memory: return WARPBIT_MEMORY;
+    case ErrorKind::file: return WARPBIT_FILE;
+    case ErrorKind::usage: return WARPBIT_USAGE;
+  }
+  return WARPBIT_INTERNAL;
+}
 
 }  // namespace
 
@@ -24,7 +24,7 @@ LastError& last_error() {
 
 warpbit_status refuse(const Error& error) {
   last_error() = {error.message(), std::string(name(error.code))};
-  return std::ranges::find_if(kGroups, [&](const Group& g) { return error.code <= g.last; })->status;
+  return status(kind(error.code));
 }
 
 warpbit_status wrong_argument(std::string where, std::string seen, std::string accepted) {
