@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <stdexcept>
 
 #include "numeric/formats.hpp"
 #include "warpbit/sparse.hpp"
@@ -22,8 +23,8 @@ std::uint64_t nearest(const Format& format, double number) {
 }
 
 template <class Code>
-CodeMatrix matrix(int rows, int columns, Code code) {
-  CodeMatrix out(rows, columns);
+EigenCodes matrix(int rows, int columns, Code code) {
+  EigenCodes out(rows, columns);
   for (int row = 0; row < rows; ++row)
     for (int column = 0; column < columns; ++column) out(row, column) = code();
   return out;
@@ -35,7 +36,7 @@ double deviation(const Format& format) {
 }
 
 // Scale factors around 1.
-CodeMatrix scale(const Operand& operand, Random& random) {
+EigenCodes scale(const Operand& operand, Random& random) {
   std::normal_distribution<double> normal;
   const Format& format = *find_format(operand.format);
   return matrix(operand.fragment.rows(), operand.fragment.columns(),
@@ -44,7 +45,7 @@ CodeMatrix scale(const Operand& operand, Random& random) {
 
 // A sparse A: two elements anywhere in each four.
 CompressedMatrix sparse_factor(const Instruction& instruction, const Operand& a, Random& random) {
-  const CodeMatrix values = factor(a.format, instruction.rows(), instruction.depth(), random);
+  const EigenCodes values = factor(a.format, instruction.rows(), instruction.depth(), random);
   std::vector<std::uint64_t> dense;
   std::array<int, 4> order{0, 1, 2, 3};
   for (int row = 0; row < instruction.rows(); ++row)
@@ -55,7 +56,7 @@ CompressedMatrix sparse_factor(const Instruction& instruction, const Operand& a,
   return compress(instruction, dense).value();
 }
 
-CodeMatrix in_rows(const std::vector<std::uint64_t>& codes, const FragmentMap& map) {
+EigenCodes in_rows(const std::vector<std::uint64_t>& codes, const FragmentMap& map) {
   auto next = codes.begin();
   return matrix(map.rows(), map.columns(), [&] { return *next++; });
 }
@@ -68,11 +69,9 @@ void scatter_case(const Instruction& instruction, std::vector<Bytes>& registers,
     const Operand& operand = instruction.operands()[i];
     const FragmentMap& map = operand.fragment;
     const bool is_sparse = instruction.terms() < instruction.depth();
-    const auto put = [&](const CodeMatrix& codes) {
-      scatter(
-          operand, codes,
-          ResultView::dense(registers[i].data(), instruction.lanes(), operand.registers, operand.register_bits),
-          index);
+    const auto put = [&](const EigenCodes& codes) {
+      if (const Result<void> done = scatter(operand, codes, registers[i], index); !done)
+        throw std::logic_error(done.error().message());
     };
     switch (operand.part) {
       case Part::left_factor:
@@ -93,14 +92,14 @@ void scatter_case(const Instruction& instruction, std::vector<Bytes>& registers,
 
 }  // namespace
 
-CodeMatrix factor(std::string_view format_name, int rows, int columns, Random& random) {
+EigenCodes factor(std::string_view format_name, int rows, int columns, Random& random) {
   const Format& format = *find_format(format_name);
   std::normal_distribution<double> normal;
   return matrix(rows, columns,
                 [&] { return format.is_integer ? random() & format.mask() : nearest(format, normal(random)); });
 }
 
-CodeMatrix accumulators(const Instruction& instruction, int terms, int rows, int columns, Random& random) {
+EigenCodes accumulators(const Instruction& instruction, int terms, int rows, int columns, Random& random) {
   const auto is_factor = [](const Operand& operand) { return operand.part == Part::left_factor; };
   const Operand& a = *std::ranges::find_if(instruction.operands(), is_factor);
   const double of_factor = deviation(*find_format(a.format));

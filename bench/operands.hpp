@@ -17,9 +17,9 @@ using Random = std::mt19937_64;
 using Bytes = std::vector<std::byte>;
 
 /// A factor in the format: numbers of deviation 1, of an integer format any codes.
-warpbit::CodeMatrix factor(std::string_view format, int rows, int columns, Random& random);
+warpbit::EigenCodes factor(std::string_view format, int rows, int columns, Random& random);
 /// Accumulators in the format of D, of the deviation that sums of so many products of such factors have.
-warpbit::CodeMatrix accumulators(const warpbit::Instruction& instruction, int terms, int rows, int columns,
+warpbit::EigenCodes accumulators(const warpbit::Instruction& instruction, int terms, int rows, int columns,
                                  Random& random);
 
 /// The registers of each operand, destination first, over (case, lane, register). Nothing for an immediate.

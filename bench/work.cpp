@@ -77,7 +77,7 @@ Result<std::uint64_t> place_factor(const Operand& operand, int lines, int depth,
   const Result<CanonicalTile> tile =
       CanonicalTile::make({Major::k, kElementBits, lines, kTileK}, Swizzle::bytes_128);
   if (!tile) return tile.error();
-  const CodeMatrix codes = factor(operand.format, lines, kTileK, random);
+  const EigenCodes codes = factor(operand.format, lines, kTileK, random);
   for (int i = 0; i < lines; ++i)
     for (int k = 0; k < kTileK; ++k) {
       const std::uint64_t address = start + tile->element_bit(i, k) / 8;
@@ -129,7 +129,7 @@ Result<Work> warpgroup(const Row& row, Target target) {
   group->sources.a_descriptor = *a;
   group->sources.b_descriptor = *b;
   const int registers = operands[0].registers;
-  const CodeMatrix c = accumulators(*plus, plus->terms(), plus->lanes(), registers, random);
+  const EigenCodes c = accumulators(*plus, plus->terms(), plus->lanes(), registers, random);
   for (int lane = 0; lane < plus->lanes(); ++lane)
     for (int reg = 0; reg < registers; ++reg) group->d.push_back(static_cast<std::uint32_t>(c(lane, reg)));
   return Work{2, shape_of(*plus), [group] { return group->run(); }};
@@ -139,7 +139,7 @@ Result<Work> warpgroup(const Row& row, Target target) {
 
 // Row by row. Precondition: T has the bits of a code.
 template <class T>
-std::vector<T> in_rows(const CodeMatrix& codes) {
+std::vector<T> in_rows(const EigenCodes& codes) {
   std::vector<T> out;
   for (Eigen::Index row = 0; row < codes.rows(); ++row)
     for (Eigen::Index column = 0; column < codes.cols(); ++column)

@@ -67,7 +67,7 @@ py::array decode(const std::string& format, const py::object& codes) {
   return out;
 }
 
-py::array encode(const std::string& format, const py::object& values, RoundingMode rounding, bool satfinite) {
+py::array encode(const std::string& format, const py::object& values, Rounding rounding, bool satfinite) {
   const Codec codec = value_of(Codec::find(format));
   const std::string where = "encode " + std::string(codec.name());
   const auto array =
@@ -157,7 +157,7 @@ void add_formats(py::module_& m) {
         "codes: of Format.dtype, with any strides. Bits above the format's width are ignored. Error:\n"
         "view_mismatch.");
   m.def(
-      "encode", &encode, "format"_a, "values"_a, "rounding"_a = RoundingMode::nearest_even,
+      "encode", &encode, "format"_a, "values"_a, "rounding"_a = Rounding::nearest_even,
       "satfinite"_a = false,
       "The codes of numbers, each rounded once: Format.dtype of the same shape.\n\n"
       "values: float64, with any strides. rounding: \"rn\" (to nearest even), \"rz\" (toward zero), \"rp\" "
@@ -175,10 +175,10 @@ void add_formats(py::module_& m) {
       "format"_a, "code"_a, "What a code means, exactly. Error: usage.");
   m.def(
       "encode_number",
-      [](const std::string& format, const std::string& text, RoundingMode rounding, bool satfinite) {
+      [](const std::string& format, const std::string& text, Rounding rounding, bool satfinite) {
         return value_of(encode_number(format, text, rounding, satfinite));
       },
-      "format"_a, "text"_a, "rounding"_a = RoundingMode::nearest_even, "satfinite"_a = false,
+      "format"_a, "text"_a, "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,
       "The code of the number that a text means, taken exactly: \"3.3\", \"0x1.8p-3\", \"1/3\", \"inf\", "
       "\"nan\".");
   m.def(

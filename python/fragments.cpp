@@ -172,7 +172,7 @@ py::array scatter_codes(const BoundOperand& o, const py::object& codes, const py
 }
 
 py::array scatter_values(const BoundOperand& o, const py::object& values, const py::object& out,
-                         RoundingMode rounding, bool satfinite) {
+                         Rounding rounding, bool satfinite) {
   require_registers(o);
   const Codec codec = value_of(Codec::find(o->format));
   const bool is_float64 = py::isinstance<py::array>(values) &&
@@ -264,7 +264,7 @@ void add_fragments(py::module_& m) {
         "ones,\n"
         "zero elsewhere, without it. Errors: view_mismatch; operand_kind.");
   m.def("scatter_values", &scatter_values, "operand"_a, "values"_a, "out"_a = py::none(),
-        "rounding"_a = RoundingMode::nearest_even, "satfinite"_a = false,
+        "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,
         "The same of numbers, float64, each rounded once to the operand's format (see `encode`).");
   m.def("compress", &compress_dense, "instruction"_a, "dense"_a,
         "Compresses a dense A of (rows, depth) codes: (codes, metadata), of shapes (rows, terms) and (rows,\n"

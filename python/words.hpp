@@ -38,7 +38,7 @@ struct Words<Undefined> {
   static constexpr const char *what = "undefined", *words[] = {"error", "as_measured"};
 };
 template <>
-struct Words<RoundingMode> {
+struct Words<Rounding> {
   static constexpr const char *what = "rounding", *words[] = {"rn", "rz", "rp", "rm", "rna"};
 };
 template <>

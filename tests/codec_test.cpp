@@ -59,7 +59,7 @@ TEST_CASE("doubles are encoded as the same numbers as text are", "[codec]") {
       const double x = i % 3 == 0   ? std::bit_cast<double>(random())
                        : i % 3 == 1 ? std::ldexp(static_cast<double>(random() % 4096) - 2048, i % 23 - 11)
                                     : codec.decode(random());
-      const auto mode = static_cast<RoundingMode>(i % 5);
+      const auto mode = static_cast<Rounding>(i % 5);
       const bool satfinite = i % 2 != 0;
       const Result<EncodedNumber> expected = encode_number(f.name, fmt::format("{:a}", x), mode, satfinite);
       const Result<std::uint64_t> got = codec.encode(x, mode, satfinite);

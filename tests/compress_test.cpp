@@ -41,8 +41,8 @@ std::vector<std::uint64_t> random_sparse(const Instruction& i, int width, int un
   return out;
 }
 
-CodeMatrix matrix_of(const std::vector<std::uint64_t>& codes, int rows, int columns) {
-  CodeMatrix out(rows, columns);
+EigenCodes matrix_of(const std::vector<std::uint64_t>& codes, int rows, int columns) {
+  EigenCodes out(rows, columns);
   for (int row = 0; row < rows; ++row)
     for (int column = 0; column < columns; ++column)
       out(row, column) = codes[static_cast<std::size_t>(row * columns + column)];
@@ -50,30 +50,24 @@ CodeMatrix matrix_of(const std::vector<std::uint64_t>& codes, int rows, int colu
 }
 
 using Words = std::vector<std::uint32_t>;
-Words registers_of(const Operand& op, const CodeMatrix& matrix) {
+Words registers_of(const Operand& op, const EigenCodes& matrix) {
   Words words(32 * static_cast<std::size_t>(op.registers));
-  scatter(op, matrix, ResultView::dense(words.data(), 32, op.registers, 32));
+  REQUIRE(scatter(op, matrix, words).ok());
   return words;
-}
-OperandView view(const Operand& op, const Words& words) {
-  return OperandView::dense(words.data(), 32, op.registers, 32);
 }
 
 // D of the dense instruction, or of the sparse one after compression.
-CodeMatrix execute(const Instruction& i, const CodeMatrix& a, const CodeMatrix* metadata, const CodeMatrix& b,
-                   const CodeMatrix& c) {
+EigenCodes execute(const Instruction& i, const EigenCodes& a, const EigenCodes* metadata, const EigenCodes& b,
+                   const EigenCodes& c) {
   const auto operands = i.operands();
   const Words aw = registers_of(operands[1], a), bw = registers_of(operands[2], b),
               cw = registers_of(operands[3], c);
   const Words ew = metadata ? registers_of(operands[4], *metadata) : Words{};
-  std::vector<OperandView> sources = {view(operands[1], aw), view(operands[2], bw), view(operands[3], cw)};
-  if (metadata) {
-    sources.push_back(view(operands[4], ew));
-    sources.emplace_back();
-  }
   Words d(cw.size());
-  REQUIRE(execute_batch(i, sources, ResultView::dense(d.data(), 32, operands[0].registers, 32), 1).ok());
-  return gather(operands[0], view(operands[0], d));
+  std::vector<OperandArray> arrays = {d, aw, bw, cw};
+  if (metadata) arrays.insert(arrays.end(), {ew, {}});
+  REQUIRE(warpbit::execute(i, arrays).ok());
+  return gather_eigen(operands[0], d).value();
 }
 
 struct Kind {
@@ -119,11 +113,11 @@ TEST_CASE("compress and expand are inverse, and sparse equals dense") {
       REQUIRE(*expanded == dense);
       if (*kind.dense == '\0') continue;
 
-      CodeMatrix b(sparse.depth(), 8), c(16, 8);
+      EigenCodes b(sparse.depth(), 8), c(16, 8);
       for (int i = 0; i < b.size(); ++i) b.data()[i] = random() & ((1u << bits) - 1);
       for (int i = 0; i < c.size(); ++i) c.data()[i] = random();
       const int groups = static_cast<int>(compressed->metadata.size()) / 16;
-      const CodeMatrix metadata = matrix_of(compressed->metadata, 16, groups);
+      const EigenCodes metadata = matrix_of(compressed->metadata, 16, groups);
       REQUIRE(execute(sparse, matrix_of(compressed->codes, 16, sparse.terms()), &metadata, b, c) ==
               execute(parse(kind.dense), matrix_of(dense, 16, sparse.depth()), nullptr, b, c));
     }

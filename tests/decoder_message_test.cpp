@@ -216,6 +216,45 @@ TEST_CASE("a refusal of a warpgroup's instruction", "[quick][decoder]") {
         sparse + ", operand sp_sel: '1' is out of range; expected 0");
 }
 
+TEST_CASE("spellings that the toolkit's own expansion of a form cannot take are refused", "[quick][decoder]") {
+  // Asked of ptxas 13.0: form, targets that take the metadata in braces, targets that do not.
+  struct Row {
+    const char* form;
+    std::vector<const char*> taken, refused;
+  };
+  const Row rows[] = {
+      {"mma.sp.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32", {"sm_89", "sm_120a"}, {"sm_90a", "sm_100a"}},
+      {"mma.sp.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32",
+       {"sm_80", "sm_89"},
+       {"sm_90a", "sm_100a", "sm_120a"}},
+      {"mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", {"sm_80", "sm_90a"}, {"sm_100a", "sm_120a"}},
+      {"mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32",
+       {"sm_90a", "sm_100a", "sm_120a"},
+       {}},
+      {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", {"sm_80", "sm_90a"}, {"sm_100a", "sm_120a"}},
+      {"mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32", {"sm_80", "sm_100a", "sm_120a"}, {}}};
+  const auto parsed = [](const std::string& form, const char* metadata, const char* target) {
+    return Instruction::parse(form + " {d}, {a}, {b}, {c}, " + metadata + ", 0;", target);
+  };
+  for (const auto& [form, taken, refused] : rows) {
+    for (const char* target : taken) CHECK(parsed(form, "{%r0}", target).ok());
+    for (const char* target : refused) {
+      INFO(form << " on " << target);
+      CHECK(parsed(form, "%r0", target).ok());
+      const Result<Instruction> braced = parsed(form, "{%r0}", target);
+      REQUIRE_FALSE(braced.ok());
+      CHECK_THAT(braced.error().message(), Catch::EndsWith("expected one register without braces"));
+    }
+  }
+  const std::string fp8 =
+      "mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16 {%r0,%r1}, {%r2,%r3,%r4,%r5}, {%r6,%r7}, ";
+  for (const char* target : {"sm_90a", "sm_100a"}) {
+    CHECK_FALSE(Instruction::parse(fp8 + "{%r8, 1};", target).ok());
+    CHECK(Instruction::parse(fp8 + "{%r8, %r9};", target).ok());
+  }
+  CHECK(Instruction::parse(fp8 + "{%r8, 1};", "sm_89").ok());
+}
+
 TEST_CASE("instructions of other kinds are refused by name, whatever their operands", "[quick][decoder]") {
   const std::pair<std::string, std::string> rows[] = {
       {"mbarrier.try_wait.parity.shared::cta.b64 p, [m], 0;", "so nothing arrives later"},

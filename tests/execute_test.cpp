@@ -45,41 +45,124 @@ ResultView result_view(const Instruction& i, Words& words, std::size_t operand =
 TEST_CASE("matrices through Eigen: 2 I times B plus C") {
   const Instruction i = parse(kF16);
   Words a = words_of(i, 1, 1), b = words_of(i, 2, 1), c = words_of(i, 3, 1), d = words_of(i, 0, 1);
-  CodeMatrix two_i = CodeMatrix::Zero(16, 16), ones(16, 8), c_in(16, 8);
+  EigenCodes two_i = EigenCodes::Zero(16, 16), ones(16, 8), c_in(16, 8);
   for (int k = 0; k < 16; ++k) two_i(k, k) = kHalf2;
   ones.setConstant(kHalf1);
   c_in.setConstant(kFloat1);
   c_in(3, 5) = kFloat2 | 0x80000000u;  // 2 * 1 - 2 = +0
-  scatter(i.operands()[1], two_i, result_view(i, a, 1));
-  scatter(i.operands()[2], ones, result_view(i, b, 2));
-  scatter(i.operands()[3], c_in, result_view(i, c, 3));
-  REQUIRE(gather(i.operands()[1], view(i, 1, a)) == two_i);
-  REQUIRE(gather(i.operands()[2], view(i, 2, b)) == ones);
+  REQUIRE(scatter(i.operands()[1], two_i, a).ok());
+  REQUIRE(scatter(i.operands()[2], ones, b).ok());
+  REQUIRE(scatter(i.operands()[3], c_in, c).ok());
+  REQUIRE(gather_eigen(i.operands()[1], a).value() == two_i);
+  REQUIRE(gather_eigen(i.operands()[2], b).value() == ones);
 
-  const std::vector<OperandView> sources = {view(i, 1, a), view(i, 2, b), view(i, 3, c)};
-  const Result<Execution> done = execute_batch(i, sources, result_view(i, d), 1);
+  const Result<Execution> done = execute(i, {d, a, b, c});
   REQUIRE(done.ok());
   REQUIRE_FALSE(done->inferred);
-  CodeMatrix expected(16, 8);
+  EigenCodes expected(16, 8);
   expected.setConstant(kFloat3);
   expected(3, 5) = 0;
-  REQUIRE(gather(i.operands()[0], view(i, 0, d)) == expected);
+  REQUIRE(gather_eigen(i.operands()[0], d).value() == expected);
+}
+
+TEST_CASE("row-major matrices of numbers into registers and back") {
+  const Instruction i = Instruction::parse(kF16, "sm_90a").value();
+  const Operand &a = *i.operand("a"), &b = *i.operand("b"), &d = *i.operand("d");
+  std::vector<double> in(16 * 16), ones(16 * 8, 1);
+  for (int k = 0; k < 16; ++k) in[static_cast<std::size_t>(k * 17)] = k - 3;
+  std::vector<std::uint16_t> wa(32 * 8), wb(32 * 4);  // two numbers to a register
+  std::vector<float> wc(32 * 4), wd(32 * 4);
+  REQUIRE(scatter_values(a, in, wa).ok());
+  REQUIRE(scatter_values(b, ones, wb).ok());
+  CHECK(gather_values(a, wa).value() == in);
+  REQUIRE(execute(i, {wd, wa, wb, wc}).ok());
+  const std::vector<double> out = gather_values(d, wd).value();
+  for (std::size_t row = 0; row < 16; ++row)
+    for (std::size_t column = 0; column < 8; ++column)
+      CHECK(out[row * 8 + column] == static_cast<double>(row) - 3);
+  // PTX manual, "Matrix Fragments for mma.m16n8k16 with floating point type": c0, c1 of lane 0 are row 0; c2, c3 row 8.
+  CHECK(std::vector<float>(wd.begin(), wd.begin() + 4) == std::vector<float>{-3, -3, 5, 5});
+  CHECK(encode("e4m3", std::vector<double>{1, -448, 3.3}).value() ==
+        std::vector<std::uint64_t>{0x38, 0xFE, 0x45});
+  CHECK(decode("e4m3", std::vector<std::uint64_t>{0x38, 0xFE}).value() == std::vector<double>{1, -448});
+}
+
+TEST_CASE("an array that does not fit its operand is refused, and nothing is written") {
+  const Instruction i = Instruction::parse(kF16, "sm_90a").value();
+  Words a(32 * 4), b(32 * 2), c(32 * 4), d(32 * 4, 7), two_cases(2 * 32 * 4);
+  const auto message = [&](const std::vector<OperandArray>& operands) {
+    const Result<Execution> done = execute(i, operands);
+    REQUIRE_FALSE(done.ok());
+    CHECK(done.error().code == Errc::view_mismatch);
+    return done.error().message();
+  };
+  const std::string form = kF16;
+  CHECK(message({d, a, b}) == form + ": 3 arrays; expected 4: d, a, b, c");
+  b.pop_back();
+  CHECK(
+      message({d, a, b, c}) ==
+      form +
+          ", b: 63 values of 32 bits; expected 32 lanes x 2 registers of 32 bits, or a multiple for more cases");
+  CHECK(message({d, a, {}, c}) == form + ", b: no registers; expected 32 lanes x 2 registers of 32 bits");
+  b.push_back(0);
+  const Words& constant = d;
+  CHECK(message({constant, a, b, c}) == form + ", d: an array of constants; expected one that can be written");
+  CHECK(message({d, two_cases, b, c}) ==
+        form + ": d has 1 cases, a has 2; expected the same number for all operands");
+  CHECK(message({d, a, b, std::span<float>()}) ==
+        form + ", c: no registers; expected 32 lanes x 4 registers of 32 bits");
+  std::vector<std::uint64_t> wide(32 * 2);
+  CHECK(message({d, wide, b, c}) ==
+        form + ", a: values of 64 bits; expected 32 lanes x 4 registers of 32 bits");
+  CHECK(d == Words(32 * 4, 7));
+  CHECK_FALSE(scatter_values(*i.operand("a"), std::vector<double>(7), a).ok());
+  CHECK_FALSE(gather(*i.operand("a"), a, 1).ok());
+  CHECK_FALSE(gather(*i.operand("a"), a, 0, 1).ok());
+  CHECK(i.operand("e") == nullptr);
+  CHECK(Instruction::parse(kF16, "sm_1").error().code == Errc::unknown_target);
+}
+
+TEST_CASE("one warp on arrays, with shared memory") {
+  const Instruction load =
+      Instruction::parse("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {d}, [p];", "sm_90a").value();
+  const Instruction store =
+      Instruction::parse("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", "sm_90a").value();
+  std::vector<std::uint16_t> memory(64), d(64);
+  for (std::size_t i = 0; i < 64; ++i) memory[i] = static_cast<std::uint16_t>(i);
+  Words rows(32);
+  for (std::size_t lane = 0; lane < 8; ++lane) rows[lane] = static_cast<std::uint32_t>((7 - lane) * 16);
+  REQUIRE(execute_warp(load, {d, rows}, std::as_writable_bytes(std::span(memory))).ok());
+  for (std::size_t i = 0; i < 64; ++i) CHECK(d[i] == (7 - i / 8) * 8 + i % 8);
+  std::vector<std::uint16_t> upside_down(64);
+  for (std::size_t lane = 0; lane < 8; ++lane) rows[lane] = static_cast<std::uint32_t>(lane * 16);
+  REQUIRE(execute_warp(store, {rows, d}, std::as_writable_bytes(std::span(upside_down))).ok());
+  CHECK(upside_down == d);
+  CHECK(execute(load, {d, rows}).error().code == Errc::memory_needed);
+  rows[3] = 128;  // beyond the memory: nothing is stored
+  CHECK(execute_warp(store, {rows, d}, std::as_writable_bytes(std::span(memory))).error().code ==
+        Errc::address_out_of_bounds);
+  CHECK(memory[63] == 63);
+  // D in the place of C.
+  const Instruction mma = Instruction::parse(kF16, "sm_90a").value();
+  Words a(32 * 4, 0x3C003C00), b(32 * 2, 0x3C003C00), c(32 * 4, kFloat1);
+  REQUIRE(execute_warp(mma, {c, a, b, c}).ok());
+  CHECK(c == Words(32 * 4, 0x41880000));  // 17
 }
 
 TEST_CASE("the four products of m8n8k4 do not mix") {
   const Instruction i = parse("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32");
   Words a = words_of(i, 1, 1), b = words_of(i, 2, 1), c = words_of(i, 3, 1), d = words_of(i, 0, 1);
-  CodeMatrix ones_a(8, 4), ones_b(4, 8);
+  EigenCodes ones_a(8, 4), ones_b(4, 8);
   ones_a.setConstant(kHalf1);
   ones_b.setConstant(kHalf1);
-  scatter(i.operands()[1], ones_a, result_view(i, a, 1), 0, 2);
-  scatter(i.operands()[2], ones_b, result_view(i, b, 2), 0, 2);
+  REQUIRE(scatter(i.operands()[1], ones_a, a, 0, 2).ok());
+  REQUIRE(scatter(i.operands()[2], ones_b, b, 0, 2).ok());
   const std::vector<OperandView> sources = {view(i, 1, a), view(i, 2, b), view(i, 3, c)};
   REQUIRE(execute_batch(i, sources, result_view(i, d), 1).ok());
   for (int product = 0; product < 4; ++product) {
-    CodeMatrix expected(8, 8);
+    EigenCodes expected(8, 8);
     expected.setConstant(product == 2 ? 0x40800000 : 0);  // 4 or 0
-    REQUIRE(gather(i.operands()[0], view(i, 0, d), 0, product) == expected);
+    REQUIRE(gather_eigen(i.operands()[0], d, 0, product).value() == expected);
   }
 }
 

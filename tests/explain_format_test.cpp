@@ -20,7 +20,7 @@ using warpbit::encode_number;
 using warpbit::explain_code;
 using warpbit::ExplainedCode;
 using warpbit::FormatInfo;
-using warpbit::RoundingMode;
+using warpbit::Rounding;
 
 // +-numerator / denominator
 struct Ratio {
@@ -180,12 +180,12 @@ TEST_CASE("neighbours are the next values", "[quick][explain]") {
     }
 }
 
-constexpr std::pair<RoundingMode, oracle::Round> kRoundings[] = {
-    {RoundingMode::nearest_even, oracle::Round::nearest_even},
-    {RoundingMode::toward_zero, oracle::Round::toward_zero},
-    {RoundingMode::down, oracle::Round::down},
-    {RoundingMode::up, oracle::Round::up},
-    {RoundingMode::nearest_away, oracle::Round::nearest_away},
+constexpr std::pair<Rounding, oracle::Round> kRoundings[] = {
+    {Rounding::nearest_even, oracle::Round::nearest_even},
+    {Rounding::toward_zero, oracle::Round::toward_zero},
+    {Rounding::down, oracle::Round::down},
+    {Rounding::up, oracle::Round::up},
+    {Rounding::nearest_away, oracle::Round::nearest_away},
 };
 
 // magnitude * 2^exponent + far * 10^-places, as a decimal number with an exponent.
@@ -228,23 +228,23 @@ TEST_CASE("what a number becomes, by hand", "[quick][explain]") {
     const char *format, *text;
     std::uint64_t code;
     const char* error;
-    RoundingMode mode = RoundingMode::nearest_even;
+    Rounding mode = Rounding::nearest_even;
     bool satfinite = false;
   };
   const Case cases[] = {
       {"e4m3", "3.3", 0x45, "-0.2"},
       {"e4m3", "-3.3", 0xC5, "+0.2"},
-      {"e4m3", "3.3", 0x46, "+0.8", RoundingMode::up},
+      {"e4m3", "3.3", 0x46, "+0.8", Rounding::up},
       {"e4m3", "3.375", 0x46, "+0.5"},
-      {"e4m3", "3.375", 0x46, "+0.5", RoundingMode::nearest_away},
+      {"e4m3", "3.375", 0x46, "+0.5", Rounding::nearest_away},
       {"e4m3", "3.125", 0x44, "-0.5"},
-      {"e4m3", "3.125", 0x45, "+0.5", RoundingMode::nearest_away},
+      {"e4m3", "3.125", 0x45, "+0.5", Rounding::nearest_away},
       {"e4m3", "450", 0x7E, "-0.0625"},
       {"e4m3", "464", 0x7E, "-0.5"},
       {"e4m3", "464.001", 0x7F, ""},
-      {"e4m3", "1e9999", 0x7E, "about -3.125e+9997", RoundingMode::nearest_even, true},
+      {"e4m3", "1e9999", 0x7E, "about -3.125e+9997", Rounding::nearest_even, true},
       {"e4m3", "inf", 0x7F, ""},
-      {"e4m3", "-inf", 0xFE, "", RoundingMode::nearest_even, true},
+      {"e4m3", "-inf", 0xFE, "", Rounding::nearest_even, true},
       {"e5m2", "-inf", 0xFC, ""},
       {"e2m1", "inf", 0x7, ""},
       {"f16", "65520", 0x7C00, ""},
@@ -256,15 +256,15 @@ TEST_CASE("what a number becomes, by hand", "[quick][explain]") {
       {"f32", "0x1.00000100000000000000000000000001p0", 0x3F800001, "about +0.5"},
       {"f32", "16777217", 0x4B800000, "-0.5"},
       {"f64", "1e-10000", 0, "about -2.02402e-9677"},
-      {"f64", "1e-10000", 1, "about +1", RoundingMode::up},
+      {"f64", "1e-10000", 1, "about +1", Rounding::up},
       {"ue8m0", "0", 0, "+1"},
       {"ue8m0", "-1", 0xFF, ""},
       {"s8", "-128.5", 0x80, "+0.5"},
       {"s8", "300", 44, "-256"},
-      {"s8", "300", 127, "-173", RoundingMode::nearest_even, true},
-      {"s8", "1e40", 127, "about -10000000000000000000000000000000000000000", RoundingMode::nearest_even, true},
+      {"s8", "300", 127, "-173", Rounding::nearest_even, true},
+      {"s8", "1e40", 127, "about -10000000000000000000000000000000000000000", Rounding::nearest_even, true},
       {"u8", "-1", 0xFF, "+256"},
-      {"u8", "-1", 0, "+1", RoundingMode::nearest_even, true},
+      {"u8", "-1", 0, "+1", Rounding::nearest_even, true},
       {"b32", "0xABp4", 0xAB0, "0"},
       {"double", ".5e+0", 0x3FE0000000000000, "0"},
       {"half", "+0.", 0, "0"},
@@ -322,7 +322,7 @@ TEST_CASE("what is no number or no code", "[quick][explain]") {
   CHECK(encode_number("f32", std::string(10'000, '1'))->code == 0x7F800000);
   CHECK(encode_number("e2m1", "nan").error().message() == "e2m1: it has no NaN; expected a number");
   CHECK_FALSE(encode_number("s8", "inf"));
-  CHECK(encode_number("s8", "-inf", RoundingMode::nearest_even, true)->code == 0x80);
+  CHECK(encode_number("s8", "-inf", Rounding::nearest_even, true)->code == 0x80);
   CHECK_FALSE(explain_code("f33", 0));
   CHECK_FALSE(warpbit::landmarks("f33"));
   CHECK(explain_code("e4m3", 0x100).error().message() == "e4m3: code 0x100; expected at most 8 bits, 0xff");

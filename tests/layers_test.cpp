@@ -56,7 +56,7 @@ bool reaches(const std::string& from, const std::string& to) {
 // The layer of each public header. A header that is not here is part of the api.
 const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"result", "base"},       {"version", "base"},      {"warpbit", "cli"},         {"target", "target"},
-    {"fragment", "fragment"}, {"swizzle", "fragment"},  {"descriptor", "fragment"}, {"state", "machine"},
+    {"fragment", "fragment"}, {"swizzle", "fragment"}, {"rounding", "base"},  {"descriptor", "fragment"}, {"state", "machine"},
     {"kernel", "kernel"},     {"instruction", "isa"},   {"format", "format"},       {"capture", "capture"},
     {"inputs", "capture"},    {"philox", "capture"},    {"member", "capture"},      {"setting", "capture"},
     {"element", "capture"},   {"place", "capture"},     {"text", "capture"},        {"record", "probes"},

@@ -11,6 +11,7 @@
 #include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/kernel.hpp"
+#include "warpbit/registers.hpp"
 #include "warpbit/result.hpp"
 
 #pragma GCC visibility push(default)
@@ -50,7 +51,22 @@ struct Element {
   bool inferred = false;  ///< as in Execution
 };
 
-/// Executes the instruction once for each case. `sources` are the source operands in the order of the
+/// Executes the instruction once for each case. `operands` are the registers of all operands in the order of the
+/// statement, D first; all have the same number of cases. D may be the array of a source, else it must not
+/// overlap one. Errors: view_mismatch for an array that does not fit; those of execute_batch.
+Result<Execution> execute(const Instruction& instruction, const std::vector<OperandArray>& operands,
+                          const ExecuteOptions& options = {});
+
+/// Executes one warp, or one warpgroup if Instruction::lanes() says so, with this shared memory, whose first byte
+/// has the generic address `window`. `operands` as for execute, of one case; an instruction that stores has no D
+/// and changes the memory. A product of a warpgroup is complete when this returns. If there is an error, nothing
+/// has changed. Errors: view_mismatch; usage if the memory ends beyond 2^64; those of execute_warp
+/// (warpbit/machine.hpp).
+Result<Execution> execute_warp(const Instruction& instruction, const std::vector<OperandArray>& operands,
+                               std::span<std::byte> shared_memory = {}, std::uint64_t window = 0,
+                               const ExecuteOptions& options = {});
+
+/// The same on views, without allocating per case. `sources` are the source operands in the order of the
 /// statement; the view of an immediate, or of a vector of literals only, may be empty. The destination must not
 /// overlap a source unless it is the same registers. Padding bits of the destination become 0. Nothing is
 /// allocated per case. An instruction of each thread (lanes() is 1) takes a case for each thread. Errors:

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "warpbit/detail/rounding.hpp"
 #include "warpbit/result.hpp"
 
 #pragma GCC visibility push(default)
@@ -72,15 +74,6 @@ struct Landmark {
 };
 Result<std::vector<Landmark>> landmarks(std::string_view format);
 
-/// Rounding directions (IEEE 754-2019, 4.3; PTX manual, "Rounding Modifiers").
-enum class RoundingMode {
-  nearest_even,  ///< .rn
-  toward_zero,   ///< .rz
-  up,            ///< .rp
-  down,          ///< .rm
-  nearest_away,  ///< .rna
-};
-
 /// The code that a number becomes.
 struct EncodedNumber {
   std::uint64_t code;
@@ -100,7 +93,7 @@ struct EncodedNumber {
 /// 10,000 characters or an exponent beyond +-10,000; for "nan" where there is no NaN, and "inf" for integers
 /// without `satfinite`; those of find_format_info.
 Result<EncodedNumber> encode_number(std::string_view format, std::string_view text,
-                                    RoundingMode rounding = RoundingMode::nearest_even, bool satfinite = false);
+                                    Rounding rounding = Rounding::nearest_even, bool satfinite = false);
 
 /// "0x3f800000 (1)": a code in hex and as a number. `format` is a name of Operand::format.
 std::string code_text(std::string_view format, std::uint64_t code);
@@ -129,13 +122,19 @@ class Codec {
   double decode(std::uint64_t code) const;
   /// encode_number (warpbit/format.hpp) of a number that is a double; a NaN becomes the canonical one. Errors:
   /// usage, for a NaN where there is none, and an infinity for integers without `satfinite`.
-  Result<std::uint64_t> encode(double number, RoundingMode rounding = RoundingMode::nearest_even,
+  Result<std::uint64_t> encode(double number, Rounding rounding = Rounding::nearest_even,
                                bool satfinite = false) const;
 
  private:
   explicit Codec(const Format& row) : row_(&row) {}
   const Format* row_;
 };
+
+/// The codes of many numbers, as Codec::encode; the numbers of many codes, as Codec::decode. Errors: those of
+/// Codec::find and Codec::encode, which name the first number that is refused.
+Result<std::vector<std::uint64_t>> encode(std::string_view format, std::span<const double> numbers,
+                                          Rounding rounding = Rounding::nearest_even, bool satfinite = false);
+Result<std::vector<double>> decode(std::string_view format, std::span<const std::uint64_t> codes);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

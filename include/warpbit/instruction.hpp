@@ -91,6 +91,8 @@ class Instruction {
   /// immediate has its least value. Errors: the codes of
   /// Errc's first group, each with the qualifier or operand that is wrong and what would be right there.
   static Result<Instruction> parse(std::string_view text, Target target, const TypeLookup& types = {});
+  /// The same with the name of a target. Errors: also unknown_target.
+  static Result<Instruction> parse(std::string_view text, std::string_view target);
 
   /// Decodes a form whose operands are given apart, in the notation of tests/isa/instructions.tsv:
   ///
@@ -117,6 +119,9 @@ class Instruction {
   /// In the order of the statement: the destination first, but the address before what is stored there. An
   /// operand that the statement omits is not among them.
   std::span<const Operand> operands() const;
+  /// The operand of that name in the manual (Operand::role): "d", "a", "b", "c", "e", "scale_a", "a_desc", ...; or
+  /// nullptr.
+  const Operand* operand(std::string_view role) const;
   /// The operand of a part, or nullptr.
   const Operand* find(Part part) const;
   /// True if it reads or writes memory: such an instruction is executed by execute_warp (warpbit/machine.hpp).

@@ -18,6 +18,7 @@
 #include "warpbit/layout.hpp"
 #include "warpbit/machine.hpp"
 #include "warpbit/record.hpp"
+#include "warpbit/registers.hpp"
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/run.hpp"

@@ -9,7 +9,6 @@
 #include "c/status.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/machine.hpp"
 #include "warpbit/version.hpp"
 
 struct warpbit_instruction {
@@ -57,75 +56,13 @@ warpbit_status check_operands(const warpbit_instruction* instruction, const warp
   return WARPBIT_OK;
 }
 
-// The bytes of one register.
-std::byte* register_at(const warpbit_registers& view, int lane, int reg) {
-  return static_cast<std::byte*>(view.data) + lane * view.lane_stride + reg * view.register_stride;
-}
-
-// Registers numbered one operand behind the other, and back.
-class RegisterFile {
- public:
-  RegisterFile(const Instruction& instruction, const warpbit_registers* operands)
-      : operands_(instruction.operands()), views_(operands), registers_(instruction.lanes(), bind()) {
-    for_each([&](std::byte* at, std::size_t bytes, int lane, int reg) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, at, bytes);
-      registers_.write(lane, reg, value);
-    });
-  }
-  const Binding& binding() const { return binding_; }
-  Registers& registers() { return registers_; }
-  void store() {
-    for_each([&](std::byte* at, std::size_t bytes, int lane, int reg) {
-      const std::uint64_t value = registers_.read(lane, reg);
-      if (std::memcmp(at, &value, bytes) != 0) std::memcpy(at, &value, bytes);
-    });
-  }
-
- private:
-  int bind() {
-    int next = 0;
-    for (const Operand& operand : operands_) {
-      binding_.push_back(next);
-      next += operand.registers;
-    }
-    return next;
-  }
-  template <class Visit>
-  void for_each(Visit visit) const {
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (views_[i].data == nullptr) continue;
-      const auto bytes = static_cast<std::size_t>(operands_[i].register_bits / 8);
-      for (int lane = 0; lane < registers_.lanes(); ++lane)
-        for (int r = 0; r < operands_[i].registers; ++r)
-          visit(register_at(views_[i], lane, r), bytes, lane, binding_[i] + r);
-    }
-  }
-
-  std::span<const Operand> operands_;
-  const warpbit_registers* views_;
-  Binding binding_;
-  Registers registers_;
-};
-
-warpbit_status execute_warp(const Instruction& instruction, const warpbit_registers* operands,
-                            std::span<std::byte> shared, std::uint64_t window, const ExecuteOptions& options) {
-  if (window > UINT64_MAX - shared.size())
-    return wrong_argument("window", fmt::format("{:#x} and {} bytes", window, shared.size()),
-                          "an end below 2^64");
-  Memory memory(shared.size(), window);
-  if (Result<void> written = memory.write(Space::shared, 0, shared); !shared.empty() && !written)
-    return refuse(written.error());
-  RegisterFile file(instruction, operands);
-  const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
-  const Result<Effects> effects =
-      warpbit::execute_warp(lanes, file.binding(), file.registers(), memory, options);
-  if (!effects) return refuse(effects.error());
-  if (Result<void> applied = apply(*effects, file.registers(), memory); !applied)
-    return refuse(applied.error());
-  file.store();
-  if (!effects->memory_writes.empty()) std::ranges::copy(memory.shared(), shared.begin());
-  return WARPBIT_OK;
+// The operands, of `cases` cases.
+std::vector<OperandArray> arrays_of(const warpbit_registers* operands, std::size_t count, std::size_t cases) {
+  std::vector<OperandArray> out;
+  for (const warpbit_registers& r : std::span(operands, count))
+    out.push_back(OperandArray::strided(
+        ResultView{static_cast<std::byte*>(r.data), r.case_stride, r.lane_stride, r.register_stride}, cases));
+  return out;
 }
 
 }  // namespace
@@ -250,18 +187,7 @@ warpbit_status warpbit_execute(const warpbit_instruction* instruction, const war
       return checked;
     const Result<ExecuteOptions> how = options_of(options);
     if (!how) return refuse(how.error());
-    const Instruction& i = instruction->instruction;
-    std::vector<OperandView> sources;
-    ResultView destination;
-    for (std::size_t n = 0; n < count; ++n) {
-      auto* base = static_cast<std::byte*>(operands[n].data);
-      const auto& [data, by_case, by_lane, by_register] = operands[n];
-      if (i.operands()[n].is_destination())
-        destination = {base, by_case, by_lane, by_register};
-      else
-        sources.push_back({base, by_case, by_lane, by_register});
-    }
-    const Result<Execution> done = execute_batch(i, sources, destination, cases, *how);
+    const Result<Execution> done = execute(instruction->instruction, arrays_of(operands, count, cases), *how);
     return done ? WARPBIT_OK : refuse(done.error());
   });
 }
@@ -276,7 +202,8 @@ warpbit_status warpbit_execute_warp(const warpbit_instruction* instruction, cons
       return wrong_argument("shared", "a null pointer", "shared memory, or 0 bytes");
     const Result<ExecuteOptions> how = options_of(options);
     if (!how) return refuse(how.error());
-    return execute_warp(instruction->instruction, operands, {static_cast<std::byte*>(shared), shared_bytes},
-                        window, *how);
+    const Result<Execution> done = execute_warp(instruction->instruction, arrays_of(operands, count, 1),
+                                                {static_cast<std::byte*>(shared), shared_bytes}, window, *how);
+    return done ? WARPBIT_OK : refuse(done.error());
   });
 }

@@ -26,12 +26,12 @@ struct FormatArguments {
   bool is_for_programs() const { return csv || json || markdown; }
 };
 
-constexpr std::array<std::pair<std::string_view, RoundingMode>, 5> kRoundings = {{
-    {"rn", RoundingMode::nearest_even},
-    {"rz", RoundingMode::toward_zero},
-    {"rp", RoundingMode::up},
-    {"rm", RoundingMode::down},
-    {"rna", RoundingMode::nearest_away},
+constexpr std::array<std::pair<std::string_view, Rounding>, 5> kRoundings = {{
+    {"rn", Rounding::nearest_even},
+    {"rz", Rounding::toward_zero},
+    {"rp", Rounding::up},
+    {"rm", Rounding::down},
+    {"rna", Rounding::nearest_away},
 }};
 
 // 0x7e, with all digits that a code of that many bits has.

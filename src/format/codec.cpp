@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpbit/format.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <bit>
 #include <cmath>  // std::ldexp
 #include <limits>
@@ -35,13 +38,37 @@ double Codec::decode(std::uint64_t code) const {
   }
 }
 
-Result<std::uint64_t> Codec::encode(double number, RoundingMode rounding, bool satfinite) const {
+Result<std::uint64_t> Codec::encode(double number, Rounding rounding, bool satfinite) const {
   const Format& f64 = format(FormatId::f64);
   const Decoded d = warpbit::decode(f64, std::bit_cast<std::uint64_t>(number));
   if (d.cls == Class::nan || d.cls == Class::infinity)
     return encode_special(*row_, d.cls, d.negative, satfinite);
-  return warpbit::encode(*row_, exact(d, f64), rounding_of(rounding),
-                         satfinite ? Overflow::saturate : Overflow::ieee);
+  return warpbit::encode(*row_, exact(d, f64), rounding, satfinite ? Overflow::saturate : Overflow::ieee);
+}
+
+Result<std::vector<std::uint64_t>> encode(std::string_view format, std::span<const double> numbers,
+                                          Rounding rounding, bool satfinite) {
+  const Result<Codec> codec = Codec::find(format);
+  if (!codec) return codec.error();
+  std::vector<std::uint64_t> out(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const Result<std::uint64_t> code = codec->encode(numbers[i], rounding, satfinite);
+    if (!code) {
+      Error error = code.error();
+      error.where = fmt::format("number {}, {}", i, error.where);
+      return error;
+    }
+    out[i] = *code;
+  }
+  return out;
+}
+
+Result<std::vector<double>> decode(std::string_view format, std::span<const std::uint64_t> codes) {
+  const Result<Codec> codec = Codec::find(format);
+  if (!codec) return codec.error();
+  std::vector<double> out(codes.size());
+  std::ranges::transform(codes, out.begin(), [&](std::uint64_t code) { return codec->decode(code); });
+  return out;
 }
 
 }  // namespace warpbit

@@ -13,8 +13,6 @@ namespace warpbit {
 /// The row of a name or a synonym. Error: that of find_format_info.
 Result<const Format*> find_row(std::string_view name);
 
-Rounding rounding_of(RoundingMode mode);
-
 /// The code of an infinity or a NaN. Errors: usage, as encode_number says. Precondition: `cls` is one of these.
 Result<std::uint64_t> encode_special(const Format& format, Class cls, bool negative, bool satfinite);
 

@@ -141,17 +141,6 @@ Result<const Format*> find_row(std::string_view name) {
   return Error{Errc::usage, "format", fmt::format("'{}'", name), "one of " + known};
 }
 
-Rounding rounding_of(RoundingMode mode) {
-  switch (mode) {
-    case RoundingMode::nearest_even: return Rounding::nearest_even;
-    case RoundingMode::toward_zero: return Rounding::toward_zero;
-    case RoundingMode::up: return Rounding::up;
-    case RoundingMode::down: return Rounding::down;
-    case RoundingMode::nearest_away: return Rounding::nearest_away;
-  }
-  return Rounding::nearest_even;
-}
-
 Result<std::uint64_t> encode_special(const Format& f, Class cls, bool negative, bool satfinite) {
   if (cls == Class::nan) {
     if (f.specials == Specials::none)
@@ -237,7 +226,7 @@ Result<std::vector<Landmark>> landmarks(std::string_view format_name) {
   return out;
 }
 
-Result<EncodedNumber> encode_number(std::string_view format_name, std::string_view text, RoundingMode rounding,
+Result<EncodedNumber> encode_number(std::string_view format_name, std::string_view text, Rounding rounding,
                                     bool satfinite) {
   const Result<const Format*> row = find_row(format_name);
   if (!row) return row.error();
@@ -250,7 +239,7 @@ Result<EncodedNumber> encode_number(std::string_view format_name, std::string_vi
     const bool is_exact = number->cls == Class::nan || decode(f, *special).cls == Class::infinity;
     return EncodedNumber{*special, is_exact, "", !is_exact};
   }
-  const std::uint64_t code = encode(f, for_encoding(*number, f.is_integer, satfinite), rounding_of(rounding),
+  const std::uint64_t code = encode(f, for_encoding(*number, f.is_integer, satfinite), rounding,
                                     satfinite ? Overflow::saturate : Overflow::ieee);
   const Decoded d = decode(f, code);
   const bool is_number = d.cls == Class::finite || d.cls == Class::zero;

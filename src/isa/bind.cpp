@@ -327,7 +327,41 @@ void select_fragments(const Form& form, std::vector<Operand>& operands) {
   }
 }
 
+// Around some forms the toolkit writes PTX of its own, which it then cannot read with every spelling of an
+// operand (ptxas 13.0 ends with an error in its own text): those that it makes of other types' instructions, and
+// from sm_100 on mma.sp without ordered metadata for f16, s8 and u8.
+bool is_rewritten(const Form& form, const TargetPlan& plan, Target target) {
+  constexpr FormatSet kChecked = FormatId::f16 | FormatId::s8 | FormatId::u8;
+  return plan.row->machine.starts_with("2 ") ||
+         (target.row().features.has(Feature::sm_100) && !form.ordered && kChecked.contains(form.arithmetic.a));
+}
+
 }  // namespace
+
+Result<void> check_assembled(const Statement& statement, const Form& form, const TargetPlan& plan,
+                             Target target) {
+  if (form.arithmetic.unit != Unit::mma && form.arithmetic.unit != Unit::mma_sp) return {};
+  if (!is_rewritten(form, plan, target)) return {};
+  for (std::size_t i = 0; i < statement.operands.size(); ++i) {
+    const OperandText& text = statement.operands[i];
+    const OperandSpec& spec = form.operands[i];
+    if (spec.part == Part::metadata && text.kind == OperandText::Kind::vector)
+      return Error{Errc::operand_kind, where(form, spec),
+                   fmt::format("'{}' is a brace vector, which the assembler does not take here on {}",
+                               text.text, target.name()),
+                   "one register without braces"};
+    const auto is_integer_literal = [](const Item& item) { return item.is_literal && !item.literal.is_float; };
+    const auto is_literal = [](const Item& item) { return item.is_literal; };
+    if (spec.part == Part::accumulator && plan.row->machine.find("HADD2") != std::string_view::npos &&
+        std::ranges::any_of(text.items, is_integer_literal) && !std::ranges::all_of(text.items, is_literal))
+      return Error{
+          Errc::operand_kind, where(form, spec),
+          fmt::format("'{}' has integers beside registers, which the assembler does not take here on {}",
+                      text.text, target.name()),
+          "registers, or literals only"};
+  }
+  return {};
+}
 
 Result<std::vector<Operand>> bind_operands(const Statement& statement, const Form& form,
                                            const TypeLookup& types) {

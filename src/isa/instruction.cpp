@@ -46,6 +46,12 @@ Instruction DecodedInstruction::make(DecodedInstruction decoded) {
 
 Instruction::Instruction(std::shared_ptr<const DecodedInstruction> decoded) : decoded_(std::move(decoded)) {}
 
+Result<Instruction> Instruction::parse(std::string_view text, std::string_view target) {
+  const Result<Target> found = Target::find(target);
+  if (!found) return found.error();
+  return parse(text, *found);
+}
+
 Result<Instruction> Instruction::parse(std::string_view text, Target target, const TypeLookup& types) {
   Result<Statement> statement = split(text);
   if (!statement) {  // operands of other instructions have shapes that no family has
@@ -62,6 +68,8 @@ Result<Instruction> Instruction::parse(std::string_view text, Target target, con
   if (shared == nullptr)  // tests/plan_test.cpp proves that every form has a plan on each of its targets
     return Error{Errc::not_on_target, (*form)->canonical, std::string(target.name()),
                  "no target with a known plan"};
+  if (Result<void> assembled = check_assembled(*statement, **form, shared->plan, target); !assembled)
+    return assembled.error();
   CompiledAction kernel = with_operands(*shared, *operands);
   return DecodedInstruction::make(
       {std::string(text), target, family, *form, shared, std::move(*operands), std::move(kernel)});
@@ -81,6 +89,10 @@ Target Instruction::target() const {
 }
 std::span<const Operand> Instruction::operands() const {
   return decoded_->operands;
+}
+const Operand* Instruction::operand(std::string_view role) const {
+  const auto found = std::ranges::find(operands(), role, &Operand::role);
+  return found == operands().end() ? nullptr : &*found;
 }
 const Operand* Instruction::find(Part part) const {
   const auto found = std::ranges::find(operands(), part, &Operand::part);

@@ -34,4 +34,9 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
 Result<std::vector<Operand>> bind_operands(const Statement& statement, const Form& form,
                                            const TypeLookup& types);
 
+/// Refuses spellings of operands that fit the form and that the assembler does not take where it rewrites the
+/// form on a target. Precondition: bind_operands has taken the statement.
+Result<void> check_assembled(const Statement& statement, const Form& form, const TargetPlan& plan,
+                             Target target);
+
 }  // namespace warpbit

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "numeric/wide.hpp"
+#include "warpbit/detail/rounding.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
@@ -127,8 +128,6 @@ struct Exact {
 inline Exact exact(const Decoded& d, const Format& format) {
   return {d.negative, d.significand, d.exponent - format.fraction_bits};
 }
-
-enum class Rounding : std::uint8_t { nearest_even, toward_zero, down, up, nearest_away };
 
 /// What becomes of a number beyond the largest finite one.
 enum class Overflow : std::uint8_t {

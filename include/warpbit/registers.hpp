@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers as arrays that know their size, and matrices in them: what a program has at hand before and after
+// an instruction. Matrices are row-major; warpbit/eigen.hpp takes Eigen's.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "warpbit/format.hpp"
+#include "warpbit/fragment.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/result.hpp"
+
+#pragma GCC visibility push(default)
+namespace warpbit {
+
+/// The registers of one operand: an array [cases][lanes][registers] that belongs to somebody else. Registers are
+/// little-endian; values narrower than a register lie side by side in it, the first one lowest (two _Float16 in
+/// a .b32). Whether the array fits the operand is judged where it is used; an array that does not fit is
+/// refused with view_mismatch.
+class OperandArray {
+ public:
+  /// None: of an immediate, or of an operand that the statement gives as literals.
+  OperandArray() = default;
+
+  /// A dense array: a vector, std::array or span of numbers, or of bytes.
+  template <std::ranges::contiguous_range Values>
+  requires std::ranges::sized_range<Values> && std::ranges::borrowed_range<Values> &&
+      std::is_trivially_copyable_v<std::ranges::range_value_t<Values>> &&
+      (!std::same_as<std::ranges::range_value_t<Values>, OperandArray>)OperandArray(Values&& values)
+      : base_(reinterpret_cast<const std::byte*>(std::ranges::data(values))),
+        writable_(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Values>>>),
+        value_bytes_(sizeof(std::ranges::range_value_t<Values>)),
+        values_(std::ranges::size(values)) {}
+
+  /// With byte strides of any sign, 0 too, for so many cases. Precondition: all registers are there.
+  static OperandArray strided(const OperandView& view, std::size_t cases);
+  static OperandArray strided(const ResultView& view, std::size_t cases);
+
+  bool empty() const { return base_ == nullptr; }
+
+  /// The array as a view, and the number of its cases. `destination`: it is written. Errors: view_mismatch,
+  /// unless the array is [cases][lanes][registers] of the operand.
+  struct Registers {
+    ResultView view;
+    std::size_t cases = 0;
+    operator OperandView() const {
+      return {view.base, view.case_stride, view.lane_stride, view.register_stride};
+    }
+  };
+  Result<Registers> registers(const Operand& operand, int lanes, bool destination) const;
+
+ private:
+  const std::byte* base_ = nullptr;
+  bool writable_ = false;
+  std::size_t value_bytes_ = 0, values_ = 0;  // dense: the size of one value, and how many there are
+  std::size_t cases_ = 0;                     // strided, where value_bytes_ is 0
+  std::ptrdiff_t case_stride_ = 0, lane_stride_ = 0, register_stride_ = 0;
+};
+
+/// Writes a matrix of codes (Operand::format; bits above the format's width are ignored) into every place of
+/// the registers that holds its elements, and leaves all other bits as they are (PTX manual, "Matrix
+/// Fragments"). The matrix has operand.fragment.rows() x columns() elements, row by row; `index` is the case,
+/// `product` which of several matrices side by side. Errors: view_mismatch.
+Result<void> scatter(const Operand& operand, std::span<const std::uint64_t> codes, OperandArray registers,
+                     std::size_t index = 0, int product = 0);
+/// The same for numbers, each rounded to nearest even once. Errors: also those of Codec::encode.
+Result<void> scatter_values(const Operand& operand, std::span<const double> numbers, OperandArray registers,
+                            std::size_t index = 0, int product = 0);
+
+/// The matrix of codes that the registers hold, row by row. An element that several places hold is taken from
+/// the first. Errors: view_mismatch.
+Result<std::vector<std::uint64_t>> gather(const Operand& operand, OperandArray registers, std::size_t index = 0,
+                                          int product = 0);
+/// The same as numbers, exactly. Errors: also those of Codec::find.
+Result<std::vector<double>> gather_values(const Operand& operand, OperandArray registers, std::size_t index = 0,
+                                          int product = 0);
+
+}  // namespace warpbit
+#pragma GCC visibility pop
