@@ -129,12 +129,12 @@ TEST_CASE("one warp on arrays, with shared memory") {
       Instruction::parse("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", "sm_90a").value();
   std::vector<std::uint16_t> memory(64), d(64);
   for (std::size_t i = 0; i < 64; ++i) memory[i] = static_cast<std::uint16_t>(i);
-  Words rows(32);
-  for (std::size_t lane = 0; lane < 8; ++lane) rows[lane] = static_cast<std::uint32_t>((7 - lane) * 16);
+  std::vector<std::uint64_t> rows(32);
+  for (std::size_t lane = 0; lane < 8; ++lane) rows[lane] = (7 - lane) * 16;
   REQUIRE(execute_warp(load, {d, rows}, std::as_writable_bytes(std::span(memory))).ok());
   for (std::size_t i = 0; i < 64; ++i) CHECK(d[i] == (7 - i / 8) * 8 + i % 8);
   std::vector<std::uint16_t> upside_down(64);
-  for (std::size_t lane = 0; lane < 8; ++lane) rows[lane] = static_cast<std::uint32_t>(lane * 16);
+  for (std::size_t lane = 0; lane < 8; ++lane) rows[lane] = lane * 16;
   REQUIRE(execute_warp(store, {rows, d}, std::as_writable_bytes(std::span(upside_down))).ok());
   CHECK(upside_down == d);
   CHECK(execute(load, {d, rows}).error().code == Errc::memory_needed);
