@@ -28,7 +28,7 @@ KNOWN = {"cpp", "c", "python", "sh", "cmake", "bash", "text"}
 def compiled(compiler, standard):
     return lambda source, program: (
         f"{compiler} -std={standard} -Wall -Wextra -Werror {source} -o {program} "
-        f"$(pkg-config --cflags --libs warpbit) && ./{program}")
+        f"$(pkg-config --cflags --libs warpbit-tools) && ./{program}")
 
 
 RUN = {
