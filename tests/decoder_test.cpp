@@ -345,13 +345,25 @@ std::optional<int> registers(const std::string& operand) {
   return std::regex_match(operand, kScalar) ? std::optional(1) : std::nullopt;
 }
 
+// Where ptxas 13.0 takes the metadata of mma.sp in braces; elsewhere it fails in PTX of its own.
+bool takes_metadata_in_braces(const std::string& form, Target target) {
+  const auto has = [&](std::initializer_list<const char*> words) {
+    return std::ranges::any_of(words, [&](const char* word) { return form.find(word) != form.npos; });
+  };
+  const int number = std::stoi(std::string(target.name().substr(3)));
+  if (has({".kind::"})) return true;
+  if (has({".e4m3", ".e5m2"})) return number == 89 || number >= 120;
+  if (has({".s4", ".u4"})) return number < 90;
+  return number < 100 || has({"ordered_metadata"}) || !has({".f16.f16.", ".s8", ".u8"});
+}
+
 // True where ptxas takes a second register and drops it (variants.tsv).
-bool drops_second_register(const FormInfo& info, const std::string& operand) {
+bool drops_second_register(const FormInfo& info, Target target, const std::string& operand) {
   const bool is_8bit_b =
       operand == "b:1xb32" && (info.canonical.find(".m16n8k16.row.col.f32.e") != std::string::npos ||
                                info.canonical.find(".m16n8k16.row.col.f16.e") != std::string::npos);
-  return is_8bit_b || operand == "e:b32" || operand == "scale_a:b32" || operand == "scale_b:b32" ||
-         operand == "sp_meta:b32";
+  if (operand == "e:b32") return takes_metadata_in_braces(info.canonical, target);
+  return is_8bit_b || operand == "scale_a:b32" || operand == "scale_b:b32" || operand == "sp_meta:b32";
 }
 
 TEST_CASE("symbols and PTX registers, in right and wrong numbers", "[quick][decoder]") {
@@ -368,7 +380,7 @@ TEST_CASE("symbols and PTX registers, in right and wrong numbers", "[quick][deco
       for (std::size_t i = 0; i < operands.size(); ++i) {
         const std::optional<int> count = registers(operands[i]);
         if (!count) continue;
-        check(with_registers(info, i, *count + 1), drops_second_register(info, operands[i]));
+        check(with_registers(info, i, *count + 1), drops_second_register(info, target, operands[i]));
         check(with_registers(info, i, *count - 1), false);
       }
     }
