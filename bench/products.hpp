@@ -19,7 +19,7 @@ double multiplications(const Shape& shape);
 /// "f32 16x8x16"
 std::string name(const Shape& shape);
 
-/// The products for the extension that a kernel uses; Kernel::node and Kernel::scalar use none.
+/// The products for the extension that a kernel uses; Kernel::reference and Kernel::scalar use none.
 Plain plain(warpbit::Kernel kernel);
 
 /// Tiles of a product, as many as stay in the first level of cache, with ordinary values.

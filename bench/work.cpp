@@ -96,7 +96,7 @@ struct Warpgroup {
   std::vector<std::uint32_t> d = {};  // [lane][register]
 
   Result<std::string_view> run() {
-    Kernel kernel = Kernel::node;
+    Kernel kernel = Kernel::reference;
     for (const Instruction* instruction : {&plus, &minus}) {
       const ResultView view = ResultView::dense(d.data(), plus.lanes(), plus.operands()[0].registers,
                                                 plus.operands()[0].register_bits);

@@ -127,7 +127,7 @@ void add_forms(py::module_& m) {
       "text"_a, "target"_a = py::none(), "most"_a = 3,
       "The documented forms, at most `most`, that a mistyped form or statement is nearest to.");
   m.def("kernels", &kernels,
-        "The kernels that this processor can run, slowest first: \"node\" (the specification), \"scalar\",\n"
+        "The kernels that this processor can run, slowest first: \"reference\" (the specification), \"scalar\",\n"
         "\"avx2\", \"avx512\". All compute the same bits.");
   m.def(
       "chosen_kernel", [] { return value_of(chosen_kernel()); },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel against the specification, Kernel::node, on the plans whose arithmetic the processor has itself:
+// Every kernel against the specification, Kernel::reference, on the plans whose arithmetic the processor has itself:
 // integers, bits, chains of IEEE operations. Inputs of tests/profiles.hpp and random bits.
 // WARPBIT_KERNEL_COUNT is the number of cases for each form, target and kernel (15 unless set).
 #include <fmt/format.h>
@@ -260,10 +260,10 @@ std::string difference(const Bytes& got, const Bytes& expected, std::size_t case
 void check(const Instruction& i, const Inputs& inputs, std::size_t cases, Undefined undefined) {
   ExecuteOptions options;
   options.undefined = undefined;
-  options.kernel = Kernel::node;
-  const Bytes expected = execute(i, inputs, cases, Layout::side_by_side, options, Kernel::node);
+  options.kernel = Kernel::reference;
+  const Bytes expected = execute(i, inputs, cases, Layout::side_by_side, options, Kernel::reference);
   for (const Kernel kernel : kernels()) {
-    if (kernel == Kernel::node) continue;
+    if (kernel == Kernel::reference) continue;
     for (const Layout layout :
          {Layout::side_by_side, Layout::scattered, Layout::over_a, Layout::over_b, Layout::over_c}) {
       const bool exists = layout <= Layout::scattered || operand_under_d(i, layout);
@@ -354,8 +354,8 @@ TEST_CASE("how the caller rounds does not matter, and stays") {
     const Inputs inputs = inputs_for(i, kCases);
     ExecuteOptions options;
     options.threads = 1;
-    options.kernel = Kernel::node;
-    const Bytes expected = execute(i, inputs, kCases, Layout::side_by_side, options, Kernel::node);
+    options.kernel = Kernel::reference;
+    const Bytes expected = execute(i, inputs, kCases, Layout::side_by_side, options, Kernel::reference);
     for (const Kernel kernel : kernels())
       for (const int mode : {FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD}) {
         options.kernel = kernel;

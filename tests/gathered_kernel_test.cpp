@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel against the specification, Kernel::node, on forms with fused nodes whose fragments are not those
+// Every kernel against the specification, Kernel::reference, on forms with fused nodes whose fragments are not those
 // of m16n8: wmma.mma of f16, bf16 and tf32, and mma.m8n8k4 of f16 where it is a tensor instruction.
 #include "tally.hpp"
 #include "warp.hpp"
@@ -121,7 +121,7 @@ void execute(const Instruction& i, const std::vector<OperandView>& sources, cons
 
 Words by_specification(const Instruction& i, const std::vector<OperandView>& sources, std::size_t cases) {
   Words out = result_words(i, cases);
-  execute(i, sources, dense_result(i, out), cases, Kernel::node);
+  execute(i, sources, dense_result(i, out), cases, Kernel::reference);
   return out;
 }
 

@@ -154,7 +154,7 @@ struct Naive {
     };
     const std::vector<OperandView> sources = {view(1, a_registers), view(2, b_registers), view(3, c_registers)};
     ExecuteOptions options;
-    options.kernel = Kernel::node;
+    options.kernel = Kernel::reference;
     REQUIRE(execute_batch(instruction, sources,
                           ResultView::dense(d_registers.data(), instruction.lanes(), operand(0).registers,
                                             operand(0).register_bits),
@@ -368,7 +368,7 @@ TEST_CASE("products equal tiles executed one by one", "[gemm]") {
       INFO(name(kernel) << ", " << threads << " threads");
       Kernel ran{};
       CHECK(different(problem.result(with(kernel, threads), Order::row_major, false, &ran), plain) == 0);
-      CHECK(name(ran) == name(has_body ? kernel : Kernel::node));
+      CHECK(name(ran) == name(has_body ? kernel : Kernel::reference));
       CHECK(different(problem.result(with(kernel, threads, {2, 0, 3, 1})), ordered) == 0);
     }
   if (values == Values::ordinary) return;
@@ -554,7 +554,7 @@ TEST_CASE("products that are refused", "[gemm]") {
   GemmOptions none;
   none.execute.kernel = static_cast<Kernel>(17);
   CHECK_THAT(refusal(f16, "sm_90", Errc::no_such_kernel, good, none),
-             Contains("there is no kernel '17' on this processor; expected node, scalar"));
+             Contains("there is no kernel '17' on this processor; expected reference, scalar"));
 }
 
 }  // namespace

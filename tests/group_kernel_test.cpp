@@ -211,7 +211,7 @@ const void* data_of(const Inputs& in, Part part) {
 }
 
 struct How {
-  Kernel kernel = Kernel::node;
+  Kernel kernel = Kernel::reference;
   Layout layout = kDense;
   Part destination = Part::destination;  // D is in registers of its own, or in those of this operand
   Undefined undefined = Undefined::error;
@@ -248,7 +248,7 @@ Words check(const Instruction& i, const Inputs& in, How how = {}) {
   by_node.undefined = how.undefined;
   const Words wanted = run(i, in, by_node);
   for (const Kernel kernel : kernels()) {
-    if (kernel == Kernel::node) continue;
+    if (kernel == Kernel::reference) continue;
     CAPTURE(i.text(), name(kernel), how.layout.what);
     how.kernel = kernel;
     const Words got = run(i, in, how);

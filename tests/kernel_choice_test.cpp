@@ -44,7 +44,7 @@ TEST_CASE("the kernels are those that the processor's flags allow") {
   const auto has = [&](std::initializer_list<const char*> wanted) {
     return std::ranges::all_of(wanted, [&](const char* flag) { return flags.count(flag) == 1; });
   };
-  std::vector<Kernel> expected{Kernel::node, Kernel::scalar};
+  std::vector<Kernel> expected{Kernel::reference, Kernel::scalar};
   const bool avx2 = has({"avx2", "fma", "f16c", "bmi2"});
   if (avx2) expected.push_back(Kernel::avx2);
   if (avx2 && has({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"}))
@@ -140,6 +140,40 @@ TEST_CASE("the tool says so, too", "[.forced]") {
   CHECK(output.status == 2);
   for (const Kernel kernel : kernels())
     CHECK_THAT(output.out + output.err, Contains(std::string(name(kernel))));
+}
+
+// How each path is called.
+struct Computed {
+  const char *form, *target, *path;
+};
+constexpr Computed kComputed[] = {
+    {kForm, "sm_90", "fused sums from fragments"},
+    {"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", "sm_70", "fused sums from gathered registers"},
+    {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "sm_90a", "fused sums from shared memory"},
+    {"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16", "sm_90a",
+     "fused sums from fragments, which shared memory is brought into"},
+    {"wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8", "sm_90a",
+     "integer sums from gathered registers, which shared memory is brought into"},
+    {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_80", "integer sums from gathered registers"},
+    {"mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.xor.popc", "sm_80",
+     "bit counts from gathered registers"},
+    {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "sm_80", "IEEE operations from gathered registers"},
+    {"mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", "sm_120a",
+     "scaled groups from fragments"},
+    {"cvt.rn.f16.f32", "sm_80", nullptr},
+};
+
+TEST_CASE("check says how the kernel computes a form", "[.forced]") {
+  const std::string wanted = forced();
+  for (const auto& [form, target, path] : kComputed) {
+    const tool::Output output = tool::run({"check", form, "--target", target});
+    INFO(form << " on " << target << ": " << output.out << output.err);
+    CHECK((output.status == 0) == is_possible(wanted));
+    if (!is_possible(wanted)) continue;
+    const bool is_fast = path != nullptr && wanted != "reference";
+    CHECK_THAT(output.out, Contains(is_fast ? fmt::format("\n  kernel    fast: {} ({})\n", path, wanted)
+                                            : std::string("\n  kernel    reference\n")));
+  }
 }
 
 }  // namespace

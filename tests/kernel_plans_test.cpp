@@ -102,7 +102,8 @@ class Registers {
     Cells d{t_.d.registers, t_.lanes};
     if (t_.uses_memory()) d.bytes = c_.bytes;  // D is C
     if (t_.uses_memory()) views_.c = d.view();
-    run_fast(body, *tile.fast, tile, views_, d.result_view(), 0, 1);
+    const ResultView to = d.result_view();
+    tile.fast->run({body, tile, views_, to, 0, 1});
     Codes out;
     for (const RegisterBits& p : t_.d.places) out.push_back(d.get(p));
     return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel against the specification, Kernel::node, on whole tiles: the same bits for every form of a dot
+// Every kernel against the specification, Kernel::reference, on whole tiles: the same bits for every form of a dot
 // product on every target.
 // WARPBIT_KERNEL_COUNT is the number of dot products for each plan (30000 unless set), which its forms share.
 #include <fmt/format.h>
@@ -70,7 +70,7 @@ std::string text(const Subject& x, std::uint64_t number, const Inputs::Batch& ba
     return out;
   };
   const auto element = d.fragment.at_bit(lane, reg, byte % size * 8);
-  return fmt::format("{}, {}: batch {}, case {} ({}), D[{},{}] in lane {}, register {}: {:x}, node {:x}",
+  return fmt::format("{}, {}: batch {}, case {} ({}), D[{},{}] in lane {}, register {}: {:x}, reference {:x}",
                      x.title(), name(kernel), number, index, batch.kinds[index], element ? element->row : -1,
                      element ? element->column : -1, lane, reg, value(got), value(expected));
 }
@@ -85,7 +85,7 @@ Outcome compare(const Subject& x, std::uint64_t count) {
 #pragma omp parallel for schedule(dynamic) reduction(+ : different)
   for (std::uint64_t i = 0; i < batches; ++i) {
     const Inputs::Batch batch = inputs(i, kCases);
-    const Bytes expected = results(x, batch, Kernel::node);
+    const Bytes expected = results(x, batch, Kernel::reference);
     for (const Kernel kernel : fast_kernels()) {
       const Bytes got = results(x, batch, kernel);
       if (got == expected) continue;

@@ -37,7 +37,7 @@ const std::vector<Subject>& subjects() {
 
 Bytes expected(const Subject& x, const Inputs::Batch& batch) {
   Cells d(x.instruction, 0, batch.kinds.size());
-  execute(x, batch.views(), d.result_view(), batch.kinds.size(), Kernel::node);
+  execute(x, batch.views(), d.result_view(), batch.kinds.size(), Kernel::reference);
   return d.bytes;
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("steps of zero repeat a register") {
       views[which].case_stride = 0;
       if (x.instruction.operands()[which + 1].part == Part::accumulator) views[which].lane_stride = 0;
       Cells wanted(x.instruction, 0, kCases), got = wanted;
-      execute(x, views, wanted.result_view(), kCases, Kernel::node);
+      execute(x, views, wanted.result_view(), kCases, Kernel::reference);
       execute(x, views, got.result_view(), kCases, kernel);
       CHECK((got.bytes == wanted.bytes));
     }
@@ -295,5 +295,35 @@ TEST_CASE("the caller's rounding and flushing of subnormals change nothing") {
   });
 }
 #endif
+
+TEST_CASE("strides whose offsets leave the address space are refused") {
+  const Instruction i =
+      Instruction::parse("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", *Target::find("sm_90")).value();
+  std::vector<std::uint32_t> words(32 * 4);
+  const std::vector<OperandView> good{OperandView::dense(words.data(), 32, 4, 32),
+                                      OperandView::dense(words.data(), 32, 2, 32),
+                                      OperandView::dense(words.data(), 32, 4, 32)};
+  const ResultView d = ResultView::dense(words.data(), 32, 4, 32);
+  const auto refusal = [&](const std::vector<OperandView>& sources, const ResultView& to, std::size_t cases) {
+    const Result<Execution> done = execute_batch(i, sources, to, cases);
+    REQUIRE_FALSE(done.ok());
+    CHECK(done.error().code == Errc::view_mismatch);
+    return done.error().message();
+  };
+  for (const std::ptrdiff_t far :
+       {PTRDIFF_MAX, PTRDIFF_MAX - 15, PTRDIFF_MAX / 2, PTRDIFF_MIN, PTRDIFF_MIN / 2})
+    for (std::ptrdiff_t OperandView::*stride : {&OperandView::lane_stride, &OperandView::register_stride}) {
+      std::vector<OperandView> sources = good;
+      sources[2].*stride = far;
+      CHECK_THAT(refusal(sources, d, 1),
+                 Catch::Contains("of c for 1 cases") && Catch::Contains(std::to_string(far)));
+    }
+  std::vector<OperandView> sources = good;
+  sources[0].case_stride = PTRDIFF_MAX / 2;
+  CHECK_THAT(refusal(sources, d, 3), Catch::Contains("of a for 3 cases"));
+  ResultView to = d;
+  to.lane_stride = PTRDIFF_MAX / 4;
+  CHECK_THAT(refusal(good, to, 1), Catch::Contains("of d for 1 cases"));
+}
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a warpgroup by execute_warpgroup: every kernel against the specification, Kernel::node, whatever
+// Products of a warpgroup by execute_warpgroup: every kernel against the specification, Kernel::reference, whatever
 // the types, majors, swizzles, signs and views; what the statement itself gives; what is refused.
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ constexpr std::size_t kFactorBytes = 32 * 1024;  // A lies in the first ones of 
 
 std::vector<Kernel> fast_kernels() {
   std::vector<Kernel> out = kernels();
-  std::erase(out, Kernel::node);
+  std::erase(out, Kernel::reference);
   return out;
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("every kernel of a warpgroup's product equals the specification", "[wg
         x.describe(any_descriptor(0, kWidths[static_cast<std::size_t>(run % 4)], s),
                    any_descriptor(kFactorBytes, kWidths[static_cast<std::size_t>(run / 4 % 4)], s));
         x.sources.accumulate = run / 16 % 2 == 1;
-        const Bytes expected = x.run(Kernel::node);
+        const Bytes expected = x.run(Kernel::reference);
         for (const Kernel kernel : fast_kernels()) {
           const Bytes got = x.run(kernel);
           products.check(got == expected, [&] {
@@ -276,7 +276,7 @@ TEST_CASE("what stands in the statement need not be given", "[wgmma]") {
                                           fmt::format("{}", right.bits()), accumulate ? "1" : "0");
     stated.sources = {};
     stated.sources.accumulate = !accumulate;
-    const Bytes expected = given.run(Kernel::node);
+    const Bytes expected = given.run(Kernel::reference);
     for (const Kernel kernel : kernels()) CHECK(stated.run(kernel) == expected);
   }
 }

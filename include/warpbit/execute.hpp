@@ -40,9 +40,9 @@ struct Execution {
   /// The order of the sum, F or the rounding rest on no hardware result (Evidence::overall). Whether the floor
   /// and the specials do is in Instruction::evidence().
   bool inferred = false;
-  /// The kernel that computed it, as that kernel says itself. Kernel::node where the others have nothing for
+  /// The kernel that computed it, as that kernel says itself. Kernel::reference where the others have nothing for
   /// this instruction.
-  Kernel kernel = Kernel::node;
+  Kernel kernel = Kernel::reference;
 };
 
 /// One output element: its code in the destination's format.

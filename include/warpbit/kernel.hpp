@@ -12,13 +12,13 @@ namespace warpbit {
 
 /// From the slowest to the fastest.
 enum class Kernel {
-  node,    ///< the specification, element by element (src/numeric/node.hpp)
-  scalar,  ///< the fast body for any processor
-  avx2,    ///< for AVX2, FMA and F16C
-  avx512,  ///< for AVX-512 F, BW, DQ, VL and VNNI
+  reference,  ///< the specification, element by element (src/numeric/node.hpp)
+  scalar,     ///< the fast body for any processor
+  avx2,       ///< for AVX2, FMA and F16C
+  avx512,     ///< for AVX-512 F, BW, DQ, VL and VNNI
 };
 
-/// "node", "scalar", "avx2", "avx512".
+/// "reference", "scalar", "avx2", "avx512".
 std::string_view name(Kernel kernel);
 
 /// Those that this processor can run, in the order of the enumeration; never empty.

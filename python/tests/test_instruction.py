@@ -94,5 +94,5 @@ def test_forms():
 
 
 def test_kernels():
-    assert warpbit.kernels()[:2] == ["node", "scalar"]
+    assert warpbit.kernels()[:2] == ["reference", "scalar"]
     assert warpbit.chosen_kernel() in warpbit.kernels()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 __version__: str
 
 _Codes = Union[Sequence[int], NDArray[Any]]
-_KernelName = Literal["node", "scalar", "avx2", "avx512"]
+_KernelName = Literal["reference", "scalar", "avx2", "avx512"]
 _UndefinedName = Literal["error", "as_measured"]
 _RoundingName = Literal["rn", "rz", "rp", "rm", "rna"]
 _BasisName = Literal["captured", "published", "inferred"]

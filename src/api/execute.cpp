@@ -28,6 +28,27 @@ bool all_literals(const Operand& operand) {
          std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
 }
 
+// Refuses a view of which an offset is no number of std::ptrdiff_t.
+template <class View>
+Result<void> check_strides(const Instruction& instruction, const Operand& operand, const View& view,
+                           std::size_t cases) {
+  std::ptrdiff_t room = PTRDIFF_MAX;
+  for (const auto& [stride, count] : {std::pair{view.case_stride, cases},
+                                      {view.lane_stride, static_cast<std::size_t>(instruction.lanes())},
+                                      {view.register_stride, static_cast<std::size_t>(operand.registers)}}) {
+    std::ptrdiff_t bytes = 0;
+    const bool overflows = __builtin_mul_overflow(stride, count, &bytes) || bytes == PTRDIFF_MIN;
+    if (!overflows) bytes = bytes < 0 ? -bytes : bytes;
+    if (overflows || bytes > room)
+      return Error{Errc::view_mismatch, form_of(instruction),
+                   fmt::format("strides {}, {} and {} of {} for {} cases", view.case_stride, view.lane_stride,
+                               view.register_stride, operand.role, cases),
+                   fmt::format("offsets of at most {} bytes", PTRDIFF_MAX)};
+    room -= bytes;
+  }
+  return {};
+}
+
 Result<void> check_views(const Instruction& instruction, std::span<const OperandView> sources,
                          const ResultView& destination, std::size_t cases) {
   const std::span<const Operand> operands = instruction.operands();
@@ -44,7 +65,10 @@ Result<void> check_views(const Instruction& instruction, std::span<const Operand
   if (cases > static_cast<std::size_t>(PTRDIFF_MAX))
     return Error{Errc::view_mismatch, form_of(instruction), fmt::format("{} cases", cases),
                  fmt::format("at most {}", PTRDIFF_MAX)};
-  return {};
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (Result<void> strides = check_strides(instruction, operands[i + 1], sources[i], cases); !strides)
+      return strides;
+  return check_strides(instruction, operands[0], destination, cases);
 }
 
 // ---- D = A B + C
@@ -130,9 +154,9 @@ struct Batch {
     if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
       return metadata;
     const Body* body = tile.fast ? find_body(kernel) : nullptr;
-    kernel = body == nullptr ? Kernel::node : kernel_of(*body);
+    kernel = body == nullptr ? Kernel::reference : kernel_of(*body);
     for_cases(cases, options, [&](std::size_t first, std::size_t last) {
-      if (body != nullptr) return run_fast(*body, *tile.fast, tile, views, destination, first, last);
+      if (body != nullptr) return tile.fast->run({*body, tile, views, destination, first, last});
       for (std::size_t i = first; i < last; ++i) run_tile(tile, views, destination, i);
     });
     return {};
@@ -143,7 +167,7 @@ struct Batch {
     if (Result<void> checked = check_views(instruction, sources, destination, cases); !checked) return checked;
     const std::span<const OperandView> elements = sources.first(elementwise.sources.size());
     const OperandView random = elementwise.random_bits ? sources.back() : OperandView{};
-    kernel = Kernel::node;
+    kernel = Kernel::reference;
     for_each_case(cases, options,
                   [&](std::size_t i) { run_elementwise(elementwise, elements, random, destination, i); });
     return {};
@@ -208,11 +232,18 @@ Result<Kernel> kernel_for(const ExecuteOptions& options) {
   return options.kernel ? check_kernel(*options.kernel) : chosen_kernel();
 }
 
+std::string path_of(const Instruction& instruction, Kernel kernel) {
+  const auto* tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  const Body* body = tile != nullptr && tile->fast ? find_body(kernel) : nullptr;
+  return body == nullptr ? std::string(name(Kernel::reference))
+                         : fmt::format("fast: {} ({})", tile->fast->path, name(kernel_of(*body)));
+}
+
 Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted) {
   const Body* body = tile.fast ? find_body(wanted) : nullptr;
-  if (body == nullptr) return run_tile(tile, views, d, 0), Kernel::node;
+  if (body == nullptr) return run_tile(tile, views, d, 0), Kernel::reference;
   const DefaultFloating floating;
-  run_fast(*body, *tile.fast, tile, views, d, 0, 1);
+  tile.fast->run({*body, tile, views, d, 0, 1});
   return kernel_of(*body);
 }
 
@@ -253,6 +284,11 @@ Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, c
                                    {Part::left_factor, views.a.base},
                                    {Part::metadata, views.e.base}})
     if (Result<void> given = check_given(instruction, part, base); !given) return given;
+  if (Result<void> strides = check_strides(instruction, instruction.operands()[0], d, 1); !strides)
+    return strides;
+  for (const auto& [part, view] : {std::pair{Part::left_factor, &views.a}, {Part::metadata, &views.e}})
+    if (const Operand* operand = instruction.find(part))
+      if (Result<void> strides = check_strides(instruction, *operand, *view, 1); !strides) return strides;
   const std::size_t bytes = views.memory.size();
   if (Result<void> a = check_reads(instruction, Part::left_factor, tile.a_described, views.a_descriptor, bytes);
       !a)

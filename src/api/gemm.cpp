@@ -12,7 +12,7 @@
 #include "api/k_steps.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
-#include "kernel/fast_tile.hpp"
+#include "kernel/fused.hpp"
 #include "kernel/gemm.hpp"
 #include "numeric/formats.hpp"
 
@@ -112,7 +112,7 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   product.threads = options.execute.threads;
   const Body* body = fused_tile(t) ? find_body(*kernel) : nullptr;
   run_product(product, body);
-  return Execution{instruction.inferred(), body == nullptr ? Kernel::node : kernel_of(*body)};
+  return Execution{instruction.inferred(), body == nullptr ? Kernel::reference : kernel_of(*body)};
 }
 
 }  // namespace warpbit

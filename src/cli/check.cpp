@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "api/checks.hpp"
 #include "cli/commands.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/instruction.hpp"
+#include "warpbit/kernel.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -56,10 +58,12 @@ int check_one(const std::string& text, Target target) {
     suggest_forms(i.error(), text, target);
     return kNo;
   }
+  const Result<Kernel> kernel = chosen_kernel();
+  if (!kernel) return cannot_answer(kernel.error());
   fmt::print("accepted on {}: {}\n", target.name(), i->canonical());
   for (const Operand& op : i->operands()) fmt::print("  {}: {}\n", op.role, operand_text(op));
-  fmt::print("  {:<10}{}\n  {:<10}{} ({})\n{}", "plan", i->plan(), "machine", i->machine(), i->toolkit(),
-             evidence_text(i->evidence()));
+  fmt::print("  {:<10}{}\n  {:<10}{} ({})\n{}  {:<10}{}\n", "plan", i->plan(), "machine", i->machine(),
+             i->toolkit(), evidence_text(i->evidence()), "kernel", path_of(*i, *kernel));
   return kYes;
 }
 

@@ -53,18 +53,18 @@ struct Encoding {
 /// that its sums are negative, and those of others are not.
 inline constexpr int kTopExponent = 63, kNearExponents = 29;
 inline constexpr std::int8_t kNoNearExponent = -64;
-/// Where the exponents of a panel are too far apart for that, or the largest field is beyond kMostTop, panels
+/// Where the exponents of a panel are too far apart for that, or the largest field is beyond kMaxTop, panels
 /// of A hold powers of two instead, in f32: values without sign and fraction, 0 for zero. Subnormals, which
 /// have none in f32, then count as specials.
-inline constexpr int kMostTop = 191;
+inline constexpr int kMaxTop = 191;
 /// Where E + 127 is below, products that count may be no normal numbers of f32: left to the specification.
-inline constexpr int kLeast = 40;
+inline constexpr int kMin = 40;
 /// Or, of single cases of tf32 without a sparse A, the fields of f32 themselves, in 16 bits, where a code has
-/// them; those of A less 127. None is beyond kMostField: then the sum of a zero is below kLeast, and so is that
-/// of a subnormal, whose product has an E + 127 of at most kLeast.
+/// them; those of A less 127. None is beyond kMaxField: then the sum of a zero is below kMin, and so is that
+/// of a subnormal, whose product has an E + 127 of at most kMin.
 ///
 ///     A: fields [k / 2][2][k % 2]                B: fields [k / 2][column][2][k % 2], as A's, twice
-inline constexpr int kMostField = kLeast + 126, kTopOfFields = -1;
+inline constexpr int kMaxField = kMin + 126, kTopOfFields = -1;
 /// Panels of half have their fields, which are small enough, as they are.
 inline constexpr int kTopOfHalf = kTopExponent;
 
@@ -88,7 +88,7 @@ struct FusedProgram {
 };
 
 /// The panels of a batch's cases lie in the body: no larger ones.
-inline constexpr int kMostRows = 8, kMostDepth = 64;
+inline constexpr int kMaxRows = 8, kMaxPanelDepth = 64;
 
 /// A sparse A. Its elements are stored two by two, of each row in the order of k; such a pair meets two
 /// elements of a quad, four neighbours in a column of B. What it meets is in a table, for each nibble that says
@@ -101,13 +101,13 @@ inline constexpr int kMostRows = 8, kMostDepth = 64;
 ///
 ///     A: [entry][pair][row][2]               B: [segment][even columns, odd columns][4][quad][4]
 struct Selection {
-  static constexpr int kMostWords = kMostRows * kMostDepth / 16;
+  static constexpr int kMaxWords = kMaxRows * kMaxPanelDepth / 16;
 
   int kept = 0;  ///< of a group 1 or 2 elements are stored (numeric/sparsity.hpp)
   int fours = 0;
   /// Where the 16 bits of four groups are in the registers, of each row of a pair, [row of blocks][four
   /// groups]: the word, and how many bits below them.
-  std::int32_t word[2][kMostWords] = {}, low_bits[2][kMostWords] = {};
+  std::int32_t word[2][kMaxWords] = {}, low_bits[2][kMaxWords] = {};
 };
 inline constexpr int kQuadValues = 16 * kBlock;  ///< of a quad in B's table
 
@@ -116,6 +116,21 @@ inline constexpr int kQuadValues = 16 * kBlock;  ///< of a quad in B's table
 struct BlockView {
   std::byte* base = nullptr;
   std::ptrdiff_t piece_stride = 0, row_stride = 0, column_stride = 0;  ///< in bytes; of a row of blocks, ...
+};
+
+/// A lane of a block that a body leaves to the specification.
+struct LeftLane {
+  std::size_t index;  ///< of the case; 0 where there is one
+  int step;           ///< after which
+  int row, column;    ///< of blocks
+  int lane;
+};
+/// What the specification gives there: the code of D, from that of C or, after the first step, of the last D.
+struct ExactCode {
+  std::uint64_t (*code)(void* context, const LeftLane& at, std::uint64_t c) = nullptr;
+  void* context = nullptr;
+
+  std::uint64_t operator()(const LeftLane& at, std::uint64_t c) const { return code(context, at, c); }
 };
 
 struct FusedBlocks {
@@ -137,12 +152,11 @@ struct FusedBlocks {
                       *b_special = nullptr;                     ///< lanes, by row or column and step; or none
   const std::int16_t *a_scales = nullptr, *b_scales = nullptr;  ///< exponents: (row of blocks, 2), (column, 16)
   BlockView c, d;                                               ///< c.base may be null: +0
-  /// What the body leaves to the specification: the code of D in a lane of a block after a step.
-  std::uint32_t (*exact)(void* context, int step, int row, int column, int lane, std::uint32_t c) = nullptr;
+  ExactCode exact;
   /// Brings what follows, and says whether there is anything: other panels at the same places, with their tops,
   /// scales and specials, and other C and D with the same strides. Or none.
   bool (*next)(FusedBlocks&) = nullptr;
-  void* context = nullptr;
+  void* reader = nullptr;  ///< of that function
 };
 
 /// The exponents of codes: the largest field, and whether they are too far apart or too large for 8 bits.
@@ -170,9 +184,7 @@ struct FusedCases {
   Registers a, b, metadata, a_scales, b_scales;
   BlockView c, d;
   std::ptrdiff_t c_stride = 0, d_stride = 0;
-  /// As in FusedBlocks, of a case.
-  std::uint32_t (*exact)(void* context, std::size_t index, int row, int lane, std::uint32_t c) = nullptr;
-  void* context = nullptr;
+  ExactCode exact;
 };
 
 /// One case of mma with scaled groups: m16n8k64, or m16n8k128 with a sparse A, of e2m1, with C and D of f32.
@@ -185,9 +197,7 @@ struct GroupCase {
   BlockView c, d;                ///< the column stride does not count
   /// Codes of scale factors, a byte for each block: of rows g and g + 8 for g = 0 .. 7; of columns, each twice.
   std::uint32_t a_scales[kBlock] = {}, b_scales[kBlock] = {};
-  /// As in FusedBlocks.
-  std::uint32_t (*exact)(void* context, int row, int lane, std::uint32_t c) = nullptr;
-  void* context = nullptr;
+  ExactCode exact;
 };
 
 // ---- Plans whose arithmetic the processor has itself: integers, bits, IEEE 754
@@ -222,9 +232,7 @@ struct NativeBlocks {
   const std::byte* b = nullptr;  ///< [column][item]
   const std::byte* c = nullptr;  ///< [row of blocks][column of blocks][16]
   std::byte* d = nullptr;        ///< the same
-  /// f64: what the body leaves to the specification, a NaN: the code of D in a lane of a block.
-  std::uint64_t (*exact)(void* context, int row, int column, int lane, std::uint64_t c) = nullptr;
-  void* context = nullptr;
+  ExactCode exact;               ///< f64: NaNs
 };
 
 /// The functions of one extension.

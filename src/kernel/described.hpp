@@ -28,12 +28,12 @@ class LineChunks {
   std::uint64_t operator()(unsigned eight, unsigned i, unsigned chunk) const {
     return step_ ? first_[i][chunk] + eight / 8 * *step_ : at_(eight + i, chunk);
   }
-  static constexpr unsigned kMost = 4;  ///< chunks of a line: of a B that meets a sparse A; else two
+  static constexpr unsigned kMax = 4;  ///< chunks of a line: of a B that meets a sparse A; else two
 
  private:
   ChunkMap at_;
   std::optional<std::uint64_t> step_;
-  std::uint64_t first_[8][kMost];
+  std::uint64_t first_[8][kMax];
 };
 
 /// Calls put(line, chunk, its bytes) for all of a factor whose lines, rows of A or columns of B, have K
@@ -50,10 +50,10 @@ void load_k_major(const Descriptor& d, const DescribedMatrix& factor, std::span<
         for (unsigned chunk = 0; chunk < kChunks; ++chunk)
           put(eight + i, chunk, memory.data() + at(eight, i, chunk));
   };
-  if (chunks == LineChunks::kMost)
-    all(std::integral_constant<unsigned, LineChunks::kMost>{});
+  if (chunks == LineChunks::kMax)
+    all(std::integral_constant<unsigned, LineChunks::kMax>{});
   else
-    all(std::integral_constant<unsigned, LineChunks::kMost / 2>{});
+    all(std::integral_constant<unsigned, LineChunks::kMax / 2>{});
 }
 
 /// Calls store(line, word, its value) for all of a factor of 16 bits with M or N contiguous: two neighbours

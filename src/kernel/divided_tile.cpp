@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/divided_tile.hpp"
-
+// Products of a warpgroup (wgmma) as tiles of m16n8 in the registers of a warp: what has no panels of its own.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -12,12 +11,16 @@
 
 namespace warpbit {
 
-struct WarpPart {
-  Tile tile;                               // of one warp; its cases are the blocks of columns
-  std::vector<RegisterBits> a, b, sum, d;  // what its places are, if the tile's own do not serve
-};
-
 namespace {
+
+// Sixteen rows and eight columns of the tile, the same for each warp and each eight columns.
+class DividedTile : public FastTile {
+ public:
+  void run(const FastRun& run) const override;
+
+  Tile part;                                 // of one warp; its cases are the blocks of columns
+  std::vector<RegisterBits> a, b, sum_c, d;  // what its places are, if the tile's own do not serve
+};
 
 constexpr int kWarpLanes = 32, kRows = 16, kColumns = 8;
 
@@ -84,35 +87,32 @@ bool take_block(TileOperand& operand, int columns, std::vector<RegisterBits>& pl
 
 }  // namespace
 
-std::shared_ptr<const DividedTile> compile_divided(const Tile& t) {
-  if (!t.b_described) return nullptr;
-  auto part = std::make_shared<WarpPart>();
-  Tile& tile = part->tile;
+std::shared_ptr<FastTile> compile_divided(const Tile& t) {
+  auto out = std::make_shared<DividedTile>();
+  Tile& tile = out->part;
   tile = t;
   tile.lanes = kWarpLanes;
   tile.rows = kRows;
   tile.columns = kColumns;
   tile.a_described = tile.b_described = std::nullopt;
   tile.negate_a = tile.negate_b = false;
-  put_in_registers(tile.b, kColumns, t.depth, register_of_b, part->b);
-  if (t.a_described) put_in_registers(tile.a, kRows, t.terms, register_of_a, part->a);
+  put_in_registers(tile.b, kColumns, t.depth, register_of_b, out->b);
+  if (t.a_described) put_in_registers(tile.a, kRows, t.terms, register_of_a, out->a);
   if (!t.a_described && !take_rows(tile.a, t.terms)) return nullptr;
   if (t.sparsity.is_sparse() && !take_rows(tile.e, t.terms / t.sparsity.kept)) return nullptr;
-  if (!take_block(tile.c, t.columns, part->sum) || !take_block(tile.d, t.columns, part->d)) return nullptr;
+  if (!take_block(tile.c, t.columns, out->sum_c) || !take_block(tile.d, t.columns, out->d)) return nullptr;
   tile.fast = compile_fast(tile);
   if (!tile.fast) return nullptr;
-  return std::make_shared<const DividedTile>(DividedTile{std::move(part)});
+  out->path = tile.fast->path;
+  return out;
 }
 
 // ---- Execution
 
 namespace {
 
-// Of one thread; reused, so that nothing is allocated per execution.
-struct Scratch {
-  std::vector<std::uint32_t> a, b, e;  // [warp or block][lane][register]
-};
-thread_local Scratch scratch;
+// As Scratch, which the parts use: [warp or block][lane][register].
+thread_local struct { Scratch::Words a, b, e; } warps;
 
 // Registers of 32 bits of one warp or block after the other.
 OperandView warps_in(const std::vector<std::uint32_t>& registers, int count) {
@@ -147,36 +147,36 @@ View moved(View view, int lane) {
 
 }  // namespace
 
-void run_divided(const Body& body, const DividedTile& compiled, const Tile& t, const TileViews& views,
-                 const ResultView& d) {
-  Tile part = compiled.part->tile;
+void DividedTile::run(const FastRun& run) const {
+  const auto& [body, t, views, result, first, last] = run;
+  Tile tile = part;
   // Where the metadata lies is the selector's choice, an operand.
-  if (t.sparsity.is_sparse()) part.e.places = t.e.places.first(part.e.places.size());
-  auto& [a, b, e] = scratch;
+  if (t.sparsity.is_sparse()) tile.e.places = t.e.places.first(part.e.places.size());
+  auto& [a_words, b_words, e_words] = warps;
   const int a_count = part.a.registers.count, b_count = part.b.registers.count,
             e_count = part.e.registers.count;
-  load_factor(views.b_descriptor, *t.b_described, views.memory, kColumns, b_count, register_of_b, b);
+  load_factor(views.b_descriptor, *t.b_described, views.memory, kColumns, b_count, register_of_b, b_words);
   if (t.a_described)
-    load_factor(views.a_descriptor, *t.a_described, views.memory, kRows, a_count, register_of_a, a);
+    load_factor(views.a_descriptor, *t.a_described, views.memory, kRows, a_count, register_of_a, a_words);
   else
-    copy_registers(t.a.registers, views.a, t.lanes, 0, a);
-  if (t.negate_a != t.negate_b) negate(*t.a.format, a);
-  if (e_count != 0) copy_registers(t.e.registers, views.e, t.lanes, 0, e);
+    copy_registers(t.a.registers, views.a, t.lanes, 0, a_words);
+  if (t.negate_a != t.negate_b) negate(*t.a.format, a_words);
+  if (e_count != 0) copy_registers(t.e.registers, views.e, t.lanes, 0, e_words);
 
   const std::uint32_t zero = 0;
   const OperandView zeros{reinterpret_cast<const std::byte*>(&zero)};
   for (int lane = 0; lane < t.lanes; lane += kWarpLanes) {
     TileViews of_warp;
-    of_warp.a = moved(warps_in(a, a_count), lane);
+    of_warp.a = moved(warps_in(a_words, a_count), lane);
     of_warp.a.case_stride = 0;
-    of_warp.e = moved(warps_in(e, e_count), lane);
+    of_warp.e = moved(warps_in(e_words, e_count), lane);
     of_warp.e.case_stride = 0;
-    of_warp.b = warps_in(b, b_count);
+    of_warp.b = warps_in(b_words, b_count);
     of_warp.c = views.accumulate ? moved(views.c, lane) : zeros;
     of_warp.c.case_stride = part.c.registers.count * of_warp.c.register_stride;
-    ResultView to = moved(d, lane);
-    to.case_stride = part.d.registers.count * d.register_stride;
-    run_fast(body, *part.fast, part, of_warp, to, 0, static_cast<std::size_t>(t.columns / kColumns));
+    ResultView to = moved(result, lane);
+    to.case_stride = part.d.registers.count * result.register_stride;
+    tile.fast->run({body, tile, of_warp, to, 0, static_cast<std::size_t>(t.columns / kColumns)});
   }
 }
 

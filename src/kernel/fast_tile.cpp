@@ -1,46 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/fast_tile.hpp"
 
-#include <utility>
-
 namespace warpbit {
 namespace {
 
-// One call of run_fast.
-struct Run {
-  const Body& body;
-  const Tile& tile;
-  const TileViews& views;
-  const ResultView& d;
-  std::size_t first, last;
+// Whether a plan has a step of one of these kinds.
+template <class... Steps>
+bool has(const Plan& plan) {
+  return (first_of<Steps>(plan) || ...);
+}
 
-  void operator()(const FusedTile& x) const { run_fused(body, x, tile, views, d, first, last); }
-  void operator()(const GatheredTile& x) const { run_gathered(body, x, tile, views, d, first, last); }
-  void operator()(const WarpgroupTile& x) const { run_warpgroup(body, x, tile, views, d); }
-  void operator()(const DividedTile& x) const { run_divided(body, x, tile, views, d); }
-  void operator()(const GroupTile& x) const { run_groups(body, x, tile, views, d, first, last); }
-  void operator()(const NativeTile& x) const {
-    for (std::size_t i = first; i < last; ++i)
-      if (!run_native(body, x, tile, views, d, i)) run_tile(tile, views, d, i);
-  }
+// From where and by which arithmetic; the first row that has something for a tile computes it.
+struct Row {
+  bool uses_memory;
+  bool (*takes)(const Plan&);
+  FastMaker* compile;
+  const char* path;
+};
+constexpr Row kRows[] = {
+    {false, has<Fused>, compile_fused, "fused sums from fragments"},
+    {false, has<Fused>, compile_gathered, "fused sums from gathered registers"},
+    {false, has<GroupScaled>, compile_groups, "scaled groups from fragments"},
+    {false, has<IntegerSum>, compile_native, "integer sums from gathered registers"},
+    {false, has<BitCount>, compile_native, "bit counts from gathered registers"},
+    {false, has<FmaChain, PairSums>, compile_native, "IEEE operations from gathered registers"},
+    {true, has<Fused>, compile_warpgroup, "fused sums from shared memory"},
+    {true, has<Fused, IntegerSum, BitCount>, compile_divided, "which shared memory is brought into"},
 };
 
 }  // namespace
 
 std::shared_ptr<const FastTile> compile_fast(const Tile& t) {
-  const auto fast = [](const auto& compiled) { return std::make_shared<const FastTile>(FastTile{*compiled}); };
-  if (const auto x = compile_fused(t)) return fast(x);
-  if (const auto x = compile_gathered(t)) return fast(x);
-  if (const auto x = compile_warpgroup(t)) return fast(x);
-  if (const auto x = compile_divided(t)) return fast(x);
-  if (const auto x = compile_groups(t)) return fast(x);
-  if (const auto x = compile_native(t)) return fast(x);
+  for (const Row& row : kRows) {
+    if (row.uses_memory != t.uses_memory() || !row.takes(*t.plan)) continue;
+    if (const std::shared_ptr<FastTile> out = row.compile(t)) {
+      out->path += (out->path.empty() ? "" : ", ") + std::string(row.path);
+      return out;
+    }
+  }
   return nullptr;
-}
-
-void run_fast(const Body& body, const FastTile& fast, const Tile& tile, const TileViews& views,
-              const ResultView& d, std::size_t first, std::size_t last) {
-  std::visit(Run{body, tile, views, d, first, last}, fast.kind);
 }
 
 }  // namespace warpbit

@@ -1,44 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles that the bodies compute, of whatever kind.
+// Tiles that a body computes: from where the operands are, by which arithmetic.
 #pragma once
 
 #include <cstddef>
 #include <memory>
-#include <variant>
+#include <string>
 
 #include "kernel/body.hpp"
-#include "kernel/divided_tile.hpp"
-#include "kernel/fused.hpp"
-#include "kernel/gathered_tile.hpp"
-#include "kernel/group_tile.hpp"
-#include "kernel/native.hpp"
 #include "kernel/tile.hpp"
-#include "kernel/warpgroup.hpp"
 
 namespace warpbit {
 
-/// Such a tile, compiled.
-struct FastTile {
-  std::variant<FusedTile,      // fused nodes in the fragments of m16n8
-               GatheredTile,   // fused nodes in other fragments
-               WarpgroupTile,  // fused nodes with factors in shared memory
-               DividedTile,    // anything else with factors in shared memory
-               GroupTile,      // scaled groups
-               NativeTile>     // what the processor's own arithmetic executes
-      kind;
+/// Cases [first, last) of a tile; one that uses memory has one case.
+struct FastRun {
+  const Body& body;
+  const Tile& tile;
+  const TileViews& views;
+  const ResultView& d;
+  std::size_t first, last;
 };
 
-/// The tile as blocks of fused nodes in the fragments of m16n8, or nullptr.
-inline const FusedTile* fused_tile(const Tile& tile) {
-  return tile.fast ? std::get_if<FusedTile>(&tile.fast->kind) : nullptr;
-}
+/// A tile, compiled.
+class FastTile {
+ public:
+  virtual ~FastTile() = default;
+  /// Computes D: the same bits as run_tile, with its preconditions; D may be C.
+  virtual void run(const FastRun& run) const = 0;
 
-/// Null if the bodies have nothing for the tile.
+  std::string path;  ///< what it does, e.g. "fused sums from fragments"
+};
+
+/// Null if the bodies have nothing for the tile; plans are compared as a whole with what the bodies compute.
 std::shared_ptr<const FastTile> compile_fast(const Tile& tile);
 
-/// Computes cases [first, last): the same bits as run_tile, with its preconditions; D may be C. A tile that
-/// uses memory has one case.
-void run_fast(const Body& body, const FastTile& fast, const Tile& tile, const TileViews& views,
-              const ResultView& d, std::size_t first, std::size_t last);
+/// The rows of compile_fast: null if one has nothing for the tile.
+using FastMaker = std::shared_ptr<FastTile>(const Tile& tile);
+FastMaker compile_fused;      ///< in the fragments of m16n8
+FastMaker compile_gathered;   ///< fused sums in other fragments
+FastMaker compile_warpgroup;  ///< fused sums with factors in shared memory
+FastMaker compile_divided;    ///< anything else with factors in shared memory: tiles of m16n8
+FastMaker compile_groups;     ///< scaled groups
+FastMaker compile_native;     ///< what the processor's own arithmetic executes
 
 }  // namespace warpbit

@@ -87,7 +87,7 @@ std::array<std::uint16_t, kCount> scale_bytes(const TileScale& scale, Places pla
 }
 
 bool is_known_shape(const Tile& t) {
-  if (t.products != 1 || t.rows > 2 * kMostRows || t.depth > kMostDepth || t.uses_memory()) return false;
+  if (t.products != 1 || t.rows > 2 * kMaxRows || t.depth > kMaxPanelDepth) return false;
   if (t.sparsity.is_sparse() && (t.sparsity.kept > 2 || !is_selectable(t))) return false;
   return is_scalable(t.a_scale) && is_scalable(t.b_scale) && is_encodable(*t.a.format) &&
          is_encodable(*t.b.format);
@@ -139,7 +139,7 @@ bool compile_sparse(const Tile& t, FusedTile& out) {
 
 }  // namespace
 
-std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
+std::shared_ptr<FastTile> compile_fused(const Tile& t) {
   const bool as_half = t.plan->operands.has_value();
   if (!is_known_shape(t) || (as_half && *t.plan->operands != FormatId::f16)) return nullptr;
   FusedTile out;
@@ -148,59 +148,32 @@ std::shared_ptr<const FusedTile> compile_fused(const Tile& t) {
   if (out.a.kind != out.b.kind || out.a.bytes != out.b.bytes || !is_blocked(t, t.c) || !is_blocked(t, t.d))
     return nullptr;
   const bool compiled = t.sparsity.is_sparse() ? compile_sparse(t, out) : compile_dense(t, out);
-  return compiled ? std::make_shared<const FusedTile>(out) : nullptr;
+  return compiled ? std::make_shared<FusedTile>(out) : nullptr;
 }
 
 // ---- Execution
 
 namespace {
 
-// Of one thread; reused, so that nothing is allocated per execution.
-struct Scratch {
-  std::vector<std::uint32_t> a, b, c, d, metadata, a_scales, b_scales;
-};
-thread_local Scratch scratch;
-
-struct Context {
-  const Tile& tile;
-  const TileViews& views;
-  std::optional<ExactElements> elements = std::nullopt;  // of the case that was asked for last
-  std::size_t index = 0;
-};
-
-std::uint32_t exact(void* opaque, std::size_t index, int row, int lane, std::uint32_t c) {
-  auto& context = *static_cast<Context*>(opaque);
-  if (!context.elements || context.index != index) {
-    context.elements.emplace(context.tile, context.views, index);
-    context.index = index;
-  }
-  return static_cast<std::uint32_t>((*context.elements)(0, static_cast<std::size_t>(row_of_pair(row, lane % 2)),
-                                                        static_cast<std::size_t>(lane / 2), c));
-}
-
 // The inputs of a tile that are taken out of dense registers, with where the body wants them.
 struct Input {
   const TileRegisters& registers;
   const OperandView& view;
   FusedCases::Registers& to;
-  std::vector<std::uint32_t>& copy;
+  Scratch::Words& copy;
 };
-
-std::byte* base_of(std::vector<std::uint32_t>& registers) {
-  return reinterpret_cast<std::byte*>(registers.data());
-}
 
 }  // namespace
 
-void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const TileViews& views,
-               const ResultView& d, std::size_t first, std::size_t last) {
-  Context context{t, views};
+void FusedTile::run(const FastRun& run) const {
+  const auto& [body, t, views, d, first, last] = run;
+  ExactLanes exact(t, views, t.rows);
   FusedCases cases;
-  cases.program = &fused.program;
-  cases.a_encoding = fused.a;
-  cases.b_encoding = fused.b;
-  cases.by_register = fused.by_register;
-  cases.even_first = fused.even_first;
+  cases.program = &program;
+  cases.a_encoding = a;
+  cases.b_encoding = b;
+  cases.by_register = by_register;
+  cases.even_first = even_first;
   cases.rows = t.rows / 2;
   cases.depth = t.terms;
   cases.b_depth = t.depth;
@@ -209,8 +182,7 @@ void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const Ti
     find_metadata(t, selection);
     cases.selection = &selection;
   }
-  cases.exact = exact;
-  cases.context = &context;
+  cases.exact = exact.callback();
   const int c_bytes = t.c.format->bits / 8, d_bytes = t.d.format->bits / 8;
   // The bodies only read C.
   cases.c = block_view(const_cast<std::byte*>(views.c.base), views.c.lane_stride, c_bytes);
@@ -219,9 +191,9 @@ void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const Ti
   cases.d_stride = d.case_stride;
   const Input inputs[] = {{t.a.registers, views.a, cases.a, scratch.a},
                           {t.b.registers, views.b, cases.b, scratch.b},
-                          {t.e.registers, views.e, cases.metadata, scratch.metadata},
-                          {t.a_scale.registers, views.a_scale, cases.a_scales, scratch.a_scales},
-                          {t.b_scale.registers, views.b_scale, cases.b_scales, scratch.b_scales}};
+                          {t.e.registers, views.e, cases.metadata, scratch.e},
+                          {t.a_scale.registers, views.a_scale, cases.a_scales, scratch.a_scale},
+                          {t.b_scale.registers, views.b_scale, cases.b_scales, scratch.b_scale}};
   bool dense = views.c.register_stride == 4 && t.c.registers.literals.empty() && d.register_stride == 4;
   for (const Input& input : inputs) {
     dense = dense && (input.registers.count == 0 ||
@@ -229,10 +201,10 @@ void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const Ti
     input.to = {input.view.base, input.view.case_stride};
   }
   const bool scaled = t.a_scale.is_present();
-  std::array<std::uint16_t, 2 * kMostRows> a_scale_at{};
+  std::array<std::uint16_t, 2 * kMaxRows> a_scale_at{};
   std::array<std::uint16_t, 8> b_scale_at{};
   const auto choose_scales = [&](std::size_t index) {
-    a_scale_at = scale_bytes<2 * kMostRows>(t.a_scale, chosen_places(t.a_scale, views.a_selector, index), true);
+    a_scale_at = scale_bytes<2 * kMaxRows>(t.a_scale, chosen_places(t.a_scale, views.a_selector, index), true);
     b_scale_at = scale_bytes<8>(t.b_scale, chosen_places(t.b_scale, views.b_selector, index), false);
     cases.a_scale_at = a_scale_at.data();
     cases.b_scale_at = b_scale_at.data();
@@ -248,15 +220,15 @@ void run_fused(const Body& body, const FusedTile& fused, const Tile& t, const Ti
     for (const Input& input : inputs) {
       if (input.registers.count == 0) continue;
       copy_registers(input.registers, input.view, t.lanes, i, input.copy);
-      input.to = {base_of(input.copy), 0};
+      input.to = {bytes_of(input.copy), 0};
     }
     copy_registers(t.c.registers, views.c, t.lanes, i, scratch.c);
-    cases.c = block_view(base_of(scratch.c), 4 * t.c.registers.count, c_bytes);
-    scratch.d.resize(static_cast<std::size_t>(t.lanes * t.d.registers.count));
-    cases.d = block_view(base_of(scratch.d), 4 * t.d.registers.count, d_bytes);
+    cases.c = block_view(bytes_of(scratch.c), 4 * t.c.registers.count, c_bytes);
+    const ResultRegisters result(t.d.registers, d, t.lanes, i, false);
+    cases.d = block_view(result.base(), result.lane_stride(), d_bytes);
     if (scaled) choose_scales(i);
     body.fused_cases(cases, i, i + 1);
-    store_registers(t.d.registers, base_of(scratch.d), d, t.lanes, i);
+    result.store();
   }
 }
 

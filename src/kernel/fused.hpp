@@ -3,17 +3,17 @@
 // have in common.
 #pragma once
 
-#include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "kernel/body.hpp"
-#include "kernel/tile.hpp"
+#include "kernel/fast_tile.hpp"
 
 namespace warpbit {
 
-/// Such a tile, compiled.
-struct FusedTile {
+class FusedTile : public FastTile {
+ public:
+  void run(const FastRun& run) const override;
+
   FusedProgram program;
   Encoding a, b;
   bool by_register = false;  ///< the order of k in the panels (body/panels.hpp)
@@ -21,11 +21,9 @@ struct FusedTile {
   std::vector<int> order;    ///< that order: the k at each place of A's
 };
 
-/// Null if the bodies have nothing for the tile.
-std::shared_ptr<const FusedTile> compile_fused(const Tile& tile);
-
-/// Computes cases [first, last): the same bits as run_tile.
-void run_fused(const Body& body, const FusedTile& fused, const Tile& tile, const TileViews& views,
-               const ResultView& d, std::size_t first, std::size_t last);
+/// The tile as one of these, or nullptr.
+inline const FusedTile* fused_tile(const Tile& tile) {
+  return dynamic_cast<const FusedTile*>(tile.fast.get());
+}
 
 }  // namespace warpbit

@@ -1,49 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/gathered_tile.hpp"
-
+// Dense tiles with a plan of fused nodes whose fragments are not those that the bodies read (fused.hpp). They
+// are computed in parts of 16 or 8 rows and 8 columns; the elements of a part are brought to where these
+// fragments have them:
+//
+//     lane 4 p + t    A   a register (row p, k = n t ... n t + n - 1) of n elements, one (row p + 8, the same
+//                         k); if there are more, of the k that are 4 n later
+//                     B   (the same k, column p)
+//                     C   (row p, column 2 t), (p, 2 t + 1), (p + 8, 2 t), (p + 8, 2 t + 1); likewise D
+//
+// With 8 rows lane 4 p + t has those of pair p, which are two apart.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "kernel/dense.hpp"
+#include "kernel/exact.hpp"
+#include "kernel/fast_tile.hpp"
+#include "kernel/gather.hpp"
 #include "kernel/program.hpp"
 
 namespace warpbit {
 namespace {
 
 constexpr int kColumns = 8;              // of a part
-constexpr int kMostRegisters = 4;        // of A, C and D in a lane; B has half as many
-constexpr std::size_t kPartsAtOnce = 8;  // so many are brought together before they are computed
+constexpr int kMaxRegisters = 4;         // of A, C and D in a lane; B has half as many
+constexpr std::size_t kPartsAtOnce = 8;  // are brought together before they are computed
 
-int as_int(std::size_t count) {
-  return static_cast<int>(count);
-}
-
-// ---- Parts
-
-// Of the two rows of a pair: with four pairs as mma.m8n8k4 has them in a lane, with eight as m16n8.
-constexpr int row_of_pair(int pairs, int pair, int which) {
-  const int apart = pairs == 4 ? 2 : 8;
-  return pair / apart * 2 * apart + pair % apart + apart * which;
-}
-
-// Where the tile has a row and column of a part.
-struct Position {
-  int row, column;
+// The elements of a part in the registers.
+struct PartGathers {
+  Gather a, b, c, d;
 };
-Position in_tile(const GatheredTile& gathered, const GatheredPart& part, int row, int column) {
-  if (gathered.exchanged) std::swap(row, column);
-  return {part.row + row, part.column + column};
-}
 
-// An element, by its first byte in the operand's registers and in the part's.
-using Element = RegisterRuns::Run;
+class GatheredTile : public FastTile {
+ public:
+  void run(const FastRun& run) const override;
+
+  FusedProgram program;
+  Encoding a, b;             // of the parts
+  bool by_register = false;  // as in FusedTile
+  bool exchanged = false;    // the transposed product is computed: a part's A is in B, its rows are columns
+  int pairs = 0, depth = 0;  // of rows of a part; of its panels
+  std::vector<TilePart> parts;
+  std::vector<PartGathers> gathers;  // of each
+};
 
 // Where a tile holds the element that a part has at a row and a column, or k.
 struct Source {
   const Tile& tile;
   const GatheredTile& gathered;
-  const GatheredPart& part;
+  const TilePart& part;
 
   const RegisterBits& a(int row, int k) const {
     if (gathered.exchanged) return in_b(part.column + row, k);
@@ -54,8 +59,8 @@ struct Source {
     return in_b(part.column + column, k);
   }
   const RegisterBits& sum(const TileOperand& operand, int row, int column) const {
-    const Position at = in_tile(gathered, part, row, column);
-    return place(operand, (part.product * tile.rows + at.row) * tile.columns + at.column);
+    if (gathered.exchanged) std::swap(row, column);
+    return place(operand, (part.product * tile.rows + part.row + row) * tile.columns + part.column + column);
   }
 
  private:
@@ -70,30 +75,8 @@ struct Source {
   }
 };
 
-Element element_at(const TileOperand& operand, const RegisterBits& at, int bytes, int in_part) {
-  const int in_operand = 4 * (at.lane * operand.registers.count + at.reg) + at.low_bit / (8 * bytes) * bytes;
-  return {static_cast<std::uint16_t>(in_operand), static_cast<std::uint16_t>(in_part)};
-}
-
-// The elements, which ascend in the part, in runs as long as possible.
-RegisterRuns in_runs(std::span<const Element> elements, int element_bytes) {
-  const auto fits = [&](int bytes) {
-    const auto count = static_cast<std::size_t>(bytes / element_bytes);
-    if (count == 0 || elements.size() % count != 0) return false;
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      const Element& first = elements[i - i % count];
-      const int offset = as_int(i % count) * element_bytes;
-      if (elements[i].in_operand != first.in_operand + offset || elements[i].in_part != first.in_part + offset)
-        return false;
-    }
-    return true;
-  };
-  RegisterRuns out{element_bytes, {}};
-  for (const int bytes : {4, 8, 16})
-    if (fits(bytes)) out.bytes = bytes;
-  for (std::size_t i = 0; i < elements.size(); i += static_cast<std::size_t>(out.bytes / element_bytes))
-    out.runs.push_back(elements[i]);
-  return out;
+GatheredElement element_at(const TileOperand& operand, const RegisterBits& at, int bytes, int in_part) {
+  return {byte_of(operand.registers, at, bytes), static_cast<std::uint16_t>(in_part)};
 }
 
 // The k of an element of a part's fragments.
@@ -102,22 +85,22 @@ constexpr int k_of(int lane, int unit, int element, int bytes) {
   return (4 * unit + lane) * each + element;
 }
 
-RegisterRuns runs_of_a(const Source& source, const TileOperand& operand, int bytes, int units) {
-  std::vector<Element> out;
-  const int pairs = source.gathered.pairs;
-  for (int word = 0; word < 4 * pairs * units * 2; ++word)
+Gather gather_of_a(const Source& source, const TileOperand& operand, int bytes, int units) {
+  std::vector<GatheredElement> out;
+  const int rows = 2 * source.gathered.pairs;
+  for (int word = 0; word < 4 * rows * units; ++word)
     for (int e = 0; e < 4 / bytes; ++e) {
       const int which = word % 2, unit = word / 2 % units, lane = word / 2 / units;
       const int k = k_of(lane % 4, unit, e, bytes);
       if (k >= source.tile.terms) continue;
-      const RegisterBits& at = source.a(row_of_pair(pairs, lane / 4, which), k);
+      const RegisterBits& at = source.a(row_of_pair(lane / 4, which, rows), k);
       out.push_back(element_at(operand, at, bytes, 4 * word + bytes * e));
     }
-  return in_runs(out, bytes);
+  return {out, bytes};
 }
 
-RegisterRuns runs_of_b(const Source& source, const TileOperand& operand, int bytes, int units) {
-  std::vector<Element> out;
+Gather gather_of_b(const Source& source, const TileOperand& operand, int bytes, int units) {
+  std::vector<GatheredElement> out;
   for (int word = 0; word < 4 * kColumns * units; ++word)
     for (int e = 0; e < 4 / bytes; ++e) {
       const int unit = word % units, lane = word / units;
@@ -125,36 +108,32 @@ RegisterRuns runs_of_b(const Source& source, const TileOperand& operand, int byt
       if (k >= source.tile.terms) continue;
       out.push_back(element_at(operand, source.b(lane / 4, k), bytes, 4 * word + bytes * e));
     }
-  return in_runs(out, bytes);
+  return {out, bytes};
 }
 
-RegisterRuns runs_of_sum(const Source& source, const TileOperand& operand) {
-  const int bytes = operand.format->bits / 8, pairs = source.gathered.pairs;
-  std::vector<Element> out;
-  for (int i = 0; i < pairs * kBlock; ++i) {
-    const int row = row_of_pair(pairs, i / kBlock, i / 2 % 2), column = i / 4 % 4 * 2 + i % 2;
+Gather gather_of_sum(const Source& source, const TileOperand& operand) {
+  const int bytes = operand.format->bits / 8, rows = 2 * source.gathered.pairs;
+  std::vector<GatheredElement> out;
+  for (int i = 0; i < rows * kBlock / 2; ++i) {
+    const int row = row_of_pair(i / kBlock, i / 2 % 2, rows), column = i / 4 % 4 * 2 + i % 2;
     out.push_back(element_at(operand, source.sum(operand, row, column), bytes, i * bytes));
   }
-  return in_runs(out, bytes);
+  return {out, bytes};
 }
 
-std::vector<GatheredPart> parts_of(const Tile& t, const GatheredTile& gathered, int units) {
-  const int rows = 2 * gathered.pairs;
-  const bool exchanged = gathered.exchanged;
-  const TileOperand &a = exchanged ? t.b : t.a, &b = exchanged ? t.a : t.b;
-  std::vector<GatheredPart> out;
+void add_parts(const Tile& t, GatheredTile& out, int units) {
+  const int rows = 2 * out.pairs;
+  const TileOperand &a = out.exchanged ? t.b : t.a, &b = out.exchanged ? t.a : t.b;
   for (int product = 0; product < t.products; ++product)
-    for (int row = 0; row < t.rows; row += exchanged ? kColumns : rows)
-      for (int column = 0; column < t.columns; column += exchanged ? rows : kColumns) {
-        GatheredPart part{product, row, column, {}, {}, {}, {}};
-        const Source source{t, gathered, part};
-        part.a = runs_of_a(source, a, gathered.a.bytes, units);
-        part.b = runs_of_b(source, b, gathered.b.bytes, units);
-        part.c = runs_of_sum(source, t.c);
-        part.d = runs_of_sum(source, t.d);
-        out.push_back(std::move(part));
+    for (int row = 0; row < t.rows; row += out.exchanged ? kColumns : rows)
+      for (int column = 0; column < t.columns; column += out.exchanged ? rows : kColumns) {
+        const TilePart part{product, row, column};
+        const Source source{t, out, part};
+        out.parts.push_back(part);
+        out.gathers.push_back({gather_of_a(source, a, out.a.bytes, units),
+                               gather_of_b(source, b, out.b.bytes, units), gather_of_sum(source, t.c),
+                               gather_of_sum(source, t.d)});
       }
-  return out;
 }
 
 // ---- Tiles
@@ -168,11 +147,11 @@ bool has_elements(const TileOperand& operand) {
 bool is_filled(const TileOperand& operand, int lanes) {
   const int bits = operand.format->bits;
   return (bits == 16 || bits == 32) &&
-         as_int(operand.places.size()) * bits == 32 * lanes * operand.registers.count;
+         static_cast<int>(operand.places.size()) * bits == 32 * lanes * operand.registers.count;
 }
 
 bool is_candidate(const Tile& t) {
-  if (t.sparsity.is_sparse() || t.a_scale.is_present() || t.uses_memory()) return false;
+  if (t.sparsity.is_sparse() || t.a_scale.is_present()) return false;
   if (!is_encodable(*t.a.format) || !is_encodable(*t.b.format)) return false;
   if (t.plan->operands && *t.plan->operands != FormatId::f16) return false;
   return has_elements(t.a) && has_elements(t.b) && has_elements(t.c) && has_elements(t.d) &&
@@ -181,7 +160,7 @@ bool is_candidate(const Tile& t) {
 
 }  // namespace
 
-std::shared_ptr<const GatheredTile> compile_gathered(const Tile& t) {
+std::shared_ptr<FastTile> compile_gathered(const Tile& t) {
   if (!is_candidate(t)) return nullptr;
   GatheredTile out;
   out.exchanged = t.columns > t.rows;
@@ -206,9 +185,9 @@ std::shared_ptr<const GatheredTile> compile_gathered(const Tile& t) {
     if (!program) continue;
     out.by_register = by_register;
     out.program = *program;
-    out.parts = parts_of(t, out, units);
+    add_parts(t, out, units);
     if (out.parts.size() > kPartsAtOnce) return nullptr;
-    return std::make_shared<const GatheredTile>(std::move(out));
+    return std::make_shared<GatheredTile>(std::move(out));
   }
   return nullptr;
 }
@@ -217,70 +196,11 @@ std::shared_ptr<const GatheredTile> compile_gathered(const Tile& t) {
 
 namespace {
 
-template <std::size_t kBytes>
-void gather(const RegisterRuns& runs, const std::byte* operand, std::byte* part) {
-  for (const RegisterRuns::Run& run : runs.runs)
-    std::memcpy(part + run.in_part, operand + run.in_operand, kBytes);
-}
-void gather(const RegisterRuns& runs, const std::byte* operand, std::byte* part) {
-  switch (runs.bytes) {
-    case 2: return gather<2>(runs, operand, part);
-    case 4: return gather<4>(runs, operand, part);
-    case 8: return gather<8>(runs, operand, part);
-    default: return gather<16>(runs, operand, part);
-  }
-}
-
-template <std::size_t kBytes>
-void scatter(const RegisterRuns& runs, const std::byte* part, std::byte* operand) {
-  for (const RegisterRuns::Run& run : runs.runs)
-    std::memcpy(operand + run.in_operand, part + run.in_part, kBytes);
-}
-void scatter(const RegisterRuns& runs, const std::byte* part, std::byte* operand) {
-  switch (runs.bytes) {
-    case 2: return scatter<2>(runs, part, operand);
-    case 4: return scatter<4>(runs, part, operand);
-    case 8: return scatter<8>(runs, part, operand);
-    default: return scatter<16>(runs, part, operand);
-  }
-}
-
 // Registers of a part.
 struct PartRegisters {
-  alignas(64) std::byte a[32 * 4 * kMostRegisters], b[32 * 4 * kMostRegisters / 2];
-  alignas(64) std::byte c[32 * 4 * kMostRegisters], d[32 * 4 * kMostRegisters];
+  alignas(64) std::byte a[32 * 4 * kMaxRegisters], b[32 * 4 * kMaxRegisters / 2];
+  alignas(64) std::byte c[32 * 4 * kMaxRegisters], d[32 * 4 * kMaxRegisters];
 };
-
-// What is left to the specification, of the parts of some cases.
-struct Context {
-  const GatheredTile& gathered;
-  const Tile& tile;
-  const TileViews& views;
-  std::size_t first = 0;                                 // of the cases
-  std::optional<ExactElements> elements = std::nullopt;  // of the case that was asked for last
-  std::size_t index = 0;
-};
-
-std::uint32_t exact(void* opaque, std::size_t number, int pair, int lane, std::uint32_t c) {
-  auto& context = *static_cast<Context*>(opaque);
-  const GatheredTile& gathered = context.gathered;
-  const std::size_t index = context.first + number / gathered.parts.size();
-  if (!context.elements || context.index != index) {
-    context.elements.emplace(context.tile, context.views, index);
-    context.index = index;
-  }
-  const GatheredPart& part = gathered.parts[number % gathered.parts.size()];
-  const Position at = in_tile(gathered, part, row_of_pair(gathered.pairs, pair, lane % 2), lane / 2);
-  return static_cast<std::uint32_t>((*context.elements)(static_cast<std::size_t>(part.product),
-                                                        static_cast<std::size_t>(at.row),
-                                                        static_cast<std::size_t>(at.column), c));
-}
-
-// Of one thread; reused, so that nothing is allocated per execution.
-struct Scratch {
-  std::vector<std::uint32_t> a, b, c, d;
-};
-thread_local Scratch scratch;
 
 void gather_case(const GatheredTile& gathered, const Tile& t, const TileViews& views, std::size_t index,
                  PartRegisters* parts) {
@@ -288,21 +208,19 @@ void gather_case(const GatheredTile& gathered, const Tile& t, const TileViews& v
   const std::byte* b = dense_registers(t.b, views.b, t.lanes, index, scratch.b);
   const std::byte* c = dense_registers(t.c, views.c, t.lanes, index, scratch.c);
   if (gathered.exchanged) std::swap(a, b);
-  for (const GatheredPart& part : gathered.parts) {
-    gather(part.a, a, parts->a);
-    gather(part.b, b, parts->b);
-    gather(part.c, c, parts->c);
+  for (const PartGathers& part : gathered.gathers) {
+    part.a.to_panel(a, parts->a);
+    part.b.to_panel(b, parts->b);
+    part.c.to_panel(c, parts->c);
     ++parts;
   }
 }
 
 void scatter_case(const GatheredTile& gathered, const Tile& t, const PartRegisters* parts, const ResultView& d,
                   std::size_t index) {
-  const bool in_place = has_no_gaps(t.d.registers, d);
-  std::byte* to = in_place ? d.base + static_cast<std::ptrdiff_t>(index) * d.case_stride
-                           : reinterpret_cast<std::byte*>(scratch.d.data());
-  for (const GatheredPart& part : gathered.parts) scatter(part.d, parts++->d, to);
-  if (!in_place) store_registers(t.d.registers, to, d, t.lanes, index);
+  const ResultRegisters result(t.d.registers, d, t.lanes, index, has_no_gaps(t.d.registers, d));
+  for (const PartGathers& part : gathered.gathers) part.d.to_registers(parts++->d, result.base());
+  result.store();
 }
 
 BlockView blocks_in(std::byte* part, const Format& format) {
@@ -312,37 +230,33 @@ BlockView blocks_in(std::byte* part, const Format& format) {
 
 }  // namespace
 
-void run_gathered(const Body& body, const GatheredTile& gathered, const Tile& t, const TileViews& views,
-                  const ResultView& d, std::size_t first, std::size_t last) {
-  PartRegisters parts[kPartsAtOnce];
-  if (t.terms < gathered.depth) std::memset(parts, 0, sizeof parts);  // no NaN where the tile has no k
-  scratch.d.resize(static_cast<std::size_t>(t.lanes * t.d.registers.count));
-  Context context{gathered, t, views};
+void GatheredTile::run(const FastRun& run) const {
+  const auto& [body, t, views, d, first, last] = run;
+  PartRegisters registers[kPartsAtOnce];
+  if (t.terms < depth) std::memset(registers, 0, sizeof registers);  // no NaN where the tile has no k
+  ExactLanes exact(t, views, 2 * pairs, parts, exchanged);
   FusedCases cases;
-  cases.program = &gathered.program;
-  cases.a_encoding = gathered.a;
-  cases.b_encoding = gathered.b;
-  cases.by_register = gathered.by_register;
-  cases.rows = gathered.pairs;
-  cases.depth = gathered.depth;
-  cases.b_depth = gathered.depth;
-  cases.a = {parts->a, sizeof(PartRegisters)};
-  cases.b = {parts->b, sizeof(PartRegisters)};
-  cases.c = blocks_in(parts->c, *t.c.format);
-  cases.d = blocks_in(parts->d, *t.d.format);
+  cases.program = &program;
+  cases.a_encoding = a;
+  cases.b_encoding = b;
+  cases.by_register = by_register;
+  cases.rows = pairs;
+  cases.depth = depth;
+  cases.b_depth = depth;
+  cases.a = {registers->a, sizeof(PartRegisters)};
+  cases.b = {registers->b, sizeof(PartRegisters)};
+  cases.c = blocks_in(registers->c, *t.c.format);
+  cases.d = blocks_in(registers->d, *t.d.format);
   cases.c_stride = cases.d_stride = sizeof(PartRegisters);
-  cases.exact = exact;
-  cases.context = &context;
-  const std::size_t at_once = kPartsAtOnce / gathered.parts.size();
-  for (; first < last; first += at_once) {
-    const std::size_t count = std::min(at_once, last - first);
+  cases.exact = exact.callback();
+  const std::size_t at_once = kPartsAtOnce / parts.size();
+  for (std::size_t index = first; index < last; index += at_once) {
+    const std::size_t count = std::min(at_once, last - index);
     for (std::size_t i = 0; i < count; ++i)
-      gather_case(gathered, t, views, first + i, parts + i * gathered.parts.size());
-    context.first = first;
-    context.elements.reset();
-    body.fused_cases(cases, 0, count * gathered.parts.size());
-    for (std::size_t i = 0; i < count; ++i)
-      scatter_case(gathered, t, parts + i * gathered.parts.size(), d, first + i);
+      gather_case(*this, t, views, index + i, registers + i * parts.size());
+    exact.begin(index);
+    body.fused_cases(cases, 0, count * parts.size());
+    for (std::size_t i = 0; i < count; ++i) scatter_case(*this, t, registers + i * parts.size(), d, index + i);
   }
 }
 

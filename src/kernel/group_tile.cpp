@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/group_tile.hpp"
-
+// Tiles of scaled groups that the bodies compute (GroupCase in body.hpp): mma and mma.sp of kind::mxf4 and
+// kind::mxf4nvf4.
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <vector>
 
 #include "kernel/dense.hpp"
+#include "kernel/exact.hpp"
+#include "kernel/fast_tile.hpp"
+#include "kernel/program.hpp"
 
 namespace warpbit {
 namespace {
@@ -59,11 +61,13 @@ bool scales_lie(const TileScale& scale, int rows, LaneOf lane_of) {
 
 // ---- One case
 
-// Of one thread; reused, so that nothing is allocated per execution.
-struct Scratch {
-  std::vector<std::uint32_t> a, b, c, e;
+class GroupTile : public FastTile {
+ public:
+  void run(const FastRun& run) const override;
+
+  bool fractions = false;  // scale factors are ue4m3
+  int floor = 0;           // of E
 };
-thread_local Scratch scratch;
 
 // The codes of the row's or column's scale factors, the first one lowest.
 std::uint32_t scale_codes(const TileScale& scale, const OperandView& view, std::size_t index, int lane,
@@ -78,26 +82,12 @@ std::uint32_t scale_codes(const TileScale& scale, const OperandView& view, std::
   return out >> low_bit;
 }
 
-struct Context {
-  const Tile& tile;
-  const TileViews& views;
-  std::size_t index;
-  std::optional<ExactElements> elements = std::nullopt;  // of this case, once it was asked for
-};
-
-std::uint32_t exact(void* opaque, int row, int lane, std::uint32_t c) {
-  auto& context = *static_cast<Context*>(opaque);
-  if (!context.elements) context.elements.emplace(context.tile, context.views, context.index);
-  return static_cast<std::uint32_t>((*context.elements)(0, static_cast<std::size_t>(row + lane % 2 * 8),
-                                                        static_cast<std::size_t>(lane / 2), c));
-}
-
 void load_scales(const Tile& t, const TileViews& views, std::size_t index, GroupCase& out) {
   const RegisterBits a = chosen_places(t.a_scale, views.a_selector, index).front();
   const RegisterBits b = chosen_places(t.b_scale, views.b_selector, index).front();
   for (int i = 0; i < kRows; ++i)
-    out.a_scales[i] =
-        scale_codes(t.a_scale, views.a_scale, index, a.lane + lane_of_row(i / 2 + i % 2 * 8), a.low_bit);
+    out.a_scales[i] = scale_codes(t.a_scale, views.a_scale, index,
+                                  a.lane + lane_of_row(row_of_pair(i / 2, i % 2)), a.low_bit);
   for (int i = 0; i < kColumns; ++i)
     out.b_scales[2 * i] = out.b_scales[2 * i + 1] =
         scale_codes(t.b_scale, views.b_scale, index, b.lane + lane_of_column(i), b.low_bit);
@@ -105,12 +95,11 @@ void load_scales(const Tile& t, const TileViews& views, std::size_t index, Group
 
 }  // namespace
 
-std::shared_ptr<const GroupTile> compile_groups(const Tile& t) {
-  const GroupScaled* step =
-      t.plan->begin() == t.plan->end() ? nullptr : std::get_if<GroupScaled>(t.plan->begin());
-  if (step == nullptr || t.plan->begin() + 1 != t.plan->end() || t.plan->operands || t.uses_memory())
+std::shared_ptr<FastTile> compile_groups(const Tile& t) {
+  const auto* step = first_of<GroupScaled>(*t.plan);
+  if (step == nullptr ||
+      *t.plan != Plan{GroupScaled{16, 35, step->floor, FormatId::f32, Rounding::toward_zero}})
     return nullptr;
-  if (*step != GroupScaled{16, 35, step->floor, FormatId::f32, Rounding::toward_zero}) return nullptr;
   const bool sparse = t.sparsity.is_sparse(), fractions = t.a_scale.format->id == FormatId::ue4m3;
   if (t.lanes != kLanesOfWarp || t.products != 1 || t.rows != kRows || t.columns != kColumns || t.terms != 64 ||
       t.depth != (sparse ? 128 : 64) || (sparse && t.sparsity.width != kPairsOfEight.width))
@@ -127,37 +116,34 @@ std::shared_ptr<const GroupTile> compile_groups(const Tile& t) {
       !scales_lie(t.a_scale, kRows, lane_of_row) || !scales_lie(t.b_scale, kColumns, lane_of_column) ||
       (sparse && !lies(t.e.places, kRows, 16, place_of_metadata)))
     return nullptr;
-  return std::make_shared<const GroupTile>(GroupTile{fractions, step->floor});
+  auto out = std::make_shared<GroupTile>();
+  out->fractions = fractions;
+  out->floor = step->floor;
+  return out;
 }
 
-void run_groups(const Body& body, const GroupTile& groups, const Tile& t, const TileViews& views,
-                const ResultView& d, std::size_t first, std::size_t last) {
+void GroupTile::run(const FastRun& run) const {
+  const auto& [body, t, views, d, first, last] = run;
+  ExactLanes exact(t, views, kRows);
   GroupCase one;
-  one.fractions = groups.fractions;
-  one.floor = groups.floor;
-  one.exact = exact;
-  const auto block_view = [](std::byte* base, std::ptrdiff_t lane_stride) {
-    return BlockView{base, lane_stride, 4 * lane_stride, 0};
-  };
-  std::byte gathered[sizeof(float) * kRows * kColumns];
+  one.fractions = fractions;
+  one.floor = floor;
+  one.exact = exact.callback();
   for (std::size_t i = first; i < last; ++i) {
-    const auto dense = [&](const TileOperand& operand, const OperandView& view,
-                           std::vector<std::uint32_t>& copy) {
+    const auto dense = [&](const TileOperand& operand, const OperandView& view, Scratch::Words& copy) {
       return dense_registers(operand, view, kLanesOfWarp, i, copy);
     };
-    Context context{t, views, i};
-    one.context = &context;
+    exact.begin(i);
     one.a = dense(t.a, views.a, scratch.a);
     one.b = dense(t.b, views.b, scratch.b);
     one.e = t.sparsity.is_sparse() ? dense(t.e, views.e, scratch.e) : nullptr;
     // The bodies only read C.
-    one.c = block_view(const_cast<std::byte*>(dense(t.c, views.c, scratch.c)), 16);
+    one.c = block_view(const_cast<std::byte*>(dense(t.c, views.c, scratch.c)), 16, 4);
     load_scales(t, views, i, one);
-    std::byte* base = d.base + static_cast<std::ptrdiff_t>(i) * d.case_stride;
-    const bool side_by_side = d.register_stride == 4;
-    one.d = side_by_side ? block_view(base, d.lane_stride) : block_view(gathered, 16);
+    const ResultRegisters result(t.d.registers, d, kLanesOfWarp, i, d.register_stride == 4);
+    one.d = block_view(result.base(), result.lane_stride(), 4);
     body.groups(one);
-    if (!side_by_side) store_registers(t.d.registers, gathered, d, kLanesOfWarp, i);
+    result.store();
   }
 }
 

@@ -18,7 +18,7 @@
 namespace warpbit {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames{"node", "scalar", "avx2", "avx512"};
+constexpr std::array<std::string_view, 4> kNames{"reference", "scalar", "avx2", "avx512"};
 
 #if defined(__x86_64__)
 // A name that clang's __builtin_cpu_supports does not know.
@@ -64,7 +64,7 @@ std::string_view name(Kernel kernel) {
 }
 
 std::vector<Kernel> kernels() {
-  std::vector<Kernel> out{Kernel::node, Kernel::scalar, Kernel::avx2, Kernel::avx512};
+  std::vector<Kernel> out{Kernel::reference, Kernel::scalar, Kernel::avx2, Kernel::avx512};
   std::erase_if(out, [](Kernel kernel) { return !runs(kernel); });
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/native.hpp"
-
+// Tiles that the bodies compute with the processor's own arithmetic (body.hpp, NativeProgram): integers, bits,
+// chains of IEEE operations; whatever their fragments are.
 #include <algorithm>
 #include <cstring>
 #include <numeric>  // iota
@@ -8,9 +8,28 @@
 #include <span>
 
 #include "kernel/dense.hpp"
+#include "kernel/exact.hpp"
+#include "kernel/fast_tile.hpp"
+#include "kernel/gather.hpp"
 
 namespace warpbit {
 namespace {
+
+class NativeTile : public FastTile {
+ public:
+  void run(const FastRun& run) const override;
+
+  NativeProgram program;
+  int items = 0;      // of a row of A, as NativeBlocks has it
+  Gather a, b, c, d;  // all products, one after the other
+  std::vector<TilePart> products;
+  // If A is sparse: its items are the 16 bits that are stored of each 32; which of the tile's metadata says
+  // where they belong. The selector of a statement decides where that lies.
+  std::vector<std::uint32_t> nibbles;
+
+ private:
+  bool run(const FastRun& run, std::size_t index) const;
+};
 
 // ---- Plans
 
@@ -72,12 +91,11 @@ std::optional<NativeProgram> program_of(const Tile& t) {
 
 // ---- Items
 
-// Of each line (row of A, column of B) the numbers of the items that hold its elements, in their order. Nothing
-// if the elements of an item do not follow each other.
-std::optional<std::vector<std::uint32_t>> line_items(const TileOperand& operand, int length, int item_bits) {
-  const TileRegisters& r = operand.registers;
+// Of each line (row of A, column of B) the first elements of its items, in their order. Nothing if the elements
+// of an item do not follow each other.
+std::optional<std::vector<RegisterBits>> line_items(const TileOperand& operand, int length, int item_bits) {
   const auto each = static_cast<std::size_t>(item_bits / operand.format->bits);
-  std::vector<std::uint32_t> out;
+  std::vector<RegisterBits> out;
   if (each == 0 || static_cast<std::size_t>(length) % each != 0) return std::nullopt;
   for (std::size_t first = 0; first < operand.places.size(); first += each) {
     const RegisterBits& at = operand.places[first];
@@ -88,74 +106,56 @@ std::optional<std::vector<std::uint32_t>> line_items(const TileOperand& operand,
       if (next.lane != at.lane || next.reg != at.reg || next.low_bit != at.low_bit + distance)
         return std::nullopt;
     }
-    const int bit = (at.lane * r.count + at.reg) * r.bits + at.low_bit;
-    out.push_back(static_cast<std::uint32_t>(bit / item_bits));
+    out.push_back(at);
   }
   return out;
 }
 
-int row_of_pair(const Tile& t, int pair, int which) {
-  return t.rows % 16 == 0 ? pair / 8 * 16 + pair % 8 + 8 * which : 2 * pair + which;
-}
-
-// Makes one item of two as long as all can be paired.
-void pair_up(ItemTable& table) {
-  std::vector<std::uint32_t>& numbers = table.numbers;
-  while (table.bytes < 16 && numbers.size() % 2 == 0) {
-    std::vector<std::uint32_t> halves;
-    for (std::size_t i = 0; i < numbers.size(); i += 2) {
-      if (numbers[i] % 2 != 0 || numbers[i + 1] != numbers[i] + 1) return;
-      halves.push_back(numbers[i] / 2);
-    }
-    numbers = std::move(halves);
-    table.bytes *= 2;
+// The items of an operand one after the other.
+class ItemList {
+ public:
+  ItemList(const TileOperand& operand, std::span<const RegisterBits> items, int item_bits)
+      : operand_(operand), items_(items), bytes_(item_bits / 8) {}
+  void add(std::size_t item) {
+    const auto in_panel = static_cast<std::uint16_t>(list_.size() * static_cast<std::size_t>(bytes_));
+    list_.push_back({byte_of(operand_.registers, items_[item], bytes_), in_panel});
   }
-}
+  Gather gather() const { return {list_, bytes_}; }
 
-// Completes a table for its operand.
-ItemTable finish(const Tile& t, const TileOperand& operand, int item_bits, std::vector<std::uint32_t> numbers) {
-  ItemTable out{item_bits / 8, std::move(numbers)};
-  const auto bytes = static_cast<std::ptrdiff_t>(out.numbers.size()) * out.bytes;
-  const TileRegisters& r = operand.registers;
-  out.in_place = bytes == t.lanes * r.count * r.bits / 8;
-  for (std::size_t i = 0; i < out.numbers.size(); ++i) out.in_place = out.in_place && out.numbers[i] == i;
-  out.product_bytes = bytes / t.products;
-  pair_up(out);
-  return out;
-}
+ private:
+  const TileOperand& operand_;
+  std::span<const RegisterBits> items_;
+  int bytes_;
+  std::vector<GatheredElement> list_;
+};
 
 // In the order of NativeBlocks; `order` has the items of a line in that of the panels.
-ItemTable table_of_a(const Tile& t, int item_bits, std::span<const std::uint32_t> items,
-                     std::span<const int> order) {
-  std::vector<std::uint32_t> out;
+Gather gather_of_a(const Tile& t, ItemList list, std::span<const int> order) {
   for (int product = 0; product < t.products; ++product)
     for (int pair = 0; pair < t.rows / 2; ++pair)
       for (const int item : order)
         for (const int which : {0, 1}) {
-          const auto row = static_cast<std::size_t>(product * t.rows + row_of_pair(t, pair, which));
-          out.push_back(items[row * order.size() + static_cast<std::size_t>(item)]);
+          const auto row = static_cast<std::size_t>(product * t.rows + row_of_pair(pair, which, t.rows));
+          list.add(row * order.size() + static_cast<std::size_t>(item));
         }
-  return finish(t, t.a, item_bits, std::move(out));
+  return list.gather();
 }
-ItemTable table_of_b(const Tile& t, int item_bits, std::span<const std::uint32_t> items,
-                     std::span<const int> order) {
-  std::vector<std::uint32_t> out;
-  for (std::size_t column = 0; column < items.size() / order.size(); ++column)
-    for (const int item : order) out.push_back(items[column * order.size() + static_cast<std::size_t>(item)]);
-  return finish(t, t.b, item_bits, std::move(out));
+Gather gather_of_b(const Tile& t, ItemList list, std::span<const int> order) {
+  for (int column = 0; column < t.products * t.columns; ++column)
+    for (const int item : order)
+      list.add(static_cast<std::size_t>(column) * order.size() + static_cast<std::size_t>(item));
+  return list.gather();
 }
-// Of C and D; `elements` has the numbers by product, row and column.
-ItemTable table_of_blocks(const Tile& t, const TileOperand& operand, std::span<const std::uint32_t> elements) {
-  std::vector<std::uint32_t> out;
+// Of C and D, whose items are by product, row and column.
+Gather gather_of_blocks(const Tile& t, ItemList list) {
   for (int product = 0; product < t.products; ++product)
     for (int pair = 0; pair < t.rows / 2; ++pair)
       for (int block = 0; block < t.columns / 8; ++block)
         for (int i = 0; i < kBlock; ++i) {
-          const int row = product * t.rows + row_of_pair(t, pair, i / 2 % 2);
-          const int column = 8 * block + i / 4 * 2 + i % 2;
-          out.push_back(elements[static_cast<std::size_t>(row * t.columns + column)]);
+          const int row = product * t.rows + row_of_pair(pair, i / 2 % 2, t.rows);
+          list.add(static_cast<std::size_t>(row * t.columns + 8 * block + i / 4 * 2 + i % 2));
         }
-  return finish(t, operand, operand.format->bits, std::move(out));
+  return list.gather();
 }
 
 // The numbers of the nibbles, by row and group, in the order of the items of A.
@@ -164,8 +164,8 @@ std::vector<std::uint32_t> nibbles_of(const Tile& t, std::span<const int> order)
   for (int pair = 0; pair < t.rows / 2; ++pair)
     for (const int item : order)
       for (const int which : {0, 1})
-        out.push_back(
-            static_cast<std::uint32_t>(row_of_pair(t, pair, which) * static_cast<int>(order.size()) + item));
+        out.push_back(static_cast<std::uint32_t>(
+            row_of_pair(pair, which, t.rows) * static_cast<int>(order.size()) + item));
   return out;
 }
 
@@ -194,9 +194,8 @@ bool fits(const Tile& t, const NativeProgram& program) {
 
 }  // namespace
 
-std::shared_ptr<const NativeTile> compile_native(const Tile& t) {
-  if (t.uses_memory() || t.a_scale.is_present() || t.plan->operands || t.plan->begin() == t.plan->end())
-    return nullptr;
+std::shared_ptr<FastTile> compile_native(const Tile& t) {
+  if (t.a_scale.is_present() || t.plan->operands) return nullptr;
   const std::optional<NativeProgram> program = program_of(t);
   if (!program || !fits(t, *program)) return nullptr;
   if (t.sparsity.is_sparse() && program->kind != Kind::integers) return nullptr;
@@ -204,72 +203,35 @@ std::shared_ptr<const NativeTile> compile_native(const Tile& t) {
                         : program->kind == Kind::single_chain || program->kind == Kind::pair_sums ? 16
                                                                                                   : 32;
   const int a_bits = t.sparsity.is_sparse() ? item_bits / 2 : item_bits;
+  const int c_bits = t.c.format->bits, d_bits = t.d.format->bits;
   const auto a = line_items(t.a, t.terms, a_bits), b = line_items(t.b, t.depth, item_bits);
-  const auto c = line_items(t.c, t.columns, t.c.format->bits), d = line_items(t.d, t.columns, t.d.format->bits);
+  const auto c = line_items(t.c, t.columns, c_bits), d = line_items(t.d, t.columns, d_bits);
   if (!a || !b || !c || !d) return nullptr;
 
-  NativeTile out{*program, {}, {}, {}, {}, t.depth * t.b.format->bits / item_bits, {}};
+  NativeTile out;
+  out.program = *program;
+  out.items = t.depth * t.b.format->bits / item_bits;
   // The items of a line in the order in which the first column of B has them in its registers.
   std::vector<int> order(static_cast<std::size_t>(out.items));
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, {}, [&](int item) { return (*b)[static_cast<std::size_t>(item)]; });
+  std::ranges::sort(order, {}, [&](int item) {
+    return byte_of(t.b.registers, (*b)[static_cast<std::size_t>(item)], item_bits / 8);
+  });
   if (item_bits != 32)
     for (std::size_t place = 0; place < order.size(); ++place)
       out.program.place[order[place]] = static_cast<std::uint8_t>(place);
-  out.a = table_of_a(t, a_bits, *a, order);
-  out.b = table_of_b(t, item_bits, *b, order);
-  out.c = table_of_blocks(t, t.c, *c);
-  out.d = table_of_blocks(t, t.d, *d);
+  out.a = gather_of_a(t, {t.a, *a, a_bits}, order);
+  out.b = gather_of_b(t, {t.b, *b, item_bits}, order);
+  out.c = gather_of_blocks(t, {t.c, *c, c_bits});
+  out.d = gather_of_blocks(t, {t.d, *d, d_bits});
+  for (int product = 0; product < t.products; ++product) out.products.push_back({product, 0, 0});
   if (t.sparsity.is_sparse()) out.nibbles = nibbles_of(t, order);
-  return std::make_shared<const NativeTile>(std::move(out));
+  return std::make_shared<NativeTile>(std::move(out));
 }
 
 // ---- Execution
 
 namespace {
-
-// Of one thread; reused, so that nothing is allocated per execution.
-struct Scratch {
-  std::vector<std::uint32_t> registers[5];            // of A, B, C, D and the metadata, side by side
-  std::vector<std::uint32_t> a, b, c, d, compressed;  // as the body takes them
-};
-thread_local Scratch scratch;
-
-std::byte* bytes_of(std::vector<std::uint32_t>& words) {
-  return reinterpret_cast<std::byte*>(words.data());
-}
-
-// to[i] = from[numbers[i]], or the other way round.
-template <std::size_t kBytes>
-void gather_items(const std::byte* from, const ItemTable& table, std::byte* to) {
-  for (const std::uint32_t number : table.numbers) {
-    std::memcpy(to, from + number * kBytes, kBytes);
-    to += kBytes;
-  }
-}
-template <std::size_t kBytes>
-void scatter_items(const std::byte* from, const ItemTable& table, std::byte* to) {
-  for (const std::uint32_t number : table.numbers) {
-    std::memcpy(to + number * kBytes, from, kBytes);
-    from += kBytes;
-  }
-}
-
-std::size_t words_in(const ItemTable& table) {
-  return table.numbers.size() * static_cast<std::size_t>(table.bytes) / 4;
-}
-
-const std::byte* gather(const std::byte* registers, const ItemTable& table, std::vector<std::uint32_t>& panel) {
-  if (table.in_place) return registers;
-  panel.resize(words_in(table));
-  switch (table.bytes) {
-    case 2: gather_items<2>(registers, table, bytes_of(panel)); break;
-    case 4: gather_items<4>(registers, table, bytes_of(panel)); break;
-    case 8: gather_items<8>(registers, table, bytes_of(panel)); break;
-    default: gather_items<16>(registers, table, bytes_of(panel));
-  }
-  return bytes_of(panel);
-}
 
 // The 16 bits that are stored of each word, back to their places: two bytes, and an index for each in the
 // nibble. False if both are the same.
@@ -290,94 +252,52 @@ bool expand(const std::byte* stored, const std::byte* metadata, const TileOperan
   return !same;
 }
 
-// D: where the body writes, and from there to its registers.
-class Destination {
- public:
-  Destination(const Tile& t, const NativeTile& native, const ResultView& view, bool is_source,
-              std::size_t index)
-      : registers_(t.d.registers),
-        table_(native.d),
-        view_(view),
-        lanes_(t.lanes),
-        index_(index),
-        is_dense_(has_no_gaps(registers_, view)) {
-    base_ = view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride;
-    direct_ = table_.in_place && is_dense_ && !is_source;
-    if (!direct_) scratch.d.resize(words_in(table_));
-  }
-  std::byte* panel() const { return direct_ ? base_ : bytes_of(scratch.d); }
-
-  void store() const {
-    if (direct_) return;
-    std::vector<std::uint32_t>& side_by_side = scratch.registers[3];
-    side_by_side.resize(words_in(table_));
-    std::byte* to = is_dense_ ? base_ : bytes_of(side_by_side);
-    switch (table_.bytes) {
-      case 2: scatter_items<2>(bytes_of(scratch.d), table_, to); break;
-      case 4: scatter_items<4>(bytes_of(scratch.d), table_, to); break;
-      case 8: scatter_items<8>(bytes_of(scratch.d), table_, to); break;
-      default: scatter_items<16>(bytes_of(scratch.d), table_, to);
-    }
-    if (!is_dense_) store_registers(registers_, to, view_, lanes_, index_);
-  }
-
- private:
-  const TileRegisters& registers_;
-  const ItemTable& table_;
-  const ResultView& view_;
-  int lanes_;
-  std::size_t index_;
-  bool is_dense_, direct_;
-  std::byte* base_;
-};
-
-struct ExactContext {
-  ExactElements elements;
-  const Tile& tile;
-  int product = 0;
-};
-std::uint64_t exact(void* context, int row, int column, int lane, std::uint64_t c) {
-  auto& x = *static_cast<ExactContext*>(context);
-  return x.elements(static_cast<std::size_t>(x.product),
-                    static_cast<std::size_t>(row_of_pair(x.tile, row, lane % 2)),
-                    static_cast<std::size_t>(8 * column + lane / 2), c);
-}
-
 }  // namespace
 
-bool run_native(const Body& body, const NativeTile& native, const Tile& t, const TileViews& views,
-                const ResultView& d, std::size_t index) {
-  Scratch& s = scratch;
-  const auto registers = [&](const TileOperand& operand, const OperandView& view, int i) {
-    return dense_registers(operand, view, t.lanes, index, s.registers[i]);
-  };
-  const std::byte* a = gather(registers(t.a, views.a, 0), native.a, s.compressed);
-  if (t.sparsity.is_sparse()) {
-    if (!expand(a, registers(t.e, views.e, 4), t.e, native.nibbles, s.a)) return false;
-    a = bytes_of(s.a);
-  }
-  const std::byte* b = gather(registers(t.b, views.b, 1), native.b, s.b);
-  const std::byte* c = gather(registers(t.c, views.c, 2), native.c, s.c);
-  // What is left to the specification reads A and B after parts of D are written.
-  const Destination to(t, native, d, d.base == views.a.base || d.base == views.b.base, index);
+void NativeTile::run(const FastRun& run) const {
+  for (std::size_t i = run.first; i < run.last; ++i)
+    if (!this->run(run, i)) run_tile(run.tile, run.views, run.d, i);
+}
 
-  ExactContext context{{t, views, index}, t};
+// One case. False, with nothing done, if a sparse row stores two elements of the same place.
+bool NativeTile::run(const FastRun& run, std::size_t index) const {
+  const auto& [body, t, views, view, first, last] = run;
+  const auto dense = [&](const TileOperand& operand, const OperandView& from, Scratch::Words& copy) {
+    return dense_registers(operand, from, t.lanes, index, copy);
+  };
+  const std::byte* left = a.panel(dense(t.a, views.a, scratch.a), scratch.a_panel);
+  if (t.sparsity.is_sparse()) {
+    if (!expand(left, dense(t.e, views.e, scratch.e), t.e, nibbles, scratch.expanded)) return false;
+    left = bytes_of(scratch.expanded);
+  }
+  const std::byte* right = b.panel(dense(t.b, views.b, scratch.b), scratch.b_panel);
+  const std::byte* before = c.panel(dense(t.c, views.c, scratch.c), scratch.c_panel);
+  const ResultRegisters result(t.d.registers, view, t.lanes, index, has_no_gaps(t.d.registers, view));
+  // What is left to the specification reads A and B after parts of D are written.
+  const bool is_source = view.base == views.a.base || view.base == views.b.base;
+  const bool direct = d.is_copy() && !is_source;
+  scratch.d_panel.resize(d.bytes() / 4);
+  std::byte* to = direct ? result.base() : bytes_of(scratch.d_panel);
+
+  ExactLanes exact(t, views, t.rows, products);
   NativeBlocks blocks;
-  blocks.program = &native.program;
+  blocks.program = &program;
   blocks.rows = t.rows / 2;
   blocks.columns = t.columns / 8;
-  blocks.items = native.items;
-  blocks.exact = exact;
-  blocks.context = &context;
-  for (int product = 0; product < t.products; ++product) {
-    context.product = product;
-    blocks.a = a + product * native.a.product_bytes;
-    blocks.b = b + product * native.b.product_bytes;
-    blocks.c = c + product * native.c.product_bytes;
-    blocks.d = to.panel() + product * native.d.product_bytes;
+  blocks.items = items;
+  blocks.exact = exact.callback();
+  const std::size_t count = products.size();
+  const std::size_t of_a = nibbles.empty() ? a.bytes() / count : 4 * nibbles.size();
+  for (std::size_t product = 0; product < count; ++product) {
+    exact.begin(index, product);
+    blocks.a = left + product * of_a;
+    blocks.b = right + product * (b.bytes() / count);
+    blocks.c = before + product * (c.bytes() / count);
+    blocks.d = to + product * (d.bytes() / count);
     body.native(blocks);
   }
-  to.store();
+  if (!direct) d.to_registers(to, result.base());
+  result.store();
   return true;
 }
 

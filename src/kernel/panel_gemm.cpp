@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernel/fast_tile.hpp"
+#include "kernel/fused.hpp"
 
 namespace warpbit {
 namespace {
@@ -225,25 +225,23 @@ class PanelEngine : public GemmEngine {
     const auto item = static_cast<std::ptrdiff_t>(running.item_bytes);
     blocks.c = {running.block(range.first_pair, panel), 4 * item, kBlock * item, 0};
     blocks.d = blocks.c;
-    blocks.exact = exact;
-    blocks.context = &context;
+    blocks.exact = {exact, &context};
     body_.fused(blocks);
   }
 
-  static std::uint32_t exact(void* context, int step, int row, int, int lane, std::uint32_t c) {
+  static std::uint64_t exact(void* context, const LeftLane& at, std::uint64_t c) {
     const auto& [engine, stripe, pair, panel] = *static_cast<const Context*>(context);
-    const std::size_t r =
-        stripe->first_row + 2 * (pair + static_cast<std::size_t>(row)) + static_cast<std::size_t>(lane % 2);
-    const std::size_t column = stripe->first_column + 8 * panel + static_cast<std::size_t>(lane / 2);
-    return engine->exact(stripe->first_step + static_cast<std::size_t>(step), r, column, c);
+    const std::size_t row = stripe->first_row + 2 * (pair + static_cast<std::size_t>(at.row)) +
+                            static_cast<std::size_t>(at.lane % 2);
+    const std::size_t column = stripe->first_column + 8 * panel + static_cast<std::size_t>(at.lane / 2);
+    return engine->exact(stripe->first_step + static_cast<std::size_t>(at.step), row, column, c);
   }
 
-  std::uint32_t exact(std::size_t step, std::size_t row, std::size_t column, std::uint32_t c) const {
+  std::uint64_t exact(std::size_t step, std::size_t row, std::size_t column, std::uint64_t c) const {
     const Tile& t = *p_.tile;
     if (row >= p_.rows || column >= p_.columns) return 0;
     // A NaN in C is the canonical NaN in D, whatever A and B are (NUMERICS.md, "Specials").
-    if (warpbit::decode(*t.c.format, c).cls == Class::nan)
-      return static_cast<std::uint32_t>(t.d.format->canonical_nan);
+    if (warpbit::decode(*t.c.format, c).cls == Class::nan) return t.d.format->canonical_nan;
     const std::size_t first = p_.steps[step] * terms();
     const std::size_t count = std::min(terms(), p_.depth - first);
     std::array<std::uint64_t, kMaxDepth> a, b;
@@ -251,7 +249,7 @@ class PanelEngine : public GemmEngine {
       a[k] = p_.a.get(row, first + k);
       b[k] = p_.b.get(first + k, column);
     }
-    return static_cast<std::uint32_t>(run_element(t, {{a.data(), count}, {b.data(), count}, c, {}, {}}));
+    return run_element(t, {{a.data(), count}, {b.data(), count}, c, {}, {}});
   }
 
   const MatrixProduct& p_;

@@ -196,7 +196,7 @@ bool is_within(const FusedProgram& p, int kept_fraction_bits) {
   if (p.nodes == 0 || p.node[0].count > 32 || !std::all_of(p.node, p.node + p.nodes, alike)) return false;
   // Sums of 16 products, each below 4 * 2^F, must fit in 32 bits.
   if (p.window < 1 || p.window > 25) return false;
-  if (!p.half_nodes) return p.floor <= kLeast && kept_fraction_bits >= 0 && kept_fraction_bits <= 23;
+  if (!p.half_nodes) return p.floor <= kMin && kept_fraction_bits >= 0 && kept_fraction_bits <= 23;
   // The powers of two that bring addends to units and back are numbers of f32.
   return p.floor > p.window && 254 + p.window + p.product_scale - p.floor < 255 &&
          kept_fraction_bits == format(FormatId::f16).fraction_bits;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernel/body.hpp"
+#include "kernel/exact.hpp"
 #include "kernel/tile.hpp"
 
 namespace warpbit {
@@ -19,11 +20,6 @@ bool is_encodable(const Format& format);
 
 /// As the bodies know it. `as_half`: elements are converted to f16.
 Encoding encoding_of(const Format& format, const TileOperand& operand, bool as_half);
-
-/// The rows of a pair as mma and wgmma have them; `which` is 0 or 1.
-constexpr int row_of_pair(int pair, int which) {
-  return pair / 8 * 16 + pair % 8 + 8 * which;
-}
 
 /// The places of a panel in order: which unit (of A; a register of B) of the four lanes, and which element of
 /// it.

@@ -172,8 +172,7 @@ std::vector<std::uint32_t> metadata_bits(const Tile& t) {
 
 bool is_defined(const Body& body, const Tile& t, std::span<const std::uint32_t> third_bits,
                 const OperandView& e, std::size_t index, bool ordered) {
-  thread_local std::vector<std::uint32_t> scratch;
-  const std::byte* words = dense_registers(t.e, e, t.lanes, index, scratch);
+  const std::byte* words = dense_registers(t.e, e, t.lanes, index, scratch.e);
   return body.is_defined(t.sparsity.kept == 1, ordered, words, third_bits.data(),
                          static_cast<int>(third_bits.size()));
 }

@@ -39,8 +39,8 @@ struct TileScale {
   bool is_present() const { return blocks > 0; }
 };
 
-struct Body;      // kernel/body.hpp
-struct FastTile;  // kernel/fast_tile.hpp
+struct Body;     // kernel/body.hpp
+class FastTile;  // kernel/fast_tile.hpp
 
 /// A decoded instruction as the kernel needs it.
 struct Tile {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/warpgroup.hpp"
-
+// Products of a warpgroup (wgmma) as blocks: factors in shared memory are first brought into lines of K, in the
+// order in which registers have them if A is in registers.
 #include <array>
 #include <cstring>
 #include <vector>
 
 #include "kernel/dense.hpp"
 #include "kernel/described.hpp"
+#include "kernel/fast_tile.hpp"
 #include "kernel/program.hpp"
 
 namespace warpbit {
@@ -50,7 +51,6 @@ struct Panel {
 // Of one thread; reused, so that nothing is allocated per execution.
 struct Panels {
   Panel a, b;
-  std::vector<std::uint32_t> d;
 };
 thread_local Panels panels;
 
@@ -80,23 +80,21 @@ void load_b(const Tile& t, const TileViews& views, Panel& out) {
     load_described(views.b_descriptor, *t.b_described, views.memory, put, store);
 }
 
-struct Context {
-  const Tile& tile;
-  ExactElements elements;
-};
+class WarpgroupTile : public FastTile {
+ public:
+  void run(const FastRun& run) const override;
 
-std::uint32_t exact(void* opaque, int /*step*/, int row, int column, int lane, std::uint32_t c) {
-  auto& context = *static_cast<Context*>(opaque);
-  return static_cast<std::uint32_t>(context.elements(0, static_cast<std::size_t>(row_of_pair(row, lane % 2)),
-                                                     static_cast<std::size_t>(8 * column + lane / 2), c));
-}
+  FusedProgram program;
+  Encoding a, b;
+};
 
 }  // namespace
 
-std::shared_ptr<const WarpgroupTile> compile_warpgroup(const Tile& t) {
-  if (!t.b_described || t.sparsity.is_sparse() || !is_encodable(*t.a.format) || !is_encodable(*t.b.format))
-    return nullptr;
-  WarpgroupTile out{{}, encoding_of(*t.a.format, t.a, false), encoding_of(*t.b.format, t.b, false)};
+std::shared_ptr<FastTile> compile_warpgroup(const Tile& t) {
+  if (t.sparsity.is_sparse() || !is_encodable(*t.a.format) || !is_encodable(*t.b.format)) return nullptr;
+  WarpgroupTile out;
+  out.a = encoding_of(*t.a.format, t.a, false);
+  out.b = encoding_of(*t.b.format, t.b, false);
   if (t.plan->operands || out.a.kind != out.b.kind || out.a.bytes != out.b.bytes || !is_blocked(t, t.d))
     return nullptr;
   const std::vector<int> order = panel_order(out.a.bytes, !t.a_described);
@@ -105,67 +103,63 @@ std::shared_ptr<const WarpgroupTile> compile_warpgroup(const Tile& t) {
   const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, order);
   if (!program) return nullptr;
   out.program = *program;
-  return std::make_shared<const WarpgroupTile>(out);
+  return std::make_shared<WarpgroupTile>(out);
 }
 
-void run_warpgroup(const Body& body, const WarpgroupTile& compiled, const Tile& t, const TileViews& views,
-                   const ResultView& d) {
-  auto& [a, b, d_registers] = panels;
+void WarpgroupTile::run(const FastRun& run) const {
+  const auto& [body, t, views, d, first, last] = run;
+  auto& [left, right] = panels;
   const auto rows = static_cast<std::size_t>(t.rows), columns = static_cast<std::size_t>(t.columns);
   const auto depth = static_cast<std::size_t>(t.depth);
-  a.resize(rows * kLineWords, rows * depth);
-  b.resize(columns * kLineWords, columns * depth);
-  load_a(t, views, a);
-  load_b(t, views, b);
+  left.resize(rows * kLineWords, rows * depth);
+  right.resize(columns * kLineWords, columns * depth);
+  load_a(t, views, left);
+  load_b(t, views, right);
 
   FusedBlocks blocks;
-  blocks.program = &compiled.program;
+  blocks.program = &program;
   blocks.rows = t.rows / 2;
   blocks.columns = t.columns / 8;
   blocks.depth = t.depth;
   const auto panel = [&](const Encoding& e, Panel& p) {
     return body.exponent_range(e, p.bytes(), static_cast<int>(p.registers.size() * 4) / e.bytes);
   };
-  const ExponentRange left = panel(compiled.a, a), right = panel(compiled.b, b);
-  const bool far = left.far || right.far;
-  blocks.a_top = far ? 0 : left.top;
-  blocks.b_top = far ? 0 : right.top;
-  body.arrange_a(compiled.a, a.bytes(), blocks.rows, t.depth, false, a.codes.data());
-  body.arrange_b(compiled.b, b.bytes(), blocks.columns, t.depth, false, b.codes.data());
-  const bool a_special = body.decode(compiled.a, a.codes.data(), static_cast<int>(rows * depth), 2,
-                                     blocks.a_top, a.values.data(), a.exponents.data());
-  const bool b_special = body.decode(compiled.b, b.codes.data(), static_cast<int>(columns * depth), 8,
-                                     blocks.b_top, b.values.data(), b.exponents.data());
+  const ExponentRange of_a = panel(a, left), of_b = panel(b, right);
+  const bool far = of_a.far || of_b.far;
+  blocks.a_top = far ? 0 : of_a.top;
+  blocks.b_top = far ? 0 : of_b.top;
+  body.arrange_a(a, left.bytes(), blocks.rows, t.depth, false, left.codes.data());
+  body.arrange_b(b, right.bytes(), blocks.columns, t.depth, false, right.codes.data());
+  const bool a_special = body.decode(a, left.codes.data(), static_cast<int>(rows * depth), 2, blocks.a_top,
+                                     left.values.data(), left.exponents.data());
+  const bool b_special = body.decode(b, right.codes.data(), static_cast<int>(columns * depth), 8, blocks.b_top,
+                                     right.values.data(), right.exponents.data());
   if (t.negate_a != t.negate_b)
-    for (float& value : a.values) value = -value;
+    for (float& value : left.values) value = -value;
   if (a_special || b_special) {
-    a.special.resize(rows / 2);
-    b.special.resize(columns / 8);
-    body.find_specials(compiled.a, a.codes.data(), blocks.rows, t.depth, 2, blocks.a_top, a.special.data());
-    body.find_specials(compiled.b, b.codes.data(), blocks.columns, t.depth, 8, blocks.b_top, b.special.data());
-    blocks.a_special = a.special.data();
-    blocks.b_special = b.special.data();
+    left.special.resize(rows / 2);
+    right.special.resize(columns / 8);
+    body.find_specials(a, left.codes.data(), blocks.rows, t.depth, 2, blocks.a_top, left.special.data());
+    body.find_specials(b, right.codes.data(), blocks.columns, t.depth, 8, blocks.b_top, right.special.data());
+    blocks.a_special = left.special.data();
+    blocks.b_special = right.special.data();
   }
-  blocks.a = a.values.data();
-  blocks.b = b.values.data();
-  blocks.a_exponents = a.exponents.data();
-  blocks.b_exponents = b.exponents.data();
+  blocks.a = left.values.data();
+  blocks.b = right.values.data();
+  blocks.a_exponents = left.exponents.data();
+  blocks.b_exponents = right.exponents.data();
   const int d_bytes = t.d.format->bits / 8;
   // D, which is C, in place if its registers lie side by side.
   const bool in_place =
       d.register_stride == 4 && views.c.base == d.base && views.c.lane_stride == d.lane_stride;
-  if (!in_place && views.accumulate) copy_registers(t.d.registers, views.c, t.lanes, 0, d_registers);
-  d_registers.resize(static_cast<std::size_t>(t.lanes * t.d.registers.count));
-  blocks.d =
-      in_place ? block_view(d.base, d.lane_stride, d_bytes)
-               : block_view(reinterpret_cast<std::byte*>(d_registers.data()), 4 * t.d.registers.count, d_bytes);
+  if (!in_place && views.accumulate) copy_registers(t.d.registers, views.c, t.lanes, 0, scratch.d);
+  const ResultRegisters result(t.d.registers, d, t.lanes, 0, in_place);
+  blocks.d = block_view(result.base(), result.lane_stride(), d_bytes);
   if (views.accumulate) blocks.c = blocks.d;
-  Context context{t, ExactElements(t, views, 0)};
-  blocks.exact = exact;
-  blocks.context = &context;
+  ExactLanes exact(t, views, t.rows);
+  blocks.exact = exact.callback();
   body.fused(blocks);
-  if (!in_place)
-    store_registers(t.d.registers, reinterpret_cast<const std::byte*>(d_registers.data()), d, t.lanes, 0);
+  result.store();
 }
 
 }  // namespace warpbit

@@ -33,7 +33,7 @@ void find_specials(const Encoding& e, const void* codes, int blocks, int depth, 
 
 // The exponents of scale factors; true if one is NaN.
 struct Scales {
-  std::int16_t a[2 * kMostRows], b[kBlock];
+  std::int16_t a[2 * kMaxRows], b[kBlock];
 };
 constexpr unsigned kScaleNan = 255;
 
@@ -98,9 +98,9 @@ class CaseReader {
     }
     out.c = cases_.c;
     out.d = cases_.d;
-    out.exact = exact;
-    out.context = this;
-    out.next = [](FusedBlocks& blocks) { return static_cast<CaseReader*>(blocks.context)->next(blocks); };
+    out.exact = {exact, this};
+    out.next = [](FusedBlocks& blocks) { return static_cast<CaseReader*>(blocks.reader)->next(blocks); };
+    out.reader = this;
     return out;
   }
 
@@ -150,9 +150,9 @@ class CaseReader {
     blocks.b_special = b_special;
   }
 
-  static std::uint32_t exact(void* context, int /*step*/, int row, int /*column*/, int lane, std::uint32_t c) {
+  static std::uint64_t exact(void* context, const LeftLane& at, std::uint64_t c) {
     const auto& reader = *static_cast<const CaseReader*>(context);
-    return reader.cases_.exact(reader.cases_.context, reader.next_ - 1, row, lane, c);
+    return reader.cases_.exact({reader.next_ - 1, at.step, at.row, at.column, at.lane}, c);
   }
 
   const FusedCases& cases_;

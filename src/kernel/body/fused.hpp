@@ -96,7 +96,7 @@ inline __attribute__((always_inline)) StepResult<kFixed> part(const FusedBlocks&
                                                               bool careful) {
   StepResult<kFixed> out{};
   const RunningPart c = running_part<kFixed>(program, c_codes);
-  if (!kFixed.plain && program.adds_c) out.suspicious = (kMost << kFraction) - c.exponent;
+  if (!kFixed.plain && program.adds_c) out.suspicious = (kMax << kFraction) - c.exponent;
   NodeInputs<Exponent> in{};
   if constexpr (kFixed.scaled) in.scale = scale_of_part(blocks, at.row, at.lane, at.column);
   RunningPart running = c;
@@ -188,9 +188,10 @@ __attribute__((noinline)) Codes<kFixed> careful_steps(const FusedBlocks& blocks,
                     at.lane;
     store(d, as_words(result.d));
     for (int i = 0; i < kLanes; ++i)
-      codes[i] = suspicious >> i & 1
-                     ? blocks.exact(blocks.context, at.step, at.row, at.column, at.lane + i, codes[i])
-                     : d[i];
+      codes[i] =
+          suspicious >> i & 1
+              ? static_cast<std::uint32_t>(blocks.exact({0, at.step, at.row, at.column, at.lane + i}, codes[i]))
+              : d[i];
   } while (++at.step < blocks.steps);
   return given(load<U32>(codes));
 }
@@ -231,7 +232,7 @@ constexpr int kind_of_exponents(int top) {
 }
 
 inline Bounds bounds_of(const FusedBlocks& blocks, const FusedProgram& program) {
-  Bounds out{program.exponent_bias, kLeast};
+  Bounds out{program.exponent_bias, kMin};
   if (blocks.a_top > 0) out.bias += blocks.a_top + blocks.b_top - 2 * kTopExponent;
   if (out.bias < -128) out.bias = -128;                 // no sum reaches the least, and none leaves 32 bits
   if (out.bias >= out.least) out.least = out.bias + 1;  // sums of exponents with a zero are below

@@ -322,7 +322,8 @@ void one_case(const GroupCase& given) {
     }
     if (__builtin_expect(suspicious != 0, 0))
       for (int i = 0; i < kBlock; ++i)
-        if (suspicious >> i & 1) d[block][i] = given.exact(given.context, block, i, c[i]);
+        if (suspicious >> i & 1)
+          d[block][i] = static_cast<std::uint32_t>(given.exact({0, 0, block, 0, i}, c[i]));
   }
   for (int block = 0; block < kRowBlocks; ++block)
     for (int lane = 0; lane < kBlock; lane += kLanes)

@@ -144,7 +144,7 @@ __attribute__((noinline)) Doubles decide_nans(const NativeBlocks& blocks, int ro
   for (int i = 0; i < kDoubles; ++i)
     if (sum[i] != sum[i])
       sum[i] = bits<double>(
-          blocks.exact(blocks.context, row, column, part * kDoubles + i, bits<std::uint64_t>(double{c[i]})));
+          blocks.exact({0, 0, row, column, part * kDoubles + i}, bits<std::uint64_t>(double{c[i]})));
   return sum;
 }
 

@@ -12,7 +12,7 @@ namespace warpbit {
 namespace {
 
 // Numbers with a raw exponent + 127 up to this are far enough from the largest of f32 for a sum of 32 products.
-constexpr int kMost = 246;
+constexpr int kMax = 246;
 
 // Exponents are held as f32 holds them: plus 127, above kFraction bits of zeros.
 constexpr int kFraction = 23;
@@ -200,7 +200,7 @@ inline __attribute__((always_inline)) NodeOutput node(const FusedProgram& progra
   const Largest products_e = largest<kFixed>(in, bounds, count, careful);
   I32 e = max(products_e.exponent, c.exponent);
   NodeOutput out;
-  const int least = bounds.least << kFraction, most = kMost << kFraction;
+  const int least = bounds.least << kFraction, most = kMax << kFraction;
   if constexpr (kFixed.half_nodes) {
     e = max(e, I32{} + (program.floor << kFraction));
     out.suspicious = most - e;

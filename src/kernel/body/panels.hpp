@@ -319,7 +319,7 @@ struct Magnitudes {
 // From the upper halves. The bottom may come out one too low.
 inline ExponentRange range(U16 most, U16 least_less_one) {
   const int top = (~least(~most) & 0x7FFF) >> 7, bottom = least(least_less_one) >> 7;
-  return {max(top, 1), max(bottom, 1) < top - kNearExponents || top > kMostTop};
+  return {max(top, 1), max(bottom, 1) < top - kNearExponents || top > kMaxTop};
 }
 
 ExponentRange exponent_range(const Encoding& e, const void* codes, int count) {

@@ -12,11 +12,11 @@ namespace {
 
 // Of one case. What is read in whole vectors is longer than it need be.
 struct Selected {
-  static constexpr int kWords = Selection::kMostWords + 16, kQuads = kMostDepth / 4;
+  static constexpr int kWords = Selection::kMaxWords + 16, kQuads = kMaxPanelDepth / 4;
   alignas(64) std::uint32_t metadata[kWords];
   alignas(64) std::uint32_t nibbles[2 * kWords], entry_places[4 * kWords];
   alignas(64) std::byte columns[8 * 64], words[8 * 64];  // B's registers by k: [column][word], [word][column]
-  alignas(64) std::int8_t exponents[8 * kMostDepth];
+  alignas(64) std::int8_t exponents[8 * kMaxPanelDepth];
   alignas(64) float values[kQuads * kQuadValues];
 };
 
@@ -285,7 +285,7 @@ bool column_exponents(const Encoding& e, const std::byte* columns, int depth, in
     most = max(most, magnitude);
     return e.kind == Encoding::Kind::bf16 ? exponents_of_bf16(magnitude, top) : exponents_of_half(e, magnitude);
   };
-  std::int8_t by_column[8 * kMostDepth];
+  std::int8_t by_column[8 * kMaxPanelDepth];
   for (int word = 0; word < 8 * depth * e.bytes / 4; word += kLanes) {
     const U32 v = load<U32>(columns + 4 * word);
     if (e.bytes == 2) {

@@ -13,14 +13,14 @@ namespace {
 // of A and of B, lies at different places of a page: a load waits for an earlier store to its own place of
 // another one.
 struct Factor {
-  static constexpr int kMost = kBlock * kMostDepth;
-  alignas(64) float values[kMost + 256];
-  alignas(64) std::int32_t exponents[kMost + 64];
-  alignas(64) std::uint32_t codes[kMost + 128];
+  static constexpr int kMax = kBlock * kMaxPanelDepth;
+  alignas(64) float values[kMax + 256];
+  alignas(64) std::int32_t exponents[kMax + 64];
+  alignas(64) std::uint32_t codes[kMax + 128];
 };
 struct Factors {
   Factor a, b;
-  std::uint16_t a_special[kMostRows], b_special[1];
+  std::uint16_t a_special[kMaxRows], b_special[1];
 };
 
 // ---- A vector at a time. What follows is arrange_a(), arrange_b() and decode() in one, for the most frequent
@@ -150,7 +150,7 @@ struct FieldsTo {
     most = max(most, fields);
     store(to + 64 * at, fields - subtracted);
   }
-  bool any_too_large() const { return any_from(most, repeat(std::uint16_t{(kMostField + 1) << 7})); }
+  bool any_too_large() const { return any_from(most, repeat(std::uint16_t{(kMaxField + 1) << 7})); }
 };
 
 bool unpack_fields_a(bool by_register, const std::byte* registers, int count, Factor& to) {

@@ -409,7 +409,7 @@ inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
 }
 
 // The largest sums of fields (body.hpp), of an even number of k: where an f32 has its exponent. Sums are from
-// -127 to kMostField - 127 + kMostField, and none leaves 16 bits.
+// -127 to kMaxField - 127 + kMaxField, and none leaves 16 bits.
 //
 //     S EEEEEEEE 0000000 | S EEEEEEEE 0000000   ->   S EEEEEEEE 00000000000000000000000
 inline I32 largest_sums(const std::int16_t* a, const std::int16_t* b, int count) {
