@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace warpbit {
 namespace {
@@ -28,30 +29,36 @@ Gather::Gather(std::span<const GatheredElement> elements, int element_bytes) : r
   for (std::size_t i = 0; i < elements.size(); i += static_cast<std::size_t>(run_bytes_ / element_bytes))
     runs_.push_back(elements[i]);
   is_copy_ = std::ranges::all_of(runs_, [](const auto& run) { return run.in_operand == run.in_panel; });
+  for (std::size_t i = 0; i < runs_.size(); ++i)
+    has_gaps_ = has_gaps_ || runs_[i].in_panel != i * static_cast<std::size_t>(run_bytes_);
 }
 
 template <class Move>
-void Gather::by_size(Move move) const {
+void Gather::for_each_run(Move move) const {
+  const auto all = [&]<std::size_t kBytes>(std::integral_constant<std::size_t, kBytes> bytes) {
+    if (has_gaps_)
+      for (const GatheredElement& run : runs_) move(bytes, run, run.in_panel);
+    else
+      for (std::size_t at = 0; const GatheredElement& run : runs_) move(bytes, run, at), at += kBytes;
+  };
   switch (run_bytes_) {
-    case 1: return move.template operator()<1>();
-    case 2: return move.template operator()<2>();
-    case 4: return move.template operator()<4>();
-    case 8: return move.template operator()<8>();
-    default: return move.template operator()<16>();
+    case 1: return all(std::integral_constant<std::size_t, 1>{});
+    case 2: return all(std::integral_constant<std::size_t, 2>{});
+    case 4: return all(std::integral_constant<std::size_t, 4>{});
+    case 8: return all(std::integral_constant<std::size_t, 8>{});
+    default: return all(std::integral_constant<std::size_t, 16>{});
   }
 }
 
 void Gather::to_panel(const std::byte* registers, std::byte* panel) const {
-  by_size([&]<std::size_t kBytes>() {
-    for (const GatheredElement& run : runs_)
-      std::memcpy(panel + run.in_panel, registers + run.in_operand, kBytes);
+  for_each_run([=](auto bytes, const GatheredElement& run, std::size_t at) {
+    std::memcpy(panel + at, registers + run.in_operand, bytes);
   });
 }
 
 void Gather::to_registers(const std::byte* panel, std::byte* registers) const {
-  by_size([&]<std::size_t kBytes>() {
-    for (const GatheredElement& run : runs_)
-      std::memcpy(registers + run.in_operand, panel + run.in_panel, kBytes);
+  for_each_run([=](auto bytes, const GatheredElement& run, std::size_t at) {
+    std::memcpy(registers + run.in_operand, panel + at, bytes);
   });
 }
 

@@ -40,13 +40,13 @@ class Gather {
   const std::byte* panel(const std::byte* registers, std::vector<std::uint32_t>& scratch) const;
 
  private:
-  // Calls move.operator()<bytes of a run>().
+  // Calls move(bytes of a run, run, its first byte in the panel) for each.
   template <class Move>
-  void by_size(Move move) const;
+  void for_each_run(Move move) const;
 
-  int run_bytes_ = 0;  // 1, 2, 4, 8 or 16
-  bool is_copy_ = false;
-  std::vector<GatheredElement> runs_;  // by their first element
+  int run_bytes_ = 0;                        // 1, 2, 4, 8 or 16
+  bool is_copy_ = false, has_gaps_ = false;  // in the panel
+  std::vector<GatheredElement> runs_;        // by their first element
 };
 
 }  // namespace warpbit

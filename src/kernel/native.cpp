@@ -28,7 +28,16 @@ class NativeTile : public FastTile {
   std::vector<std::uint32_t> nibbles;
 
  private:
-  bool run(const FastRun& run, std::size_t index) const;
+  // What some cases have in common.
+  struct Cases {
+    const FastRun& run;
+    Scratch& scratch;
+    ExactLanes& exact;
+    NativeBlocks blocks;
+    std::size_t of_a, of_b, of_c, of_d;        // bytes of a product
+    bool is_dense = false, is_direct = false;  // D's registers; the body writes to them
+  };
+  bool run(Cases& cases, std::size_t index) const;
 };
 
 // ---- Plans
@@ -255,48 +264,56 @@ bool expand(const std::byte* stored, const std::byte* metadata, const TileOperan
 }  // namespace
 
 void NativeTile::run(const FastRun& run) const {
-  for (std::size_t i = run.first; i < run.last; ++i)
-    if (!this->run(run, i)) run_tile(run.tile, run.views, run.d, i);
+  const auto& [body, t, views, view, first, last] = run;
+  ExactLanes exact(t, views, t.rows, products);
+  Cases cases{run,
+              scratch,
+              exact,
+              {},
+              a.bytes() / products.size(),
+              b.bytes() / products.size(),
+              c.bytes() / products.size(),
+              d.bytes() / products.size()};
+  if (t.sparsity.is_sparse()) cases.of_a *= 2;
+  cases.blocks.program = &program;
+  cases.blocks.rows = t.rows / 2;
+  cases.blocks.columns = t.columns / 8;
+  cases.blocks.items = items;
+  cases.blocks.exact = exact.callback();
+  // What is left to the specification reads A and B after parts of D are written.
+  cases.is_dense = has_no_gaps(t.d.registers, view);
+  cases.is_direct = d.is_copy() && view.base != views.a.base && view.base != views.b.base;
+  cases.scratch.d_panel.resize(d.bytes() / 4);
+  for (std::size_t i = first; i < last; ++i)
+    if (!this->run(cases, i)) run_tile(t, views, view, i);
 }
 
 // One case. False, with nothing done, if a sparse row stores two elements of the same place.
-bool NativeTile::run(const FastRun& run, std::size_t index) const {
-  const auto& [body, t, views, view, first, last] = run;
+bool NativeTile::run(Cases& cases, std::size_t index) const {
+  const auto& [body, t, views, view, first, last] = cases.run;
+  Scratch& s = cases.scratch;
   const auto dense = [&](const TileOperand& operand, const OperandView& from, Scratch::Words& copy) {
     return dense_registers(operand, from, t.lanes, index, copy);
   };
-  const std::byte* left = a.panel(dense(t.a, views.a, scratch.a), scratch.a_panel);
-  if (t.sparsity.is_sparse()) {
-    if (!expand(left, dense(t.e, views.e, scratch.e), t.e, nibbles, scratch.expanded)) return false;
-    left = bytes_of(scratch.expanded);
+  const std::byte* left = a.panel(dense(t.a, views.a, s.a), s.a_panel);
+  if (!nibbles.empty()) {
+    if (!expand(left, dense(t.e, views.e, s.e), t.e, nibbles, s.expanded)) return false;
+    left = bytes_of(s.expanded);
   }
-  const std::byte* right = b.panel(dense(t.b, views.b, scratch.b), scratch.b_panel);
-  const std::byte* before = c.panel(dense(t.c, views.c, scratch.c), scratch.c_panel);
-  const ResultRegisters result(t.d.registers, view, t.lanes, index, has_no_gaps(t.d.registers, view));
-  // What is left to the specification reads A and B after parts of D are written.
-  const bool is_source = view.base == views.a.base || view.base == views.b.base;
-  const bool direct = d.is_copy() && !is_source;
-  scratch.d_panel.resize(d.bytes() / 4);
-  std::byte* to = direct ? result.base() : bytes_of(scratch.d_panel);
-
-  ExactLanes exact(t, views, t.rows, products);
-  NativeBlocks blocks;
-  blocks.program = &program;
-  blocks.rows = t.rows / 2;
-  blocks.columns = t.columns / 8;
-  blocks.items = items;
-  blocks.exact = exact.callback();
-  const std::size_t count = products.size();
-  const std::size_t of_a = nibbles.empty() ? a.bytes() / count : 4 * nibbles.size();
-  for (std::size_t product = 0; product < count; ++product) {
-    exact.begin(index, product);
-    blocks.a = left + product * of_a;
-    blocks.b = right + product * (b.bytes() / count);
-    blocks.c = before + product * (c.bytes() / count);
-    blocks.d = to + product * (d.bytes() / count);
+  const std::byte* right = b.panel(dense(t.b, views.b, s.b), s.b_panel);
+  const std::byte* before = c.panel(dense(t.c, views.c, s.c), s.c_panel);
+  const ResultRegisters result(t.d.registers, view, t.lanes, index, cases.is_dense);
+  std::byte* to = cases.is_direct ? result.base() : bytes_of(s.d_panel);
+  NativeBlocks& blocks = cases.blocks;
+  for (std::size_t product = 0; product < products.size(); ++product) {
+    cases.exact.begin(index, product);
+    blocks.a = left + product * cases.of_a;
+    blocks.b = right + product * cases.of_b;
+    blocks.c = before + product * cases.of_c;
+    blocks.d = to + product * cases.of_d;
     body.native(blocks);
   }
-  if (!direct) d.to_registers(to, result.base());
+  if (!cases.is_direct) d.to_registers(to, result.base());
   result.store();
   return true;
 }
