@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "kernel/registers.hpp"
@@ -11,10 +12,20 @@
 
 namespace warpbit {
 
+/// Begins in a cache line of its own: vectors of the bodies do not cross lines.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, kLine); }
+  friend bool operator==(const LineAllocator&, const LineAllocator&) = default;
+};
+
 /// Memory of one thread for what lies otherwise than a body wants it; used again, so that nothing is allocated
 /// per execution.
 struct Scratch {
-  using Words = std::vector<std::uint32_t>;
+  using Words = std::vector<std::uint32_t, LineAllocator<std::uint32_t>>;
   Words a, b, c, d, e, a_scale, b_scale;               // registers side by side
   Words a_panel, b_panel, c_panel, d_panel, expanded;  // as a body takes them
 };

@@ -115,14 +115,14 @@ namespace {
 thread_local struct { Scratch::Words a, b, e; } warps;
 
 // Registers of 32 bits of one warp or block after the other.
-OperandView warps_in(const std::vector<std::uint32_t>& registers, int count) {
+OperandView warps_in(const Scratch::Words& registers, int count) {
   return OperandView::dense(registers.data(), kWarpLanes, count, 32);
 }
 
 // Brings the lines of a factor in memory into registers, `lines` of them into each tile's.
 template <class RegisterOf>
 void load_factor(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
-                 int lines, int count, RegisterOf register_of, std::vector<std::uint32_t>& out) {
+                 int lines, int count, RegisterOf register_of, Scratch::Words& out) {
   out.resize(static_cast<std::size_t>(factor.lines / lines * kWarpLanes * count));
   load_described(descriptor, factor, memory, [&](unsigned line, unsigned word, std::uint32_t value) {
     const auto row = static_cast<int>(line);
@@ -132,7 +132,7 @@ void load_factor(std::uint64_t descriptor, const DescribedMatrix& factor, std::s
 }
 
 // Changes the sign of each element.
-void negate(const Format& format, std::vector<std::uint32_t>& registers) {
+void negate(const Format& format, Scratch::Words& registers) {
   std::uint32_t signs = 0;
   for (int bit = format.bits - 1; bit < 32; bit += format.bits) signs |= std::uint32_t{1} << bit;
   for (std::uint32_t& word : registers) word ^= signs;

@@ -62,12 +62,11 @@ void Gather::to_registers(const std::byte* panel, std::byte* registers) const {
   });
 }
 
-const std::byte* Gather::panel(const std::byte* registers, std::vector<std::uint32_t>& scratch) const {
+const std::byte* Gather::panel(const std::byte* registers, Scratch::Words& to) const {
   if (is_copy_) return registers;
-  scratch.resize((bytes() + 3) / 4);
-  auto* out = reinterpret_cast<std::byte*>(scratch.data());
-  to_panel(registers, out);
-  return out;
+  to.resize((bytes() + 3) / 4);
+  to_panel(registers, bytes_of(to));
+  return bytes_of(to);
 }
 
 }  // namespace warpbit

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "kernel/dense.hpp"
 #include "kernel/registers.hpp"
 
 namespace warpbit {
@@ -36,8 +37,8 @@ class Gather {
 
   void to_panel(const std::byte* registers, std::byte* panel) const;
   void to_registers(const std::byte* panel, std::byte* registers) const;
-  /// The panel: the registers if it is a copy, else in `scratch`.
-  const std::byte* panel(const std::byte* registers, std::vector<std::uint32_t>& scratch) const;
+  /// The panel: the registers if it is a copy, else in `to`.
+  const std::byte* panel(const std::byte* registers, Scratch::Words& to) const;
 
  private:
   // Calls move(bytes of a run, run, its first byte in the panel) for each.

@@ -245,7 +245,7 @@ namespace {
 // The 16 bits that are stored of each word, back to their places: two bytes, and an index for each in the
 // nibble. False if both are the same.
 bool expand(const std::byte* stored, const std::byte* metadata, const TileOperand& e,
-            std::span<const std::uint32_t> nibbles, std::vector<std::uint32_t>& panel) {
+            std::span<const std::uint32_t> nibbles, Scratch::Words& panel) {
   panel.resize(nibbles.size());
   bool same = false;
   for (std::size_t i = 0; i < nibbles.size(); ++i) {

@@ -35,7 +35,7 @@ std::vector<int> panel_order(int bytes, bool is_by_lane) {
 // ---- Panels
 
 struct Panel {
-  std::vector<std::uint32_t> registers, codes;
+  Scratch::Words registers, codes;
   std::vector<float> values;
   std::vector<std::int32_t> exponents;
   std::vector<std::uint16_t> special;
