@@ -240,6 +240,17 @@ TEST_CASE("views that do not fit are refused") {
   REQUIRE(execute_batch(i, three, result_view(i, d), 1, many).ok());
 }
 
+TEST_CASE("what a definition leaves no freedom is not inferred") {
+  for (const char* form : {"mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32",
+                           "mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.and.popc"}) {
+    const Instruction i = parse(form, "sm_80");
+    CHECK(i.evidence().overall() == Basis::inferred);
+    CHECK_FALSE(i.inferred());
+  }
+  // f64 has a freedom: which NaN it returns.
+  CHECK(parse("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "sm_80").inferred());
+}
+
 TEST_CASE("inferred arithmetic is flagged, and refused on request") {
   const Instruction i = parse(kF16, "sm_120");
   REQUIRE(i.inferred());

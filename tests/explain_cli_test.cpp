@@ -183,6 +183,9 @@ TEST_CASE("what was not measured is marked wherever it is shown", "[quick][cli]"
   CHECK(json["inferred"] == false);
   CHECK(json["assumed"].back() == "a sum below the normal range");
   CHECK_THAT(with_values({"explain", kFp8, "--target", "sm_89"}), !Contains("inferred"));
+  // The manual's definition of an integer sum leaves no freedom, on any GPU.
+  CHECK_THAT(with_values({"explain", "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", "--target", "sm_80"}),
+             !Contains("inferred"));
 }
 
 TEST_CASE("what tells two targets apart rests on nothing that is assumed", "[quick][cli]") {

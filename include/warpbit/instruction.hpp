@@ -142,7 +142,9 @@ class Instruction {
 
   /// What the arithmetic rests on, in words and by parameter (src/target/NUMERICS.md).
   const Evidence& evidence() const;
-  bool inferred() const { return evidence().overall() == Basis::inferred; }
+  /// True if no result of that GPU shows the arithmetic (Evidence::overall), and it could be another: the sums of
+  /// integers and of bits are exact by definition.
+  bool inferred() const;
   std::string plan() const;          ///< the steps of one output element
   std::string machine() const;       ///< the machine instructions it becomes
   std::string_view toolkit() const;  ///< with which that was seen

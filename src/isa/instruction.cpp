@@ -128,6 +128,14 @@ bool Instruction::uses_memory() const {
 const Evidence& Instruction::evidence() const {
   return decoded_->compiled->plan.evidence;
 }
+bool Instruction::inferred() const {
+  const Plan& plan = decoded_->compiled->plan.row->plan;
+  const bool is_exact =
+      plan.size() > 0 && std::all_of(plan.begin(), plan.end(), [](const Step& step) {
+        return std::holds_alternative<IntegerSum>(step) || std::holds_alternative<BitCount>(step);
+      });
+  return !is_exact && evidence().overall() == Basis::inferred;
+}
 std::string Instruction::plan() const {
   const auto& action = decoded_->form->action;
   if (std::holds_alternative<Control>(action)) return "no arithmetic";
