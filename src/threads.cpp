@@ -2,11 +2,13 @@
 #include "threads.hpp"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <exception>
 #include <latch>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace warpbit {
@@ -26,10 +28,23 @@ int makeable(int wanted) {
   return static_cast<int>(made.size());
 }
 
+bool g_is_forked = false;
+const int g_fork_is_noticed = pthread_atfork(nullptr, nullptr, [] { g_is_forked = true; });
+
+thread_local const std::atomic<bool>* t_stop = nullptr;
+
 }  // namespace
 
+const std::atomic<bool>* stop_flag() {
+  return t_stop;
+}
+Stoppable::Stoppable(const std::atomic<bool>* stop) : before_(std::exchange(t_stop, stop)) {}
+Stoppable::~Stoppable() {
+  t_stop = before_;
+}
+
 int thread_count(int wanted, std::uint64_t pieces) {
-  if (omp_get_active_level() >= omp_get_max_active_levels()) return 1;
+  if (g_is_forked || omp_get_active_level() >= omp_get_max_active_levels()) return 1;
   const int limit = static_cast<int>(std::clamp<std::uint64_t>(pieces, 1, kMaxThreads));
   const int count = std::clamp(wanted > 0 ? wanted : omp_get_max_threads(), 1, limit);
   // libgomp keeps the threads of each thread that shares work.

@@ -55,7 +55,8 @@ bool reaches(const std::string& from, const std::string& to) {
 
 // The layer of each public header. A header that is not here is part of the api.
 const std::map<std::string, std::string, std::less<>> kHeaders = {
-    {"result", "base"},       {"version", "base"},      {"warpbit", "cli"},       {"target", "target"},
+    {"result", "base"},       {"version", "base"},      {"stop", "base"},
+    {"warpbit", "cli"},       {"target", "target"},
     {"fragment", "fragment"}, {"swizzle", "fragment"},  {"rounding", "base"},     {"descriptor", "fragment"},
     {"state", "machine"},     {"kernel", "base"},       {"instruction", "isa"},   {"format", "format"},
     {"capture", "capture"},   {"inputs", "capture"},    {"philox", "capture"},    {"member", "capture"},

@@ -24,5 +24,6 @@
 #include "warpbit/run.hpp"
 #include "warpbit/sparse.hpp"
 #include "warpbit/state.hpp"
+#include "warpbit/stop.hpp"
 #include "warpbit/target.hpp"
 #include "warpbit/version.hpp"

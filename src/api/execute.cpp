@@ -118,12 +118,14 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
   return check(Part::right_selector, tile.b_scale, views.b_selector);
 }
 
-// Calls work(first, last) for runs of cases, one for each thread, on as many threads as the options say. The
-// caller's rounding and flushing change nothing.
+// Calls work(first, last) for runs of cases, one for each thread, on as many threads as the options say, or shorter
+// ones where a Stoppable may end them. The caller's rounding and flushing change nothing.
 template <class Work>
 void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
   const int threads = thread_count(options.threads, cases);
-  const auto runs = static_cast<std::size_t>(threads);
+  constexpr std::size_t kStoppable = 256;  // a fraction of a second by every kernel
+  const std::size_t runs =
+      stop_flag() == nullptr ? static_cast<std::size_t>(threads) : (cases + kStoppable - 1) / kStoppable;
   for_each_piece(threads, runs, [&](std::size_t i) {
     const DefaultFloating floating;
     work(cases * i / runs, cases * (i + 1) / runs);

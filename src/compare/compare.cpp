@@ -74,7 +74,10 @@ Result<std::vector<Judged>> judge_instructions(const LoadedCapture& capture, std
     Result<Array> got = execute(with(capture, chains[i].computation->instruction), options);
     if (!got) return got.error();
     if (!expected) expected = *got;
-    for_each_element(capture, *expected, *got, [&](const Mismatch& m, const auto&) { out[i].judge(m); });
+    for_each_element(capture, *expected, *got, [&, stop = stop_flag()](const Mismatch& m, const auto&) {
+      end_if(stop);
+      out[i].judge(m);
+    });
   }
   return out;
 }

@@ -136,15 +136,19 @@ class Runner {
   void for_each(std::size_t count, Work work) {
     const auto first = [&](std::size_t part) { return count * part / parts_.size(); };
     for (std::size_t part = 0; part < parts_.size(); ++part) parts_[part].next = first(part);
+    const std::atomic<bool>* const stop = stop_flag();
 #pragma omp parallel for num_threads(p_.threads) schedule(static, 1) if (p_.threads > 1 && count > 1)
     for (std::size_t thread = 0; thread < parts_.size(); ++thread) {
       const DefaultFloating floating;
       for (std::size_t other = 0; other < parts_.size(); ++other) {
         const std::size_t part = (thread + other) % parts_.size(), last = first(part + 1);
         if (parts_[part].next >= last) continue;  // read, but not written
-        for (std::size_t i = parts_[part].next++; i < last; i = parts_[part].next++) work(i);
+        for (std::size_t i = parts_[part].next++; i < last && (stop == nullptr || !*stop);
+             i = parts_[part].next++)
+          work(i);
       }
     }
+    end_if(stop);
   }
   template <class Work>
   void for_each_pairs(const Stripe& s, Work work) {
