@@ -10,10 +10,6 @@
 namespace warpbit::python {
 namespace {
 
-std::string shape_text(const py::array& array) {
-  return py::str(array.attr("shape")).cast<std::string>();
-}
-
 const char* unsigned_name(std::size_t item_bytes) {
   switch (item_bytes) {
     case 1: return "uint8";
@@ -23,8 +19,21 @@ const char* unsigned_name(std::size_t item_bytes) {
   }
 }
 
+// The format of NumPy's floats of this size.
+std::string float_format(std::size_t item_bytes) {
+  return "f" + std::to_string(8 * item_bytes);
+}
+
 std::size_t register_bytes(const Operand& operand) {
   return static_cast<std::size_t>(operand.register_bits) / 8;
+}
+
+std::string type_name(const py::handle& object) {
+  return py::type::handle_of(object).attr("__name__").cast<std::string>();
+}
+
+bool is_native(const py::dtype& type) {
+  return type.attr("isnative").cast<bool>();
 }
 
 RegisterArray described(py::array array) {
@@ -32,9 +41,8 @@ RegisterArray described(py::array array) {
   out.has_cases = array.ndim() == 3;
   const py::ssize_t lanes = out.has_cases ? 1 : 0;
   out.cases = out.has_cases ? static_cast<std::size_t>(array.shape(0)) : 1;
-  out.case_stride = out.has_cases ? array.strides(0) : 0;
-  out.lane_stride = array.strides(lanes);
-  out.register_stride = array.strides(lanes + 1);
+  out.view = {static_cast<const std::byte*>(array.data()), out.has_cases ? array.strides(0) : 0,
+              array.strides(lanes), array.strides(lanes + 1)};
   out.array = std::move(array);
   return out;
 }
@@ -42,17 +50,29 @@ RegisterArray described(py::array array) {
 }  // namespace
 
 std::string seen_text(const py::handle& object) {
-  if (!py::isinstance<py::array>(object))
-    return "object of type " + py::str(py::type::handle_of(object).attr("__name__")).cast<std::string>();
+  if (!py::isinstance<py::array>(object)) return "object of type " + type_name(object);
   const auto array = py::reinterpret_borrow<py::array>(object);
-  return py::str(array.dtype()).cast<std::string>() + " of shape " + shape_text(array);
+  return (array_in(object) ? "" : "masked ") + py::str(array.dtype()).cast<std::string>() + " of shape " +
+         py::str(array.attr("shape")).cast<std::string>();
 }
 
-bool is_unsigned(const py::handle& object, std::size_t item_bytes) {
-  if (!py::isinstance<py::array>(object)) return false;
-  const py::dtype type = py::reinterpret_borrow<py::array>(object).dtype();
-  return type.kind() == 'u' && static_cast<std::size_t>(type.itemsize()) == item_bytes &&
-         type.attr("isnative").cast<bool>();
+std::optional<py::array> array_in(const py::handle& object) {
+  if (!py::isinstance<py::array>(object) || py::hasattr(object, "mask")) return std::nullopt;
+  return py::reinterpret_borrow<py::array>(object);
+}
+
+std::optional<py::array> bits_in(const py::handle& object, std::size_t item_bytes, std::string_view format) {
+  std::optional<py::array> array = array_in(object);
+  if (!array) return std::nullopt;
+  const py::dtype type = array->dtype();
+  const bool fits = type.kind() == 'u' || (type.kind() == 'f' && format == float_format(item_bytes));
+  if (!fits || static_cast<std::size_t>(type.itemsize()) != item_bytes || !is_native(type)) return std::nullopt;
+  return array;
+}
+
+std::string bits_text(std::size_t item_bytes, std::string_view format) {
+  return std::string(unsigned_name(item_bytes)) +
+         (format == float_format(item_bytes) ? " or float" + std::to_string(8 * item_bytes) : "");
 }
 
 py::dtype unsigned_dtype(std::size_t item_bytes) {
@@ -63,34 +83,63 @@ std::size_t code_bytes(int bits) {
   return std::bit_ceil((static_cast<std::size_t>(bits) + 7) / 8);
 }
 
+std::uint64_t code_at(const std::byte* at, std::size_t item_bytes) {
+  std::uint64_t code = 0;
+  std::memcpy(&code, at, item_bytes);
+  return code;
+}
+
+py::array_t<double> numbers_of(const py::handle& object, const std::string& where) {
+  const auto refused = [&](const std::string& seen) {
+    return Refusal{
+        Error{Errc::view_mismatch, where, "values are " + seen,
+              "an array of floats or integers, numbers or lists of them, each of which float64 holds"}};
+  };
+  if (py::isinstance<py::array>(object) && !array_in(object)) throw refused(seen_text(object));
+  const py::module_ numpy = py::module_::import("numpy");
+  py::array array;
+  try {
+    array = numpy.attr("asarray")(object);
+  } catch (const py::error_already_set& e) {  // lists of unequal lengths
+    if (!e.matches(PyExc_ValueError)) throw;
+    throw refused(seen_text(object));
+  }
+  const char kind = array.dtype().kind();
+  if (!(kind == 'f' && array.itemsize() <= 8) && kind != 'i' && kind != 'u')
+    throw refused(py::isinstance<py::array>(object) ? seen_text(object) : py::repr(object).cast<std::string>());
+  if (kind != 'f' && array.itemsize() == 8 &&
+      (numpy.attr("any")(array.attr("__gt__")(std::int64_t{1} << 53)).cast<bool>() ||
+       numpy.attr("any")(array.attr("__lt__")(-(std::int64_t{1} << 53))).cast<bool>()))
+    throw refused("integers beyond 2^53");
+  return array.attr("astype")("float64", "copy"_a = false).cast<py::array_t<double>>();
+}
+
+std::string shape_text(const std::vector<py::ssize_t>& shape) {
+  return py::str(py::tuple(py::cast(shape))).cast<std::string>();
+}
+
+std::vector<py::ssize_t> shape_of(const py::array& array) {
+  return {array.shape(), array.shape() + array.ndim()};
+}
+
 std::string registers_text(const Operand& operand, int lanes) {
   const std::string one = std::to_string(lanes) + ", " + std::to_string(operand.registers) + ")";
   return std::string(unsigned_name(register_bytes(operand))) + " of shape (cases, " + one + " or (" + one;
 }
 
-OperandView RegisterArray::view() const {
-  return {static_cast<const std::byte*>(array.data()), case_stride, lane_stride, register_stride};
-}
-
 ResultView RegisterArray::result_view() const {
   // Whether it can be written to is known: mutable_data() would ask again, with the GIL.
-  return {const_cast<std::byte*>(static_cast<const std::byte*>(array.data())), case_stride, lane_stride,
-          register_stride};
+  return {const_cast<std::byte*>(view.base), view.case_stride, view.lane_stride, view.register_stride};
 }
 
 RegisterArray registers_of(const py::handle& object, const Operand& operand, int lanes,
                            const std::string& where) {
-  const auto refused = [&] {
-    return Refusal{Error{Errc::view_mismatch, where,
-                         "operand " + std::string(operand.role) + " is " + seen_text(object),
-                         registers_text(operand, lanes)}};
-  };
-  if (!is_unsigned(object, register_bytes(operand))) throw refused();
-  const auto array = py::reinterpret_borrow<py::array>(object);
-  const py::ssize_t n = array.ndim();
-  if ((n != 2 && n != 3) || array.shape(n - 2) != lanes || array.shape(n - 1) != operand.registers)
-    throw refused();
-  return described(array);
+  const std::optional<py::array> array = bits_in(object, register_bytes(operand), operand.format);
+  const py::ssize_t n = array ? array->ndim() : 0;
+  if ((n != 2 && n != 3) || array->shape(n - 2) != lanes || array->shape(n - 1) != operand.registers)
+    refuse(Errc::view_mismatch, where, "operand " + std::string(operand.role) + " is " + seen_text(object),
+           registers_text(operand, lanes));
+  return described(*array);
 }
 
 RegisterArray results_of(const py::handle& out, const Operand& operand, int lanes, bool has_cases,
@@ -101,31 +150,30 @@ RegisterArray results_of(const py::handle& out, const Operand& operand, int lane
     return described(py::array(unsigned_dtype(register_bytes(operand)), shape));
   }
   RegisterArray result = registers_of(out, operand, lanes, where);
-  const auto refuse = [&](const std::string& seen, const std::string& accepted) {
-    throw Refusal{Error{Errc::view_mismatch, where, seen, accepted}};
-  };
   if (result.has_cases != has_cases || result.cases != cases)
-    refuse("out is " + seen_text(out), has_cases ? std::to_string(cases) + " cases, as the sources have"
-                                                 : "no dimension for cases, as the sources have none");
-  if (!result.array.writeable()) refuse("out is read-only", "an array that can be written to");
-  if (!is_apart(result.array))
-    refuse("items of out share memory or are interleaved", "an array whose items each have their own");
+    refuse(Errc::view_mismatch, where, "out is " + seen_text(out),
+           has_cases ? std::to_string(cases) + " cases, as the sources have"
+                     : "no dimension for cases, as the sources have none");
+  check_writable(result.array, where);
   return result;
 }
 
-bool is_apart(const py::array& array) {
+void check_writable(const py::array& out, const std::string& where) {
+  if (!out.writeable())
+    refuse(Errc::view_mismatch, where, "out is read-only", "an array that can be written to");
   std::vector<std::pair<std::size_t, std::size_t>> dimensions;  // stride, size
-  for (py::ssize_t i = 0; i < array.ndim(); ++i)
-    if (array.shape(i) > 1)
-      dimensions.emplace_back(static_cast<std::size_t>(std::abs(array.strides(i))),
-                              static_cast<std::size_t>(array.shape(i)));
+  for (py::ssize_t i = 0; i < out.ndim(); ++i)
+    if (out.shape(i) > 1)
+      dimensions.emplace_back(static_cast<std::size_t>(std::abs(out.strides(i))),
+                              static_cast<std::size_t>(out.shape(i)));
   std::sort(dimensions.begin(), dimensions.end());
-  auto extent = static_cast<std::size_t>(array.itemsize());  // of one step of the next dimension
+  auto extent = static_cast<std::size_t>(out.itemsize());  // of one step of the next dimension
   for (const auto& [stride, size] : dimensions) {
-    if (stride < extent) return false;
+    if (stride < extent)
+      refuse(Errc::view_mismatch, where, "items of out share memory or are interleaved",
+             "an array whose items each have their own");
     extent += stride * (size - 1);
   }
-  return true;
 }
 
 void check_apart(const py::array& written, const py::array& read, const std::string& where,
@@ -144,8 +192,8 @@ void check_apart(const py::array& written, const py::array& read, const std::str
     if (!e.matches(py::module_::import("numpy").attr("TooHardError"))) throw;
   }
   if (shared)
-    throw Refusal{Error{Errc::view_mismatch, where, "out shares memory with " + name,
-                        "memory of its own, or the same registers"}};
+    refuse(Errc::view_mismatch, where, "out shares memory with " + name,
+           "memory of its own, or the same registers");
 }
 
 bool takes_registers(const Operand& operand) {
@@ -168,58 +216,53 @@ SourceArrays sources_of(const Instruction& instruction, const py::args& sources)
     roles += (roles.empty() ? "" : ", ") + std::string(operand.role);
     if (taken++ >= sources.size()) continue;
     out.arrays.push_back(registers_of(sources[taken - 1], operand, instruction.lanes(), where));
-    out.views.push_back(out.arrays.back().view());
+    out.views.push_back(out.arrays.back().view);
   }
   if (taken != sources.size())
-    throw Refusal{Error{Errc::view_mismatch, where, std::to_string(sources.size()) + " arrays of registers",
-                        std::to_string(taken) + ", of " + roles}};
+    refuse(Errc::view_mismatch, where, std::to_string(sources.size()) + " arrays of registers",
+           std::to_string(taken) + ", of " + roles);
   if (out.arrays.empty()) return out;
   out.has_cases = out.arrays[0].has_cases;
   out.cases = out.arrays[0].cases;
-  for (std::size_t i = 1; i < out.arrays.size(); ++i)
-    if (out.arrays[i].has_cases != out.has_cases || out.arrays[i].cases != out.cases)
-      throw Refusal{
-          Error{Errc::view_mismatch, where,
-                "shapes " + shape_text(out.arrays[0].array) + " and " + shape_text(out.arrays[i].array),
-                "equally many cases in each array, or none in any"}};
+  for (const RegisterArray& other : out.arrays)
+    if (other.has_cases != out.has_cases || other.cases != out.cases)
+      refuse(
+          Errc::view_mismatch, where,
+          "shapes " + shape_text(shape_of(out.arrays[0].array)) + " and " + shape_text(shape_of(other.array)),
+          "equally many cases in each array, or none in any");
   return out;
 }
 
 std::vector<std::uint64_t> codes_of(const py::handle& object, const std::string& where) {
-  const auto refuse = [&](const std::string& seen) {
-    throw Refusal{Error{Errc::view_mismatch, where, seen,
-                        "codes: a sequence of int, or an array of unsigned integers "
-                        "with one dimension"}};
+  const auto refused = [&](const std::string& seen) {
+    return Refusal{
+        Error{Errc::view_mismatch, where, seen,
+              "codes: a sequence of int, or an array of unsigned integers with one dimension (encode gives "
+              "the codes of numbers)"}};
   };
   std::vector<std::uint64_t> out;
   if (!py::isinstance<py::array>(object)) {
-    if (!py::isinstance<py::sequence>(object) || py::isinstance<py::str>(object)) refuse(seen_text(object));
+    if (!py::isinstance<py::sequence>(object) || py::isinstance<py::str>(object))
+      throw refused(seen_text(object));
     for (const py::handle& item : py::reinterpret_borrow<py::sequence>(object)) {
-      const py::int_ code = py::reinterpret_steal<py::int_>(PyNumber_Index(item.ptr()));
-      if (!code) throw py::error_already_set();
-      const std::uint64_t value = PyLong_AsUnsignedLongLong(code.ptr());
-      if (PyErr_Occurred()) {
-        PyErr_Clear();
-        refuse(py::repr(code).cast<std::string>());
-      }
-      out.push_back(value);
+      const auto code = py::reinterpret_steal<py::int_>(PyNumber_Index(item.ptr()));
+      out.push_back(code ? PyLong_AsUnsignedLongLong(code.ptr()) : 0);
+      if (!PyErr_Occurred()) continue;
+      PyErr_Clear();
+      throw refused(py::repr(item).cast<std::string>() + " of type " + type_name(item));
     }
     return out;
   }
-  const auto array = py::reinterpret_borrow<py::array>(object);
-  const auto bytes = static_cast<std::size_t>(array.itemsize());
-  if (array.ndim() != 1 || bytes > 8 || !is_unsigned(object, bytes)) refuse(seen_text(object));
-  out.resize(static_cast<std::size_t>(array.shape(0)));
-  const auto* at = static_cast<const std::byte*>(array.data());
-  for (std::uint64_t& code : out) {
-    std::memcpy(&code, at, bytes);
-    at += array.strides(0);
-  }
+  const auto bytes = static_cast<std::size_t>(py::reinterpret_borrow<py::array>(object).itemsize());
+  const std::optional<py::array> array = bits_in(object, bytes);
+  if (!array || array->ndim() != 1) throw refused(seen_text(object));
+  const auto* at = static_cast<const std::byte*>(array->data());
+  for (py::ssize_t i = 0; i < array->shape(0); ++i) out.push_back(code_at(at + i * array->strides(0), bytes));
   return out;
 }
 
-py::array array_of(const std::vector<std::uint64_t>& codes, std::size_t item_bytes,
-                   const std::vector<py::ssize_t>& shape) {
+Unsigned array_of(const std::vector<std::uint64_t>& codes, std::size_t item_bytes,
+                  const std::vector<py::ssize_t>& shape) {
   py::array out(unsigned_dtype(item_bytes), shape);
   auto* at = static_cast<std::byte*>(out.mutable_data());
   for (const std::uint64_t code : codes) {

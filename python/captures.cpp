@@ -17,12 +17,8 @@ py::dtype dtype_of(const ArrayHeader& header) {
       std::string(header.kind == 'b' ? "?" : std::string(1, header.kind) + std::to_string(header.item_bytes)));
 }
 
-py::tuple shape_of(const std::vector<std::uint64_t>& shape) {
-  return py::tuple(py::cast(shape));
-}
-
 // The array, which Python owns from now on.
-py::array numpy_of(Array&& array) {
+As<"NDArray[Any]", py::array> numpy_of(Array&& array) {
   auto* const kept = new Array(std::move(array));
   const py::capsule owner(kept, [](void* p) { delete static_cast<Array*>(p); });
   return py::array(dtype_of(kept->header),
@@ -31,28 +27,26 @@ py::array numpy_of(Array&& array) {
 }
 
 Array array_from(const std::string& name, const py::handle& object) {
-  if (!py::isinstance<py::array>(object))
-    throw Refusal{Error{Errc::member_dtype, name, seen_text(object), "a NumPy array"}};
-  const auto array = py::reinterpret_borrow<py::array>(object);
-  if (!array.dtype().attr("isnative").cast<bool>())
-    throw Refusal{
-        Error{Errc::member_dtype, name, py::str(array.dtype()).cast<std::string>(), "little-endian items"}};
+  const std::optional<py::array> array = array_in(object);
+  if (!array) refuse(Errc::member_dtype, name, seen_text(object), "a NumPy array");
+  const py::dtype type = array->dtype();
+  if (!type.attr("isnative").cast<bool>())
+    refuse(Errc::member_dtype, name, py::str(py::object(type)).cast<std::string>(), "little-endian items");
   Array out;
   out.header.name = name;
-  out.header.kind = array.dtype().kind();
-  out.header.item_bytes = static_cast<std::size_t>(array.itemsize());
-  for (py::ssize_t d = 0; d < array.ndim(); ++d)
-    out.header.shape.push_back(static_cast<std::uint64_t>(array.shape(d)));
-  const auto bytes = array.attr("tobytes")("C").cast<std::string>();
+  out.header.kind = type.kind();
+  out.header.item_bytes = static_cast<std::size_t>(array->itemsize());
+  out.header.shape.assign(array->shape(), array->shape() + array->ndim());
+  const auto bytes = array->attr("tobytes")("C").cast<std::string>();
   out.data.resize(bytes.size());
   std::memcpy(out.data.data(), bytes.data(), bytes.size());
   return out;
 }
 
-py::dict arrays_of(const CaptureReader& reader) {
+Types arrays_of(const CaptureReader& reader) {
   py::dict out;
   for (const ArrayHeader& a : reader.arrays())
-    out[py::cast(a.name)] = py::make_tuple(dtype_of(a), shape_of(a.shape));
+    out[py::cast(a.name)] = py::make_tuple(dtype_of(a), py::tuple(py::cast(a.shape)));
   return out;
 }
 
@@ -85,9 +79,9 @@ void add_reader(py::module_& m) {
       });
 }
 
-py::dict generate(const Instruction& instruction, std::uint64_t cases, std::uint64_t seed,
-                  inputs::Profile profile, std::uint64_t first) {
-  std::vector<Array> arrays = without_gil([&] {
+Arrays generate(const Instruction& instruction, std::uint64_t cases, std::uint64_t seed,
+                inputs::Profile profile, std::uint64_t first) {
+  std::vector<Array> arrays = interruptible([&] {
     return value_of(generated_capture(instruction, {seed, profile}, first, cases));
   });
   py::dict out;
@@ -98,10 +92,11 @@ py::dict generate(const Instruction& instruction, std::uint64_t cases, std::uint
   return out;
 }
 
-py::dict members(const Instruction& instruction) {
+Types members(const Instruction& instruction) {
   py::dict out;
   for (const CaptureMember& member : value_of(capture_members(instruction)))
-    out[py::cast(member.name)] = py::make_tuple(unsigned_dtype(member.item_bytes), shape_of(member.shape));
+    out[py::cast(member.name)] =
+        py::make_tuple(unsigned_dtype(member.item_bytes), py::tuple(py::cast(member.shape)));
   return out;
 }
 
@@ -111,11 +106,13 @@ void add_captures(py::module_& m) {
   add_reader(m);
   m.def(
       "write_capture",
-      [](const std::filesystem::path& path, const std::string& statement, const Target& target,
-         const py::dict& arrays, CaptureLayout layout, CaptureSource source, const std::string& provenance) {
+      [](const std::filesystem::path& path, const std::string& statement, const TargetName& target,
+         const As<"Mapping[str, NDArray[Any]]", py::dict>& arrays, CaptureLayout layout, CaptureSource source,
+         const std::string& provenance) {
         std::vector<Array> list;
         for (const auto& [name, array] : arrays) list.push_back(array_from(name.cast<std::string>(), array));
-        check(write_capture(path, {statement, std::string(target.name()), layout, source, provenance}, list));
+        return write_capture(path, {statement, std::string(target.target.name()), layout, source, provenance},
+                             list);
       },
       "path"_a, "statement"_a, "target"_a, "arrays"_a, "layout"_a = CaptureLayout::registers,
       "source"_a = CaptureSource::model, "provenance"_a = "{}",
@@ -136,13 +133,14 @@ void add_captures(py::module_& m) {
   m.def(
       "run_arrays",
       [](const std::filesystem::path& source, const std::filesystem::path& to, const std::string& statement,
-         std::optional<Target> target, int threads, std::optional<Kernel> kernel, Undefined undefined) {
+         const std::optional<TargetName>& target, int threads, std::optional<Kernel> kernel,
+         Undefined undefined) {
         RunOptions options;
         options.statement = statement;
-        options.target = target;
+        options.target = target_of(target);
         options.execute = {undefined, true, threads, kernel};
-        const RunReport report = without_gil([&] { return value_of(run_arrays(source, to, options)); });
-        return py::make_tuple(report.header, report.cases, report.inferred);
+        const RunReport report = interruptible([&] { return value_of(run_arrays(source, to, options)); });
+        return std::tuple(report.header, report.cases, report.inferred);
       },
       "source"_a, "to"_a, "statement"_a = "", "target"_a = py::none(), "threads"_a = 0, "kernel"_a = py::none(),
       "undefined"_a = Undefined::error,
@@ -152,7 +150,7 @@ void add_captures(py::module_& m) {
   m.def(
       "pack_capture",
       [](const std::filesystem::path& source, const std::filesystem::path& to,
-         std::optional<std::uint64_t> bytes) { check(pack_capture(source, to, bytes)); },
+         std::optional<std::uint64_t> bytes) { return pack_capture(source, to, bytes); },
       "source"_a, "to"_a, "bytes"_a = py::none(),
       "Copies a capture deflated; with `bytes` only the first cases, as many as have arrays of that size.");
 }

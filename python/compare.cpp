@@ -11,11 +11,11 @@ namespace {
 
 constexpr int kColumns = 100;
 
+using Computations = As<"Iterable[Union[Instruction, Computation]]", py::iterable>;
 std::vector<Computation> computations_of(const py::iterable& objects) {
   std::vector<Computation> out;
   for (const py::handle& object : objects) out.push_back(computation_of(object));
-  if (out.empty())
-    throw Refusal{Error{Errc::usage, "compare", "no computation", "one or more instructions or computations"}};
+  if (out.empty()) refuse(Errc::usage, "compare", "no computation", "one or more instructions or computations");
   return out;
 }
 
@@ -153,37 +153,33 @@ void add_compare(py::module_& m) {
   add_results(m);
   m.def(
       "compare",
-      [](const py::iterable& computations, const py::object& a, const py::object& b, std::uint64_t c,
-         const py::object& a_scale, const py::object& b_scale) {
-        return value_of(
-            compare_element(computations_of(computations), element_of(a, b, c, a_scale, b_scale).sources()));
+      [](const Computations& computations, const Codes& a, const Codes& b, const Code& c,
+         const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
+        return compare_element(computations_of(computations), element_of(a, b, c, a_scale, b_scale).sources());
       },
       "computations"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
       "One element by several instructions or computations with the same formats; the rest as in `explain`.\n"
       "Errors: view_mismatch.");
   m.def(
       "compare_capture",
-      [](const std::filesystem::path& path, const py::iterable& computations) {
+      [](const std::filesystem::path& path, const Computations& computations) {
         const std::vector<Computation> list = computations_of(computations);
-        return without_gil([&] { return value_of(compare_capture(path, list)); });
+        return interruptible([&] { return value_of(compare_capture(path, list)); });
       },
       "path"_a, "computations"_a,
       "All elements of a capture of D = A B + C. Errors: those of reading; view_mismatch.");
   m.def(
       "compare_generated",
-      [](const py::iterable& computations, std::uint64_t cases, std::uint64_t seed, inputs::Profile profile,
-         std::size_t depth, std::pair<std::uint64_t, std::uint64_t> shard) {
+      [](const Computations& computations, std::uint64_t cases, std::uint64_t seed, inputs::Profile profile,
+         std::size_t depth, Share shard) {
         const std::vector<Computation> list = computations_of(computations);
-        if (shard.first < 1 || shard.first > shard.second)
-          throw Refusal{Error{Errc::usage, "shard",
-                              std::to_string(shard.first) + " of " + std::to_string(shard.second),
-                              "(i, n) with 1 <= i <= n"}};
-        return without_gil([&] {
-          return value_of(compare_generated(list, {seed, profile}, cases, depth, {shard.first, shard.second}));
+        const Shard of = shard_of(shard);
+        return interruptible([&] {
+          return value_of(compare_generated(list, {seed, profile}, cases, depth, of));
         });
       },
       "computations"_a, "cases"_a, "seed"_a = 0, "profile"_a = inputs::Profile::ordinary, "depth"_a = 0,
-      "shard"_a = std::pair(1, 1),
+      "shard"_a = Share{1, 1},
       "All elements of cases [0, cases) of generated inputs, which depend on form, seed, profile and the "
       "number\n"
       "of the case alone.\n\n"
@@ -193,13 +189,13 @@ void add_compare(py::module_& m) {
       "them.\n"
       "All inputs of a share are held at once. The GIL is released. Errors: view_mismatch; usage.");
   m.def(
-      "merge", [](const std::vector<Comparison>& shares) { return value_of(merge(shares)); }, "shares"_a,
+      "merge", [](const std::vector<Comparison>& shares) { return merge(shares); }, "shares"_a,
       "What comparing all cases gives, from its shares in any order. Error: usage.");
   m.def(
       "find_difference",
-      [](const py::object& x, const py::object& y, std::size_t depth) {
+      [](const AnyComputation& x, const AnyComputation& y, std::size_t depth) {
         const Computation of_x = computation_of(x), of_y = computation_of(y);
-        return without_gil([&] { return value_of(find_difference(of_x, of_y, depth)); });
+        return interruptible([&] { return value_of(find_difference(of_x, of_y, depth)); });
       },
       "x"_a, "y"_a, "depth"_a = 0,
       "Searches small inputs that tell two instructions or computations apart, over a K of this depth (0: that "

@@ -17,21 +17,21 @@ std::string text_of(const Diagnosis& d) {
   return out;
 }
 
-Diagnosis diagnose_registers(const Instruction& instruction, const py::args& sources, const py::object& d,
+Diagnosis diagnose_registers(const Instruction& instruction, const py::args& sources, const Bits& d,
                              bool pairs) {
   const std::string where(instruction.canonical());
   const SourceArrays in = sources_of(instruction, sources);
   const Operand* operand = instruction.find(Part::destination);
   if (operand == nullptr)
-    throw Refusal{Error{Errc::member_value, "d", "an instruction without results", "D = A B + C in registers"}};
+    refuse(Errc::member_value, "d", "an instruction without results", "D = A B + C in registers");
   const RegisterArray result = registers_of(d, *operand, instruction.lanes(), where);
   if (result.cases != in.cases)
-    throw Refusal{Error{Errc::view_mismatch, where, "d is " + seen_text(d),
-                        std::to_string(in.cases) + " cases, as the sources have"}};
+    refuse(Errc::view_mismatch, where, "d is " + seen_text(d),
+           std::to_string(in.cases) + " cases, as the sources have");
   DiagnoseOptions options;
   options.pairs = pairs;
-  return without_gil(
-      [&] { return value_of(diagnose(instruction, in.views, result.view(), in.cases, options)); });
+  return interruptible(
+      [&] { return value_of(diagnose(instruction, in.views, result.view, in.cases, options)); });
 }
 
 }  // namespace
@@ -71,11 +71,11 @@ void add_diagnose(py::module_& m) {
         "The GIL is released. Errors: view_mismatch, member_value.");
   m.def(
       "diagnose_capture",
-      [](const std::filesystem::path& path, std::optional<Target> target, bool pairs) {
+      [](const std::filesystem::path& path, const std::optional<TargetName>& target, bool pairs) {
         DiagnoseOptions options;
-        options.target = target;
+        options.target = target_of(target);
         options.pairs = pairs;
-        return without_gil([&] { return value_of(diagnose(path, options)); });
+        return interruptible([&] { return value_of(diagnose(path, options)); });
       },
       "path"_a, "target"_a = py::none(), "pairs"_a = true,
       "The same of a capture. Errors: those of reading and decoding; member_value.");

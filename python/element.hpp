@@ -6,9 +6,13 @@
 
 namespace warpbit::python {
 
+using Code = As<"int">;  ///< anything with __index__
+using Codes = As<"_Codes">;
+using OptionalCodes = As<"Optional[_Codes]">;
+
 /// The inputs of an element from sequences of codes; None is empty. Errors: view_mismatch, with the operand.
-ElementInputs element_of(const py::object& a, const py::object& b, std::uint64_t c, const py::object& a_scale,
-                         const py::object& b_scale);
+ElementInputs element_of(const Codes& a, const Codes& b, const Code& c, const OptionalCodes& a_scale,
+                         const OptionalCodes& b_scale);
 /// A Computation, or an Instruction alone.
 Computation computation_of(const py::handle& object);
 

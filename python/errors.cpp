@@ -16,11 +16,13 @@ Error error_of(const py::handle& exception) {
   for (int i = 0; i <= static_cast<int>(Errc::usage); ++i)
     if (name(static_cast<Errc>(i)) == code)
       return {static_cast<Errc>(i), text("where"), text("seen"), text("accepted")};
-  throw Refusal{Error{Errc::usage, "code", "'" + code + "'", "the code of an error"}};
+  refuse(Errc::usage, "code", "'" + code + "'", "the code of an error");
 }
 
-void refuse_word(const char* what, const std::string& seen, const std::string& accepted) {
-  throw Refusal{Error{Errc::usage, what, "'" + seen + "'", "one of " + accepted}};
+void refuse_word(const char* what, const std::string& seen, const std::vector<std::string_view>& accepted) {
+  std::string all;
+  for (const std::string_view word : accepted) all.append(all.empty() ? "" : ", ").append(word);
+  refuse(Errc::usage, what, "'" + seen + "'", "one of " + all);
 }
 
 void add_errors(py::module_&) {

@@ -2,42 +2,46 @@
 // Executing instructions on arrays of registers.
 #include "warpbit/execute.hpp"
 
-#include <cstring>
-
 #include "module.hpp"
 #include "warpbit/machine.hpp"
 
 namespace warpbit::python {
 namespace {
 
+const Operand& destination_of(const Instruction& instruction) {
+  if (const Operand* d = instruction.find(Part::destination)) return *d;
+  refuse(Errc::machine_needed, std::string(instruction.canonical()), "it has no results",
+         "a Machine to execute it");
+}
+
 Executed execute(const Instruction& instruction, const py::args& sources, const py::object& out,
                  const ExecuteOptions& options) {
   const std::string where(instruction.canonical());
   if (instruction.uses_memory())
-    throw Refusal{
-        Error{Errc::memory_needed, where, "no memory", "execute_warp with a memory, or execute_warpgroup"}};
-  if (instruction.operands().empty() || instruction.find(Part::destination) == nullptr)
-    throw Refusal{Error{Errc::machine_needed, where, "it has no results", "a Machine to execute it"}};
+    refuse(Errc::memory_needed, where, "no memory", "execute_warp with a memory, or execute_warpgroup");
+  const Operand& operand = destination_of(instruction);
   const SourceArrays in = sources_of(instruction, sources);
-  const RegisterArray d =
-      results_of(out, *instruction.find(Part::destination), instruction.lanes(), in.has_cases, in.cases, where);
+  const RegisterArray d = results_of(out, operand, instruction.lanes(), in.has_cases, in.cases, where);
   if (!out.is_none())
     for (std::size_t i = 0; i < in.arrays.size(); ++i)
       check_apart(d.array, in.arrays[i].array, where, "source " + std::to_string(i));
-  const ResultView view = d.result_view();
+  const auto work = [&] {
+    return value_of(execute_batch(instruction, in.views, d.result_view(), in.cases, options));
+  };
+  const int products =
+      instruction.rows() * instruction.columns() * instruction.terms() * instruction.products();
   const Execution done =
-      without_gil([&] { return value_of(execute_batch(instruction, in.views, view, in.cases, options)); });
+      interruptible(work, static_cast<double>(in.cases) * std::max(products, instruction.lanes()));
   return {d.array, done.kernel, done.inferred};
 }
 
 // The bytes of a memory. Errors: view_mismatch.
 std::span<const std::byte> bytes_of(const py::handle& memory, const std::string& where) {
-  const auto array =
-      py::isinstance<py::array>(memory) ? py::reinterpret_borrow<py::array>(memory) : py::array();
-  if (!is_unsigned(memory, 1) || array.ndim() != 1 || array.strides(0) != 1)
-    throw Refusal{Error{Errc::view_mismatch, where, "shared memory is " + seen_text(memory),
-                        "uint8 with one dimension, contiguous"}};
-  return {static_cast<const std::byte*>(array.data()), static_cast<std::size_t>(array.size())};
+  const std::optional<py::array> array = bits_in(memory, 1);
+  if (!array || array->ndim() != 1 || array->strides(0) != 1)
+    refuse(Errc::view_mismatch, where, "shared memory is " + seen_text(memory),
+           "uint8 with one dimension, contiguous");
+  return {static_cast<const std::byte*>(array->data()), static_cast<std::size_t>(array->size())};
 }
 
 Executed execute_group(const Instruction& instruction, const py::object& shared, const py::object& d,
@@ -45,24 +49,22 @@ Executed execute_group(const Instruction& instruction, const py::object& shared,
                        const py::object& metadata, bool accumulate, const ExecuteOptions& options) {
   const std::string where(instruction.canonical());
   const std::span<const std::byte> memory = bytes_of(shared, where);
-  const Operand* destination = instruction.find(Part::destination);
-  if (destination == nullptr)
-    throw Refusal{Error{Errc::machine_needed, where, "it has no results", "a Machine to execute it"}};
+  const Operand& destination = destination_of(instruction);
   if (d.is_none() && accumulate)
-    throw Refusal{Error{Errc::view_mismatch, where, "no d",
-                        registers_text(*destination, instruction.lanes()) + ", or accumulate=False"}};
-  const RegisterArray registers = results_of(d, *destination, instruction.lanes(), false, 1, where);
+    refuse(Errc::view_mismatch, where, "no d",
+           registers_text(destination, instruction.lanes()) + ", or accumulate=False");
+  const RegisterArray registers = results_of(d, destination, instruction.lanes(), false, 1, where);
   const auto view_of = [&](Part part, const py::object& array) {
     const Operand* operand = instruction.find(part);
     return array.is_none() || operand == nullptr || operand->kind == OperandKind::descriptor
                ? OperandView{}
-               : registers_of(array, *operand, instruction.lanes(), where).view();
+               : registers_of(array, *operand, instruction.lanes(), where).view;
   };
   const WarpgroupSources sources{view_of(Part::left_factor, a), a_descriptor, b_descriptor,
                                  view_of(Part::metadata, metadata), accumulate};
-  const ResultView view = registers.result_view();
-  const Execution done =
-      without_gil([&] { return value_of(execute_warpgroup(instruction, sources, memory, view, options)); });
+  const Execution done = without_gil([&] {
+    return value_of(execute_warpgroup(instruction, sources, memory, registers.result_view(), options));
+  });
   return {registers.array, done.kernel, done.inferred};
 }
 
@@ -76,8 +78,7 @@ WarpRegisters registers_of_warp(const Instruction& instruction, const py::args& 
   const SourceArrays in = sources_of(instruction, sources);
   const std::string where(instruction.canonical());
   if (in.has_cases && !in.arrays.empty())
-    throw Refusal{
-        Error{Errc::view_mismatch, where, "arrays with a dimension for cases", "one warp: (lanes, registers)"}};
+    refuse(Errc::view_mismatch, where, "arrays with a dimension for cases", "one warp: (lanes, registers)");
   int count = 0;
   for (const Operand& operand : instruction.operands()) count += operand.registers;
   WarpRegisters out{Registers(instruction.lanes(), count), {}, 0};
@@ -87,22 +88,21 @@ WarpRegisters registers_of_warp(const Instruction& instruction, const py::args& 
     out.binding.push_back(at);
     if (operand.is_destination()) out.destination = at;
     if (!operand.is_destination() && takes_registers(operand)) {
-      const RegisterArray& array = in.arrays[taken++];
+      const OperandView& view = in.arrays[taken++].view;
+      const auto bytes = static_cast<std::size_t>(operand.register_bits) / 8;
       for (int lane = 0; lane < instruction.lanes(); ++lane)
-        for (int reg = 0; reg < operand.registers; ++reg) {
-          std::uint64_t value = 0;
-          std::memcpy(&value, array.view().base + lane * array.lane_stride + reg * array.register_stride,
-                      static_cast<std::size_t>(operand.register_bits) / 8);
-          out.registers.write(lane, at + reg, value);
-        }
+        for (int reg = 0; reg < operand.registers; ++reg)
+          out.registers.write(lane, at + reg,
+                              code_at(view.base + lane * view.lane_stride + reg * view.register_stride, bytes));
     }
     at += operand.registers;
   }
   return out;
 }
 
-py::tuple execute_one_warp(const Instruction& instruction, const py::args& sources, const py::object& shared,
-                           const ExecuteOptions& options) {
+As<"tuple[Optional[NDArray[np.unsignedinteger[Any]]], NDArray[np.uint8]]", py::tuple> execute_one_warp(
+    const Instruction& instruction, const py::args& sources, const py::object& shared,
+    const ExecuteOptions& options) {
   const std::string where(instruction.canonical());
   WarpRegisters warp = registers_of_warp(instruction, sources);
   const std::span<const std::byte> bytes = bytes_of(shared, where);
@@ -148,7 +148,7 @@ void add_execute(py::module_& m) {
                       }));
   m.def(
       "execute",
-      [](const Instruction& instruction, const py::args& sources, const py::object& out, int threads,
+      [](const Instruction& instruction, const py::args& sources, const OptionalBits& out, int threads,
          std::optional<Kernel> kernel, bool allow_inferred, Undefined undefined) {
         return execute(instruction, sources, out, {undefined, allow_inferred, threads, kernel});
       },
@@ -167,8 +167,8 @@ void add_execute(py::module_& m) {
       "that does not fit; memory_needed; machine_needed; inferred_plan; undefined_operand; no_such_kernel.");
   m.def(
       "execute_warpgroup",
-      [](const Instruction& instruction, const py::object& shared, const py::object& d, const py::object& a,
-         std::uint64_t a_descriptor, std::uint64_t b_descriptor, const py::object& metadata, bool accumulate,
+      [](const Instruction& instruction, const Bytes& shared, const OptionalBits& d, const OptionalBits& a,
+         std::uint64_t a_descriptor, std::uint64_t b_descriptor, const OptionalBits& metadata, bool accumulate,
          std::optional<Kernel> kernel, bool allow_inferred, Undefined undefined) {
         return execute_group(instruction, shared, d, a, a_descriptor, b_descriptor, metadata, accumulate,
                              {undefined, allow_inferred, 1, kernel});
@@ -185,7 +185,7 @@ void add_execute(py::module_& m) {
       "no_such_kernel.");
   m.def(
       "execute_warp",
-      [](const Instruction& instruction, const py::args& sources, const py::object& shared, bool allow_inferred,
+      [](const Instruction& instruction, const py::args& sources, const Bytes& shared, bool allow_inferred,
          Undefined undefined) {
         return execute_one_warp(instruction, sources, shared, {undefined, allow_inferred, 1, std::nullopt});
       },

@@ -83,12 +83,13 @@ void add_explanation(py::module_& m) {
 
 }  // namespace
 
-ElementInputs element_of(const py::object& a, const py::object& b, std::uint64_t c, const py::object& a_scale,
-                         const py::object& b_scale) {
+ElementInputs element_of(const Codes& a, const Codes& b, const Code& c, const OptionalCodes& a_scale,
+                         const OptionalCodes& b_scale) {
   const auto codes = [](const py::object& object, const char* name) {
     return object.is_none() ? std::vector<std::uint64_t>() : codes_of(object, name);
   };
-  return {codes(a, "a"), codes(b, "b"), c, codes(a_scale, "a_scale"), codes(b_scale, "b_scale")};
+  return {codes(a, "a"), codes(b, "b"), codes_of(py::make_tuple(c), "c")[0], codes(a_scale, "a_scale"),
+          codes(b_scale, "b_scale")};
 }
 
 Computation computation_of(const py::handle& object) {
@@ -103,10 +104,9 @@ void add_explain(py::module_& m) {
   add_explanation(m);
   m.def(
       "explain",
-      [](const py::object& computation, const py::object& a, const py::object& b, std::uint64_t c,
-         const py::object& a_scale, const py::object& b_scale) {
-        return value_of(
-            explain_element(computation_of(computation), element_of(a, b, c, a_scale, b_scale).sources()));
+      [](const AnyComputation& computation, const Codes& a, const Codes& b, const Code& c,
+         const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
+        return explain_element(computation_of(computation), element_of(a, b, c, a_scale, b_scale).sources());
       },
       "computation"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
       "Explains one element of D = A B + C.\n\n"
@@ -119,7 +119,7 @@ void add_explain(py::module_& m) {
   m.def(
       "explain_capture",
       [](const std::filesystem::path& path, std::uint64_t index, int row, int column, int product) {
-        return value_of(explain_capture(path, index, {row, column, product}));
+        return explain_capture(path, index, {row, column, product});
       },
       "path"_a, "case"_a, "row"_a = 0, "column"_a = 0, "product"_a = 0,
       "Explains an element of D in a case of a capture. Errors: those of reading; usage, if there is no such "

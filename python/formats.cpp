@@ -2,6 +2,7 @@
 // Number formats: arrays of codes from and to float64, and one code or number at a time.
 #include "warpbit/format.hpp"
 
+#include <bit>
 #include <cstring>
 
 #include "records.hpp"
@@ -31,10 +32,6 @@ void for_items(const py::array& from, std::byte* to, std::size_t to_bytes, Work 
   }
 }
 
-std::vector<py::ssize_t> shape_of(const py::array& array) {
-  return {array.shape(), array.shape() + array.ndim()};
-}
-
 // "[3, 5]": item number n of an array.
 std::string place_text(const py::array& array, std::size_t n) {
   std::string out;
@@ -46,34 +43,28 @@ std::string place_text(const py::array& array, std::size_t n) {
   return "[" + out + "]";
 }
 
-py::array decode(const std::string& format, const py::object& codes) {
+py::array_t<double> decode(const std::string& format, const Bits& codes) {
   const Codec codec = value_of(Codec::find(format));
   const std::size_t bytes = code_bytes(codec.bits());
-  if (!is_unsigned(codes, bytes))
-    throw Refusal{Error{Errc::view_mismatch, "decode " + std::string(codec.name()),
-                        "codes are " + seen_text(codes),
-                        "an array of " + py::str(unsigned_dtype(bytes)).cast<std::string>()}};
-  const auto array = py::reinterpret_borrow<py::array>(codes);
-  py::array_t<double> out(shape_of(array));
+  const std::optional<py::array> array = bits_in(codes, bytes, codec.name());
+  if (!array)
+    refuse(Errc::view_mismatch, "decode " + std::string(codec.name()), "codes are " + seen_text(codes),
+           "an array of " + bits_text(bytes, codec.name()));
+  py::array_t<double> out(shape_of(*array));
   auto* to = reinterpret_cast<std::byte*>(out.mutable_data());
   without_gil([&] {
-    for_items(array, to, sizeof(double), [&](const std::byte* item, std::byte* at) {
-      std::uint64_t code = 0;
-      std::memcpy(&code, item, bytes);
-      const double value = codec.decode(code);
+    for_items(*array, to, sizeof(double), [&](const std::byte* item, std::byte* at) {
+      const double value = codec.decode(code_at(item, bytes));
       std::memcpy(at, &value, sizeof value);
     });
   });
   return out;
 }
 
-py::array encode(const std::string& format, const py::object& values, Rounding rounding, bool satfinite) {
+Unsigned encode(const std::string& format, const Numbers& values, Rounding rounding, bool satfinite) {
   const Codec codec = value_of(Codec::find(format));
   const std::string where = "encode " + std::string(codec.name());
-  const auto array =
-      py::isinstance<py::array>(values) ? py::reinterpret_borrow<py::array>(values) : py::array();
-  if (!py::isinstance<py::array>(values) || !array.dtype().equal(py::dtype("float64")))
-    throw Refusal{Error{Errc::view_mismatch, where, "values are " + seen_text(values), "an array of float64"}};
+  const py::array_t<double> array = numbers_of(values, where);
   const std::size_t bytes = code_bytes(codec.bits());
   py::array out(unsigned_dtype(bytes), shape_of(array));
   auto* to = static_cast<std::byte*>(out.mutable_data());
@@ -81,8 +72,7 @@ py::array encode(const std::string& format, const py::object& values, Rounding r
   try {
     without_gil([&] {
       for_items(array, to, bytes, [&](const std::byte* item, std::byte* at) {
-        double value = 0;
-        std::memcpy(&value, item, sizeof value);
+        const auto value = std::bit_cast<double>(code_at(item, sizeof(double)));
         const std::uint64_t code = value_of(codec.encode(value, rounding, satfinite));
         std::memcpy(at, &code, bytes);
         ++n;
@@ -116,7 +106,7 @@ void add_records(py::module_& m) {
              field("source", &FormatInfo::source, "The document that defines it."));
   info.def_property_readonly(
       "dtype", [](const FormatInfo& f) { return unsigned_dtype(code_bytes(f.bits)); },
-      "The least unsigned type of NumPy that holds a code.");
+      "The smallest unsigned type of NumPy that holds a code.");
   py::class_<CodeField> code_field(m, "CodeField", "Bits of a code that belong together.");
   add_record(
       code_field,
@@ -149,18 +139,18 @@ void add_records(py::module_& m) {
 void add_formats(py::module_& m) {
   add_records(m);
   m.def("formats", &all_formats, "All number formats.");
+  m.def("format", &find_format_info, "name"_a,
+        "The format of a name or a synonym. Error: usage, which lists the names.");
   m.def(
-      "format", [](const std::string& name) { return value_of(find_format_info(name)); }, "name"_a,
-      "The format of a name or a synonym. Error: usage, which lists the names.");
-  m.def("decode", &decode, "format"_a, "codes"_a,
-        "The numbers of codes, exactly: float64 of the same shape; NaNs are quiet.\n\n"
-        "codes: of Format.dtype, with any strides. Bits above the format's width are ignored. Error:\n"
-        "view_mismatch.");
+      "decode", &decode, "format"_a, "codes"_a,
+      "The numbers of codes, exactly: float64 of the same shape; NaNs are quiet.\n\n"
+      "codes: of Format.dtype (or floats of the format itself, as their bits), with any strides. Bits above the format's width are ignored. Error:\n"
+      "view_mismatch.");
   m.def(
       "encode", &encode, "format"_a, "values"_a, "rounding"_a = Rounding::nearest_even,
       "satfinite"_a = false,
       "The codes of numbers, each rounded once: Format.dtype of the same shape.\n\n"
-      "values: float64, with any strides. rounding: \"rn\" (to nearest even), \"rz\" (toward zero), \"rp\" "
+      "values: a number, lists of numbers or an array, float64 holding each exactly. rounding: \"rn\" (to nearest even), \"rz\" (toward zero), \"rp\" "
       "(up),\n"
       "\"rm\" (down), \"rna\" (to nearest, ties away from zero). Beyond the largest number: Inf or the "
       "largest\n"
@@ -169,26 +159,21 @@ void add_formats(py::module_& m) {
       "either; integers wrap. With `satfinite` it is the largest, and integers are clamped. A NaN becomes the\n"
       "canonical one. Errors: view_mismatch; usage, with the place, for a NaN where there is none, and an\n"
       "infinity for integers without `satfinite`.");
-  m.def(
-      "explain_code",
-      [](const std::string& format, std::uint64_t code) { return value_of(explain_code(format, code)); },
-      "format"_a, "code"_a, "What a code means, exactly. Error: usage.");
-  m.def(
-      "encode_number",
-      [](const std::string& format, const std::string& text, Rounding rounding, bool satfinite) {
-        return value_of(encode_number(format, text, rounding, satfinite));
-      },
-      "format"_a, "text"_a, "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,
-      "The code of the number that a text means, taken exactly: \"3.3\", \"0x1.8p-3\", \"1/3\", \"inf\", "
-      "\"nan\".");
+  m.def("explain_code", &explain_code, "format"_a, "code"_a, "What a code means, exactly. Error: usage.");
+  m.def("encode_number", &encode_number, "format"_a, "text"_a, "rounding"_a = Rounding::nearest_even,
+        "satfinite"_a = false,
+        "The code of the number that a text means, taken exactly: \"3.3\", \"0x1.8p-3\", \"1/3\", \"inf\", "
+        "\"nan\".");
   m.def(
       "landmarks",
       [](const std::string& format) {
-        py::dict out;
+        As<"dict[str, int]", py::dict> out;
         for (const Landmark& l : value_of(landmarks(format))) out[py::cast(l.name)] = l.code;
         return out;
       },
-      "format"_a, "The codes that say what a format reaches: {\"zero\": 0, \"largest\": ..., ...}.");
+      "format"_a,
+      "The codes of a format's remarkable numbers, as far as it has them: {\"zero\": 0, \"least subnormal\": 1, ...},\n"
+      "also \"least normal\" (or \"least\"), \"one\", \"largest\", \"Inf\" and \"NaN\".");
 }
 
 }  // namespace warpbit::python

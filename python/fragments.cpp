@@ -2,6 +2,7 @@
 // Matrices from and to registers, and sparse ones from and to dense ones.
 #include "warpbit/fragment.hpp"
 
+#include <bit>
 #include <cstring>
 
 #include "operand.hpp"
@@ -43,20 +44,14 @@ std::vector<Slot> all_places(const FragmentMap& map) {
   return out;
 }
 
-std::vector<py::ssize_t> matrix_shape(const FragmentMap& map) {
-  if (map.products() == 1) return {map.rows(), map.columns()};
-  return {map.products(), map.rows(), map.columns()};
+std::string where_of(const BoundOperand& o) {
+  return std::string(o.instruction.canonical());
 }
 
 void require_registers(const BoundOperand& o) {
   if (!takes_registers(*o) || o->element_bits == 0)
-    throw Refusal{Error{Errc::operand_kind, std::string(o.instruction.canonical()),
-                        "operand " + std::string(o->role) + " has no matrix in registers",
-                        "an operand with registers"}};
-}
-
-std::string where_of(const BoundOperand& o) {
-  return std::string(o.instruction.canonical());
+    refuse(Errc::operand_kind, where_of(o), "operand " + std::string(o->role) + " has no matrix in registers",
+           "an operand with registers");
 }
 
 // The codes of all cases, and the shape of the array that they are for.
@@ -70,20 +65,17 @@ Codes gather(const BoundOperand& o, const py::object& registers) {
   const std::vector<Slot> places = first_places(o->fragment);
   Codes out{std::vector<std::uint64_t>(in.cases * places.size()), matrix_shape(o->fragment)};
   if (in.has_cases) out.shape.insert(out.shape.begin(), static_cast<py::ssize_t>(in.cases));
-  const OperandView view = in.view();
   const auto bytes = static_cast<std::size_t>(o->register_bits) / 8;
   const std::uint64_t mask = o->fragment.packing().mask();
   without_gil([&] {
     auto* code = out.codes.data();
     for (std::size_t i = 0; i < in.cases; ++i)
-      for (const Slot& p : places) {
-        std::uint64_t word = 0;
-        std::memcpy(&word,
-                    view.base + static_cast<std::ptrdiff_t>(i) * view.case_stride + p.lane * view.lane_stride +
-                        p.reg * view.register_stride,
-                    bytes);
-        *code++ = word >> p.low_bit & mask;
-      }
+      for (const Slot& p : places)
+        *code++ = code_at(in.view.base + static_cast<std::ptrdiff_t>(i) * in.view.case_stride +
+                              p.lane * in.view.lane_stride + p.reg * in.view.register_stride,
+                          bytes) >>
+                      p.low_bit &
+                  mask;
   });
   return out;
 }
@@ -94,23 +86,20 @@ struct Matrices {
   bool has_cases;
   std::size_t cases;
 };
-Matrices matrices_of(const py::object& object, const BoundOperand& o, bool is_right_type,
+// Errors: view_mismatch, if there is no array of such items (`type`) or it has another shape.
+Matrices matrices_of(const std::optional<py::array>& array, const py::object& object, const BoundOperand& o,
                      const std::string& type) {
   const std::vector<py::ssize_t> shape = matrix_shape(o->fragment);
   const auto n = static_cast<py::ssize_t>(shape.size());
-  const auto array =
-      py::isinstance<py::array>(object) ? py::reinterpret_borrow<py::array>(object) : py::array();
-  const bool fits = is_right_type && (array.ndim() == n || array.ndim() == n + 1) &&
-                    std::equal(shape.begin(), shape.end(), array.shape() + (array.ndim() - n));
-  if (!fits) {
-    std::string text;
-    for (const py::ssize_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-    throw Refusal{Error{Errc::view_mismatch, where_of(o),
-                        "the matrix of " + std::string(o->role) + " is " + seen_text(object),
-                        type + " of shape (" + text + ") or (cases, " + text + ")"}};
+  if (!array || (array->ndim() != n && array->ndim() != n + 1) ||
+      !std::equal(shape.begin(), shape.end(), array->shape() + (array->ndim() - n))) {
+    const std::string one = shape_text(shape).substr(1);
+    refuse(Errc::view_mismatch, where_of(o),
+           "the matrix of " + std::string(o->role) + " is " + seen_text(object),
+           type + " of shape (" + one + " or (cases, " + one);
   }
-  const bool has_cases = array.ndim() == n + 1;
-  return {array, has_cases, has_cases ? static_cast<std::size_t>(array.shape(0)) : 1};
+  const bool has_cases = array->ndim() == n + 1;
+  return {*array, has_cases, has_cases ? static_cast<std::size_t>(array->shape(0)) : 1};
 }
 
 // Where each element of the matrix lies, in bytes from that of its case.
@@ -149,9 +138,8 @@ py::array scatter(const BoundOperand& o, const Matrices& m, const py::object& ou
       for (const Slot& p : places) {
         std::byte* at =
             view.base + index * view.case_stride + p.lane * view.lane_stride + p.reg * view.register_stride;
-        std::uint64_t word = 0;
-        std::memcpy(&word, at, bytes);
-        word = (word & ~(mask << p.low_bit)) | (codes[p.element] & mask) << p.low_bit;
+        const std::uint64_t word = (code_at(at, bytes) & ~(mask << p.low_bit)) | (codes[p.element] & mask)
+                                                                                     << p.low_bit;
         std::memcpy(at, &word, bytes);
       }
     }
@@ -159,33 +147,24 @@ py::array scatter(const BoundOperand& o, const Matrices& m, const py::object& ou
   return registers.array;
 }
 
-py::array scatter_codes(const BoundOperand& o, const py::object& codes, const py::object& out) {
+Unsigned scatter_codes(const BoundOperand& o, const Bits& codes, const OptionalBits& out) {
   require_registers(o);
   const std::size_t bytes = code_bytes(o->element_bits);
-  const Matrices m =
-      matrices_of(codes, o, is_unsigned(codes, bytes), py::str(unsigned_dtype(bytes)).cast<std::string>());
-  return scatter(o, m, out, [bytes](const std::byte* at) {
-    std::uint64_t code = 0;
-    std::memcpy(&code, at, bytes);
-    return code;
-  });
+  const Matrices m = matrices_of(bits_in(codes, bytes, o->format), codes, o, bits_text(bytes, o->format));
+  return scatter(o, m, out, [bytes](const std::byte* at) { return code_at(at, bytes); });
 }
 
-py::array scatter_values(const BoundOperand& o, const py::object& values, const py::object& out,
-                         Rounding rounding, bool satfinite) {
+Unsigned scatter_values(const BoundOperand& o, const Numbers& values, const OptionalBits& out,
+                        Rounding rounding, bool satfinite) {
   require_registers(o);
   const Codec codec = value_of(Codec::find(o->format));
-  const bool is_float64 = py::isinstance<py::array>(values) &&
-                          py::reinterpret_borrow<py::array>(values).dtype().equal(py::dtype("float64"));
-  const Matrices m = matrices_of(values, o, is_float64, "float64");
-  return scatter(o, m, out, [&](const std::byte* at) {
-    double value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value_of(codec.encode(value, rounding, satfinite));
+  const py::array_t<double> numbers = numbers_of(values, where_of(o));
+  return scatter(o, matrices_of(numbers, numbers, o, "numbers"), out, [&](const std::byte* at) {
+    return value_of(codec.encode(std::bit_cast<double>(code_at(at, sizeof(double))), rounding, satfinite));
   });
 }
 
-py::array gather_values(const BoundOperand& o, const py::object& registers) {
+py::array_t<double> gather_values(const BoundOperand& o, const Bits& registers) {
   const Codes gathered = gather(o, registers);
   const Codec codec = value_of(Codec::find(o->format));
   py::array_t<double> out(gathered.shape);
@@ -196,22 +175,18 @@ py::array gather_values(const BoundOperand& o, const py::object& registers) {
 
 // Rows x columns codes of the given bits, row by row.
 std::vector<std::uint64_t> matrix_codes(const py::object& object, py::ssize_t rows, py::ssize_t columns,
-                                        int bits, const std::string& where, const std::string& name) {
+                                        int bits, const std::string& where, const std::string& name,
+                                        std::string_view format = {}) {
   const std::size_t bytes = code_bytes(bits);
-  const auto array =
-      py::isinstance<py::array>(object) ? py::reinterpret_borrow<py::array>(object) : py::array();
-  if (!is_unsigned(object, bytes) || array.ndim() != 2 || array.shape(0) != rows || array.shape(1) != columns)
-    throw Refusal{Error{Errc::view_mismatch, where, name + " is " + seen_text(object),
-                        py::str(unsigned_dtype(bytes)).cast<std::string>() + " of shape (" +
-                            std::to_string(rows) + ", " + std::to_string(columns) + ")"}};
+  const std::optional<py::array> array = bits_in(object, bytes, format);
+  if (!array || shape_of(*array) != std::vector{rows, columns})
+    refuse(Errc::view_mismatch, where, name + " is " + seen_text(object),
+           bits_text(bytes, format) + " of shape " + shape_text({rows, columns}));
   std::vector<std::uint64_t> out;
-  const auto* base = static_cast<const std::byte*>(array.data());
+  const auto* base = static_cast<const std::byte*>(array->data());
   for (py::ssize_t r = 0; r < rows; ++r)
-    for (py::ssize_t c = 0; c < columns; ++c) {
-      std::uint64_t code = 0;
-      std::memcpy(&code, base + r * array.strides(0) + c * array.strides(1), bytes);
-      out.push_back(code);
-    }
+    for (py::ssize_t c = 0; c < columns; ++c)
+      out.push_back(code_at(base + r * array->strides(0) + c * array->strides(1), bytes));
   return out;
 }
 
@@ -219,25 +194,26 @@ std::vector<std::uint64_t> matrix_codes(const py::object& object, py::ssize_t ro
 std::pair<const Operand*, const Operand*> sparse_operands(const Instruction& i) {
   const Operand *a = i.find(Part::left_factor), *e = i.find(Part::metadata);
   if (a == nullptr || e == nullptr)
-    throw Refusal{Error{Errc::not_sparse, std::string(i.canonical()), "its A is not sparse",
-                        "an instruction with metadata"}};
+    refuse(Errc::not_sparse, std::string(i.canonical()), "its A is not sparse", "an instruction with metadata");
   return {a, e};
 }
 
-py::tuple compress_dense(const Instruction& i, const py::object& dense) {
+As<"tuple[NDArray[np.unsignedinteger[Any]], NDArray[np.uint8]]", py::tuple> compress_dense(const Instruction& i,
+                                                                                           const Bits& dense) {
   const auto [a, e] = sparse_operands(i);
-  const CompressedMatrix out = value_of(compress(
-      i, matrix_codes(dense, i.rows(), i.depth(), a->element_bits, std::string(i.canonical()), "the dense A")));
+  const CompressedMatrix out =
+      value_of(compress(i, matrix_codes(dense, i.rows(), i.depth(), a->element_bits, std::string(i.canonical()),
+                                        "the dense A", a->format)));
   const auto groups = static_cast<py::ssize_t>(out.metadata.size()) / i.rows();
   return py::make_tuple(array_of(out.codes, code_bytes(a->element_bits), {i.rows(), i.terms()}),
                         array_of(out.metadata, 1, {i.rows(), groups}));
 }
 
-py::array expand_sparse(const Instruction& i, const py::object& codes, const py::object& metadata) {
+Unsigned expand_sparse(const Instruction& i, const Bits& codes, const Bytes& metadata) {
   const auto [a, e] = sparse_operands(i);
   const std::string where(i.canonical());
   const std::vector<std::uint64_t> dense = value_of(
-      expand(i, {matrix_codes(codes, i.rows(), i.terms(), a->element_bits, where, "the stored A"),
+      expand(i, {matrix_codes(codes, i.rows(), i.terms(), a->element_bits, where, "the stored A", a->format),
                  matrix_codes(metadata, e->fragment.rows(), e->fragment.columns(), 4, where, "the metadata")}));
   return array_of(dense, code_bytes(a->element_bits), {i.rows(), i.depth()});
 }
@@ -247,7 +223,7 @@ py::array expand_sparse(const Instruction& i, const py::object& codes, const py:
 void add_fragments(py::module_& m) {
   m.def(
       "gather",
-      [](const BoundOperand& operand, const py::object& registers) {
+      [](const BoundOperand& operand, const Bits& registers) {
         const Codes out = gather(operand, registers);
         return array_of(out.codes, code_bytes(operand->element_bits), out.shape);
       },
@@ -257,15 +233,17 @@ void add_fragments(py::module_& m) {
       "registers: (lanes, registers) or (cases, lanes, registers) of Operand.dtype. An element that several\n"
       "places hold is taken from the first. Errors: view_mismatch; operand_kind.");
   m.def("gather_values", &gather_values, "operand"_a, "registers"_a, "The same as numbers, exactly: float64.");
-  m.def("scatter", &scatter_codes, "operand"_a, "codes"_a, "out"_a = py::none(),
-        "The registers that hold a matrix of codes: (lanes, registers), or (cases, lanes, registers).\n\n"
-        "codes: Operand.shape, or (cases, *shape), of Operand.code_dtype, with any strides; bits above the\n"
-        "format's width do not count. out: registers to write into, whose other bits stay as they are; new "
-        "ones,\n"
-        "zero elsewhere, without it. Errors: view_mismatch; operand_kind.");
+  m.def(
+      "scatter", &scatter_codes, "operand"_a, "codes"_a, "out"_a = py::none(),
+      "The registers that hold a matrix of codes: (lanes, registers), or (cases, lanes, registers).\n\n"
+      "codes: Operand.shape, or (cases, *shape), of Operand.code_dtype (or of floats of the operand's own format, as\n"
+      "their bits), with any strides; bits above the\n"
+      "format's width do not count. out: registers to write into, whose other bits stay as they are; new "
+      "ones,\n"
+      "zero elsewhere, without it. Errors: view_mismatch; operand_kind.");
   m.def("scatter_values", &scatter_values, "operand"_a, "values"_a, "out"_a = py::none(),
         "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,
-        "The same of numbers, float64, each rounded once to the operand's format (see `encode`).");
+        "The same of numbers, each rounded once to the operand's format (see `encode`).");
   m.def("compress", &compress_dense, "instruction"_a, "dense"_a,
         "Compresses a dense A of (rows, depth) codes: (codes, metadata), of shapes (rows, terms) and (rows,\n"
         "groups of a row), a nibble in each uint8; `scatter` puts them into the registers of A and of the\n"

@@ -18,34 +18,31 @@ struct CodeArray {
 CodeArray codes_of_matrix(const py::handle& object, const Operand& operand, const std::string& where,
                           const std::string& name) {
   const std::size_t bytes = code_bytes(operand.element_bits);
-  const auto refuse = [&](const std::string& seen) {
-    throw Refusal{Error{Errc::view_mismatch, where, name + " is " + seen,
-                        py::str(unsigned_dtype(bytes)).cast<std::string>() +
-                            " with two dimensions, whose strides are whole items"}};
-  };
-  const auto array =
-      py::isinstance<py::array>(object) ? py::reinterpret_borrow<py::array>(object) : py::array();
-  if (!is_unsigned(object, bytes) || array.ndim() != 2) refuse(seen_text(object));
   const auto size = static_cast<py::ssize_t>(bytes);
-  if (array.strides(0) % size != 0 || array.strides(1) % size != 0 ||
-      reinterpret_cast<std::uintptr_t>(array.data()) % bytes != 0)
-    refuse(seen_text(object) + " with strides " + py::str(array.attr("strides")).cast<std::string>());
-  return {array, static_cast<std::size_t>(array.shape(0)), static_cast<std::size_t>(array.shape(1)),
-          array.strides(0) / size, array.strides(1) / size};
+  const std::optional<py::array> array = bits_in(object, bytes, operand.format);
+  const bool is_matrix = array && array->ndim() == 2;
+  if (!is_matrix || array->strides(0) % size != 0 || array->strides(1) % size != 0 ||
+      reinterpret_cast<std::uintptr_t>(array->data()) % bytes != 0)
+    refuse(Errc::view_mismatch, where,
+           name + " is " + seen_text(object) +
+               (is_matrix ? " with strides " + py::str(array->attr("strides")).cast<std::string>() : ""),
+           bits_text(bytes, operand.format) + " with two dimensions, whose strides are whole items");
+  return {*array, static_cast<std::size_t>(array->shape(0)), static_cast<std::size_t>(array->shape(1)),
+          array->strides(0) / size, array->strides(1) / size};
 }
 
 // The operands of D = A B + C. Errors: view_mismatch.
 const Operand& operand_for(const Instruction& i, Part part) {
   if (const Operand* operand = i.find(part)) return *operand;
-  throw Refusal{Error{Errc::view_mismatch, std::string(i.canonical()),
-                      "it is no product of matrices in registers", "an instruction D = A B + C"}};
+  refuse(Errc::view_mismatch, std::string(i.canonical()), "it is no product of matrices in registers",
+         "an instruction D = A B + C");
 }
 
 void require_shape(const CodeArray& matrix, std::size_t rows, std::size_t columns, const std::string& where,
                    const std::string& name) {
   if (matrix.rows != rows || matrix.columns != columns)
-    throw Refusal{Error{Errc::view_mismatch, where, name + " is " + seen_text(matrix.array),
-                        "shape (" + std::to_string(rows) + ", " + std::to_string(columns) + ")"}};
+    refuse(Errc::view_mismatch, where, name + " is " + seen_text(matrix.array),
+           "shape (" + std::to_string(rows) + ", " + std::to_string(columns) + ")");
 }
 
 Executed multiply(const Instruction& i, const py::object& a_object, const py::object& b_object,
@@ -78,15 +75,11 @@ Executed multiply(const Instruction& i, const py::object& a_object, const py::ob
         std::vector<py::ssize_t>{static_cast<py::ssize_t>(a.rows), static_cast<py::ssize_t>(b.columns)});
   const CodeArray d = codes_of_matrix(result, of_d, where, "out");
   require_shape(d, a.rows, b.columns, where, "out");
-  if (!d.array.writeable() || !is_apart(d.array))
-    throw Refusal{Error{Errc::view_mismatch, where,
-                        "out is read-only, or its items share memory or are interleaved",
-                        "an array that can be written to, whose items each have their own"}};
+  check_writable(d.array, where);
   if (!out.is_none()) {
     const auto apart = [&](const CodeArray& read, const char* name) {
       if (read.array.data() == d.array.data())
-        throw Refusal{Error{Errc::view_mismatch, where, std::string("out is ") + name,
-                            "memory of its own, or that of C"}};
+        refuse(Errc::view_mismatch, where, std::string("out is ") + name, "memory of its own, or that of C");
       check_apart(d.array, read.array, where, name);
     };
     apart(a, "A");
@@ -94,7 +87,9 @@ Executed multiply(const Instruction& i, const py::object& a_object, const py::ob
     if (c) check_apart(d.array, c->array, where, "C");
   }
   problem.d = {const_cast<void*>(d.array.data()), d.row_stride, d.column_stride};
-  const Execution done = without_gil([&] { return value_of(gemm(i, problem, options)); });
+  const Execution done =
+      interruptible([&] { return value_of(gemm(i, problem, options)); },
+                    static_cast<double>(a.rows * b.columns) * static_cast<double>(a.columns));
   return {d.array, done.kernel, done.inferred};
 }
 
@@ -115,9 +110,9 @@ void set_k_order(const py::object& order, const Instruction& instruction, std::s
 void add_gemm(py::module_& m) {
   m.def(
       "gemm",
-      [](const Instruction& instruction, const py::object& a, const py::object& b, const py::object& c,
-         const py::object& out, const py::object& k_order, std::size_t split_k, int threads,
-         std::optional<Kernel> kernel, bool allow_inferred) {
+      [](const Instruction& instruction, const Bits& a, const Bits& b, const OptionalBits& c,
+         const OptionalBits& out, const As<"Union[str, Sequence[int]]">& k_order, std::size_t split_k,
+         int threads, std::optional<Kernel> kernel, bool allow_inferred) {
         return multiply(instruction, a, b, c, out,
                         {{}, split_k, {Undefined::error, allow_inferred, threads, kernel}}, k_order);
       },
@@ -125,8 +120,8 @@ void add_gemm(py::module_& m) {
       "k_order"_a = "ascending", "split_k"_a = 1, "threads"_a = 0, "kernel"_a = py::none(),
       "allow_inferred"_a = true,
       "D = A B + C, bit for bit as the instruction gives it tile by tile along K.\n\n"
-      "a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype, with strides "
-      "of\n"
+      "a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype (or floats of the\n"
+      "operand's own format, as their bits), with strides of\n"
       "whole items (so that b.T of a column-major matrix is no copy); no c is +0. The sizes need not be "
       "multiples\n"
       "of the instruction's. out: where D goes; may be c.\n"

@@ -3,18 +3,11 @@
 #include "warpbit/instruction.hpp"
 
 #include "operand.hpp"
-#include "warpbit/target.hpp"
 #include "warpbit/kernel.hpp"
+#include "warpbit/target.hpp"
 
 namespace warpbit::python {
 namespace {
-
-Target target_of(const py::handle& object) {
-  if (py::isinstance<Target>(object)) return object.cast<Target>();
-  if (!py::isinstance<py::str>(object))
-    throw py::type_error("target: expected a Target or its name, got " + seen_text(object));
-  return value_of(Target::find(object.cast<std::string>()));
-}
 
 // "d: f32 16x8; registers uint32 of shape (cases, 32, 4) or (32, 4)"
 std::string text_of(const Operand& operand, int lanes) {
@@ -32,7 +25,7 @@ std::string text_of(const Instruction& i) {
   return out;
 }
 
-py::dict evidence_of(const Instruction& i) {
+As<"dict[str, tuple[_basis, str]]", py::dict> evidence_of(const Instruction& i) {
   const Evidence& e = i.evidence();
   py::dict out;
   for (const auto& [name, ground] : {std::pair("order", e.order), std::pair("window", e.window),
@@ -42,73 +35,63 @@ py::dict evidence_of(const Instruction& i) {
 }
 
 void add_target(py::module_& m) {
-  py::class_<Target>(m, "Target",
-                     "What PTX is compiled for, named as in a .target directive. Target(\"sm_90\"); Error: "
-                     "unknown_target, which lists the known ones.")
-      .def(py::init([](const std::string& name) { return value_of(Target::find(name)); }), "name"_a)
+  py::class_<Target> c(m, "Target",
+                       "What PTX is compiled for, named as in a .target directive. Target(\"sm_90\"); Error: "
+                       "unknown_target, which lists the known ones.");
+  c.def(py::init([](const std::string& name) { return value_of(Target::find(name)); }), "name"_a)
       .def_property_readonly("name", &Target::name, "\"sm_90\"")
       .def("__str__", &Target::name)
       .def("__repr__", [](const Target& t) { return "Target('" + std::string(t.name()) + "')"; })
-      .def(
-          "__eq__",
-          [](const Target& x, const py::object& y) {
-            return py::isinstance<Target>(y) && x == y.cast<Target>();
-          },
-          "other"_a)
       .def("__hash__", [](const Target& t) { return py::hash(py::cast(t.name())); })
       .def(py::pickle(
           [](const Target& t) { return py::make_tuple(t.name()); },
           [](const py::tuple& state) { return value_of(Target::find(state[0].cast<std::string>())); }));
+  add_equality(c, [](const Target& x, const Target& y) { return x == y; });
   m.def("targets", &Target::all, "All targets, oldest first.");
 }
 
-void add_operand(py::module_& m) {
-  py::class_<BoundOperand>(m, "Operand",
-                           "An operand of an instruction: a matrix in the registers of its lanes (PTX manual, "
-                           "\"Matrix Fragments\"), or what the statement gives as a literal.")
-      .def_property_readonly(
-          "role", [](const BoundOperand& o) { return o->role; }, "The manual's name: \"a\".")
-      .def_property_readonly(
-          "part", [](const BoundOperand& o) { return o->part; },
-          "What it is in D = A B + C: \"left_factor\", \"accumulator\", ...")
-      .def_property_readonly(
-          "kind", [](const BoundOperand& o) { return o->kind; },
-          "How it is written: \"vector\", \"scalar\", \"immediate\", ...")
-      .def_property_readonly(
-          "format", [](const BoundOperand& o) { return o->format; },
-          "The format of its elements, e.g. \"f16\" (see warpbit.formats).")
-      .def_property_readonly(
-          "element_bits", [](const BoundOperand& o) { return o->element_bits; },
-          "Bits of the code of an element.")
-      .def_property_readonly(
-          "takes_registers", [](const BoundOperand& o) { return takes_registers(*o); },
-          "Whether `execute` takes an array for it (of a destination: gives one).")
-      .def_property_readonly(
-          "shape",
-          [](const BoundOperand& o) -> py::tuple {
-            const FragmentMap& map = o->fragment;
-            if (map.products() == 1) return py::make_tuple(map.rows(), map.columns());
-            return py::make_tuple(map.products(), map.rows(), map.columns());
-          },
-          "The shape of the matrix, (rows, columns); (products, rows, columns) where the instruction computes\n"
-          "several products side by side.")
-      .def_property_readonly(
-          "register_shape",
-          [](const BoundOperand& o) { return py::make_tuple(o.instruction.lanes(), o->registers); },
-          "The shape of the registers of a case, (lanes, registers of a lane).")
-      .def_property_readonly(
-          "dtype",
-          [](const BoundOperand& o) { return unsigned_dtype(static_cast<std::size_t>(o->register_bits) / 8); },
-          "NumPy's type of a register: uint32, or another unsigned one.")
-      .def_property_readonly(
-          "code_dtype", [](const BoundOperand& o) { return unsigned_dtype(code_bytes(o->element_bits)); },
-          "The least unsigned type that holds the code of an element.")
-      .def("__repr__",
-           [](const BoundOperand& o) { return "<Operand " + text_of(*o, o.instruction.lanes()) + ">"; })
-      .def(py::pickle([](const BoundOperand& o) { return py::make_tuple(o.instruction, o.index); },
-                      [](const py::tuple& s) {
-                        return BoundOperand{s[0].cast<Instruction>(), s[1].cast<std::size_t>()};
-                      }));
+// (rows, columns), or (products, rows, columns).
+As<"tuple[int, ...]", py::tuple> shape_of(const BoundOperand& o) {
+  return py::tuple(py::cast(matrix_shape(o->fragment)));
+}
+
+void add_operand(py::class_<BoundOperand>& c) {
+  const auto read = [&c](const char* name, auto get, const char* doc) {
+    c.def_property_readonly(name, get, doc);
+  };
+  using Bound = const BoundOperand&;
+  read(
+      "role", [](Bound o) { return o->role; }, "The manual's name: \"a\".");
+  read(
+      "part", [](Bound o) { return o->part; },
+      "What it is in D = A B + C: \"left_factor\", \"accumulator\", ...");
+  read(
+      "kind", [](Bound o) { return o->kind; }, "How it is written: \"vector\", \"scalar\", \"immediate\", ...");
+  read(
+      "format", [](Bound o) { return o->format; },
+      "The format of its elements, e.g. \"f16\" (see warpbit.formats).");
+  read(
+      "element_bits", [](Bound o) { return o->element_bits; }, "Bits of the code of an element.");
+  read(
+      "takes_registers", [](Bound o) { return takes_registers(*o); },
+      "Whether its values are in registers, so that `execute` takes an array for it (of D: returns one). False for an\n"
+      "immediate and for literals, whose values stand in the statement.");
+  read("shape", &shape_of,
+       "The shape of the matrix, (rows, columns); (products, rows, columns) where the instruction computes\n"
+       "several products side by side.");
+  read(
+      "register_shape", [](Bound o) { return std::pair(o.instruction.lanes(), o->registers); },
+      "The shape of the registers of a case, (lanes, registers of a lane).");
+  read(
+      "dtype", [](Bound o) { return unsigned_dtype(static_cast<std::size_t>(o->register_bits) / 8); },
+      "NumPy's type of a register: uint32, or another unsigned one.");
+  read(
+      "code_dtype", [](Bound o) { return unsigned_dtype(code_bytes(o->element_bits)); },
+      "The smallest unsigned type that holds the code of an element.");
+  c.def("__repr__", [](Bound o) { return "<Operand " + text_of(*o, o.instruction.lanes()) + ">"; });
+  c.def(py::pickle(
+      [](Bound o) { return py::make_tuple(o.instruction, o->role); },
+      [](const py::tuple& s) { return operand_of(s[0].cast<Instruction>(), s[1].cast<std::string>()); }));
 }
 
 void add_forms(py::module_& m) {
@@ -121,19 +104,18 @@ void add_forms(py::module_& m) {
   m.def("forms", &forms, "All documented forms of all families.");
   m.def(
       "nearest_forms",
-      [](const std::string& text, const std::optional<py::object>& target, std::size_t most) {
-        return nearest_forms(text, target ? std::optional(target_of(*target)) : std::nullopt, most);
+      [](const std::string& text, const std::optional<TargetName>& target, std::size_t most) {
+        return nearest_forms(text, target_of(target), most);
       },
       "text"_a, "target"_a = py::none(), "most"_a = 3,
-      "The documented forms, at most `most`, that a mistyped form or statement is nearest to.");
+      "The documented forms, at most `most`, nearest to a mistyped form or statement.");
   m.def("kernels", &kernels,
         "The kernels that this processor can run, slowest first: \"reference\" (the specification), \"scalar\",\n"
         "\"avx2\", \"avx512\". All compute the same bits.");
-  m.def(
-      "chosen_kernel", [] { return value_of(chosen_kernel()); },
-      "The kernel that is used unless one is asked for: that of the environment variable WARPBIT_KERNEL, or "
-      "the\n"
-      "last of kernels().");
+  m.def("chosen_kernel", &chosen_kernel,
+        "The kernel that is used unless one is asked for: that of the environment variable WARPBIT_KERNEL, or "
+        "the\n"
+        "last of kernels().");
 }
 
 }  // namespace
@@ -145,20 +127,33 @@ BoundOperand operand_of(const Instruction& instruction, const std::string& role)
     if (operand.role == role) return {instruction, i};
     roles += (roles.empty() ? "" : ", ") + std::string(operand.role);
   }
-  throw Refusal{Error{Errc::operand_kind, std::string(instruction.canonical()), "no operand '" + role + "'",
-                      "one of " + roles}};
+  refuse(Errc::operand_kind, std::string(instruction.canonical()), "no operand '" + role + "'",
+         "one of " + roles);
+}
+
+std::vector<py::ssize_t> matrix_shape(const FragmentMap& map) {
+  if (map.products() == 1) return {map.rows(), map.columns()};
+  return {map.products(), map.rows(), map.columns()};
+}
+
+std::optional<Target> target_of(const std::optional<TargetName>& name) {
+  return name ? std::optional(name->target) : std::nullopt;
 }
 
 void add_instruction(py::module_& m) {
   add_target(m);
+  py::class_<BoundOperand> operand(
+      m, "Operand",
+      "An operand of an instruction: a matrix in the registers of its lanes (PTX manual, \"Matrix Fragments\"), or\n"
+      "what the statement gives as a literal.");
   py::class_<Instruction> c(
       m, "Instruction",
       "An instruction of a target. Instruction(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32\", "
       "\"sm_90\"):\n"
       "a statement or a bare form, in which every immediate has its least value. Immutable; it pickles.\n"
       "Errors name the qualifier or operand that is wrong and what would be right there.");
-  c.def(py::init([](const std::string& text, const py::object& target) {
-          return value_of(Instruction::parse(text, target_of(target)));
+  c.def(py::init([](const std::string& text, const TargetName& target) {
+          return value_of(Instruction::parse(text, target.target));
         }),
         "text"_a, "target"_a);
   c.def_property_readonly("text", &Instruction::text, "The text that came in.");
@@ -188,33 +183,43 @@ void add_instruction(py::module_& m) {
                           "Whether the order of the sum, F or the rounding rest on no hardware result.");
   c.def_property_readonly(
       "basis", [](const Instruction& i) { return i.evidence().overall(); },
-      "What ordinary results rest on: \"captured\", \"published\" or \"inferred\".");
+      "How the arithmetic of ordinary results is known: \"captured\" from a GPU by this project, \"published\" by\n"
+      "others who measured one, or \"inferred\" from other GPUs.");
   c.def_property_readonly(
       "evidence", &evidence_of,
       "What each parameter of the arithmetic rests on: {\"order\": (basis, from), \"window\":\n"
       "..., \"floor\": ..., \"specials\": ...}.");
   c.def_property_readonly("plan", &Instruction::plan, "The steps of one element of D.");
-  c.def_property_readonly("machine", &Instruction::machine, "The machine instructions that it becomes.");
+  c.def_property_readonly(
+      "machine", &Instruction::machine,
+      "The instructions of the GPU itself (SASS) that ptxas makes of it, e.g. \"HMMA.16816.F32\".");
   c.def("__str__", [](const Instruction& i) { return text_of(i); });
   c.def("__repr__", [](const Instruction& i) {
     return "Instruction(" + py::repr(py::cast(i.text())).cast<std::string>() + ", '" +
            std::string(i.target().name()) + "')";
   });
-  c.def(
-      "__eq__",
-      [](const Instruction& x, const py::object& y) {
-        if (!py::isinstance<Instruction>(y)) return false;
-        const auto& other = y.cast<const Instruction&>();
-        return x.text() == other.text() && x.target() == other.target();
-      },
-      "other"_a);
+  add_equality(c, [](const Instruction& x, const Instruction& y) {
+    return x.text() == y.text() && x.target() == y.target();
+  });
   c.def("__hash__", [](const Instruction& i) { return py::hash(py::make_tuple(i.text(), i.target())); });
   c.def(py::pickle([](const Instruction& i) { return py::make_tuple(i.text(), i.target()); },
                    [](const py::tuple& state) {
                      return value_of(Instruction::parse(state[0].cast<std::string>(), state[1].cast<Target>()));
                    }));
-  add_operand(m);
+  add_operand(operand);
   add_forms(m);
 }
 
 }  // namespace warpbit::python
+
+bool pybind11::detail::type_caster<warpbit::python::TargetName>::load(handle source, bool) {
+  using namespace warpbit::python;
+  if (isinstance<warpbit::Target>(source)) {
+    value.emplace(source.cast<warpbit::Target>());
+  } else if (isinstance<str>(source)) {
+    value.emplace(value_of(warpbit::Target::find(source.cast<std::string>())));
+  } else if (!source.is_none()) {
+    throw type_error("target: expected a Target or its name, got " + seen_text(source));
+  }
+  return value.has_value();
+}

@@ -13,7 +13,7 @@ constexpr int kColumns = 100;
 Swizzle swizzle_of(int bytes) {
   for (const Swizzle s : {Swizzle::none, Swizzle::bytes_32, Swizzle::bytes_64, Swizzle::bytes_128})
     if (bytes == (s == Swizzle::none ? 0 : span_bytes(s))) return s;
-  throw Refusal{Error{Errc::usage, "swizzle", std::to_string(bytes), "0, 32, 64 or 128 bytes"}};
+  refuse(Errc::usage, "swizzle", std::to_string(bytes), "0, 32, 64 or 128 bytes");
 }
 
 int bytes_of(Swizzle s) {
@@ -28,7 +28,7 @@ std::vector<std::string> where(const Layout& l, const std::string& question) {
 }
 
 // Columns product, row, column and, in registers, lane, register, low bit, bits, or, in memory, bit, bits.
-py::array cells_of(const OperandLayout& o) {
+py::array_t<std::int64_t> cells_of(const OperandLayout& o) {
   const bool in_registers = o.medium == Medium::registers;
   const auto count = static_cast<py::ssize_t>(o.cells.size());
   py::array_t<std::int64_t> out({count, py::ssize_t{in_registers ? 7 : 5}});
@@ -89,14 +89,14 @@ void add_layouts(py::module_& m) {
       .def("_repr_svg_", &layout_svg);
   m.def(
       "layout",
-      [](const py::object& instruction, const std::string& operand, std::optional<std::uint64_t> descriptor,
-         std::optional<int> swizzle, bool transposed) {
+      [](const As<"Union[Instruction, str]">& instruction, const std::string& operand,
+         std::optional<std::uint64_t> descriptor, std::optional<int> swizzle, bool transposed) {
         const Instruction i = py::isinstance<py::str>(instruction)
                                   ? value_of(parse_on_newest(instruction.cast<std::string>()))
                                   : instruction.cast<Instruction>();
         LayoutOptions options{operand, descriptor, std::nullopt, transposed};
         if (swizzle) options.swizzle = swizzle_of(*swizzle);
-        return value_of(layout(i, options));
+        return layout(i, options);
       },
       "instruction"_a, "operand"_a = "", "descriptor"_a = py::none(), "swizzle"_a = py::none(),
       "transposed"_a = false,
@@ -123,9 +123,8 @@ void add_layout(py::module_& m) {
            }),
            "start"_a = 0, "leading"_a = 0, "stride"_a = 0, "base_offset"_a = 0, "swizzle"_a = 0)
       .def_static("decode", &Descriptor::decode, "bits"_a, "The descriptor of 64 bits.")
-      .def(
-          "encode", [](const Descriptor& d) { return value_of(d.encode()); },
-          "Its 64 bits. Error: descriptor_field, which names the field and what it can hold.")
+      .def("encode", &Descriptor::encode,
+           "Its 64 bits. Error: descriptor_field, which names the field and what it can hold.")
       .def_readonly("start", &Descriptor::start, "Address in shared memory, a multiple of 16 below 2^18.")
       .def_readonly("leading", &Descriptor::leading, "Leading dimension byte offset.")
       .def_readonly("stride", &Descriptor::stride, "Stride dimension byte offset.")

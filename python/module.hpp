@@ -7,21 +7,29 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>  // INFINITY
+#include <future>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "warpbit/instruction.hpp"
-#include "warpbit/result.hpp"
 #include "warpbit/fragment.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/replay.hpp"
+#include "warpbit/result.hpp"
+#include "warpbit/stop.hpp"
 #include "words.hpp"
 
 namespace warpbit::python {
 
 namespace py = pybind11;
 using py::literals::operator""_a;
+using GilReleased = py::call_guard<py::gil_scoped_release>;  ///< for functions that touch no object of Python
 
 // What each file adds to the module, in the order in which they need each other.
 void add_errors(py::module_& m);
@@ -37,10 +45,15 @@ void add_captures(py::module_& m);
 void add_replay(py::module_& m);
 void add_diagnose(py::module_& m);
 
+// ---- Errors
+
 /// An Error on its way to Python, where it is warpbit.Error.
 struct Refusal {
   Error error;
 };
+[[noreturn]] inline void refuse(Errc code, std::string where, std::string seen, std::string accepted) {
+  throw Refusal{Error{code, std::move(where), std::move(seen), std::move(accepted)}};
+}
 
 /// The value, or a Refusal.
 template <class T>
@@ -52,31 +65,111 @@ inline void check(const Result<void>& result) {
   if (!result) throw Refusal{result.error()};
 }
 
-/// Throws what `result` has against the call. The GIL is released while `work` runs, which touches no object of
-/// Python and throws nothing but Refusal and std::bad_alloc.
+/// work() without the GIL: it touches no object of Python and throws nothing but Refusal and std::bad_alloc.
 template <class Work>
 auto without_gil(Work work) {
   const py::gil_scoped_release released;
   return work();
 }
 
+/// The same for work that may take long: it runs in a thread of its own, which is stopped when a signal handler of
+/// Python raised something (Ctrl-C: KeyboardInterrupt). That is thrown. Work of few products of elements runs here, and all where there is no thread.
+template <class Work>
+auto interruptible(Work work, double products = INFINITY) {
+  if (products < 1 << 23) return without_gil(work);
+  std::atomic<bool> stop = false;
+  std::optional<py::error_already_set> raised;
+  auto done = std::async(std::launch::async | std::launch::deferred, [&] {
+    const Stoppable stoppable(stop);
+    return work();
+  });
+  const auto ends = [&] {
+    return without_gil(
+        [&] { return done.wait_for(std::chrono::milliseconds(50)) != std::future_status::timeout; });
+  };
+  while (!ends())
+    if (!stop && PyErr_CheckSignals() != 0) {
+      raised.emplace();
+      stop = true;
+    }
+  if (raised) throw *raised;
+  return done.get();
+}
+
+/// __eq__ by same(x, y), with objects of other classes False.
+template <class Class, class Same>
+void add_equality(Class& c, Same same) {
+  using T = typename Class::type;
+  c.def(
+      "__eq__",
+      [same](const T& x, const py::object& y) { return py::isinstance<T>(y) && same(x, y.cast<const T&>()); },
+      "other"_a);
+}
+
+// ---- Types in signatures
+
+template <std::size_t N>
+struct Annotation {
+  char text[N];
+  constexpr Annotation(const char (&t)[N]) { std::copy_n(t, N, text); }
+};
+/// An object that signatures, from which the stub is made (make_stub.py), call by this annotation.
+template <Annotation A, class Base = py::object>
+struct As : Base {
+  using Base::Base;
+  As() = default;
+  As(Base base) : Base(std::move(base)) {}
+  static bool check_(py::handle h) { return py::isinstance<Base>(h); }
+};
+using Bits = As<"_Bits">;  ///< registers or codes: unsigned integers, or f16, f32, f64 as their bits
+using OptionalBits = As<"Optional[_Bits]">;
+using Numbers = As<"_Numbers">;  ///< see numbers_of()
+using Bytes = As<"NDArray[np.uint8]">;
+using Unsigned = As<"NDArray[np.unsignedinteger[Any]]", py::array>;
+using Arrays = As<"dict[str, NDArray[Any]]", py::dict>;
+using Types = As<"dict[str, tuple[np.dtype[Any], tuple[int, ...]]]", py::dict>;
+using AnyComputation = As<"Union[Instruction, Computation]">;
+using Share = std::pair<std::uint64_t, std::uint64_t>;
+
+/// A Target, or its name.
+struct TargetName {
+  Target target;
+};
+std::optional<Target> target_of(const std::optional<TargetName>& name);
+/// Errors: usage, unless 1 <= i <= n.
+Shard shard_of(Share share);
+
 /// warpbit.Execution: Execution, with the registers of D, or its codes.
 struct Executed {
-  py::array d;
+  Unsigned d;
   Kernel kernel;
   bool inferred;
 };
 
 // ---- Arrays
 
-/// "uint32 of shape (2, 32, 4)", or "list" of what is no array.
+/// "uint32 of shape (2, 32, 4)", "masked uint32 ...", or "object of type list".
 std::string seen_text(const py::handle& object);
-/// True if it is an array of native unsigned integers of that size.
-bool is_unsigned(const py::handle& object, std::size_t item_bytes);
+/// The array, unless it is something else, or has a mask.
+std::optional<py::array> array_in(const py::handle& object);
+/// The array, if its items are native unsigned integers of that size, or numbers of `format` (f16, f32, f64) if that
+/// has the size: these count as their bits.
+std::optional<py::array> bits_in(const py::handle& object, std::size_t item_bytes,
+                                 std::string_view format = {});
+/// "uint16", or "uint16 or float16" where that is taken as its bits.
+std::string bits_text(std::size_t item_bytes, std::string_view format = {});
 /// The type of unsigned integers of a size of 1, 2, 4 or 8 bytes.
 py::dtype unsigned_dtype(std::size_t item_bytes);
-/// The bytes of the least of these that holds a code of so many bits.
+/// The bytes of the smallest of these that holds a code of these bits.
 std::size_t code_bytes(int bits);
+/// The code at an address.
+std::uint64_t code_at(const std::byte* at, std::size_t item_bytes);
+/// As float64: an array of floats or integers, a number, or sequences of numbers, none of which is rounded. Errors:
+/// view_mismatch, at `where`.
+py::array_t<double> numbers_of(const py::handle& object, const std::string& where);
+/// "(16, 8)"
+std::string shape_text(const std::vector<py::ssize_t>& shape);
+std::vector<py::ssize_t> shape_of(const py::array& array);
 
 /// "uint32 of shape (cases, 32, 4) or (32, 4)": the registers of an operand.
 std::string registers_text(const Operand& operand, int lanes);
@@ -86,9 +179,8 @@ struct RegisterArray {
   py::array array;
   bool has_cases = true;  ///< three dimensions; else one case
   std::size_t cases = 1;
-  std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
+  OperandView view;
 
-  OperandView view() const;
   /// Precondition: the array is writable.
   ResultView result_view() const;
 };
@@ -96,16 +188,16 @@ struct RegisterArray {
 /// registers.
 RegisterArray registers_of(const py::handle& object, const Operand& operand, int lanes,
                            const std::string& where);
-/// The same to write to: `out` if it is one, else a new dense array of so many cases. Errors: also of one that
-/// cannot be written to, has not that many cases, or whose items share memory.
+/// The same to write to: `out` if it is one, else a new dense array of these cases. Errors: also of one that
+/// cannot be written to, has other cases, or whose items share memory.
 RegisterArray results_of(const py::handle& out, const Operand& operand, int lanes, bool has_cases,
                          std::size_t cases, const std::string& where);
 /// Errors: view_mismatch, if an array that is written shares memory with one that is read, unless they are the
 /// same registers.
 void check_apart(const py::array& written, const py::array& read, const std::string& where,
                  const std::string& name);
-/// True if no two items of it can share memory, by its strides.
-bool is_apart(const py::array& array);
+/// Errors: view_mismatch, if `out` cannot be written to or two of its items can share memory, by its strides.
+void check_writable(const py::array& out, const std::string& where);
 
 /// True if an operand is registers that a caller gives; literals are in the statement.
 bool takes_registers(const Operand& operand);
@@ -124,7 +216,46 @@ SourceArrays sources_of(const Instruction& instruction, const py::args& sources)
 /// Errors: view_mismatch, at `where`.
 std::vector<std::uint64_t> codes_of(const py::handle& object, const std::string& where);
 /// The same as an array of the given unsigned type and shape.
-py::array array_of(const std::vector<std::uint64_t>& codes, std::size_t item_bytes,
-                   const std::vector<py::ssize_t>& shape);
+Unsigned array_of(const std::vector<std::uint64_t>& codes, std::size_t item_bytes,
+                  const std::vector<py::ssize_t>& shape);
 
 }  // namespace warpbit::python
+
+namespace PYBIND11_NAMESPACE {
+namespace detail {
+
+template <warpbit::python::Annotation A, class Base>
+struct handle_type_name<warpbit::python::As<A, Base>> {
+  static constexpr auto name = const_name(A.text);
+};
+
+// A function may return a Result: its error is raised.
+template <class T>
+struct type_caster<warpbit::Result<T>> {
+  static constexpr auto name = make_caster<T>::name;
+  static handle cast(warpbit::Result<T> result, return_value_policy, handle parent) {
+    return make_caster<T>::cast(warpbit::python::value_of(std::move(result)), return_value_policy::move,
+                                parent);
+  }
+};
+template <>
+struct type_caster<warpbit::Result<void>> {
+  static constexpr auto name = const_name("None");
+  static handle cast(const warpbit::Result<void>& result, return_value_policy, handle) {
+    warpbit::python::check(result);
+    return none().release();
+  }
+};
+
+template <>
+struct type_caster<warpbit::python::TargetName> {
+  static constexpr auto name = const_name("Union[Target, str]");
+  template <class>
+  using cast_op_type = const warpbit::python::TargetName&;
+  operator const warpbit::python::TargetName&() const { return *value; }
+  bool load(handle source, bool);
+  std::optional<warpbit::python::TargetName> value;
+};
+
+}  // namespace detail
+}  // namespace PYBIND11_NAMESPACE

@@ -18,5 +18,7 @@ struct BoundOperand {
 };
 /// Errors: operand_kind, if there is no such role.
 BoundOperand operand_of(const Instruction& instruction, const std::string& role);
+/// (rows, columns); (products, rows, columns) where there are several products.
+std::vector<py::ssize_t> matrix_shape(const FragmentMap& map);
 
 }  // namespace warpbit::python

@@ -50,14 +50,9 @@ void add_record(Class& c, const Field<typename Class::type, M>&... fields) {
   using T = typename Class::type;
   const std::tuple<Field<T, M>...> all(fields...);
   (c.def_property_readonly(
-       fields.name, [f = fields](const T& object) { return py::cast(object.*f.member); }, fields.doc),
+       fields.name, [f = fields](const T& object) -> M { return object.*f.member; }, fields.doc),
    ...);
-  c.def(
-      "__eq__",
-      [all](const T& x, const py::object& y) {
-        return py::isinstance<T>(y) && state_of(x, all).equal(state_of(y.cast<const T&>(), all));
-      },
-      "other"_a);
+  add_equality(c, [all](const T& x, const T& y) { return state_of(x, all).equal(state_of(y, all)); });
   c.def("__repr__", [all](const py::object& self) {
     std::string out = self.get_type().attr("__name__").cast<std::string>();
     std::apply(

@@ -9,21 +9,6 @@
 namespace warpbit::python {
 namespace {
 
-using Share = std::pair<std::uint64_t, std::uint64_t>;
-
-ReplayOptions options_of(std::optional<Target> target, Undefined undefined, std::size_t details, Share shard) {
-  if (shard.first < 1 || shard.first > shard.second)
-    throw Refusal{Error{Errc::usage, "shard",
-                        std::to_string(shard.first) + " of " + std::to_string(shard.second),
-                        "(i, n) with 1 <= i <= n"}};
-  ReplayOptions out;
-  out.target = target;
-  out.undefined = undefined;
-  out.details = details;
-  out.shard = {shard.first, shard.second};
-  return out;
-}
-
 void add_reports(py::module_& m) {
   py::class_<Mismatch> mismatch(m, "Mismatch", "An element whose bits differ, or of digests a block of cases.");
   add_record(mismatch,
@@ -78,30 +63,36 @@ void add_reports(py::module_& m) {
 
 }  // namespace
 
+Shard shard_of(Share share) {
+  if (share.first < 1 || share.first > share.second)
+    refuse(Errc::usage, "shard", std::to_string(share.first) + " of " + std::to_string(share.second),
+           "(i, n) with 1 <= i <= n");
+  return {share.first, share.second};
+}
+
 void add_replay(py::module_& m) {
+  using Paths = std::variant<std::filesystem::path, std::vector<std::filesystem::path>>;
   add_reports(m);
   m.def(
-      "replay",
-      [](const std::filesystem::path& path, std::optional<Target> target, Undefined undefined,
-         std::size_t details, Share shard) {
-        const ReplayOptions options = options_of(target, undefined, details, shard);
-        return without_gil([&] { return replay(path, options); });
-      },
-      "path"_a, "target"_a = py::none(), "undefined"_a = Undefined::error,
-      "details"_a = ReplayOptions{}.details, "shard"_a = Share{1, 1},
-      "Executes the inputs of a capture again and compares every element bit for bit. What is wrong is in the\n"
-      "report. target: instead of the one that the file names. undefined: as in `execute`. details: how many\n"
-      "mismatches to describe. shard: (i, n), one of n shares. The GIL is released.");
-  m.def(
       "verify",
-      [](const std::vector<std::filesystem::path>& paths, std::optional<Target> target, Undefined undefined,
-         std::size_t details, Share shard) {
-        const ReplayOptions options = options_of(target, undefined, details, shard);
-        return without_gil([&] { return replay_all(find_captures(paths), options); });
+      [](const Paths& given, const std::optional<TargetName>& target, Undefined undefined, std::size_t details,
+         Share shard) {
+        const auto* one = std::get_if<std::filesystem::path>(&given);
+        const auto paths = one != nullptr ? std::vector{*one} : std::get<1>(given);
+        ReplayOptions options;
+        options.target = target_of(target);
+        options.undefined = undefined;
+        options.details = details;
+        options.shard = shard_of(shard);
+        return interruptible([&] { return replay_all(find_captures(paths), options); });
       },
       "paths"_a, "target"_a = py::none(), "undefined"_a = Undefined::error,
       "details"_a = ReplayOptions{}.details, "shard"_a = Share{1, 1},
-      "The reports of all captures among files and in folders; the rest as in `replay`.");
+      "Executes the inputs of captures again and compares every element bit for bit: a report for each capture, of\n"
+      "what is wrong, too.\n\n"
+      "paths: a file or a folder, or several; folders are searched for *.npz. target: instead of the one that the\n"
+      "files name. undefined: as in `execute`. details: how many mismatches of a file to describe. shard: (i, n), one\n"
+      "of n shares of the work. The GIL is released.");
   m.def(
       "totals",
       [](const std::vector<FileReport>& reports) {
@@ -115,7 +106,7 @@ void add_replay(py::module_& m) {
       [](const std::filesystem::path& first, const std::filesystem::path& second, std::size_t details) {
         ReplayOptions options;
         options.details = details;
-        return without_gil([&] { return value_of(diff(first, second, options)); });
+        return interruptible([&] { return value_of(diff(first, second, options)); });
       },
       "first"_a, "second"_a, "details"_a = ReplayOptions{}.details,
       "Compares the results in two captures of the same inputs. Errors: those of reading; captures_differ.");

@@ -4,125 +4,104 @@
 
 #include <pybind11/pybind11.h>
 
-#include <iterator>  // std::size
-#include <stdexcept>
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "warpbit/capture.hpp"
 #include "warpbit/diagnose.hpp"
-#include "warpbit/replay.hpp"
-#include "warpbit/target.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/inputs/text.hpp"
-#include "warpbit/instruction.hpp"
-#include "warpbit/kernel.hpp"
 #include "warpbit/layout.hpp"
+#include "warpbit/replay.hpp"
 
 namespace warpbit::python {
 
-/// The words of an enumeration, in the order of its enumerators, which count from 0: `words`, or where the
-/// library has names for them, those up to `last`. `what` says what they are in the message that lists them.
-template <class E>
-struct Words;
+/// The words of an enumeration, in the order of its enumerators, which count from 0: those that the library has for
+/// them, up to `last`, or `own`. `what` is its name in signatures, with an underscore in front, and in messages.
+template <std::size_t N, class Last, std::size_t Count>
+struct Words {
+  char what[N];
+  Last last{};
+  std::string_view own[Count];
+};
+template <std::size_t N, class Last>
+consteval auto named(const char (&what)[N], Last last) {
+  Words<N, Last, 1> out{{}, last, {}};
+  std::copy_n(what, N, out.what);
+  return out;
+}
+template <std::size_t N, std::size_t Count>
+consteval auto own(const char (&what)[N], const std::string_view (&words)[Count]) {
+  Words<N, std::nullptr_t, Count> out{};
+  std::copy_n(what, N, out.what);
+  std::copy_n(words, Count, out.own);
+  return out;
+}
 
+template <class E>
+inline constexpr int kWords = 0;  // not bound
 template <>
-struct Words<Kernel> {
-  static constexpr const char* what = "kernel";
-  static constexpr Kernel last = Kernel::avx512;
-};
+inline constexpr auto kWords<Kernel> = named("kernel", Kernel::avx512);
 template <>
-struct Words<Undefined> {
-  static constexpr const char *what = "undefined", *words[] = {"error", "as_measured"};
-};
+inline constexpr auto kWords<Basis> = named("basis", Basis::inferred);
 template <>
-struct Words<Rounding> {
-  static constexpr const char *what = "rounding", *words[] = {"rn", "rz", "rp", "rm", "rna"};
-};
+inline constexpr auto kWords<CodeClass> = named("class", CodeClass::nan);
 template <>
-struct Words<Basis> {
-  static constexpr const char* what = "basis";
-  static constexpr Basis last = Basis::inferred;
-};
+inline constexpr auto kWords<CaptureLayout> = named("layout", CaptureLayout::digests);
 template <>
-struct Words<CodeClass> {
-  static constexpr const char* what = "class";
-  static constexpr CodeClass last = CodeClass::nan;
-};
+inline constexpr auto kWords<CaptureSource> = named("source", CaptureSource::model);
 template <>
-struct Words<CaptureLayout> {
-  static constexpr const char* what = "layout";
-  static constexpr CaptureLayout last = CaptureLayout::digests;
-};
+inline constexpr auto kWords<Verdict> = named("verdict", Verdict::none);
 template <>
-struct Words<CaptureSource> {
-  static constexpr const char* what = "source";
-  static constexpr CaptureSource last = CaptureSource::model;
-};
+inline constexpr auto kWords<inputs::Profile> =
+    named("profile", static_cast<inputs::Profile>(std::size(inputs::kProfileNames) - 1));
 template <>
-struct Words<FileStatus> {
-  static constexpr const char *what = "status",
-                              *words[] = {"replayed", "other_shard", "unsupported", "unreadable"};
-};
+inline constexpr auto kWords<Undefined> = own("undefined", {"error", "as_measured"});
 template <>
-struct Words<Verdict> {
-  static constexpr const char* what = "verdict";
-  static constexpr Verdict last = Verdict::none;
-};
+inline constexpr auto kWords<Rounding> = own("rounding", {"rn", "rz", "rm", "rp", "rna"});
 template <>
-struct Words<Medium> {
-  static constexpr const char *what = "medium",
-                              *words[] = {"registers", "shared_memory", "memory", "addresses"};
-};
+inline constexpr auto kWords<FileStatus> = own("status",
+                                               {"replayed", "other_shard", "unsupported", "unreadable"});
 template <>
-struct Words<ExactNumber::Kind> {
-  static constexpr const char *what = "kind", *words[] = {"finite", "infinity", "nan"};
-};
+inline constexpr auto kWords<Medium> = own("medium", {"registers", "shared_memory", "memory", "addresses"});
 template <>
-struct Words<OperandKind> {
-  static constexpr const char *what = "kind", *words[] = {"vector",  "scalar",     "immediate", "pair",
-                                                          "address", "descriptor", "predicate"};
-};
+inline constexpr auto kWords<ExactNumber::Kind> = own("number_kind", {"finite", "infinity", "nan"});
 template <>
-struct Words<Part> {
-  static constexpr const char *what = "part",
-                              *words[] = {"destination",     "left_factor",      "right_factor", "accumulator",
+inline constexpr auto kWords<OperandKind> = own("operand_kind", {"vector", "scalar", "immediate", "pair",
+                                                                 "address", "descriptor", "predicate"});
+template <>
+inline constexpr auto kWords<Part> = own("part",
+                                         {"destination",     "left_factor",      "right_factor", "accumulator",
                                           "metadata",        "selector",         "left_scale",   "right_scale",
                                           "left_selector",   "right_selector",   "source",       "random_bits",
                                           "address",         "scale_d",          "left_sign",    "right_sign",
-                                          "left_transposed", "right_transposed", "group_count",  "stride"};
-};
-template <>
-struct Words<inputs::Profile> {
-  static constexpr const char* what = "profile";
-  static constexpr auto& words = inputs::kProfileNames;
-};
+                                          "left_transposed", "right_transposed", "group_count",  "stride"});
 
 template <class E>
 concept HasWords = requires {
-  Words<E>::what;
+  kWords<E>.what;
 };
 
 template <HasWords E>
-constexpr std::size_t count_words() {
-  if constexpr (requires { Words<E>::last; })
-    return static_cast<std::size_t>(Words<E>::last) + 1;
-  else
-    return std::size(Words<E>::words);
-}
-/// Precondition: at < count_words<E>().
-template <HasWords E>
-std::string_view word(std::size_t at) {
-  if constexpr (requires { Words<E>::last; })
-    return name(static_cast<E>(at));
-  else
-    return Words<E>::words[at];
+const std::vector<std::string_view>& words() {
+  static const std::vector<std::string_view> all = [] {
+    std::vector<std::string_view> out;
+    if constexpr (requires { name(kWords<E>.last); })
+      for (int i = 0; i <= static_cast<int>(kWords<E>.last); ++i) out.push_back(name(static_cast<E>(i)));
+    else
+      out.assign(std::begin(kWords<E>.own), std::end(kWords<E>.own));
+    return out;
+  }();
+  return all;
 }
 
-/// Throws warpbit.Error for a word that is none.
-[[noreturn]] void refuse_word(const char* what, const std::string& seen, const std::string& accepted);
+/// Throws warpbit.Error for a word that is not one of these.
+[[noreturn]] void refuse_word(const char* what, const std::string& seen,
+                              const std::vector<std::string_view>& accepted);
 
 }  // namespace warpbit::python
 
@@ -132,27 +111,20 @@ namespace detail {
 template <warpbit::python::HasWords E>
 class type_caster<E> {
  public:
-  PYBIND11_TYPE_CASTER(E, const_name("str"));
+  PYBIND11_TYPE_CASTER(E, const_name("_") + const_name(warpbit::python::kWords<E>.what));
 
   bool load(handle source, bool) {
-    using namespace warpbit::python;
     if (!PyUnicode_Check(source.ptr())) return false;
+    const auto& all = warpbit::python::words<E>();
     const auto seen = source.cast<std::string>();
-    std::string accepted;
-    for (std::size_t at = 0; at < count_words<E>(); ++at) {
-      if (word<E>(at) == seen) {
-        value = static_cast<E>(at);
-        return true;
-      }
-      accepted.append(at > 0 ? ", " : "").append(word<E>(at));
-    }
-    refuse_word(Words<E>::what, seen, accepted);
+    const auto at = std::find(all.begin(), all.end(), seen);
+    if (at == all.end()) warpbit::python::refuse_word(warpbit::python::kWords<E>.what, seen, all);
+    value = static_cast<E>(at - all.begin());
+    return true;
   }
   static handle cast(E e, return_value_policy, handle) {
-    using namespace warpbit::python;
-    const auto at = static_cast<std::size_t>(e);
-    if (at >= count_words<E>()) throw std::out_of_range(Words<E>::what);  // a word is missing here
-    return str(word<E>(at).data(), word<E>(at).size()).release();
+    const std::string_view word = warpbit::python::words<E>().at(static_cast<std::size_t>(e));
+    return str(word.data(), word.size()).release();
   }
 };
 

@@ -45,11 +45,12 @@ def test_members(arrays):
     assert warpbit.capture_members(i) == {n: (a.dtype, a.shape[1:]) for n, a in arrays.items()}
 
 
-def test_a_replay(arrays):
-    report = warpbit.replay(PATH)
+def test_verifying(arrays):
+    report, = warpbit.verify(PATH)
     assert (report.status, report.cases, report.elements, report.mismatches) == ("replayed", 16, 16 * 128, 0)
     assert report.error is None and str(report.path) == PATH
-    older = warpbit.replay(PATH, target=warpbit.Target("sm_80"), details=2)
+    older, = warpbit.verify(PATH, target="sm_80", details=2)
+    assert older == warpbit.verify([PATH], warpbit.Target("sm_80"), details=2)[0]
     d = warpbit.execute(warpbit.Instruction(FORM, "sm_80"), *(arrays[n] for n in "abc")).d
     assert older.mismatches == np.count_nonzero(d != arrays["d"]) and len(older.details) == 2
     again = pickle.loads(pickle.dumps(older))
@@ -60,10 +61,10 @@ def test_a_mismatch_has_a_place(arrays, tmp_path):
     d = arrays["d"].copy()
     d[7, 22, 3] ^= 1  # lane 22, register 3: row 22 / 4 + 8, column 2 (22 % 4) + 1
     path = tmp_path / "changed.npz"
-    warpbit.write_capture(path, FORM + " {d}, {a}, {b}, {c};", warpbit.Target("sm_90a"), {**arrays, "d": d})
+    warpbit.write_capture(path, FORM + " {d}, {a}, {b}, {c};", "sm_90a", {**arrays, "d": d})
     with np.load(path) as file:
         assert np.array_equal(file["d"], d) and bytes(file["source"]) == b"model"
-    report = warpbit.replay(path)
+    report, = warpbit.verify(str(path))
     assert report.mismatches == 1
     m = report.details[0]
     assert (m.index, m.lane, m.reg, m.row, m.column) == (7, 22, 3, 13, 5)
@@ -73,7 +74,7 @@ def test_a_mismatch_has_a_place(arrays, tmp_path):
     assert (changes.cases, changes.elements, changes.differences) == (16, 2048, 1)
     packed = tmp_path / "packed.npz"
     warpbit.pack_capture(path, packed, bytes=1)
-    assert warpbit.replay(packed).cases == 1
+    assert warpbit.verify(packed)[0].cases == 1
 
 
 def test_many_files(tmp_path):
@@ -92,8 +93,8 @@ def test_many_files(tmp_path):
 
 def test_running_arrays(arrays, tmp_path):
     np.savez(tmp_path / "in.npz", x=arrays["a"], y=arrays["b"], z=arrays["c"])
-    header, cases, inferred = warpbit.run_arrays(tmp_path / "in.npz", tmp_path / "out.npz", FORM + " {w}, {x}, {y}, {z};",
-                                                 warpbit.Target("sm_90a"))
+    header, cases, inferred = warpbit.run_arrays(str(tmp_path / "in.npz"), str(tmp_path / "out.npz"),
+                                                 FORM + " {w}, {x}, {y}, {z};", "sm_90a")
     assert (header.source, cases, inferred) == ("model", 16, False)
     with np.load(tmp_path / "out.npz") as file:
         assert np.array_equal(file["w"], arrays["d"])

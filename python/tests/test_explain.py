@@ -53,14 +53,21 @@ def test_an_element_of_a_capture():
         warpbit.explain_capture(path, 16)
 
 
+def test_numbers_are_no_codes():
+    i = warpbit.Instruction(K16, "sm_90")
+    with pytest.raises(warpbit.Error, match=r"a: 1.0 of type float; expected codes: .*\(encode gives the codes of numbers\)"):
+        warpbit.explain(i, [1.0], [1.0])
+    with pytest.raises(warpbit.Error, match="c: 1.0 of type float; expected codes"):
+        warpbit.explain(i, [ONE], [ONE], 1.0)
+    assert warpbit.explain(i, warpbit.encode("f16", [1.0]), warpbit.encode("f16", [1.0]), np.uint32(0)).code == 0x3F800000
+
+
 def test_codes_that_are_none():
     i = warpbit.Instruction(K16, "sm_90")
-    for a in ([-1], [1 << 64], np.zeros((2, 2), np.uint16), np.zeros(2, np.float16), "12"):
+    for a in ([-1], [1 << 64], [1.5], np.zeros((2, 2), np.uint16), np.zeros(2, np.float16), "12"):
         with pytest.raises(warpbit.Error) as refused:
             warpbit.explain(i, a, [ONE])
         assert refused.value.code == "view_mismatch" and refused.value.where == "a"
-    with pytest.raises(TypeError):
-        warpbit.explain(i, [1.5], [ONE])
     with pytest.raises(TypeError, match="expected an Instruction or a Computation, got object of type str"):
         warpbit.explain(K16, [ONE], [ONE])
 
@@ -149,6 +156,7 @@ def test_a_diagnosis_of_a_file(tmp_path):
     d = warpbit.execute(i, transposed, inputs["b"], inputs["c"]).d
     warpbit.write_capture(tmp_path / "wrong.npz", K16 + " {d}, {a}, {b}, {c};", i.target, {**inputs, "d": d})
     assert warpbit.diagnose_capture(tmp_path / "wrong.npz").findings[0].kind == "transposed"
+    assert warpbit.diagnose_capture(str(tmp_path / "wrong.npz"), target="sm_80").target == "sm_80"
 
 
 def test_layouts():

@@ -178,17 +178,35 @@ def test_shapes_and_strides():
 
 @pytest.mark.parametrize("call, message", [
     (lambda: warpbit.decode("f16", np.zeros(3, np.uint32)),
-     "decode f16: codes are uint32 of shape (3,); expected an array of uint16"),
+     "decode f16: codes are uint32 of shape (3,); expected an array of uint16 or float16"),
     (lambda: warpbit.decode("e4m3", [1, 2]), "decode e4m3: codes are object of type list; expected an array of uint8"),
-    (lambda: warpbit.encode("f16", np.zeros(3, np.float32)),
-     "encode f16: values are float32 of shape (3,); expected an array of float64"),
-    (lambda: warpbit.encode("f16", np.zeros(3), "up"), "rounding: 'up'; expected one of rn, rz, rp, rm, rna"),
+    (lambda: warpbit.decode("bf16", np.zeros(3, np.float16)), "decode bf16: codes are float16 of shape (3,); expected an array of uint16"),
+    (lambda: warpbit.encode("f16", np.zeros(3, np.longdouble)), "encode f16: values are float128 of shape (3,); expected an array of floats"),
+    (lambda: warpbit.encode("f16", np.array([2**53 + 1])), "encode f16: values are integers beyond 2^53"),
+    (lambda: warpbit.encode("f16", "1.5"), "encode f16: values are '1.5'; expected"),
+    (lambda: warpbit.encode("f16", [[1.0], [1.0, 2.0]]), "encode f16: values are object of type list"),
+    (lambda: warpbit.encode("f16", [True]), "encode f16: values are [True]"),
+    (lambda: warpbit.encode("f16", np.zeros(3), "up"), "rounding: 'up'; expected one of rn, rz, rm, rp, rna"),
     (lambda: warpbit.format("f17"), "format: 'f17'; expected one of f64, f32, tf32, "),
 ])
 def test_refusals(call, message):
     with pytest.raises(warpbit.Error) as refused:
         call()
     assert str(refused.value).startswith(message)
+
+
+def test_numbers_of_other_types():
+    wanted = warpbit.encode("f16", np.array([1.0, 2.5]))
+    for values in ([1, 2.5], (1.0, 2.5), np.array([1, 2.5], np.float32), np.array([1, 2.5], np.float16)):
+        assert np.array_equal(warpbit.encode("f16", values), wanted)
+    assert warpbit.encode("f16", 1) == 0x3C00 and warpbit.encode("s8", [[-3]]).tolist() == [[0xFD]]
+    assert warpbit.encode("f16", np.float32(1)).shape == ()
+
+
+def test_floats_are_their_own_codes():
+    halves = np.array([1, -2, 0.5], np.float16)
+    assert np.array_equal(warpbit.decode("f16", halves), halves)
+    assert np.array_equal(warpbit.decode("f32", halves.astype(np.float32)), halves)
 
 
 def test_one_code_in_words():

@@ -113,16 +113,29 @@ def test_a_sparse_product():
     assert refused.value.code == "not_sparse" and "row 0" in str(refused.value)
 
 
+def test_floats_are_their_own_codes():
+    halves = np.arange(256, dtype=np.float16).reshape(16, 16)
+    a = warpbit.scatter(MMA.operand("a"), halves)
+    assert np.array_equal(a, warpbit.scatter(MMA.operand("a"), halves.view(np.uint16)))
+    assert np.array_equal(a, warpbit.scatter_values(MMA.operand("a"), halves))
+    b = warpbit.scatter(MMA.operand("b"), np.eye(16, 8, dtype=np.float16))
+    c, out = np.ones((32, 4), np.float32), np.empty((32, 4), np.float32)
+    warpbit.execute(MMA, a, b, c, out=out)
+    assert np.array_equal(warpbit.gather_values(MMA.operand("d"), out), halves[:, :8].astype(np.float64) + 1)
+    product = warpbit.gemm(MMA, halves, np.eye(16, dtype=np.float16), out=np.empty((16, 16), np.float32)).d
+    assert product.dtype == np.float32 and np.array_equal(product, halves)
+
+
 @pytest.mark.parametrize("call, message", [
     (lambda: warpbit.gather(MMA.operand("a"), np.zeros((32, 3), np.uint32)), "operand a is uint32 of shape (32, 3); expected uint32"),
     (lambda: warpbit.scatter(MMA.operand("a"), np.zeros((16, 16), np.uint32)),
-     "the matrix of a is uint32 of shape (16, 16); expected uint16 of shape (16, 16) or (cases, 16, 16)"),
+     "the matrix of a is uint32 of shape (16, 16); expected uint16 or float16 of shape (16, 16) or (cases, 16, 16)"),
     (lambda: warpbit.scatter_values(MMA.operand("b"), np.zeros((8, 16))),
-     "the matrix of b is float64 of shape (8, 16); expected float64 of shape (16, 8) or (cases, 16, 8)"),
+     "the matrix of b is float64 of shape (8, 16); expected numbers of shape (16, 8) or (cases, 16, 8)"),
     (lambda: warpbit.gather(SPARSE.operand("f"), np.zeros((32, 1), np.uint32)), "operand f has no matrix in registers"),
     (lambda: warpbit.compress(MMA, np.zeros((16, 16), np.uint16)), "its A is not sparse"),
     (lambda: warpbit.compress(SPARSE, np.zeros((16, 16), np.uint16)),
-     "the dense A is uint16 of shape (16, 16); expected uint16 of shape (16, 32)"),
+     "the dense A is uint16 of shape (16, 16); expected uint16 or float16 of shape (16, 32)"),
 ])
 def test_refusals(call, message):
     with pytest.raises(warpbit.Error) as refused:

@@ -88,7 +88,7 @@ A, B = np.zeros((16, 32), np.uint8), np.zeros((32, 8), np.uint8)
     (lambda: warpbit.gemm(S8, A, B[:31]), "B is uint8 of shape (31, 8); expected shape (32, 8)"),
     (lambda: warpbit.gemm(S8, A, B, np.zeros((8, 8), np.uint32)), "C is uint32 of shape (8, 8); expected shape (16, 8)"),
     (lambda: warpbit.gemm(S8, A, B, out=np.zeros((16, 8), np.int32)), "out is int32 of shape (16, 8); expected uint32"),
-    (lambda: warpbit.gemm(S8, A, B, out=np.broadcast_to(np.zeros(8, np.uint32), (16, 8))), "out is read-only, or its items"),
+    (lambda: warpbit.gemm(S8, A, B, out=np.broadcast_to(np.zeros(8, np.uint32), (16, 8))), "out is read-only; expected an array that can"),
     (lambda: warpbit.gemm(S8, A.ravel(), B), "A is uint8 of shape (512,); expected uint8 with two dimensions"),
     (lambda: warpbit.gemm(S8, A, B, split_k=0), "expected at least 1"),
     (lambda: warpbit.gemm(warpbit.Instruction("cvt.bf16.f16", "sm_90"), A, B), "it is no product of matrices in registers"),

@@ -12,5 +12,5 @@ what is accepted.
 """
 
 from ._core import *
-from ._core import __version__
-from ._error import Error
+from ._core import __version__ as __version__
+from ._error import Error as Error

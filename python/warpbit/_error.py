@@ -9,7 +9,7 @@ class Error(ValueError):
     ``seen`` and ``accepted`` are the parts of the sentence, each of which may be empty.
     """
 
-    def __init__(self, code, where, seen, accepted, message):
+    def __init__(self, code: str, where: str, seen: str, accepted: str, message: str) -> None:
         super().__init__(code, where, seen, accepted, message)
         self.code = code
         self.where = where
@@ -17,10 +17,10 @@ class Error(ValueError):
         self.accepted = accepted
         self.message = message
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.message
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Error) and self.args == other.args
 
     __hash__ = ValueError.__hash__
