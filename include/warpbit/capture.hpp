@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture files: the inputs of one tensor instruction and the bits that a GPU (or a stated other source)
-// returned for them. The format is described in src/capture/FORMAT.md; this header knows files only: what the
-// statement means, and which members it needs, is judged by the replay (warpbit/replay.hpp).
+// Capture files: the inputs of one tensor instruction and the bits that a GPU (or another stated source)
+// returned for them. src/capture/FORMAT.md describes the format. This header handles files only;
+// warpbit/replay.hpp judges the meaning of the statement and the members that it needs.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@ enum class CaptureSource { hardware, published, model };
 std::string_view name(CaptureLayout layout);
 std::string_view name(CaptureSource source);
 
-/// The header of one array member: what its .npy header says, before any data is read.
+/// The header of one array member, i.e. the content of its .npy header; no data is read for it.
 struct ArrayHeader {
   std::string name;            ///< member name without ".npy"
   char kind = 'u';             ///< NumPy's kind: 'u' unsigned integer, 'i' signed, 'b' bool, 'f', 'S' bytes
   std::size_t item_bytes = 0;  ///< bytes an item, 1 to 8 for numbers, any for 'S'
   std::vector<std::uint64_t> shape;  ///< row-major; empty for a scalar
 
-  /// Product of the shape (1 for a scalar). Never overflows in a header that was read: one whose array would
-  /// have 2^63 bytes or more is refused when opened.
+  /// Product of the shape (1 for a scalar). It never overflows in a header that was read: opening refuses
+  /// arrays of 2^63 bytes or more.
   std::uint64_t items() const;
   /// As NumPy prints it: "uint32", "|S9", and "(16, 32, 4)".
   std::string dtype() const;
@@ -64,26 +64,26 @@ struct CaptureHeader {
   std::string provenance;  ///< the text of one JSON object
 };
 
-/// What a file may cost its reader.
+/// Limits on the cost of reading a file.
 struct ReadOptions {
   /// Upper bound of the uncompressed bytes of all members together; more is archive_too_large.
   std::uint64_t max_bytes = std::uint64_t{4} << 30;
-  /// Upper bound of the products a b, or elements that are moved or converted, that are computed for a file of the
-  /// layout `digests`, or for the shard of it; more is archive_too_large.
+  /// Maximum number of products a b (or of elements moved or converted) that are computed for a file of the
+  /// layout `digests`, or for one shard of it; more is archive_too_large.
   std::uint64_t max_products = std::uint64_t{1} << 40;
 };
 
-/// An open capture file. Opening reads and checks every member's header (magic, version, dtype, shape, and that
-/// the member's size follows from them) and the six descriptive members; array data is read on demand. Members
-/// whose name does not end in .npy are left alone. Different readers may be used by different threads at the
-/// same time; one reader by one thread.
+/// An open capture file. Opening reads and checks the header of every member (magic, version, dtype, shape,
+/// and the member's size, which must follow from them) and the six descriptive members. Array data is read on
+/// demand. Members whose name does not end in .npy are ignored. Different readers may be used by different
+/// threads at the same time; one reader must not.
 class CaptureReader {
  public:
   /// Errors: file_unreadable, not_an_archive, archive_too_large, member_missing, member_malformed,
   /// member_dtype, member_shape, member_value; each names the member.
   static Result<CaptureReader> open(const std::filesystem::path& path, const ReadOptions& options = {});
-  /// The same of a file of arrays alone, which is taken to be what `header` says; descriptive members are not
-  /// looked at. Also those of write_capture for the texts of the header.
+  /// The same for a file of arrays alone; `header` takes the place of the descriptive members, which are not
+  /// read. Errors: also those of write_capture for the texts of the header.
   static Result<CaptureReader> open_arrays(const std::filesystem::path& path, const CaptureHeader& header,
                                            const ReadOptions& options = {});
   /// As open, from bytes in memory, which must outlive the reader.
@@ -98,7 +98,7 @@ class CaptureReader {
   std::span<const ArrayHeader> arrays() const;
   /// The header of one array, or nullptr.
   const ArrayHeader* find(std::string_view name) const;
-  /// Names of the members that are no arrays (not ending in .npy), in the order of the archive.
+  /// Names of the members that are not arrays (not ending in .npy), in the order of the archive.
   std::span<const std::string> ignored() const;
   /// Reads one array's data. Errors: member_missing, member_malformed (truncated or corrupt data),
   /// archive_too_large (no memory for it).
@@ -110,9 +110,9 @@ class CaptureReader {
   std::unique_ptr<State> state_;
 };
 
-/// Writes a capture file: the descriptive members and the arrays, deflated, readable by NumPy; the same input
-/// gives the same bytes. The file appears complete or not at all, replacing one of that name. What
-/// CaptureReader would refuse is not written. Errors: file_unwritable, member_malformed, member_dtype,
+/// Writes a capture file: the descriptive members and the arrays, deflated, readable by NumPy. The same input
+/// gives the same bytes. The file appears complete or not at all and replaces one of that name. A capture
+/// that CaptureReader would refuse is not written. Errors: file_unwritable, member_malformed, member_dtype,
 /// member_shape, member_value.
 Result<void> write_capture(const std::filesystem::path& path, const CaptureHeader& header,
                            std::span<const Array> arrays);

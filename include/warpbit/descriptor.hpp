@@ -20,7 +20,7 @@ namespace warpbit {
 class Instruction;
 enum class Part;
 
-/// The span in bytes: 128, 64 or 32; 16 without a swizzle, since a chunk stays where it is.
+/// The span in bytes: 128, 64 or 32; 16 without a swizzle, where chunks keep their places.
 int span_bytes(Swizzle swizzle);
 /// "no swizzle", "128-byte swizzle" and so on.
 std::string name(Swizzle swizzle);
@@ -37,31 +37,31 @@ struct Descriptor {
   Swizzle swizzle = Swizzle::none;
 
   static Descriptor decode(std::uint64_t bits);
-  /// Errors: descriptor_field, which names the field, its value and what it can hold.
+  /// Errors: descriptor_field, with the field, its value and its range.
   Result<std::uint64_t> encode() const;
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
 };
 
-/// The bits that are set and have no effect; without a swizzle the base offset is among them.
+/// The set bits that have no effect; without a swizzle the base offset is among them.
 std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor);
 
-/// One line: "start 0x400, LBO 16, SBO 1024, base offset 0, 128-byte swizzle", then what is ignored.
+/// One line: "start 0x400, LBO 16, SBO 1024, base offset 0, 128-byte swizzle", then the ignored bits.
 std::string descriptor_text(std::uint64_t descriptor);
 
-/// Which of its two directions an operand in shared memory has contiguous.
+/// The contiguous direction of an operand in shared memory.
 enum class Major : std::uint8_t {
   k,   ///< K: rows of A, columns of B
   mn,  ///< M or N (imm-trans 1)
 };
 
-/// Where the chunks of 16 bytes lie that an operand is made of (NUMERICS.md, "Descriptors"). `line` counts
-/// along the direction that is not contiguous, `chunk` along the other one. With W the span, S the stride and L
-/// the leading offset, a chunk lies at
+/// The addresses of the 16-byte chunks of an operand (NUMERICS.md, "Descriptors"). `line` counts along the
+/// strided direction, `chunk` along the contiguous one. With W the span, S the stride and L the leading
+/// offset, a chunk lies at
 ///
 ///     (line % 8) W + (line / 8) S + (chunk % (W / 16)) 16 + (chunk / (W / 16)) L
 ///
-/// from the start; where M or N is contiguous and nothing is swizzled, L and S change places. Then bits 4 to 6
-/// (5, 4) of the address are exchanged by those of address / 128 - base offset.
+/// from the start; where M or N is contiguous and nothing is swizzled, L and S change places. Then bits 4 to
+/// 6 (for narrower swizzles 4 to 5, or 4) of the address are XORed with those of address / 128 - base offset.
 class ChunkMap {
  public:
   static constexpr std::uint64_t kChunk = 16;
@@ -84,13 +84,12 @@ class ChunkMap {
     return address ^ ((address / kRow - base_offset_) & mask_) * kChunk;
   }
 
-  /// The distance of two lines that are 8 apart, if it is the same for all chunks and lines: the swizzle
-  /// repeats.
+  /// The distance of two lines that are 8 apart, if it is the same everywhere, i.e. if the swizzle repeats.
   std::optional<std::uint64_t> eight_lines() const {
     if (by_lines_ % (kRow * (mask_ + 1)) != 0) return std::nullopt;
     return by_lines_;
   }
-  /// No chunk of the first `lines` and `chunks` ends after this; some may end long before.
+  /// Upper bound of the end of the first `lines` and `chunks`; the actual end may lie far below.
   std::uint64_t bound(std::uint64_t lines, std::uint64_t chunks) const {
     const std::uint64_t last = start_ + 7 * span_ + (lines - 1) / 8 * by_lines_ + mask_ * kChunk +
                                ((chunks - 1) >> shift_) * by_spans_;
@@ -106,18 +105,18 @@ class ChunkMap {
   int shift_;
 };
 
-/// The bit in shared memory where an element of an operand begins: i along M (of A) or N (of B), k along K; of
-/// a sparse A, k counts stored elements. Addresses are not bounded here. Precondition: 0 <= i, k.
+/// The bit in shared memory where an element of an operand begins: i along M (for A) or N (for B), k along K.
+/// For a sparse A, k counts stored elements. Addresses are not bounded here. Precondition: 0 <= i, k.
 std::uint64_t element_bit(const Descriptor& descriptor, Major major, int element_bits, int i, int k);
 
-/// A factor in shared memory, or a tile of one: `lines` rows of A or columns of B with `depth` elements each;
-/// of a sparse A, those stored. All numbers are positive.
+/// A factor in shared memory, or a tile of one: `lines` rows of A or columns of B with `depth` elements each
+/// (for a sparse A, stored elements). All numbers are positive.
 struct DescribedMatrix {
   Major major = Major::k;
   int element_bits = 16;
   int lines = 0, depth = 0;
 
-  /// Bytes along the direction that is contiguous.
+  /// Bytes along the contiguous direction.
   int contiguous_bytes() const { return (major == Major::mn ? lines : depth) * element_bits / 8; }
   std::uint64_t bytes() const {
     return static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(depth) *
@@ -126,12 +125,12 @@ struct DescribedMatrix {
   friend bool operator==(const DescribedMatrix&, const DescribedMatrix&) = default;
 };
 
-/// The address after the last byte that is read.
+/// The address after the last byte read.
 std::uint64_t described_end(const Descriptor& descriptor, const DescribedMatrix& matrix);
-/// Whether a memory of so many bytes has all of it.
+/// Whether a memory of this size contains the whole matrix.
 bool is_described_within(const Descriptor& descriptor, const DescribedMatrix& matrix, std::uint64_t bytes);
 
-/// Where all elements of a matrix lie, and the inverse of that.
+/// The bits of all elements of a matrix, and the inverse map.
 class DescriptorMap {
  public:
   /// Element (i, k) of the matrix.
@@ -144,11 +143,11 @@ class DescriptorMap {
 
   /// By bit, then by i and k.
   std::span<const Element> elements() const { return elements_; }
-  /// The elements that have a bit in [first_bit, first_bit + bits): of byte x, those at (8 x, 8).
+  /// The elements that overlap bits [first_bit, first_bit + bits); those of byte x are at (8 x, 8).
   std::span<const Element> at(std::uint64_t first_bit, std::uint64_t bits) const;
-  /// The bytes that are read, ascending; no two ranges touch.
+  /// The bytes read, ascending; no two ranges touch.
   std::vector<ByteRange> ranges() const;
-  /// The bytes of which a bit belongs to several elements.
+  /// The bytes that several elements share.
   std::vector<ByteRange> shared_ranges() const;
 
  private:
@@ -157,36 +156,38 @@ class DescriptorMap {
 };
 
 /// A tile in a canonical layout (PTX manual, "Canonical Layouts"). An atom is 8 rows (K-major) or 8 k
-/// (MN-major) of one span each, one after the other, swizzled; atoms follow each other along M or N first:
+/// (MN-major) of one span each, stored consecutively and swizzled; atoms follow each other along M or N
+/// first:
 ///
 ///     -> K
 ///     0  2      along M or N
 ///     1  3
 ///
-/// These are the offsets that CUTLASS finds for tile_to_shape of such an atom.
+/// The offsets equal those of CUTLASS's tile_to_shape for such an atom.
 class CanonicalTile {
  public:
-  /// Errors: no_such_layout: MN-major of a type that has not 16 bits, extents that are no whole atoms, a tile
-  /// beyond the addresses that a descriptor can hold.
+  /// Errors: no_such_layout for MN-major elements that are not 16 bits wide, extents that are not whole
+  /// atoms, and tiles beyond the addresses that a descriptor can hold.
   static Result<CanonicalTile> make(const DescribedMatrix& tile, Swizzle swizzle);
 
   const DescribedMatrix& matrix() const { return tile_; }
   Swizzle swizzle() const { return whole_.swizzle; }
-  /// What the tile occupies.
+  /// The size of the tile.
   std::uint64_t bytes() const { return tile_.bytes(); }
-  /// Of the tile's start, for a base offset of 0. A multiple of 128 will do: the base offset makes up for it.
+  /// Required alignment of the tile's start, for base offset 0. Alignment 128 also works with a non-zero base
+  /// offset.
   int alignment() const;
 
   /// The bit, from the tile's start on, where element (i, k) of the tile must be written.
   std::uint64_t element_bit(int i, int k) const;
 
-  /// What is added to the start address of a descriptor to reach the part that begins at (i, k), e.g. by as
-  /// much K as an instruction has; a sixteenth of it is added to the descriptor itself. Errors: no_such_layout
-  /// if no descriptor can reach that part.
+  /// The offset to add to the start address of a descriptor to reach the part that begins at (i, k), e.g. the
+  /// next K step of an instruction; a sixteenth of it is added to the descriptor itself. Errors:
+  /// no_such_layout if no descriptor can reach that part.
   Result<std::uint32_t> step(const DescribedMatrix& part, int i, int k) const;
 
-  /// The descriptor of the part that begins at (i, k), of a tile that begins at `start`. Errors: those of step;
-  /// address_misaligned; descriptor_field.
+  /// The descriptor of the part that begins at (i, k) in a tile that begins at `start`. Errors: those of
+  /// step; address_misaligned; descriptor_field.
   Result<Descriptor> descriptor(std::uint32_t start, const DescribedMatrix& part, int i = 0, int k = 0) const;
 
  private:
@@ -200,12 +201,12 @@ class CanonicalTile {
 enum class DescriptorIssue {
   ignored_bits,      ///< bits are set that have no effect
   newer_descriptor,  ///< bits are set as in the descriptors of newer GPUs (tcgen05)
-  ignored_leading,   ///< there is an LBO, and it is not used
-  misaligned_start,  ///< it begins within the swizzle's repeat, with a base offset of 0
-  exchanged,         ///< LBO and SBO exchanged would be the canonical layout
-  bytes_for_units,   ///< some fields hold bytes where 16-byte units belong
+  ignored_leading,   ///< LBO is set but not used
+  misaligned_start,  ///< the start lies within the swizzle's repeat, with a base offset of 0
+  exchanged,         ///< with LBO and SBO exchanged it would be the canonical layout
+  bytes_for_units,   ///< some fields hold bytes instead of 16-byte units
   read_twice,        ///< several elements share bytes
-  out_of_bounds,     ///< it reads bytes beyond shared memory
+  out_of_bounds,     ///< bytes beyond shared memory are read
 };
 /// The name of an issue as it is spelled above.
 std::string_view name(DescriptorIssue issue);
@@ -216,18 +217,19 @@ struct DescriptorFinding {
   std::string message;  ///< one sentence with the numbers and the probable intent
 };
 
-/// The most shared memory of a multiprocessor whose instructions have such descriptors (CUDA programming
+/// The maximum shared memory of a multiprocessor whose instructions use such descriptors (CUDA programming
 /// guide).
 inline constexpr std::uint64_t kMostSharedBytes = 233472;  // 228 KiB
 
-/// What a descriptor is for in this instruction: a factor in shared memory, `factor` being Part::left_factor or
-/// Part::right_factor. A bare form stands for both places of A. `transposed` is instead of the instruction's
-/// imm-trans. Errors: operand_kind where there is no descriptor, or no transposition.
+/// The matrix that a descriptor of this instruction describes. `factor` is Part::left_factor or
+/// Part::right_factor. A bare form covers both placements of A (registers and shared memory). `transposed`
+/// overrides the instruction's imm-trans. Errors: operand_kind if the factor has no descriptor, or cannot be
+/// transposed.
 Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part factor,
                                          std::optional<bool> transposed = std::nullopt);
 
-/// What looks wrong, by issue. A finding that explains why bytes are read twice or out of bounds stands for
-/// those. A layout that is possible but unusual may be found, too.
+/// The suspicious properties, by issue. A finding that explains why bytes are read twice or out of bounds
+/// replaces those. A valid but unusual layout may be reported, too.
 std::vector<DescriptorFinding> check_descriptor(std::uint64_t descriptor, const DescribedMatrix& matrix,
                                                 std::uint64_t shared_bytes = kMostSharedBytes);
 

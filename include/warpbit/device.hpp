@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One source of kernel code for a GPU and for a machine without one. Compiled by nvcc, what is declared here is
-// inline PTX and plain pointers; by any other compiler, the same names run in this library (warpbit::launch),
-// which checks what a GPU leaves undefined.
+// One source of kernel code for a GPU and for a machine without one. nvcc compiles these declarations to
+// inline PTX and plain pointers. With any other compiler the same names run in this library
+// (warpbit::launch), which checks for behaviour that a GPU leaves undefined.
 //
 //     using namespace warpbit::device;
 //
@@ -15,17 +15,17 @@
 //       sums = mma<m16n8k16, f32, bf16>(ldmatrix<4>(tile + ...), ..., sums);
 //     }
 //
-// What kernels may call: cp.async with its groups; ldmatrix, stmatrix, movmatrix; mma, mma.sp, mma with block
+// Kernels may call: cp.async with its groups; ldmatrix, stmatrix, movmatrix; mma, mma.sp, mma with block
 // scaling (the rows of warpbit/device/rows.hpp); wgmma with its fence, groups and descriptors
 // (warpbit/device/wgmma.hpp), fence.proxy.async; __syncthreads, __syncwarp, __activemask, votes and shuffles;
-// the built-in variables. There are no atomics, no other fences, no mbarriers and no bulk copies.
+// the built-in variables. Atomics, other fences, mbarriers and bulk copies are not supported.
 //
-// Accumulators of wgmma, and an A in registers, are AsyncFragments: under nvcc Fragments, here variables whose
-// every access is checked, since products read and write them until a wait.
+// Accumulators of wgmma, and an A in registers, are AsyncFragments. Under nvcc these are Fragments. Here
+// every access to them is checked, since products read and write them until a wait.
 //
-// Kernel code is plain: it catches no exceptions, for a fault ends its threads by one, and names the type of a
-// value that it reads, for `auto x = a[i]` is the element itself, which is read where x is used. Its own sums
-// and products are those of the compiler at hand, which may fuse them as another one does not.
+// Do not catch exceptions (faults unwind by one). Write `float x = a[i]`, not `auto`: `a[i]` is a proxy that
+// loads on conversion. The host compiler computes the kernel's own sums and products; it may fuse them
+// differently from nvcc.
 #pragma once
 
 #if __cplusplus < 202002L

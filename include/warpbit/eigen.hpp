@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices of codes from and to the registers of a warp, with Eigen. Header only; include it where Eigen is at
-// hand.
+// Matrices of codes to and from the registers of a warp, with Eigen. Header only; requires Eigen.
 #pragma once
 
 #include <Eigen/Core>

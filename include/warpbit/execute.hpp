@@ -17,10 +17,10 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// What becomes of operands whose meaning the manual leaves undefined.
+/// Handling of operands whose meaning the manual leaves undefined.
 enum class Undefined {
   error,        ///< refused (Errc::undefined_operand), with the place
-  as_measured,  ///< what the hardware was measured to do (src/target/NUMERICS.md)
+  as_measured,  ///< the measured behaviour of the hardware (src/target/NUMERICS.md)
 };
 
 /// How to execute.
@@ -29,19 +29,18 @@ struct ExecuteOptions {
   Undefined undefined = Undefined::error;
   /// If false, an instruction for which Instruction::inferred() holds is refused (Errc::inferred_plan).
   bool allow_inferred = true;
-  /// Threads to split the work over, at most 1024; 0: OpenMP's number. The bits do not depend on it.
+  /// The number of threads, at most 1024; 0: OpenMP's default. The bits do not depend on it.
   int threads = 0;
   /// The kernel to compute with; absent: chosen_kernel(). The bits do not depend on it.
   std::optional<Kernel> kernel = std::nullopt;
 };
 
-/// What comes with a result.
+/// Properties of a result.
 struct Execution {
-  /// The order of the sum, F or the rounding rest on no hardware result (Evidence::overall). Whether the floor
-  /// and the specials do is in Instruction::evidence().
+  /// The order of the sum, F or the rounding is not verified on hardware (Evidence::overall).
+  /// Instruction::evidence() says whether the floor and the specials are.
   bool inferred = false;
-  /// The kernel that computed it, as that kernel says itself. Kernel::reference where the others have nothing for
-  /// this instruction.
+  /// The kernel that computed it. Kernel::reference if the other kernels do not implement this instruction.
   Kernel kernel = Kernel::reference;
 };
 
@@ -51,35 +50,34 @@ struct Element {
   bool inferred = false;  ///< as in Execution
 };
 
-/// Executes the instruction once for each case. `operands` are the registers of all operands in the order of the
-/// statement, D first; all have the same number of cases. D may be the array of a source, else it must not
-/// overlap one. Errors: view_mismatch for an array that does not fit; those of execute_batch.
+/// Executes the instruction once for each case. `operands` are the registers of all operands in the order of
+/// the statement, D first; all have the same number of cases. D may be the same array as a source, but must
+/// not overlap one otherwise. Errors: view_mismatch for an array that does not fit; those of execute_batch.
 Result<Execution> execute(const Instruction& instruction, const std::vector<OperandArray>& operands,
                           const ExecuteOptions& options = {});
 
-/// Executes one warp, or one warpgroup if Instruction::lanes() says so, with this shared memory, whose first byte
-/// has the generic address `window`. `operands` as for execute, of one case; an instruction that stores has no D
-/// and changes the memory. A product of a warpgroup is complete when this returns. If there is an error, nothing
-/// has changed. Errors: view_mismatch; usage if the memory ends beyond 2^64; those of execute_warp
+/// Executes one warp, or one warpgroup if Instruction::lanes() says so. The generic address of the first byte
+/// of `memory`, the shared memory, is `window`. `operands` are as for execute, with one case; an instruction
+/// that stores has no D and changes the memory. A warpgroup's product is complete when this returns. On error
+/// nothing has changed. Errors: view_mismatch; usage if the memory ends beyond 2^64; those of execute_warp
 /// (warpbit/machine.hpp).
 Result<Execution> execute_warp(const Instruction& instruction, const std::vector<OperandArray>& operands,
                                std::span<std::byte> shared_memory = {}, std::uint64_t window = 0,
                                const ExecuteOptions& options = {});
 
 /// The same on views, without allocating per case. `sources` are the source operands in the order of the
-/// statement; the view of an immediate, or of a vector of literals only, may be empty. The destination must not
-/// overlap a source unless it is the same registers. Padding bits of the destination become 0. Nothing is
-/// allocated per case. An instruction of each thread (lanes() is 1) takes a case for each thread. Errors:
+/// statement; the view of an immediate, or of a vector of literals only, may be empty. The destination must
+/// not overlap a source unless it is the same registers. Padding bits of the destination become 0. An
+/// instruction that each thread executes alone (lanes() is 1) takes one case per thread. Errors:
 /// view_mismatch, memory_needed (use execute_warp), machine_needed (use a Machine), inferred_plan,
 /// undefined_operand, no_such_kernel.
 Result<Execution> execute_batch(const Instruction& instruction, std::span<const OperandView> sources,
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options = {});
 
-/// What a product of a warpgroup reads besides D (PTX manual, "Asynchronous warpgroup level matrix
-/// instructions"). A described matrix is found by its descriptor (warpbit/descriptor.hpp); a view that the
-/// instruction has no operand for is not read. What the statement gives as a literal counts instead of what is
-/// given here.
+/// The sources of a warpgroup's product besides D (PTX manual, "Asynchronous warpgroup level matrix
+/// instructions"). A matrix in shared memory is found by its descriptor (warpbit/descriptor.hpp). Views that
+/// the instruction has no operand for are not read. Literals in the statement override the values given here.
 struct WarpgroupSources {
   OperandView a = {};
   std::uint64_t a_descriptor = 0, b_descriptor = 0;
@@ -87,17 +85,17 @@ struct WarpgroupSources {
   bool accumulate = true;  ///< scale-d: D = A B + D, or D = A B
 };
 
-/// Executes one product of a warpgroup, registers and shared memory being what they are when it reads them: the
-/// rules of asynchronous instructions are a Machine's (warpbit/machine.hpp). `d` is what is read, if D counts,
-/// and written. Errors: view_mismatch, address_out_of_bounds, inferred_plan, undefined_operand, no_such_kernel.
+/// Executes one product of a warpgroup on the current registers and shared memory. The rules of asynchronous
+/// instructions are checked by a Machine only (warpbit/machine.hpp). `d` is read, unless scale-d is 0, and
+/// written. Errors: view_mismatch, address_out_of_bounds, inferred_plan, undefined_operand, no_such_kernel.
 Result<Execution> execute_warpgroup(const Instruction& instruction, const WarpgroupSources& sources,
                                     std::span<const std::byte> shared_memory, const ResultView& d,
                                     const ExecuteOptions& options = {});
 
-/// What one output element of D = A B + C is made of: codes of at most terms() elements of a row of A and a
-/// column of B (the rest are +0), and the code of the accumulator. With a sparse A these are the factors of the
-/// products that exist, in the order in which A stores them. With block scaling also the codes of the scale
-/// factors of the blocks that the elements lie in, else none (PTX manual, "Block Scaling").
+/// The inputs of one output element of D = A B + C: codes of at most terms() elements of a row of A and a
+/// column of B (the rest are +0), and the code of the accumulator. For a sparse A these are the factors of
+/// the stored products, in the order in which A stores them. Block scaling also needs the codes of the scale
+/// factors of the blocks (PTX manual, "Block Scaling"); otherwise these are empty.
 struct ElementSources {
   std::span<const std::uint64_t> a, b;
   std::uint64_t c = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an element of D = A B + C came about: its addends, what the hardware cuts from each, every rounding, and
-// how far the result is from the exact one (src/target/NUMERICS.md, "The node").
+// How an element of D = A B + C is computed: its addends, the bits that the hardware cuts from each, every
+// rounding, and the distance of the result from the exact one (src/target/NUMERICS.md, "The node").
 #pragma once
 
 #include <cstddef>
@@ -30,37 +30,36 @@ struct ExactNumber {
 
   friend bool operator==(const ExactNumber&, const ExactNumber&) = default;
   bool is_zero() const { return kind == Kind::finite && bits.empty(); }
-  /// All digits, "-0.0625", beyond 60 of them with an exponent of ten; "inf", "-inf", "nan".
+  /// All digits, "-0.0625"; with an exponent of ten if there are more than 60; "inf", "-inf", "nan".
   std::string decimal() const;
-  /// "-1/16", "-1/2^40", "3 x 2^70"; whole numbers up to 2^63 as they are.
+  /// "-1/16", "-1/2^40", "3 x 2^70"; integers up to 2^63 in full.
   std::string ratio() const;
 };
 
-/// What a sum adds.
+/// An addend of a sum.
 struct ExplainedAddend {
-  std::string name;  ///< "c", "sum 2", "a[3] b[3]", "a[0..15] b[0..15]"; "zero" where a run begins
+  std::string name;  ///< "c", "sum 2", "a[3] b[3]", "a[0..15] b[0..15]"; "zero" at the start of a run
   ExactNumber value;
-  ExactNumber kept;  ///< what is left of it after the cut; the value itself where nothing is cut
+  ExactNumber kept;  ///< what the cut leaves of it; the value itself if nothing is cut
   bool sets_e;       ///< its exponent is E
 };
 
 /// One sum, rounded once.
 struct ExplainedSum {
   std::string name;  ///< "sum 1"
-  std::string step;  ///< of the plan, as Instruction::plan() has it
-  /// In a chain: which of the instructions, from 1; 0 for what adds the sum of a run to those of the runs
-  /// before.
+  std::string step;  ///< the step of the plan, as in Instruction::plan()
+  /// The instruction in a chain, from 1; 0 for the addition of one run's sum to those of the runs before.
   std::size_t instruction = 1;
-  /// C and the products of all k below this one are what is in it; absent if it is another choice.
+  /// The sum so far contains C and the products of all k below this one; absent if it is another selection.
   std::optional<std::size_t> after;
   std::vector<ExplainedAddend> addends;
-  /// Addends are cut toward zero to multiples of 2^(e - f). Absent where nothing is cut, or where a NaN or Inf
-  /// decides.
+  /// Addends are cut toward zero to multiples of 2^(e - f). Absent if nothing is cut, or if a NaN or Inf
+  /// decides the result.
   struct Window {
     int e, f;
   };
   std::optional<Window> window;
-  ExactNumber total;        ///< of what is kept; of nothing where a NaN or Inf decides
+  ExactNumber total;        ///< the sum of the kept parts; zero if a NaN or Inf decides
   std::string_view format;  ///< of the result
   std::uint64_t code = 0;
   ExactNumber result;
@@ -68,22 +67,22 @@ struct ExplainedSum {
 
 /// One element of D, by one instruction or by a chain of them (Computation, warpbit/compare.hpp).
 struct Explanation {
-  std::string name;  ///< the target, or what tells it from others that it is compared with
+  std::string name;  ///< the target, or a label that distinguishes it from the others compared
   std::string form, target, plan;
   std::size_t instructions = 1;
   bool inferred = false;  ///< Instruction::inferred()
-  /// What of this element no result of that GPU shows, where others show its arithmetic: "the floor of E", "a sum
-  /// below the normal range", "a NaN or Inf", "the sign of a zero".
+  /// Properties of this element that no result of that GPU shows, although others show its arithmetic: "the
+  /// floor of E", "a sum below the normal range", "a NaN or Inf", "the sign of a zero".
   std::vector<std::string> assumed;
   std::vector<ExplainedSum> sums;
   std::string_view format;  ///< of D
-  std::uint64_t code = 0;   ///< what the instruction returns
+  std::uint64_t code = 0;   ///< the result of the instruction
   ExactNumber result;
-  std::optional<std::uint64_t> recorded;  ///< what a capture has in this place
+  std::optional<std::uint64_t> recorded;  ///< the capture's value of this element
 
-  ExactNumber exact;  ///< C and all products, without any rounding
-  /// The code nearest to it, ties to even, and how many units in its last place the result is away from the
-  /// exact sum. Absent for integers, and if one of the numbers is infinite or none.
+  ExactNumber exact;  ///< the sum of C and all products without any rounding
+  /// The code nearest to the exact sum, ties to even, and the result's distance from that sum in units in the
+  /// last place. Absent for integers, and if one of the numbers is infinite or NaN.
   std::optional<std::uint64_t> nearest;
   std::optional<ExactNumber> ulps;
 };
@@ -92,22 +91,24 @@ struct Explanation {
 Result<Explanation> explain_element(const Instruction& instruction, const ElementSources& element,
                                     const ExecuteOptions& options = {});
 
-/// Explains element `at` of D in case `index` of a capture, on its target or that of the options; in the layout
-/// `elements` each case has only one. Errors: those of replay; usage, if there is no such case or element.
+/// Explains element `at` of D in case `index` of a capture, on its target or that of the options. In the
+/// layout `elements` each case has only one element. Errors: those of replay; usage if the case or element
+/// does not exist.
 Result<Explanation> explain_capture(const std::filesystem::path& path, std::uint64_t index, Coordinate at,
                                     const ReplayOptions& options = {});
 
-/// The mark of what was not measured: "inferred: no result of that GPU", or "inferred: the floor of E". Empty if
-/// results of that GPU show all of it.
+/// A label for unmeasured arithmetic: "inferred: no result of that GPU", or "inferred: the floor of E". Empty
+/// if results of that GPU show all of it.
 std::string mark(const Explanation& explanation);
-/// The same of all elements: "inferred: floor (published models; no result reaches the floor)".
+/// The same for all elements of an instruction: "inferred: floor (published models; no result reaches the
+/// floor)".
 std::string mark(const Instruction& instruction);
 
-/// For a person: the addends as bits under each other, no line longer than `columns` (at least 60).
+/// Text for a person: the addends as aligned bits, in lines of at most `columns` (at least 60).
 std::string text(const Explanation& explanation, int columns);
-/// The same as a picture: an XML document in UTF-8.
+/// The same as a picture, an XML document in UTF-8.
 std::string svg(const Explanation& explanation);
-/// Writes it; the file is complete or untouched. Errors: file_unwritable.
+/// Writes the picture; the file is complete or untouched. Errors: file_unwritable.
 Result<void> write_svg(const std::filesystem::path& path, const Explanation& explanation);
 /// The same as a JSON object; numbers as decimals, codes as hexadecimals.
 std::string json(const Explanation& explanation);

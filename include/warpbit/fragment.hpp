@@ -14,8 +14,8 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// A place in a matrix. An instruction may compute several independent products side by side; `product` says
-/// which of them the matrix belongs to (0 where there is one).
+/// A place in a matrix. Some instructions compute several independent products side by side; `product` is the
+/// index of the one that the matrix belongs to (0 if there is only one).
 struct Coordinate {
   int row = 0;
   int column = 0;
@@ -30,7 +30,7 @@ struct Place {
   int low_bit = 0;
   int bits = 0;
 
-  /// As many ones as it has bits.
+  /// A mask of `bits` ones.
   std::uint64_t mask() const { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
   friend bool operator==(const Place&, const Place&) = default;
 };
@@ -39,7 +39,8 @@ struct Place {
 ///
 ///     slot 1            slot 0
 ///     ..xxxx..          ..xxxx..     slot_bits 8, low_bit 2, bits 4
-/// Where only some of the slots hold elements, those are counted: `slots` of them, from slot `first_slot` on.
+///
+/// If only some of the slots hold elements, there are `slots` of them, starting at slot `first_slot`.
 struct Packing {
   int register_bits = 32;
   int slot_bits = 32;
@@ -49,15 +50,15 @@ struct Packing {
   int slots = 0;  ///< 0: all
 
   int per_register() const { return slots > 0 ? slots : register_bits / slot_bits; }
-  /// The lowest bit of the element in a slot that counts.
+  /// The lowest bit of the element in an occupied slot.
   int low_bit_of(int slot) const { return (first_slot + slot) * slot_bits + low_bit; }
   /// As many ones as an element has bits.
   std::uint64_t mask() const { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
   friend auto operator<=>(const Packing&, const Packing&) = default;
 };
 
-/// Which lanes hold elements: those with lane % period in [first, first + count). They are numbered on their
-/// own, in ascending order, for the digits of a map; the other lanes hold nothing that counts.
+/// The lanes that hold elements: those with lane % period in [first, first + count). The digits of a map
+/// number them consecutively, in ascending order. The other lanes hold no elements.
 struct ActiveLanes {
   int period = 1;
   int first = 0;
@@ -70,7 +71,7 @@ struct ActiveLanes {
 /// v / per_register.
 class FragmentMap {
  public:
-  /// One digit: it counts to `size`, each unit moves by `step`.
+  /// One digit: it counts to `size`, and each unit moves by `step`.
   struct Digit {
     int size;
     Coordinate step;
@@ -82,11 +83,11 @@ class FragmentMap {
 
   /// Rows and columns exchanged.
   FragmentMap transposed() const;
-  /// A map of rows x columns with one more digit of values, above the others: this one repeated, each time
-  /// moved by the digit's step.
+  /// A map of rows x columns with one more, highest digit of values: this map repeated, each time moved by
+  /// the digit's step.
   FragmentMap tiled(int rows, int columns, Digit value) const;
 
-  /// The same with one more digit of lanes: for more lanes than this map has.
+  /// The same with one more digit of lanes, i.e. for more lanes than this map has.
   FragmentMap over_lanes(int rows, int columns, Digit lanes) const;
 
   int rows() const { return rows_; }
@@ -96,24 +97,23 @@ class FragmentMap {
   int registers() const { return values_ / packing_.per_register(); }
   const Packing& packing() const { return packing_; }
 
-  /// The element in a slot of a register of a lane. Nothing if there is no such lane, register or slot, or if
-  /// the lane holds none.
+  /// The element in a slot of a register of a lane. Nothing if the lane, register or slot does not exist, or
+  /// if the lane holds no elements.
   std::optional<Coordinate> at(int lane, int reg, int slot) const;
   /// The element that the given bit belongs to, padding excluded.
   std::optional<Coordinate> at_bit(int lane, int reg, int bit) const;
   /// Every place that holds the element, by lane and register. Empty if it is outside the matrix.
   std::vector<Place> find(Coordinate element) const;
 
-  /// The map as a flat table: for element (product, row, column), at index
-  /// (product * rows + row) * columns + column, the first place that holds it. Precondition: every element is
-  /// held.
+  /// The map as a flat table: for each element (product, row, column), at index (product * rows + row) *
+  /// columns + column, the first place that holds it. Precondition: every element has a place.
   std::vector<Place> table() const;
 
-  /// In CuTe's notation with steps as (row,column[,product]), after the active lanes if not all are, e.g.
-  /// "((4,8),(2,2)):(((0,2),(1,0)),((0,1),(8,0)))".
+  /// CuTe's notation with steps as (row,column[,product]), preceded by the active lanes if not all are
+  /// active, e.g. "((4,8),(2,2)):(((0,2),(1,0)),((0,1),(8,0)))".
   std::string text() const;
 
-  /// Equal maps are written alike; some order, for lookup.
+  /// Equal maps are written alike. The order is arbitrary and serves lookup.
   friend auto operator<=>(const FragmentMap&, const FragmentMap&) = default;
 
  private:

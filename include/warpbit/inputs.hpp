@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of captures that say how they were made instead of holding them: the bits of any register of any
-// case, alone, from the form, a seed and a profile. The same on a host, on a device (CUDA) and in Python
-// (tools/capture/inputs.py). And digests of results: 64 bits for a block of cases.
+// Generated inputs of captures: a capture may state how its inputs were made instead of holding them. The
+// form, a seed and a profile alone determine the bits of any register of any case. Host, device (CUDA) and
+// Python (tools/capture/inputs.py) give the same bits. Also digests of results: 64 bits for a block of cases.
 #pragma once
 
 #include "warpbit/inputs/element.hpp"
@@ -12,7 +12,7 @@
 
 namespace warpbit::inputs {
 
-/// Whose random bits a register has.
+/// The counter of a register's random bits.
 WARPBIT_HOST_DEVICE inline Words counter_of(const Member& m, std::uint64_t index, std::int32_t lane,
                                             std::int32_t reg) {
   return {{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
@@ -20,12 +20,12 @@ WARPBIT_HOST_DEVICE inline Words counter_of(const Member& m, std::uint64_t index
            static_cast<std::uint32_t>(lane) << 16 | static_cast<std::uint32_t>(reg)}};
 }
 
-/// True if neighbours are made so that their products may cancel.
+/// True if neighbouring elements are made so that their products may cancel.
 WARPBIT_HOST_DEVICE inline bool has_twins(const Member& m, const Setting& s) {
   return s.profile == Profile::cancellation && m.role <= Role::right;
 }
 
-/// The elements of a register from its random bits. `twin`: its one element repeats its neighbour's.
+/// The elements of a register, from its random bits. `twin`: its one element repeats its neighbour's.
 template <class U>
 WARPBIT_HOST_DEVICE inline U packed_elements(const Member& m, const Setting& s, const Words& random,
                                              bool twin) {
@@ -57,7 +57,7 @@ WARPBIT_HOST_DEVICE inline std::uint64_t elements_word(const Member& m, const Se
   return packed_elements<std::uint32_t>(m, s, random, twin != 0);
 }
 
-/// Eight nibbles. Where products may cancel only the first and the last choice: neighbours, in ascending order.
+/// Eight nibbles. If products may cancel, only the first and the last choice: neighbours, in ascending order.
 WARPBIT_HOST_DEVICE inline std::uint64_t metadata_word(const Member& m, Profile profile, const Words& random) {
   std::uint64_t out = 0;
   for (int i = 0; i < 8; ++i) {
@@ -69,7 +69,7 @@ WARPBIT_HOST_DEVICE inline std::uint64_t metadata_word(const Member& m, Profile 
   return out;
 }
 
-/// A register of a member that holds no elements.
+/// A register of a member that does not hold elements.
 WARPBIT_HOST_DEVICE inline std::uint64_t other_word(const Member& m, Profile profile, Key key,
                                                     std::uint64_t index, std::int32_t lane, std::int32_t reg) {
   const bool permuted = m.fill == Fill::permuted, same = permuted || m.fill == Fill::offset;
@@ -89,8 +89,8 @@ WARPBIT_HOST_DEVICE inline std::uint64_t other_word(const Member& m, Profile pro
   }
 }
 
-/// The bits of one register (the low register_bits), of a case whose setting is known. `reg` counts from the
-/// start of a lane's registers: first <= reg < first + registers.
+/// The low register_bits bits of one register, for a case whose setting is known. `reg` counts from the start
+/// of a lane's registers: first <= reg < first + registers.
 WARPBIT_HOST_DEVICE inline std::uint64_t word(const Member& m, const Setting& s, Key key, std::uint64_t index,
                                               std::int32_t lane, std::int32_t reg) {
   const std::uint64_t out = m.fill == Fill::elements ? elements_word(m, s, key, index, lane, reg)
@@ -104,11 +104,12 @@ WARPBIT_HOST_DEVICE inline std::uint64_t word(Key key, Profile profile, const Me
   return word(m, setting_of(m, key, profile, index), key, index, lane, reg);
 }
 
-/// Cases of which a digest is made, unless more are said.
+/// Default number of cases per digest.
 inline constexpr std::uint64_t kBlockCases = 4096;
 
-/// What a result adds to the digest of its block, modulo 2^64: SplitMix64's finaliser. `position` counts the
-/// result's registers in the whole capture: case, lane, register; bytes of memory by fours.
+/// A result's contribution to the digest of its block, modulo 2^64: SplitMix64's finaliser. `position` counts
+/// the result's registers in the whole capture: case, lane, register; memory is counted in words of four
+/// bytes.
 WARPBIT_HOST_DEVICE inline std::uint64_t mix(std::uint64_t position, std::uint64_t word) {
   std::uint64_t x = word + 0x9E3779B97F4A7C15 * (position + 1);
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions: from the text of a PTX statement to something that can be executed many times.
+// Instructions: a PTX statement, decoded once, can be executed many times.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,28 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// What an operand is: in D = A B + C, in a move of matrices between memory and registers, or in a conversion.
+/// The role of an operand in D = A B + C, in a move of matrices between memory and registers, or in a
+/// conversion.
 enum class Part {
-  destination,       ///< D: rows() x columns(); of a load, the matrices
+  destination,       ///< D: rows() x columns(); for a load, the matrices
   left_factor,       ///< A: rows() x terms()
   right_factor,      ///< B: depth() x columns()
   accumulator,       ///< C: rows() x columns()
-  metadata,          ///< which elements of A the left factor holds: rows() x groups of a row, a nibble each
+  metadata,          ///< positions of A's stored elements: rows() x groups of a row, a nibble each
   selector,          ///< which lanes hold the metadata; an immediate
   left_scale,        ///< scale factors of A: rows() x blocks of a row
   right_scale,       ///< scale factors of B: blocks of a column x columns()
   left_selector,     ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
   right_selector,    ///< the same for B
-  source,            ///< what is stored, transposed or converted
-  random_bits,       ///< of a stochastic rounding
-  address,           ///< where a matrix, or a row of one, lies in memory
-  scale_d,           ///< whether C counts: D = A B + C, or D = A B
+  source,            ///< the operand that is stored, transposed or converted
+  random_bits,       ///< for stochastic rounding
+  address,           ///< the address of a matrix, or of a row of one, in memory
+  scale_d,           ///< whether C is added: D = A B + C, or D = A B
   left_sign,         ///< 1 or -1, by which A is multiplied; an immediate
   right_sign,        ///< the same for B
-  left_transposed,   ///< whether A lies in memory with M contiguous (1) instead of K (0); an immediate
-  right_transposed,  ///< whether B lies in memory with N contiguous
-  group_count,       ///< how many groups of asynchronous products may stay pending; an immediate
+  left_transposed,   ///< whether A in memory has M contiguous (1) instead of K (0); an immediate
+  right_transposed,  ///< whether B in memory has N contiguous
+  group_count,       ///< the number of groups of asynchronous products that may stay pending; an immediate
   stride,            ///< from one row or column of a matrix in memory to the next, in elements
 };
 
@@ -53,25 +54,25 @@ enum class OperandKind {
   predicate,   ///< a predicate register, 0 or 1
 };
 
-/// One operand of an instruction, as a numbered slot. Names live in parsing and printing only. An immediate has
-/// no registers: of its fields only role, label, part, kind and literals[0], its value, mean something.
+/// One operand of an instruction, as a numbered slot. Names matter in parsing and printing only. An immediate
+/// has no registers: only its role, label, part, kind and literals[0], its value, are meaningful.
 struct Operand {
   std::string_view role;  ///< the manual's name: "d", "a", "b", "c", "e", "f", ...
   std::string label;      ///< as the statement names it, e.g. "a" for `{a}`, "%f0, %f1" for `{%f0, %f1}`
   Part part = Part::destination;
   OperandKind kind = OperandKind::vector;
-  bool is_symbolic = true;  ///< `{d}`, `e`: a name that is no register; also where the text is a bare form
-  int registers = 0;        ///< in a lane
+  bool is_symbolic = true;  ///< `{d}`, `e`: a name that is not a register; also true for a bare form
+  int registers = 0;        ///< per lane
   int register_bits = 32;   ///< 8, 16, 32 or 64
   std::string_view format;  ///< the manual's name of the element type, without a dot
   int element_bits = 0;     ///< of an element's code
-  FragmentMap fragment;     ///< of what is no matrix in registers: one row, an element for each register
-  /// For a vector or a scalar with literals: register i has this value in every lane where it is set. Else
+  FragmentMap fragment;  ///< for an operand that is not a matrix in registers: one row, an element per register
+  /// For a vector or a scalar with literals: the value of register i in every lane, where set. Otherwise
   /// empty.
   std::vector<std::optional<std::uint64_t>> literals;
   /// For a destination with `_` in it: the registers whose value is dropped.
   std::vector<int> sinks;
-  /// Of an address: added to the register, modulo 2^64.
+  /// For an address: added to the register, modulo 2^64.
   std::int64_t offset = 0;
 
   bool is_destination() const { return part == Part::destination; }
@@ -85,16 +86,16 @@ struct DecodedInstruction;  // src/isa/instruction.hpp
 /// An instruction of a target. Immutable, cheap to copy, safe to share between threads.
 class Instruction {
  public:
-  /// Decodes a statement or a bare form. Operands may be symbolic (`{d}`: a vector of as many registers as the
-  /// form has), PTX's own (`{%f0, %f1}`), or absent altogether (a bare form). Register types are judged where
-  /// `types` knows the name; a name in braces that it knows is one register, not a symbol. In a bare form every
-  /// immediate has its least value. Errors: the codes of
-  /// Errc's first group, each with the qualifier or operand that is wrong and what would be right there.
+  /// Decodes a statement or a bare form. Operands may be symbolic (`{d}`: a vector with all registers of the
+  /// form), PTX's own (`{%f0, %f1}`), or absent (a bare form). Register types are checked where `types` knows
+  /// the name; a name in braces that it knows is one register, not a symbol. In a bare form every immediate
+  /// has its minimum value. Errors: the codes of Errc's first group, each with the wrong qualifier or operand
+  /// and the accepted ones.
   static Result<Instruction> parse(std::string_view text, Target target, const TypeLookup& types = {});
-  /// The same with the name of a target. Errors: also unknown_target.
+  /// The same with a target given by name. Errors: also unknown_target.
   static Result<Instruction> parse(std::string_view text, std::string_view target);
 
-  /// Decodes a form whose operands are given apart, in the notation of tests/isa/instructions.tsv:
+  /// Decodes a form with separate operands, in the notation of tests/isa/instructions.tsv:
   ///
   ///     d:4xb32        a brace vector of 4 registers of that type
   ///     e:b32          a register
@@ -108,46 +109,46 @@ class Instruction {
   /// With an empty notation this is parse(). Errors: those of parse.
   static Result<Instruction> parse(std::string_view text, std::string_view notation, Target target);
 
-  /// The text that came in.
+  /// The parsed text.
   const std::string& text() const;
   /// The form in the manual's spelling, without operands.
   std::string_view canonical() const;
-  /// The family as in the first column of the instruction table, e.g. for grouping.
+  /// The family, as in the first column of the instruction table.
   std::string_view family() const;
   Target target() const;
 
-  /// In the order of the statement: the destination first, but the address before what is stored there. An
-  /// operand that the statement omits is not among them.
+  /// In the order of the statement: the destination first, except that a store's address precedes its source.
+  /// Operands that the statement omits are absent.
   std::span<const Operand> operands() const;
-  /// The operand of that name in the manual (Operand::role): "d", "a", "b", "c", "e", "scale_a", "a_desc", ...; or
-  /// nullptr.
+  /// The operand with this name in the manual (Operand::role): "d", "a", "b", "c", "e", "scale_a", "a_desc",
+  /// ...; nullptr if there is none.
   const Operand* operand(std::string_view role) const;
-  /// The operand of a part, or nullptr.
+  /// The operand with this role, or nullptr.
   const Operand* find(Part part) const;
-  /// True if it reads or writes memory: such an instruction is executed by execute_warp (warpbit/machine.hpp).
+  /// True if it reads or writes memory; execute_warp executes such instructions (warpbit/machine.hpp).
   bool uses_memory() const;
-  /// Matrix sizes: D is rows x columns, B has `depth` rows; `products` of them side by side. Of a move: each of
-  /// `products` matrices is rows x columns, and depth is 0; of a conversion: one row of as many columns as
-  /// there are elements. All are 0 where there are no results.
+  /// Matrix sizes: D is rows x columns, B has `depth` rows; there are `products` of them side by side. For a
+  /// move: each of `products` matrices is rows x columns, and depth is 0. For a conversion: one row with a
+  /// column per element. All are 0 for instructions without results.
   int rows() const;
   int columns() const;
   int depth() const;
-  /// Products in one sum: depth(), or half of it where A is sparse.
+  /// Products in one sum: depth(), or half of it if A is sparse.
   int terms() const;
   /// Scale factors in a row of A and in a column of B; 0 if there are none.
   int blocks() const;
   int products() const;
-  /// Lanes that execute it together: of a warp, of a warpgroup, or 1 for an instruction of each thread.
+  /// Number of lanes that execute it together: a warp, a warpgroup, or 1 if each thread executes it alone.
   int lanes() const;
 
-  /// What the arithmetic rests on, in words and by parameter (src/target/NUMERICS.md).
+  /// The evidence for the arithmetic, in words and by parameter (src/target/NUMERICS.md).
   const Evidence& evidence() const;
   /// True if no result of that GPU shows the arithmetic (Evidence::overall), and it could be another: the sums of
   /// integers and of bits are exact by definition.
   bool inferred() const;
   std::string plan() const;          ///< the steps of one output element
-  std::string machine() const;       ///< the machine instructions it becomes
-  std::string_view toolkit() const;  ///< with which that was seen
+  std::string machine() const;       ///< the machine instructions that it compiles to
+  std::string_view toolkit() const;  ///< the toolkit with which that was observed
 
   const DecodedInstruction& decoded() const { return *decoded_; }
 
@@ -157,7 +158,7 @@ class Instruction {
   friend struct DecodedInstruction;
 };
 
-/// One documented form and where it exists.
+/// One documented form and the targets that have it.
 struct FormInfo {
   std::string canonical;
   std::string_view family;
@@ -167,25 +168,25 @@ struct FormInfo {
 /// All documented forms of all families.
 std::vector<FormInfo> forms();
 
-/// The documented forms, at most `most`, that a form or statement is nearest to, the nearest first: by the
-/// words that are replaced (by how different they are), too many or missing, in whatever order they stand; what
-/// stands behind the qualifiers is not looked at. Forms of `target` come before others that are about as near.
-/// Empty where nothing is near.
+/// At most `most` documented forms, ordered by distance from a form or statement, the nearest first. The
+/// distance counts replaced words (weighted by how different they are), extra words and missing words, in any
+/// order; only the qualifiers are compared. Forms of `target` precede others at about the same distance.
+/// Empty if nothing is near.
 std::vector<std::string> nearest_forms(std::string_view text, std::optional<Target> target, std::size_t most);
 
-/// What the results of a class of forms rest on: the strongest and the weakest basis among them
+/// The evidence for the results of a class of forms: the strongest and the weakest basis among them
 /// (Evidence::overall).
 struct BasisRange {
   Basis strongest, weakest;
 };
 /// The same for one class of operands, by target.
 struct EvidenceRow {
-  std::string_view type;  ///< of A, of what is moved, or of the source of a conversion
+  std::string_view type;  ///< the type of A, of the moved elements, or of a conversion's source
   std::string_view unit;  ///< the instructions that share this arithmetic
-  /// In the order of Target::all(); nothing where no form exists.
+  /// In the order of Target::all(); nothing if the target has no such form.
   std::vector<std::optional<BasisRange>> by_target;
 };
-/// Over all documented forms.
+/// The table of all documented forms.
 std::vector<EvidenceRow> evidence_table();
 
 }  // namespace warpbit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp or warpgroup executing one instruction, as a record: what it read and what it writes; and a block
-// that executes many. The batch path (warpbit/execute.hpp) computes the same bits without records.
+// One warp or warpgroup executing one instruction, with a record of its reads and writes; and a block that
+// executes many instructions. The batch path (warpbit/execute.hpp) computes the same bits without records.
 #pragma once
 
 #include <cstddef>
@@ -18,75 +18,75 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// Which register of the file the first register of each operand is, in the order of Instruction::operands();
-/// an operand's registers are consecutive. The entry of an immediate is ignored.
+/// The number of the first register of each operand, in the order of Instruction::operands(); an operand's
+/// registers are consecutive. The entry of an immediate is ignored.
 using Binding = std::vector<int>;
 
-/// Executes one warp, or one warpgroup if Instruction::lanes() says so. `lanes[i]` is what lane i executes,
-/// nullptr if the lane has exited or takes another path. All lanes must execute the same form with the same
-/// literals and sinks (PTX manual, ".sync" and ".aligned"); an instruction of each thread
-/// (Instruction::lanes() is 1) is executed by those lanes that are given. Neither registers nor memory are
-/// changed; apply the effects. Results of an asynchronous instruction are those that it will have once it is
-/// complete. Errors: lanes_missing and lanes_disagree, which name the
-/// lanes; view_mismatch if the binding does not fit the registers; inferred_plan, undefined_operand; of an
-/// instruction that uses memory address_misaligned, address_out_of_bounds, address_not_shared,
-/// addresses_disagree and stores_overlap, which name the lane and the address.
+/// Executes one warp, or one warpgroup if Instruction::lanes() says so. Lane i executes `lanes[i]`; nullptr
+/// if the lane has exited or takes another path. All lanes must execute the same form with the same literals
+/// and sinks (PTX manual, ".sync" and ".aligned"). An instruction that each thread executes alone
+/// (Instruction::lanes() is 1) is executed by the lanes that are not nullptr. Registers and memory are
+/// unchanged until the effects are applied. Results of an asynchronous instruction are those after its
+/// completion. Errors: lanes_missing and lanes_disagree, which name the lanes; view_mismatch if the binding
+/// does not fit the registers; inferred_plan, undefined_operand; for an instruction that uses memory
+/// address_misaligned, address_out_of_bounds, address_not_shared, addresses_disagree and stores_overlap,
+/// which name the lane and the address.
 Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Binding& binding,
                              const Registers& registers, const Memory& memory,
                              const ExecuteOptions& options = {});
 
-/// The same without a memory. Errors: also memory_needed.
+/// The same without memory. Errors: also memory_needed.
 Result<Effects> execute_warp(std::span<const Instruction* const> lanes, const Binding& binding,
                              const Registers& registers, const ExecuteOptions& options = {});
 
-/// How a Machine executes.
+/// Options of a Machine.
 struct MachineOptions {
   ExecuteOptions execute;
-  /// Whether an access that the rules of asynchronous instructions leave undefined is refused
-  /// (AsyncState::check). If not, it goes through, and results are still determined: asynchronous products have
-  /// read shared memory and registers when they were issued, registers as the products before them leave them;
-  /// any other access to a register of theirs sees and changes what is there, which completion
-  /// then overwrites.
+  /// Whether to refuse accesses that the rules of asynchronous instructions leave undefined
+  /// (AsyncState::check). If false, they proceed and the results are still deterministic: an asynchronous
+  /// product reads shared memory and registers when it is issued, registers as the products before it leave
+  /// them. Any other access to one of its registers sees and changes the current value, which completion then
+  /// overwrites.
   bool detect = true;
 };
 
-/// A block: warps, each lane with its registers, four warps to a warpgroup with its asynchronous state, and one
-/// memory for all. It executes one instruction after another, whichever warpgroup is to do it; who calls it is
-/// the scheduler, and stands in for barriers. A call that is refused has changed nothing.
+/// A block: warps, each lane with its registers; warpgroups of four warps, each with its asynchronous state;
+/// and one memory for all. It executes one instruction after another. The caller picks the warpgroup and thus
+/// plays the scheduler; it also stands in for barriers. A refused call changes nothing.
 class Machine {
  public:
-  /// The last warpgroup may be incomplete. Bytes that were written into `memory` count as written by the
-  /// block's threads. Precondition: neither number is negative.
+  /// The last warpgroup may be incomplete. Bytes already in `memory` count as written by the block's threads.
+  /// Precondition: neither number is negative.
   Machine(int warps, int registers, Memory memory, const MachineOptions& options = {});
 
   int warpgroups() const { return static_cast<int>(groups_.size()); }
-  /// Lanes of a warpgroup: 128, or fewer in the last. Precondition of this and of the next two: 0 <= warpgroup
-  /// < warpgroups().
+  /// Number of lanes of a warpgroup: 128, or fewer in the last. Precondition of this and of the next two: 0
+  /// <= warpgroup < warpgroups().
   int lanes(int warpgroup) const { return group(warpgroup).registers.lanes(); }
-  /// As they are; looking is no access.
+  /// The current values; this does not count as an access.
   const Registers& registers(int warpgroup) const { return group(warpgroup).registers; }
   const AsyncState& async_state(int warpgroup) const { return group(warpgroup).async; }
   const Memory& memory() const { return memory_; }
 
-  /// Executes what each lane of a warpgroup is given, nullptr for a lane that does nothing: all of it together,
-  /// or warp by warp, as the instructions have it; no warp sees what another one does in the same call. The
-  /// binding holds for every lane. Where warps execute different instructions, `kernel` is the slowest of theirs.
+  /// Executes each lane's instruction, nullptr for an idle lane: the warpgroup together, or warp by warp, as
+  /// the instructions require. A warp does not see the effects of another one in the same call. The binding
+  /// holds for every lane. If warps execute different instructions, `kernel` is the slowest of theirs.
   /// Errors: those of execute_warp; view_mismatch; protocol_violation.
   Result<Execution> execute(int warpgroup, std::span<const Instruction* const> lanes, const Binding& binding);
   /// The same instruction for every lane.
   Result<Execution> execute(int warpgroup, const Instruction& instruction, const Binding& binding = {});
 
-  /// What a thread does to its registers by other instructions than those of this library. Errors:
-  /// view_mismatch if there is no such register; protocol_violation.
+  /// A thread's access to its registers by instructions outside this library. Errors: view_mismatch if the
+  /// register does not exist; protocol_violation.
   Result<std::uint64_t> read_register(int warpgroup, int lane, int reg);
   Result<void> write_register(int warpgroup, int lane, int reg, std::uint64_t value);
 
-  /// What threads do to memory by other instructions, through the generic proxy. Errors: address_out_of_bounds;
-  /// protocol_violation.
+  /// Threads' accesses to memory by other instructions, through the generic proxy. Errors:
+  /// address_out_of_bounds; protocol_violation.
   Result<void> read_memory(Space space, std::uint64_t address, std::span<std::byte> out) const;
   Result<void> write_memory(Space space, std::uint64_t address, std::span<const std::byte> bytes);
-  /// A bulk copy into shared memory through the async proxy, which is complete, and known to be, when it
-  /// returns. Errors: address_out_of_bounds; protocol_violation.
+  /// A bulk copy into shared memory through the async proxy; it is complete and visible on return. Errors:
+  /// address_out_of_bounds; protocol_violation.
   Result<void> copy_async(std::uint64_t address, std::span<const std::byte> bytes);
 
  private:

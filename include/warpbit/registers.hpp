@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers as arrays that know their size, and matrices in them: what a program has at hand before and after
-// an instruction. Matrices are row-major; warpbit/eigen.hpp takes Eigen's.
+// Registers as arrays of known size, and the matrices in them, as a program has them before and after an
+// instruction. Matrices are row-major; warpbit/eigen.hpp takes Eigen's.
 #pragma once
 
 #include <concepts>
@@ -19,13 +19,12 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// The registers of one operand: an array [cases][lanes][registers] that belongs to somebody else. Registers are
-/// little-endian; values narrower than a register lie side by side in it, the first one lowest (two _Float16 in
-/// a .b32). Whether the array fits the operand is judged where it is used; an array that does not fit is
-/// refused with view_mismatch.
+/// The registers of one operand: a non-owning array [cases][lanes][registers]. Registers are little-endian.
+/// Values narrower than a register lie side by side in it, the first one lowest (two _Float16 in a .b32). A
+/// function that uses the array refuses it with view_mismatch if it does not fit the operand.
 class OperandArray {
  public:
-  /// None: of an immediate, or of an operand that the statement gives as literals.
+  /// An empty array, for an immediate or for an operand that the statement gives as literals.
   OperandArray() = default;
 
   /// A dense array: a vector, std::array or span of numbers, or of bytes.
@@ -38,14 +37,14 @@ class OperandArray {
         value_bytes_(sizeof(std::ranges::range_value_t<Values>)),
         values_(std::ranges::size(values)) {}
 
-  /// With byte strides of any sign, 0 too, for so many cases. Precondition: all registers are there.
+  /// An array with byte strides of any sign, 0 included. Precondition: all registers exist.
   static OperandArray strided(const OperandView& view, std::size_t cases);
   static OperandArray strided(const ResultView& view, std::size_t cases);
 
   bool empty() const { return base_ == nullptr; }
 
-  /// The array as a view, and the number of its cases. `destination`: it is written. Errors: view_mismatch,
-  /// unless the array is [cases][lanes][registers] of the operand.
+  /// The array as a view, and the number of its cases. `destination`: it will be written. Errors:
+  /// view_mismatch unless the array is [cases][lanes][registers] of the operand.
   struct Registers {
     ResultView view;
     std::size_t cases = 0;
@@ -64,20 +63,20 @@ class OperandArray {
 };
 
 /// Writes a matrix of codes (Operand::format; bits above the format's width are ignored) into every place of
-/// the registers that holds its elements, and leaves all other bits as they are (PTX manual, "Matrix
-/// Fragments"). The matrix has operand.fragment.rows() x columns() elements, row by row; `index` is the case,
-/// `product` which of several matrices side by side. Errors: view_mismatch.
+/// the registers that holds its elements; all other bits keep their values (PTX manual, "Matrix Fragments").
+/// The matrix has operand.fragment.rows() x columns() elements, row by row. `index` is the case; `product`
+/// selects one of several matrices side by side. Errors: view_mismatch.
 Result<void> scatter(const Operand& operand, std::span<const std::uint64_t> codes, OperandArray registers,
                      std::size_t index = 0, int product = 0);
-/// The same for numbers, each rounded to nearest even once. Errors: also those of Codec::encode.
+/// The same for numbers, each rounded once to nearest even. Errors: also those of Codec::encode.
 Result<void> scatter_values(const Operand& operand, std::span<const double> numbers, OperandArray registers,
                             std::size_t index = 0, int product = 0);
 
-/// The matrix of codes that the registers hold, row by row. An element that several places hold is taken from
-/// the first. Errors: view_mismatch.
+/// The matrix of codes in the registers, row by row. If several places hold an element, the first one counts.
+/// Errors: view_mismatch.
 Result<std::vector<std::uint64_t>> gather(const Operand& operand, OperandArray registers, std::size_t index = 0,
                                           int product = 0);
-/// The same as numbers, exactly. Errors: also those of Codec::find.
+/// The same as exact numbers. Errors: also those of Codec::find.
 Result<std::vector<double>> gather_values(const Operand& operand, OperandArray registers, std::size_t index = 0,
                                           int product = 0);
 

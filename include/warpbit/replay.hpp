@@ -21,87 +21,88 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// One of `count` shares of the work: each file is in exactly one of them, and of the layout `digests` each
-/// block; in the same one whatever the file is called and wherever it lies.
+/// One of `count` shares of the work. Each file is in exactly one of them; with the layout `digests`, each
+/// block is. The share depends on the content of a file, not on its name or folder.
 struct Shard {
   std::uint64_t number = 1;  ///< 1 to count
   std::uint64_t count = 1;
 };
 
-/// As what a file is replayed, and what is reported.
+/// Options of a replay and its report.
 struct ReplayOptions {
-  /// Replay as this target instead of the one that the file names.
+  /// The target; overrides the one that the file names.
   std::optional<Target> target;
   ReadOptions read;
-  /// What becomes of operands that the manual leaves undefined (warpbit/execute.hpp).
+  /// Handling of operands that the manual leaves undefined (warpbit/execute.hpp).
   Undefined undefined = Undefined::error;
-  /// What to replay; all, unless it is set.
+  /// The share to replay; by default everything.
   Shard shard;
-  /// How many mismatches to describe in detail, for each file.
+  /// Maximum number of mismatches to describe in detail, per file.
   std::size_t details = 4;
-  /// Where to write, for a file of digests that differ, an ordinary capture of the first block that does: the
-  /// inputs and what was computed for them, `<name of the file>.case<number of the first>.npz`. Nowhere if it
-  /// is empty.
+  /// A folder for the first differing block of a file of digests. It is written as an ordinary capture with
+  /// the inputs and the computed results, named `<name of the file>.case<number of the first>.npz`. Empty:
+  /// not written.
   std::filesystem::path block_folder;
 };
 
-/// One element whose bits differ, or in the layout `digests` one block of cases.
+/// One element whose bits differ, or one block of cases in the layout `digests`.
 struct Mismatch {
   std::uint64_t index = 0;                 ///< case; element of the layouts `elements` and `scalars`
-  std::uint64_t cases = 0;                 ///< of a block, the first of which is `index`; else 0
-  std::string name;                        ///< what the case probes, if the file says so
+  std::uint64_t cases = 0;                 ///< number of cases in a block, which starts at `index`; else 0
+  std::string name;                        ///< what the case probes, if the file names it
   int lane = -1, reg = -1;                 ///< in the layout `registers`, else -1
   int row = -1, column = -1, product = 0;  ///< in D; -1 in the layout `elements`
-  std::int64_t address = -1;               ///< of a byte that a store wrote, in `smem_out`; else -1
+  std::int64_t address = -1;               ///< address of a stored byte, in `smem_out`; else -1
   std::uint64_t expected = 0, got = 0;     ///< codes in `format`; digests
   std::string_view format;
 };
 
-/// One line: case, place, expected and got in hex and as numbers.
+/// One line: case, place, expected and got in hexadecimal and as numbers.
 std::string text(const Mismatch& mismatch);
 
 enum class FileStatus {
-  replayed,     ///< every element was compared, of digests every one in the shard
-  other_shard,  ///< nothing of it is in the shard, and nothing was compared
+  replayed,     ///< every element was compared; for digests, every one in the shard
+  other_shard,  ///< nothing of it is in the shard, so nothing was compared
   unsupported,  ///< the file is well-formed, but this library does not execute its statement on the target, or
                 ///< the manual leaves undefined what it does with the operands
   unreadable,   ///< the file is malformed, or its arrays do not fit its statement
 };
 
-/// What became of one file.
+/// The outcome for one file.
 struct FileReport {
   std::filesystem::path path;
   FileStatus status = FileStatus::unreadable;
   std::optional<Error> error;             ///< why it is not `replayed`
   CaptureHeader header;                   ///< as far as it could be read
-  std::string target;                     ///< as which it was replayed
-  std::uint64_t cases = 0, elements = 0;  ///< that were compared
-  std::uint64_t mismatches = 0;           ///< elements, or in the layout `digests` blocks of cases
+  std::string target;                     ///< the target of the replay
+  std::uint64_t cases = 0, elements = 0;  ///< the compared ones
+  std::uint64_t mismatches = 0;           ///< differing elements, or in the layout `digests` differing blocks
   std::uint64_t masked = 0;               ///< elements that the file's mask excludes
-  bool inferred = false;                  ///< the arithmetic rests on no hardware result
+  bool inferred = false;                  ///< the arithmetic is not verified on hardware
   std::vector<Mismatch> details;
-  std::vector<std::string> notes;  ///< members that were ignored, blocks in other shards
+  std::vector<std::string> notes;  ///< ignored members, blocks in other shards
 };
 
 /// Sums over the reports of files.
 struct ReplayTotals {
-  std::uint64_t files = 0;  ///< without those in other shards
+  std::uint64_t files = 0;  ///< excluding those in other shards
   std::uint64_t cases = 0, elements = 0, mismatches = 0, unsupported = 0, unreadable = 0, other_shards = 0;
 
   void add(const FileReport& report);
-  /// 0: everything replayed without a mismatch; 1: a mismatch; 2: a file that could not be judged, or no file.
+  /// 0: everything replayed without a mismatch; 1: a mismatch; 2: a file could not be judged, or there were
+  /// no files.
   int exit_status() const;
-  /// "total: F files, C cases, E elements, X mismatches, U unsupported, B unreadable"; if there are such, also
-  /// ", S files in other shards"
+  /// "total: F files, C cases, E elements, X mismatches, U unsupported, B unreadable", followed by ", S files
+  /// in other shards" if there are any.
   std::string text() const;
 };
 
-/// Replays one file. Never fails: what is wrong is in the report.
+/// Replays one file. Never fails: errors are in the report.
 FileReport replay(const std::filesystem::path& path, const ReplayOptions& options = {});
 
-/// The capture files under the given files and folders: a file is taken as it is, a folder is searched for
-/// *.npz, in alphabetical order. Links are followed; each real folder, and each real file in one, is taken once, by
-/// the first of its paths. A path that does not exist is kept, so that its report says so.
+/// The capture files under the given files and folders. A file is taken as it is; a folder is searched for
+/// *.npz, in alphabetical order. Links are followed; each real folder, and each real file in one, is taken
+/// once, by the first of its paths. A path that does not exist is kept, so that its report says so.
 std::vector<std::filesystem::path> find_captures(std::span<const std::filesystem::path> paths);
 
 /// Replays files in parallel. `progress`, if given, is called after each file, from one thread at a time; it
@@ -110,34 +111,34 @@ std::vector<FileReport> replay_all(std::span<const std::filesystem::path> files,
                                    const ReplayOptions& options = {},
                                    const std::function<void(std::size_t done)>& progress = {});
 
-/// How the results of two captures of the same form and inputs compare.
+/// The comparison of the results of two captures with the same form and inputs.
 struct DiffReport {
   std::uint64_t cases = 0, elements = 0, differences = 0;
-  std::vector<Mismatch> details;  ///< `expected` is of the first file, `got` of the second
+  std::vector<Mismatch> details;  ///< `expected` is from the first file, `got` from the second
 };
 
-/// Errors: those of reading and decoding; captures_differ if form, layout or inputs are not the same.
+/// Errors: those of reading and decoding; captures_differ if form, layout or inputs differ.
 Result<DiffReport> diff(const std::filesystem::path& first, const std::filesystem::path& second,
                         const ReplayOptions& options = {});
 
 // ---- Digests
 
-/// Which inputs, beside the form that they are for.
+/// The choice of inputs for a form.
 struct InputChoice {
   std::uint64_t seed = 0;
   inputs::Profile profile = inputs::Profile::mixed;
 };
 
-/// The arrays of the ordinary capture of cases [first, first + cases): the inputs, and the results as computed
-/// here, as the last. Errors: those of capture_members and of execution.
+/// The arrays of the ordinary capture of cases [first, first + cases): the inputs, and the results computed
+/// here as the last. Errors: those of capture_members and of execution.
 Result<std::vector<Array>> generated_capture(const Instruction& instruction, const InputChoice& choice,
                                              std::uint64_t first, std::uint64_t cases,
                                              const ExecuteOptions& options = {});
 
-/// Cases in blocks, each of which has one digest.
+/// Cases divided into blocks, each with one digest.
 struct DigestBlocks {
   std::uint64_t cases = 0;
-  std::uint64_t of_block = inputs::kBlockCases;  ///< cases of a block, the last of which may have fewer
+  std::uint64_t of_block = inputs::kBlockCases;  ///< cases per block; the last one may have fewer
 
   std::uint64_t count() const { return cases / of_block + (cases % of_block != 0 ? 1 : 0); }
   /// Precondition of both: block < count().
@@ -145,47 +146,47 @@ struct DigestBlocks {
   std::uint64_t cases_in(std::uint64_t block) const { return std::min(of_block, cases - first_case(block)); }
 };
 
-/// The digests of the results in some blocks (inputs::mix), as many and in that order. Errors: the same;
-/// archive_too_large if there is no memory.
+/// The digests of the results in the given blocks (inputs::mix), in that order. Errors: those of
+/// generated_capture; archive_too_large if memory does not suffice.
 Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const InputChoice& choice,
                                            const DigestBlocks& blocks, std::span<const std::uint64_t> which,
                                            const ExecuteOptions& options = {});
 
 // ---- Index
 
-/// One capture. What its provenance does not say is "-".
+/// One capture. Fields that its provenance does not state are "-".
 struct IndexedCapture {
-  std::string path;       ///< from where the index was made
-  std::string statement;  ///< the form in the manual's spelling, and the operands as the file has them
+  std::string path;       ///< relative to where the index was made
+  std::string statement;  ///< the form in the manual's spelling, with the operands of the file
   std::string target;
   std::string layout, source;  ///< as name() prints them
-  std::string profile;         ///< of the inputs; "probes" where the cases have names
+  std::string profile;         ///< of the inputs; "probes" if the cases have names
   std::uint64_t cases = 0, elements = 0;
   std::string date, device;
 
   friend bool operator==(const IndexedCapture&, const IndexedCapture&) = default;
 };
 
-/// The captures among files and in folders, in ascending order of their paths, which begin as they are given
-/// here. Errors: those of files and of decoding; no_cases where there is no capture.
+/// The captures among files and in folders, in ascending order of their paths, which begin with the given
+/// ones. Errors: those of files and of decoding; no_cases if there is no capture.
 Result<std::vector<IndexedCapture>> index_captures(std::span<const std::filesystem::path> paths,
                                                    const ReadOptions& options = {});
 
 /// An index as text: a heading and a line for each capture, fields separated by tabs.
 std::string index_text(std::span<const IndexedCapture> captures);
 
-/// The captures of golden/ and golden-digests/, by the index that the library was built with.
+/// The captures of golden/ and golden-digests/, from the index that the library was built with.
 const std::vector<IndexedCapture>& golden_captures();
 
-/// Those of them that are of an instruction's form (with any operands) and show what it computes on its target:
-/// recorded on a GPU with the target's number, whose letter (a, f) changes which instructions there are, not
-/// what they compute.
+/// The golden captures of an instruction's form (with any operands) that show its results on its target. They
+/// were recorded on a GPU with the target's number; a letter (a, f) changes the set of instructions, not
+/// their results.
 std::vector<const IndexedCapture*> golden_captures(const Instruction& instruction);
 
 // ---- Smaller files
 
-/// Copies a capture with its arrays deflated. If `bytes` is set, only the first cases are kept, as many as have
-/// arrays of that size together, but at least one; of the layouts `elements` and `digests` always all. Errors:
+/// Copies a capture with its arrays deflated. If `bytes` is set, it keeps only as many of the first cases as
+/// fit into arrays of that total size, at least one; the layouts `elements` and `digests` keep all. Errors:
 /// those of CaptureReader, of decoding and of write_capture.
 Result<void> pack_capture(const std::filesystem::path& from, const std::filesystem::path& to,
                           std::optional<std::uint64_t> bytes, const ReadOptions& options = {});

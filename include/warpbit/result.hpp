@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors are values: every call that can refuse returns a Result. The library never prints, aborts or guesses,
-// and throws nothing but std::bad_alloc where there is no memory left.
+// Errors are values: every call that can refuse returns a Result. The library never prints, aborts or
+// guesses. It throws only std::bad_alloc, when memory runs out.
 #pragma once
 
 #include <string>
@@ -75,8 +75,8 @@ enum class Errc {
   usage,
 };
 
-/// A refusal: what was seen, where, and what would have been accepted there. Any of the three may be empty
-/// where the template of the code does not use it.
+/// A refusal: what was seen, where, and what is accepted there. Any of the three may be empty if the code's
+/// template does not use it.
 struct Error {
   Errc code;
   std::string where;
@@ -87,20 +87,20 @@ struct Error {
   std::string message() const;
 };
 
-/// The name of a code as it is spelled above, for machine-readable reports.
+/// The name of a code, spelled as above, for machine-readable reports.
 std::string_view name(Errc code);
 
-/// What an error is about; the C interface's statuses (warpbit_status).
+/// The subject of an error; the C interface's statuses (warpbit_status).
 enum class ErrorKind {
   statement,  ///< the text, the form or the target
-  execution,  ///< operands, lanes, kernels, arithmetic that is not known
+  execution,  ///< operands, lanes, kernels, unknown arithmetic
   memory,     ///< addresses and descriptors
   file,       ///< capture files
   usage,      ///< an argument
 };
 ErrorKind kind(Errc code);
 
-/// A value of type T or the Error that explains why there is none.
+/// A value of type T, or the Error that explains its absence.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What instructions act on: the memory of a block, the registers of a warp or warpgroup, and the asynchronous
-// products of a warpgroup.
+// The state that instructions act on: the memory of a block, the registers of a warp or warpgroup, and the
+// asynchronous products of a warpgroup.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@ namespace warpbit {
 
 // ---- Memory
 
-/// What an address means (PTX manual, "State Spaces" and "Generic Addressing").
+/// The state space of an address (PTX manual, "State Spaces" and "Generic Addressing").
 enum class Space {
-  generic,  ///< shared memory from its window on; global memory at its own addresses
+  generic,  ///< shared memory within its window; global memory at its own addresses
   global,
   shared,  ///< 0 is the first byte of the block's shared memory
 };
@@ -34,8 +34,8 @@ enum class Space {
 /// The name of a space as PTX spells it, without the dot.
 std::string_view name(Space space);
 
-/// Bytes of shared memory and any number of ranges of global memory, zero at first. An access lies in one
-/// range as a whole: where two ranges touch, none goes across.
+/// Bytes of shared memory and any number of ranges of global memory, initially zero. An access must lie
+/// within one range, even if two ranges are adjacent.
 class Memory {
  public:
   /// `shared_bytes` bytes of shared memory, which in the generic space begin at address `window`.
@@ -57,11 +57,11 @@ class Memory {
   Result<void> write_async(std::uint64_t address, std::span<const std::byte> bytes);
   /// Orders what was written to shared memory through the generic proxy before reads through the async proxy.
   void fence_proxy();
-  /// The first bytes in a row, out of `bytes` from `address` of shared memory, that were last written through
-  /// the generic proxy and not been ordered since; nothing if there are none.
+  /// The first consecutive bytes, among `bytes` from `address` of shared memory, that were last written
+  /// through the generic proxy and not ordered since; nothing if there are none.
   std::optional<ByteRange> unordered(std::uint64_t address, std::uint64_t bytes) const;
 
-  /// Where in shared memory an access lies, if it does.
+  /// The bytes of shared memory that an access touches, if it lies there.
   std::optional<ByteRange> in_shared(Space space, std::uint64_t address, std::uint64_t bytes) const;
 
   /// The bytes of shared memory.
@@ -75,7 +75,7 @@ class Memory {
     std::uint64_t address;  // in the generic space
     std::vector<std::byte> bytes;
   };
-  // Where an access begins: the number of its range and the offset in it.
+  // A resolved access: the number of its range and the offset in it.
   struct Place {
     std::size_t range;
     std::uint64_t offset;
@@ -92,20 +92,21 @@ class Memory {
 
 /// Extra wavefronts of an access to shared memory.
 struct BankConflicts {
-  std::vector<int> phases;  ///< of each phase; 0 is free of conflicts
+  std::vector<int> phases;  ///< per phase; 0 is free of conflicts
   int total = 0;
 };
 
 /// Shared memory has 32 banks of 4 bytes; the word at address a lies in bank a / 4 % 32. Lane i accesses
-/// `line_bytes` bytes from addresses[i] on. The lanes go in phases of as many as need all banks at most (8
-/// lanes of 16 bytes), and a phase takes a wavefront for each different word in its fullest bank, one at least.
-/// Give only the lanes that access memory, in ascending order. Precondition: line_bytes is positive.
+/// `line_bytes` bytes from addresses[i] on. Lanes are grouped into phases that access at most one word per
+/// bank in total (8 lanes of 16 bytes). A phase takes one wavefront for each different word in its fullest
+/// bank, at least one. Pass only the lanes that access memory, in ascending order. Precondition: line_bytes
+/// is positive.
 BankConflicts bank_conflicts(std::span<const std::uint64_t> addresses, int line_bytes = 16);
 
 // ---- Registers
 
-/// The registers of the lanes of a warp or a warpgroup: `registers` cells of 64 bits a lane, zero at first. A
-/// 32-bit register is the low half of its cell. Precondition: neither number is negative.
+/// The registers of the lanes of a warp or a warpgroup: `registers` cells of 64 bits per lane, initially
+/// zero. A 32-bit register is the low half of its cell. Precondition: neither number is negative.
 class Registers {
  public:
   Registers(int lanes, int registers);
@@ -116,7 +117,7 @@ class Registers {
   std::uint64_t read(int lane, int reg) const { return cells_[index(lane, reg)]; }
   void write(int lane, int reg, std::uint64_t value) { cells_[index(lane, reg)] = value; }
 
-  /// Cell (0, 0). The next register lies 8 bytes further, the next lane 8 * registers() bytes.
+  /// Cell (0, 0). The next register follows after 8 bytes, the next lane after 8 * registers() bytes.
   const std::uint64_t* data() const { return cells_.data(); }
 
  private:
@@ -128,36 +129,36 @@ class Registers {
   std::vector<std::uint64_t> cells_;
 };
 
-/// What an instruction without results does to asynchronous ones (PTX manual, "Asynchronous Warpgroup-Level
-/// Matrix Instructions" and "membar/fence").
+/// The effect of an instruction without results on asynchronous ones (PTX manual, "Asynchronous
+/// Warpgroup-Level Matrix Instructions" and "membar/fence").
 struct AsyncControl {
   enum class Kind {
-    register_fence,  ///< orders what came before with what asynchronous products do to registers
-    commit_group,    ///< makes the asynchronous products since the last one a group
+    register_fence,  ///< orders earlier register accesses with those of asynchronous products
+    commit_group,    ///< groups the asynchronous products since the last commit
     wait_group,      ///< completes groups
-    proxy_fence,     ///< orders accesses to memory through the generic and through the async proxy
+    proxy_fence,     ///< orders memory accesses through the generic and the async proxy
   };
   Kind kind;
-  Space space = Space::generic;  ///< of a proxy fence: the memory; generic is all of it
-  std::uint64_t pending = 0;     ///< of a wait: as many of the latest groups may stay pending
+  Space space = Space::generic;  ///< for a proxy fence: the memory; generic is all of it
+  std::uint64_t pending = 0;     ///< for a wait: this many of the latest groups may stay pending
 };
 
-/// What an asynchronous matrix product occupies until it is complete.
+/// The registers that an asynchronous matrix product occupies until it is complete.
 struct AsyncUse {
   std::array<int, 3> shape;       ///< M, N, K
-  std::vector<int> accumulators;  ///< the registers of D, in every lane: read, if D counts, and written
-  std::vector<int> factors;       ///< the registers of A, likewise: read
+  std::vector<int> accumulators;  ///< the registers of D in every lane: written, and read unless scale-d is 0
+  std::vector<int> factors;       ///< the registers of A in every lane: read
 };
 
-/// What an instruction does to its warp or warpgroup and to memory.
+/// The effects of an instruction on its warp or warpgroup and on memory.
 struct Effects {
-  /// A register that is written, in one lane.
+  /// A write to a register of one lane.
   struct Write {
     int lane, reg;
     std::uint64_t value;
   };
-  /// Bytes that a warp or warpgroup reads from memory. `lane` gave the address; kEveryLane if all lanes give
-  /// the same.
+  /// Bytes that a warp or warpgroup reads from memory. `lane` gave the address; kEveryLane if all lanes gave
+  /// the same one.
   struct MemoryRead {
     int lane;
     Space space;
@@ -176,60 +177,61 @@ struct Effects {
   std::vector<Write> writes;  ///< applied by `apply`
   std::vector<MemoryRead> memory_reads;
   std::vector<MemoryWrite> memory_writes;  ///< applied by `apply` with a memory; no two overlap
-  /// Of an asynchronous product, which reads and writes at some time before it is waited for.
+  /// For an asynchronous product, which reads and writes at some time before it is waited for.
   std::optional<AsyncUse> deferred;
   std::optional<AsyncControl> control;
-  bool inferred = false;  ///< the values rest on inferred arithmetic
+  bool inferred = false;  ///< the arithmetic is inferred
   Kernel kernel = {};     ///< as in Execution
 };
 
-/// Writes the effects into the registers, deferred ones too.
+/// Writes the effects, deferred ones included, into the registers.
 void apply(const Effects& effects, Registers& registers);
 
-/// Writes the effects into the registers and into memory, deferred ones too. Errors: address_out_of_bounds if
-/// this memory lacks some of the bytes; then nothing is written.
+/// Writes the effects, deferred ones included, into the registers and memory. Errors: address_out_of_bounds
+/// if this memory lacks some of the bytes; then nothing is written.
 Result<void> apply(const Effects& effects, Registers& registers, Memory& memory);
 
 // ---- Asynchronous products
 
-/// Who does something: as errors name it, and a number by which the caller knows it again.
+/// An actor: its name in errors, and a number by which the caller identifies it.
 struct AsyncActor {
   std::string_view text;
   std::uint64_t number = 0;
 };
 
-/// What the rules leave undefined.
+/// Something that the rules leave undefined.
 struct AsyncViolation {
   Error error;
-  /// The number of the other side: the product that is not complete, or the last access to a register.
+  /// The number of the other side: the incomplete product, or the last access to a register.
   std::optional<std::uint64_t> other;
   std::optional<ByteRange> bytes;  ///< of shared memory
 };
 
 /// Groups in flight, oldest first. A product computes its values when it is issued, from the registers as all
-/// products before it will leave them and from the memory of that moment; its registers change when its group
-/// completes, which is when a wait demands it and never before.
+/// earlier products will leave them and from the current memory. Its registers change when its group
+/// completes, which happens only when a wait demands it.
 ///
 ///     issue, issue, commit_group, issue, commit_group, issue
 ///     \___________ group ______/  \_____ group ____/   open
 class AsyncState {
  public:
-  /// One that is not complete.
+  /// An incomplete product.
   struct Product {
     std::string text;
     std::uint64_t number;
     Effects effects;
   };
-  /// What errors call a register.
+  /// The name of a register in errors.
   using RegisterName = std::function<std::string(int)>;
-  /// The first bytes in a row, out of `bytes` from `address` of shared memory, that were written through the
-  /// generic proxy, and no proxy fence orders them before what is checked.
+  /// The first consecutive bytes, among `bytes` from `address` of shared memory, that were written through
+  /// the generic proxy without a proxy fence before the current access.
   using Unordered = std::function<std::optional<ByteRange>(std::uint64_t address, std::uint64_t bytes)>;
 
-  /// Of a warpgroup whose lanes have so many registers, "register 0" and so on if they have no other names.
+  /// For a warpgroup with this many registers per lane. Without `name`, they are called "register 0" and so
+  /// on.
   explicit AsyncState(int registers, RegisterName name = {})
       : name_(std::move(name)), unfenced_(static_cast<std::size_t>(registers)) {}
-  /// Lanes have so many registers from now on, no fewer than before.
+  /// Changes the number of registers per lane. Precondition: it does not shrink.
   void grow(int registers) { unfenced_.resize(static_cast<std::size_t>(registers)); }
 
   /// Finds what `who` is about to do and the rules leave undefined. Errors: protocol_violation, if
@@ -242,30 +244,31 @@ class AsyncState {
   ///   since.
   std::optional<AsyncViolation> check(const AsyncActor& who, const Effects& effects,
                                       const Unordered& unordered) const;
-  /// Likewise, if a pending product reads some of these bytes. Errors: protocol_violation.
+  /// Checks a store by `who`: undefined if a pending product reads some of these bytes. Errors:
+  /// protocol_violation.
   std::optional<AsyncViolation> check_store(const AsyncActor& who, ByteRange bytes) const;
-  /// Likewise, if one of `count` registers that will hold something else from now on is in D or A of a pending
-  /// product. Errors: protocol_violation.
+  /// Checks the reuse of `count` registers: undefined if one of them is in D or A of a pending product.
+  /// Errors: protocol_violation.
   std::optional<AsyncViolation> check_release(const AsyncActor& who, int first, int count) const;
 
-  /// Does to registers and groups what `who` does; memory is left to others. Returns the products that are
-  /// complete by it, oldest first.
+  /// Applies the effects to registers and groups; the caller handles memory. Returns the products completed
+  /// by it, oldest first.
   std::vector<Product> apply(const AsyncActor& who, Effects effects, Registers& registers);
 
-  /// True if some product is not complete.
+  /// True if some product is incomplete.
   bool is_pending() const { return !open_.empty() || !groups_.empty(); }
-  /// Committed groups that are not complete, empty ones too.
+  /// Committed groups that are incomplete, empty ones included.
   std::size_t pending_groups() const { return groups_.size(); }
   /// The registers as the pending products will leave them.
   Registers ahead(Registers registers) const;
 
  private:
-  // A product that is not complete, and the wait that would complete it.
+  // An incomplete product, and the wait that would complete it.
   struct Found {
     const Product* product;
     std::string remedy;
   };
-  // How a register was last accessed since the last fence, and by whom.
+  // The kind of the last access to a register since the last fence, and its actor.
   struct Access {
     enum class Kind { none, thread, accumulator, factor } kind = Kind::none;
     std::array<int, 3> shape = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets, and what their arithmetic rests on.
+// Targets, and the evidence for their arithmetic.
 #pragma once
 
 #include <string>
@@ -13,29 +13,29 @@ namespace warpbit {
 
 // ---- Evidence
 
-/// How a statement about a GPU is known. Ordered: a smaller value is stronger.
+/// How a statement about a GPU is known. Ordered: a smaller value is stronger evidence.
 enum class Basis {
   captured,   ///< a capture of this project, replayed by its tests
-  published,  ///< results of that GPU that somebody else published
-  inferred,   ///< no result of that GPU; `from` says what it was inferred from
+  published,  ///< published results of that GPU by others
+  inferred,   ///< no result of that GPU; `from` names the source of the inference
 };
 std::string_view name(Basis basis);
 
-/// A basis and where to look.
+/// A basis and its source.
 struct Ground {
   Basis basis;
   std::string_view from;
 };
 
-/// The grounds of each parameter of a plan (NUMERICS.md, "The node"). Where a parameter does not apply (the
-/// floor of an integer sum), its ground is that of the order.
+/// The evidence for each parameter of a plan (NUMERICS.md, "The node"). If a parameter does not apply (the
+/// floor of an integer sum), its evidence is that of the order.
 struct Evidence {
-  Ground order;     ///< which products are added in which order, and where C enters; L
+  Ground order;     ///< the products in each sum, their order, and the place of C; L
   Ground window;    ///< F, and the rounding of the result
   Ground floor;     ///< the floor of E
   Ground specials;  ///< NaN, Inf, signs of zero
 
-  /// The weaker of order and window: what the result for ordinary numbers rests on.
+  /// The weaker of order and window: the evidence for results of ordinary numbers.
   constexpr Basis overall() const { return order.basis > window.basis ? order.basis : window.basis; }
 };
 

@@ -46,7 +46,7 @@ Struct warpbit_init() {
   { .size = sizeof(type) }
 #endif
 
-/** What went wrong, roughly. */
+/** Roughly, the kind of error. */
 typedef enum warpbit_status {
   WARPBIT_OK = 0,
   WARPBIT_STATEMENT = 1, /**< the text, the form or the target */
@@ -58,20 +58,20 @@ typedef enum warpbit_status {
   WARPBIT_INTERNAL = 7   /**< a mistake in the library */
 } warpbit_status;
 
-/** Of the last call of this thread that refused: one sentence with what was seen, where, and what would be
- * accepted; and the name of the error, e.g. "no_such_form". Empty before. Valid until this thread's next
- * refused call. */
+/** The error of this thread's last refused call: one sentence with what was seen, where, and what is
+ * accepted; and the name of the error, e.g. "no_such_form". Initially empty. Valid until this thread's
+ * next refused call. */
 WARPBIT_API const char* warpbit_message(void);
 WARPBIT_API const char* warpbit_error_name(void);
 
 /** An instruction of a target. */
 typedef struct warpbit_instruction warpbit_instruction;
 
-/** Decodes a statement ("mma.sync... {d}, {a}, {b}, {c};") or a bare form, for a target ("sm_90a"). On success
- * *instruction is to be given to warpbit_free. */
+/** Decodes a statement ("mma.sync... {d}, {a}, {b}, {c};") or a bare form, for a target ("sm_90a"). On
+ * success the caller must pass *instruction to warpbit_free. */
 WARPBIT_API warpbit_status warpbit_parse(const char* text, const char* target,
                                          warpbit_instruction** instruction);
-/** Of a null pointer nothing. */
+/** A null pointer has no effect. */
 WARPBIT_API void warpbit_free(warpbit_instruction* instruction);
 
 /** Texts live as long as the instruction. Sizes as in warpbit/instruction.hpp, Instruction. */
@@ -89,7 +89,7 @@ typedef struct warpbit_description {
 WARPBIT_API warpbit_status warpbit_describe(const warpbit_instruction* instruction,
                                             warpbit_description* description);
 
-/** What an operand is written as. */
+/** How an operand is written. */
 typedef enum warpbit_kind {
   WARPBIT_REGISTERS = 0, /**< a vector of registers */
   WARPBIT_SCALAR = 1,    /**< one register */
@@ -112,7 +112,7 @@ typedef struct warpbit_operand {
   int32_t element_bits;
   int32_t rows, columns, products; /**< of the matrix that the registers hold */
 } warpbit_operand;
-/** In the order of the statement, from 0. */
+/** Describes an operand; they are numbered from 0 in the order of the statement. */
 WARPBIT_API warpbit_status warpbit_describe_operand(const warpbit_instruction* instruction, int32_t operand,
                                                     warpbit_operand* description);
 
@@ -120,32 +120,32 @@ WARPBIT_API warpbit_status warpbit_describe_operand(const warpbit_instruction* i
 typedef struct warpbit_place {
   int32_t lane, reg, low_bit, bits;
 } warpbit_place;
-/** An element of the matrix that they hold. */
+/** An element of the operand's matrix. */
 typedef struct warpbit_element {
   int32_t row, column, product;
 } warpbit_element;
-/** The element that a bit of a register belongs to. *found is 0 where there is none. */
+/** The element that a bit of a register belongs to. *found is 0 if there is none. */
 WARPBIT_API warpbit_status warpbit_element_at(const warpbit_instruction* instruction, int32_t operand,
                                               int32_t lane, int32_t reg, int32_t bit, warpbit_element* element,
                                               int32_t* found);
-/** Every place that holds an element: at most `capacity` are written, *count is how many there are; 0 outside
- * the matrix. */
+/** Every place that holds an element: writes at most `capacity` of them and sets *count to their total
+ * number, 0 outside the matrix. */
 WARPBIT_API warpbit_status warpbit_places_of(const warpbit_instruction* instruction, int32_t operand,
                                              warpbit_element element, warpbit_place* places, size_t capacity,
                                              size_t* count);
 
-/** The registers of one operand over (case, lane, register): byte strides from `data`; register_bits / 8 bytes
- * each, little-endian, aligned or not. An operand without registers (an immediate) has none: data is not read.
- * A product whose D is also its accumulator (wgmma) reads and writes the registers of D. */
+/** The registers of one operand over (case, lane, register): byte strides from `data`; register_bits / 8
+ * bytes each, little-endian, aligned or not. For an operand without registers (an immediate), data is not
+ * read. A product whose D is also its accumulator (wgmma) reads and writes the registers of D. */
 typedef struct warpbit_registers {
   void* data;
   ptrdiff_t case_stride, lane_stride, register_stride;
 } warpbit_registers;
-/** Of a dense array [cases][lanes][registers]. */
+/** The registers of a dense array [cases][lanes][registers]. */
 WARPBIT_API warpbit_registers warpbit_dense(const warpbit_instruction* instruction, int32_t operand,
                                             void* data);
 
-/** How to execute; zeros are what a null pointer means. */
+/** How to execute; a null pointer means zeros. */
 typedef struct warpbit_options {
   size_t size;
   int32_t as_measured;     /**< 1: operands that the manual leaves undefined do what was measured; 0: refused */
@@ -161,22 +161,21 @@ WARPBIT_API warpbit_status warpbit_execute(const warpbit_instruction* instructio
                                            const warpbit_options* options);
 
 /** Executes any instruction for one warp or warpgroup, whose shared memory is `shared` and begins at the
- * generic address `window`. Of asynchronous products the results are those that they have once they are
- * complete. Registers and memory are changed only if all of it succeeds. Other memory than shared is out of
- * bounds. */
+ * generic address `window`. Asynchronous products are complete on return. On error, registers and memory
+ * are unchanged. Memory outside `shared` is out of bounds. */
 WARPBIT_API warpbit_status warpbit_execute_warp(const warpbit_instruction* instruction,
                                                 const warpbit_registers* operands, size_t count, void* shared,
                                                 size_t shared_bytes, uint64_t window,
                                                 const warpbit_options* options);
 
-/** What became of a capture file (src/capture/FORMAT.md). */
+/** The outcome of replaying a capture file (src/capture/FORMAT.md). */
 typedef struct warpbit_report {
   size_t size;
   uint64_t cases, elements, mismatches;
   int32_t inferred;
 } warpbit_report;
-/** Replays a capture file and compares every element; `target` may be null: that of the file. WARPBIT_OK also
- * with mismatches; the message then is about the first one. */
+/** Replays a capture file and compares every element. `target` may be null: then that of the file.
+ * Mismatches also give WARPBIT_OK; the message then describes the first one. */
 WARPBIT_API warpbit_status warpbit_verify(const char* path, const char* target, warpbit_report* report);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of warpbit for C++ but kernels under test (warpbit/device.hpp), Eigen's matrices (warpbit/eigen.hpp) and the
-// matchers of test frameworks (warpbit/matchers/).
+// All of warpbit for C++, except kernels under test (warpbit/device.hpp), Eigen's matrices
+// (warpbit/eigen.hpp) and the matchers of test frameworks (warpbit/matchers/).
 #pragma once
 
 #include "warpbit/capture.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// For kernels too, which other headers may not compile in.
+// Separate because kernels include it, which cannot compile other headers.
 #pragma once
 
 #include <cstdint>
 
 namespace warpbit {
 
-/// How 16-byte chunks are exchanged within a span of bytes. The values are those of a matrix descriptor's
+/// How 16-byte chunks are permuted within a span of bytes. The values are those of a matrix descriptor's
 /// field.
 enum class Swizzle : std::uint8_t { none = 0, bytes_128 = 1, bytes_64 = 2, bytes_32 = 3 };
 

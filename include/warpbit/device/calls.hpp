@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the wrappers of warpbit/device/host.hpp ask of the block that runs them.
+// The interface between the wrappers of warpbit/device/host.hpp and the block that runs them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #pragma GCC visibility push(default)
 namespace warpbit::device {
 
-/// A place in the source: where a wrapper is called. (std::source_location, which clang 14 lacks.)
+/// The source location of a wrapper's call. (std::source_location is missing in clang 14.)
 struct Place {
   const char* file = "";
   unsigned line = 0;
@@ -28,17 +28,17 @@ struct Index3 {
   friend bool operator==(const Index3&, const Index3&) = default;
 };
 
-/// Of the thread that runs (CUDA C++ Programming Guide, "Built-in Variables").
+/// Of the running thread (CUDA C++ Programming Guide, "Built-in Variables").
 extern constinit thread_local Index3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace calls {
 
-/// Bytes [first, last) of shared memory, and a place among them.
+/// Bytes [first, last) of shared memory, and a cursor in them.
 struct SharedView {
   std::int64_t first, last, at;
 };
 
-/// `size` bytes from `base`, and a place among them.
+/// `size` bytes from `base`, and a cursor in them.
 struct GlobalView {
   std::byte* base;
   std::int64_t size, at;
@@ -54,36 +54,36 @@ void store(const GlobalView& to, const void* value, std::size_t bytes, std::size
 void barrier(Place at);
 void sync_warp(std::uint32_t mask, Place at);
 std::uint32_t active_mask(Place at);
-/// The lanes of the mask whose predicate holds.
+/// The lanes in the mask whose predicate is true.
 std::uint32_t vote(const char* name, std::uint32_t mask, bool predicate, Place at);
 
 enum class Shuffle { index, up, down, exclusive_or };
 std::uint64_t shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand, int width, Place at);
 
-/// `bytes` of them from global memory, the rest zero.
+/// Copies `size` bytes: the first `bytes` from global memory, zeros for the rest.
 void copy_async(const char* form, const SharedView& to, const GlobalView& from, int size, int bytes, Place at);
 void commit_group(Place at);
 void wait_group(unsigned pending, Place at);
 void wait_all(Place at);
 
-/// An instruction of one thread from two numbers to one register.
+/// A conversion by one thread, from two numbers to one register.
 std::uint32_t convert(const char* form, float first, float second, Place at);
 
-/// An instruction of a warp from registers to registers.
+/// An instruction that a warp executes on registers.
 void execute(const char* form, void* d, std::span<const void* const> sources, Place at);
-/// The same of a sparse product with its selector.
+/// The same for a sparse product and its selector.
 void execute_sparse(const char* form, int selector, void* d, std::span<const void* const> sources, Place at);
 void load_matrix(const char* form, const SharedView& row, std::uint32_t* r, Place at);
 void store_matrix(const char* form, const SharedView& row, const std::uint32_t* r, Place at);
 
-/// `count` of the thread's registers from `first`, and one of them.
+/// `count` of the thread's registers, starting at `first`, and one of them.
 struct RegisterView {
   int first, count;
   std::int64_t at;
 };
-/// Gives the thread registers that asynchronous products may use, zero at first; returns the first one.
+/// Allocates registers for asynchronous products in the thread, initially zero; returns the first one.
 int make_registers(int count, Place at);
-/// Takes them back: a fault if a product that uses them is pending. Leaves by no exception.
+/// Frees them: a fault if a pending product uses them. Never throws.
 void release_registers(int first, int count, Place made) noexcept;
 std::uint32_t read_register(const RegisterView& from, Place at);
 void write_register(const RegisterView& to, std::uint32_t value, Place at);
@@ -92,13 +92,13 @@ std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int 
                                 int base_offset, Place at);
 void fence_proxy(const char* form, Place at);
 
-/// D and an A in registers by their first ones; `a` is else a descriptor.
+/// The operands of a product: D and an A in registers by their first register; otherwise `a` is a descriptor.
 struct WarpgroupProduct {
   int d;
   std::uint64_t a, b;
   bool scale_d;
 };
-/// An instruction of a warpgroup; its operands, if it is a product.
+/// An instruction of a warpgroup, with its operands if it is a product.
 void warpgroup(const char* statement, const WarpgroupProduct* product, Place at);
 
 }  // namespace calls

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both compilers share: fragments, and the names of types and shapes as the PTX manual spells them.
+// Shared by both compilers: fragments, and the names of types and shapes in the PTX manual's spelling.
 #pragma once
 
 #include <cstdint>
 
 #ifdef __CUDACC__
-/// A kernel, in front of its return type.
+/// Marks a kernel; goes before its return type.
 #define WARPBIT_KERNEL __global__
-/// A function that kernels call.
+/// Marks a function that kernels call.
 #define WARPBIT_DEVICE __device__ __forceinline__
 #define WARPBIT_BOTH   __host__ __device__
 #else
@@ -18,7 +18,7 @@
 
 namespace warpbit::device {
 
-/// What one lane holds of an operand: N registers.
+/// One lane's part of an operand: N registers.
 template <class R, int N>
 struct Fragment {
   R r[N];
@@ -27,7 +27,7 @@ struct Fragment {
   WARPBIT_BOTH constexpr const R& operator[](int i) const { return r[i]; }
 };
 
-// Types of elements, named as in a qualifier. Registers hold their bits; these only choose a form.
+// Element types, named as in qualifiers. Registers hold the bits; these types only select a form.
 struct f16 {};
 struct bf16 {};
 struct tf32 {};
@@ -43,9 +43,9 @@ struct u8 {};
 struct s4 {};
 struct u4 {};
 struct s32 {};
-struct ue8m0 {};  ///< of scale factors, as the next
+struct ue8m0 {};  ///< for scale factors, like the next one
 struct ue4m3 {};
-struct f16x2 {};  ///< two in a register, as the next
+struct f16x2 {};  ///< two per register, like the next one
 struct bf16x2 {};
 struct e4m3x2 {};
 struct e5m2x2 {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wrappers under nvcc: inline PTX and plain pointers. What they do is said in warpbit/device/host.hpp.
+// The wrappers under nvcc: inline PTX and plain pointers. warpbit/device/host.hpp documents them.
 #pragma once
 
 #include "warpbit/device/common.hpp"

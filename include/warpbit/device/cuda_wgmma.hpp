@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous products of a warpgroup under nvcc, for targets with wgmma (sm_90a): inline PTX, whose
-// statements take their text by the constraint "C", which nvcc 13 has. What the wrappers do is said in
-// warpbit/device/host_wgmma.hpp.
+// statements take their text by the constraint "C", which nvcc 13 has. warpbit/device/host_wgmma.hpp
+// documents the wrappers.
 #pragma once
 
 #include "warpbit/device/cuda.hpp"
@@ -25,8 +25,8 @@ WARPBIT_DEVICE void fence_proxy_async_shared_cta() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// ---- Fences, groups. Products change registers when nvcc does not see it: what it must not move across is
-// named.
+// ---- Fences, groups. nvcc cannot see when products change registers, so each asm names the registers that
+// it must not move across.
 
 template <int N>
 WARPBIT_DEVICE void changed(Fragment<float, N>& fragment) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wrappers as they run in this library. Each takes the place where it is called, which a fault names.
-// Precondition of all: a kernel that warpbit::launch runs calls them. Those with a mask, and all of a warp's
-// matrices, wait until the lanes that they need have come; so does a barrier.
+// The wrappers as they run in this library. A fault names the place of the call. Precondition of all: they
+// are called by a kernel that warpbit::launch runs. Functions with a mask, matrix instructions of a warp, and
+// barriers wait until the lanes that they need have arrived.
 #pragma once
 
 #include <bit>
@@ -19,11 +19,11 @@
 
 namespace warpbit::device {
 
-// ---- Arrays in memory. Under nvcc both are plain pointers. Elements are read and written through a[i], whole;
-// an access is checked against the bounds of its array, and `as` sees the same bytes as elements of another
+// ---- Arrays in memory. Under nvcc both are plain pointers. a[i] reads and writes whole elements. Each
+// access is checked against the bounds of its array; `as` reinterprets the same bytes as elements of another
 // type.
 
-/// at + elements * size bytes; the nearest 64-bit number where that has more bits, which no array reaches.
+/// at + elements * size bytes; on overflow the nearest 64-bit number, which is outside any array.
 template <std::integral I>
 constexpr std::int64_t moved(std::int64_t at, I elements, std::int64_t size) {
   std::int64_t bytes = 0, out = 0;
@@ -32,7 +32,7 @@ constexpr std::int64_t moved(std::int64_t at, I elements, std::int64_t size) {
   return std::cmp_less(elements, 0) == (size < 0) ? Limits::max() : Limits::min();
 }
 
-/// An index, and the place where it stands.
+/// An index, and its place in the source.
 struct Index {
   std::int64_t value;
   Place at;
@@ -41,7 +41,7 @@ struct Index {
   constexpr Index(I i, Place place = Place::here()) : value(moved(0, i, 1)), at(place) {}
 };
 
-/// An element of an array: reads when its value is asked for, writes when it is assigned to.
+/// A proxy for an element of an array: conversion reads it, assignment writes it.
 template <class Array>
 class Element {
  public:
@@ -63,7 +63,7 @@ class Element {
   Place at_;
 };
 
-/// What both kinds of arrays share: a cursor over elements of T.
+/// Common to both kinds of arrays: a cursor over elements of T.
 template <class Array, class T>
 struct Cursor {
   using Type = T;
@@ -96,18 +96,18 @@ struct Cursor {
   Cursor() = default;
 };
 
-/// Elements in the block's shared memory, and a place among them.
+/// A cursor over elements in the block's shared memory.
 template <class T>
 struct SharedArray : Cursor<SharedArray<T>, T> {
   calls::SharedView view;
 
   explicit SharedArray(calls::SharedView bytes) : view(bytes) {}
-  /// From elements that may be written to ones that may not.
+  /// Converts from mutable to const elements.
   template <class U>
   requires std::same_as<const U, T> SharedArray(const SharedArray<U>& other) : view(other.view) {}
 };
 
-/// Elements in global memory, and a place among them. Its bytes are the caller's.
+/// A cursor over elements in global memory. The caller of launch owns the bytes.
 template <class T>
 struct GlobalArray : Cursor<GlobalArray<T>, T> {
   calls::GlobalView view;
@@ -120,7 +120,7 @@ struct GlobalArray : Cursor<GlobalArray<T>, T> {
   requires std::same_as<const U, T> GlobalArray(const GlobalArray<U>& other) : view(other.view) {}
 };
 
-/// `elements` elements from byte `offset` of the block's dynamic shared memory. Under nvcc not checked.
+/// `elements` elements at byte `offset` of the block's dynamic shared memory. Not checked under nvcc.
 template <class T>
 SharedArray<T> shared_array(std::int64_t offset, std::int64_t elements, Place at = Place::here()) {
   return SharedArray<T>(calls::shared_view(offset, moved(0, elements, sizeof(T)), alignof(T), at));
@@ -142,14 +142,14 @@ GlobalArray<U> as(GlobalArray<T> array) {
 inline constexpr int warpSize = 32;
 inline constexpr std::uint32_t kWholeWarp = 0xFFFF'FFFF;
 
-/// All threads of the block that have not ended must meet here, at the same place of the source.
+/// All threads of the block that have not ended must arrive here, at the same place of the source.
 inline void __syncthreads(Place at = Place::here()) {
   calls::barrier(at);
 }
 inline void __syncwarp(std::uint32_t mask = kWholeWarp, Place at = Place::here()) {
   calls::sync_warp(mask, at);
 }
-/// The lanes that stand at the same place when no lane of the warp can go on.
+/// The lanes at the same place once no lane of the warp can proceed.
 inline std::uint32_t __activemask(Place at = Place::here()) {
   return calls::active_mask(at);
 }
@@ -163,7 +163,7 @@ inline bool __all_sync(std::uint32_t mask, bool predicate, Place at = Place::her
   return calls::vote("__all_sync", mask, !predicate, at) == 0;
 }
 
-/// A value of another lane: T has 4 or 8 bytes.
+/// The value of another lane; T has 4 or 8 bytes.
 template <class T>
 T shuffled(calls::Shuffle how, std::uint32_t mask, T value, int operand, int width, Place at) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle exchanges values of 4 or 8 bytes");
@@ -190,7 +190,7 @@ T __shfl_xor_sync(std::uint32_t mask, T value, int lane_mask, int width = warpSi
 }
 
 // ---- Numbers (CUDA Math API, "Single Precision Intrinsics", "Type Casting Intrinsics"): rounded once to
-// nearest even, and fused with nothing, whatever the compiler's options
+// nearest even, never fused, whatever the compiler's options
 
 inline float __fmaf_rn(float x, float y, float z) {
   return std::fma(x, y, z);
@@ -211,7 +211,7 @@ inline float __uint_as_float(std::uint32_t x) {
   return std::bit_cast<float>(x);
 }
 
-// cvt_rn<f16x2>, ...: of two numbers, the first in the upper half, as the instruction has them.
+// cvt_rn<f16x2>, ...: convert two numbers, the first into the upper half, as in the instruction.
 #define WARPBIT_ROW(name, qualifiers, to, type, constraint)                                       \
   template <class To>                                                                             \
   requires std::same_as<To, to> type name(float upper, float lower, Place at = Place::here()) {   \
@@ -222,18 +222,18 @@ WARPBIT_CVT_ROWS(WARPBIT_ROW)
 
 // ---- Asynchronous copies (PTX manual, "cp.async", "cp.async.commit_group", "cp.async.wait_group")
 
-/// Copies 16 bytes, the first `bytes` of them from global memory, the rest zero.
+/// Copies 16 bytes: the first `bytes` from global memory, zeros for the rest.
 template <class T, class U>
 void cp_async_cg(SharedArray<T> to, GlobalArray<U> from, int bytes = 16, Place at = Place::here()) {
   calls::copy_async("cp.async.cg.shared.global", to.view, from.view, 16, bytes, at);
 }
-/// The same of 4, 8 or 16 bytes.
+/// The same for 4, 8 or 16 bytes.
 template <int Bytes, class T, class U>
 void cp_async_ca(SharedArray<T> to, GlobalArray<U> from, int bytes = Bytes, Place at = Place::here()) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp.async.ca copies 4, 8 or 16 bytes");
   calls::copy_async("cp.async.ca.shared.global", to.view, from.view, Bytes, bytes, at);
 }
-/// The thread's copies since the last one become a group.
+/// Groups the thread's copies since the last commit.
 inline void cp_async_commit_group(Place at = Place::here()) {
   calls::commit_group(at);
 }
@@ -243,14 +243,14 @@ void cp_async_wait_group(Place at = Place::here()) {
   static_assert(N >= 0, "cp.async.wait_group takes a number of groups, 0 or more");
   calls::wait_group(N, at);
 }
-/// Waits for all copies of the thread, in groups or not.
+/// Waits for all copies of the thread, grouped or not.
 inline void cp_async_wait_all(Place at = Place::here()) {
   calls::wait_all(at);
 }
 
 // ---- Matrices between shared memory and registers
 
-/// D from what each lane gives: registers of the lane, in the order of the statement.
+/// Computes D from each lane's registers, in the order of the statement.
 template <class D, class... Sources>
 D executed(const char* form, Place at, const Sources&... sources) {
   D d{};
@@ -259,7 +259,7 @@ D executed(const char* form, Place at, const Sources&... sources) {
   return d;
 }
 
-// ldmatrix<N>, ldmatrix_trans<N>, ldmatrix_b8_trans<N>: N matrices, a row from where each lane says.
+// ldmatrix<N>, ldmatrix_trans<N>, ldmatrix_b8_trans<N>: N matrices; each lane gives the address of a row.
 #define WARPBIT_ROW(name, qualifiers, matrices, registers)                                    \
   template <int N, class T>                                                                   \
   requires(N == matrices) Fragment<std::uint32_t, registers> name(SharedArray<T> row,         \
@@ -282,7 +282,7 @@ WARPBIT_LDMATRIX_ROWS(WARPBIT_ROW)
 WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
 #undef WARPBIT_ROW
 
-/// An 8x8 matrix of 16-bit elements in registers, transposed.
+/// Transposes an 8x8 matrix of 16-bit elements in registers.
 inline std::uint32_t movmatrix_trans(std::uint32_t a, Place at = Place::here()) {
   return executed<std::uint32_t>("movmatrix.sync.aligned.m8n8.trans.b16", at, a);
 }
@@ -299,7 +299,7 @@ typename Mma<Shape, Sum, A, B>::Sum mma(const typename Mma<Shape, Sum, A, B>::A&
   return executed<typename Row::Sum>(Row::form, at, a, b, c);
 }
 
-/// The same with a sparse A: mma.sp::ordered_metadata. Selector: which lanes give the metadata.
+/// The same with a sparse A: mma.sp::ordered_metadata. Selector: the lanes that provide the metadata.
 template <class Shape, class Sum, class A, class B = A, int Selector = 0>
 typename MmaSp<Shape, Sum, A, B>::Sum mma_sp(const typename MmaSp<Shape, Sum, A, B>::A& a,
                                              const typename MmaSp<Shape, Sum, A, B>::B& b,
@@ -314,7 +314,7 @@ typename MmaSp<Shape, Sum, A, B>::Sum mma_sp(const typename MmaSp<Shape, Sum, A,
   return d;
 }
 
-/// Which bytes of which lanes hold the scale factors of an operand: {byte-id, thread-id}.
+/// Selects the bytes and lanes that hold the scale factors of an operand: {byte-id, thread-id}.
 struct ScaleSelector {
   std::uint16_t byte_id = 0, thread_id = 0;
 };

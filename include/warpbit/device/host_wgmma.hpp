@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous products of a warpgroup as they run in this library (PTX manual, "Asynchronous Warpgroup Level
-// Matrix Instructions"). All 128 lanes of four warps, the first a multiple of four, execute the same at the
-// same place. A product reads shared memory and registers when it is issued, and writes D when a wait completes
-// its group; what the rules of AsyncState (warpbit/state.hpp) leave undefined in between is a fault.
+// Matrix Instructions"). All 128 lanes of four warps, the first of which is a multiple of four, execute the
+// same instruction at the same place. A product reads shared memory and registers when it is issued, and
+// writes D when a wait completes its group. Accesses in between that the rules of AsyncState
+// (warpbit/state.hpp) leave undefined are faults.
 #pragma once
 
 #include "warpbit/device/host.hpp"
@@ -24,10 +25,10 @@ struct AsyncRegister {
   }
 };
 
-/// What one lane holds of D, or of an A in registers: N registers, zero at first; under nvcc a Fragment, whose
-/// registers hold nothing unless `= {}` or an assignment writes them. Every access is checked, and so is the
-/// end of its life: no product that uses it may be pending. It lives in a variable of the kernel, as a register
-/// does.
+/// One lane's part of D, or of an A in registers: N registers, initially zero. Under nvcc it is a Fragment,
+/// whose registers are uninitialised without `= {}` or an assignment. Every access is checked. So is
+/// destruction: no pending product may use the registers. It must be a local variable of the kernel, as
+/// registers are.
 template <class R, int N>
 class AsyncFragment {
  public:
@@ -47,7 +48,7 @@ class AsyncFragment {
   Element<AsyncRegister<R>> operator[](Index i) { return {{{first_, N, i.value}}, i.at}; }
   R operator[](Index i) const { return AsyncRegister<R>{{first_, N, i.value}}.load(i.at); }
 
-  /// Which of the thread's registers its first one is.
+  /// The number of its first register in the thread.
   int first() const { return first_; }
 
  private:
@@ -57,38 +58,38 @@ class AsyncFragment {
 
 // ---- Descriptors
 
-/// A matrix in shared memory (PTX manual, "Matrix Descriptor Format"): where it starts, the leading and the
-/// stride dimension byte offset, and how it is swizzled. Fails if a field cannot hold its value.
+/// Describes a matrix in shared memory (PTX manual, "Matrix Descriptor Format"): its start, the leading and
+/// the stride dimension byte offset, and the swizzle. Fails if a field cannot hold its value.
 template <class T>
 std::uint64_t matrix_descriptor(SharedArray<T> start, int leading_bytes, int stride_bytes, Swizzle swizzle,
                                 int base_offset = 0, Place at = Place::here()) {
   return calls::matrix_descriptor(start.view, leading_bytes, stride_bytes, swizzle, base_offset, at);
 }
 
-// ---- What orders products and waits for them
+// ---- Ordering products and waiting for them
 
-/// Orders the thread's writes to shared memory through the generic proxy, cp.async's that it has waited for
-/// among them, and those of others that a barrier has put before, before reads of products behind it. The usual
-/// place is behind the writes and before the barrier.
+/// Orders earlier writes to shared memory through the generic proxy before reads of later products: the
+/// thread's own writes, its cp.async that it has waited for, and writes of other threads that a barrier has
+/// ordered before. It usually stands after the writes and before the barrier.
 inline void fence_proxy_async(Place at = Place::here()) {
   calls::fence_proxy("fence.proxy.async", at);
 }
-/// The same of shared memory alone.
+/// The same for shared memory alone.
 inline void fence_proxy_async_shared_cta(Place at = Place::here()) {
   calls::fence_proxy("fence.proxy.async.shared::cta", at);
 }
 
-/// Orders what threads did to registers before what products do to them.
+/// Orders the threads' register accesses before those of later products.
 inline void wgmma_fence(Place at = Place::here()) {
   calls::warpgroup("wgmma.fence.sync.aligned", nullptr, at);
 }
-/// The same; nvcc keeps accesses to the fragments, one or an array, on their side of it.
+/// The same; nvcc moves no access to the fragments (one or an array) across it.
 template <class Fragments>
 void wgmma_fence(Fragments&, Place at = Place::here()) {
   wgmma_fence(at);
 }
 
-/// The warpgroup's products since the last one become a group.
+/// Groups the warpgroup's products since the last commit.
 inline void wgmma_commit_group(Place at = Place::here()) {
   calls::warpgroup("wgmma.commit_group.sync.aligned", nullptr, at);
 }
@@ -104,7 +105,7 @@ template <int N>
 void wgmma_wait_group(Place at = Place::here()) {
   calls::warpgroup(Literal<WgmmaWait<N>>::text, nullptr, at);
 }
-/// The same; nvcc keeps accesses to the fragments, one or an array, on their side of it.
+/// The same; nvcc moves no access to the fragments (one or an array) across it.
 template <int N, class Fragments>
 void wgmma_wait_group(Fragments&, Place at = Place::here()) {
   wgmma_wait_group<N>(at);
@@ -121,8 +122,8 @@ struct WgmmaStatement {
   }
 };
 
-/// D = A B + D, or A B if scale_d is false, A and B in shared memory. ScaleA, ScaleB: 1, or -1 to negate;
-/// TransA, TransB: 1 where M or N is contiguous instead of K.
+/// D = A B + D, or A B if scale_d is false, with A and B in shared memory. ScaleA, ScaleB: 1, or -1 to
+/// negate; TransA, TransB: 1 if M or N is contiguous instead of K.
 template <class Shape, class Sum, class A, class B = A, int ScaleA = 1, int ScaleB = 1, int TransA = 0,
           int TransB = 0>
 void wgmma(typename Wgmma<Shape, Sum, A, B>::Sum& d, std::uint64_t a, std::uint64_t b, bool scale_d,

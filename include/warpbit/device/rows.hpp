@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms that the wrappers have, a row each: both compilers make their specialisations of these, and a test
-// compares them with the forms of the library.
+// The forms that the wrappers support, a row each. Both compilers make their specialisations from these, and
+// a test compares them with the forms of the library.
 #pragma once
 
 #include "warpbit/device/common.hpp"
 
-// ---- What the lanes hold: registers of D and C, of A, of B. `f`: float, `r`: 32 bits, `d`: double.
+// ---- One lane's registers of D and C, of A, of B. `f`: float, `r`: 32 bits, `d`: double.
 
 namespace warpbit::device {
 
-/// The fragments of a product: registers of each operand, and what they are.
+/// The fragments of a product: number and type of the registers of each operand.
 template <class D, int kD, class Factor, int kA, int kB>
 struct Fragments {
   using Sum = Fragment<D, kD>;
@@ -71,7 +71,7 @@ using d4_d8_d4 = Fragments<double, 4, double, 8, 4>;
 
 #define WARPBIT_MMA_TEXT(shape, sum, a, b) "mma.sync.aligned." #shape ".row.col." #sum "." #a "." #b "." #sum
 
-// ---- mma.sp::ordered_metadata (PTX manual, "mma.sp"): the same, and how many selectors there are
+// ---- mma.sp::ordered_metadata (PTX manual, "mma.sp"): the same, and the number of selectors
 
 #define WARPBIT_MMA_SP_ROWS(X)                                  \
   X(m16n8k8, f32, tf32, tf32, f4_r2_r2, 4)                      \
@@ -151,14 +151,14 @@ using d4_d8_d4 = Fragments<double, 4, double, 8, 4>;
 #define WARPBIT_LDMATRIX_TEXT(qualifiers) "ldmatrix.sync.aligned." qualifiers
 #define WARPBIT_STMATRIX_TEXT(qualifiers) "stmatrix.sync.aligned." qualifiers
 
-// ---- What a combination that is no row says
+// ---- Error messages for unsupported combinations
 
 namespace warpbit::device {
 
 template <class T, class... Of>
 inline constexpr bool one_of = (__is_same(T, Of) || ...);
 
-/// A form of mma: Sum, A and B are what a lane holds. Rows specialise it.
+/// A form of mma: Sum, A and B are the fragments of a lane. Rows specialise it.
 template <class Shape, class Sum_, class A_, class B_>
 struct Mma : f4_r4_r2 {
   static constexpr char form[] = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous products of a warpgroup: shapes, the forms that the wrappers have, and the text of their
-// statements, for both compilers.
+// Asynchronous products of a warpgroup, for both compilers: shapes, supported forms, and the text of their
+// statements.
 #pragma once
 
 #include <cstddef>
@@ -53,23 +53,23 @@ class AsyncFragment;
 
 namespace warpbit::device {
 
-/// What a lane holds of D.
+/// One lane's part of D.
 template <int N, class Sum_>
 struct WgmmaSum {
   using Type = AsyncFragment<std::uint32_t, N / 2>;
 };
-/// Of f32.
+/// For f32.
 template <int N>
 struct WgmmaSum<N, f32> {
   using Type = AsyncFragment<float, N / 2>;
 };
-/// Of f16, two to a register.
+/// For f16, two per register.
 template <int N>
 struct WgmmaSum<N, f16> {
   using Type = AsyncFragment<std::uint32_t, N / 4>;
 };
 
-/// What a lane holds of D and of an A in registers, and the immediates that a form has.
+/// One lane's parts of D and of an A in registers, and the immediates of the form.
 template <int N, class Sum_, class A_>
 struct WgmmaOperands {
   using Sum = typename WgmmaSum<N, Sum_>::Type;
@@ -105,7 +105,7 @@ WARPBIT_WGMMA_ROWS(WARPBIT_ROW)
 
 // ---- The text of a statement, made at compile time
 
-/// Characters, ended by a zero.
+/// Characters with a terminating zero.
 struct Text {
   char characters[128] = {};
   std::size_t size = 0;
@@ -127,7 +127,7 @@ struct Text {
 template <class Source>
 inline constexpr Text made = Source::make();
 
-/// The text of Source::make() as an array of its characters, of which there is one in a program.
+/// The text of Source::make() as a character array, one object per program.
 template <class Source, class = std::make_index_sequence<made<Source>.size>>
 struct Literal;
 /// Character by character.
@@ -144,7 +144,7 @@ struct WgmmaForm {
   }
 };
 
-/// ", imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", those that the form has.
+/// ", imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", as far as the form has them.
 template <class Row, bool described, int ScaleA, int ScaleB, int TransA, int TransB>
 struct WgmmaImmediates {
   static_assert((ScaleA == 1 || ScaleA == -1) && (ScaleB == 1 || ScaleB == -1),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a statement of asm names the registers of an accumulator, for each number of them that a form has: asm
-// takes lists of operands only as they are written.
+// How a statement of asm names the registers of an accumulator, for each number of registers that a form has.
+// asm accepts only literal lists of operands.
 #pragma once
 
 // clang-format off
 
-// ---- The numbers of registers: N / 2 of 32 bits each, N / 4 where two f16 lie in one; then the numbers of the
+// ---- The numbers of registers: N / 2 of 32 bits each, or N / 4 with two f16 each; then the numbers of the
 // operands that follow them.
 
 #define WARPBIT_WGMMA_COUNTS_OF_F32(X) \

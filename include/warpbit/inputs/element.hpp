@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of elements, each from its own share of a register's 128 random bits. U holds a code: std::uint32_t, or
-// std::uint64_t for formats of more than 32 bits.
+// Codes of elements, each from its own share of a register's 128 random bits. U holds a code: std::uint32_t,
+// or std::uint64_t for formats of more than 32 bits.
 #pragma once
 
 #include "warpbit/inputs/setting.hpp"
@@ -13,7 +13,7 @@ WARPBIT_HOST_DEVICE constexpr U ones(std::int32_t n) {
   return (n < static_cast<std::int32_t>(8 * sizeof(U)) ? U{1} << n : U{0}) - 1;
 }
 
-/// Random bits of an element. Of `choice` at least the upper 16 bits are random:
+/// Random bits of an element. At least the upper 16 bits of `choice` are random:
 ///
 ///     31    30..21           20..16        15..0
 ///     sign  exception, /1024 exponent ...  more of it, or 0
@@ -38,12 +38,12 @@ template <class U>
 WARPBIT_HOST_DEVICE inline U sign_of(const Random<U>& r) {
   return r.choice >> 31;
 }
-/// Below 1024.
+/// A number below 1024.
 template <class U>
 WARPBIT_HOST_DEVICE inline std::int32_t exception(const Random<U>& r) {
   return static_cast<std::int32_t>(r.choice >> 21 & 0x3FF);
 }
-/// Four kinds of whatever it is.
+/// One of four kinds.
 template <class U>
 WARPBIT_HOST_DEVICE inline std::int32_t kind(const Random<U>& r) {
   return static_cast<std::int32_t>(r.choice >> 19 & 3);
@@ -54,19 +54,19 @@ WARPBIT_HOST_DEVICE inline std::int32_t exponent_below(const Random<U>& r, std::
   return static_cast<std::int32_t>((r.choice & 0x1FFFFF) * static_cast<std::uint32_t>(n) >> 21);
 }
 
-/// A floating-point format as masks and numbers that do not depend on the element.
+/// A floating-point format as masks and numbers, independent of the element.
 template <class U>
 struct Coding {
   U sign_place;          ///< the bit above exponent and fraction, ignored bits apart
   U sign;                ///< the same if it is a sign, else 0
-  U random_high;         ///< bits above it
-  U fraction, implicit;  ///< the bits of a fraction, and the one above them
-  U greatest;            ///< exponent and fraction of the greatest number, of
+  U random_high;         ///< bits above the sign
+  U fraction, implicit;  ///< the fraction bits, and the bit above them
+  U greatest;            ///< exponent and fraction of the maximum number
   U infinity, nan,
-      least_payload;  ///< infinity (the greatest number if there is none), the NaN that payloads are added to
+      least_payload;  ///< of infinity (the maximum number if there is none), of the NaN that payloads are added to
   U payload;          ///< bits of a payload; at least `least_payload` is added
   std::int32_t fraction_bits, ignored_low, bias;
-  std::int32_t normal, least, most;  ///< exponents of the smallest normal, the smallest and the greatest number
+  std::int32_t normal, least, most;  ///< exponents of the minimum normal, the minimum and the maximum number
 };
 
 template <class U>
@@ -93,8 +93,7 @@ WARPBIT_HOST_DEVICE inline Coding<U> coding_of(const Format& f) {
   return out;
 }
 
-/// A code of exponent and fraction bits, with a sign if the format has one, and random bits where they do not
-/// count.
+/// A code with these exponent and fraction bits, a sign if the format has one, and random ignored bits.
 template <class U>
 WARPBIT_HOST_DEVICE inline U floating_code(const Coding<U>& c, U magnitude, const Random<U>& r) {
   const U sign = (U{0} - sign_of(r)) & c.sign, high = r.fraction & c.random_high;
@@ -102,8 +101,8 @@ WARPBIT_HOST_DEVICE inline U floating_code(const Coding<U>& c, U magnitude, cons
   return (high | sign | magnitude) << c.ignored_low | low;
 }
 
-/// 1.fraction * 2^exponent, or the number nearest to it in magnitude that the format has, toward zero where it
-/// is subnormal; never 0 for an exponent that the format has.
+/// 1.fraction * 2^exponent, or the nearest representable magnitude (toward zero if subnormal); never 0 for an
+/// exponent within the format's range.
 template <class U>
 WARPBIT_HOST_DEVICE inline U number_magnitude(const Coding<U>& c, std::int32_t exponent, U fraction) {
   const std::int32_t e = clamped(exponent, {c.least, c.most});
@@ -114,7 +113,7 @@ WARPBIT_HOST_DEVICE inline U number_magnitude(const Coding<U>& c, std::int32_t e
   return magnitude < c.greatest ? magnitude : c.greatest;
 }
 
-/// Two of four are the greatest there is, infinity if the format has one; the others NaN and zero.
+/// Two of four are the maximum, infinity if the format has one; the others are NaN and zero.
 template <class U>
 WARPBIT_HOST_DEVICE inline U special_magnitude(const Coding<U>& c, const Random<U>& r) {
   const U payload = r.fraction & c.payload;
@@ -122,7 +121,7 @@ WARPBIT_HOST_DEVICE inline U special_magnitude(const Coding<U>& c, const Random<
   return kind(r) == 3 ? U{0} : kind(r) == 2 ? nan : c.infinity;
 }
 
-/// The code of a number, or what it is by exception: zero, or special.
+/// The code of a number, or of an exception: zero, or special.
 template <class U>
 WARPBIT_HOST_DEVICE inline U with_exceptions(const Coding<U>& c, const Setting& s, U number,
                                              const Random<U>& r) {
@@ -131,8 +130,8 @@ WARPBIT_HOST_DEVICE inline U with_exceptions(const Coding<U>& c, const Setting& 
   return floating_code(c, exception(r) < s.zeros ? U{0} : other, r);
 }
 
-/// Profile::alignment: a power of two at the level, or as far below as the gap says; with a spread at most one
-/// more bit, and a bit less.
+/// Profile::alignment: a power of two at the level, or below it by the gap; with a spread, at most one more
+/// bit, and slightly lower.
 template <class U>
 WARPBIT_HOST_DEVICE inline U aligned_element(const Coding<U>& c, const Setting& s, const Random<U>& r) {
   const auto random = static_cast<std::int32_t>(r.fraction & 0xFF);
@@ -146,7 +145,7 @@ WARPBIT_HOST_DEVICE inline U floating_element(const Coding<U>& c, const Setting&
   return with_exceptions(c, s, number_magnitude(c, s.level - exponent_below(r, s.spread + 1), r.fraction), r);
 }
 
-/// Any code. Of 256 codes that are no numbers 255 become numbers: few of them make most results NaN.
+/// Any code. Of 256 codes of infinities and NaNs, 255 become numbers: a few suffice to make most results NaN.
 template <class U>
 WARPBIT_HOST_DEVICE inline U uniform_element(const Coding<U>& c, const Random<U>& r) {
   const U magnitude = r.fraction >> c.ignored_low & (c.sign_place - 1);
@@ -154,14 +153,14 @@ WARPBIT_HOST_DEVICE inline U uniform_element(const Coding<U>& c, const Random<U>
   return r.fraction ^ (exception(r) < 4 ? U{0} : top);
 }
 
-/// 0, 1, the greatest and the least (unsigned: the second greatest) one.
+/// 0, 1, the maximum and the minimum (unsigned: the second largest).
 template <class U>
 WARPBIT_HOST_DEVICE inline U special_integer(const Format& f, const Random<U>& r) {
   const U most = ones<U>(f.bits - f.is_signed), last = f.is_signed ? most + 1 : most - 1;
   return kind(r) < 2 ? static_cast<U>(kind(r)) : kind(r) == 2 ? most : last;
 }
 
-/// The greatest or the least one, an accumulator near that, now and then any.
+/// The maximum or the minimum, an accumulator near that, and occasionally any value.
 template <class U>
 WARPBIT_HOST_DEVICE inline U extreme_integer(const Format& f, Role role, const Setting& s, const Random<U>& r) {
   const U most = ones<U>(f.bits - f.is_signed), least = f.is_signed ? most + 1 : 0;
@@ -197,7 +196,7 @@ WARPBIT_HOST_DEVICE inline U integer_element(const Format& f, Role role, const S
   }
 }
 
-/// One element by the profile. Bits above the format's may be set.
+/// One element by the profile. Bits above the format's width may be set.
 template <class U>
 WARPBIT_HOST_DEVICE inline U element_code(const Member& m, const Setting& s, const Random<U>& r) {
   if (m.format.exponent_bits == 0) return integer_element(m.format, m.role, s, r);
@@ -206,8 +205,8 @@ WARPBIT_HOST_DEVICE inline U element_code(const Member& m, const Setting& s, con
   return s.profile == Profile::alignment ? aligned_element(coding, s, r) : floating_element(coding, s, r);
 }
 
-/// What an element becomes that repeats its neighbour, so that the products may cancel: of A with the other
-/// sign if it has one, of B now and then with another lowest bit.
+/// The value of an element that repeats its neighbour, so that the products may cancel: for A with the other
+/// sign if it has one, for B occasionally with another lowest bit.
 template <class U>
 struct Twin {
   U flip, carry, lowest;
@@ -221,13 +220,13 @@ WARPBIT_HOST_DEVICE inline Twin<U> twin_of(const Member& m) {
                     : U{1} << (f.bits - 1),
           U{left && integer}, m.role == Role::right ? U{1} << f.ignored_low : U{0}};
 }
-/// `own` are random bits of its own.
+/// `own` are the element's own random bits.
 template <class U>
 WARPBIT_HOST_DEVICE inline U twin_code(const Twin<U>& t, U code, std::uint32_t own) {
   return ((code ^ t.flip) + t.carry) ^ ((own & 7) == 0 ? t.lowest : U{0});
 }
 
-/// A register of single bits; more or fewer of them are 1, by the profile.
+/// A register of single bits; the profile determines their density.
 WARPBIT_HOST_DEVICE inline std::uint32_t bits_word(Profile profile, const Words& x) {
   switch (profile) {
     case Profile::narrow: return x.w[0] & x.w[1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3): 128 random bits for
-// each counter and key. The headers of this folder use integers alone and nothing of the library, and compile
-// as C++20 and as CUDA.
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3): 128 random bits
+// for each counter and key. The headers of this folder use integers only, do not depend on the library, and
+// compile as C++20 and as CUDA.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace warpbit::inputs {
 
-/// Four words: a counter, or the random bits that belong to one.
+/// Four words: a counter, or its random bits.
 struct Words {
   std::uint32_t w[4];
 };
 
-/// What tells the streams of captures apart.
+/// The key that distinguishes the streams of captures.
 struct Key {
   std::uint32_t w[2];
 };
@@ -45,7 +45,7 @@ WARPBIT_HOST_DEVICE inline void philox_round(Key key, std::uint32_t& x0, std::ui
   x2 = static_cast<std::uint32_t>(p >> 32) ^ x3 ^ key.w[1];
   x3 = static_cast<std::uint32_t>(p);
 }
-/// The key of the round after.
+/// The key of the next round.
 WARPBIT_HOST_DEVICE inline Key next_key(Key key) {
   return {{key.w[0] + 0x9E3779B9, key.w[1] + 0xBB67AE85}};
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where factors in shared memory lie: descriptors whose bytes are all in their part of memory.
+// Placement of factors in shared memory: descriptors whose bytes all lie in their part of memory.
 #pragma once
 
 #include "warpbit/inputs/setting.hpp"
 
 namespace warpbit::inputs {
 
-/// The bytes of a span in which chunks of 16 bytes are exchanged, by the descriptor's field; 16 if none are.
+/// The bytes of a span in which 16-byte chunks are permuted, by the descriptor's field; 16 without a swizzle.
 WARPBIT_HOST_DEVICE inline std::int32_t span_bytes(std::int32_t swizzle) {
   return swizzle == 0 ? 16 : 256 >> swizzle;
 }
@@ -20,7 +20,7 @@ WARPBIT_HOST_DEVICE inline Atoms atoms_of(const Member& m, std::int32_t swizzle)
   return {8 * span, m.lines / 8, (m.chunks + chunks - 1) / chunks};
 }
 
-/// What a factor has to have: room for any swizzle, and for a start that is moved by up to 7 rows of 128 bytes.
+/// The space that a factor needs: room for any swizzle, and for a start moved by up to 7 rows of 128 bytes.
 inline std::int32_t factor_bytes(const Member& m) {
   std::int32_t most = 0;
   for (std::int32_t swizzle = 0; swizzle < 4; ++swizzle) {
@@ -30,8 +30,8 @@ inline std::int32_t factor_bytes(const Member& m) {
   return (most + 1023) / 1024 * 1024 + 1024;
 }
 
-/// The steps from one group of lines to the next and from one span to the next. Either kind of atom comes
-/// first; there may be room between atoms. A step that is not taken is any small one.
+/// The steps from one group of lines to the next and from one span to the next. Either step may be the
+/// smaller one, and there may be gaps between atoms. A step that is not taken is an arbitrary small one.
 struct Steps {
   std::int32_t lines, spans;
 };
@@ -47,7 +47,7 @@ WARPBIT_HOST_DEVICE inline Steps steps_of(const Atoms& a, std::int32_t step, con
 }
 
 /// A descriptor (PTX manual, "Matrix Descriptor Format"). The factor may begin within a span, as a part of a
-/// larger matrix does; a start that is moved by rows of 128 bytes has a base offset.
+/// larger matrix does; a start moved by rows of 128 bytes has a base offset.
 WARPBIT_HOST_DEVICE inline std::uint64_t descriptor_word(const Member& m, const Words& random) {
   const auto swizzle = static_cast<std::int32_t>(random.w[0] >> 30);
   const Atoms atoms = atoms_of(m, swizzle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the elements of one member have in common in one case: how large they are, how many are zero.
+// Properties shared by the elements of one member in one case: their magnitude, the number of zeros.
 #pragma once
 
 #include "warpbit/inputs/member.hpp"
@@ -19,33 +19,33 @@ WARPBIT_HOST_DEVICE inline std::int32_t clamped(std::int32_t x, Range to) {
 WARPBIT_HOST_DEVICE inline Range clamped(Range x, Range to) {
   return {clamped(x.least, to), clamped(x.most, to)};
 }
-/// From 16 random bits, which may have others above them, a number below n. 0 < n <= 2^16.
+/// A number below n from 16 random bits; higher bits of `random` are ignored. 0 < n <= 2^16.
 WARPBIT_HOST_DEVICE inline std::int32_t below(std::uint32_t random, std::int32_t n) {
   return static_cast<std::int32_t>((random & 0xFFFF) * static_cast<std::uint32_t>(n) >> 16);
 }
-/// The same, a number of the range.
+/// The same, for a number in the range.
 WARPBIT_HOST_DEVICE inline std::int32_t pick(std::uint32_t random, Range from) {
   return from.least + below(random, from.most - from.least + 1);
 }
 
-/// Elements of a member in a case. Those that are no exception have an exponent from level - spread to level.
+/// The elements of a member in a case. Ordinary ones have an exponent from level - spread to level.
 struct Setting {
   Profile profile;            ///< never `mixed`
   std::int32_t level = 0;     ///< exponent
   std::int32_t spread = 0;    ///< of exponents
-  std::int32_t gap = 0;       ///< alignment: how far the small ones lie below
+  std::int32_t gap = 0;       ///< alignment: how far below the small ones lie
   std::int32_t zeros = 0;     ///< of 1024
   std::int32_t specials = 0;  ///< of 1024
   std::int32_t width = 0;     ///< of small integers, in bits
-  std::int32_t negative = 0;  ///< which edge integers are near
+  std::int32_t negative = 0;  ///< selects the edge that integers are near
 };
 
-/// Exponents of a case: of factors, scale factors and of the products, scaled.
+/// Exponents of a case: of factors, scale factors and scaled products.
 struct Levels {
   std::int32_t left, right, left_scale, right_scale, products;
 };
 
-/// The exponents that products of a profile should have, as D sees them.
+/// The exponents that a profile requires of products, as D sees them.
 WARPBIT_HOST_DEVICE inline Range wanted_products(Profile profile, const Frame& f, std::int32_t gap) {
   switch (profile) {
     case Profile::underflow: return {f.sum.least - 12, f.sum_normal + 3};
@@ -54,7 +54,7 @@ WARPBIT_HOST_DEVICE inline Range wanted_products(Profile profile, const Frame& f
   }
 }
 
-/// Chooses the exponents; `gap` is kept below factors by as much as their formats have.
+/// Chooses the exponents; `gap` is reserved below factors as far as their formats allow.
 WARPBIT_HOST_DEVICE inline Levels choose_levels(Profile profile, const Frame& frame, Words random,
                                                 std::int32_t left_gap, std::int32_t right_gap) {
   const Range left{frame.left.least + left_gap, frame.left.most};
@@ -74,7 +74,7 @@ WARPBIT_HOST_DEVICE inline Levels choose_levels(Profile profile, const Frame& fr
   return {of_left, of_product - of_left, of_left_scale, of_scales - of_left_scale, target};
 }
 
-/// The exponent of the accumulator beside products of an exponent.
+/// The exponent of the accumulator beside products of this exponent.
 WARPBIT_HOST_DEVICE inline std::int32_t sum_level(Profile profile, std::int32_t products,
                                                   std::uint32_t random) {
   switch (profile) {
@@ -98,7 +98,7 @@ WARPBIT_HOST_DEVICE inline std::int32_t spread_of(Profile profile, std::uint32_t
   }
 }
 
-/// Zeros of 1024. Of the accumulators that are aligned few are zero, whatever the factors.
+/// Number of zeros in 1024. Aligned accumulators are rarely zero, whatever the factors.
 WARPBIT_HOST_DEVICE inline std::int32_t zeros_of(Profile profile, Role role, std::uint32_t random) {
   switch (profile) {
     case Profile::underflow: return 128;
@@ -109,14 +109,14 @@ WARPBIT_HOST_DEVICE inline std::int32_t zeros_of(Profile profile, Role role, std
   }
 }
 
-/// Bits of the small integers of a profile, out of `bits`.
+/// Width in bits of a profile's small integers, at most `bits`.
 WARPBIT_HOST_DEVICE inline std::int32_t width_of(const Member& m, Profile profile, std::uint32_t random) {
   if (profile == Profile::underflow) return smaller(2, m.format.bits);
   if (profile == Profile::ordinary) return smaller(4, m.format.bits);
   return 1 + below(random, m.role == Role::sum ? smaller(20, m.format.bits) : m.format.bits);
 }
 
-/// What the elements of a member have in common in a case.
+/// The setting of a member in a case.
 WARPBIT_HOST_DEVICE inline Setting setting_of(const Member& m, Key key, Profile profile, std::uint64_t index) {
   constexpr std::uint32_t kCase = 0xFFFFFFFF;  // no operand has this number
   if (profile == Profile::mixed) profile = static_cast<Profile>(index % kMixedProfiles);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members and profiles as text, for programs that are handed a list of them.
+// Members and profiles as text, for programs that receive a list of them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline std::optional<Profile> find_profile(std::string_view name) {
   return std::nullopt;
 }
 
-/// All numbers that are not 0, as "name=number" with blanks between them; an enumerator as its place.
+/// All nonzero numbers, as "name=number" separated by blanks; an enumerator as its index.
 inline std::string text(const Member& member) {
   std::string out;
   for_each_number(member, [&](const char* name, const auto& number) {
@@ -36,7 +36,7 @@ inline std::string text(const Member& member) {
   return out;
 }
 
-/// The member that has this text; nothing if a name or a number is none.
+/// The member with this text; nothing if a name or a number is invalid.
 inline std::optional<Member> parse_member(std::string_view text) {
   Member out;
   for_each_number(out, [](const char*, auto& number) { number = {}; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matcher for Catch2, versions 2 and 3. Header only; include it where Catch2 is at hand.
+// A matcher for Catch2, versions 2 and 3. Header only; requires Catch2.
 //
 //     CHECK_THAT(d, EqualBits(instruction->operands()[0], expected));  // registers: [lane][register]
 //     CHECK_THAT(d, EqualBits(*instruction, a, b, c));                 // what it makes of a, b and c
@@ -26,7 +26,7 @@ template <class T>
 using MatcherBase = Catch::MatcherBase<T>;
 #endif
 
-/// Matches registers with the expected elements; on failure it says what ExpectedBits::mismatch does.
+/// Matches registers with the expected elements; on failure it prints ExpectedBits::mismatch.
 template <class Word>
 class EqualBitsMatcher : public MatcherBase<std::vector<Word>> {
  public:
@@ -44,7 +44,7 @@ class EqualBitsMatcher : public MatcherBase<std::vector<Word>> {
 };
 
 /// EqualBits(operand, expected): these registers of a warp; a third argument gives another number of lanes.
-/// EqualBits(instruction, sources...): what it makes of its sources, in the order of the statement.
+/// EqualBits(instruction, sources...): its result for these sources, in the order of the statement.
 template <class What, class Word, class... Others>
 EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& first, const Others&... others) {
   return EqualBitsMatcher<Word>(matchers::expected_bits(what, first, others...));
@@ -54,11 +54,11 @@ EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& firs
 
 namespace Catch {
 
-/// A failure shows what the matcher says, and not all registers before it, as Catch2 would.
+/// On failure prints only the matcher's message, not all registers before it as Catch2 would.
 template <class Registers, class Word>
 class MatchExpr<Registers, warpbit::catch2::EqualBitsMatcher<Word>> : public ITransientExpression {
  public:
-  /// Version 2 gives the source text of the matcher, too.
+  /// Version 2 also passes the source text of the matcher.
   template <class... SourceText>
   MatchExpr(const std::vector<Word>& got, const warpbit::catch2::EqualBitsMatcher<Word>& matcher,
             const SourceText&...)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matcher for GoogleTest (GoogleMock). Header only; include it where GoogleMock is at hand.
+// A matcher for GoogleTest (GoogleMock). Header only; requires GoogleMock.
 //
 //     EXPECT_THAT(d, EqualBits(instruction->operands()[0], expected));  // registers: [lane][register]
 //     EXPECT_THAT(d, EqualBits(*instruction, a, b, c));                 // what it makes of a, b and c
@@ -13,7 +13,7 @@
 
 namespace warpbit::gmock {
 
-/// Matches registers with the expected elements; on failure it says what ExpectedBits::mismatch does.
+/// Matches registers with the expected elements; on failure it prints ExpectedBits::mismatch.
 template <class Word>
 class EqualBitsMatcher {
  public:
@@ -33,7 +33,7 @@ class EqualBitsMatcher {
 };
 
 /// EqualBits(operand, expected): these registers of a warp; a third argument gives another number of lanes.
-/// EqualBits(instruction, sources...): what it makes of its sources, in the order of the statement.
+/// EqualBits(instruction, sources...): its result for these sources, in the order of the statement.
 template <class What, class Word, class... Others>
 EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& first, const Others&... others) {
   return EqualBitsMatcher<Word>(matchers::expected_bits(what, first, others...));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the matchers of all test frameworks share.
+// Shared by the matchers of all test frameworks.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ Result<ExpectedBits> expected_bits(const Instruction& instruction, const std::ve
   return ExpectedBits::result_of(instruction, bytes);
 }
 
-/// ExpectedBits::mismatch, or why there is nothing to compare with.
+/// ExpectedBits::mismatch, or why no comparison is possible.
 template <class Word>
 std::string mismatch(const Result<ExpectedBits>& expected, const std::vector<Word>& got) {
   return expected ? expected->mismatch(std::as_bytes(std::span(got))) : expected.error().message() + "\n";
