@@ -106,7 +106,7 @@ void add_explain(py::module_& m) {
       "explain",
       [](const AnyComputation& computation, const Codes& a, const Codes& b, const Code& c,
          const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
-        return explain_element(computation_of(computation), element_of(a, b, c, a_scale, b_scale).sources());
+        return explain_element(computation_of(computation), element_of(a, b, c, a_scale, b_scale));
       },
       "computation"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
       "Explains one element of D = A B + C.\n\n"

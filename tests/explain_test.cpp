@@ -244,7 +244,7 @@ TEST_CASE("inputs that tell two targets apart are found, and are small", "[expla
     REQUIRE(search->found.has_value());
     CHECK_FALSE(search->equal_steps);
     const ElementInputs& in = search->found->inputs;
-    const Result<Element> first = execute_element(x, in.sources()), second = execute_element(y, in.sources());
+    const Result<Element> first = execute_element(x, in), second = execute_element(y, in);
     REQUIRE(first.ok());
     REQUIRE(second.ok());
     CHECK(first->code != second->code);

@@ -46,7 +46,7 @@ std::vector<std::string> distinct_names(std::span<const Computation> computation
 /// Explains one element: the sums of all instructions. K is the length of the row of A, rounded up to whole
 /// instructions. Errors: those of execute_element; view_mismatch if the K needs several instructions and the
 /// instruction cannot form a chain.
-Result<Explanation> explain_element(const Computation& computation, const ElementSources& element);
+Result<Explanation> explain_element(const Computation& computation, const ElementCodes& element);
 
 /// Why two explanations of the same element have different results: on each side the cut or rounding with the
 /// largest loss that the other side does not share. Empty if their codes are equal.
@@ -72,7 +72,7 @@ std::string text(const ElementComparison& comparison, int columns);
 /// Errors: those of explain_element; view_mismatch for differing formats. Precondition: there is a
 /// computation.
 Result<ElementComparison> compare_element(std::span<const Computation> computations,
-                                          const ElementSources& element);
+                                          const ElementCodes& element);
 
 /// Results of one computation against those of the first.
 struct ComparedResults {
@@ -108,14 +108,6 @@ Result<Comparison> compare_generated(std::span<const Computation> computations, 
 /// their numbers of computations differ.
 Result<Comparison> merge(std::span<const Comparison> shares);
 
-/// The inputs of one element (ElementSources), as values.
-struct ElementInputs {
-  std::vector<std::uint64_t> a, b;
-  std::uint64_t c = 0;
-  std::vector<std::uint64_t> a_scale, b_scale;
-
-  ElementSources sources() const { return {a, b, c, a_scale, b_scale}; }
-};
 /// Inputs that distinguish two computations. They are minimised: each element was replaced by zero, 1, a
 /// power of two or a shorter fraction wherever the results still differed.
 struct FoundDifference {

@@ -92,18 +92,10 @@ Result<Execution> execute_warpgroup(const Instruction& instruction, const Warpgr
                                     std::span<const std::byte> shared_memory, const ResultView& d,
                                     const ExecuteOptions& options = {});
 
-/// The inputs of one output element of D = A B + C: codes of at most terms() elements of a row of A and a
-/// column of B (the rest are +0), and the code of the accumulator. For a sparse A these are the factors of
-/// the stored products, in the order in which A stores them. Block scaling also needs the codes of the scale
-/// factors of the blocks (PTX manual, "Block Scaling"); otherwise these are empty.
-struct ElementSources {
-  std::span<const std::uint64_t> a, b;
-  std::uint64_t c = 0;
-  std::span<const std::uint64_t> a_scale = {}, b_scale = {};
 };
 
 /// One output element. Errors: view_mismatch, inferred_plan.
-Result<Element> execute_element(const Instruction& instruction, const ElementSources& element,
+Result<Element> execute_element(const Instruction& instruction, const ElementCodes& element,
                                 const ExecuteOptions& options = {});
 
 }  // namespace warpbit

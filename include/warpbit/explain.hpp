@@ -88,7 +88,7 @@ struct Explanation {
 };
 
 /// Explains one element (execute_element). Errors: those of execute_element.
-Result<Explanation> explain_element(const Instruction& instruction, const ElementSources& element,
+Result<Explanation> explain_element(const Instruction& instruction, const ElementCodes& element,
                                     const ExecuteOptions& options = {});
 
 /// Explains element `at` of D in case `index` of a capture, on its target or that of the options. In the

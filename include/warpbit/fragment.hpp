@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -152,6 +153,26 @@ struct ResultView {
 
   /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
   static ResultView dense(void* base, int lanes, int registers, int register_bits);
+};
+
+// ---- What one element of D is made of
+
+/// Codes of one output element of D = A B + C: elements of a row of A and of a column of B, as many of one as of
+/// the other and at most Instruction::terms() (the rest are +0), and the accumulator. A sparse A gives the
+/// elements that it stores, in their order, and B those that they meet. With block scaling also the scale
+/// factors of the blocks that the elements lie in, else none (PTX manual, "Block Scaling").
+struct ElementCodes {
+  std::span<const std::uint64_t> a, b;
+  std::uint64_t c = 0;
+  std::span<const std::uint64_t> a_scale = {}, b_scale = {};
+};
+/// The same, and where the codes are kept.
+struct ElementInputs {
+  std::vector<std::uint64_t> a, b;
+  std::uint64_t c = 0;
+  std::vector<std::uint64_t> a_scale = {}, b_scale = {};
+
+  operator ElementCodes() const { return {a, b, c, a_scale, b_scale}; }
 };
 
 }  // namespace warpbit

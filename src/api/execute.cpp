@@ -334,7 +334,7 @@ Result<Execution> execute_warpgroup(const Instruction& instruction, const Warpgr
   return Execution{instruction.inferred(), run_described(*tile, views, d, *kernel)};
 }
 
-Result<Element> execute_element(const Instruction& instruction, const ElementSources& element,
+Result<Element> execute_element(const Instruction& instruction, const ElementCodes& element,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
@@ -354,7 +354,7 @@ Result<Element> execute_element(const Instruction& instruction, const ElementSou
     return Error{Errc::view_mismatch, form_of(instruction),
                  fmt::format("{} scale factors of a and {} of b", a_scale.size(), b_scale.size()),
                  fmt::format("{} of both", wanted)};
-  return Element{run_element(*tile, {a, b, c, a_scale, b_scale}), instruction.inferred()};
+  return Element{run_element(*tile, element), instruction.inferred()};
 }
 
 }  // namespace warpbit

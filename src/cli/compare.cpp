@@ -163,7 +163,7 @@ int compare_values(const CompareArguments& o, const Instructions& instructions) 
     over_k.a.resize(compared->depth);
     over_k.b.resize(compared->depth);
   }
-  const Result<ElementComparison> comparison = compare_element(compared->computations, over_k.sources());
+  const Result<ElementComparison> comparison = compare_element(compared->computations, over_k);
   if (!comparison) return cannot_answer(comparison.error());
   for (const std::string& note : notes) fmt::print("{}\n", note);
   print_element(*comparison, o.show);

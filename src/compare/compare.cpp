@@ -140,7 +140,7 @@ std::optional<std::uint64_t> codes_between(std::string_view format_name, std::ui
 // ---- One element
 
 Result<ElementComparison> compare_element(std::span<const Computation> computations,
-                                          const ElementSources& element) {
+                                          const ElementCodes& element) {
   const Result<std::vector<Chain>> chains = find_chains(computations, element.a.size());
   if (!chains) return chains.error();
   const std::vector<std::string> names = distinct_names(computations);
@@ -161,7 +161,7 @@ std::vector<ElementInputs> inputs_along_k(std::span<const LoadedCapture> capture
                                           std::span<const Coordinate> elements) {
   std::vector<ElementInputs> out(elements.size());
   for (const LoadedCapture& capture : captures) {
-    const std::vector<OwnedElementCodes> codes = codes_of_executed(capture, index, elements);
+    const std::vector<ElementInputs> codes = codes_of_executed(capture, index, elements);
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i].a.insert(out[i].a.end(), codes[i].a.begin(), codes[i].a.end());
       out[i].b.insert(out[i].b.end(), codes[i].b.begin(), codes[i].b.end());
@@ -200,7 +200,7 @@ Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
   if (first == nullptr) return out;
   const Coordinate at{std::max(first->row, 0), std::max(first->column, 0), first->product};
   const Result<ElementComparison> comparison =
-      compare_element(computations, inputs_along_k(captures, first->index, {&at, 1})[0].sources());
+      compare_element(computations, inputs_along_k(captures, first->index, {&at, 1})[0]);
   if (!comparison) return comparison.error();
   out.first = {first->index, at, *comparison};
   return out;

@@ -22,11 +22,8 @@ bool is_plain(const Explanation& e) {
          });
 }
 
-ElementCodes codes_of(const ElementInputs& in) {
-  return {in.a, in.b, in.c, in.a_scale, in.b_scale};
-}
 bool is_plain(const Chain& x, const Chain& y, const ElementInputs& in) {
-  return is_plain(explain(x, codes_of(in))) && is_plain(explain(y, codes_of(in)));
+  return is_plain(explain(x, in)) && is_plain(explain(y, in));
 }
 
 // Two computations, and inputs that they disagree about. They stay plain if they are.
@@ -51,7 +48,7 @@ class Shrinker {
 
  private:
   bool differ() const {
-    const ElementCodes codes = codes_of(in_);
+    const ElementCodes codes = in_;
     return run_chain(x_, codes) != run_chain(y_, codes) && (!plain_ || is_plain(x_, y_, in_));
   }
 
@@ -114,7 +111,7 @@ class DifferenceFinder {
       for (std::size_t shift = 0; shift <= (steps > 1 ? steps : 0); ++shift) {
         ++tried;
         const ElementInputs in = shift == 0 ? over_k(p) : spread(p, shift - 1);
-        if (run_chain(x_, codes_of(in)) == run_chain(y_, codes_of(in))) continue;
+        if (run_chain(x_, in) == run_chain(y_, in)) continue;
         const ElementInputs small = Shrinker(x_, y_, in).run();
         if (is_plain(x_, y_, small)) return small;
         if (!first) first = small;

@@ -135,7 +135,7 @@ Result<std::vector<Chain>> find_chains(std::span<const Computation> computations
   return out;
 }
 
-Result<Explanation> explain_checked(const Chain& chain, const ElementSources& element) {
+Result<Explanation> explain_checked(const Chain& chain, const ElementCodes& element) {
   const Instruction& i = chain.computation->instruction;
   if (element.a.size() != element.b.size())
     return Error{Errc::view_mismatch, std::string(i.canonical()),
@@ -148,7 +148,7 @@ Result<Explanation> explain_checked(const Chain& chain, const ElementSources& el
   return explain(chain, {element.a, element.b, element.c, element.a_scale, element.b_scale});
 }
 
-Result<Explanation> explain_element(const Computation& computation, const ElementSources& element) {
+Result<Explanation> explain_element(const Computation& computation, const ElementCodes& element) {
   const Result<Chain> chain = find_chain(computation, element.a.size());
   return chain ? explain_checked(*chain, element) : chain.error();
 }

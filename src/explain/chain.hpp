@@ -60,7 +60,7 @@ Result<std::vector<Chain>> find_chains(std::span<const Computation> computations
 std::uint64_t run_chain(const Chain& chain, const ElementCodes& codes);
 Explanation explain(const Chain& chain, const ElementCodes& codes);
 /// The same. Errors: those of execute_element.
-Result<Explanation> explain_checked(const Chain& chain, const ElementSources& element);
+Result<Explanation> explain_checked(const Chain& chain, const ElementCodes& element);
 
 /// True if both compute every element by the same additions and roundings, so that no input tells them apart:
 /// by sums of as many products in the same order, or by integer sums that only wrap. Precondition: the same

@@ -254,7 +254,7 @@ Explanation explain(const Chain& chain, const ElementCodes& codes) {
   return out;
 }
 
-Result<Explanation> explain_element(const Instruction& instruction, const ElementSources& element,
+Result<Explanation> explain_element(const Instruction& instruction, const ElementCodes& element,
                                     const ExecuteOptions& options) {
   const Result<Element> executed = execute_element(instruction, element, options);
   if (!executed) return executed.error();

@@ -205,14 +205,14 @@ std::optional<SelectorFault> find_fault(const TileSelector& selector, const Oper
   return std::nullopt;
 }
 
-std::vector<OwnedElementCodes> codes_of_elements(const Tile& t, const TileViews& views, std::size_t index,
+std::vector<ElementInputs> codes_of_elements(const Tile& t, const TileViews& views, std::size_t index,
                                                  std::span<const Coordinate> elements) {
   Workspace& w = workspace;
   load_factors(t, views, index);
   if (views.accumulate) w.c.load(t.c.registers, views.c, t.lanes, index);
   const auto size = [](int i) { return static_cast<std::size_t>(i); };
   const auto terms = size(t.terms), depth = size(t.depth), rows = size(t.rows), columns = size(t.columns);
-  std::vector<OwnedElementCodes> out(elements.size());
+  std::vector<ElementInputs> out(elements.size());
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const std::size_t row = size(elements[i].product) * rows + size(elements[i].row);
     const std::size_t column = size(elements[i].product) * columns + size(elements[i].column);
@@ -224,7 +224,7 @@ std::vector<OwnedElementCodes> codes_of_elements(const Tile& t, const TileViews&
     if (views.accumulate) out[i].c = w.c.get(t.c.places[row * columns + size(elements[i].column)]);
   }
   const auto scales = [&](const TileScale& scale, const OperandView& view, const OperandView& selector,
-                          int Coordinate::*line, std::vector<std::uint64_t> OwnedElementCodes::*codes) {
+                          int Coordinate::*line, std::vector<std::uint64_t> ElementInputs::*codes) {
     if (!scale.is_present()) return;
     const Places places = chosen_places(scale, selector, index);
     w.other.load(scale.registers, view, t.lanes, index);
@@ -232,8 +232,8 @@ std::vector<OwnedElementCodes> codes_of_elements(const Tile& t, const TileViews&
       for (std::size_t block = 0; block < size(scale.blocks); ++block)
         (out[i].*codes).push_back(w.other.get(places[size(elements[i].*line) * size(scale.blocks) + block]));
   };
-  scales(t.a_scale, views.a_scale, views.a_selector, &Coordinate::row, &OwnedElementCodes::a_scale);
-  scales(t.b_scale, views.b_scale, views.b_selector, &Coordinate::column, &OwnedElementCodes::b_scale);
+  scales(t.a_scale, views.a_scale, views.a_selector, &Coordinate::row, &ElementInputs::a_scale);
+  scales(t.b_scale, views.b_scale, views.b_selector, &Coordinate::column, &ElementInputs::b_scale);
   return out;
 }
 

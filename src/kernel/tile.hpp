@@ -123,27 +123,12 @@ struct SelectorFault {
 std::optional<SelectorFault> find_fault(const TileSelector& selector, const OperandView& view, int lanes,
                                         std::size_t index);
 
-/// Codes of one output element: as many of a as of b, at most tile.terms, and of scale factors at most their
-/// number of blocks; the rest are 0.
-struct ElementCodes {
-  std::span<const std::uint64_t> a, b;
-  std::uint64_t c;
-  std::span<const std::uint64_t> a_scale, b_scale;
-};
 /// If `trace` is given, the sums on its way are appended there.
 std::uint64_t run_element(const Tile& tile, const ElementCodes& codes, Trace* trace = nullptr);
 
-/// The same, and where the codes are kept.
-struct OwnedElementCodes {
-  std::vector<std::uint64_t> a, b;
-  std::uint64_t c = 0;
-  std::vector<std::uint64_t> a_scale, b_scale;
-
-  operator ElementCodes() const { return {a, b, c, a_scale, b_scale}; }
-};
 /// Those of some elements of case `index`; of a sparse A, of the products that exist. Preconditions: those of
 /// run_tile; `elements` are of D.
-std::vector<OwnedElementCodes> codes_of_elements(const Tile& tile, const TileViews& views, std::size_t index,
+std::vector<ElementInputs> codes_of_elements(const Tile& tile, const TileViews& views, std::size_t index,
                                                  std::span<const Coordinate> elements);
 
 /// The same of decoded factors, tile.terms of each; without scale factors.

@@ -13,12 +13,8 @@
 namespace warpbit {
 
 /// The codes of one element of D, and what they are, e.g. "2^0 @0, -2^0 @1, 2^-25 @C": at k 0 and 1, and C.
-struct ProbeInputs {
+struct ProbeInputs : ElementInputs {
   std::string text;
-  std::vector<std::uint64_t> a, b, a_scale, b_scale;
-  std::uint64_t c = 0;
-
-  ElementCodes codes() const { return {a, b, c, a_scale, b_scale}; }
 };
 
 /// Takes inputs and the number of their arrangement, in ascending order: those of one number have their addends

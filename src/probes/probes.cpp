@@ -31,13 +31,13 @@ class OtherTile {
   }
 
   std::uint64_t operator()(const ProbeInputs& inputs) const {
-    if (neighbour_.order.empty()) return run_element(tile_, inputs.codes());
+    if (neighbour_.order.empty()) return run_element(tile_, inputs);
     ProbeInputs moved = inputs;
     for (std::size_t k = 0; k < neighbour_.order.size(); ++k) {
       moved.a[k] = inputs.a[neighbour_.order[k]];
       moved.b[k] = inputs.b[neighbour_.order[k]];
     }
-    return run_element(tile_, moved.codes());
+    return run_element(tile_, moved);
   }
   const Neighbour& neighbour() const { return neighbour_; }
 
@@ -75,7 +75,7 @@ class Search {
 
   // True if nothing more is wanted.
   bool take(const ProbeInputs& inputs, int arrangement) {
-    const std::uint64_t d = run_element(tile_, inputs.codes());
+    const std::uint64_t d = run_element(tile_, inputs);
     std::vector<std::string> names;
     std::vector<std::string_view> parameters;
     for (Pending& p : pending_) {

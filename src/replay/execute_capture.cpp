@@ -39,8 +39,8 @@ Result<Array> execute_registers(const LoadedCapture& capture, const ExecuteOptio
 }
 
 // Element n (layout `elements`).
-OwnedElementCodes codes_of_row(const LoadedCapture& capture, std::uint64_t n) {
-  OwnedElementCodes out;
+ElementInputs codes_of_row(const LoadedCapture& capture, std::uint64_t n) {
+  ElementInputs out;
   // Row n of an array [cases, extent].
   const auto row = [n](const Array& array, std::vector<std::uint64_t>& codes) {
     const std::uint64_t extent = array.header.shape[1];
@@ -208,7 +208,7 @@ Result<void> check_element(const LoadedCapture& capture, std::uint64_t index, Co
   return {};
 }
 
-std::vector<OwnedElementCodes> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,
+std::vector<ElementInputs> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,
                                                  std::span<const Coordinate> elements) {
   if (capture.header.layout == CaptureLayout::elements) return {codes_of_row(capture, index)};
   const Instruction& instruction = capture.instruction;

@@ -16,7 +16,7 @@ Result<Array> execute(const LoadedCapture& capture, const ExecuteOptions& option
 Result<void> check_element(const LoadedCapture& capture, std::uint64_t index, Coordinate at);
 /// What each of the elements is computed from. Preconditions: execute succeeds for the case, check_element for the
 /// elements.
-std::vector<OwnedElementCodes> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,
+std::vector<ElementInputs> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,
                                                  std::span<const Coordinate> elements);
 
 }  // namespace warpbit
