@@ -74,17 +74,17 @@ void scatter_case(const Instruction& instruction, std::vector<Bytes>& registers,
         throw std::logic_error(done.error().message());
     };
     switch (operand.part) {
-      case Part::left_factor:
+      case Part::a:
         if (is_sparse) sparse = sparse_factor(instruction, operand, random);
         put(is_sparse ? in_rows(sparse.codes, map) : factor(operand.format, map.rows(), map.columns(), random));
         break;
-      case Part::right_factor: put(factor(operand.format, map.rows(), map.columns(), random)); break;
-      case Part::accumulator:
+      case Part::b: put(factor(operand.format, map.rows(), map.columns(), random)); break;
+      case Part::c:
         put(accumulators(instruction, instruction.terms(), map.rows(), map.columns(), random));
         break;
       case Part::metadata: put(in_rows(sparse.metadata, map)); break;
-      case Part::left_scale:
-      case Part::right_scale: put(scale(operand, random)); break;
+      case Part::scale_a:
+      case Part::scale_b: put(scale(operand, random)); break;
       default: break;
     }
   }
@@ -100,7 +100,7 @@ EigenCodes factor(std::string_view format_name, int rows, int columns, Random& r
 }
 
 EigenCodes accumulators(const Instruction& instruction, int terms, int rows, int columns, Random& random) {
-  const auto is_factor = [](const Operand& operand) { return operand.part == Part::left_factor; };
+  const auto is_factor = [](const Operand& operand) { return operand.part == Part::a; };
   const Operand& a = *std::ranges::find_if(instruction.operands(), is_factor);
   const double of_factor = deviation(*find_format(a.format));
   std::normal_distribution<double> normal(0, of_factor * of_factor * std::sqrt(terms));

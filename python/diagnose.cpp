@@ -21,7 +21,7 @@ Diagnosis diagnose_registers(const Instruction& instruction, const py::args& sou
                              bool pairs) {
   const std::string where(instruction.canonical());
   const SourceArrays in = sources_of(instruction, sources);
-  const Operand* operand = instruction.find(Part::destination);
+  const Operand* operand = instruction.find(Part::d);
   if (operand == nullptr)
     refuse(Errc::member_value, "d", "an instruction without results", "D = A B + C in registers");
   const RegisterArray result = registers_of(d, *operand, instruction.lanes(), where);

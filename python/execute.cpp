@@ -9,7 +9,7 @@ namespace warpbit::python {
 namespace {
 
 const Operand& destination_of(const Instruction& instruction) {
-  if (const Operand* d = instruction.find(Part::destination)) return *d;
+  if (const Operand* d = instruction.find(Part::d)) return *d;
   refuse(Errc::machine_needed, std::string(instruction.canonical()), "it has no results",
          "a Machine to execute it");
 }
@@ -60,7 +60,7 @@ Executed execute_group(const Instruction& instruction, const py::object& shared,
                ? OperandView{}
                : registers_of(array, *operand, instruction.lanes(), where).view;
   };
-  const WarpgroupSources sources{view_of(Part::left_factor, a), a_descriptor, b_descriptor,
+  const WarpgroupSources sources{view_of(Part::a, a), a_descriptor, b_descriptor,
                                  view_of(Part::metadata, metadata), accumulate};
   const Execution done = without_gil([&] {
     return value_of(execute_warpgroup(instruction, sources, memory, registers.result_view(), options));
@@ -112,7 +112,7 @@ As<"tuple[Optional[NDArray[np.unsignedinteger[Any]]], NDArray[np.uint8]]", py::t
   const Effects effects = value_of(execute_warp(lanes, warp.binding, warp.registers, memory, options));
   check(apply(effects, warp.registers, memory));
   py::object d = py::none();
-  if (const Operand* operand = instruction.find(Part::destination)) {
+  if (const Operand* operand = instruction.find(Part::d)) {
     std::vector<std::uint64_t> values;
     for (int lane = 0; lane < instruction.lanes(); ++lane)
       for (int reg = 0; reg < operand->registers; ++reg)

@@ -192,7 +192,7 @@ std::vector<std::uint64_t> matrix_codes(const py::object& object, py::ssize_t ro
 
 // The operands of a sparse A. Errors: not_sparse.
 std::pair<const Operand*, const Operand*> sparse_operands(const Instruction& i) {
-  const Operand *a = i.find(Part::left_factor), *e = i.find(Part::metadata);
+  const Operand *a = i.find(Part::a), *e = i.find(Part::metadata);
   if (a == nullptr || e == nullptr)
     refuse(Errc::not_sparse, std::string(i.canonical()), "its A is not sparse", "an instruction with metadata");
   return {a, e};

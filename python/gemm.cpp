@@ -49,9 +49,9 @@ Executed multiply(const Instruction& i, const py::object& a_object, const py::ob
                   const py::object& c_object, const py::object& out, const GemmOptions& given,
                   const py::object& k_order) {
   const std::string where(i.canonical());
-  const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::left_factor), where, "A"),
-                  b = codes_of_matrix(b_object, operand_for(i, Part::right_factor), where, "B");
-  const Operand& of_d = operand_for(i, Part::destination);
+  const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::a), where, "A"),
+                  b = codes_of_matrix(b_object, operand_for(i, Part::b), where, "B");
+  const Operand& of_d = operand_for(i, Part::d);
   require_shape(b, a.columns, b.columns, where, "B");
   GemmOptions options = given;
   set_k_order(k_order, i, a.columns, options.k_order, options.split_k);

@@ -173,7 +173,7 @@ Words registers_of(const Instruction& i, Part part, const Codes& matrix, int col
 }
 
 Codes result_of(const Instruction& i, std::span<const std::uint32_t> words) {
-  const Operand& op = operand(i, Part::destination);
+  const Operand& op = operand(i, Part::d);
   Codes out(kM * kN);
   for (int lane = 0; lane < kLanes; ++lane)
     for (int value = 0; value < op.registers; ++value) {
@@ -222,9 +222,9 @@ struct Inputs {
 
   Inputs(const Form& f, const Matrices& in) : e(metadata_of(f, in.nibbles)) {
     const Instruction i = f.with({0, 0}, {0, 0});
-    a = registers_of(i, Part::left_factor, in.a, f.terms);
-    b = registers_of(i, Part::right_factor, in.b, kN);
-    c = registers_of(i, Part::accumulator, in.c, kN);
+    a = registers_of(i, Part::a, in.a, f.terms);
+    b = registers_of(i, Part::b, in.b, kN);
+    c = registers_of(i, Part::c, in.c, kN);
   }
   // Another case.
   void add(const Form& f, const Matrices& in, const Selector& of_a, const Selector& of_b) {
@@ -248,20 +248,20 @@ Result<std::vector<Codes>> execute(const Instruction& i, const Inputs& in, const
     };
     const bool all_literals = op.literals.size() == 2 && op.literals[0] && op.literals[1];
     switch (op.part) {
-      case Part::left_factor: views.push_back(view(in.a, true)); break;
-      case Part::right_factor: views.push_back(view(in.b, true)); break;
-      case Part::accumulator: views.push_back(view(in.c, true)); break;
+      case Part::a: views.push_back(view(in.a, true)); break;
+      case Part::b: views.push_back(view(in.b, true)); break;
+      case Part::c: views.push_back(view(in.c, true)); break;
       case Part::metadata: views.push_back(view(in.e, true)); break;
-      case Part::left_scale: views.push_back(view(in.scale_a, false)); break;
-      case Part::right_scale: views.push_back(view(in.scale_b, false)); break;
-      case Part::left_selector: views.push_back(all_literals ? OperandView{} : view(in.pair_a, false)); break;
-      case Part::right_selector: views.push_back(all_literals ? OperandView{} : view(in.pair_b, false)); break;
+      case Part::scale_a: views.push_back(view(in.scale_a, false)); break;
+      case Part::scale_b: views.push_back(view(in.scale_b, false)); break;
+      case Part::selector_a: views.push_back(all_literals ? OperandView{} : view(in.pair_a, false)); break;
+      case Part::selector_b: views.push_back(all_literals ? OperandView{} : view(in.pair_b, false)); break;
       default: views.emplace_back(); break;
     }
   }
-  const std::size_t length = at(kLanes, operand(i, Part::destination).registers, 0);
+  const std::size_t length = at(kLanes, operand(i, Part::d).registers, 0);
   Words out(in.cases() * length);
-  const ResultView result = ResultView::dense(out.data(), kLanes, operand(i, Part::destination).registers, 32);
+  const ResultView result = ResultView::dense(out.data(), kLanes, operand(i, Part::d).registers, 32);
   const Result<Execution> done = execute_batch(i, views, result, in.cases(), options);
   if (!done) return done.error();
   REQUIRE(done->inferred);

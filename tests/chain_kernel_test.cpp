@@ -114,13 +114,13 @@ void fill_from_profiles(const Instruction& i, const profiles::Formats& formats, 
       profiles::fill(formats, 7, (index * 4 + product) * 8 + which, dot);
       for (std::size_t row = which; row < rows; row += 8) {
         for (std::size_t k = 0; k < terms; ++k)
-          put(at(Part::left_factor), t.a, (product * rows + row) * terms + k, dot.a[k]);
+          put(at(Part::a), t.a, (product * rows + row) * terms + k, dot.a[k]);
         for (std::size_t column = which; column < columns; column += 8)
-          put(at(Part::accumulator), t.c, (product * rows + row) * columns + column, dot.c);
+          put(at(Part::c), t.c, (product * rows + row) * columns + column, dot.c);
       }
       for (std::size_t column = which; column < columns; column += 8)
         for (std::size_t k = 0; k < depth; ++k)
-          put(at(Part::right_factor), t.b, (product * columns + column) * depth + k, dot.b[k]);
+          put(at(Part::b), t.b, (product * columns + column) * depth + k, dot.b[k]);
     }
 }
 
@@ -208,9 +208,7 @@ constexpr std::string_view name_of(Layout layout) {
 }
 
 std::optional<std::size_t> operand_under_d(const Instruction& i, Layout layout) {
-  const Part part = layout == Layout::over_a   ? Part::left_factor
-                    : layout == Layout::over_b ? Part::right_factor
-                                               : Part::accumulator;
+  const Part part = layout == Layout::over_a ? Part::a : layout == Layout::over_b ? Part::b : Part::c;
   const auto found = std::ranges::find(i.operands(), part, &Operand::part);
   const bool same = found->registers == i.operands()[0].registers &&
                     found->register_bits == i.operands()[0].register_bits && found->literals.empty();
@@ -282,7 +280,7 @@ void check(const Instruction& i, const Inputs& inputs, std::size_t cases, Undefi
 std::optional<Instruction> with_literals(const Instruction& i) {
   const auto all = forms();
   const auto form = std::ranges::find(all, i.canonical(), &FormInfo::canonical);
-  const int count = std::ranges::find(i.operands(), Part::accumulator, &Operand::part)->registers;
+  const int count = std::ranges::find(i.operands(), Part::c, &Operand::part)->registers;
   std::string values = "c:={2147483647";
   for (int n = 1; n < count; ++n) values += n % 2 == 0 ? ",2147483647" : ",-2147483600";
   static const std::regex kC("\\bc:[^ ]+");

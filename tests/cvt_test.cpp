@@ -174,10 +174,10 @@ TEST_CASE("on a warp each thread converts for itself; who does not take part kee
     CHECK(effects.writes.size() == 29);
     CHECK(effects.reads.size() ==
           static_cast<std::size_t>(source_registers(w.instruction)) + (stochastic ? 1 : 0));
-    const int width = w.operand(Part::destination).register_bits;
+    const int width = w.operand(Part::d).register_bits;
     for (int lane = 0; lane < 32; ++lane) {
       INFO("lane " << lane);
-      const int d = w.number(Part::destination);
+      const int d = w.number(Part::d);
       if (w.lanes[static_cast<std::size_t>(lane)] == nullptr) {
         CHECK(w.registers.read(lane, d) == before.read(lane, d));
         continue;
@@ -186,8 +186,8 @@ TEST_CASE("on a warp each thread converts for itself; who does not take part kee
       for (int r = 0; r < source_registers(w.instruction); ++r)
         thread.sources.push_back(before.read(lane, 1 + r));
       thread.random_bits = stochastic ? w.get(Part::random_bits, lane) : 0;
-      CHECK(w.get(Part::destination, lane) == expected(m, m.to_elements, thread));
-      CHECK(w.get(Part::destination, lane) <= ones(width));
+      CHECK(w.get(Part::d, lane) == expected(m, m.to_elements, thread));
+      CHECK(w.get(Part::d, lane) <= ones(width));
       for (int r = 1; r < w.registers.registers(); ++r)
         CHECK(w.registers.read(lane, r) == before.read(lane, r));
     }
@@ -209,7 +209,7 @@ TEST_CASE("literals are converted like registers") {
     Warp w(text, "sm_90a");
     w.set_all(Part::source, 0x40400000);  // 3, where it is read
     const Effects effects = w.run();
-    for (int lane = 1; lane < 32; ++lane) CHECK(w.get(Part::destination, lane) == w.get(Part::destination, 0));
+    for (int lane = 1; lane < 32; ++lane) CHECK(w.get(Part::d, lane) == w.get(Part::d, 0));
     // The batch needs no view of what is a literal.
     std::vector<OperandView> views;
     const std::array<std::uint32_t, 1> three = {0x40400000};
@@ -217,8 +217,8 @@ TEST_CASE("literals are converted like registers") {
       views.push_back(operand.literals.empty() ? OperandView::dense(three.data(), 1, 1, 32) : OperandView{});
     Bytes d(8);
     REQUIRE(execute_batch(w.instruction, views, ResultView::dense(d.data(), 1, 1, 32), 1).ok());
-    CHECK(bits(d, 0, w.operand(Part::destination).register_bits) == w.get(Part::destination, 0));
-    return w.get(Part::destination, 0);
+    CHECK(bits(d, 0, w.operand(Part::d).register_bits) == w.get(Part::d, 0));
+    return w.get(Part::d, 0);
   };
   CHECK(result("cvt.rn.f16.f32 %h, 0f3F800000;") == 0x3C00);
   CHECK(result("cvt.rn.f16.f64 %h, 1.0;") == 0x3C00);

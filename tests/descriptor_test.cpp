@@ -149,8 +149,8 @@ std::vector<DescribedMatrix> all_matrices() {
     const Result<Instruction> instruction = Instruction::parse(form, target);
     REQUIRE(instruction.ok());
     const Words w = words_of(form);
-    for (const Part factor : {Part::left_factor, Part::right_factor}) {
-      const bool left = factor == Part::left_factor;
+    for (const Part factor : {Part::a, Part::b}) {
+      const bool left = factor == Part::a;
       for (const bool transposed : {false, true}) {
         const Result<DescribedMatrix> matrix = described_matrix(*instruction, factor, transposed);
         REQUIRE(matrix.ok() == (!transposed || w.bits == 16));
@@ -523,7 +523,7 @@ void check_product(const Multiplication& m, std::mt19937& random) {
       const Operand& operand = instruction->operands()[o];
       std::uint64_t value = 0;
       if (operand.kind == OperandKind::descriptor) {
-        const bool left = operand.part == Part::left_factor;
+        const bool left = operand.part == Part::a;
         const Result<DescribedMatrix> part = described_matrix(*instruction, operand.part);
         REQUIRE(part.ok());
         const Result<Descriptor> d =
@@ -531,7 +531,7 @@ void check_product(const Multiplication& m, std::mt19937& random) {
                 ->descriptor(left ? a_start : b_start, *part, left ? 64 : 0, part->depth * step);
         REQUIRE(d.ok());
         value = *d->encode();
-      } else if (operand.part == Part::left_factor) {
+      } else if (operand.part == Part::a) {
         set_a(registers, binding[o], m, a, 64, stored * step);
         continue;
       } else if (operand.part == Part::metadata) {
@@ -736,18 +736,18 @@ TEST_CASE("what a descriptor is for is asked of the instruction", "[descriptor]"
   const char* const in_registers =
       "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {d}, {a}, bd, p, 1, 1, 1;";
   const char* const bare = "wgmma.mma_async.sync.aligned.m64n32k32.s32.s8.s8";
-  CHECK(*matrix(in_memory, Part::left_factor) == DescribedMatrix{Major::mn, 16, 64, 16});
-  CHECK(*matrix(in_memory, Part::right_factor) == DescribedMatrix{Major::k, 16, 32, 16});
-  CHECK(*matrix(in_memory, Part::right_factor, true) == DescribedMatrix{Major::mn, 16, 32, 16});
-  CHECK(*matrix(in_registers, Part::right_factor) == DescribedMatrix{Major::mn, 16, 32, 16});
-  CHECK(matrix(in_registers, Part::left_factor).error().code == Errc::operand_kind);
-  CHECK(*matrix(bare, Part::left_factor) == DescribedMatrix{Major::k, 8, 64, 32});
-  CHECK(matrix(bare, Part::left_factor, true).error().message() ==
+  CHECK(*matrix(in_memory, Part::a) == DescribedMatrix{Major::mn, 16, 64, 16});
+  CHECK(*matrix(in_memory, Part::b) == DescribedMatrix{Major::k, 16, 32, 16});
+  CHECK(*matrix(in_memory, Part::b, true) == DescribedMatrix{Major::mn, 16, 32, 16});
+  CHECK(*matrix(in_registers, Part::b) == DescribedMatrix{Major::mn, 16, 32, 16});
+  CHECK(matrix(in_registers, Part::a).error().code == Errc::operand_kind);
+  CHECK(*matrix(bare, Part::a) == DescribedMatrix{Major::k, 8, 64, 32});
+  CHECK(matrix(bare, Part::a, true).error().message() ==
         "wgmma.mma_async.sync.aligned.m64n32k32.s32.s8.s8: a transposed matrix of s8; expected 16-bit types, "
         "or a matrix "
         "with K contiguous");
-  CHECK(matrix(bare, Part::destination).error().code == Errc::operand_kind);
-  CHECK(matrix("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", Part::right_factor).error().code ==
+  CHECK(matrix(bare, Part::d).error().code == Errc::operand_kind);
+  CHECK(matrix("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", Part::b).error().code ==
         Errc::operand_kind);
 }
 

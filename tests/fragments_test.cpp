@@ -89,8 +89,7 @@ std::vector<Instruction> all_instructions() {
 }
 
 bool is_matrix(Part part) {
-  return part == Part::destination || part == Part::left_factor || part == Part::right_factor ||
-         part == Part::accumulator || part == Part::source;
+  return part == Part::d || part == Part::a || part == Part::b || part == Part::c || part == Part::source;
 }
 
 // The operands that hold elements of D, A, B, C, or of what is moved or converted. Where a descriptor finds
@@ -139,8 +138,8 @@ namespace {
 
 // f16 factors of wmma fill eight registers, which would hold 512 elements; others are held once.
 int copies(const Instruction& i, const Operand& op) {
-  const bool factor = op.part == Part::left_factor || op.part == Part::right_factor ||
-                      i.canonical().starts_with("wmma.load.a") || i.canonical().starts_with("wmma.load.b");
+  const bool factor = op.part == Part::a || op.part == Part::b || i.canonical().starts_with("wmma.load.a") ||
+                      i.canonical().starts_with("wmma.load.b");
   if (!i.canonical().starts_with("wmma") || !factor || op.format != "f16") return 1;
   return 512 / (op.fragment.rows() * op.fragment.columns());
 }
@@ -296,7 +295,7 @@ TEST_CASE("the scale factors lie where the manual puts them, and nowhere else") 
                               is_sparse(bare) ? " e, 0," : "", of_a ? pair : "{0, 0}", of_a ? "{0, 0}" : pair),
                   bare.target());
         CAPTURE(i.text());
-        const Operand& op = operand(i, of_a ? Part::left_scale : Part::right_scale);
+        const Operand& op = operand(i, of_a ? Part::scale_a : Part::scale_b);
         REQUIRE(op.format == problem.scale);
         REQUIRE((op.registers == 1 && op.register_bits == 32 && op.element_bits == 8));
         const FragmentMap& map = op.fragment;
@@ -331,7 +330,7 @@ TEST_CASE("a sparse A holds half of each row") {
     CAPTURE(i.canonical());
     const int terms = is_sparse(i) ? i.depth() / 2 : i.depth();
     REQUIRE(i.terms() == terms);
-    const Operand &a = operand(i, Part::left_factor), &b = operand(i, Part::right_factor);
+    const Operand &a = operand(i, Part::a), &b = operand(i, Part::b);
     if (a.kind == OperandKind::vector)
       REQUIRE(std::pair(a.fragment.rows(), a.fragment.columns()) == std::pair(i.rows(), terms));
     if (b.kind == OperandKind::vector)

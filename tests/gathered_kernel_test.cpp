@@ -74,7 +74,7 @@ Words registers_of(const Operand& operand, std::size_t cases, std::mt19937_64& r
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto kind = static_cast<Kind>(i * cases / out.size() % kKinds);
     for (int low = 0; low < 32; low += f.bits) {
-      std::uint32_t code = code_of(kind, operand.part == Part::accumulator, f, random);
+      std::uint32_t code = code_of(kind, operand.part == Part::c, f, random);
       const std::uint32_t infinity = f.top() << f.fraction_bits;
       if (kind == Kind::special && (code & infinity) == infinity && random() % 2 == 0)
         code &= infinity | 1U << (f.bits - 1);

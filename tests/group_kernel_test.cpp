@@ -198,14 +198,14 @@ struct Cells {
 
 const void* data_of(const Inputs& in, Part part) {
   switch (part) {
-    case Part::left_factor: return in.a.data();
-    case Part::right_factor: return in.b.data();
-    case Part::accumulator: return in.c.data();
+    case Part::a: return in.a.data();
+    case Part::b: return in.b.data();
+    case Part::c: return in.c.data();
     case Part::metadata: return in.e.data();
-    case Part::left_scale: return in.scale_a.data();
-    case Part::right_scale: return in.scale_b.data();
-    case Part::left_selector: return in.pair_a.data();
-    case Part::right_selector: return in.pair_b.data();
+    case Part::scale_a: return in.scale_a.data();
+    case Part::scale_b: return in.scale_b.data();
+    case Part::selector_a: return in.pair_a.data();
+    case Part::selector_b: return in.pair_b.data();
     default: return nullptr;
   }
 }
@@ -213,7 +213,7 @@ const void* data_of(const Inputs& in, Part part) {
 struct How {
   Kernel kernel = Kernel::reference;
   Layout layout = kDense;
-  Part destination = Part::destination;  // D is in registers of its own, or in those of this operand
+  Part destination = Part::d;  // D is in registers of its own, or in those of this operand
   Undefined undefined = Undefined::error;
 };
 
@@ -224,7 +224,7 @@ Words run(const Instruction& i, const Inputs& in, const How& how) {
   for (const Operand& op : i.operands()) {
     const auto [at, is_new] = cells.try_emplace(op.part, data_of(in, op.part), in.cases, op.registers,
                                                 op.register_bits / 8, how.layout);
-    if (op.part != Part::destination) sources.push_back(at->second.view);
+    if (op.part != Part::d) sources.push_back(at->second.view);
   }
   Cells& out = cells.at(how.destination);
   const ResultView d{out.bytes.data(), out.view.case_stride, out.view.lane_stride, out.view.register_stride};
@@ -312,7 +312,7 @@ TEST_CASE("the registers of scaled groups may lie anywhere") {
     for (const Profile profile : {Profile::ordinary, Profile::anything}) {
       const Inputs in = random_inputs(f, profile, 3, r);
       for (const Layout& layout : {kDense, kLaneGaps, kRegisterGaps, kByRegister})
-        for (const Part destination : {Part::destination, Part::accumulator, Part::left_factor})
+        for (const Part destination : {Part::d, Part::c, Part::a})
           check(f.in_registers(), in, {.layout = layout, .destination = destination});
     }
   }

@@ -162,7 +162,7 @@ class Inputs {
     const auto operands = instruction_.operands();
     for (std::size_t i = 1; i < operands.size(); ++i) {
       out.sources.emplace_back(instruction_, i, cases);
-      const bool selects = operands[i].part == Part::left_selector || operands[i].part == Part::right_selector;
+      const bool selects = operands[i].part == Part::selector_a || operands[i].part == Part::selector_b;
       for (std::byte& b : out.sources.back().bytes) b = selects ? std::byte{0} : std::byte(stream.bits() >> 56);
     }
     for (std::size_t i = 0; i < cases; ++i)
@@ -227,11 +227,11 @@ class Inputs {
           places_[i].put(batch.sources[i - 1], index, product, codes, by_column);
         };
         switch (operands[i].part) {
-          case Part::left_factor: put(tile.a, false); break;
-          case Part::right_factor: put(b, true); break;
-          case Part::accumulator: put(tile.c, false); break;
-          case Part::left_scale: put(tile.scale_a, false); break;
-          case Part::right_scale: put(tile.scale_b, true); break;
+          case Part::a: put(tile.a, false); break;
+          case Part::b: put(b, true); break;
+          case Part::c: put(tile.c, false); break;
+          case Part::scale_a: put(tile.scale_a, false); break;
+          case Part::scale_b: put(tile.scale_b, true); break;
           default: break;
         }
       }

@@ -164,7 +164,7 @@ TEST_CASE("steps of zero repeat a register") {
     for (std::size_t which = 0; which < batch.sources.size(); ++which) {
       std::vector<OperandView> views = batch.views();
       views[which].case_stride = 0;
-      if (x.instruction.operands()[which + 1].part == Part::accumulator) views[which].lane_stride = 0;
+      if (x.instruction.operands()[which + 1].part == Part::c) views[which].lane_stride = 0;
       Cells wanted(x.instruction, 0, kCases), got = wanted;
       execute(x, views, wanted.result_view(), kCases, Kernel::reference);
       execute(x, views, got.result_view(), kCases, kernel);

@@ -136,11 +136,11 @@ TEST_CASE("ldmatrix, every form: the lanes get what the manual says") {
         give(w, starts);
         const Effects effects = w.run();
 
-        REQUIRE(w.operand(Part::destination).registers == shape.matrices * shape.per_matrix);
+        REQUIRE(w.operand(Part::d).registers == shape.matrices * shape.per_matrix);
         for (int lane = 0; lane < 32; ++lane)
           for (int r = 0; r < shape.matrices * shape.per_matrix; ++r) {
             INFO("lane " << lane << " register " << r);
-            REQUIRE(w.get(Part::destination, lane, r) == model(shape, before, starts, lane, r));
+            REQUIRE(w.get(Part::d, lane, r) == model(shape, before, starts, lane, r));
           }
         CHECK(effects.reads == std::vector<int>{w.number(Part::address)});
         CHECK(effects.writes.size() == 32 * static_cast<std::size_t>(shape.matrices * shape.per_matrix));
@@ -212,7 +212,7 @@ TEST_CASE("movmatrix transposes") {
         matrix[lane / 4][2 * (lane % 4) + e] = w.get(Part::source, static_cast<int>(lane)) >> (16 * e) & 0xFFFF;
     const Effects effects = w.run();
     for (std::size_t lane = 0; lane < 32; ++lane)
-      CHECK(w.get(Part::destination, static_cast<int>(lane)) ==
+      CHECK(w.get(Part::d, static_cast<int>(lane)) ==
             (matrix[2 * (lane % 4)][lane / 4] | matrix[2 * (lane % 4) + 1][lane / 4] << 16));
     CHECK(effects.reads == std::vector<int>{w.number(Part::source)});
     CHECK(effects.memory_reads.empty());
@@ -225,7 +225,7 @@ TEST_CASE("movmatrix of a literal") {
   CHECK(w.run().reads.empty());
   // Every row is 0x4000, 0x3C00, 0x4000, ...; so every other row of the transpose.
   for (int lane = 0; lane < 32; ++lane)
-    CHECK(w.get(Part::destination, lane) == (lane / 4 % 2 == 0 ? 0x40004000 : 0x3C003C00));
+    CHECK(w.get(Part::d, lane) == (lane / 4 % 2 == 0 ? 0x40004000 : 0x3C003C00));
 }
 
 TEST_CASE("ldmatrix.trans is ldmatrix and a movmatrix of each register") {
@@ -246,11 +246,9 @@ TEST_CASE("ldmatrix.trans is ldmatrix and a movmatrix of each register") {
         trans.run();
         for (int r = 0; r < count; ++r) {
           Warp move("movmatrix.sync.aligned.m8n8.trans.b16 d, a;", target);
-          for (int lane = 0; lane < 32; ++lane)
-            move.set(Part::source, lane, plain.get(Part::destination, lane, r));
+          for (int lane = 0; lane < 32; ++lane) move.set(Part::source, lane, plain.get(Part::d, lane, r));
           move.run();
-          for (int lane = 0; lane < 32; ++lane)
-            REQUIRE(move.get(Part::destination, lane) == trans.get(Part::destination, lane, r));
+          for (int lane = 0; lane < 32; ++lane) REQUIRE(move.get(Part::d, lane) == trans.get(Part::d, lane, r));
         }
       }
 }
@@ -267,7 +265,7 @@ TEST_CASE("stmatrix of what ldmatrix loads gives the memory back") {
       give(store, starts);
       load.run();
       for (int lane = 0; lane < 32; ++lane)
-        for (int r = 0; r < count; ++r) store.set(Part::source, lane, load.get(Part::destination, lane, r), r);
+        for (int r = 0; r < count; ++r) store.set(Part::source, lane, load.get(Part::d, lane, r), r);
       store.run();
       for (std::uint64_t at = 0; at < kBytes; at += 16) {
         const bool stored = std::ranges::find(starts, at) != starts.end();
@@ -281,13 +279,13 @@ TEST_CASE("sinks are not written, literals are stored") {
   Warp load("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, _, %r2, _}, [p];", "sm_90a", Memory(kBytes));
   load.randomise_memory();
   give(load, consecutive(32));
-  const std::uint64_t kept = load.get(Part::destination, 7, 1);
+  const std::uint64_t kept = load.get(Part::d, 7, 1);
   const Effects effects = load.run();
   CHECK(effects.writes.size() == 64);
   for (const Effects::Write& write : effects.writes)
-    CHECK((write.reg == load.number(Part::destination, 0) || write.reg == load.number(Part::destination, 2)));
-  CHECK(load.get(Part::destination, 7, 1) == kept);
-  CHECK(load.get(Part::destination, 7, 2) == model(shape_of(kX4), load.image(), consecutive(32), 7, 2));
+    CHECK((write.reg == load.number(Part::d, 0) || write.reg == load.number(Part::d, 2)));
+  CHECK(load.get(Part::d, 7, 1) == kept);
+  CHECK(load.get(Part::d, 7, 2) == model(shape_of(kX4), load.image(), consecutive(32), 7, 2));
 
   Warp store("stmatrix.sync.aligned.m8n8.x2.shared.b16 [p], {%r0, 131073};", "sm_90a", Memory(kBytes));
   give(store, consecutive(16));

@@ -300,7 +300,7 @@ TEST_CASE("the sum of scaled groups fits in 64 bits") {
       const u128 scales = 4;  // (15/8)^2 is less
       CHECK(static_cast<bool>((products * 36 * scales + 2) << scaled->window < u128{1} << 63));
       // A group lies within a block.
-      const auto scale = std::ranges::find(use.form->operands, Part::left_scale, &OperandSpec::part);
+      const auto scale = std::ranges::find(use.form->operands, Part::scale_a, &OperandSpec::part);
       REQUIRE(scale != use.form->operands.end());
       CHECK(use.form->terms() / scale->fragment().columns() % scaled->group == 0);
       CHECK((use.form->arithmetic.a == FormatId::e2m1 && use.form->arithmetic.b == FormatId::e2m1));

@@ -165,7 +165,7 @@ struct Product {
   WarpgroupSources sources;
 
   Product(const Form& form, const Instruction& i, Noise noise, bool gaps, Stream& s)
-      : instruction(i), d(i, Part::destination, gaps) {
+      : instruction(i), d(i, Part::d, gaps) {
     fill(std::span(memory).first(kFactorBytes), form.a, noise, s);
     fill(std::span(memory).subspan(kFactorBytes), form.b, noise, s);
     fill(d.bytes, form.d, noise, s);
@@ -175,7 +175,7 @@ struct Product {
       sources.metadata = metadata->view();
     }
     if (!form.a_in_registers) return;
-    a.emplace(i, Part::left_factor, gaps);
+    a.emplace(i, Part::a, gaps);
     fill(a->bytes, form.a, noise, s);
     sources.a = a->view();
   }

@@ -141,13 +141,13 @@ struct Group {
              "sm_90a", Memory(kBytes)) {
     REQUIRE(warp.memory.write(Space::shared, 0, image).ok());
     if (!literals) {
-      if (!form.a_in_registers) warp.set_all(Part::left_factor, a.bits());
-      warp.set_all(Part::right_factor, b.bits());
+      if (!form.a_in_registers) warp.set_all(Part::a, a.bits());
+      warp.set_all(Part::b, b.bits());
       warp.set_all(Part::scale_d, scaled ? 1 : 0);
     }
-    set_registers(Part::destination, Alphabet(oracle::find_format(form.d)), s);
-    if (form.a_in_registers) set_registers(Part::left_factor, Alphabet(oracle::find_format(form.a)), s);
-    c = matrix(Part::destination, form.n);
+    set_registers(Part::d, Alphabet(oracle::find_format(form.d)), s);
+    if (form.a_in_registers) set_registers(Part::a, Alphabet(oracle::find_format(form.a)), s);
+    c = matrix(Part::d, form.n);
     if (form.is_sparse()) set_metadata(s);
   }
 
@@ -201,7 +201,7 @@ struct Group {
   }
   // A by row and stored k; B by column and k.
   Codes left(const Bytes& image) {
-    if (form.a_in_registers) return matrix(Part::left_factor, form.terms());
+    if (form.a_in_registers) return matrix(Part::a, form.terms());
     Codes out;
     for (int i = 0; i < kM; ++i)
       for (int k = 0; k < form.terms(); ++k) out.push_back(described(image, true, i, k));
@@ -252,7 +252,7 @@ TEST_CASE("a warpgroup computes what the oracle does, whatever its descriptors s
       INFO(g.warp.instruction.text());
       const Codes wanted = expected(g, image);
       const Effects effects = g.warp.run();
-      const Codes got = g.matrix(Part::destination, form.n);
+      const Codes got = g.matrix(Part::d, form.n);
       for (std::size_t i = 0; i < wanted.size(); ++i)
         elements.check(got[i] == wanted[i], [&] {
           return fmt::format("{}: element {}: {:#x}, oracle {:#x}; a {:#x}, b {:#x}", g.warp.instruction.text(),
@@ -265,8 +265,7 @@ TEST_CASE("a warpgroup computes what the oracle does, whatever its descriptors s
       }
       CHECK(read == g.chunks);
       CHECK(effects.memory_writes.empty());
-      CHECK(effects.writes.size() ==
-            128u * static_cast<std::size_t>(g.warp.operand(Part::destination).registers));
+      CHECK(effects.writes.size() == 128u * static_cast<std::size_t>(g.warp.operand(Part::d).registers));
     }
   }
   elements.judge("elements of D of whole warpgroups");
@@ -279,8 +278,8 @@ constexpr char kForm[] = "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16";
 Warp both_in_memory(std::uint64_t bytes) {
   Warp w(fmt::format("{} {{d}}, x, y, p, 1, 1, 0, 0;", kForm), "sm_90a", Memory(bytes));
   // 8 rows of 16 bytes, then the next 8; the second half of K 1024 bytes further.
-  w.set_all(Part::left_factor, Described{0, 1024, 128, 0, 16}.bits());
-  w.set_all(Part::right_factor, Described{2048, 256, 128, 0, 16}.bits());
+  w.set_all(Part::a, Described{0, 1024, 128, 0, 16}.bits());
+  w.set_all(Part::b, Described{2048, 256, 128, 0, 16}.bits());
   w.set_all(Part::scale_d, 1);
   return w;
 }
@@ -294,16 +293,16 @@ TEST_CASE("a descriptor that leads out of shared memory is refused", "[wgmma]") 
   CHECK(both_in_memory(0).refusal(Errc::address_out_of_bounds).find("shared memory has 0 bytes") !=
         std::string::npos);
   Warp a = both_in_memory(2048 + 512);
-  a.set_all(Part::left_factor, Described{528, 1024, 128, 0, 16}.bits());
+  a.set_all(Part::a, Described{528, 1024, 128, 0, 16}.bits());
   CHECK(a.refusal(Errc::address_out_of_bounds).find("a_desc") != std::string::npos);
   Warp far = both_in_memory(2048 + 512);
-  far.set_all(Part::right_factor, ~std::uint64_t{0});
+  far.set_all(Part::b, ~std::uint64_t{0});
   CHECK(far.refusal(Errc::address_out_of_bounds).find("b_desc 0xffffffffffffffff") != std::string::npos);
 }
 
 TEST_CASE("lanes that disagree are refused", "[wgmma]") {
   for (const auto& [part, name] :
-       {std::pair(Part::left_factor, "a_desc"), {Part::right_factor, "b_desc"}, {Part::scale_d, "scale_d"}})
+       {std::pair(Part::a, "a_desc"), {Part::b, "b_desc"}, {Part::scale_d, "scale_d"}})
     for (const int lane : {1, 32, 127}) {
       Warp w = both_in_memory(2048 + 512);
       const std::uint64_t value = w.get(part, 0);

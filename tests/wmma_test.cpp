@@ -159,7 +159,7 @@ TEST_CASE("wmma.load: every lane, register and slot holds the element that lies 
 
       for_each_place(fragment, [&](int lane, int r, int slot, const Coordinate& c) {
         const std::uint64_t expected = bits(image, 8 * start + storage.bit(c, stride), storage.bits);
-        const std::uint64_t got = w.get(Part::destination, lane, r);
+        const std::uint64_t got = w.get(Part::d, lane, r);
         if ((got >> (slot * storage.bits) & (~std::uint64_t{0} >> (64 - storage.bits))) != expected)
           FAIL("lane " << lane << " register " << r << " slot " << slot);
         if (fragment.register_bits == 32 && got >> 32 != 0) FAIL("more than 32 bits");
@@ -196,7 +196,7 @@ TEST_CASE("wmma.store of what wmma.load.c loads writes the matrix and no other b
         load.set_all(Part::address, base_of(from.space));
         load.run();
 
-        const Operand& fragment = load.operand(Part::destination);
+        const Operand& fragment = load.operand(Part::d);
         const int stride = as == StrideAs::absent ? to.stride : wider(to, alignment(form, fragment));
         INFO(form << " stride " << stride << " from " << layout);
         Warp store(store_text(form, stride_text(as, stride)), "sm_90a", memory_of(4096));
@@ -206,7 +206,7 @@ TEST_CASE("wmma.store of what wmma.load.c loads writes the matrix and no other b
         set_stride(store, as, stride);
         for (int lane = 0; lane < 32; ++lane)
           for (int r = 0; r < fragment.registers; ++r)
-            store.set(Part::source, lane, load.get(Part::destination, lane, r), r);
+            store.set(Part::source, lane, load.get(Part::d, lane, r), r);
 
         const Bytes source = image_of(load, from.space);
         Bytes expected = image_of(store, to.space);
@@ -268,8 +268,8 @@ TEST_CASE("wmma.load: what ptxas loads by ldmatrix must lie at multiples of 16 b
     INFO(form);
     const Storage storage(form);
     Warp w(load_text(form, ", s"), "sm_90a", memory_of(8192));
-    const auto enough = static_cast<std::uint64_t>(alignment(form, w.operand(Part::destination)));
-    seen += by_ldmatrix(form) && enough == 16 && w.operand(Part::destination).registers < 4;
+    const auto enough = static_cast<std::uint64_t>(alignment(form, w.operand(Part::d)));
+    seen += by_ldmatrix(form) && enough == 16 && w.operand(Part::d).registers < 4;
     w.set_all(Part::stride, static_cast<std::uint64_t>(wider(storage, 32)));
     w.set_all(Part::address, base_of(storage.space) + enough);
     w.run();
@@ -445,18 +445,17 @@ void load_into(Warp& mma, Part part, const std::string& form, const Bytes& matri
   REQUIRE(load.memory.write(Space::shared, 0, matrix).ok());
   load.set_all(Part::address, 0);
   load.run();
-  REQUIRE(load.operand(Part::destination).registers == mma.operand(part).registers);
+  REQUIRE(load.operand(Part::d).registers == mma.operand(part).registers);
   for (int lane = 0; lane < 32; ++lane)
-    for (int r = 0; r < mma.operand(part).registers; ++r)
-      mma.set(part, lane, load.get(Part::destination, lane, r), r);
+    for (int r = 0; r < mma.operand(part).registers; ++r) mma.set(part, lane, load.get(Part::d, lane, r), r);
 }
 
 Bytes stored(const Warp& mma, const std::string& form, std::size_t bytes) {
   Warp store(store_text(form), mma.instruction.target().name(), Memory(bytes));
   store.set_all(Part::address, 0);
   for (int lane = 0; lane < 32; ++lane)
-    for (int r = 0; r < mma.operand(Part::destination).registers; ++r)
-      store.set(Part::source, lane, mma.get(Part::destination, lane, r), r);
+    for (int r = 0; r < mma.operand(Part::d).registers; ++r)
+      store.set(Part::source, lane, mma.get(Part::d, lane, r), r);
   store.run();
   return store.image();
 }
@@ -471,17 +470,16 @@ void check_tile(const std::string& form, const char* target) {
   const auto move = [&](const char* what, const std::string& layout, std::string_view format) {
     return fmt::format("wmma.{}.sync.aligned.{}.{}.shared.{}", what, layout, shape, format);
   };
-  const std::string_view factor = mma.operand(Part::left_factor).format,
-                         c_format = mma.operand(Part::accumulator).format,
-                         d_format = mma.operand(Part::destination).format;
+  const std::string_view factor = mma.operand(Part::a).format, c_format = mma.operand(Part::c).format,
+                         d_format = mma.operand(Part::d).format;
   const auto any_factor = [&] { return random_factor(mma, factor); };
   const Matrix a = random_matrix(m, k, any_factor), b = random_matrix(k, n, any_factor),
                c = random_matrix(m, n, [&] { return random_addend(mma); });
-  load_into(mma, Part::left_factor, move("load.a", a_layout, factor), packed(a, a_layout == "row", factor));
-  load_into(mma, Part::right_factor, move("load.b", b_layout, factor), packed(b, b_layout == "row", factor));
+  load_into(mma, Part::a, move("load.a", a_layout, factor), packed(a, a_layout == "row", factor));
+  load_into(mma, Part::b, move("load.b", b_layout, factor), packed(b, b_layout == "row", factor));
   for (const char* layout : {"row", "col"}) {
     const bool by_rows = layout == std::string("row");
-    load_into(mma, Part::accumulator, move("load.c", layout, c_format), packed(c, by_rows, c_format));
+    load_into(mma, Part::c, move("load.c", layout, c_format), packed(c, by_rows, c_format));
     mma.run();
     const Bytes expected = packed(multiplied(a, b, c, form), by_rows, d_format);
     CHECK(stored(mma, move("store.d", layout, d_format), expected.size()) == expected);

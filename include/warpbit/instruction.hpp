@@ -21,24 +21,24 @@ namespace warpbit {
 /// The role of an operand in D = A B + C, in a move of matrices between memory and registers, or in a
 /// conversion.
 enum class Part {
-  destination,       ///< D: rows() x columns(); for a load, the matrices
-  left_factor,       ///< A: rows() x terms()
-  right_factor,      ///< B: depth() x columns()
-  accumulator,       ///< C: rows() x columns()
+  d,                 ///< D: rows() x columns(); for a load, the matrices
+  a,                 ///< A: rows() x terms()
+  b,                 ///< B: depth() x columns()
+  c,                 ///< C: rows() x columns()
   metadata,          ///< positions of A's stored elements: rows() x groups of a row, a nibble each
   selector,          ///< which lanes hold the metadata; an immediate
-  left_scale,        ///< scale factors of A: rows() x blocks of a row
-  right_scale,       ///< scale factors of B: blocks of a column x columns()
-  left_selector,     ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
-  right_selector,    ///< the same for B
+  scale_a,           ///< scale factors of A: rows() x blocks of a row
+  scale_b,           ///< scale factors of B: blocks of a column x columns()
+  selector_a,        ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
+  selector_b,        ///< the same for B
   source,            ///< the operand that is stored, transposed or converted
   random_bits,       ///< for stochastic rounding
   address,           ///< the address of a matrix, or of a row of one, in memory
   scale_d,           ///< whether C is added: D = A B + C, or D = A B
-  left_sign,         ///< 1 or -1, by which A is multiplied; an immediate
-  right_sign,        ///< the same for B
-  left_transposed,   ///< whether A in memory has M contiguous (1) instead of K (0); an immediate
-  right_transposed,  ///< whether B in memory has N contiguous
+  sign_a,            ///< 1 or -1, by which A is multiplied; an immediate
+  sign_b,            ///< the same for B
+  transposed_a,      ///< whether A in memory has M contiguous (1) instead of K (0); an immediate
+  transposed_b,      ///< whether B in memory has N contiguous
   group_count,       ///< the number of groups of asynchronous products that may stay pending; an immediate
   stride,            ///< from one row or column of a matrix in memory to the next, in elements
 };
@@ -59,7 +59,7 @@ enum class OperandKind {
 struct Operand {
   std::string_view role;  ///< the manual's name: "d", "a", "b", "c", "e", "f", ...
   std::string label;      ///< as the statement names it, e.g. "a" for `{a}`, "%f0, %f1" for `{%f0, %f1}`
-  Part part = Part::destination;
+  Part part = Part::d;
   OperandKind kind = OperandKind::vector;
   bool is_symbolic = true;  ///< `{d}`, `e`: a name that is not a register; also true for a bare form
   int registers = 0;        ///< per lane
@@ -75,7 +75,7 @@ struct Operand {
   /// For an address: added to the register, modulo 2^64.
   std::int64_t offset = 0;
 
-  bool is_destination() const { return part == Part::destination; }
+  bool is_destination() const { return part == Part::d; }
 };
 
 /// Gives the declared type of a register, e.g. "b32" (without a dot), or nothing if the name is not declared.

@@ -213,13 +213,13 @@ Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part fa
     return Error{Errc::operand_kind, std::string(instruction.canonical()), std::move(seen),
                  std::move(accepted)};
   };
-  const auto none = instruction.operands().end(), at = find(factor), right = find(Part::right_factor);
-  if (right == none || right->kind != OperandKind::descriptor || (factor != Part::left_factor && at != right))
+  const auto none = instruction.operands().end(), at = find(factor), right = find(Part::b);
+  if (right == none || right->kind != OperandKind::descriptor || (factor != Part::a && at != right))
     return refuse("no descriptor stands there", "A or B of wgmma");
   if (at->kind != OperandKind::descriptor && !is_bare(instruction))
     return refuse("A lies in registers", "A by a descriptor");
-  const bool left = factor == Part::left_factor;
-  const auto immediate = find(left ? Part::left_transposed : Part::right_transposed);
+  const bool left = factor == Part::a;
+  const auto immediate = find(left ? Part::transposed_a : Part::transposed_b);
   if (!transposed) transposed = immediate != none && *immediate->literals[0] == 1;
   if (*transposed && at->element_bits != 16)
     return refuse(fmt::format("a transposed matrix of {}", at->format),

@@ -79,14 +79,14 @@ TileViews tile_views(const Instruction& instruction, std::span<const OperandView
   TileViews out;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     switch (instruction.operands()[i + 1].part) {
-      case Part::left_factor: out.a = sources[i]; break;
-      case Part::right_factor: out.b = sources[i]; break;
-      case Part::accumulator: out.c = sources[i]; break;
+      case Part::a: out.a = sources[i]; break;
+      case Part::b: out.b = sources[i]; break;
+      case Part::c: out.c = sources[i]; break;
       case Part::metadata: out.e = sources[i]; break;
-      case Part::left_scale: out.a_scale = sources[i]; break;
-      case Part::right_scale: out.b_scale = sources[i]; break;
-      case Part::left_selector: out.a_selector = sources[i]; break;
-      case Part::right_selector: out.b_selector = sources[i]; break;
+      case Part::scale_a: out.a_scale = sources[i]; break;
+      case Part::scale_b: out.b_scale = sources[i]; break;
+      case Part::selector_a: out.a_selector = sources[i]; break;
+      case Part::selector_b: out.b_selector = sources[i]; break;
       default: break;
     }
   }
@@ -114,8 +114,8 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
     }
     return {};
   };
-  if (Result<void> left = check(Part::left_selector, tile.a_scale, views.a_selector); !left) return left;
-  return check(Part::right_selector, tile.b_scale, views.b_selector);
+  if (Result<void> left = check(Part::selector_a, tile.a_scale, views.a_selector); !left) return left;
+  return check(Part::selector_b, tile.b_scale, views.b_selector);
 }
 
 // Calls work(first, last) for runs of cases, one for each thread, on as many threads as the options say, or shorter
@@ -282,22 +282,19 @@ Result<void> check_reads(const Instruction& instruction, Part part,
 // What execute_warpgroup is given, against what the tile reads.
 Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, const TileViews& views,
                              const ResultView& d, const ExecuteOptions& options) {
-  for (const auto& [part, base] : {std::pair{Part::destination, static_cast<const std::byte*>(d.base)},
-                                   {Part::left_factor, views.a.base},
+  for (const auto& [part, base] : {std::pair{Part::d, static_cast<const std::byte*>(d.base)},
+                                   {Part::a, views.a.base},
                                    {Part::metadata, views.e.base}})
     if (Result<void> given = check_given(instruction, part, base); !given) return given;
   if (Result<void> strides = check_strides(instruction, instruction.operands()[0], d, 1); !strides)
     return strides;
-  for (const auto& [part, view] : {std::pair{Part::left_factor, &views.a}, {Part::metadata, &views.e}})
+  for (const auto& [part, view] : {std::pair{Part::a, &views.a}, {Part::metadata, &views.e}})
     if (const Operand* operand = instruction.find(part))
       if (Result<void> strides = check_strides(instruction, *operand, *view, 1); !strides) return strides;
   const std::size_t bytes = views.memory.size();
-  if (Result<void> a = check_reads(instruction, Part::left_factor, tile.a_described, views.a_descriptor, bytes);
-      !a)
+  if (Result<void> a = check_reads(instruction, Part::a, tile.a_described, views.a_descriptor, bytes); !a)
     return a;
-  if (Result<void> b =
-          check_reads(instruction, Part::right_factor, tile.b_described, views.b_descriptor, bytes);
-      !b)
+  if (Result<void> b = check_reads(instruction, Part::b, tile.b_described, views.b_descriptor, bytes); !b)
     return b;
   return check_metadata(instruction, tile, views.e, 1, options);
 }
@@ -310,8 +307,8 @@ TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources
   out.a = sources.a;
   out.e = sources.metadata;
   out.c = before;
-  out.a_descriptor = scalar(instruction, Part::left_factor, sources.a_descriptor);
-  out.b_descriptor = scalar(instruction, Part::right_factor, sources.b_descriptor);
+  out.a_descriptor = scalar(instruction, Part::a, sources.a_descriptor);
+  out.b_descriptor = scalar(instruction, Part::b, sources.b_descriptor);
   out.memory = memory;
   out.accumulate = scalar(instruction, Part::scale_d, sources.accumulate ? 1 : 0) != 0;
   return out;

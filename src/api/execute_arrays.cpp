@@ -115,7 +115,7 @@ class WarpRegisters {
 
 Result<Execution> execute(const Instruction& instruction, const std::vector<OperandArray>& operands,
                           const ExecuteOptions& options) {
-  if (instruction.uses_memory() || instruction.find(Part::destination) == nullptr)
+  if (instruction.uses_memory() || instruction.find(Part::d) == nullptr)
     return execute_batch(instruction, {}, {}, 0, options);  // refuses it
   const Result<Arrays> arrays = checked(instruction, operands);
   if (!arrays) return arrays.error();

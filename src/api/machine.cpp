@@ -205,7 +205,7 @@ Result<std::uint64_t> described(const Warp& warp, const DescribedMatrix& factor,
 
 AsyncUse async_use(const Warp& warp) {
   const Instruction& i = warp.instruction;
-  const std::size_t a = *warp.find(Part::left_factor);
+  const std::size_t a = *warp.find(Part::a);
   AsyncUse out{{i.rows(), i.columns(), i.depth()}, warp.registers_of(0), {}};
   if (warp.operand(a).kind != OperandKind::descriptor) out.factors = warp.registers_of(a);
   return out;
@@ -224,17 +224,15 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
   TileViews views;
   views.memory = memory.shared();
   views.c = view(0);
-  const Result<std::uint64_t> b =
-      described(warp, *tile.b_described, Part::right_factor, memory.shared_bytes(), effects);
+  const Result<std::uint64_t> b = described(warp, *tile.b_described, Part::b, memory.shared_bytes(), effects);
   if (!b) return b.error();
   views.b_descriptor = *b;
   if (tile.a_described) {
-    const Result<std::uint64_t> a =
-        described(warp, *tile.a_described, Part::left_factor, memory.shared_bytes(), effects);
+    const Result<std::uint64_t> a = described(warp, *tile.a_described, Part::a, memory.shared_bytes(), effects);
     if (!a) return a.error();
     views.a_descriptor = *a;
   } else {
-    views.a = view(*warp.find(Part::left_factor));
+    views.a = view(*warp.find(Part::a));
   }
   const Result<std::uint64_t> scale_d = common_value(warp, *warp.find(Part::scale_d));
   if (!scale_d) return scale_d.error();
@@ -285,7 +283,7 @@ Result<Effects> execute_move(const Warp& warp, const Memory& memory) {
   Effects effects;
   effects.reads = warp.reads();
   effects.inferred = warp.instruction.inferred();
-  const std::optional<std::size_t> d = warp.find(Part::destination);
+  const std::optional<std::size_t> d = warp.find(Part::d);
   const std::size_t moved = d ? *d : *warp.find(Part::source);
   std::vector<std::uint64_t> cells;
   for (int lane = 0; lane < move.lanes; ++lane)

@@ -264,10 +264,10 @@ std::string element_text(const ElementInputs& inputs, const Instruction& instruc
     if (code != 0) out += fmt::format("  {} = {}\n", name, code_text(format_of(part), code));
   };
   for (std::size_t k = 0; k < inputs.a.size(); ++k) {
-    add(fmt::format("a[{}]", k), Part::left_factor, inputs.a[k]);
-    add(fmt::format("b[{}]", k), Part::right_factor, inputs.b[k]);
+    add(fmt::format("a[{}]", k), Part::a, inputs.a[k]);
+    add(fmt::format("b[{}]", k), Part::b, inputs.b[k]);
   }
-  add("c", Part::accumulator, inputs.c);
+  add("c", Part::c, inputs.c);
   return out;
 }
 

@@ -33,9 +33,8 @@ int descriptor(const DescriptorArguments& o) {
   const Result<Instruction> instruction = Instruction::parse(o.form, target);
   if (!instruction) return cannot_parse(instruction.error(), o.form, target);
   const bool left = o.operand == "a";
-  const Result<DescribedMatrix> matrix =
-      described_matrix(*instruction, left ? Part::left_factor : Part::right_factor,
-                       o.transposed ? std::optional(true) : std::nullopt);
+  const Result<DescribedMatrix> matrix = described_matrix(*instruction, left ? Part::a : Part::b,
+                                                          o.transposed ? std::optional(true) : std::nullopt);
   if (!matrix) return cannot_answer(matrix.error());
   fmt::print("{}\n{}: {} {} of {} elements of {} bits, {}-major\n", descriptor_text(*bits), left ? "A" : "B",
              matrix->lines, left ? "rows" : "columns", matrix->depth, matrix->element_bits,

@@ -66,7 +66,7 @@ void ElementOptions::add_to(CLI::App& command) {
 
 Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction, std::vector<std::string>& notes,
                                              int instructions) const {
-  const Operand *left = instruction.find(Part::left_factor), *right = instruction.find(Part::right_factor);
+  const Operand *left = instruction.find(Part::a), *right = instruction.find(Part::b);
   if (left == nullptr || right == nullptr)
     return Error{Errc::view_mismatch, std::string(instruction.canonical()),
                  "its elements are no sums of products", "an instruction of the form D = A B + C"};
@@ -86,7 +86,7 @@ Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction, std
     return taken.error();
   out.a.resize(std::max(out.a.size(), out.b.size()));
   out.b.resize(out.a.size());
-  const Operand* accumulator = instruction.find(Part::accumulator);
+  const Operand* accumulator = instruction.find(Part::c);
   std::vector<std::uint64_t> sum;
   if (Result<void> taken =
           take("c", (accumulator ? *accumulator : instruction.operands()[0]).format, c, 1, sum);
@@ -96,10 +96,10 @@ Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction, std
   // As many scale factors as the elements need, and at least as many as are given.
   const auto blocks = static_cast<std::size_t>(instruction.blocks()), all = static_cast<std::size_t>(terms);
   std::size_t needed = std::max<std::size_t>((out.a.size() * blocks + all - 1) / all, blocks > 0 ? 1 : 0);
-  for (const auto& [part, text, codes] : {std::tuple(Part::left_scale, &a_scale, &out.a_scale),
-                                          std::tuple(Part::right_scale, &b_scale, &out.b_scale)}) {
+  for (const auto& [part, text, codes] :
+       {std::tuple(Part::scale_a, &a_scale, &out.a_scale), std::tuple(Part::scale_b, &b_scale, &out.b_scale)}) {
     const Operand* scale = instruction.find(part);
-    const std::string role = part == Part::left_scale ? "a-scale" : "b-scale";
+    const std::string role = part == Part::scale_a ? "a-scale" : "b-scale";
     if (scale == nullptr && !text->empty())
       return Error{Errc::usage, role, "scale factors", "none: the form has no block scaling"};
     if (scale == nullptr) continue;
@@ -111,7 +111,7 @@ Result<ElementInputs> ElementOptions::inputs(const Instruction& instruction, std
     out.a.resize(std::max(out.a.size(), (needed - 1) * all / blocks + 1));  // the rest of a block is 0
   out.b.resize(out.a.size());
   for (const auto& [part, codes] :
-       {std::pair(Part::left_scale, &out.a_scale), std::pair(Part::right_scale, &out.b_scale)})
+       {std::pair(Part::scale_a, &out.a_scale), std::pair(Part::scale_b, &out.b_scale)})
     if (const Operand* scale = instruction.find(part))
       codes->resize(needed, encode_number(scale->format, "1")->code);
   return out;

@@ -54,7 +54,7 @@ Result<MatrixOperands> read_operands(const Instruction& i, const RunArguments& o
   MatrixOperands out;
   const auto read = [&](Part part, const std::string& file, auto& to) -> Result<void> {
     const Operand* operand = i.find(part);
-    if (operand == nullptr && part == Part::accumulator) operand = &i.operands()[0];
+    if (operand == nullptr && part == Part::c) operand = &i.operands()[0];
     if (file.empty()) return {};
     if (operand == nullptr)
       return Error{Errc::view_mismatch, std::string(i.canonical()), file, "an operand that the form has"};
@@ -63,9 +63,9 @@ Result<MatrixOperands> read_operands(const Instruction& i, const RunArguments& o
     to = *std::move(matrix);
     return {};
   };
-  for (Result<void> done : {read(Part::left_factor, o.a, out.a), read(Part::right_factor, o.b, out.b),
-                            read(Part::accumulator, o.c, out.c), read(Part::left_scale, o.a_scale, out.a_scale),
-                            read(Part::right_scale, o.b_scale, out.b_scale)})
+  for (Result<void> done :
+       {read(Part::a, o.a, out.a), read(Part::b, o.b, out.b), read(Part::c, o.c, out.c),
+        read(Part::scale_a, o.a_scale, out.a_scale), read(Part::scale_b, o.b_scale, out.b_scale)})
     if (!done) return done.error();
   return out;
 }

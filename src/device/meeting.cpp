@@ -195,7 +195,7 @@ std::optional<Fault> Block::execute(int warp, const Instruction& instruction) {
 std::optional<Fault> Block::move(int warp, const Instruction& instruction) {
   const bool loads = lane(warp, 0).request->kind == Request::Kind::load_matrix;
   const int lines = instruction.rows() * instruction.products();
-  const Operand& matrix = *instruction.find(loads ? Part::destination : Part::source);
+  const Operand& matrix = *instruction.find(loads ? Part::d : Part::source);
   const auto row_bytes = std::int64_t{16};  // PTX manual, "ldmatrix", "stmatrix": of each address
   Registers registers(kWarp, 1 + matrix.registers);
   std::array<const Instruction*, kWarp> lanes{};

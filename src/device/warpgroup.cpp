@@ -28,11 +28,9 @@ Binding binding_of(const Instruction& instruction, const calls::WarpgroupProduct
   for (const Operand& operand : instruction.operands()) {
     const bool in_registers = operand.kind != OperandKind::descriptor;
     switch (operand.part) {
-      case Part::destination: out.push_back(product.d); break;
-      case Part::left_factor:
-        out.push_back(in_registers ? static_cast<int>(product.a) : Warpgroup::kDescriptorA);
-        break;
-      case Part::right_factor: out.push_back(Warpgroup::kDescriptorB); break;
+      case Part::d: out.push_back(product.d); break;
+      case Part::a: out.push_back(in_registers ? static_cast<int>(product.a) : Warpgroup::kDescriptorA); break;
+      case Part::b: out.push_back(Warpgroup::kDescriptorB); break;
       default: out.push_back(Warpgroup::kScaleD); break;  // immediates are not bound
     }
   }
@@ -113,7 +111,7 @@ bool Block::meet_warpgroup(int number) {
 
 // Lanes that give other operands than lane 0: registers, which one instruction names alike for all.
 std::optional<Fault> Block::disagreeing(int number, const Instruction& instruction) {
-  const bool described = instruction.find(Part::left_factor)->kind == OperandKind::descriptor;
+  const bool described = instruction.find(Part::a)->kind == OperandKind::descriptor;
   const calls::WarpgroupProduct& first = *request(number, 0).product;
   for (int lane = 1; lane < kWarpgroup; ++lane) {
     const calls::WarpgroupProduct& one = *request(number, lane).product;

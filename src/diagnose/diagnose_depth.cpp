@@ -97,9 +97,9 @@ class DepthCollection {
 
   std::vector<Hypothesis> run() {
     accumulator();
-    const bool a = has(Part::left_factor), b = has(Part::right_factor);
+    const bool a = has(Part::a), b = has(Part::b);
     if (a || b) depth(a, b);
-    for (const Part part : {Part::left_factor, Part::right_factor})
+    for (const Part part : {Part::a, Part::b})
       if (has(part)) factor(part);
     if (a && b) factors_exchanged();
     other_tiles();
@@ -120,11 +120,11 @@ class DepthCollection {
   // ---- C
 
   void accumulator() {
-    if (!has(Part::accumulator)) return;
-    const Operand &c = operand(Part::accumulator), &d = instruction_.operands()[0];
+    if (!has(Part::c)) return;
+    const Operand &c = operand(Part::c), &d = instruction_.operands()[0];
     const std::string hint = "where the accumulators begin, and how often they are added";
     add_inputs({"accumulator_missing", "c", "C is not added", hint, 1, true}, [](Trial& trial) {
-      std::ranges::fill(registers_of(trial.capture, Part::accumulator)->data, std::byte{0});
+      std::ranges::fill(registers_of(trial.capture, Part::c)->data, std::byte{0});
       if (Array* scale = scale_d(trial.capture)) std::ranges::fill(scale->data, std::byte{1});
     });
     add_inputs({"accumulator_kept", "c", "C is added though scale-d is 0", "the predicate scale-d", 1, true},
@@ -133,10 +133,10 @@ class DepthCollection {
                });
     if (is_signed_magnitude(c)) {
       const std::uint64_t sign = in_all_slots(c.fragment.packing(), std::uint64_t{1} << (c.element_bits - 1));
-      add_inputs(
-          {"sign", "c", "C is subtracted", "the sign of the accumulators", 1, true}, [sign](Trial& trial) {
-            change_registers(trial.capture, Part::accumulator, [sign](std::uint64_t x) { return x ^ sign; });
-          });
+      add_inputs({"sign", "c", "C is subtracted", "the sign of the accumulators", 1, true},
+                 [sign](Trial& trial) {
+                   change_registers(trial.capture, Part::c, [sign](std::uint64_t x) { return x ^ sign; });
+                 });
     }
     if (c.format != d.format) return;
     Hypothesis skipped{"not_executed", "d", "the instruction is not executed: D is C",
@@ -162,7 +162,7 @@ class DepthCollection {
   }
   static Array c_as_d(const LoadedCapture& inputs) {
     LoadedCapture copy = inputs;
-    Array out = *registers_of(copy, Part::accumulator);
+    Array out = *registers_of(copy, Part::c);
     out.header = inputs.expected.header;
     return out;
   }
@@ -190,16 +190,16 @@ class DepthCollection {
   }
   static Result<Array> execute_after(const LoadedCapture& inputs, const Array& c) {
     LoadedCapture next = inputs;
-    Array* registers = registers_of(next, Part::accumulator);
+    Array* registers = registers_of(next, Part::c);
     registers->data = c.data;
     return execute_trial(next);
   }
 
   // ---- K
 
-  static int k_of(Part part, const Coordinate& c) { return part == Part::left_factor ? c.column : c.row; }
+  static int k_of(Part part, const Coordinate& c) { return part == Part::a ? c.column : c.row; }
   static Coordinate with_k(Part part, Coordinate c, int k) {
-    (part == Part::left_factor ? c.column : c.row) = k;
+    (part == Part::a ? c.column : c.row) = k;
     return c;
   }
   // A map that changes k alone; -1 for 0.
@@ -213,21 +213,19 @@ class DepthCollection {
     });
   }
   // k of B for k of a stored element of A.
-  int scale_of(Part part) const {
-    return part == Part::right_factor ? instruction_.depth() / instruction_.terms() : 1;
-  }
+  int scale_of(Part part) const { return part == Part::b ? instruction_.depth() / instruction_.terms() : 1; }
 
   template <class Source>
   void add_k(bool a, bool b, Hypothesis h, Source source) {
     Registers maps;
-    for (const Part part : {Part::left_factor, Part::right_factor}) {
-      if (part == Part::left_factor ? !a : !b) continue;
+    for (const Part part : {Part::a, Part::b}) {
+      if (part == Part::a ? !a : !b) continue;
       const int scale = scale_of(part);
       maps.emplace_back(part, k_map(part, [&](int k) {
                           const int other = source(k / scale);
                           return other < 0 ? -1 : other * scale + k % scale;
                         }));
-      h.operand += (h.operand.empty() ? "" : " ") + std::string(part == Part::left_factor ? "a" : "b");
+      h.operand += (h.operand.empty() ? "" : " ") + std::string(part == Part::a ? "a" : "b");
     }
     add_inputs(std::move(h), [maps](Trial& trial) { move_all(trial, maps); });
   }
@@ -278,7 +276,7 @@ class DepthCollection {
 
   void factor(Part part) {
     const Operand& op = operand(part);
-    const std::string name = part == Part::left_factor ? "A" : "B", role(op.role);
+    const std::string name = part == Part::a ? "A" : "B", role(op.role);
     if (is_signed_magnitude(op)) {
       const std::uint64_t sign = in_all_slots(op.fragment.packing(), std::uint64_t{1} << (op.element_bits - 1));
       add_inputs({"sign", role, name + " is negated", "the sign of " + name, 1, true},
@@ -308,7 +306,7 @@ class DepthCollection {
 
   // A is filled from B's matrix by A's indices, and B from A's.
   void factors_exchanged() {
-    const Operand &a = operand(Part::left_factor), &b = operand(Part::right_factor);
+    const Operand &a = operand(Part::a), &b = operand(Part::b);
     if (a.fragment.packing() != b.fragment.packing()) return;
     const auto exchanged = [](const Coordinate& c) -> std::optional<Coordinate> {
       return Coordinate{c.column, c.row, c.product};
@@ -317,13 +315,12 @@ class DepthCollection {
     add_inputs({"factors_exchanged", "a b", "A and B are exchanged", "which operand is which matrix", 1, true},
                [to_a, to_b](Trial& trial) {
                  const Instruction& i = trial.capture.instruction;
-                 Array &x = *registers_of(trial.capture, Part::left_factor),
-                       &y = *registers_of(trial.capture, Part::right_factor);
+                 Array &x = *registers_of(trial.capture, Part::a), &y = *registers_of(trial.capture, Part::b);
                  const Array old_x = x, old_y = y;
-                 exchange(*i.find(Part::left_factor), *i.find(Part::right_factor), to_a, old_y, x, i.lanes());
-                 exchange(*i.find(Part::right_factor), *i.find(Part::left_factor), to_b, old_x, y, i.lanes());
-                 forget_part(trial, Part::left_factor, missing(to_a));
-                 forget_part(trial, Part::right_factor, missing(to_b));
+                 exchange(*i.find(Part::a), *i.find(Part::b), to_a, old_y, x, i.lanes());
+                 exchange(*i.find(Part::b), *i.find(Part::a), to_b, old_x, y, i.lanes());
+                 forget_part(trial, Part::a, missing(to_a));
+                 forget_part(trial, Part::b, missing(to_b));
                });
   }
   // Slots of another operand count as known.
@@ -366,10 +363,9 @@ class DepthCollection {
         {"the next case", [](std::int64_t n) { return n + 1; }},
         {"the first case", [](std::int64_t) { return std::int64_t{0}; }},
     };
-    for (const Part part : {Part::left_factor, Part::right_factor, Part::accumulator, Part::metadata,
-                            Part::left_scale, Part::right_scale}) {
+    for (const Part part : {Part::a, Part::b, Part::c, Part::metadata, Part::scale_a, Part::scale_b}) {
       if (!has(part)) continue;
-      const std::string role = part == Part::accumulator ? std::string("c") : std::string(operand(part).role);
+      const std::string role = part == Part::c ? std::string("c") : std::string(operand(part).role);
       for (const Row& row : kRows) {
         Hypothesis h{"other_tile",
                      role,

@@ -81,7 +81,7 @@ class Fragment {
            tiles * static_cast<std::int32_t>(size());
   }
   // A line is what is contiguous in memory: a row, of B a column.
-  bool lines_first() const { return part_ != Part::right_factor; }
+  bool lines_first() const { return part_ != Part::b; }
   int line() const { return lines_first() ? op_.fragment.columns() : op_.fragment.rows(); }
   int outer(const Coordinate& c) const { return lines_first() ? c.row : c.column; }
   int inner(const Coordinate& c) const { return lines_first() ? c.column : c.row; }
@@ -106,9 +106,9 @@ class Fragment {
 // "A", "B", "C", "D"
 inline std::string_view letter(Part part) {
   switch (part) {
-    case Part::left_factor: return "A";
-    case Part::right_factor: return "B";
-    case Part::accumulator: return "C";
+    case Part::a: return "A";
+    case Part::b: return "B";
+    case Part::c: return "C";
     default: return "D";
   }
 }
@@ -122,7 +122,7 @@ SlotMap map_of(const Fragment& f, Source source) {
   SlotMap out(f.size(), kElsewhere);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::int32_t other = source(f.index(i));
-    if (f.part() != Part::destination)
+    if (f.part() != Part::d)
       out[i] = other;
     else if (other >= 0 && other < static_cast<std::int32_t>(f.size()))
       out[static_cast<std::size_t>(other)] = static_cast<std::int32_t>(i);
@@ -224,7 +224,7 @@ inline std::string step_text(const Coordinate& step, Part part) {
   if (step.row != 0 && step.column != 0)
     return fmt::format("{} and {}", some(step.row, "row"), some(step.column, "column"));
   if (step.row != 0) return some(step.row, "row");
-  return step.column != 0 || part == Part::destination ? some(step.column, "column") : "nothing";
+  return step.column != 0 || part == Part::d ? some(step.column, "column") : "nothing";
 }
 
 }  // namespace warpbit::diagnosis

@@ -22,10 +22,10 @@ class FragmentCollection {
       : instruction_(capture.instruction), in_place_(capture.before.has_value()) {
     LoadedCapture copy = capture;
     const int lanes = instruction_.lanes();
-    for (const Part part : {Part::left_factor, Part::right_factor, Part::accumulator, Part::destination}) {
+    for (const Part part : {Part::a, Part::b, Part::c, Part::d}) {
       const Operand* op = instruction_.find(part);
-      if (part == Part::accumulator && capture.before) op = &instruction_.operands()[0];
-      if (op == nullptr || (part != Part::destination && registers_of(copy, part) == nullptr)) continue;
+      if (part == Part::c && capture.before) op = &instruction_.operands()[0];
+      if (op == nullptr || (part != Part::d && registers_of(copy, part) == nullptr)) continue;
       Fragment fragment(part, *op, lanes);
       if (!fragment.is_whole()) continue;
       fragments_.push_back(std::move(fragment));
@@ -37,8 +37,7 @@ class FragmentCollection {
   std::vector<Hypothesis> run() {
     for (std::size_t i = 0; i < fragments_.size(); ++i) one_operand({i});
     const std::size_t n = fragments_.size();
-    if (n >= 2 && fragments_[n - 2].part() == Part::accumulator && !in_place_)
-      one_operand({n - 2, n - 1});  // C and D
+    if (n >= 2 && fragments_[n - 2].part() == Part::c && !in_place_) one_operand({n - 2, n - 1});  // C and D
     if (n >= 3) {
       std::vector<std::size_t> all(n);
       for (std::size_t i = 0; i < n; ++i) all[i] = i;
@@ -93,7 +92,7 @@ class FragmentCollection {
                      });
     for (const std::size_t i : which) h.operand += (h.operand.empty() ? "" : " ") + role(fragments_[i].part());
     SlotMap of_d;
-    if (maps.back().first == Part::destination) {
+    if (maps.back().first == Part::d) {
       of_d = maps.back().second;
       maps.pop_back();
     }
@@ -105,8 +104,7 @@ class FragmentCollection {
           const Operand* op = instruction.find(part);
           move_slots(op ? *op : instruction.operands()[0], instruction.lanes(), map, Array(*registers),
                      *registers);
-          forget(part, *coordinates.at(part), *coordinates.at(Part::destination), map, trial.capture.cases,
-                 trial.known);
+          forget(part, *coordinates.at(part), *coordinates.at(Part::d), map, trial.capture.cases, trial.known);
         }
       };
     if (!of_d.empty())
@@ -143,7 +141,7 @@ class FragmentCollection {
   std::span<const Memory> memories(const Which& which) const {
     static constexpr std::array kAll{Memory::unknown, Memory::tight, Memory::tiles};
     if (which.size() == 2) return std::span(kAll).first(1);
-    return std::span(kAll).first(fragments_[which[0]].part() == Part::destination ? 2 : 3);
+    return std::span(kAll).first(fragments_[which[0]].part() == Part::d ? 2 : 3);
   }
   static std::int32_t slot_of(const Fragment& f, const Coordinate& c, Memory memory) {
     if (memory == Memory::unknown) return f.slot_at(c);
@@ -186,7 +184,7 @@ class FragmentCollection {
          ++mask)
       reg(exchange_text(r, n, mask), 1, [&](int i) { return i ^ mask; });
     // One operand of the statement given twice. What happens to a register of D then is the compiler's choice.
-    for (int x = 0; x < n && n <= 8 && which.size() == 1 && first.part() != Part::destination; ++x)
+    for (int x = 0; x < n && n <= 8 && which.size() == 1 && first.part() != Part::d; ++x)
       for (int y = 0; y < n; ++y)
         if (x != y) {
           add(which, "register_order",
@@ -301,7 +299,7 @@ class FragmentCollection {
     const Fragment& first = fragments_[which[0]];
     if (which.size() > 1) return;
     const std::string r = role(first.part());
-    const bool stores = first.part() == Part::destination;
+    const bool stores = first.part() == Part::d;
     const auto zero = [&](std::string text, auto is_zero) {
       SlotMap map(first.size());
       for (std::size_t i = 0; i < map.size(); ++i)
@@ -315,7 +313,7 @@ class FragmentCollection {
       add_maps(which, std::move(h), {{first.part(), std::move(map)}});
     };
     const int n = first.registers();
-    if (first.part() == Part::left_factor || first.part() == Part::right_factor)
+    if (first.part() == Part::a || first.part() == Part::b)
       zero(fmt::format("all of {} is", letter(first.part())), [](const Index&) { return true; });
     for (int x = 0; x < n && n <= 8; ++x)
       zero(fmt::format("register {}{} is", r, x), [&](const Index& i) { return i.reg == x; });

@@ -47,7 +47,7 @@ class MemoryCollection {
 
   std::vector<Hypothesis> run() {
     std::vector<Part> all;
-    for (const Part part : {Part::left_factor, Part::right_factor})
+    for (const Part part : {Part::a, Part::b})
       if (descriptors_of(capture_, part) != nullptr) all.push_back(part);
     for (const Part part : all) one({part});
     if (all.size() == 2) {
@@ -61,9 +61,9 @@ class MemoryCollection {
   using Parts = std::vector<Part>;
 
   static std::string names(const Parts& parts) {
-    return parts.size() == 2               ? "the descriptors of A and B"
-           : parts[0] == Part::left_factor ? "the descriptor of A"
-                                           : "the descriptor of B";
+    return parts.size() == 2     ? "the descriptors of A and B"
+           : parts[0] == Part::a ? "the descriptor of A"
+                                 : "the descriptor of B";
   }
 
   void add(const Parts& parts, std::string_view kind, const std::string& what, std::string hint, int cost,
@@ -78,9 +78,9 @@ class MemoryCollection {
     same_.clear();
     if (nothing || !seen_.insert({parts, effect}).second) return;
     Hypothesis h{std::string(kind),
-                 parts.size() == 2               ? "a b"
-                 : parts[0] == Part::left_factor ? "a"
-                                                 : "b",
+                 parts.size() == 2     ? "a b"
+                 : parts[0] == Part::a ? "a"
+                                       : "b",
                  fmt::format("{}: {}", names(parts), what),
                  std::move(hint),
                  cost,
@@ -153,8 +153,7 @@ class MemoryCollection {
     Hypothesis h{"factors_exchanged", "a b", "the descriptors of A and B are exchanged",
                  "the order of the operands", 1};
     h.inputs = [](Trial& trial) {
-      std::swap(descriptors_of(trial.capture, Part::left_factor)->data,
-                descriptors_of(trial.capture, Part::right_factor)->data);
+      std::swap(descriptors_of(trial.capture, Part::a)->data, descriptors_of(trial.capture, Part::b)->data);
     };
     out_.push_back(std::move(h));
   }

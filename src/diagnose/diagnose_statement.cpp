@@ -105,7 +105,7 @@ class StatementCollection {
     for (std::size_t n = 0; n < i->operands().size(); ++n) {
       const Operand& op = i->operands()[n];
       if (op.format == operand(n).format) continue;
-      if (op.part == Part::destination || op.part == Part::accumulator) return;  // D's bits mean something else
+      if (op.part == Part::d || op.part == Part::c) return;  // D's bits mean something else
       changed += (changed.empty() ? "" : " and ") + std::string(op.role);
       roles += (roles.empty() ? "" : " ") + std::string(op.role);
     }
@@ -145,10 +145,10 @@ class StatementCollection {
   void immediates() {
     static constexpr Immediate kImmediates[] = {
         {Part::selector, "selector", "e", "the sparsity selector is {} instead of {}", {0, 1, 2, 3}},
-        {Part::left_sign, "sign", "a", "A is multiplied by {} instead of {}", {1, -1, 1, -1}},
-        {Part::right_sign, "sign", "b", "B is multiplied by {} instead of {}", {1, -1, 1, -1}},
-        {Part::left_transposed, "transposed", "a", "A's transposition is {} instead of {}", {0, 1, 0, 1}},
-        {Part::right_transposed, "transposed", "b", "B's transposition is {} instead of {}", {0, 1, 0, 1}},
+        {Part::sign_a, "sign", "a", "A is multiplied by {} instead of {}", {1, -1, 1, -1}},
+        {Part::sign_b, "sign", "b", "B is multiplied by {} instead of {}", {1, -1, 1, -1}},
+        {Part::transposed_a, "transposed", "a", "A's transposition is {} instead of {}", {0, 1, 0, 1}},
+        {Part::transposed_b, "transposed", "b", "B's transposition is {} instead of {}", {0, 1, 0, 1}},
     };
     for (const Immediate& row : kImmediates)
       for (std::size_t n = 0; n < words_.operands.size() && n < instruction_.operands().size(); ++n) {
@@ -169,8 +169,8 @@ class StatementCollection {
 
   void scale_selectors() {
     for (std::size_t n = 0; n < words_.operands.size() && n < instruction_.operands().size(); ++n) {
-      const bool left = operand(n).part == Part::left_selector;
-      if (!left && operand(n).part != Part::right_selector) continue;
+      const bool left = operand(n).part == Part::selector_a;
+      if (!left && operand(n).part != Part::selector_b) continue;
       if (operand(n).literals.size() != 2 || !operand(n).literals[0] || !operand(n).literals[1]) continue;
       for (int byte = 0; byte < 4; ++byte)
         for (int thread = 0; thread < 4; ++thread) {
@@ -221,7 +221,7 @@ class StatementCollection {
   // f16 accumulators where f32 belong: C is rounded to f16, D comes from f16.
   void accumulation() {
     Words words = words_;
-    const Operand* c = instruction_.find(Part::accumulator);
+    const Operand* c = instruction_.find(Part::c);
     if (operand(0).format != "f32" || c == nullptr || c->format != "f32") return;
     for (std::string& q : words.qualifiers)
       if (q == "f32") q = "f16";
@@ -269,12 +269,12 @@ class StatementCollection {
           "x", 4,
           {inputs.cases, static_cast<std::uint64_t>(half.lanes()), static_cast<std::uint64_t>(op.registers)});
     };
-    const Operand &c16 = *half.find(Part::accumulator), &c32 = *inputs.instruction.find(Part::accumulator);
+    const Operand &c16 = *half.find(Part::c), &c32 = *inputs.instruction.find(Part::c);
     Array c = shaped(c16);
     LoadedCapture copy = inputs;
-    convert_all(c32, *registers_of(copy, Part::accumulator), c16, c, half.lanes(), inputs.cases,
+    convert_all(c32, *registers_of(copy, Part::c), c16, c, half.lanes(), inputs.cases,
                 {FormatId::f32, FormatId::f16, CvtRounding::rn});
-    *registers_of(capture, Part::accumulator) = std::move(c);
+    *registers_of(capture, Part::c) = std::move(c);
     capture.expected = shaped(half.operands()[0]);
     capture.mask.reset();
     const Result<Array> d16 = execute_trial(capture);

@@ -47,7 +47,7 @@ std::span<const LaneOrder> lane_orders() {
 }
 
 Array* registers_of(LoadedCapture& capture, Part part) {
-  if (part == Part::accumulator && capture.before) return &*capture.before;
+  if (part == Part::c && capture.before) return &*capture.before;
   const auto operands = capture.instruction.operands();
   for (std::size_t i = 1; i < operands.size(); ++i)
     if (operands[i].part == part && operands[i].kind != OperandKind::descriptor &&
@@ -114,8 +114,8 @@ void forget(Part part, const SlotCoordinates& op, const SlotCoordinates& d, cons
   if (std::ranges::all_of(map, inside)) return;
   // What an element of the part decides in D: a row, a column or one element.
   const auto decided = [&](Coordinate c) {
-    if (part == Part::left_factor) c.column = 0;
-    if (part == Part::right_factor) c.row = 0;
+    if (part == Part::a) c.column = 0;
+    if (part == Part::b) c.row = 0;
     return c;
   };
   // For each of those, how many cases from the last one on know nothing about it.

@@ -14,7 +14,7 @@ class WordCollection {
 
   std::vector<Hypothesis> run() {
     if (has(Part::metadata)) metadata();
-    if (has(Part::left_scale) && has(Part::right_scale)) scales();
+    if (has(Part::scale_a) && has(Part::scale_b)) scales();
     return std::move(out_);
   }
 
@@ -106,7 +106,7 @@ class WordCollection {
         {"byte 2 everywhere", [](std::uint64_t x) { return (x >> 16 & 0xFF) * 0x01010101; }},
         {"byte 3 everywhere", [](std::uint64_t x) { return (x >> 24 & 0xFF) * 0x01010101; }},
     };
-    const std::uint64_t one = 0x01010101 * encode(*find_format(operand(Part::left_scale).format), {false, 1, 0},
+    const std::uint64_t one = 0x01010101 * encode(*find_format(operand(Part::scale_a).format), {false, 1, 0},
                                                   Rounding::nearest_even, Overflow::saturate);
     for (int which = 1; which < 4; ++which) {
       const char* const names[] = {"", "A", "B", "A and B"};
@@ -115,25 +115,23 @@ class WordCollection {
           {"scale_one", roles[which], fmt::format("the scale factors of {} are taken as 1", names[which]),
            "whether the scale factors are loaded", 1, true},
           [which, one](Trial& trial) {
-            if (which & 1)
-              change_registers(trial.capture, Part::left_scale, [one](std::uint64_t) { return one; });
-            if (which & 2)
-              change_registers(trial.capture, Part::right_scale, [one](std::uint64_t) { return one; });
+            if (which & 1) change_registers(trial.capture, Part::scale_a, [one](std::uint64_t) { return one; });
+            if (which & 2) change_registers(trial.capture, Part::scale_b, [one](std::uint64_t) { return one; });
           });
     }
     add_inputs({"scales_exchanged", "scale_a scale_b", "the scale factors of A and B are exchanged",
                 "the order of the operands", 1, true},
                [](Trial& trial) {
-                 std::swap(registers_of(trial.capture, Part::left_scale)->data,
-                           registers_of(trial.capture, Part::right_scale)->data);
+                 std::swap(registers_of(trial.capture, Part::scale_a)->data,
+                           registers_of(trial.capture, Part::scale_b)->data);
                });
-    for (const Part part : {Part::left_scale, Part::right_scale}) {
-      const std::string role = part == Part::left_scale ? "scale_a" : "scale_b";
-      const std::string what = std::string("the scale factors of ") + (part == Part::left_scale ? "A" : "B");
+    for (const Part part : {Part::scale_a, Part::scale_b}) {
+      const std::string role = part == Part::scale_a ? "scale_a" : "scale_b";
+      const std::string what = std::string("the scale factors of ") + (part == Part::scale_a ? "A" : "B");
       word_orders(part, "scale_order", role, what, kOrders);
       lane_orders_of({part}, "scale_lane", role, what);
     }
-    lane_orders_of({Part::left_scale, Part::right_scale}, "scale_lane", "scale_a scale_b",
+    lane_orders_of({Part::scale_a, Part::scale_b}, "scale_lane", "scale_a scale_b",
                    "the scale factors of A and B");
   }
 

@@ -99,14 +99,13 @@ bool same_steps(const Chain& x, const Chain& y) {
 
 Result<void> check_formats(const Instruction& first, const Instruction& other) {
   constexpr std::tuple<Part, std::string_view> kParts[] = {
-      {Part::left_factor, "A"}, {Part::right_factor, "B"}, {Part::accumulator, "C"}, {Part::destination, "D"}};
+      {Part::a, "A"}, {Part::b, "B"}, {Part::c, "C"}, {Part::d, "D"}};
   const auto refused = [&](std::string seen, std::string accepted) {
     return Error{Errc::view_mismatch, std::string(other.canonical()), std::move(seen), std::move(accepted)};
   };
   // D accumulates in place where there is no C.
   const auto format_of = [](const Instruction& i, Part part) {
-    const Operand* found =
-        i.find(part == Part::accumulator && i.find(part) == nullptr ? Part::destination : part);
+    const Operand* found = i.find(part == Part::c && i.find(part) == nullptr ? Part::d : part);
     return found != nullptr ? found->format : std::string_view("absent");
   };
   for (const auto& [part, name] : kParts)

@@ -48,7 +48,7 @@ Error literal_refused(const Form& form, const OperandSpec& spec, const Item& ite
     right.push_back("integers beside registers");
   if (rule.f32_whole || rule.f32_mixed) right.push_back("0f...");
   if (rule.f64_whole || rule.f64_mixed) right.push_back("1.0 or 0d...");
-  const bool none = spec.part == Part::destination || right.empty();
+  const bool none = spec.part == Part::d || right.empty();
   return {Errc::operand_kind, where(form, spec), fmt::format("the literal '{}' cannot stand here", item.text),
           none ? "registers only" : fmt::format("registers or, as literals, {}", fmt::join(right, " or "))};
 }
@@ -63,8 +63,7 @@ Result<std::uint64_t> literal_bits(const Item& item, bool mixed, const Form& for
   const bool mixed_ok = !literal.is_float ? rule.integer_mixed
                         : literal.single  ? rule.f32_mixed
                                           : rule.f64_mixed;
-  if (spec.part == Part::destination || !(mixed ? mixed_ok : whole_ok))
-    return literal_refused(form, spec, item);
+  if (spec.part == Part::d || !(mixed ? mixed_ok : whole_ok)) return literal_refused(form, spec, item);
   return spec.registers->bits == 64 ? literal.bits : literal.bits & UINT32_MAX;
 }
 
@@ -102,11 +101,11 @@ Result<void> check_items(const OperandText& text, const Form& form, const Operan
   const auto is_sink = [](const Item& item) { return item.text == "_"; };
   const bool mixed = !std::ranges::all_of(text.items, is_literal);
   if (std::ranges::any_of(text.items, is_sink) &&
-      (spec.part != Part::destination || !spec.registers->sinks || std::ranges::all_of(text.items, is_sink)))
+      (spec.part != Part::d || !spec.registers->sinks || std::ranges::all_of(text.items, is_sink)))
     return Error{Errc::operand_kind, where(form, spec), "'_' cannot stand here",
-                 spec.part != Part::destination ? "registers to read"
-                 : spec.registers->sinks        ? "at least one register"
-                                                : "registers only"};
+                 spec.part != Part::d    ? "registers to read"
+                 : spec.registers->sinks ? "at least one register"
+                                         : "registers only"};
   for (std::size_t i = 0; i < text.items.size(); ++i) {
     out.label.append(i ? ", " : "").append(text.items[i].text);
     if (is_sink(text.items[i])) out.sinks.push_back(static_cast<int>(i));
@@ -316,8 +315,8 @@ Operand symbolic(const OperandSpec& spec) {
 void select_fragments(const Form& form, std::vector<Operand>& operands) {
   const auto find = [&](Part part) { return std::ranges::find(operands, part, &Operand::part); };
   constexpr std::array kSelected{std::pair{Part::metadata, Part::selector},
-                                 std::pair{Part::left_scale, Part::left_selector},
-                                 std::pair{Part::right_scale, Part::right_selector}};
+                                 std::pair{Part::scale_a, Part::selector_a},
+                                 std::pair{Part::scale_b, Part::selector_b}};
   for (const auto& [data, by] : kSelected) {
     const auto selected = find(data), selector = find(by);
     if (selected == operands.end() || selector == operands.end()) continue;
@@ -352,7 +351,7 @@ Result<void> check_assembled(const Statement& statement, const Form& form, const
                    "one register without braces"};
     const auto is_integer_literal = [](const Item& item) { return item.is_literal && !item.literal.is_float; };
     const auto is_literal = [](const Item& item) { return item.is_literal; };
-    if (spec.part == Part::accumulator && plan.row->machine.find("HADD2") != std::string_view::npos &&
+    if (spec.part == Part::c && plan.row->machine.find("HADD2") != std::string_view::npos &&
         std::ranges::any_of(text.items, is_integer_literal) && !std::ranges::all_of(text.items, is_literal))
       return Error{
           Errc::operand_kind, where(form, spec),

@@ -44,7 +44,7 @@ TileRegisters registers_of(const OperandSpec& spec) {
 }
 
 Order order_of(Part part) {
-  return part == Part::right_factor || part == Part::right_scale ? Order::column_major : Order::row_major;
+  return part == Part::b || part == Part::scale_b ? Order::column_major : Order::row_major;
 }
 
 // Where the elements of the fragments lie that an operand has in registers.
@@ -66,7 +66,7 @@ TileScale compile_scale(const OperandSpec& spec, const OperandSpec& selector, st
   TileScale out;
   out.format = &format(spec.format);
   out.registers = registers_of(spec);
-  out.blocks = spec.part == Part::left_scale ? spec.fragment().columns() : spec.fragment().rows();
+  out.blocks = spec.part == Part::scale_a ? spec.fragment().columns() : spec.fragment().rows();
   out.selector = {registers_of(selector), selector.immediate.most + 1, selector.immediate.step,
                   selector.second.most + 1};
   out.choices = choices;
@@ -90,20 +90,20 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
     const bool in_memory = spec.kind == OperandKind::descriptor;
     const int bits = format(spec.format).bits;
     switch (spec.part) {
-      case Part::destination: tile.d = compile_operand(spec, choices); break;
-      case Part::left_factor:
+      case Part::d: tile.d = compile_operand(spec, choices); break;
+      case Part::a:
         tile.a = compile_operand(spec, choices);
         if (in_memory) tile.a_described = {Major::k, bits, form.rows, form.terms()};
         break;
-      case Part::right_factor:
+      case Part::b:
         tile.b = compile_operand(spec, choices);
         if (in_memory) tile.b_described = {Major::k, bits, form.columns, form.depth};
         break;
-      case Part::accumulator: tile.c = compile_operand(spec, choices); break;
+      case Part::c: tile.c = compile_operand(spec, choices); break;
       case Part::metadata: tile.e = compile_operand(spec, choices); break;
       // The selector is the next operand.
-      case Part::left_scale: tile.a_scale = compile_scale(spec, form.operands[i + 1], choices); break;
-      case Part::right_scale: tile.b_scale = compile_scale(spec, form.operands[i + 1], choices); break;
+      case Part::scale_a: tile.a_scale = compile_scale(spec, form.operands[i + 1], choices); break;
+      case Part::scale_b: tile.b_scale = compile_scale(spec, form.operands[i + 1], choices); break;
       default: break;
     }
   }
@@ -115,15 +115,15 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
 // The registers of a tile that an operand fills, or nullptr.
 TileRegisters* registers_in(Tile& tile, Part part) {
   switch (part) {
-    case Part::destination: return &tile.d.registers;
-    case Part::left_factor: return &tile.a.registers;
-    case Part::right_factor: return &tile.b.registers;
-    case Part::accumulator: return &tile.c.registers;
+    case Part::d: return &tile.d.registers;
+    case Part::a: return &tile.a.registers;
+    case Part::b: return &tile.b.registers;
+    case Part::c: return &tile.c.registers;
     case Part::metadata: return &tile.e.registers;
-    case Part::left_scale: return &tile.a_scale.registers;
-    case Part::right_scale: return &tile.b_scale.registers;
-    case Part::left_selector: return &tile.a_scale.selector.registers;
-    case Part::right_selector: return &tile.b_scale.selector.registers;
+    case Part::scale_a: return &tile.a_scale.registers;
+    case Part::scale_b: return &tile.b_scale.registers;
+    case Part::selector_a: return &tile.a_scale.selector.registers;
+    case Part::selector_b: return &tile.b_scale.selector.registers;
     default: return nullptr;
   }
 }
@@ -141,13 +141,13 @@ void apply_literals(const Operand& operand, const OperandSpec& spec, std::span<c
   };
   switch (operand.part) {
     case Part::selector: tile.e.places = choices[fragment_index(spec, operand.literals)]; break;
-    case Part::left_selector: select(tile.a_scale); break;
-    case Part::right_selector: select(tile.b_scale); break;
+    case Part::selector_a: select(tile.a_scale); break;
+    case Part::selector_b: select(tile.b_scale); break;
     case Part::scale_d: tile.starts_at_zero = value == 0; break;
-    case Part::left_sign: tile.negate_a = value < 0; break;
-    case Part::right_sign: tile.negate_b = value < 0; break;
-    case Part::left_transposed: tile.a_described->major = value == 1 ? Major::mn : Major::k; break;
-    case Part::right_transposed: tile.b_described->major = value == 1 ? Major::mn : Major::k; break;
+    case Part::sign_a: tile.negate_a = value < 0; break;
+    case Part::sign_b: tile.negate_b = value < 0; break;
+    case Part::transposed_a: tile.a_described->major = value == 1 ? Major::mn : Major::k; break;
+    case Part::transposed_b: tile.b_described->major = value == 1 ? Major::mn : Major::k; break;
     default: break;
   }
 }
@@ -212,9 +212,8 @@ CompiledAction bind(const ElementwiseKernel& kernel, const CompiledForm&, std::s
 // ---- Between registers and memory
 
 Move compile_move(const MatrixMove& action, const Form& form, bool every_lane_valid) {
-  const auto moved = std::ranges::find_if(form.operands, [](const OperandSpec& spec) {
-    return spec.part == Part::destination || spec.part == Part::source;
-  });
+  const auto moved = std::ranges::find_if(
+      form.operands, [](const OperandSpec& spec) { return spec.part == Part::d || spec.part == Part::source; });
   const FragmentMap& map = moved->fragment();
   Move out;
   out.addressing = action.addressing;

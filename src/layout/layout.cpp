@@ -23,13 +23,13 @@ const Operand* find(Operands operands, Part part) {
 
 bool holds_matrix(const Operand& op) {
   switch (op.part) {
-    case Part::destination:
-    case Part::left_factor:
-    case Part::right_factor:
-    case Part::accumulator:
+    case Part::d:
+    case Part::a:
+    case Part::b:
+    case Part::c:
     case Part::metadata:
-    case Part::left_scale:
-    case Part::right_scale:
+    case Part::scale_a:
+    case Part::scale_b:
     case Part::source:
     case Part::address: return true;
     default: return false;
@@ -51,11 +51,11 @@ bool is_sparse(const Instruction& instruction) {
 // What chooses the lanes and bytes of metadata or scale factors; what is a column of a sparse A.
 std::string note_of(const Operand& op, const Instruction& instruction) {
   const Operands operands = instruction.operands();
-  if (op.part == Part::left_factor && is_sparse(instruction)) return kStored;
-  const Operand* by = op.part == Part::metadata      ? find(operands, Part::selector)
-                      : op.part == Part::left_scale  ? find(operands, Part::left_selector)
-                      : op.part == Part::right_scale ? find(operands, Part::right_selector)
-                                                     : nullptr;
+  if (op.part == Part::a && is_sparse(instruction)) return kStored;
+  const Operand* by = op.part == Part::metadata  ? find(operands, Part::selector)
+                      : op.part == Part::scale_a ? find(operands, Part::selector_a)
+                      : op.part == Part::scale_b ? find(operands, Part::selector_b)
+                                                 : nullptr;
   if (by == nullptr) return "";
   const auto value = [&](std::size_t i) {
     return i < by->literals.size() && by->literals[i] ? fmt::format("{}", *by->literals[i])
@@ -115,7 +115,7 @@ OperandLayout strided(const Operand& op, Operands operands, const Form& form, co
   const bool known = given != nullptr && !given->literals.empty() && given->literals[0];
   const std::uint64_t stride = known ? *given->literals[0] : static_cast<std::uint64_t>(move.line_elements);
   const bool columns = std::get<MatrixMove>(form.action).lines_are_columns;
-  const Operand* loaded = find(operands, Part::destination);
+  const Operand* loaded = find(operands, Part::d);
   const Operand* moved = loaded != nullptr ? loaded : find(operands, Part::source);
   OperandLayout out{.role = std::string(op.role),
                     .format = std::string(moved->format),
@@ -232,9 +232,9 @@ Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const La
     return is_called(w, options.operand);
   });
   if (found != all.end()) return std::vector{*found};
-  if (const Operand* a = find(instruction.operands(), Part::left_factor);
+  if (const Operand* a = find(instruction.operands(), Part::a);
       a != nullptr && options.operand == std::string(a->role) + std::string(kDescribed) &&
-      described_matrix(instruction, Part::left_factor).ok())
+      described_matrix(instruction, Part::a).ok())
     return std::vector{Wanted{options.operand, a, true}};
   return no_such_operand(instruction, options.operand, all);
 }
@@ -246,7 +246,7 @@ std::string how_to_say(const std::string& role) {
 
 Result<void> add_described(const Instruction& instruction, const Wanted& wanted, const LayoutOptions& options,
                            Layout& out) {
-  const bool left = wanted.operand->part == Part::left_factor;
+  const bool left = wanted.operand->part == Part::a;
   const Result<DescribedMatrix> matrix = described_matrix(
       instruction, wanted.operand->part, options.transposed ? std::optional(true) : std::nullopt);
   if (!matrix) return matrix.error();

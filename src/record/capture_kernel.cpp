@@ -242,7 +242,7 @@ std::string file_stem(const Instruction& statement) {
   bool described = false, in_registers = false, strides = false;
   for (const Operand& operand : statement.operands()) {
     described |= operand.kind == OperandKind::descriptor;
-    in_registers |= operand.part == Part::left_factor && operand.kind == OperandKind::vector;
+    in_registers |= operand.part == Part::a && operand.kind == OperandKind::vector;
     strides |= operand.part == Part::stride;
   }
   if (described) out += in_registers ? "_rs" : "_ss";

@@ -37,11 +37,11 @@ inputs::Frame frame_of(const Instruction& instruction) {
   for (const Operand& op : instruction.operands()) {
     const Format& f = *find_format(op.format);
     switch (op.part) {
-      case Part::left_factor:
+      case Part::a:
       case Part::source: out.left = exponents(f); break;
-      case Part::right_factor: out.right = exponents(f); break;
-      case Part::left_scale: out.scale = exponents(f); break;
-      case Part::destination:
+      case Part::b: out.right = exponents(f); break;
+      case Part::scale_a: out.scale = exponents(f); break;
+      case Part::d:
         out.sum = exponents(f);
         out.sum_normal = f.is_integer ? 0 : f.min_exponent();
         break;
@@ -178,16 +178,16 @@ class Members {
     const auto& tile = instruction_.decoded().kernel;
     const bool converts = instruction_.lanes() == 1;
     switch (op.part) {
-      case Part::left_factor:
+      case Part::a:
         return op.kind == OperandKind::descriptor ? described(*std::get<Tile>(tile).a_described, op, Role::left)
                                                   : fills_.registers(op, Fill::elements, Role::left);
-      case Part::right_factor:
+      case Part::b:
         return op.kind == OperandKind::descriptor
                    ? described(*std::get<Tile>(tile).b_described, op, Role::right)
                    : fills_.registers(op, Fill::elements, Role::right);
-      case Part::accumulator: return fills_.registers(op, Fill::elements, Role::sum);
-      case Part::left_scale: return fills_.registers(op, Fill::elements, Role::left_scale);
-      case Part::right_scale: return fills_.registers(op, Fill::elements, Role::right_scale);
+      case Part::c: return fills_.registers(op, Fill::elements, Role::sum);
+      case Part::scale_a: return fills_.registers(op, Fill::elements, Role::left_scale);
+      case Part::scale_b: return fills_.registers(op, Fill::elements, Role::right_scale);
       case Part::metadata: return fills_.metadata(op);
       case Part::scale_d: return fills_.flag();
       case Part::address: return address();

@@ -57,15 +57,15 @@ class PlaceWriter {
   void operand(const Operand& op) {
     const bool described = op.kind == OperandKind::descriptor;
     switch (op.part) {
-      case Part::left_factor: described ? memory(op, *tile_.a_described, "a") : factor(op, "a"); break;
-      case Part::right_factor: described ? memory(op, *tile_.b_described, "b") : factor(op, "b"); break;
-      case Part::accumulator: element(op, op.label, "c"); break;
-      case Part::destination:
+      case Part::a: described ? memory(op, *tile_.a_described, "a") : factor(op, "a"); break;
+      case Part::b: described ? memory(op, *tile_.b_described, "b") : factor(op, "b"); break;
+      case Part::c: element(op, op.label, "c"); break;
+      case Part::d:
         if (accumulates_in_place(statement_)) element(op, kBefore, "c");
         element(op, op.label, "d");
         break;
-      case Part::left_scale: scales(op, tile_.a_scale, "sfa"); break;
-      case Part::right_scale: scales(op, tile_.b_scale, "sfb"); break;
+      case Part::scale_a: scales(op, tile_.a_scale, "sfa"); break;
+      case Part::scale_b: scales(op, tile_.b_scale, "sfb"); break;
       case Part::metadata: constant(op.label, kNibbles); break;
       case Part::scale_d:
         if (op.literals.empty()) constant(op.label, 1);
@@ -89,7 +89,7 @@ class PlaceWriter {
 
   // A line for each copy of the elements.
   void factor(const Operand& op, std::string_view array) {
-    const bool left = op.part == Part::left_factor;
+    const bool left = op.part == Part::a;
     std::vector<std::vector<std::uint64_t>> copies;
     for (int term = 0; term < statement_.terms(); ++term) {
       const std::vector<Place> found =
@@ -123,7 +123,7 @@ class PlaceWriter {
     std::vector<std::uint64_t> at;
     for (int term = 0; term < statement_.terms(); ++term)
       at.push_back(element_bit(descriptor, matrix.major, matrix.element_bits, 0,
-                               op.part == Part::left_factor ? term : depth_of(tile_.sparsity, term)));
+                               op.part == Part::a ? term : depth_of(tile_.sparsity, term)));
     places("places", kMemory, array, op.element_bits, at);
   }
 

@@ -15,11 +15,11 @@ namespace {
 std::string_view member_name(const OperandSpec& spec) {
   const bool described = spec.kind == OperandKind::descriptor;
   switch (spec.part) {
-    case Part::left_factor: return described ? "desc_a" : "a";
-    case Part::right_factor: return described ? "desc_b" : "b";
+    case Part::a: return described ? "desc_a" : "a";
+    case Part::b: return described ? "desc_b" : "b";
     case Part::metadata: return "e";
-    case Part::left_scale: return "sfa";
-    case Part::right_scale: return "sfb";
+    case Part::scale_a: return "sfa";
+    case Part::scale_b: return "sfb";
     case Part::address: return "addr";
     default: return spec.role;
   }

@@ -49,11 +49,11 @@ ElementInputs codes_of_row(const LoadedCapture& capture, std::uint64_t n) {
   for (std::size_t i = 0; i < capture.sources.size(); ++i) {
     const Array& array = capture.sources[i];
     switch (capture.instruction.operands()[i + 1].part) {
-      case Part::left_factor: row(array, out.a); break;
-      case Part::right_factor: row(array, out.b); break;
-      case Part::left_scale: row(array, out.a_scale); break;
-      case Part::right_scale: row(array, out.b_scale); break;
-      case Part::accumulator: out.c = array.at(n); break;
+      case Part::a: row(array, out.a); break;
+      case Part::b: row(array, out.b); break;
+      case Part::scale_a: row(array, out.a_scale); break;
+      case Part::scale_b: row(array, out.b_scale); break;
+      case Part::c: out.c = array.at(n); break;
       default: break;
     }
   }
@@ -149,9 +149,9 @@ WarpgroupSources warpgroup_sources(const LoadedCapture& capture, std::uint64_t i
         OperandView::dense(array.data.data(), instruction.lanes(), op.registers, op.register_bits);
     view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
     const bool described = op.kind == OperandKind::descriptor;
-    if (op.part == Part::left_factor && described) out.a_descriptor = array.at(i);
-    if (op.part == Part::left_factor && !described) out.a = view;
-    if (op.part == Part::right_factor) out.b_descriptor = array.at(i);
+    if (op.part == Part::a && described) out.a_descriptor = array.at(i);
+    if (op.part == Part::a && !described) out.a = view;
+    if (op.part == Part::b) out.b_descriptor = array.at(i);
     if (op.part == Part::metadata) out.metadata = view;
     if (op.part == Part::scale_d) out.accumulate = array.at(i) != 0;
   }
@@ -209,7 +209,7 @@ Result<void> check_element(const LoadedCapture& capture, std::uint64_t index, Co
 }
 
 std::vector<ElementInputs> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,
-                                                 std::span<const Coordinate> elements) {
+                                             std::span<const Coordinate> elements) {
   if (capture.header.layout == CaptureLayout::elements) return {codes_of_row(capture, index)};
   const Instruction& instruction = capture.instruction;
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);

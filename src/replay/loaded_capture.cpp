@@ -38,7 +38,7 @@ Result<void> check_member(const CaptureReader& reader, const Expectation& want) 
 // is a or b.
 std::string member_name(const Operand& op, CaptureLayout layout) {
   if (layout == CaptureLayout::elements && op.kind == OperandKind::descriptor)
-    return op.part == Part::left_factor ? "a" : "b";
+    return op.part == Part::a ? "a" : "b";
   return op.label;
 }
 
@@ -66,10 +66,10 @@ Expectation elements_member(const Operand& op, std::int64_t cases, std::int64_t 
             fmt::format("({}, {})", n, extent < 0 ? std::string(name) : std::to_string(extent))};
   };
   switch (op.part) {
-    case Part::left_factor:
-    case Part::right_factor: return two(depth, "K");
-    case Part::left_scale:
-    case Part::right_scale: return two(blocks, "K / block");
+    case Part::a:
+    case Part::b: return two(depth, "K");
+    case Part::scale_a:
+    case Part::scale_b: return two(blocks, "K / block");
     default: return {op.label, code_bytes(op.element_bits), {cases}, fmt::format("({},)", n)};
   }
 }

@@ -88,7 +88,7 @@ Result<CodeMatrix> run_product(const Instruction& i, const MatrixOperands& m, co
   const Operand& result = i.operands()[0];
   CodeMatrix out{m.a.rows, m.b.columns, {}};
   out.codes.resize(out.rows * out.columns);
-  const Items a(m.a, *i.find(Part::left_factor)), b(m.b, *i.find(Part::right_factor));
+  const Items a(m.a, *i.find(Part::a)), b(m.b, *i.find(Part::b));
   const Items c(m.c ? *m.c : out, result);
   Items d(out, result);
   const Gemm problem{out.rows, out.columns, m.a.columns, a.view(), b.view(), c.view(), d.result()};

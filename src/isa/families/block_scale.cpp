@@ -137,20 +137,20 @@ std::vector<OperandSpec> operands(const Row& row, const Choice& x, int k) {
   // In bytes, e2m1 and the six-bit types lie as packing() says.
   const auto pack = [&](FormatId id) { return row.packing.slot_bits == 8 ? packing(id) : row.packing; };
   std::vector<OperandSpec> out = {
-      vector_operand("d", Part::destination, sums, f32, c_map(kM, kN, packing(f32))),
-      vector_operand("a", Part::left_factor, kFactors, x.a, a_map(kM, terms, pack(x.a))),
-      vector_operand("b", Part::right_factor, kFactors, x.b, b_map(k, kN, pack(x.b))),
-      vector_operand("c", Part::accumulator, sums, f32, c_map(kM, kN, packing(f32))),
+      vector_operand("d", Part::d, sums, f32, c_map(kM, kN, packing(f32))),
+      vector_operand("a", Part::a, kFactors, x.a, a_map(kM, terms, pack(x.a))),
+      vector_operand("b", Part::b, kFactors, x.b, b_map(k, kN, pack(x.b))),
+      vector_operand("c", Part::c, sums, f32, c_map(kM, kN, packing(f32))),
   };
   if (x.sparse) {
     const std::vector<FragmentMap> maps = metadata_maps(row.sparsity, terms, false);
     out.push_back(metadata_operand(maps));
     out.push_back(selector_operand(maps.front(), 1, 0));
   }
-  out.push_back(scale_operand("scale_a", Part::left_scale, row.scale, scale_a_maps(row.blocks)));
-  out.push_back(pair_operand("sel_a", Part::left_selector, row.blocks, 2));
-  out.push_back(scale_operand("scale_b", Part::right_scale, row.scale, scale_b_maps(row.blocks)));
-  out.push_back(pair_operand("sel_b", Part::right_selector, row.blocks, 4));
+  out.push_back(scale_operand("scale_a", Part::scale_a, row.scale, scale_a_maps(row.blocks)));
+  out.push_back(pair_operand("sel_a", Part::selector_a, row.blocks, 2));
+  out.push_back(scale_operand("scale_b", Part::scale_b, row.scale, scale_b_maps(row.blocks)));
+  out.push_back(pair_operand("sel_b", Part::selector_b, row.blocks, 4));
   return out;
 }
 

@@ -131,7 +131,7 @@ OperandSpec packed_operand(std::string_view role, Part part, FormatId id, int co
 
 std::vector<OperandSpec> operands(const Row& row, FormatId to, FormatId from, CvtRounding rounding) {
   static constexpr RegisterClass kRandom{"b32", 32, "b32", {}};
-  std::vector<OperandSpec> out = {packed_operand("d", Part::destination, to, row.count, from)};
+  std::vector<OperandSpec> out = {packed_operand("d", Part::d, to, row.count, from)};
   if (row.sources == Sources::one) {
     out.push_back(packed_operand("a", Part::source, from, row.count, to));
   } else if (row.count == 2) {

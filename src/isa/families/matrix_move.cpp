@@ -133,7 +133,7 @@ Form make_form(std::string_view opcode, const Row& row, int matrices, std::strin
   }
   const FragmentMap map = matrix_map(row, matrices);
   if (load)
-    form.operands = {vector_operand("r", Part::destination, kLoaded, row.format, map), address_operand()};
+    form.operands = {vector_operand("r", Part::d, kLoaded, row.format, map), address_operand()};
   else
     form.operands = {address_operand(), vector_operand("r", Part::source, kStored, row.format, map)};
   form.action = MatrixMove{.to_memory = !load,
@@ -174,7 +174,7 @@ Family movmatrix_family() {
   form.arithmetic = {Unit::matrix_move, b16, b16, b16, b16};
   form.rows = form.columns = 8;
   form.products = 1;
-  form.operands = {scalar_operand("d", Part::destination, kLoaded, b16, matrix_map(rows[1], 1)),
+  form.operands = {scalar_operand("d", Part::d, kLoaded, b16, matrix_map(rows[1], 1)),
                    scalar_operand("a", Part::source, kMoved, b16, matrix_map(rows[0], 1))};
   form.action = Elementwise{};
   return {"movmatrix", "movmatrix", {}, kMoveSlots, {form}};

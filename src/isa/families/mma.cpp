@@ -90,9 +90,8 @@ const RegisterClass& factor_registers(const Row& row, FormatId id) {
 // B of m16n8k16 with 8-bit floating-point types is one register, but the assembler takes more and drops them.
 constexpr int kDroppedRegisters[] = {2, 4, 8};
 std::span<const int> also_counts(const Row& row, FormatId id, Part part) {
-  return part == Part::right_factor && row.k == 16 && kFp8.contains(id)
-             ? std::span<const int>(kDroppedRegisters)
-             : std::span<const int>();
+  return part == Part::b && row.k == 16 && kFp8.contains(id) ? std::span<const int>(kDroppedRegisters)
+                                                             : std::span<const int>();
 }
 
 // PTX manual, "Matrix Fragments for mma.m8n8k4 with .f16": four products side by side; lanes 4 p ... 4 p + 3
@@ -164,12 +163,12 @@ std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
   const auto sum = [&](FormatId id) {
     return quad ? quad_c_map(id, packing(id)) : c_map(row.m, row.n, packing(id));
   };
-  add("d", Part::destination, accumulator_registers(x.acc.d), x.acc.d, sum(x.acc.d));
-  add("a", Part::left_factor, factor_registers(row, x.a), x.a,
+  add("d", Part::d, accumulator_registers(x.acc.d), x.acc.d, sum(x.acc.d));
+  add("a", Part::a, factor_registers(row, x.a), x.a,
       quad ? quad_a_map(x.layout_a == "row", packing(x.a)) : a_map(row.m, row.k, packing(x.a)));
-  add("b", Part::right_factor, factor_registers(row, x.b), x.b,
+  add("b", Part::b, factor_registers(row, x.b), x.b,
       quad ? quad_b_map(x.layout_b == "row", packing(x.b)) : b_map(row.k, row.n, packing(x.b)));
-  add("c", Part::accumulator, accumulator_registers(x.acc.c), x.acc.c, sum(x.acc.c));
+  add("c", Part::c, accumulator_registers(x.acc.c), x.acc.c, sum(x.acc.c));
   return out;
 }
 

@@ -64,10 +64,10 @@ std::vector<OperandSpec> operands(const Row& row, FormatId a, FormatId b, Format
   const bool loose = row.k == 32 && a == f16 && sum == f32;
   const RegisterClass& registers = accumulator_registers(sum);
   return {
-      vector_operand("d", Part::destination, registers, sum, c_map(kM, kN, packing(sum))),
-      vector_operand("a", Part::left_factor, multiplicand_registers(a), a, a_map(kM, row.k / 2, packing(a))),
-      vector_operand("b", Part::right_factor, multiplicand_registers(b), b, b_map(row.k, kN, packing(b))),
-      vector_operand("c", Part::accumulator, registers, sum, c_map(kM, kN, packing(sum))),
+      vector_operand("d", Part::d, registers, sum, c_map(kM, kN, packing(sum))),
+      vector_operand("a", Part::a, multiplicand_registers(a), a, a_map(kM, row.k / 2, packing(a))),
+      vector_operand("b", Part::b, multiplicand_registers(b), b, b_map(row.k, kN, packing(b))),
+      vector_operand("c", Part::c, registers, sum, c_map(kM, kN, packing(sum))),
       metadata_operand(maps),
       selector_operand(maps.front(), last + 1, loose ? 3 : last),
   };

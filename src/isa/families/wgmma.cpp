@@ -116,22 +116,22 @@ void add_metadata(const Row& row, int terms, std::vector<OperandSpec>& out) {
 
 std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
   std::vector<OperandSpec> out = {
-      vector_operand("d", Part::destination, sum_registers(x.d), x.d, d_map(x.n, packing(x.d)))};
+      vector_operand("d", Part::d, sum_registers(x.d), x.d, d_map(x.n, packing(x.d)))};
   if (x.a_in_registers)
-    out.push_back(vector_operand("a", Part::left_factor, factor_registers(x.a), x.a,
-                                 by_warps(a_map(16, row.k, packing(x.a)))));
+    out.push_back(
+        vector_operand("a", Part::a, factor_registers(x.a), x.a, by_warps(a_map(16, row.k, packing(x.a)))));
   else
-    out.push_back(descriptor_operand("a_desc", Part::left_factor, x.a));
-  out.push_back(descriptor_operand("b_desc", Part::right_factor, x.b));
+    out.push_back(descriptor_operand("a_desc", Part::a, x.a));
+  out.push_back(descriptor_operand("b_desc", Part::b, x.b));
   if (x.sparse) add_metadata(row, row.k, out);
   out.push_back({"scale_d", Part::scale_d, OperandKind::predicate, &kPredicate, 1, {}, b8, {group_value(8)}});
   if (row.scales)
     for (const auto& [role, part] :
-         {std::pair{"imm_scale_a", Part::left_sign}, std::pair{"imm_scale_b", Part::right_sign}})
+         {std::pair{"imm_scale_a", Part::sign_a}, std::pair{"imm_scale_b", Part::sign_b}})
       out.push_back(immediate_operand(role, part, {-1, 1, 1, 2}));
   if (row.transposes && !x.a_in_registers)
-    out.push_back(immediate_operand("imm_trans_a", Part::left_transposed, {0, 1, 1}));
-  if (row.transposes) out.push_back(immediate_operand("imm_trans_b", Part::right_transposed, {0, 1, 1}));
+    out.push_back(immediate_operand("imm_trans_a", Part::transposed_a, {0, 1, 1}));
+  if (row.transposes) out.push_back(immediate_operand("imm_trans_b", Part::transposed_b, {0, 1, 1}));
   return out;
 }
 

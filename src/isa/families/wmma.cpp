@@ -153,15 +153,15 @@ const RegisterClass& factor_registers(FormatId id, Part part) {
   static constexpr RegisterClass kPlain{"b32", 32, "b32 u32 s32", {}};
   static constexpr RegisterClass kSingleB{"b32", 32, "b32", {}, false};
   static constexpr RegisterClass kDouble{"f64", 64, "f64 b64", {.f64_whole = true}};
-  if (kS8.contains(id)) return part == Part::left_factor ? kBytesA : kBytesB;
-  if (id == tf32 && part == Part::right_factor) return kSingleB;
+  if (kS8.contains(id)) return part == Part::a ? kBytesA : kBytesB;
+  if (id == tf32 && part == Part::b) return kSingleB;
   if (id == f64) return kDouble;
   return format(id).is_integer ? kPlain : multiplicand_registers(id);
 }
 // D of tf32 takes no '_'.
 const RegisterClass& sum_registers(FormatId id, FormatId factor, Part part) {
   static constexpr RegisterClass kWholeF32{"f32", 32, "f32 b32", kSingles, true, false};
-  if (factor == tf32 && part == Part::destination) return kWholeF32;
+  if (factor == tf32 && part == Part::d) return kWholeF32;
   return id == s32 ? kStored<s32> : accumulator_registers(id);
 }
 
@@ -259,8 +259,8 @@ Form make_move(const MoveChoice& x, Features needs) {
   form.columns = map.columns();
   form.products = 1;
   if (x.load)
-    form.operands = {vector_operand("r", Part::destination, loaded_registers(x.type), x.type, map),
-                     address_operand(), stride_operand()};
+    form.operands = {vector_operand("r", Part::d, loaded_registers(x.type), x.type, map), address_operand(),
+                     stride_operand()};
   else
     form.operands = {address_operand(),
                      vector_operand("r", Part::source, stored_registers(x.type), x.type, map),
@@ -368,8 +368,8 @@ std::vector<OperandSpec> mma_operands(const MmaChoice& x) {
   const auto sum = [&](std::string_view role, Part part, FormatId id) {
     return vector_operand(role, part, sum_registers(id, x.factor, part), id, fragment(Matrix::c, x.shape, id));
   };
-  return {sum("d", Part::destination, x.d), factor("a", Part::left_factor, Matrix::a),
-          factor("b", Part::right_factor, Matrix::b), sum("c", Part::accumulator, x.c)};
+  return {sum("d", Part::d, x.d), factor("a", Part::a, Matrix::a), factor("b", Part::b, Matrix::b),
+          sum("c", Part::c, x.c)};
 }
 
 std::vector<Form> expand_mma() {
