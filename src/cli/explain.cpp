@@ -64,7 +64,7 @@ Result<Explanation> explain_values(const ExplainArguments& o, std::vector<std::s
   if (!o.values.is_given()) return Error{Errc::usage, "explain", "no values", "--a and --b, --c"};
   const Result<ElementInputs> inputs = o.values.inputs(*instruction, notes);
   if (!inputs) return inputs.error();
-  return explain_element(*instruction, inputs->sources());
+  return explain_element(*instruction, *inputs);
 }
 
 int explain(const ExplainArguments& o) {
