@@ -133,8 +133,9 @@ void add_execute(py::module_& m) {
           "d", &Executed::d,
           "The registers of D, shaped as those of the sources, or of gemm the codes of D, (rows, columns);\n"
           "`out` itself, if it was given.")
-      .def_readonly("kernel", &Executed::kernel,
-                    "The kernel that computed it; \"reference\" where the others have nothing for the instruction.")
+      .def_readonly(
+          "kernel", &Executed::kernel,
+          "The kernel that computed it; \"reference\" where the others have nothing for the instruction.")
       .def_readonly("inferred", &Executed::inferred,
                     "Whether the arithmetic rests on no hardware result (Instruction.inferred).")
       .def("__repr__",

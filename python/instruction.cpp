@@ -63,8 +63,7 @@ void add_operand(py::class_<BoundOperand>& c) {
   read(
       "role", [](Bound o) { return o->role; }, "The manual's name: \"a\".");
   read(
-      "part", [](Bound o) { return o->part; },
-      "What it is in D = A B + C: \"left_factor\", \"accumulator\", ...");
+      "part", [](Bound o) { return o->part; }, "What it is in D = A B + C: \"a\", \"c\", \"metadata\", ...");
   read(
       "kind", [](Bound o) { return o->kind; }, "How it is written: \"vector\", \"scalar\", \"immediate\", ...");
   read(
@@ -109,9 +108,10 @@ void add_forms(py::module_& m) {
       },
       "text"_a, "target"_a = py::none(), "most"_a = 3,
       "The documented forms, at most `most`, nearest to a mistyped form or statement.");
-  m.def("kernels", &kernels,
-        "The kernels that this processor can run, slowest first: \"reference\" (the specification), \"scalar\",\n"
-        "\"avx2\", \"avx512\". All compute the same bits.");
+  m.def(
+      "kernels", &kernels,
+      "The kernels that this processor can run, slowest first: \"reference\" (the specification), \"scalar\",\n"
+      "\"avx2\", \"avx512\". All compute the same bits.");
   m.def("chosen_kernel", &chosen_kernel,
         "The kernel that is used unless one is asked for: that of the environment variable WARPBIT_KERNEL, or "
         "the\n"

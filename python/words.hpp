@@ -74,12 +74,11 @@ template <>
 inline constexpr auto kWords<OperandKind> = own("operand_kind", {"vector", "scalar", "immediate", "pair",
                                                                  "address", "descriptor", "predicate"});
 template <>
-inline constexpr auto kWords<Part> = own("part",
-                                         {"destination",     "left_factor",      "right_factor", "accumulator",
-                                          "metadata",        "selector",         "left_scale",   "right_scale",
-                                          "left_selector",   "right_selector",   "source",       "random_bits",
-                                          "address",         "scale_d",          "left_sign",    "right_sign",
-                                          "left_transposed", "right_transposed", "group_count",  "stride"});
+inline constexpr auto kWords<Part> =
+    own("part", {"d",           "a",       "b",          "c",          "metadata",     "selector",
+                 "scale_a",     "scale_b", "selector_a", "selector_b", "source",       "random_bits",
+                 "address",     "scale_d", "sign_a",     "sign_b",     "transposed_a", "transposed_b",
+                 "group_count", "stride"});
 
 template <class E>
 concept HasWords = requires {
