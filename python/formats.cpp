@@ -147,8 +147,7 @@ void add_formats(py::module_& m) {
       "codes: of Format.dtype (or floats of the format itself, as their bits), with any strides. Bits above the format's width are ignored. Error:\n"
       "view_mismatch.");
   m.def(
-      "encode", &encode, "format"_a, "values"_a, "rounding"_a = Rounding::nearest_even,
-      "satfinite"_a = false,
+      "encode", &encode, "format"_a, "values"_a, "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,
       "The codes of numbers, each rounded once: Format.dtype of the same shape.\n\n"
       "values: a number, lists of numbers or an array, float64 holding each exactly. rounding: \"rn\" (to nearest even), \"rz\" (toward zero), \"rp\" "
       "(up),\n"

@@ -35,9 +35,8 @@ PYBIND11_MODULE(_core, m) {
   add_captures(m);
   add_replay(m);
   add_diagnose(m);
-  m.attr("_words") =
-      all_words<Kernel, Basis, CodeClass, CaptureLayout, CaptureSource, Verdict, inputs::Profile, Undefined,
-                Rounding, FileStatus, Medium, ExactNumber::Kind, OperandKind, Part>();
+  m.attr("_words") = all_words<Kernel, Basis, CodeClass, CaptureLayout, CaptureSource, Verdict, inputs::Profile,
+                               Undefined, Rounding, FileStatus, Medium, ExactNumber::Kind, OperandKind, Part>();
   for (const auto& [name, object] : py::dict(m.attr("__dict__")))
     if (PyType_Check(object.ptr()))
       if (auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(object.ptr())))

@@ -206,7 +206,7 @@ std::optional<SelectorFault> find_fault(const TileSelector& selector, const Oper
 }
 
 std::vector<ElementInputs> codes_of_elements(const Tile& t, const TileViews& views, std::size_t index,
-                                                 std::span<const Coordinate> elements) {
+                                             std::span<const Coordinate> elements) {
   Workspace& w = workspace;
   load_factors(t, views, index);
   if (views.accumulate) w.c.load(t.c.registers, views.c, t.lanes, index);

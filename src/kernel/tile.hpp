@@ -129,7 +129,7 @@ std::uint64_t run_element(const Tile& tile, const ElementCodes& codes, Trace* tr
 /// Those of some elements of case `index`; of a sparse A, of the products that exist. Preconditions: those of
 /// run_tile; `elements` are of D.
 std::vector<ElementInputs> codes_of_elements(const Tile& tile, const TileViews& views, std::size_t index,
-                                                 std::span<const Coordinate> elements);
+                                             std::span<const Coordinate> elements);
 
 /// The same of decoded factors, tile.terms of each; without scale factors.
 std::uint64_t run_element(const Tile& tile, std::span<const Decoded> a, std::span<const Decoded> b,

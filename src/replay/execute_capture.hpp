@@ -17,6 +17,6 @@ Result<void> check_element(const LoadedCapture& capture, std::uint64_t index, Co
 /// What each of the elements is computed from. Preconditions: execute succeeds for the case, check_element for the
 /// elements.
 std::vector<ElementInputs> codes_of_executed(const LoadedCapture& capture, std::uint64_t index,
-                                                 std::span<const Coordinate> elements);
+                                             std::span<const Coordinate> elements);
 
 }  // namespace warpbit
