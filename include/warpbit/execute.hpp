@@ -92,8 +92,6 @@ Result<Execution> execute_warpgroup(const Instruction& instruction, const Warpgr
                                     std::span<const std::byte> shared_memory, const ResultView& d,
                                     const ExecuteOptions& options = {});
 
-};
-
 /// One output element. Errors: view_mismatch, inferred_plan.
 Result<Element> execute_element(const Instruction& instruction, const ElementCodes& element,
                                 const ExecuteOptions& options = {});
