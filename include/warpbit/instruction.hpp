@@ -21,26 +21,26 @@ namespace warpbit {
 /// The role of an operand in D = A B + C, in a move of matrices between memory and registers, or in a
 /// conversion.
 enum class Part {
-  d,                 ///< D: rows() x columns(); for a load, the matrices
-  a,                 ///< A: rows() x terms()
-  b,                 ///< B: depth() x columns()
-  c,                 ///< C: rows() x columns()
-  metadata,          ///< positions of A's stored elements: rows() x groups of a row, a nibble each
-  selector,          ///< which lanes hold the metadata; an immediate
-  scale_a,           ///< scale factors of A: rows() x blocks of a row
-  scale_b,           ///< scale factors of B: blocks of a column x columns()
-  selector_a,        ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
-  selector_b,        ///< the same for B
-  source,            ///< the operand that is stored, transposed or converted
-  random_bits,       ///< for stochastic rounding
-  address,           ///< the address of a matrix, or of a row of one, in memory
-  scale_d,           ///< whether C is added: D = A B + C, or D = A B
-  sign_a,            ///< 1 or -1, by which A is multiplied; an immediate
-  sign_b,            ///< the same for B
-  transposed_a,      ///< whether A in memory has M contiguous (1) instead of K (0); an immediate
-  transposed_b,      ///< whether B in memory has N contiguous
-  group_count,       ///< the number of groups of asynchronous products that may stay pending; an immediate
-  stride,            ///< from one row or column of a matrix in memory to the next, in elements
+  d,             ///< D: rows() x columns(); for a load, the matrices
+  a,             ///< A: rows() x terms()
+  b,             ///< B: depth() x columns()
+  c,             ///< C: rows() x columns()
+  metadata,      ///< positions of A's stored elements: rows() x groups of a row, a nibble each
+  selector,      ///< which lanes hold the metadata; an immediate
+  scale_a,       ///< scale factors of A: rows() x blocks of a row
+  scale_b,       ///< scale factors of B: blocks of a column x columns()
+  selector_a,    ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
+  selector_b,    ///< the same for B
+  source,        ///< the operand that is stored, transposed or converted
+  random_bits,   ///< for stochastic rounding
+  address,       ///< the address of a matrix, or of a row of one, in memory
+  scale_d,       ///< whether C is added: D = A B + C, or D = A B
+  sign_a,        ///< 1 or -1, by which A is multiplied; an immediate
+  sign_b,        ///< the same for B
+  transposed_a,  ///< whether A in memory has M contiguous (1) instead of K (0); an immediate
+  transposed_b,  ///< whether B in memory has N contiguous
+  group_count,   ///< the number of groups of asynchronous products that may stay pending; an immediate
+  stride,        ///< from one row or column of a matrix in memory to the next, in elements
 };
 
 /// How an operand is written.
