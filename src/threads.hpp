@@ -31,10 +31,17 @@ inline void end_if(const std::atomic<bool>* stop) {
 template <class Work>
 void for_each_piece(int wanted, std::uint64_t pieces, const Work& work) {
   const int threads = thread_count(wanted, pieces);
+  const std::atomic<bool>* const stop = stop_flag();
+  if (threads == 1) {  // a parallel region of one thread costs more than a small instruction
+    for (std::uint64_t i = 0; i < pieces; ++i) {
+      end_if(stop);
+      work(i);
+    }
+    return;
+  }
   std::atomic<bool> failed = false;
   std::exception_ptr exception;
-  const std::atomic<bool>* const stop = stop_flag();
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (std::uint64_t i = 0; i < pieces; ++i) {
     if (failed) continue;
     const Stoppable here(stop);
