@@ -190,7 +190,7 @@ Result<DifferenceSearch> find_difference(const Computation& x, const Computation
   }
   out.tried = search.tried;
   if (!found) return out;
-  const Result<ElementComparison> comparison = compare_element(both, found->sources());
+  const Result<ElementComparison> comparison = compare_element(both, *found);
   if (!comparison) return comparison.error();
   out.found = {*found, *comparison};
   return out;
