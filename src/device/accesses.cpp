@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses to memory: bounds, alignment, their order, and copies that are on their way.
+// Accesses to memory: bounds, alignment, order, and pending copies.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ std::string bytes_from(std::int64_t bytes, std::int64_t at) {
   return fmt::format("{} bytes from {}", bytes, address_text(at));
 }
 
-// [first, last) for a person.
+// [first, last) as text for a person.
 std::string has_bytes(std::string_view what, std::int64_t first, std::int64_t last) {
   if (first == last) return fmt::format("{} has none", what);
   return fmt::format("{} has {:#x} to {:#x}", what, first, last - 1);
@@ -154,7 +154,7 @@ std::byte* Block::global(const char* what, const calls::GlobalView& view, std::i
 }
 
 // PTX manual, "cp.async": the source is read and the destination written at some time before the copy is
-// waited for. Here it is read now and written then.
+// waited for. Here the source is read at the call and the destination written at the wait.
 void Block::copy_async(const char* form, const calls::SharedView& to, const calls::GlobalView& from, int size,
                        int bytes, Place at) {
   const auto alignment = static_cast<std::size_t>(size);
@@ -170,13 +170,13 @@ void Block::copy_async(const char* form, const calls::SharedView& to, const call
   running().copies.push_back(copy);
 }
 
-// The first groups of the running thread.
+// Completes the oldest groups of the running thread.
 void Block::complete(unsigned groups) {
   std::vector<AsyncCopy>& copies = running().copies;
   const auto end = std::ranges::find_if(copies, [&](const AsyncCopy& c) { return c.group >= groups; });
   for (auto c = copies.begin(); c != end; ++c) {
     const auto bytes = std::span(c->bytes).first(static_cast<std::size_t>(c->size));
-    accesses_.settle(c->to, c->size, running_, c->at, order_);  // whoever came between has been refused
+    accesses_.settle(c->to, c->size, running_, c->at, order_);  // conflicting accesses have been refused before
     (void)memory_.write(Space::shared, static_cast<std::uint64_t>(c->to), bytes);
   }
   copies.erase(copies.begin(), end);
@@ -213,7 +213,7 @@ void Block::fence_proxy(const char* form, Place at) {
   order_.fence(running_);
 }
 
-// Whether a product that is pending reads what is about to be written.
+// Whether a pending product reads bytes that are about to be written.
 std::optional<Fault> Block::overwritten(std::string_view what, std::int64_t first, std::int64_t bytes,
                                         int thread, Place at) {
   const ByteRange range{static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(first + bytes - 1)};

@@ -52,7 +52,7 @@ Block::Block(const Launch& how, Index3 index, const std::function<void()>& threa
       body_([this, &thread] {
         try {
           thread();
-        } catch (const Unwind&) {  // its fault is kept
+        } catch (const Unwind&) {  // its fault has been recorded
         } catch (...) {
           if (!exception_) exception_ = std::current_exception();
         }
@@ -84,7 +84,7 @@ void Block::run_thread(int i) {
          fmt::format("it needs more than {} bytes", how_.stack_bytes), "Launch.stack_bytes must be larger"});
 }
 
-// A destructor that runs because the thread is being ended waits for nothing.
+// A destructor that runs while its thread is being unwound must not wait.
 void Block::end_if_unwinding() const {
   if (unwinding_ && std::uncaught_exceptions() == 0) throw Unwind{};
 }
@@ -105,8 +105,8 @@ void Block::wait(Request& request) {
 void Block::fail(Fault fault) {
   if (!unwinding_ && !fault_) {
     if (fault.error.code == Errc::never_written) {
-      // Another thread may yet write there: then it is a race. Until all threads have come as far as they can,
-      // this one stands still.
+      // Another thread may yet write there, which would be a race. This thread pauses until all threads have
+      // advanced as far as they can.
       if (!stuck_) stuck_ = std::move(fault);
       running().state = Thread::State::stuck;
       worker_.fibre(running_).suspend();

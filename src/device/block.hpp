@@ -42,27 +42,27 @@ struct Request {
   Kind kind;
   std::string_view name;  ///< the instruction's form, or its statement
   Place at;
-  std::uint32_t mask = 0;   ///< of those that have one
-  std::uint64_t value = 0;  ///< given by a vote or a shuffle, then what it gets
+  std::uint32_t mask = 0;   ///< for requests with a mask
+  std::uint64_t value = 0;  ///< argument of a vote or a shuffle, then its result
   calls::Shuffle how = {};
   int operand = 0, width = kWarp;
-  int selector = -1;  ///< of a sparse product
-  void* d = nullptr;  ///< registers that are written
+  int selector = -1;  ///< for a sparse product
+  void* d = nullptr;  ///< destination registers
   std::span<const void* const> sources = {};
-  calls::SharedView row = {};  ///< of a move
+  calls::SharedView row = {};  ///< for a move
   const calls::WarpgroupProduct* product = nullptr;
 
   std::string_view form() const { return name.substr(0, name.find(' ')); }
   bool is_masked() const { return kind >= Kind::sync_warp && kind <= Kind::shuffle; }
   bool is_instruction() const { return kind >= Kind::execute; }
-  /// The same thing for lanes to do together.
+  /// Whether lanes with these two requests can execute them together.
   bool is_same(const Request& other) const {
     return kind == other.kind && name == other.name && selector == other.selector && mask == other.mask &&
            (is_masked() || at == other.at);
   }
 };
 
-/// A copy on its way into shared memory.
+/// A pending copy into shared memory.
 struct AsyncCopy {
   std::int64_t to;
   int size;
@@ -71,7 +71,7 @@ struct AsyncCopy {
   unsigned group;
 };
 
-/// What one thread of the machine keeps from block to block: stacks, and instructions as they were parsed.
+/// State that a host thread keeps between blocks: stacks and parsed instructions.
 class Worker {
  public:
   Worker(const Launch& how, Stacks stacks);
@@ -86,35 +86,35 @@ class Worker {
   std::map<std::pair<const void*, int>, Result<Instruction>> instructions_;  // by text
 };
 
-/// One block, from its first thread's beginning to its last one's end.
+/// One block, from the start of its first thread to the end of its last.
 class Block {
  public:
   Block(const Launch& how, Index3 index, const std::function<void()>& thread, Worker& worker);
 
-  /// Runs all threads. Lets out what `thread` does.
+  /// Runs all threads. Rethrows exceptions of `thread`.
   void run();
   std::optional<Fault>& fault() { return fault_; }
   bool inferred() const { return inferred_; }
 
-  // ---- What the running thread asks for. A fault ends all threads, and these do not return.
+  // ---- Calls of the running thread. On a fault all threads end, and these calls do not return.
 
-  /// Until what the request needs has come.
+  /// Suspends the thread until the request is fulfilled.
   void wait(Request& request);
   calls::SharedView view(std::int64_t offset, std::int64_t bytes, std::size_t alignment, Place at);
   void load(const calls::SharedView& from, std::span<std::byte> value, std::size_t alignment, Place at);
   void store(const calls::SharedView& to, std::span<const std::byte> value, std::size_t alignment, Place at);
-  /// Where the bytes lie.
+  /// The address of the bytes.
   std::byte* global(const char* what, const calls::GlobalView& view, std::int64_t bytes, std::size_t alignment,
                     Place at);
   void copy_async(const char* form, const calls::SharedView& to, const calls::GlobalView& from, int size,
                   int bytes, Place at);
-  /// By an instruction of one thread.
+  /// Executes an instruction of one thread.
   std::uint32_t convert(const char* form, float first, float second, Place at);
   void commit_group(Place at);
   void wait_group(unsigned pending, Place at);
   void wait_all(Place at);
   int make_registers(int count, Place at);
-  /// The fault that there may be does not end the thread.
+  /// A fault here is recorded but does not end the thread.
   void release_registers(int first, int count, Place made);
   std::uint32_t read_register(const calls::RegisterView& from, Place at);
   void write_register(const calls::RegisterView& to, std::uint32_t value, Place at);
@@ -125,7 +125,7 @@ class Block {
   struct Thread {
     enum class State { begins, ready, waits, stuck, ended } state = State::begins;
     Request* request = nullptr;
-    Place last = {};  ///< where it was seen last
+    Place last = {};  ///< its last known place
     unsigned group = 0;
     std::vector<AsyncCopy> copies;  ///< in order
     RegisterStack registers;
@@ -156,7 +156,7 @@ class Block {
   Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
   void complete(unsigned groups);
 
-  // ---- meeting.cpp: what lanes of a warp that all wait do together
+  // ---- meeting.cpp: joint actions of a warp's lanes, once all of them wait
   bool meet(int warp);
   bool meet_masked(int warp);
   bool meet_instruction(int warp);
@@ -211,16 +211,16 @@ class Block {
   Order order_;
   Accesses accesses_;
   std::array<std::vector<std::byte>, 8> registers_;  // of the lanes, by operand
-  std::vector<std::unique_ptr<Warpgroup>> groups_;   // those that have asynchronous products
+  std::vector<std::unique_ptr<Warpgroup>> groups_;   // the ones with asynchronous products
   std::optional<Fault> fault_, stuck_;
   std::exception_ptr exception_;
   bool unwinding_ = false, inferred_ = false;
 };
 
-/// The block that runs on this thread of the machine. Precondition: one does.
+/// The block that runs on this host thread. Precondition: there is one.
 Block& current_block();
 
-/// In hexadecimal, with its sign.
+/// An address in hexadecimal, with its sign.
 std::string address_text(std::int64_t address);
 
 /// The lanes of a mask.

@@ -9,8 +9,8 @@
 namespace warpbit::device::calls {
 namespace {
 
-// Blocks run in parallel and may access the same bytes of global memory: each access is of relaxed atomic
-// pieces, as on a GPU, of the largest size that the addresses allow.
+// Blocks run in parallel and may access the same bytes of global memory. As on a GPU, each access consists of
+// relaxed atomic pieces of the largest size that the addresses allow.
 template <class Piece, class Access>
 bool by_pieces(std::byte* memory, std::size_t bytes, Access access) {
   if (reinterpret_cast<std::uintptr_t>(memory) % sizeof(Piece) != 0 || bytes % sizeof(Piece) != 0) return false;

@@ -96,7 +96,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   if ((g_signal_before.sa_flags & SA_SIGINFO) != 0) return g_signal_before.sa_sigaction(signal, info, context);
   if (g_signal_before.sa_handler != SIG_DFL && g_signal_before.sa_handler != SIG_IGN)
     return g_signal_before.sa_handler(signal);
-  sigaction(signal, &g_signal_before, nullptr);  // the access is repeated, and ends the process
+  sigaction(signal, &g_signal_before, nullptr);  // the access is repeated and ends the process
 }
 
 void on_terminate() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stack of its own, on which one function after another runs and may be left in the middle and gone on with.
+// A separate stack for running functions that can be suspended and resumed.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>  // fiber unwinds what it leaves, which abandon() must not
@@ -10,38 +10,38 @@
 
 namespace warpbit::device {
 
-/// Thrown to end the function of a fibre. Whoever throws it has kept why.
+/// Thrown to end a fibre's function. The thrower has recorded the reason.
 struct Unwind {};
 
-/// One thread of the machine resumes it and no other. Both sanitizers know on which stack they are.
+/// Only one host thread resumes it. The sanitizers are informed of every switch of stacks.
 class Fibre {
  public:
   explicit Fibre(Stack stack) : stack_(stack) {}
   Fibre(Fibre&&) = default;
 
-  /// What the next resume() begins with; it must live until it has ended. Precondition: what ran before has
-  /// ended or was abandoned; it lets no exception out.
+  /// Sets the function of the next resume(); it must live until it has ended and let no exception out.
+  /// Precondition: the previous function has ended or was abandoned.
   void begin(const std::function<void()>& function);
   /// Runs on the fibre until it suspends, its function ends or it is abandoned.
   void resume();
-  /// Back to where it was resumed. Precondition: called on the fibre.
+  /// Returns to the caller of resume(). Precondition: called on the fibre.
   void suspend();
-  /// The same for good: no destructor of what is on its stack runs.
+  /// The same for good: destructors of objects on its stack do not run.
   [[noreturn]] void abandon();
 
   bool is_abandoned() const { return is_abandoned_; }
-  /// Whether the function needed more than its stack, and used the guard's bytes.
+  /// Whether the function overflowed its stack into the guard's bytes.
   bool has_overflowed() const { return has_overflowed_; }
-  /// Called when an access to `address` failed: if it lies in the guard, opens the guard the first time, so that
-  /// the access can be repeated, and abandons the fibre the second time. Returns false for another address.
+  /// Handles a failed access to `address`. If it lies in the guard, the first call opens the guard so that
+  /// the access can be repeated, and the second one abandons the fibre. Returns false for other addresses.
   bool survives(const void* address);
 
-  /// The fibre that runs on this thread of the machine, or nullptr.
+  /// The fibre that runs on this host thread, or nullptr.
   static Fibre* running();
 
  private:
-  // The exceptions in flight and in handlers, which the C++ runtime keeps for each thread of the machine (Itanium
-  // C++ ABI, "Caught Exception Stack"): each fibre has its own.
+  // The C++ runtime keeps exceptions in flight and in handlers per host thread (Itanium C++ ABI, "Caught
+  // Exception Stack"); each fibre needs its own.
   struct Exceptions {
     void* caught;
     unsigned uncaught;
@@ -59,8 +59,8 @@ class Fibre {
   bool is_abandoned_ = false, has_overflowed_ = false;
 };
 
-/// While one exists, neither a fibre's stack overflow nor an Unwind that may not leave a function of a kernel
-/// (which is noexcept, or a destructor) ends the process: SIGSEGV and std::terminate are handled here first.
+/// While one exists, neither a fibre's stack overflow nor an Unwind that leaves a noexcept function or a
+/// destructor of a kernel ends the process: SIGSEGV and std::terminate are handled here first.
 class Rescue {
  public:
   Rescue();

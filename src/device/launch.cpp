@@ -12,7 +12,7 @@
 namespace warpbit {
 namespace {
 
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", the largest of all.
+// The maximum over all GPUs (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
 constexpr std::uint64_t kMostThreads = 1024, kMostShared = 227 * 1024, kMostBlocks = 0x7FFF'FFFF;
 constexpr std::size_t kMinStack = 16 * 1024, kMaxStack = std::size_t{1} << 30;
 
@@ -20,7 +20,7 @@ std::string size(const Dim3& d) {
   return fmt::format("{} x {} x {}", d.x, d.y, d.z);
 }
 
-// The product, or more than 2^32 if it is that.
+// The product, or any number above 2^32 if it exceeds that.
 std::uint64_t product(const Dim3& d) {
   const std::uint64_t plane = std::uint64_t{d.x} * d.y;
   return plane > 0xFFFF'FFFF ? plane : plane * d.z;
@@ -49,12 +49,12 @@ std::optional<Fault> check(const Launch& how) {
   return std::nullopt;
 }
 
-// What the blocks of a launch have left so far.
+// The combined outcome of the blocks so far.
 struct Outcome {
   Launched launched;
   std::int64_t fault_block = -1;
   std::exception_ptr exception;
-  std::optional<Error> no_stacks;  // of a thread of the machine, which runs no blocks then
+  std::optional<Error> no_stacks;  // set by a host thread that could not run blocks
 };
 
 void run_block(const Launch& how, std::int64_t number, const std::function<void()>& thread,
@@ -73,7 +73,7 @@ void run_block(const Launch& how, std::int64_t number, const std::function<void(
   }
 }
 
-// One thread of the machine: as many blocks as it can have of those that wait.
+// One host thread: takes waiting blocks until there are none.
 void run_blocks(const Launch& how, const std::function<void()>& thread, std::int64_t& next, Outcome& outcome) {
   const auto blocks = static_cast<std::int64_t>(product(how.grid));
   Result<device::Stacks> stacks = device::Stacks::make(static_cast<int>(product(how.block)), how.stack_bytes);
@@ -128,7 +128,7 @@ std::string Fault::message() const {
     return out;
   };
   std::string out = error.message();
-  if (lanes.empty()) return out;  // no thread's doing
+  if (lanes.empty()) return out;  // not caused by a thread
   const bool missing = error.code == Errc::lanes_missing || error.code == Errc::lanes_disagree ||
                        error.code == Errc::threads_diverge;
   out += fmt::format("\n  block ({}, {}, {})", block.x, block.y, block.z);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of a warp do together, once none of them can go on alone.
+// Joint actions of a warp's lanes, once none of them can proceed alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,8 +53,8 @@ bool Block::meet(int warp) {
   return false;
 }
 
-// CUDA C++ Programming Guide, "Warp Vote Functions", "Warp Shuffle Functions", "__syncwarp": all lanes of the
-// mask that have not ended execute the same with the same mask.
+// CUDA C++ Programming Guide, "Warp Vote Functions", "Warp Shuffle Functions", "__syncwarp": all lanes in the
+// mask that have not ended must execute the same call with the same mask.
 bool Block::meet_masked(int warp) {
   bool progress = false;
   const std::uint32_t live = lanes_that(warp, [](const Thread& t) { return t.state != Thread::State::ended; });
@@ -88,7 +88,8 @@ void Block::vote(int warp, std::uint32_t lanes) {
   for (const int i : lanes_of(lanes)) lane(warp, i).request->value = ballot;
 }
 
-// PTX manual, "shfl.sync": a lane reads another of its segment of `width` lanes, or itself where there is none.
+// PTX manual, "shfl.sync": a lane reads another lane of its segment of `width` lanes, or itself if that lane
+// does not exist.
 std::optional<Fault> Block::shuffle(int warp, std::uint32_t lanes) {
   std::array<std::uint64_t, kWarp> values{};
   for (const int i : lanes_of(lanes)) values[static_cast<std::size_t>(i)] = lane(warp, i).request->value;
@@ -161,7 +162,7 @@ bool Block::meet_instruction(int warp) {
   return true;
 }
 
-// From registers to registers.
+// Executes an instruction on registers.
 std::optional<Fault> Block::execute(int warp, const Instruction& instruction) {
   std::array<OperandView, std::tuple_size_v<decltype(registers_)>> views{};
   const std::span<const Operand> operands = instruction.operands();
@@ -191,12 +192,13 @@ std::optional<Fault> Block::execute(int warp, const Instruction& instruction) {
   return std::nullopt;
 }
 
-// Between registers and shared memory. Register 0 of each lane is its address, those of the matrix follow.
+// Moves between registers and shared memory. Register 0 of each lane is its address; those of the matrix
+// follow.
 std::optional<Fault> Block::move(int warp, const Instruction& instruction) {
   const bool loads = lane(warp, 0).request->kind == Request::Kind::load_matrix;
   const int lines = instruction.rows() * instruction.products();
   const Operand& matrix = *instruction.find(loads ? Part::d : Part::source);
-  const auto row_bytes = std::int64_t{16};  // PTX manual, "ldmatrix", "stmatrix": of each address
+  const auto row_bytes = std::int64_t{16};  // per address: PTX manual, "ldmatrix", "stmatrix"
   Registers registers(kWarp, 1 + matrix.registers);
   std::array<const Instruction*, kWarp> lanes{};
   for (int i = 0; i < kWarp; ++i) {
@@ -240,9 +242,9 @@ std::optional<Fault> Block::move_accesses(int warp, const Instruction& instructi
   return std::nullopt;
 }
 
-// ---- Lanes that will never meet
+// ---- Deadlocks
 
-// `wanted` lanes do not execute what lane `first` waits for.
+// The fault if `wanted` lanes do not execute the instruction that lane `first` waits for.
 Fault Block::missing(int warp, int first, std::uint32_t wanted) {
   const Request& r = *lane(warp, first).request;
   const std::uint32_t here = lanes_that(
@@ -279,14 +281,15 @@ Fault Block::missing(int warp, int first, std::uint32_t wanted) {
   return out;
 }
 
-// All lanes wait or have ended, and nothing that they wait for will come: unless it is one barrier.
+// Finds the fault when all lanes wait or have ended and no request can be fulfilled, unless all wait at one
+// barrier.
 void Block::diagnose(int warp) {
   const std::uint32_t live = lanes_that(warp, [](const Thread& t) { return t.state == Thread::State::waits; });
   const auto of = [&](auto condition) {
     return lanes_that(
         warp, [&](const Thread& t) { return t.state == Thread::State::waits && condition(*t.request); });
   };
-  // What most needs the others is told of: an instruction of all lanes, then of a mask, then a barrier.
+  // Report the widest rendezvous first: warp instruction, masked operation, barrier.
   for (const std::uint32_t lanes : {of([](const Request& r) { return r.is_instruction(); }),
                                     of([](const Request& r) { return r.is_masked(); }), live}) {
     if (lanes == 0) continue;

@@ -70,7 +70,7 @@ void Order::sync_warp(int warp, std::uint32_t lanes) {
 std::uint16_t Accesses::number(Place at) {
   if (places_.empty() || places_[latest_] != at) {
     latest_ = static_cast<std::size_t>(std::ranges::find(places_, at) - places_.begin());
-    // More places than any kernel has: the last one stands for the rest.
+    // Too many places to number: the last number stands for all further ones.
     latest_ = std::min<std::size_t>(latest_, std::numeric_limits<std::uint16_t>::max());
     if (latest_ == places_.size()) places_.push_back(at);
   }
@@ -94,7 +94,7 @@ std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_
                                                  const Order& order) {
   using enum Conflict::Kind;
   const Mark now = mark(thread, at, order);
-  Mark checked;  // comes before
+  Mark checked;  // happened before
   std::optional<Conflict> conflict;
   for (std::int64_t byte = first; byte < first + bytes; ++byte) {
     Cell& cell = cells_[static_cast<std::size_t>(byte)];

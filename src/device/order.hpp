@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which accesses to shared memory come before which (PTX manual, "Memory Consistency Model"), and what was
-// accessed so far.
+// Happens-before relation of accesses to shared memory (PTX manual, "Memory Consistency Model"), and the
+// recorded accesses.
 #pragma once
 
 #include <array>
@@ -16,28 +16,29 @@ namespace warpbit::device {
 inline constexpr int kWarp = 32;
 inline constexpr std::uint32_t kAllLanes = 0xFFFF'FFFF;
 
-/// Clocks of the threads of a block. A thread's clock ticks when it synchronises or fences; a thread knows all
-/// that another one did before some clock of that one, and likewise what of it has a proxy fence behind.
+/// Vector clocks of the threads of a block. A thread's clock ticks when it synchronises or fences. Each
+/// thread knows the clock of every other thread up to which that thread's actions happen before its own, and
+/// likewise the clock up to which they are also proxy-fenced.
 class Order {
  public:
   explicit Order(int threads);
 
   std::uint32_t clock(int thread) const { return clock_[index(thread)]; }
-  /// Whether what `thread` did at that clock comes before what `me` does now.
+  /// Whether the action of `thread` at that clock happens before the current action of `me`.
   bool before(int thread, std::uint32_t clock, int me) const {
     if (thread == me || clock < barrier_[index(thread)]) return true;
     return thread / kWarp == me / kWarp && clock < known(me, thread % kWarp);
   }
-  /// Whether what `thread` did at that clock has a proxy fence behind that comes before the last barrier.
+  /// Whether a proxy fence follows the action of `thread` at that clock and precedes the last barrier.
   bool fenced(int thread, std::uint32_t clock) const { return clock < fenced_barrier_[index(thread)]; }
-  /// Whether it has one that comes before what `me` does now
-  /// (PTX manual, "Proxies": a fence along the path of causality).
+  /// Whether a proxy fence follows it and happens before the current action of `me` (PTX manual, "Proxies": a
+  /// fence along the path of causality).
   bool fenced(int thread, std::uint32_t clock, int me) const {
     if (fenced(thread, clock)) return true;
     if (fence_known_[index(me)] != 0 && clock < barrier_[index(thread)]) return true;
     return thread / kWarp == me / kWarp && clock < fenced_[index(me * kWarp + thread % kWarp)];
   }
-  /// A thread executes a proxy fence, behind all that it knows of.
+  /// A thread executes a proxy fence, after everything it knows of.
   void fence(int thread);
   /// All threads meet.
   void barrier();
@@ -50,25 +51,25 @@ class Order {
 
   std::vector<std::uint32_t> clock_, barrier_;  // by thread
   std::vector<std::uint32_t> known_;            // by thread and lane of its warp
-  // What has a fence behind that all threads know of, and that a thread knows of. Of other warps, that is what
-  // lies before the last barrier, if it knows of a fence since.
+  // Latest proxy-fenced epoch visible to all threads, and to each thread. For other warps the latter is the
+  // epoch of the last barrier, if the thread knows of a fence since.
   std::vector<std::uint32_t> fenced_barrier_, fenced_;
   std::vector<std::uint8_t> fence_known_;
   bool any_fence_ = false;  // since the last barrier
 };
 
-/// The accesses to the bytes of shared memory: of each the last write, and two reads since then, of different
-/// warps or else of different lanes if there were such. So no conflict is told of that is none, but one is not
-/// seen where the only read that a write must come behind is that of a third lane.
+/// The accesses to each byte of shared memory: the last write, and two reads since then, from different warps
+/// if possible, else from different lanes. No false positives. A write-after-read race is missed if the only
+/// conflicting read came from a third lane.
 class Accesses {
  public:
   enum class Written : std::uint8_t { never, pending, done };
-  /// One that was before.
+  /// An earlier access.
   struct Access {
     int thread;
     Place at;
   };
-  /// Two accesses that must not be as they are.
+  /// Two unordered or otherwise conflicting accesses.
   struct Conflict {
     enum class Kind { race, pending, never_written } kind;
     std::int64_t byte;
@@ -78,23 +79,24 @@ class Accesses {
 
   explicit Accesses(std::size_t bytes) : cells_(bytes) {}
 
-  /// Bytes [first, first + bytes), which exist, accessed by a thread now. Remembered even where they conflict.
+  /// A thread accesses bytes [first, first + bytes), which must exist. The access is recorded even if it
+  /// conflicts.
   std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, int thread, Place at,
                                const Order& order);
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int thread, Place at,
                                 const Order& order, Written state);
-  /// The first bytes in a row whose last write has no proxy fence behind for one of the threads
-  /// [first_thread, first_thread + threads), and that write.
+  /// The first consecutive bytes whose last write is not proxy-fenced for one of the threads [first_thread,
+  /// first_thread + threads), and that write.
   struct Unfenced {
     std::int64_t first, last;
     Access write;
   };
   std::optional<Unfenced> unfenced(std::int64_t first, std::int64_t bytes, int first_thread, int threads,
                                    const Order& order) const;
-  /// Bytes that the thread was writing are written now.
+  /// A pending write of the thread to these bytes is complete.
   void settle(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order);
 
-  /// A number for a place, and the place of a number.
+  /// The number of a place, and the place of a number.
   std::uint16_t number(Place at);
   Place place(std::uint16_t number) const { return places_[number]; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers that asynchronous products use, and who accessed them.
+// Registers that asynchronous products use, and their accesses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ Warpgroup& Block::group(int number) {
   return *out;
 }
 
-// Of the thread that runs, or of the first one of another warpgroup.
+// For the running thread, or for the first one of another warpgroup.
 std::string Block::register_name(int number, int reg) {
   Thread& owner = running_ / kWarpgroup == number ? running() : thread(number * kWarpgroup);
   const RegisterStack::Part* part = owner.registers.find(reg);
@@ -60,7 +60,7 @@ std::string Block::register_name(int number, int reg) {
   return fmt::format("register {} of the fragment of line {}", reg - part->first, part->made.line);
 }
 
-// Of all lanes of the warpgroup, if it is a product.
+// A product's actor stands for all lanes of the warpgroup.
 std::uint64_t Block::actor(int thread, Place at, bool is_product) {
   return (is_product ? kProduct : 0) | static_cast<std::uint64_t>(thread) << kPlaceBits | accesses_.number(at);
 }

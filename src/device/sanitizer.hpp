@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the address sanitizer must know of stacks; nothing where there is none.
+// What the address sanitizer must know about stacks; empty without it.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace warpbit::device::sanitizer {
 
-// leave() and arrive() stand around each switch of stacks. `frames` keeps what the sanitizer remembers of the
-// stack that is left; nullptr if it is left for good.
+// leave() and arrive() surround each switch of stacks. `frames` keeps the sanitizer's state of the stack that
+// is left; nullptr if it is left for good.
 #ifdef WARPBIT_ADDRESS_SANITIZER
 inline void leave(void** frames, const void* bottom, std::size_t size) {
   __sanitizer_start_switch_fiber(frames, bottom, size);
@@ -28,7 +28,7 @@ inline void leave(void** frames, const void* bottom, std::size_t size) {
 inline void arrive(void* frames, const void** from_bottom, std::size_t* from_size) {
   __sanitizer_finish_switch_fiber(frames, from_bottom, from_size);
 }
-/// Frames that never returned have left marks; what lies there next would be taken for them.
+/// Clears the marks of frames that never returned; the next frames there would trip over them.
 inline void forget(const void* bottom, std::size_t size) {
   __asan_unpoison_memory_region(bottom, size);
 }

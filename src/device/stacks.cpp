@@ -42,7 +42,7 @@ Result<Stacks> Stacks::make(int count, std::size_t bytes) {
 }
 
 int Stacks::max_workers(int count) {
-  long mappings = 65530;  // what Linux has if nobody says otherwise
+  long mappings = 65530;  // Linux's default
   std::ifstream("/proc/sys/vm/max_map_count") >> mappings;
   return static_cast<int>(std::clamp(mappings / 4 * 3 / (2L * count), 1L, 1L << 20));
 }

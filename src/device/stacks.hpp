@@ -10,22 +10,23 @@
 
 namespace warpbit::device {
 
-/// Bytes [guard, bottom) cannot be accessed; those of the stack, [bottom, top), can. It grows from its top down.
+/// Bytes [guard, bottom) are inaccessible; [bottom, top) are the stack, which grows down from its top.
 struct Stack {
-  /// A thread of a GPU has at most 512 KiB of local memory (CUDA C++ Programming Guide, "Technical Specifications
-  /// per Compute Capability"): no frame of its steps over the guard.
+  /// A thread of a GPU has at most 512 KiB of local memory (CUDA C++ Programming Guide, "Technical
+  /// Specifications per Compute Capability"), so its frames cannot step over the guard.
   static constexpr std::size_t kGuard = std::size_t{1} << 20;
 
   std::byte *guard, *bottom, *top;
 };
 
-/// The stacks of one thread of the machine.
+/// The stacks of one host thread.
 class Stacks {
  public:
-  /// `count` stacks of at least `bytes` each. Errors: launch_shape, if the system has no room for them.
+  /// Allocates `count` stacks of at least `bytes` each. Errors: launch_shape if the system has no room for
+  /// them.
   static Result<Stacks> make(int count, std::size_t bytes);
-  /// How many threads of the machine may have `count` stacks each: a stack and its guard are two of the mappings
-  /// that a process may have (vm.max_map_count), of which a quarter is left to others. At least 1.
+  /// The maximum number of host threads with `count` stacks each. A stack and its guard take two of the
+  /// mappings that a process may have (vm.max_map_count); a quarter of these is left to others. At least 1.
   static int max_workers(int count);
 
   const Stack& operator[](int i) const { return stacks_[static_cast<std::size_t>(i)]; }
@@ -41,7 +42,7 @@ class Stacks {
   std::vector<Stack> stacks_;
 };
 
-/// Where signals of this thread of the machine are handled: a stack that has overflowed has no room for it.
+/// The signal stack of this host thread: an overflowed stack has no room for a handler.
 class SignalStack {
  public:
   SignalStack();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the four warps of a warpgroup do together.
+// Joint actions of the four warps of a warpgroup.
 #include "device/warpgroup.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ bool same_operands(const calls::WarpgroupProduct& x, const calls::WarpgroupProdu
   return x.d == y.d && x.a == y.a && x.b == y.b && x.scale_d == y.scale_d;
 }
 
-// Which registers the operands are.
+// The registers of the operands.
 Binding binding_of(const Instruction& instruction, const calls::WarpgroupProduct& product) {
   Binding out;
   for (const Operand& operand : instruction.operands()) {
@@ -37,7 +37,7 @@ Binding binding_of(const Instruction& instruction, const calls::WarpgroupProduct
   return out;
 }
 
-// The last byte that a product would read, of the first factor that goes beyond the memory.
+// The last byte that a product would read, for the first factor that exceeds the memory.
 std::optional<std::int64_t> beyond(const Instruction& instruction, const calls::WarpgroupProduct& product,
                                    std::uint64_t bytes) {
   const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
@@ -50,8 +50,8 @@ std::optional<std::int64_t> beyond(const Instruction& instruction, const calls::
 
 }  // namespace
 
-// All lanes read the bytes. Lanes of two warps stand for the rest: what one lane has written no lane of another
-// warp may read without a barrier between.
+// Records a read by all lanes. Lanes of two warps represent the rest: without a barrier, a lane's write must
+// not be read by any lane of another warp.
 std::optional<Fault> Block::read_as_group(int number, std::string_view what, const Effects::MemoryRead& bytes,
                                           Place at) {
   const int first = number * kWarpgroup, second = first + kWarp;
@@ -109,7 +109,8 @@ bool Block::meet_warpgroup(int number) {
   return true;
 }
 
-// Lanes that give other operands than lane 0: registers, which one instruction names alike for all.
+// The fault if some lanes' operands differ from those of lane 0: registers, which one instruction names for
+// all.
 std::optional<Fault> Block::disagreeing(int number, const Instruction& instruction) {
   const bool described = instruction.find(Part::a)->kind == OperandKind::descriptor;
   const calls::WarpgroupProduct& first = *request(number, 0).product;
@@ -128,7 +129,7 @@ std::optional<Fault> Block::disagreeing(int number, const Instruction& instructi
   return std::nullopt;
 }
 
-// What execute_warp refuses, with the lanes and the address that it is about.
+// The fault for an error of execute_warp, with its lanes and address.
 Fault Block::refused(int number, const Instruction& instruction, Error error) {
   const calls::WarpgroupProduct& product = *request(number, 0).product;
   Fault out = fault_of_group(number, std::move(error));
@@ -185,7 +186,7 @@ std::optional<Fault> Block::multiply(int number, const Instruction& instruction)
   return std::nullopt;
 }
 
-// A product that is complete has read until now.
+// A completed product has read its operands up to now.
 void Block::control(int number, const Instruction& instruction) {
   Warpgroup& g = group(number);
   Effects effects;
@@ -196,9 +197,9 @@ void Block::control(int number, const Instruction& instruction) {
       (void)read_as_group(number, complete.text, read, side(complete.number).at);
 }
 
-// ---- Warps that will never meet
+// ---- Deadlocks of warps
 
-// Of a warpgroup, `first` waits for an instruction that `warp` does not execute.
+// The fault if `first` waits for a warpgroup instruction that `warp` does not execute.
 Fault Block::missing_warp(int first, int warp) {
   const Request& r = *thread(first).request;
   const auto together = [&](const Thread& t) {
@@ -235,7 +236,7 @@ Fault Block::missing_warp(int first, int warp) {
   return out;
 }
 
-// No thread can go on: nothing that a warpgroup waits for will come.
+// Called when no thread can proceed: finds a warpgroup whose instruction cannot complete.
 void Block::check_warpgroups() {
   for (int i = 0; i < static_cast<int>(threads_.size()); ++i) {
     const Thread& t = thread(i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a block keeps of a warpgroup that has asynchronous products.
+// The state of a warpgroup with asynchronous products.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ namespace warpbit::device {
 
 inline constexpr int kWarpgroup = 128, kGroupWarps = 4;
 
-/// Where the fragments of a thread lie among its registers: one on top of the other, as variables live and end.
-/// So lanes with the same fragments alive have them in the same registers, whatever they did before.
+/// Allocates a thread's fragments in its registers as a stack, like the variables that hold them. Lanes with
+/// the same live fragments thus have them in the same registers, whatever they did before.
 class RegisterStack {
  public:
   struct Part {
@@ -23,7 +23,7 @@ class RegisterStack {
   /// Returns the first register.
   int push(int bottom, int count, Place made);
   void release(int first);
-  /// What a register is part of, or nullptr.
+  /// The fragment that contains a register, or nullptr.
   const Part* find(int reg) const;
 
  private:
@@ -31,11 +31,11 @@ class RegisterStack {
 };
 
 struct Warpgroup {
-  /// Registers of what a product reads at once; those of fragments follow.
+  /// Registers of operands that a product reads at once; those of fragments follow.
   static constexpr int kDescriptorA = 0, kDescriptorB = 1, kScaleD = 2, kFragments = 3;
 
   explicit Warpgroup(AsyncState::RegisterName name);
-  /// Lanes have at least so many registers from now on.
+  /// Ensures that lanes have at least `count` registers.
   void reserve(int count);
 
   Registers registers;
