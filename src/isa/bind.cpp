@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of a statement against the operands of its form.
+// Checks the operands of a statement against those of its form.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,11 +30,11 @@ std::string where(const Form& form, const OperandSpec& spec) {
   return fmt::format("{}, operand {}", form.canonical, spec.role);
 }
 
-// A name that is no register by its spelling, and not a declared one.
+// A name that neither looks like a register nor is declared.
 bool is_symbol(std::string_view name, const TypeLookup& types) {
   return !name.starts_with('%') && name != "_" && !(types && types(name));
 }
-// One in braces stands for the whole vector.
+// A single symbol in braces stands for the whole vector.
 bool is_symbol(const OperandText& text, const TypeLookup& types) {
   return text.items.size() == 1 && !text.items[0].is_literal && is_symbol(text.items[0].text, types);
 }
@@ -53,7 +53,7 @@ Error literal_refused(const Form& form, const OperandSpec& spec, const Item& ite
           none ? "registers only" : fmt::format("registers or, as literals, {}", fmt::join(right, " or "))};
 }
 
-// A literal stands for the bits of its register.
+// A literal gives the bits of its register.
 Result<std::uint64_t> literal_bits(const Item& item, bool mixed, const Form& form, const OperandSpec& spec) {
   const LiteralRule& rule = spec.registers->literals;
   const Literal& literal = item.literal;
@@ -67,7 +67,8 @@ Result<std::uint64_t> literal_bits(const Item& item, bool mixed, const Form& for
   return spec.registers->bits == 64 ? literal.bits : literal.bits & UINT32_MAX;
 }
 
-// The type of a vector of registers of two types: the same, or the bits of their width; "" if they do not mix.
+// The common type of registers of two types: the same, or the bits type of their width; "" if they do not
+// mix.
 std::string common_type(const std::string& x, const std::string& y) {
   if (x == y) return x;
   const auto width = [](const std::string& t) { return t == "f16x2" ? "32" : t.substr(1); };
@@ -173,8 +174,8 @@ bool takes_literals(const LiteralRule& rule) {
   return rule.integer_whole || rule.f32_whole || rule.f64_whole;
 }
 
-// One register, or a literal where the operand may be one. Where the assembler also takes a brace vector it
-// reads the first.
+// One register, or a literal if the operand accepts one. Where the assembler also accepts a brace vector, it
+// reads the first item.
 Result<Operand> bind_scalar(const OperandText& text, const Form& form, const OperandSpec& spec,
                             const TypeLookup& types) {
   if (text.kind == OperandText::Kind::scalar && text.items[0].is_literal &&
@@ -300,7 +301,7 @@ Result<Operand> bind_one(const OperandText& text, const Form& form, const Operan
   return wrong_kind(text, form, spec, "an operand");
 }
 
-// As in a statement with symbols for registers and the least value of each immediate.
+// As in a statement with symbols for registers and the minimum of each immediate.
 Operand symbolic(const OperandSpec& spec) {
   Operand out = unbound(spec);
   if (spec.kind == OperandKind::immediate) out.literals = {static_cast<std::uint64_t>(spec.immediate.least)};
@@ -310,8 +311,8 @@ Operand symbolic(const OperandSpec& spec) {
   return out;
 }
 
-// A literal selector says which lanes hold the metadata, and literal pairs which lanes and bytes the scale
-// factors.
+// A literal selector determines the lanes that hold the metadata; literal pairs determine the lanes and bytes
+// of the scale factors.
 void select_fragments(const Form& form, std::vector<Operand>& operands) {
   const auto find = [&](Part part) { return std::ranges::find(operands, part, &Operand::part); };
   constexpr std::array kSelected{std::pair{Part::metadata, Part::selector},
@@ -326,9 +327,9 @@ void select_fragments(const Form& form, std::vector<Operand>& operands) {
   }
 }
 
-// Around some forms the toolkit writes PTX of its own, which it then cannot read with every spelling of an
-// operand (ptxas 13.0 ends with an error in its own text): those that it makes of other types' instructions, and
-// from sm_100 on mma.sp without ordered metadata for f16, s8 and u8.
+// The toolkit expands some forms into PTX of its own that rejects some spellings of operands (ptxas 13.0
+// reports an error in its own text): forms lowered to instructions of other types, and from sm_100 on mma.sp
+// without ordered metadata for f16, s8 and u8.
 bool is_rewritten(const Form& form, const TargetPlan& plan, Target target) {
   constexpr FormatSet kChecked = FormatId::f16 | FormatId::s8 | FormatId::u8;
   return plan.row->machine.starts_with("2 ") ||

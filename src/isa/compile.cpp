@@ -33,7 +33,7 @@ std::vector<RegisterBits> ordered_table(const FragmentMap& map, Order order) {
   return out;
 }
 
-// The order in which the kernel takes the elements of a fragment. Many forms have the same fragments.
+// The elements of a fragment in the kernel's order. Many forms share fragments.
 Places places(const FragmentMap& map, Order order) {
   static Memo<std::pair<FragmentMap, Order>, std::vector<RegisterBits>> tables;
   return tables.get({map, order}, [&] { return ordered_table(map, order); });
@@ -47,7 +47,7 @@ Order order_of(Part part) {
   return part == Part::b || part == Part::scale_b ? Order::column_major : Order::row_major;
 }
 
-// Where the elements of the fragments lie that an operand has in registers.
+// The places of the elements of an operand in registers, for each fragment.
 std::vector<Places> places_of(const OperandSpec& spec) {
   std::vector<Places> out;
   if (spec.kind == OperandKind::vector || spec.kind == OperandKind::scalar)
@@ -55,7 +55,7 @@ std::vector<Places> places_of(const OperandSpec& spec) {
   return out;
 }
 
-// `choices` are the places by fragment; none of a matrix in memory.
+// `choices` are the places by fragment; empty for a matrix in memory.
 TileOperand compile_operand(const OperandSpec& spec, std::span<const Places> choices) {
   return {&format(spec.format), registers_of(spec), choices.empty() ? Places() : choices.front()};
 }
@@ -107,7 +107,7 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
       default: break;
     }
   }
-  if (tile.b_described) tile.c = tile.d;  // D is both
+  if (tile.b_described) tile.c = tile.d;  // the same registers
   tile.fast = compile_fast(tile);
   return tile;
 }
@@ -132,7 +132,7 @@ bool has_registers(const Operand& operand) {
   return operand.literals.empty() || std::ranges::any_of(operand.literals, [](const auto& l) { return !l; });
 }
 
-// What an immediate, or a selector of literals, says. `choices` are the places of the operand before it.
+// Applies an immediate, or a selector of literals. `choices` are the places of the operand before it.
 void apply_literals(const Operand& operand, const OperandSpec& spec, std::span<const Places> choices,
                     Tile& tile) {
   const auto value = static_cast<std::int64_t>(operand.literals[0].value_or(0));
@@ -241,7 +241,7 @@ Move compile_move(const MatrixMove& action, const Form& form, bool every_lane_va
   return out;
 }
 
-// PTX manual, "ldmatrix": up to sm_75 all lanes must have valid addresses. Else targets do not differ.
+// PTX manual, "ldmatrix": up to sm_75 all lanes must have valid addresses. Other targets do not differ.
 std::reference_wrapper<const Move> make_kernel(const MatrixMove& action, const Form& form,
                                                const TargetRow& target, CompiledForm&) {
   static Memo<std::pair<const Form*, bool>, Move> moves;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the instructions of a form on a target share, compiled once; and what the operands of each add to it.
+// The part of instructions that depends only on form and target, compiled once; and the additions by
+// operands.
 #pragma once
 
 #include <functional>  // reference_wrapper
@@ -14,26 +15,26 @@
 
 namespace warpbit {
 
-/// What executes an instruction, in the order of Form::action. A move depends on no operand and is shared.
+/// The executable action, in the order of Form::action. A move does not depend on operands and is shared.
 using CompiledAction = std::variant<Tile, ElementwiseKernel, std::reference_wrapper<const Move>, Control>;
 
-/// A form on a target. What depends on the form and the plan alone, and not on operands, is made in compile()
-/// (compile.cpp) and kept here.
+/// A form on a target. compile() (compile.cpp) makes everything that depends on form and plan alone, not on
+/// operands.
 struct CompiledForm {
   const Form* form;
   TargetPlan plan;
-  /// D = A B + C: of each operand, by its fragments, where the elements lie in the order of the kernel.
+  /// For D = A B + C: the places of each operand's elements in the kernel's order, by fragment.
   std::vector<std::vector<Places>> places;
-  /// Of what operands decide it has the defaults: no literals, the first fragment of metadata, matrices in
-  /// memory with K contiguous.
+  /// Operand-dependent fields hold defaults: no literals, the first fragment of metadata, matrices in memory
+  /// with K contiguous.
   CompiledAction kernel;
 };
 
-/// Compiled at the first call, kept as long as the program; any thread may ask. nullptr if the target has no
+/// Compiled at the first call and kept for the life of the program. Thread-safe. nullptr if the target has no
 /// plan for the form.
 const CompiledForm* compiled(const Form& form, Target target);
 
-/// The kernel of the form with what the operands say.
+/// The form's kernel, completed with the operands.
 CompiledAction with_operands(const CompiledForm& shared, std::span<const Operand> operands);
 
 }  // namespace warpbit

@@ -30,7 +30,7 @@ std::span<const Family> families() {
 const NotModelled* find_not_modelled(std::string_view spelled) {
   constexpr std::string_view kHost = "the host of a Machine copies with copy_async, which is complete at once";
   constexpr std::string_view kTensorMemory = "there is no tensor memory";
-  // The longest name of several that fit stands first.
+  // If several names fit, the longest comes first.
   static constexpr std::array kRows{
       NotModelled{"cp.async.bulk", kHost},
       NotModelled{

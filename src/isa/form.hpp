@@ -31,44 +31,44 @@ struct LiteralRule {
   bool f64_whole = false, f64_mixed = false;          ///< 1.0, 0d...: the bits of the register
 };
 
-/// What registers an operand takes: what the assembler (ptxas 13.0) accepts where the manual ("Operand Type
+/// The registers that an operand accepts: as the assembler (ptxas 13.0) where the manual ("Operand Type
 /// Checking") is silent. Literals whose meaning differs between targets are left out.
 struct RegisterClass {
   std::string_view name;  ///< in the notation of the instruction table
   int bits;
-  std::string_view types;  ///< declared types that are accepted, separated by blanks
+  std::string_view types;  ///< accepted declared types, separated by blanks
   LiteralRule literals;
   bool mixed = true;  ///< a vector may mix types
   bool sinks = true;  ///< a destination may have '_' beside registers
 };
 
-/// The values of an immediate. The greatest may be kUnbounded.
+/// The values of an immediate. The maximum may be kUnbounded.
 struct ImmediateRange {
-  int least = 0, most = 0;  ///< as the manual has it
-  int assembler_most = 0;   ///< as the assembler has it, if that is more
+  int least = 0, most = 0;  ///< in the manual
+  int assembler_most = 0;   ///< in the assembler, if that is more
   int step = 1;
 };
 inline constexpr int kUnbounded = std::numeric_limits<int>::max();
 
-/// An operand of a form. `fragments` has one map; of metadata, one for each selector.
+/// An operand of a form.
 struct OperandSpec {
   std::string_view role;
   Part part;
   OperandKind kind;
   const RegisterClass* registers;
-  int count;  ///< registers in a lane
+  int count;  ///< registers per lane
   std::span<const int>
-      also_counts;  ///< other counts that the assembler accepts; the further registers are ignored
+      also_counts;  ///< other counts that the assembler accepts; it ignores the further registers
   FormatId format;
-  std::vector<FragmentMap> fragments;  ///< one; of metadata, one for each selector
-  ImmediateRange immediate = {};       ///< of a pair: of its first item
-  ImmediateRange second = {};          ///< of a pair: of its second item
+  std::vector<FragmentMap> fragments;  ///< one; for metadata, one for each selector
+  ImmediateRange immediate = {};       ///< of a pair: for its first item
+  ImmediateRange second = {};          ///< of a pair: for its second item
   bool optional = false;               ///< may be omitted, if it is the last one
 
   const FragmentMap& fragment() const { return fragments.front(); }
 };
 
-/// What a qualifier says, as far as messages care.
+/// The role of a qualifier in messages.
 enum class SlotRole { plain, shape, factor_type };
 
 /// A place in the qualifier list of a family, in the manual's order. Qualifiers of different groups may be
@@ -79,23 +79,23 @@ struct QualifierSlot {
   bool required = true;
   bool repeatable = false;      ///< may be written more than once
   bool after_previous = false;  ///< must be written after the slot before it
-  bool leading = false;         ///< must be written where it stands in this list
-  /// The manual requires it, and the assembler does not miss it.
+  bool leading = false;         ///< must be written at its place in this list
+  /// Required by the manual but not by the assembler.
   bool assembler_optional = false;
   SlotRole role = SlotRole::plain;
-  /// If set, says whether a qualifier that no form has was meant for this group.
+  /// If set, tells whether an unknown qualifier was meant for this group.
   bool (*resembles)(std::string_view qualifier) = nullptr;
 };
 
 /// m<digits>n<digits>k<digits>
 bool looks_like_shape(std::string_view qualifier);
 
-/// Executes as D = A B + C, by the plan of its arithmetic.
+/// Executes D = A B + C, by the plan of its arithmetic.
 struct DotProduct {};
 
-/// Each element of the destination is an element of the sources, converted if need be. The elements of the
-/// sources are numbered from the lowest bits of the last register of the last source; those of a fragment that
-/// has several rows, by row and column.
+/// Each element of the destination is an element of the sources, possibly converted. Elements of the sources
+/// are numbered from the lowest bits of the last register of the last source; in a fragment with several
+/// rows, by row and column.
 struct Elementwise {
   std::optional<Conversion> conversion;
 };
@@ -112,7 +112,7 @@ struct MatrixMove {
   int stride_multiple = 1;  ///< in bytes
 };
 
-/// No element moves: asynchronous instructions are ordered, or waited for. Lanes execute it together.
+/// Orders asynchronous instructions or waits for them; moves no elements. Lanes execute it together.
 struct Control {
   AsyncControl control;
   int lanes;
@@ -122,8 +122,8 @@ struct Form {
   std::string canonical;
   std::vector<std::string> qualifiers;  ///< one for each slot of the family, "" where absent
   std::vector<OperandSpec> operands;
-  Features needs;       ///< for the assembler to take it
-  Features known = {};  ///< for the library to know what it does
+  Features needs;       ///< features that the assembler requires
+  Features known = {};  ///< features for which the library knows the behaviour
   Arithmetic arithmetic;
   std::variant<DotProduct, Elementwise, MatrixMove, Control> action = DotProduct{};
   int rows, columns, depth, products;
@@ -131,14 +131,14 @@ struct Form {
   bool ordered = false;    ///< the indices in the metadata must ascend
 
   int terms() const { return sparsity.is_sparse() ? depth / 2 : depth; }
-  std::string_view undocumented;  ///< not empty: the assembler lets it through, the manual does not list it
+  std::string_view undocumented;  ///< not empty: the assembler accepts it, but the manual does not list it
 };
 
 struct Family {
   std::string_view name;    ///< first column of the instruction table
   std::string_view opcode;  ///< up to the first dot
-  /// Qualifiers that tell the family from others of the same opcode, each as it stands or with "::..." behind
-  /// it; none for the plain one.
+  /// Qualifiers that distinguish the family from others of the same opcode, as written or followed by
+  /// "::..."; none for the plain one.
   std::span<const std::string_view> marks;
   std::span<const QualifierSlot> slots;
   std::vector<Form> forms;
@@ -147,28 +147,27 @@ struct Family {
 /// All families.
 std::span<const Family> families();
 
-/// Instructions that are known and not modelled: their names, up to a dot, and why.
+/// Instructions that are known but not modelled: their names, up to a dot, and the reason.
 struct NotModelled {
   std::string_view name, reason;
 };
-/// The one that fits `opcode.qualifier...` best, or nullptr.
+/// The row that fits `opcode.qualifier...` best, or nullptr.
 const NotModelled* find_not_modelled(std::string_view spelled);
 
-/// "0..3", "0" if there is one value, "-1,1" if some between are left out, ">=0" if there is no greatest.
+/// "0..3", "0" if there is one value, "-1,1" if values between are excluded, ">=0" without a maximum.
 std::string text(const ImmediateRange& range);
 
 /// The operands of a form in the notation of the instruction table, e.g. "d:4xf32 a:4xb32 b:2xb32 c:4xf32".
 std::string operand_notation(const Form& form);
 
-/// Which of the fragments of metadata or scale factors the literals of their selector choose; the first where
-/// they are registers.
+/// The index of the metadata's or scale factors' fragment that the selector's literals choose; 0 if they are
+/// registers.
 std::size_t fragment_index(const OperandSpec& selector, std::span<const std::optional<std::uint64_t>> literals);
 
-/// The nibbles of metadata to which the manual gives a meaning, e.g. "0x4, 0xe". Precondition: the form is
-/// sparse.
+/// The nibbles of metadata that the manual defines, e.g. "0x4, 0xe". Precondition: the form is sparse.
 std::string defined_nibbles(const Form& form);
 
-/// The targets on which the form exists.
+/// The targets that have the form.
 std::vector<Target> targets_of(const Form& form);
 
 // One function for each file in families/.

@@ -11,31 +11,31 @@
 
 namespace warpbit {
 
-/// What an Instruction holds: everything that can be known before operands are.
+/// The content of an Instruction: everything that does not depend on operand values.
 struct DecodedInstruction {
   std::string text;
   Target target;
   const Family* family;
   const Form* form;
-  const CompiledForm* compiled;  ///< what it shares with other instructions of the form
+  const CompiledForm* compiled;  ///< shared with other instructions of the form
   std::vector<Operand> operands;
   CompiledAction kernel;
 
   static Instruction make(DecodedInstruction decoded);
 };
 
-/// `opcode.qualifier...` as the statement has them.
+/// `opcode.qualifier...` as written in the statement.
 std::string spell(const Statement& statement);
 
-/// The form that the statement's qualifiers name on the target, whatever their order.
+/// The form on the target that the statement's qualifiers name, in any order.
 Result<const Form*> match(const Statement& statement, const Family& family, Target target);
 
 /// The operands of a statement, checked against a form; all symbolic if the statement has none.
 Result<std::vector<Operand>> bind_operands(const Statement& statement, const Form& form,
                                            const TypeLookup& types);
 
-/// Refuses spellings of operands that fit the form and that the assembler does not take where it rewrites the
-/// form on a target. Precondition: bind_operands has taken the statement.
+/// Refuses operand spellings that fit the form but that the assembler rejects where it rewrites the form on a
+/// target. Precondition: bind_operands has accepted the statement.
 Result<void> check_assembled(const Statement& statement, const Form& form, const TargetPlan& plan,
                              Target target);
 

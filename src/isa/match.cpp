@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From qualifiers to a form, and from a wrong qualifier to a sentence that says which one and what would be
-// right.
+// Finds the form for qualifiers, or an error that names the wrong qualifier and the accepted ones.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -57,10 +56,10 @@ struct ByQualifiers {
   }
 };
 
-// What the forms of a family are found by.
+// The lookup tables for the forms of a family.
 struct Index {
-  std::unordered_map<std::string_view, std::string_view> groups;      // of a qualifier
-  std::unordered_set<const Form*, ByQualifiers, ByQualifiers> forms;  // the first of each text
+  std::unordered_map<std::string_view, std::string_view> groups;      // by qualifier
+  std::unordered_set<const Form*, ByQualifiers, ByQualifiers> forms;  // one for each text, the first
 
   explicit Index(const Family& family) {
     for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
@@ -82,7 +81,7 @@ std::string_view group_of(const Index& index, const Family& family, std::string_
   return "";
 }
 
-// Which qualifier stands in which slot. Index into statement.qualifiers, or -1.
+// The qualifier in each slot: an index into statement.qualifiers, or -1.
 struct Assignment {
   std::vector<int> index;
   std::vector<std::string_view> text;  // "" where absent
@@ -140,7 +139,7 @@ std::vector<std::size_t> differences(const Form& form, const Assignment& given) 
   return out;
 }
 
-// The forms that differ from what is given in the fewest slots.
+// The forms that differ from the given qualifiers in the fewest slots.
 struct Nearest {
   std::size_t distance;
   std::vector<const Form*> forms;
@@ -152,7 +151,7 @@ struct Nearest {
   }
 };
 
-// Among the forms of the target if one of them is near, otherwise among all.
+// Searches the forms of the target if one of them is near, otherwise all.
 Nearest nearest(const Family& family, Target target, const Assignment& given) {
   Nearest here{given.text.size() + 1, {}}, anywhere = here;
   for (const Form* form : documented(family)) {
@@ -182,8 +181,8 @@ bool shape_has_types(const Family& family, std::size_t shape, const Assignment& 
   });
 }
 
-// One slot is wrong (or several are empty): the first one, in the manual's order, by which a single change
-// leads to a form; the shape only if there is no other.
+// Finds the wrong slot (or several empty ones): the first one, in the manual's order, for which a single
+// change gives a form; the shape only as a last resort.
 Error wrong_slot(const Statement& s, const Family& family, const Assignment& given, const Nearest& best) {
   const auto rank = [&](std::size_t i) { return std::pair(family.slots[i].role == SlotRole::shape, i); };
   std::size_t slot = differences(*best.forms.front(), given).front();
@@ -226,7 +225,7 @@ Error no_form(const Statement& s, const Family& family, Target target, const Ass
           "nearest is " + list(near, " or ")};
 }
 
-// A vector or a descriptor stands where the form has one, as far as there are operands.
+// Whether vectors and descriptors stand where the form has them, among the given operands.
 bool has_kinds(const Statement& statement, const Form& form) {
   const std::size_t both = std::min(statement.operands.size(), form.operands.size());
   for (std::size_t i = 0; i < both; ++i) {
@@ -238,7 +237,7 @@ bool has_kinds(const Statement& statement, const Form& form) {
   return true;
 }
 
-// The form that the statement would name with what the assembler does not miss, or nullptr.
+// The form that results if required qualifiers that the assembler does not require are added, or nullptr.
 const Form* lenient_form(const Family& family, const Assignment& given) {
   const auto fits = [&](const Form& form) {
     return std::ranges::all_of(differences(form, given), [&](std::size_t slot) {
@@ -270,7 +269,7 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
                  fmt::format(".{} omitted, which ptxas 13.0 does not reject", lenient->qualifiers[slot]),
                  lenient->canonical};
   }
-  // Forms of one text differ in their operands; they stand side by side.
+  // Forms with the same text differ in their operands; they are adjacent.
   const Form *form = *found, *last = &family.forms.back();
   while (!has_kinds(statement, *form) && form != last && form[1].qualifiers == form->qualifiers) ++form;
   if (!form->undocumented.empty()) {

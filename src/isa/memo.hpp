@@ -8,13 +8,13 @@
 
 namespace warpbit {
 
-/// The values of a function of Key, each computed at its first use and kept as long as the memo, where it stays
-/// in place. Any thread may ask.
+/// A cache of a function of Key. Each value is computed at its first use, kept as long as the memo, and has a
+/// stable address. Thread-safe.
 template <class Key, class Value>
 class Memo {
  public:
-  /// The value for the key, by make() if there is none yet. Threads that ask for it at the same time may all
-  /// compute it; they get the same one.
+  /// The value for the key, computed by make() if it is missing. Threads that ask for it at the same time may
+  /// all compute it; they get the same object.
   template <class Make>
   const Value& get(const Key& key, Make make) {
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms that a mistyped one is near to.
+// Finds the forms nearest to a mistyped one.
 #include <algorithm>
 #include <limits>
 #include <numeric>  // std::iota
@@ -13,8 +13,8 @@
 namespace warpbit {
 namespace {
 
-// What a difference costs. A qualifier that is replaced costs less than one too many, by how alike the two are;
-// one that is missing costs least, for who types stops early.
+// Costs of differences. A replaced qualifier costs less than an extra one, depending on similarity. A missing
+// one costs least, since people often stop typing early.
 constexpr int kExtra = 10, kMissing = 6, kLeastReplacement = 2, kOpcode = 150, kOtherTarget = 10;
 
 // Levenshtein's distance in percent of the longer word.
@@ -38,7 +38,7 @@ int replacement(std::string_view given, std::string_view right) {
   return kLeastReplacement + (kExtra + kMissing - kLeastReplacement) * difference(given, right) / 100;
 }
 
-// What it costs that a word of a form stands for each of the given ones: 0 for the same.
+// The cost of replacing each given word by a word of a form; 0 for the same word.
 class Costs {
  public:
   explicit Costs(const Statement& given) : given_(given.qualifiers) {}
@@ -55,17 +55,17 @@ class Costs {
 
  private:
   std::vector<std::string_view> given_;
-  std::unordered_map<std::string_view, std::vector<int>> rows_;  // by the word of a form
+  std::unordered_map<std::string_view, std::vector<int>> rows_;  // keyed by the word of a form
 };
 
 struct Candidate {
   const Form* form;
-  int of_given;  // what the given words cost
-  int cost;      // all together
-  int moved;     // words that stand elsewhere
+  int of_given;  // cost of the given words
+  int cost;      // total cost
+  int moved;     // words in other positions
 };
 
-// The most alike words go together, whatever their order.
+// Pairs the most similar words, in any order.
 Candidate compared(Costs& costs, const Form& form) {
   Candidate out{&form, 0, 0, 0};
   std::vector<const std::vector<int>*> right;

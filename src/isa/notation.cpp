@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands in the notation of the instruction table, turned into the text of a statement and the types of its
+// Converts operands in the notation of the instruction table into a statement's text and the types of its
 // names.
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using TypeMap = std::map<std::string, std::string, std::less<>>;
 
-// "d:4xf32 c:={0,0}" at blanks outside brackets.
+// Splits "d:4xf32 c:={0,0}" at blanks outside brackets.
 std::vector<std::string_view> tokens(std::string_view notation) {
   std::vector<std::string_view> out;
   int depth = 0;
@@ -58,7 +58,7 @@ class Writer {
   TypeMap types;
 
  private:
-  // Behind the colon: 4xf32, b32, imm..., =literals, ={b16,b16}, {imm|b16,b16}.
+  // After the colon: 4xf32, b32, imm..., =literals, ={b16,b16}, {imm|b16,b16}.
   Result<void> value(std::string_view token, std::string_view v) {
     if (v.front() == '=' || v.front() == '{') {
       if (v.front() == '=') v.remove_prefix(1);
@@ -88,13 +88,13 @@ class Writer {
     return {};
   }
 
-  // Of "(-1,1)", "(0..3)", "(>=0)" or nothing.
+  // The minimum in "(-1,1)", "(0..3)", "(>=0)" or nothing.
   static std::string least(std::string_view range) {
     const std::size_t first = range.find_first_of("-0123456789");
     return first == range.npos ? "0" : std::string(range.substr(first, range.find_first_of(".,)") - first));
   }
 
-  // A type stands for a register of it, "imm" for an immediate.
+  // A type gives a register of that type, "imm" an immediate.
   std::string item(std::string_view v) {
     if (v == "imm") return "0";
     return !v.empty() && v[0] >= 'a' && v[0] <= 'z' ? fresh(v) : std::string(v);

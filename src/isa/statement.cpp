@@ -20,7 +20,7 @@ bool is_digit(char c) {
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-// PTX manual, "Identifiers": a letter, or one of _ $ % and something after it; then letters, digits, _ and $.
+// PTX manual, "Identifiers": a letter, or one of _ $ % followed by something; then letters, digits, _ and $.
 bool is_name_start(char c) {
   return is_letter(c) || c == '_' || c == '$' || c == '%';
 }
@@ -153,7 +153,7 @@ class Scanner {
     return out;
   }
 
-  // base or base+offset, where the offset may have a sign, up to ']'. The assembler has no base-offset.
+  // base or base+offset up to ']'; the offset may have a sign. The assembler does not accept base-offset.
   Result<void> address(OperandText& out) {
     skip_blanks();
     Result<Item> base = item();
@@ -222,7 +222,7 @@ class Scanner {
     }
     const bool hex = s.starts_with("0x") || s.starts_with("0X");
     if (!hex && s.find_first_of(".eE") != s.npos) {
-      double value = 0;  // the text of a decimal constant; no arithmetic is done on it
+      double value = 0;  // a decimal constant's value; no arithmetic is done on it
       const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
       out = {true, false, std::bit_cast<std::uint64_t>(value) | (negative ? std::uint64_t{1} << 63 : 0)};
       return error == std::errc{} && end == s.data() + s.size();
@@ -243,7 +243,7 @@ class Scanner {
   std::string_view text_;
   std::size_t at_ = 0;
   bool unterminated_comment_ = false;
-  std::size_t word_end_ = 0;  // just behind the last opcode or qualifier
+  std::size_t word_end_ = 0;  // right after the last opcode or qualifier
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits the text of one PTX statement. Names no family: it knows dots, commas, braces and brackets only. What
-// it returns views that text.
+// Splits the text of one PTX statement into dots, commas, braces and brackets; knows no instruction families.
+// The result views that text.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct OperandText {
   };
   Kind kind = Kind::scalar;
   std::string_view text;    ///< as written, without surrounding blanks
-  std::vector<Item> items;  ///< of an address: the base
+  std::vector<Item> items;  ///< of an address: its base
   std::int64_t offset = 0;  ///< of an address
 };
 
@@ -49,7 +49,7 @@ struct Statement {
 /// column.
 Result<Statement> split(std::string_view text);
 
-/// The opcode and the qualifiers, whatever stands behind them.
+/// The opcode and the qualifiers; ignores the rest.
 Result<Statement> split_name(std::string_view text);
 
 }  // namespace warpbit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What orders asynchronous instructions and waits for them (PTX manual, "Asynchronous wgmma Proxy Operations"
-// and "membar/fence", the bi-directional proxy fence).
+// Instructions that order asynchronous ones and wait for them (PTX manual, "Asynchronous wgmma Proxy
+// Operations" and "membar/fence", the bi-directional proxy fence).
 //
 //   wgmma.fence.sync.aligned;
 //   wgmma.commit_group.sync.aligned;
@@ -31,7 +31,7 @@ struct ProxyRow {
   std::string_view space;
   Space orders;
 };
-// A block's own shared memory is part of its cluster's.
+// A block's shared memory is part of its cluster's.
 constexpr ProxyRow kProxyRows[] = {
     {"", Space::generic},
     {"global", Space::global},

@@ -14,7 +14,7 @@ namespace {
 
 using enum FormatId;
 
-// ---- The table: one row per kind and scale type; K of the dense shape, the sparse one has twice as many.
+// ---- The table: one row per kind and scale type; K of the dense shape, which is half of the sparse one.
 
 constexpr std::string_view k1X[] = {"", "scale_vec::1X"}, k2X[] = {"", "scale_vec::2X"};  // "": the default
 constexpr std::string_view kOnly2X[] = {"scale_vec::2X"}, kOnly4X[] = {"scale_vec::4X"};
@@ -25,7 +25,7 @@ struct Row {
   FormatSet factors;
   Packing packing;
   std::span<const std::string_view> scale_vec;
-  int blocks;  // scale factors in a row of A and in a column of B
+  int blocks;  // scale factors per row of A and per column of B
   FormatId scale;
   Sparsity sparsity;  // of the sparse form
   Features sparse_needs;
@@ -51,17 +51,17 @@ constexpr RegisterClass kPair{"b16", 16, "b16 u16 s16", {}};
 constexpr RegisterClass kFactors{"b32", 32, "b32", {.integer_mixed = true, .f32_mixed = true}};
 constexpr int kScaleCounts[] = {2, 4};
 
-// The bytes of a register from byte-id on, one for each block.
+// The bytes of a register starting at byte-id, one for each block.
 Packing bytes(int byte_id, int blocks) {
   return {32, 8, 0, 8, byte_id, blocks};
 }
 
-// The values of byte-id: all bytes, the pairs, or 0.
+// Step between values of byte-id: all bytes, pairs, or only 0.
 int byte_step(int blocks) {
   return blocks;
 }
 
-// Of row g + 8 p of A: lane 4 g + 2 thread-id + p.
+// Row g + 8 p of A: lane 4 g + 2 thread-id + p.
 std::vector<FragmentMap> scale_a_maps(int blocks) {
   std::vector<FragmentMap> out;
   for (int byte_id = 0; byte_id + blocks <= 4; byte_id += byte_step(blocks))
@@ -76,7 +76,7 @@ std::vector<FragmentMap> scale_a_maps(int blocks) {
   return out;
 }
 
-// Of column g of B: lane 4 g + thread-id.
+// Column g of B: lane 4 g + thread-id.
 std::vector<FragmentMap> scale_b_maps(int blocks) {
   std::vector<FragmentMap> out;
   for (int byte_id = 0; byte_id + blocks <= 4; byte_id += byte_step(blocks))
@@ -134,7 +134,7 @@ struct Choice {
 std::vector<OperandSpec> operands(const Row& row, const Choice& x, int k) {
   const RegisterClass& sums = accumulator_registers(f32);
   const int terms = x.sparse ? k / 2 : k;
-  // In bytes, e2m1 and the six-bit types lie as packing() says.
+  // In bytes, e2m1 and the six-bit types are placed as in packing().
   const auto pack = [&](FormatId id) { return row.packing.slot_bits == 8 ? packing(id) : row.packing; };
   std::vector<OperandSpec> out = {
       vector_operand("d", Part::d, sums, f32, c_map(kM, kN, packing(f32))),

@@ -19,7 +19,7 @@ using enum CvtRounding;
 // ---- The table: one row per pair of types, with sets for roundings and modifiers.
 
 enum class Sources {
-  one,     // a register with as many elements as the destination has
+  one,     // a register with as many elements as the destination
   single,  // f32, an element each: a and b, or a vector of four
 };
 
@@ -91,11 +91,11 @@ constexpr Row kRows[] = {
     {ue8m0, f32, 4, kDownOrUp, kPlainOrSatfinite, Feature::sm_75, Sources::single, kNothing},
 };
 
-// ---- Registers: what the assembler takes for a type depends on the other one.
+// ---- Registers: the accepted types for one format depend on the other one.
 
 constexpr LiteralRule kSingles{.f32_whole = true, .f32_mixed = true}, kDoubles{.f64_whole = true};
 
-// Of `id` beside `other`.
+// For `id` beside `other`.
 const RegisterClass& registers(FormatId id, int count, FormatId other) {
   static constexpr RegisterClass kByte{"b8", 8, "b8", {}}, kB16{"b16", 16, "b16", {}},
       kB32{"b32", 32, "b32", {}};

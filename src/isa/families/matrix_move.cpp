@@ -6,8 +6,8 @@
 //   stmatrix.sync.aligned.shape.num{.trans}{.ss}.type        [p], r;
 //   movmatrix.sync.aligned.m8n8.trans.b16                    d, a;
 //
-// Rows and columns of a fragment are those of the matrix as it lies in memory: row i is the line of 16 bytes
-// whose address one lane gives, so .trans is a matter of lanes and values alone.
+// Rows and columns of a fragment are those of the matrix in memory: row i is the line of 16 bytes whose
+// address one lane gives. So .trans affects lanes and values only.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -34,7 +34,7 @@ constexpr int kLineBytes = 16;
 struct Row {
   std::string_view shape, trans, type, source_format;
   int lines, line_elements;  // of a matrix in memory
-  int most;                  // matrices
+  int most;                  // maximum number of matrices
   Packing packing;           // in a register
   int element_bits;          // in memory
   FormatId format;

@@ -80,22 +80,22 @@ constexpr Row kRows[] = {
     {16, 8, 32, kFp8, Types::mixed, kToF32, Feature::fp8, kKinds, Layouts::row_col, kNoScale},
 };
 
-// ---- What is special about some rows
+// ---- Exceptions for some rows
 
-// m8n8k16 is the one shape whose bytes the assembler takes from integer registers alone.
+// m8n8k16 is the only shape whose bytes the assembler accepts from integer registers only.
 constexpr RegisterClass kIntegerBytes{"b32", 32, "b32 u32 s32", {}};
 const RegisterClass& factor_registers(const Row& row, FormatId id) {
   return row.m == 8 && row.k == 16 ? kIntegerBytes : multiplicand_registers(id);
 }
-// B of m16n8k16 with 8-bit floating-point types is one register, but the assembler takes more and drops them.
+// B of m16n8k16 with 8-bit floating-point types is one register; the assembler accepts more and drops them.
 constexpr int kDroppedRegisters[] = {2, 4, 8};
 std::span<const int> also_counts(const Row& row, FormatId id, Part part) {
   return part == Part::b && row.k == 16 && kFp8.contains(id) ? std::span<const int>(kDroppedRegisters)
                                                              : std::span<const int>();
 }
 
-// PTX manual, "Matrix Fragments for mma.m8n8k4 with .f16": four products side by side; lanes 4 p ... 4 p + 3
-// and 4 p + 16 ... 4 p + 19 hold the one numbered p.
+// PTX manual, "Matrix Fragments for mma.m8n8k4 with .f16": four products side by side; product p is in lanes
+// 4 p ... 4 p + 3 and 4 p + 16 ... 4 p + 19.
 std::vector<FragmentMap::Digit> quad(Coordinate lane_in_group, Coordinate high_group) {
   return {{4, lane_in_group}, {4, {0, 0, 1}}, {2, high_group}};
 }

@@ -60,7 +60,7 @@ constexpr auto kSlots =
 std::vector<OperandSpec> operands(const Row& row, FormatId a, FormatId b, FormatId sum) {
   const std::vector<FragmentMap> maps = metadata_maps(row.sparsity, row.k / 2, sum == s32);
   const int last = static_cast<int>(maps.size()) - 1;
-  // The assembler lets selectors 2 and 3 through for this one form.
+  // The assembler accepts selectors 2 and 3 for this form only.
   const bool loose = row.k == 32 && a == f16 && sum == f32;
   const RegisterClass& registers = accumulator_registers(sum);
   return {

@@ -23,7 +23,7 @@ constexpr RegisterClass kF64{
 
 using Digits = std::vector<FragmentMap::Digit>;
 
-// A digit of size 1 counts nothing.
+// Drops digits of size 1.
 Digits digits(std::initializer_list<FragmentMap::Digit> list) {
   Digits out;
   std::ranges::copy_if(list, std::back_inserter(out), [](const auto& d) { return d.size > 1; });
@@ -94,8 +94,8 @@ std::string qualifier(FormatId id) {
   return std::string(format(id).name);
 }
 
-// PTX manual, "Matrix Fragments for sparse mma...": a matrix of nibbles, a row for each row of A, a column for
-// each group. g = lane / 4, t = lane % 4, n = nibble of the register, s = selector.
+// PTX manual, "Matrix Fragments for sparse mma...": a matrix of nibbles, one row per row of A, one column per
+// group. g = lane / 4, t = lane % 4, n = nibble of the register, s = selector.
 std::vector<FragmentMap> metadata_maps(const Sparsity& sparsity, int terms, bool rows_apart) {
   constexpr Packing kNibbles{32, 4, 0, 4};
   constexpr int kM = 16;

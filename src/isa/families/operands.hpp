@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the families of mma share: registers and fragments of their operands.
+// Shared by the families of mma: registers and fragments of their operands.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace warpbit {
 
-// What registers hold accumulators and factors of a type.
+// The register classes of accumulators and factors of a type.
 const RegisterClass& accumulator_registers(FormatId id);
 const RegisterClass& multiplicand_registers(FormatId id);
 
@@ -26,11 +26,11 @@ FragmentMap b_map(int k, int n, Packing p);
 /// C and D: value i is row g + 8 (i / 2), column 2 t + i % 2.
 FragmentMap c_map(int m, int n, Packing p);
 
-/// An operand in braces, as many registers as the map has.
+/// An operand in braces with all registers of the map.
 OperandSpec vector_operand(std::string_view role, Part part, const RegisterClass& registers, FormatId id,
                            FragmentMap map);
 
-/// A register of the lane.
+/// A register of each lane.
 OperandSpec scalar_operand(std::string_view role, Part part, const RegisterClass& registers, FormatId id,
                            FragmentMap map);
 
@@ -40,20 +40,20 @@ FragmentMap lane_values(int bits);
 /// [p]
 OperandSpec address_operand();
 
-/// `opcode.qualifier...`, leaving out the empty ones.
+/// `opcode.qualifier...`, without the empty ones.
 std::string canonical(std::string_view opcode, const std::vector<std::string>& qualifiers);
 
 /// The name of a format as a qualifier.
 std::string qualifier(FormatId id);
 
-/// Metadata of a sparse A with `terms` stored elements in a row of M = 16: one map for each selector. With
-/// `rows_apart`, a register that holds 32 bits of a row belongs to that row alone.
+/// Metadata of a sparse A with `terms` stored elements per row and M = 16: one map for each selector. With
+/// `rows_apart`, a register that holds 32 bits of a row holds no other row.
 std::vector<FragmentMap> metadata_maps(const Sparsity& sparsity, int terms, bool rows_apart);
 OperandSpec metadata_operand(std::vector<FragmentMap> maps);
-/// The sparsity selector; `assembler_most` is what the assembler lets through.
+/// The sparsity selector; the assembler accepts values up to `assembler_most`.
 OperandSpec selector_operand(const FragmentMap& map, int selectors, int assembler_most);
 
-/// The qualifiers that a row of mma or wmma.mma leaves free, with what they ask for.
+/// The optional qualifiers of a row of mma or wmma.mma, with the features that they require.
 struct FreeQualifiers {
   std::string_view satfinite, rounding, operation;
   Modifiers modifiers;
@@ -67,16 +67,16 @@ constexpr bool looks_like_kind(std::string_view qualifier) {
   return qualifier.starts_with("kind::");
 }
 
-/// May A and B differ in type?
+/// Whether A and B may differ in type.
 enum class Types { same, mixed };
 
-/// The layouts of A and B; row.col is the one that every form has.
+/// The layouts of A and B; every form has row.col.
 struct LayoutPair {
   std::string_view a, b;
 };
 inline constexpr LayoutPair kAnyLayout[] = {{"row", "col"}, {"row", "row"}, {"col", "col"}, {"col", "row"}};
 
-// Qualifiers that many families have.
+// Qualifiers that many families share.
 inline constexpr QualifierSlot kSync{.what = "qualifier .sync", .group = "sync", .repeatable = true};
 inline constexpr QualifierSlot kAligned{.what = "qualifier .aligned", .group = "aligned"};
 inline constexpr QualifierSlot kShape{
@@ -105,7 +105,7 @@ inline constexpr std::array kMmaSlots{
     QualifierSlot{.what = "type of C", .group = "type"},
 };
 
-/// One list of slots after the other.
+/// Concatenates two lists of slots.
 template <std::size_t N, std::size_t M>
 constexpr std::array<QualifierSlot, N + M> joined(const std::array<QualifierSlot, N>& x,
                                                   const std::array<QualifierSlot, M>& y) {

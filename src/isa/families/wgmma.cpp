@@ -18,7 +18,7 @@ namespace {
 
 using enum FormatId;
 
-// ---- The table: one row per operand class; K of the dense shape, the sparse one has twice as many.
+// ---- The table: one row per operand class; K of the dense shape, which is half of the sparse one.
 
 enum class Sizes { every_8, every_8_then_16 };
 
@@ -30,7 +30,7 @@ struct Row {
   Sizes n;
   bool scales;        // imm-scale-a, imm-scale-b
   bool transposes;    // imm-trans-a, imm-trans-b
-  Sparsity sparsity;  // of the sparse form, if there is one
+  Sparsity sparsity;  // of the sparse form, if it exists
 };
 
 constexpr Row kRows[] = {
@@ -54,7 +54,7 @@ std::vector<int> sizes(Sizes which) {
 
 constexpr int kM = 64, kWarps = 4;
 
-// A fragment of one warp, of 16 rows, for the four warps.
+// Extends a fragment of one warp, of 16 rows, to the four warps.
 FragmentMap by_warps(const FragmentMap& warp) {
   return warp.over_lanes(kM, warp.columns(), {kWarps, {16, 0}});
 }
@@ -64,7 +64,7 @@ FragmentMap d_map(int n, Packing p) {
   return by_warps(n == 8 ? tile : tile.tiled(16, n, {n / 8, {0, 8}}));
 }
 
-// D is read too, unless scale-d is 0: no '_'.
+// D is also read unless scale-d is 0, so '_' is not allowed.
 const RegisterClass& sum_registers(FormatId id) {
   constexpr bool kMixed = true, kNoSinks = false;
   static constexpr RegisterClass kF32{"f32", 32, "f32 b32", {}, kMixed, kNoSinks};
@@ -73,7 +73,7 @@ const RegisterClass& sum_registers(FormatId id) {
   return id == f32 ? kF32 : id == s32 ? kS32 : kF16x2;
 }
 
-// Floating-point factors of any type lie in what takes f16.
+// Floating-point factors of any type use the registers of f16.
 const RegisterClass& factor_registers(FormatId id) {
   return multiplicand_registers(format(id).is_integer ? id : f16);
 }
@@ -82,7 +82,7 @@ constexpr RegisterClass kDescriptor{"b64", 64, "b64 u64 s64", {.integer_whole = 
 constexpr RegisterClass kPredicate{"pred", 8, "pred", {.integer_whole = true}};
 constexpr RegisterClass kImmediate{"b32", 32, "", {}};
 
-// A value that all lanes give alike.
+// A value that must be the same in all lanes.
 FragmentMap group_value(int bits) {
   return lane_values(bits).over_lanes(1, 128, {kWarps, {0, 32}});
 }

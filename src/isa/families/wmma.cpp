@@ -5,7 +5,7 @@
 //   wmma.mma{.op.popc}.sync.aligned.alayout.blayout.shape{.rnd}.types{.satfinite}  d, a, b, c;
 //   wmma.store.d.sync.aligned.layout.shape{.ss}.type                       [p], r {, stride};
 //
-// The manual leaves the fragments open; NUMERICS.md, "Fragments of wmma", has the evidence.
+// The manual does not specify the fragments; NUMERICS.md, "Fragments of wmma", has the evidence.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ enum class Layouts { any, row_col };
 
 struct Row {
   Shape shape;
-  FormatSet factors;  // of A and B, which are the same
+  FormatSet factors;  // of A and B, which have the same type
   FormatSet sums;     // of C and D
   Features needs;
   Layouts layouts = Layouts::any;
@@ -55,7 +55,7 @@ constexpr Row kRows[] = {
     {{8, 8, 128}, b1, s32, Feature::sm_75, Layouts::row_col},
 };
 
-// What the assembler lets through although the manual does not list it.
+// Accepted by the assembler although the manual does not list it.
 constexpr Shape kOddShapes[] = {{8, 8, 4}, {8, 32, 16}, {16, 16, 8}, {16, 16, 16}, {32, 8, 16}};
 constexpr Shape kF64Shapes[] = {{16, 16, 8}, {16, 16, 16}};
 constexpr Shape kIntegerShapes[] = {{8, 8, 32}, {8, 8, 128}};
@@ -64,8 +64,8 @@ constexpr auto kOddS4 = "this shape with s4 or u4, of which ptxas 13.0 makes one
 constexpr auto kOddB1 = ".xor without .popc, which ptxas 13.0 treats as m8n8k128";
 constexpr auto kOddF32 = "an f32 fragment of an integer shape, which ptxas 13.0 does not reject";
 
-// ---- Fragments, measured on sm_90 (NUMERICS.md, "Fragments of wmma"): tiles of the fragments of mma, 16 x 8
-// at most. Where N is 32, everything is that of M = 32 with rows and columns exchanged.
+// ---- Fragments, measured on sm_90 (NUMERICS.md, "Fragments of wmma"): tiled from the fragments of mma, at
+// most 16 x 8. For N = 32, everything is that of M = 32 with rows and columns exchanged.
 
 FragmentMap wmma_a_map(const Shape& s, Packing p) {
   const FragmentMap tile = a_map(std::min(s.m, 16), s.k, p);
@@ -83,7 +83,7 @@ FragmentMap wmma_c_map(const Shape& s, Packing p) {
   return s.n == 16 ? tile.tiled(16, 16, {2, {0, 8}}) : tile;
 }
 
-// f16 factors are repeated to fill eight registers; the first copy counts.
+// f16 factors are repeated to fill eight registers; the first copy is used.
 FragmentMap filled(const FragmentMap& map, FormatId id) {
   constexpr int kFactorRegisters = 8;
   const int copies = id == f16 ? kFactorRegisters / map.registers() : 1;
@@ -158,7 +158,7 @@ const RegisterClass& factor_registers(FormatId id, Part part) {
   if (id == f64) return kDouble;
   return format(id).is_integer ? kPlain : multiplicand_registers(id);
 }
-// D of tf32 takes no '_'.
+// D of tf32 does not accept '_'.
 const RegisterClass& sum_registers(FormatId id, FormatId factor, Part part) {
   static constexpr RegisterClass kWholeF32{"f32", 32, "f32 b32", kSingles, true, false};
   if (factor == tf32 && part == Part::d) return kWholeF32;
@@ -205,7 +205,7 @@ bool lines_along_k(const MoveChoice& x) {
   return x.row == (x.matrix == Matrix::a);
 }
 
-// What ptxas 13.0 loads from .shared by LDSM, the machine's ldmatrix (NUMERICS.md, "Fragments of wmma").
+// Layouts that ptxas 13.0 loads from .shared by LDSM, the SASS ldmatrix (NUMERICS.md, "Fragments of wmma").
 enum class Lines { any, along_k };
 struct LdmatrixRow {
   FormatSet factors;
@@ -220,9 +220,9 @@ bool by_ldmatrix(const MoveChoice& x) {
   });
 }
 
-// PTX manual, "Matrix Storage for WMMA": rows or columns begin at multiples of the size of the fragment, and
-// "ldmatrix": its rows at multiples of 16 bytes. The default stride is legal, also where it is no multiple of
-// the former (f16 with 8 elements in a line).
+// PTX manual, "Matrix Storage for WMMA": rows or columns begin at multiples of the fragment size; "ldmatrix":
+// its rows at multiples of 16 bytes. The default stride is legal even if it is not a multiple of the former
+// (f16 with 8 elements in a line).
 MatrixMove move_of(const MoveChoice& x, const FragmentMap& map) {
   constexpr int kLdmatrixRow = 16;
   const int element_bits = format(x.type).bits;
@@ -273,7 +273,7 @@ void add_moves(MoveChoice x, Features needs, Layouts layouts, std::string_view u
                std::vector<Form>& out) {
   for (const bool row : {true, false}) {
     x.row = row;
-    // Of sub-byte types A is in rows and B in columns.
+    // For sub-byte types A is stored by rows and B by columns.
     if (layouts == Layouts::row_col && x.matrix != Matrix::c && !lines_along_k(x)) continue;
     for (const StateSpace& space : kSpaces) {
       x.space = space;
@@ -327,7 +327,7 @@ struct MmaChoice {
   bool popc = true;
 };
 
-// In the order of kProductSlots. f16 factors are not named.
+// In the order of kProductSlots. f16 factors have no qualifier.
 std::vector<std::string> qualifiers(const MmaChoice& x) {
   const bool half = x.factor == f16;
   return {"mma",
@@ -391,7 +391,7 @@ std::vector<Form> expand_mma() {
   return out;
 }
 
-// Refused before their operands are looked at.
+// Forms that are refused before their operands are parsed.
 void add_undocumented(std::span<const Shape> shapes, FormatSet factors, FormatId sum,
                       std::span<const FreeQualifiers> choices, std::string_view why, std::vector<Form>& out) {
   for (const Shape& shape : shapes)
