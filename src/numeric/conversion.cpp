@@ -32,7 +32,7 @@ Rounding direction(CvtRounding rounding) {
 //     31   30..23    22..13      12..0
 //     S    EEEEEEEE  MMMMMMMMMM  mmmmmmmmmmmmm    add a half of bit 13, unless E is 255; clear m
 //
-// With satfinite, what is then Inf or above is lowered by one unit of bit 13; a NaN is no exception.
+// With satfinite, a result of Inf or above is then lowered by one unit of bit 13, NaNs included.
 std::uint64_t nearest_away_tf32(std::uint64_t code, bool satfinite) {
   constexpr std::uint64_t kSign = 0x80000000, kInfinity = 0x7F800000, kUnit = 0x2000;
   const std::uint64_t magnitude = code & (kSign - 1);
@@ -41,8 +41,9 @@ std::uint64_t nearest_away_tf32(std::uint64_t code, bool satfinite) {
   return (code & kSign) | rounded;
 }
 
-// A NaN is canonical, with two exceptions: bf16 to f32 is a shift of the code (so the machine code; with .ftz
-// it is F2F), and to and from f64 it keeps its sign and the upper bits of its payload, and becomes quiet.
+// A NaN is canonical, with two exceptions: bf16 to f32 is a shift of the code (as in the machine code; with
+// .ftz it is F2F), and to and from f64 it keeps its sign and the upper bits of its payload, and becomes
+// quiet.
 std::uint64_t nan_of(const Conversion& c, const Format& from, const Format& to, const Decoded& source) {
   if (c.sat) return 0;
   if (to.specials == Specials::none) return largest(to, false);
@@ -82,7 +83,7 @@ Exact dithered(const Exact& x, const Format& to, std::uint64_t random_bits) {
 }
 
 std::uint64_t convert_number(const Conversion& c, const Format& to, Exact x, std::uint64_t random_bits) {
-  if (!to.is_signed) x.negative = false;  // ue8m0 is made of the magnitude
+  if (!to.is_signed) x.negative = false;  // ue8m0 encodes the magnitude
   if (is_integral(c.rounding)) x = to_integer(x, direction(c.rounding));
   if (c.rounding == CvtRounding::rs) x = dithered(x, to, random_bits);
   const Overflow overflow = c.satfinite                     ? Overflow::saturate
@@ -96,7 +97,7 @@ std::uint64_t infinity_of(const Conversion& c, const Format& to, bool negative) 
   return to.specials == Specials::ieee ? infinity(to, negative) : to.canonical_nan;
 }
 
-// Codes of one sign are ordered as their numbers are.
+// Codes of the same sign are ordered like their numbers.
 std::uint64_t clamped(const Conversion& c, const Format& to, std::uint64_t code) {
   const std::uint64_t sign = to.is_signed ? std::uint64_t{1} << (to.bits - 1) : 0;
   if ((c.sat || c.relu) && (code & sign)) return 0;
@@ -104,7 +105,7 @@ std::uint64_t clamped(const Conversion& c, const Format& to, std::uint64_t code)
   return c.sat ? std::min(code, one) : code;
 }
 
-// ptxas assembles cvt.ftz to f16 as it does without .ftz, for every target: only rm and rp can tell.
+// ptxas assembles cvt.ftz to f16 as without .ftz, for every target; only rm and rp reveal this.
 bool flushes(const Conversion& c, const Exact& x) {
   return c.ftz && c.to != FormatId::f16 &&
          bit_length(x.magnitude) + x.exponent <= format(FormatId::f32).min_exponent();
@@ -117,9 +118,10 @@ struct Share {
 };
 using Shares = std::array<Share, 4>;
 
-// PTX ISA 9.0, cvt, the figures "Random bits layout for .rs rounding", say which bits an element gets. That one
-// of two elements with the same bits reads them backwards was found on sm_100 for bf16x2, e4m3x4, e5m2x4 and
-// e2m1x4 (github.com/vkuzo/quant_cast_bench, experiments/nvidia_rs_bit_probe); FP6 shares the figure of FP8.
+// PTX ISA 9.0, cvt, the figures "Random bits layout for .rs rounding", show the bits of each element. Of two
+// elements with the same bits, one reads them in reverse; that was found on sm_100 for bf16x2, e4m3x4, e5m2x4
+// and e2m1x4 (github.com/vkuzo/quant_cast_bench, experiments/nvidia_rs_bit_probe). FP6 shares the figure of
+// FP8.
 constexpr Shares kHalves{{{1, 0, false}, {3, 2, false}}};
 constexpr Shares kSharedHalves{{{1, 0, false}, {1, 0, true}, {3, 2, false}, {3, 2, true}}};
 constexpr Shares kSharedBytes{{{2, 0, false}, {2, 0, true}, {3, 1, false}, {3, 1, true}}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one element of a cvt becomes. A conversion is data, read off the instruction's qualifiers; how elements
-// lie in registers is not known here.
+// The conversion of one element by cvt. A conversion is data, derived from the instruction's qualifiers; the
+// placement of elements in registers is handled elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace warpbit {
 
 /// The rounding qualifier, by its name in PTX.
 enum class CvtRounding : std::uint8_t {
-  none,  ///< where it may be left out: the conversion is exact, or rounds as rn (f16 and bf16 to each other)
+  none,  ///< allowed where the conversion is exact, or rounds as rn (f16 and bf16 to each other)
   rn,
   rz,
   rm,
   rp,
   rna,  ///< to tf32 only
-  rs,   ///< away from zero where random bits added to the discarded ones carry
+  rs,   ///< stochastic: away from zero if adding random bits to the discarded ones carries
   rni,  ///< to an integer, as rn
   rzi,  ///< to an integer, as rz
   rmi,  ///< to an integer, as rm
@@ -43,8 +43,7 @@ struct Conversion {
 /// rna goes from f32 to tf32.
 std::uint64_t convert(const Conversion& conversion, std::uint64_t code, std::uint64_t random_bits);
 
-/// How many random bits decide about one element of cvt.rs: so many of the discarded bits, from the top, take
-/// part in the addition.
+/// Number of random bits for one element of cvt.rs; they are added to as many of the highest discarded bits.
 int random_bit_count(FormatId to);
 
 /// The random bits of one element, taken from the operand rbits. `element` counts from the low end of the

@@ -37,8 +37,8 @@ constexpr Format integer(FormatId id, std::string_view name, std::string_view sy
 }
 
 using enum FormatId;
-// The canonical NaNs of f32, f16, e4m3 and e5m2 are those that sm_90 returns (NUMERICS.md, "Specials"); of f64,
-// what a DMMA makes of Inf - Inf; of bf16 and tf32, what cvt makes of a NaN.
+// The canonical NaNs of f32, f16, e4m3 and e5m2 are those that sm_90 returns (NUMERICS.md, "Specials"); for
+// f64, DMMA's result for Inf - Inf; for bf16 and tf32, cvt's result for a NaN.
 constexpr std::array<Format, kFormatCount> kFormats{
     //        id    name    synonyms            exp man specials          canonical NaN
     floating(f64, "f64", "double float64", 11, 52, Specials::ieee, 0xFFF8000000000000, kIeee),
@@ -97,7 +97,7 @@ u128 round_shift(u128 magnitude, int shift, bool negative, Rounding rounding) {
   const u128 quotient = shift < 128 ? magnitude >> shift : 0;
   const u128 rest = shift < 128 ? magnitude - (quotient << shift) : magnitude;
   if (rest == 0) return quotient;
-  // Compare the rest with half a unit; beyond 128 bits it is always less.
+  // Compare the remainder with half a unit; beyond 128 bits it is always less.
   const u128 half = shift <= 128 ? u128{1} << (shift - 1) : ~u128{0};
   const bool above = shift <= 128 && rest > half, tie = shift <= 128 && rest == half;
   switch (rounding) {
@@ -113,7 +113,7 @@ u128 round_shift(u128 magnitude, int shift, bool negative, Rounding rounding) {
 std::uint64_t encode_integer(const Format& f, const Exact& x, Rounding rounding, Overflow overflow) {
   const std::uint64_t most = f.is_signed ? ones(f.bits - 1) : ones(f.bits);
   const std::uint64_t least = f.is_signed ? most + 1 : 0;  // magnitude of the most negative number
-  // What has more than 127 bits is above any bound; wrapped, only its low bits count.
+  // A number of more than 127 bits is above any bound; if wrapped, only its low bits count.
   const bool huge = x.exponent > 0 && bit_length(x.magnitude) + x.exponent > 127;
   const u128 low_bits = x.exponent < 128 ? x.magnitude << std::max(x.exponent, 0) : 0;
   const u128 magnitude = !huge ? round_shift(x.magnitude, -x.exponent, x.negative, rounding)
@@ -125,7 +125,7 @@ std::uint64_t encode_integer(const Format& f, const Exact& x, Rounding rounding,
   return (x.negative ? ~clamped + 1 : clamped) & f.mask();
 }
 
-// Sign and position around an exponent-and-fraction field.
+// Adds the sign and the shift to an exponent-and-fraction field.
 std::uint64_t pack(const Format& f, bool negative, std::uint64_t field) {
   const std::uint64_t sign =
       f.is_signed && negative ? std::uint64_t{1} << (f.exponent_bits + f.fraction_bits) : 0;

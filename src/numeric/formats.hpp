@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Number formats: one row each (formats.cpp), and what can be done from a row alone: decode and encode.
-// Integers only; nothing here touches a float or a double.
+// Number formats: one row each (formats.cpp), and the functions that need only a row: decode and encode.
+// Integers only; nothing here uses a float or a double.
 #pragma once
 
 #include <bit>
@@ -58,13 +58,13 @@ constexpr FormatSet operator|(FormatId x, FormatId y) {
   return FormatSet(x) | FormatSet(y);
 }
 
-// Formats that instructions take alike.
+// Formats that instructions treat alike.
 inline constexpr FormatSet kFp8 = FormatId::e4m3 | FormatId::e5m2;
 inline constexpr FormatSet kFp6Fp4 = FormatId::e3m2 | FormatId::e2m3 | FormatId::e2m1;
 inline constexpr FormatSet kF8f6f4 = kFp8 | kFp6Fp4;
 inline constexpr FormatSet kS8 = FormatId::s8 | FormatId::u8, kS4 = FormatId::s4 | FormatId::u4;
 
-/// Which codes of a floating-point format are no numbers.
+/// Which codes of a floating-point format are infinities or NaNs.
 enum class Specials : std::uint8_t {
   none,          ///< every code is a number (e3m2, e2m3, e2m1)
   ieee,          ///< the largest exponent field holds Inf (fraction 0) and NaNs
@@ -88,8 +88,8 @@ struct Format {
   int ignored_low, ignored_high;
   Specials specials;
   bool subnormals;              ///< exponent field 0 means zero and subnormals (not so in ue8m0)
-  std::uint64_t canonical_nan;  ///< what an operation makes of an invalid operand; 0 if there is no NaN
-  std::string_view source;      ///< where the row comes from
+  std::uint64_t canonical_nan;  ///< the result of an operation on an invalid operand; 0 without NaNs
+  std::string_view source;      ///< the source of the row
 
   constexpr int min_exponent() const { return subnormals ? 1 - bias : -bias; }
   constexpr std::uint64_t mask() const {
@@ -105,8 +105,8 @@ const Format* find_format(std::string_view name);
 enum class Class : std::uint8_t { zero, finite, infinity, nan };
 
 /// A decoded code: the number (-1)^negative * significand * 2^(exponent - fraction_bits of its format).
-/// `exponent` is the raw one: a subnormal (and zero) keeps that of the smallest normal number, its significand
-/// has no implicit bit. For a NaN, `significand` is the fraction field as it stands (the payload).
+/// `exponent` is the raw one: a subnormal (and zero) keeps that of the minimum normal number, and its
+/// significand has no implicit bit. For a NaN, `significand` is the unchanged fraction field (the payload).
 struct Decoded {
   std::uint64_t significand = 0;
   std::int32_t exponent = 0;
@@ -129,17 +129,17 @@ inline Exact exact(const Decoded& d, const Format& format) {
   return {d.negative, d.significand, d.exponent - format.fraction_bits};
 }
 
-/// What becomes of a number beyond the largest finite one.
+/// The result for a number beyond the largest finite one.
 enum class Overflow : std::uint8_t {
   ieee,         ///< Inf or the largest finite number, as the rounding says (IEEE 754-2019, 7.4); integers wrap
   to_infinity,  ///< Inf for every rounding (NUMERICS.md, "Conversion")
   saturate,     ///< the largest finite number (.satfinite); integers clamp
 };
 
-/// Encodes an exact number. Where Inf is called for and the format has none, the canonical NaN takes its place,
-/// and the largest finite number where there is no NaN either. In the unsigned ue8m0 and ue4m3 a negative
-/// number is the canonical NaN, or the smallest code with Overflow::saturate; ue8m0, which has no zero, has
-/// 2^-127 as its least. `kept_fraction_bits`, if not negative, is the number of fraction bits that survive the
+/// Encodes an exact number. If the result would be Inf and the format has none, it is the canonical NaN, or
+/// the largest finite number if there is no NaN either. In the unsigned ue8m0 and ue4m3 a negative number
+/// becomes the canonical NaN, or the smallest code with Overflow::saturate. The minimum of ue8m0, which has
+/// no zero, is 2^-127. `kept_fraction_bits`, if not negative, is the number of fraction bits that survive the
 /// rounding (at most the format's own; the rest are 0).
 std::uint64_t encode(const Format& format, const Exact& number, Rounding rounding, Overflow overflow,
                      int kept_fraction_bits = -1);
@@ -147,11 +147,11 @@ std::uint64_t encode(const Format& format, const Exact& number, Rounding roundin
 /// The code of an infinity. Precondition: the format has one (Specials::ieee).
 std::uint64_t infinity(const Format& format, bool negative);
 
-/// The code of the largest finite number of that sign (of an unsigned format: of either sign).
+/// The code of the largest finite number of that sign (in an unsigned format, of either sign).
 std::uint64_t largest(const Format& format, bool negative);
 
-/// 1, 2, 4 or 8: the fewest of these bytes that hold a code of `bits` bits. An item of a matrix of codes (gemm) and of
-/// an operand's member in the layout `elements` has them.
+/// The smallest of 1, 2, 4 or 8 bytes that hold a code of `bits` bits: the item size of a matrix of codes
+/// (gemm) and of an operand's member in the layout `elements`.
 constexpr std::size_t code_bytes(int bits) {
   return std::bit_ceil(static_cast<std::size_t>((bits + 7) / 8));
 }

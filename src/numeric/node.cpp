@@ -30,12 +30,12 @@ struct Problem {
   Trace* trace = nullptr;
 
   std::size_t size() const { return a.values.size(); }
-  // The raw exponent of product k, those of its scales included.
+  // The raw exponent of product k, including those of its scales.
   int exponent(std::size_t k) const {
     const int unscaled = a.values[k].exponent + b.values[k].exponent;
     return a.scales.empty() ? unscaled : unscaled + scale_of(a, k).exponent + scale_of(b, k).exponent;
   }
-  // The one that counts for E. Precondition: the product is finite.
+  // The exponent that counts for E. Precondition: the product is finite.
   int exponent(std::size_t k, Exponents which) const {
     const std::uint64_t x = a.values[k].significand, y = b.values[k].significand;
     const int raw = exponent(k), fraction_bits = a.format->fraction_bits + b.format->fraction_bits;
@@ -49,7 +49,7 @@ struct Problem {
   Value value_of_product(std::size_t k) const {
     return product(value_of(a.values[k], *a.format), value_of(b.values[k], *b.format));
   }
-  // With its scales.
+  // The product times its scales.
   Value value_of_scaled_product(std::size_t k) const {
     Value out = value_of_product(k);
     for (const Elements& x : {a, b})
@@ -58,8 +58,7 @@ struct Problem {
   }
 };
 
-// One sum of a trace as it is computed; does nothing where nobody asked for one. What is added is handed
-// through.
+// Records one sum of a trace as it is computed; does nothing without a trace. Returns its arguments.
 class Tracer {
  public:
   Tracer(const Problem& p, const Format& result) : p_(p) {
@@ -96,7 +95,7 @@ class Tracer {
 
 // ---- The fused node (NUMERICS.md, "The node"): unpack, specials, multiply, align, add, round.
 
-// What the specials among the addends make of the sum; found before any arithmetic.
+// The effect of the special addends on the sum, determined before any arithmetic.
 struct SpecialSum {
   bool nan = false, plus = false, minus = false;
 
@@ -122,24 +121,27 @@ struct SpecialSum {
 };
 
 // An addend, (-1)^negative * significand * 2^(exponent - fraction_bits), cut toward zero to a multiple of
-// 2^(e - window), in units of that. A product's significand lies in [0, 4) * 2^fraction_bits: it is not
-// normalised.
+// 2^(e - window), in units of that. A product's significand is not normalised: it lies in [0, 4) *
+// 2^fraction_bits.
+//
+//     e+1 e . e-1             e-window
+//      |..|...|..................|xxxxxxx    x is lost
 //
 //     e+1 e . e-1             e-window
 //      |..|...|..................|xxxxxxx    x is lost
 std::int64_t cut(bool negative, std::uint64_t significand, int exponent, int fraction_bits, int e, int window) {
-  if (significand == 0) return 0;  // its exponent did not count, and may lie above e
+  if (significand == 0) return 0;  // its exponent was ignored and may be above e
   const int shift = exponent - fraction_bits - (e - window);
   const std::uint64_t units = shift >= 0 ? significand << shift : shift > -64 ? significand >> -shift : 0;
   return negative ? -static_cast<std::int64_t>(units) : static_cast<std::int64_t>(units);
 }
 
-// The exponent of a finite C that counts for E.
+// The exponent of a finite C, as it counts for E.
 int exponent(const Decoded& c, const Format& f, Exponents which) {
   return which == Exponents::raw ? c.exponent : c.exponent + bit_length(c.significand) - 1 - f.fraction_bits;
 }
 
-// Converts a sum of units of 2^unit, once. `negative`: each of its terms is.
+// Converts a sum in units of 2^unit, with one rounding. `negative`: all of its terms are.
 std::uint64_t convert_sum(std::int64_t sum, bool negative, int unit, const Format& result, Rounding rounding,
                           int kept, const SumRules& rules) {
   const Exact total{sum == 0 ? negative : sum < 0, static_cast<u128>(sum < 0 ? -sum : sum), unit};
@@ -148,7 +150,7 @@ std::uint64_t convert_sum(std::int64_t sum, bool negative, int unit, const Forma
   return decode(result, code).cls == Class::zero ? 0 : code;  // a node's zero is +0, whatever was rounded to it
 }
 
-// One node over those k in [first, last) that the step chooses.
+// One node over the k in [first, last) that the step selects.
 std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::size_t last,
                    const Running& start) {
   const Format& result = format(step.result);
@@ -198,15 +200,15 @@ std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::
 
 // The exact sum of a group of products, times the significands of its two scales, is
 //     sum * 2^(exponent - fraction_bits),
-// `exponent` being that of the scales alone. It raises E unless all its products or one of its scales are zero;
-// a group whose products cancel raises it.
+// with the exponent of the scales alone. It raises E unless all its products or one of its scales are zero; a
+// group whose products cancel does raise it.
 struct Group {
   std::int64_t sum = 0;
   int exponent = 0, fraction_bits = 0;
   bool raises = false;
-  bool negative = true;      // each product is
-  std::int64_t largest = 0;  // of the products' magnitudes
-  int unit = 0;              // of them: 2^unit
+  bool negative = true;      // all products are
+  std::int64_t largest = 0;  // the maximum magnitude of a product
+  int unit = 0;              // unit of the products: 2^unit
 
   Value value() const {
     const auto magnitude = static_cast<u128>(sum < 0 ? -sum : sum);
@@ -243,8 +245,8 @@ Group group_of(const Problem& p, std::size_t first, std::size_t last) {
   return out;
 }
 
-// A product of two e2m1 is at most 12 * 12 quarters. Sums of 16 times two significands of ue4m3 are the largest
-// ones in units of 2^(exponent - 8), hence in units of 2^(E - 35). Some hundred thousand of them fit.
+// A product of two e2m1 is at most 12 * 12 quarters. Sums of 16, times two significands of ue4m3, are largest
+// in units of 2^(exponent - 8), hence in units of 2^(E - 35). Some hundred thousand of them fit.
 static_assert(std::int64_t{16} * 12 * 12 * 15 * 15 << (35 - 8) < std::int64_t{1} << 46);
 
 // ---- The steps. Each takes the running value and returns the next one.
@@ -303,13 +305,13 @@ Running run(const GroupScaled& step, const Problem& p, Running running) {
                                              result.fraction_bits, rules))};
 }
 
-// The code of a NaN with its sign and payload, made quiet.
+// The code of a NaN, made quiet, with its sign and payload.
 std::uint64_t quiet(const Format& f, const Decoded& nan) {
   const std::uint64_t quiet_bit = std::uint64_t{1} << (f.fraction_bits - 1);
   return infinity(f, nan.negative) | nan.significand | quiet_bit;
 }
 
-// In which order b, the sum and a (0, 1, 2) are looked at.
+// The order in which b, the sum and a (0, 1, 2) are checked.
 std::array<int, 3> nan_order(NanRule rule) {
   switch (rule) {
     case NanRule::canonical:

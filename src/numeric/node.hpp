@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The specification: executes a plan for one output element, slowly and in integers. Every faster kernel must
-// equal it bit for bit. The steps and their evidence are explained in src/target/NUMERICS.md.
+// equal it bit for bit. src/target/NUMERICS.md explains the steps and their evidence.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace warpbit {
 ///     values  | 0 ... n-1 | n ... 2n-1 | ...     n = values.size() / scales.size(), without a rest
 ///     scales  | 0         | 1          | ...
 ///
-/// With a sparse A the values are those that exist, and a block is so many of them.
+/// For sparse A only stored elements appear; a block is counted in stored elements.
 struct Elements {
   std::span<const Decoded> values;
   const Format* format;
@@ -26,14 +26,15 @@ struct Elements {
   const Format* scale_format = nullptr;
 };
 
-/// The code in `d` of one output element. a and b have the same number of elements, in plan.operands if that is
-/// set; both or neither are scaled, and only Fused and GroupScaled take scales, GroupScaled no others. Bits of
-/// `c_code` above the format's width are ignored. If `trace` is given, its sums are appended there.
+/// The code in `d` of one output element. a and b have the same number of elements, in plan.operands if that
+/// is set. Either both or neither are scaled; only Fused and GroupScaled accept scales, and GroupScaled
+/// requires them. Bits of `c_code` above the format's width are ignored. If `trace` is given, the sums are
+/// appended to it.
 std::uint64_t evaluate(const Plan& plan, Elements a, Elements b, const Format& c, std::uint64_t c_code,
                        Trace* trace = nullptr);
 
-/// What plan.operands asks for: the decoded element in another format, which must hold it exactly. Specials
-/// stay.
+/// Converts a decoded element to the format of plan.operands, which must represent it exactly. Specials are
+/// kept.
 Decoded convert_operand(const Decoded& element, const Format& from, const Format& to);
 
 }  // namespace warpbit

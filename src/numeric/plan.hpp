@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan says how one output element of a form is computed: a short list of steps. Data, no code; node.cpp
+// A plan describes how one output element of a form is computed: a short list of steps. It is data; node.cpp
 // executes it. The rows that use these steps are in src/target/, their explanation and proof in
 // src/target/NUMERICS.md.
 #pragma once
@@ -18,15 +18,15 @@
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
-// The state that the steps work on: the running value, which starts as C in C's format; and C itself.
+// The state of the steps: the running value, which starts as C in C's format; and C itself.
 
-/// Which running value a step starts from.
+/// The running value that a step starts from.
 enum class Start : std::uint8_t {
   running,  ///< the running value (C, if no step came before)
   zero,     ///< +0: C is not part of the sum
 };
 
-/// A choice of k: those with bit (k % period) of `mask` set, in ascending order. The period is a power of two.
+/// A set of k: those with bit (k % period) of `mask` set, in ascending order. The period is a power of two.
 struct KSet {
   std::uint8_t period = 1;
   std::uint8_t mask = 1;
@@ -35,32 +35,33 @@ struct KSet {
   friend bool operator==(const KSet&, const KSet&) = default;
 };
 
-/// Whose exponent counts for E.
+/// The exponents that count for E.
 enum class Exponents : std::uint8_t {
   raw,          ///< the sum of the factors' raw exponents
-  normalised,   ///< the same with those of subnormals, C too, taken from their leading bits
-  of_products,  ///< those of the leading bits of the products
+  normalised,   ///< the same, but subnormals, C included, count from their leading bits
+  of_products,  ///< those of the products' leading bits
 };
 
-/// What holds of the sums of every GPU that was seen (NUMERICS.md, "The node"). No row of a target has others
-/// and no kernel knows them: they serve to ask what a GPU would return of which one does not hold.
+/// Properties that the sums of all observed GPUs share (NUMERICS.md, "The node"). Rows of targets use only
+/// the defaults, and kernels know only these; other values serve to ask what a GPU without such a property
+/// would return.
 struct SumRules {
-  bool positive_zero = true;  ///< a result of zero is +0; else -0 if the sum, or each of its terms, is negative
-  bool zeros_raise = false;   ///< products that are zero raise E
+  bool positive_zero = true;  ///< a zero result is +0; else -0 if the sum, or each of its terms, is negative
+  bool zeros_raise = false;   ///< zero products raise E
   Exponents exponents = Exponents::raw;
   Overflow overflow = Overflow::to_infinity;
   friend bool operator==(const SumRules&, const SumRules&) = default;
 };
 
-/// Nodes of `products` products each, chained over the chosen k; each is rounded once to `result`
+/// Nodes of `products` products each, chained over the selected k; each is rounded once to `result`
 /// (NUMERICS.md, "The node"). The scales of scaled elements are powers of two; their exponents are added to
 /// those of the products.
 struct Fused {
   int products;  ///< L
   int window;    ///< F: addends are cut to multiples of 2^(E - F)
-  int floor;     ///< E is at least this
+  int floor;     ///< minimum of E
   FormatId result;
-  int kept_fraction_bits;  ///< of the result; format(result).fraction_bits unless fewer survive
+  int kept_fraction_bits;  ///< of the result; below format(result).fraction_bits if fewer survive
   Rounding rounding;
   Start start = Start::running;
   KSet k = {};
@@ -74,18 +75,18 @@ struct Fused {
 struct GroupScaled {
   int group;
   int window;  ///< F: addends are cut to multiples of 2^(E - F)
-  int floor;   ///< E is at least this
+  int floor;   ///< minimum of E
   FormatId result;
   Rounding rounding;
   SumRules rules = {};  ///< of_products: of the largest product of a group, scaled; normalised: as raw
   friend bool operator==(const GroupScaled&, const GroupScaled&) = default;
 };
 
-/// Which NaN an FMA returns.
+/// The NaN that an FMA returns.
 enum class NanRule : std::uint8_t {
   canonical,
   first_of_b_sum_a,  ///< the first NaN among b, the running sum and a, made quiet; else the canonical one
-  first_of_b_a_sum,  ///< likewise; no row of a target has one of these
+  first_of_b_a_sum,  ///< likewise; not used by any target
   first_of_sum_b_a,
   first_of_sum_a_b,
   first_of_a_b_sum,
@@ -98,7 +99,7 @@ struct FmaChain {
   Rounding rounding;
   NanRule nan;
   Start start = Start::running;
-  bool fused = true;  ///< else a[k] b[k] is rounded before it is added; no row of a target has that
+  bool fused = true;  ///< false: a[k] b[k] is rounded before it is added; not used by any target
   friend bool operator==(const FmaChain&, const FmaChain&) = default;
 };
 
@@ -126,7 +127,7 @@ struct Convert {
 /// running = exact sum of all products and C as s32, wrapped modulo 2^32 or clamped once.
 struct IntegerSum {
   Overflow overflow;
-  bool once = true;  ///< else after each product, in ascending k; no row of a target has that
+  bool once = true;  ///< false: after each product, in ascending k; not used by any target
   friend bool operator==(const IntegerSum&, const IntegerSum&) = default;
 };
 
@@ -183,7 +184,7 @@ const S* first_of(const Plan& plan) {
 
 /// One line for a person, e.g. "fused L 16, F 25, floor -133 -> f32 rz".
 std::string describe(const Step& step);
-/// The same of all steps.
+/// The same for all steps.
 std::string describe(const Plan& plan);
 
 std::string_view name(Rounding rounding);

@@ -13,7 +13,8 @@ u128 shift_right_sticky(u128 x, int n) {
   return (x >> n) | ((x << (128 - n)) != 0);
 }
 
-// Both nonzero. The operand with the larger exponent is moved up to 126 bits if need be, the other one down.
+// Both nonzero. The operand with the larger exponent is moved up to 126 bits if necessary, the other one
+// down.
 //
 //     125                         0
 //     1xxxxxxxxxxxxxxx0000000000000     larger exponent

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE 754 arithmetic on exact values: products and sums are exact (or exact but for a sticky last bit far
-// below any rounding position), and one rounding makes a code of them.
+// IEEE 754 arithmetic on exact values: products and sums are exact (except for a sticky last bit far below
+// any rounding position), and one rounding makes a code of them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ Value product(const Value& a, const Value& b);
 /// magnitudes of at most 126 bits.
 Value sum(const Value& a, const Value& b, Rounding rounding);
 
-/// One rounding; NaN canonical; overflow as IEEE 754-2019, 7.4 says.
+/// One rounding; NaN canonical; overflow as in IEEE 754-2019, 7.4.
 std::uint64_t round(const Format& format, const Value& value, Rounding rounding);
 
 }  // namespace warpbit
