@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statuses, the last message of a thread, and structures that say their size: what the functions for C share.
+// Shared by the functions for C: statuses, the last message of a thread, and structures that start with their
+// size.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +15,14 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// What warpbit_message and warpbit_error_name return.
+/// The results of warpbit_message and warpbit_error_name.
 struct LastError {
   std::string message, name;
 };
 /// Of this thread.
 LastError& last_error();
 
-/// Keeps the error as the last one; the status of its code.
+/// Stores the error as the last one; returns the status of its code.
 warpbit_status refuse(const Error& error);
 warpbit_status wrong_argument(std::string where, std::string seen, std::string accepted);
 
@@ -39,14 +40,14 @@ warpbit_status guarded(Call call) noexcept {
       last = {e.what(), "internal"};
       return WARPBIT_INTERNAL;
     }
-  } catch (...) {  // no memory for a message, either
+  } catch (...) {  // no memory for a message either
     last.message.clear();
     last.name.clear();
     return WARPBIT_NO_MEMORY;
   }
 }
 
-/// Fills the members that the caller's structure has; `all` has its size.
+/// Fills the members that exist in the caller's structure; `all` has its size.
 template <class Struct>
 warpbit_status fill(Struct* to, Struct all) {
   if (to == nullptr || to->size < sizeof to->size)

@@ -13,7 +13,7 @@
 
 struct warpbit_instruction {
   warpbit::Instruction instruction;
-  std::string form, family, target;         // ended by a zero
+  std::string form, family, target;         // with a terminating zero
   std::vector<std::string> roles, formats;  // of the operands
 };
 
@@ -34,7 +34,7 @@ Result<ExecuteOptions> options_of(const warpbit_options* given) {
   return out;
 }
 
-// Refuses what none of the functions takes.
+// Refuses invalid arguments common to several functions.
 warpbit_status check_operand(const warpbit_instruction* instruction, int32_t operand) {
   if (instruction == nullptr) return wrong_argument("instruction", "a null pointer", "one of warpbit_parse");
   const auto count = static_cast<int32_t>(instruction->instruction.operands().size());
@@ -56,7 +56,7 @@ warpbit_status check_operands(const warpbit_instruction* instruction, const warp
   return WARPBIT_OK;
 }
 
-// The operands, of `cases` cases.
+// The operands as arrays of `cases` cases.
 std::vector<OperandArray> arrays_of(const warpbit_registers* operands, std::size_t count, std::size_t cases) {
   std::vector<OperandArray> out;
   for (const warpbit_registers& r : std::span(operands, count))

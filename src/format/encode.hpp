@@ -10,10 +10,11 @@
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
-/// The row of a name or a synonym. Error: that of find_format_info.
+/// The row of a format, by name or synonym. Error: that of find_format_info.
 Result<const Format*> find_row(std::string_view name);
 
-/// The code of an infinity or a NaN. Errors: usage, as encode_number says. Precondition: `cls` is one of these.
+/// The code of an infinity or a NaN. Errors: usage, as for encode_number. Precondition: `cls` is one of
+/// these.
 Result<std::uint64_t> encode_special(const Format& format, Class cls, bool negative, bool satfinite);
 
 }  // namespace warpbit

@@ -34,7 +34,7 @@ std::uint64_t ones(int n) {
   return n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
 }
 
-// Of a floating-point code: exponent and fraction as one integer, which grows with the magnitude.
+// Exponent and fraction of a floating-point code as one integer, which grows with the magnitude.
 std::uint64_t magnitude_field(const Format& f, std::uint64_t code) {
   return (code & f.mask()) >> f.ignored_low & ones(f.exponent_bits + f.fraction_bits);
 }
@@ -103,8 +103,8 @@ std::optional<std::uint64_t> neighbour(const Format& f, std::uint64_t code, cons
   return code_of(f, d.negative, outwards ? field + 1 : field - 1);
 }
 
-// A number of a format and one that a person wrote, in units of the format's last place: significand and
-// number / denominator; `code` is the significand times the denominator.
+// A number of a format and one from a person, in units of the format's last place: significand and number /
+// denominator. `code` is the significand times the denominator.
 struct Compared {
   cpp_int code, number, denominator;
 
@@ -114,18 +114,18 @@ struct Compared {
   }
 };
 
-// The encoded number's distance from the number.
+// The difference between the encoded number and the given one.
 std::string error_of(const Decoded& d, const Format& f, const Number& n) {
   const Exact x = exact(d, f);
   Compared c(x, n);
   if (x.negative == n.negative)
     return x.negative ? difference_text(c.number, c.code, c.denominator)
                       : difference_text(c.code, c.number, c.denominator);
-  c.code += c.number;  // on both sides of 0
+  c.code += c.number;  // the signs differ
   return x.negative ? difference_text(0, c.code, c.denominator) : difference_text(c.code, 0, c.denominator);
 }
 
-// The largest number of that sign; 0 for a negative one where there is no sign.
+// Compares with the largest number of the sign; that is 0 for a negative number in an unsigned format.
 bool is_beyond_largest(const Format& f, const Number& n) {
   if (n.negative && !f.is_signed) return n.numerator != 0;
   const Compared c(exact(decode(f, largest(f, n.negative)), f), n);
@@ -260,7 +260,7 @@ Result<EncodedNumber> parse_code(std::string_view format_name, std::string_view 
     if (!explained) return explained.error();
     return EncodedNumber{code, true, "", false};
   }
-  // "-2^3": what encode_number writes -0x1p3.
+  // "-2^3" means -0x1p3 for encode_number.
   const std::string sign(word.substr(0, word.starts_with('-') || word.starts_with('+') ? 1 : 0));
   const std::string_view rest = word.substr(sign.size());
   return encode_number(format_name,

@@ -24,7 +24,7 @@ int digit_value(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
 }
 
-// The digits at the front of the text, which loses them.
+// The digits at the front of the text; they are removed from it.
 struct Digits {
   cpp_int value = 0;
   int count = 0;
@@ -41,7 +41,7 @@ bool take(std::string_view& text, std::string_view letters) {
   return true;
 }
 
-// "+12", "-3": the whole text. kMostDigits + 1 or less than -kMostDigits stands for what is beyond.
+// Parses "+12", "-3" from the whole text. Values beyond +-kMostDigits become +-(kMostDigits + 1).
 std::optional<int> exponent_of(std::string_view text) {
   const bool plus = take(text, "+");
   int out = 0;
@@ -52,7 +52,7 @@ std::optional<int> exponent_of(std::string_view text) {
                               : std::nullopt;
 }
 
-// digits[.digits][e exponent], or with hexadecimal digits and p, which must be there.
+// digits[.digits][e exponent], or with hexadecimal digits and a mandatory p.
 Result<Number> parse_positional(std::string_view whole, std::string_view text, Number out) {
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
   if (is_hex) text.remove_prefix(2);
@@ -86,7 +86,7 @@ Result<Number> parse_fraction(std::string_view whole, std::string_view text, Num
   return out;
 }
 
-// 0.DIGITS * 10^point; no 0 at either end of the digits.
+// 0.DIGITS * 10^point; the digits neither begin nor end with 0.
 std::string decimal_text(bool negative, std::string digits, int point) {
   constexpr int kLongest = 60;
   const std::string sign = negative ? "-" : "";

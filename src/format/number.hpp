@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people write them, exactly: from text to a ratio, and to text again.
+// Numbers as people write them, exactly: conversion from text to a ratio, and back to text.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
@@ -14,34 +14,34 @@ namespace warpbit {
 
 using boost::multiprecision::cpp_int;
 
-/// (-1)^negative * numerator / denominator, an infinity, or no number.
+/// (-1)^negative * numerator / denominator, an infinity, or NaN.
 struct Number {
-  Class cls = Class::finite;  ///< zero, too, is finite
+  Class cls = Class::finite;  ///< zero is finite, too
   bool negative = false;
   cpp_int numerator = 0, denominator = 1;
 };
 
-/// "3.3", "-1e-20", "0x1.8p-3", "1/3", "inf", "nan". Error: usage, with what is accepted; also beyond
-/// kMostDigits characters, or an exponent beyond +-kMostDigits.
+/// Parses "3.3", "-1e-20", "0x1.8p-3", "1/3", "inf", "nan". Error: usage, with the accepted notations; also
+/// for more than kMostDigits characters, or an exponent beyond +-kMostDigits.
 Result<Number> parse_number(std::string_view text);
 inline constexpr int kMostDigits = 10'000;
 
-/// A number that encodes as the given one does in every format, by every rounding: what lies below its 120th
-/// bit is one bit that says whether it is exact. Of a number for an integer format, the units are kept instead,
-/// modulo 2^98; beyond that it is 2^98 if it is to be clamped.
+/// A number that encodes like the given one in every format, by every rounding: the part below its 120th bit
+/// becomes one sticky bit. For an integer format the units are kept instead, modulo 2^98; beyond that it is
+/// 2^98 if it is to be clamped.
 Exact for_encoding(const Number& number, bool is_integer, bool clamped);
 
-/// In full: "-0.0625"; with an exponent of ten where that has more than 60 digits.
+/// All digits: "-0.0625"; with an exponent of ten if there are more than 60.
 std::string exact_decimal(const Exact& number);
-/// The same of (-1)^negative * magnitude * 2^exponent. Precondition: magnitude >= 0.
+/// The same for (-1)^negative * magnitude * 2^exponent. Precondition: magnitude >= 0.
 std::string exact_decimal(bool negative, cpp_int magnitude, int exponent);
 
-/// Bits, modulo 2^128, of x >= 0; and back.
+/// The bits, modulo 2^128, of x >= 0; and the inverse.
 u128 low_bits(const cpp_int& x);
 cpp_int integer(u128 x);
 
-/// "0", "+0.2", "-1/3", or "about +0.123457" of what has more than 30 digits and no short ratio.
-/// Of minuend - subtrahend, over denominator.
+/// (minuend - subtrahend) / denominator as "0", "+0.2", "-1/3", or "about +0.123457" if it has more than 30
+/// digits and no short ratio.
 std::string difference_text(const cpp_int& minuend, const cpp_int& subtrahend, const cpp_int& denominator);
 
 }  // namespace warpbit

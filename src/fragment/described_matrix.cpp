@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole matrices in shared memory: what a descriptor reads, and tiles in the canonical layouts.
+// Whole matrices in shared memory: the bytes read by a descriptor, and tiles in the canonical layouts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr int kChunk = 16;  // bytes that stay together
 constexpr int kRow = 128;   // bytes after which the swizzle changes
 constexpr std::int64_t kAddresses = 1 << 18;
 
-// Adds bits to ranges of bytes that ascend.
+// Appends bits to ascending ranges of bytes.
 void add(std::vector<ByteRange>& ranges, std::uint64_t bit, std::uint64_t bits) {
   const std::uint64_t first = bit / 8, last = (bit + bits - 1) / 8;
   if (!ranges.empty() && first <= ranges.back().last + 1)
@@ -113,7 +113,7 @@ Result<std::uint32_t> CanonicalTile::step(const DescribedMatrix& part, int i, in
   if (begin % span != 0 && begin % span + length > span)
     return refuse(fmt::format("a part of {} bytes at byte {} of a span", length, begin % span),
                   fmt::format("one that ends with the {} bytes of the span, or begins with a span", span));
-  return static_cast<std::uint32_t>(element_bit(i, k) / 8);  // the first line of an atom: the swizzle leaves it
+  return static_cast<std::uint32_t>(element_bit(i, k) / 8);  // the swizzle keeps the first line of an atom
 }
 
 Result<Descriptor> CanonicalTile::descriptor(std::uint32_t start, const DescribedMatrix& part, int i,

@@ -21,9 +21,9 @@ Result<std::uint64_t> packed(std::string_view name, std::uint32_t bytes, int low
                fmt::format("a multiple of {} below {}", kUnit, kFieldBytes)};
 }
 
-// Position x of the 8 x 16-byte core matrices, cut into what lies in a span and what in the next ones.
+// The 16-byte chunk of element `index` of a line, and its bit in there.
 struct Chunk {
-  std::uint64_t number, within;  // 16-byte chunk, bits in it
+  std::uint64_t number, within;
 };
 Chunk chunk_of(int index, int element_bits) {
   const auto bits = static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(element_bits);
@@ -83,7 +83,7 @@ std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, in
 namespace {
 
 struct Chunks {
-  std::uint64_t lines, chunks;  // of each line
+  std::uint64_t lines, chunks;  // per line
 };
 Chunks chunks_of(const DescribedMatrix& m) {
   return {static_cast<std::uint64_t>(m.major == Major::mn ? m.depth : m.lines),

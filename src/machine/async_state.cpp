@@ -23,7 +23,7 @@ Error violation(const AsyncActor& who, std::string seen, std::string accepted) {
   return {Errc::protocol_violation, std::string(who.text), std::move(seen), std::move(accepted)};
 }
 
-// What a product reads as any instruction does: descriptors, predicates, metadata.
+// The registers that a product reads like any instruction: descriptors, predicates, metadata.
 std::vector<int> thread_reads(const Effects& effects) {
   std::vector<int> out;
   for (const int reg : effects.reads)
@@ -33,7 +33,7 @@ std::vector<int> thread_reads(const Effects& effects) {
   return out;
 }
 
-// What an instruction writes at once; each register once, since all lanes come one after another.
+// The registers that an instruction writes at once; each register once, although all lanes write it.
 std::vector<int> thread_writes(const Effects& effects) {
   std::vector<int> out;
   if (effects.deferred) return out;
@@ -43,7 +43,7 @@ std::vector<int> thread_writes(const Effects& effects) {
   return out;
 }
 
-// Whether a product has a register among its accumulators, or in its A.
+// Whether a register is among a product's accumulators, or in its A.
 auto accumulates(int reg) {
   return [reg](const Effects& e) { return contains(e.deferred->accumulators, reg); };
 }
@@ -53,7 +53,7 @@ auto multiplies(int reg) {
 
 }  // namespace
 
-// The latest product that is not complete and meets the condition.
+// The latest incomplete product that meets the condition.
 template <class Condition>
 AsyncState::Found AsyncState::find_last(Condition condition) const {
   const auto latest_of = [&](const std::vector<Product>& products) -> const Product* {
@@ -94,7 +94,7 @@ AsyncState::Violated AsyncState::check_access(const AsyncActor& who, std::span<c
   return std::nullopt;
 }
 
-// An access to registers of products that are under way.
+// Checks accesses to registers of pending products.
 AsyncState::Violated AsyncState::check_thread(const AsyncActor& who, const Effects& effects) const {
   if (Violated reads = check_access(who, thread_reads(effects), "read")) return reads;
   return check_access(who, thread_writes(effects), "written");
@@ -106,7 +106,7 @@ std::optional<AsyncViolation> AsyncState::check_release(const AsyncActor& who, i
   return check_access(who, registers, "given up");
 }
 
-// Likewise, of another product.
+// Likewise, by another product.
 AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const AsyncUse& use) const {
   for (const int reg : use.accumulators) {
     const auto in_other_shape = [&](const Effects& e) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kBanks = 32, kBankBytes = 4;
 
-// The words that each bank delivers.
+// The words accessed in each bank.
 using Banks = std::array<std::set<std::uint64_t>, kBanks>;
 
 int extra_wavefronts(std::span<const std::uint64_t> phase, std::uint64_t line_bytes) {

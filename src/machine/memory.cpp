@@ -9,7 +9,7 @@
 namespace warpbit {
 namespace {
 
-// A vector throws std::length_error for more than it can ever hold; no such host memory exists either.
+// A vector throws std::length_error beyond its maximum size; host memory of that size does not exist either.
 std::vector<std::byte> zeros(std::uint64_t bytes) {
   std::vector<std::byte> out;
   if (bytes > out.max_size()) throw std::bad_alloc();
@@ -17,7 +17,7 @@ std::vector<std::byte> zeros(std::uint64_t bytes) {
   return out;
 }
 
-// [from, from + bytes) for a person. Precondition: bytes > 0.
+// [from, from + bytes) as text for a person. Precondition: bytes > 0.
 std::string interval(std::uint64_t from, std::uint64_t bytes) {
   return fmt::format("{:#x} to {:#x}", from, from + (bytes - 1));
 }

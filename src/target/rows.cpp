@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows: for each GPU the plans of its operand classes, then the targets. Every number is explained in
-// NUMERICS.md.
+// The rows: for each GPU the plans of its operand classes, then the targets. NUMERICS.md explains every
+// number.
 #include <algorithm>
 #include <array>
 
@@ -25,12 +25,12 @@ constexpr Ground kMmaSim{Basis::inferred, "the MMA-Sim model"};
 constexpr Evidence all(Ground ground) {
   return {ground, ground, ground, ground};
 }
-// Of types whose products are too large for a floor to be seen (numeric/invisible.hpp proves that).
+// For types whose products are too large for a floor to be visible (probes/invisible.hpp proves that).
 constexpr Evidence no_floor(Evidence evidence) {
   evidence.floor = kFloorOutOfReach;
   return evidence;
 }
-// Published inner products: 2,500 for each GPU and class, values near 1, so they prove order and window only.
+// Published inner products: 2,500 per GPU and class, with values near 1, so they prove order and window only.
 constexpr Evidence published(std::string_view gpu, Ground floor) {
   const Ground ground{Basis::published, gpu};
   return {ground, ground, floor, kAsHopper};
@@ -114,7 +114,7 @@ constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine) {
 constexpr auto kF64Rows = f64_rows("DMMA");
 constexpr auto kF64SplitRows = f64_rows("1, 2, 4 or 8 DMMA.884 by shape");
 
-// mma.m8n8k4 with f16 operands as the toolkit emulates it without the tensor core, from sm_80 on.
+// mma.m8n8k4 with f16 operands, which the toolkit emulates without the tensor core from sm_80 on.
 constexpr std::array kM8n8k4EmulatedRows{
     PlanRow{{mma_m8n8k4, f32, f16, f16, f32},
             {FmaChain{f32, kNearest, NanRule::canonical, Start::zero}, Add{f32, kNearest}},
@@ -130,7 +130,8 @@ constexpr std::array kM8n8k4EmulatedRows{
             "FMUL, FFMA, FADD, F2FP"},
 };
 
-// e4m3 and e5m2 where the toolkit lowers them to two f16 instructions, from zero, and adds C at the end.
+// e4m3 and e5m2 where the toolkit lowers them to two f16 instructions, starting from zero, and adds C at the
+// end.
 constexpr PlanRow fp8_lowered_f32(Evidence evidence) {
   return {{mma, f32, kFp8, kFp8, f32},
           {f16,
@@ -172,7 +173,7 @@ constexpr std::array kTuringRows{
             "4 HMMA.884"},
 };
 
-// ---- Ampere: sm_80, sm_86, sm_87, sm_88; and the part of Ada, sm_89, that is the same
+// ---- Ampere: sm_80, sm_86, sm_87, sm_88; and the rows that Ada, sm_89, shares
 
 constexpr std::array<PlanRow, 4> ampere_rows(std::string_view gpu) {
   return {
@@ -193,7 +194,7 @@ constexpr std::array kAdaFp8Rows{
     PlanRow{{mma, f16, kFp8, kFp8, f16}, {to_f16(16, kAdaFp8)}, published(kAda, kFloorOfModels), "QMMA"},
 };
 
-// ---- Hopper: sm_90, sm_90a; and Blackwell of data centres: sm_100, sm_103, sm_110
+// ---- Hopper: sm_90, sm_90a; and Blackwell for data centres: sm_100, sm_103, sm_110
 
 constexpr std::array<PlanRow, 6> hopper_rows(Evidence evidence) {
   return {
@@ -207,11 +208,11 @@ constexpr std::array<PlanRow, 6> hopper_rows(Evidence evidence) {
 }
 constexpr auto kHopperRows = hopper_rows(all(kH200));
 constexpr auto kHopperSparseRows = hopper_rows(all(kH200Sparse));
-// There is no sparse form of 8-bit types with f16 D.
+// Sparse 8-bit types with f16 D do not exist.
 constexpr std::span<const PlanRow> kHopperSparse = std::span(kHopperSparseRows).first<5>();
 constexpr auto kBlackwellRows = hopper_rows(published(kB200, kAsHopper));
 
-// ---- Blackwell of workstations: sm_120, sm_121
+// ---- Blackwell for workstations: sm_120, sm_121
 
 constexpr std::array kRtxBlackwellRows{
     PlanRow{{mma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, kModelHopper, "HMMA"},
@@ -222,8 +223,8 @@ constexpr std::array kRtxBlackwellRows{
     PlanRow{{mma, f16, kF8f6f4, kF8f6f4, f16}, {to_f16(32, kHopper)}, kModelHopper, "QMMA"},
 };
 
-// Block scaling: mxf8f6f4 adds the scales' exponents to each product's; mxf4 and mxf4nvf4 scale exact sums
-// of 16.
+// Block scaling: mxf8f6f4 adds the scales' exponents to those of each product; mxf4 and mxf4nvf4 scale exact
+// sums of 16.
 constexpr Ground kScaleModels{Basis::inferred, "MMA-Sim's model of sm_120; no hardware result"};
 constexpr Ground kFp4Models{
     Basis::inferred,
@@ -237,7 +238,7 @@ constexpr std::array kBlockScaleRows{
             "OMMA.SF"},
 };
 
-// ---- wmma.mma: the machine instructions of mma, but tf32 in steps of 4, and mixed accumulators in f32
+// ---- wmma.mma: the machine instructions of mma, except tf32 in steps of 4, and mixed accumulators in f32
 
 constexpr std::array<PlanRow, 6> wmma_rows(int products, Window w, Evidence evidence) {
   const Evidence of_f16 = no_floor(evidence);
@@ -290,7 +291,7 @@ constexpr std::array kWgmmaBitRows{
             "BGMMA"},
 };
 
-// ---- Control: no values, so the evidence is about the order
+// ---- Control: no values, so the evidence concerns the order
 
 constexpr PlanRow control_row(Unit unit, std::string_view machine) {
   return {{unit, b32, b32, b32, b32}, {}, all({Basis::inferred, "the PTX manual's definition"}), machine};
@@ -298,7 +299,7 @@ constexpr PlanRow control_row(Unit unit, std::string_view machine) {
 constexpr std::array kProxyFenceRows{control_row(proxy_fence, "FENCE.VIEW.ASYNC")};
 constexpr std::array kWgmmaSyncRows{control_row(wgmma_sync, "WARPGROUP.ARRIVE, WARPGROUP.DEPBAR")};
 
-// ---- Moves: elements unchanged, so the evidence is about where they go
+// ---- Moves: elements unchanged, so the evidence concerns their places
 
 constexpr FormatSet kWmmaTypes = f16 | f32 | bf16 | tf32 | f64 | s32 | kS8 | kS4 | b1;
 constexpr Ground kManualMoves{Basis::inferred, "the PTX manual's definition; captured on sm_90a"};
@@ -329,14 +330,14 @@ constexpr Ground kH200Cvt{Basis::captured, "golden/sm_90a/cvt, H200"};
 constexpr Ground kCvtManual{Basis::inferred, "the PTX manual; what sm_90a has of it, captured there"};
 constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
 
-// All modifiers.
+// A row for all modifiers.
 constexpr PlanRow cvt_row(FormatSet to, FormatSet from, Ground ground) {
   return {{cvt, to, from, from, to, std::nullopt}, {}, all(ground), kCvtMachine};
 }
 constexpr std::array kCvtRows{cvt_row(kCvtSources | tf32, kCvtSources, kCvtManual)};
 constexpr std::array kCvtHopperRows{cvt_row(kCvtHopperSources | tf32, kCvtHopperSources, kH200Cvt)};
 
-// ---- What each target is made of
+// ---- The blocks of each target
 
 constexpr Ground inferred(std::string_view from) {
   return {Basis::inferred, from};
@@ -356,12 +357,12 @@ constexpr Ground kAsDense =
 constexpr Ground kSparseScale =
     inferred("the dense rows, which rest on models (NUMERICS.md, \"Block scaling\")");
 
-// A block that serves mma.sp as well.
+// A block that also serves mma.sp.
 constexpr Block sparse(std::span<const PlanRow> rows, Evidence evidence = all(kAsDense)) {
   return {rows, evidence, Unit::mma_sp};
 }
 
-// A block of mma that serves wmma.mma as well.
+// A block of mma that also serves wmma.mma.
 constexpr Block as_wmma(std::span<const PlanRow> rows, Evidence evidence = all(kDefinition)) {
   return {rows, evidence, Unit::wmma};
 }

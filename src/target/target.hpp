@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets as rows: features, and for each operand class the plan with its evidence. GPUs differ in data, not in
-// control flow. The numbers are explained and proved in NUMERICS.md.
+// Targets as rows: features, and for each operand class the plan with its evidence. GPUs differ in data, not
+// in control flow. NUMERICS.md explains and proves the numbers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Flags {
  public:
   constexpr Flags() = default;
   constexpr Flags(E flag) : bits_(static_cast<std::uint32_t>(flag)) {}
-  /// True if all of `others` are here.
+  /// True if it contains all of `others`.
   constexpr bool has(Flags others) const { return (others.bits_ & ~bits_) == 0; }
   friend constexpr Flags operator|(Flags x, Flags y) {
     x.bits_ |= y.bits_;
@@ -32,7 +32,7 @@ class Flags {
   std::uint32_t bits_ = 0;
 };
 
-/// What a form may need (PTX manual, "Target ISA Notes" of each instruction).
+/// Features that a form may require (PTX manual, "Target ISA Notes" of each instruction).
 enum class Feature : std::uint32_t {
   sm_70 = 1 << 0,  ///< that target or a later one; likewise below
   sm_72 = 1 << 1,
@@ -46,7 +46,7 @@ enum class Feature : std::uint32_t {
   sparse_fp4 = 1 << 9,            ///< sparse .kind::mxf4 and .kind::mxf4nvf4
   narrow_moves = 1 << 10,         ///< cvt with e3m2, e2m3, e2m1 and ue8m0; matrix moves of bytes and less
   stochastic_rounding = 1 << 11,  ///< cvt.rs
-  wmma_fragments = 1 << 12,       ///< how wmma spreads its matrices is known (NUMERICS.md, "Fragments of wmma")
+  wmma_fragments = 1 << 12,       ///< the fragments of wmma are known (NUMERICS.md, "Fragments of wmma")
   wgmma = 1 << 13,
 };
 using Features = Flags<Feature>;
@@ -54,21 +54,21 @@ constexpr Features operator|(Feature x, Feature y) {
   return Features(x) | Features(y);
 }
 
-/// Which arithmetic an instruction asks for: families whose results follow the same rows share a unit.
+/// The arithmetic that an instruction uses: families whose results follow the same rows share a unit.
 enum class Unit : std::uint8_t {
   mma,             ///< mma.sync, all shapes but the next
   mma_m8n8k4,      ///< mma.sync.m8n8k4 with f16 operands
-  mma_sp,          ///< mma.sp: the rows of mma, over the products that exist
+  mma_sp,          ///< mma.sp: the rows of mma, over the stored products
   block_scale,     ///< mma with .block_scale
-  sp_block_scale,  ///< mma.sp with .block_scale: the rows of block_scale, over the products that exist
+  sp_block_scale,  ///< mma.sp with .block_scale: the rows of block_scale, over the stored products
   wmma,            ///< wmma.mma
   wmma_move,       ///< wmma.load and wmma.store
   matrix_move,     ///< ldmatrix, stmatrix, movmatrix
   cvt,
   wgmma,
-  wgmma_sp,     ///< wgmma.mma_async.sp: the rows of wgmma, over the products that exist
-  wgmma_sync,   ///< no arithmetic: wgmma.fence, wgmma.commit_group, wgmma.wait_group
-  proxy_fence,  ///< no arithmetic
+  wgmma_sp,     ///< wgmma.mma_async.sp: the rows of wgmma, over the stored products
+  wgmma_sync,   ///< without arithmetic: wgmma.fence, wgmma.commit_group, wgmma.wait_group
+  proxy_fence,  ///< without arithmetic
 };
 
 /// The instructions of the unit, for listings.
@@ -92,7 +92,7 @@ enum class Modifier : std::uint32_t {
   ftz = 1 << 11,
   sat = 1 << 12,
   relu = 1 << 13,
-  packed_fp4 = 1 << 14,  ///< .kind::mxf4 and .kind::mxf4nvf4, whose e2m1 fill the registers
+  packed_fp4 = 1 << 14,  ///< .kind::mxf4 and .kind::mxf4nvf4, in which e2m1 fills the registers
   packed = 1 << 15,      ///< cvt of several elements
 };
 using Modifiers = Flags<Modifier>;
@@ -100,8 +100,8 @@ constexpr Modifiers operator|(Modifier x, Modifier y) {
   return Modifiers(x) | Modifiers(y);
 }
 
-/// What a plan is looked up by: an instruction's unit, element formats (of a move: the format that it moves;
-/// of cvt: of the destination, d, and of the source, a) and modifiers.
+/// The lookup key of a plan: an instruction's unit, element formats (for a move: the moved format; for cvt: d
+/// of the destination and a of the source) and modifiers.
 struct Arithmetic {
   Unit unit;
   FormatId d, a, b, c;
@@ -124,15 +124,15 @@ struct PlanRow {
   OperandClass operands;
   Plan plan;
   Evidence evidence;
-  std::string_view machine;  ///< the machine instructions that the toolkit makes of it
+  std::string_view machine;  ///< the machine instructions of the toolkit's lowering
 };
 
 /// A block of plan rows. It may serve another unit than the one its rows were written for (Unit::mma, or
-/// Unit::block_scale for Unit::sp_block_scale), and a target that merely resembles the one it was written for
+/// Unit::block_scale for Unit::sp_block_scale). A target that merely resembles the one it was written for
 /// replaces its evidence.
 struct Block {
   std::span<const PlanRow> rows;
-  std::optional<Evidence> evidence = {};  ///< if set, instead of that of the rows
+  std::optional<Evidence> evidence = {};  ///< if set, replaces that of the rows
   std::optional<Unit> unit = {};          ///< if set, the rows serve this unit instead
 };
 
@@ -140,10 +140,10 @@ struct TargetRow {
   std::string_view name;
   Features features;
   std::span<const Block> blocks;
-  std::string_view toolkit;  ///< with which the lowering was seen
+  std::string_view toolkit;  ///< the version in which the lowering was observed
 };
 
-/// A plan as one target has it.
+/// A plan on one target.
 struct TargetPlan {
   const PlanRow* row;
   Evidence evidence;
@@ -152,7 +152,7 @@ struct TargetPlan {
 
 std::span<const TargetRow> target_rows();
 
-/// The plan of an operand class on a target: the first row that has it, or nothing.
+/// The plan of an operand class on a target: the first matching row, or nothing.
 std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& arithmetic);
 
 }  // namespace warpbit

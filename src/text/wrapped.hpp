@@ -7,11 +7,11 @@
 
 namespace warpbit {
 
-/// Lines of at most `width` characters, broken at blanks or else before a dot, the further ones indented; ends
-/// with a newline. Precondition: width > 4.
+/// Lines of at most `width` characters, broken at blanks or else before a dot; continuation lines are
+/// indented. Ends with a newline. Precondition: width > 4.
 std::string wrapped(std::string_view text, std::size_t width);
 
-/// The text, or as much of it as fits before "...". Precondition: width > 3.
+/// The text, truncated with "..." to `width`. Precondition: width > 3.
 std::string cut_off(const std::string& text, std::size_t width);
 
 }  // namespace warpbit

@@ -6,7 +6,7 @@
 
 namespace warpbit {
 
-/// Text as XML has it, between tags or quotes.
+/// Escapes text for XML, between tags or quotes.
 inline std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) switch (c) {
