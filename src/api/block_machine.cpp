@@ -21,7 +21,7 @@ Registers slice(const Registers& registers, int first_lane) {
   return out;
 }
 
-// The effects of one warp as those of its warpgroup.
+// Renumbers the effects of one warp for its warpgroup.
 void shift(Effects& effects, int first_lane) {
   for (Effects::Write& write : effects.writes) write.lane += first_lane;
   for (Effects::MemoryRead& read : effects.memory_reads)
@@ -71,7 +71,7 @@ Result<void> Machine::check_register(int warpgroup, int lane, int reg) const {
                fmt::format("one of {} registers of {} lanes, from 0", r.registers(), r.lanes())};
 }
 
-// What each warp that executes something does, or the warpgroup as a whole.
+// The effects of each warp that executes something, or of the warpgroup as a whole.
 Result<std::vector<Machine::Step>> Machine::compute(const Group& g, std::span<const Instruction* const> lanes,
                                                     const Binding& binding) const {
   std::vector<Step> out;
@@ -113,7 +113,7 @@ Result<void> Machine::check(const Group& g, const Step& step) const {
   }));
 }
 
-// All of the steps or, if one is refused, none.
+// Performs all steps or, if one is refused, none.
 Result<void> Machine::perform(Group& g, std::vector<Step> steps) {
   if (options_.detect)
     for (const Step& step : steps)

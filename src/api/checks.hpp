@@ -12,17 +12,17 @@
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
-/// Refuses an instruction whose arithmetic is inferred where the options do not allow it.
+/// Refuses an instruction with inferred arithmetic if the options do not allow it.
 Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options);
 
-/// Refuses metadata that the manual leaves undefined where the options do not allow it.
+/// Refuses metadata that the manual leaves undefined if the options do not allow it.
 Result<void> check_metadata(const Instruction& instruction, const Tile& tile, const OperandView& e,
                             std::size_t cases, const ExecuteOptions& options);
 
-/// Ascending lanes for a person: "3, 7-9".
+/// Ascending lanes as text: "3, 7-9".
 std::string ranges(const std::vector<int>& lanes);
 
-/// The kernel that the options ask for. Errors: no_such_kernel.
+/// The kernel that the options select. Errors: no_such_kernel.
 Result<Kernel> kernel_for(const ExecuteOptions& options);
 
 /// How a kernel computes an instruction, e.g. "fast: fused sums from fragments (avx512)"; "reference" where the
@@ -31,11 +31,11 @@ std::string path_of(const Instruction& instruction, Kernel kernel);
 
 /// The views of a tile's operands: `sources` in the order of the statement.
 TileViews tile_views(const Instruction& instruction, std::span<const OperandView> sources);
-/// The same of a product of a warpgroup; `before` is D, if it counts.
+/// The same for a product of a warpgroup; `before` is D, if it is added.
 TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources& sources,
                           std::span<const std::byte> memory, const OperandView& before);
 
-/// Executes a product of a warpgroup; returns the kernel that did. Precondition: that of run_tile.
+/// Executes a product of a warpgroup; returns the kernel that computed it. Precondition: that of run_tile.
 Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted);
 
 }  // namespace warpbit

@@ -12,11 +12,11 @@
 namespace warpbit {
 namespace {
 
-// What one descriptor reads of a memory.
+// The bytes that one descriptor reads from a memory.
 struct Reading {
   std::vector<ByteRange> ranges, shared;
   std::uint64_t beyond = 0;  // bytes out of bounds
-  // Each byte once, in whole atoms, no farther from each other than in the canonical layout.
+  // Reads each byte once, in whole atoms, with distances no larger than in the canonical layout.
   bool canonical = false;
 
   bool is_sound() const { return shared.empty() && beyond == 0; }
@@ -28,7 +28,7 @@ std::uint64_t count(const std::vector<ByteRange>& ranges) {
   return sum;
 }
 
-// K-major, what lies in one span needs no LBO.
+// A K-major matrix within one span does not need LBO.
 bool uses_leading(const Descriptor& d, const DescribedMatrix& matrix) {
   return matrix.major == Major::mn || d.swizzle == Swizzle::none ||
          matrix.contiguous_bytes() > span_bytes(d.swizzle);
@@ -133,7 +133,7 @@ class Check {
     return true;
   }
 
-  // A field of x units that should have been x bytes. A start in shared memory is not doubted.
+  // Finds a field of x units that should be x bytes. A start within shared memory is accepted.
   bool check_units() {
     struct Field {
       std::string_view name;
@@ -171,7 +171,7 @@ class Check {
             d_.leading, matrix_.contiguous_bytes(), name(d_.swizzle)));
   }
 
-  // Within the first span is where steps along K lead to.
+  // A start within the first span is what K steps lead to.
   void check_start() {
     if (d_.swizzle == Swizzle::none || d_.base_offset != 0) return;
     const auto span = static_cast<std::uint32_t>(span_bytes(d_.swizzle)), repeat = 8 * span;

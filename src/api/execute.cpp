@@ -22,13 +22,13 @@ std::string form_of(const Instruction& i) {
   return std::string(i.canonical());
 }
 
-// An operand whose registers are never read: all literals.
+// An operand with only literals; its registers are never read.
 bool all_literals(const Operand& operand) {
   return !operand.literals.empty() &&
          std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
 }
 
-// Refuses a view of which an offset is no number of std::ptrdiff_t.
+// Refuses a view with an offset outside std::ptrdiff_t.
 template <class View>
 Result<void> check_strides(const Instruction& instruction, const Operand& operand, const View& view,
                            std::size_t cases) {
@@ -118,12 +118,13 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
   return check(Part::selector_b, tile.b_scale, views.b_selector);
 }
 
-// Calls work(first, last) for runs of cases, one for each thread, on as many threads as the options say, or shorter
-// ones where a Stoppable may end them. The caller's rounding and flushing change nothing.
+// Calls work(first, last) for runs of cases, one for each thread; shorter runs where a Stoppable may end
+// them. The number of threads is that of the options. Independent of the caller's rounding and flushing
+// modes.
 template <class Work>
 void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
   const int threads = thread_count(options.threads, cases);
-  constexpr std::size_t kStoppable = 256;  // a fraction of a second by every kernel
+  constexpr std::size_t kStoppable = 256;  // a fraction of a second in every kernel
   const std::size_t runs =
       stop_flag() == nullptr ? static_cast<std::size_t>(threads) : (cases + kStoppable - 1) / kStoppable;
   for_each_piece(threads, runs, [&](std::size_t i) {
@@ -138,14 +139,14 @@ void for_each_case(std::size_t cases, const ExecuteOptions& options, Work work) 
   });
 }
 
-// What execute_batch does with each kind of kernel, after its checks.
+// Executes each kind of kernel for execute_batch, after its checks.
 struct Batch {
   const Instruction& instruction;
   std::span<const OperandView> sources;
   const ResultView& destination;
   std::size_t cases;
   const ExecuteOptions& options;
-  Kernel& kernel;  ///< that is to compute; becomes the one that did
+  Kernel& kernel;  ///< the requested one; becomes the one used
 
   Result<void> operator()(const Tile& tile) const {
     if (tile.uses_memory()) return memory_needed();
@@ -251,13 +252,13 @@ Kernel run_described(const Tile& tile, const TileViews& views, const ResultView&
 
 namespace {
 
-// The value of a scalar: the statement's own if it is a literal there, else what is given.
+// The value of a scalar: the statement's literal if there is one, else `given`.
 std::uint64_t scalar(const Instruction& instruction, Part part, std::uint64_t given) {
   const Operand* operand = instruction.find(part);
   return operand != nullptr && all_literals(*operand) ? *operand->literals[0] : given;
 }
 
-// The registers of a part must be given if it has any.
+// Refuses missing registers of a part that has some.
 Result<void> check_given(const Instruction& instruction, Part part, const std::byte* base) {
   const Operand* operand = instruction.find(part);
   if (base != nullptr || operand == nullptr || operand->kind == OperandKind::descriptor ||
@@ -279,7 +280,7 @@ Result<void> check_reads(const Instruction& instruction, Part part,
                fmt::format("shared memory has {} bytes", memory_bytes)};
 }
 
-// What execute_warpgroup is given, against what the tile reads.
+// Checks the arguments of execute_warpgroup against the tile's operands.
 Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, const TileViews& views,
                              const ResultView& d, const ExecuteOptions& options) {
   for (const auto& [part, base] : {std::pair{Part::d, static_cast<const std::byte*>(d.base)},

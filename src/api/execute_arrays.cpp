@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executing on arrays that know their size (warpbit/registers.hpp): checked once, then as views, or as the
+// Executing on arrays of known size (warpbit/registers.hpp): checked once, then used as views, or as the
 // registers of one warp.
 #include <fmt/format.h>
 
@@ -59,7 +59,7 @@ Result<Arrays> checked(const Instruction& instruction, const std::vector<Operand
   return out;
 }
 
-// The registers of one warp, those of one operand behind those of another.
+// The registers of one warp, operand after operand.
 class WarpRegisters {
  public:
   WarpRegisters(const Instruction& instruction, const Arrays& arrays)
@@ -75,7 +75,7 @@ class WarpRegisters {
   const Binding& binding() const { return binding_; }
   Registers& registers() { return registers_; }
 
-  // D's registers into its array.
+  // Copies D's registers into its array.
   void store() {
     for (std::size_t i = 0; i < operands_.size(); ++i)
       if (operands_[i].is_destination())
@@ -116,7 +116,7 @@ class WarpRegisters {
 Result<Execution> execute(const Instruction& instruction, const std::vector<OperandArray>& operands,
                           const ExecuteOptions& options) {
   if (instruction.uses_memory() || instruction.find(Part::d) == nullptr)
-    return execute_batch(instruction, {}, {}, 0, options);  // refuses it
+    return execute_batch(instruction, {}, {}, 0, options);  // it is refused there
   const Result<Arrays> arrays = checked(instruction, operands);
   if (!arrays) return arrays.error();
   std::vector<OperandView> sources(arrays->operands.begin() + 1, arrays->operands.end());

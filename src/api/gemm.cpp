@@ -23,7 +23,7 @@ Error mismatch(const Instruction& instruction, std::string seen, std::string acc
   return {Errc::view_mismatch, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
 }
 
-// The tile of an instruction that products can be made of.
+// The tile of an instruction that gemm supports.
 Result<const Tile*> find_tile(const Instruction& i) {
   const std::string accepted = "a dense product of matrices in registers, without block scaling";
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);

@@ -58,7 +58,7 @@ Result<const Instruction*> common_instruction(std::span<const Instruction* const
   }
   if (first == nullptr)
     return Error{Errc::lanes_missing, "warp", "no lane executes an instruction", "all lanes must"};
-  if (first->lanes() == 1) missing.clear();  // each thread on its own
+  if (first->lanes() == 1) missing.clear();  // each thread executes it alone
   for (int lane = static_cast<int>(lanes.size()); lane < first->lanes(); ++lane) missing.push_back(lane);
   if (!missing.empty())
     return Error{Errc::lanes_missing, std::string(first->canonical()),
@@ -75,7 +75,7 @@ Result<const Instruction*> common_instruction(std::span<const Instruction* const
   return first;
 }
 
-// What one warp executes, its operands checked against its registers.
+// The instruction of one warp; its operands are checked against its registers.
 struct Warp {
   std::span<const Instruction* const> lanes;
   const Instruction& instruction;
@@ -84,14 +84,14 @@ struct Warp {
 
   const Operand& operand(std::size_t i) const { return instruction.operands()[i]; }
   Result<void> check() const;
-  // Those of an operand that are no literals.
+  // The registers of an operand that are not literals.
   std::vector<int> registers_of(std::size_t i) const;
   std::vector<int> reads() const;
   std::uint64_t read(std::size_t i, int lane, int reg) const {
     if (is_literal(operand(i), reg)) return *operand(i).literals[static_cast<std::size_t>(reg)];
     return registers.read(lane, binding[i] + reg);
   }
-  // The operand of a part, or nothing.
+  // The operand with this role, or nothing.
   std::optional<std::size_t> find(Part part) const {
     const auto at = std::ranges::find(instruction.operands(), part, &Operand::part);
     if (at == instruction.operands().end()) return std::nullopt;
@@ -133,7 +133,7 @@ std::vector<int> Warp::reads() const {
   return out;
 }
 
-// The destination's registers of some lanes, out of rows of `stride` cells that begin with the first lane's.
+// The destination's registers of some lanes, from rows of `stride` cells that begin with the first lane's.
 void add_writes(const Warp& warp, std::size_t d, int first_lane, int lanes,
                 std::span<const std::uint64_t> cells, Effects& effects) {
   const Operand& operand = warp.operand(d);
@@ -144,7 +144,7 @@ void add_writes(const Warp& warp, std::size_t d, int first_lane, int lanes,
                                   cells[static_cast<std::size_t>(lane * operand.registers + r)]});
 }
 
-// Registers to registers, by the batch path; an instruction of each thread lane by lane.
+// Executes on registers by the batch path; an instruction that threads execute alone, lane by lane.
 Result<Effects> execute_registers(const Warp& warp, const ExecuteOptions& options) {
   const int together = warp.instruction.lanes();
   const auto cell = static_cast<std::ptrdiff_t>(sizeof(std::uint64_t));
@@ -173,7 +173,7 @@ Result<Effects> execute_registers(const Warp& warp, const ExecuteOptions& option
   return effects;
 }
 
-// A value that all lanes must give alike: of a descriptor or a predicate.
+// A descriptor or a predicate, which must be the same in all lanes.
 Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
   const std::uint64_t first = warp.read(operand, 0, 0);
   for (int lane = 1; lane < warp.registers.lanes(); ++lane)
@@ -185,7 +185,7 @@ Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
   return first;
 }
 
-// One factor in shared memory: its descriptor, and what it reads added to the effects.
+// One factor in shared memory: returns its descriptor and adds the reads to the effects.
 Result<std::uint64_t> described(const Warp& warp, const DescribedMatrix& factor, Part part, std::uint64_t bytes,
                                 Effects& effects) {
   const std::size_t at = *warp.find(part);
@@ -211,7 +211,7 @@ AsyncUse async_use(const Warp& warp) {
   return out;
 }
 
-// Factors out of shared memory, D in place.
+// Executes with factors in shared memory and D in place.
 Result<Effects> execute_described(const Warp& warp, const Memory& memory, const ExecuteOptions& options) {
   const DecodedInstruction& decoded = warp.instruction.decoded();
   const Tile& tile = std::get<Tile>(decoded.kernel);
@@ -259,7 +259,7 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
   return effects;
 }
 
-// What the lanes say about where the matrices lie.
+// The matrix addresses given by the lanes.
 struct LaneAddresses {
   std::vector<std::uint64_t> addresses;
   std::vector<std::uint32_t> strides;
@@ -274,7 +274,7 @@ struct LaneAddresses {
   }
 };
 
-// Between registers and memory.
+// Executes a move between registers and memory.
 Result<Effects> execute_move(const Warp& warp, const Memory& memory) {
   const DecodedInstruction& decoded = warp.instruction.decoded();
   const Move& move = std::get<std::reference_wrapper<const Move>>(decoded.kernel);

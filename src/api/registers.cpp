@@ -18,7 +18,7 @@ std::byte* at(const ResultView& view, std::size_t index, const Place& p) {
          p.reg * view.register_stride;
 }
 
-// The registers, which must hold the case and the product.
+// The registers as a view; they must contain the case and the product.
 Result<ResultView> view_of_matrix(const Operand& operand, const OperandArray& array, std::size_t index,
                                   int product, bool destination) {
   const FragmentMap& map = operand.fragment;
@@ -67,7 +67,7 @@ Result<OperandArray::Registers> OperandArray::registers(const Operand& operand, 
                                         operand.registers == 1 ? "" : "s", operand.register_bits);
   if (empty()) return mismatch(operand, "no registers", shape);
   if (destination && !writable_) return mismatch(operand, "an array of constants", "one that can be written");
-  auto* base = const_cast<std::byte*>(base_);  // written only where it may be
+  auto* base = const_cast<std::byte*>(base_);  // written only if it is mutable
   if (value_bytes_ == 0) return Registers{{base, case_stride_, lane_stride_, register_stride_}, cases_};
   const std::size_t each = static_cast<std::size_t>(lanes * operand.registers) * bytes;
   if (bytes % value_bytes_ != 0)

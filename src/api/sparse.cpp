@@ -16,7 +16,7 @@ struct Sizes {
 
   std::size_t kept() const { return static_cast<std::size_t>(sparsity.kept); }
   std::size_t width() const { return static_cast<std::size_t>(sparsity.width); }
-  // Elements that are stored or left out together.
+  // Number of elements that are stored or left out together.
   std::size_t unit() const { return kept() > 1 ? kept() / 2 : 1; }
 };
 
@@ -37,13 +37,13 @@ Result<Sizes> sizes_of(const Instruction& instruction) {
                &format(form.arithmetic.a)};
 }
 
-// The nibble for the places of the stored units, ascending.
+// The nibble for stored units at these places, ascending.
 std::uint64_t nibble_of(const Sizes& s, const std::vector<std::size_t>& places) {
   if (s.kept() == 1) return places[0] == 0 ? 0b0100 : 0b1110;
   return places[0] | places[1] << 2;
 }
 
-// The places of the units of a group that are stored, or nothing if they are too many.
+// The places of a group's stored units, or nothing if there are too many.
 std::vector<std::size_t> stored_places(const Sizes& s, const std::uint64_t* group) {
   const std::size_t units = s.width() / s.unit(), wanted = s.kept() / s.unit();
   std::vector<bool> stored(units);
@@ -54,7 +54,7 @@ std::vector<std::size_t> stored_places(const Sizes& s, const std::uint64_t* grou
     ++count;
   }
   if (count > wanted) return {};
-  for (std::size_t place = 0; count < wanted; ++place) {  // zeros fill it up
+  for (std::size_t place = 0; count < wanted; ++place) {  // fill up with zeros
     if (stored[place]) continue;
     stored[place] = true;
     ++count;
