@@ -33,13 +33,13 @@ class Elements {
   std::vector<std::vector<const LayoutCell*>> cells_;
 };
 
-// How many elements beside or below each other are one cell.
+// The number of adjacent elements that share a cell.
 struct Group {
   int down = 1, across = 1;
   int size() const { return down * across; }
 };
 
-// Whether y is what lies n elements above x in the same register, or in memory.
+// Whether y lies n elements above x in the same register, or in memory.
 bool follows(const OperandLayout& op, const LayoutCell& x, const LayoutCell& y, int n) {
   if (op.medium != Medium::registers)
     return y.bit == x.bit + static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(op.element_bits);
@@ -61,7 +61,7 @@ bool fits(const OperandLayout& op, const Elements& elements, Group group) {
   return true;
 }
 
-// The largest group in one direction that makes cells of all elements alike.
+// The largest group in one direction for which all cells have the same form.
 Group find_group(const OperandLayout& op, const Elements& elements) {
   if (op.medium == Medium::addresses) return {};
   const int most =
@@ -116,7 +116,7 @@ GridCell cell_of(const OperandLayout& op, Group group, const std::vector<const L
   return {{fmt::format("T{}", lane)}, lane % kColours, "", lane};
 }
 
-// "15:0, 31:16", of many the first two and the last.
+// "15:0, 31:16"; if there are many, the first two and the last.
 std::string bit_ranges(const OperandLayout& op, int count) {
   constexpr int kShown = 4;
   std::vector<std::string> out;
@@ -142,7 +142,7 @@ std::string cell_legend(const OperandLayout& op, Group group) {
                      op.medium == Medium::memory ? "offset" : "address");
 }
 
-// All rows and matrices: a column for each matrix.
+// All rows and matrices, a column for each matrix.
 Grid address_grid(const OperandLayout& op) {
   Grid out{.corner = op.products > 1 ? "row \\ matrix" : "row",
            .rows = {},
@@ -300,7 +300,7 @@ Grid inverse_grid(const OperandLayout& op) {
 
 namespace {
 
-// What `moving` grows by from columns to those `period` farther, if they are otherwise the same.
+// The growth of `moving` between columns `period` apart, if they are otherwise equal.
 std::optional<std::int64_t> growth(const Grid& grid, std::size_t period) {
   std::optional<std::int64_t> out;
   for (const auto& row : grid.cells)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout as a grid of cells with headings, which texts and pictures draw.
+// A layout as a grid of cells with headings, for texts and pictures.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace warpbit {
 
 struct GridCell {
-  std::vector<std::string> parts;  ///< what a picture writes in lines and a text as one word: "T5", "r1"
-  int colour = 0;                  ///< 0 to 31: the lane, or which 16 of 128 bytes
-  /// A cell some columns farther repeats this one if `same` is equal and `moving` has grown as everywhere else.
+  std::vector<std::string> parts;  ///< separate lines in a picture, one word in a text: "T5", "r1"
+  int colour = 0;                  ///< 0 to 31: the lane, or the 16-byte part of 128 bytes
+  /// A cell repeats an earlier column's if `same` is equal and `moving` has grown as in all other cells.
   std::string same;
   std::int64_t moving = 0;
 
@@ -26,31 +26,31 @@ struct Grid {
   std::vector<std::string> rows, columns;
   std::vector<std::vector<std::optional<GridCell>>> cells;  ///< row by row
   std::vector<std::string> legend;                          ///< sentences
-  /// Words for what a repetition says: "column", how many of these a column of the grid stands for, and how
-  /// `moving` is spoken of. Without a `unit` nothing is left out.
+  /// Words for the description of a repetition: "column", the number of them per grid column, and the unit of
+  /// `moving`. Nothing is abbreviated without a `unit`.
   std::string unit, moving_unit;
   int units = 1;
 };
 
-/// One matrix, or of addresses all: rows and columns with what holds them. Neighbours of one register, or of
-/// one 16 bytes, are one cell.
+/// One matrix, or for addresses all matrices: rows and columns with the holders of the elements. Neighbours
+/// in one register, or in 16 bytes, share a cell.
 Grid matrix_grid(const OperandLayout& operand, int product);
-/// The grids that show all of an operand, with a name for each if there are several.
+/// The grids that show the whole operand, named if there are several.
 struct NamedGrid {
   std::string name;
   Grid grid;
 };
 std::vector<NamedGrid> matrix_grids(const OperandLayout& operand);
-/// Lanes and registers, or rows of 128 bytes, with the elements they hold.
+/// The inverse: lanes and registers, or rows of 128 bytes, with their elements.
 Grid inverse_grid(const OperandLayout& operand);
 
-/// If there are more columns than that and some of the first ones repeat to the end, only those are left, as
-/// often as they fit, and a sentence in the legend says how it goes on.
+/// If there are more than `most_columns` columns and the first ones repeat to the end, keeps as many periods
+/// as fit; a sentence in the legend describes the rest.
 void abbreviate(Grid& grid, std::size_t most_columns);
 
 /// "f16, 16 x 8 elements in 2 registers of each of 32 lanes; for selector f = 0"
 std::string heading(const OperandLayout& operand);
-/// "a[3,5]", with the matrix if there are several.
+/// "a[3,5]", with the matrix number if there are several.
 std::string element_text(const OperandLayout& operand, const Coordinate& element);
 
 }  // namespace warpbit

@@ -48,7 +48,7 @@ bool is_sparse(const Instruction& instruction) {
   return instruction.terms() != instruction.depth();
 }
 
-// What chooses the lanes and bytes of metadata or scale factors; what is a column of a sparse A.
+// The selector of metadata or scale factors, with its lanes and bytes; the meaning of a column of a sparse A.
 std::string note_of(const Operand& op, const Instruction& instruction) {
   const Operands operands = instruction.operands();
   if (op.part == Part::a && is_sparse(instruction)) return kStored;
@@ -90,7 +90,7 @@ OperandLayout in_registers(const Operand& op, const Instruction& instruction) {
 
 // ---- In memory
 
-// The rows of a move whose lanes each say where one lies.
+// The rows of a move, each at an address that a lane gives.
 OperandLayout row_addresses(const Operand& op, const Form& form, const Move& move) {
   OperandLayout out{.role = std::string(op.role),
                     .format = std::string(op.format),
@@ -109,7 +109,7 @@ OperandLayout row_addresses(const Operand& op, const Form& form, const Move& mov
   return out;
 }
 
-// A matrix whose lines follow each other at a stride.
+// A matrix whose lines are a stride apart.
 OperandLayout strided(const Operand& op, Operands operands, const Form& form, const Move& move) {
   const Operand* given = find(operands, Part::stride);
   const bool known = given != nullptr && !given->literals.empty() && given->literals[0];
@@ -145,7 +145,7 @@ OperandLayout address(const Operand& op, const Instruction& instruction) {
                                              : strided(op, instruction.operands(), *decoded.form, move);
 }
 
-// The descriptor of the first part of a tile in the canonical layout, no larger than need be.
+// The descriptor of the first part of a minimal tile in the canonical layout.
 Result<std::uint64_t> canonical_descriptor(const DescribedMatrix& matrix, Swizzle swizzle) {
   DescribedMatrix tile = matrix;
   int& along = tile.major == Major::mn ? tile.lines : tile.depth;
@@ -157,7 +157,7 @@ Result<std::uint64_t> canonical_descriptor(const DescribedMatrix& matrix, Swizzl
   return part ? part->encode() : part.error();
 }
 
-// What is known of an operand in shared memory: its descriptor.
+// The descriptor of an operand in shared memory, if it is known.
 Result<std::optional<std::uint64_t>> descriptor_of(const Operand* op, const DescribedMatrix& matrix,
                                                    const LayoutOptions& options) {
   if (options.descriptor) return std::optional(*options.descriptor);
@@ -193,7 +193,7 @@ OperandLayout described(const std::string& role, std::string_view format, bool l
 
 // ---- All operands
 
-// An operand that holds a matrix. A form without operands stands for both places of A.
+// An operand that holds a matrix. A form without operands covers both placements of A.
 struct Wanted {
   std::string role;
   const Operand* operand;
@@ -222,7 +222,7 @@ Error no_such_operand(const Instruction& instruction, const std::string& name, c
           all.empty() ? "an instruction of matrices" : roles};
 }
 
-// The operands asked for: all, or one, also A by descriptor of a form that stands for both.
+// The requested operands: all, or one, including A by descriptor of a form that covers both placements.
 Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const LayoutOptions& options) {
   std::vector<Wanted> all = all_wanted(instruction);
   if (all.empty()) return no_such_operand(instruction, options.operand, all);

@@ -15,7 +15,7 @@
 namespace warpbit {
 namespace {
 
-// Decimal, or hexadecimal after 0x; as large as T. Nothing for anything else.
+// Parses a decimal, or hexadecimal after 0x, that fits T; otherwise nothing.
 template <class T>
 std::optional<T> number(std::string_view text) {
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
@@ -36,7 +36,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   return out;
 }
 
-// "a[3,5]" or "a[3,5,1]".
+// Parses "a[3,5]" or "a[3,5,1]".
 std::optional<LayoutQuestion> parse_element(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open == text.npos || open == 0 || !text.ends_with(']')) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<LayoutQuestion> parse_element(std::string_view text) {
   return out;
 }
 
-// Pairs of a word and a number.
+// Parses pairs of a word and a number.
 std::optional<LayoutQuestion> parse_place(std::span<const std::string_view> words) {
   LayoutQuestion out;
   if (words.size() % 2 == 1) {
@@ -120,7 +120,7 @@ void add_elements_at(const OperandLayout& op, const LayoutQuestion& q, std::vect
   for (const LayoutCell& cell : found) out.push_back({&op, cell});
 }
 
-// What of the operands there is to ask for: "lanes 0 to 31; registers 0 to 3 of d, 0 to 1 of a".
+// The existing places of the operands: "lanes 0 to 31; registers 0 to 3 of d, 0 to 1 of a".
 std::string lanes_there_are(const std::vector<const OperandLayout*>& operands) {
   int lanes = 0;
   std::string registers;

@@ -14,9 +14,9 @@
 namespace warpbit {
 namespace {
 
-// In pixels. A character of the monospaced fonts is 3/5 of its size wide.
+// In pixels. A character of a monospaced font is 3/5 of its size wide.
 constexpr int kMargin = 16, kTitle = 16, kName = 13, kText = 11, kLine = 14, kPadding = 5, kLeastCell = 34;
-constexpr std::size_t kMostColumns = 32;  // of a picture; more are drawn only where nothing repeats
+constexpr std::size_t kMostColumns = 32;  // of a picture; exceeded only if nothing repeats
 
 int text_width(std::size_t characters, int size) {
   return (static_cast<int>(characters) * size * 3 + 4) / 5;
@@ -41,7 +41,7 @@ std::string fill(int colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", mixed(hue.r), mixed(hue.g), mixed(hue.b));
 }
 
-// What is drawn so far, from above to below.
+// The elements drawn so far, top to bottom.
 class Picture {
  public:
   void write(std::string_view text, int size, bool bold = false) {

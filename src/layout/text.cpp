@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kGap = "  ";
 
-// Of the 256 colours of terminals, those that can be read on black and on white: four lanes of a hue.
+// Terminal colours (of 256) that are legible on black and on white: four lanes per hue.
 constexpr std::array kPalette = {160, 196, 167, 203, 166, 172, 130, 136, 28, 34,  64,  70,  30,  37,  31,  38,
                                  25,  27,  33,  68,  57,  63,  99,  98,  90, 127, 133, 134, 125, 161, 162, 168};
 
@@ -27,7 +27,7 @@ struct Widths {
       for (const auto& c : row)
         if (c) cell = std::max(cell, c->text().size());
   }
-  // Columns that fit, at least one.
+  // The number of columns that fit, at least one.
   std::size_t columns(std::size_t width) const {
     const std::size_t each = cell + kGap.size();
     return width < heading + each ? 1 : (width - heading) / each;
@@ -38,7 +38,7 @@ std::string trimmed(const std::string& line) {
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
-// Some of the columns, without what is empty behind the last cell.
+// Some of the columns, without trailing blanks.
 std::string block_text(const Grid& grid, const Widths& widths, std::size_t first, std::size_t count,
                        const Paint& paint) {
   std::string line = fmt::format("{:<{}}", grid.corner, widths.heading);

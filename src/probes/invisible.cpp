@@ -11,9 +11,10 @@
 namespace warpbit {
 namespace {
 
-constexpr int kNever = -100000;  // an exponent that nothing has
+constexpr int kNever = -100000;  // below every exponent
 
-// The nonzero numbers of a format, or products of them: multiples of 2^bit with raw exponents in [least, most].
+// The nonzero numbers of a format, or products of them: multiples of 2^bit with raw exponents in [least,
+// most].
 struct Range {
   int bit, least, most;
 };
@@ -22,16 +23,17 @@ Range range_of(const Format& f) {
   return {f.min_exponent() - (f.subnormals ? f.fraction_bits : 0), f.min_exponent(),
           decode(f, largest(f, false)).exponent};
 }
-// Factors are multiplied, as their scales are.
+// Factors multiply; so do their scales.
 Range operator*(const Range& x, const Range& y) {
   return {x.bit + y.bit, x.least + y.least, x.most + y.most};
 }
-// Either one or the other.
+// The union.
 Range operator|(const Range& x, const Range& y) {
   return {std::min(x.bit, y.bit), std::min(x.least, y.least), std::max(x.most, y.most)};
 }
 
-// Elements in the format that they are converted to: exactly, so that they stay multiples of what they were.
+// Elements in the format that they are converted to. Conversion is exact, so they stay multiples of the same
+// power.
 Range converted(const Format& from, const Format& to) {
   const Range own = range_of(from);
   return {own.bit, std::max(own.bit, to.min_exponent()), own.most};
@@ -42,9 +44,9 @@ bool holds(const Format& f, const Format& other) {
   return own.bit <= in.bit && own.most >= in.most && f.fraction_bits >= other.fraction_bits;
 }
 
-// ---- Which products are added at once
+// ---- Products that are added at once
 
-// For each node its products. A step that takes all of them at once is one node.
+// The products of each node. A step that adds all of them at once is one node.
 std::vector<std::vector<std::size_t>> nodes(const Plan& plan, const std::vector<std::size_t>& order,
                                             std::size_t terms) {
   std::vector<std::vector<std::size_t>> out;
@@ -68,7 +70,7 @@ std::vector<std::vector<std::size_t>> nodes(const Plan& plan, const std::vector<
 
 // ---- E
 
-// A plan of Fused steps, one of GroupScaled, and what is added in them.
+// The addends of a plan of Fused steps, or of GroupScaled.
 class Sums {
  public:
   Sums(const Plan& plan, const SumFormats& f) : plan_(plan), f_(f) {
@@ -86,15 +88,15 @@ class Sums {
   const Range& products() const { return products_; }
   const std::optional<Range>& accumulator() const { return accumulator_; }
 
-  // If E, or F, differs only where E is at most `e`, and E - F is at most `unit` there: whether no addend has a
-  // bit below 2^unit, so that nothing is cut.
+  // Suppose that E, or F, differs only if E is at most `e`, and that E - F is at most `unit` then. Whether no
+  // addend has a bit below 2^unit, so that nothing is cut.
   bool nothing_is_cut(int e, int unit) const {
     if (products_.bit < unit) return false;
     return !accumulator_ || accumulator_->least > e || accumulator_->bit >= unit;
   }
 
-  // The largest raw exponent of a product with a zero, and of one with a subnormal. `converted`: as
-  // plan.operands says.
+  // The maximum raw exponent of a product with a zero, and of one with a subnormal. `converted`: after the
+  // conversion to plan.operands.
   int most_with_zero() const {
     const int a = operand(*f_.a).min_exponent(), b = operand(*f_.b).min_exponent();
     return std::max(a + right_.most, left_.most + b) + scales_.most;
@@ -109,8 +111,8 @@ class Sums {
   int most() const { return accumulator_ ? std::max(products_.most, accumulator_->most) : products_.most; }
 
  private:
-  // What C, or the result of an earlier node, may be; nothing if the only node starts from zero. A result is a
-  // multiple of what its addends are multiples of.
+  // Sets the range of C and of earlier nodes' results; nothing if the only node starts from zero. A result is
+  // a multiple of the same power as its addends.
   void find_accumulator() {
     std::optional<Range> running = range_of(*f_.c);
     const auto join = [&] {
@@ -192,7 +194,7 @@ Reason of_operands(const Plan& plan, const SumFormats& f) {
   return uncut(sums, e, e - node_of(plan)->window, "of a subnormal");
 }
 
-// A sum of at most 2^(most + 2) for each product, and C.
+// A sum is at most 2^(most + 2) for each product, plus C.
 Reason of_overflow(const Plan& plan, const SumFormats& f) {
   const Sums sums(plan, f);
   const Node node = node_of(plan).value();
@@ -203,13 +205,13 @@ Reason of_overflow(const Plan& plan, const SumFormats& f) {
   const int c = sums.accumulator() ? sums.accumulator()->most : std::numeric_limits<int>::min();
   if (together >= result.most) return std::nullopt;
   if (c < result.most) return fmt::format("no sum reaches 2^{}", result.most + 1);
-  // Beside the largest exponent all products are cut to zero.
+  // Beside the maximum exponent all products are cut to zero.
   if (c > result.most || sums.products().most + 2 > result.most - node.window) return std::nullopt;
   return fmt::format("products below 2^{} are cut beside a C of 2^{} or more, and no other sum reaches 2^{}",
                      sums.products().most + 2, result.most, result.most + 1);
 }
 
-// Whether the first node has a term of +0, and no node makes zero of another number.
+// Whether the first node has a term of +0, and no node turns a nonzero number into zero.
 Reason of_zero(const Plan& plan, const SumFormats& f) {
   const auto* first = std::get_if<Fused>(plan.begin());
   if (!first || first->start == Start::running) return std::nullopt;
@@ -241,7 +243,7 @@ Reason of_conversion_rounding(const Plan& plan, const SumFormats& f) {
   return "the conversion is exact";
 }
 
-// Whether all products are numbers of the format that sums are rounded to.
+// Whether the format that sums are rounded to contains all products.
 Reason of_products(const Format& sum, const SumFormats& f) {
   const Range products = range_of(*f.a) * range_of(*f.b), own = range_of(sum);
   const int bits = f.a->fraction_bits + f.b->fraction_bits + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proofs, from the exponents that formats have, that two plans return the same for all inputs.
+// Proofs, from the exponents of formats, that two plans return the same for all inputs.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace warpbit {
 
-/// What enters the sums of a plan.
+/// The formats of a plan's addends.
 struct SumFormats {
   const Format *a, *b, *c;
   const Format *a_scale = nullptr, *b_scale = nullptr;  ///< nullptr: unscaled
-  std::size_t terms = 0;                                ///< products in a sum
+  std::size_t terms = 0;                                ///< products per sum
 };
 
 /// Why a neighbour of a plan returns the same bits for all inputs; nothing if that is not proved.

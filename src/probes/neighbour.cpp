@@ -8,7 +8,7 @@
 namespace warpbit {
 namespace {
 
-// A floor that no exponent is below.
+// A floor below every exponent.
 constexpr int kNoFloor = -4096;
 
 // The plan with every step of a kind edited.
@@ -19,7 +19,7 @@ Plan edited(Plan plan, Edit edit) {
   return plan;
 }
 
-// The plan with each of its steps replaced by what `steps_of` makes of it.
+// The plan with each step replaced by the result of `steps_of`.
 template <class StepsOf>
 Plan replaced(const Plan& plan, StepsOf steps_of) {
   Plan out{};
@@ -52,7 +52,7 @@ class Neighbours {
   void add(std::string_view parameter, std::string own, std::string other, const Plan& plan) {
     out_.push_back({parameter, std::move(own), std::move(other), plan});
   }
-  // The products in another order.
+  // Neighbours with the products in another order.
   template <class Order>
   void reorder(std::string other, Order order) {
     out_.push_back({"order", "ascending k", std::move(other), plan_});
@@ -77,7 +77,7 @@ class Neighbours {
     add(parameter, own, other, edited<S>(plan_, edit));
   }
 
-  // What Fused and GroupScaled share.
+  // Neighbours common to Fused and GroupScaled.
   template <class S>
   void of_sum(const S& s) {
     number("F", s, &S::window, {s.window - 1, s.window + 1});
@@ -110,7 +110,7 @@ class Neighbours {
         }));
   }
 
-  // Products that are added at once in others' places: reversed; even k, then odd k; and the other way round.
+  // Other assignments of products to nodes: reversed; even k, then odd k; and the opposite.
   void orders() {
     const std::size_t half = terms_ / 2;
     reorder("descending k", [&](std::size_t k) { return terms_ - 1 - k; });
@@ -118,8 +118,7 @@ class Neighbours {
     reorder("k and k + K/2 side by side", [&](std::size_t k) { return k / 2 + k % 2 * half; });
   }
 
-  // The first step that C enters becomes one that starts from zero, and the last of its kind is followed by one
-  // that adds C.
+  // Makes the first step that takes C start from zero, and adds C in a new step after the last of its kind.
   template <class Split>
   Plan c_last(Split split) const {
     const auto kind = [&] {
@@ -182,7 +181,7 @@ class Neighbours {
 
   void of_add(const Add& s) {
     roundings("rounding of C's addition", s);
-    // C where the sum begins.
+    // C at the beginning of the sum.
     const auto first = [&](std::size_t i, const Step& step) {
       if (std::holds_alternative<Add>(step)) return std::vector<Step>{};
       Step out = step;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What else a GPU might compute: plans that differ from one in a single parameter.
+// Alternative arithmetics of a GPU: plans that differ from a given one in a single parameter.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 namespace warpbit {
 
 struct Neighbour {
-  std::string_view parameter;  ///< what differs, e.g. "F"
-  std::string own, other;      ///< its value here and there, e.g. "25" and "24"
+  std::string_view parameter;  ///< the one that differs, e.g. "F"
+  std::string own, other;      ///< its value in the plan and in the neighbour, e.g. "25" and "24"
   Plan plan;
-  /// If not empty, the plan has product order[k] in the place of product k.
+  /// If not empty, product order[k] takes the place of product k.
   std::vector<std::size_t> order = {};
 };
 
-/// The plans beside `plan`, whose sums have `terms` products: one for each other value of each parameter that
-/// its steps have, of numbers those one lower and one higher. Among them are some that no result can tell from
-/// it (numeric/invisible.hpp).
+/// The neighbours of `plan`, whose sums have `terms` products: one for each other value of each parameter of
+/// its steps; for numbers, the next lower and the next higher. Some of them cannot be distinguished from it
+/// by any result (probes/invisible.hpp).
 std::vector<Neighbour> neighbours(const Plan& plan, std::size_t terms);
 
 }  // namespace warpbit

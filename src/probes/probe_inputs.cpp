@@ -12,10 +12,10 @@
 namespace warpbit {
 namespace {
 
-// The numbers of a plan at which something changes.
+// The numbers of a plan at which its behaviour changes.
 struct Limits {
   std::set<int> windows;        // F
-  std::set<int> units;          // the last bit that is kept where E is the floor
+  std::set<int> units;          // the last bit kept if E is the floor
   std::set<int> fraction_bits;  // of the results of all steps
   std::set<int> least_bits;     // of the same
   std::set<int> lengths;        // L
@@ -87,7 +87,7 @@ class Inputs {
 
  private:
   using Places3 = std::array<int, 3>;
-  // An addend; exponents count from that of the first one.
+  // An addend; exponents are relative to the first one's.
   struct Addend {
     int place;
     bool negative;
@@ -104,7 +104,7 @@ class Inputs {
     visit(w);
   }
 
-  // Three different places, those that tell most first.
+  // Triples of different places, the most informative first.
   std::vector<Places3> arrangements() const {
     std::vector<Places3> out;
     const auto take = [&](const Places3& x) {
@@ -136,7 +136,7 @@ class Inputs {
     return out;
   }
 
-  // A place beside three; of groups, in the other half of that of the last one.
+  // A place different from the three; for groups, in the other half of the last one's.
   int other(const Places3& places) const {
     const auto is_free = [&](int s) { return std::ranges::find(places, s) == places.end(); };
     const int in_group = places[2] + *limits_.lengths.begin() / 2;
@@ -146,7 +146,7 @@ class Inputs {
     return *std::ranges::find_if(places_, is_free);
   }
 
-  // Of the first addend.
+  // Exponents of the first addend.
   std::vector<int> exponents() const {
     const Format &a = *tile_.a.format, &b = *tile_.b.format;
     std::vector<int> out = {0, largest_exponent(a) + largest_exponent(b)};
@@ -167,7 +167,7 @@ class Inputs {
       if (std::ranges::find(different, e) == different.end()) different.push_back(e);
     return different;
   }
-  // From the first addend to one that may be lost.
+  // Distances from the first addend to one that may be lost.
   std::set<int> gaps(int exponent) const {
     std::set<int> out;
     for (const int bits : limits_.windows)
@@ -180,7 +180,7 @@ class Inputs {
     return out;
   }
 
-  // x and little y; x + x + y; x - x + y, and twice that y.
+  // x and a small y; x + x + y; x - x + y, and twice that y.
   void sums(int e, const Places3& places) {
     const auto [p, q, r] = places;
     const int s = other(places);
@@ -201,7 +201,7 @@ class Inputs {
     }
   }
 
-  // x or 2 x, perhaps its last bit, half of that, and perhaps a little more or less.
+  // x or 2 x, optionally its last bit, half of that, and optionally a little more or less.
   void rounded_sums(int e, const Places3& places) {
     const auto [p, q, r] = places;
     const int s = other(places);
@@ -217,7 +217,7 @@ class Inputs {
         }
   }
 
-  // The least result as a sum of many equal products, where all have one scale, and a little less or more.
+  // The minimum result as a sum of many equal products that share one scale, and a little less or more.
   void many_products() {
     const int least = least_bit(*tile_.a.format) + least_bit(*tile_.b.format);
     const int most = largest_exponent(*tile_.a.format) + largest_exponent(*tile_.b.format);
@@ -291,7 +291,7 @@ class Inputs {
     }
   }
 
-  // Products, and C, at the end of the range.
+  // Products, and C, at the limits of the range.
   void overflows() {
     const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
     for (const bool negative : {false, true}) {

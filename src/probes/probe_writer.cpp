@@ -64,7 +64,7 @@ void ProbeWriter::c(std::uint64_t code, const std::string& text) {
   note(fmt::format("{} @C", text));
 }
 
-// The exponent is shared among both scales.
+// Splits the exponent between both scales.
 bool ProbeWriter::scale(std::size_t block, int exponent) {
   const Format &fa = *tile_.a_scale.format, &fb = *tile_.b_scale.format;
   const int half = std::clamp(exponent / 2, least_bit(fa), largest_exponent(fa));
@@ -79,7 +79,7 @@ bool ProbeWriter::scale(std::size_t block, int exponent) {
 bool ProbeWriter::add_product(int k, bool negative, int exponent, Kind kind) {
   if (!scales_.empty()) {
     const std::size_t block = block_of(k);
-    // If no scale is so small or large, its elements are.
+    // If no scale is small or large enough, the elements take the rest.
     const int least = least_bit(*tile_.a_scale.format) + least_bit(*tile_.b_scale.format);
     if (!scales_[block] && !scale(block, std::max(exponent, least))) return false;
     exponent -= *scales_[block];
@@ -126,7 +126,7 @@ int ProbeWriter::zero_exponent(const Format& f) const {
   return tile_.plan->operands ? format(*tile_.plan->operands).min_exponent() : f.min_exponent();
 }
 
-// The first of two exponents with a sum, about the half of it; both of normal numbers, if there are such.
+// Splits an exponent in two, about halves; both of normal numbers if possible. Returns the first one.
 int ProbeWriter::left_exponent(int exponent) const {
   const Format &a = *tile_.a.format, &b = *tile_.b.format;
   int i = std::clamp(exponent / 2, a.min_exponent(), largest_exponent(a));

@@ -13,40 +13,40 @@ namespace warpbit {
 
 inline constexpr int kC = -1;  ///< the place of C; others are k
 
-/// How a product with the raw exponent e is made.
+/// The construction of a product with the raw exponent e.
 enum class Kind {
-  power,           ///< 2^i * 2^j = 2^e; of subnormals if need be, whose raw exponents are higher
+  power,           ///< 2^i * 2^j = 2^e; of subnormals if necessary, whose raw exponents are higher
   square,          ///< 1.5 2^i * 1.5 2^j: it lies in [2, 4) 2^e
-  left_subnormal,  ///< the least number of A * 2^j: it is less than 2^e
+  left_subnormal,  ///< the minimum number of A * 2^j: it is less than 2^e
   right_subnormal,
   left_zero,  ///< 0 * 2^j
   right_zero,
 };
 
-/// The exponent of the last bit of the least number, and of the largest number.
+/// The exponent of the last bit of the minimum number, and of the maximum number.
 int least_bit(const Format& f);
 int largest_exponent(const Format& f);
 
 /// The code of (-1)^negative * magnitude * 2^exponent, if the format has that number.
 std::optional<std::uint64_t> code_of(const Format& f, bool negative, std::uint64_t magnitude, int exponent);
 
-/// Writes addends into inputs that are zero elsewhere, with scales of 1. The first addend in a block chooses
-/// its scale.
+/// Writes addends into inputs that are otherwise zero, with scales of 1. The first addend in a block
+/// determines its scale.
 class ProbeWriter {
  public:
   explicit ProbeWriter(const Tile& tile);
 
   const ProbeInputs& inputs() const { return out_; }
 
-  /// An addend. Returns false if there is no such number.
+  /// Adds an addend. Returns false if the number does not exist.
   bool add(int place, bool negative, int exponent, Kind kind = Kind::power);
 
-  /// A product, all products, or C, by their codes; `text` says what they are.
+  /// Writes a product, all products, or C, by their codes; `text` describes them.
   void product(int k, std::uint64_t a, std::uint64_t b, const std::string& text);
   void all_products(std::uint64_t a, std::uint64_t b, const std::string& text);
   void c(std::uint64_t code, const std::string& text);
 
-  /// Chooses the scale of a block. Returns false if there is no such scale.
+  /// Sets the scale of a block. Returns false if that scale does not exist.
   bool scale(std::size_t block, int exponent);
 
  private:

@@ -16,8 +16,8 @@
 namespace warpbit {
 namespace {
 
-constexpr int kEach = 4;      // inputs for each neighbour, in different places, if so many are found
-constexpr int kFurther = 12;  // arrangements of places that are tried when there is one for each
+constexpr int kEach = 4;      // maximum number of inputs per neighbour, in different places
+constexpr int kFurther = 12;  // further arrangements of places to try when each neighbour has one input
 
 std::string name(const Neighbour& n) {
   return fmt::format("{} {}, not {}", n.parameter, n.own, n.other);
@@ -46,7 +46,7 @@ class OtherTile {
   Tile tile_;
 };
 
-// Finds for each neighbour inputs for which it returns other bits.
+// Finds inputs for which a neighbour returns other bits, for each neighbour.
 class Search {
  public:
   Search(const Tile& tile, const std::vector<Neighbour>& visible) : tile_(tile) {
@@ -73,7 +73,7 @@ class Search {
     int count, arrangement = -1;  // the last one
   };
 
-  // True if nothing more is wanted.
+  // Returns true when the search is complete.
   bool take(const ProbeInputs& inputs, int arrangement) {
     const std::uint64_t d = run_element(tile_, inputs);
     std::vector<std::string> names;
@@ -106,7 +106,7 @@ SumFormats formats_of(const Tile& t) {
           t.a_scale.format, t.b_scale.format, static_cast<std::size_t>(t.terms)};
 }
 
-// What probes depend on.
+// The key that determines the probes.
 using Key = std::tuple<const Plan*, const Format*, const Format*, const Format*, const Format*, int, int, bool,
                        bool, bool>;
 Key key_of(const Tile& t) {
