@@ -55,7 +55,7 @@ struct Array {
   std::string text(std::uint64_t i = 0) const;
 };
 
-/// What every capture says about itself.
+/// The description that every capture contains.
 struct CaptureHeader {
   std::string statement;  ///< one PTX statement with symbolic operands, terminated by ';'
   std::string target;     ///< the name of the target that the bits belong to

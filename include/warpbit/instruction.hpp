@@ -170,8 +170,8 @@ std::vector<FormInfo> forms();
 
 /// At most `most` documented forms, ordered by distance from a form or statement, the nearest first. The
 /// distance counts replaced words (weighted by how different they are), extra words and missing words, in any
-/// order; only the qualifiers are compared. Forms of `target` precede others at about the same distance.
-/// Empty if nothing is near.
+/// order; the operands are ignored. Forms of `target` precede others at about the same distance. Empty if
+/// nothing is near.
 std::vector<std::string> nearest_forms(std::string_view text, std::optional<Target> target, std::size_t most);
 
 /// The evidence for the results of a class of forms: the strongest and the weakest basis among them

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors are values: every call that can refuse returns a Result. The library never prints, aborts or
-// guesses. It throws only std::bad_alloc, when memory runs out.
+// guesses. It throws only std::bad_alloc, when memory runs out, and Stopped on request (warpbit/stop.hpp).
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// What went wrong. Each code has exactly one message template (src/result.cpp), which Error::message fills.
+/// The kind of an error. Each code has exactly one message template (src/result.cpp), which Error::message
+/// fills.
 enum class Errc {
   // The text of a statement (PTX manual, "Instruction Statements")
   statement_syntax,

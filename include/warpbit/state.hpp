@@ -97,10 +97,9 @@ struct BankConflicts {
 };
 
 /// Shared memory has 32 banks of 4 bytes; the word at address a lies in bank a / 4 % 32. Lane i accesses
-/// `line_bytes` bytes from addresses[i] on. Lanes are grouped into phases that access at most one word per
-/// bank in total (8 lanes of 16 bytes). A phase takes one wavefront for each different word in its fullest
-/// bank, at least one. Pass only the lanes that access memory, in ascending order. Precondition: line_bytes
-/// is positive.
+/// `line_bytes` bytes from addresses[i] on. A phase consists of 128 / line_bytes lanes (8 lanes of 16 bytes), at
+/// least one. It takes one wavefront for each different word in its fullest bank, at least one. Pass only the
+/// lanes that access memory, in ascending order. Precondition: line_bytes is positive.
 BankConflicts bank_conflicts(std::span<const std::uint64_t> addresses, int line_bytes = 16);
 
 // ---- Registers
@@ -234,7 +233,7 @@ class AsyncState {
   /// Changes the number of registers per lane. Precondition: it does not shrink.
   void grow(int registers) { unfenced_.resize(static_cast<std::size_t>(registers)); }
 
-  /// Finds what `who` is about to do and the rules leave undefined. Errors: protocol_violation, if
+  /// Finds an undefined action in the effects of `who`. Errors: protocol_violation, if
   ///
   /// - it reads or writes a register of D or A of a pending product, which any access leaves undefined;
   ///   a product may share D with pending ones of its own shape, and A with any;

@@ -7,15 +7,16 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// What a call throws that ended early.
+/// Thrown by a call that is ended early.
 struct Stopped {};
 
-/// While it lives, calls of this library from its thread end soon after `stop` became true: they throw Stopped, and what
-/// they write to is worth nothing, unless they were done. The Stoppables of one thread end in the reverse order.
+/// While it lives, this library's calls from its thread end soon after `stop` becomes true: they throw
+/// Stopped, and their output is invalid unless they were done. The Stoppables of one thread must be destroyed
+/// in the reverse order.
 class Stoppable {
  public:
   explicit Stoppable(const std::atomic<bool>& stop) : Stoppable(&stop) {}
-  /// Null: nothing ends early.
+  /// With nullptr nothing ends early.
   explicit Stoppable(const std::atomic<bool>* stop);
   ~Stoppable();
   Stoppable(const Stoppable&) = delete;

@@ -16,8 +16,8 @@ bool has_mark(const Statement& statement, std::string_view mark) {
   });
 }
 
-// Of the families of an opcode whose marks are all among the qualifiers ("sp", also as "sp::..."), the one with
-// the most.
+// The family of the opcode with the most marks, among those whose marks are all among the qualifiers ("sp",
+// also as "sp::...").
 const Family* find_family(const Statement& statement) {
   const Family* best = nullptr;
   for (const Family& family : families()) {
@@ -54,7 +54,7 @@ Result<Instruction> Instruction::parse(std::string_view text, std::string_view t
 
 Result<Instruction> Instruction::parse(std::string_view text, Target target, const TypeLookup& types) {
   Result<Statement> statement = split(text);
-  if (!statement) {  // operands of other instructions have shapes that no family has
+  if (!statement) {  // operands of other instructions may have shapes that no family has
     const Result<Statement> name = split_name(text);
     return name && find_family(*name) == nullptr ? unknown(*name) : statement.error();
   }
