@@ -57,8 +57,7 @@ std::string difference(const Explanation& x, const Explanation& y);
 std::optional<std::uint64_t> codes_between(std::string_view format, std::uint64_t x, std::uint64_t y);
 
 // Compared computations have the same formats of A, B, C and D, and the same form if blocks are scaled. Their
-// K is rounded up to a whole number of the deepest instruction among them; elements beyond the given ones are
-// +0.
+// K is rounded up to a multiple of the deepest instruction's; elements beyond the given ones are +0.
 
 /// One element by several computations.
 struct ElementComparison {

@@ -221,10 +221,9 @@ struct DescriptorFinding {
 /// guide).
 inline constexpr std::uint64_t kMostSharedBytes = 233472;  // 228 KiB
 
-/// The matrix that a descriptor of this instruction describes. `factor` is Part::a or
-/// Part::b. A bare form covers both placements of A (registers and shared memory). `transposed`
-/// overrides the instruction's imm-trans. Errors: operand_kind if the factor has no descriptor, or cannot be
-/// transposed.
+/// The matrix that a descriptor of this instruction describes. `factor` is Part::a or Part::b. A bare form
+/// covers both placements of A (registers and shared memory). `transposed` overrides the instruction's
+/// imm-trans. Errors: operand_kind if the factor has no descriptor, or cannot be transposed.
 Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part factor,
                                          std::optional<bool> transposed = std::nullopt);
 

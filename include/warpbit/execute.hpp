@@ -57,8 +57,8 @@ Result<Execution> execute(const Instruction& instruction, const std::vector<Oper
                           const ExecuteOptions& options = {});
 
 /// Executes one warp, or one warpgroup if Instruction::lanes() says so. The generic address of the first byte
-/// of `memory`, the shared memory, is `window`. `operands` are as for execute, with one case; an instruction
-/// that stores has no D and changes the memory. A warpgroup's product is complete when this returns. On error
+/// of `shared_memory` is `window`. `operands` are as for execute, with one case; an instruction that stores has
+/// no D and changes the memory. A warpgroup's product is complete when this returns. On error
 /// nothing has changed. Errors: view_mismatch; usage if the memory ends beyond 2^64; those of execute_warp
 /// (warpbit/machine.hpp).
 Result<Execution> execute_warp(const Instruction& instruction, const std::vector<OperandArray>& operands,

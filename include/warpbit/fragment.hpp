@@ -155,18 +155,18 @@ struct ResultView {
   static ResultView dense(void* base, int lanes, int registers, int register_bits);
 };
 
-// ---- What one element of D is made of
+// ---- The inputs of one element of D
 
-/// Codes of one output element of D = A B + C: elements of a row of A and of a column of B, as many of one as of
-/// the other and at most Instruction::terms() (the rest are +0), and the accumulator. A sparse A gives the
-/// elements that it stores, in their order, and B those that they meet. With block scaling also the scale
-/// factors of the blocks that the elements lie in, else none (PTX manual, "Block Scaling").
+/// The inputs of one output element of D = A B + C: the codes of equally many elements of a row of A and of a
+/// column of B, at most Instruction::terms() (the rest are +0), and the code of C. For a sparse A: its stored elements, in their
+/// order, and the elements of B that they are multiplied by. With block scaling also the codes of the scale
+/// factors of the blocks, otherwise empty (PTX manual, "Block Scaling").
 struct ElementCodes {
   std::span<const std::uint64_t> a, b;
   std::uint64_t c = 0;
   std::span<const std::uint64_t> a_scale = {}, b_scale = {};
 };
-/// The same, and where the codes are kept.
+/// The same, with owned codes.
 struct ElementInputs {
   std::vector<std::uint64_t> a, b;
   std::uint64_t c = 0;

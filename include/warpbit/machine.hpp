@@ -60,8 +60,8 @@ class Machine {
   Machine(int warps, int registers, Memory memory, const MachineOptions& options = {});
 
   int warpgroups() const { return static_cast<int>(groups_.size()); }
-  /// Number of lanes of a warpgroup: 128, or fewer in the last. Precondition of this and of the next two: 0
-  /// <= warpgroup < warpgroups().
+  /// Number of lanes of a warpgroup: 128, or fewer in the last. Precondition of this and of the next two:
+  /// 0 <= warpgroup < warpgroups().
   int lanes(int warpgroup) const { return group(warpgroup).registers.lanes(); }
   /// The current values; this does not count as an access.
   const Registers& registers(int warpgroup) const { return group(warpgroup).registers; }
