@@ -158,9 +158,9 @@ struct ResultView {
 // ---- The inputs of one element of D
 
 /// The inputs of one output element of D = A B + C: the codes of equally many elements of a row of A and of a
-/// column of B, at most Instruction::terms() (the rest are +0), and the code of C. For a sparse A: its stored elements, in their
-/// order, and the elements of B that they are multiplied by. With block scaling also the codes of the scale
-/// factors of the blocks, otherwise empty (PTX manual, "Block Scaling").
+/// column of B, at most Instruction::terms() (the rest are +0), and the code of C. For a sparse A: its stored
+/// elements, in their order, and the elements of B that they are multiplied by. With block scaling also the
+/// codes of the scale factors of the blocks, otherwise empty (PTX manual, "Block Scaling").
 struct ElementCodes {
   std::span<const std::uint64_t> a, b;
   std::uint64_t c = 0;

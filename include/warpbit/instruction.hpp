@@ -143,8 +143,8 @@ class Instruction {
 
   /// The evidence for the arithmetic, in words and by parameter (src/target/NUMERICS.md).
   const Evidence& evidence() const;
-  /// True if no result of that GPU shows the arithmetic (Evidence::overall), and it could be another: the sums of
-  /// integers and of bits are exact by definition.
+  /// True if no result of that GPU shows the arithmetic (Evidence::overall) and it could be different: sums
+  /// of integers and of bits are exact by definition.
   bool inferred() const;
   std::string plan() const;          ///< the steps of one output element
   std::string machine() const;       ///< the machine instructions that it compiles to
