@@ -10,7 +10,7 @@ void* without_value(std::size_t) {
   throw py::type_error("the object has no value: it was made without __init__");
 }
 
-// {"_kernel": ["node", "scalar", ...], ...}: what signatures call the words of an enumeration.
+// {"_kernel": ["reference", "scalar", ...], ...}: what signatures call the words of an enumeration.
 template <class... E>
 py::dict all_words() {
   py::dict out;
