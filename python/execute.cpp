@@ -3,7 +3,6 @@
 #include "warpbit/execute.hpp"
 
 #include "module.hpp"
-#include "warpbit/machine.hpp"
 
 namespace warpbit::python {
 namespace {
@@ -68,61 +67,32 @@ Executed execute_group(const Instruction& instruction, const py::object& shared,
   return {registers.array, done.kernel, done.inferred};
 }
 
-// The registers of the sources in one file, one operand behind the other, and D behind them.
-struct WarpRegisters {
-  Registers registers;
-  Binding binding;
-  int destination = 0;
-};
-WarpRegisters registers_of_warp(const Instruction& instruction, const py::args& sources) {
-  const SourceArrays in = sources_of(instruction, sources);
-  const std::string where(instruction.canonical());
-  if (in.has_cases && !in.arrays.empty())
-    refuse(Errc::view_mismatch, where, "arrays with a dimension for cases", "one warp: (lanes, registers)");
-  int count = 0;
-  for (const Operand& operand : instruction.operands()) count += operand.registers;
-  WarpRegisters out{Registers(instruction.lanes(), count), {}, 0};
-  int at = 0;
-  std::size_t taken = 0;
-  for (const Operand& operand : instruction.operands()) {
-    out.binding.push_back(at);
-    if (operand.is_destination()) out.destination = at;
-    if (!operand.is_destination() && takes_registers(operand)) {
-      const OperandView& view = in.arrays[taken++].view;
-      const auto bytes = static_cast<std::size_t>(operand.register_bits) / 8;
-      for (int lane = 0; lane < instruction.lanes(); ++lane)
-        for (int reg = 0; reg < operand.registers; ++reg)
-          out.registers.write(lane, at + reg,
-                              code_at(view.base + lane * view.lane_stride + reg * view.register_stride, bytes));
-    }
-    at += operand.registers;
-  }
-  return out;
-}
-
 As<"tuple[Optional[NDArray[np.unsignedinteger[Any]]], NDArray[np.uint8]]", py::tuple> execute_one_warp(
     const Instruction& instruction, const py::args& sources, const py::object& shared,
     const ExecuteOptions& options) {
   const std::string where(instruction.canonical());
-  WarpRegisters warp = registers_of_warp(instruction, sources);
-  const std::span<const std::byte> bytes = bytes_of(shared, where);
-  Memory memory(bytes.size());
-  check(memory.write(Space::shared, 0, bytes));
-  const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
-  const Effects effects = value_of(execute_warp(lanes, warp.binding, warp.registers, memory, options));
-  check(apply(effects, warp.registers, memory));
+  const SourceArrays in = sources_of(instruction, sources);
+  if (in.has_cases && !in.arrays.empty())
+    refuse(Errc::view_mismatch, where, "arrays with a dimension for cases", "one warp: (lanes, registers)");
   py::object d = py::none();
-  if (const Operand* operand = instruction.find(Part::d)) {
-    std::vector<std::uint64_t> values;
-    for (int lane = 0; lane < instruction.lanes(); ++lane)
-      for (int reg = 0; reg < operand->registers; ++reg)
-        values.push_back(warp.registers.read(lane, warp.destination + reg));
-    d = array_of(values, static_cast<std::size_t>(operand->register_bits) / 8,
-                 {instruction.lanes(), operand->registers});
+  std::vector<OperandArray> operands;
+  std::size_t taken = 0;
+  for (const Operand& operand : instruction.operands()) {
+    if (operand.is_destination()) {
+      const RegisterArray results = results_of(py::none(), operand, instruction.lanes(), false, 1, where);
+      d = results.array;
+      d.attr("fill")(0);  // a register that the statement drops
+      operands.push_back(OperandArray::strided(results.result_view(), 1));
+    } else {
+      operands.push_back(takes_registers(operand) ? OperandArray::strided(in.arrays[taken++].view, 1)
+                                                  : OperandArray());
+    }
   }
-  const std::span<const std::byte> after = memory.shared();
-  return py::make_tuple(d,
-                        py::array(unsigned_dtype(1), {static_cast<py::ssize_t>(after.size())}, after.data()));
+  const std::span<const std::byte> bytes = bytes_of(shared, where);
+  py::array after(unsigned_dtype(1), {static_cast<py::ssize_t>(bytes.size())}, bytes.data());  // a copy
+  value_of(execute_warp(instruction, operands, {static_cast<std::byte*>(after.mutable_data()), bytes.size()}, 0,
+                        options));
+  return py::make_tuple(d, after);
 }
 
 }  // namespace
