@@ -41,9 +41,8 @@ void for_each_piece(int wanted, std::uint64_t pieces, const Work& work) {
   }
   std::atomic<bool> failed = false;
   std::exception_ptr exception;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-  for (std::uint64_t i = 0; i < pieces; ++i) {
-    if (failed) continue;
+  const auto piece = [&](std::uint64_t i) {
+    if (failed) return;
     const Stoppable here(stop);
     try {
       end_if(stop);
@@ -51,6 +50,13 @@ void for_each_piece(int wanted, std::uint64_t pieces, const Work& work) {
     } catch (...) {
       if (!failed.exchange(true)) exception = std::current_exception();
     }
+  };
+  if (pieces == static_cast<std::uint64_t>(threads)) {  // one each: nothing to hand out
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (std::uint64_t i = 0; i < pieces; ++i) piece(i);
+  } else {
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (std::uint64_t i = 0; i < pieces; ++i) piece(i);
   }
   if (exception) std::rethrow_exception(exception);
 }
