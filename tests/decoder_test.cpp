@@ -351,7 +351,7 @@ bool takes_metadata_in_braces(const std::string& form, Target target) {
     return std::ranges::any_of(words, [&](const char* word) { return form.find(word) != form.npos; });
   };
   const int number = std::stoi(std::string(target.name().substr(3)));
-  if (has({".kind::"})) return true;
+  if (has({".kind::"})) return number >= 120;
   if (has({".e4m3", ".e5m2"})) return number == 89 || number >= 120;
   if (has({".s4", ".u4"})) return number < 90;
   return number < 100 || has({"ordered_metadata"}) || !has({".f16.f16.", ".s8", ".u8"});

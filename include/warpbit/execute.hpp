@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "warpbit/fragment.hpp"
@@ -43,6 +44,10 @@ struct Execution {
   /// The kernel that computed it. Kernel::reference if the other kernels do not implement this instruction.
   Kernel kernel = Kernel::reference;
 };
+
+/// How a kernel computes an instruction, e.g. "fast: fused sums from fragments (avx512)"; "reference" where the
+/// specification does. Precondition: this processor can run the kernel.
+std::string path_of(const Instruction& instruction, Kernel kernel);
 
 /// One output element: its code in the destination's format.
 struct Element {

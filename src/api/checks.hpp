@@ -25,10 +25,6 @@ std::string ranges(const std::vector<int>& lanes);
 /// The kernel that the options select. Errors: no_such_kernel.
 Result<Kernel> kernel_for(const ExecuteOptions& options);
 
-/// How a kernel computes an instruction, e.g. "fast: fused sums from fragments (avx512)"; "reference" where the
-/// specification does. Precondition: this processor can run the kernel.
-std::string path_of(const Instruction& instruction, Kernel kernel);
-
 /// The views of a tile's operands: `sources` in the order of the statement.
 TileViews tile_views(const Instruction& instruction, std::span<const OperandView> sources);
 /// The same for a product of a warpgroup; `before` is D, if it is added.

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "api/checks.hpp"
 #include "cli/commands.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "warpbit/execute.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/kernel.hpp"
 
