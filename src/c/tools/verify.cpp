@@ -4,9 +4,9 @@
 #include "warpbit/replay.hpp"
 #include "warpbit/warpbit.h"
 
-namespace warpbit {
+using namespace warpbit;
 
-extern "C" warpbit_status warpbit_verify(const char* path, const char* target, warpbit_report* report) {
+warpbit_status warpbit_verify(const char* path, const char* target, warpbit_report* report) {
   return guarded([&] {
     if (path == nullptr) return wrong_argument("path", "a null pointer", "the name of a file");
     ReplayOptions options;
@@ -22,5 +22,3 @@ extern "C" warpbit_status warpbit_verify(const char* path, const char* target, w
     return fill(report, {0, r.cases, r.elements, r.mismatches, r.inferred});
   });
 }
-
-}  // namespace warpbit
