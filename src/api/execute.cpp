@@ -16,16 +16,16 @@
 #include "threads.hpp"
 
 namespace warpbit {
+
+bool all_literals(const Operand& operand) {
+  return !operand.literals.empty() &&
+         std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
+}
+
 namespace {
 
 std::string form_of(const Instruction& i) {
   return std::string(i.canonical());
-}
-
-// An operand with only literals; its registers are never read.
-bool all_literals(const Operand& operand) {
-  return !operand.literals.empty() &&
-         std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
 }
 
 // Refuses a view with an offset outside std::ptrdiff_t.

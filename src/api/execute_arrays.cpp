@@ -6,17 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/checks.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/machine.hpp"
 
 namespace warpbit {
 namespace {
-
-bool takes_registers(const Operand& operand) {
-  return operand.registers != 0 &&
-         (operand.literals.empty() ||
-          !std::ranges::all_of(operand.literals, [](const auto& l) { return l.has_value(); }));
-}
 
 // The arrays as views, one for each operand; they have the same number of cases.
 struct Arrays {
@@ -38,7 +33,7 @@ Result<Arrays> checked(const Instruction& instruction, const std::vector<Operand
   const Operand* first = nullptr;
   for (std::size_t i = 0; i < given.size(); ++i) {
     out.operands.emplace_back();
-    if (!takes_registers(operands[i])) continue;
+    if (operands[i].registers == 0 || all_literals(operands[i])) continue;
     const Result<OperandArray::Registers> registers =
         given[i].registers(operands[i], instruction.lanes(), operands[i].is_destination());
     if (!registers) {

@@ -258,7 +258,7 @@ Result<Explanation> explain_element(const Instruction& instruction, const Elemen
                                     const ExecuteOptions& options) {
   const Result<Element> executed = execute_element(instruction, element, options);
   if (!executed) return executed.error();
-  return explain(instruction, {element.a, element.b, element.c, element.a_scale, element.b_scale});
+  return explain(instruction, element);
 }
 
 Result<Explanation> explain_capture(const std::filesystem::path& path, std::uint64_t index, Coordinate at,
