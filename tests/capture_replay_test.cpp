@@ -587,7 +587,7 @@ TEST_CASE("diff of captures with memory") {
   Capture longer = x;
   longer["smem"] = Array::zeros("smem", 1, {kCases, 2 * kBytes});
   longer["smem_out"] = Array::zeros("smem_out", 1, {kCases, 2 * kBytes});
-  refused(longer, "member 'smem': other inputs; expected the same inputs in both files");
+  refused(longer, fmt::format("member 'smem': ({0}, {2}); expected ({0}, {1})", kCases, kBytes, 2 * kBytes));
 
   x = wmma_load(Stride::member);
   const std::string form = "wmma.load.a.sync.aligned.row.m16n16k16.shared.s8 {r}, [addr]";

@@ -10,7 +10,6 @@
 #include "explain/chain.hpp"
 #include "explain/words.hpp"
 #include "numeric/formats.hpp"
-#include "record/members.hpp"
 #include "replay/execute_capture.hpp"
 #include "text/wrapped.hpp"
 #include "threads.hpp"
@@ -20,21 +19,6 @@ namespace warpbit {
 namespace {
 
 // ---- Captures
-
-// Arrays as generated_capture makes them, as if they were read.
-LoadedCapture capture_of(const Instruction& instruction, const std::vector<Array>& arrays,
-                         std::uint64_t cases) {
-  LoadedCapture out{{}, instruction, cases, {}, {}, {}, arrays.back(), {}, {}, {}};
-  const auto find = [&](std::string_view name) {
-    const auto found = std::ranges::find_if(arrays, [&](const Array& a) { return a.header.name == name; });
-    return found == arrays.end() ? std::nullopt : std::optional(*found);
-  };
-  for (const Operand& op : instruction.operands())
-    if (!op.is_destination()) out.sources.push_back(find(op.label).value_or(Array{}));
-  if (accumulates_in_place(instruction)) out.before = find(kBefore);
-  if (instruction.uses_memory()) out.memory = find(kMemory);
-  return out;
-}
 
 // The same inputs for another instruction.
 LoadedCapture with(const LoadedCapture& capture, const Instruction& instruction) {
@@ -208,18 +192,13 @@ Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
 
 Result<Comparison> compare_capture(const std::filesystem::path& path, std::span<const Computation> computations,
                                    const ReplayOptions& options) {
-  const Result<CaptureReader> reader = CaptureReader::open(path, options.read);
-  if (!reader) return reader.error();
-  const Result<LoadedCapture> capture = load_capture(*reader, options);
-  if (!capture) return capture.error();
-  ExecuteOptions execute_options;
-  execute_options.undefined = options.undefined;
-  return compare_inputs({&*capture, 1}, computations, execute_options);
+  const Result<LoadedCapture> capture = load_capture(path, options);
+  return capture ? compare_inputs({&*capture, 1}, computations, execute_options(options)) : capture.error();
 }
 
-Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation> computations,
-                                                    const InputChoice& choice, std::uint64_t first,
-                                                    std::uint64_t cases, std::size_t depth) {
+Result<std::vector<LoadedCapture>> inputs_along_steps(std::span<const Computation> computations,
+                                                      const InputChoice& choice, std::uint64_t first,
+                                                      std::uint64_t cases, std::size_t depth) {
   const auto deepest =
       std::ranges::max_element(computations, {}, [](const Computation& c) { return c.instruction.terms(); });
   // Refused before anything is generated.
@@ -229,9 +208,9 @@ Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation>
   std::vector<LoadedCapture> out;
   InputChoice of_step = choice;
   for (std::size_t k = 0; k < std::max<std::size_t>(depth, 1); k += terms, ++of_step.seed) {
-    const Result<std::vector<Array>> arrays = generated_capture(deepest->instruction, of_step, first, cases);
-    if (!arrays) return arrays.error();
-    out.push_back(capture_of(deepest->instruction, *arrays, cases));
+    Result<LoadedCapture> capture = generated_inputs(deepest->instruction, of_step, first, cases);
+    if (!capture) return capture.error();
+    out.push_back(*std::move(capture));
   }
   return out;
 }
@@ -241,7 +220,8 @@ Result<Comparison> compare_generated(std::span<const Computation> computations, 
   // The first `cases % count` shares have one case more.
   const std::uint64_t each = cases / shard.count, longer = cases % shard.count, before = shard.number - 1;
   const std::uint64_t first = before * each + std::min(before, longer), own = each + (before < longer ? 1 : 0);
-  const Result<std::vector<LoadedCapture>> captures = generated_inputs(computations, choice, first, own, depth);
+  const Result<std::vector<LoadedCapture>> captures =
+      inputs_along_steps(computations, choice, first, own, depth);
   if (!captures) return captures.error();
   Result<Comparison> out = compare_inputs(*captures, computations, {});
   if (out && out->first) out->first->index += first;

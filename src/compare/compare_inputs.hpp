@@ -13,9 +13,9 @@ namespace warpbit {
 
 /// Captures of generated inputs, cases [first, first + cases), one for each instruction along K
 /// (compare_generated).
-Result<std::vector<LoadedCapture>> generated_inputs(std::span<const Computation> computations,
-                                                    const InputChoice& choice, std::uint64_t first,
-                                                    std::uint64_t cases, std::size_t depth);
+Result<std::vector<LoadedCapture>> inputs_along_steps(std::span<const Computation> computations,
+                                                      const InputChoice& choice, std::uint64_t first,
+                                                      std::uint64_t cases, std::size_t depth);
 
 /// What elements of case `index` are computed from: the row of A and the column of B of each of the captures, one
 /// after the other, and C of the first.

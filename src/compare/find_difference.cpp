@@ -122,7 +122,8 @@ class DifferenceFinder {
   // Inputs of the profile, in case and place of the first difference.
   Result<std::optional<ElementInputs>> among_generated(inputs::Profile profile, std::size_t depth) {
     constexpr std::uint64_t kCases = 144;  // of `mixed` sixteen of each profile
-    const Result<std::vector<LoadedCapture>> captures = generated_inputs(both_, {0, profile}, 0, kCases, depth);
+    const Result<std::vector<LoadedCapture>> captures =
+        inputs_along_steps(both_, {0, profile}, 0, kCases, depth);
     if (!captures) return captures.error();
     const Result<Comparison> comparison = compare_inputs(*captures, both_, {});
     if (!comparison) return comparison.error();

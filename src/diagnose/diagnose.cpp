@@ -348,17 +348,9 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
   if (sources.size() + 1 != operands.size())
     return Error{Errc::view_mismatch, std::string(instruction.canonical()),
                  fmt::format("{} source views", sources.size()), fmt::format("{}", operands.size() - 1)};
-  LoadedCapture capture{{instruction.text(), std::string(instruction.target().name()), CaptureLayout::registers,
+  LoadedCapture capture({instruction.text(), std::string(instruction.target().name()), CaptureLayout::registers,
                          CaptureSource::model, "{}"},
-                        instruction,
-                        cases,
-                        {},
-                        {},
-                        {},
-                        {},
-                        {},
-                        {},
-                        {}};
+                        instruction, cases);
   // A dense copy of the registers that a view has.
   const auto copy = [&](const Operand& op, const OperandView& view) {
     const auto bytes = static_cast<std::size_t>(op.register_bits / 8);
@@ -375,7 +367,7 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
     return out;
   };
   for (std::size_t i = 0; i < sources.size(); ++i)
-    capture.sources.push_back(sources[i].base == nullptr ? Array() : copy(operands[i + 1], sources[i]));
+    if (sources[i].base != nullptr) capture.sources[i] = copy(operands[i + 1], sources[i]);
   if (d.base == nullptr)
     return Error{Errc::view_mismatch, std::string(instruction.canonical()), "the view of d is empty",
                  "the registers to diagnose"};

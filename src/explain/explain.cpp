@@ -263,16 +263,12 @@ Result<Explanation> explain_element(const Instruction& instruction, const Elemen
 
 Result<Explanation> explain_capture(const std::filesystem::path& path, std::uint64_t index, Coordinate at,
                                     const ReplayOptions& options) {
-  const Result<CaptureReader> reader = CaptureReader::open(path, options.read);
-  if (!reader) return reader.error();
-  const Result<LoadedCapture> capture = load_capture(*reader, options);
+  const Result<LoadedCapture> capture = load_capture(path, options);
   if (!capture) return capture.error();
-  ExecuteOptions execute_options;
-  execute_options.undefined = options.undefined;
   if (const Result<void> exists = check_element(*capture, index, at); !exists) return exists.error();
   const LoadedCapture one = cases_of(*capture, index, 1);
   // Refuses what cannot be read.
-  if (const Result<Array> executed = execute(one, execute_options); !executed)
+  if (const Result<Array> executed = execute(one, execute_options(options)); !executed)
     return numbered(executed.error(), index);
   Explanation out = explain(one.instruction, codes_of_executed(one, 0, {&at, 1})[0]);
   out.recorded = recorded_code(one, at);

@@ -142,36 +142,36 @@ class Members {
   explicit Members(const Instruction& instruction) : instruction_(instruction), fills_(instruction) {}
 
   std::vector<CaptureMember> run() {
-    const Operand& first = instruction_.operands()[0];
-    for (const Operand& op : instruction_.operands())
-      if (!op.is_destination() && has_member(op)) add(op, fill(op));
-    if (accumulates_in_place(instruction_)) {
-      add(first, fills_.registers(first, Fill::elements, Role::sum));
-      out_.back().name = kBefore;
-    }
-    if (instruction_.uses_memory()) add_memory();
-    if (first.is_destination()) {
-      add(first, Member());
-      out_.back().fills.clear();
-    } else {
-      out_.push_back(out_.back());
-      out_.back().name = kMemoryAfter;
-      out_.back().fills.clear();
-    }
-    return std::move(out_);
+    std::vector<CaptureMember> out;
+    for (const CaptureArray& array : members_of(instruction_, CaptureLayout::registers))
+      out.push_back(array.operand != nullptr ? registers(array) : memory(array));
+    return out;
   }
 
  private:
-  void add(const Operand& op, Member fill) {
-    const std::vector<std::int64_t> shape = case_shape(op, instruction_.lanes());
-    const bool same_in_all = shape.empty();
-    out_.push_back({op.label,
-                    item_bytes(op),
-                    {shape.begin(), shape.end()},
-                    same_in_all ? 1 : instruction_.lanes(),
-                    op.registers,
-                    static_cast<int>(8 * item_bytes(op)),
-                    {fill}});
+  CaptureMember registers(const CaptureArray& array) {
+    const Operand& op = *array.operand;
+    CaptureMember out{array.name,
+                      array.item_bytes,
+                      {array.shape.begin() + 1, array.shape.end()},
+                      array.shape.size() == 1 ? 1 : instruction_.lanes(),
+                      op.registers,
+                      static_cast<int>(8 * array.item_bytes),
+                      {}};
+    if (array.holds == CaptureArray::Holds::before)
+      out.fills = {fills_.registers(op, Fill::elements, Role::sum)};
+    else if (!op.is_destination())
+      out.fills = {fill(op)};
+    return out;
+  }
+
+  CaptureMember memory(const CaptureArray& array) {
+    CaptureMember out{array.name, 1, {static_cast<std::uint64_t>(bytes_)}, 1, bytes_ / 4, 32, {}};
+    if (array.is_result()) return out;
+    for (const Factor& f : factors_)
+      out.fills.push_back(fills_.factor_in_memory(*f.operand, f.role, f.base, f.bytes));
+    if (factors_.empty()) out.fills.push_back(fills_.memory(Fill::bits, 0, bytes_));
+    return out;
   }
 
   Member fill(const Operand& op) {
@@ -234,14 +234,6 @@ class Members {
                           8 * step(m.stride_multiple) / m.element_bits, kPlaces);
   }
 
-  void add_memory() {
-    CaptureMember smem{std::string(kMemory), 1, {static_cast<std::uint64_t>(bytes_)}, 1, bytes_ / 4, 32, {}};
-    for (const Factor& f : factors_)
-      smem.fills.push_back(fills_.factor_in_memory(*f.operand, f.role, f.base, f.bytes));
-    if (factors_.empty()) smem.fills.push_back(fills_.memory(Fill::bits, 0, bytes_));
-    out_.push_back(std::move(smem));
-  }
-
   struct Factor {
     const Operand* operand;
     Role role;
@@ -251,10 +243,72 @@ class Members {
   Fills fills_;
   int bytes_ = 0;  // of shared memory
   std::vector<Factor> factors_;
-  std::vector<CaptureMember> out_;
 };
 
+// Registers, also those of a warpgroup, and of each thread.
+CaptureArray registers_of(const Operand& op, int lanes) {
+  const bool is_word = op.part == Part::address || op.part == Part::stride;
+  const bool same_in_all =
+      op.part == Part::stride || op.kind == OperandKind::descriptor || op.kind == OperandKind::predicate;
+  CaptureArray out{op.label,
+                   CaptureArray::Holds::operand,
+                   &op,
+                   is_word ? 4 : static_cast<std::size_t>(op.register_bits / 8),
+                   {kCases}};
+  if (lanes > 1 && !same_in_all) out.shape.push_back(lanes);
+  if (op.kind == OperandKind::vector) out.shape.push_back(op.registers);
+  return out;
+}
+
+// Factors: [n, K]; scale factors: [n, K / block]; accumulators: [n]. A factor that the statement finds by a
+// descriptor is a or b.
+CaptureArray elements_of(const Operand& op) {
+  const bool is_factor = op.part == Part::a || op.part == Part::b;
+  CaptureArray out{op.label, CaptureArray::Holds::operand, &op, code_bytes(op.element_bits), {kCases}};
+  if (op.kind == OperandKind::descriptor) out.name = op.part == Part::a ? "a" : "b";
+  if (is_factor) out.shape.push_back(kDepth);
+  if (op.part == Part::scale_a || op.part == Part::scale_b) out.shape.push_back(kBlocks);
+  return out;
+}
+
 }  // namespace
+
+bool accumulates_in_place(const Instruction& instruction) {
+  return instruction.find(Part::scale_d) != nullptr;
+}
+
+std::vector<CaptureArray> members_of(const Instruction& instruction, CaptureLayout layout) {
+  using Holds = CaptureArray::Holds;
+  const bool elements = layout == CaptureLayout::elements;
+  const auto array_of = [&](const Operand& op) {
+    return elements ? elements_of(op) : registers_of(op, instruction.lanes());
+  };
+  const Operand& first = instruction.operands()[0];
+  std::vector<CaptureArray> out;
+  std::size_t source = 0;
+  for (const Operand& op : instruction.operands()) {
+    if (op.is_destination()) continue;
+    const std::size_t number = source++;
+    if (op.kind == OperandKind::immediate || op.kind == OperandKind::pair || !op.literals.empty()) continue;
+    // The elements of A and B are those of products that exist: there is no metadata.
+    if (elements && (op.part == Part::metadata || op.part == Part::scale_d)) continue;
+    out.push_back(array_of(op));
+    out.back().source = number;
+  }
+  if (accumulates_in_place(instruction)) {
+    out.push_back(array_of(first));
+    out.back().name = elements ? "c" : kBefore;
+    out.back().holds = Holds::before;
+  }
+  const CaptureArray memory{std::string(kMemory), Holds::memory, nullptr, 1, {kCases, kBytes}};
+  if (instruction.uses_memory() && !elements) out.push_back(memory);
+  out.push_back(first.is_destination() ? array_of(first) : memory);
+  if (!first.is_destination()) {
+    out.back().name = kMemoryAfter;
+    out.back().holds = Holds::memory_after;
+  }
+  return out;
+}
 
 Result<std::vector<CaptureMember>> capture_members(const Instruction& instruction) {
   const auto refused = [&](std::string_view seen, std::string_view accepted) {

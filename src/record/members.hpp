@@ -1,44 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and shapes of the members of a capture, by operand.
+// The arrays of a capture, which its instruction and layout determine (src/capture/FORMAT.md, "Layouts").
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "numeric/formats.hpp"
+#include "warpbit/capture.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace warpbit {
 
 inline constexpr std::string_view kMemory = "smem", kMemoryAfter = "smem_out", kBefore = "d_in";
 
-/// Bytes of an item of an operand's member, in the layouts `registers` and `scalars`.
-inline std::size_t item_bytes(const Operand& op) {
-  return op.part == Part::address || op.part == Part::stride ? 4
-                                                             : static_cast<std::size_t>(op.register_bits / 8);
-}
+/// Extents that a file chooses.
+inline constexpr std::int64_t kCases = -1, kDepth = -2, kBlocks = -3, kBytes = -4;
 
-/// The shape of one case of it. `lanes` is 1 in the layout `scalars`.
-inline std::vector<std::int64_t> case_shape(const Operand& op, int lanes) {
-  std::vector<std::int64_t> out;
-  const bool same_in_all =
-      op.part == Part::stride || op.kind == OperandKind::descriptor || op.kind == OperandKind::predicate;
-  if (lanes > 1 && !same_in_all) out.push_back(lanes);
-  if (op.kind == OperandKind::vector) out.push_back(op.registers);
-  return out;
-}
+/// One array of a capture.
+struct CaptureArray {
+  enum class Holds {
+    operand,
+    before,  ///< the destination before the instruction, where it is the accumulator
+    memory,
+    memory_after,
+  };
+  std::string name;
+  Holds holds = Holds::operand;
+  const Operand* operand = nullptr;  ///< of `before` the destination, of memory none
+  std::size_t item_bytes = 1;
+  std::vector<std::int64_t> shape;  ///< kCases first
+  std::size_t source = 0;           ///< of a source operand: which of them
+
+  bool is_result() const {
+    return holds == Holds::memory_after || (holds == Holds::operand && operand->is_destination());
+  }
+};
+
+/// All arrays: the source operands in the order of the statement, the destination before the instruction, memory,
+/// and the result as the last. The instruction must outlive them. Precondition: not the layout `digests`.
+std::vector<CaptureArray> members_of(const Instruction& instruction, CaptureLayout layout);
 
 /// True if D is the accumulator, too.
-inline bool accumulates_in_place(const Instruction& instruction) {
-  return std::ranges::any_of(instruction.operands(),
-                             [](const Operand& op) { return op.part == Part::scale_d; });
-}
-
-/// True if a capture has a member for the operand, in the layouts `registers` and `scalars`.
-inline bool has_member(const Operand& op) {
-  return op.kind != OperandKind::immediate && op.kind != OperandKind::pair && op.literals.empty();
-}
+bool accumulates_in_place(const Instruction& instruction);
 
 }  // namespace warpbit

@@ -9,7 +9,6 @@
 #include <new>  // std::bad_alloc
 #include <optional>
 
-#include "record/members.hpp"
 #include "replay/execute_capture.hpp"
 #include "replay/fill_inputs.hpp"
 #include "threads.hpp"
@@ -49,15 +48,11 @@ class Generator {
 
   // Cases [first, first + cases), their results zero.
   LoadedCapture inputs(std::uint64_t first, std::uint64_t cases) const {
-    LoadedCapture out{{}, instruction_, cases, {}, {}, {}, {}, {}, {}, {}};
+    LoadedCapture out({}, instruction_, cases);
     out.header.layout = instruction_.lanes() == 1 ? CaptureLayout::scalars : CaptureLayout::registers;
     auto member = members_.begin();
-    for (const Operand& op : instruction_.operands())
-      if (!op.is_destination())
-        out.sources.push_back(has_member(op) ? array(*member++, first, cases) : Array());
-    if (accumulates_in_place(instruction_)) out.before = array(*member++, first, cases);
-    if (instruction_.uses_memory()) out.memory = array(*member++, first, cases);
-    out.expected = array(*member, first, cases);
+    for (const CaptureArray& array : members_of(instruction_, out.header.layout))
+      out.array_of(array) = generated(*member++, first, cases);
     return out;
   }
 
@@ -88,7 +83,7 @@ class Generator {
     }
   }
 
-  Array array(const CaptureMember& member, std::uint64_t first, std::uint64_t cases) const {
+  Array generated(const CaptureMember& member, std::uint64_t first, std::uint64_t cases) const {
     std::vector<std::uint64_t> shape = member.shape;
     shape.insert(shape.begin(), cases);
     Array out = Array::zeros(member.name, member.item_bytes, shape);
@@ -129,21 +124,21 @@ std::uint64_t cases_at_once(const Generator& generator) {
 
 }  // namespace
 
+Result<LoadedCapture> generated_inputs(const Instruction& instruction, const InputChoice& choice,
+                                       std::uint64_t first, std::uint64_t cases) {
+  Result<std::vector<CaptureMember>> members = capture_members(instruction);
+  if (!members) return members.error();
+  return Generator(instruction, std::move(*members), choice).inputs(first, cases);
+}
+
 Result<std::vector<Array>> generated_capture(const Instruction& instruction, const InputChoice& choice,
                                              std::uint64_t first, std::uint64_t cases,
                                              const ExecuteOptions& options) {
-  Result<std::vector<CaptureMember>> members = capture_members(instruction);
-  if (!members) return members.error();
-  LoadedCapture capture = Generator(instruction, std::move(*members), choice).inputs(first, cases);
-  Result<Array> results = execute(capture, options);
+  Result<LoadedCapture> capture = generated_inputs(instruction, choice, first, cases);
+  if (!capture) return capture.error();
+  Result<Array> results = execute(*capture, options);
   if (!results) return results.error();
-  std::vector<Array> out;
-  for (Array& source : capture.sources)
-    if (!source.header.name.empty()) out.push_back(std::move(source));
-  if (capture.before) out.push_back(std::move(*capture.before));
-  if (capture.memory) out.push_back(std::move(*capture.memory));
-  out.push_back(std::move(*results));
-  return out;
+  return std::move(*capture).with_results(*std::move(results));
 }
 
 Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const InputChoice& choice,

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>  // std::memcpy
 #include <variant>
 
 #include "api/checks.hpp"
 #include "isa/instruction.hpp"
 #include "threads.hpp"
-#include "warpbit/machine.hpp"
 
 namespace warpbit {
 namespace {
@@ -70,70 +70,52 @@ Result<Array> execute_elements(const LoadedCapture& capture) {
   return got;
 }
 
-// The registers of one warp for case `index`: those of each operand that has a member, one after the other.
-struct WarpInputs {
-  Binding binding;
-  Registers registers{0, 0};
-
-  WarpInputs(const LoadedCapture& capture, std::uint64_t index) {
-    const std::span<const Operand> operands = capture.instruction.operands();
-    int used = 0;
-    for (const Operand& operand : operands) {
-      binding.push_back(used);
-      used += operand.registers;
-    }
-    registers = Registers(capture.instruction.lanes(), used);
-    const std::size_t first = operands[0].is_destination() ? 1 : 0;
-    for (std::size_t i = 0; i < capture.sources.size(); ++i)
-      if (!capture.sources[i].data.empty())
-        fill(capture.sources[i], index, binding[i + first], operands[i + first].registers);
+// The registers of an operand in a case. A capture has addresses and strides as 32 bits, and what is the same in
+// all lanes once.
+std::vector<std::byte> registers_of_case(const Operand& op, int lanes, const Array& array, std::uint64_t cases,
+                                         std::uint64_t index) {
+  const auto bytes = static_cast<std::size_t>(op.register_bits / 8);
+  const std::uint64_t each = array.header.items() / cases;
+  std::vector<std::byte> out(static_cast<std::size_t>(lanes * op.registers) * bytes);
+  for (std::size_t i = 0; i < out.size() / bytes; ++i) {
+    const std::uint64_t value = array.at(index * each + i % each);
+    std::memcpy(out.data() + i * bytes, &value, bytes);
   }
+  return out;
+}
 
- private:
-  // [cases, lanes, registers], [cases, lanes], or [cases] for all lanes.
-  void fill(const Array& array, std::uint64_t index, int first, int count) {
-    const auto lanes = static_cast<std::uint64_t>(registers.lanes()), each = static_cast<std::uint64_t>(count);
-    const bool by_lane = array.header.shape.size() > 1;
-    for (std::uint64_t lane = 0; lane < lanes; ++lane)
-      for (std::uint64_t r = 0; r < each; ++r)
-        registers.write(static_cast<int>(lane), first + static_cast<int>(r),
-                        array.at(by_lane ? (index * lanes + lane) * each + r : index));
-  }
-};
+// A case of an array.
+std::span<std::byte> of_case(Array& array, std::uint64_t cases, std::uint64_t index) {
+  const std::size_t bytes = array.data.size() / cases;
+  return std::span(array.data).subspan(index * bytes, bytes);
+}
+
+Error in_case(std::uint64_t index, Error error) {
+  error.where = fmt::format("case {}, {}", index, error.where);
+  return error;
+}
 
 // Moves between registers and memory, warp by warp: what is in d afterwards, or in memory.
 Result<Array> execute_warps(const LoadedCapture& capture, const ExecuteOptions& options) {
   const Instruction& instruction = capture.instruction;
-  const std::vector<const Instruction*> lanes(static_cast<std::size_t>(instruction.lanes()), &instruction);
-  const auto bytes = static_cast<std::size_t>(capture.memory->header.shape[1]);
-  const Operand& d = instruction.operands()[0];
-  Array got = capture.expected;
+  Array got = capture.expected, memory = *capture.memory;
+  std::ranges::fill(got.data, std::byte{0});
   for (std::uint64_t i = 0; i < capture.cases; ++i) {
-    WarpInputs inputs(capture, i);
-    Memory memory(bytes);
-    const std::span<const std::byte> before(capture.memory->data);
-    if (Result<void> written = memory.write(Space::shared, 0, before.subspan(i * bytes, bytes)); !written)
-      return written.error();
-    const Result<Effects> effects = execute_warp(lanes, inputs.binding, inputs.registers, memory, options);
-    if (!effects) {
-      Error error = effects.error();
-      error.where = fmt::format("case {}, {}", i, error.where);
-      return error;
-    }
-    if (Result<void> applied = apply(*effects, inputs.registers, memory); !applied) return applied.error();
-    if (capture.stores()) {
-      const std::span<std::byte> after(got.data);
-      if (Result<void> read = memory.read(Space::shared, 0, after.subspan(i * bytes, bytes)); !read)
-        return read.error();
-      continue;
-    }
-    for (int lane = 0; lane < instruction.lanes(); ++lane)
-      for (int r = 0; r < d.registers; ++r) {
-        const auto item = static_cast<std::uint64_t>(lane * d.registers + r);
-        got.set(i * static_cast<std::uint64_t>(instruction.lanes() * d.registers) + item,
-                inputs.registers.read(lane, inputs.binding[0] + r));
-      }
+    std::vector<std::vector<std::byte>> sources;
+    std::vector<OperandArray> operands;
+    if (!capture.stores()) operands.emplace_back(of_case(got, capture.cases, i));
+    for (const Array& source : capture.sources)
+      sources.push_back(source.data.empty()
+                            ? std::vector<std::byte>()
+                            : registers_of_case(instruction.operands()[operands.size() + sources.size()],
+                                                instruction.lanes(), source, capture.cases, i));
+    for (std::vector<std::byte>& source : sources)
+      operands.push_back(source.empty() ? OperandArray() : OperandArray(source));
+    const Result<Execution> done =
+        execute_warp(instruction, operands, of_case(memory, capture.cases, i), 0, options);
+    if (!done) return in_case(i, done.error());
   }
+  if (capture.stores()) got.data = std::move(memory.data);
   return got;
 }
 
@@ -174,11 +156,7 @@ Result<Array> execute_warpgroups(const LoadedCapture& capture, const ExecuteOpti
     view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
     const Result<Execution> done = execute_warpgroup(instruction, warpgroup_sources(capture, i),
                                                      memory_of_case(capture, i), view, options);
-    if (!done) {
-      Error error = done.error();
-      error.where = fmt::format("case {}, {}", i, error.where);
-      return error;
-    }
+    if (!done) return in_case(i, done.error());
   }
   return got;
 }

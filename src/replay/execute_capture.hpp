@@ -7,6 +7,18 @@
 
 namespace warpbit {
 
+/// How a replay with these options executes.
+inline ExecuteOptions execute_options(const ReplayOptions& options) {
+  ExecuteOptions out;
+  out.undefined = options.undefined;
+  return out;
+}
+
+/// Generated inputs (warpbit/replay.hpp), as if they were read; the results are zero. Errors: those of
+/// capture_members.
+Result<LoadedCapture> generated_inputs(const Instruction& instruction, const InputChoice& choice,
+                                       std::uint64_t first, std::uint64_t cases);
+
 /// The library's answer to the inputs of a capture, in the shape of the expected result. Errors: those of
 /// execute_batch, execute_warp and execute_warpgroup.
 Result<Array> execute(const LoadedCapture& capture, const ExecuteOptions& options);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "record/members.hpp"
 #include "warpbit/capture.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/replay.hpp"
@@ -26,6 +27,15 @@ struct LoadedCapture {
   std::optional<Array> names;
   std::vector<std::string> notes;
 
+  /// Without arrays.
+  LoadedCapture(CaptureHeader header, Instruction instruction, std::uint64_t cases);
+
+  /// Where one of members_of() belongs.
+  Array& array_of(const CaptureArray& member);
+  /// The arrays of inputs, also empty ones.
+  std::vector<Array*> inputs();
+  /// What a file has: the inputs, and these results.
+  std::vector<Array> with_results(Array results) &&;
   /// True if the result is memory.
   bool stores() const { return !instruction.operands()[0].is_destination(); }
   /// Elements in an item of `expected`: those of a register, or a byte of memory.
@@ -45,6 +55,7 @@ Result<Instruction> captured_instruction(const CaptureHeader& header, const Repl
 
 /// Loads and checks everything before any array data is read. Errors: those of decoding and of files.
 Result<LoadedCapture> load_capture(const CaptureReader& reader, const ReplayOptions& options);
+Result<LoadedCapture> load_capture(const std::filesystem::path& path, const ReplayOptions& options);
 
 /// The same of a file that needs no results: `expected` has their shape, and zeros. A mask is not looked at.
 Result<LoadedCapture> load_inputs(const CaptureReader& reader, const ReplayOptions& options);

@@ -17,12 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ExecuteOptions execute_options(const ReplayOptions& options) {
-  ExecuteOptions out;
-  out.undefined = options.undefined;
-  return out;
-}
-
 // Whether a refusal means "not here" (the statement may be fine elsewhere, or a GPU did what the manual leaves
 // undefined) or "malformed".
 FileStatus status_of(Errc code) {
@@ -147,7 +141,7 @@ Result<FileStatus> replay_into(FileReport& report, const ReplayOptions& options)
   return FileStatus::replayed;
 }
 
-Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
+Result<void> same_inputs(LoadedCapture& x, LoadedCapture& y) {
   const auto differ = [](std::string where, std::string_view seen, std::string_view expected) {
     return Error{Errc::captures_differ, std::move(where), std::string(seen), std::string(expected)};
   };
@@ -161,16 +155,13 @@ Result<void> same_inputs(const LoadedCapture& x, const LoadedCapture& y) {
       return differ(fmt::format("operand {}", ox.role), oy.label, ox.label);
   }
   if (x.header.layout != y.header.layout) return differ("layout", name(y.header.layout), name(x.header.layout));
-  for (std::size_t i = 0; i < x.sources.size(); ++i) {
-    const ArrayHeader &hx = x.sources[i].header, &hy = y.sources[i].header;
+  const std::vector<Array*> of_x = x.inputs(), of_y = y.inputs();
+  for (std::size_t i = 0; i < of_x.size(); ++i) {
+    const ArrayHeader &hx = of_x[i]->header, &hy = of_y[i]->header;
     if (hx.shape != hy.shape) return differ("member '" + hy.name + "'", hy.shape_text(), hx.shape_text());
-    if (x.sources[i].data != y.sources[i].data)
+    if (of_x[i]->data != of_y[i]->data)
       return differ("member '" + hy.name + "'", "other inputs", "the same inputs in both files");
   }
-  if (x.before && (x.before->header.shape != y.before->header.shape || x.before->data != y.before->data))
-    return differ("member '" + y.before->header.name + "'", "other inputs", "the same inputs in both files");
-  if (x.memory && (x.memory->header.shape != y.memory->header.shape || x.memory->data != y.memory->data))
-    return differ("member '" + y.memory->header.name + "'", "other inputs", "the same inputs in both files");
   return {};
 }
 
@@ -182,15 +173,10 @@ std::optional<Array> common_mask(const LoadedCapture& x, const LoadedCapture& y)
   return out;
 }
 
-Result<LoadedCapture> load(const fs::path& path, const ReplayOptions& options) {
-  const Result<CaptureReader> reader = CaptureReader::open(path, options.read);
-  return reader ? load_capture(*reader, options) : reader.error();
-}
-
 Result<DiffReport> diff_loaded(const fs::path& first, const fs::path& second, const ReplayOptions& options) {
-  const Result<LoadedCapture> x = load(first, options);
+  Result<LoadedCapture> x = load_capture(first, options);
   if (!x) return x.error();
-  const Result<LoadedCapture> y = load(second, options);
+  Result<LoadedCapture> y = load_capture(second, options);
   if (!y) return y.error();
   if (Result<void> same = same_inputs(*x, *y); !same) return same.error();
   DiffReport report;

@@ -10,7 +10,6 @@
 #include "capture/text.hpp"
 #include "capture/whole_file.hpp"
 #include "numeric/formats.hpp"
-#include "record/members.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {

@@ -9,7 +9,6 @@
 
 #include "isa/instruction.hpp"
 #include "kernel/tile.hpp"
-#include "record/members.hpp"
 #include "replay/execute_capture.hpp"
 #include "replay/loaded_capture.hpp"
 #include "warpbit/sparse.hpp"
@@ -195,12 +194,7 @@ Result<RunReport> run_arrays(const fs::path& from, const fs::path& to, const Run
   out.header.provenance =
       nlohmann::ordered_json{{"program", "warpbit run"}, {"inputs", from.filename().string()}}.dump(
           -1, ' ', true, nlohmann::json::error_handler_t::replace);
-  std::vector<Array> arrays;
-  for (Array& source : capture->sources)
-    if (!source.header.name.empty()) arrays.push_back(std::move(source));
-  for (std::optional<Array>* array : {&capture->before, &capture->memory})
-    if (*array) arrays.push_back(*std::move(*array));
-  arrays.push_back(*std::move(results));
+  const std::vector<Array> arrays = std::move(*capture).with_results(*std::move(results));
   if (Result<void> written = write_capture(to, out.header, arrays); !written) return written.error();
   return out;
 }
