@@ -31,6 +31,7 @@ const Arrows kArrows = {
     {"isa", {"kernel", "target", "fragment", "machine", "numeric"}},
     {"format", {"numeric"}},
     {"api", {"isa", "machine", "format"}},
+    {"block", {"api"}},
     {"c", {"api", "replay"}},
     // Tools.
     {"text", {}},
@@ -44,8 +45,8 @@ const Arrows kArrows = {
     {"layout", {"api", "capture", "text"}},
     {"run", {"replay", "format"}},
     // Kernels.
-    {"device", {"api"}},
-    {"cli", {"explain", "compare", "diagnose", "layout", "run", "record"}},
+    {"device", {"block"}},
+    {"cli", {"block", "explain", "compare", "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -65,7 +66,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"gmock", "diagnose"},      {"vectors", "diagnose"},  {"run", "run"},           {"device", "device"},
     {"common", "device"},       {"rows", "device"},       {"host", "device"},       {"cuda", "device"},
     {"calls", "device"},        {"launch", "device"},     {"wgmma", "device"},      {"host_wgmma", "device"},
-    {"cuda_wgmma", "device"},   {"wgmma_asm", "device"},
+    {"cuda_wgmma", "device"},   {"wgmma_asm", "device"},  {"fault", "block"},       {"block", "block"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

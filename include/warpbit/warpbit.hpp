@@ -9,6 +9,7 @@
 #include "warpbit/diagnose.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
+#include "warpbit/fault.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/gemm.hpp"

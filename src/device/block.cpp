@@ -25,13 +25,6 @@ Block& current_block() {
   return *t_block;
 }
 
-std::vector<int> lanes_of(std::uint32_t mask) {
-  std::vector<int> out;
-  for (int lane = 0; lane < kWarp; ++lane)
-    if ((mask >> lane & 1U) != 0) out.push_back(lane);
-  return out;
-}
-
 Worker::Worker(const Launch& how, Stacks stacks) : how_(how), stacks_(std::move(stacks)) {
   for (int i = 0; i < threads_in(how.block); ++i) fibres_.emplace_back(stacks_[i]);
 }
@@ -46,7 +39,11 @@ const Result<Instruction>& Worker::instruction(std::string_view form, int select
 }
 
 Block::Block(const Launch& how, Index3 index, const std::function<void()>& thread, Worker& worker)
-    : how_(how),
+    : shared(threads_in(how.block), how.shared_bytes),
+      products(threads_in(how.block), shared, [this](int group, int reg) { return register_name(group, reg); }),
+      meeting(threads_in(how.block), shared, [this](int first) { return execute(first); }),
+      how_(how),
+      options_(how.execute),
       index_(index),
       worker_(worker),
       body_([this, &thread] {
@@ -56,32 +53,28 @@ Block::Block(const Launch& how, Index3 index, const std::function<void()>& threa
         } catch (...) {
           if (!exception_) exception_ = std::current_exception();
         }
-        running().state = Thread::State::ended;
+        meeting.end(running_);
       }),
-      threads_(static_cast<std::size_t>(threads_in(how.block))),
-      memory_(how.shared_bytes),
-      order_(threads_in(how.block)),
-      accesses_(static_cast<std::size_t>(how.shared_bytes)),
-      groups_((threads_.size() + kWarpgroup - 1) / kWarpgroup) {}
+      begun_(static_cast<std::size_t>(meeting.threads())),
+      fragments_(begun_.size()) {
+  options_.threads = 1;
+}
 
 void Block::run_thread(int i) {
   const Dim3& size = how_.block;
   const auto n = static_cast<unsigned>(i);
   threadIdx = {n % size.x, n / size.x % size.y, n / (size.x * size.y)};
   running_ = i;
-  Thread& me = running();
   Fibre& fibre = worker_.fibre(i);
-  if (me.state == Thread::State::begins) {
-    me.state = Thread::State::ready;
-    fibre.begin(body_);
-  }
+  if (!begun_[n]) fibre.begin(body_);
+  begun_[n] = true;
   fibre.resume();
-  if (fibre.is_abandoned()) me.state = Thread::State::ended;
-  if (fibre.has_overflowed() && !fault_)
-    fault_ = fault_of(
-        i, me.last,
-        {Errc::stack_overflow, fmt::format("stack of thread {}", i),
-         fmt::format("it needs more than {} bytes", how_.stack_bytes), "Launch.stack_bytes must be larger"});
+  if (fibre.is_abandoned()) meeting.end(i);
+  if (fibre.has_overflowed() && !meeting.fault())
+    meeting.fault() =
+        block::fault_of({i, meeting.last(i)}, {Errc::stack_overflow, fmt::format("stack of thread {}", i),
+                                               fmt::format("it needs more than {} bytes", how_.stack_bytes),
+                                               "Launch.stack_bytes must be larger"});
 }
 
 // A destructor that runs while its thread is being unwound must not wait.
@@ -89,68 +82,66 @@ void Block::end_if_unwinding() const {
   if (unwinding_ && std::uncaught_exceptions() == 0) throw Unwind{};
 }
 
-void Block::wait(Request& request) {
+block::Who Block::who(Place at) {
+  meeting.is_at(running_, at);
+  return {running_, at};
+}
+
+void Block::wait(Call& call) {
   end_if_unwinding();
   if (unwinding_) return;
-  Thread& me = running();
-  const int self = running_;
-  me.request = &request;
-  me.last = request.at;
-  me.state = Thread::State::waits;
-  worker_.fibre(self).suspend();
-  me.request = nullptr;
+  meeting.wait(running_, call);
+  worker_.fibre(running_).suspend();
   end_if_unwinding();
 }
 
 void Block::fail(Fault fault) {
-  if (!unwinding_ && !fault_) {
+  if (!unwinding_ && !meeting.fault()) {
     if (fault.error.code == Errc::never_written) {
-      // Another thread may yet write there, which would be a race. This thread pauses until all threads have
-      // advanced as far as they can.
-      if (!stuck_) stuck_ = std::move(fault);
-      running().state = Thread::State::stuck;
+      meeting.stick(running_, std::move(fault));
       worker_.fibre(running_).suspend();
     } else {
-      fault_ = std::move(fault);
+      meeting.fault() = std::move(fault);
     }
   }
   throw Unwind{};
 }
 
-void Block::fail_if(std::optional<Fault> fault) {
+void Block::fail_if(block::Found fault) {
   if (fault) fail(*std::move(fault));
 }
 
-std::uint32_t Block::convert(const char* form, float first, float second, Place at) {
-  const auto check = [&](const auto& result) {
-    if (!result) fail(fault_of(running_, at, result.error()));
-  };
+const Instruction& Block::instruction(const char* form, block::Who who) {
   const Result<Instruction>& instruction = worker_.instruction(form, -1);
-  check(instruction);
+  if (!instruction) fail(block::fault_of(who, instruction.error()));
+  return *instruction;
+}
+
+std::uint32_t Block::convert(const char* form, float first, float second, Place at) {
+  const block::Who me{running_, at};
+  const Instruction& conversion = instruction(form, me);
   std::uint32_t d = 0;
-  const Operand& to = instruction->operands()[0];
-  ExecuteOptions options = how_.execute;
-  options.threads = 1;
+  const Operand& to = conversion.operands()[0];
   const Result<Execution> done = execute_batch(
-      *instruction, std::array{OperandView::dense(&first, 1, 1, 32), OperandView::dense(&second, 1, 1, 32)},
-      ResultView::dense(&d, 1, to.registers, to.register_bits), 1, options);
-  check(done);
+      conversion, std::array{OperandView::dense(&first, 1, 1, 32), OperandView::dense(&second, 1, 1, 32)},
+      ResultView::dense(&d, 1, to.registers, to.register_bits), 1, options_);
+  if (!done) fail(block::fault_of(me, done.error()));
   inferred_ = inferred_ || done->inferred;
   return d;
 }
 
 void Block::run_warp(int warp) {
-  const int end = std::min((warp + 1) * kWarp, static_cast<int>(threads_.size()));
+  const int end = std::min((warp + 1) * block::kWarp, meeting.threads());
   do {
-    for (int i = warp * kWarp; i < end && !fault_ && !exception_; ++i)
-      if (thread(i).state <= Thread::State::ready) run_thread(i);
-  } while (!fault_ && !exception_ && meet(warp));
+    for (int i = warp * block::kWarp; i < end && goes_on(); ++i)
+      if (meeting.can_run(i)) run_thread(i);
+  } while (goes_on() && meeting.meet(warp));
 }
 
 void Block::unwind() {
   unwinding_ = true;
-  for (int i = 0; i < static_cast<int>(threads_.size()); ++i)
-    while (thread(i).state != Thread::State::begins && thread(i).state != Thread::State::ended) run_thread(i);
+  for (int i = 0; i < meeting.threads(); ++i)
+    while (begun_[static_cast<std::size_t>(i)] && !meeting.has_ended(i)) run_thread(i);
 }
 
 void Block::run() {
@@ -159,22 +150,14 @@ void Block::run() {
   blockIdx = index_;
   blockDim = {how_.block.x, how_.block.y, how_.block.z};
   gridDim = {how_.grid.x, how_.grid.y, how_.grid.z};
-  const int warps = (static_cast<int>(threads_.size()) + kWarp - 1) / kWarp;
-  const auto ended = [](const Thread& t) { return t.state == Thread::State::ended; };
-  const auto can_run = [](const Thread& t) { return t.state <= Thread::State::ready; };
-  while (!std::ranges::all_of(threads_, ended)) {
+  while (!meeting.all_have_ended()) {
     do {  // the warps of a warpgroup wait for each other
-      for (int warp = 0; warp < warps && !fault_ && !exception_; ++warp) run_warp(warp);
-    } while (!fault_ && !exception_ && std::ranges::any_of(threads_, can_run));
-    if (!fault_) fault_ = stuck_;
-    if (!fault_) check_warpgroups();
-    if (!fault_) check_barrier();
-    if (fault_ || exception_) break;
-    order_.barrier();
-    for (Thread& t : threads_)
-      if (!ended(t)) t.state = Thread::State::ready;
+      for (int warp = 0; warp < meeting.warps() && goes_on(); ++warp) run_warp(warp);
+    } while (goes_on() && meeting.any_can_run());
+    if (exception_ || !meeting.pass_barrier()) break;
   }
   unwind();
+  if (meeting.fault()) meeting.fault()->block = index_;
   t_block = before;
   threadIdx = indices[0], blockIdx = indices[1], blockDim = indices[2], gridDim = indices[3];
   if (exception_) std::rethrow_exception(exception_);

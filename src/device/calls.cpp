@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "warpbit/device/calls.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>  // std::memcpy
 
 #include "device/block.hpp"
+#include "warpbit/descriptor.hpp"
 
 namespace warpbit::device::calls {
 namespace {
@@ -25,27 +30,44 @@ void access_global(std::byte* memory, std::size_t bytes, Access access) {
          by_pieces<std::uint16_t>(memory, bytes, access) || by_pieces<std::uint8_t>(memory, bytes, access));
 }
 
-Request request(Request::Kind kind, std::string_view name, Place at) {
-  return {.kind = kind, .name = name, .at = at};
+Call call(Call::Kind kind, std::string_view name, Place at) {
+  return {{.kind = kind, .name = name, .at = at}};
+}
+
+// The address of the bytes.
+std::byte* in_global(const char* what, const GlobalView& view, std::int64_t bytes, std::size_t alignment,
+                     Place at) {
+  Block& block = current_block();
+  block.fail_if(
+      block::check_bytes(what, Space::global, {0, view.size, view.at}, bytes, alignment, block.who(at)));
+  return view.base + view.at;
 }
 
 }  // namespace
 
 SharedView shared_view(std::int64_t offset, std::int64_t bytes, std::size_t alignment, Place at) {
-  return current_block().view(offset, bytes, alignment, at);
+  Block& block = current_block();
+  bytes = std::max<std::int64_t>(bytes, 0);
+  block.fail_if(block::check_bytes("shared_array", Space::shared, block.shared.view(offset), bytes, alignment,
+                                   block.who(at)));
+  return {offset, offset + bytes, offset};
 }
 
 void load(const SharedView& from, void* value, std::size_t bytes, std::size_t alignment, Place at) {
-  current_block().load(from, {static_cast<std::byte*>(value), bytes}, alignment, at);
+  Block& block = current_block();
+  block.fail_if(block.shared.load("load from shared memory", from, {static_cast<std::byte*>(value), bytes},
+                                  alignment, block.who(at)));
 }
 
 void store(const SharedView& to, const void* value, std::size_t bytes, std::size_t alignment, Place at) {
-  current_block().store(to, {static_cast<const std::byte*>(value), bytes}, alignment, at);
+  Block& block = current_block();
+  block.fail_if(block.shared.store("store to shared memory", to, {static_cast<const std::byte*>(value), bytes},
+                                   alignment, block.who(at)));
 }
 
 void load(const GlobalView& from, void* value, std::size_t bytes, std::size_t alignment, Place at) {
   std::byte* memory =
-      current_block().global("load from global memory", from, static_cast<std::int64_t>(bytes), alignment, at);
+      in_global("load from global memory", from, static_cast<std::int64_t>(bytes), alignment, at);
   access_global(memory, bytes, [&]<class Piece>(std::atomic_ref<Piece> piece, std::size_t i) {
     const Piece x = piece.load(std::memory_order_relaxed);
     std::memcpy(static_cast<std::byte*>(value) + i, &x, sizeof x);
@@ -53,8 +75,7 @@ void load(const GlobalView& from, void* value, std::size_t bytes, std::size_t al
 }
 
 void store(const GlobalView& to, const void* value, std::size_t bytes, std::size_t alignment, Place at) {
-  std::byte* memory =
-      current_block().global("store to global memory", to, static_cast<std::int64_t>(bytes), alignment, at);
+  std::byte* memory = in_global("store to global memory", to, static_cast<std::int64_t>(bytes), alignment, at);
   access_global(memory, bytes, [&]<class Piece>(std::atomic_ref<Piece> piece, std::size_t i) {
     Piece x;
     std::memcpy(&x, static_cast<const std::byte*>(value) + i, sizeof x);
@@ -63,24 +84,24 @@ void store(const GlobalView& to, const void* value, std::size_t bytes, std::size
 }
 
 void barrier(Place at) {
-  Request r = request(Request::Kind::barrier, "__syncthreads", at);
+  Call r = call(Call::Kind::barrier, "__syncthreads", at);
   current_block().wait(r);
 }
 
 void sync_warp(std::uint32_t mask, Place at) {
-  Request r = request(Request::Kind::sync_warp, "__syncwarp", at);
+  Call r = call(Call::Kind::sync_warp, "__syncwarp", at);
   r.mask = mask;
   current_block().wait(r);
 }
 
 std::uint32_t active_mask(Place at) {
-  Request r = request(Request::Kind::active_mask, "__activemask", at);
+  Call r = call(Call::Kind::active_mask, "__activemask", at);
   current_block().wait(r);
   return static_cast<std::uint32_t>(r.value);
 }
 
 std::uint32_t vote(const char* name, std::uint32_t mask, bool predicate, Place at) {
-  Request r = request(Request::Kind::vote, name, at);
+  Call r = call(Call::Kind::vote, name, at);
   r.mask = mask;
   r.value = predicate ? 1 : 0;
   current_block().wait(r);
@@ -90,7 +111,7 @@ std::uint32_t vote(const char* name, std::uint32_t mask, bool predicate, Place a
 std::uint64_t shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand, int width, Place at) {
   constexpr std::string_view kNames[] = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync",
                                          "__shfl_xor_sync"};
-  Request r = request(Request::Kind::shuffle, kNames[static_cast<std::size_t>(how)], at);
+  Call r = call(Call::Kind::shuffle, kNames[static_cast<std::size_t>(how)], at);
   r.mask = mask;
   r.value = value;
   r.how = how;
@@ -101,19 +122,30 @@ std::uint64_t shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int 
 }
 
 void copy_async(const char* form, const SharedView& to, const GlobalView& from, int size, int bytes, Place at) {
-  current_block().copy_async(form, to, from, size, bytes, at);
+  Block& block = current_block();
+  if (bytes < 0 || bytes > size)
+    block.fail(block::fault_of(
+        {block.running(), at},
+        {Errc::undefined_operand, form, fmt::format("src-size {}", bytes), fmt::format("0 to {}", size)}));
+  const std::byte* const source = in_global(form, from, bytes, static_cast<std::size_t>(size), at);
+  std::array<std::byte, 16> copied{};  // at the call, which is one of the times that the PTX manual allows
+  if (bytes > 0) std::memcpy(copied.data(), source, static_cast<std::size_t>(bytes));
+  block.fail_if(block.shared.copy_async(form, to, copied, size, block.who(at)));
 }
 
 void commit_group(Place at) {
-  current_block().commit_group(at);
+  Block& block = current_block();
+  block.shared.commit_group(block.who(at).thread);
 }
 
 void wait_group(unsigned pending, Place at) {
-  current_block().wait_group(pending, at);
+  Block& block = current_block();
+  block.shared.wait_group(block.who(at).thread, pending);
 }
 
 void wait_all(Place at) {
-  current_block().wait_all(at);
+  commit_group(at);
+  wait_group(0, at);
 }
 
 std::uint32_t convert(const char* form, float first, float second, Place at) {
@@ -125,7 +157,7 @@ void execute(const char* form, void* d, std::span<const void* const> sources, Pl
 }
 
 void execute_sparse(const char* form, int selector, void* d, std::span<const void* const> sources, Place at) {
-  Request r = request(Request::Kind::execute, form, at);
+  Call r = call(Call::Kind::instruction, form, at);
   r.selector = selector;
   r.d = d;
   r.sources = sources;
@@ -133,49 +165,41 @@ void execute_sparse(const char* form, int selector, void* d, std::span<const voi
 }
 
 void load_matrix(const char* form, const SharedView& row, std::uint32_t* r, Place at) {
-  Request wanted = request(Request::Kind::load_matrix, form, at);
-  wanted.row = row;
+  Call wanted = call(Call::Kind::instruction, form, at);
+  wanted.row = &row;
   wanted.d = r;
   current_block().wait(wanted);
 }
 
 void store_matrix(const char* form, const SharedView& row, const std::uint32_t* r, Place at) {
-  Request wanted = request(Request::Kind::store_matrix, form, at);
+  Call wanted = call(Call::Kind::instruction, form, at);
   const void* const source = r;
-  wanted.row = row;
+  wanted.row = &row;
   wanted.sources = {&source, 1};
   current_block().wait(wanted);
 }
 
-int make_registers(int count, Place at) {
-  return current_block().make_registers(count, at);
-}
-
-void release_registers(int first, int count, Place made) noexcept {
-  current_block().release_registers(first, count, made);
-}
-
-std::uint32_t read_register(const RegisterView& from, Place at) {
-  return current_block().read_register(from, at);
-}
-
-void write_register(const RegisterView& to, std::uint32_t value, Place at) {
-  current_block().write_register(to, value, at);
-}
-
 std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
                                 int base_offset, Place at) {
+  Block& block = current_block();
+  const block::Who who = block.who(at);
+  block.fail_if(block::check_bytes("matrix_descriptor", Space::shared, start, 16, 16, who));
   const Descriptor fields{static_cast<std::uint32_t>(start.at), static_cast<std::uint32_t>(leading_bytes),
                           static_cast<std::uint32_t>(stride_bytes), base_offset, swizzle};
-  return current_block().matrix_descriptor(start, fields, at);
+  const Result<std::uint64_t> bits = fields.encode();
+  if (!bits) block.fail(block::fault_of(who, bits.error()));
+  return *bits;
 }
 
 void fence_proxy(const char* form, Place at) {
-  current_block().fence_proxy(form, at);
+  Block& block = current_block();
+  const block::Who who = block.who(at);
+  (void)block.instruction(form, who);
+  block.shared.fence_proxy(who.thread);
 }
 
 void warpgroup(const char* statement, const WarpgroupProduct* product, Place at) {
-  Request wanted = request(Request::Kind::warpgroup, statement, at);
+  Call wanted = call(Call::Kind::of_warpgroup, statement, at);
   wanted.product = product;
   current_block().wait(wanted);
 }

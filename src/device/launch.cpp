@@ -66,8 +66,8 @@ void run_block(const Launch& how, std::int64_t number, const std::function<void(
 #pragma omp critical(warpbit_launch)
   {
     outcome.launched.inferred = outcome.launched.inferred || block.inferred();
-    if (block.fault() && (outcome.fault_block < 0 || number < outcome.fault_block)) {
-      outcome.launched.fault = std::move(block.fault());
+    if (block.meeting.fault() && (outcome.fault_block < 0 || number < outcome.fault_block)) {
+      outcome.launched.fault = std::move(block.meeting.fault());
       outcome.fault_block = number;
     }
   }
@@ -118,24 +118,6 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
   if (outcome.exception) std::rethrow_exception(outcome.exception);
   if (next == 0) outcome.launched.fault = refused(*std::move(outcome.no_stacks));
   return std::move(outcome.launched);
-}
-
-std::string Fault::message() const {
-  const auto side = [](int w, int count, const std::vector<int>& l, const device::Place& p) {
-    std::string out = p.line == 0 ? "\n  " : fmt::format("\n  {}:{}: ", p.file, p.line);
-    out += count == 1 ? fmt::format("warp {}", w) : fmt::format("warps {}-{}", w, w + count - 1);
-    if (!l.empty()) out += fmt::format(", {} {}", l.size() == 1 ? "lane" : "lanes", ranges(l));
-    return out;
-  };
-  std::string out = error.message();
-  if (lanes.empty()) return out;  // not caused by a thread
-  const bool missing = error.code == Errc::lanes_missing || error.code == Errc::lanes_disagree ||
-                       error.code == Errc::threads_diverge;
-  out += fmt::format("\n  block ({}, {}, {})", block.x, block.y, block.z);
-  if (address) out += fmt::format(", {} address {}", name(address->space), device::address_text(address->byte));
-  out += side(warp, warps, missing && other ? std::vector<int>() : lanes, at);
-  if (other) out += side(other->warp, other->warps, other->lanes, other->at);
-  return out;
 }
 
 }  // namespace warpbit

@@ -6,37 +6,16 @@
 #include <cstdint>
 #include <span>
 
+#include "warpbit/detail/block.hpp"
 #include "warpbit/detail/swizzle.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit::device {
 
-/// The source location of a wrapper's call. (std::source_location is missing in clang 14.)
-struct Place {
-  const char* file = "";
-  unsigned line = 0;
-
-  static constexpr Place here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
-    return {file, line};
-  }
-  friend bool operator==(const Place&, const Place&) = default;
-};
-
-/// x, y and z.
-struct Index3 {
-  unsigned x = 0, y = 0, z = 0;
-  friend bool operator==(const Index3&, const Index3&) = default;
-};
-
 /// Of the running thread (CUDA C++ Programming Guide, "Built-in Variables").
 extern constinit thread_local Index3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace calls {
-
-/// Bytes [first, last) of shared memory, and a cursor in them.
-struct SharedView {
-  std::int64_t first, last, at;
-};
 
 /// `size` bytes from `base`, and a cursor in them.
 struct GlobalView {
@@ -57,7 +36,6 @@ std::uint32_t active_mask(Place at);
 /// The lanes in the mask whose predicate is true.
 std::uint32_t vote(const char* name, std::uint32_t mask, bool predicate, Place at);
 
-enum class Shuffle { index, up, down, exclusive_or };
 std::uint64_t shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand, int width, Place at);
 
 /// Copies `size` bytes: the first `bytes` from global memory, zeros for the rest.

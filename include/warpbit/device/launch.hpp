@@ -6,14 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "warpbit/device/calls.hpp"
 #include "warpbit/execute.hpp"
-#include "warpbit/result.hpp"
-#include "warpbit/state.hpp"
+#include "warpbit/fault.hpp"
 #include "warpbit/target.hpp"
 
 #pragma GCC visibility push(default)
@@ -33,35 +30,6 @@ struct Launch {
   /// leaves in memory do not depend on the number of threads.
   ExecuteOptions execute = {};
   std::size_t stack_bytes = 128 * 1024;  ///< per thread
-};
-
-/// The first forbidden action of a kernel, in the first faulty block; blocks are counted with x fastest.
-struct Fault {
-  /// `where` is the instruction or the kind of access.
-  Error error;
-  device::Index3 block;
-  int warp = 0;
-  /// The lanes at fault. For `lanes_missing`: the absent lanes, in `other->warp` if set.
-  std::vector<int> lanes;
-  device::Place at;  ///< where in the source
-  /// The memory and the byte in it; for global memory, the byte of the array.
-  struct Address {
-    Space space;
-    std::int64_t byte;
-  };
-  std::optional<Address> address;
-  /// The other side: an earlier access, the instruction of other lanes, or the last action of missing lanes.
-  struct Side {
-    int warp;
-    std::vector<int> lanes;
-    device::Place at;
-    int warps = 1;
-  };
-  std::optional<Side> other;
-  int warps = 1;  ///< starting at `warp`; four if a warpgroup is at fault
-
-  /// The whole fault as text, a line for each side.
-  std::string message() const;
 };
 
 /// The outcome of a launch.

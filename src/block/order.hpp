@@ -9,12 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "warpbit/device/calls.hpp"
+#include "block/fault.hpp"
 
-namespace warpbit::device {
-
-inline constexpr int kWarp = 32;
-inline constexpr std::uint32_t kAllLanes = 0xFFFF'FFFF;
+namespace warpbit::block {
 
 /// Vector clocks of the threads of a block. A thread's clock ticks when it synchronises or fences. Each
 /// thread knows the clock of every other thread up to which that thread's actions happen before its own, and
@@ -127,4 +124,4 @@ class Accesses {
   std::size_t latest_ = 0;  // the place that was marked last
 };
 
-}  // namespace warpbit::device
+}  // namespace warpbit::block

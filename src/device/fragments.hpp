@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a warpgroup with asynchronous products.
+// The AsyncFragments of a thread as registers of its warpgroup.
 #pragma once
 
 #include <vector>
 
-#include "warpbit/device/calls.hpp"
-#include "warpbit/state.hpp"
+#include "block/fault.hpp"
 
 namespace warpbit::device {
 
-inline constexpr int kWarpgroup = 128, kGroupWarps = 4;
+/// Registers of operands that a product reads at once; those of fragments follow.
+inline constexpr int kDescriptorA = 0, kDescriptorB = 1, kScaleD = 2, kFragments = 3;
 
 /// Allocates a thread's fragments in its registers as a stack, like the variables that hold them. Lanes with
 /// the same live fragments thus have them in the same registers, whatever they did before.
@@ -21,25 +21,13 @@ class RegisterStack {
     bool alive = true;
   };
   /// Returns the first register.
-  int push(int bottom, int count, Place made);
+  int push(int count, Place made);
   void release(int first);
   /// The fragment that contains a register, or nullptr.
   const Part* find(int reg) const;
 
  private:
   std::vector<Part> parts_;
-};
-
-struct Warpgroup {
-  /// Registers of operands that a product reads at once; those of fragments follow.
-  static constexpr int kDescriptorA = 0, kDescriptorB = 1, kScaleD = 2, kFragments = 3;
-
-  explicit Warpgroup(AsyncState::RegisterName name);
-  /// Ensures that lanes have at least `count` registers.
-  void reserve(int count);
-
-  Registers registers;
-  AsyncState async;
 };
 
 }  // namespace warpbit::device

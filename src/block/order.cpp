@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/order.hpp"
+#include "block/order.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-namespace warpbit::device {
+namespace warpbit::block {
 
 Order::Order(int threads)
     : clock_(index(threads)),
@@ -164,4 +164,4 @@ void Accesses::settle(std::int64_t first, std::int64_t bytes, int thread, Place 
   std::fill_n(cells_.begin() + first, bytes, Cell{mark(thread, at, order), {}, Written::done});
 }
 
-}  // namespace warpbit::device
+}  // namespace warpbit::block

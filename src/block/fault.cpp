@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block/fault.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "api/checks.hpp"
+
+namespace warpbit {
+namespace {
+
+// In hexadecimal, with its sign.
+std::string address_text(std::int64_t address) {
+  const auto bits = static_cast<std::uint64_t>(address);
+  return fmt::format("{}{:#x}", address < 0 ? "-" : "", address < 0 ? 0 - bits : bits);
+}
+
+std::string bytes_from(std::int64_t bytes, std::int64_t at) {
+  return fmt::format("{} bytes from {}", bytes, address_text(at));
+}
+
+// [first, last) as text for a person.
+std::string has_bytes(std::string_view what, std::int64_t first, std::int64_t last) {
+  if (first == last) return fmt::format("{} has none", what);
+  return fmt::format("{} has {:#x} to {:#x}", what, first, last - 1);
+}
+
+Error misaligned(std::string_view what, std::int64_t address, std::size_t alignment) {
+  return {Errc::address_misaligned, std::string(what), fmt::format("address {}", address_text(address)),
+          fmt::format("it must be a multiple of {} bytes", alignment)};
+}
+
+bool is_multiple(std::int64_t address, std::size_t alignment) {
+  return address % static_cast<std::int64_t>(alignment) == 0;
+}
+
+}  // namespace
+
+namespace block {
+
+std::vector<int> lanes_of(std::uint32_t mask) {
+  std::vector<int> out;
+  for (int lane = 0; lane < kWarp; ++lane)
+    if ((mask >> lane & 1U) != 0) out.push_back(lane);
+  return out;
+}
+
+Fault fault_of(Who who, Error error) {
+  return {std::move(error), {}, who.thread / kWarp, {who.thread % kWarp}, who.at, std::nullopt, std::nullopt};
+}
+
+Fault of_group(int group, Fault fault) {
+  fault.warp = group * kGroupWarps;
+  fault.warps = kGroupWarps;
+  fault.lanes = lanes_of(kAllLanes);
+  return fault;
+}
+
+Found check_bytes(std::string_view what, Space space, const SharedView& array, std::int64_t bytes,
+                  std::size_t alignment, Who who) {
+  const auto fault = [&](Error error) {
+    Fault out = fault_of(who, std::move(error));
+    out.address = {space, array.at};
+    return out;
+  };
+  if (array.at < array.first || array.at > array.last - bytes)
+    return fault({Errc::address_out_of_bounds, std::string(what), bytes_from(bytes, array.at),
+                  has_bytes("the array", array.first, array.last)});
+  if (!is_multiple(array.at, alignment)) return fault(misaligned(what, array.at, alignment));
+  return std::nullopt;
+}
+
+}  // namespace block
+
+std::string Fault::message() const {
+  const auto side = [](int w, int count, const std::vector<int>& l, const device::Place& p) {
+    std::string out = p.line == 0 ? "\n  " : fmt::format("\n  {}:{}: ", p.file, p.line);
+    out += count == 1 ? fmt::format("warp {}", w) : fmt::format("warps {}-{}", w, w + count - 1);
+    if (!l.empty()) out += fmt::format(", {} {}", l.size() == 1 ? "lane" : "lanes", ranges(l));
+    return out;
+  };
+  std::string out = error.message();
+  if (lanes.empty()) return out;  // not caused by a thread
+  const bool missing = error.code == Errc::lanes_missing || error.code == Errc::lanes_disagree ||
+                       error.code == Errc::threads_diverge;
+  out += fmt::format("\n  block ({}, {}, {})", block.x, block.y, block.z);
+  if (address) out += fmt::format(", {} address {}", name(address->space), address_text(address->byte));
+  out += side(warp, warps, missing && other ? std::vector<int>() : lanes, at);
+  if (other) out += side(other->warp, other->warps, other->lanes, other->at);
+  return out;
+}
+
+}  // namespace warpbit

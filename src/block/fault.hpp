@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who acts in a block, and the fault of an action.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "warpbit/fault.hpp"
+
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+namespace warpbit::block {
+
+using device::Place;
+using device::calls::SharedView;
+
+inline constexpr int kWarp = 32, kWarpgroup = 128, kGroupWarps = 4;
+inline constexpr std::uint32_t kAllLanes = 0xFFFF'FFFF;
+
+/// A thread of the block, and where it is in its source.
+struct Who {
+  int thread;
+  Place at;
+};
+
+/// The fault of an action; nothing if it is allowed, and done. The caller adds the index of the block.
+using Found = std::optional<Fault>;
+
+Fault fault_of(Who who, Error error);
+/// The same for all lanes of a warpgroup.
+Fault of_group(int group, Fault fault);
+
+/// Checks that `bytes` bytes from the cursor lie in the array, aligned. `what` is the action's name.
+Found check_bytes(std::string_view what, Space space, const SharedView& array, std::int64_t bytes,
+                  std::size_t alignment, Who who);
+
+/// The lanes of a mask.
+std::vector<int> lanes_of(std::uint32_t mask);
+
+}  // namespace warpbit::block
+#pragma GCC visibility pop

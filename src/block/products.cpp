@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block/products.hpp"
+
+#include <utility>
+
+#include "isa/instruction.hpp"
+
+namespace warpbit::block {
+
+Products::Products(int threads, Shared& shared, Name name)
+    : shared_(shared),
+      name_(std::move(name)),
+      groups_(static_cast<std::size_t>((threads + kWarpgroup - 1) / kWarpgroup)) {}
+
+void Products::Group::reserve(int count) {
+  if (count <= registers.registers()) return;
+  Registers wider(kWarpgroup, 2 * count);
+  for (int lane = 0; lane < kWarpgroup; ++lane)
+    for (int reg = 0; reg < registers.registers(); ++reg) wider.write(lane, reg, registers.read(lane, reg));
+  registers = std::move(wider);
+  async.grow(registers.registers());
+}
+
+Products::Group& Products::group(int number) {
+  std::unique_ptr<Group>& out = groups_[static_cast<std::size_t>(number)];
+  if (!out) {
+    const auto name = [this, number](int reg) { return name_(number, reg); };
+    out = std::make_unique<Group>(Group{Registers(kWarpgroup, 0), AsyncState(0, name)});
+    shared_.add_readers(out->async);
+  }
+  return *out;
+}
+
+Found Products::access(std::string_view what, Effects effects, Who who) {
+  Group& g = group(who.thread / kWarpgroup);
+  const AsyncActor actor{what, shared_.actor(who)};
+  if (const auto found = g.async.check(actor, effects, {})) return shared_.violated(fault_of(who, {}), *found);
+  (void)g.async.apply(actor, std::move(effects), g.registers);
+  return std::nullopt;
+}
+
+void Products::assign(Effects effects, Who who) {
+  Group& g = group(who.thread / kWarpgroup);
+  (void)g.async.apply({{}, shared_.actor(who)}, std::move(effects), g.registers);
+}
+
+Found Products::release(std::string_view what, int first, int count, Who who) {
+  const auto found = group(who.thread / kWarpgroup).async.check_release({what}, first, count);
+  if (!found) return std::nullopt;
+  return shared_.violated(fault_of(who, {}), *found);
+}
+
+Found Products::issue(int number, const Instruction& product, Effects effects, Place at) {
+  Group& g = group(number);
+  const Who first{number * kWarpgroup, at};
+  for (const Effects::MemoryRead& read : effects.memory_reads)
+    if (auto fault = shared_.read_as_group(product.canonical(), read, number, at)) return fault;
+  std::optional<Accesses::Unfenced> written;
+  const auto unordered = [&](std::uint64_t address, std::uint64_t bytes) -> std::optional<ByteRange> {
+    written = shared_.unfenced(address, bytes, number);
+    if (!written) return std::nullopt;
+    return ByteRange{static_cast<std::uint64_t>(written->first), static_cast<std::uint64_t>(written->last)};
+  };
+  const AsyncActor who{product.canonical(), shared_.actor(first, true)};
+  if (const auto found = g.async.check(who, effects, unordered)) {
+    Fault out = shared_.violated(of_group(number, fault_of(first, {})), *found);
+    if (written) out.other = shared_.side(shared_.actor({written->write.thread, written->write.at}));
+    return out;
+  }
+  (void)g.async.apply(who, std::move(effects), g.registers);
+  return std::nullopt;
+}
+
+// A completed product has read its operands up to now.
+void Products::control(int number, const Instruction& instruction) {
+  Group& g = group(number);
+  Effects effects;
+  effects.control = std::get<Control>(instruction.decoded().kernel).control;
+  for (const AsyncState::Product& complete :
+       g.async.apply({instruction.canonical()}, std::move(effects), g.registers))
+    for (const Effects::MemoryRead& read : complete.effects.memory_reads)
+      (void)shared_.read_as_group(complete.text, read, number, shared_.side(complete.number).at);
+}
+
+}  // namespace warpbit::block

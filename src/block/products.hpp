@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The warpgroups of a block that have asynchronous products: their registers, and what is in flight.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "block/shared.hpp"
+#include "warpbit/instruction.hpp"
+
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+namespace warpbit::block {
+
+class Products {
+ public:
+  /// The name of a register of a warpgroup in faults.
+  using Name = std::function<std::string(int group, int reg)>;
+  struct Group {
+    Registers registers;
+    AsyncState async;
+    /// Ensures that lanes have this number of registers or more.
+    void reserve(int count);
+  };
+
+  /// `shared` stays where it is.
+  Products(int threads, Shared& shared, Name name);
+
+  /// It begins without registers.
+  Group& group(int number);
+
+  /// A thread's access to its registers. `what` is the action's name in faults.
+  Found access(std::string_view what, Effects effects, Who who);
+  /// The same without a check.
+  void assign(Effects effects, Who who);
+  /// The thread ends its use of `count` registers.
+  Found release(std::string_view what, int first, int count, Who who);
+
+  /// A warpgroup issues a product; `effects` are those of execute_warp.
+  Found issue(int group, const Instruction& product, Effects effects, Place at);
+  /// A warpgroup executes a fence, commits a group or waits.
+  void control(int group, const Instruction& instruction);
+
+ private:
+  Shared& shared_;
+  Name name_;
+  std::vector<std::unique_ptr<Group>> groups_;
+};
+
+}  // namespace warpbit::block
+#pragma GCC visibility pop

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block/shared.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>  // std::memcpy
+
+namespace warpbit::block {
+namespace {
+
+constexpr std::uint64_t kProduct = std::uint64_t{1} << 63;
+constexpr int kPlaceBits = 16;
+
+}  // namespace
+
+Shared::Shared(int threads, std::uint64_t bytes)
+    : memory_(bytes),
+      order_(threads),
+      accesses_(static_cast<std::size_t>(bytes)),
+      copiers_(static_cast<std::size_t>(threads)) {}
+
+// ---- Conflicts
+
+Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const {
+  const int writer = conflict.before->thread;
+  const Copier& copier = copiers_[static_cast<std::size_t>(writer)];
+  const auto copy = std::ranges::find_if(
+      copier.copies, [&](const Copy& c) { return conflict.byte >= c.to && conflict.byte < c.to + c.size; });
+  const bool committed = copy != copier.copies.end() && copy->group < copier.group;
+  const std::string who = writer == thread ? std::string("this thread") : fmt::format("thread {}", writer);
+  return {Errc::copy_pending, std::string(what),
+          fmt::format(
+              "byte {:#x} is still on its way by a cp.async of {}, {}", conflict.byte, who,
+              committed ? fmt::format("in group {} of {}", copy->group + 1, copier.group) : "in no group yet"),
+          fmt::format("{} must execute {} before", who,
+                      committed ? fmt::format("cp.async.wait_group {}", copier.group - copy->group - 1)
+                                : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
+}
+
+Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Who who) const {
+  using Kind = Accesses::Conflict::Kind;
+  Fault out = fault_of(who, {});
+  out.address = {Space::shared, conflict.byte};
+  if (conflict.before)
+    out.other = {conflict.before->thread / kWarp, {conflict.before->thread % kWarp}, conflict.before->at};
+  switch (conflict.kind) {
+    case Kind::never_written:
+      out.error = {Errc::never_written, std::string(what), fmt::format("byte {:#x}", conflict.byte),
+                   "shared memory is undefined until it is written"};
+      break;
+    case Kind::pending: out.error = pending(what, conflict, who.thread); break;
+    case Kind::race:
+      out.error = {
+          Errc::data_race, std::string(what),
+          fmt::format("byte {:#x} was {} by lane {} of warp {}, and no barrier came between", conflict.byte,
+                      conflict.before_writes ? "written" : "read", out.other->lanes.front(), out.other->warp),
+          out.other->warp == out.warp ? "a __syncwarp or a __syncthreads must order them"
+                                      : "a __syncthreads must order them"};
+      break;
+  }
+  return out;
+}
+
+// Whether a pending product reads bytes that are about to be written.
+Found Shared::overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const {
+  const ByteRange range{static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(first + bytes - 1)};
+  for (const AsyncState* products : readers_)
+    if (products->is_pending())
+      if (const auto found = products->check_store({what}, range)) return violated(fault_of(who, {}), *found);
+  return std::nullopt;
+}
+
+Found Shared::read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
+  const auto found = accesses_.read(first, bytes, who.thread, who.at, order_);
+  if (!found) return std::nullopt;
+  return conflict(what, *found, who);
+}
+
+Found Shared::write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+                    Accesses::Written state) {
+  if (auto fault = overwritten(what, first, bytes, who)) return fault;
+  const auto found = accesses_.write(first, bytes, who.thread, who.at, order_, state);
+  if (!found) return std::nullopt;
+  return conflict(what, *found, who);
+}
+
+// ---- Accesses of a thread
+
+Found Shared::load(std::string_view what, const SharedView& from, std::span<std::byte> value,
+                   std::size_t alignment, Who who) {
+  const auto bytes = static_cast<std::int64_t>(value.size());
+  if (auto fault = check_bytes(what, Space::shared, from, bytes, alignment, who)) return fault;
+  if (auto fault = read(what, from.at, bytes, who)) return fault;
+  std::memcpy(value.data(), memory_.shared().data() + from.at, value.size());
+  return std::nullopt;
+}
+
+Found Shared::store(std::string_view what, const SharedView& to, std::span<const std::byte> value,
+                    std::size_t alignment, Who who) {
+  const auto bytes = static_cast<std::int64_t>(value.size());
+  if (auto fault = check_bytes(what, Space::shared, to, bytes, alignment, who)) return fault;
+  if (auto fault = write(what, to.at, bytes, who)) return fault;
+  (void)memory_.write(Space::shared, static_cast<std::uint64_t>(to.at), value);  // checked above
+  return std::nullopt;
+}
+
+// PTX manual, "cp.async": the destination is written at some time before the copy is waited for. Here it is
+// written at the wait.
+Found Shared::copy_async(std::string_view what, const SharedView& to, const std::array<std::byte, 16>& bytes,
+                         int size, Who who) {
+  if (auto fault = check_bytes(what, Space::shared, to, size, static_cast<std::size_t>(size), who))
+    return fault;
+  if (auto fault = write(what, to.at, size, who, Accesses::Written::pending)) return fault;
+  copier(who.thread).copies.push_back({to.at, size, bytes, who.at, copier(who.thread).group});
+  return std::nullopt;
+}
+
+void Shared::commit_group(int thread) {
+  ++copier(thread).group;
+}
+
+void Shared::wait_group(int thread, unsigned pending) {
+  auto& [group, copies] = copier(thread);
+  if (group <= pending) return;
+  const auto end = std::ranges::find_if(copies, [&](const Copy& c) { return c.group >= group - pending; });
+  for (auto c = copies.begin(); c != end; ++c) {
+    const auto bytes = std::span(c->bytes).first(static_cast<std::size_t>(c->size));
+    accesses_.settle(c->to, c->size, thread, c->at, order_);  // conflicting accesses have been refused before
+    (void)memory_.write(Space::shared, static_cast<std::uint64_t>(c->to), bytes);
+  }
+  copies.erase(copies.begin(), end);
+}
+
+// ---- Accesses of instructions
+
+Found Shared::apply(std::string_view what, const Effects& effects, int warp, Place at) {
+  for (const Effects::MemoryRead& r : effects.memory_reads)
+    if (auto fault = read(what, static_cast<std::int64_t>(r.address), static_cast<std::int64_t>(r.bytes),
+                          {warp * kWarp + r.lane, at}))
+      return fault;
+  for (const Effects::MemoryWrite& w : effects.memory_writes) {
+    if (auto fault = write(what, static_cast<std::int64_t>(w.address),
+                           static_cast<std::int64_t>(w.bytes.size()), {warp * kWarp + w.lane, at}))
+      return fault;
+    (void)memory_.write(w.space, w.address, w.bytes);  // execute_warp has checked it
+  }
+  return std::nullopt;
+}
+
+// Lanes of two warps represent the rest: without a barrier, a lane's write must not be read by any lane of
+// another warp.
+Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at) {
+  const int first = group * kWarpgroup, second = first + kWarp;
+  for (const int reader : {first, second}) {
+    const auto found = accesses_.read(static_cast<std::int64_t>(bytes.address),
+                                      static_cast<std::int64_t>(bytes.bytes), reader, at, order_);
+    if (!found) continue;
+    const bool by_first_warp = found->before && found->before->thread / kWarp == first / kWarp;
+    return of_group(group, conflict(what, *found, {by_first_warp ? second : first, at}));
+  }
+  return std::nullopt;
+}
+
+std::optional<Accesses::Unfenced> Shared::unfenced(std::uint64_t address, std::uint64_t bytes,
+                                                   int group) const {
+  return accesses_.unfenced(static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes),
+                            group * kWarpgroup, kWarpgroup, order_);
+}
+
+// ---- Actors
+
+std::uint64_t Shared::actor(Who who, bool is_product) {
+  return (is_product ? kProduct : 0) | static_cast<std::uint64_t>(who.thread) << kPlaceBits |
+         accesses_.number(who.at);
+}
+
+Fault::Side Shared::side(std::uint64_t actor) const {
+  const int thread = static_cast<int>((actor & ~kProduct) >> kPlaceBits);
+  const Place at = accesses_.place(static_cast<std::uint16_t>(actor));
+  if ((actor & kProduct) != 0) return {thread / kWarp, lanes_of(kAllLanes), at, kGroupWarps};
+  return {thread / kWarp, {thread % kWarp}, at};
+}
+
+Fault Shared::violated(Fault fault, const AsyncViolation& violation) const {
+  fault.error = violation.error;
+  if (violation.other) fault.other = side(*violation.other);
+  if (violation.bytes) fault.address = {Space::shared, static_cast<std::int64_t>(violation.bytes->first)};
+  return fault;
+}
+
+}  // namespace warpbit::block

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared memory of a block: its bytes, the record of accesses to them with their order, and copies in
+// flight. Those who act are thread numbers; who runs the threads, and when, is not known here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "block/fault.hpp"
+#include "block/order.hpp"
+#include "warpbit/state.hpp"
+
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+namespace warpbit::block {
+
+/// `what` is the action's name in faults. A fault of an access names the other one.
+class Shared {
+ public:
+  Shared(int threads, std::uint64_t bytes);
+
+  const Memory& memory() const { return memory_; }
+  /// The whole memory as an array, and a cursor in it.
+  SharedView view(std::int64_t at) const { return {0, static_cast<std::int64_t>(memory_.shared_bytes()), at}; }
+
+  // ---- Accesses of a thread
+
+  Found load(std::string_view what, const SharedView& from, std::span<std::byte> value, std::size_t alignment,
+             Who who);
+  Found store(std::string_view what, const SharedView& to, std::span<const std::byte> value,
+              std::size_t alignment, Who who);
+  /// Begins a copy of the first `size` of these bytes. They arrive when the thread waits for the copy.
+  Found copy_async(std::string_view what, const SharedView& to, const std::array<std::byte, 16>& bytes,
+                   int size, Who who);
+  /// Groups the thread's copies since the last commit.
+  void commit_group(int thread);
+  /// Completes all groups of the thread but the `pending` latest.
+  void wait_group(int thread, unsigned pending);
+
+  // ---- Accesses of a warp's or a warpgroup's instruction
+
+  /// Records what an instruction of a warp reads and writes, and writes it.
+  Found apply(std::string_view what, const Effects& effects, int warp, Place at);
+  /// Records a read by each lane of a warpgroup.
+  Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at);
+  /// The first consecutive bytes whose last write is not proxy-fenced for a thread of the warpgroup.
+  std::optional<Accesses::Unfenced> unfenced(std::uint64_t address, std::uint64_t bytes, int group) const;
+  /// From now on writes to what these products are about to read are faults.
+  void add_readers(const AsyncState& products) { readers_.push_back(&products); }
+
+  // ---- Order
+
+  /// All threads meet.
+  void barrier() { order_.barrier(); }
+  void sync_warp(int warp, std::uint32_t lanes) { order_.sync_warp(warp, lanes); }
+  void fence_proxy(int thread) { order_.fence(thread); }
+
+  // ---- The actors of AsyncState
+
+  /// The number of a thread at its place, or of a product that all lanes of the thread's warpgroup execute.
+  std::uint64_t actor(Who who, bool is_product = false);
+  Fault::Side side(std::uint64_t actor) const;
+  Fault violated(Fault fault, const AsyncViolation& violation) const;
+
+ private:
+  // A copy in flight.
+  struct Copy {
+    std::int64_t to;
+    int size;
+    std::array<std::byte, 16> bytes;
+    Place at;
+    unsigned group;
+  };
+  struct Copier {
+    unsigned group = 0;
+    std::vector<Copy> copies;  // in order
+  };
+  Copier& copier(int thread) { return copiers_[static_cast<std::size_t>(thread)]; }
+  Found read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who);
+  Found write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+              Accesses::Written state = Accesses::Written::done);
+  Found overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
+  Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Who who) const;
+  Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
+
+  Memory memory_;
+  Order order_;
+  Accesses accesses_;
+  std::vector<Copier> copiers_;
+  std::vector<const AsyncState*> readers_;
+};
+
+}  // namespace warpbit::block
+#pragma GCC visibility pop

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instructions of warps and warpgroups, executed when their lanes have met.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>  // std::memcpy
+#include <optional>
+#include <utility>
+
+#include "device/block.hpp"
+#include "isa/instruction.hpp"
+#include "warpbit/descriptor.hpp"
+#include "warpbit/machine.hpp"
+
+namespace warpbit::device {
+
+using block::fault_of, block::Found, block::kAllLanes, block::kGroupWarps, block::kWarp, block::kWarpgroup,
+    block::lanes_of;
+
+namespace {
+
+std::size_t lane_bytes(const Operand& operand) {
+  return static_cast<std::size_t>(operand.registers * operand.register_bits / 8);
+}
+
+bool same_operands(const calls::WarpgroupProduct& x, const calls::WarpgroupProduct& y) {
+  return x.d == y.d && x.a == y.a && x.b == y.b && x.scale_d == y.scale_d;
+}
+
+// The registers of the operands.
+Binding binding_of(const Instruction& instruction, const calls::WarpgroupProduct& product) {
+  Binding out;
+  for (const Operand& operand : instruction.operands()) {
+    const bool in_registers = operand.kind != OperandKind::descriptor;
+    switch (operand.part) {
+      case Part::d: out.push_back(product.d); break;
+      case Part::a: out.push_back(in_registers ? static_cast<int>(product.a) : kDescriptorA); break;
+      case Part::b: out.push_back(kDescriptorB); break;
+      default: out.push_back(kScaleD); break;  // immediates are not bound
+    }
+  }
+  return out;
+}
+
+// The last byte that a product would read, for the first factor that exceeds the memory.
+std::optional<std::int64_t> beyond(const Instruction& instruction, const calls::WarpgroupProduct& product,
+                                   std::uint64_t bytes) {
+  const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
+  for (const auto& [factor, descriptor] :
+       {std::pair(tile.b_described, product.b), std::pair(tile.a_described, product.a)})
+    if (factor && described_end(Descriptor::decode(descriptor), *factor) > bytes)
+      return static_cast<std::int64_t>(described_end(Descriptor::decode(descriptor), *factor) - 1);
+  return std::nullopt;
+}
+
+// The fault of all lanes of a warp.
+Fault of_warp(int first, Place at, Error error) {
+  Fault out = fault_of({first, at}, std::move(error));
+  out.lanes = lanes_of(kAllLanes);
+  return out;
+}
+
+}  // namespace
+
+Found Block::execute(int first) {
+  const Call& wanted = call(first);
+  const bool grouped = wanted.kind == block::Request::Kind::of_warpgroup;
+  const Result<Instruction>& instruction = worker_.instruction(wanted.name, wanted.selector);
+  if (!instruction) {
+    Fault fault = of_warp(first, wanted.at, instruction.error());
+    return grouped ? block::of_group(first / kWarpgroup, std::move(fault)) : fault;
+  }
+  if (!grouped) return wanted.row == nullptr ? compute(first, *instruction) : move(first, *instruction);
+  if (wanted.product != nullptr) return multiply(first / kWarpgroup, *instruction);
+  products.control(first / kWarpgroup, *instruction);
+  return std::nullopt;
+}
+
+// Executes an instruction on registers.
+Found Block::compute(int first, const Instruction& instruction) {
+  std::array<OperandView, std::tuple_size_v<decltype(registers_)>> views{};
+  const std::span<const Operand> operands = instruction.operands();
+  std::size_t given = 0;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (operands[k].kind == OperandKind::immediate) continue;
+    const std::size_t size = lane_bytes(operands[k]);
+    std::vector<std::byte>& bytes = registers_[k];
+    bytes.resize(kWarp * size);
+    views[k] = OperandView::dense(bytes.data(), kWarp, operands[k].registers, operands[k].register_bits);
+    if (k == 0) continue;
+    for (int i = 0; i < kWarp; ++i)
+      std::memcpy(&bytes[static_cast<std::size_t>(i) * size], call(first + i).sources[given], size);
+    ++given;
+  }
+  const Operand& d = operands[0];
+  const Result<Execution> done =
+      execute_batch(instruction, std::span(views).subspan(1, operands.size() - 1),
+                    ResultView::dense(registers_[0].data(), kWarp, d.registers, d.register_bits), 1, options_);
+  if (!done) return of_warp(first, call(first).at, done.error());
+  inferred_ = inferred_ || done->inferred;
+  const std::size_t size = lane_bytes(d);
+  for (int i = 0; i < kWarp; ++i)
+    std::memcpy(call(first + i).d, &registers_[0][static_cast<std::size_t>(i) * size], size);
+  return std::nullopt;
+}
+
+// Moves between registers and shared memory. Register 0 of each lane is its address; those of the matrix
+// follow.
+Found Block::move(int first, const Instruction& instruction) {
+  const bool loads = call(first).d != nullptr;
+  const int lines = instruction.rows() * instruction.products();
+  const Operand& matrix = *instruction.find(loads ? Part::d : Part::source);
+  const auto row_bytes = std::int64_t{16};  // per address: PTX manual, "ldmatrix", "stmatrix"
+  Registers registers(kWarp, 1 + matrix.registers);
+  std::array<const Instruction*, kWarp> lanes{};
+  for (int i = 0; i < kWarp; ++i) {
+    const Call& r = call(first + i);
+    lanes[static_cast<std::size_t>(i)] = &instruction;
+    if (i < lines)
+      if (auto fault = block::check_bytes(r.name, Space::shared, *r.row, row_bytes, 16, {first + i, r.at}))
+        return fault;
+    registers.write(i, 0, static_cast<std::uint64_t>(r.row->at));
+    if (loads) continue;
+    const auto* words = static_cast<const std::uint32_t*>(r.sources[0]);
+    for (int k = 0; k < matrix.registers; ++k) registers.write(i, 1 + k, words[k]);
+  }
+  const Result<Effects> effects =
+      execute_warp(lanes, loads ? Binding{1, 0} : Binding{0, 1}, registers, shared.memory(), options_);
+  if (!effects) {
+    Fault fault = of_warp(first, call(first).at, effects.error());
+    fault.error.where = fmt::format("{}, {}", instruction.canonical(), fault.error.where);
+    return fault;
+  }
+  if (auto fault = shared.apply(instruction.canonical(), *effects, first / kWarp, call(first).at)) return fault;
+  for (const Effects::Write& w : effects->writes)
+    static_cast<std::uint32_t*>(call(first + w.lane).d)[w.reg - 1] = static_cast<std::uint32_t>(w.value);
+  inferred_ = inferred_ || effects->inferred;
+  return std::nullopt;
+}
+
+// The fault if some lanes' operands differ from those of lane 0: registers, which one instruction names for
+// all.
+Found Block::disagreeing(int number, const Instruction& instruction) const {
+  const bool described = instruction.find(Part::a)->kind == OperandKind::descriptor;
+  const calls::WarpgroupProduct& first = *call(number * kWarpgroup).product;
+  for (int lane = 1; lane < kWarpgroup; ++lane) {
+    const calls::WarpgroupProduct& one = *call(number * kWarpgroup + lane).product;
+    if (one.d == first.d && (described || one.a == first.a)) continue;
+    Fault out = fault_of({number * kWarpgroup + lane, call(number * kWarpgroup + lane).at},
+                         {Errc::lanes_disagree, std::string(instruction.canonical()),
+                          fmt::format("{} is another fragment in lane {} of warp {} than in lane 0 of warp {}",
+                                      one.d == first.d ? "a" : "d", lane % kWarp,
+                                      (number * kWarpgroup + lane) / kWarp, number * kGroupWarps),
+                          "all lanes must give the same"});
+    out.other = {number * kGroupWarps, {0}, call(number * kWarpgroup).at};
+    return out;
+  }
+  return std::nullopt;
+}
+
+// The fault for an error of execute_warp, with its lanes and address.
+Fault Block::refused(int number, const Instruction& instruction, Error error) const {
+  const calls::WarpgroupProduct& product = *call(number * kWarpgroup).product;
+  Fault out =
+      block::of_group(number, fault_of({number * kWarpgroup, call(number * kWarpgroup).at}, std::move(error)));
+  if (out.error.code == Errc::address_out_of_bounds)
+    out.address = {Space::shared, *beyond(instruction, product, shared.memory().shared_bytes())};
+  if (out.error.code != Errc::lanes_disagree) return out;
+  for (int warp = out.warp; warp < number * kGroupWarps + kGroupWarps; ++warp) {
+    const std::uint32_t different = meeting.waiting(warp, [&](const block::Request& r) {
+      return !same_operands(*static_cast<const Call&>(r).product, product);
+    });
+    if (different == 0) continue;
+    out.other = {out.warp, {0}, out.at};
+    out.warp = warp;
+    out.warps = 1;
+    out.lanes = lanes_of(different);
+    return out;
+  }
+  return out;
+}
+
+Found Block::multiply(int number, const Instruction& instruction) {
+  if (auto fault = disagreeing(number, instruction)) return fault;
+  block::Products::Group& g = products.group(number);
+  std::array<const Instruction*, kWarpgroup> lanes{};
+  lanes.fill(&instruction);
+  for (int lane = 0; lane < kWarpgroup; ++lane) {
+    const calls::WarpgroupProduct& product = *call(number * kWarpgroup + lane).product;
+    g.registers.write(lane, kDescriptorA, product.a);
+    g.registers.write(lane, kDescriptorB, product.b);
+    g.registers.write(lane, kScaleD, product.scale_d ? 1 : 0);
+  }
+  const Call& first = call(number * kWarpgroup);
+  Result<Effects> effects = execute_warp(lanes, binding_of(instruction, *first.product),
+                                         g.async.ahead(g.registers), shared.memory(), options_);
+  if (!effects) return refused(number, instruction, effects.error());
+  const bool inferred = effects->inferred;
+  if (auto fault = products.issue(number, instruction, *std::move(effects), first.at)) return fault;
+  inferred_ = inferred_ || inferred;
+  return std::nullopt;
+}
+
+}  // namespace warpbit::device
