@@ -11,6 +11,7 @@
 
 #include "block/fault.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {
 
 /// Vector clocks of the threads of a block. A thread's clock ticks when it synchronises or fences. Each
@@ -125,3 +126,4 @@ class Accesses {
 };
 
 }  // namespace warpbit::block
+#pragma GCC visibility pop
