@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include <cstdlib>  // getenv
 #include <optional>
 #include <set>
 
@@ -41,13 +42,15 @@ Bytes expected(const Subject& x, const Inputs::Batch& batch) {
   return d.bytes;
 }
 
-// Calls test(subject, kernel) for all of both.
+// Calls test(subject, kernel) for all of both; where WARPBIT_KERNEL_IN_TURN is set, each subject with one kernel.
 template <class Test>
 void for_each_kernel(Test test) {
-  for (const Subject& x : subjects())
-    for (const Kernel kernel : fast_kernels()) {
-      INFO(x.title() << ", " << name(kernel));
-      test(x, kernel);
+  const std::vector<Kernel> kernels = fast_kernels();
+  const std::size_t step = std::getenv("WARPBIT_KERNEL_IN_TURN") == nullptr ? 1 : kernels.size();
+  for (std::size_t s = 0; s < subjects().size(); ++s)
+    for (std::size_t k = s % step; k < kernels.size(); k += step) {
+      INFO(subjects()[s].title() << ", " << name(kernels[k]));
+      test(subjects()[s], kernels[k]);
     }
 }
 

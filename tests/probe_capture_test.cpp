@@ -54,10 +54,10 @@ TEST_CASE("probes of every kind of form are recorded where the statement has the
   check_recorded("sm_90a", "^mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2");
   check_recorded("sm_90a", "^mma.sync.aligned.m8n8k4");
   check_recorded("sm_90a", "^mma.sync.aligned.m8n8k(32|128)");
-  check_recorded("sm_90a", "^mma.sp.*m16n8k(16|32|64)");
+  check_recorded("sm_90a", "^mma.sp.*m16n8k(16|32|64).*(f32.f16|f32.tf32|f32.e4m3.e5m2|s32.s8.u8|s32.s4.s4)");
   check_recorded("sm_90a", "^wmma.mma.*row.col.m(16n16k16|8n32k16|16n16k8|8n8k)");
-  check_recorded("sm_90a", "^wgmma.mma_async.*m64n(16|24)k");
-  check_recorded("sm_120a", "block_scale");
+  check_recorded("sm_90a", "^wgmma.mma_async.*m64n24k.*(f16.f16.f16|f32.tf32|f32.e4m3.e5m2|s32.s8.u8|b1)");
+  check_recorded("sm_120a", "block_scale.*(e2m1.e2m1|e4m3.e5m2)");
 }
 
 TEST_CASE("a kernels file whose probes do not fit is refused") {
