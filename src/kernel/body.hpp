@@ -165,39 +165,44 @@ struct ExponentRange {
   bool far = false;
 };
 
-/// Cases of an mma: A, B, metadata and scale factors in dense registers ([lane][register]).
-struct FusedCases {
+/// A part of D, eight columns of 16 rows or 8, with what it is computed of: registers side by side, in the
+/// fragments of m16n8 (kernel/gather.hpp).
+struct PartRegisters {
+  const std::byte *a, *b, *c;  ///< c may be null: +0
+  std::byte* d;                ///< may be c
+  const std::byte *e, *a_scales, *b_scales;
+};
+struct Parts {
+  const PartRegisters* part = nullptr;
+  std::size_t count = 0;
+  int rows = 0;                               ///< of blocks
+  std::ptrdiff_t c_stride = 0, d_stride = 0;  ///< from lane to lane
+  ExactCode exact;                            ///< the case is the number of the part
+};
+/// Where registers have the scale factors of each row of A, (row of blocks, row), and column of B: the bytes of
+/// the first ones.
+struct ScaleBytes {
+  std::uint16_t a[2 * kMaxRows] = {}, b[kBlock / 2] = {};
+};
+
+/// How parts are computed by fused nodes.
+struct FusedParts {
   const FusedProgram* program = nullptr;
   Encoding a_encoding, b_encoding;
   bool by_register = false;
-  int rows = 0, depth = 0, b_depth = 0;  ///< of blocks; of the panels
+  int depth = 0, b_depth = 0;            ///< of the panels
   const Selection* selection = nullptr;  ///< of a sparse A
   /// Of its pairs, sixteen in a row, and of the quads those of even number come first.
   bool even_first = false;
-  /// One ue8m0 scale factor for each row of A, (row of blocks, row), and column of B: the bytes of the
-  /// registers.
-  const std::uint16_t *a_scale_at = nullptr, *b_scale_at = nullptr;
-  struct Registers {
-    const std::byte* base = nullptr;
-    std::ptrdiff_t stride = 0;  ///< from case to case, in bytes
-  };
-  Registers a, b, metadata, a_scales, b_scales;
-  BlockView c, d;
-  std::ptrdiff_t c_stride = 0, d_stride = 0;
-  ExactCode exact;
+  const ScaleBytes* scales = nullptr;  ///< of ue8m0, one for each row and column, if there are any
 };
 
-/// One case of mma with scaled groups: m16n8k64, or m16n8k128 with a sparse A, of e2m1, with C and D of f32.
-/// Registers of A, B and the metadata are dense: [lane][register].
-struct GroupCase {
+/// Scaled groups: m16n8k64, or m16n8k128 with a sparse A, of e2m1, with C and D of f32.
+struct GroupProgram {
   bool fractions = false;  ///< scale factors are ue4m3, four in a row or column; else ue8m0, two
-  int floor = 0;           ///< of E
-  const std::byte *a = nullptr, *b = nullptr;
-  const std::byte* e = nullptr;  ///< metadata, if A is sparse
-  BlockView c, d;                ///< the column stride does not count
-  /// Codes of scale factors, a byte for each block: of rows g and g + 8 for g = 0 .. 7; of columns, each twice.
-  std::uint32_t a_scales[kBlock] = {}, b_scales[kBlock] = {};
-  ExactCode exact;
+  bool sparse = false;
+  int floor = 0;  ///< of E
+  ScaleBytes scales;
 };
 
 // ---- Plans whose arithmetic the processor has itself: integers, bits, IEEE 754
@@ -219,20 +224,9 @@ struct NativeProgram {
   int bits = 8;                                                ///< integers: of an element of A and B, 8 or 4
   bool a_signed = false, b_signed = false, saturates = false;  ///< integers
   bool half_c = false, half_d = false;                         ///< C and D are f16
+  /// In a line of A: registers of 32 (integers, bits) or 64 bits (f64), or f16.
+  int items = 0;
   std::uint8_t place[16] = {};  ///< of the item of each k; only the chains and sums of pairs ask
-};
-
-/// A product of at most 32 rows, in blocks as above. An item is a register of 32 (integers, bits) or 64 bits
-/// (f64), or an f16; a block of C or D is four pieces as in BlockView. D may be C.
-struct NativeBlocks {
-  const NativeProgram* program = nullptr;
-  int rows = 0, columns = 0;     ///< of blocks
-  int items = 0;                 ///< in a row of A
-  const std::byte* a = nullptr;  ///< [row of blocks][item][2]
-  const std::byte* b = nullptr;  ///< [column][item]
-  const std::byte* c = nullptr;  ///< [row of blocks][column of blocks][16]
-  std::byte* d = nullptr;        ///< the same
-  ExactCode exact;               ///< f64: NaNs
 };
 
 /// The functions of one extension.
@@ -254,14 +248,14 @@ struct Body {
   void (*find_specials)(const Encoding&, const void* codes, int blocks, int depth, int each, int top,
                         std::uint16_t* lanes);
   void (*fused)(const FusedBlocks&);
-  /// Cases [first, last).
-  void (*fused_cases)(const FusedCases&, std::size_t first, std::size_t last);
+  void (*fused_parts)(const FusedParts&, const Parts&);
   /// Whether nibbles of metadata are defined (numeric/sparsity.hpp), those whose third bits are in
   /// `third_bits`; of a multiple of 16 words.
   bool (*is_defined)(bool one_of_two, bool ordered, const std::byte* words, const std::uint32_t* third_bits,
                      int count);
-  void (*groups)(const GroupCase&);
-  void (*native)(const NativeBlocks&);
+  void (*groups)(const GroupProgram&, const Parts&);
+  /// C and D without gaps between lanes.
+  void (*native)(const NativeProgram&, const Parts&);
 };
 
 extern const Body k_scalar_body, k_avx2_body, k_avx512_body;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factors in shared memory, by chunks of lines or word by word.
+// Factors in shared memory, word by word.
 #pragma once
 
 #include <cstddef>
@@ -36,19 +36,23 @@ class LineChunks {
   std::uint64_t first_[8][kMax];
 };
 
-/// Calls put(line, chunk, its bytes) for all of a factor whose lines, rows of A or columns of B, have K
+/// Calls store(line, word, its value) for all of a factor whose lines, rows of A or columns of B, have K
 /// contiguous.
-template <class Put>
+template <class Store>
 void load_k_major(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
-                  Put put) {
+                  Store store) {
   const auto lines = static_cast<unsigned>(factor.lines),
              chunks = static_cast<unsigned>(factor.depth * factor.element_bits / 8) / kChunkBytes;
   const LineChunks at(d, chunks);
   const auto all = [&]<unsigned kChunks>(std::integral_constant<unsigned, kChunks>) {
     for (unsigned eight = 0; eight < lines; eight += 8)
       for (unsigned i = 0; i < 8; ++i)
-        for (unsigned chunk = 0; chunk < kChunks; ++chunk)
-          put(eight + i, chunk, memory.data() + at(eight, i, chunk));
+        for (unsigned chunk = 0; chunk < kChunks; ++chunk) {
+          std::uint32_t words[kChunkWords];
+          std::memcpy(words, memory.data() + at(eight, i, chunk), kChunkBytes);
+          for (unsigned word = 0; word < kChunkWords; ++word)
+            store(eight + i, chunk * kChunkWords + word, words[word]);
+        }
   };
   if (chunks == LineChunks::kMax)
     all(std::integral_constant<unsigned, LineChunks::kMax>{});
@@ -74,30 +78,16 @@ void load_mn_major(const Descriptor& d, const DescribedMatrix& factor, std::span
     }
 }
 
-/// Calls put(line, chunk, its bytes) or, where chunks lie across the lines, store(line, word, its value): word
-/// w of a line has the elements from k = 32 w / bits on. Precondition: the memory has all of them.
-template <class Put, class Store>
-void load_described(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
-                    Put put, Store store) {
-  const Descriptor d = Descriptor::decode(descriptor);
-  if (factor.major == Major::k)
-    load_k_major(d, factor, memory, put);
-  else
-    load_mn_major(d, factor, memory, store);
-}
-/// The same, word by word.
+/// Calls store(line, word, its value) for all words of a factor: word w of a line has the elements from
+/// k = 32 w / bits on. Precondition: the memory has all of them.
 template <class Store>
 void load_described(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
                     Store store) {
-  load_described(
-      descriptor, factor, memory,
-      [&](unsigned line, unsigned chunk, const std::byte* bytes) {
-        std::uint32_t words[kChunkWords];
-        std::memcpy(words, bytes, kChunkBytes);
-        for (unsigned word = 0; word < kChunkWords; ++word)
-          store(line, chunk * kChunkWords + word, words[word]);
-      },
-      store);
+  const Descriptor d = Descriptor::decode(descriptor);
+  if (factor.major == Major::k)
+    load_k_major(d, factor, memory, store);
+  else
+    load_mn_major(d, factor, memory, store);
 }
 
 }  // namespace warpbit

@@ -19,9 +19,10 @@ constexpr int row_of_pair(int pair, int which, int rows = 16) {
   return pair / apart * 2 * apart + pair % apart + apart * which;
 }
 
-/// A part of a tile that is computed on its own: its product, first row and first column.
+/// A part of a tile that is computed on its own: its product, first row and first column; and which of the tile's
+/// lines of A and of B it has, counted by as many as a part has.
 struct TilePart {
-  int product = 0, row = 0, column = 0;
+  int product = 0, row = 0, column = 0, a_lines = 0, b_lines = 0;
 };
 
 /// The elements of a tile in blocks (body.hpp). The indices of a body count the parts of the cases.
@@ -33,8 +34,8 @@ class ExactLanes {
       : tile_(tile), views_(views), rows_(rows), parts_(parts), exchanged_(exchanged) {}
   ExactLanes(const ExactLanes&) = delete;
 
-  /// Index 0 is from now on this part of this case.
-  void begin(std::size_t index, std::size_t part = 0) { first_ = index * parts_.size() + part; }
+  /// Index 0 is from now on the first part of this case.
+  void begin(std::size_t index) { first_ = index * parts_.size(); }
   ExactCode callback() { return {code, this}; }
 
  private:

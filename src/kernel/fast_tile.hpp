@@ -27,6 +27,9 @@ class FastTile {
   /// Computes D: the same bits as run_tile, with its preconditions; D may be C.
   virtual void run(const FastRun& run) const = 0;
 
+  /// Where the operands are, e.g. "fragments".
+  virtual std::string source() const = 0;
+
   std::string path;  ///< what it does, e.g. "fused sums from fragments"
 };
 
@@ -35,11 +38,8 @@ std::shared_ptr<const FastTile> compile_fast(const Tile& tile);
 
 /// The rows of compile_fast: null if one has nothing for the tile.
 using FastMaker = std::shared_ptr<FastTile>(const Tile& tile);
-FastMaker compile_fused;      ///< in the fragments of m16n8
-FastMaker compile_gathered;   ///< fused sums in other fragments
-FastMaker compile_warpgroup;  ///< fused sums with factors in shared memory
-FastMaker compile_divided;    ///< anything else with factors in shared memory: tiles of m16n8
-FastMaker compile_groups;     ///< scaled groups
-FastMaker compile_native;     ///< what the processor's own arithmetic executes
+FastMaker compile_fused;   ///< fused sums
+FastMaker compile_groups;  ///< scaled groups
+FastMaker compile_native;  ///< what the processor's own arithmetic executes
 
 }  // namespace warpbit

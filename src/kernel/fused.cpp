@@ -2,11 +2,8 @@
 #include "kernel/fused.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "kernel/dense.hpp"
 #include "kernel/program.hpp"
@@ -21,7 +18,7 @@ void find_metadata(const Tile& t, Selection& out) {
   const int groups = t.terms / t.sparsity.kept, registers = t.e.registers.count;
   out.kept = t.sparsity.kept;
   out.fours = groups / 4;
-  for (int pair = 0; pair < t.rows / 2; ++pair)
+  for (int pair = 0; pair < kMaxRows; ++pair)
     for (int group = 0; group < groups; group += 4)
       for (int which = 0; which < 2; ++which) {
         const RegisterBits& at =
@@ -40,71 +37,16 @@ bool is_selectable(const Tile& t) {
         at.low_bit != first.low_bit + 4 * static_cast<int>(i % 4))
       return false;
   }
-  return groups % 4 == 0;
-}
-
-// Whether word w of each row of A, by k, is in the registers 2 * (w / 4) (+ 1 in the second row of a pair) of
-// lane w % 4 of its four, and of each column of B in register w / 4.
-bool is_by_k(const Tile& t, int bytes) {
-  if (t.rows % 16 != 0 || t.lanes != 2 * t.rows || t.columns != 8) return false;
-  if (t.terms * bytes != 8 * t.a.registers.count || t.depth * bytes != 16 * t.b.registers.count) return false;
-  if (t.b.registers.count != 2 && t.b.registers.count != 4) return false;
-  const auto holds = [bytes](const TileOperand& operand, int line, int depth, int four, int registers,
-                             int first) {
-    for (int k = 0; k < depth; ++k) {
-      const RegisterBits& at = operand.places[static_cast<std::size_t>(line * depth + k)];
-      const int word = k * bytes / 4;
-      if (at.lane != 4 * four + word % 4 || at.reg != word / 4 * registers + first ||
-          at.low_bit / (8 * bytes) != k % (4 / bytes))
-        return false;
-    }
-    return true;
-  };
-  for (int pair = 0; pair < t.rows / 2; ++pair)
-    for (int which = 0; which < 2; ++which)
-      if (!holds(t.a, row_of_pair(pair, which), t.terms, pair, 2, which)) return false;
-  for (int column = 0; column < t.columns; ++column)
-    if (!holds(t.b, column, t.depth, column, 1, 0)) return false;
-  return true;
+  return groups % 4 == 0 && t.sparsity.kept <= 2 && has_metadata_by_warp(t);
 }
 
 // One scale factor, of ue8m0, for a row or column; or none.
-bool is_scalable(const TileScale& scale) {
-  return !scale.is_present() || (scale.blocks == 1 && scale.format->id == FormatId::ue8m0);
-}
-
-// The bytes of the registers that hold the scale factors of rows in the order of blocks, or of columns.
-template <std::size_t kCount>
-std::array<std::uint16_t, kCount> scale_bytes(const TileScale& scale, Places places, bool paired) {
-  std::array<std::uint16_t, kCount> out{};
-  for (std::size_t i = 0; i < kCount; ++i) {
-    const int row =
-        paired ? row_of_pair(static_cast<int>(i / 2), static_cast<int>(i % 2)) : static_cast<int>(i);
-    const RegisterBits& at = places[static_cast<std::size_t>(row)];
-    out[i] = static_cast<std::uint16_t>((at.lane * scale.registers.count + at.reg) * 4 + at.low_bit / 8);
-  }
-  return out;
-}
-
-bool is_known_shape(const Tile& t) {
-  if (t.products != 1 || t.rows > 2 * kMaxRows || t.depth > kMaxPanelDepth) return false;
-  if (t.sparsity.is_sparse() && (t.sparsity.kept > 2 || !is_selectable(t))) return false;
-  return is_scalable(t.a_scale) && is_scalable(t.b_scale) && is_encodable(*t.a.format) &&
-         is_encodable(*t.b.format);
-}
-
-bool compile_dense(const Tile& t, FusedTile& out) {
-  for (const bool by_register : {false, true}) {
-    const auto a = order_of_a(t, out.a.bytes, by_register), b = order_of_b(t, out.b.bytes, by_register);
-    if (!a || a != b) continue;
-    const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, *a);
-    if (!program) continue;
-    out.by_register = by_register;
-    out.order = *a;
-    out.program = *program;
-    return true;
-  }
-  return false;
+bool is_scalable(const Tile& t) {
+  const auto is_known = [](const TileScale& scale) {
+    return scale.blocks == 1 && scale.format->id == FormatId::ue8m0;
+  };
+  if (!t.a_scale.is_present()) return true;
+  return is_known(t.a_scale) && is_known(t.b_scale) && t.rows == 16 && t.columns == 8 && t.products == 1;
 }
 
 // The k of pairs: by k, or those of pairs of even number first.
@@ -121,115 +63,159 @@ bool has_entries(const FusedProgram& program) {
                      [](const auto& node) { return node.first % 8 == 0 && node.count % 8 == 0; });
 }
 
-bool compile_sparse(const Tile& t, FusedTile& out) {
-  const bool by_powers = out.a.kind == Encoding::Kind::tf32;
-  if (by_powers != (t.sparsity.kept == 1) || !is_by_k(t, out.a.bytes)) return false;
-  for (const bool even_first : {false, true}) {
-    if (even_first && (out.a.bytes != 1 || t.terms != 32)) continue;
-    const std::vector<int> order = order_of_pairs(t.terms, even_first);
-    const std::optional<FusedProgram> program = compile_program(t, out.a, out.b, order);
-    if (!program || !(by_powers || has_entries(*program))) continue;
-    out.even_first = even_first;
-    out.order = order;
-    out.program = *program;
-    return true;
-  }
-  return false;
+// Units of four words in a line of `length` elements.
+int units_of(int length, int bytes) {
+  return (length * bytes + 15) / 16;
 }
 
 }  // namespace
 
+// ---- Compilation
+
+// `other` is the second of two orders.
+bool FusedTile::find_order(const Tile& t, bool other) {
+  const bool sparse = t.sparsity.is_sparse(), by_powers = of_a.kind == Encoding::Kind::tf32;
+  const int bytes = of_a.bytes, units = units_of(t.terms, bytes);
+  if (sparse && other && (bytes != 1 || t.terms != 32)) return false;
+  if (!sparse && other && units != 2) return false;
+  order = sparse ? order_of_pairs(t.terms, other) : panel_order(units, bytes, other);
+  order.resize(static_cast<std::size_t>(t.terms));  // what is behind is in no node
+  const std::optional<FusedProgram> compiled = compile_program(t, of_a, of_b, order);
+  if (!compiled || (sparse && !by_powers && !has_entries(*compiled))) return false;
+  program = *compiled;
+  (sparse ? even_first_ : by_register_) = other;
+  return true;
+}
+
+bool FusedTile::compile(const Tile& t) {
+  const bool as_half = t.plan->operands.has_value(), sparse = t.sparsity.is_sparse();
+  if (!is_encodable(*t.a.format) || !is_encodable(*t.b.format) || !is_scalable(t)) return false;
+  if ((as_half && *t.plan->operands != FormatId::f16) || (sparse && !is_selectable(t))) return false;
+  const bool swapped = is_exchanged(t);
+  const TileOperand &left = swapped ? t.b : t.a, &right = swapped ? t.a : t.b;
+  of_a = encoding_of(*left.format, left, as_half);
+  of_b = encoding_of(*right.format, right, as_half);
+  if (of_a.kind != of_b.kind || of_a.bytes != of_b.bytes) return false;
+  const bool by_powers = of_a.kind == Encoding::Kind::tf32;
+  const int bytes = of_a.bytes, units = units_of(t.terms, bytes), b_units = units_of(t.depth, bytes);
+  if (units > 2 || t.depth > kMaxPanelDepth || (sparse && by_powers != (t.sparsity.kept == 1))) return false;
+  if (!find_order(t, false) && !find_order(t, true)) return false;
+  if (!find_parts(t, {4, bytes, 1, units}, {4, bytes, 1, b_units})) return false;
+  if (sparse && (!is_in_place() || exchanged || (b_units != 2 && b_units != 4))) return false;
+  depth_ = sparse ? t.terms : 16 * units / bytes;
+  b_depth_ = 16 * b_units / bytes;
+  const bool is_plain = !sparse && is_in_place() && t.terms == depth_;
+  is_dense_ = is_plain && !t.uses_memory() && rows == 16 && parts.size() == 1;
+  is_whole_ = is_plain && t.uses_memory() && !as_half;
+  return true;
+}
+
 std::shared_ptr<FastTile> compile_fused(const Tile& t) {
-  const bool as_half = t.plan->operands.has_value();
-  if (!is_known_shape(t) || (as_half && *t.plan->operands != FormatId::f16)) return nullptr;
-  FusedTile out;
-  out.a = encoding_of(*t.a.format, t.a, as_half);
-  out.b = encoding_of(*t.b.format, t.b, as_half);
-  if (out.a.kind != out.b.kind || out.a.bytes != out.b.bytes || !is_blocked(t, t.c) || !is_blocked(t, t.d))
-    return nullptr;
-  const bool compiled = t.sparsity.is_sparse() ? compile_sparse(t, out) : compile_dense(t, out);
-  return compiled ? std::make_shared<FusedTile>(out) : nullptr;
+  auto out = std::make_shared<FusedTile>();
+  return out->compile(t) ? out : nullptr;
+}
+
+std::string FusedTile::source() const {
+  return is_whole_ ? "shared memory" : PartsTile::source();
 }
 
 // ---- Execution
 
+void FusedTile::run(const FastRun& run) const {
+  is_whole_ ? run_whole(run) : PartsTile::run(run);
+}
+
+void FusedTile::compute(const FastRun& run, const Parts& given, std::size_t first) const {
+  const Tile& t = run.tile;
+  Selection selection;
+  ScaleBytes scales;
+  FusedParts how;
+  how.program = &program;
+  how.a_encoding = of_a;
+  how.b_encoding = of_b;
+  how.by_register = by_register_;
+  how.even_first = even_first_;
+  how.depth = depth_;
+  how.b_depth = b_depth_;
+  if (t.sparsity.is_sparse()) {
+    find_metadata(t, selection);
+    how.selection = &selection;
+  }
+  if (t.a_scale.is_present()) {
+    scales = scale_bytes(run, first);  // the tile is one part
+    how.scales = &scales;
+  }
+  run.body.fused_parts(how, given);
+}
+
+// ---- All of a tile at once
+
 namespace {
 
-// The inputs of a tile that are taken out of dense registers, with where the body wants them.
-struct Input {
-  const TileRegisters& registers;
-  const OperandView& view;
-  FusedCases::Registers& to;
-  Scratch::Words& copy;
+struct Panel {
+  Scratch::Words codes;
+  std::vector<float> values;
+  std::vector<std::int32_t> exponents;
+  std::vector<std::uint16_t> special;
 };
+// Of one thread; reused, so that nothing is allocated per execution.
+thread_local struct { Panel a, b; } panels;
 
 }  // namespace
 
-void FusedTile::run(const FastRun& run) const {
-  const auto& [body, t, views, d, first, last] = run;
-  ExactLanes exact(t, views, t.rows);
-  FusedCases cases;
-  cases.program = &program;
-  cases.a_encoding = a;
-  cases.b_encoding = b;
-  cases.by_register = by_register;
-  cases.even_first = even_first;
-  cases.rows = t.rows / 2;
-  cases.depth = t.terms;
-  cases.b_depth = t.depth;
-  Selection selection;
-  if (t.sparsity.is_sparse()) {
-    find_metadata(t, selection);
-    cases.selection = &selection;
-  }
-  cases.exact = exact.callback();
-  const int c_bytes = t.c.format->bits / 8, d_bytes = t.d.format->bits / 8;
-  // The bodies only read C.
-  cases.c = block_view(const_cast<std::byte*>(views.c.base), views.c.lane_stride, c_bytes);
-  cases.c_stride = views.c.case_stride;
-  cases.d = block_view(d.base, d.lane_stride, d_bytes);
-  cases.d_stride = d.case_stride;
-  const Input inputs[] = {{t.a.registers, views.a, cases.a, scratch.a},
-                          {t.b.registers, views.b, cases.b, scratch.b},
-                          {t.e.registers, views.e, cases.metadata, scratch.e},
-                          {t.a_scale.registers, views.a_scale, cases.a_scales, scratch.a_scale},
-                          {t.b_scale.registers, views.b_scale, cases.b_scales, scratch.b_scale}};
-  bool dense = views.c.register_stride == 4 && t.c.registers.literals.empty() && d.register_stride == 4;
-  for (const Input& input : inputs) {
-    dense = dense && (input.registers.count == 0 ||
-                      (is_dense(input.registers, input.view) && input.view.base != d.base));
-    input.to = {input.view.base, input.view.case_stride};
-  }
-  const bool scaled = t.a_scale.is_present();
-  std::array<std::uint16_t, 2 * kMaxRows> a_scale_at{};
-  std::array<std::uint16_t, 8> b_scale_at{};
-  const auto choose_scales = [&](std::size_t index) {
-    a_scale_at = scale_bytes<2 * kMaxRows>(t.a_scale, chosen_places(t.a_scale, views.a_selector, index), true);
-    b_scale_at = scale_bytes<8>(t.b_scale, chosen_places(t.b_scale, views.b_selector, index), false);
-    cases.a_scale_at = a_scale_at.data();
-    cases.b_scale_at = b_scale_at.data();
+void FusedTile::run_whole(const FastRun& run) const {
+  const auto& [body, t, views, to, first, last] = run;
+  const FactorLines lines = load_lines(run);
+  FusedBlocks blocks;
+  blocks.program = &program;
+  blocks.rows = t.rows / 2;
+  blocks.columns = t.columns / 8;
+  blocks.depth = t.depth;
+  const int of_left = t.rows * t.depth, of_right = t.columns * t.depth;
+  const ExponentRange a_range = body.exponent_range(of_a, lines.a, of_left),
+                      b_range = body.exponent_range(of_b, lines.b, of_right);
+  const bool far = a_range.far || b_range.far;
+  blocks.a_top = far ? 0 : a_range.top;
+  blocks.b_top = far ? 0 : b_range.top;
+  bool has_special = false;
+  const auto decode = [&](const Encoding& e, int count, int each, int top, Panel& panel) {
+    panel.values.resize(static_cast<std::size_t>(count));
+    panel.exponents.resize(static_cast<std::size_t>(count));
+    if (body.decode(e, panel.codes.data(), count, each, top, panel.values.data(), panel.exponents.data()))
+      has_special = true;
   };
-  if (dense && (!scaled || (t.a_scale.choices.size() == 1 && t.b_scale.choices.size() == 1))) {
-    if (scaled) choose_scales(first);
-    return body.fused_cases(cases, first, last);
+  auto& [left, right] = panels;
+  left.codes.resize(static_cast<std::size_t>(of_left));
+  right.codes.resize(static_cast<std::size_t>(of_right));
+  body.arrange_a(of_a, lines.a, blocks.rows, t.depth, by_register_, left.codes.data());
+  body.arrange_b(of_b, lines.b, blocks.columns, t.depth, by_register_, right.codes.data());
+  decode(of_a, of_left, 2, blocks.a_top, left);
+  decode(of_b, of_right, 8, blocks.b_top, right);
+  if (has_special) {
+    left.special.resize(static_cast<std::size_t>(blocks.rows));
+    right.special.resize(static_cast<std::size_t>(blocks.columns));
+    body.find_specials(of_a, left.codes.data(), blocks.rows, t.depth, 2, blocks.a_top, left.special.data());
+    body.find_specials(of_b, right.codes.data(), blocks.columns, t.depth, 8, blocks.b_top,
+                       right.special.data());
+    blocks.a_special = left.special.data();
+    blocks.b_special = right.special.data();
   }
-
-  // Registers that lie otherwise are brought together, and scale factors found, case by case.
-  cases.c_stride = cases.d_stride = 0;
-  for (std::size_t i = first; i < last; ++i) {
-    for (const Input& input : inputs) {
-      if (input.registers.count == 0) continue;
-      copy_registers(input.registers, input.view, t.lanes, i, input.copy);
-      input.to = {bytes_of(input.copy), 0};
-    }
-    copy_registers(t.c.registers, views.c, t.lanes, i, scratch.c);
-    cases.c = block_view(bytes_of(scratch.c), 4 * t.c.registers.count, c_bytes);
-    const ResultRegisters result(t.d.registers, d, t.lanes, i, false);
-    cases.d = block_view(result.base(), result.lane_stride(), d_bytes);
-    if (scaled) choose_scales(i);
-    body.fused_cases(cases, i, i + 1);
-    result.store();
-  }
+  blocks.a = left.values.data();
+  blocks.b = right.values.data();
+  blocks.a_exponents = left.exponents.data();
+  blocks.b_exponents = right.exponents.data();
+  // D, which is C, in place if its registers lie side by side.
+  const bool in_place =
+      to.register_stride == 4 && views.c.base == to.base && views.c.lane_stride == to.lane_stride;
+  if (!in_place && views.accumulate) copy_registers(t.d.registers, views.c, t.lanes, 0, scratch.d);
+  const ResultRegisters result(t.d.registers, to, t.lanes, 0, in_place);
+  const std::ptrdiff_t lane = result.lane_stride();
+  blocks.d = {result.base(), lane, 4 * lane, t.d.format->bits / 2};
+  if (views.accumulate) blocks.c = blocks.d;
+  ExactLanes exact(t, views, t.rows);
+  blocks.exact = exact.callback();
+  body.fused(blocks);
+  result.store();
 }
 
 }  // namespace warpbit

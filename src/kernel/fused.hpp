@@ -1,29 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles that the bodies compute as blocks (body.hpp): plans of fused nodes, in the fragments that mma and wgmma
-// have in common.
+// Tiles whose plans are fused nodes (FusedProgram in body.hpp).
 #pragma once
 
 #include <vector>
 
-#include "kernel/body.hpp"
-#include "kernel/fast_tile.hpp"
+#include "kernel/parts.hpp"
 
 namespace warpbit {
 
-class FusedTile : public FastTile {
+class FusedTile : public PartsTile {
  public:
+  /// False if the bodies have nothing for the tile.
+  bool compile(const Tile& tile);
   void run(const FastRun& run) const override;
+  std::string source() const override;
+
+  /// Whether A and B in registers are panels as they are, with nothing that is not in a matrix.
+  bool is_dense() const { return is_dense_; }
 
   FusedProgram program;
-  Encoding a, b;
-  bool by_register = false;  ///< the order of k in the panels (body/panels.hpp)
-  bool even_first = false;   ///< the order of pairs of a sparse A; else by k
-  std::vector<int> order;    ///< that order: the k at each place of A's
+  Encoding of_a, of_b;
+  std::vector<int> order;  ///< the k at each place of the panels
+
+ private:
+  void compute(const FastRun& run, const Parts& given, std::size_t first) const override;
+  bool find_order(const Tile& tile, bool by_register_or_even_first);
+  void run_whole(const FastRun& run) const;
+
+  bool by_register_ = false;  // the order of k in the panels (body/panels.hpp)
+  bool even_first_ = false;   // the order of pairs of a sparse A; else by k
+  bool is_dense_ = false;
+  bool is_whole_ = false;  // factors in shared memory are decoded once, not part by part
+  int depth_ = 0, b_depth_ = 0;
 };
 
-/// The tile as one of these, or nullptr.
+/// The tile as one of these with dense panels, or nullptr.
 inline const FusedTile* fused_tile(const Tile& tile) {
-  return dynamic_cast<const FusedTile*>(tile.fast.get());
+  const auto* fused = dynamic_cast<const FusedTile*>(tile.fast.get());
+  return fused != nullptr && fused->is_dense() ? fused : nullptr;
 }
 
 }  // namespace warpbit

@@ -1,43 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles that the bodies compute with the processor's own arithmetic (body.hpp, NativeProgram): integers, bits,
-// chains of IEEE operations; whatever their fragments are.
-#include <algorithm>
+// chains of IEEE operations.
 #include <cstring>
-#include <numeric>  // iota
 #include <optional>
-#include <span>
 
-#include "kernel/dense.hpp"
-#include "kernel/exact.hpp"
-#include "kernel/fast_tile.hpp"
-#include "kernel/gather.hpp"
+#include "kernel/parts.hpp"
 
 namespace warpbit {
 namespace {
 
-class NativeTile : public FastTile {
+class NativeTile : public PartsTile {
  public:
-  void run(const FastRun& run) const override;
-
-  NativeProgram program;
-  int items = 0;      // of a row of A, as NativeBlocks has it
-  Gather a, b, c, d;  // all products, one after the other
-  std::vector<TilePart> products;
-  // If A is sparse: its items are the 16 bits that are stored of each 32; which of the tile's metadata says
-  // where they belong. The selector of a statement decides where that lies.
-  std::vector<std::uint32_t> nibbles;
+  bool compile(const Tile& tile);
 
  private:
-  // What some cases have in common.
-  struct Cases {
-    const FastRun& run;
-    Scratch& scratch;
-    ExactLanes& exact;
-    NativeBlocks blocks;
-    std::size_t of_a, of_b, of_c, of_d;        // bytes of a product
-    bool is_dense = false, is_direct = false;  // D's registers; the body writes to them
+  // Of a sparse A an item is the 16 bits that are stored of each 32: where they lie in a part, and which of the
+  // tile's metadata says where they belong. The selector of a statement decides where that lies.
+  struct Stored {
+    std::uint32_t at, nibble;
   };
-  bool run(Cases& cases, std::size_t index) const;
+
+  void compute(const FastRun& run, const Parts& given, std::size_t first) const override;
+  bool takes_gaps() const override { return false; }
+  bool expand(const Tile& tile, const PartRegisters& part, std::uint32_t* to) const;
+
+  NativeProgram program_;
+  std::vector<Stored> stored_;
 };
 
 // ---- Plans
@@ -57,7 +45,8 @@ std::optional<NativeProgram::Direction> direction_of(Rounding rounding) {
 
 std::optional<NativeProgram> program_of(const Tile& t) {
   const Plan& plan = *t.plan;
-  const FormatId a = t.a.format->id, b = t.b.format->id;
+  const TileOperand &left = is_exchanged(t) ? t.b : t.a, &right = is_exchanged(t) ? t.a : t.b;
+  const FormatId a = left.format->id, b = right.format->id;
   constexpr auto kNearest = Rounding::nearest_even;
   NativeProgram out;
   out.half_c = t.c.format->id == FormatId::f16;
@@ -66,11 +55,11 @@ std::optional<NativeProgram> program_of(const Tile& t) {
   const auto* chain = std::get_if<FmaChain>(&first);
   if (const auto* sum = std::get_if<IntegerSum>(&first); sum && plan == Plan{IntegerSum{sum->overflow}}) {
     out.kind = Kind::integers;
-    out.bits = t.a.format->bits;
-    out.a_signed = t.a.format->is_signed;
-    out.b_signed = t.b.format->is_signed;
+    out.bits = left.format->bits;
+    out.a_signed = left.format->is_signed;
+    out.b_signed = right.format->is_signed;
     out.saturates = sum->overflow == Overflow::saturate;
-    if ((out.bits == 8 || out.bits == 4) && t.b.format->bits == out.bits) return out;
+    if ((out.bits == 8 || out.bits == 4) && right.format->bits == out.bits) return out;
   } else if (const auto* count = std::get_if<BitCount>(&first); count != nullptr && plan == Plan{first}) {
     out.kind = count->operation == BitOperation::xor_ ? Kind::xor_count : Kind::and_count;
     return out;
@@ -98,224 +87,92 @@ std::optional<NativeProgram> program_of(const Tile& t) {
   return std::nullopt;
 }
 
-// ---- Items
+// ---- Compilation
 
-// Of each line (row of A, column of B) the first elements of its items, in their order. Nothing if the elements
-// of an item do not follow each other.
-std::optional<std::vector<RegisterBits>> line_items(const TileOperand& operand, int length, int item_bits) {
-  const auto each = static_cast<std::size_t>(item_bits / operand.format->bits);
-  std::vector<RegisterBits> out;
-  if (each == 0 || static_cast<std::size_t>(length) % each != 0) return std::nullopt;
-  for (std::size_t first = 0; first < operand.places.size(); first += each) {
-    const RegisterBits& at = operand.places[first];
-    if (at.low_bit % item_bits != 0) return std::nullopt;
-    for (std::size_t e = 1; e < each; ++e) {
-      const RegisterBits& next = operand.places[first + e];
-      const int distance = static_cast<int>(e) * operand.format->bits;
-      if (next.lane != at.lane || next.reg != at.reg || next.low_bit != at.low_bit + distance)
-        return std::nullopt;
-    }
-    out.push_back(at);
-  }
-  return out;
+int item_bytes(const NativeProgram& program) {
+  const bool is_half = program.kind == Kind::single_chain || program.kind == Kind::pair_sums;
+  return program.kind == Kind::double_chain ? 8 : is_half ? 2 : 4;
 }
 
-// The items of an operand one after the other.
-class ItemList {
- public:
-  ItemList(const TileOperand& operand, std::span<const RegisterBits> items, int item_bits)
-      : operand_(operand), items_(items), bytes_(item_bits / 8) {}
-  void add(std::size_t item) {
-    const auto in_panel = static_cast<std::uint16_t>(list_.size() * static_cast<std::size_t>(bytes_));
-    list_.push_back({byte_of(operand_.registers, items_[item], bytes_), in_panel});
-  }
-  Gather gather() const { return {list_, bytes_}; }
-
- private:
-  const TileOperand& operand_;
-  std::span<const RegisterBits> items_;
-  int bytes_;
-  std::vector<GatheredElement> list_;
-};
-
-// In the order of NativeBlocks; `order` has the items of a line in that of the panels.
-Gather gather_of_a(const Tile& t, ItemList list, std::span<const int> order) {
-  for (int product = 0; product < t.products; ++product)
-    for (int pair = 0; pair < t.rows / 2; ++pair)
-      for (const int item : order)
-        for (const int which : {0, 1}) {
-          const auto row = static_cast<std::size_t>(product * t.rows + row_of_pair(pair, which, t.rows));
-          list.add(row * order.size() + static_cast<std::size_t>(item));
-        }
-  return list.gather();
-}
-Gather gather_of_b(const Tile& t, ItemList list, std::span<const int> order) {
-  for (int column = 0; column < t.products * t.columns; ++column)
-    for (const int item : order)
-      list.add(static_cast<std::size_t>(column) * order.size() + static_cast<std::size_t>(item));
-  return list.gather();
-}
-// Of C and D, whose items are by product, row and column.
-Gather gather_of_blocks(const Tile& t, ItemList list) {
-  for (int product = 0; product < t.products; ++product)
-    for (int pair = 0; pair < t.rows / 2; ++pair)
-      for (int block = 0; block < t.columns / 8; ++block)
-        for (int i = 0; i < kBlock; ++i) {
-          const int row = product * t.rows + row_of_pair(pair, i / 2 % 2, t.rows);
-          list.add(static_cast<std::size_t>(row * t.columns + 8 * block + i / 4 * 2 + i % 2));
-        }
-  return list.gather();
-}
-
-// The numbers of the nibbles, by row and group, in the order of the items of A.
-std::vector<std::uint32_t> nibbles_of(const Tile& t, std::span<const int> order) {
-  std::vector<std::uint32_t> out;
-  for (int pair = 0; pair < t.rows / 2; ++pair)
-    for (const int item : order)
-      for (const int which : {0, 1})
-        out.push_back(static_cast<std::uint32_t>(
-            row_of_pair(pair, which, t.rows) * static_cast<int>(order.size()) + item));
-  return out;
-}
-
-// Registers in a row of A.
-bool fits_words(int words) {
-  return words == 4 || words == 8 || words == 16;
-}
-
-// Whether the bodies can take the tile at all.
-bool fits(const Tile& t, const NativeProgram& program) {
-  for (const TileOperand* operand : {&t.a, &t.b, &t.c, &t.d})
-    if (operand->registers.bits != 32 && operand->registers.bits != 64) return false;
-  if (t.rows % 8 != 0 || t.rows > 32 || t.columns % 8 != 0) return false;
-  switch (program.kind) {
-    case Kind::integers:  // of sparse types 32 bits of each group
-      return fits_words(t.depth * program.bits / 32) &&
-             (!t.sparsity.is_sparse() || t.sparsity.width * program.bits == 32);
-    case Kind::xor_count:
-    case Kind::and_count: return fits_words(t.depth / 32);
-    case Kind::double_chain: return t.depth == 4 || t.depth == 8 || t.depth == 16;
-    case Kind::single_chain:
-    case Kind::pair_sums: return t.depth == 4 && t.rows == 8 && t.columns == 8;
-  }
-  return false;
+bool is_known_count(const NativeProgram& program, int items) {
+  return items == 4 || (item_bytes(program) != 2 && (items == 8 || items == 16));
 }
 
 }  // namespace
 
-std::shared_ptr<FastTile> compile_native(const Tile& t) {
-  if (t.a_scale.is_present() || t.plan->operands) return nullptr;
+bool NativeTile::compile(const Tile& t) {
+  if (t.a_scale.is_present() || t.plan->operands) return false;
   const std::optional<NativeProgram> program = program_of(t);
-  if (!program || !fits(t, *program)) return nullptr;
-  if (t.sparsity.is_sparse() && program->kind != Kind::integers) return nullptr;
-  const int item_bits = program->kind == Kind::double_chain                                       ? 64
-                        : program->kind == Kind::single_chain || program->kind == Kind::pair_sums ? 16
-                                                                                                  : 32;
-  const int a_bits = t.sparsity.is_sparse() ? item_bits / 2 : item_bits;
-  const int c_bits = t.c.format->bits, d_bits = t.d.format->bits;
-  const auto a = line_items(t.a, t.terms, a_bits), b = line_items(t.b, t.depth, item_bits);
-  const auto c = line_items(t.c, t.columns, c_bits), d = line_items(t.d, t.columns, d_bits);
-  if (!a || !b || !c || !d) return nullptr;
+  if (!program) return false;
+  program_ = *program;
+  const int word = item_bytes(program_), bits = t.b.format->bits, items = t.depth * bits / (8 * word);
+  const bool sparse = t.sparsity.is_sparse(), is_half = word == 2;
+  if (!is_known_count(program_, items) || items * 8 * word != t.depth * bits) return false;
+  if (is_half && (t.rows != 8 || t.columns != 8)) return false;
+  if (sparse && (program_.kind != Kind::integers || t.sparsity.width * bits != 32 || !has_metadata_by_warp(t)))
+    return false;
+  const int item = std::max(bits / 8, 1), together = std::max(8 / bits, 1), units = items / 4;
+  const WordLayout layout{word, item, together, units};
+  WordLayout of_a = layout;
+  if (sparse) of_a.units = units / 2;
+  if ((sparse && units % 2 != 0) || !find_parts(t, of_a, layout)) return false;
+  program_.items = items;
+  for (int k = 0; k < items; ++k) program_.place[k] = static_cast<std::uint8_t>(k % 4 * units + k / 4);
+  for (int i = 0; sparse && i < rows * items; ++i) {
+    const int which = i % 2, lane = i / 2 / units, k = i / 2 % units * 4 + lane % 4, of_word = k / 2;
+    const int at = ((lane / 4 * 4 + of_word % 4) * of_a.units + of_word / 4) * 2 + which;
+    const int nibble = row_of_pair(lane / 4, which, rows) * items + k;
+    stored_.push_back({static_cast<std::uint32_t>(4 * at + k % 2 * 2), static_cast<std::uint32_t>(nibble)});
+  }
+  return true;
+}
 
-  NativeTile out;
-  out.program = *program;
-  out.items = t.depth * t.b.format->bits / item_bits;
-  // The items of a line in the order in which the first column of B has them in its registers.
-  std::vector<int> order(static_cast<std::size_t>(out.items));
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, {}, [&](int item) {
-    return byte_of(t.b.registers, (*b)[static_cast<std::size_t>(item)], item_bits / 8);
-  });
-  if (item_bits != 32)
-    for (std::size_t place = 0; place < order.size(); ++place)
-      out.program.place[order[place]] = static_cast<std::uint8_t>(place);
-  out.a = gather_of_a(t, {t.a, *a, a_bits}, order);
-  out.b = gather_of_b(t, {t.b, *b, item_bits}, order);
-  out.c = gather_of_blocks(t, {t.c, *c, c_bits});
-  out.d = gather_of_blocks(t, {t.d, *d, d_bits});
-  for (int product = 0; product < t.products; ++product) out.products.push_back({product, 0, 0});
-  if (t.sparsity.is_sparse()) out.nibbles = nibbles_of(t, order);
-  return std::make_shared<NativeTile>(std::move(out));
+std::shared_ptr<FastTile> compile_native(const Tile& t) {
+  auto out = std::make_shared<NativeTile>();
+  return out->compile(t) ? out : nullptr;
 }
 
 // ---- Execution
 
-namespace {
-
 // The 16 bits that are stored of each word, back to their places: two bytes, and an index for each in the
 // nibble. False if both are the same.
-bool expand(const std::byte* stored, const std::byte* metadata, const TileOperand& e,
-            std::span<const std::uint32_t> nibbles, Scratch::Words& panel) {
-  panel.resize(nibbles.size());
+bool NativeTile::expand(const Tile& t, const PartRegisters& part, std::uint32_t* to) const {
   bool same = false;
-  for (std::size_t i = 0; i < nibbles.size(); ++i) {
-    const RegisterBits& at = e.places[nibbles[i]];
+  for (const Stored& item : stored_) {
+    const RegisterBits& at = t.e.places[item.nibble];
     std::uint16_t pair = 0;
     std::uint32_t word = 0;
-    std::memcpy(&pair, stored + 2 * i, sizeof pair);
-    std::memcpy(&word, metadata + 4 * (at.lane * e.registers.count + at.reg), sizeof word);
+    std::memcpy(&pair, part.a + item.at, sizeof pair);
+    std::memcpy(&word, part.e + 4 * (at.lane * t.e.registers.count + at.reg), sizeof word);
     const std::uint32_t low = word >> at.low_bit & 3, high = word >> (at.low_bit + 2) & 3;
     same = same || low == high;
-    panel[i] = (pair & 0xFFU) << (8 * low) | static_cast<std::uint32_t>(pair >> 8) << (8 * high);
+    *to++ = (pair & 0xFFU) << (8 * low) | static_cast<std::uint32_t>(pair >> 8) << (8 * high);
   }
   return !same;
 }
 
-}  // namespace
-
-void NativeTile::run(const FastRun& run) const {
-  const auto& [body, t, views, view, first, last] = run;
-  ExactLanes exact(t, views, t.rows, products);
-  Cases cases{run,
-              scratch,
-              exact,
-              {},
-              a.bytes() / products.size(),
-              b.bytes() / products.size(),
-              c.bytes() / products.size(),
-              d.bytes() / products.size()};
-  if (t.sparsity.is_sparse()) cases.of_a *= 2;
-  cases.blocks.program = &program;
-  cases.blocks.rows = t.rows / 2;
-  cases.blocks.columns = t.columns / 8;
-  cases.blocks.items = items;
-  cases.blocks.exact = exact.callback();
-  // What is left to the specification reads A and B after parts of D are written.
-  cases.is_dense = has_no_gaps(t.d.registers, view);
-  cases.is_direct = d.is_copy() && view.base != views.a.base && view.base != views.b.base;
-  cases.scratch.d_panel.resize(d.bytes() / 4);
-  for (std::size_t i = first; i < last; ++i)
-    if (!this->run(cases, i)) run_tile(t, views, view, i);
-}
-
-// One case. False, with nothing done, if a sparse row stores two elements of the same place.
-bool NativeTile::run(Cases& cases, std::size_t index) const {
-  const auto& [body, t, views, view, first, last] = cases.run;
-  Scratch& s = cases.scratch;
-  const auto dense = [&](const TileOperand& operand, const OperandView& from, Scratch::Words& copy) {
-    return dense_registers(operand, from, t.lanes, index, copy);
-  };
-  const std::byte* left = a.panel(dense(t.a, views.a, s.a), s.a_panel);
-  if (!nibbles.empty()) {
-    if (!expand(left, dense(t.e, views.e, s.e), t.e, nibbles, s.expanded)) return false;
-    left = bytes_of(s.expanded);
+void NativeTile::compute(const FastRun& run, const Parts& given, std::size_t) const {
+  if (stored_.empty()) return run.body.native(program_, given);
+  scratch.expanded.resize(stored_.size());
+  for (std::size_t i = 0; i < given.count; ++i) {
+    PartRegisters part = given.part[i];
+    const bool is_regular = expand(run.tile, part, scratch.expanded.data());
+    part.a = bytes_of(scratch.expanded);
+    Parts one = given;
+    one.part = &part;
+    one.count = 1;
+    if (is_regular) {
+      run.body.native(program_, one);
+      continue;
+    }
+    for (int at = 0; at < 8 * rows; ++at) {  // a sparse row stores two elements of the same place
+      const int lane = at % kBlock / 4 * 4 + at % 2 * 2 + at / 2 % 2;
+      std::uint32_t code = 0;
+      std::memcpy(&code, part.c + 4 * at, sizeof code);
+      code = static_cast<std::uint32_t>(given.exact({i, 0, at / kBlock, 0, lane}, code));
+      std::memcpy(part.d + 4 * at, &code, sizeof code);
+    }
   }
-  const std::byte* right = b.panel(dense(t.b, views.b, s.b), s.b_panel);
-  const std::byte* before = c.panel(dense(t.c, views.c, s.c), s.c_panel);
-  const ResultRegisters result(t.d.registers, view, t.lanes, index, cases.is_dense);
-  std::byte* to = cases.is_direct ? result.base() : bytes_of(s.d_panel);
-  NativeBlocks& blocks = cases.blocks;
-  for (std::size_t product = 0; product < products.size(); ++product) {
-    cases.exact.begin(index, product);
-    blocks.a = left + product * cases.of_a;
-    blocks.b = right + product * cases.of_b;
-    blocks.c = before + product * cases.of_c;
-    blocks.d = to + product * cases.of_d;
-    body.native(blocks);
-  }
-  if (!cases.is_direct) d.to_registers(to, result.base());
-  result.store();
-  return true;
 }
 
 }  // namespace warpbit

@@ -76,9 +76,9 @@ class PanelEngine : public GemmEngine {
         body_(body),
         fused_(*fused_tile(*product.tile)),
         panel_steps_(whole_steps(product)),
-        a_(fused_.a, p_.tile->a, p_.a, p_.rows, largest_stripe(p_).pairs, panel_steps_, terms(), true),
-        b_(fused_.b, p_.tile->b, transposed(p_.b), p_.columns, largest_stripe(p_).panels, panel_steps_, terms(),
-           false) {}
+        a_(fused_.of_a, p_.tile->a, p_.a, p_.rows, largest_stripe(p_).pairs, panel_steps_, terms(), true),
+        b_(fused_.of_b, p_.tile->b, transposed(p_.b), p_.columns, largest_stripe(p_).panels, panel_steps_,
+           terms(), false) {}
 
   void pack_a(const Stripe& s, std::size_t first, std::size_t last) override {
     pack(a_, s, s.first_row, first, last);

@@ -43,95 +43,19 @@ Encoding encoding_of(const Format& f, const TileOperand& operand, bool as_half) 
   return out;
 }
 
-// ---- Fragments: where the bodies expect the elements
+// ---- Panels
 
-namespace {
-
-// The row and the k, or column, of each element in the registers: [lane][register][element].
-struct Held {
-  int row = -1, column = -1;
-};
-std::vector<Held> held(const TileOperand& operand, int rows, int columns, bool row_major, int lanes,
-                       int bytes) {
-  const int each = 4 / bytes;
-  std::vector<Held> out(static_cast<std::size_t>(lanes * operand.registers.count * each));
-  for (int i = 0; i < rows * columns; ++i) {
-    const RegisterBits& at = operand.places[static_cast<std::size_t>(i)];
-    const Held element = row_major ? Held{i / columns, i % columns} : Held{i % rows, i / rows};
-    out[static_cast<std::size_t>((at.lane * operand.registers.count + at.reg) * each +
-                                 at.low_bit / (8 * bytes))] = element;
-  }
-  return out;
-}
-
-}  // namespace
-
-std::vector<PanelPlace> panel_places(int units, int bytes, bool by_register) {
-  std::vector<int> order;
-  for (int u = 0; u < units; ++u) order.push_back(u);
-  if (by_register) std::ranges::stable_sort(order, {}, [&](int u) { return u % (units / 4); });
-  std::vector<PanelPlace> out;
-  const int group = by_register ? units / (units / 4) : units;
-  for (int first = 0; first < units; first += group)
+std::vector<int> panel_order(int units, int bytes, bool by_register) {
+  std::vector<int> order, out;  // of the units of four lanes
+  for (int u = 0; u < 4 * units; ++u) order.push_back(u);
+  if (by_register) std::ranges::stable_sort(order, {}, [&](int u) { return u % units; });
+  const std::size_t group = by_register ? 4 : order.size();
+  for (std::size_t first = 0; first < order.size(); first += group)
     for (int half = 0; half < (bytes == 1 ? 2 : 1); ++half)
-      for (int u = first; u < first + group; ++u)
+      for (std::size_t i = first; i < first + group; ++i)
         for (int element = 0; element < (bytes == 4 ? 1 : 2); ++element)
-          out.push_back({order[static_cast<std::size_t>(u)], 2 * half + element});
+          out.push_back((4 * (order[i] % units) + order[i] / units) * (4 / bytes) + 2 * half + element);
   return out;
-}
-
-std::optional<std::vector<int>> order_of_a(const Tile& t, int bytes, bool by_register) {
-  const int count = t.a.registers.count, units = count / 2;
-  if (t.rows % 16 != 0 || t.lanes != 2 * t.rows || (count != 2 && count != 4) || t.terms * bytes != 8 * count ||
-      (by_register && units == 1))
-    return std::nullopt;
-  const int each = 4 / bytes;
-  const std::vector<Held> a = held(t.a, t.rows, t.terms, true, t.lanes, bytes);
-  std::vector<int> out;
-  for (const PanelPlace& place : panel_places(4 * units, bytes, by_register)) {
-    const auto at = [&](int pair, int which) {
-      const int lane = 4 * pair + place.unit / units, reg = 2 * (place.unit % units) + which;
-      return a[static_cast<std::size_t>((lane * count + reg) * each + place.element)];
-    };
-    out.push_back(at(0, 0).column);
-    for (int pair = 0; pair < t.rows / 2; ++pair)
-      for (int which = 0; which < 2; ++which)
-        if (at(pair, which).row != row_of_pair(pair, which) || at(pair, which).column != out.back())
-          return std::nullopt;
-  }
-  return out;
-}
-
-std::optional<std::vector<int>> order_of_b(const Tile& t, int bytes, bool by_register) {
-  const int count = t.b.registers.count, each = 4 / bytes;
-  if (t.columns != 8 || t.depth * bytes != 16 * count || (by_register && count != 2)) return std::nullopt;
-  const std::vector<Held> b = held(t.b, t.depth, t.columns, false, t.lanes, bytes);
-  std::vector<int> out;
-  for (const PanelPlace& place : panel_places(4 * count, bytes, by_register)) {
-    const auto at = [&](int n) {
-      const int lane = 4 * n + place.unit / count, reg = place.unit % count;
-      return b[static_cast<std::size_t>((lane * count + reg) * each + place.element)];
-    };
-    out.push_back(at(0).row);
-    for (int n = 0; n < 8; ++n)
-      if (at(n).column != n || at(n).row != out.back()) return std::nullopt;
-  }
-  return out;
-}
-
-bool is_blocked(const Tile& t, const TileOperand& operand) {
-  const int bytes = operand.format->bits / 8;
-  if (bytes != 2 && bytes != 4) return false;
-  const std::vector<Held> held_by = held(operand, t.rows, t.columns, true, t.lanes, bytes);
-  const int each = 4 / bytes, registers = operand.registers.count;
-  if (registers * each != t.columns / 2) return false;
-  for (int pair = 0; pair < t.rows / 2; ++pair)
-    for (int lane = 0; lane < 4; ++lane)
-      for (int i = 0; i < registers * each; ++i) {
-        const Held& h = held_by[static_cast<std::size_t>((4 * pair + lane) * registers * each + i)];
-        if (h.row != row_of_pair(pair, i / 2 % 2) || h.column != i / 4 * 8 + 2 * lane + i % 2) return false;
-      }
-  return true;
 }
 
 // ---- Programs
@@ -238,10 +162,6 @@ std::optional<FusedProgram> compile_program(const Tile& t, const Encoding& a, co
   if (!program.half_nodes) program.kept_mask = ~0U << (23 - kept);
   if (executed_plan(program, kept, *t.plan) != *t.plan) return std::nullopt;
   return program;
-}
-
-BlockView block_view(std::byte* base, std::ptrdiff_t lane_stride, int element_bytes) {
-  return {base, lane_stride, 4 * lane_stride, 4 * element_bytes};
 }
 
 }  // namespace warpbit

@@ -12,6 +12,6 @@
 namespace warpbit {
 
 extern const Body WARPBIT_BODY = {kExtension, arrange_a,   arrange_b,  exponent_range, decode, find_specials,
-                                  fused,      fused_cases, is_defined, groups,         native};
+                                  fused,      fused_parts, is_defined, groups,         native};
 
 }  // namespace warpbit

@@ -29,7 +29,7 @@ inline I32 scale_of_part(const FusedBlocks& blocks, int row, int lane, int colum
   return left + convert<I32>(load<I16>(blocks.b_scales + 16 * column + lane));
 }
 
-// Part of a block, at one of its steps.
+// PartRegisters of a block, at one of its steps.
 struct PartPlace {
   int row, column, lane, step = 0;
 };

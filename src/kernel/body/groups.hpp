@@ -109,7 +109,7 @@ inline Expanded expand(U32 stored, const std::byte* metadata, int lane) {
 }
 
 template <bool kSparse>
-inline void arrange_rows(const GroupCase& given, GroupPanels& panels) {
+inline void arrange_rows(const PartRegisters& given, GroupPanels& panels) {
   for (int block = 0; block < kRowBlocks; ++block) {
     panels.undefined[block] = 0;
     for (int lane = 0; lane < kBlock; lane += kLanes) {
@@ -136,7 +136,7 @@ inline void arrange_rows(const GroupCase& given, GroupPanels& panels) {
 }
 
 template <bool kSparse>
-inline void arrange_columns(const GroupCase& given, GroupPanels& panels) {
+inline void arrange_columns(const PartRegisters& given, GroupPanels& panels) {
   constexpr int kRegisters = kSparse ? 4 : 2;  // of a lane, and words of a group
   alignas(64) std::uint32_t words[4 * kRegisters][kBlock];
   for (int first = 0; first < 4 * kRegisters; first += 4) {
@@ -170,10 +170,13 @@ inline void arrange_columns(const GroupCase& given, GroupPanels& panels) {
 
 // ---- Scale factors
 
-// Codes of 16 rows or columns, those of all blocks in a word; the lanes of NaN.
+// Those of 16 rows, or of eight columns, each twice; the lanes of NaN. Side by side are those of all blocks.
 template <bool kFractions>
-inline std::uint32_t decode_scales(const std::uint32_t (&codes)[kBlock], GroupScales& out) {
-  std::uint32_t special = 0;
+inline std::uint32_t decode_scales(const std::byte* registers, const std::uint16_t* at, bool of_a,
+                                   GroupScales& out) {
+  std::uint32_t codes[kBlock] = {}, special = 0;
+  for (int i = 0; i < kBlock; ++i)
+    __builtin_memcpy(codes + i, registers + at[of_a ? i : i / 2], kFractions ? 4 : 2);
   for (int block = 0; block < (kFractions ? 4 : 2); ++block)
     for (int lane = 0; lane < kBlock; lane += kLanes) {
       const U32 code = load<U32>(codes + lane) >> (8 * block) & (kFractions ? 0x7F : 0xFF);
@@ -296,15 +299,16 @@ inline PartResult group_part(const GroupPanels& panels, int floor, U32 c, int bl
   return out;
 }
 
-// ---- A case
+// ---- Parts
 
 template <bool kFractions, bool kSparse>
-void one_case(const GroupCase& given) {
+void one_part(const GroupProgram& program, const Parts& parts, std::size_t index) {
+  const PartRegisters& given = parts.part[index];
   GroupPanels panels;
   arrange_rows<kSparse>(given, panels);
   arrange_columns<kSparse>(given, panels);
-  panels.a_special = decode_scales<kFractions>(given.a_scales, panels.a_scales);
-  panels.b_special = decode_scales<kFractions>(given.b_scales, panels.b_scales);
+  panels.a_special = decode_scales<kFractions>(given.a_scales, program.scales.a, true, panels.a_scales);
+  panels.b_special = decode_scales<kFractions>(given.b_scales, program.scales.b, false, panels.b_scales);
 
   // All are computed before one is stored, since D may be C, A or B.
   alignas(64) std::uint32_t d[kRowBlocks][kBlock];
@@ -313,9 +317,8 @@ void one_case(const GroupCase& given) {
     const std::uint32_t rows = panels.a_special >> 2 * block;
     suspicious |= ((rows & 1) != 0 ? 0x5555U : 0) | ((rows & 2) != 0 ? 0xAAAAU : 0);
     for (int lane = 0; lane < kBlock; lane += kLanes) {
-      const std::byte* at = given.c.base + block * given.c.row_stride + lane / 4 * given.c.piece_stride;
-      const U32 codes = load_part<U32>(at, given.c.piece_stride);
-      const PartResult result = group_part<kFractions, kSparse>(panels, given.floor, codes, block, lane);
+      const U32 codes = load_part<U32>(given.c + (4 * block + lane / 4) * parts.c_stride, parts.c_stride);
+      const PartResult result = group_part<kFractions, kSparse>(panels, program.floor, codes, block, lane);
       store(c + lane, codes);
       store(d[block] + lane, result.d);
       suspicious |= negative_lanes(result.suspicious) << lane;
@@ -323,19 +326,17 @@ void one_case(const GroupCase& given) {
     if (__builtin_expect(suspicious != 0, 0))
       for (int i = 0; i < kBlock; ++i)
         if (suspicious >> i & 1)
-          d[block][i] = static_cast<std::uint32_t>(given.exact({0, 0, block, 0, i}, c[i]));
+          d[block][i] = static_cast<std::uint32_t>(parts.exact({index, 0, block, 0, i}, c[i]));
   }
   for (int block = 0; block < kRowBlocks; ++block)
     for (int lane = 0; lane < kBlock; lane += kLanes)
-      store_part(given.d.base + block * given.d.row_stride + lane / 4 * given.d.piece_stride,
-                 given.d.piece_stride, load<U32>(d[block] + lane));
+      store_part(given.d + (4 * block + lane / 4) * parts.d_stride, parts.d_stride, load<U32>(d[block] + lane));
 }
 
-void groups(const GroupCase& given) {
-  if (given.fractions)
-    given.e != nullptr ? one_case<true, true>(given) : one_case<true, false>(given);
-  else
-    given.e != nullptr ? one_case<false, true>(given) : one_case<false, false>(given);
+void groups(const GroupProgram& p, const Parts& parts) {
+  const auto one = p.fractions ? (p.sparse ? one_part<true, true> : one_part<true, false>)
+                               : (p.sparse ? one_part<false, true> : one_part<false, false>);
+  for (std::size_t i = 0; i < parts.count; ++i) one(p, parts, i);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #endif
 
 #include "kernel/body.hpp"
+#include "kernel/body/integers.hpp"
 #include "kernel/body/vectors.hpp"
 
 namespace warpbit {
@@ -139,24 +140,22 @@ constexpr int kOfFour = kLanes / 4, kTall = kLanes == 16 ? 2 * kOfFour : kOfFour
 constexpr int kParts = kBlock / kDoubles;
 
 // What the specification makes of the NaNs in a part of a block.
-__attribute__((noinline)) Doubles decide_nans(const NativeBlocks& blocks, int row, int column, int part,
-                                              Doubles c, Doubles sum) {
+__attribute__((noinline)) Doubles decide_nans(const NativePart& of, int row, int part, Doubles c, Doubles sum) {
   for (int i = 0; i < kDoubles; ++i)
     if (sum[i] != sum[i])
-      sum[i] = bits<double>(
-          blocks.exact({0, 0, row, column, part * kDoubles + i}, bits<std::uint64_t>(double{c[i]})));
+      sum[i] =
+          bits<double>(of.exact({of.index, 0, row, 0, part * kDoubles + i}, bits<std::uint64_t>(double{c[i]})));
   return sum;
 }
 
 // kRows blocks below each other; `b` is [item][16].
 template <int kItems, int kRows>
-__attribute__((noinline)) void chain_doubles(const NativeBlocks& blocks, const double* b, int row, int column) {
-  const std::uint8_t* place = blocks.program->place;
-  const std::byte *a = blocks.a + std::ptrdiff_t{16} * row * kItems, *c = blocks.c;
-  std::byte* d = blocks.d;
-  const int columns = blocks.columns;
+__attribute__((noinline)) void chain_doubles(const NativePart& of, const double* b, int row) {
+  const std::uint8_t* place = of.program.place;
+  const std::byte *a = of.a + std::ptrdiff_t{16} * row * kItems, *c = of.c;
+  std::byte* d = of.d;
   const auto offset = [&](int r, int part) {
-    return std::ptrdiff_t{8} * (kBlock * ((row + r) * columns + column) + part * kDoubles);
+    return std::ptrdiff_t{8} * (kBlock * (row + r) + part * kDoubles);
   };
   Doubles sums[kRows][kParts];
 #pragma GCC unroll 8
@@ -180,8 +179,8 @@ __attribute__((noinline)) void chain_doubles(const NativeBlocks& blocks, const d
     for (int part = 0; part < kParts; part += 2) {
       Doubles &x = sums[r][part], &y = sums[r][part + 1];
       if (__builtin_expect(has_nan(x, y), 0)) {
-        x = decide_nans(blocks, row + r, column, part, load_doubles(c + offset(r, part)), x);
-        y = decide_nans(blocks, row + r, column, part + 1, load_doubles(c + offset(r, part + 1)), y);
+        x = decide_nans(of, row + r, part, load_doubles(c + offset(r, part)), x);
+        y = decide_nans(of, row + r, part + 1, load_doubles(c + offset(r, part + 1)), y);
       }
       store_doubles(d + offset(r, part), x);
       store_doubles(d + offset(r, part + 1), y);
@@ -189,19 +188,18 @@ __attribute__((noinline)) void chain_doubles(const NativeBlocks& blocks, const d
 }
 
 template <int kItems>
-void doubles(const NativeBlocks& blocks) {
+void doubles(const NativePart& of) {
   alignas(64) double b[kItems * kBlock];
-  const Environment environment(blocks.program->direction);
-  for (int column = 0; column < blocks.columns; ++column) {
-    spread_doubles<kItems>(blocks.b + std::ptrdiff_t{64} * column * kItems, b);
-    if (blocks.rows < kTall)
-      chain_doubles<kItems, kOfFour>(blocks, b, 0, column);
-    else
-      for (int row = 0; row < blocks.rows; row += kTall) chain_doubles<kItems, kTall>(blocks, b, row, column);
-  }
+  const Environment environment(of.program.direction);
+  spread_doubles<kItems>(of.b, b);
+  if (of.rows < kTall)
+    chain_doubles<kItems, kOfFour>(of, b, 0);
+  else
+    for (int row = 0; row < of.rows; row += kTall) chain_doubles<kItems, kTall>(of, b, row);
 }
-void doubles(const NativeBlocks& blocks) {
-  blocks.items == 4 ? doubles<4>(blocks) : blocks.items == 8 ? doubles<8>(blocks) : doubles<16>(blocks);
+void doubles(const NativePart& of) {
+  const int items = of.program.items;
+  items == 4 ? doubles<4>(of) : items == 8 ? doubles<8>(of) : doubles<16>(of);
 }
 
 // ---- f16 products in f32 are exact, so that an FMA is an addition.
@@ -229,28 +227,28 @@ inline U32 half_part(const NativeProgram& program, const float* a, const float* 
   return canonical_code(sum, program.half_d);
 }
 
-__attribute__((noinline)) void half_blocks(const NativeBlocks& blocks) {
-  const NativeProgram& program = *blocks.program;
+__attribute__((noinline)) void half_blocks(const NativePart& part) {
+  const NativeProgram& program = part.program;
   alignas(64) float a[8 * kHalves], columns[8 * kHalves], b[kBlock * kHalves];
-  widen_halves(blocks.a, 8 * kHalves, a);
-  widen_halves(blocks.b, 8 * kHalves, columns);
+  widen_halves(part.a, 8 * kHalves, a);
+  widen_halves(part.b, 8 * kHalves, columns);
   spread<float, kHalves>(reinterpret_cast<const std::byte*>(columns), b);
   for (int row = 0; row < 4; ++row)
     for (int lane = 0; lane < kBlock; lane += kLanes) {
       const std::ptrdiff_t at = kBlock * row + lane;
-      const F32 c = program.half_c ? widen_half(exchange_middle(load<U16>(blocks.c + 2 * at)))
-                                   : bits<F32>(exchange_middle(load<U32>(blocks.c + 4 * at)));
+      const F32 c = program.half_c ? widen_half(exchange_middle(load<U16>(part.c + 2 * at)))
+                                   : bits<F32>(exchange_middle(load<U32>(part.c + 4 * at)));
       const U32 d = exchange_middle(half_part(program, a + 2 * row * kHalves, b + lane, c));
       if (program.half_d)
-        store(blocks.d + 2 * at, convert<U16>(d));
+        store(part.d + 2 * at, convert<U16>(d));
       else
-        store(blocks.d + 4 * at, d);
+        store(part.d + 4 * at, d);
     }
 }
 
-void halves(const NativeBlocks& blocks) {
+void halves(const NativePart& part) {
   const Environment environment(NativeProgram::Direction::nearest);
-  half_blocks(blocks);
+  half_blocks(part);
 }
 
 }  // namespace

@@ -62,8 +62,17 @@ inline I32 add_accumulator(I32 sum, I32 c, bool saturates) {
   return overflowed < 0 ? (c >> 31) ^ 0x7FFFFFFF : total;
 }
 
-// Panels in planes: A [plane][row of blocks][word][2], B [plane][word][16], of one column of blocks; and what
-// is added to its sums.
+// A part and how it is computed. An item is a word, a double or a half.
+//
+//     A [row of blocks][item][2]      B [column][item]      C, D [row of blocks][16]
+struct NativePart : PartRegisters {
+  const NativeProgram& program;
+  int rows;           // of blocks
+  std::size_t index;  // of the part
+  ExactCode exact;
+};
+
+// Panels in planes: A [plane][row of blocks][word][2], B [plane][word][16]; and what is added to the sums.
 struct IntegerPanels {
   const std::byte *a, *b;
   int planes, rows;
@@ -92,20 +101,18 @@ inline void sum_two(const IntegerPanels& p, int row, int lane, I32 out[2]) {
 }
 
 template <class Term, int kWords>
-inline __attribute__((always_inline)) void integer_blocks(const NativeBlocks& blocks, IntegerPanels p,
-                                                          int column) {
+inline __attribute__((always_inline)) void integer_blocks(const NativePart& part, IntegerPanels p) {
   // Copies, which no store to D can change.
-  const std::byte* from = blocks.c;
-  std::byte* to = blocks.d;
-  const int columns = blocks.columns;
-  const bool saturates = blocks.program->saturates;
+  const std::byte* from = part.c;
+  std::byte* to = part.d;
+  const bool saturates = part.program.saturates;
   for (int row = 0; row < p.rows; row += 2)
     for (int lane = 0; lane < kBlock; lane += kLanes) {
       I32 sums[2];
       sum_two<Term, kWords>(p, row, lane, sums);
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i) {
-        const std::ptrdiff_t at = std::ptrdiff_t{4} * (kBlock * ((row + i) * columns + column) + lane);
+        const std::ptrdiff_t at = std::ptrdiff_t{4} * (kBlock * (row + i) + lane);
         const I32 c = exchange_middle(load<I32>(from + at));
         store(to + at, exchange_middle(add_accumulator(sums[i], c, saturates)));
       }
@@ -180,28 +187,25 @@ inline I32 without_move(const std::byte* b, int moved) {
   return (even + odd) * -moved;
 }
 
-// Room for the planes of 32 rows, and of eight columns.
 template <class Term, int kBits, int kWords>
-void products_of(const NativeBlocks& blocks) {
+void products_of(const NativePart& part) {
   constexpr int kPlanes = 8 / kBits;
-  alignas(64) std::byte a[kPlanes * 32 * 4 * kWords], b[kPlanes * kBlock * 4 * kWords],
+  alignas(64) std::byte a[kPlanes * 2 * kMaxRows * 4 * kWords], b[kPlanes * kBlock * 4 * kWords],
       columns[kBlock * 4 * kWords];
-  const int moved = move_of_a(*blocks.program);
-  split<kBits>(static_cast<std::uint8_t>(moved), 0, blocks.a, 2 * blocks.rows * kWords, a);
-  const std::uint8_t sign = blocks.program->b_signed ? 8 : 0;
-  for (int column = 0; column < blocks.columns; ++column) {
-    spread_columns<kWords>(blocks.b + std::ptrdiff_t{32} * column * kWords, columns);
-    if constexpr (kBits == 4) split<4>(sign, sign, columns, kBlock * kWords, b);
-    const std::byte* planes = kBits == 4 ? b : columns;
-    const I32 more = without_move<Term, kPlanes * kWords>(planes, moved);
-    integer_blocks<Term, kWords>(blocks, {a, planes, kPlanes, blocks.rows, more}, column);
-  }
+  const int moved = move_of_a(part.program);
+  split<kBits>(static_cast<std::uint8_t>(moved), 0, part.a, 2 * part.rows * kWords, a);
+  const std::uint8_t sign = part.program.b_signed ? 8 : 0;
+  spread_columns<kWords>(part.b, columns);
+  if constexpr (kBits == 4) split<4>(sign, sign, columns, kBlock * kWords, b);
+  const std::byte* planes = kBits == 4 ? b : columns;
+  const I32 more = without_move<Term, kPlanes * kWords>(planes, moved);
+  integer_blocks<Term, kWords>(part, {a, planes, kPlanes, part.rows, more});
 }
 template <int kWords>
-void products(const NativeBlocks& blocks) {
-  if (blocks.program->bits == 4) return products_of<ByteProducts<true>, 4, kWords>(blocks);
-  blocks.program->b_signed ? products_of<ByteProducts<true>, 8, kWords>(blocks)
-                           : products_of<ByteProducts<false>, 8, kWords>(blocks);
+void products(const NativePart& part) {
+  if (part.program.bits == 4) return products_of<ByteProducts<true>, 4, kWords>(part);
+  part.program.b_signed ? products_of<ByteProducts<true>, 8, kWords>(part)
+                        : products_of<ByteProducts<false>, 8, kWords>(part);
 }
 #else
 struct PairProducts {
@@ -233,17 +237,15 @@ void split(int element_bits, bool is_signed, const std::byte* words, int count, 
     is_signed ? split<4, true>(words, count, planes) : split<4, false>(words, count, planes);
 }
 
-// Room for the planes of 32 rows, and of eight columns.
 template <int kWords>
-void products(const NativeBlocks& blocks) {
-  const NativeProgram& program = *blocks.program;
-  alignas(64) std::byte a[4 * 32 * 4 * kWords], b[4 * kBlock * 4 * kWords], columns[kBlock * 4 * kWords];
-  split(program.bits, program.a_signed, blocks.a, 2 * blocks.rows * kWords, a);
-  for (int column = 0; column < blocks.columns; ++column) {
-    spread_columns<kWords>(blocks.b + std::ptrdiff_t{32} * column * kWords, columns);
-    split(program.bits, program.b_signed, columns, kBlock * kWords, b);
-    integer_blocks<PairProducts, kWords>(blocks, {a, b, 16 / program.bits, blocks.rows}, column);
-  }
+void products(const NativePart& part) {
+  const NativeProgram& program = part.program;
+  alignas(64) std::byte a[4 * 2 * kMaxRows * 4 * kWords], b[4 * kBlock * 4 * kWords],
+      columns[kBlock * 4 * kWords];
+  split(program.bits, program.a_signed, part.a, 2 * part.rows * kWords, a);
+  spread_columns<kWords>(part.b, columns);
+  split(program.bits, program.b_signed, columns, kBlock * kWords, b);
+  integer_blocks<PairProducts, kWords>(part, {a, b, 16 / program.bits, part.rows});
 }
 
 #endif
@@ -251,24 +253,23 @@ void products(const NativeBlocks& blocks) {
 // ---- Counts
 
 template <class Term, int kWords>
-void counts(const NativeBlocks& blocks) {
+void counts(const NativePart& part) {
   alignas(64) std::byte b[kBlock * 4 * kWords];
-  for (int column = 0; column < blocks.columns; ++column) {
-    spread_columns<kWords>(blocks.b + std::ptrdiff_t{32} * column * kWords, b);
-    integer_blocks<Term, kWords>(blocks, {blocks.a, b, 1, blocks.rows}, column);
-  }
+  spread_columns<kWords>(part.b, b);
+  integer_blocks<Term, kWords>(part, {part.a, b, 1, part.rows});
 }
 
 template <int kWords>
-void integers(const NativeBlocks& blocks) {
-  switch (blocks.program->kind) {
-    case NativeProgram::Kind::xor_count: return counts<XorCounts, kWords>(blocks);
-    case NativeProgram::Kind::and_count: return counts<AndCounts, kWords>(blocks);
-    default: return products<kWords>(blocks);
+void integers(const NativePart& part) {
+  switch (part.program.kind) {
+    case NativeProgram::Kind::xor_count: return counts<XorCounts, kWords>(part);
+    case NativeProgram::Kind::and_count: return counts<AndCounts, kWords>(part);
+    default: return products<kWords>(part);
   }
 }
-void integers(const NativeBlocks& blocks) {
-  blocks.items == 4 ? integers<4>(blocks) : blocks.items == 8 ? integers<8>(blocks) : integers<16>(blocks);
+void integers(const NativePart& part) {
+  const int items = part.program.items;
+  items == 4 ? integers<4>(part) : items == 8 ? integers<8>(part) : integers<16>(part);
 }
 
 }  // namespace

@@ -8,14 +8,12 @@
 namespace warpbit {
 namespace {
 
-void native(const NativeBlocks& blocks) {
-  switch (blocks.program->kind) {
-    case NativeProgram::Kind::integers:
-    case NativeProgram::Kind::xor_count:
-    case NativeProgram::Kind::and_count: return integers(blocks);
-    case NativeProgram::Kind::double_chain: return doubles(blocks);
-    case NativeProgram::Kind::single_chain:
-    case NativeProgram::Kind::pair_sums: return halves(blocks);
+void native(const NativeProgram& program, const Parts& parts) {
+  using Kind = NativeProgram::Kind;
+  const bool is_half = program.kind == Kind::single_chain || program.kind == Kind::pair_sums;
+  for (std::size_t i = 0; i < parts.count; ++i) {
+    const NativePart part{parts.part[i], program, parts.rows, i, parts.exact};
+    program.kind == Kind::double_chain ? doubles(part) : is_half ? halves(part) : integers(part);
   }
 }
 

@@ -69,16 +69,16 @@ inline U32 even_first(U32 v) {
 }
 
 // The metadata in the order of pairs of rows.
-inline Indices gather(const FusedCases& cases, const std::byte* registers, std::uint32_t* out) {
-  const Selection& s = *cases.selection;
+inline Indices gather(const FusedParts& how, int rows, const std::byte* registers, std::uint32_t* out) {
+  const Selection& s = *how.selection;
   U32 wrong{}, descending{};
-  for (int i = 0; i < cases.rows * s.fours; i += kLanes) {
+  for (int i = 0; i < rows * s.fours; i += kLanes) {
     const U32 v = load_metadata(s, registers, i);
     const U32 low = v & 0x33333333, high = v >> 2 & 0x33333333, different = low ^ high;
     wrong |= s.kept == 1 ? (~high & 0x11111111) | (low & 0x11111111) | (different & 0x22222222)
                          : ~(different | different >> 1) & 0x11111111;
     descending |= ~((high | 0x44444444) - low) & 0x44444444;
-    store(out + i, cases.even_first ? even_first(v) : v);
+    store(out + i, how.even_first ? even_first(v) : v);
   }
   return {!any(wrong), !any(descending)};
 }
@@ -115,25 +115,25 @@ inline void find_entry_places(const std::uint32_t* metadata, int words, std::uin
 }
 
 // False if metadata is not as it should be: then it is taken for any that is.
-inline Indices select(const FusedCases& cases, const std::byte* registers, Selected& out) {
+inline Indices select(const FusedParts& how, int rows, const std::byte* registers, Selected& out) {
   constexpr int kFirstOfAll = 0b0100'0100;
-  const int words = cases.rows * cases.selection->fours;
-  const Indices indices = gather(cases, registers, out.metadata);
+  const int words = rows * how.selection->fours;
+  const Indices indices = gather(how, rows, registers, out.metadata);
   if (!indices.regular) __builtin_memset(out.metadata, kFirstOfAll, sizeof out.metadata);
-  find_nibbles(cases.selection->kept, out.metadata, words, out.nibbles);
-  if (cases.selection->kept == 2) find_entry_places(out.metadata, words, out.entry_places);
+  find_nibbles(how.selection->kept, out.metadata, words, out.nibbles);
+  if (how.selection->kept == 2) find_entry_places(out.metadata, words, out.entry_places);
   return indices;
 }
 
 // ---- A
 
 // Registers -> codes [pair][row][2].
-inline void arrange_pairs_of_a(const FusedCases& cases, const std::byte* registers, void* codes) {
-  const Encoding& e = cases.a_encoding;
+inline void arrange_pairs_of_a(const FusedParts& how, int rows, const std::byte* registers, void* codes) {
+  const Encoding& e = how.a_encoding;
   auto* to = static_cast<std::byte*>(codes);
 #if defined(__AVX512BW__)
-  const int row_bytes = 2 * cases.depth * e.bytes;
-  for (int at = 0; at < cases.rows * row_bytes; at += 64) {
+  const int row_bytes = 2 * how.depth * e.bytes;
+  for (int at = 0; at < rows * row_bytes; at += 64) {
     const U32 given = load<U32>(registers + at), v = row_bytes == 64 ? by_register_order(given) : given;
     if (e.bytes == 2) {
       store(to + at, v);
@@ -144,13 +144,13 @@ inline void arrange_pairs_of_a(const FusedCases& cases, const std::byte* registe
       const auto mixed = [&](int first) {
         return shuffle(low, high, [first](int i) { return i % 2 * 8 + i / 2 + first; });
       };
-      store(to + 2 * at, cases.even_first ? low : mixed(0));
-      store(to + 2 * at + 64, cases.even_first ? high : mixed(4));
+      store(to + 2 * at, how.even_first ? low : mixed(0));
+      store(to + 2 * at + 64, how.even_first ? high : mixed(4));
     }
   }
 #else
-  const int units = cases.depth * e.bytes / 4, each = units / 4;
-  for (int row = 0; row < cases.rows; ++row, registers += 8 * units, to += 8 * units * (e.bytes == 1 ? 2 : 1))
+  const int units = how.depth * e.bytes / 4, each = units / 4;
+  for (int row = 0; row < rows; ++row, registers += 8 * units, to += 8 * units * (e.bytes == 1 ? 2 : 1))
     for (int unit = 0; unit < units; ++unit) {
       const std::byte* from = registers + 8 * (unit % 4 * each + unit / 4);
       const auto x = load<std::uint32_t>(from), y = load<std::uint32_t>(from + 4);
@@ -159,8 +159,8 @@ inline void arrange_pairs_of_a(const FusedCases& cases, const std::byte* registe
         store(to + 8 * pair + 4, lower);
       };
       if (e.bytes == 1) {
-        put(cases.even_first ? unit : 2 * unit, low_halves(e, x), low_halves(e, y));
-        put(cases.even_first ? units + unit : 2 * unit + 1, high_halves(e, x), high_halves(e, y));
+        put(how.even_first ? unit : 2 * unit, low_halves(e, x), low_halves(e, y));
+        put(how.even_first ? units + unit : 2 * unit + 1, high_halves(e, x), high_halves(e, y));
       } else if (e.bytes == 2) {
         put(unit, x, y);
       } else {
@@ -172,9 +172,9 @@ inline void arrange_pairs_of_a(const FusedCases& cases, const std::byte* registe
 }
 
 // True if there are specials, as decode().
-inline bool unpack_pairs_of_a(const FusedCases& cases, const std::byte* registers, int top, Factor& a) {
-  arrange_pairs_of_a(cases, registers, a.codes);
-  return decode(cases.a_encoding, a.codes, 2 * cases.rows * cases.depth, 2, top, a.values, a.exponents);
+inline bool unpack_pairs_of_a(const FusedParts& how, int rows, const std::byte* registers, int top, Factor& a) {
+  arrange_pairs_of_a(how, rows, registers, a.codes);
+  return decode(how.a_encoding, a.codes, 2 * rows * how.depth, 2, top, a.values, a.exponents);
 }
 
 // ---- B
@@ -301,12 +301,12 @@ bool column_exponents(const Encoding& e, const std::byte* columns, int depth, in
 }
 
 // True if there are specials, as decode().
-inline bool unpack_quads_of_b(const FusedCases& cases, const std::byte* registers, int top, bool ascending,
+inline bool unpack_quads_of_b(const FusedParts& how, const std::byte* registers, int top, bool ascending,
                               Selected& out) {
-  const Encoding& e = cases.b_encoding;
-  const int words = cases.b_depth * e.bytes / 4, quads = cases.b_depth / 4;
-  arrange_columns(registers, words, cases.even_first, out.columns);
-  const bool special = top != 0 && column_exponents(e, out.columns, cases.b_depth, top, out.exponents);
+  const Encoding& e = how.b_encoding;
+  const int words = how.b_depth * e.bytes / 4, quads = how.b_depth / 4;
+  arrange_columns(registers, words, how.even_first, out.columns);
+  const bool special = top != 0 && column_exponents(e, out.columns, how.b_depth, top, out.exponents);
   arrange_words(out.columns, words, e.bytes == 4, out.words);
   const bool special_power = put_quads(e, quads, top == 0, out);
   if (!ascending) put_descending(quads, out.values);

@@ -243,12 +243,12 @@ bool unpack_powers_b(bool by_register, const std::byte* registers, int words, Fa
 
 class Unpacker {
  public:
-  explicit Unpacker(const FusedCases& cases) : cases_(cases) {}
+  Unpacker(const FusedParts& how, int rows) : how_(how), rows_(rows) {}
 
   // True if there are specials, as decode(), or fields that are too large.
   bool a(const std::byte* registers, int top, Factor& to) const {
-    const Encoding& e = cases_.a_encoding;
-    const int count = 2 * cases_.rows * cases_.depth;
+    const Encoding& e = how_.a_encoding;
+    const int count = 2 * rows_ * how_.depth;
     [[maybe_unused]] const int bytes = count * e.bytes;
 #if defined(__AVX512BW__)
     if (e.bytes == 2 && top != 0) {
@@ -256,46 +256,47 @@ class Unpacker {
       return short_a(Bf16Codes{top}, registers, bytes, to);
     }
     if (e.bytes == 1) {
-      if (cases_.by_register) return unpack_bytes_a<true, true>(a_, registers, bytes, to);
-      if (cases_.depth == 16) return unpack_bytes_a<true, false>(a_, registers, bytes, to);
+      if (how_.by_register) return unpack_bytes_a<true, true>(a_, registers, bytes, to);
+      if (how_.depth == 16) return unpack_bytes_a<true, false>(a_, registers, bytes, to);
       return unpack_bytes_a<false, false>(a_, registers, bytes, to);
     }
-    if (top == kTopOfFields) return unpack_fields_a(cases_.by_register, registers, count, to);
-    if (e.bytes == 4 && top == 0) return unpack_powers_a(cases_.by_register, registers, count, to);
+    if (top == kTopOfFields) return unpack_fields_a(how_.by_register, registers, count, to);
+    if (e.bytes == 4 && top == 0) return unpack_powers_a(how_.by_register, registers, count, to);
 #endif
-    arrange_a(e, registers, cases_.rows, cases_.depth, cases_.by_register, to.codes);
+    arrange_a(e, registers, rows_, how_.depth, how_.by_register, to.codes);
     return decode(e, to.codes, count, 2, top, to.values, to.exponents);
   }
 
   bool b(const std::byte* registers, int top, Factor& to) const {
-    const Encoding& e = cases_.b_encoding;
+    const Encoding& e = how_.b_encoding;
 #if defined(__AVX512BW__)
-    const int words = cases_.b_depth * e.bytes / 4;
+    const int words = how_.b_depth * e.bytes / 4;
     if (e.bytes == 2 && top != 0) {
       if (e.kind == Encoding::Kind::half)
-        return unpack_short_b(F16Codes{}, registers, words, cases_.by_register, to);
-      return unpack_short_b(Bf16Codes{top}, registers, words, cases_.by_register, to);
+        return unpack_short_b(F16Codes{}, registers, words, how_.by_register, to);
+      return unpack_short_b(Bf16Codes{top}, registers, words, how_.by_register, to);
     }
-    if (e.bytes == 1) return unpack_bytes_b(b_, registers, words, cases_.by_register, to);
-    if (top == kTopOfFields) return unpack_fields_b(cases_.by_register, registers, words, to);
-    if (e.bytes == 4 && top == 0) return unpack_powers_b(cases_.by_register, registers, words, to);
+    if (e.bytes == 1) return unpack_bytes_b(b_, registers, words, how_.by_register, to);
+    if (top == kTopOfFields) return unpack_fields_b(how_.by_register, registers, words, to);
+    if (e.bytes == 4 && top == 0) return unpack_powers_b(how_.by_register, registers, words, to);
 #endif
-    arrange_column(e, registers, cases_.b_depth, cases_.by_register, to.codes);
-    return decode(e, to.codes, kBlock / 2 * cases_.b_depth, kBlock / 2, top, to.values, to.exponents);
+    arrange_column(e, registers, how_.b_depth, how_.by_register, to.codes);
+    return decode(e, to.codes, kBlock / 2 * how_.b_depth, kBlock / 2, top, to.values, to.exponents);
   }
 
  private:
 #if defined(__AVX512BW__)
   template <class Codes>
   bool short_a(Codes of, const std::byte* registers, int bytes, Factor& to) const {
-    return cases_.by_register ? unpack_short_a<true>(of, registers, bytes, to)
-                              : unpack_short_a<false>(of, registers, bytes, to);
+    return how_.by_register ? unpack_short_a<true>(of, registers, bytes, to)
+                            : unpack_short_a<false>(of, registers, bytes, to);
   }
 #endif
 
-  const FusedCases& cases_;
+  const FusedParts& how_;
+  int rows_;
 #if defined(__AVX512BW__)
-  ByteCodes a_{cases_.a_encoding}, b_{cases_.b_encoding};
+  ByteCodes a_{how_.a_encoding}, b_{how_.b_encoding};
 #endif
 };
 
