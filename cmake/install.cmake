@@ -26,7 +26,7 @@ foreach(kind shared static)
   install(EXPORT warpbit_${kind} FILE warpbit-${kind}.cmake NAMESPACE warpbit:: DESTINATION ${WARPBIT_CMAKE_DIR}
           COMPONENT dev)
 endforeach()
-install(DIRECTORY include/warpbit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+install(DIRECTORY include/warpbit ${WARPBIT_MADE_HEADERS}/warpbit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 
 configure_package_config_file(cmake/warpbitConfig.cmake.in ${WARPBIT_PACKAGE}/warpbitConfig.cmake
                               INSTALL_DESTINATION ${WARPBIT_CMAKE_DIR} NO_SET_AND_CHECK_MACRO)

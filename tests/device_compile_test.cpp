@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kernels' source becomes under nvcc, and what neither compiler takes. Where nvcc is missing its cases say
 // so and exit with 77.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -9,49 +12,92 @@
 #include <span>
 
 #include "tool.hpp"
-#include "warpbit/device/rows.hpp"
-#include "warpbit/device/wgmma.hpp"
+#include "warpbit/device.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using Catch::Contains;
 using Counts = std::map<std::string, int>;
+const std::string kIncludes = " -I include -I " + tool::shell_word(WARPBIT_MADE_HEADERS);
+
+using warpbit::device::Rows;
+
+template <class... Row>
+std::vector<std::string> forms(Rows<Row...>) {
+  return {Row::form...};
+}
 
 // ---- Illegal combinations
+
+// What the rows have for a value: the n-th word of their forms, counted from the end. Of some of their words, before
+// which a text stands, each once.
+struct Words {
+  std::size_t n;
+  std::string before, last;
+};
+std::string has(const std::vector<std::string>& forms, std::size_t n, const std::string& value,
+                std::string subject, const std::vector<Words>& words) {
+  static const std::regex kWord("[^.]+");
+  std::vector<std::vector<std::string>> split;
+  for (const std::string& form : forms)
+    if (std::vector<std::string> one(std::sregex_token_iterator(form.begin(), form.end(), kWord), {});
+        one[one.size() - n] == value)
+      split.push_back(std::move(one));
+  for (const Words& word : words) {
+    std::vector<std::string> found;
+    for (const auto& one : split) found.push_back(one[one.size() - word.n]);
+    std::ranges::sort(found, {}, [](const std::string& x) { return std::pair(x.size(), x); });
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    const std::string last = found.back();
+    found.pop_back();
+    subject +=
+        word.before + fmt::format("{}", fmt::join(found, ", ")) + (found.empty() ? "" : word.last) + last;
+  }
+  return subject;
+}
+std::string mma_has(const std::string& a) {
+  return has(forms(warpbit::device::MmaRows{}), 3, a, "mma with A " + a,
+             {{7, " has ", " and "}, {2, "; B ", " or "}, {4, "; C and D ", " or "}});
+}
+std::string mma_sp_has(const std::string& a) {
+  return has(forms(warpbit::device::MmaSpRows{}), 3, a, "mma.sp with A " + a,
+             {{7, " has ", " and "}, {2, "; B ", " or "}, {4, "; C and D ", " or "}});
+}
+std::string wgmma_has(const std::string& a) {
+  return has(forms(warpbit::device::WgmmaRows{}), 2, a, "wgmma with A " + a,
+             {{4, " has m64nN", ""}, {1, "; B ", " or "}, {3, "; D ", " or "}});
+}
 
 /// A statement in a kernel, and what its static assertion says.
 struct Refused {
   std::string statement, message;
 };
 const Refused kRefused[] = {
-    {"mma<m16n8k8, f16, bf16>({}, {}, {})", "mma with A bf16 has m16n8k8 and m16n8k16; B bf16; C and D f32"},
-    {"mma<m16n8k16, f32, f16, bf16>({}, {}, {})",
-     "mma with A f16 has m16n8k8 and m16n8k16; B f16; C and D f16 or f32"},
-    {"mma<m16n8k16, f32, tf32>({}, {}, {})", "mma with A tf32 has m16n8k4 and m16n8k8; B tf32; C and D f32"},
-    {"mma<m16n8k64, f32, e4m3>({}, {}, {})",
-     "mma with A e4m3 or e5m2 has m16n8k16 and m16n8k32; B e4m3 or e5m2; C and D f16 or f32"},
-    {"mma<m16n8k16, f32, s8>({}, {}, {})",
-     "mma with A s8 or u8 has m8n8k16, m16n8k16 and m16n8k32; B s8 or u8; C and D s32"},
-    {"mma<m16n8k16, s32, s4>({}, {}, {})",
-     "mma with A s4 or u4 has m8n8k32, m16n8k32 and m16n8k64; B s4 or u4; C and D s32"},
-    {"mma<m16n8k32, f64, f64>({}, {}, {})",
-     "mma with A f64 has m8n8k4, m16n8k4, m16n8k8 and m16n8k16; B f64; C and D f64"},
-    {"mma<m16n8k16, f32, f32>({}, {}, {})", "mma has A of f16, bf16, tf32, f64, e4m3, e5m2, s8, u8, s4 or u4"},
-    {"mma_sp<m16n8k8, f32, f16>({}, {}, {}, 0)",
-     "mma.sp with A f16 has m16n8k16 and m16n8k32; B f16; C and D f16 or f32"},
+    {"mma<m16n8k8, f16, bf16>({}, {}, {})", mma_has("bf16")},
+    {"mma<m16n8k16, f32, f16, bf16>({}, {}, {})", mma_has("f16")},
+    {"mma<m16n8k16, f32, tf32>({}, {}, {})", mma_has("tf32")},
+    {"mma<m16n8k64, f32, e4m3>({}, {}, {})", mma_has("e4m3")},
+    {"mma<m16n8k16, f32, s8>({}, {}, {})", mma_has("s8")},
+    {"mma<m16n8k16, s32, s4>({}, {}, {})", mma_has("s4")},
+    {"mma<m16n8k32, f64, f64>({}, {}, {})", mma_has("f64")},
+    // One in full.
+    {"mma<m16n8k16, f16, bf16>({}, {}, {})", "mma with A bf16 has m16n8k8 and m16n8k16; B bf16; C and D f32"},
+    {"mma<m16n8k16, f32, f32>({}, {}, {})", "mma has A of "},
+    {"mma_sp<m16n8k8, f32, f16>({}, {}, {}, 0)", mma_sp_has("f16")},
     {"mma_sp<m16n8k32, f32, bf16, bf16, 2>({}, {}, {}, 0)",
      "the selector of mma.sp is 0, or 0 to 1, or 0 to 3"},
     {"mma_block_scale<m16n8k64, mxf4, e2m1, e2m1, ue4m3>({}, {}, {}, 0, {}, 0, {})",
      "kind::mxf4 has m16n8k64; A and B e2m1; scale factors ue8m0"},
+    {"ldmatrix<3>(tile)", "ldmatrix has 1, 2 or 4 matrices"},
+    {"cvt_rn<e4m3x2>(1, 2)", "cvt_rn has "},
     {"cp_async_ca<12>(tile, from)", "cp.async.ca copies 4, 8 or 16 bytes"},
-    {"sizeof(Wgmma<m64nNkK<64, 8>, f32, f16, f16>)", "wgmma with A f16 has m64nNk16; B f16; D f16 or f32"},
-    {"sizeof(Wgmma<m64nNkK<64, 16>, f16, bf16, bf16>)", "wgmma with A bf16 has m64nNk16; B bf16; D f32"},
-    {"sizeof(Wgmma<m64nNkK<64, 16>, f32, tf32, tf32>)", "wgmma with A tf32 has m64nNk8; B tf32; D f32"},
-    {"sizeof(Wgmma<m64nNkK<64, 32>, f32, e4m3, s8>)",
-     "wgmma with A e4m3 or e5m2 has m64nNk32; B e4m3 or e5m2; D f16 or f32"},
-    {"sizeof(Wgmma<m64nNkK<64, 32>, f32, s8, s8>)", "wgmma with A s8 or u8 has m64nNk32; B s8 or u8; D s32"},
-    {"sizeof(Wgmma<m64nNkK<64, 16>, f32, s4, s4>)", "wgmma has A of f16, bf16, tf32, e4m3, e5m2, s8 or u8"},
+    {"sizeof(Wgmma<m64nNkK<64, 8>, f32, f16, f16>)", wgmma_has("f16")},
+    {"sizeof(Wgmma<m64nNkK<64, 16>, f16, bf16, bf16>)", wgmma_has("bf16")},
+    {"sizeof(Wgmma<m64nNkK<64, 16>, f32, tf32, tf32>)", wgmma_has("tf32")},
+    {"sizeof(Wgmma<m64nNkK<64, 32>, f32, e4m3, s8>)", wgmma_has("e4m3")},
+    {"sizeof(Wgmma<m64nNkK<64, 32>, f32, s8, s8>)", wgmma_has("s8")},
+    {"sizeof(Wgmma<m64nNkK<64, 16>, f32, s4, s4>)", "wgmma has A of "},
     {"sizeof(Wgmma<m64nNkK<12, 16>, f32, f16, f16>)", "N of wgmma is a multiple of 8 from 8 to 256"},
     {"sizeof(Wgmma<m64nNkK<264, 8>, f32, tf32, tf32>)", "N of wgmma is a multiple of 8 from 8 to 256"},
     {"sizeof(Wgmma<m64nNkK<40, 32>, s32, u8, u8>)",
@@ -123,11 +169,13 @@ void check_standard(const std::string& command, const std::string& suffix) {
 }
 
 TEST_CASE("an older standard says what is needed", "[host]") {
-  check_standard(tool::shell_word(tool::named("WARPBIT_CXX")) + " -std=c++17 -fsyntax-only -I include", ".cpp");
+  check_standard(tool::shell_word(tool::named("WARPBIT_CXX")) + " -std=c++17 -fsyntax-only" + kIncludes,
+                 ".cpp");
 }
 
 TEST_CASE("a combination that does not exist says what would", "[host]") {
-  check_refusals(tool::shell_word(tool::named("WARPBIT_CXX")) + " -std=c++20 -fsyntax-only -I include", ".cpp");
+  check_refusals(tool::shell_word(tool::named("WARPBIT_CXX")) + " -std=c++20 -fsyntax-only" + kIncludes,
+                 ".cpp");
 }
 
 // ---- nvcc
@@ -135,7 +183,7 @@ TEST_CASE("a combination that does not exist says what would", "[host]") {
 std::string nvcc() {
   const std::string found = tool::find_command({"nvcc", "/usr/local/cuda/bin/nvcc"}, "--version");
   if (found.empty()) tool::not_run("needs nvcc");
-  return found + " -std=c++20 -Werror all-warnings -I include";
+  return found + " -std=c++20 -Werror all-warnings" + kIncludes;
 }
 
 // The PTX of a file, which ptxas takes for the target.
@@ -223,45 +271,28 @@ TEST_CASE("the program that records kernels compiles", "[cuda]") {
 }
 
 TEST_CASE("every form that kernels may call is in the PTX once", "[cuda]") {
-  Counts expected{{"movmatrix.sync.aligned.m8n8.trans.b16", 1}};
   using namespace warpbit::device;
-#define WARPBIT_ROW(shape, sum, a, b, ...) ++expected[WARPBIT_MMA_TEXT(shape, sum, a, b)];
-  WARPBIT_MMA_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
-#define WARPBIT_ROW(shape, sum, a, b, ...) ++expected[WARPBIT_MMA_SP_TEXT(shape, sum, a, b)];
-  WARPBIT_MMA_SP_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
-#define WARPBIT_ROW(...) ++expected[WARPBIT_BLOCK_SCALE_TEXT(__VA_ARGS__)];
-  WARPBIT_BLOCK_SCALE_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
-#define WARPBIT_ROW(name, qualifiers, ...) ++expected[WARPBIT_LDMATRIX_TEXT(qualifiers)];
-  WARPBIT_LDMATRIX_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
-#define WARPBIT_ROW(name, qualifiers, ...) ++expected[WARPBIT_STMATRIX_TEXT(qualifiers)];
-  WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
-#define WARPBIT_ROW(name, qualifiers, to, ...) ++expected[WARPBIT_CVT_TEXT(qualifiers, to)];
-  WARPBIT_CVT_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
-  CHECK(count(ptx_of("rows.cu", "120a"), "mma|ldmatrix|stmatrix|movmatrix|cvt[.]rn[.][a-z0-9.]*x2[.]") ==
+  Counts expected{{"movmatrix.sync.aligned.m8n8.trans.b16", 1}};
+  for (const auto& some : {forms(MmaRows{}), forms(MmaSpRows{}), forms(MmaBlockScaleRows{}),
+                           forms(LdmatrixRows{}), forms(StmatrixRows{}), forms(CvtRows{})})
+    for (const std::string& form : some) ++expected[form];
+  CHECK(count(ptx_of("rows.cu", "120a"), "mma|ldmatrix|stmatrix|movmatrix|cvt[.]r[nzp][.][a-z0-9.]*x2[.]") ==
         expected);
 }
 
 TEST_CASE("a GEMM by wgmma and its forms become the PTX that they spell", "[cuda]") {
   const std::string ptx = ptx_of("wgmma.cu", "90a");
   Counts expected;
-  const auto add = [&](int n, int k, const std::string& types) {
-    expected["wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + "k" + std::to_string(k) + types] += 2;
+  const auto add = [&](int n, const std::string& rest) {
+    expected["wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + rest] += 2;
   };
-#define WARPBIT_ROW(k, sum, a, b) \
-  for (const int n : {24, 256}) add(n, k, "." #sum "." #a "." #b);
-  WARPBIT_WGMMA_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+  for (const std::string& rest : forms(warpbit::device::WgmmaRows{}))
+    for (const int n : {24, 256}) add(n, rest);
   for (int n = 8; n < 256; n += 8) {
     if (n == 24) continue;
-    add(n, 16, ".f32.f16.f16");
-    add(n, 16, ".f16.f16.f16");
-    if (n <= 32 || n % 16 == 0) add(n, 32, ".s32.s8.s8");
+    add(n, "k16.f32.f16.f16");
+    add(n, "k16.f16.f16.f16");
+    if (n <= 32 || n % 16 == 0) add(n, "k32.s32.s8.s8");
   }
   // With transposed factors, and the four of a step of the GEMM.
   ++expected["wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16"];

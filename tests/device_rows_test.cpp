@@ -26,25 +26,28 @@ struct Called {
   std::vector<std::size_t> bytes;
 };
 
+template <class... Row, class Each>
+void for_each(Rows<Row...>, Each each) {
+  (each(Row{}), ...);
+}
+
 std::vector<Called> products() {
   std::vector<Called> out;
-#define WARPBIT_ROW(shape, sum, a, b, f) \
-  out.push_back(                         \
-      {Mma<shape, sum, a, b>::form, "", {sizeof(f::Sum), sizeof(f::A), sizeof(f::B), sizeof(f::Sum)}});
-  WARPBIT_MMA_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
-#define WARPBIT_ROW(shape, sum, a, b, f, count)                                                             \
-  for (int i = 0; i < (count); ++i)                                                                         \
-    out.push_back(                                                                                          \
-        {MmaSp<shape, sum, a, b>::form,                                                                     \
-         std::string(MmaSp<shape, sum, a, b>::form) + " {d}, {a}, {b}, {c}, e, " + std::to_string(i) + ";", \
-         {sizeof(f::Sum), sizeof(f::A), sizeof(f::B), sizeof(f::Sum), sizeof(std::uint32_t)}});
-  WARPBIT_MMA_SP_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
-#define WARPBIT_ROW(shape, kind, vec, a, b, scale) \
-  out.push_back({MmaBlockScale<shape, kind, a, b, scale>::form, "", {16, 16, 8, 16, 4, 4, 4, 4}});
-  WARPBIT_BLOCK_SCALE_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+  const auto bytes_of = []<class Row>(Row, std::initializer_list<std::size_t> more) {
+    std::vector<std::size_t> bytes{sizeof(typename Row::Sum), sizeof(typename Row::A), sizeof(typename Row::B),
+                                   sizeof(typename Row::Sum)};
+    bytes.insert(bytes.end(), more);
+    return bytes;
+  };
+  for_each(MmaRows{}, [&](auto row) { out.push_back({row.form, "", bytes_of(row, {})}); });
+  for_each(MmaSpRows{}, [&](auto row) {
+    for (int i = 0; i < row.selectors; ++i)
+      out.push_back({row.form, std::string(row.form) + " {d}, {a}, {b}, {c}, e, " + std::to_string(i) + ";",
+                     bytes_of(row, {sizeof(std::uint32_t)})});
+  });
+  for_each(MmaBlockScaleRows{}, [&](auto row) {
+    out.push_back({row.form, "", bytes_of(row, {4, sizeof(ScaleSelector), 4, 4})});
+  });
   return out;
 }
 
@@ -53,60 +56,56 @@ constexpr std::size_t bytes_of(std::type_identity<AsyncFragment<R, N>>) {
   return sizeof(R) * N;
 }
 
-// Of one N, as constants: code for each of them would take minutes to compile.
-struct Sized {
-  const char* form = nullptr;  // none of that N
-  const char *described = nullptr, *in_registers = nullptr;
-  std::size_t d = 0, a = 0;
-};
+// The bytes of D for one N, 0 if there is no such form.
 template <int K, class Sum, class A, class B, int n>
-constexpr Sized sized() {
-  if constexpr (!one_of<A, s8, u8> || n <= 32 || n % 16 == 0) {
-    using Row = Wgmma<m64nNkK<n, K>, Sum, A, B>;
-    return {Literal<WgmmaForm<Row>>::text, Literal<WgmmaStatement<Row, true, 1, 1, 0, 0>>::text,
-            Literal<WgmmaStatement<Row, false, 1, 1, 0, 0>>::text,
-            bytes_of(std::type_identity<typename Row::Sum>()), bytes_of(std::type_identity<typename Row::A>())};
-  }
-  return {};
+constexpr std::size_t sum_bytes() {
+  if constexpr (!one_of<A, s8, u8> || n <= 32 || n % 16 == 0)
+    return bytes_of(std::type_identity<typename Wgmma<m64nNkK<n, K>, Sum, A, B>::Sum>());
+  return 0;
 }
 
 template <int K, class Sum, class A, class B, int... Eighths>
-void add_sizes(std::integer_sequence<int, Eighths...>, std::vector<Called>& out) {
-  static constexpr Sized kSizes[] = {sized<K, Sum, A, B, 8 * (Eighths + 1)>()...};
-  for (const Sized& one : kSizes) {
-    if (one.form == nullptr) continue;
-    out.push_back({one.form, one.described, {one.d, 8, 8, 1}});
-    out.push_back({one.form, one.in_registers, {one.d, one.a, 8, 1}});
+void add_sizes(Wgmma<m64nNkK<8, K>, Sum, A, B> row, std::integer_sequence<int, Eighths...>,
+               std::vector<Called>& out) {
+  static constexpr std::size_t kBytes[] = {sum_bytes<K, Sum, A, B, 8 * (Eighths + 1)>()...};
+  const std::string signs = row.scales ? ", 1, 1" : "", transposed = row.transposes ? ", 0" : "";
+  for (std::size_t i = 0; i < std::size(kBytes); ++i) {
+    if (kBytes[i] == 0) continue;
+    const std::string form = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(8 * (i + 1)) + row.form;
+    out.push_back(
+        {form, form + " {d}, a_desc, b_desc, p" + signs + transposed + transposed + ";", {kBytes[i], 8, 8, 1}});
+    out.push_back({form, form + " {d}, {a}, b_desc, p" + signs + transposed + ";", {kBytes[i], 16, 8, 1}});
   }
 }
 
 std::vector<Called> products_of_warpgroups() {
   std::vector<Called> out;
-#define WARPBIT_ROW(k, sum, a, b) add_sizes<k, sum, a, b>(std::make_integer_sequence<int, 32>(), out);
-  WARPBIT_WGMMA_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+  for_each(WgmmaRows{}, [&](auto row) { add_sizes(row, std::make_integer_sequence<int, 32>(), out); });
   return out;
 }
 
 std::vector<Called> moves() {
   std::vector<Called> out;
-#define WARPBIT_ROW(name, qualifiers, matrices, registers) \
-  out.push_back({WARPBIT_LDMATRIX_TEXT(qualifiers), "", {4 * (registers)}});
-  WARPBIT_LDMATRIX_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
-#define WARPBIT_ROW(name, qualifiers, matrices, registers) \
-  out.push_back({WARPBIT_STMATRIX_TEXT(qualifiers), "", {4 * (registers)}});
-  WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+  const auto add = [&]<class Row>(Row row) {
+    out.push_back({row.form, "", {sizeof(typename Row::Registers)}});
+  };
+  for_each(LdmatrixRows{}, add);
+  for_each(StmatrixRows{}, add);
+  return out;
+}
+
+std::vector<Called> conversions() {
+  std::vector<Called> out;
+  for_each(CvtRows{}, [&]<class Row>(Row row) {
+    out.push_back({row.form, "", {sizeof(typename Row::Registers), sizeof(float), sizeof(float)}});
+  });
   return out;
 }
 
 TEST_CASE("each row is a form, with its operands", "[quick][device]") {
-  std::set<std::string> forms;
-  const auto check = [&](const std::vector<Called>& rows) {
+  const auto check = [](const std::vector<Called>& rows) {
     for (const Called& row : rows) {
       INFO(row.form << " " << row.statement);
-      forms.insert(row.form);
       bool found = false;
       for (const Target on : Target::all()) {
         const auto instruction = Instruction::parse(row.statement.empty() ? row.form : row.statement, on);
@@ -124,9 +123,8 @@ TEST_CASE("each row is a form, with its operands", "[quick][device]") {
   };
   check(products());
   check(moves());
-  CHECK(forms.size() == 125);
+  check(conversions());
   check(products_of_warpgroups());
-  CHECK(forms.size() == 125 + 12 * 32 + 4 * 18);
 }
 
 // A form that kernels cannot call yet: what its text has in it says why.
@@ -148,10 +146,9 @@ bool has_no_row(const std::string& form) {
            "kind::tf32",
            "kind::mxf4.f32",
            "kind::mxf8f6f4.f32",
-           "kind::mxf4nvf4.f32",     // kinds without block scaling
-           "mma.sp.",                // mma.sp::ordered_metadata
-           "m16n8k64.row.col.f16.",  // of a sparse e4m3 or e5m2
-           ".b8x16",                 // narrow elements
+           "kind::mxf4nvf4.f32",  // kinds without block scaling
+           "mma.sp.",             // mma.sp::ordered_metadata
+           ".b8x16",              // narrow elements
            "wgmma.mma_async.sp.",
            "proxy.async.global",           // kernels read and write there through the generic proxy alone
            "proxy.async.shared::cluster",  // there are no clusters
@@ -239,8 +236,17 @@ void check_same(const Launched& launched, const Lanes<D>& found, const Lanes<D>&
   CHECK(std::memcmp(found.data(), expected.data(), 32 * sizeof(D)) == 0);
 }
 
-template <class Row, class Shape, class Sum, class A, class B>
-void check_dense() {
+// A target that has the form.
+std::string target_of(const std::string& form) {
+  for (const char* name : {"sm_90", "sm_120a"})
+    if (Instruction::parse(form, name)) return name;
+  FAIL("no target has " << form);
+  return "";
+}
+
+template <class Shape, class Sum, class A, class B>
+void check_dense(Mma<Shape, Sum, A, B>) {
+  using Row = Mma<Shape, Sum, A, B>;
   INFO(Row::form);
   Random random;
   const auto a = random.lanes<typename Row::A>();
@@ -254,41 +260,40 @@ void check_dense() {
 }
 
 TEST_CASE("each dense product has the bits of a batch", "[quick][device]") {
-#define WARPBIT_ROW(shape, sum, a, b, f) check_dense<Mma<shape, sum, a, b>, shape, sum, a, b>();
-  WARPBIT_MMA_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+  for_each(MmaRows{}, [](auto row) { check_dense(row); });
 }
 
 // Metadata that every sparsity allows: indices 0 and 1 of each group of four; of two, index 0 (4 of 4 and 14).
-template <class Row, int Selector, class Shape, class Sum, class A, class B>
-void check_sparse() {
+template <int Selector, class Shape, class Sum, class A, class B>
+void check_sparse(MmaSp<Shape, Sum, A, B>) {
+  using Row = MmaSp<Shape, Sum, A, B>;
   INFO(Row::form);
+  const std::string on = target_of(Row::form);
   Random random;
   const auto a = random.lanes<typename Row::A>();
   const auto b = random.lanes<typename Row::B>();
   const auto c = random.lanes<typename Row::Sum>();
   const Lanes<std::uint32_t> metadata(32, 0x4444'4444);
   Lanes<typename Row::Sum> d(32);
-  const Launched launched = launch({device_inputs::target("sm_90"), {}, {32}}, [&] {
+  const Launched launched = launch({device_inputs::target(on), {}, {32}}, [&] {
     const unsigned i = threadIdx.x;
     d[i] = mma_sp<Shape, Sum, A, B, Selector>(a[i], b[i], c[i], metadata[i]);
   });
   check_same(launched, d,
              batch<typename Row::Sum>(
-                 std::string(Row::form) + " {d}, {a}, {b}, {c}, e, " + std::to_string(Selector) + ";", "sm_90",
-                 a, b, c, metadata));
+                 std::string(Row::form) + " {d}, {a}, {b}, {c}, e, " + std::to_string(Selector) + ";", on, a, b,
+                 c, metadata));
 }
 
 TEST_CASE("each sparse product has the bits of a batch", "[quick][device]") {
-#define WARPBIT_ROW(shape, sum, a, b, f, count)                 \
-  check_sparse<MmaSp<shape, sum, a, b>, 0, shape, sum, a, b>(); \
-  check_sparse<MmaSp<shape, sum, a, b>, (count)-1, shape, sum, a, b>();
-  WARPBIT_MMA_SP_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+  for_each(MmaSpRows{}, []<class Row>(Row row) {
+    check_sparse<0>(row);
+    check_sparse<Row::selectors - 1>(row);
+  });
 }
 
 template <class Shape, class Kind, class A, class B, class Scale>
-void check_scaled() {
+void check_scaled(MmaBlockScale<Shape, Kind, A, B, Scale>) {
   const std::string form = MmaBlockScale<Shape, Kind, A, B, Scale>::form;
   INFO(form);
   Random random;
@@ -307,9 +312,7 @@ void check_scaled() {
 }
 
 TEST_CASE("each product with block scaling has the bits of a batch", "[quick][device]") {
-#define WARPBIT_ROW(shape, kind, vec, a, b, scale) check_scaled<shape, kind, a, b, scale>();
-  WARPBIT_BLOCK_SCALE_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+  for_each(MmaBlockScaleRows{}, [](auto row) { check_scaled(row); });
 }
 
 // ---- Moves, by the manual's pictures

@@ -64,9 +64,8 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"text", "capture"},        {"record", "probes"},     {"replay", "replay"},     {"explain", "explain"},
     {"compare", "explain"},     {"layout", "layout"},     {"diagnose", "diagnose"}, {"catch2", "diagnose"},
     {"gmock", "diagnose"},      {"vectors", "diagnose"},  {"run", "run"},           {"device", "device"},
-    {"common", "device"},       {"rows", "device"},       {"host", "device"},       {"cuda", "device"},
-    {"calls", "device"},        {"launch", "device"},     {"wgmma", "device"},      {"host_wgmma", "device"},
-    {"cuda_wgmma", "device"},   {"wgmma_asm", "device"},  {"fault", "block"},       {"block", "block"},
+    {"common", "device"},       {"forms", "device"},      {"host", "device"},       {"cuda", "device"},
+    {"calls", "device"},        {"launch", "device"},     {"fault", "block"},       {"block", "block"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.
@@ -122,7 +121,8 @@ TEST_CASE("includes follow the arrows", "[quick][layers]") {
       for (const std::string& included : includes(path)) {
         INFO("includes " << included << " of layer " << layer_of(included));
         REQUIRE(kArrows.contains(layer_of(included)));
-        CHECK((fs::exists("src/" + included) || fs::exists("include/" + included)));
+        CHECK((fs::exists("src/" + included) || fs::exists("include/" + included) ||
+               included == "warpbit/device/forms.hpp"));  // the build makes it
         CHECK(may_include(layer, included));
         ++checked;
       }

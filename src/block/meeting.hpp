@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
 #include <vector>
 
 #include "block/shared.hpp"
@@ -13,29 +12,7 @@
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {
 
-using device::calls::Shuffle;
-
-/// What a thread waits for.
-struct Request {
-  enum class Kind { barrier, active_mask, sync_warp, vote, shuffle, instruction, of_warpgroup };
-  Kind kind;
-  std::string_view name;  ///< the instruction's form, or its statement
-  Place at;
-  std::uint32_t mask = 0;   ///< for requests with a mask
-  std::uint64_t value = 0;  ///< argument of a vote or a shuffle, then its result
-  Shuffle how = {};
-  int operand = 0, width = kWarp;  ///< for a shuffle
-  int selector = -1;               ///< for a sparse product
-
-  std::string_view form() const { return name.substr(0, name.find(' ')); }
-  bool is_masked() const { return kind >= Kind::sync_warp && kind <= Kind::shuffle; }
-  bool is_instruction() const { return kind >= Kind::instruction; }
-  /// Whether lanes with these two requests can execute them together.
-  bool is_same(const Request& other) const {
-    return kind == other.kind && name == other.name && selector == other.selector && mask == other.mask &&
-           (is_masked() || at == other.at);
-  }
-};
+using device::calls::Request, device::calls::Shuffle;
 
 class Meeting {
  public:

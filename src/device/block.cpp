@@ -29,13 +29,20 @@ Worker::Worker(const Launch& how, Stacks stacks) : how_(how), stacks_(std::move(
   for (int i = 0; i < threads_in(how.block); ++i) fibres_.emplace_back(stacks_[i]);
 }
 
-const Result<Instruction>& Worker::instruction(std::string_view form, int selector) {
-  const auto at = instructions_.find({form.data(), selector});
-  if (at != instructions_.end()) return at->second;
-  const std::string text =
-      selector < 0 ? std::string(form) : fmt::format("{} {{d}}, {{a}}, {{b}}, {{c}}, e, {};", form, selector);
-  return instructions_.emplace(std::pair(form.data(), selector), Instruction::parse(text, how_.target))
-      .first->second;
+const Parsed& Worker::find(const calls::Statement& statement) {
+  const std::pair<const void*, const void*> key(statement.form, statement.rest.data());
+  if (latest_ != statements_.end() && latest_->first == key) return latest_->second;
+  latest_ = statements_.find(key);
+  if (latest_ == statements_.end()) {
+    std::string text = statement.form;
+    for (const calls::Piece& piece : statement.rest) {
+      text += piece.text;
+      if (piece.number != calls::Piece::kNone) text += std::to_string(piece.number);
+    }
+    Result<Instruction> instruction = Instruction::parse(text, how_.target);
+    latest_ = statements_.emplace(key, Parsed{std::move(text), std::move(instruction)}).first;
+  }
+  return latest_->second;
 }
 
 Block::Block(const Launch& how, Index3 index, const std::function<void()>& thread, Worker& worker)
@@ -111,23 +118,13 @@ void Block::fail_if(block::Found fault) {
   if (fault) fail(*std::move(fault));
 }
 
-const Instruction& Block::instruction(const char* form, block::Who who) {
-  const Result<Instruction>& instruction = worker_.instruction(form, -1);
-  if (!instruction) fail(block::fault_of(who, instruction.error()));
-  return *instruction;
-}
-
-std::uint32_t Block::convert(const char* form, float first, float second, Place at) {
-  const block::Who me{running_, at};
-  const Instruction& conversion = instruction(form, me);
-  std::uint32_t d = 0;
-  const Operand& to = conversion.operands()[0];
-  const Result<Execution> done = execute_batch(
-      conversion, std::array{OperandView::dense(&first, 1, 1, 32), OperandView::dense(&second, 1, 1, 32)},
-      ResultView::dense(&d, 1, to.registers, to.register_bits), 1, options_);
-  if (!done) fail(block::fault_of(me, done.error()));
-  inferred_ = inferred_ || done->inferred;
-  return d;
+void Block::execute_alone(const calls::Statement& statement, const calls::Operands& operands, Place at) {
+  const block::Who me = who(at);
+  const Result<Instruction>& instruction = find(statement).instruction;
+  if (!instruction) fail(block::fault_of(me, instruction.error()));
+  if (operands.d == nullptr) return shared.fence_proxy(me.thread);
+  if (const Result<void> done = compute(*instruction, std::array{&operands}); !done)
+    fail(block::fault_of(me, done.error()));
 }
 
 void Block::run_warp(int warp) {

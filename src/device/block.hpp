@@ -9,7 +9,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,12 +22,16 @@
 
 namespace warpbit::device {
 
+/// A statement, and what it is on the target.
+struct Parsed {
+  std::string text;
+  Result<Instruction> instruction;
+};
+
 /// What a thread waits for, and its operands, on its own stack.
-struct Call : block::Request {
-  void* d = nullptr;  ///< destination registers
-  std::span<const void* const> sources = {};
-  const calls::SharedView* row = nullptr;  ///< for a move
-  const calls::WarpgroupProduct* product = nullptr;
+struct Call : calls::Request {
+  calls::Operands operands = {};
+  const Parsed* parsed = nullptr;
 };
 
 /// State that a host thread keeps between blocks: stacks and parsed instructions.
@@ -36,14 +39,15 @@ class Worker {
  public:
   Worker(const Launch& how, Stacks stacks);
   Fibre& fibre(int thread) { return fibres_[static_cast<std::size_t>(thread)]; }
-  const Result<Instruction>& instruction(std::string_view form, int selector);
+  const Parsed& find(const calls::Statement& statement);
 
  private:
   const Launch& how_;
   Stacks stacks_;
   SignalStack signal_stack_;
   std::vector<Fibre> fibres_;
-  std::map<std::pair<const void*, int>, Result<Instruction>> instructions_;  // by text
+  std::map<std::pair<const void*, const void*>, Parsed> statements_;
+  decltype(statements_)::const_iterator latest_ = statements_.end();
 };
 
 /// One block, from the start of its first thread to the end of its last.
@@ -66,10 +70,9 @@ class Block {
   void wait(Call& call);
   [[noreturn]] void fail(Fault fault);
   void fail_if(block::Found fault);
-  /// A parsed instruction; fails if there is none.
-  const Instruction& instruction(const char* form, block::Who who);
+  const Parsed& find(const calls::Statement& statement) { return worker_.find(statement); }
   /// Executes an instruction of one thread.
-  std::uint32_t convert(const char* form, float first, float second, Place at);
+  void execute_alone(const calls::Statement& statement, const calls::Operands& operands, Place at);
 
   block::Shared shared;
   block::Products products;
@@ -86,7 +89,7 @@ class Block {
   // ---- execute.cpp: the instruction for which the lanes from `first` on have met
   const Call& call(int thread) const { return static_cast<const Call&>(meeting.request(thread)); }
   block::Found execute(int first);
-  block::Found compute(int first, const Instruction& instruction);
+  Result<void> compute(const Instruction& instruction, std::span<const calls::Operands* const> lanes);
   block::Found move(int first, const Instruction& instruction);
   block::Found disagreeing(int group, const Instruction& instruction) const;
   Fault refused(int group, const Instruction& instruction, Error error) const;

@@ -30,10 +30,6 @@ void access_global(std::byte* memory, std::size_t bytes, Access access) {
          by_pieces<std::uint16_t>(memory, bytes, access) || by_pieces<std::uint8_t>(memory, bytes, access));
 }
 
-Call call(Call::Kind kind, std::string_view name, Place at) {
-  return {{.kind = kind, .name = name, .at = at}};
-}
-
 // The address of the bytes.
 std::byte* in_global(const char* what, const GlobalView& view, std::int64_t bytes, std::size_t alignment,
                      Place at) {
@@ -83,42 +79,10 @@ void store(const GlobalView& to, const void* value, std::size_t bytes, std::size
   });
 }
 
-void barrier(Place at) {
-  Call r = call(Call::Kind::barrier, "__syncthreads", at);
-  current_block().wait(r);
-}
-
-void sync_warp(std::uint32_t mask, Place at) {
-  Call r = call(Call::Kind::sync_warp, "__syncwarp", at);
-  r.mask = mask;
-  current_block().wait(r);
-}
-
-std::uint32_t active_mask(Place at) {
-  Call r = call(Call::Kind::active_mask, "__activemask", at);
-  current_block().wait(r);
-  return static_cast<std::uint32_t>(r.value);
-}
-
-std::uint32_t vote(const char* name, std::uint32_t mask, bool predicate, Place at) {
-  Call r = call(Call::Kind::vote, name, at);
-  r.mask = mask;
-  r.value = predicate ? 1 : 0;
-  current_block().wait(r);
-  return static_cast<std::uint32_t>(r.value);
-}
-
-std::uint64_t shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand, int width, Place at) {
-  constexpr std::string_view kNames[] = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync",
-                                         "__shfl_xor_sync"};
-  Call r = call(Call::Kind::shuffle, kNames[static_cast<std::size_t>(how)], at);
-  r.mask = mask;
-  r.value = value;
-  r.how = how;
-  r.operand = operand;
-  r.width = width;
-  current_block().wait(r);
-  return r.value;
+std::uint64_t meet(Request request) {
+  Call call{request};
+  current_block().wait(call);
+  return call.value;
 }
 
 void copy_async(const char* form, const SharedView& to, const GlobalView& from, int size, int bytes, Place at) {
@@ -143,40 +107,14 @@ void wait_group(unsigned pending, Place at) {
   block.shared.wait_group(block.who(at).thread, pending);
 }
 
-void wait_all(Place at) {
-  commit_group(at);
-  wait_group(0, at);
-}
-
-std::uint32_t convert(const char* form, float first, float second, Place at) {
-  return current_block().convert(form, first, second, at);
-}
-
-void execute(const char* form, void* d, std::span<const void* const> sources, Place at) {
-  execute_sparse(form, -1, d, sources, at);
-}
-
-void execute_sparse(const char* form, int selector, void* d, std::span<const void* const> sources, Place at) {
-  Call r = call(Call::Kind::instruction, form, at);
-  r.selector = selector;
-  r.d = d;
-  r.sources = sources;
-  current_block().wait(r);
-}
-
-void load_matrix(const char* form, const SharedView& row, std::uint32_t* r, Place at) {
-  Call wanted = call(Call::Kind::instruction, form, at);
-  wanted.row = &row;
-  wanted.d = r;
-  current_block().wait(wanted);
-}
-
-void store_matrix(const char* form, const SharedView& row, const std::uint32_t* r, Place at) {
-  Call wanted = call(Call::Kind::instruction, form, at);
-  const void* const source = r;
-  wanted.row = &row;
-  wanted.sources = {&source, 1};
-  current_block().wait(wanted);
+void execute(const Statement& statement, const Operands& operands, Place at) {
+  Block& block = current_block();
+  if (operands.lanes == 1) return block.execute_alone(statement, operands, at);
+  const Parsed& parsed = block.find(statement);
+  const bool of_warp = operands.lanes == block::kWarp;
+  Call call{
+      {of_warp ? Request::Kind::instruction : Request::Kind::of_warpgroup, parsed.text, at}, operands, &parsed};
+  block.wait(call);
 }
 
 std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
@@ -189,19 +127,6 @@ std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int 
   const Result<std::uint64_t> bits = fields.encode();
   if (!bits) block.fail(block::fault_of(who, bits.error()));
   return *bits;
-}
-
-void fence_proxy(const char* form, Place at) {
-  Block& block = current_block();
-  const block::Who who = block.who(at);
-  (void)block.instruction(form, who);
-  block.shared.fence_proxy(who.thread);
-}
-
-void warpgroup(const char* statement, const WarpgroupProduct* product, Place at) {
-  Call wanted = call(Call::Kind::of_warpgroup, statement, at);
-  wanted.product = product;
-  current_block().wait(wanted);
 }
 
 }  // namespace warpbit::device::calls

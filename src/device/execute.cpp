@@ -65,20 +65,24 @@ Fault of_warp(int first, Place at, Error error) {
 
 Found Block::execute(int first) {
   const Call& wanted = call(first);
-  const bool grouped = wanted.kind == block::Request::Kind::of_warpgroup;
-  const Result<Instruction>& instruction = worker_.instruction(wanted.name, wanted.selector);
-  if (!instruction) {
-    Fault fault = of_warp(first, wanted.at, instruction.error());
+  const bool grouped = wanted.kind == calls::Request::Kind::of_warpgroup;
+  const Result<Instruction>& instruction = wanted.parsed->instruction;
+  const auto failed = [&](Error error) -> Fault {
+    Fault fault = of_warp(first, wanted.at, std::move(error));
     return grouped ? block::of_group(first / kWarpgroup, std::move(fault)) : fault;
-  }
-  if (!grouped) return wanted.row == nullptr ? compute(first, *instruction) : move(first, *instruction);
-  if (wanted.product != nullptr) return multiply(first / kWarpgroup, *instruction);
-  products.control(first / kWarpgroup, *instruction);
+  };
+  if (!instruction) return failed(instruction.error());
+  if (wanted.operands.product != nullptr) return multiply(first / kWarpgroup, *instruction);
+  if (grouped) return products.control(first / kWarpgroup, *instruction), std::nullopt;
+  if (wanted.operands.row != nullptr) return move(first, *instruction);
+  std::array<const calls::Operands*, kWarp> lanes{};
+  for (int i = 0; i < kWarp; ++i) lanes[static_cast<std::size_t>(i)] = &call(first + i).operands;
+  if (const Result<void> done = compute(*instruction, lanes); !done) return failed(done.error());
   return std::nullopt;
 }
 
-// Executes an instruction on registers.
-Found Block::compute(int first, const Instruction& instruction) {
+// Executes an instruction on registers of these lanes.
+Result<void> Block::compute(const Instruction& instruction, std::span<const calls::Operands* const> lanes) {
   std::array<OperandView, std::tuple_size_v<decltype(registers_)>> views{};
   const std::span<const Operand> operands = instruction.operands();
   std::size_t given = 0;
@@ -86,29 +90,29 @@ Found Block::compute(int first, const Instruction& instruction) {
     if (operands[k].kind == OperandKind::immediate) continue;
     const std::size_t size = lane_bytes(operands[k]);
     std::vector<std::byte>& bytes = registers_[k];
-    bytes.resize(kWarp * size);
-    views[k] = OperandView::dense(bytes.data(), kWarp, operands[k].registers, operands[k].register_bits);
+    bytes.resize(lanes.size() * size);
+    views[k] =
+        OperandView::dense(bytes.data(), instruction.lanes(), operands[k].registers, operands[k].register_bits);
     if (k == 0) continue;
-    for (int i = 0; i < kWarp; ++i)
-      std::memcpy(&bytes[static_cast<std::size_t>(i) * size], call(first + i).sources[given], size);
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+      std::memcpy(&bytes[i * size], lanes[i]->sources[given], size);
     ++given;
   }
   const Operand& d = operands[0];
-  const Result<Execution> done =
-      execute_batch(instruction, std::span(views).subspan(1, operands.size() - 1),
-                    ResultView::dense(registers_[0].data(), kWarp, d.registers, d.register_bits), 1, options_);
-  if (!done) return of_warp(first, call(first).at, done.error());
+  const Result<Execution> done = execute_batch(
+      instruction, std::span(views).subspan(1, operands.size() - 1),
+      ResultView::dense(registers_[0].data(), instruction.lanes(), d.registers, d.register_bits), 1, options_);
+  if (!done) return done.error();
   inferred_ = inferred_ || done->inferred;
   const std::size_t size = lane_bytes(d);
-  for (int i = 0; i < kWarp; ++i)
-    std::memcpy(call(first + i).d, &registers_[0][static_cast<std::size_t>(i) * size], size);
-  return std::nullopt;
+  for (std::size_t i = 0; i < lanes.size(); ++i) std::memcpy(lanes[i]->d, &registers_[0][i * size], size);
+  return {};
 }
 
 // Moves between registers and shared memory. Register 0 of each lane is its address; those of the matrix
 // follow.
 Found Block::move(int first, const Instruction& instruction) {
-  const bool loads = call(first).d != nullptr;
+  const bool loads = call(first).operands.d != nullptr;
   const int lines = instruction.rows() * instruction.products();
   const Operand& matrix = *instruction.find(loads ? Part::d : Part::source);
   const auto row_bytes = std::int64_t{16};  // per address: PTX manual, "ldmatrix", "stmatrix"
@@ -118,11 +122,12 @@ Found Block::move(int first, const Instruction& instruction) {
     const Call& r = call(first + i);
     lanes[static_cast<std::size_t>(i)] = &instruction;
     if (i < lines)
-      if (auto fault = block::check_bytes(r.name, Space::shared, *r.row, row_bytes, 16, {first + i, r.at}))
+      if (auto fault =
+              block::check_bytes(r.name, Space::shared, *r.operands.row, row_bytes, 16, {first + i, r.at}))
         return fault;
-    registers.write(i, 0, static_cast<std::uint64_t>(r.row->at));
+    registers.write(i, 0, static_cast<std::uint64_t>(r.operands.row->at));
     if (loads) continue;
-    const auto* words = static_cast<const std::uint32_t*>(r.sources[0]);
+    const auto* words = static_cast<const std::uint32_t*>(r.operands.sources[0]);
     for (int k = 0; k < matrix.registers; ++k) registers.write(i, 1 + k, words[k]);
   }
   const Result<Effects> effects =
@@ -134,7 +139,8 @@ Found Block::move(int first, const Instruction& instruction) {
   }
   if (auto fault = shared.apply(instruction.canonical(), *effects, first / kWarp, call(first).at)) return fault;
   for (const Effects::Write& w : effects->writes)
-    static_cast<std::uint32_t*>(call(first + w.lane).d)[w.reg - 1] = static_cast<std::uint32_t>(w.value);
+    static_cast<std::uint32_t*>(call(first + w.lane).operands.d)[w.reg - 1] =
+        static_cast<std::uint32_t>(w.value);
   inferred_ = inferred_ || effects->inferred;
   return std::nullopt;
 }
@@ -143,9 +149,9 @@ Found Block::move(int first, const Instruction& instruction) {
 // all.
 Found Block::disagreeing(int number, const Instruction& instruction) const {
   const bool described = instruction.find(Part::a)->kind == OperandKind::descriptor;
-  const calls::WarpgroupProduct& first = *call(number * kWarpgroup).product;
+  const calls::WarpgroupProduct& first = *call(number * kWarpgroup).operands.product;
   for (int lane = 1; lane < kWarpgroup; ++lane) {
-    const calls::WarpgroupProduct& one = *call(number * kWarpgroup + lane).product;
+    const calls::WarpgroupProduct& one = *call(number * kWarpgroup + lane).operands.product;
     if (one.d == first.d && (described || one.a == first.a)) continue;
     Fault out = fault_of({number * kWarpgroup + lane, call(number * kWarpgroup + lane).at},
                          {Errc::lanes_disagree, std::string(instruction.canonical()),
@@ -161,7 +167,7 @@ Found Block::disagreeing(int number, const Instruction& instruction) const {
 
 // The fault for an error of execute_warp, with its lanes and address.
 Fault Block::refused(int number, const Instruction& instruction, Error error) const {
-  const calls::WarpgroupProduct& product = *call(number * kWarpgroup).product;
+  const calls::WarpgroupProduct& product = *call(number * kWarpgroup).operands.product;
   Fault out =
       block::of_group(number, fault_of({number * kWarpgroup, call(number * kWarpgroup).at}, std::move(error)));
   if (out.error.code == Errc::address_out_of_bounds)
@@ -169,7 +175,7 @@ Fault Block::refused(int number, const Instruction& instruction, Error error) co
   if (out.error.code != Errc::lanes_disagree) return out;
   for (int warp = out.warp; warp < number * kGroupWarps + kGroupWarps; ++warp) {
     const std::uint32_t different = meeting.waiting(warp, [&](const block::Request& r) {
-      return !same_operands(*static_cast<const Call&>(r).product, product);
+      return !same_operands(*static_cast<const Call&>(r).operands.product, product);
     });
     if (different == 0) continue;
     out.other = {out.warp, {0}, out.at};
@@ -187,13 +193,13 @@ Found Block::multiply(int number, const Instruction& instruction) {
   std::array<const Instruction*, kWarpgroup> lanes{};
   lanes.fill(&instruction);
   for (int lane = 0; lane < kWarpgroup; ++lane) {
-    const calls::WarpgroupProduct& product = *call(number * kWarpgroup + lane).product;
+    const calls::WarpgroupProduct& product = *call(number * kWarpgroup + lane).operands.product;
     g.registers.write(lane, kDescriptorA, product.a);
     g.registers.write(lane, kDescriptorB, product.b);
     g.registers.write(lane, kScaleD, product.scale_d ? 1 : 0);
   }
   const Call& first = call(number * kWarpgroup);
-  Result<Effects> effects = execute_warp(lanes, binding_of(instruction, *first.product),
+  Result<Effects> effects = execute_warp(lanes, binding_of(instruction, *first.operands.product),
                                          g.async.ahead(g.registers), shared.memory(), options_);
   if (!effects) return refused(number, instruction, effects.error());
   const bool inferred = effects->inferred;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace warpbit::device {
 
@@ -31,6 +32,26 @@ struct SharedView {
 };
 
 enum class Shuffle { index, up, down, exclusive_or };
+
+/// What a thread waits for.
+struct Request {
+  enum class Kind { barrier, active_mask, sync_warp, vote, shuffle, instruction, of_warpgroup };
+  Kind kind;
+  std::string_view name;  ///< the function, the instruction's form, or its statement
+  Place at;
+  std::uint32_t mask = 0;   ///< for requests with a mask
+  std::uint64_t value = 0;  ///< argument of a vote or a shuffle, then its result
+  Shuffle how = {};
+  int operand = 0, width = 32;  ///< for a shuffle
+
+  std::string_view form() const { return name.substr(0, name.find(' ')); }
+  bool is_masked() const { return kind >= Kind::sync_warp && kind <= Kind::shuffle; }
+  bool is_instruction() const { return kind >= Kind::instruction; }
+  /// Whether lanes with these two requests can execute them together.
+  bool is_same(const Request& other) const {
+    return kind == other.kind && name == other.name && mask == other.mask && (is_masked() || at == other.at);
+  }
+};
 
 }  // namespace calls
 }  // namespace warpbit::device

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "warpbit/detail/block.hpp"
@@ -30,29 +31,40 @@ void store(const SharedView& to, const void* value, std::size_t bytes, std::size
 void load(const GlobalView& from, void* value, std::size_t bytes, std::size_t alignment, Place at);
 void store(const GlobalView& to, const void* value, std::size_t bytes, std::size_t alignment, Place at);
 
-void barrier(Place at);
-void sync_warp(std::uint32_t mask, Place at);
-std::uint32_t active_mask(Place at);
-/// The lanes in the mask whose predicate is true.
-std::uint32_t vote(const char* name, std::uint32_t mask, bool predicate, Place at);
-
-std::uint64_t shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand, int width, Place at);
+/// Waits until the request is fulfilled; its value.
+std::uint64_t meet(Request request);
 
 /// Copies `size` bytes: the first `bytes` from global memory, zeros for the rest.
 void copy_async(const char* form, const SharedView& to, const GlobalView& from, int size, int bytes, Place at);
 void commit_group(Place at);
 void wait_group(unsigned pending, Place at);
-void wait_all(Place at);
 
-/// A conversion by one thread, from two numbers to one register.
-std::uint32_t convert(const char* form, float first, float second, Place at);
-
-/// An instruction that a warp executes on registers.
-void execute(const char* form, void* d, std::span<const void* const> sources, Place at);
-/// The same for a sparse product and its selector.
-void execute_sparse(const char* form, int selector, void* d, std::span<const void* const> sources, Place at);
-void load_matrix(const char* form, const SharedView& row, std::uint32_t* r, Place at);
-void store_matrix(const char* form, const SharedView& row, const std::uint32_t* r, Place at);
+/// Characters of a statement, and a number behind them.
+struct Piece {
+  static constexpr int kNone = std::numeric_limits<int>::min();
+  const char* text;
+  int number = kNone;
+};
+/// A form, or its beginning, and what a statement has behind it. Both live as long as the program.
+struct Statement {
+  const char* form;
+  std::span<const Piece> rest = {};
+};
+/// The operands of a product: D and an A in registers by their first register; otherwise `a` is a descriptor.
+struct WarpgroupProduct {
+  int d;
+  std::uint64_t a, b;
+  bool scale_d;
+};
+/// Those of a lane, as far as the instruction has them.
+struct Operands {
+  int lanes = 32;                             ///< that execute it together: 1, 32 or 128
+  void* d = nullptr;                          ///< destination registers
+  std::span<const void* const> sources = {};  ///< in the order of the statement
+  const SharedView* row = nullptr;            ///< the address of a move
+  const WarpgroupProduct* product = nullptr;
+};
+void execute(const Statement& statement, const Operands& operands, Place at);
 
 /// `count` of the thread's registers, starting at `first`, and one of them.
 struct RegisterView {
@@ -68,16 +80,6 @@ void write_register(const RegisterView& to, std::uint32_t value, Place at);
 
 std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
                                 int base_offset, Place at);
-void fence_proxy(const char* form, Place at);
-
-/// The operands of a product: D and an A in registers by their first register; otherwise `a` is a descriptor.
-struct WarpgroupProduct {
-  int d;
-  std::uint64_t a, b;
-  bool scale_d;
-};
-/// An instruction of a warpgroup, with its operands if it is a product.
-void warpgroup(const char* statement, const WarpgroupProduct* product, Place at);
 
 }  // namespace calls
 }  // namespace warpbit::device

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by both compilers: fragments, and the names of types and shapes in the PTX manual's spelling.
+// Shared by both compilers: fragments, and what the rows of warpbit/device/forms.hpp are made of.
 #pragma once
 
 #include <cstdint>
+
+#include "warpbit/detail/swizzle.hpp"
+#ifndef __CUDACC__
+#include "warpbit/detail/block.hpp"
+#endif
 
 #ifdef __CUDACC__
 /// Marks a kernel; goes before its return type.
@@ -18,6 +23,8 @@
 
 namespace warpbit::device {
 
+using warpbit::Swizzle;
+
 /// One lane's part of an operand: N registers.
 template <class R, int N>
 struct Fragment {
@@ -27,43 +34,103 @@ struct Fragment {
   WARPBIT_BOTH constexpr const R& operator[](int i) const { return r[i]; }
 };
 
-// Element types, named as in qualifiers. Registers hold the bits; these types only select a form.
-struct f16 {};
-struct bf16 {};
-struct tf32 {};
-struct f32 {};
-struct f64 {};
-struct e4m3 {};
-struct e5m2 {};
-struct e3m2 {};
-struct e2m3 {};
-struct e2m1 {};
-struct s8 {};
-struct u8 {};
-struct s4 {};
-struct u4 {};
-struct s32 {};
-struct ue8m0 {};  ///< for scale factors, like the next one
-struct ue4m3 {};
-struct f16x2 {};  ///< two per register, like the next one
-struct bf16x2 {};
-struct e4m3x2 {};
-struct e5m2x2 {};
+#ifdef __CUDACC__
+template <class R, int N>
+using AsyncFragment = Fragment<R, N>;
 
-// Shapes.
-struct m8n8k4 {};
-struct m8n8k16 {};
-struct m8n8k32 {};
-struct m16n8k4 {};
-struct m16n8k8 {};
-struct m16n8k16 {};
-struct m16n8k32 {};
-struct m16n8k64 {};
-struct m16n8k128 {};
+/// nvcc tells no places.
+struct Place {
+  WARPBIT_BOTH static constexpr Place here() { return {}; }
+};
+#else
+template <class R, int N>
+class AsyncFragment;
+#endif
 
-// Kinds of block scaling.
-struct mxf8f6f4 {};
-struct mxf4 {};
-struct mxf4nvf4 {};
+template <class T, class... Of>
+inline constexpr bool one_of = (__is_same(T, Of) || ...);
+
+/// Some rows, e.g. all of a template.
+template <class...>
+struct Rows {};
+
+/// A number as an operand.
+template <int N>
+struct Literal {};
+
+/// The registers of a row that has those of one operand.
+template <class T>
+struct Held {
+  using Registers = T;
+};
+/// The fragments of a product: number and type of the registers of each operand. If A is sparse, the selector has
+/// so many values.
+template <class D, int kD, class Factor, int kA, int kB, int kSelectors>
+struct Fragments {
+  using Sum = Fragment<D, kD>;
+  using A = Fragment<Factor, kA>;
+  using B = Fragment<Factor, kB>;
+  static constexpr int selectors = kSelectors;
+};
+
+/// Selects the bytes and lanes that hold the scale factors of an operand: {byte-id, thread-id}.
+struct ScaleSelector {
+  std::uint16_t byte_id = 0, thread_id = 0;
+};
+
+// ---- wgmma
+
+/// The shape 64 x N x K.
+template <int N, int K>
+struct m64nNkK {};
+
+/// One lane's parts of D and of an A in registers, and which immediates the form has.
+template <int N, class D, int kD, bool kScales, bool kTransposes>
+struct AsyncFragments {
+  using Sum = AsyncFragment<D, kD>;
+  using A = AsyncFragment<std::uint32_t, 4>;
+  static constexpr int columns = N;
+  static constexpr bool scales = kScales, transposes = kTransposes;
+  static_assert(!scales || (N >= 8 && N <= 256 && N % 8 == 0), "N of wgmma is a multiple of 8 from 8 to 256");
+  static_assert(scales || N == 8 || N == 24 || (N >= 16 && N <= 256 && N % 16 == 0),
+                "N of wgmma with A s8 or u8 is 8, 24 or a multiple of 16 from 16 to 256");
+};
+
+/// The text of an immediate, if the form has it.
+template <bool kIsThere, int kValue>
+struct Immediate {
+  static constexpr char text[] = "";
+};
+/// 1, 0 and -1.
+template <>
+struct Immediate<true, 1> {
+  static constexpr char text[] = ", 1";
+};
+template <>
+struct Immediate<true, 0> {
+  static constexpr char text[] = ", 0";
+};
+template <>
+struct Immediate<true, -1> {
+  static constexpr char text[] = ", -1";
+};
+
+/// A statement of a row, with imm-scale-a, imm-scale-b, imm-trans-a and imm-trans-b as far as the form has them.
+template <class Row_, bool kDescribed, int ScaleA, int ScaleB, int TransA, int TransB>
+struct WgmmaStatement {
+  using Row = Row_;
+  using SignA = Immediate<Row::scales, ScaleA>;
+  using SignB = Immediate<Row::scales, ScaleB>;
+  using TransposedA = Immediate<Row::transposes && kDescribed, TransA>;
+  using TransposedB = Immediate<Row::transposes, TransB>;
+  static_assert((ScaleA == 1 || ScaleA == -1) && (ScaleB == 1 || ScaleB == -1),
+                "imm-scale-a and imm-scale-b of wgmma are 1 or -1");
+  static_assert(Row::scales || (ScaleA == 1 && ScaleB == 1),
+                "wgmma with A s8 or u8 negates nothing: imm-scale-a and imm-scale-b are 1");
+  static_assert((TransA == 0 || TransA == 1) && (TransB == 0 || TransB == 1),
+                "imm-trans-a and imm-trans-b of wgmma are 0 or 1");
+  static_assert(Row::transposes || (TransA == 0 && TransB == 0), "wgmma transposes f16 and bf16 alone");
+  static_assert(kDescribed || TransA == 0, "wgmma does not transpose an A in registers");
+};
 
 }  // namespace warpbit::device

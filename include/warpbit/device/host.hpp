@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wrappers as they run in this library. A fault names the place of the call. Precondition of all: they
-// are called by a kernel that warpbit::launch runs. Functions with a mask, matrix instructions of a warp, and
-// barriers wait until the lanes that they need have arrived.
+// As kernels run in this library: arrays, what CUDA itself has, and how rows are executed. A fault names the
+// place of the call. Precondition of all: they are called by a kernel that warpbit::launch runs. Functions
+// with a mask, matrix instructions of a warp, and barriers wait until the lanes that they need have arrived.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,6 @@
 
 #include "warpbit/device/calls.hpp"
 #include "warpbit/device/common.hpp"
-#include "warpbit/device/rows.hpp"
 
 namespace warpbit::device {
 
@@ -144,49 +143,54 @@ inline constexpr std::uint32_t kWholeWarp = 0xFFFF'FFFF;
 
 /// All threads of the block that have not ended must arrive here, at the same place of the source.
 inline void __syncthreads(Place at = Place::here()) {
-  calls::barrier(at);
+  calls::meet({calls::Request::Kind::barrier, "__syncthreads", at});
 }
 inline void __syncwarp(std::uint32_t mask = kWholeWarp, Place at = Place::here()) {
-  calls::sync_warp(mask, at);
+  calls::meet({calls::Request::Kind::sync_warp, "__syncwarp", at, mask});
 }
 /// The lanes at the same place once no lane of the warp can proceed.
 inline std::uint32_t __activemask(Place at = Place::here()) {
-  return calls::active_mask(at);
+  return static_cast<std::uint32_t>(calls::meet({calls::Request::Kind::active_mask, "__activemask", at}));
+}
+/// The lanes in the mask whose predicate is true.
+inline std::uint32_t voted(const char* name, std::uint32_t mask, bool predicate, Place at) {
+  return static_cast<std::uint32_t>(calls::meet({calls::Request::Kind::vote, name, at, mask, predicate}));
 }
 inline std::uint32_t __ballot_sync(std::uint32_t mask, bool predicate, Place at = Place::here()) {
-  return calls::vote("__ballot_sync", mask, predicate, at);
+  return voted("__ballot_sync", mask, predicate, at);
 }
 inline bool __any_sync(std::uint32_t mask, bool predicate, Place at = Place::here()) {
-  return calls::vote("__any_sync", mask, predicate, at) != 0;
+  return voted("__any_sync", mask, predicate, at) != 0;
 }
 inline bool __all_sync(std::uint32_t mask, bool predicate, Place at = Place::here()) {
-  return calls::vote("__all_sync", mask, !predicate, at) == 0;
+  return voted("__all_sync", mask, !predicate, at) == 0;
 }
 
 /// The value of another lane; T has 4 or 8 bytes.
 template <class T>
-T shuffled(calls::Shuffle how, std::uint32_t mask, T value, int operand, int width, Place at) {
+T shuffled(const char* name, calls::Shuffle how, std::uint32_t mask, T value, int operand, int width,
+           Place at) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle exchanges values of 4 or 8 bytes");
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  return std::bit_cast<T>(
-      static_cast<Bits>(calls::shuffle(how, mask, std::bit_cast<Bits>(value), operand, width, at)));
+  return std::bit_cast<T>(static_cast<Bits>(calls::meet(
+      {calls::Request::Kind::shuffle, name, at, mask, std::bit_cast<Bits>(value), how, operand, width})));
 }
 template <class T>
 T __shfl_sync(std::uint32_t mask, T value, int lane, int width = warpSize, Place at = Place::here()) {
-  return shuffled(calls::Shuffle::index, mask, value, lane, width, at);
+  return shuffled("__shfl_sync", calls::Shuffle::index, mask, value, lane, width, at);
 }
 template <class T>
 T __shfl_up_sync(std::uint32_t mask, T value, unsigned delta, int width = warpSize, Place at = Place::here()) {
-  return shuffled(calls::Shuffle::up, mask, value, static_cast<int>(delta), width, at);
+  return shuffled("__shfl_up_sync", calls::Shuffle::up, mask, value, static_cast<int>(delta), width, at);
 }
 template <class T>
 T __shfl_down_sync(std::uint32_t mask, T value, unsigned delta, int width = warpSize,
                    Place at = Place::here()) {
-  return shuffled(calls::Shuffle::down, mask, value, static_cast<int>(delta), width, at);
+  return shuffled("__shfl_down_sync", calls::Shuffle::down, mask, value, static_cast<int>(delta), width, at);
 }
 template <class T>
 T __shfl_xor_sync(std::uint32_t mask, T value, int lane_mask, int width = warpSize, Place at = Place::here()) {
-  return shuffled(calls::Shuffle::exclusive_or, mask, value, lane_mask, width, at);
+  return shuffled("__shfl_xor_sync", calls::Shuffle::exclusive_or, mask, value, lane_mask, width, at);
 }
 
 // ---- Numbers (CUDA Math API, "Single Precision Intrinsics", "Type Casting Intrinsics"): rounded once to
@@ -211,121 +215,128 @@ inline float __uint_as_float(std::uint32_t x) {
   return std::bit_cast<float>(x);
 }
 
-// cvt_rn<f16x2>, ...: convert two numbers, the first into the upper half, as in the instruction.
-#define WARPBIT_ROW(name, qualifiers, to, type, constraint)                                       \
-  template <class To>                                                                             \
-  requires std::same_as<To, to> type name(float upper, float lower, Place at = Place::here()) {   \
-    return static_cast<type>(calls::convert(WARPBIT_CVT_TEXT(qualifiers, to), upper, lower, at)); \
-  }
-WARPBIT_CVT_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+// ---- Rows
 
-// ---- Asynchronous copies (PTX manual, "cp.async", "cp.async.commit_group", "cp.async.wait_group")
-
-/// Copies 16 bytes: the first `bytes` from global memory, zeros for the rest.
-template <class T, class U>
-void cp_async_cg(SharedArray<T> to, GlobalArray<U> from, int bytes = 16, Place at = Place::here()) {
-  calls::copy_async("cp.async.cg.shared.global", to.view, from.view, 16, bytes, at);
-}
-/// The same for 4, 8 or 16 bytes.
-template <int Bytes, class T, class U>
-void cp_async_ca(SharedArray<T> to, GlobalArray<U> from, int bytes = Bytes, Place at = Place::here()) {
-  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp.async.ca copies 4, 8 or 16 bytes");
-  calls::copy_async("cp.async.ca.shared.global", to.view, from.view, Bytes, bytes, at);
-}
-/// Groups the thread's copies since the last commit.
-inline void cp_async_commit_group(Place at = Place::here()) {
-  calls::commit_group(at);
-}
-/// Waits until at most the N latest groups of the thread are pending.
-template <int N>
-void cp_async_wait_group(Place at = Place::here()) {
-  static_assert(N >= 0, "cp.async.wait_group takes a number of groups, 0 or more");
-  calls::wait_group(N, at);
-}
-/// Waits for all copies of the thread, grouped or not.
-inline void cp_async_wait_all(Place at = Place::here()) {
-  calls::wait_all(at);
-}
-
-// ---- Matrices between shared memory and registers
-
-/// Computes D from each lane's registers, in the order of the statement.
+/// D from each lane's registers, in the order of the statement.
 template <class D, class... Sources>
-D executed(const char* form, Place at, const Sources&... sources) {
+D executed(const calls::Statement& statement, Place at, const Sources&... sources) {
   D d{};
   const void* const given[] = {&sources...};
-  calls::execute(form, &d, given, at);
+  calls::execute(statement, {.d = &d, .sources = given}, at);
   return d;
 }
 
-// ldmatrix<N>, ldmatrix_trans<N>, ldmatrix_b8_trans<N>: N matrices; each lane gives the address of a row.
-#define WARPBIT_ROW(name, qualifiers, matrices, registers)                                    \
-  template <int N, class T>                                                                   \
-  requires(N == matrices) Fragment<std::uint32_t, registers> name(SharedArray<T> row,         \
-                                                                  Place at = Place::here()) { \
-    Fragment<std::uint32_t, registers> r{};                                                   \
-    calls::load_matrix(WARPBIT_LDMATRIX_TEXT(qualifiers), row.view, r.r, at);                 \
-    return r;                                                                                 \
-  }
-WARPBIT_LDMATRIX_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+/// What follows the form of a sparse product.
+template <int Selector>
+inline constexpr calls::Piece kSelected[] = {{" {d}, {a}, {b}, {c}, e, ", Selector}, {";"}};
 
-// stmatrix<N>, stmatrix_trans<N>, stmatrix_b8_trans<N>
-#define WARPBIT_ROW(name, qualifiers, matrices, registers)                                           \
-  template <int N, class T>                                                                          \
-  requires(N == matrices) void name(SharedArray<T> row, const Fragment<std::uint32_t, registers>& r, \
-                                    Place at = Place::here()) {                                      \
-    static_assert(!std::is_const_v<T>, "it stores: the elements must not be const");                 \
-    calls::store_matrix(WARPBIT_STMATRIX_TEXT(qualifiers), row.view, r.r, at);                       \
-  }
-WARPBIT_STMATRIX_ROWS(WARPBIT_ROW)
-#undef WARPBIT_ROW
+/// The number that ends a statement.
+template <int N>
+inline constexpr calls::Piece kNumber[] = {{"", N}, {";"}};
 
-/// Transposes an 8x8 matrix of 16-bit elements in registers.
-inline std::uint32_t movmatrix_trans(std::uint32_t a, Place at = Place::here()) {
-  return executed<std::uint32_t>("movmatrix.sync.aligned.m8n8.trans.b16", at, a);
+template <class Row, class T>
+typename Row::Registers load_matrix(SharedArray<T> row, Place at) {
+  typename Row::Registers r{};
+  calls::execute({Row::form}, {.d = &r, .row = &row.view}, at);
+  return r;
 }
-
-// ---- Products
-
-/// D = A B + C.
-template <class Shape, class Sum, class A, class B = A>
-typename Mma<Shape, Sum, A, B>::Sum mma(const typename Mma<Shape, Sum, A, B>::A& a,
-                                        const typename Mma<Shape, Sum, A, B>::B& b,
-                                        const typename Mma<Shape, Sum, A, B>::Sum& c,
-                                        Place at = Place::here()) {
-  using Row = Mma<Shape, Sum, A, B>;
-  return executed<typename Row::Sum>(Row::form, at, a, b, c);
+template <class Row, class T>
+void store_matrix(SharedArray<T> row, const typename Row::Registers& r, Place at) {
+  static_assert(!std::is_const_v<T>, "it stores: the elements must not be const");
+  const void* const given[] = {&r};
+  calls::execute({Row::form}, {.sources = given, .row = &row.view}, at);
 }
-
-/// The same with a sparse A: mma.sp::ordered_metadata. Selector: the lanes that provide the metadata.
-template <class Shape, class Sum, class A, class B = A, int Selector = 0>
-typename MmaSp<Shape, Sum, A, B>::Sum mma_sp(const typename MmaSp<Shape, Sum, A, B>::A& a,
-                                             const typename MmaSp<Shape, Sum, A, B>::B& b,
-                                             const typename MmaSp<Shape, Sum, A, B>::Sum& c,
-                                             std::uint32_t metadata, Place at = Place::here()) {
-  using Row = MmaSp<Shape, Sum, A, B>;
-  static_assert(Selector >= 0 && Selector < Row::selectors,
-                "the selector of mma.sp is 0, or 0 to 1, or 0 to 3: as many as lanes in four hold metadata");
-  typename Row::Sum d{};
-  const void* const given[] = {&a, &b, &c, &metadata};
-  calls::execute_sparse(Row::form, Selector, &d, given, at);
+template <class Row>
+typename Row::Registers convert(float upper, float lower, Place at) {
+  typename Row::Registers d{};
+  const void* const given[] = {&upper, &lower};
+  calls::execute({Row::form}, {.lanes = 1, .d = &d, .sources = given}, at);
   return d;
 }
 
-/// Selects the bytes and lanes that hold the scale factors of an operand: {byte-id, thread-id}.
-struct ScaleSelector {
-  std::uint16_t byte_id = 0, thread_id = 0;
+// ---- Registers that products read and write behind the thread's back
+
+/// A register of an AsyncFragment.
+template <class R>
+struct AsyncRegister {
+  using Type = R;
+  calls::RegisterView view;
+
+  R load(Place at) const { return std::bit_cast<R>(calls::read_register(view, at)); }
+  void store(const R& value, Place at) const {
+    calls::write_register(view, std::bit_cast<std::uint32_t>(value), at);
+  }
 };
 
-/// D = A B + C with scale factors for blocks of A and B.
-template <class Shape, class Kind, class A, class B, class Scale>
-Fragment<float, 4> mma_block_scale(const Fragment<std::uint32_t, 4>& a, const Fragment<std::uint32_t, 2>& b,
-                                   const Fragment<float, 4>& c, std::uint32_t scale_a, ScaleSelector of_a,
-                                   std::uint32_t scale_b, ScaleSelector of_b, Place at = Place::here()) {
-  return executed<Fragment<float, 4>>(MmaBlockScale<Shape, Kind, A, B, Scale>::form, at, a, b, c, scale_a, of_a,
-                                      scale_b, of_b);
+/// One lane's part of D, or of an A in registers: N registers, initially zero. Under nvcc it is a Fragment,
+/// whose registers are uninitialised without `= {}` or an assignment. Every access is checked. So is
+/// destruction: no pending product may use the registers. It must be a local variable of the kernel, as
+/// registers are.
+template <class R, int N>
+class AsyncFragment {
+ public:
+  AsyncFragment(Place at = Place::here()) : first_(calls::make_registers(N, at)), made_(at) {}
+  AsyncFragment(const Fragment<R, N>& registers, Place at = Place::here()) : AsyncFragment(at) {
+    for (int i = 0; i < N; ++i) (*this)[{i, at}] = registers[i];
+  }
+  AsyncFragment(const AsyncFragment& other, Place at = Place::here()) : AsyncFragment(at) {
+    for (int i = 0; i < N; ++i) (*this)[{i, at}] = other[{i, at}];
+  }
+  AsyncFragment& operator=(AsyncFragment other) {
+    for (int i = 0; i < N; ++i) (*this)[{i, other.made_}] = other[{i, other.made_}];
+    return *this;
+  }
+  ~AsyncFragment() { calls::release_registers(first_, N, made_); }
+
+  Element<AsyncRegister<R>> operator[](Index i) { return {{{first_, N, i.value}}, i.at}; }
+  R operator[](Index i) const { return AsyncRegister<R>{{first_, N, i.value}}.load(i.at); }
+
+  /// The number of its first register in the thread.
+  int first() const { return first_; }
+
+ private:
+  int first_;
+  Place made_;
+};
+
+// ---- Descriptors
+
+/// Describes a matrix in shared memory (PTX manual, "Matrix Descriptor Format"): its start, the leading and
+/// the stride dimension byte offset, and the swizzle. Fails if a field cannot hold its value.
+template <class T>
+std::uint64_t matrix_descriptor(SharedArray<T> start, int leading_bytes, int stride_bytes, Swizzle swizzle,
+                                int base_offset = 0, Place at = Place::here()) {
+  return calls::matrix_descriptor(start.view, leading_bytes, stride_bytes, swizzle, base_offset, at);
+}
+
+// ---- Products of a warpgroup
+
+/// nvcc moves no access to the fragments (one or an array) across it.
+template <class Fragments>
+void changed(Fragments&) {}
+
+/// What follows wgmma.mma_async.sync.aligned.m64n.
+template <class S, bool kDescribed>
+inline constexpr calls::Piece kProduct[] = {{"", S::Row::columns},
+                                            {S::Row::form},
+                                            {kDescribed ? " {d}, a_desc, b_desc, p" : " {d}, {a}, b_desc, p"},
+                                            {S::SignA::text},
+                                            {S::SignB::text},
+                                            {S::TransposedA::text},
+                                            {S::TransposedB::text},
+                                            {";"}};
+
+/// A by its descriptor, or as a fragment.
+template <class Statement, class R, int N, class A>
+void multiply(const AsyncFragment<R, N>& d, const A& a, std::uint64_t b, bool scale_d, Place at) {
+  constexpr bool kDescribed = std::is_same_v<A, std::uint64_t>;
+  calls::WarpgroupProduct product{.d = d.first(), .a = 0, .b = b, .scale_d = scale_d};
+  if constexpr (kDescribed)
+    product.a = a;
+  else
+    product.a = static_cast<std::uint64_t>(a.first());
+  calls::execute({"wgmma.mma_async.sync.aligned.m64n", kProduct<Statement, kDescribed>},
+                 {.lanes = 128, .product = &product}, at);
 }
 
 }  // namespace warpbit::device
