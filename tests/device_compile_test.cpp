@@ -34,7 +34,7 @@ std::vector<std::string> forms(Rows<Row...>) {
 // which a text stands, each once.
 struct Words {
   std::size_t n;
-  std::string before, last;
+  std::string before;
 };
 std::string has(const std::vector<std::string>& forms, std::size_t n, const std::string& value,
                 std::string subject, const std::vector<Words>& words) {
@@ -51,22 +51,21 @@ std::string has(const std::vector<std::string>& forms, std::size_t n, const std:
     found.erase(std::unique(found.begin(), found.end()), found.end());
     const std::string last = found.back();
     found.pop_back();
-    subject +=
-        word.before + fmt::format("{}", fmt::join(found, ", ")) + (found.empty() ? "" : word.last) + last;
+    subject += word.before + fmt::format("{}", fmt::join(found, ", ")) + (found.empty() ? "" : " or ") + last;
   }
   return subject;
 }
 std::string mma_has(const std::string& a) {
   return has(forms(warpbit::device::MmaRows{}), 3, a, "mma with A " + a,
-             {{7, " has ", " and "}, {2, "; B ", " or "}, {4, "; C and D ", " or "}});
+             {{7, " has "}, {2, "; B "}, {4, "; C and D "}});
 }
 std::string mma_sp_has(const std::string& a) {
   return has(forms(warpbit::device::MmaSpRows{}), 3, a, "mma.sp with A " + a,
-             {{7, " has ", " and "}, {2, "; B ", " or "}, {4, "; C and D ", " or "}});
+             {{7, " has "}, {2, "; B "}, {4, "; C and D "}});
 }
 std::string wgmma_has(const std::string& a) {
   return has(forms(warpbit::device::WgmmaRows{}), 2, a, "wgmma with A " + a,
-             {{4, " has m64nN", ""}, {1, "; B ", " or "}, {3, "; D ", " or "}});
+             {{4, " has m64nN"}, {1, "; B "}, {3, "; D "}});
 }
 
 /// A statement in a kernel, and what its static assertion says.
@@ -82,22 +81,22 @@ const Refused kRefused[] = {
     {"mma<m16n8k16, s32, s4>({}, {}, {})", mma_has("s4")},
     {"mma<m16n8k32, f64, f64>({}, {}, {})", mma_has("f64")},
     // One in full.
-    {"mma<m16n8k16, f16, bf16>({}, {}, {})", "mma with A bf16 has m16n8k8 and m16n8k16; B bf16; C and D f32"},
-    {"mma<m16n8k16, f32, f32>({}, {}, {})", "mma has A of "},
+    {"mma<m16n8k16, f16, bf16>({}, {}, {})", "mma with A bf16 has m16n8k8 or m16n8k16; B bf16; C and D f32"},
+    {"mma<m16n8k16, f32, f32>({}, {}, {})", "mma has A s4, "},
     {"mma_sp<m16n8k8, f32, f16>({}, {}, {}, 0)", mma_sp_has("f16")},
     {"mma_sp<m16n8k32, f32, bf16, bf16, 2>({}, {}, {}, 0)",
      "the selector of mma.sp is 0, or 0 to 1, or 0 to 3"},
     {"mma_block_scale<m16n8k64, mxf4, e2m1, e2m1, ue4m3>({}, {}, {}, 0, {}, 0, {})",
      "kind::mxf4 has m16n8k64; A and B e2m1; scale factors ue8m0"},
     {"ldmatrix<3>(tile)", "ldmatrix has 1, 2 or 4 matrices"},
-    {"cvt_rn<e4m3x2>(1, 2)", "cvt_rn has "},
+    {"cvt_rn<e4m3x2>(1, 2)", "cvt.rn has f16x2 or bf16x2"},
     {"cp_async_ca<12>(tile, from)", "cp.async.ca copies 4, 8 or 16 bytes"},
     {"sizeof(Wgmma<m64nNkK<64, 8>, f32, f16, f16>)", wgmma_has("f16")},
     {"sizeof(Wgmma<m64nNkK<64, 16>, f16, bf16, bf16>)", wgmma_has("bf16")},
     {"sizeof(Wgmma<m64nNkK<64, 16>, f32, tf32, tf32>)", wgmma_has("tf32")},
     {"sizeof(Wgmma<m64nNkK<64, 32>, f32, e4m3, s8>)", wgmma_has("e4m3")},
     {"sizeof(Wgmma<m64nNkK<64, 32>, f32, s8, s8>)", wgmma_has("s8")},
-    {"sizeof(Wgmma<m64nNkK<64, 16>, f32, s4, s4>)", "wgmma has A of "},
+    {"sizeof(Wgmma<m64nNkK<64, 16>, f32, s4, s4>)", "wgmma has A s8, "},
     {"sizeof(Wgmma<m64nNkK<12, 16>, f32, f16, f16>)", "N of wgmma is a multiple of 8 from 8 to 256"},
     {"sizeof(Wgmma<m64nNkK<264, 8>, f32, tf32, tf32>)", "N of wgmma is a multiple of 8 from 8 to 256"},
     {"sizeof(Wgmma<m64nNkK<40, 32>, s32, u8, u8>)",
