@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "device/stacks.hpp"
+#include "device/fibre.hpp"
 #include "device_inputs.hpp"
 #include "warpbit/device.hpp"
 

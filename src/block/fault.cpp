@@ -57,7 +57,7 @@ Fault of_group(int group, Fault fault) {
   return fault;
 }
 
-Found check_bytes(std::string_view what, Space space, const SharedView& array, std::int64_t bytes,
+Found check_bytes(std::string_view what, Space space, const View& array, std::int64_t bytes,
                   std::size_t alignment, Who who) {
   const auto fault = [&](Error error) {
     Fault out = fault_of(who, std::move(error));

@@ -13,7 +13,7 @@
 namespace warpbit::block {
 
 using device::Place;
-using device::calls::SharedView;
+using device::calls::View;
 
 inline constexpr int kWarp = 32, kWarpgroup = 128, kGroupWarps = 4;
 inline constexpr std::uint32_t kAllLanes = 0xFFFF'FFFF;
@@ -32,7 +32,7 @@ Fault fault_of(Who who, Error error);
 Fault of_group(int group, Fault fault);
 
 /// Checks that `bytes` bytes from the cursor lie in the array, aligned. `what` is the action's name.
-Found check_bytes(std::string_view what, Space space, const SharedView& array, std::int64_t bytes,
+Found check_bytes(std::string_view what, Space space, const View& array, std::int64_t bytes,
                   std::size_t alignment, Who who);
 
 /// The lanes of a mask.

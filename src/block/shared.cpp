@@ -87,8 +87,8 @@ Found Shared::write(std::string_view what, std::int64_t first, std::int64_t byte
 
 // ---- Accesses of a thread
 
-Found Shared::load(std::string_view what, const SharedView& from, std::span<std::byte> value,
-                   std::size_t alignment, Who who) {
+Found Shared::load(std::string_view what, const View& from, std::span<std::byte> value, std::size_t alignment,
+                   Who who) {
   const auto bytes = static_cast<std::int64_t>(value.size());
   if (auto fault = check_bytes(what, Space::shared, from, bytes, alignment, who)) return fault;
   if (auto fault = read(what, from.at, bytes, who)) return fault;
@@ -96,7 +96,7 @@ Found Shared::load(std::string_view what, const SharedView& from, std::span<std:
   return std::nullopt;
 }
 
-Found Shared::store(std::string_view what, const SharedView& to, std::span<const std::byte> value,
+Found Shared::store(std::string_view what, const View& to, std::span<const std::byte> value,
                     std::size_t alignment, Who who) {
   const auto bytes = static_cast<std::int64_t>(value.size());
   if (auto fault = check_bytes(what, Space::shared, to, bytes, alignment, who)) return fault;
@@ -107,7 +107,7 @@ Found Shared::store(std::string_view what, const SharedView& to, std::span<const
 
 // PTX manual, "cp.async": the destination is written at some time before the copy is waited for. Here it is
 // written at the wait.
-Found Shared::copy_async(std::string_view what, const SharedView& to, const std::array<std::byte, 16>& bytes,
+Found Shared::copy_async(std::string_view what, const View& to, const std::array<std::byte, 16>& bytes,
                          int size, Who who) {
   if (auto fault = check_bytes(what, Space::shared, to, size, static_cast<std::size_t>(size), who))
     return fault;

@@ -25,17 +25,17 @@ class Shared {
 
   const Memory& memory() const { return memory_; }
   /// The whole memory as an array, and a cursor in it.
-  SharedView view(std::int64_t at) const { return {0, static_cast<std::int64_t>(memory_.shared_bytes()), at}; }
+  View view(std::int64_t at) const { return {0, static_cast<std::int64_t>(memory_.shared_bytes()), at}; }
 
   // ---- Accesses of a thread
 
-  Found load(std::string_view what, const SharedView& from, std::span<std::byte> value, std::size_t alignment,
+  Found load(std::string_view what, const View& from, std::span<std::byte> value, std::size_t alignment,
              Who who);
-  Found store(std::string_view what, const SharedView& to, std::span<const std::byte> value,
-              std::size_t alignment, Who who);
+  Found store(std::string_view what, const View& to, std::span<const std::byte> value, std::size_t alignment,
+              Who who);
   /// Begins a copy of the first `size` of these bytes. They arrive when the thread waits for the copy.
-  Found copy_async(std::string_view what, const SharedView& to, const std::array<std::byte, 16>& bytes,
-                   int size, Who who);
+  Found copy_async(std::string_view what, const View& to, const std::array<std::byte, 16>& bytes, int size,
+                   Who who);
   /// Groups the thread's copies since the last commit.
   void commit_group(int thread);
   /// Completes all groups of the thread but the `pending` latest.

@@ -29,6 +29,32 @@ Worker::Worker(const Launch& how, Stacks stacks) : how_(how), stacks_(std::move(
   for (int i = 0; i < threads_in(how.block); ++i) fibres_.emplace_back(stacks_[i]);
 }
 
+int RegisterStack::push(int count, Place made) {
+  const int first = parts_.empty() ? kFragments : parts_.back().first + parts_.back().count;
+  parts_.push_back({first, count, made});
+  return first;
+}
+
+void RegisterStack::release(int first) {
+  for (Part& part : parts_)
+    if (part.first == first) part.alive = false;
+  while (!parts_.empty() && !parts_.back().alive) parts_.pop_back();
+}
+
+const RegisterStack::Part* RegisterStack::find(int reg) const {
+  const auto part = std::ranges::find_if(
+      parts_, [&](const Part& p) { return p.alive && reg >= p.first && reg < p.first + p.count; });
+  return part == parts_.end() ? nullptr : &*part;
+}
+
+// For the running thread, or for the first one of another warpgroup.
+std::string Block::register_name(int group, int reg) const {
+  const int owner = running_ / block::kWarpgroup == group ? running_ : group * block::kWarpgroup;
+  const RegisterStack::Part* part = fragments_[static_cast<std::size_t>(owner)].find(reg);
+  if (part == nullptr) return fmt::format("register {}", reg);
+  return fmt::format("register {} of the fragment of line {}", reg - part->first, part->made.line);
+}
+
 const Parsed& Worker::find(const calls::Statement& statement) {
   const std::pair<const void*, const void*> key(statement.form, statement.rest.data());
   if (latest_ != statements_.end() && latest_->first == key) return latest_->second;

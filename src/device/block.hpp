@@ -16,11 +16,32 @@
 #include "block/products.hpp"
 #include "block/shared.hpp"
 #include "device/fibre.hpp"
-#include "device/fragments.hpp"
 #include "warpbit/device/launch.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace warpbit::device {
+
+/// Registers of operands that a product reads at once; those of fragments follow.
+inline constexpr int kDescriptorA = 0, kDescriptorB = 1, kScaleD = 2, kFragments = 3;
+
+/// Allocates a thread's fragments in its registers as a stack, like the variables that hold them. Lanes with
+/// the same live fragments thus have them in the same registers, whatever they did before.
+class RegisterStack {
+ public:
+  struct Part {
+    int first, count;
+    Place made;
+    bool alive = true;
+  };
+  /// Returns the first register.
+  int push(int count, Place made);
+  void release(int first);
+  /// The fragment that contains a register, or nullptr.
+  const Part* find(int reg) const;
+
+ private:
+  std::vector<Part> parts_;
+};
 
 /// A statement, and what it is on the target.
 struct Parsed {

@@ -7,6 +7,8 @@
 #include <array>
 #include <atomic>
 #include <cstring>  // std::memcpy
+#include <optional>
+#include <utility>
 
 #include "device/block.hpp"
 #include "warpbit/descriptor.hpp"
@@ -31,17 +33,15 @@ void access_global(std::byte* memory, std::size_t bytes, Access access) {
 }
 
 // The address of the bytes.
-std::byte* in_global(const char* what, const GlobalView& view, std::int64_t bytes, std::size_t alignment,
-                     Place at) {
+std::byte* in_global(const char* what, const View& view, std::int64_t bytes, std::size_t alignment, Place at) {
   Block& block = current_block();
-  block.fail_if(
-      block::check_bytes(what, Space::global, {0, view.size, view.at}, bytes, alignment, block.who(at)));
-  return view.base + view.at;
+  block.fail_if(block::check_bytes(what, Space::global, view, bytes, alignment, block.who(at)));
+  return view.global + view.at;
 }
 
 }  // namespace
 
-SharedView shared_view(std::int64_t offset, std::int64_t bytes, std::size_t alignment, Place at) {
+View shared_view(std::int64_t offset, std::int64_t bytes, std::size_t alignment, Place at) {
   Block& block = current_block();
   bytes = std::max<std::int64_t>(bytes, 0);
   block.fail_if(block::check_bytes("shared_array", Space::shared, block.shared.view(offset), bytes, alignment,
@@ -49,34 +49,29 @@ SharedView shared_view(std::int64_t offset, std::int64_t bytes, std::size_t alig
   return {offset, offset + bytes, offset};
 }
 
-void load(const SharedView& from, void* value, std::size_t bytes, std::size_t alignment, Place at) {
+void load(const View& from, void* value, std::size_t bytes, std::size_t alignment, Place at) {
+  const std::span out(static_cast<std::byte*>(value), bytes);
   Block& block = current_block();
-  block.fail_if(block.shared.load("load from shared memory", from, {static_cast<std::byte*>(value), bytes},
-                                  alignment, block.who(at)));
-}
-
-void store(const SharedView& to, const void* value, std::size_t bytes, std::size_t alignment, Place at) {
-  Block& block = current_block();
-  block.fail_if(block.shared.store("store to shared memory", to, {static_cast<const std::byte*>(value), bytes},
-                                   alignment, block.who(at)));
-}
-
-void load(const GlobalView& from, void* value, std::size_t bytes, std::size_t alignment, Place at) {
-  std::byte* memory =
-      in_global("load from global memory", from, static_cast<std::int64_t>(bytes), alignment, at);
-  access_global(memory, bytes, [&]<class Piece>(std::atomic_ref<Piece> piece, std::size_t i) {
+  if (!from.is_global)
+    return block.fail_if(block.shared.load("load from shared memory", from, out, alignment, block.who(at)));
+  const auto copy = [&]<class Piece>(std::atomic_ref<Piece> piece, std::size_t i) {
     const Piece x = piece.load(std::memory_order_relaxed);
-    std::memcpy(static_cast<std::byte*>(value) + i, &x, sizeof x);
-  });
+    std::memcpy(&out[i], &x, sizeof x);
+  };
+  access_global(in_global("load from global memory", from, std::ssize(out), alignment, at), bytes, copy);
 }
 
-void store(const GlobalView& to, const void* value, std::size_t bytes, std::size_t alignment, Place at) {
-  std::byte* memory = in_global("store to global memory", to, static_cast<std::int64_t>(bytes), alignment, at);
-  access_global(memory, bytes, [&]<class Piece>(std::atomic_ref<Piece> piece, std::size_t i) {
+void store(const View& to, const void* value, std::size_t bytes, std::size_t alignment, Place at) {
+  const std::span in(static_cast<const std::byte*>(value), bytes);
+  Block& block = current_block();
+  if (!to.is_global)
+    return block.fail_if(block.shared.store("store to shared memory", to, in, alignment, block.who(at)));
+  const auto copy = [&]<class Piece>(std::atomic_ref<Piece> piece, std::size_t i) {
     Piece x;
-    std::memcpy(&x, static_cast<const std::byte*>(value) + i, sizeof x);
+    std::memcpy(&x, &in[i], sizeof x);
     piece.store(x, std::memory_order_relaxed);
-  });
+  };
+  access_global(in_global("store to global memory", to, std::ssize(in), alignment, at), bytes, copy);
 }
 
 std::uint64_t meet(Request request) {
@@ -85,7 +80,7 @@ std::uint64_t meet(Request request) {
   return call.value;
 }
 
-void copy_async(const char* form, const SharedView& to, const GlobalView& from, int size, int bytes, Place at) {
+void copy_async(const char* form, const View& to, const View& from, int size, int bytes, Place at) {
   Block& block = current_block();
   if (bytes < 0 || bytes > size)
     block.fail(block::fault_of(
@@ -117,7 +112,7 @@ void execute(const Statement& statement, const Operands& operands, Place at) {
   block.wait(call);
 }
 
-std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
+std::uint64_t matrix_descriptor(const View& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
                                 int base_offset, Place at) {
   Block& block = current_block();
   const block::Who who = block.who(at);
@@ -127,6 +122,59 @@ std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int 
   const Result<std::uint64_t> bits = fields.encode();
   if (!bits) block.fail(block::fault_of(who, bits.error()));
   return *bits;
+}
+
+// ---- Registers of asynchronous products
+
+namespace {
+
+// Reads a register, or writes to it.
+std::uint32_t access(const char* what, const RegisterView& view, std::optional<std::uint32_t> written,
+                     Place at) {
+  Block& block = current_block();
+  const block::Who who = block.who(at);
+  if (view.at < 0 || view.at >= view.count)
+    block.fail(block::fault_of(who, {Errc::address_out_of_bounds, what, fmt::format("register {}", view.at),
+                                     fmt::format("it has {}", view.count)}));
+  const int lane = who.thread % block::kWarpgroup, reg = view.first + static_cast<int>(view.at);
+  Effects effects;
+  if (written)
+    effects.writes = {{lane, reg, *written}};
+  else
+    effects.reads = {reg};
+  block.fail_if(block.products.access(what, std::move(effects), who));
+  return static_cast<std::uint32_t>(
+      block.products.group(who.thread / block::kWarpgroup).registers.read(lane, reg));
+}
+
+}  // namespace
+
+int make_registers(int count, Place at) {
+  Block& block = current_block();
+  const block::Who who = block.who(at);
+  const int first = block.fragments().push(count, at);
+  block.products.group(who.thread / block::kWarpgroup).reserve(first + count);
+  Effects zeros;
+  for (int reg = first; reg < first + count; ++reg)
+    zeros.writes.push_back({who.thread % block::kWarpgroup, reg, 0});
+  block.products.assign(std::move(zeros), who);
+  return first;
+}
+
+void release_registers(int first, int count, Place made) noexcept {
+  Block& block = current_block();
+  block::Found& fault = block.meeting.fault();
+  if (!block.is_unwinding() && !fault && std::uncaught_exceptions() == 0)
+    fault = block.products.release("end of an AsyncFragment", first, count, {block.running(), made});
+  block.fragments().release(first);
+}
+
+std::uint32_t read_register(const RegisterView& from, Place at) {
+  return access("read of an AsyncFragment", from, std::nullopt, at);
+}
+
+void write_register(const RegisterView& to, std::uint32_t value, Place at) {
+  (void)access("write to an AsyncFragment", to, value, at);
 }
 
 }  // namespace warpbit::device::calls

@@ -2,18 +2,103 @@
 #include "device/fibre.hpp"
 
 #include <cxxabi.h>
-#include <signal.h>  // sigaction
+#include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include <cstring>  // std::memcpy
+#include <algorithm>
+#include <cerrno>
+#include <cstring>  // std::memcpy, std::strerror
 #include <exception>
+#include <fstream>
 #include <mutex>
 #include <typeinfo>
 #include <utility>
 
-#include "device/sanitizer.hpp"
+#if defined(__SANITIZE_ADDRESS__)
+#define WARPBIT_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WARPBIT_ADDRESS_SANITIZER
+#endif
+#endif
+
+#ifdef WARPBIT_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
 
 namespace warpbit::device {
+
+// What the address sanitizer must know about stacks.
+namespace sanitizer {
+// leave() and arrive() surround each switch of stacks. `frames` keeps the sanitizer's state of the stack that
+// is left; nullptr if it is left for good.
+#ifdef WARPBIT_ADDRESS_SANITIZER
+inline void leave(void** frames, const void* bottom, std::size_t size) {
+  __sanitizer_start_switch_fiber(frames, bottom, size);
+}
+inline void arrive(void* frames, const void** from_bottom, std::size_t* from_size) {
+  __sanitizer_finish_switch_fiber(frames, from_bottom, from_size);
+}
+/// Clears the marks of frames that never returned; the next frames there would trip over them.
+inline void forget(const void* bottom, std::size_t size) {
+  __asan_unpoison_memory_region(bottom, size);
+}
+#else
+inline void leave(void**, const void*, std::size_t) {}
+inline void arrive(void*, const void**, std::size_t*) {}
+inline void forget(const void*, std::size_t) {}
+#endif
+
+}  // namespace sanitizer
+
+// ---- Stacks
+
+void Stacks::Unmap::operator()(std::byte* memory) const {
+  sanitizer::forget(memory, bytes);
+  munmap(memory, bytes);
+}
+
+Result<Stacks> Stacks::make(int count, std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  bytes = (bytes + page - 1) / page * page;
+  const auto refused = [&] {
+    return Error{Errc::launch_shape, "launch",
+                 fmt::format("{} stacks of {} bytes: {}", count, bytes, std::strerror(errno)),
+                 "fewer threads in a block, or a smaller Launch.stack_bytes"};
+  };
+  const std::size_t all = static_cast<std::size_t>(count) * (Stack::kGuard + bytes);
+  void* const memory = mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return refused();
+  Stacks out(std::unique_ptr<std::byte, Unmap>(static_cast<std::byte*>(memory), Unmap{all}));
+  for (int i = 0; i < count; ++i) {
+    std::byte* const guard = out.memory_.get() + static_cast<std::size_t>(i) * (Stack::kGuard + bytes);
+    out.stacks_.push_back({guard, guard + Stack::kGuard, guard + Stack::kGuard + bytes});
+    if (mprotect(guard + Stack::kGuard, bytes, PROT_READ | PROT_WRITE) != 0) return refused();
+  }
+  return out;
+}
+
+int Stacks::max_workers(int count) {
+  long mappings = 65530;  // Linux's default
+  std::ifstream("/proc/sys/vm/max_map_count") >> mappings;
+  return static_cast<int>(std::clamp(mappings / 4 * 3 / (2L * count), 1L, 1L << 20));
+}
+
+SignalStack::SignalStack() : memory_(64 * 1024) {
+  stack_t mine{};
+  mine.ss_sp = memory_.data();
+  mine.ss_size = memory_.size();
+  sigaltstack(&mine, &before_);
+}
+
+SignalStack::~SignalStack() {
+  sigaltstack(&before_, nullptr);
+}
+
+// ---- Fibres
+
 namespace {
 
 constinit thread_local Fibre* t_fibre = nullptr;

@@ -2,6 +2,7 @@
 // What a block and those who act in it hand to each other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -26,9 +27,11 @@ struct Index3 {
 
 namespace calls {
 
-/// Bytes [first, last) of shared memory, and a cursor in them.
-struct SharedView {
+/// Bytes [first, last) of shared memory, or of global memory from `global` on, and a cursor in them.
+struct View {
   std::int64_t first, last, at;
+  bool is_global = false;
+  std::byte* global = nullptr;
 };
 
 enum class Shuffle { index, up, down, exclusive_or };

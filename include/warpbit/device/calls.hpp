@@ -18,24 +18,16 @@ extern constinit thread_local Index3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace calls {
 
-/// `size` bytes from `base`, and a cursor in them.
-struct GlobalView {
-  std::byte* base;
-  std::int64_t size, at;
-};
-
 /// Fails unless the bytes lie in shared memory, aligned.
-SharedView shared_view(std::int64_t offset, std::int64_t bytes, std::size_t alignment, Place at);
-void load(const SharedView& from, void* value, std::size_t bytes, std::size_t alignment, Place at);
-void store(const SharedView& to, const void* value, std::size_t bytes, std::size_t alignment, Place at);
-void load(const GlobalView& from, void* value, std::size_t bytes, std::size_t alignment, Place at);
-void store(const GlobalView& to, const void* value, std::size_t bytes, std::size_t alignment, Place at);
+View shared_view(std::int64_t offset, std::int64_t bytes, std::size_t alignment, Place at);
+void load(const View& from, void* value, std::size_t bytes, std::size_t alignment, Place at);
+void store(const View& to, const void* value, std::size_t bytes, std::size_t alignment, Place at);
 
 /// Waits until the request is fulfilled; its value.
 std::uint64_t meet(Request request);
 
 /// Copies `size` bytes: the first `bytes` from global memory, zeros for the rest.
-void copy_async(const char* form, const SharedView& to, const GlobalView& from, int size, int bytes, Place at);
+void copy_async(const char* form, const View& to, const View& from, int size, int bytes, Place at);
 void commit_group(Place at);
 void wait_group(unsigned pending, Place at);
 
@@ -61,7 +53,7 @@ struct Operands {
   int lanes = 32;                             ///< that execute it together: 1, 32 or 128
   void* d = nullptr;                          ///< destination registers
   std::span<const void* const> sources = {};  ///< in the order of the statement
-  const SharedView* row = nullptr;            ///< the address of a move
+  const View* row = nullptr;                  ///< the address of a move
   const WarpgroupProduct* product = nullptr;
 };
 void execute(const Statement& statement, const Operands& operands, Place at);
@@ -78,7 +70,7 @@ void release_registers(int first, int count, Place made) noexcept;
 std::uint32_t read_register(const RegisterView& from, Place at);
 void write_register(const RegisterView& to, std::uint32_t value, Place at);
 
-std::uint64_t matrix_descriptor(const SharedView& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
+std::uint64_t matrix_descriptor(const View& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
                                 int base_offset, Place at);
 
 }  // namespace calls

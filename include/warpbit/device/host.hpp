@@ -62,10 +62,20 @@ class Element {
   Place at_;
 };
 
-/// Common to both kinds of arrays: a cursor over elements of T.
-template <class Array, class T>
-struct Cursor {
+/// A cursor over elements of T in the block's shared memory, or in global memory, whose bytes the caller of launch
+/// owns.
+template <class T, bool kIsShared>
+struct Array {
   using Type = T;
+  calls::View view;
+
+  explicit Array(calls::View bytes) : view(bytes) {}
+  Array(std::span<T> elements) requires(!kIsShared)
+      : view{0, static_cast<std::int64_t>(elements.size_bytes()), 0, true,
+             reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(elements.data()))} {}
+  /// Converts from mutable to const elements.
+  template <class U>
+  requires std::same_as<const U, T> Array(const Array<U, kIsShared>& other) : view(other.view) {}
 
   friend Array operator+(Array array, std::integral auto elements) {
     array.view.at = moved(array.view.at, elements, sizeof(T));
@@ -77,47 +87,24 @@ struct Cursor {
     return array;
   }
   friend Array& operator+=(Array& array, std::integral auto elements) { return array = array + elements; }
-  Element<Array> operator[](Index i) const { return {self() + i.value, i.at}; }
+  Element<Array> operator[](Index i) const { return {*this + i.value, i.at}; }
 
   std::remove_const_t<T> load(Place at) const {
     std::remove_const_t<T> out;
-    calls::load(self().view, &out, sizeof out, alignof(T), at);
+    calls::load(view, &out, sizeof out, alignof(T), at);
     return out;
   }
   void store(const T& value, Place at) const requires(!std::is_const_v<T>) {
-    calls::store(self().view, &value, sizeof value, alignof(T), at);
+    calls::store(view, &value, sizeof value, alignof(T), at);
   }
 
  private:
-  const Array& self() const { return static_cast<const Array&>(*this); }
   static_assert(std::is_trivially_copyable_v<T>);
-  friend Array;
-  Cursor() = default;
 };
-
-/// A cursor over elements in the block's shared memory.
 template <class T>
-struct SharedArray : Cursor<SharedArray<T>, T> {
-  calls::SharedView view;
-
-  explicit SharedArray(calls::SharedView bytes) : view(bytes) {}
-  /// Converts from mutable to const elements.
-  template <class U>
-  requires std::same_as<const U, T> SharedArray(const SharedArray<U>& other) : view(other.view) {}
-};
-
-/// A cursor over elements in global memory. The caller of launch owns the bytes.
+using SharedArray = Array<T, true>;
 template <class T>
-struct GlobalArray : Cursor<GlobalArray<T>, T> {
-  calls::GlobalView view;
-
-  GlobalArray(std::span<T> elements)
-      : view{reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(elements.data())),
-             static_cast<std::int64_t>(elements.size_bytes()), 0} {}
-  explicit GlobalArray(calls::GlobalView bytes) : view(bytes) {}
-  template <class U>
-  requires std::same_as<const U, T> GlobalArray(const GlobalArray<U>& other) : view(other.view) {}
-};
+using GlobalArray = Array<T, false>;
 
 /// `elements` elements at byte `offset` of the block's dynamic shared memory. Not checked under nvcc.
 template <class T>
@@ -126,13 +113,9 @@ SharedArray<T> shared_array(std::int64_t offset, std::int64_t elements, Place at
 }
 
 /// The same bytes as elements of another type.
-template <class U, class T>
-SharedArray<U> as(SharedArray<T> array) {
-  return SharedArray<U>(array.view);
-}
-template <class U, class T>
-GlobalArray<U> as(GlobalArray<T> array) {
-  return GlobalArray<U>(array.view);
+template <class U, class T, bool kIsShared>
+Array<U, kIsShared> as(Array<T, kIsShared> array) {
+  return Array<U, kIsShared>(array.view);
 }
 
 // ---- Threads (CUDA C++ Programming Guide, "Built-in Variables", "Synchronization Functions", "Warp Vote

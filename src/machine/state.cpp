@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <new>  // std::bad_alloc
+#include <set>
 
 namespace warpbit {
 namespace {
@@ -130,6 +132,61 @@ std::optional<ByteRange> Memory::in_shared(Space space, std::uint64_t address, s
   const std::optional<Place> at = find(space, address, bytes);
   if (!at || at->range != 0 || bytes == 0) return std::nullopt;
   return ByteRange{at->offset, at->offset + (bytes - 1)};
+}
+
+// ---- Banks of shared memory
+
+namespace {
+
+constexpr std::uint64_t kBanks = 32, kBankBytes = 4;
+
+// The words accessed in each bank.
+using Banks = std::array<std::set<std::uint64_t>, kBanks>;
+
+int extra_wavefronts(std::span<const std::uint64_t> phase, std::uint64_t line_bytes) {
+  Banks banks;
+  for (const std::uint64_t address : phase) {
+    const std::uint64_t first = address / kBankBytes;
+    const std::uint64_t words = (address % kBankBytes + line_bytes + kBankBytes - 1) / kBankBytes;
+    for (std::uint64_t word = first; word != first + words; ++word) banks[word % kBanks].insert(word);
+  }
+  std::size_t fullest = 1;
+  for (const auto& words : banks) fullest = std::max(fullest, words.size());
+  return static_cast<int>(fullest) - 1;
+}
+
+}  // namespace
+
+BankConflicts bank_conflicts(std::span<const std::uint64_t> addresses, int line_bytes) {
+  const auto bytes = static_cast<std::uint64_t>(line_bytes);
+  const std::size_t lanes = std::max<std::uint64_t>(1, kBanks * kBankBytes / bytes);
+  BankConflicts out;
+  for (; !addresses.empty(); addresses = addresses.subspan(std::min(lanes, addresses.size()))) {
+    out.phases.push_back(extra_wavefronts(addresses.first(std::min(lanes, addresses.size())), bytes));
+    out.total += out.phases.back();
+  }
+  return out;
+}
+
+// ---- Registers
+
+Registers::Registers(int lanes, int registers)
+    : lanes_(lanes),
+      registers_(registers),
+      cells_(static_cast<std::size_t>(lanes) * static_cast<std::size_t>(registers)) {}
+
+void apply(const Effects& effects, Registers& registers) {
+  for (const Effects::Write& w : effects.writes) registers.write(w.lane, w.reg, w.value);
+}
+
+Result<void> apply(const Effects& effects, Registers& registers, Memory& memory) {
+  for (const Effects::MemoryWrite& w : effects.memory_writes)
+    if (!memory.contains(w.space, w.address, w.bytes.size()))
+      return memory.write(w.space, w.address, w.bytes);  // its error
+  for (const Effects::MemoryWrite& w : effects.memory_writes)
+    if (const Result<void> done = memory.write(w.space, w.address, w.bytes); !done) return done;
+  apply(effects, registers);
+  return {};
 }
 
 }  // namespace warpbit
