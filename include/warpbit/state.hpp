@@ -255,9 +255,9 @@ class AsyncState {
   std::vector<Product> apply(const AsyncActor& who, Effects effects, Registers& registers);
 
   /// True if some product is incomplete.
-  bool is_pending() const { return !open_.empty() || !groups_.empty(); }
+  bool is_pending() const { return pending_groups() > 0 || !groups_.back().empty(); }
   /// Committed groups that are incomplete, empty ones included.
-  std::size_t pending_groups() const { return groups_.size(); }
+  std::size_t pending_groups() const { return groups_.size() - 1; }
   /// The registers as the pending products will leave them.
   Registers ahead(Registers registers) const;
 
@@ -282,17 +282,17 @@ class AsyncState {
   Violated check_fence(const AsyncActor& who, const AsyncUse& use) const;
   Violated check_proxy(const AsyncActor& who, const Effects& effects, const Unordered& unordered) const;
   Violated check_access(const AsyncActor& who, std::span<const int> registers, std::string_view access) const;
-  AsyncViolation occupied(const AsyncActor& who, int reg, std::string_view access, std::string_view role,
-                          const Found& found) const;
+  template <class Condition>
+  Violated occupied(const AsyncActor& who, int reg, std::string_view access, std::string_view role,
+                    Condition condition) const;
   std::string name(int reg) const;
   std::vector<Product> control(const AsyncControl& what, Registers& registers);
   void record(std::span<const int> registers, const Access& access);
 
   RegisterName name_;
-  std::vector<Product> open_;
-  std::deque<std::vector<Product>> groups_;
-  std::vector<Access> unfenced_;  // by register
-  bool fenced_ = false;           // at least once
+  std::deque<std::vector<Product>> groups_ = std::deque<std::vector<Product>>(1);  // the last one is open
+  std::vector<Access> unfenced_;                                                   // by register
+  bool fenced_ = false;                                                            // at least once
 };
 
 }  // namespace warpbit

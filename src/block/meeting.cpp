@@ -66,10 +66,9 @@ void Meeting::go_on(int warp, std::uint32_t lanes) {
 }
 
 bool Meeting::meet(int warp) {
-  const auto is = [](State state) { return [state](const Thread& t) { return t.state == state; }; };
-  if (lanes_that(warp, is(State::waits)) == 0) return false;
+  if (waiting(warp) == 0) return false;
   if (meet_masked(warp) || meet_instruction(warp)) return !fault_;
-  if (fault_ || lanes_that(warp, is(State::stuck)) != 0) return false;
+  if (fault_ || lanes_that(warp, [](const Thread& t) { return t.state == State::stuck; }) != 0) return false;
   if (meet_active_mask(warp)) return true;
   diagnose(warp);
   return false;
@@ -91,7 +90,7 @@ bool Meeting::meet_masked(int warp) {
                          "the mask must name every lane that executes it"});
       return false;
     }
-    const std::uint32_t here = lanes_that(warp, [&](const Thread& t) { return t.waits_like(first); });
+    const std::uint32_t here = waiting(warp, [&](const Request& x) { return x.is_same(first); });
     const std::uint32_t wanted = first.mask & live;
     if ((here & wanted) != wanted) continue;
     if (first.kind == Request::Kind::shuffle) fault_ = shuffle(warp, wanted);
@@ -142,11 +141,11 @@ Found Meeting::shuffle(int warp, std::uint32_t lanes) {
 }
 
 bool Meeting::meet_active_mask(int warp) {
-  const auto asks = [](const Thread& t) { return t.waits() && t.request->kind == Request::Kind::active_mask; };
-  const std::uint32_t all = lanes_that(warp, asks);
+  const auto asks = [](const Request& r) { return r.kind == Request::Kind::active_mask; };
+  const std::uint32_t all = waiting(warp, asks);
   if (all == 0) return false;
   const Place at = lane(warp, std::countr_zero(all)).request->at;
-  const std::uint32_t lanes = lanes_that(warp, [&](const Thread& t) { return asks(t) && t.request->at == at; });
+  const std::uint32_t lanes = waiting(warp, [&](const Request& r) { return asks(r) && r.at == at; });
   for (const int i : lanes_of(lanes)) lane(warp, i).request->value = lanes;
   go_on(warp, lanes);
   return true;
@@ -171,54 +170,53 @@ bool Meeting::meet_instruction(int warp) {
 
 // ---- Deadlocks
 
+// The fault if the others of `first` execute something else, as `one` of them, or nothing any more.
+Fault Meeting::unmet(int first, const Thread* one, std::string_view here, std::string_view others,
+                     std::string must) const {
+  const Request& r = request(first);
+  const bool barrier =
+      r.kind == Request::Kind::barrier || (one != nullptr && one->request->kind == Request::Kind::barrier);
+  const Errc code = one == nullptr ? Errc::lanes_missing
+                    : barrier      ? Errc::threads_diverge
+                                   : Errc::lanes_disagree;
+  return fault_of({first, r.at}, {code, std::string(r.form()),
+                                  fmt::format("executed by {}, but {}", here, others), std::move(must)});
+}
+
 // The fault if `wanted` lanes do not execute the instruction that lane `first` waits for.
 Fault Meeting::missing(int warp, int first, std::uint32_t wanted) {
   const Request& r = *lane(warp, first).request;
-  const std::uint32_t here = lanes_that(warp, [&](const Thread& t) { return t.waits_like(r); });
-  const std::uint32_t away = wanted & ~here;
-  const std::uint32_t waits = lanes_that(warp, [](const Thread& t) { return t.waits(); });
-  Fault out = fault_of({warp * kWarp + first, r.at}, {});
+  const std::uint32_t here = waiting(warp, [&](const Request& x) { return x.is_same(r); });
+  std::uint32_t away = wanted & ~here;
+  const std::uint32_t waits = away & waiting(warp);
+  const Thread* const one = waits == 0 ? nullptr : &lane(warp, std::countr_zero(waits));
+  if (one != nullptr) away &= waiting(warp, [&](const Request& x) { return x.is_same(*one->request); });
+  const int absent = std::countr_zero(away);
+  Fault out = unmet(
+      warp * kWarp + first, one, lanes_text(here),
+      one != nullptr ? fmt::format("{} by {}", one->request->form(), lanes_text(away))
+                     : fmt::format("{} {} ended", lanes_text(away), std::has_single_bit(away) ? "has" : "have"),
+      r.is_masked() ? fmt::format("all lanes of the mask {:#010x} must execute it", r.mask)
+                    : fmt::format("all lanes of the {} must execute it, at one place",
+                                  r.kind == Request::Kind::of_warpgroup ? "warpgroup" : "warp"));
   out.lanes = lanes_of(away);
-  const std::string must = r.is_masked()
-                               ? fmt::format("all lanes of the mask {:#010x} must execute it", r.mask)
-                               : fmt::format("all lanes of the {} must execute it, at one place",
-                                             r.kind == Request::Kind::of_warpgroup ? "warpgroup" : "warp");
-  if ((away & waits) != 0) {
-    const Thread& one = lane(warp, std::countr_zero(away & waits));
-    const std::uint32_t same = lanes_that(warp, [&](const Thread& t) { return t.waits_like(*one.request); });
-    out.lanes = lanes_of(same & away);
-    out.other = {warp, out.lanes, one.request->at};
-    const bool barrier = r.kind == Request::Kind::barrier || one.request->kind == Request::Kind::barrier;
-    out.error = {barrier ? Errc::threads_diverge : Errc::lanes_disagree, std::string(r.form()),
-                 fmt::format("executed by {}, but {} by {}", lanes_text(here), one.request->form(),
-                             lanes_text(same & away)),
-                 must};
-    return out;
-  }
-  const int one = std::countr_zero(away);
-  if (warp * kWarp + one < threads()) out.other = {warp, out.lanes, lane(warp, one).last};
-  out.error = {Errc::lanes_missing, std::string(r.form()),
-               fmt::format("executed by {}, but {} {} ended", lanes_text(here), lanes_text(away),
-                           std::has_single_bit(away) ? "has" : "have"),
-               must};
+  if (one != nullptr || warp * kWarp + absent < threads())
+    out.other = {warp, out.lanes, one != nullptr ? one->request->at : lane(warp, absent).last};
   return out;
 }
 
 // Finds the fault when all lanes wait or have ended and no request can be fulfilled, unless all wait at one
 // barrier.
 void Meeting::diagnose(int warp) {
-  const std::uint32_t live = lanes_that(warp, [](const Thread& t) { return t.waits(); });
-  const auto of = [&](auto condition) {
-    return lanes_that(warp, [&](const Thread& t) { return t.waits() && condition(*t.request); });
-  };
+  const std::uint32_t live = waiting(warp);
   // Report the widest rendezvous first: warp instruction, masked operation, barrier.
-  for (const std::uint32_t lanes : {of([](const Request& r) { return r.is_instruction(); }),
-                                    of([](const Request& r) { return r.is_masked(); }), live}) {
+  for (const std::uint32_t lanes : {waiting(warp, [](const Request& r) { return r.is_instruction(); }),
+                                    waiting(warp, [](const Request& r) { return r.is_masked(); }), live}) {
     if (lanes == 0) continue;
     const int first = std::countr_zero(lanes);
     const Request& r = *lane(warp, first).request;
     const std::uint32_t wanted = r.is_instruction() ? kAllLanes : r.is_masked() ? r.mask & live : live;
-    if ((wanted & ~of([&](const Request& x) { return x.is_same(r); })) == 0) continue;
+    if ((wanted & ~waiting(warp, [&](const Request& x) { return x.is_same(r); })) == 0) continue;
     fault_ = missing(warp, first, wanted);
     return;
   }
@@ -226,50 +224,32 @@ void Meeting::diagnose(int warp) {
 
 // The fault if `first` waits for a warpgroup instruction that `warp` does not execute.
 Fault Meeting::missing_warp(int first, int warp) {
-  const Request& r = *thread(first).request;
-  const auto together = [&](const Thread& t) { return t.waits_like(r); };
+  const Request& r = request(first);
   std::vector<int> here;
   const int first_warp = first / kWarpgroup * kGroupWarps;
   for (int w = first_warp; w < first_warp + kGroupWarps; ++w)
-    if (w * kWarp < threads() && lanes_that(w, together) != 0) here.push_back(w);
-  Fault out = fault_of({first, r.at}, {});
-  const auto seen = [&](std::string_view what) {
-    return fmt::format("executed by {} {}, but {}", here.size() == 1 ? "warp" : "warps", ranges(here), what);
-  };
-  const std::string must = "all four warps of the warpgroup must execute it, at one place";
-  if (warp * kWarp >= threads()) {
-    out.error = {Errc::lanes_missing, std::string(r.form()), seen(fmt::format("there is no warp {}", warp)),
-                 must};
-    return out;
-  }
-  const std::uint32_t waiting = lanes_that(warp, [](const Thread& t) { return t.waits(); });
-  if (waiting == 0) {
-    out.lanes = lanes_of(kAllLanes);
-    out.other = {warp, out.lanes, lane(warp, 0).last};
-    out.error = {Errc::lanes_missing, std::string(r.form()), seen(fmt::format("warp {} has ended", warp)),
-                 must};
-    return out;
-  }
-  out.lanes = lanes_of(waiting);
-  const Request& one = *lane(warp, out.lanes.front()).request;
-  out.other = {warp, out.lanes, one.at};
-  out.error = {one.kind == Request::Kind::barrier ? Errc::threads_diverge : Errc::lanes_disagree,
-               std::string(r.form()), seen(fmt::format("{} by warp {}", one.form(), warp)), must};
+    if (waiting(w, [&](const Request& x) { return x.is_same(r); }) != 0) here.push_back(w);
+  const bool exists = warp * kWarp < threads();
+  const std::uint32_t waits = waiting(warp);
+  const Thread* const one = waits == 0 ? nullptr : &lane(warp, std::countr_zero(waits));
+  Fault out = unmet(first, one, fmt::format("{} {}", here.size() == 1 ? "warp" : "warps", ranges(here)),
+                    !exists          ? fmt::format("there is no warp {}", warp)
+                    : one == nullptr ? fmt::format("warp {} has ended", warp)
+                                     : fmt::format("{} by warp {}", one->request->form(), warp),
+                    "all four warps of the warpgroup must execute it, at one place");
+  if (!exists) return out;
+  out.lanes = lanes_of(one == nullptr ? kAllLanes : waits);
+  out.other = {warp, out.lanes, one == nullptr ? lane(warp, 0).last : one->request->at};
   return out;
 }
 
 // Called when no thread can proceed: finds a warpgroup whose instruction cannot complete.
 void Meeting::check_warpgroups() {
   for (int i = 0; i < threads(); ++i) {
-    const Thread& t = thread(i);
-    if (!t.waits() || t.request->kind != Request::Kind::of_warpgroup) continue;
+    if (!thread(i).waits() || request(i).kind != Request::Kind::of_warpgroup) continue;
     const int first_warp = i / kWarpgroup * kGroupWarps;
     for (int warp = first_warp; warp < first_warp + kGroupWarps; ++warp) {
-      const bool is_there = warp * kWarp < threads() && lanes_that(warp, [&](const Thread& other) {
-                                                          return other.state == State::waits &&
-                                                                 other.request->is_same(*t.request);
-                                                        }) != 0;
-      if (is_there) continue;
+      if (waiting(warp, [&](const Request& x) { return x.is_same(request(i)); }) != 0) continue;
       fault_ = missing_warp(i, warp);
       return;
     }

@@ -42,7 +42,10 @@ class Meeting {
   void end(int i) { thread(i).state = State::ended; }
   /// Of a thread that waits.
   const Request& request(int i) const { return *thread(i).request; }
-  /// The lanes of a warp that wait for what is `condition`.
+  /// The lanes of a warp that wait, or wait for what is `condition`.
+  std::uint32_t waiting(int warp) const {
+    return lanes_that(warp, [](const Thread& t) { return t.waits(); });
+  }
   template <class Condition>
   std::uint32_t waiting(int warp, Condition condition) const {
     return lanes_that(warp, [&](const Thread& t) { return t.waits() && condition(*t.request); });
@@ -84,6 +87,8 @@ class Meeting {
   Found shuffle(int warp, std::uint32_t lanes);
   void vote(int warp, std::uint32_t lanes);
   void diagnose(int warp);
+  Fault unmet(int first, const Thread* one, std::string_view here, std::string_view others,
+              std::string must) const;
   Fault missing(int warp, int first, std::uint32_t wanted);
   Fault missing_warp(int first, int warp);
   void check_warpgroups();

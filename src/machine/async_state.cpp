@@ -56,16 +56,14 @@ auto multiplies(int reg) {
 // The latest incomplete product that meets the condition.
 template <class Condition>
 AsyncState::Found AsyncState::find_last(Condition condition) const {
-  const auto latest_of = [&](const std::vector<Product>& products) -> const Product* {
+  for (std::size_t later = 0; later < groups_.size(); ++later) {
+    const std::vector<Product>& products = groups_[groups_.size() - 1 - later];
     const auto last = std::find_if(products.rbegin(), products.rend(),
                                    [&](const Product& product) { return condition(product.effects); });
-    return last == products.rend() ? nullptr : &*last;
-  };
-  if (const Product* product = latest_of(open_))
-    return {product, "wgmma.commit_group and wgmma.wait_group 0 must come before"};
-  for (std::size_t later = 0; later < groups_.size(); ++later)
-    if (const Product* product = latest_of(groups_[groups_.size() - 1 - later]))
-      return {product, fmt::format("wgmma.wait_group {} must come before", later)};
+    if (last == products.rend()) continue;
+    return {&*last, later == 0 ? "wgmma.commit_group and wgmma.wait_group 0 must come before"
+                               : fmt::format("wgmma.wait_group {} must come before", later - 1)};
+  }
   return {nullptr, {}};
 }
 
@@ -73,23 +71,25 @@ std::string AsyncState::name(int reg) const {
   return name_ ? name_(reg) : fmt::format("register {}", reg);
 }
 
-AsyncViolation AsyncState::occupied(const AsyncActor& who, int reg, std::string_view access,
-                                    std::string_view role, const Found& found) const {
-  return {violation(who,
-                    fmt::format("{} is {}, but it is {} of {}, which is not complete", name(reg), access, role,
-                                found.product->text),
-                    found.remedy),
-          found.product->number, std::nullopt};
+// The violation if the latest incomplete product that meets the condition uses the register.
+template <class Condition>
+AsyncState::Violated AsyncState::occupied(const AsyncActor& who, int reg, std::string_view access,
+                                          std::string_view role, Condition condition) const {
+  const Found found = find_last(condition);
+  if (!found.product) return std::nullopt;
+  return AsyncViolation{violation(who,
+                                  fmt::format("{} is {}, but it is {} of {}, which is not complete", name(reg),
+                                              access, role, found.product->text),
+                                  found.remedy),
+                        found.product->number, std::nullopt};
 }
 
 AsyncState::Violated AsyncState::check_access(const AsyncActor& who, std::span<const int> registers,
                                               std::string_view access) const {
   if (!is_pending()) return std::nullopt;
   for (const int reg : registers) {
-    if (const Found found = find_last(accumulates(reg)); found.product)
-      return occupied(who, reg, access, "an accumulator", found);
-    if (const Found found = find_last(multiplies(reg)); found.product)
-      return occupied(who, reg, access, "part of A", found);
+    if (Violated found = occupied(who, reg, access, "an accumulator", accumulates(reg))) return found;
+    if (Violated found = occupied(who, reg, access, "part of A", multiplies(reg))) return found;
   }
   return std::nullopt;
 }
@@ -112,14 +112,12 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
     const auto in_other_shape = [&](const Effects& e) {
       return e.deferred->shape != use.shape && accumulates(reg)(e);
     };
-    if (const Found found = find_last(in_other_shape); found.product)
-      return occupied(who, reg, "part of D", "in another shape an accumulator", found);
-    if (const Found found = find_last(multiplies(reg)); found.product)
-      return occupied(who, reg, "part of D", "part of A", found);
+    if (Violated found = occupied(who, reg, "part of D", "in another shape an accumulator", in_other_shape))
+      return found;
+    if (Violated found = occupied(who, reg, "part of D", "part of A", multiplies(reg))) return found;
   }
   for (const int reg : use.factors)
-    if (const Found found = find_last(accumulates(reg)); found.product)
-      return occupied(who, reg, "part of A", "an accumulator", found);
+    if (Violated found = occupied(who, reg, "part of A", "an accumulator", accumulates(reg))) return found;
   return std::nullopt;
 }
 
@@ -206,9 +204,9 @@ std::vector<AsyncState::Product> AsyncState::control(const AsyncControl& what, R
       fenced_ = true;
       std::ranges::fill(unfenced_, Access{});
       break;
-    case AsyncControl::Kind::commit_group: groups_.push_back(std::exchange(open_, {})); break;
+    case AsyncControl::Kind::commit_group: groups_.emplace_back(); break;
     case AsyncControl::Kind::wait_group:
-      for (; groups_.size() > what.pending; groups_.pop_front())
+      for (; pending_groups() > what.pending; groups_.pop_front())
         for (Product& product : groups_.front()) {
           warpbit::apply(product.effects, registers);
           complete.push_back(std::move(product));
@@ -230,14 +228,13 @@ std::vector<AsyncState::Product> AsyncState::apply(const AsyncActor& who, Effect
   }
   record(effects.deferred->factors, {Access::Kind::factor, {}, who.number});
   record(effects.deferred->accumulators, {Access::Kind::accumulator, effects.deferred->shape, who.number});
-  open_.push_back({std::string(who.text), who.number, std::move(effects)});
+  groups_.back().push_back({std::string(who.text), who.number, std::move(effects)});
   return {};
 }
 
 Registers AsyncState::ahead(Registers registers) const {
   for (const std::vector<Product>& group : groups_)
     for (const Product& product : group) warpbit::apply(product.effects, registers);
-  for (const Product& product : open_) warpbit::apply(product.effects, registers);
   return registers;
 }
 
