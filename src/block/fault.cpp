@@ -16,25 +16,6 @@ std::string address_text(std::int64_t address) {
   return fmt::format("{}{:#x}", address < 0 ? "-" : "", address < 0 ? 0 - bits : bits);
 }
 
-std::string bytes_from(std::int64_t bytes, std::int64_t at) {
-  return fmt::format("{} bytes from {}", bytes, address_text(at));
-}
-
-// [first, last) as text for a person.
-std::string has_bytes(std::string_view what, std::int64_t first, std::int64_t last) {
-  if (first == last) return fmt::format("{} has none", what);
-  return fmt::format("{} has {:#x} to {:#x}", what, first, last - 1);
-}
-
-Error misaligned(std::string_view what, std::int64_t address, std::size_t alignment) {
-  return {Errc::address_misaligned, std::string(what), fmt::format("address {}", address_text(address)),
-          fmt::format("it must be a multiple of {} bytes", alignment)};
-}
-
-bool is_multiple(std::int64_t address, std::size_t alignment) {
-  return address % static_cast<std::int64_t>(alignment) == 0;
-}
-
 }  // namespace
 
 namespace block {
@@ -59,16 +40,19 @@ Fault of_group(int group, Fault fault) {
 
 Found check_bytes(std::string_view what, Space space, const View& array, std::int64_t bytes,
                   std::size_t alignment, Who who) {
-  const auto fault = [&](Error error) {
-    Fault out = fault_of(who, std::move(error));
-    out.address = {space, array.at};
-    return out;
-  };
-  if (array.at < array.first || array.at > array.last - bytes)
-    return fault({Errc::address_out_of_bounds, std::string(what), bytes_from(bytes, array.at),
-                  has_bytes("the array", array.first, array.last)});
-  if (!is_multiple(array.at, alignment)) return fault(misaligned(what, array.at, alignment));
-  return std::nullopt;
+  const bool inside = array.at >= array.first && array.at <= array.last - bytes;
+  if (inside && array.at % static_cast<std::int64_t>(alignment) == 0) return std::nullopt;
+  Fault out = fault_of(
+      who, {Errc::address_misaligned, std::string(what), fmt::format("address {}", address_text(array.at)),
+            fmt::format("it must be a multiple of {} bytes", alignment)});
+  if (!inside)
+    out.error = {Errc::address_out_of_bounds, std::string(what),
+                 fmt::format("{} bytes from {}", bytes, address_text(array.at)),
+                 array.first == array.last
+                     ? "the array has none"
+                     : fmt::format("the array has {:#x} to {:#x}", array.first, array.last - 1)};
+  out.address = {space, array.at};
+  return out;
 }
 
 }  // namespace block

@@ -112,9 +112,10 @@ class Block {
   block::Found execute(int first);
   Result<void> compute(const Instruction& instruction, std::span<const calls::Operands* const> lanes);
   block::Found move(int first, const Instruction& instruction);
-  block::Found disagreeing(int group, const Instruction& instruction) const;
-  Fault refused(int group, const Instruction& instruction, Error error) const;
-  block::Found multiply(int group, const Instruction& instruction);
+  const calls::WarpgroupProduct& product(int thread) const { return *call(thread).operands.product; }
+  block::Found disagreeing(int first, const Instruction& instruction) const;
+  Fault refused(int first, const Instruction& instruction, Error error) const;
+  block::Found multiply(int first, const Instruction& instruction);
 
   const Launch& how_;
   ExecuteOptions options_;  // of the launch, for one host thread

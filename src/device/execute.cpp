@@ -24,10 +24,6 @@ std::size_t lane_bytes(const Operand& operand) {
   return static_cast<std::size_t>(operand.registers * operand.register_bits / 8);
 }
 
-bool same_operands(const calls::WarpgroupProduct& x, const calls::WarpgroupProduct& y) {
-  return x.d == y.d && x.a == y.a && x.b == y.b && x.scale_d == y.scale_d;
-}
-
 // The registers of the operands.
 Binding binding_of(const Instruction& instruction, const calls::WarpgroupProduct& product) {
   Binding out;
@@ -72,7 +68,7 @@ Found Block::execute(int first) {
     return grouped ? block::of_group(first / kWarpgroup, std::move(fault)) : fault;
   };
   if (!instruction) return failed(instruction.error());
-  if (wanted.operands.product != nullptr) return multiply(first / kWarpgroup, *instruction);
+  if (wanted.operands.product != nullptr) return multiply(first, *instruction);
   if (grouped) return products.control(first / kWarpgroup, *instruction), std::nullopt;
   if (wanted.operands.row != nullptr) return move(first, *instruction);
   std::array<const calls::Operands*, kWarp> lanes{};
@@ -147,35 +143,32 @@ Found Block::move(int first, const Instruction& instruction) {
 
 // The fault if some lanes' operands differ from those of lane 0: registers, which one instruction names for
 // all.
-Found Block::disagreeing(int number, const Instruction& instruction) const {
+Found Block::disagreeing(int first, const Instruction& instruction) const {
   const bool described = instruction.find(Part::a)->kind == OperandKind::descriptor;
-  const calls::WarpgroupProduct& first = *call(number * kWarpgroup).operands.product;
-  for (int lane = 1; lane < kWarpgroup; ++lane) {
-    const calls::WarpgroupProduct& one = *call(number * kWarpgroup + lane).operands.product;
-    if (one.d == first.d && (described || one.a == first.a)) continue;
-    Fault out = fault_of({number * kWarpgroup + lane, call(number * kWarpgroup + lane).at},
-                         {Errc::lanes_disagree, std::string(instruction.canonical()),
-                          fmt::format("{} is another fragment in lane {} of warp {} than in lane 0 of warp {}",
-                                      one.d == first.d ? "a" : "d", lane % kWarp,
-                                      (number * kWarpgroup + lane) / kWarp, number * kGroupWarps),
-                          "all lanes must give the same"});
-    out.other = {number * kGroupWarps, {0}, call(number * kWarpgroup).at};
+  for (int thread = first + 1; thread < first + kWarpgroup; ++thread) {
+    const calls::WarpgroupProduct &one = product(thread), &other = product(first);
+    if (one.d == other.d && (described || one.a == other.a)) continue;
+    Fault out =
+        fault_of({thread, call(thread).at},
+                 {Errc::lanes_disagree, std::string(instruction.canonical()),
+                  fmt::format("{} is another fragment in lane {} of warp {} than in lane 0 of warp {}",
+                              one.d == other.d ? "a" : "d", thread % kWarp, thread / kWarp, first / kWarp),
+                  "all lanes must give the same"});
+    out.other = {first / kWarp, {0}, call(first).at};
     return out;
   }
   return std::nullopt;
 }
 
 // The fault for an error of execute_warp, with its lanes and address.
-Fault Block::refused(int number, const Instruction& instruction, Error error) const {
-  const calls::WarpgroupProduct& product = *call(number * kWarpgroup).operands.product;
-  Fault out =
-      block::of_group(number, fault_of({number * kWarpgroup, call(number * kWarpgroup).at}, std::move(error)));
+Fault Block::refused(int first, const Instruction& instruction, Error error) const {
+  Fault out = block::of_group(first / kWarpgroup, fault_of({first, call(first).at}, std::move(error)));
   if (out.error.code == Errc::address_out_of_bounds)
-    out.address = {Space::shared, *beyond(instruction, product, shared.memory().shared_bytes())};
+    out.address = {Space::shared, *beyond(instruction, product(first), shared.memory().shared_bytes())};
   if (out.error.code != Errc::lanes_disagree) return out;
-  for (int warp = out.warp; warp < number * kGroupWarps + kGroupWarps; ++warp) {
+  for (int warp = out.warp; warp < first / kWarp + kGroupWarps; ++warp) {
     const std::uint32_t different = meeting.waiting(warp, [&](const block::Request& r) {
-      return !same_operands(*static_cast<const Call&>(r).operands.product, product);
+      return *static_cast<const Call&>(r).operands.product != product(first);
     });
     if (different == 0) continue;
     out.other = {out.warp, {0}, out.at};
@@ -187,23 +180,22 @@ Fault Block::refused(int number, const Instruction& instruction, Error error) co
   return out;
 }
 
-Found Block::multiply(int number, const Instruction& instruction) {
-  if (auto fault = disagreeing(number, instruction)) return fault;
-  block::Products::Group& g = products.group(number);
+Found Block::multiply(int first, const Instruction& instruction) {
+  if (auto fault = disagreeing(first, instruction)) return fault;
+  block::Products::Group& g = products.group(first / kWarpgroup);
   std::array<const Instruction*, kWarpgroup> lanes{};
   lanes.fill(&instruction);
   for (int lane = 0; lane < kWarpgroup; ++lane) {
-    const calls::WarpgroupProduct& product = *call(number * kWarpgroup + lane).operands.product;
-    g.registers.write(lane, kDescriptorA, product.a);
-    g.registers.write(lane, kDescriptorB, product.b);
-    g.registers.write(lane, kScaleD, product.scale_d ? 1 : 0);
+    g.registers.write(lane, kDescriptorA, product(first + lane).a);
+    g.registers.write(lane, kDescriptorB, product(first + lane).b);
+    g.registers.write(lane, kScaleD, product(first + lane).scale_d ? 1 : 0);
   }
-  const Call& first = call(number * kWarpgroup);
-  Result<Effects> effects = execute_warp(lanes, binding_of(instruction, *first.operands.product),
+  Result<Effects> effects = execute_warp(lanes, binding_of(instruction, product(first)),
                                          g.async.ahead(g.registers), shared.memory(), options_);
-  if (!effects) return refused(number, instruction, effects.error());
+  if (!effects) return refused(first, instruction, effects.error());
   const bool inferred = effects->inferred;
-  if (auto fault = products.issue(number, instruction, *std::move(effects), first.at)) return fault;
+  if (auto fault = products.issue(first / kWarpgroup, instruction, *std::move(effects), call(first).at))
+    return fault;
   inferred_ = inferred_ || inferred;
   return std::nullopt;
 }

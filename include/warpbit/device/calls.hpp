@@ -47,6 +47,7 @@ struct WarpgroupProduct {
   int d;
   std::uint64_t a, b;
   bool scale_d;
+  friend bool operator==(const WarpgroupProduct&, const WarpgroupProduct&) = default;
 };
 /// Those of a lane, as far as the instruction has them.
 struct Operands {

@@ -56,15 +56,15 @@ WARPBIT_DEVICE std::uint64_t matrix_descriptor(T* start, int leading_bytes, int 
 }
 
 // nvcc cannot see when products change registers: names those that it must not move across.
-template <int N>
-WARPBIT_DEVICE void changed(Fragment<float, N>& fragment) {
+template <class R, int N>
+WARPBIT_DEVICE void changed(Fragment<R, N>& fragment) {
 #pragma unroll
-  for (int i = 0; i < N; ++i) asm volatile("" : "+f"(fragment[i])::"memory");
-}
-template <int N>
-WARPBIT_DEVICE void changed(Fragment<std::uint32_t, N>& fragment) {
-#pragma unroll
-  for (int i = 0; i < N; ++i) asm volatile("" : "+r"(fragment[i])::"memory");
+  for (int i = 0; i < N; ++i) {
+    if constexpr (__is_same(R, float))
+      asm volatile("" : "+f"(fragment[i])::"memory");
+    else
+      asm volatile("" : "+r"(fragment[i])::"memory");
+  }
 }
 template <class F, int Count>
 WARPBIT_DEVICE void changed(F (&fragments)[Count]) {

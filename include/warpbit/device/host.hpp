@@ -200,12 +200,12 @@ inline float __uint_as_float(std::uint32_t x) {
 
 // ---- Rows
 
-/// D from each lane's registers, in the order of the statement.
-template <class D, class... Sources>
+/// D from the registers of each of these lanes, in the order of the statement.
+template <class D, int kLanes = 32, class... Sources>
 D executed(const calls::Statement& statement, Place at, const Sources&... sources) {
   D d{};
   const void* const given[] = {&sources...};
-  calls::execute(statement, {.d = &d, .sources = given}, at);
+  calls::execute(statement, {.lanes = kLanes, .d = &d, .sources = given}, at);
   return d;
 }
 
@@ -231,10 +231,7 @@ void store_matrix(SharedArray<T> row, const typename Row::Registers& r, Place at
 }
 template <class Row>
 typename Row::Registers convert(float upper, float lower, Place at) {
-  typename Row::Registers d{};
-  const void* const given[] = {&upper, &lower};
-  calls::execute({Row::form}, {.lanes = 1, .d = &d, .sources = given}, at);
-  return d;
+  return executed<typename Row::Registers, 1>({Row::form}, at, upper, lower);
 }
 
 // ---- Registers that products read and write behind the thread's back

@@ -84,8 +84,7 @@ struct Operand {
 };
 
 struct Form {
-  std::string text;
-  std::smatch parts;  ///< of `text`, by the pattern of a template
+  std::smatch parts;  ///< of its text, by the pattern of a template
   std::vector<Operand> operands;
 
   std::string of(const std::string& format) const { return parts.format(format); }
@@ -116,7 +115,7 @@ std::vector<Form> forms_of(const std::string& text) {
   static const std::vector<warpbit::FormInfo> kForms = warpbit::forms();
   std::vector<Form> out;
   for (const warpbit::FormInfo& info : kForms) {
-    Form form{info.canonical, {}, operands_of(info.operands)};
+    Form form{{}, operands_of(info.operands)};
     // Of a form of wgmma that is there twice, the one with A in registers.
     if (form.find("a_desc") == nullptr && std::regex_match(info.canonical, form.parts, pattern))
       out.push_back(std::move(form));
@@ -193,8 +192,8 @@ std::string issue(const Form& form, const std::string& row) {
   }
   return fmt::format("{}WARPBIT_DEVICE void issue({}) {{\n  asm{}(\"{} {};\" {}{});\n}}\n",
                      form.find("f") == nullptr ? "" : "template <int Selector>\n", fmt::join(parameters, ", "),
-                     form.text.starts_with("cvt") ? "" : " volatile", form.text, fmt::join(operands, ", "),
-                     bound.text(), form.find("p") == nullptr ? "" : " : \"memory\"");
+                     form.of("$&").starts_with("cvt") ? "" : " volatile", form.of("$&"),
+                     fmt::join(operands, ", "), bound.text(), form.find("p") == nullptr ? "" : " : \"memory\"");
 }
 
 /// For all forms of wgmma with this D; A by its descriptor or in registers.
