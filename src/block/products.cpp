@@ -39,11 +39,6 @@ Found Products::access(std::string_view what, Effects effects, Who who) {
   return std::nullopt;
 }
 
-void Products::assign(Effects effects, Who who) {
-  Group& g = group(who.thread / kWarpgroup);
-  (void)g.async.apply({{}, shared_.actor(who)}, std::move(effects), g.registers);
-}
-
 Found Products::release(std::string_view what, int first, int count, Who who) {
   const auto found = group(who.thread / kWarpgroup).async.check_release({what}, first, count);
   if (!found) return std::nullopt;

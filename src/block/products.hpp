@@ -33,8 +33,6 @@ class Products {
 
   /// A thread's access to its registers. `what` is the action's name in faults.
   Found access(std::string_view what, Effects effects, Who who);
-  /// The same without a check.
-  void assign(Effects effects, Who who);
   /// The thread ends its use of `count` registers.
   Found release(std::string_view what, int first, int count, Who who);
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>  // std::memcpy
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "device/block.hpp"
@@ -157,7 +158,7 @@ int make_registers(int count, Place at) {
   Effects zeros;
   for (int reg = first; reg < first + count; ++reg)
     zeros.writes.push_back({who.thread % block::kWarpgroup, reg, 0});
-  block.products.assign(std::move(zeros), who);
+  block.fail_if(block.products.access("an AsyncFragment", std::move(zeros), who));
   return first;
 }
 

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
+#include <tuple>  // std::tie
 #include <utility>
 #include <vector>
 
@@ -273,7 +275,7 @@ int main(int, char** arguments) {
   std::map<std::string, Operand> sums;
   for (const Form& form : forms_of(kSizesOfWgmma)) sums.emplace(form.find("d")->fragment(), *form.find("d"));
   for (const auto& [fragment, d] : sums) out.issues += issue_wgmma(d, true) + issue_wgmma(d, false);
-  std::ofstream(arguments[1]) << fmt::format(
+  const std::string text = fmt::format(
       R"(// SPDX-License-Identifier: Apache-2.0
 // Made by the build from the tables of the library: the forms that kernels may call.
 #pragma once
@@ -300,4 +302,7 @@ struct {} {{}};
 }}  // namespace warpbit::device
 )",
       fmt::join(out.names, " {};\nstruct "), out.rows, out.issues, out.functions);
+  // A header that stays the same stays as old as it is, so that nothing is compiled again.
+  std::ifstream before(arguments[1]);
+  if (std::string(std::istreambuf_iterator<char>(before), {}) != text) std::ofstream(arguments[1]) << text;
 }
