@@ -25,36 +25,76 @@ WARPBIT_HOST_DEVICE inline bool has_twins(const Member& m, const Setting& s) {
   return s.profile == Profile::cancellation && m.role <= Role::right;
 }
 
-/// The elements of a register, from its random bits. `twin`: its one element repeats its neighbour's.
-template <class U>
-WARPBIT_HOST_DEVICE inline U packed_elements(const Member& m, const Setting& s, const Words& random,
-                                             bool twin) {
+/// N registers of elements, which are made at once: a host does so in vectors, a thread of a GPU one.
+template <class U, int N>
+struct Registers {
+  std::uint32_t place[N];      ///< the last word of their counters
+  std::uint32_t random[4][N];  ///< word by word
+  U out[N];
+};
+
+/// The elements that `code` makes of their random bits, in their slots.
+template <class U, int N, class Code>
+WARPBIT_HOST_DEVICE inline void pack_elements(const Member& m, bool twins, Registers<U, N>& r, Code code) {
   const int n = m.register_bits / m.slot_bits;
-  const Twin<U> as_twin = twin_of<U>(m);
-  U out = 0;
+  const U mask = ones<U>(m.format.bits);
+  for (int i = 0; i < N; ++i) r.out[i] = 0;
   for (int e = 0; e < n; ++e) {
-    const bool second = n > 1 && e % 2 != 0 && has_twins(m, s);
-    U code = element_code(m, s, share<U>(random, n, second ? e - 1 : e));
-    if (second) code = twin_code(as_twin, code, share<U>(random, n, e).choice >> 21);
-    if (twin) code = twin_code(as_twin, code, random.w[3]);
-    out |= (code & ones<U>(m.format.bits)) << (m.slot_bits * e + m.low_bit);
+    const bool second = twins && n > 1 && e % 2 != 0;
+    const Share own = share_of(n, e), share = second ? share_of(n, e - 1) : own;
+    const Twin<U> twin = second ? twin_of<U>(m) : Twin<U>{};
+    const int low = m.slot_bits * e + m.low_bit;
+    for (int i = 0; i < N; ++i)
+      r.out[i] |= (twin_code(twin, code(random_of<U>(share, r.random, i)),
+                             random_of<U>(own, r.random, i).choice >> 21) &
+                   mask)
+                  << low;
   }
-  return out;
 }
 
-/// A register of elements.
+/// Registers of elements at the places that are set, in the case of the counter. Not for Profile::exhaustive.
+template <class U, int N>
+WARPBIT_HOST_DEVICE inline void make_elements(const Member& m, const Setting& s, Key key, const Words& counter,
+                                              Registers<U, N>& r) {
+  const bool twins = has_twins(m, s);
+  // The bit of a place by which it repeats its neighbour's random bits.
+  const std::uint32_t twin = !twins || m.register_bits != m.slot_bits ? 0
+                             : m.neighbour == Neighbour::lane         ? 0x10000
+                                                                      : 1;
+  auto& [x0, x1, x2, x3] = r.random;
+  for (int i = 0; i < N; ++i) {
+    x0[i] = counter.w[0], x1[i] = counter.w[1], x2[i] = counter.w[2];
+    x3[i] = r.place[i] & ~twin;
+  }
+  for (int round = 0; round < kPhiloxRounds; ++round, key = next_key(key))
+    for (int i = 0; i < N; ++i) philox_round(key, x0[i], x1[i], x2[i], x3[i]);
+  if (m.slot_bits == 1) {
+    for (int i = 0; i < N; ++i) r.out[i] = bits_word(s.profile, {{x0[i], x1[i], x2[i], x3[i]}});
+    return;
+  }
+  with_code<U>(m, s, [&](auto code) { pack_elements(m, twins, r, code); });
+  const Twin<U> as_twin = twin_of<U>(m);
+  for (int i = 0; i < N; ++i)
+    if ((r.place[i] & twin) != 0)
+      r.out[i] = (twin_code(as_twin, r.out[i] >> m.low_bit, x3[i]) & ones<U>(m.format.bits)) << m.low_bit;
+}
+
+/// One register of them.
+template <class U>
+WARPBIT_HOST_DEVICE inline U elements_word(const Member& m, const Setting& s, Key key, const Words& counter) {
+  Registers<U, 1> one;
+  one.place[0] = counter.w[3];
+  make_elements(m, s, key, counter, one);
+  return one.out[0];
+}
 WARPBIT_HOST_DEVICE inline std::uint64_t elements_word(const Member& m, const Setting& s, Key key,
                                                        std::uint64_t index, std::int32_t lane,
                                                        std::int32_t reg) {
   if (s.profile == Profile::exhaustive)  // odd multiples: each register goes through all of its codes
     return index * (1 + std::uint64_t{0x9E3779B0} * static_cast<std::uint64_t>(16 * m.operand + reg));
-  const bool single = m.register_bits == m.slot_bits, by_lane = m.neighbour == Neighbour::lane;
-  const std::int32_t twin = single && has_twins(m, s) ? (by_lane ? lane : reg) & 1 : 0;
-  const Words random =
-      philox(key, counter_of(m, index, by_lane ? lane - twin : lane, by_lane ? reg : reg - twin));
-  if (m.slot_bits == 1) return bits_word(s.profile, random);
-  if (m.format.bits > 32) return packed_elements<std::uint64_t>(m, s, random, twin != 0);
-  return packed_elements<std::uint32_t>(m, s, random, twin != 0);
+  const Words counter = counter_of(m, index, lane, reg);
+  if (m.format.bits > 32) return elements_word<std::uint64_t>(m, s, key, counter);
+  return elements_word<std::uint32_t>(m, s, key, counter);
 }
 
 /// Eight nibbles. If products may cancel, only the first and the last choice: neighbours, in ascending order.

@@ -23,15 +23,26 @@ struct Random {
   std::uint32_t choice;
 };
 
-/// The share of element e of n, which is 1, 2, 4 or 8.
-template <class U>
-WARPBIT_HOST_DEVICE inline Random<U> share(const Words& x, int n, int e) {
-  if (n == 1) return {static_cast<U>(x.w[0] | std::uint64_t{x.w[1]} << 32), x.w[2]};
-  const int even = 2 * e;
-  if (n == 2) return {x.w[even], x.w[even + 1]};
-  if (n == 4) return {x.w[e] & 0xFF, x.w[e] & 0xFFFFFF00};
-  const std::uint32_t half = x.w[e / 2] >> (16 * (e % 2)) & 0xFFFF;
-  return {half & 0xF, half << 16};
+/// Where the random bits of element e of n, which is 1, 2, 4 or 8, are among those of its register: the word that has the
+/// fraction (of 64 bits: the next one, too), the word that has the choice, and which bits of them.
+struct Share {
+  int fraction, choice;
+  int fraction_right = 0, choice_left = 0;
+  std::uint32_t fraction_mask = 0xFFFFFFFF, choice_mask = 0xFFFFFFFF;
+};
+WARPBIT_HOST_DEVICE inline Share share_of(int n, int e) {
+  if (n == 1) return {0, 2};
+  if (n == 2) return {2 * e, 2 * e + 1};
+  if (n == 4) return {e, e, 0, 0, 0xFF, 0xFFFFFF00};
+  const int half = 16 * (e % 2);
+  return {e / 2, e / 2, half, 16 - half, 0xF, std::uint32_t{0xFFFF} << half};
+}
+
+template <class U, int N>
+WARPBIT_HOST_DEVICE inline Random<U> random_of(const Share& s, const std::uint32_t (&words)[4][N], int i) {
+  const std::uint32_t fraction = words[s.fraction][i] >> s.fraction_right & s.fraction_mask;
+  const std::uint64_t high = sizeof(U) > 4 ? words[s.fraction + 1][i] : 0;
+  return {static_cast<U>(fraction | high << 32), (words[s.choice][i] & s.choice_mask) << s.choice_left};
 }
 
 template <class U>
@@ -164,7 +175,7 @@ WARPBIT_HOST_DEVICE inline U special_integer(const Format& f, const Random<U>& r
 template <class U>
 WARPBIT_HOST_DEVICE inline U extreme_integer(const Format& f, Role role, const Setting& s, const Random<U>& r) {
   const U most = ones<U>(f.bits - f.is_signed), least = f.is_signed ? most + 1 : 0;
-  const bool down = s.negative && (f.is_signed || role == Role::sum);
+  const bool down = (s.negative & (f.is_signed | (role == Role::sum))) != 0;
   const U distance = r.fraction & (role == Role::sum ? ones<U>(s.width) : U{0});
   const U edge = down ? least : most, flip = down ? U{0} : ~U{0};
   return exception(r) < 128 ? r.fraction
@@ -183,33 +194,42 @@ WARPBIT_HOST_DEVICE inline U small_integer(const Format& f, const Setting& s, co
   return low | (low >> (s.width - 1) != 0 ? extension : U{0});
 }
 
-template <class U>
-WARPBIT_HOST_DEVICE inline U integer_element(const Format& f, Role role, const Setting& s, const Random<U>& r) {
-  if (exception(r) < s.zeros) return 0;
+/// Calls pack(code), where code(r) is an element by the profile. Bits above the format's width may be set.
+template <class U, class Pack>
+WARPBIT_HOST_DEVICE inline void with_code(const Member& m, const Setting& setting, Pack pack) {
+  const Setting s = setting;
+  if (m.format.exponent_bits != 0) {
+    const Coding<U> c = coding_of<U>(m.format);
+    switch (s.profile) {
+      case Profile::uniform: return pack([=](const Random<U>& r) { return uniform_element(c, r); });
+      case Profile::alignment: return pack([=](const Random<U>& r) { return aligned_element(c, s, r); });
+      default: return pack([=](const Random<U>& r) { return floating_element(c, s, r); });
+    }
+  }
+  const auto with_zeros = [&](auto number) {
+    pack([=](const Random<U>& r) {
+      const U other = number(r);
+      return exception(r) < s.zeros ? U{0} : other;
+    });
+  };
+  const Format f = m.format;
+  const Role role = m.role;
   switch (s.profile) {
     case Profile::uniform:
-    case Profile::wide: return r.fraction;
-    case Profile::overflow: return extreme_integer(f, role, s, r);
-    case Profile::specials: return special_integer(f, r);
-    case Profile::alignment: return power_of_two(f, r);
-    default: return small_integer(f, s, r);
+    case Profile::wide: return with_zeros([](const Random<U>& r) { return r.fraction; });
+    case Profile::overflow:
+      return with_zeros([=](const Random<U>& r) { return extreme_integer(f, role, s, r); });
+    case Profile::specials: return with_zeros([=](const Random<U>& r) { return special_integer(f, r); });
+    case Profile::alignment: return with_zeros([=](const Random<U>& r) { return power_of_two(f, r); });
+    default: return with_zeros([=](const Random<U>& r) { return small_integer(f, s, r); });
   }
-}
-
-/// One element by the profile. Bits above the format's width may be set.
-template <class U>
-WARPBIT_HOST_DEVICE inline U element_code(const Member& m, const Setting& s, const Random<U>& r) {
-  if (m.format.exponent_bits == 0) return integer_element(m.format, m.role, s, r);
-  const Coding<U> coding = coding_of<U>(m.format);
-  if (s.profile == Profile::uniform) return uniform_element(coding, r);
-  return s.profile == Profile::alignment ? aligned_element(coding, s, r) : floating_element(coding, s, r);
 }
 
 /// The value of an element that repeats its neighbour, so that the products may cancel: for A with the other
 /// sign if it has one, for B occasionally with another lowest bit.
 template <class U>
 struct Twin {
-  U flip, carry, lowest;
+  U flip = 0, carry = 0, lowest = 0;  // no twin: as it is
 };
 template <class U>
 WARPBIT_HOST_DEVICE inline Twin<U> twin_of(const Member& m) {
