@@ -11,7 +11,6 @@
 #include <tuple>
 
 #include "isa/instruction.hpp"
-#include "probes/invisible.hpp"
 #include "probes/neighbour.hpp"
 #include "warpbit/replay.hpp"
 

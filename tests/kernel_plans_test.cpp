@@ -12,7 +12,6 @@
 #include "kernel/bodies.hpp"
 #include "kernel/fast_tile.hpp"
 #include "numeric/node.hpp"
-#include "probes/invisible.hpp"
 #include "probes/neighbour.hpp"
 #include "warpbit/record.hpp"
 

@@ -72,11 +72,10 @@ Result<std::string> capture_block(const Instruction& statement);
 // ---- Probes
 
 /// One element of D = A B + C, with codes as in the layout `elements` of captures.
-struct Probe {
+struct Probe : ElementInputs {
   std::string name;  ///< what it distinguishes, and how, e.g. "F 25, not 24: 2^0 @0, -2^0 @1, 2^-25 @2"
   std::vector<std::string_view> parameters;  ///< whose values it distinguishes, e.g. "F"
-  std::vector<std::uint64_t> a, b, a_scale, b_scale;
-  std::uint64_t c = 0, d = 0;  ///< d: the result of the instruction
+  std::uint64_t d = 0;                       ///< the result of the instruction
 };
 
 /// An alternative value of a parameter that no result can distinguish from the instruction's own.

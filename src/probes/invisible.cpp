@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probes/invisible.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
+
+#include "probes/neighbour.hpp"
+#include "probes/probe_inputs.hpp"
 
 namespace warpbit {
 namespace {
@@ -20,8 +21,7 @@ struct Range {
 };
 
 Range range_of(const Format& f) {
-  return {f.min_exponent() - (f.subnormals ? f.fraction_bits : 0), f.min_exponent(),
-          decode(f, largest(f, false)).exponent};
+  return {least_bit(f), f.min_exponent(), largest_exponent(f)};
 }
 // Factors multiply; so do their scales.
 Range operator*(const Range& x, const Range& y) {

@@ -101,13 +101,7 @@ class Neighbours {
     number("L", s, &Fused::products, {s.products / 2, 2 * s.products});
     orders();
     if (s.k != KSet{}) reorder("k % 4 in {2, 3} first", [](std::size_t k) { return k ^ 2; });
-    const bool first = s.start == Start::running;
-    if (!first) return;
-    add("C", "in the sum", "added last", c_last([](const Step& step) {
-          Fused out = std::get<Fused>(step);
-          out.start = Start::zero;
-          return std::pair<Step, Step>{out, Add{out.result, Rounding::nearest_even}};
-        }));
+    if (s.start == Start::running) add("C", "in the sum", "added last", c_last());
   }
 
   // Other assignments of products to nodes: reversed; even k, then odd k; and the opposite.
@@ -118,22 +112,26 @@ class Neighbours {
     reorder("k and k + K/2 side by side", [&](std::size_t k) { return k / 2 + k % 2 * half; });
   }
 
-  // Makes the first step that takes C start from zero, and adds C in a new step after the last of its kind.
-  template <class Split>
-  Plan c_last(Split split) const {
-    const auto kind = [&] {
-      for (std::size_t i = 0; i < plan_.size(); ++i)
-        if (std::holds_alternative<Fused>(plan_.begin()[i]) ||
-            std::holds_alternative<FmaChain>(plan_.begin()[i]))
-          return i;
-      return plan_.size();
-    }();
-    return replaced(plan_, [&](std::size_t i, const Step& step) {
-      if (i != kind) return std::vector<Step>{step};
-      const auto [sum, add] = split(step);
-      return std::vector<Step>{sum, add};
+  // The first sum starts from zero, and C is added in a new step behind it.
+  Plan c_last() const {
+    bool done = false;
+    const auto split = [&](auto sum, FormatId format, Rounding rounding) {
+      done = true;
+      sum.start = Start::zero;
+      return std::vector<Step>{sum, Add{format, rounding}};
+    };
+    return replaced(plan_, [&](std::size_t, const Step& step) {
+      const auto* fused = std::get_if<Fused>(&step);
+      const auto* chain = std::get_if<FmaChain>(&step);
+      const auto* pairs = std::get_if<PairSums>(&step);
+      return done    ? std::vector<Step>{step}
+             : fused ? split(*fused, fused->result, Rounding::nearest_even)
+             : chain ? split(*chain, chain->format, chain->rounding)
+             : pairs ? split(as_chain(*pairs), pairs->format, pairs->rounding)
+                     : std::vector<Step>{step};
     });
   }
+  static FmaChain as_chain(const PairSums& s) { return {s.format, s.rounding, NanRule::canonical}; }
 
   void of_groups(const GroupScaled& s) {
     of_sum(s);
@@ -144,12 +142,7 @@ class Neighbours {
     roundings("rounding", s);
     rule<FmaChain>("products", "exact", "rounded", [](FmaChain& x) { x.fused = false; });
     orders();
-    if (s.start == Start::running)
-      add("C", "first", "added last", c_last([](const Step& step) {
-            FmaChain out = std::get<FmaChain>(step);
-            out.start = Start::zero;
-            return std::pair<Step, Step>{out, Add{out.format, out.rounding}};
-          }));
+    if (s.start == Start::running) add("C", "first", "added last", c_last());
     if (s.nan == NanRule::canonical) return;
     static constexpr std::pair<NanRule, const char*> kOrders[] = {
         {NanRule::canonical, "canonical"},
@@ -170,29 +163,24 @@ class Neighbours {
     orders();
     add("L", "2", "1", replaced(plan_, [](std::size_t, const Step& step) {
           const auto* pairs = std::get_if<PairSums>(&step);
-          return std::vector<Step>{pairs ? FmaChain{pairs->format, pairs->rounding, NanRule::canonical} : step};
+          return std::vector<Step>{pairs ? as_chain(*pairs) : step};
         }));
-    add("C", "first", "added last", replaced(plan_, [&](std::size_t, const Step& step) {
-          if (!std::holds_alternative<PairSums>(step)) return std::vector<Step>{step};
-          return std::vector<Step>{FmaChain{s.format, s.rounding, NanRule::canonical, Start::zero},
-                                   Add{s.format, s.rounding}};
-        }));
+    add("C", "first", "added last", c_last());
   }
 
   void of_add(const Add& s) {
     roundings("rounding of C's addition", s);
-    // C at the beginning of the sum.
-    const auto first = [&](std::size_t i, const Step& step) {
-      if (std::holds_alternative<Add>(step)) return std::vector<Step>{};
-      Step out = step;
-      const auto begin = [&](auto* x) {
-        if (x && i == 0) x->start = Start::running;
-      };
-      begin(std::get_if<Fused>(&out));
-      begin(std::get_if<FmaChain>(&out));
-      return std::vector<Step>{out};
-    };
-    add("C", "added last", "first", replaced(plan_, first));
+    add("C", "added last", "first", replaced(plan_, [](std::size_t i, const Step& step) {
+          if (std::holds_alternative<Add>(step)) return std::vector<Step>{};
+          Step out = step;
+          std::visit(
+              [&](auto& sum) {
+                if constexpr (requires { sum.start; })
+                  if (i == 0) sum.start = Start::running;
+              },
+              out);
+          return std::vector<Step>{out};
+        }));
   }
 
   void of_conversions() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alternative arithmetics of a GPU: plans that differ from a given one in a single parameter.
+// Alternative arithmetics of a GPU: plans that differ from a given one in a single parameter; and proofs, from the
+// exponents of formats, that two plans return the same for all inputs.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +23,18 @@ struct Neighbour {
 
 /// The neighbours of `plan`, whose sums have `terms` products: one for each other value of each parameter of
 /// its steps; for numbers, the next lower and the next higher. Some of them cannot be distinguished from it
-/// by any result (probes/invisible.hpp).
+/// by any result.
 std::vector<Neighbour> neighbours(const Plan& plan, std::size_t terms);
+
+/// The formats of a plan's addends.
+struct SumFormats {
+  const Format *a, *b, *c;
+  const Format *a_scale = nullptr, *b_scale = nullptr;  ///< nullptr: unscaled
+  std::size_t terms = 0;                                ///< products per sum
+};
+
+/// Why a neighbour of a plan returns the same bits for all inputs; nothing if that is not proved.
+std::optional<std::string> why_invisible(const Plan& plan, const Neighbour& neighbour,
+                                         const SumFormats& formats);
 
 }  // namespace warpbit

@@ -7,8 +7,6 @@
 #include <array>
 #include <set>
 
-#include "probes/probe_writer.hpp"
-
 namespace warpbit {
 namespace {
 
@@ -28,32 +26,34 @@ struct Limits {
 
  private:
   void result(const Format& f) {
-    if (f.is_integer) return;
-    fraction_bits.insert(f.fraction_bits);
-    least_bits.insert(least_bit(f));
+    if (!f.is_integer) result(f.fraction_bits, least_bit(f));
   }
-  void window(int bits, int floor) {
-    windows.insert(bits);
-    units.insert(floor - bits);
+  void result(int bits, int least) {
+    fraction_bits.insert(bits);
+    least_bits.insert(least);
   }
-  void add(const Fused& s) {
-    window(s.window, s.floor);
-    fraction_bits.insert(s.kept_fraction_bits);
-    least_bits.insert(format(s.result).min_exponent() - s.kept_fraction_bits);
-    lengths.insert(s.products);
+  template <class S>
+  void add(const S& s) {
+    if constexpr (requires { s.window; }) {
+      windows.insert(s.window);
+      units.insert(s.floor - s.window);
+    }
+    if constexpr (requires { s.kept_fraction_bits; })
+      result(s.kept_fraction_bits, format(s.result).min_exponent() - s.kept_fraction_bits);
+    else if constexpr (requires { s.result; })
+      result(format(s.result));
+    else if constexpr (requires { s.format; })
+      result(format(s.format));
+    if constexpr (requires { s.products; }) lengths.insert(s.products);
+    if constexpr (requires { s.group; }) lengths.insert(s.group);
   }
-  void add(const GroupScaled& s) {
-    window(s.window, s.floor);
-    result(format(s.result));
-    lengths.insert(s.group);
-  }
-  void add(const FmaChain& s) { result(format(s.format)); }
-  void add(const PairSums& s) { result(format(s.format)); }
-  void add(const Add& s) { result(format(s.format)); }
-  void add(const Convert& s) { result(format(s.format)); }
-  void add(const IntegerSum&) {}
-  void add(const BitCount&) {}
 };
+
+// Appends what is not there yet.
+template <class T>
+void add_once(std::vector<T>& to, const T& value) {
+  if (std::ranges::find(to, value) == to.end()) to.push_back(value);
+}
 
 class Inputs {
  public:
@@ -63,7 +63,7 @@ class Inputs {
     for (const int length : limits_.lengths)
       for (const int place : {length / 2, length, length + length / 2}) all.push_back(place);
     for (const int place : all)
-      if (place < terms && std::ranges::find(places_, place) == places_.end()) places_.push_back(place);
+      if (place < terms) add_once(places_, place);
   }
 
   void run() {
@@ -111,7 +111,7 @@ class Inputs {
       const bool known =
           std::ranges::all_of(x, [&](int place) { return std::ranges::find(places_, place) != places_.end(); });
       const bool different = x[0] != x[1] && x[0] != x[2] && x[1] != x[2];
-      if (known && different && std::ranges::find(out, x) == out.end()) out.push_back(x);
+      if (known && different) add_once(out, x);
     };
     const int half = tile_.terms / 2, last = tile_.terms - 1;
     for (const Places3& x : {Places3{0, 1, 2},
@@ -149,23 +149,20 @@ class Inputs {
   // Exponents of the first addend.
   std::vector<int> exponents() const {
     const Format &a = *tile_.a.format, &b = *tile_.b.format;
-    std::vector<int> out = {0, largest_exponent(a) + largest_exponent(b)};
+    std::vector<int> out;
+    const auto add = [&](int exponent) { add_once(out, exponent); };
+    add(0);
+    add(largest_exponent(a) + largest_exponent(b));
     for (const FormatId id : {a.id, tile_.plan->operands.value_or(a.id)})
-      out.push_back(format(id).min_exponent() + largest_exponent(b));
+      add(format(id).min_exponent() + largest_exponent(b));
     for (const FormatId id : {b.id, tile_.plan->operands.value_or(b.id)})
-      out.push_back(largest_exponent(a) + format(id).min_exponent());
-    for (const int bit : limits_.least_bits) {
-      out.push_back(bit);
-      out.push_back(bit - 1);
-      out.push_back(bit - 2);
-    }
-    for (const int bit : limits_.fraction_bits) out.push_back(bit);
+      add(largest_exponent(a) + format(id).min_exponent());
+    for (const int bit : limits_.least_bits)
+      for (const int less : {0, 1, 2}) add(bit - less);
+    for (const int bit : limits_.fraction_bits) add(bit);
     if (tile_.a_scale.is_present())
-      out.push_back(largest_exponent(*tile_.a_scale.format) + largest_exponent(*tile_.b_scale.format));
-    std::vector<int> different;
-    for (const int e : out)
-      if (std::ranges::find(different, e) == different.end()) different.push_back(e);
-    return different;
+      add(largest_exponent(*tile_.a_scale.format) + largest_exponent(*tile_.b_scale.format));
+    return out;
   }
   // Distances from the first addend to one that may be lost.
   std::set<int> gaps(int exponent) const {
@@ -296,21 +293,18 @@ class Inputs {
     const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
     for (const bool negative : {false, true}) {
       ++arrangement_;
-      ProbeWriter all(tile_);
-      all.all_products(largest(a, negative), largest(b, false), negative ? "-max*max" : "max*max");
-      visit(all);
-      all.c(largest(c, negative), negative ? "-max" : "max");
-      visit(all);
-      ProbeWriter one(tile_);
-      one.product(0, largest(a, negative), largest(b, false), negative ? "-max*max" : "max*max");
-      visit(one);
-      one.c(largest(c, negative), negative ? "-max" : "max");
-      visit(one);
-      for (int less = 0; less < 2 * c.fraction_bits; ++less) {
-        ProbeWriter w(tile_);
-        w.c(largest(c, negative), negative ? "-max" : "max");
-        if (w.add(0, negative, largest_exponent(c) - less)) visit(w);
-      }
+      const std::string sign = negative ? "-" : "";
+      const auto with_c = [&](ProbeWriter w) {
+        w.c(largest(c, negative), sign + "max");
+        return w;
+      };
+      ProbeWriter all(tile_), one(tile_);
+      all.all_products(largest(a, negative), largest(b, false), sign + "max*max");
+      one.product(0, largest(a, negative), largest(b, false), sign + "max*max");
+      for (const ProbeWriter& w : {all, with_c(all), one, with_c(one)}) visit(w);
+      for (int less = 0; less < 2 * c.fraction_bits; ++less)
+        if (ProbeWriter w = with_c(ProbeWriter(tile_)); w.add(0, negative, largest_exponent(c) - less))
+          visit(w);
     }
   }
 

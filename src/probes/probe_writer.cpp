@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probes/probe_writer.hpp"
+#include "probes/probe_inputs.hpp"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,6 @@
 
 #include "isa/instruction.hpp"
 #include "isa/memo.hpp"
-#include "probes/invisible.hpp"
 #include "probes/neighbour.hpp"
 #include "probes/probe_inputs.hpp"
 
@@ -23,34 +22,14 @@ std::string name(const Neighbour& n) {
   return fmt::format("{} {}, not {}", n.parameter, n.own, n.other);
 }
 
-// A neighbour of a tile's plan, as a tile.
-class OtherTile {
- public:
-  OtherTile(const Tile& tile, const Neighbour& neighbour) : neighbour_(neighbour), tile_(tile) {
-    tile_.plan = &neighbour_.plan;
-  }
-
-  std::uint64_t operator()(const ProbeInputs& inputs) const {
-    if (neighbour_.order.empty()) return run_element(tile_, inputs);
-    ProbeInputs moved = inputs;
-    for (std::size_t k = 0; k < neighbour_.order.size(); ++k) {
-      moved.a[k] = inputs.a[neighbour_.order[k]];
-      moved.b[k] = inputs.b[neighbour_.order[k]];
-    }
-    return run_element(tile_, moved);
-  }
-  const Neighbour& neighbour() const { return neighbour_; }
-
- private:
-  const Neighbour& neighbour_;
-  Tile tile_;
-};
-
 // Finds inputs for which a neighbour returns other bits, for each neighbour.
 class Search {
  public:
   Search(const Tile& tile, const std::vector<Neighbour>& visible) : tile_(tile) {
-    for (const Neighbour& n : visible) pending_.push_back({OtherTile(tile, n), 0});
+    for (const Neighbour& n : visible) {
+      pending_.push_back({n, tile});
+      pending_.back().tile.plan = &n.plan;
+    }
   }
 
   void run() {
@@ -63,14 +42,25 @@ class Search {
   std::vector<const Neighbour*> without() const {
     std::vector<const Neighbour*> out;
     for (const Pending& p : pending_)
-      if (p.count == 0) out.push_back(&p.tile.neighbour());
+      if (p.count == 0) out.push_back(&p.neighbour);
     return out;
   }
 
  private:
   struct Pending {
-    OtherTile tile;
-    int count, arrangement = -1;  // the last one
+    const Neighbour& neighbour;
+    Tile tile;                        // with its plan
+    int count = 0, arrangement = -1;  // the last one
+
+    std::uint64_t result(const ElementInputs& inputs) const {
+      if (neighbour.order.empty()) return run_element(tile, inputs);
+      ElementInputs moved = inputs;
+      for (std::size_t k = 0; k < neighbour.order.size(); ++k) {
+        moved.a[k] = inputs.a[neighbour.order[k]];
+        moved.b[k] = inputs.b[neighbour.order[k]];
+      }
+      return run_element(tile, moved);
+    }
   };
 
   // Returns true when the search is complete.
@@ -79,16 +69,15 @@ class Search {
     std::vector<std::string> names;
     std::vector<std::string_view> parameters;
     for (Pending& p : pending_) {
-      if (p.count == kEach || p.arrangement == arrangement || p.tile(inputs) == d) continue;
+      if (p.count == kEach || p.arrangement == arrangement || p.result(inputs) == d) continue;
       ++p.count;
       p.arrangement = arrangement;
-      names.push_back(name(p.tile.neighbour()));
-      if (std::ranges::find(parameters, p.tile.neighbour().parameter) == parameters.end())
-        parameters.push_back(p.tile.neighbour().parameter);
+      names.push_back(name(p.neighbour));
+      if (std::ranges::find(parameters, p.neighbour.parameter) == parameters.end())
+        parameters.push_back(p.neighbour.parameter);
     }
     if (!names.empty())
-      found_.push_back({fmt::format("{}: {}", fmt::join(names, "; "), inputs.text), parameters, inputs.a,
-                        inputs.b, inputs.a_scale, inputs.b_scale, inputs.c, d});
+      found_.push_back({inputs, fmt::format("{}: {}", fmt::join(names, "; "), inputs.text), parameters, d});
     if (std::ranges::any_of(pending_, [](const Pending& p) { return p.count == 0; }))
       last_ = arrangement + kFurther;
     return arrangement == last_ ||

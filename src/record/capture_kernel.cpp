@@ -134,30 +134,24 @@ class KernelWriter {
     if (operand.is_destination()) {
       if (is_asynchronous()) move("ld", operand, kBefore);
     } else if (operand.kind == OperandKind::descriptor) {
-      load_descriptor(operand);
+      // Bits 0 to 13 are the start address in units of 16 bytes.
+      load(operand, 8, false,
+           {"ld.global.b64 {}, [%pointer];", "shr.u64 %offset, %image, 4;", "add.u64 {0}, {0}, %offset;"});
     } else if (operand.kind == OperandKind::predicate) {
-      point(operand.label, 1, false);
-      line("ld.global.u8 %bytes, [%pointer];");
-      line("setp.ne.u32 %{}, %bytes, 0;", operand.label);
+      load(operand, 1, false, {"ld.global.u8 %bytes, [%pointer];", "setp.ne.u32 {}, %bytes, 0;"});
     } else if (operand.kind == OperandKind::address) {
-      point(operand.label, 4, true);
-      line("ld.global.u32 %bytes, [%pointer];");
-      line("cvt.u64.u32 %{}, %bytes;", operand.label);
-      line("add.u64 %{0}, %{0}, %image;", operand.label);
+      load(operand, 4, true,
+           {"ld.global.u32 %bytes, [%pointer];", "cvt.u64.u32 {}, %bytes;", "add.u64 {0}, {0}, %image;"});
     } else if (operand.part == Part::stride) {
-      point(operand.label, 4, false);
-      line("ld.global.b32 %{}, [%pointer];", operand.label);
+      load(operand, 4, false, {"ld.global.b32 {}, [%pointer];"});
     } else {
       move("ld", operand, operand.label);
     }
   }
-
-  // Bits 0 to 13 are the start address in units of 16 bytes.
-  void load_descriptor(const Operand& operand) {
-    point(operand.label, 8, false);
-    line("ld.global.b64 %{}, [%pointer];", operand.label);
-    line("shr.u64 %offset, %image, 4;");
-    line("add.u64 %{0}, %{0}, %offset;", operand.label);
+  // By these instructions on its register.
+  void load(const Operand& operand, std::size_t bytes, bool by_lane, std::initializer_list<const char*> lines) {
+    point(operand.label, bytes, by_lane);
+    for (const char* text : lines) line(fmt::runtime(text), "%" + operand.label);
   }
 
   // ---- Memory

@@ -2,9 +2,11 @@
 #include "warpbit/record.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 
 #include "isa/instruction.hpp"
+#include "probes/probe_inputs.hpp"
 #include "record/members.hpp"
 #include "warpbit/inputs/place.hpp"
 
@@ -27,9 +29,7 @@ inputs::Format format_numbers(const Format& f) {
 }
 
 inputs::Range exponents(const Format& f) {
-  if (f.is_integer) return {};
-  return {f.subnormals ? f.min_exponent() - f.fraction_bits : f.min_exponent(),
-          decode(f, largest(f, false)).exponent};
+  return f.is_integer ? inputs::Range{} : inputs::Range{least_bit(f), largest_exponent(f)};
 }
 
 inputs::Frame frame_of(const Instruction& instruction) {
@@ -51,74 +51,57 @@ inputs::Frame frame_of(const Instruction& instruction) {
   return out;
 }
 
-// ---- Fills
+// ---- Members
 
-class Fills {
+// What the elements of an operand's registers are; nothing where any bits will do.
+std::optional<Role> role_of(const Instruction& instruction, Part part) {
+  switch (part) {
+    case Part::a: return Role::left;
+    case Part::b: return Role::right;
+    case Part::c:
+    case Part::d: return Role::sum;
+    case Part::scale_a: return Role::left_scale;
+    case Part::scale_b: return Role::right_scale;
+    case Part::source: return instruction.lanes() == 1 ? std::optional(Role::left) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+class Members {
  public:
-  explicit Fills(const Instruction& instruction) : instruction_(instruction), frame_(frame_of(instruction)) {}
+  explicit Members(const Instruction& instruction) : instruction_(instruction), frame_(frame_of(instruction)) {}
 
-  // Registers of an operand. Those of d_in are D's.
-  Member registers(const Operand& op, Fill fill, Role role) {
-    Member out = start(fill, instruction_.lanes(), op.registers, op.register_bits);
-    if (fill == Fill::elements) {
-      const Packing& p = op.fragment.packing();
-      out.role = role;
-      out.neighbour = inputs::Neighbour::lane;
-      out.slot_bits = p.slot_bits;
-      out.low_bit = p.low_bit;
-      out.format = format_numbers(*find_format(op.format));
-      out.frame = frame_;
-    }
-    return out;
-  }
-
-  Member metadata(const Operand& op) {
-    Member out = registers(op, Fill::metadata, {});
-    const bool halves = instruction_.decoded().form->sparsity.kept == 1;
-    out.choices = halves ? 0xE4 : 0xEDC984;  // ascending indices: defined with and without ordered_metadata
-    out.count = halves ? 2 : 6;
-    return out;
-  }
-
-  Member flag() { return start(Fill::flag, 1, 1, 8); }
-
-  Member offsets(Fill fill, int lanes, int least, int step, int count) {
-    Member out = start(fill, lanes, 1, 32);
-    out.least = least;
-    out.step = step;
-    out.count = count;
-    return out;
-  }
-
-  // Memory from byte `base` on.
-  Member memory(Fill fill, int base, int bytes) {
-    Member out = start(fill, 1, bytes / 4, 32);
-    out.first = base / 4;
-    return out;
-  }
-
-  Member factor_in_memory(const Operand& op, Role role, int base, int bytes) {
-    Member out = memory(Fill::elements, base, bytes);
-    const Format& f = *find_format(op.format);
-    out.role = role;
-    out.neighbour = inputs::Neighbour::word;
-    out.slot_bits = f.bits;
-    out.format = format_numbers(f);
-    out.frame = frame_;
-    return out;
-  }
-
-  Member descriptor(const DescribedMatrix& matrix, int base) {
-    Member out = start(Fill::descriptor, 1, 1, 64);
-    out.mn = matrix.major == Major::mn;
-    out.lines = out.mn ? matrix.depth : matrix.lines;
-    out.chunks = matrix.contiguous_bytes() / 16;
-    out.base = base;
-    out.bytes = inputs::factor_bytes(out);
+  std::vector<CaptureMember> run() {
+    std::vector<CaptureMember> out;
+    for (const CaptureArray& array : members_of(instruction_, CaptureLayout::registers))
+      out.push_back(array.operand != nullptr ? registers(array) : memory(array));
     return out;
   }
 
  private:
+  CaptureMember registers(const CaptureArray& array) {
+    CaptureMember out{array.name,
+                      array.item_bytes,
+                      {array.shape.begin() + 1, array.shape.end()},
+                      array.shape.size() == 1 ? 1 : instruction_.lanes(),
+                      array.operand->registers,
+                      static_cast<int>(8 * array.item_bytes),
+                      {}};
+    if (!array.is_result()) out.fills = {fill(*array.operand)};
+    return out;
+  }
+
+  CaptureMember memory(const CaptureArray& array) {
+    CaptureMember out{array.name, 1, {static_cast<std::uint64_t>(bytes_)}, 1, bytes_ / 4, 32, {}};
+    if (array.is_result()) return out;
+    for (const Factor& f : factors_)
+      out.fills.push_back(elements(memory(f.base, f.bytes), *f.operand, inputs::Neighbour::word));
+    if (factors_.empty()) out.fills.push_back(memory(0, bytes_));
+    return out;
+  }
+
+  // ---- Fills
+
   Member start(Fill fill, int lanes, int registers, int register_bits) {
     Member out;
     out.fill = fill;
@@ -130,78 +113,67 @@ class Fills {
     return out;
   }
 
-  const Instruction& instruction_;
-  inputs::Frame frame_;
-  int count_ = 0;
-};
-
-// ---- Members
-
-class Members {
- public:
-  explicit Members(const Instruction& instruction) : instruction_(instruction), fills_(instruction) {}
-
-  std::vector<CaptureMember> run() {
-    std::vector<CaptureMember> out;
-    for (const CaptureArray& array : members_of(instruction_, CaptureLayout::registers))
-      out.push_back(array.operand != nullptr ? registers(array) : memory(array));
-    return out;
-  }
-
- private:
-  CaptureMember registers(const CaptureArray& array) {
-    const Operand& op = *array.operand;
-    CaptureMember out{array.name,
-                      array.item_bytes,
-                      {array.shape.begin() + 1, array.shape.end()},
-                      array.shape.size() == 1 ? 1 : instruction_.lanes(),
-                      op.registers,
-                      static_cast<int>(8 * array.item_bytes),
-                      {}};
-    if (array.holds == CaptureArray::Holds::before)
-      out.fills = {fills_.registers(op, Fill::elements, Role::sum)};
-    else if (!op.is_destination())
-      out.fills = {fill(op)};
-    return out;
-  }
-
-  CaptureMember memory(const CaptureArray& array) {
-    CaptureMember out{array.name, 1, {static_cast<std::uint64_t>(bytes_)}, 1, bytes_ / 4, 32, {}};
-    if (array.is_result()) return out;
-    for (const Factor& f : factors_)
-      out.fills.push_back(fills_.factor_in_memory(*f.operand, f.role, f.base, f.bytes));
-    if (factors_.empty()) out.fills.push_back(fills_.memory(Fill::bits, 0, bytes_));
-    return out;
-  }
-
   Member fill(const Operand& op) {
-    const auto& tile = instruction_.decoded().kernel;
-    const bool converts = instruction_.lanes() == 1;
     switch (op.part) {
-      case Part::a:
-        return op.kind == OperandKind::descriptor ? described(*std::get<Tile>(tile).a_described, op, Role::left)
-                                                  : fills_.registers(op, Fill::elements, Role::left);
-      case Part::b:
-        return op.kind == OperandKind::descriptor
-                   ? described(*std::get<Tile>(tile).b_described, op, Role::right)
-                   : fills_.registers(op, Fill::elements, Role::right);
-      case Part::c: return fills_.registers(op, Fill::elements, Role::sum);
-      case Part::scale_a: return fills_.registers(op, Fill::elements, Role::left_scale);
-      case Part::scale_b: return fills_.registers(op, Fill::elements, Role::right_scale);
-      case Part::metadata: return fills_.metadata(op);
-      case Part::scale_d: return fills_.flag();
+      case Part::scale_d: return start(Fill::flag, 1, 1, 8);
       case Part::address: return address();
       case Part::stride: return stride();
-      default:
-        return fills_.registers(op, converts && op.part == Part::source ? Fill::elements : Fill::bits,
-                                Role::left);
+      default: break;
     }
+    if (op.kind == OperandKind::descriptor) return described(op);
+    Member out = start(Fill::bits, instruction_.lanes(), op.registers, op.register_bits);
+    if (op.part == Part::metadata) return metadata(out);
+    return role_of(instruction_, op.part) ? elements(out, op, inputs::Neighbour::lane) : out;
+  }
+
+  // The same registers, with elements in their slots, or side by side in the words of memory.
+  Member elements(Member out, const Operand& op, inputs::Neighbour neighbour) const {
+    const Format& f = *find_format(op.format);
+    const bool in_memory = neighbour == inputs::Neighbour::word;
+    out.fill = Fill::elements;
+    out.role = *role_of(instruction_, op.part);
+    out.neighbour = neighbour;
+    out.slot_bits = in_memory ? f.bits : op.fragment.packing().slot_bits;
+    out.low_bit = in_memory ? 0 : op.fragment.packing().low_bit;
+    out.format = format_numbers(f);
+    out.frame = frame_;
+    return out;
+  }
+
+  Member metadata(Member out) const {
+    const bool halves = instruction_.decoded().form->sparsity.kept == 1;
+    out.fill = Fill::metadata;
+    out.choices = halves ? 0xE4 : 0xEDC984;  // ascending indices: defined with and without ordered_metadata
+    out.count = halves ? 2 : 6;
+    return out;
+  }
+
+  Member offsets(Fill fill, int lanes, int least, int step, int count) {
+    Member out = start(fill, lanes, 1, 32);
+    out.least = least;
+    out.step = step;
+    out.count = count;
+    return out;
+  }
+
+  // Memory from byte `base` on.
+  Member memory(int base, int bytes) {
+    Member out = start(Fill::bits, 1, bytes / 4, 32);
+    out.first = base / 4;
+    return out;
   }
 
   // A factor in memory, which follows what is there.
-  Member described(const DescribedMatrix& matrix, const Operand& op, Role role) {
-    const Member out = fills_.descriptor(matrix, bytes_);
-    factors_.push_back({&op, role, bytes_, out.bytes});
+  Member described(const Operand& op) {
+    const Tile& tile = std::get<Tile>(instruction_.decoded().kernel);
+    const DescribedMatrix& matrix = *(op.part == Part::a ? tile.a_described : tile.b_described);
+    Member out = start(Fill::descriptor, 1, 1, 64);
+    out.mn = matrix.major == Major::mn;
+    out.lines = out.mn ? matrix.depth : matrix.lines;
+    out.chunks = matrix.contiguous_bytes() / 16;
+    out.base = bytes_;
+    out.bytes = inputs::factor_bytes(out);
+    factors_.push_back({&op, bytes_, out.bytes});
     bytes_ += out.bytes;
     return out;
   }
@@ -219,28 +191,28 @@ class Members {
     const MatrixMove& m = move();
     if (m.addressing == Addressing::rows) {
       bytes_ = kRowBytes;
-      return fills_.offsets(m.to_memory ? Fill::permuted : Fill::offsets, instruction_.lanes(), 0, m.alignment,
-                            kRowBytes / m.alignment);
+      return offsets(m.to_memory ? Fill::permuted : Fill::offsets, instruction_.lanes(), 0, m.alignment,
+                     kRowBytes / m.alignment);
     }
     const int longest = m.line_bytes + (kPlaces - 1) * step(m.stride_multiple);
     bytes_ = (lines() - 1) * longest + m.line_bytes + (kPlaces - 1) * step(m.alignment);
     bytes_ = (bytes_ + 15) / 16 * 16;
-    return fills_.offsets(Fill::offset, instruction_.lanes(), 0, step(m.alignment), kPlaces);
+    return offsets(Fill::offset, instruction_.lanes(), 0, step(m.alignment), kPlaces);
   }
 
   Member stride() {
     const MatrixMove& m = move();
-    return fills_.offsets(Fill::offset, 1, 8 * m.line_bytes / m.element_bits,
-                          8 * step(m.stride_multiple) / m.element_bits, kPlaces);
+    return offsets(Fill::offset, 1, 8 * m.line_bytes / m.element_bits,
+                   8 * step(m.stride_multiple) / m.element_bits, kPlaces);
   }
 
   struct Factor {
     const Operand* operand;
-    Role role;
     int base, bytes;
   };
   const Instruction& instruction_;
-  Fills fills_;
+  inputs::Frame frame_;
+  int count_ = 0;
   int bytes_ = 0;  // of shared memory
   std::vector<Factor> factors_;
 };
