@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "capture/text.hpp"
-#include "capture/zip_source.hpp"
 
 namespace warpbit::capture {
 namespace {
@@ -75,13 +74,6 @@ std::string_view stem(std::string_view member_name) {
   return member_name;
 }
 
-void MemberStream::Close::operator()(zip_file* file) const {
-  zip_fclose(file);
-}
-void Archive::Discard::operator()(zip* archive) const {
-  zip_discard(archive);
-}
-
 Error MemberStream::corrupt(std::string_view what) const {
   return member_error(Errc::member_malformed, member_, std::string(what),
                       "intact data of the stated size and CRC");
@@ -118,21 +110,18 @@ Result<Archive> Archive::open(const std::filesystem::path& path, std::uint64_t m
   if (std::filesystem::is_directory(status)) return unreadable("it is a directory");
   if (!std::filesystem::is_regular_file(status)) return unreadable("it is not a regular file");
   ZipError zip_error;
-  zip_source_t* source = zip_source_file_create(path.c_str(), 0, -1, &zip_error.value);
-  if (source == nullptr) return open_error(where, zip_error.value);
-  return from_source(source, where, max_bytes);
+  Source source(zip_source_file_create(path.c_str(), 0, -1, &zip_error.value));
+  return source ? from_source(std::move(source), where, max_bytes) : open_error(where, zip_error.value);
 }
 
 Result<Archive> Archive::open(std::span<const std::byte> bytes, std::uint64_t max_bytes) {
   constexpr std::string_view kWhere = "the archive in memory";
   ZipError zip_error;
-  zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &zip_error.value);
-  if (source == nullptr) return open_error(kWhere, zip_error.value);
-  return from_source(source, kWhere, max_bytes);
+  Source source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, &zip_error.value));
+  return source ? from_source(std::move(source), kWhere, max_bytes) : open_error(kWhere, zip_error.value);
 }
 
-Result<Archive> Archive::from_source(zip_source* raw, std::string_view where, std::uint64_t max_bytes) {
-  Source source(raw);
+Result<Archive> Archive::from_source(Source source, std::string_view where, std::uint64_t max_bytes) {
   zip_stat_t whole;
   zip_stat_init(&whole);
   if (zip_source_stat(source.get(), &whole) < 0 || (whole.valid & ZIP_STAT_SIZE) == 0)

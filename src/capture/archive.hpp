@@ -2,6 +2,8 @@
 // Zip archives through libzip, with every size checked before anything is allocated or decompressed.
 #pragma once
 
+#include <zip.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -12,11 +14,15 @@
 
 #include "warpbit/result.hpp"
 
-struct zip;
-struct zip_file;
-struct zip_source;
-
 namespace warpbit::capture {
+
+/// What libzip allocates. A source is freed unless an archive takes it over, an archive discarded.
+template <auto Free>
+struct Freed {
+  void operator()(auto* object) const { Free(object); }
+};
+using Source = std::unique_ptr<zip_source_t, Freed<zip_source_free>>;
+using Zip = std::unique_ptr<zip_t, Freed<zip_discard>>;
 
 /// One entry of the archive's directory.
 struct Member {
@@ -35,13 +41,10 @@ class MemberStream {
 
  private:
   friend class Archive;
-  struct Close {
-    void operator()(zip_file* file) const;
-  };
   Error corrupt(std::string_view what) const;
 
   std::string member_;
-  std::unique_ptr<zip_file, Close> file_;
+  std::unique_ptr<zip_file_t, Freed<zip_fclose>> file_;
 };
 
 /// An open archive whose directory has been checked.
@@ -61,13 +64,10 @@ class Archive {
   Result<MemberStream> stream(const Member& member, std::string_view name) const;
 
  private:
-  struct Discard {
-    void operator()(zip* archive) const;
-  };
-  static Result<Archive> from_source(zip_source* source, std::string_view where, std::uint64_t max_bytes);
+  static Result<Archive> from_source(Source source, std::string_view where, std::uint64_t max_bytes);
   Result<void> read_directory(std::string_view where, std::uint64_t archive_bytes, std::uint64_t max_bytes);
 
-  std::unique_ptr<zip, Discard> zip_;
+  Zip zip_;
   std::vector<Member> members_;
 };
 

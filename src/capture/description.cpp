@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "capture/text.hpp"
 
@@ -14,15 +15,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLayouts{"registers", "elements", "scalars", "digests"};
 constexpr std::array<std::string_view, 3> kSources{"hardware", "published", "model"};
-
-// Puts the enumerator that `words` spells as `text` into `out`.
-template <class Enum>
-bool put_word(std::span<const std::string_view> words, std::string_view text, Enum& out) {
-  const auto found = std::find(words.begin(), words.end(), text);
-  if (found == words.end()) return false;
-  out = static_cast<Enum>(found - words.begin());
-  return true;
-}
 
 }  // namespace
 
@@ -49,36 +41,36 @@ bool is_json_object(std::string_view text) {
   return first != std::string_view::npos && text[first] == '{' && nlohmann::json::accept(text);
 }
 
+// The rows of texts and of enumerators in the header.
+template <auto Text, auto IsAccepted>
+constexpr DescriptiveMember text(std::string_view name, std::string_view accepted) {
+  return {name, accepted, [](const CaptureHeader& header) { return header.*Text; },
+          [](CaptureHeader& header, std::string_view text) {
+            header.*Text = text;
+            return IsAccepted(text);
+          }};
+}
+template <auto Word, const auto& Words>
+constexpr DescriptiveMember word(std::string_view name, std::string_view accepted) {
+  return {name, accepted,
+          [](const CaptureHeader& h) { return std::string(Words[static_cast<std::size_t>(h.*Word)]); },
+          [](CaptureHeader& header, std::string_view text) {
+            const auto found = std::ranges::find(Words, text);
+            if (found == Words.end()) return false;
+            header.*Word = static_cast<std::remove_reference_t<decltype(header.*Word)>>(found - Words.begin());
+            return true;
+          }};
+}
+
 constexpr std::array kMembers{
     DescriptiveMember{"format", "'capture-1', the version that is read here",
                       [](const CaptureHeader&) { return std::string(kFormat); },
                       [](CaptureHeader&, std::string_view text) { return text == kFormat; }},
-    DescriptiveMember{"statement", "one PTX statement, without control characters",
-                      [](const CaptureHeader& header) { return header.statement; },
-                      [](CaptureHeader& header, std::string_view text) {
-                        header.statement = text;
-                        return is_text(text);
-                      }},
-    DescriptiveMember{"target", "a target such as sm_90a, without control characters",
-                      [](const CaptureHeader& header) { return header.target; },
-                      [](CaptureHeader& header, std::string_view text) {
-                        header.target = text;
-                        return is_text(text);
-                      }},
-    DescriptiveMember{
-        "layout", "registers, elements, scalars or digests",
-        [](const CaptureHeader& header) { return std::string(name(header.layout)); },
-        [](CaptureHeader& header, std::string_view text) { return put_word(kLayouts, text, header.layout); }},
-    DescriptiveMember{
-        "source", "hardware, published or model",
-        [](const CaptureHeader& header) { return std::string(name(header.source)); },
-        [](CaptureHeader& header, std::string_view text) { return put_word(kSources, text, header.source); }},
-    DescriptiveMember{"provenance", "one JSON object",
-                      [](const CaptureHeader& header) { return header.provenance; },
-                      [](CaptureHeader& header, std::string_view text) {
-                        header.provenance = text;
-                        return is_json_object(text);
-                      }},
+    text<&CaptureHeader::statement, is_text>("statement", "one PTX statement, without control characters"),
+    text<&CaptureHeader::target, is_text>("target", "a target such as sm_90a, without control characters"),
+    word<&CaptureHeader::layout, kLayouts>("layout", "registers, elements, scalars or digests"),
+    word<&CaptureHeader::source, kSources>("source", "hardware, published or model"),
+    text<&CaptureHeader::provenance, is_json_object>("provenance", "one JSON object"),
 };
 
 }  // namespace
@@ -88,7 +80,7 @@ std::span<const DescriptiveMember> descriptive_members() {
 }
 
 bool is_descriptive(std::string_view member) {
-  return std::any_of(kMembers.begin(), kMembers.end(), [&](const auto& row) { return row.name == member; });
+  return std::ranges::find(kMembers, member, &DescriptiveMember::name) != kMembers.end();
 }
 
 Result<void> put_text(const DescriptiveMember& member, std::string_view text, CaptureHeader& header) {

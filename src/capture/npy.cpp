@@ -2,15 +2,64 @@
 #include "capture/npy.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>  // join
 
 #include <algorithm>
-#include <cctype>    // isdigit
-#include <charconv>  // from_chars
+#include <array>
+#include <cctype>      // isdigit
+#include <charconv>    // from_chars
+#include <cstring>     // memcpy
+#include <functional>  // multiplies
+#include <numeric>     // accumulate
 #include <optional>
 
 #include "capture/text.hpp"
 
-namespace warpbit::capture {
+namespace warpbit {
+
+std::uint64_t ArrayHeader::items() const {
+  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+std::string ArrayHeader::dtype() const {
+  switch (kind) {
+    case 'u': return fmt::format("uint{}", 8 * item_bytes);
+    case 'i': return fmt::format("int{}", 8 * item_bytes);
+    case 'f': return fmt::format("float{}", 8 * item_bytes);
+    case 'b': return "bool";
+    default: return fmt::format("|{}{}", kind, item_bytes);
+  }
+}
+
+std::string ArrayHeader::shape_text() const {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+Array Array::zeros(std::string name, std::size_t item_bytes, std::vector<std::uint64_t> shape) {
+  Array out{ArrayHeader{std::move(name), 'u', item_bytes, std::move(shape)}, {}};
+  out.data.resize(static_cast<std::size_t>(out.header.items()) * item_bytes);
+  return out;
+}
+
+// Bytes are little-endian, as this processor's are.
+std::uint64_t Array::at(std::uint64_t i) const {
+  std::uint64_t value = 0;
+  std::memcpy(&value, data.data() + i * header.item_bytes, header.item_bytes);
+  return value;
+}
+
+void Array::set(std::uint64_t i, std::uint64_t value) {
+  std::memcpy(data.data() + i * header.item_bytes, &value, header.item_bytes);
+}
+
+std::string Array::text(std::uint64_t i) const {
+  std::string out(header.item_bytes, '\0');
+  std::memcpy(out.data(), data.data() + i * header.item_bytes, header.item_bytes);
+  out.erase(out.find_last_not_of('\0') + 1);
+  return out;
+}
+
+namespace capture {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -73,16 +122,9 @@ std::string_view cut(std::string_view& text, char stop) {
   return trimmed(head);
 }
 
-struct Dictionary {
-  std::optional<std::string_view> descr, fortran_order, shape;
-
-  std::optional<std::string_view>* slot(std::string_view key) {
-    if (key == "descr") return &descr;
-    if (key == "fortran_order") return &fortran_order;
-    if (key == "shape") return &shape;
-    return nullptr;
-  }
-};
+// The values of the keys, in this order.
+constexpr std::array<std::string_view, 3> kKeys{"descr", "fortran_order", "shape"};
+using Dictionary = std::array<std::optional<std::string_view>, kKeys.size()>;
 
 Result<Dictionary> split(std::string_view member, std::string_view text) {
   const auto refuse = [&](std::string seen) {
@@ -97,13 +139,14 @@ Result<Dictionary> split(std::string_view member, std::string_view text) {
     std::string_view value = cut(rest, ',');
     const std::string_view key_text = cut(value, ':');
     const auto key = string_literal(key_text);
-    auto* slot = key ? out.slot(*key) : nullptr;
-    if (slot == nullptr) return refuse("its header has the key " + quoted(key.value_or(key_text)));
-    if (slot->has_value()) return refuse("its header has the key " + quoted(*key) + " twice");
-    *slot = trimmed(value);
+    const auto* const known = key ? std::ranges::find(kKeys, *key) : kKeys.end();
+    if (known == kKeys.end()) return refuse("its header has the key " + quoted(key.value_or(key_text)));
+    auto& slot = out[static_cast<std::size_t>(known - kKeys.begin())];
+    if (slot) return refuse("its header has the key " + quoted(*key) + " twice");
+    slot = trimmed(value);
   }
-  for (const std::string_view key : {"descr", "fortran_order", "shape"})
-    if (!out.slot(key)->has_value()) return refuse("its header has no key " + quoted(key));
+  for (std::size_t i = 0; i < kKeys.size(); ++i)
+    if (!out[i]) return refuse("its header has no key " + quoted(kKeys[i]));
   return out;
 }
 
@@ -208,9 +251,9 @@ Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_vi
   if (!dictionary) return dictionary.error();
   ArrayHeader out;
   out.name = std::string(member);
-  if (const auto read = read_descr(*dictionary->descr, out); !read) return read.error();
-  if (const auto read = read_shape(*dictionary->shape, out); !read) return read.error();
-  const std::string_view order = *dictionary->fortran_order;
+  const auto [descr, order, shape] = std::array{*(*dictionary)[0], *(*dictionary)[1], *(*dictionary)[2]};
+  if (const auto read = read_descr(descr, out); !read) return read.error();
+  if (const auto read = read_shape(shape, out); !read) return read.error();
   if (order != "True" && order != "False")
     return member_error(Errc::member_malformed, member, "its fortran_order is " + quoted(order),
                         "True or False");
@@ -252,14 +295,14 @@ Result<Array> parse_npy(std::string_view name, std::span<const std::byte> bytes)
   return out;
 }
 
-std::string npy_descr(const ArrayHeader& header) {
+std::string npy_dictionary(const ArrayHeader& header) {
   const bool orderless = header.kind == 'S' || header.item_bytes == 1;
-  return fmt::format("{}{}{}", orderless ? '|' : '<', header.kind, header.item_bytes);
+  return fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': {}, }}", orderless ? '|' : '<',
+                     header.kind, header.item_bytes, header.shape_text());
 }
 
 std::string encode_npy_header(const ArrayHeader& header) {
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", npy_descr(header),
-                                 header.shape_text());
+  std::string text = npy_dictionary(header);
   constexpr std::size_t kDictionaryAt = 10;
   constexpr std::size_t kAlign = 64;
   const std::size_t length = (kDictionaryAt + text.size() + 1 + kAlign - 1) / kAlign * kAlign - kDictionaryAt;
@@ -270,4 +313,5 @@ std::string encode_npy_header(const ArrayHeader& header) {
   return out + text;
 }
 
-}  // namespace warpbit::capture
+}  // namespace capture
+}  // namespace warpbit

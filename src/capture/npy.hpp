@@ -44,8 +44,8 @@ Result<void> check_npy_data(const ArrayHeader& header, std::uint64_t bytes);
 /// A whole .npy file; a matrix in Fortran order comes in C order. `name` is what errors call it, and the array's. Errors: those of the above.
 Result<Array> parse_npy(std::string_view name, std::span<const std::byte> bytes);
 
-/// The type string of a header's dtype: "<u4", "|u1", "|S9".
-std::string npy_descr(const ArrayHeader& header);
+/// The dictionary of a header; the type strings are "<u4", "|u1", "|S9".
+std::string npy_dictionary(const ArrayHeader& header);
 
 /// The complete header, version 1.0, padded to a multiple of 64 bytes as NumPy does. Precondition: the header
 /// has at most 32 dimensions.

@@ -72,9 +72,7 @@ Result<Array> read_array(const Archive& archive, const ArrayHeader& header, cons
 Result<void> read_description(const Archive& archive, const capture::DescriptiveMember& row,
                               CaptureHeader& out) {
   const auto members = archive.members();
-  const auto found = std::find_if(members.begin(), members.end(), [&](const capture::Member& member) {
-    return member.name.ends_with(".npy") && capture::stem(member.name) == row.name;
-  });
+  const auto found = std::ranges::find(members, std::string(row.name) + ".npy", &capture::Member::name);
   if (found == members.end())
     return member_error(Errc::member_missing, row.name, "", std::string(row.accepted));
   constexpr const char* kDtype = "a byte string, |S1 or longer";
@@ -135,37 +133,33 @@ struct CaptureReader::State {
 
   // `from` is a path, or bytes. A file is what it says about itself, unless it is given.
   template <class From>
-  static Result<std::unique_ptr<State>> load(const From& from, const std::string& where,
-                                             const CaptureHeader* given, const ReadOptions& options) {
+  static Result<CaptureReader> open(const From& from, const std::string& where, const CaptureHeader* given,
+                                    const ReadOptions& options) {
     try {
       Result<Archive> archive = Archive::open(from, options.max_bytes);
       if (!archive) return archive.error();
       auto state = std::make_unique<State>(std::move(*archive));
       if (const auto loaded = state->load(given); !loaded) return loaded.error();
-      return state;
+      return CaptureReader(std::move(state));
     } catch (const std::bad_alloc&) {
       return no_memory(where);
     } catch (const std::exception& e) {
       return Error{Errc::file_unreadable, where, e.what(), ""};
     }
   }
-  static Result<CaptureReader> reader(Result<std::unique_ptr<State>> state) {
-    if (!state) return state.error();
-    return CaptureReader(std::move(*state));
-  }
 };
 
 Result<CaptureReader> CaptureReader::open(const std::filesystem::path& path, const ReadOptions& options) {
-  return State::reader(State::load(path, path.string(), nullptr, options));
+  return State::open(path, path.string(), nullptr, options);
 }
 
 Result<CaptureReader> CaptureReader::open_arrays(const std::filesystem::path& path, const CaptureHeader& header,
                                                  const ReadOptions& options) {
-  return State::reader(State::load(path, path.string(), &header, options));
+  return State::open(path, path.string(), &header, options);
 }
 
 Result<CaptureReader> CaptureReader::open(std::span<const std::byte> bytes, const ReadOptions& options) {
-  return State::reader(State::load(bytes, "the archive in memory", nullptr, options));
+  return State::open(bytes, "the archive in memory", nullptr, options);
 }
 
 CaptureReader::CaptureReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -184,8 +178,7 @@ std::span<const std::string> CaptureReader::ignored() const {
 }
 
 const ArrayHeader* CaptureReader::find(std::string_view name) const {
-  const auto found = std::find_if(state_->arrays.begin(), state_->arrays.end(),
-                                  [&](const ArrayHeader& header) { return header.name == name; });
+  const auto found = std::ranges::find(state_->arrays, name, &ArrayHeader::name);
   return found == state_->arrays.end() ? nullptr : &*found;
 }
 

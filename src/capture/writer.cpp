@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <exception>
-#include <memory>
 #include <unordered_set>
 #include <utility>
 
+#include "capture/archive.hpp"
 #include "capture/description.hpp"
 #include "capture/npy.hpp"
 #include "capture/text.hpp"
 #include "capture/whole_file.hpp"
-#include "capture/zip_source.hpp"
 #include "warpbit/capture.hpp"
 
 namespace warpbit {
@@ -24,10 +23,10 @@ constexpr zip_uint16_t kDate = (0 << 9) | (1 << 5) | 1;
 constexpr zip_uint16_t kTime = 0;
 constexpr zip_uint32_t kDeflateLevel = 6;
 
-// One member to be written; `data` belongs to somebody else.
+// One member to be written: its .npy header, in a descriptive one followed by the text, and an array's data.
 struct Part {
   std::string name;
-  std::string npy_header;
+  std::string start;
   std::span<const std::byte> data;
 };
 
@@ -37,50 +36,36 @@ Result<void> check_array(const Array& array) {
   if (header.name.empty() || !capture::is_plain(header.name, false) || capture::is_descriptive(header.name))
     return member_error(Errc::member_malformed, header.name, "its name is " + capture::quoted(header.name),
                         "a name without control characters that is not a descriptive member's");
-  const auto parsed = capture::parse_npy_dictionary(
-      header.name, fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}}}",
-                               capture::npy_descr(header), header.shape_text()));
+  const auto parsed = capture::parse_npy_dictionary(header.name, capture::npy_dictionary(header));
   if (!parsed) return parsed.error();
-  if (const std::uint64_t bytes = header.items() * header.item_bytes; bytes != array.data.size())
-    return member_error(Errc::member_malformed, header.name,
-                        fmt::format("it has {} bytes of data", array.data.size()),
-                        fmt::format("{} for {} {}", bytes, header.dtype(), header.shape_text()));
-  return {};
+  return capture::check_npy_data(header, array.data.size());
 }
 
-// The members in the order of the file. `texts` receives what the descriptive ones refer to.
-Result<std::vector<Part>> parts_of(const CaptureHeader& header, std::span<const Array> arrays,
-                                   std::vector<std::string>& texts) {
+// The members in the order of the file.
+Result<std::vector<Part>> parts_of(const CaptureHeader& header, std::span<const Array> arrays) {
   std::vector<Part> parts;
   CaptureHeader read_back;
-  const auto rows = capture::descriptive_members();
-  texts.reserve(rows.size());
-  for (const auto& row : rows) {
-    const std::string& text = texts.emplace_back(row.text(header));
+  for (const auto& row : capture::descriptive_members()) {
+    const std::string text = row.text(header);
     if (const auto put = put_text(row, text, read_back); !put) return put.error();
     const ArrayHeader text_header{std::string(row.name), 'S', text.size(), {}};
-    parts.push_back(
-        Part{text_header.name, capture::encode_npy_header(text_header), std::as_bytes(std::span(text))});
+    parts.push_back({text_header.name, capture::encode_npy_header(text_header) + text, {}});
   }
   std::unordered_set<std::string_view> names;
   for (const Array& array : arrays) {
     if (const auto checked = check_array(array); !checked) return checked.error();
     if (!names.insert(array.header.name).second)
       return member_error(Errc::member_malformed, array.header.name, "it is given twice", "distinct names");
-    parts.push_back(Part{array.header.name, capture::encode_npy_header(array.header), array.data});
+    parts.push_back({array.header.name, capture::encode_npy_header(array.header), array.data});
   }
   return parts;
 }
-
-struct Discard {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
-};
 
 // Adds one member; false if libzip refuses, and the reason is in the archive's error.
 bool add(zip_t* archive, const Part& part) {
   // libzip wants pointers to mutable bytes, and does not write to them.
   zip_buffer_fragment_t fragments[2] = {
-      {reinterpret_cast<zip_uint8_t*>(const_cast<char*>(part.npy_header.data())), part.npy_header.size()},
+      {reinterpret_cast<zip_uint8_t*>(const_cast<char*>(part.start.data())), part.start.size()},
       {reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(part.data.data())), part.data.size()}};
   zip_source_t* source = zip_source_buffer_fragment(archive, fragments, part.data.empty() ? 1 : 2, 0);
   if (source == nullptr) return false;
@@ -101,7 +86,7 @@ Result<std::vector<std::byte>> zipped(std::span<const Part> parts, const std::st
   zip_error_init(&error);
   capture::Source bytes(zip_source_buffer_create(nullptr, 0, 0, &error));
   if (bytes == nullptr) return refuse("out of memory");
-  std::unique_ptr<zip_t, Discard> archive(zip_open_from_source(bytes.get(), ZIP_CREATE | ZIP_TRUNCATE, &error));
+  capture::Zip archive(zip_open_from_source(bytes.get(), ZIP_CREATE | ZIP_TRUNCATE, &error));
   if (archive == nullptr) return refuse("libzip cannot make an archive");
   zip_source_keep(bytes.get());  // one reference for the archive, one for us
   for (const Part& part : parts)
@@ -125,8 +110,7 @@ Result<std::vector<std::byte>> zipped(std::span<const Part> parts, const std::st
 Result<void> write_capture(const std::filesystem::path& path, const CaptureHeader& header,
                            std::span<const Array> arrays) {
   try {
-    std::vector<std::string> texts;
-    const auto parts = parts_of(header, arrays, texts);
+    const auto parts = parts_of(header, arrays);
     if (!parts) return parts.error();
     const auto bytes = zipped(*parts, path.string());
     if (!bytes) return bytes.error();

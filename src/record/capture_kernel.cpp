@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "isa/instruction.hpp"
-#include "record/capture_probes.hpp"
 #include "record/members.hpp"
 #include "warpbit/inputs/text.hpp"
 

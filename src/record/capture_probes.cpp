@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "record/capture_probes.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

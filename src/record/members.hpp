@@ -45,4 +45,8 @@ std::vector<CaptureArray> members_of(const Instruction& instruction, CaptureLayo
 /// True if D is the accumulator, too.
 bool accumulates_in_place(const Instruction& instruction);
 
+/// The lines of a statement's block (tools/capture/kernels.hpp): the set of its probes, and where their codes lie in
+/// the members of its capture; none if it has no probes.
+std::string probe_lines(const Instruction& statement);
+
 }  // namespace warpbit

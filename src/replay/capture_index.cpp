@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "isa/instruction.hpp"
-#include "replay/golden_index.hpp"
 #include "replay/loaded_capture.hpp"
 #include "replay/loaded_digests.hpp"
 #include "threads.hpp"
@@ -21,10 +18,15 @@ namespace warpbit {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::literals;
+
+// The lines of golden/index.tsv, its heading first. CMakeLists.txt makes the file.
+constexpr std::string_view kGolden[] = {
+#include <golden_index.inc>
+};
 
 constexpr std::string_view kHeading =
     "path\tstatement\ttarget\tlayout\tsource\tprofile\tcases\telements\tdate\tdevice";
-constexpr std::size_t kColumns = 10;
 
 // A text for one field: tabs and line breaks would end it.
 std::string field(std::string text) {
@@ -93,19 +95,13 @@ std::string line_of(const IndexedCapture& c) {
 
 // A line of the index that the library was built with; tests show that it is what line_of writes.
 IndexedCapture parsed(std::string_view line) {
-  std::array<std::string, kColumns> fields;
-  for (std::string& f : fields) {
-    const std::size_t end = std::min(line.find('\t'), line.size());
-    f = line.substr(0, end);
-    line.remove_prefix(std::min(end + 1, line.size()));
+  std::vector<std::string> f;
+  for (std::size_t begin = 0; begin <= line.size();) {
+    const std::size_t end = std::min(line.find('\t', begin), line.size());
+    f.emplace_back(line.substr(begin, end - begin));
+    begin = end + 1;
   }
-  const auto number = [](const std::string& digits) {
-    std::uint64_t out = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), out);
-    return out;
-  };
-  auto& [path, statement, target, layout, source, profile, cases, elements, date, device] = fields;
-  return {path, statement, target, layout, source, profile, number(cases), number(elements), date, device};
+  return {f[0], f[1], f[2], f[3], f[4], f[5], std::stoull(f[6]), std::stoull(f[7]), f[8], f[9]};
 }
 
 // "sm_90a" -> "sm_90"
@@ -157,7 +153,7 @@ std::string index_text(std::span<const IndexedCapture> captures) {
 const std::vector<IndexedCapture>& golden_captures() {
   static const std::vector<IndexedCapture> all = [] {
     std::vector<IndexedCapture> out;
-    for (const std::string_view line : golden_index().subspan(1)) out.push_back(parsed(line));
+    for (const std::string_view line : std::span(kGolden).subspan(1)) out.push_back(parsed(line));
     return out;
   }();
   return all;

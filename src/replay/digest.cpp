@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>  // std::memcpy
-#include <mutex>
-#include <new>  // std::bad_alloc
+#include <new>      // std::bad_alloc
 #include <optional>
 
 #include "replay/execute_capture.hpp"
@@ -17,18 +16,6 @@
 
 namespace warpbit {
 namespace {
-
-// Sum over registers of a result whose first one has number `position`.
-template <class Register>
-std::uint64_t sum_registers(std::span<const std::byte> results, std::uint64_t position) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < results.size() / sizeof(Register); ++i) {
-    Register value;
-    std::memcpy(&value, results.data() + i * sizeof(Register), sizeof(Register));
-    sum += inputs::mix(position + i, value);
-  }
-  return sum;
-}
 
 // An instruction with the inputs of a choice.
 class Generator {
@@ -74,12 +61,19 @@ class Generator {
   // Of results from case `first` on.
   std::uint64_t sum(const Array& results, std::uint64_t first) const {
     const CaptureMember& d = members_.back();
-    const std::uint64_t position = first * static_cast<std::uint64_t>(d.lanes * d.registers);
+    const auto sum = [&](auto value) {
+      std::uint64_t out = 0, position = first * static_cast<std::uint64_t>(d.lanes * d.registers);
+      for (std::size_t i = 0; i < results.data.size(); i += sizeof(value)) {
+        std::memcpy(&value, results.data.data() + i, sizeof(value));
+        out += inputs::mix(position++, value);
+      }
+      return out;
+    };
     switch (d.register_bits) {
-      case 8: return sum_registers<std::uint8_t>(results.data, position);
-      case 16: return sum_registers<std::uint16_t>(results.data, position);
-      case 32: return sum_registers<std::uint32_t>(results.data, position);
-      default: return sum_registers<std::uint64_t>(results.data, position);
+      case 8: return sum(std::uint8_t{});
+      case 16: return sum(std::uint16_t{});
+      case 32: return sum(std::uint32_t{});
+      default: return sum(std::uint64_t{});
     }
   }
 
@@ -96,24 +90,6 @@ class Generator {
   std::vector<CaptureMember> members_;
   inputs::Key key_;
   inputs::Profile profile_;
-};
-
-// The failure that the first of the cases has, whichever thread is there first.
-class FirstFailure {
- public:
-  bool is_before(std::uint64_t first) const { return first_ < first; }
-  void note(std::uint64_t first, const Error& error) {
-    const std::lock_guard lock(mutex_);
-    if (first >= first_) return;
-    first_ = first;
-    error_ = error;
-  }
-  const std::optional<Error>& error() const { return error_; }
-
- private:
-  std::atomic<std::uint64_t> first_ = UINT64_MAX;
-  std::mutex mutex_;
-  std::optional<Error> error_;
 };
 
 // Cases that are made and executed at once: so few that they stay in the cache.
@@ -151,21 +127,25 @@ Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const
   std::vector<std::uint64_t> out(which.size());
   ExecuteOptions each = options;
   each.threads = 1;
-  FirstFailure failure;
+  // The first of the cases that fail, whichever thread is there first.
+  std::atomic<std::uint64_t> first_failure = UINT64_MAX;
+  std::optional<Error> error;
   for_each_piece(options.threads, out.size() * parts, [&](std::uint64_t i) {
     const std::uint64_t block = which[i / parts], before = i % parts * part, cases = blocks.cases_in(block);
     const std::uint64_t first = blocks.first_case(block) + before;
-    if (before >= cases || failure.is_before(first)) return;
+    if (before >= cases || first_failure < first) return;
     const Result<std::uint64_t> sum = generator.digest(first, std::min(part, cases - before), each);
-    if (!sum) {
-      failure.note(first, sum.error());
+    if (sum) {
+      std::atomic_ref(out[i / parts]) += *sum;
       return;
     }
-    std::uint64_t& digest = out[i / parts];
-#pragma omp atomic
-    digest += *sum;
+#pragma omp critical(warpbit_first_failure)
+    if (first < first_failure) {
+      first_failure = first;
+      error = sum.error();
+    }
   });
-  if (const std::optional<Error> error = failure.error()) return *error;
+  if (error) return *error;
   return out;
 }
 

@@ -14,13 +14,24 @@
 namespace warpbit {
 namespace {
 
+// The registers of an operand in case `index` and those behind it.
+template <class View = OperandView>
+View view_of(const Instruction& instruction, const Operand& op, auto& array, std::uint64_t index = 0) {
+  View out = View::dense(array.data.data(), instruction.lanes(), op.registers, op.register_bits);
+  out.base += static_cast<std::ptrdiff_t>(index) * out.case_stride;
+  return out;
+}
+
+// A case of an array.
+auto of_case(auto& array, std::uint64_t cases, std::uint64_t index) {
+  const std::size_t bytes = array.data.size() / cases;
+  return std::span(array.data).subspan(index * bytes, bytes);
+}
+
 std::vector<OperandView> source_views(const LoadedCapture& capture) {
-  const Instruction& instruction = capture.instruction;
-  const std::span<const Operand> operands = instruction.operands();
   std::vector<OperandView> out;
   for (std::size_t i = 0; i < capture.sources.size(); ++i)
-    out.push_back(OperandView::dense(capture.sources[i].data.data(), instruction.lanes(),
-                                     operands[i + 1].registers, operands[i + 1].register_bits));
+    out.push_back(view_of(capture.instruction, capture.instruction.operands()[i + 1], capture.sources[i]));
   return out;
 }
 
@@ -28,12 +39,9 @@ std::vector<OperandView> source_views(const LoadedCapture& capture) {
 // and threads one by one (layout `scalars`).
 Result<Array> execute_registers(const LoadedCapture& capture, const ExecuteOptions& options) {
   const Instruction& instruction = capture.instruction;
-  const std::span<const Operand> operands = instruction.operands();
-  const std::vector<OperandView> sources = source_views(capture);
   Array got = capture.expected;
-  const ResultView d =
-      ResultView::dense(got.data.data(), instruction.lanes(), operands[0].registers, operands[0].register_bits);
-  const Result<Execution> done = execute_batch(instruction, sources, d, capture.cases, options);
+  const auto d = view_of<ResultView>(instruction, instruction.operands()[0], got);
+  const Result<Execution> done = execute_batch(instruction, source_views(capture), d, capture.cases, options);
   if (!done) return done.error();
   return got;
 }
@@ -84,12 +92,6 @@ std::vector<std::byte> registers_of_case(const Operand& op, int lanes, const Arr
   return out;
 }
 
-// A case of an array.
-std::span<std::byte> of_case(Array& array, std::uint64_t cases, std::uint64_t index) {
-  const std::size_t bytes = array.data.size() / cases;
-  return std::span(array.data).subspan(index * bytes, bytes);
-}
-
 Error in_case(std::uint64_t index, Error error) {
   error.where = fmt::format("case {}, {}", index, error.where);
   return error;
@@ -127,9 +129,7 @@ WarpgroupSources warpgroup_sources(const LoadedCapture& capture, std::uint64_t i
     const Operand& op = instruction.operands()[s + 1];
     const Array& array = capture.sources[s];
     if (array.data.empty()) continue;
-    OperandView view =
-        OperandView::dense(array.data.data(), instruction.lanes(), op.registers, op.register_bits);
-    view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
+    const OperandView view = view_of(instruction, op, array, i);
     const bool described = op.kind == OperandKind::descriptor;
     if (op.part == Part::a && described) out.a_descriptor = array.at(i);
     if (op.part == Part::a && !described) out.a = view;
@@ -140,22 +140,15 @@ WarpgroupSources warpgroup_sources(const LoadedCapture& capture, std::uint64_t i
   return out;
 }
 
-std::span<const std::byte> memory_of_case(const LoadedCapture& capture, std::uint64_t i) {
-  const std::size_t bytes = capture.memory->header.shape[1];
-  return std::span<const std::byte>(capture.memory->data).subspan(i * bytes, bytes);
-}
-
 // One product of a warpgroup after the other.
 Result<Array> execute_warpgroups(const LoadedCapture& capture, const ExecuteOptions& options) {
   const Instruction& instruction = capture.instruction;
-  const Operand& d = instruction.operands()[0];
   Array got = *capture.before;
   got.header.name = capture.expected.header.name;
   for (std::uint64_t i = 0; i < capture.cases; ++i) {
-    ResultView view = ResultView::dense(got.data.data(), instruction.lanes(), d.registers, d.register_bits);
-    view.base += static_cast<std::ptrdiff_t>(i) * view.case_stride;
-    const Result<Execution> done = execute_warpgroup(instruction, warpgroup_sources(capture, i),
-                                                     memory_of_case(capture, i), view, options);
+    const Result<Execution> done = execute_warpgroup(
+        instruction, warpgroup_sources(capture, i), of_case(*capture.memory, capture.cases, i),
+        view_of<ResultView>(instruction, instruction.operands()[0], got, i), options);
     if (!done) return in_case(i, done.error());
   }
   return got;
@@ -193,12 +186,9 @@ std::vector<ElementInputs> codes_of_executed(const LoadedCapture& capture, std::
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (!tile->uses_memory())
     return codes_of_elements(*tile, tile_views(instruction, source_views(capture)), index, elements);
-  const Operand& d = instruction.operands()[0];
-  OperandView before =
-      OperandView::dense(capture.before->data.data(), instruction.lanes(), d.registers, d.register_bits);
-  before.base += static_cast<std::ptrdiff_t>(index) * before.case_stride;
-  const TileViews views =
-      warpgroup_views(instruction, warpgroup_sources(capture, index), memory_of_case(capture, index), before);
+  const TileViews views = warpgroup_views(
+      instruction, warpgroup_sources(capture, index), of_case(*capture.memory, capture.cases, index),
+      view_of(instruction, instruction.operands()[0], *capture.before, index));
   return codes_of_elements(*tile, views, 0, elements);
 }
 

@@ -114,19 +114,13 @@ class MemberCheck {
   }
 
   Result<void> check(const CaptureArray& member) {
-    const std::string dtype = fmt::format("uint{}", member.item_bytes * 8);
-    const ArrayHeader* h = reader_.find(member.name);
-    if (h == nullptr)
-      return Error{Errc::member_missing, member.name, {}, fmt::format("{} {}", dtype, shape_text(member))};
-    if (h->kind != 'u' || h->item_bytes != member.item_bytes)
-      return Error{Errc::member_dtype, member.name, h->dtype(), dtype};
-    bool fits = h->shape.size() == member.shape.size();
-    for (std::size_t i = 0; fits && i < h->shape.size(); ++i)
-      fits = known(member.shape[i]).value_or(h->shape[i]) == h->shape[i];
-    if (!fits) return Error{Errc::member_shape, member.name, h->shape_text(), shape_text(member)};
-    for (std::size_t i = 0; i < h->shape.size(); ++i)
-      if (member.shape[i] < 0) chosen_[static_cast<std::size_t>(-member.shape[i])] = h->shape[i];
-    return check_depth(*h);
+    std::vector<std::optional<std::uint64_t>> shape;
+    for (const std::int64_t extent : member.shape) shape.push_back(known(extent));
+    const auto found = find_member(reader_, member.name, member.item_bytes, shape, shape_text(member));
+    if (!found) return found.error();
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (member.shape[i] < 0) chosen_[static_cast<std::size_t>(-member.shape[i])] = (*found)->shape[i];
+    return check_depth(**found);
   }
 
   // As many blocks as the elements lie in.
@@ -149,38 +143,23 @@ class MemberCheck {
 };
 
 Result<void> read_optional(const CaptureReader& reader, LoadedCapture& out) {
-  if (const ArrayHeader* mask = reader.find("mask")) {
-    const ArrayHeader& d = out.expected.header;
-    if (mask->kind != 'u' || mask->item_bytes != 1)
-      return Error{Errc::member_dtype, "mask", mask->dtype(), "uint8"};
-    if (mask->shape != d.shape) return Error{Errc::member_shape, "mask", mask->shape_text(), d.shape_text()};
-    Result<Array> array = reader.read("mask");
+  const auto read = [&](const char* name, std::size_t item_bytes, const ArrayHeader& like,
+                        std::optional<Array>& to) -> Result<void> {
+    if (reader.find(name) == nullptr) return {};
+    const auto found =
+        find_member(reader, name, item_bytes, {like.shape.begin(), like.shape.end()}, like.shape_text());
+    if (!found) return found.error();
+    Result<Array> array = reader.read(name);
     if (!array) return array.error();
-    const auto is_set = [](std::byte place) { return place != std::byte{0}; };
-    if (std::ranges::none_of(array->data, is_set))
-      return Error{Errc::no_cases, "mask", "no place is compared", "at least one that is not 0"};
-    out.mask = std::move(*array);
-  }
-  if (const ArrayHeader* names = reader.find("names"); names && out.header.layout == CaptureLayout::elements) {
-    if (names->kind != 'S') return Error{Errc::member_dtype, "names", names->dtype(), "|S..."};
-    if (names->shape != std::vector<std::uint64_t>{out.cases})
-      return Error{Errc::member_shape, "names", names->shape_text(), fmt::format("({},)", out.cases)};
-    Result<Array> array = reader.read("names");
-    if (!array) return array.error();
-    out.names = std::move(*array);
-  }
-  return {};
-}
-
-void note_ignored(const CaptureReader& reader, const std::vector<CaptureArray>& members, LoadedCapture& out) {
-  const auto note = [&](const std::string& name) {
-    out.notes.push_back(fmt::format("member '{}' is ignored", name));
+    to = std::move(*array);
+    return {};
   };
-  for (const ArrayHeader& h : reader.arrays())
-    if (std::ranges::find(members, h.name, &CaptureArray::name) == members.end() &&
-        (h.name != "mask" || !out.mask) && (h.name != "names" || !out.names))
-      note(h.name);
-  for (const std::string& name : reader.ignored()) note(name);
+  if (Result<void> done = read("mask", 1, out.expected.header, out.mask); !done) return done;
+  const auto is_set = [](std::byte place) { return place != std::byte{0}; };
+  if (out.mask && std::ranges::none_of(out.mask->data, is_set))
+    return Error{Errc::no_cases, "mask", "no place is compared", "at least one that is not 0"};
+  if (out.header.layout != CaptureLayout::elements) return {};
+  return read("names", 0, {"", 'S', 0, {out.cases}}, out.names);
 }
 
 Result<LoadedCapture> load(const CaptureReader& reader, const ReplayOptions& options, Results results) {
@@ -203,7 +182,10 @@ Result<LoadedCapture> load(const CaptureReader& reader, const ReplayOptions& opt
     return out;
   }
   if (Result<void> done = read_optional(reader, out); !done) return done.error();
-  note_ignored(reader, members, out);
+  out.notes = notes_on_ignored(reader, [&](std::string_view name) {
+    return std::ranges::find(members, name, &CaptureArray::name) != members.end() ||
+           (name == "mask" && out.mask) || (name == "names" && out.names);
+  });
   return out;
 }
 
@@ -262,16 +244,43 @@ Result<LoadedCapture> load_inputs(const CaptureReader& reader, const ReplayOptio
   return load(reader, options, Results::to_come);
 }
 
+Result<const ArrayHeader*> find_member(const CaptureReader& reader, std::string_view name,
+                                       std::size_t item_bytes,
+                                       const std::vector<std::optional<std::uint64_t>>& shape,
+                                       const std::string& shape_text) {
+  const std::string dtype = item_bytes == 0 ? "|S..." : fmt::format("uint{}", item_bytes * 8), where(name);
+  const ArrayHeader* h = reader.find(name);
+  if (h == nullptr) return Error{Errc::member_missing, where, {}, fmt::format("{} {}", dtype, shape_text)};
+  if (item_bytes == 0 ? h->kind != 'S' : h->kind != 'u' || h->item_bytes != item_bytes)
+    return Error{Errc::member_dtype, where, h->dtype(), dtype};
+  if (!std::ranges::equal(shape, h->shape,
+                          [](auto wanted, auto seen) { return wanted.value_or(seen) == seen; }))
+    return Error{Errc::member_shape, where, h->shape_text(), shape_text};
+  return h;
+}
+
+std::vector<std::string> notes_on_ignored(const CaptureReader& reader,
+                                          const std::function<bool(std::string_view)>& is_used) {
+  std::vector<std::string> out;
+  for (const ArrayHeader& h : reader.arrays())
+    if (!is_used(h.name)) out.push_back(h.name);
+  out.insert(out.end(), reader.ignored().begin(), reader.ignored().end());
+  for (std::string& name : out) name = fmt::format("member '{}' is ignored", name);
+  return out;
+}
+
+Array cases_of(const Array& array, std::uint64_t cases, std::uint64_t first, std::uint64_t count) {
+  Array out{array.header, {}};
+  if (array.data.empty()) return out;
+  const std::size_t bytes = array.data.size() / cases;
+  const auto begin = array.data.begin() + static_cast<std::ptrdiff_t>(first * bytes);
+  out.data = {begin, begin + static_cast<std::ptrdiff_t>(count * bytes)};
+  out.header.shape[0] = count;
+  return out;
+}
+
 LoadedCapture cases_of(const LoadedCapture& capture, std::uint64_t first, std::uint64_t count) {
-  const auto cut = [&](const Array& array) {
-    Array out{array.header, {}};
-    if (array.data.empty()) return out;
-    const std::size_t bytes = array.data.size() / capture.cases;
-    const auto begin = array.data.begin() + static_cast<std::ptrdiff_t>(first * bytes);
-    out.data = {begin, begin + static_cast<std::ptrdiff_t>(count * bytes)};
-    out.header.shape[0] = count;
-    return out;
-  };
+  const auto cut = [&](const Array& array) { return cases_of(array, capture.cases, first, count); };
   const auto cut_if_there = [&](const std::optional<Array>& array) {
     return array ? std::optional(cut(*array)) : std::nullopt;
   };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,7 +61,18 @@ Result<LoadedCapture> load_capture(const std::filesystem::path& path, const Repl
 /// The same of a file that needs no results: `expected` has their shape, and zeros. A mask is not looked at.
 Result<LoadedCapture> load_inputs(const CaptureReader& reader, const ReplayOptions& options);
 
-/// Its cases [first, first + count), as a capture of these alone.
+/// The header of a member: unsigned items of that many bytes, or byte strings where it is 0, in a shape of which the
+/// extents that are given count. Errors: member_missing, member_dtype, member_shape.
+Result<const ArrayHeader*> find_member(const CaptureReader& reader, std::string_view name,
+                                       std::size_t item_bytes,
+                                       const std::vector<std::optional<std::uint64_t>>& shape,
+                                       const std::string& shape_text);
+/// Notes on the members that is_used(name) is not true of.
+std::vector<std::string> notes_on_ignored(const CaptureReader& reader,
+                                          const std::function<bool(std::string_view)>& is_used);
+
+/// Its cases [first, first + count), as a capture of these alone; an array of `cases` cases.
+Array cases_of(const Array& array, std::uint64_t cases, std::uint64_t first, std::uint64_t count);
 LoadedCapture cases_of(const LoadedCapture& capture, std::uint64_t first, std::uint64_t count);
 
 /// Where an item of `expected` lies.

@@ -2,8 +2,10 @@
 #include "replay/loaded_digests.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -15,34 +17,21 @@
 namespace warpbit {
 namespace {
 
-// What the members of such a file are.
-struct Expected {
-  std::string_view name;
-  char kind;
-  std::size_t dimensions;
-  std::string_view dtype, shape;
-};
-constexpr Expected kSeed{"seed", 'u', 0, "uint64", "()"}, kProfile{"profile", 'S', 0, "|S...", "()"},
-    kCount{"count", 'u', 0, "uint64", "()"}, kBlock{"block", 'u', 0, "uint64", "()"},
-    kDigest{"digest", 'u', 1, "uint64", "(blocks,)"};
-constexpr const Expected* kMembers[] = {&kSeed, &kProfile, &kCount, &kBlock, &kDigest};
+constexpr std::array<std::string_view, 5> kMembers{"seed", "profile", "count", "block", "digest"};
 constexpr std::uint64_t kMostOfBlock = std::uint64_t{1} << 24;
 
-Result<Array> read(const CaptureReader& reader, const Expected& want) {
-  const ArrayHeader* h = reader.find(want.name);
-  const std::string name(want.name);
-  if (h == nullptr) return Error{Errc::member_missing, name, {}, fmt::format("{} {}", want.dtype, want.shape)};
-  if (h->kind != want.kind || (want.kind == 'u' && h->item_bytes != 8))
-    return Error{Errc::member_dtype, name, h->dtype(), std::string(want.dtype)};
-  if (h->shape.size() != want.dimensions)
-    return Error{Errc::member_shape, name, h->shape_text(), std::string(want.shape)};
-  return reader.read(want.name);
+Result<Array> read(const CaptureReader& reader, std::string_view name) {
+  const bool blocks = name == "digest";
+  const auto found =
+      find_member(reader, name, name == "profile" ? 0 : 8,
+                  std::vector<std::optional<std::uint64_t>>(blocks ? 1 : 0), blocks ? "(blocks,)" : "()");
+  return found ? reader.read(name) : found.error();
 }
 
 // The cases of a block, of which a file need say nothing.
 Result<std::uint64_t> read_of_block(const CaptureReader& reader) {
-  if (reader.find(kBlock.name) == nullptr) return inputs::kBlockCases;
-  const Result<Array> block = read(reader, kBlock);
+  if (reader.find("block") == nullptr) return inputs::kBlockCases;
+  const Result<Array> block = read(reader, "block");
   if (!block) return block.error();
   const std::uint64_t cases = block->at(0);
   if (cases >= 1 && cases <= kMostOfBlock) return cases;
@@ -50,25 +39,19 @@ Result<std::uint64_t> read_of_block(const CaptureReader& reader) {
                fmt::format("1 to {}", kMostOfBlock)};
 }
 
-std::string profile_names() {
-  std::string out;
-  for (const std::string_view name : inputs::kProfileNames)
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", name);
-  return out;
-}
-
 }  // namespace
 
 Result<LoadedDigests> load_digests(const CaptureReader& reader, const ReplayOptions& options) {
   const Result<Instruction> instruction = captured_instruction(reader.header(), options);
   if (!instruction) return instruction.error();
-  const Result<Array> seed = read(reader, kSeed), profile = read(reader, kProfile),
-                      count = read(reader, kCount), digest = read(reader, kDigest);
+  const Result<Array> seed = read(reader, "seed"), profile = read(reader, "profile"),
+                      count = read(reader, "count"), digest = read(reader, "digest");
   for (const Result<Array>* member : {&seed, &profile, &count, &digest})
     if (!*member) return member->error();
   const std::optional<inputs::Profile> known = inputs::find_profile(profile->text());
   if (!known)
-    return Error{Errc::member_value, "profile", "it is " + capture::quoted(profile->text()), profile_names()};
+    return Error{Errc::member_value, "profile", "it is " + capture::quoted(profile->text()),
+                 fmt::format("{}", fmt::join(inputs::kProfileNames, ", "))};
   const Result<std::uint64_t> of_block = read_of_block(reader);
   if (!of_block) return of_block.error();
   const DigestBlocks blocks{count->at(0), *of_block};
@@ -77,13 +60,14 @@ Result<LoadedDigests> load_digests(const CaptureReader& reader, const ReplayOpti
     return Error{
         Errc::member_shape, "digest", digest->header.shape_text(),
         fmt::format("({},), one digest for each {} of {} cases", blocks.count(), *of_block, blocks.cases)};
-  LoadedDigests out{reader.header(), *instruction, {seed->at(0), *known}, blocks, *digest, {}};
-  for (const ArrayHeader& h : reader.arrays())
-    if (std::ranges::none_of(kMembers, [&](const Expected* e) { return e->name == h.name; }))
-      out.notes.push_back(fmt::format("member '{}' is ignored", h.name));
-  for (const std::string& name : reader.ignored())
-    out.notes.push_back(fmt::format("member '{}' is ignored", name));
-  return out;
+  return LoadedDigests{reader.header(),
+                       *instruction,
+                       {seed->at(0), *known},
+                       blocks,
+                       *digest,
+                       notes_on_ignored(reader, [](std::string_view name) {
+                         return std::ranges::find(kMembers, name) != kMembers.end();
+                       })};
 }
 
 std::uint64_t elements_of_case(const Instruction& instruction) {

@@ -8,12 +8,6 @@
 namespace warpbit {
 namespace {
 
-// Without the cases from `count` on.
-void cut(Array& array, std::uint64_t cases, std::uint64_t count) {
-  array.data.resize(array.data.size() / cases * count);
-  array.header.shape[0] = count;
-}
-
 bool has_cases(const Array& array, std::uint64_t cases) {
   return !array.header.shape.empty() && array.header.shape[0] == cases;
 }
@@ -40,7 +34,7 @@ Result<void> pack_capture(const std::filesystem::path& from, const std::filesyst
       if (has_cases(array, cases)) each += array.data.size() / cases;
     const std::uint64_t count = std::clamp(*bytes / each, std::uint64_t{1}, cases);
     for (Array& array : arrays)
-      if (has_cases(array, cases)) cut(array, cases, count);
+      if (has_cases(array, cases)) array = cases_of(array, cases, 0, count);
   }
   return write_capture(to, reader->header(), arrays);
 }

@@ -7,9 +7,11 @@
 #include <set>
 #include <system_error>
 
+#include "capture/text.hpp"
 #include "replay/execute_capture.hpp"
 #include "replay/loaded_digests.hpp"
 #include "threads.hpp"
+#include "warpbit/format.hpp"
 #include "warpbit/record.hpp"
 
 namespace warpbit {
@@ -112,6 +114,19 @@ Result<FileStatus> replay_digests(FileReport& report, const CaptureReader& reade
   return FileStatus::replayed;
 }
 
+// Compares what a capture compares, and describes the first `most` mismatches. Returns their number.
+std::uint64_t compare(const LoadedCapture& capture, const Array& expected, const Array& got, std::size_t most,
+                      std::uint64_t& elements, std::vector<Mismatch>& details) {
+  std::uint64_t mismatches = 0;
+  for_each_element(capture, expected, got, [&](Mismatch& m, const auto& name) {
+    ++elements;
+    if (m.expected == m.got || ++mismatches > most) return;
+    m.name = name();
+    details.push_back(m);
+  });
+  return mismatches;
+}
+
 Result<FileStatus> replay_into(FileReport& report, const ReplayOptions& options) {
   Result<CaptureReader> reader = CaptureReader::open(report.path, options.read);
   if (!reader) return reader.error();
@@ -125,19 +140,10 @@ Result<FileStatus> replay_into(FileReport& report, const ReplayOptions& options)
   report.notes = capture->notes;
   const Result<Array> got = execute(*capture, execute_options(options));
   if (!got) return got.error();
-
-  std::uint64_t elements = 0, mismatches = 0;
-  for_each_element(*capture, capture->expected, *got, [&](Mismatch& m, const auto& name) {
-    ++elements;
-    if (m.expected == m.got) return;
-    if (++mismatches > options.details) return;
-    m.name = name();
-    report.details.push_back(m);
-  });
   report.cases = capture->cases;
-  report.elements = elements;
-  report.masked = capture->elements() - elements;
-  report.mismatches = mismatches;
+  report.mismatches =
+      compare(*capture, capture->expected, *got, options.details, report.elements, report.details);
+  report.masked = capture->elements() - report.elements;
   return FileStatus::replayed;
 }
 
@@ -183,13 +189,8 @@ Result<DiffReport> diff_loaded(const fs::path& first, const fs::path& second, co
   report.cases = x->cases;
   LoadedCapture both = *x;  // compared where both files allow it
   both.mask = common_mask(*x, *y);
-  for_each_element(both, x->expected, y->expected, [&](Mismatch& m, const auto& name) {
-    ++report.elements;
-    if (m.expected == m.got) return;
-    if (++report.differences > options.details) return;
-    m.name = name();
-    report.details.push_back(m);
-  });
+  report.differences =
+      compare(both, x->expected, y->expected, options.details, report.elements, report.details);
   if (report.elements == 0)
     return Error{Errc::no_cases, "mask", "no place is compared in both files", "at least one"};
   return report;
@@ -246,6 +247,21 @@ auto guarded(const fs::path& path, Work work) -> decltype(work()) {
 }
 
 }  // namespace
+
+std::string text(const Mismatch& m) {
+  if (m.cases > 0)
+    return fmt::format("cases {} to {}: expected digest {:#018x}, got {:#018x}", m.index, m.index + m.cases - 1,
+                       m.expected, m.got);
+  std::string where = m.address >= 0  ? fmt::format("case {} byte {:#x} of memory", m.index, m.address)
+                      : m.lane >= 0   ? fmt::format("case {} lane {} register {} row {} column {}", m.index,
+                                                    m.lane, m.reg, m.row, m.column)
+                      : m.column >= 0 ? fmt::format("case {} element {}", m.index, m.column)
+                                      : fmt::format("element {}", m.index);
+  if (m.product > 0) where += fmt::format(" product {}", m.product);
+  if (!m.name.empty()) where += " " + capture::quoted(m.name);
+  return fmt::format("{}: expected {}, got {}", where, code_text(m.format, m.expected),
+                     code_text(m.format, m.got));
+}
 
 void ReplayTotals::add(const FileReport& report) {
   ++(report.status == FileStatus::other_shard ? other_shards : files);

@@ -25,7 +25,7 @@ constexpr Ground kMmaSim{Basis::inferred, "the MMA-Sim model"};
 constexpr Evidence all(Ground ground) {
   return {ground, ground, ground, ground};
 }
-// For types whose products are too large for a floor to be visible (probes/invisible.hpp proves that).
+// For types whose products are too large for a floor to be visible (probes/invisible.cpp proves that).
 constexpr Evidence no_floor(Evidence evidence) {
   evidence.floor = kFloorOutOfReach;
   return evidence;
