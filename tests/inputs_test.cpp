@@ -11,7 +11,7 @@
 
 #include "descriptor_formulas.hpp"
 #include "input_members.hpp"
-#include "replay/fill_inputs.hpp"
+#include "replay/execute_capture.hpp"
 #include "tally.hpp"
 #include "warpbit/inputs/text.hpp"
 

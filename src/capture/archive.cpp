@@ -166,9 +166,9 @@ Result<void> Archive::read_directory(std::string_view where, std::uint64_t archi
   return {};
 }
 
-Result<MemberStream> Archive::stream(const Member& member, std::string_view name) const {
+Result<MemberStream> Archive::stream(const Member& member) const {
   MemberStream out;
-  out.member_ = std::string(name);
+  out.member_ = stem(member.name);
   out.file_.reset(zip_fopen_index(zip_.get(), member.index, 0));
   if (out.file_ == nullptr) return out.corrupt(std::string("it cannot be opened: ") + zip_strerror(zip_.get()));
   return out;

@@ -60,8 +60,8 @@ class Archive {
 
   std::span<const Member> members() const { return members_; }
 
-  /// Starts reading a member of this archive. `name` is what errors call it. Errors: member_malformed.
-  Result<MemberStream> stream(const Member& member, std::string_view name) const;
+  /// Starts reading a member of this archive. Errors: member_malformed.
+  Result<MemberStream> stream(const Member& member) const;
 
  private:
   static Result<Archive> from_source(Source source, std::string_view where, std::uint64_t max_bytes);

@@ -219,32 +219,39 @@ Result<void> read_shape(std::string_view shape, ArrayHeader& out) {
   return {};
 }
 
-}  // namespace
+// Bytes that are enough to know where a member's dictionary starts and ends.
+constexpr std::size_t kNpyPreamble = 12;
+// No header of ours comes near this; NumPy itself pads to 64 bytes.
+constexpr std::size_t kLongestNpyHeader = std::size_t{64} << 10;
 
+// Where the dictionary starts, at 10 or 12, and the data, at kLongestNpyHeader at the most.
+struct NpyExtent {
+  std::size_t dictionary, data_offset;
+};
+
+// Reads magic, version and length. `start` holds the member's first bytes, kNpyPreamble of them unless it is shorter.
 Result<NpyExtent> parse_npy_preamble(std::string_view member, std::span<const std::byte> start) {
   const auto refuse = [&](std::string seen, std::string accepted) {
     return member_error(Errc::member_malformed, member, std::move(seen), std::move(accepted));
   };
-  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(start[i]); };
-  bool magic = start.size() >= 10;
-  for (std::size_t i = 0; magic && i < kMagic.size(); ++i)
-    magic = byte(i) == static_cast<unsigned char>(kMagic[i]);
-  if (!magic) return refuse("it does not begin like a .npy file", std::string(kVersions));
+  if (start.size() < 10 || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0)
+    return refuse("it does not begin like a .npy file", std::string(kVersions));
 
-  const unsigned major = byte(6);
-  const unsigned minor = byte(7);
+  const auto major = std::to_integer<unsigned>(start[6]), minor = std::to_integer<unsigned>(start[7]);
   if (major < 1 || major > 3 || minor != 0)
     return refuse(fmt::format("it is of npy version {}.{}", major, minor), std::string(kVersions));
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t dictionary = 8 + length_bytes;
   if (start.size() < dictionary) return refuse("its header is cut off", std::string(kVersions));
   std::size_t length = 0;
-  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{byte(8 + i)} << (8 * i);
+  std::memcpy(&length, start.data() + 8, length_bytes);
   if (length > kLongestNpyHeader - dictionary)
     return refuse(fmt::format("its header has {} bytes", dictionary + length),
                   fmt::format("at most {}", kLongestNpyHeader));
   return NpyExtent{dictionary, dictionary + length};
 }
+
+}  // namespace
 
 Result<ArrayHeader> parse_npy_dictionary(std::string_view member, std::string_view text, bool* by_columns) {
   const auto dictionary = split(member, text);
@@ -271,19 +278,37 @@ Result<void> check_npy_data(const ArrayHeader& header, std::uint64_t bytes) {
                       fmt::format("{} for {} {}", stated, header.dtype(), header.shape_text()));
 }
 
-Result<Array> parse_npy(std::string_view name, std::span<const std::byte> bytes) {
-  const auto extent = parse_npy_preamble(name, bytes.first(std::min(bytes.size(), kNpyPreamble)));
+Result<ArrayHeader> read_npy_header(std::string_view member, std::uint64_t bytes,
+                                    const std::function<Result<void>(std::span<std::byte>)>& read,
+                                    bool* by_columns) {
+  std::vector<std::byte> start(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kNpyPreamble)));
+  if (const auto done = read(start); !done) return done.error();
+  const auto extent = parse_npy_preamble(member, start);
   if (!extent) return extent.error();
-  if (extent->data_offset > bytes.size())
-    return member_error(Errc::member_malformed, name,
-                        fmt::format("its header ends at byte {} of {}", extent->data_offset, bytes.size()),
+  if (extent->data_offset > bytes || extent->data_offset < start.size())
+    return member_error(Errc::member_malformed, member,
+                        fmt::format("its header ends at byte {} of {}", extent->data_offset, bytes),
                         "a complete header");
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), extent->data_offset);
-  bool by_columns = false;
-  Result<ArrayHeader> header = parse_npy_dictionary(name, text.substr(extent->dictionary), &by_columns);
+  const std::size_t read_already = start.size();
+  start.resize(extent->data_offset);
+  if (const auto done = read(std::span(start).subspan(read_already)); !done) return done.error();
+  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  auto header = parse_npy_dictionary(member, text.substr(extent->dictionary), by_columns);
   if (!header) return header.error();
-  const std::span<const std::byte> data = bytes.subspan(extent->data_offset);
-  if (const auto fits = check_npy_data(*header, data.size()); !fits) return fits.error();
+  if (const auto fits = check_npy_data(*header, bytes - extent->data_offset); !fits) return fits.error();
+  return header;
+}
+
+Result<Array> parse_npy(std::string_view name, std::span<const std::byte> bytes) {
+  std::span<const std::byte> data = bytes;
+  bool by_columns = false;
+  const auto read = [&](std::span<std::byte> out) {
+    std::ranges::copy(data.first(out.size()), out.begin());
+    data = data.subspan(out.size());
+    return Result<void>();
+  };
+  Result<ArrayHeader> header = read_npy_header(name, bytes.size(), read, &by_columns);
+  if (!header) return header.error();
   Array out{*std::move(header), {data.begin(), data.end()}};
   if (!by_columns) return out;
   const std::uint64_t rows = out.header.shape[0], columns = out.header.shape[1];

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,19 +19,11 @@
 
 namespace warpbit::capture {
 
-/// Bytes that are enough to know where a member's dictionary starts and ends.
-inline constexpr std::size_t kNpyPreamble = 12;
-/// No header of ours comes near this; NumPy itself pads to 64 bytes.
-inline constexpr std::size_t kLongestNpyHeader = std::size_t{64} << 10;
-
-struct NpyExtent {
-  std::size_t dictionary;   ///< offset of the dictionary, 10 or 12
-  std::size_t data_offset;  ///< offset of the data, at most kLongestNpyHeader
-};
-
-/// Reads magic, version and length. `start` holds the member's first bytes, kNpyPreamble of them unless the
-/// member is shorter. Errors: member_malformed.
-Result<NpyExtent> parse_npy_preamble(std::string_view member, std::span<const std::byte> start);
+/// Reads the header of a member that has that many bytes. read(out) fills `out` with the next of them. As many bytes of data
+/// follow as the header states. Errors: those of read() and of parse_npy_dictionary.
+Result<ArrayHeader> read_npy_header(std::string_view member, std::uint64_t bytes,
+                                    const std::function<Result<void>(std::span<std::byte>)>& read,
+                                    bool* by_columns = nullptr);
 
 /// Reads the dictionary. On success the array's bytes (items() * item_bytes) are below 2^63, and so is the
 /// product of its dimensions other than 0. Errors: member_malformed, member_dtype, member_shape.

@@ -6,7 +6,6 @@
 #include <new>  // bad_alloc
 
 #include "capture/archive.hpp"
-#include "capture/description.hpp"
 #include "capture/npy.hpp"
 #include "capture/text.hpp"
 #include "warpbit/capture.hpp"
@@ -18,53 +17,22 @@ using capture::member_error;
 
 namespace {
 
-// An array member whose header has been read.
-struct Entry {
-  capture::Member member;
-  std::size_t data_offset = 0;
-};
-
-struct OpenedArray {
-  ArrayHeader header;
-  Entry entry;
-};
-
 // Reads and checks a member's .npy header; the data that follows it has exactly the size that it states.
-Result<OpenedArray> open_array(const Archive& archive, const capture::Member& member) {
-  const std::string name(capture::stem(member.name));
-  auto stream = archive.stream(member, name);
+Result<ArrayHeader> open_array(const Archive& archive, const capture::Member& member) {
+  auto stream = archive.stream(member);
   if (!stream) return stream.error();
-
-  std::vector<std::byte> start(
-      static_cast<std::size_t>(std::min<std::uint64_t>(member.bytes, capture::kNpyPreamble)));
-  if (const auto read = stream->read(start); !read) return read.error();
-  const auto extent = capture::parse_npy_preamble(name, start);
-  if (!extent) return extent.error();
-  if (extent->data_offset > member.bytes || extent->data_offset < start.size())
-    return member_error(Errc::member_malformed, name,
-                        fmt::format("its header ends at byte {} of {}", extent->data_offset, member.bytes),
-                        "a complete header");
-
-  const std::size_t read_already = start.size();
-  start.resize(extent->data_offset);
-  if (const auto read = stream->read(std::span(start).subspan(read_already)); !read) return read.error();
-  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
-  auto header = capture::parse_npy_dictionary(name, text.substr(extent->dictionary));
-  if (!header) return header.error();
-
-  if (const auto fits = capture::check_npy_data(*header, member.bytes - extent->data_offset); !fits)
-    return fits.error();
-  return OpenedArray{std::move(*header), Entry{member, extent->data_offset}};
+  return capture::read_npy_header(capture::stem(member.name), member.bytes,
+                                  [&](std::span<std::byte> out) { return stream->read(out); });
 }
 
 // Reads the data of an array whose header has been read, and proves size and CRC.
-Result<Array> read_array(const Archive& archive, const ArrayHeader& header, const Entry& entry) {
-  auto stream = archive.stream(entry.member, header.name);
+Result<Array> read_array(const Archive& archive, const ArrayHeader& header, const capture::Member& member) {
+  auto stream = archive.stream(member);
   if (!stream) return stream.error();
-  std::vector<std::byte> skipped(entry.data_offset);
-  if (const auto read = stream->read(skipped); !read) return read.error();
-  Array out{header, std::vector<std::byte>(static_cast<std::size_t>(entry.member.bytes - entry.data_offset))};
-  if (const auto read = stream->read(out.data); !read) return read.error();
+  Array out{header, std::vector<std::byte>(static_cast<std::size_t>(header.items() * header.item_bytes))};
+  std::vector<std::byte> skipped(static_cast<std::size_t>(member.bytes - out.data.size()));
+  for (std::vector<std::byte>* bytes : {&skipped, &out.data})
+    if (const auto read = stream->read(*bytes); !read) return read.error();
   if (const auto end = stream->finish(); !end) return end.error();
   return out;
 }
@@ -76,20 +44,19 @@ Result<void> read_description(const Archive& archive, const capture::Descriptive
   if (found == members.end())
     return member_error(Errc::member_missing, row.name, "", std::string(row.accepted));
   constexpr const char* kDtype = "a byte string, |S1 or longer";
-  const auto opened = open_array(archive, *found);
-  if (!opened) {
-    Error error = opened.error();
+  const auto header = open_array(archive, *found);
+  if (!header) {
+    Error error = header.error();
     if (error.code == Errc::member_dtype) error.accepted = kDtype;
     return error;
   }
-  const ArrayHeader& header = opened->header;
-  if (header.kind != 'S') return member_error(Errc::member_dtype, row.name, header.dtype(), kDtype);
-  if (!header.shape.empty())
-    return member_error(Errc::member_shape, row.name, header.shape_text(), "(), zero-dimensional");
-  if (header.item_bytes > capture::kLongestText)
-    return member_error(Errc::member_malformed, row.name, fmt::format("it has {} bytes", header.item_bytes),
+  if (header->kind != 'S') return member_error(Errc::member_dtype, row.name, header->dtype(), kDtype);
+  if (!header->shape.empty())
+    return member_error(Errc::member_shape, row.name, header->shape_text(), "(), zero-dimensional");
+  if (header->item_bytes > capture::kLongestText)
+    return member_error(Errc::member_malformed, row.name, fmt::format("it has {} bytes", header->item_bytes),
                         fmt::format("at most {}", capture::kLongestText));
-  const auto array = read_array(archive, header, opened->entry);
+  const auto array = read_array(archive, *header, *found);
   if (!array) return array.error();
   return put_text(row, array->text(), out);
 }
@@ -105,7 +72,7 @@ struct CaptureReader::State {
   Archive archive;
   CaptureHeader header;
   std::vector<ArrayHeader> arrays;
-  std::vector<Entry> entries;  // parallel to arrays
+  std::vector<capture::Member> members;  // parallel to arrays
   std::vector<std::string> ignored;
 
   explicit State(Archive opened) : archive(std::move(opened)) {}
@@ -125,8 +92,8 @@ struct CaptureReader::State {
       if (capture::is_descriptive(capture::stem(member.name))) continue;
       auto opened = open_array(archive, member);
       if (!opened) return opened.error();
-      arrays.push_back(std::move(opened->header));
-      entries.push_back(std::move(opened->entry));
+      arrays.push_back(*std::move(opened));
+      members.push_back(member);
     }
     return {};
   }
@@ -192,7 +159,7 @@ Result<Array> CaptureReader::read(std::string_view name) const {
       return member_error(Errc::member_missing, name, "", known.empty() ? "a file with arrays" : known);
     }
     return read_array(state_->archive, *header,
-                      state_->entries[static_cast<std::size_t>(header - state_->arrays.data())]);
+                      state_->members[static_cast<std::size_t>(header - state_->arrays.data())]);
   } catch (const std::bad_alloc&) {
     return no_memory("member '" + capture::excerpt(name) + "'");
   } catch (const std::exception& e) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "capture/archive.hpp"
-#include "capture/description.hpp"
 #include "capture/npy.hpp"
 #include "capture/text.hpp"
 #include "capture/whole_file.hpp"

@@ -143,14 +143,11 @@ class Sums {
   std::optional<Range> accumulator_;
 };
 
-struct Node {
-  int window, floor;
-  SumRules rules;
-  FormatId result;
-};
-std::optional<Node> node_of(const Plan& plan) {
-  if (const auto* f = first_of<Fused>(plan)) return Node{f->window, f->floor, f->rules, f->result};
-  if (const auto* g = first_of<GroupScaled>(plan)) return Node{g->window, g->floor, g->rules, g->result};
+// The sum of a plan; a group's, as far as Fused describes it.
+std::optional<Fused> node_of(const Plan& plan) {
+  if (const auto* f = first_of<Fused>(plan)) return *f;
+  if (const auto* g = first_of<GroupScaled>(plan))
+    return Fused{g->group, g->window, g->floor, g->result, 0, g->rounding, Start::running, {}, g->rules};
   return std::nullopt;
 }
 
@@ -164,7 +161,7 @@ Reason uncut(const Sums& sums, int e, int unit, std::string_view where) {
 
 Reason of_exponents(const Plan& plan, const Plan& other, const SumFormats& f) {
   const Sums sums(plan, f);
-  const Node own = node_of(plan).value(), changed = node_of(other).value();
+  const Fused own = node_of(plan).value(), changed = node_of(other).value();
   const int window = std::min(own.window, changed.window);
   if (own.floor != changed.floor) {
     const int e = std::max(own.floor, changed.floor);
@@ -197,7 +194,7 @@ Reason of_operands(const Plan& plan, const SumFormats& f) {
 // A sum is at most 2^(most + 2) for each product, plus C.
 Reason of_overflow(const Plan& plan, const SumFormats& f) {
   const Sums sums(plan, f);
-  const Node node = node_of(plan).value();
+  const Fused node = node_of(plan).value();
   const Range result = range_of(format(node.result));
   int bits = 2;  // the products together are below 2^(most + bits)
   while ((std::size_t{1} << (bits - 2)) < f.terms) ++bits;

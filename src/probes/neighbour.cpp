@@ -11,14 +11,6 @@ namespace {
 // A floor below every exponent.
 constexpr int kNoFloor = -4096;
 
-// The plan with every step of a kind edited.
-template <class S, class Edit>
-Plan edited(Plan plan, Edit edit) {
-  for (Step& step : plan)
-    if (S* s = std::get_if<S>(&step)) edit(*s);
-  return plan;
-}
-
 // The plan with each step replaced by the result of `steps_of`.
 template <class StepsOf>
 Plan replaced(const Plan& plan, StepsOf steps_of) {
@@ -37,18 +29,21 @@ class Neighbours {
   Neighbours(const Plan& plan, std::size_t terms) : plan_(plan), terms_(terms) {}
 
   std::vector<Neighbour> run() {
-    if (const auto* fused = first_of<Fused>(plan_)) of_fused(*fused);
-    if (const auto* groups = first_of<GroupScaled>(plan_)) of_groups(*groups);
-    if (const auto* chain = first_of<FmaChain>(plan_)) of_chain(*chain);
-    if (const auto* pairs = first_of<PairSums>(plan_)) of_pairs(*pairs);
-    if (const auto* sum = first_of<Add>(plan_)) of_add(*sum);
+    of_first<Fused, GroupScaled, FmaChain, PairSums, Add>();
     of_conversions();
-    if (const auto* integers = first_of<IntegerSum>(plan_)) of_integers(*integers);
-    if (const auto* bits = first_of<BitCount>(plan_)) of_bits(*bits);
+    of_first<IntegerSum, BitCount>();
     return std::move(out_);
   }
 
  private:
+  // Of the first step of each kind.
+  template <class... S>
+  void of_first() {
+    const auto each = [&](const auto* step) {
+      if (step != nullptr) of(*step);
+    };
+    (each(first_of<S>(plan_)), ...);
+  }
   void add(std::string_view parameter, std::string own, std::string other, const Plan& plan) {
     out_.push_back({parameter, std::move(own), std::move(other), plan});
   }
@@ -62,19 +57,21 @@ class Neighbours {
   template <class S>
   void number(std::string_view parameter, const S& step, int S::*member, std::initializer_list<int> others) {
     for (const int other : others)
-      add(parameter, std::to_string(step.*member), other == kNoFloor ? "none" : std::to_string(other),
-          edited<S>(plan_, [&](S& s) { s.*member = other; }));
+      rule<S>(parameter, std::to_string(step.*member), other == kNoFloor ? "none" : std::to_string(other),
+              [&](S& s) { s.*member = other; });
   }
   template <class S>
   void roundings(std::string_view parameter, const S& step) {
     for (const Rounding other : kRoundings)
       if (other != step.rounding)
-        add(parameter, std::string(name(step.rounding)), std::string(name(other)),
-            edited<S>(plan_, [&](S& s) { s.rounding = other; }));
+        rule<S>(parameter, name(step.rounding), name(other), [&](S& s) { s.rounding = other; });
   }
+  // With every step of a kind edited.
   template <class S, class Edit>
-  void rule(std::string_view parameter, const std::string& own, const std::string& other, Edit edit) {
-    add(parameter, own, other, edited<S>(plan_, edit));
+  void rule(std::string_view parameter, std::string_view own, std::string_view other, Edit edit) {
+    add(parameter, std::string(own), std::string(other), plan_);
+    for (Step& step : out_.back().plan)
+      if (S* s = std::get_if<S>(&step)) edit(*s);
   }
 
   // Neighbours common to Fused and GroupScaled.
@@ -90,7 +87,7 @@ class Neighbours {
     rule<S>("overflow", "Inf", "the largest number", [](S& x) { x.rules.overflow = Overflow::saturate; });
   }
 
-  void of_fused(const Fused& s) {
+  void of(const Fused& s) {
     of_sum(s);
     rule<Fused>("exponents", "raw", "of normalised factors",
                 [](Fused& x) { x.rules.exponents = Exponents::normalised; });
@@ -133,12 +130,12 @@ class Neighbours {
   }
   static FmaChain as_chain(const PairSums& s) { return {s.format, s.rounding, NanRule::canonical}; }
 
-  void of_groups(const GroupScaled& s) {
+  void of(const GroupScaled& s) {
     of_sum(s);
     number("L", s, &GroupScaled::group, {s.group / 2, 2 * s.group});
   }
 
-  void of_chain(const FmaChain& s) {
+  void of(const FmaChain& s) {
     roundings("rounding", s);
     rule<FmaChain>("products", "exact", "rounded", [](FmaChain& x) { x.fused = false; });
     orders();
@@ -158,7 +155,7 @@ class Neighbours {
         rule<FmaChain>("NaN", own->second, text, [order = other](FmaChain& x) { x.nan = order; });
   }
 
-  void of_pairs(const PairSums& s) {
+  void of(const PairSums& s) {
     roundings("rounding", s);
     orders();
     add("L", "2", "1", replaced(plan_, [](std::size_t, const Step& step) {
@@ -168,7 +165,7 @@ class Neighbours {
     add("C", "first", "added last", c_last());
   }
 
-  void of_add(const Add& s) {
+  void of(const Add& s) {
     roundings("rounding of C's addition", s);
     add("C", "added last", "first", replaced(plan_, [](std::size_t i, const Step& step) {
           if (std::holds_alternative<Add>(step)) return std::vector<Step>{};
@@ -210,7 +207,7 @@ class Neighbours {
     }
   }
 
-  void of_integers(const IntegerSum& s) {
+  void of(const IntegerSum& s) {
     const bool clamps = s.overflow == Overflow::saturate;
     rule<IntegerSum>("overflow", clamps ? "clamped" : "wrapped", clamps ? "wrapped" : "clamped",
                      [&](IntegerSum& x) { x.overflow = clamps ? Overflow::ieee : Overflow::saturate; });
@@ -218,7 +215,7 @@ class Neighbours {
       rule<IntegerSum>("overflow", "once", "after each product", [](IntegerSum& x) { x.once = false; });
   }
 
-  void of_bits(const BitCount& s) {
+  void of(const BitCount& s) {
     const bool and_ = s.operation == BitOperation::and_;
     rule<BitCount>("operation", and_ ? "and" : "xor", and_ ? "xor" : "and",
                    [&](BitCount& x) { x.operation = and_ ? BitOperation::xor_ : BitOperation::and_; });

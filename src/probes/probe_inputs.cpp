@@ -148,15 +148,14 @@ class Inputs {
 
   // Exponents of the first addend.
   std::vector<int> exponents() const {
-    const Format &a = *tile_.a.format, &b = *tile_.b.format;
     std::vector<int> out;
     const auto add = [&](int exponent) { add_once(out, exponent); };
     add(0);
-    add(largest_exponent(a) + largest_exponent(b));
-    for (const FormatId id : {a.id, tile_.plan->operands.value_or(a.id)})
-      add(format(id).min_exponent() + largest_exponent(b));
-    for (const FormatId id : {b.id, tile_.plan->operands.value_or(b.id)})
-      add(largest_exponent(a) + format(id).min_exponent());
+    add(largest_exponent(a_) + largest_exponent(b_));
+    for (const FormatId id : {a_.id, tile_.plan->operands.value_or(a_.id)})
+      add(format(id).min_exponent() + largest_exponent(b_));
+    for (const FormatId id : {b_.id, tile_.plan->operands.value_or(b_.id)})
+      add(largest_exponent(a_) + format(id).min_exponent());
     for (const int bit : limits_.least_bits)
       for (const int less : {0, 1, 2}) add(bit - less);
     for (const int bit : limits_.fraction_bits) add(bit);
@@ -216,8 +215,8 @@ class Inputs {
 
   // The minimum result as a sum of many equal products that share one scale, and a little less or more.
   void many_products() {
-    const int least = least_bit(*tile_.a.format) + least_bit(*tile_.b.format);
-    const int most = largest_exponent(*tile_.a.format) + largest_exponent(*tile_.b.format);
+    const int least = least_bit(a_) + least_bit(b_);
+    const int most = largest_exponent(a_) + largest_exponent(b_);
     for (const int bit : limits_.least_bits)
       for (const int unit : limits_.units)
         for (int low = unit - 2; low <= unit + 1; ++low)
@@ -234,12 +233,11 @@ class Inputs {
 
   // Zeros with their signs.
   void zeros() {
-    const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
     for (const bool negative : {true, false})
       for (const bool c_negative : {true, false}) {
         ProbeWriter w(tile_);
-        w.all_products(*code_of(a, negative, 0, 0), *code_of(b, false, 1, 0), negative ? "-0" : "0");
-        w.c(*code_of(c, c_negative, 0, 0), c_negative ? "-0" : "0");
+        w.all_products(*code_of(a_, negative, 0, 0), *code_of(b_, false, 1, 0), negative ? "-0" : "0");
+        w.c(*code_of(c_, c_negative, 0, 0), c_negative ? "-0" : "0");
         visit(w);
         if (!negative || !c_negative) continue;
         for (const int p : places_) {
@@ -253,11 +251,10 @@ class Inputs {
 
   // NaNs with payloads in f64.
   void specials() {
-    const Format& c = *tile_.c.format;
-    if (c.id != FormatId::f64 || tile_.a.format->id != FormatId::f64) return;
-    const std::uint64_t payload[] = {infinity(c, false) | 0xA, infinity(c, true) | 0xB,
-                                     infinity(c, false) | 0xC};
-    const std::uint64_t one = *code_of(c, false, 1, 0);
+    if (c_.id != FormatId::f64 || tile_.a.format->id != FormatId::f64) return;
+    const std::uint64_t payload[] = {infinity(c_, false) | 0xA, infinity(c_, true) | 0xB,
+                                     infinity(c_, false) | 0xC};
+    const std::uint64_t one = *code_of(c_, false, 1, 0);
     for (const int k : places_) {
       ++arrangement_;
       for (int which = 1; which < 8 && k != kC; ++which) {
@@ -272,12 +269,11 @@ class Inputs {
 
   // (1 + u)^2 - (1 + 2u) = u^2 for the last bit u.
   void residuals() {
-    const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
-    const int bits = std::min(a.fraction_bits, b.fraction_bits);
+    const int bits = std::min(a_.fraction_bits, b_.fraction_bits);
     const std::uint64_t one = std::uint64_t{1} << bits;
-    const auto x = code_of(a, false, one + 1, -bits), y = code_of(b, false, one + 1, -bits),
-               minus = code_of(c, true, one + 2, -bits);
-    if (!x || !y || !minus || !a.subnormals) return;
+    const auto x = code_of(a_, false, one + 1, -bits), y = code_of(b_, false, one + 1, -bits),
+               minus = code_of(c_, true, one + 2, -bits);
+    if (!x || !y || !minus || !a_.subnormals) return;
     for (const int k : places_) {
       if (k == kC) continue;
       ++arrangement_;
@@ -290,20 +286,19 @@ class Inputs {
 
   // Products, and C, at the limits of the range.
   void overflows() {
-    const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
     for (const bool negative : {false, true}) {
       ++arrangement_;
       const std::string sign = negative ? "-" : "";
       const auto with_c = [&](ProbeWriter w) {
-        w.c(largest(c, negative), sign + "max");
+        w.c(largest(c_, negative), sign + "max");
         return w;
       };
       ProbeWriter all(tile_), one(tile_);
-      all.all_products(largest(a, negative), largest(b, false), sign + "max*max");
-      one.product(0, largest(a, negative), largest(b, false), sign + "max*max");
+      all.all_products(largest(a_, negative), largest(b_, false), sign + "max*max");
+      one.product(0, largest(a_, negative), largest(b_, false), sign + "max*max");
       for (const ProbeWriter& w : {all, with_c(all), one, with_c(one)}) visit(w);
-      for (int less = 0; less < 2 * c.fraction_bits; ++less)
-        if (ProbeWriter w = with_c(ProbeWriter(tile_)); w.add(0, negative, largest_exponent(c) - less))
+      for (int less = 0; less < 2 * c_.fraction_bits; ++less)
+        if (ProbeWriter w = with_c(ProbeWriter(tile_)); w.add(0, negative, largest_exponent(c_) - less))
           visit(w);
     }
   }
@@ -311,28 +306,28 @@ class Inputs {
   // ---- Integers and bits
 
   void integers() {
-    const Format &a = *tile_.a.format, &b = *tile_.b.format, &c = *tile_.c.format;
-    const std::uint64_t top = std::uint64_t{1} << (c.bits - 1);
-    const std::uint64_t ones[] = {1, a.is_signed ? a.mask() : 1};
-    for (const std::uint64_t start : {std::uint64_t{0}, top - 1, top, c.mask()})
+    const std::uint64_t top = std::uint64_t{1} << (c_.bits - 1);
+    const std::uint64_t ones[] = {1, a_.is_signed ? a_.mask() : 1};
+    for (const std::uint64_t start : {std::uint64_t{0}, top - 1, top, c_.mask()})
       for (const int p : places_)
         for (const int q : places_) {
           ++arrangement_;
-          for (const std::uint64_t x : {std::uint64_t{0}, ones[0], ones[1], largest(a, false)})
-            for (const std::uint64_t y : {std::uint64_t{0}, std::uint64_t{1}, b.mask()}) {
+          for (const std::uint64_t x : {std::uint64_t{0}, ones[0], ones[1], largest(a_, false)})
+            for (const std::uint64_t y : {std::uint64_t{0}, std::uint64_t{1}, b_.mask()}) {
               if (done_ || p == kC || q == kC || p == q) continue;
               ProbeWriter w(tile_);
               w.c(start, fmt::format("{}", static_cast<std::int32_t>(start)));
               w.product(p, x, y, fmt::format("{:#x}*{:#x}", x, y));
               if (p < q)
-                w.product(q, a.is_signed ? (~x + 1) & a.mask() : x,
-                          b.is_signed && !a.is_signed ? (~y + 1) & b.mask() : y, "the opposite");
+                w.product(q, a_.is_signed ? (~x + 1) & a_.mask() : x,
+                          b_.is_signed && !a_.is_signed ? (~y + 1) & b_.mask() : y, "the opposite");
               visit(w);
             }
         }
   }
 
   const Tile& tile_;
+  const Format &a_ = *tile_.a.format, &b_ = *tile_.b.format, &c_ = *tile_.c.format;
   const ProbeVisit& visit_;
   Limits limits_;
   std::vector<int> places_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX kernels that execute one instruction on the members of a capture.
+// The statements in which a form is captured, and PTX kernels that execute one on the members of a capture.
 #include "warpbit/record.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +13,61 @@
 
 namespace warpbit {
 namespace {
+
+// ---- Statements
+
+// The member that holds an operand (src/capture/FORMAT.md).
+std::string_view member_name(const OperandSpec& spec) {
+  const bool described = spec.kind == OperandKind::descriptor;
+  switch (spec.part) {
+    case Part::a: return described ? "desc_a" : "a";
+    case Part::b: return described ? "desc_b" : "b";
+    case Part::metadata: return "e";
+    case Part::scale_a: return "sfa";
+    case Part::scale_b: return "sfb";
+    case Part::address: return "addr";
+    default: return spec.role;
+  }
+}
+
+// Those of an immediate, the least that is not negative first.
+std::vector<std::string> values(const ImmediateRange& range) {
+  std::vector<int> all;
+  for (int value = range.least; value <= range.most; value += range.step) all.push_back(value);
+  std::stable_partition(all.begin(), all.end(), [](int value) { return value >= 0; });
+  std::vector<std::string> out;
+  for (const int value : all) out.push_back(std::to_string(value));
+  return out;
+}
+
+// What may stand in the place of an operand, the default first; "" where it may be omitted.
+std::vector<std::string> choices(const OperandSpec& spec) {
+  const std::string name(member_name(spec));
+  switch (spec.kind) {
+    case OperandKind::vector: return {fmt::format("{{{}}}", name)};
+    case OperandKind::address: return {fmt::format("[{}]", name)};
+    case OperandKind::immediate: return values(spec.immediate);
+    case OperandKind::pair: {
+      const std::vector<std::string> first = values(spec.immediate), second = values(spec.second);
+      std::vector<std::string> out;
+      for (const std::string& x : first) out.push_back(fmt::format("{{{}, {}}}", x, second[0]));
+      for (const std::string& y : std::span(second).subspan(1))
+        out.push_back(fmt::format("{{{}, {}}}", first[0], y));
+      return out;
+    }
+    case OperandKind::scalar:
+    case OperandKind::descriptor:
+    case OperandKind::predicate: break;
+  }
+  return spec.optional ? std::vector<std::string>{name, ""} : std::vector<std::string>{name};
+}
+
+std::string statement(const Form& form, std::vector<std::string> operands) {
+  std::erase(operands, "");
+  return fmt::format("{} {};", form.canonical, fmt::join(operands, ", "));
+}
+
+// ---- Kernels
 
 // The version of PTX that the tables under tests/isa were made with.
 constexpr std::string_view kPtxVersion = "9.0";
@@ -38,7 +93,7 @@ class KernelWriter {
     for (const Operand& operand : operands()) load(operand);
     if (image_bytes_ > 0) copy_in();
     if (is_asynchronous()) line("wgmma.fence.sync.aligned;");
-    line(statement());
+    line("{}", statement());
     if (is_asynchronous()) {
       line("wgmma.commit_group.sync.aligned;");
       line("wgmma.wait_group.sync.aligned 0;");
@@ -61,7 +116,6 @@ class KernelWriter {
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += "  " + fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
-  void line(const std::string& text) { text_ += "  " + text + "\n"; }
 
   void head() {
     text_ = fmt::format("// {}\n.version {}\n.target {}\n.address_size 64\n.visible .entry capture(",
@@ -100,6 +154,12 @@ class KernelWriter {
   static std::string reg(const Operand& operand, int i) {
     return is_vector(operand) ? fmt::format("%{}{}", operand.label, i) : "%" + operand.label;
   }
+  // "{%a2, %a3}"
+  static std::string registers(const Operand& operand, int first, int count) {
+    std::vector<std::string> out;
+    for (int i = first; i < first + count; ++i) out.push_back(reg(operand, i));
+    return fmt::format("{{{}}}", fmt::join(out, ", "));
+  }
   // Of an operand that is no register: an immediate, a pair of selectors, a literal.
   static bool is_literal(const Operand& operand) { return !operand.literals.empty(); }
 
@@ -118,10 +178,7 @@ class KernelWriter {
     while (count % width != 0) width /= 2;
     const std::string vector = width == 1 ? "" : fmt::format(".v{}", width);
     for (int first = 0; first < count; first += width) {
-      std::vector<std::string> registers;
-      for (int i = first; i < first + width; ++i) registers.push_back(reg(operand, i));
-      const std::string value =
-          fmt::format("{}{}{}", width > 1 ? "{" : "", fmt::join(registers, ", "), width > 1 ? "}" : "");
+      const std::string value = width > 1 ? registers(operand, first, width) : reg(operand, first);
       const std::string place = fmt::format("[%pointer+{}]", first * bytes);
       line("{}.global{}.b{} {}, {};", what, vector, operand.register_bits, what == "ld" ? value : place,
            what == "ld" ? place : value);
@@ -206,9 +263,7 @@ class KernelWriter {
     if (is_literal(operand)) return operand.label;
     if (operand.kind == OperandKind::address) return fmt::format("[%{}+{}]", operand.label, operand.offset);
     if (!is_vector(operand)) return "%" + operand.label;
-    std::vector<std::string> registers;
-    for (int i = 0; i < operand.registers; ++i) registers.push_back(reg(operand, i));
-    return fmt::format("{{{}}}", fmt::join(registers, ", "));
+    return registers(operand, 0, operand.registers);
   }
 
   const Instruction& instruction_;
@@ -254,6 +309,22 @@ std::string member_line(std::string_view key, const CaptureMember& member) {
 }
 
 }  // namespace
+
+std::vector<std::string> capture_statements(const Instruction& instruction) {
+  const Form& form = *instruction.decoded().form;
+  if (!capture_members(instruction)) return {};
+  std::vector<std::vector<std::string>> all;
+  std::vector<std::string> defaults;
+  for (const OperandSpec& spec : form.operands) defaults.push_back(all.emplace_back(choices(spec)).front());
+  std::vector<std::string> out = {statement(form, defaults)};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const std::string& other : std::span(all[i]).subspan(1)) {
+      std::vector<std::string> operands = defaults;
+      operands[i] = other;
+      out.push_back(statement(form, operands));
+    }
+  return out;
+}
 
 Result<std::string> capture_kernel(const Instruction& statement) {
   const std::vector<std::string> known = capture_statements(statement);

@@ -8,7 +8,7 @@
 #include "isa/instruction.hpp"
 #include "probes/probe_inputs.hpp"
 #include "record/members.hpp"
-#include "warpbit/inputs/place.hpp"
+#include "warpbit/inputs.hpp"
 
 namespace warpbit {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "isa/instruction.hpp"
 #include "replay/loaded_capture.hpp"
-#include "replay/loaded_digests.hpp"
 #include "threads.hpp"
 #include "warpbit/inputs/text.hpp"
 

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "replay/execute_capture.hpp"
-#include "replay/fill_inputs.hpp"
 #include "threads.hpp"
 #include "warpbit/inputs.hpp"
 #include "warpbit/record.hpp"
@@ -17,37 +16,33 @@
 namespace warpbit {
 namespace {
 
-// An instruction with the inputs of a choice.
-class Generator {
- public:
-  Generator(const Instruction& instruction, std::vector<CaptureMember> members, const InputChoice& choice)
-      : instruction_(instruction),
-        members_(std::move(members)),
-        key_(inputs::key_of(std::string(instruction.canonical()).c_str(), choice.seed)),
-        profile_(choice.profile) {}
-
-  const std::vector<CaptureMember>& members() const { return members_; }
-  std::size_t case_bytes() const {
-    std::size_t out = 0;
-    for (const CaptureMember& member : members_) out += member.case_bytes();
-    return out;
-  }
+// An instruction with its members and the inputs of a choice.
+struct Generator {
+  const Instruction& instruction;
+  const std::vector<CaptureMember> members;
+  const InputChoice& choice;
 
   // Cases [first, first + cases), their results zero.
   LoadedCapture inputs(std::uint64_t first, std::uint64_t cases) const {
-    LoadedCapture out({}, instruction_, cases);
-    out.header.layout = instruction_.lanes() == 1 ? CaptureLayout::scalars : CaptureLayout::registers;
-    auto member = members_.begin();
-    for (const CaptureArray& array : members_of(instruction_, out.header.layout))
-      out.array_of(array) = generated(*member++, first, cases);
+    const inputs::Key key = inputs::key_of(std::string(instruction.canonical()).c_str(), choice.seed);
+    LoadedCapture out({}, instruction, cases);
+    out.header.layout = instruction.lanes() == 1 ? CaptureLayout::scalars : CaptureLayout::registers;
+    auto member = members.begin();
+    for (const CaptureArray& array : members_of(instruction, out.header.layout)) {
+      std::vector<std::uint64_t> shape = member->shape;
+      shape.insert(shape.begin(), cases);
+      Array& to = out.array_of(array) = Array::zeros(member->name, member->item_bytes, shape);
+      for (const inputs::Member& m : member->fills)
+        fill_inputs(*member, m, key, choice.profile, first, cases, to.data.data());
+      ++member;
+    }
     return out;
   }
 
   // What the cases add to their digest. Errors: those of execution; archive_too_large, if there is no memory.
   Result<std::uint64_t> digest(std::uint64_t first, std::uint64_t cases, const ExecuteOptions& options) const
       try {
-    const LoadedCapture capture = inputs(first, cases);
-    const Result<Array> results = execute(capture, options);
+    const Result<Array> results = execute(inputs(first, cases), options);
     if (results) return sum(*results, first);
     Error error = results.error();
     error.where = fmt::format("of cases {} to {}, {}", first, first + cases - 1, error.where);
@@ -57,10 +52,9 @@ class Generator {
                  "there is no memory for their arrays", "more memory"};
   }
 
- private:
   // Of results from case `first` on.
   std::uint64_t sum(const Array& results, std::uint64_t first) const {
-    const CaptureMember& d = members_.back();
+    const CaptureMember& d = members.back();
     const auto sum = [&](auto value) {
       std::uint64_t out = 0, position = first * static_cast<std::uint64_t>(d.lanes * d.registers);
       for (std::size_t i = 0; i < results.data.size(); i += sizeof(value)) {
@@ -76,26 +70,14 @@ class Generator {
       default: return sum(std::uint64_t{});
     }
   }
-
-  Array generated(const CaptureMember& member, std::uint64_t first, std::uint64_t cases) const {
-    std::vector<std::uint64_t> shape = member.shape;
-    shape.insert(shape.begin(), cases);
-    Array out = Array::zeros(member.name, member.item_bytes, shape);
-    for (const inputs::Member& m : member.fills)
-      fill_inputs(member, m, key_, profile_, first, cases, out.data.data());
-    return out;
-  }
-
-  const Instruction& instruction_;
-  std::vector<CaptureMember> members_;
-  inputs::Key key_;
-  inputs::Profile profile_;
 };
 
 // Cases that are made and executed at once: so few that they stay in the cache.
 std::uint64_t cases_at_once(const Generator& generator) {
   constexpr std::uint64_t kCacheBytes = std::uint64_t{256} << 10;
-  return std::max<std::uint64_t>(kCacheBytes / generator.case_bytes(), 1);
+  std::uint64_t each = 0;
+  for (const CaptureMember& member : generator.members) each += member.case_bytes();
+  return std::max<std::uint64_t>(kCacheBytes / each, 1);
 }
 
 }  // namespace
@@ -104,7 +86,7 @@ Result<LoadedCapture> generated_inputs(const Instruction& instruction, const Inp
                                        std::uint64_t first, std::uint64_t cases) {
   Result<std::vector<CaptureMember>> members = capture_members(instruction);
   if (!members) return members.error();
-  return Generator(instruction, std::move(*members), choice).inputs(first, cases);
+  return Generator{instruction, *std::move(members), choice}.inputs(first, cases);
 }
 
 Result<std::vector<Array>> generated_capture(const Instruction& instruction, const InputChoice& choice,
@@ -122,7 +104,7 @@ Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const
                                            const ExecuteOptions& options) {
   Result<std::vector<CaptureMember>> members = capture_members(instruction);
   if (!members) return members.error();
-  const Generator generator(instruction, std::move(*members), choice);
+  const Generator generator{instruction, *std::move(members), choice};
   const std::uint64_t part = cases_at_once(generator), parts = (blocks.of_block - 1) / part + 1;
   std::vector<std::uint64_t> out(which.size());
   ExecuteOptions each = options;

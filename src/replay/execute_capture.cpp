@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>  // std::memcpy
+#include <list>
 #include <variant>
 
 #include "api/checks.hpp"
@@ -103,16 +104,15 @@ Result<Array> execute_warps(const LoadedCapture& capture, const ExecuteOptions& 
   Array got = capture.expected, memory = *capture.memory;
   std::ranges::fill(got.data, std::byte{0});
   for (std::uint64_t i = 0; i < capture.cases; ++i) {
-    std::vector<std::vector<std::byte>> sources;
+    std::list<std::vector<std::byte>> registers;
     std::vector<OperandArray> operands;
     if (!capture.stores()) operands.emplace_back(of_case(got, capture.cases, i));
-    for (const Array& source : capture.sources)
-      sources.push_back(source.data.empty()
-                            ? std::vector<std::byte>()
-                            : registers_of_case(instruction.operands()[operands.size() + sources.size()],
-                                                instruction.lanes(), source, capture.cases, i));
-    for (std::vector<std::byte>& source : sources)
-      operands.push_back(source.empty() ? OperandArray() : OperandArray(source));
+    for (const Array& source : capture.sources) {
+      const Operand& op = instruction.operands()[operands.size()];
+      operands.push_back(source.data.empty() ? OperandArray()
+                                             : OperandArray(registers.emplace_back(registers_of_case(
+                                                   op, instruction.lanes(), source, capture.cases, i))));
+    }
     const Result<Execution> done =
         execute_warp(instruction, operands, of_case(memory, capture.cases, i), 0, options);
     if (!done) return in_case(i, done.error());

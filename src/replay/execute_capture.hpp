@@ -4,6 +4,7 @@
 #include "kernel/tile.hpp"
 #include "replay/loaded_capture.hpp"
 #include "warpbit/execute.hpp"
+#include "warpbit/record.hpp"
 
 namespace warpbit {
 
@@ -13,6 +14,11 @@ inline ExecuteOptions execute_options(const ReplayOptions& options) {
   out.undefined = options.undefined;
   return out;
 }
+
+/// Writes what `m`, one of the fills of `member`, says of the cases [first, first + cases) into the array of
+/// the member, as inputs::word does for each register.
+void fill_inputs(const CaptureMember& member, const inputs::Member& m, inputs::Key key, inputs::Profile profile,
+                 std::uint64_t first, std::uint64_t cases, std::byte* array);
 
 /// Generated inputs (warpbit/replay.hpp), as if they were read; the results are zero. Errors: those of
 /// capture_members.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replay/fill_inputs.hpp"
-
 #include <algorithm>
 #include <cstring>  // std::memcpy
 #include <span>
 #include <vector>
 
-#include "warpbit/inputs.hpp"
+#include "replay/execute_capture.hpp"
 
 // Compiled for several levels of x86-64, chosen at run time; everything is inlined.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)

@@ -9,7 +9,6 @@
 
 #include "capture/text.hpp"
 #include "replay/execute_capture.hpp"
-#include "replay/loaded_digests.hpp"
 #include "threads.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/record.hpp"
@@ -319,6 +318,34 @@ std::vector<FileReport> replay_all(std::span<const fs::path> files, const Replay
 
 Result<DiffReport> diff(const fs::path& first, const fs::path& second, const ReplayOptions& options) {
   return guarded(first, [&] { return diff_loaded(first, second, options); });
+}
+
+Result<void> pack_capture(const std::filesystem::path& from, const std::filesystem::path& to,
+                          std::optional<std::uint64_t> bytes, const ReadOptions& options) {
+  const Result<CaptureReader> reader = CaptureReader::open(from, options);
+  if (!reader) return reader.error();
+  std::vector<Array> arrays;
+  for (const ArrayHeader& header : reader->arrays()) {
+    Result<Array> array = reader->read(header.name);
+    if (!array) return array.error();
+    arrays.push_back(*std::move(array));
+  }
+  const CaptureLayout layout = reader->header().layout;
+  if (bytes && (layout == CaptureLayout::registers || layout == CaptureLayout::scalars)) {
+    const Result<LoadedCapture> capture = load_capture(*reader, {});
+    if (!capture) return capture.error();
+    const std::uint64_t cases = capture->cases;
+    const auto has_cases = [&](const Array& array) {
+      return !array.header.shape.empty() && array.header.shape[0] == cases;
+    };
+    std::uint64_t each = 0;
+    for (const Array& array : arrays)
+      if (has_cases(array)) each += array.data.size() / cases;
+    const std::uint64_t count = std::clamp(*bytes / each, std::uint64_t{1}, cases);
+    for (Array& array : arrays)
+      if (has_cases(array)) array = cases_of(array, cases, 0, count);
+  }
+  return write_capture(to, reader->header(), arrays);
 }
 
 }  // namespace warpbit

@@ -310,7 +310,7 @@ def metadata(m, profile, x):
 
 
 def descriptor(m, x):
-    """One for each of the swizzles; see place.hpp."""
+    """One for each of the swizzles; see inputs.hpp."""
     out = np.zeros_like(x[0])
     for swizzle in range(4):
         span = 256 >> swizzle if swizzle else 16
