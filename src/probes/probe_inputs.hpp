@@ -76,7 +76,8 @@ class ProbeWriter {
 
   void note(const std::string& text);
   bool add_product(int k, bool negative, int exponent, Kind kind);
-  std::optional<std::pair<Factor, Factor>> factors_of(int exponent, Kind kind) const;
+  using Factors = std::optional<std::pair<Factor, Factor>>;
+  Factors factors_of(int exponent, Kind kind) const;
   int zero_exponent(const Format& f) const;
   int left_exponent(int exponent) const;
   std::size_t block_of(int k) const { return static_cast<std::size_t>(k) * scales_.size() / out_.a.size(); }

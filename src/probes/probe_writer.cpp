@@ -94,29 +94,24 @@ bool ProbeWriter::add_product(int k, bool negative, int exponent, Kind kind) {
   return true;
 }
 
-std::optional<std::pair<ProbeWriter::Factor, ProbeWriter::Factor>> ProbeWriter::factors_of(int exponent,
-                                                                                           Kind kind) const {
+ProbeWriter::Factors ProbeWriter::factors_of(int exponent, Kind kind) const {
   const Format &a = *tile_.a.format, &b = *tile_.b.format;
+  const auto factors = [](Factor x, Factor y) { return std::pair{x, y}; };
+  const int i = left_exponent(exponent), j = exponent - i;
+  const int beside_a = exponent - a.min_exponent(), beside_b = exponent - b.min_exponent();
   switch (kind) {
-    case Kind::power: {
-      const int i = left_exponent(exponent);
-      return std::pair{Factor{1, i}, Factor{1, exponent - i}};
-    }
-    case Kind::square: {
-      const int i = left_exponent(exponent);
-      if (i < a.min_exponent() || exponent - i < b.min_exponent()) return std::nullopt;
-      return std::pair{Factor{3, i - 1}, Factor{3, exponent - i - 1}};
-    }
+    case Kind::power: return factors({1, i}, {1, j});
+    case Kind::square:
+      if (i < a.min_exponent() || j < b.min_exponent()) return std::nullopt;
+      return factors({3, i - 1}, {3, j - 1});
     case Kind::left_subnormal:
-      if (const int j = exponent - a.min_exponent(); j >= b.min_exponent())
-        return std::pair{Factor{1, least_bit(a)}, Factor{1, j}};
-      return std::nullopt;
+      if (beside_a < b.min_exponent()) return std::nullopt;
+      return factors({1, least_bit(a)}, {1, beside_a});
     case Kind::right_subnormal:
-      if (const int i = exponent - b.min_exponent(); i >= a.min_exponent())
-        return std::pair{Factor{1, i}, Factor{1, least_bit(b)}};
-      return std::nullopt;
-    case Kind::left_zero: return std::pair{Factor{0, 0}, Factor{1, exponent - zero_exponent(a)}};
-    case Kind::right_zero: return std::pair{Factor{1, exponent - zero_exponent(b)}, Factor{0, 0}};
+      if (beside_b < a.min_exponent()) return std::nullopt;
+      return factors({1, beside_b}, {1, least_bit(b)});
+    case Kind::left_zero: return factors({0, 0}, {1, exponent - zero_exponent(a)});
+    case Kind::right_zero: return factors({1, exponent - zero_exponent(b)}, {0, 0});
   }
   return std::nullopt;
 }

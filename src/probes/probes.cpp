@@ -32,18 +32,14 @@ class Search {
     }
   }
 
-  void run() {
-    if (pending_.empty()) return;
-    for_each_probe_input(
-        tile_, [&](const ProbeInputs& inputs, int arrangement) { return !take(inputs, arrangement); });
-  }
-
-  std::vector<Probe> found() { return std::move(found_); }
-  std::vector<const Neighbour*> without() const {
-    std::vector<const Neighbour*> out;
+  // The inputs that are found, and the neighbours without any.
+  Probes run() {
+    if (!pending_.empty())
+      for_each_probe_input(
+          tile_, [&](const ProbeInputs& inputs, int arrangement) { return !take(inputs, arrangement); });
     for (const Pending& p : pending_)
-      if (p.count == 0) out.push_back(&p.neighbour);
-    return out;
+      if (p.count == 0) out_.unknown.push_back({name(p.neighbour), p.neighbour.parameter, ""});
+    return std::move(out_);
   }
 
  private:
@@ -77,7 +73,8 @@ class Search {
         parameters.push_back(p.neighbour.parameter);
     }
     if (!names.empty())
-      found_.push_back({inputs, fmt::format("{}: {}", fmt::join(names, "; "), inputs.text), parameters, d});
+      out_.probes.push_back(
+          {inputs, fmt::format("{}: {}", fmt::join(names, "; "), inputs.text), parameters, d});
     if (std::ranges::any_of(pending_, [](const Pending& p) { return p.count == 0; }))
       last_ = arrangement + kFurther;
     return arrangement == last_ ||
@@ -87,7 +84,7 @@ class Search {
   const Tile& tile_;
   std::vector<Pending> pending_;
   int last_ = 0;
-  std::vector<Probe> found_;
+  Probes out_;
 };
 
 SumFormats formats_of(const Tile& t) {
@@ -104,20 +101,15 @@ Key key_of(const Tile& t) {
 }
 
 Probes probes_of(const Tile& tile) {
-  Probes out;
-  const std::vector<Neighbour> all = neighbours(*tile.plan, static_cast<std::size_t>(tile.terms));
   std::vector<Neighbour> visible;
-  for (const Neighbour& n : all) {
-    const auto reason = why_invisible(*tile.plan, n, formats_of(tile));
-    if (reason)
-      out.invisible.push_back({name(n), n.parameter, *reason});
+  std::vector<Invisible> invisible;
+  for (const Neighbour& n : neighbours(*tile.plan, static_cast<std::size_t>(tile.terms)))
+    if (const auto reason = why_invisible(*tile.plan, n, formats_of(tile)))
+      invisible.push_back({name(n), n.parameter, *reason});
     else
       visible.push_back(n);
-  }
-  Search search(tile, visible);
-  search.run();
-  out.probes = search.found();
-  for (const Neighbour* n : search.without()) out.unknown.push_back({name(*n), n->parameter, ""});
+  Probes out = Search(tile, visible).run();
+  out.invisible = std::move(invisible);
   return out;
 }
 

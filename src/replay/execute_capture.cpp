@@ -50,21 +50,18 @@ Result<Array> execute_registers(const LoadedCapture& capture, const ExecuteOptio
 // Element n (layout `elements`).
 ElementInputs codes_of_row(const LoadedCapture& capture, std::uint64_t n) {
   ElementInputs out;
-  // Row n of an array [cases, extent].
-  const auto row = [n](const Array& array, std::vector<std::uint64_t>& codes) {
-    const std::uint64_t extent = array.header.shape[1];
-    for (std::uint64_t k = 0; k < extent; ++k) codes.push_back(array.at(n * extent + k));
-  };
   for (std::size_t i = 0; i < capture.sources.size(); ++i) {
+    const Part part = capture.instruction.operands()[i + 1].part;
+    std::vector<std::uint64_t>* const row = part == Part::a         ? &out.a
+                                            : part == Part::b       ? &out.b
+                                            : part == Part::scale_a ? &out.a_scale
+                                            : part == Part::scale_b ? &out.b_scale
+                                                                    : nullptr;
     const Array& array = capture.sources[i];
-    switch (capture.instruction.operands()[i + 1].part) {
-      case Part::a: row(array, out.a); break;
-      case Part::b: row(array, out.b); break;
-      case Part::scale_a: row(array, out.a_scale); break;
-      case Part::scale_b: row(array, out.b_scale); break;
-      case Part::c: out.c = array.at(n); break;
-      default: break;
-    }
+    if (part == Part::c) out.c = array.at(n);
+    if (row == nullptr) continue;
+    const std::uint64_t extent = array.header.shape[1];
+    for (std::uint64_t k = 0; k < extent; ++k) row->push_back(array.at(n * extent + k));
   }
   if (capture.before) out.c = capture.before->at(n);
   return out;

@@ -21,6 +21,16 @@ template <class U>
 struct Random {
   U fraction;
   std::uint32_t choice;
+
+  WARPBIT_HOST_DEVICE U sign() const { return choice >> 31; }
+  /// A number below 1024.
+  WARPBIT_HOST_DEVICE std::int32_t exception() const { return static_cast<std::int32_t>(choice >> 21 & 0x3FF); }
+  /// One of four kinds.
+  WARPBIT_HOST_DEVICE std::int32_t kind() const { return static_cast<std::int32_t>(choice >> 19 & 3); }
+  /// A number below n, which is at most 2^11.
+  WARPBIT_HOST_DEVICE std::int32_t exponent_below(std::int32_t n) const {
+    return static_cast<std::int32_t>((choice & 0x1FFFFF) * static_cast<std::uint32_t>(n) >> 21);
+  }
 };
 
 /// Where the random bits of element e of n, which is 1, 2, 4 or 8, are among those of its register: the word that has the
@@ -43,26 +53,6 @@ WARPBIT_HOST_DEVICE inline Random<U> random_of(const Share& s, const std::uint32
   const std::uint32_t fraction = words[s.fraction][i] >> s.fraction_right & s.fraction_mask;
   const std::uint64_t high = sizeof(U) > 4 ? words[s.fraction + 1][i] : 0;
   return {static_cast<U>(fraction | high << 32), (words[s.choice][i] & s.choice_mask) << s.choice_left};
-}
-
-template <class U>
-WARPBIT_HOST_DEVICE inline U sign_of(const Random<U>& r) {
-  return r.choice >> 31;
-}
-/// A number below 1024.
-template <class U>
-WARPBIT_HOST_DEVICE inline std::int32_t exception(const Random<U>& r) {
-  return static_cast<std::int32_t>(r.choice >> 21 & 0x3FF);
-}
-/// One of four kinds.
-template <class U>
-WARPBIT_HOST_DEVICE inline std::int32_t kind(const Random<U>& r) {
-  return static_cast<std::int32_t>(r.choice >> 19 & 3);
-}
-/// A number below n, which is at most 2^11.
-template <class U>
-WARPBIT_HOST_DEVICE inline std::int32_t exponent_below(const Random<U>& r, std::int32_t n) {
-  return static_cast<std::int32_t>((r.choice & 0x1FFFFF) * static_cast<std::uint32_t>(n) >> 21);
 }
 
 /// A floating-point format as masks and numbers, independent of the element.
@@ -107,7 +97,7 @@ WARPBIT_HOST_DEVICE inline Coding<U> coding_of(const Format& f) {
 /// A code with these exponent and fraction bits, a sign if the format has one, and random ignored bits.
 template <class U>
 WARPBIT_HOST_DEVICE inline U floating_code(const Coding<U>& c, U magnitude, const Random<U>& r) {
-  const U sign = (U{0} - sign_of(r)) & c.sign, high = r.fraction & c.random_high;
+  const U sign = (U{0} - r.sign()) & c.sign, high = r.fraction & c.random_high;
   const U low = static_cast<std::uint32_t>(r.fraction) >> 1 >> (31 - c.ignored_low);
   return (high | sign | magnitude) << c.ignored_low | low;
 }
@@ -129,7 +119,7 @@ template <class U>
 WARPBIT_HOST_DEVICE inline U special_magnitude(const Coding<U>& c, const Random<U>& r) {
   const U payload = r.fraction & c.payload;
   const U nan = c.nan + payload + (payload == 0 ? c.least_payload : U{0});
-  return kind(r) == 3 ? U{0} : kind(r) == 2 ? nan : c.infinity;
+  return r.kind() == 3 ? U{0} : r.kind() == 2 ? nan : c.infinity;
 }
 
 /// The code of a number, or of an exception: zero, or special.
@@ -137,8 +127,8 @@ template <class U>
 WARPBIT_HOST_DEVICE inline U with_exceptions(const Coding<U>& c, const Setting& s, U number,
                                              const Random<U>& r) {
   const U special = special_magnitude(c, r);
-  const U other = exception(r) >= 1024 - s.specials ? special : number;
-  return floating_code(c, exception(r) < s.zeros ? U{0} : other, r);
+  const U other = r.exception() >= 1024 - s.specials ? special : number;
+  return floating_code(c, r.exception() < s.zeros ? U{0} : other, r);
 }
 
 /// Profile::alignment: a power of two at the level, or below it by the gap; with a spread, at most one more
@@ -147,13 +137,13 @@ template <class U>
 WARPBIT_HOST_DEVICE inline U aligned_element(const Coding<U>& c, const Setting& s, const Random<U>& r) {
   const auto random = static_cast<std::int32_t>(r.fraction & 0xFF);
   const U bit = static_cast<U>(random & s.spread) << ((random >> 1) * c.fraction_bits >> 7);
-  const std::int32_t down = (kind(r) >> 1) * s.gap + (kind(r) & s.spread);
+  const std::int32_t down = (r.kind() >> 1) * s.gap + (r.kind() & s.spread);
   return with_exceptions(c, s, number_magnitude(c, s.level - down, bit), r);
 }
 
 template <class U>
 WARPBIT_HOST_DEVICE inline U floating_element(const Coding<U>& c, const Setting& s, const Random<U>& r) {
-  return with_exceptions(c, s, number_magnitude(c, s.level - exponent_below(r, s.spread + 1), r.fraction), r);
+  return with_exceptions(c, s, number_magnitude(c, s.level - r.exponent_below(s.spread + 1), r.fraction), r);
 }
 
 /// Any code. Of 256 codes of infinities and NaNs, 255 become numbers: a few suffice to make most results NaN.
@@ -161,14 +151,14 @@ template <class U>
 WARPBIT_HOST_DEVICE inline U uniform_element(const Coding<U>& c, const Random<U>& r) {
   const U magnitude = r.fraction >> c.ignored_low & (c.sign_place - 1);
   const U top = magnitude > c.greatest ? c.sign_place >> 1 << c.ignored_low : U{0};
-  return r.fraction ^ (exception(r) < 4 ? U{0} : top);
+  return r.fraction ^ (r.exception() < 4 ? U{0} : top);
 }
 
 /// 0, 1, the maximum and the minimum (unsigned: the second largest).
 template <class U>
 WARPBIT_HOST_DEVICE inline U special_integer(const Format& f, const Random<U>& r) {
   const U most = ones<U>(f.bits - f.is_signed), last = f.is_signed ? most + 1 : most - 1;
-  return kind(r) < 2 ? static_cast<U>(kind(r)) : kind(r) == 2 ? most : last;
+  return r.kind() < 2 ? static_cast<U>(r.kind()) : r.kind() == 2 ? most : last;
 }
 
 /// The maximum or the minimum, an accumulator near that, and occasionally any value.
@@ -178,14 +168,14 @@ WARPBIT_HOST_DEVICE inline U extreme_integer(const Format& f, Role role, const S
   const bool down = (s.negative & (f.is_signed | (role == Role::sum))) != 0;
   const U distance = r.fraction & (role == Role::sum ? ones<U>(s.width) : U{0});
   const U edge = down ? least : most, flip = down ? U{0} : ~U{0};
-  return exception(r) < 128 ? r.fraction
-                            : edge + (distance ^ flip) - flip;  // least + distance, most - distance
+  return r.exception() < 128 ? r.fraction
+                             : edge + (distance ^ flip) - flip;  // least + distance, most - distance
 }
 
 template <class U>
 WARPBIT_HOST_DEVICE inline U power_of_two(const Format& f, const Random<U>& r) {
-  const U flip = U{0} - (sign_of(r) & static_cast<U>(f.is_signed));
-  return ((U{1} << exponent_below(r, f.bits)) ^ flip) - flip;
+  const U flip = U{0} - (r.sign() & static_cast<U>(f.is_signed));
+  return ((U{1} << r.exponent_below(f.bits)) ^ flip) - flip;
 }
 
 template <class U>
@@ -209,7 +199,7 @@ WARPBIT_HOST_DEVICE inline void with_code(const Member& m, const Setting& settin
   const auto with_zeros = [&](auto number) {
     pack([=](const Random<U>& r) {
       const U other = number(r);
-      return exception(r) < s.zeros ? U{0} : other;
+      return r.exception() < s.zeros ? U{0} : other;
     });
   };
   const Format f = m.format;
