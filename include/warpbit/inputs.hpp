@@ -62,11 +62,9 @@ WARPBIT_HOST_DEVICE inline void make_elements(const Member& m, const Setting& s,
                                                                       : 1;
   auto& [x0, x1, x2, x3] = r.random;
   for (int i = 0; i < N; ++i) {
-    x0[i] = counter.w[0], x1[i] = counter.w[1], x2[i] = counter.w[2];
-    x3[i] = r.place[i] & ~twin;
+    const Words x = philox(key, {{counter.w[0], counter.w[1], counter.w[2], r.place[i] & ~twin}});
+    x0[i] = x.w[0], x1[i] = x.w[1], x2[i] = x.w[2], x3[i] = x.w[3];
   }
-  for (int round = 0; round < kPhiloxRounds; ++round, key = next_key(key))
-    for (int i = 0; i < N; ++i) philox_round(key, x0[i], x1[i], x2[i], x3[i]);
   if (m.slot_bits == 1) {
     for (int i = 0; i < N; ++i) r.out[i] = bits_word(s.profile, {{x0[i], x1[i], x2[i], x3[i]}});
     return;

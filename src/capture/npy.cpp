@@ -152,16 +152,15 @@ Result<Dictionary> split(std::string_view member, std::string_view text) {
 
 // What is wrong with a type string that is not read, in words; empty if there are none.
 std::string_view dtype_note(char order, char kind) {
+  constexpr std::pair<std::string_view, std::string_view> kNotes[] = {{"O", " (Python objects)"},
+                                                                      {"U", " (unicode strings)"},
+                                                                      {"V", " (raw or structured data)"},
+                                                                      {"c", " (complex numbers)"},
+                                                                      {"Mm", " (times)"}};
   if (order == '>') return " (big-endian)";
-  switch (kind) {
-    case 'O': return " (Python objects)";
-    case 'U': return " (unicode strings)";
-    case 'V': return " (raw or structured data)";
-    case 'c': return " (complex numbers)";
-    case 'M':
-    case 'm': return " (times)";
-    default: return "";
-  }
+  for (const auto& [kinds, note] : kNotes)
+    if (kinds.find(kind) != kinds.npos) return note;
+  return "";
 }
 
 bool known_size(char kind, std::uint64_t bytes) {

@@ -36,24 +36,17 @@ inline Key key_of(const char* form, std::uint64_t seed) {
 
 inline constexpr int kPhiloxRounds = 10;
 
-/// One round of four words.
-WARPBIT_HOST_DEVICE inline void philox_round(Key key, std::uint32_t& x0, std::uint32_t& x1, std::uint32_t& x2,
-                                             std::uint32_t& x3) {
-  const std::uint64_t p = std::uint64_t{0xD2511F53} * x0, q = std::uint64_t{0xCD9E8D57} * x2;
-  x0 = static_cast<std::uint32_t>(q >> 32) ^ x1 ^ key.w[0];
-  x1 = static_cast<std::uint32_t>(q);
-  x2 = static_cast<std::uint32_t>(p >> 32) ^ x3 ^ key.w[1];
-  x3 = static_cast<std::uint32_t>(p);
-}
-/// The key of the next round.
-WARPBIT_HOST_DEVICE inline Key next_key(Key key) {
-  return {{key.w[0] + 0x9E3779B9, key.w[1] + 0xBB67AE85}};
-}
-
 /// The random bits of a counter.
 WARPBIT_HOST_DEVICE inline Words philox(Key key, Words counter) {
-  for (int round = 0; round < kPhiloxRounds; ++round, key = next_key(key))
-    philox_round(key, counter.w[0], counter.w[1], counter.w[2], counter.w[3]);
+  auto& [x0, x1, x2, x3] = counter.w;
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const std::uint64_t p = std::uint64_t{0xD2511F53} * x0, q = std::uint64_t{0xCD9E8D57} * x2;
+    x0 = static_cast<std::uint32_t>(q >> 32) ^ x1 ^ key.w[0];
+    x1 = static_cast<std::uint32_t>(q);
+    x2 = static_cast<std::uint32_t>(p >> 32) ^ x3 ^ key.w[1];
+    x3 = static_cast<std::uint32_t>(p);
+    key = {{key.w[0] + 0x9E3779B9, key.w[1] + 0xBB67AE85}};
+  }
   return counter;
 }
 
