@@ -111,11 +111,24 @@ py::array_t<double> numbers_of(const py::handle& object, const std::string& wher
       (numpy.attr("any")(array.attr("__gt__")(std::int64_t{1} << 53)).cast<bool>() ||
        numpy.attr("any")(array.attr("__lt__")(-(std::int64_t{1} << 53))).cast<bool>()))
     throw refused("integers beyond 2^53");
-  return array.attr("astype")("float64", "copy"_a = false).cast<py::array_t<double>>();
+  return array.attr("astype")("float64", "order"_a = "C", "copy"_a = false).cast<py::array_t<double>>();
 }
 
 std::string shape_text(const std::vector<py::ssize_t>& shape) {
   return py::str(py::tuple(py::cast(shape))).cast<std::string>();
+}
+
+py::array dense(const py::array& array) {
+  return py::array::ensure(array, py::array::c_style);
+}
+
+std::vector<std::uint64_t> codes_in(const py::array& array) {
+  const py::array items = dense(array);
+  const auto bytes = static_cast<std::size_t>(items.itemsize());
+  std::vector<std::uint64_t> out;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(items.size()); ++i)
+    out.push_back(code_at(static_cast<const std::byte*>(items.data()) + i * bytes, bytes));
+  return out;
 }
 
 std::vector<py::ssize_t> shape_of(const py::array& array) {
@@ -256,9 +269,7 @@ std::vector<std::uint64_t> codes_of(const py::handle& object, const std::string&
   const auto bytes = static_cast<std::size_t>(py::reinterpret_borrow<py::array>(object).itemsize());
   const std::optional<py::array> array = bits_in(object, bytes);
   if (!array || array->ndim() != 1) throw refused(seen_text(object));
-  const auto* at = static_cast<const std::byte*>(array->data());
-  for (py::ssize_t i = 0; i < array->shape(0); ++i) out.push_back(code_at(at + i * array->strides(0), bytes));
-  return out;
+  return codes_in(*array);
 }
 
 Unsigned array_of(const std::vector<std::uint64_t>& codes, std::size_t item_bytes,

@@ -51,18 +51,18 @@ Types arrays_of(const CaptureReader& reader) {
 }
 
 void add_reader(py::module_& m) {
-  py::class_<CaptureHeader> header(m, "CaptureHeader", "What every capture says about itself.");
   add_record(
-      header, field("statement", &CaptureHeader::statement, "One PTX statement with symbolic operands."),
+      m, "CaptureHeader", "What every capture says about itself.",
+      field("statement", &CaptureHeader::statement, "One PTX statement with symbolic operands."),
       field("target", &CaptureHeader::target, "The target that the bits belong to."),
       field("layout", &CaptureHeader::layout, "\"registers\", \"elements\", \"scalars\" or \"digests\"."),
       field("source", &CaptureHeader::source, "\"hardware\", \"published\" or \"model\"."),
       field("provenance", &CaptureHeader::provenance, "The text of one JSON object."));
   py::class_<CaptureReader>(
       m, "Capture",
-      "An open capture file (.npz). Capture(path, max_bytes): opening checks the header of every "
-      "member; data is read on\ndemand. Errors: file_unreadable, not_an_archive, "
-      "archive_too_large, member_...; each names the member.")
+      R"(An open capture file (.npz). Capture(path, max_bytes): opening checks the header of every member; data
+is read on demand. Errors: file_unreadable, not_an_archive, archive_too_large, member_...; each names the
+member.)")
       .def(py::init([](const std::filesystem::path& path, std::uint64_t max_bytes) {
              return value_of(CaptureReader::open(path, {max_bytes}));
            }),
@@ -81,11 +81,10 @@ void add_reader(py::module_& m) {
 
 Arrays generate(const Instruction& instruction, std::uint64_t cases, std::uint64_t seed,
                 inputs::Profile profile, std::uint64_t first) {
-  std::vector<Array> arrays = interruptible([&] {
-    return value_of(generated_capture(instruction, {seed, profile}, first, cases));
-  });
   py::dict out;
-  for (Array& array : arrays) {
+  for (Array& array : interruptible([&] {
+         return value_of(generated_capture(instruction, {seed, profile}, first, cases));
+       })) {
     const py::str name(array.header.name);
     out[name] = numpy_of(std::move(array));
   }
@@ -116,37 +115,30 @@ void add_captures(py::module_& m) {
       },
       "path"_a, "statement"_a, "target"_a, "arrays"_a, "layout"_a = CaptureLayout::registers,
       "source"_a = CaptureSource::model, "provenance"_a = "{}",
-      "Writes a capture. arrays: {name: array}, as capture_members says. The file appears complete or not at "
-      "all.\n"
-      "Errors: file_unwritable, member_malformed, member_dtype, member_shape, member_value.");
+      R"(Writes a capture. arrays: {name: array}, as capture_members says. The file appears complete or not at
+all. Errors: file_unwritable, member_malformed, member_dtype, member_shape, member_value.)");
   m.def("capture_members", &members, "instruction"_a,
-        "The arrays of a capture of an instruction: {name: (dtype, shape of a case)}, the result as the last.\n"
-        "Error: member_value.");
-  m.def("generate", &generate, "instruction"_a, "cases"_a, "seed"_a = 0,
-        "profile"_a = inputs::Profile::ordinary, "first"_a = 0,
-        "Generated inputs and what the instruction makes of them: {name: array}, each (cases, *shape of a "
-        "case),\n"
-        "the result as the last; of cases [first, first + cases). Case i depends on form, seed, profile and i "
-        "alone\n"
-        "(see compare_generated), so that shares of the cases can be made apart. The GIL is released. Error:\n"
-        "member_value.");
+        R"(The arrays of a capture of an instruction: {name: (dtype, shape of a case)}, the result as the last.
+Error: member_value.)");
+  m.def(
+      "generate", &generate, "instruction"_a, "cases"_a, "seed"_a = 0, "profile"_a = inputs::Profile::ordinary,
+      "first"_a = 0,
+      R"(Generated inputs and what the instruction makes of them: {name: array}, each (cases, *shape of a case),
+the result as the last; of cases [first, first + cases). Case i depends on form, seed, profile and i alone (see
+compare_generated), so that shares of the cases can be made apart. The GIL is released. Error: member_value.)");
   m.def(
       "run_arrays",
       [](const std::filesystem::path& source, const std::filesystem::path& to, const std::string& statement,
          const std::optional<TargetName>& target, int threads, std::optional<Kernel> kernel,
          Undefined undefined) {
-        RunOptions options;
-        options.statement = statement;
-        options.target = target_of(target);
-        options.execute = {undefined, true, threads, kernel};
+        const RunOptions options{statement, target, {}, {}, {undefined, true, threads, kernel}};
         const RunReport report = interruptible([&] { return value_of(run_arrays(source, to, options)); });
         return std::tuple(report.header, report.cases, report.inferred);
       },
       "source"_a, "to"_a, "statement"_a = "", "target"_a = py::none(), "threads"_a = 0, "kernel"_a = py::none(),
       "undefined"_a = Undefined::error,
-      "Executes a statement (that of the file, if it is empty) on the arrays of an .npz and writes a capture "
-      "with\n"
-      "inputs and result: (header, cases, inferred). Nothing is written unless all of it succeeded.");
+      R"(Executes a statement (that of the file, if it is empty) on the arrays of an .npz and writes a capture
+with inputs and result: (header, cases, inferred). Nothing is written unless all of it succeeded.)");
   m.def(
       "pack_capture",
       [](const std::filesystem::path& source, const std::filesystem::path& to,

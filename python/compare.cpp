@@ -2,7 +2,6 @@
 // Where targets, forms or orders of K differ.
 #include "warpbit/compare.hpp"
 
-#include "element.hpp"
 #include "records.hpp"
 #include "warpbit/format.hpp"
 
@@ -52,12 +51,10 @@ std::string html_of(const ElementComparison& c) {
 void add_computation(py::module_& m) {
   py::class_<Computation>(
       m, "Computation",
-      "An element of D over a K of any depth, by instructions in a chain, the D of one being the C of the "
-      "next:\n"
-      "Computation(instruction, k_order, depth). k_order: \"ascending\", \"descending\", the steps one after "
-      "the\n"
-      "other (\"1:0:3:2\"), \"split_k=2\", or one of the first three and the last (\"descending+split_k=2\").\n"
-      "Errors: usage; view_mismatch for no permutation of the steps.")
+      R"(An element of D over a K of any depth, by instructions in a chain, the D of one being the C of the
+next: Computation(instruction, k_order, depth). k_order: "ascending", "descending", the steps one after the
+other ("1:0:3:2"), "split_k=2", or one of the first three and the last ("descending+split_k=2"). Errors: usage;
+view_mismatch for no permutation of the steps.)")
       .def(py::init([](const Instruction& instruction, const std::string& k_order, std::size_t depth) {
              return value_of(computation(instruction, k_order,
                                          depth == 0 ? static_cast<std::size_t>(instruction.terms()) : depth));
@@ -80,11 +77,10 @@ void add_computation(py::module_& m) {
 }
 
 void add_results(py::module_& m) {
-  py::class_<ElementComparison> element(
+  auto element = add_record(
       m, "ElementComparison",
-      "One element by several computations, and why they differ. A notebook shows pictures.");
-  add_record(
-      element, field("explanations", &ElementComparison::explanations, "An Explanation for each."),
+      "One element by several computations, and why they differ. A notebook shows pictures.",
+      field("explanations", &ElementComparison::explanations, "An Explanation for each."),
       field("reasons", &ElementComparison::reasons, "Why it differs from the first; empty if it does not."));
   element.def(
       "text", [](const ElementComparison& c, int columns) { return text_of(c, columns); },
@@ -97,21 +93,19 @@ void add_results(py::module_& m) {
   element.def("__str__", [](const ElementComparison& c) { return text_of(c, kColumns); });
   element.def("_repr_html_", &html_of);
 
-  py::class_<Coordinate> at(m, "Coordinate", "A place in a matrix.");
-  add_record(at, field("row", &Coordinate::row, "Row."), field("column", &Coordinate::column, "Column."),
+  add_record(m, "Coordinate", "A place in a matrix.", field("row", &Coordinate::row, "Row."),
+             field("column", &Coordinate::column, "Column."),
              field("product", &Coordinate::product, "Which of the products side by side."));
-  py::class_<ComparedResults> results(m, "ComparedResults",
-                                      "Results of one computation against those of the first.");
-  add_record(results, field("differing", &ComparedResults::differing, "Elements whose bits are not the same."),
+  add_record(m, "ComparedResults", "Results of one computation against those of the first.",
+             field("differing", &ComparedResults::differing, "Elements whose bits are not the same."),
              field("most_codes", &ComparedResults::most_codes, "Codes between two results, at most."));
-  py::class_<Comparison::First> first(m, "FirstDifference",
-                                      "The first element that is not the same everywhere.");
-  add_record(first, field("index", &Comparison::First::index, "The case."),
+  add_record(m, "FirstDifference", "The first element that is not the same everywhere.",
+             field("index", &Comparison::First::index, "The case."),
              field("at", &Comparison::First::at, "Its place in D."),
              field("comparison", &Comparison::First::comparison, "The element by each."));
-  py::class_<Comparison> comparison(m, "Comparison", "All elements of many cases by several computations.");
-  add_record(
-      comparison, field("cases", &Comparison::cases, "Cases."),
+  auto comparison = add_record(
+      m, "Comparison", "All elements of many cases by several computations.",
+      field("cases", &Comparison::cases, "Cases."),
       field("elements", &Comparison::elements, "Elements of D in all of them."),
       field("results", &Comparison::results, "For each computation; the first differs nowhere from itself."),
       field("first", &Comparison::first, "The first difference, or None."));
@@ -122,19 +116,19 @@ void add_results(py::module_& m) {
   });
   comparison.def("__str__", [](const Comparison& c) { return text_of(c); });
 
-  py::class_<ElementInputs> inputs(m, "ElementInputs", "What an element is computed from, as codes.");
-  add_record(inputs, field("a", &ElementInputs::a, "A row of A."),
-             field("b", &ElementInputs::b, "A column of B."), field("c", &ElementInputs::c, "The accumulator."),
+  add_record(m, "ElementInputs", "What an element is computed from, as codes.",
+             field("a", &ElementInputs::a, "A row of A."), field("b", &ElementInputs::b, "A column of B."),
+             field("c", &ElementInputs::c, "The accumulator."),
              field("a_scale", &ElementInputs::a_scale, "Scale factors of A."),
              field("b_scale", &ElementInputs::b_scale, "Scale factors of B."));
-  py::class_<FoundDifference> found(m, "FoundDifference", "Inputs that tell two computations apart.");
-  add_record(found, field("inputs", &FoundDifference::inputs, "Few that are not zero, and simple ones."),
+  add_record(m, "FoundDifference", "Inputs that tell two computations apart.",
+             field("inputs", &FoundDifference::inputs, "Few that are not zero, and simple ones."),
              field("comparison", &FoundDifference::comparison, "The element by both."));
-  py::class_<DifferenceSearch> search(m, "DifferenceSearch", "What find_difference gives.");
-  add_record(search, field("found", &DifferenceSearch::found, "The inputs, or None."),
-             field("equal_steps", &DifferenceSearch::equal_steps,
-                   "Whether no input can tell them apart. False says nothing."),
-             field("tried", &DifferenceSearch::tried, "Elements that were tried."));
+  auto search = add_record(m, "DifferenceSearch", "What find_difference gives.",
+                           field("found", &DifferenceSearch::found, "The inputs, or None."),
+                           field("equal_steps", &DifferenceSearch::equal_steps,
+                                 "Whether no input can tell them apart. False says nothing."),
+                           field("tried", &DifferenceSearch::tried, "Elements that were tried."));
   const auto told = [](const DifferenceSearch& s) {
     if (s.found) return std::string("a difference");
     return s.equal_steps ? std::string("equal: no input tells them apart")
@@ -158,13 +152,13 @@ void add_compare(py::module_& m) {
         return compare_element(computations_of(computations), element_of(a, b, c, a_scale, b_scale));
       },
       "computations"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
-      "One element by several instructions or computations with the same formats; the rest as in `explain`.\n"
-      "Errors: view_mismatch.");
+      R"(One element by several instructions or computations with the same formats; the rest as in `explain`.
+Errors: view_mismatch.)");
   m.def(
       "compare_capture",
       [](const std::filesystem::path& path, const Computations& computations) {
         const std::vector<Computation> list = computations_of(computations);
-        return interruptible([&] { return value_of(compare_capture(path, list)); });
+        return interruptible([&] { return compare_capture(path, list); });
       },
       "path"_a, "computations"_a,
       "All elements of a capture of D = A B + C. Errors: those of reading; view_mismatch.");
@@ -174,20 +168,17 @@ void add_compare(py::module_& m) {
          std::size_t depth, Share shard) {
         const std::vector<Computation> list = computations_of(computations);
         const Shard of = shard_of(shard);
-        return interruptible([&] {
-          return value_of(compare_generated(list, {seed, profile}, cases, depth, of));
-        });
+        return interruptible([&] { return compare_generated(list, {seed, profile}, cases, depth, of); });
       },
       "computations"_a, "cases"_a, "seed"_a = 0, "profile"_a = inputs::Profile::ordinary, "depth"_a = 0,
       "shard"_a = Share{1, 1},
-      "All elements of cases [0, cases) of generated inputs, which depend on form, seed, profile and the "
-      "number\n"
-      "of the case alone.\n\n"
-      "profile: \"uniform\", \"ordinary\", \"narrow\", \"wide\", \"underflow\", \"overflow\", \"specials\",\n"
-      "\"cancellation\", \"alignment\", \"mixed\" or \"exhaustive\". depth: K, 0 for that of the deepest\n"
-      "instruction. shard: (i, n) for share i, from 1, of n shares of the cases; `merge` makes the whole of "
-      "them.\n"
-      "All inputs of a share are held at once. The GIL is released. Errors: view_mismatch; usage.");
+      R"(All elements of cases [0, cases) of generated inputs, which depend on form, seed, profile and the
+number of the case alone.
+
+profile: "uniform", "ordinary", "narrow", "wide", "underflow", "overflow", "specials", "cancellation",
+"alignment", "mixed" or "exhaustive". depth: K, 0 for that of the deepest instruction. shard: (i, n) for share
+i, from 1, of n shares of the cases; `merge` makes the whole of them. All inputs of a share are held at once.
+The GIL is released. Errors: view_mismatch; usage.)");
   m.def(
       "merge", [](const std::vector<Comparison>& shares) { return merge(shares); }, "shares"_a,
       "What comparing all cases gives, from its shares in any order. Error: usage.");
@@ -195,16 +186,15 @@ void add_compare(py::module_& m) {
       "find_difference",
       [](const AnyComputation& x, const AnyComputation& y, std::size_t depth) {
         const Computation of_x = computation_of(x), of_y = computation_of(y);
-        return interruptible([&] { return value_of(find_difference(of_x, of_y, depth)); });
+        return interruptible([&] { return find_difference(of_x, of_y, depth); });
       },
       "x"_a, "y"_a, "depth"_a = 0,
-      "Searches small inputs that tell two instructions or computations apart, over a K of this depth (0: that "
-      "of\n"
-      "the deeper instruction). Errors: view_mismatch.");
-  m.def("codes_between", &codes_between, "format"_a, "x"_a, "y"_a,
-        "Codes between two of a floating-point format: 1 for neighbours, 0 for +0 and -0; None if one is a "
-        "NaN, or\n"
-        "if the format is of integers.");
+      R"(Searches small inputs that tell two instructions or computations apart, over a K of this depth (0: that
+of the deeper instruction). Errors: view_mismatch.)");
+  m.def(
+      "codes_between", &codes_between, "format"_a, "x"_a, "y"_a,
+      R"(Codes between two of a floating-point format: 1 for neighbours, 0 for +0 and -0; None if one is a NaN,
+or if the format is of integers.)");
 }
 
 }  // namespace warpbit::python

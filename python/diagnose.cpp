@@ -17,8 +17,8 @@ std::string text_of(const Diagnosis& d) {
   return out;
 }
 
-Diagnosis diagnose_registers(const Instruction& instruction, const py::args& sources, const Bits& d,
-                             bool pairs) {
+Result<Diagnosis> diagnose_registers(const Instruction& instruction, const py::args& sources, const Bits& d,
+                                     bool pairs) {
   const std::string where(instruction.canonical());
   const SourceArrays in = sources_of(instruction, sources);
   const Operand* operand = instruction.find(Part::d);
@@ -28,17 +28,15 @@ Diagnosis diagnose_registers(const Instruction& instruction, const py::args& sou
   if (result.cases != in.cases)
     refuse(Errc::view_mismatch, where, "d is " + seen_text(d),
            std::to_string(in.cases) + " cases, as the sources have");
-  DiagnoseOptions options;
-  options.pairs = pairs;
-  return interruptible(
-      [&] { return value_of(diagnose(instruction, in.views, result.view, in.cases, options)); });
+  const DiagnoseOptions options{{}, {}, pairs};
+  return interruptible([&] { return diagnose(instruction, in.views, result.view, in.cases, options); });
 }
 
 }  // namespace
 
 void add_diagnose(py::module_& m) {
-  py::class_<Finding> finding(m, "Finding", "What a mistake explains.");
-  add_record(finding, field("kind", &Finding::kind, "A word for a program: \"transposed\"."),
+  add_record(m, "Finding", "What a mistake explains.",
+             field("kind", &Finding::kind, "A word for a program: \"transposed\"."),
              field("operand", &Finding::operand, "The roles of the operands concerned; may be empty."),
              field("mistake", &Finding::mistake, "In words."),
              field("hint", &Finding::hint, "What to look at."),
@@ -47,10 +45,8 @@ void add_diagnose(py::module_& m) {
              field("elements", &Finding::elements, "All that were compared."),
              field("certain", &Finding::certain,
                    "It explains every element, no other mistake does, and it is no chance."));
-  py::class_<Diagnosis> diagnosis(m, "Diagnosis",
-                                  "Which mistake gives exactly this wrong D. str() of it says so.");
-  add_record(
-      diagnosis,
+  auto diagnosis = add_record(
+      m, "Diagnosis", "Which mistake gives exactly this wrong D. str() of it says so.",
       field("verdict", &Diagnosis::verdict,
             "\"correct\", \"mistake\", \"ambiguous\", \"partial\" or \"none\"."),
       field("statement", &Diagnosis::statement, "The instruction."),
@@ -63,19 +59,15 @@ void add_diagnose(py::module_& m) {
   set_repr(diagnosis, [](const Diagnosis& d) { return "Diagnosis: " + d.text(); });
   diagnosis.def("__str__", &text_of);
   m.def("diagnose", &diagnose_registers, "instruction"_a, py::kw_only(), "d"_a, "pairs"_a = true,
-        "Diagnoses the registers of a wrong D of D = A B + C.\n\n"
-        "sources: as in `execute`, what was meant to be given. d: what the kernel gave, (cases, lanes, "
-        "registers)\n"
-        "or (lanes, registers). pairs: whether pairs of mistakes are tried where no single one explains "
-        "everything.\n"
-        "The GIL is released. Errors: view_mismatch, member_value.");
+        R"(Diagnoses the registers of a wrong D of D = A B + C.
+
+sources: as in `execute`, what was meant to be given. d: what the kernel gave, (cases, lanes, registers) or
+(lanes, registers). pairs: whether pairs of mistakes are tried where no single one explains everything. The GIL
+is released. Errors: view_mismatch, member_value.)");
   m.def(
       "diagnose_capture",
       [](const std::filesystem::path& path, const std::optional<TargetName>& target, bool pairs) {
-        DiagnoseOptions options;
-        options.target = target_of(target);
-        options.pairs = pairs;
-        return interruptible([&] { return value_of(diagnose(path, options)); });
+        return interruptible([&] { return diagnose(path, DiagnoseOptions{target, {}, pairs}); });
       },
       "path"_a, "target"_a = py::none(), "pairs"_a = true,
       "The same of a capture. Errors: those of reading and decoding; member_value.");

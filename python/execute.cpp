@@ -101,8 +101,8 @@ void add_execute(py::module_& m) {
   py::class_<Executed>(m, "Execution", "What executing gives.")
       .def_readonly(
           "d", &Executed::d,
-          "The registers of D, shaped as those of the sources, or of gemm the codes of D, (rows, columns);\n"
-          "`out` itself, if it was given.")
+          R"(The registers of D, shaped as those of the sources, or of gemm the codes of D, (rows, columns); `out`
+itself, if it was given.)")
       .def_readonly(
           "kernel", &Executed::kernel,
           "The kernel that computed it; \"reference\" where the others have nothing for the instruction.")
@@ -125,17 +125,19 @@ void add_execute(py::module_& m) {
       },
       "instruction"_a, py::kw_only(), "out"_a = py::none(), "threads"_a = 0, "kernel"_a = py::none(),
       "allow_inferred"_a = true, "undefined"_a = Undefined::error,
-      "Executes an instruction once for each case.\n\n"
-      "sources: an array for each source operand that takes registers, in the order of the statement, each\n"
-      "    (cases, lanes, registers), or (lanes, registers) for one case; of Operand.dtype, with any strides,\n"
-      "    0 too. Nothing is converted or copied.\n"
-      "out: where D goes, of the same kind; a new array without it. It may be the array of a source.\n"
-      "threads: to split the cases over; 0 leaves it to OpenMP. kernel: a name of kernels().\n"
-      "allow_inferred: if False, an instruction for which Instruction.inferred holds is refused.\n"
-      "undefined: \"error\", or \"as_measured\" for what hardware does with operands that the manual leaves\n"
-      "    undefined.\n\n"
-      "The bits depend on neither threads nor kernel. The GIL is released. Errors: view_mismatch for an array\n"
-      "that does not fit; memory_needed; machine_needed; inferred_plan; undefined_operand; no_such_kernel.");
+      R"(Executes an instruction once for each case.
+
+sources: an array for each source operand that takes registers, in the order of the statement, each
+    (cases, lanes, registers), or (lanes, registers) for one case; of Operand.dtype, with any strides,
+    0 too. Nothing is converted or copied.
+out: where D goes, of the same kind; a new array without it. It may be the array of a source.
+threads: to split the cases over; 0 leaves it to OpenMP. kernel: a name of kernels().
+allow_inferred: if False, an instruction for which Instruction.inferred holds is refused.
+undefined: "error", or "as_measured" for what hardware does with operands that the manual leaves
+    undefined.
+
+The bits depend on neither threads nor kernel. The GIL is released. Errors: view_mismatch for an array that does
+not fit; memory_needed; machine_needed; inferred_plan; undefined_operand; no_such_kernel.)");
   m.def(
       "execute_warpgroup",
       [](const Instruction& instruction, const Bytes& shared, const OptionalBits& d, const OptionalBits& a,
@@ -147,13 +149,12 @@ void add_execute(py::module_& m) {
       "instruction"_a, "shared"_a, py::kw_only(), "d"_a = py::none(), "a"_a = py::none(), "a_descriptor"_a = 0,
       "b_descriptor"_a = 0, "metadata"_a = py::none(), "accumulate"_a = true, "kernel"_a = py::none(),
       "allow_inferred"_a = true, "undefined"_a = Undefined::error,
-      "Executes one product of a warpgroup (wgmma.mma_async): D = A B + D, or D = A B without `accumulate`.\n\n"
-      "shared: the shared memory, uint8 with one dimension. d: registers (128, registers), read if D counts "
-      "and\n"
-      "written; may be left out if it does not count. a, metadata: registers, where the instruction has them.\n"
-      "a_descriptor, b_descriptor: 64 bits (see Descriptor). What the statement gives as a literal counts\n"
-      "instead. Errors: view_mismatch, address_out_of_bounds, inferred_plan, undefined_operand, "
-      "no_such_kernel.");
+      R"(Executes one product of a warpgroup (wgmma.mma_async): D = A B + D, or D = A B without `accumulate`.
+
+shared: the shared memory, uint8 with one dimension. d: registers (128, registers), read if D counts and
+written; may be left out if it does not count. a, metadata: registers, where the instruction has them.
+a_descriptor, b_descriptor: 64 bits (see Descriptor). What the statement gives as a literal counts instead.
+Errors: view_mismatch, address_out_of_bounds, inferred_plan, undefined_operand, no_such_kernel.)");
   m.def(
       "execute_warp",
       [](const Instruction& instruction, const py::args& sources, const Bytes& shared, bool allow_inferred,
@@ -161,14 +162,12 @@ void add_execute(py::module_& m) {
         return execute_one_warp(instruction, sources, shared, {undefined, allow_inferred, 1, std::nullopt});
       },
       "instruction"_a, py::kw_only(), "shared"_a, "allow_inferred"_a = true, "undefined"_a = Undefined::error,
-      "Executes an instruction of a warp that uses shared memory (ldmatrix, stmatrix, wmma.load, "
-      "wmma.store).\n\n"
-      "sources: registers (lanes, registers) of each source operand that takes registers; addresses are "
-      "offsets\n"
-      "in `shared`, uint8 with one dimension, which is copied. Returns (d, shared): the registers of D, or "
-      "None,\n"
-      "and the memory afterwards. Errors: view_mismatch, address_misaligned, address_out_of_bounds,\n"
-      "addresses_disagree, stores_overlap, which name the lane.");
+      R"(Executes an instruction of a warp that uses shared memory (ldmatrix, stmatrix, wmma.load, wmma.store).
+
+sources: registers (lanes, registers) of each source operand that takes registers; addresses are offsets in
+`shared`, uint8 with one dimension, which is copied. Returns (d, shared): the registers of D, or None, and the
+memory afterwards. Errors: view_mismatch, address_misaligned, address_out_of_bounds, addresses_disagree,
+stores_overlap, which name the lane.)");
 }
 
 }  // namespace warpbit::python

@@ -2,7 +2,6 @@
 // How an element came about.
 #include "warpbit/explain.hpp"
 
-#include "element.hpp"
 #include "records.hpp"
 #include "warpbit/format.hpp"
 
@@ -12,11 +11,11 @@ namespace {
 constexpr int kColumns = 100;
 
 void add_numbers(py::module_& m) {
-  py::class_<ExactNumber> number(m, "ExactNumber", "A number, exactly: (-1)^negative * bits * 2^exponent.");
-  add_record(number, field("kind", &ExactNumber::kind, "\"finite\", \"infinity\" or \"nan\"."),
-             field("negative", &ExactNumber::negative, "Its sign."),
-             field("bits", &ExactNumber::bits, "0 and 1, the highest first; empty for zero."),
-             field("exponent", &ExactNumber::exponent, "Of the last bit."));
+  auto number = add_record(m, "ExactNumber", "A number, exactly: (-1)^negative * bits * 2^exponent.",
+                           field("kind", &ExactNumber::kind, "\"finite\", \"infinity\" or \"nan\"."),
+                           field("negative", &ExactNumber::negative, "Its sign."),
+                           field("bits", &ExactNumber::bits, "0 and 1, the highest first; empty for zero."),
+                           field("exponent", &ExactNumber::exponent, "Of the last bit."));
   number.def("decimal", &ExactNumber::decimal,
              "All digits, \"-0.0625\", beyond 60 of them with an exponent of ten.");
   number.def("ratio", &ExactNumber::ratio, "\"-1/16\", \"-1/2^40\", \"3 x 2^70\".");
@@ -24,18 +23,17 @@ void add_numbers(py::module_& m) {
 }
 
 void add_sums(py::module_& m) {
-  py::class_<ExplainedAddend> addend(m, "Addend", "What a sum adds.");
-  add_record(addend, field("name", &ExplainedAddend::name, "\"c\", \"sum 2\", \"a[3] b[3]\"."),
+  add_record(m, "Addend", "What a sum adds.",
+             field("name", &ExplainedAddend::name, "\"c\", \"sum 2\", \"a[3] b[3]\"."),
              field("value", &ExplainedAddend::value, "The addend."),
              field("kept", &ExplainedAddend::kept, "What is left of it after the cut."),
              field("sets_e", &ExplainedAddend::sets_e, "Whether its exponent is E, the largest."));
-  py::class_<ExplainedSum::Window> window(m, "Window",
-                                          "Addends are cut toward zero to multiples of 2^(e - f).");
-  add_record(window, field("e", &ExplainedSum::Window::e, "The largest exponent of an addend."),
+  add_record(m, "Window", "Addends are cut toward zero to multiples of 2^(e - f).",
+             field("e", &ExplainedSum::Window::e, "The largest exponent of an addend."),
              field("f", &ExplainedSum::Window::f, "Bits that are kept below it."));
-  py::class_<ExplainedSum> sum(m, "Sum", "One sum, rounded once.");
   add_record(
-      sum, field("name", &ExplainedSum::name, "\"sum 1\""), field("step", &ExplainedSum::step, "Of the plan."),
+      m, "Sum", "One sum, rounded once.", field("name", &ExplainedSum::name, "\"sum 1\""),
+      field("step", &ExplainedSum::step, "Of the plan."),
       field("instruction", &ExplainedSum::instruction,
             "In a chain: which of the instructions, from 1; 0 for what adds the sums of runs."),
       field("after", &ExplainedSum::after, "C and the products of all k below this one are in it; or None."),
@@ -48,11 +46,11 @@ void add_sums(py::module_& m) {
 }
 
 void add_explanation(py::module_& m) {
-  py::class_<Explanation> c(m, "Explanation",
-                            "How one element of D came about. str() of it shows the addends bit under bit; a "
-                            "notebook shows a picture.");
-  add_record(
-      c, field("name", &Explanation::name, "The target, or what tells it from others."),
+  auto c = add_record(
+      m, "Explanation",
+      "How one element of D came about. str() of it shows the addends bit under bit; a "
+      "notebook shows a picture.",
+      field("name", &Explanation::name, "The target, or what tells it from others."),
       field("form", &Explanation::form, "The form."),
       field("target", &Explanation::target, "The target's name."),
       field("plan", &Explanation::plan, "The steps."),
@@ -109,13 +107,12 @@ void add_explain(py::module_& m) {
         return explain_element(computation_of(computation), element_of(a, b, c, a_scale, b_scale));
       },
       "computation"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
-      "Explains one element of D = A B + C.\n\n"
-      "computation: an Instruction, or a Computation over a longer K. a, b: codes of a row of A and a column "
-      "of\n"
-      "B, equally many (of a sparse A, those of the products that exist); int, or unsigned integers with one\n"
-      "dimension. c: the code of the accumulator. a_scale, b_scale: with block scaling, the codes of the "
-      "factors\n"
-      "of the blocks. Errors: view_mismatch.");
+      R"(Explains one element of D = A B + C.
+
+computation: an Instruction, or a Computation over a longer K. a, b: codes of a row of A and a column of B,
+equally many (of a sparse A, those of the products that exist); int, or unsigned integers with one dimension. c:
+the code of the accumulator. a_scale, b_scale: with block scaling, the codes of the factors of the blocks.
+Errors: view_mismatch.)");
   m.def(
       "explain_capture",
       [](const std::filesystem::path& path, std::uint64_t index, int row, int column, int product) {

@@ -2,35 +2,12 @@
 // Number formats: arrays of codes from and to float64, and one code or number at a time.
 #include "warpbit/format.hpp"
 
-#include <bit>
-#include <cstring>
+#include <span>
 
 #include "records.hpp"
 
 namespace warpbit::python {
 namespace {
-
-// Calls work(from, to) for each item of an array of any strides and the item of a dense one.
-template <class Work>
-void for_items(const py::array& from, std::byte* to, std::size_t to_bytes, Work work) {
-  const py::ssize_t n = from.ndim();
-  if (from.size() == 0) return;
-  std::vector<py::ssize_t> at(static_cast<std::size_t>(n));
-  const auto* item = static_cast<const std::byte*>(from.data());
-  for (;;) {
-    work(item, to);
-    to += to_bytes;
-    py::ssize_t d = n - 1;
-    for (; d >= 0; --d) {
-      auto& i = at[static_cast<std::size_t>(d)];
-      item += from.strides(d);
-      if (++i < from.shape(d)) break;
-      item -= from.strides(d) * from.shape(d);
-      i = 0;
-    }
-    if (d < 0) return;
-  }
-}
 
 // "[3, 5]": item number n of an array.
 std::string place_text(const py::array& array, std::size_t n) {
@@ -51,12 +28,14 @@ py::array_t<double> decode(const std::string& format, const Bits& codes) {
     refuse(Errc::view_mismatch, "decode " + std::string(codec.name()), "codes are " + seen_text(codes),
            "an array of " + bits_text(bytes, codec.name()));
   py::array_t<double> out(shape_of(*array));
-  auto* to = reinterpret_cast<std::byte*>(out.mutable_data());
+  const py::array items = dense(*array);
+  const auto* from = static_cast<const std::byte*>(items.data());
+  std::span to(out.mutable_data(), static_cast<std::size_t>(out.size()));
   without_gil([&] {
-    for_items(*array, to, sizeof(double), [&](const std::byte* item, std::byte* at) {
-      const double value = codec.decode(code_at(item, bytes));
-      std::memcpy(at, &value, sizeof value);
-    });
+    for (double& value : to) {
+      value = codec.decode(code_at(from, bytes));
+      from += bytes;
+    }
   });
   return out;
 }
@@ -64,57 +43,49 @@ py::array_t<double> decode(const std::string& format, const Bits& codes) {
 Unsigned encode(const std::string& format, const Numbers& values, Rounding rounding, bool satfinite) {
   const Codec codec = value_of(Codec::find(format));
   const std::string where = "encode " + std::string(codec.name());
-  const py::array_t<double> array = numbers_of(values, where);
-  const std::size_t bytes = code_bytes(codec.bits());
-  py::array out(unsigned_dtype(bytes), shape_of(array));
-  auto* to = static_cast<std::byte*>(out.mutable_data());
-  std::size_t n = 0;
+  const py::array_t<double> numbers = numbers_of(values, where);
+  const std::span from(numbers.data(), static_cast<std::size_t>(numbers.size()));
+  std::vector<std::uint64_t> codes;
+  codes.reserve(from.size());
   try {
     without_gil([&] {
-      for_items(array, to, bytes, [&](const std::byte* item, std::byte* at) {
-        const auto value = std::bit_cast<double>(code_at(item, sizeof(double)));
-        const std::uint64_t code = value_of(codec.encode(value, rounding, satfinite));
-        std::memcpy(at, &code, bytes);
-        ++n;
-      });
+      for (const double value : from) codes.push_back(value_of(codec.encode(value, rounding, satfinite)));
     });
   } catch (Refusal& refusal) {
-    refusal.error.where += ", item " + place_text(array, n);
+    refusal.error.where += ", item " + place_text(numbers, codes.size());
     throw;
   }
-  return out;
+  return array_of(codes, code_bytes(codec.bits()), shape_of(numbers));
 }
 
 void add_records(py::module_& m) {
-  py::class_<FormatInfo> info(m, "Format",
-                              "A number format. A code, from the top: ignored_high bits, a sign if is_signed, "
-                              "exponent_bits,\nfraction_bits, ignored_low bits. An integer is two's complement "
-                              "(is_signed) or plain; its other fields are 0.");
-  add_record(info, field("name", &FormatInfo::name, "The manual's name."),
-             field("synonyms", &FormatInfo::synonyms, "Other names, separated by blanks."),
-             field("is_integer", &FormatInfo::is_integer, "Whether codes are integers."),
-             field("bits", &FormatInfo::bits, "Bits of a code, the ignored ones included."),
-             field("is_signed", &FormatInfo::is_signed, "Whether a code has a sign."),
-             field("exponent_bits", &FormatInfo::exponent_bits, "Bits of the exponent field."),
-             field("fraction_bits", &FormatInfo::fraction_bits, "Bits of the fraction field."),
-             field("bias", &FormatInfo::bias, "What is subtracted from the exponent field."),
-             field("ignored_low", &FormatInfo::ignored_low, "Lowest bits that do not count."),
-             field("ignored_high", &FormatInfo::ignored_high, "Highest bits that do not count."),
-             field("has_subnormals", &FormatInfo::has_subnormals, "Whether exponent field 0 means subnormals."),
-             field("has_infinity", &FormatInfo::has_infinity, "Whether it has infinities."),
-             field("has_nan", &FormatInfo::has_nan, "Whether it has NaNs."),
-             field("source", &FormatInfo::source, "The document that defines it."));
+  auto info = add_record(
+      m, "Format",
+      R"(A number format. A code, from the top: ignored_high bits, a sign if is_signed, exponent_bits,
+fraction_bits, ignored_low bits. An integer is two's complement (is_signed) or plain; its other fields are 0.)",
+      field("name", &FormatInfo::name, "The manual's name."),
+      field("synonyms", &FormatInfo::synonyms, "Other names, separated by blanks."),
+      field("is_integer", &FormatInfo::is_integer, "Whether codes are integers."),
+      field("bits", &FormatInfo::bits, "Bits of a code, the ignored ones included."),
+      field("is_signed", &FormatInfo::is_signed, "Whether a code has a sign."),
+      field("exponent_bits", &FormatInfo::exponent_bits, "Bits of the exponent field."),
+      field("fraction_bits", &FormatInfo::fraction_bits, "Bits of the fraction field."),
+      field("bias", &FormatInfo::bias, "What is subtracted from the exponent field."),
+      field("ignored_low", &FormatInfo::ignored_low, "Lowest bits that do not count."),
+      field("ignored_high", &FormatInfo::ignored_high, "Highest bits that do not count."),
+      field("has_subnormals", &FormatInfo::has_subnormals, "Whether exponent field 0 means subnormals."),
+      field("has_infinity", &FormatInfo::has_infinity, "Whether it has infinities."),
+      field("has_nan", &FormatInfo::has_nan, "Whether it has NaNs."),
+      field("source", &FormatInfo::source, "The document that defines it."));
   info.def_property_readonly(
       "dtype", [](const FormatInfo& f) { return unsigned_dtype(code_bytes(f.bits)); },
       "The smallest unsigned type of NumPy that holds a code.");
-  py::class_<CodeField> code_field(m, "CodeField", "Bits of a code that belong together.");
   add_record(
-      code_field,
+      m, "CodeField", "Bits of a code that belong together.",
       field("name", &CodeField::name, "\"sign\", \"exponent\", \"fraction\", \"integer\" or \"ignored\"."),
       field("bits", &CodeField::bits, "\"1111\""));
-  py::class_<ExplainedCode> code(m, "Code", "A code, and the number that it is.");
   add_record(
-      code, field("code", &ExplainedCode::code, "The code."),
+      m, "Code", "A code, and the number that it is.", field("code", &ExplainedCode::code, "The code."),
       field("kind", &ExplainedCode::cls,
             "\"zero\", \"subnormal\", \"normal\", \"integer\", \"infinity\" or \"NaN\"."),
       field("negative", &ExplainedCode::negative, "Its sign."),
@@ -125,8 +96,8 @@ void add_records(py::module_& m) {
       field("unit", &ExplainedCode::unit, "One ulp, exactly; empty for what is no number."),
       field("below", &ExplainedCode::below, "The code of the next number below, or None."),
       field("above", &ExplainedCode::above, "The code of the next number above, or None."));
-  py::class_<EncodedNumber> number(m, "EncodedNumber", "The code that a number becomes.");
-  add_record(number, field("code", &EncodedNumber::code, "The code."),
+  add_record(m, "EncodedNumber", "The code that a number becomes.",
+             field("code", &EncodedNumber::code, "The code."),
              field("is_exact", &EncodedNumber::is_exact, "Whether nothing was rounded."),
              field("error", &EncodedNumber::error,
                    "The code's value minus the number, in ulp: \"+0.2\"; may be empty."),
@@ -141,28 +112,25 @@ void add_formats(py::module_& m) {
   m.def("formats", &all_formats, "All number formats.");
   m.def("format", &find_format_info, "name"_a,
         "The format of a name or a synonym. Error: usage, which lists the names.");
-  m.def(
-      "decode", &decode, "format"_a, "codes"_a,
-      "The numbers of codes, exactly: float64 of the same shape; NaNs are quiet.\n\n"
-      "codes: of Format.dtype (or floats of the format itself, as their bits), with any strides. Bits above the format's width are ignored. Error:\n"
-      "view_mismatch.");
-  m.def(
-      "encode", &encode, "format"_a, "values"_a, "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,
-      "The codes of numbers, each rounded once: Format.dtype of the same shape.\n\n"
-      "values: a number, lists of numbers or an array, float64 holding each exactly. rounding: \"rn\" (to nearest even), \"rz\" (toward zero), \"rp\" "
-      "(up),\n"
-      "\"rm\" (down), \"rna\" (to nearest, ties away from zero). Beyond the largest number: Inf or the "
-      "largest\n"
-      "one, as the rounding says, the canonical NaN where there is no Inf, the largest one where there is no "
-      "NaN\n"
-      "either; integers wrap. With `satfinite` it is the largest, and integers are clamped. A NaN becomes the\n"
-      "canonical one. Errors: view_mismatch; usage, with the place, for a NaN where there is none, and an\n"
-      "infinity for integers without `satfinite`.");
+  m.def("decode", &decode, "format"_a, "codes"_a,
+        R"(The numbers of codes, exactly: float64 of the same shape; NaNs are quiet.
+
+codes: of Format.dtype (or floats of the format itself, as their bits), with any strides. Bits above the
+format's width are ignored. Error: view_mismatch.)");
+  m.def("encode", &encode, "format"_a, "values"_a, "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,
+        R"(The codes of numbers, each rounded once: Format.dtype of the same shape.
+
+values: a number, lists of numbers or an array, float64 holding each exactly. rounding: "rn" (to nearest even),
+"rz" (toward zero), "rp" (up), "rm" (down), "rna" (to nearest, ties away from zero). Beyond the largest number:
+Inf or the largest one, as the rounding says, the canonical NaN where there is no Inf, the largest one where
+there is no NaN either; integers wrap. With `satfinite` it is the largest, and integers are clamped. A NaN
+becomes the canonical one. Errors: view_mismatch; usage, with the place, for a NaN where there is none, and an
+infinity for integers without `satfinite`.)");
   m.def("explain_code", &explain_code, "format"_a, "code"_a, "What a code means, exactly. Error: usage.");
-  m.def("encode_number", &encode_number, "format"_a, "text"_a, "rounding"_a = Rounding::nearest_even,
-        "satfinite"_a = false,
-        "The code of the number that a text means, taken exactly: \"3.3\", \"0x1.8p-3\", \"1/3\", \"inf\", "
-        "\"nan\".");
+  m.def(
+      "encode_number", &encode_number, "format"_a, "text"_a, "rounding"_a = Rounding::nearest_even,
+      "satfinite"_a = false,
+      "The code of the number that a text means, taken exactly: \"3.3\", \"0x1.8p-3\", \"1/3\", \"inf\", \"nan\".");
   m.def(
       "landmarks",
       [](const std::string& format) {
@@ -171,8 +139,8 @@ void add_formats(py::module_& m) {
         return out;
       },
       "format"_a,
-      "The codes of a format's remarkable numbers, as far as it has them: {\"zero\": 0, \"least subnormal\": 1, ...},\n"
-      "also \"least normal\" (or \"least\"), \"one\", \"largest\", \"Inf\" and \"NaN\".");
+      R"(The codes of a format's remarkable numbers, as far as it has them: {"zero": 0, "least subnormal": 1,
+...}, also "least normal" (or "least"), "one", "largest", "Inf" and "NaN".)");
 }
 
 }  // namespace warpbit::python

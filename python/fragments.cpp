@@ -5,43 +5,41 @@
 #include <bit>
 #include <cstring>
 
-#include "operand.hpp"
+#include "module.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/sparse.hpp"
 
 namespace warpbit::python {
 namespace {
 
-// What one slot of the registers of a case holds.
-struct Slot {
-  std::ptrdiff_t lane, reg;
-  int low_bit;
-  std::size_t element;  // in (product, row, column)
+// A place in the registers of a case, and which element, of (product, row, column), it holds.
+struct Held {
+  int lane, reg, low_bit;
+  std::size_t element;
 };
 
-std::size_t index_of(const FragmentMap& map, Coordinate c) {
-  return (static_cast<std::size_t>(c.product) * static_cast<std::size_t>(map.rows()) +
-          static_cast<std::size_t>(c.row)) *
-             static_cast<std::size_t>(map.columns()) +
-         static_cast<std::size_t>(c.column);
-}
-
-// The first place of each element.
-std::vector<Slot> first_places(const FragmentMap& map) {
-  std::vector<Slot> out;
-  for (const Place& p : map.table()) out.push_back({p.lane, p.reg, p.low_bit, out.size()});
-  return out;
-}
-
-// Every place that holds an element.
-std::vector<Slot> all_places(const FragmentMap& map) {
-  std::vector<Slot> out;
-  for (int lane = 0; lane < map.lanes(); ++lane)
-    for (int reg = 0; reg < map.registers(); ++reg)
+// Every place that holds an element, from the last one.
+std::vector<Held> places_of(const FragmentMap& map) {
+  std::vector<Held> out;
+  for (int lane = map.lanes() - 1; lane >= 0; --lane)
+    for (int reg = map.registers() - 1; reg >= 0; --reg)
       for (int slot = 0; slot < map.packing().per_register(); ++slot)
         if (const std::optional<Coordinate> c = map.at(lane, reg, slot))
-          out.push_back({lane, reg, map.packing().low_bit_of(slot), index_of(map, *c)});
+          out.push_back(
+              {lane, reg, map.packing().low_bit_of(slot),
+               static_cast<std::size_t>((c->product * map.rows() + c->row) * map.columns() + c->column)});
   return out;
+}
+
+// The register of a place.
+template <class View>
+auto* item_at(const View& view, std::size_t index, const Held& p) {
+  return view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride + p.lane * view.lane_stride +
+         p.reg * view.register_stride;
+}
+
+std::size_t elements_of(const FragmentMap& map) {
+  return static_cast<std::size_t>(map.products() * map.rows() * map.columns());
 }
 
 std::string where_of(const BoundOperand& o) {
@@ -55,36 +53,31 @@ void require_registers(const BoundOperand& o) {
 }
 
 // The codes of all cases, and the shape of the array that they are for.
-struct Codes {
+struct GatheredCodes {
   std::vector<std::uint64_t> codes;
   std::vector<py::ssize_t> shape;
 };
-Codes gather(const BoundOperand& o, const py::object& registers) {
+GatheredCodes gather(const BoundOperand& o, const py::object& registers) {
   require_registers(o);
   const RegisterArray in = registers_of(registers, *o, o.instruction.lanes(), where_of(o));
-  const std::vector<Slot> places = first_places(o->fragment);
-  Codes out{std::vector<std::uint64_t>(in.cases * places.size()), matrix_shape(o->fragment)};
+  const std::size_t elements = elements_of(o->fragment);
+  GatheredCodes out{std::vector<std::uint64_t>(in.cases * elements), matrix_shape(o->fragment)};
   if (in.has_cases) out.shape.insert(out.shape.begin(), static_cast<py::ssize_t>(in.cases));
   const auto bytes = static_cast<std::size_t>(o->register_bits) / 8;
-  const std::uint64_t mask = o->fragment.packing().mask();
+  const std::vector<Held> places = places_of(o->fragment);
   without_gil([&] {
-    auto* code = out.codes.data();
     for (std::size_t i = 0; i < in.cases; ++i)
-      for (const Slot& p : places)
-        *code++ = code_at(in.view.base + static_cast<std::ptrdiff_t>(i) * in.view.case_stride +
-                              p.lane * in.view.lane_stride + p.reg * in.view.register_stride,
-                          bytes) >>
-                      p.low_bit &
-                  mask;
+      for (const Held& p : places)  // the first place of an element comes last
+        out.codes[i * elements + p.element] =
+            code_at(item_at(in.view, i, p), bytes) >> p.low_bit & o->fragment.packing().mask();
   });
   return out;
 }
 
-// A matrix, or one for each case, of items of any kind.
+// A matrix, or one for each case, of items of any kind, one after the other.
 struct Matrices {
-  py::array array;
+  py::array array, items;
   bool has_cases;
-  std::size_t cases;
 };
 // Errors: view_mismatch, if there is no array of such items (`type`) or it has another shape.
 Matrices matrices_of(const std::optional<py::array>& array, const py::object& object, const BoundOperand& o,
@@ -98,48 +91,35 @@ Matrices matrices_of(const std::optional<py::array>& array, const py::object& ob
            "the matrix of " + std::string(o->role) + " is " + seen_text(object),
            type + " of shape (" + one + " or (cases, " + one);
   }
-  const bool has_cases = array->ndim() == n + 1;
-  return {*array, has_cases, has_cases ? static_cast<std::size_t>(array->shape(0)) : 1};
+  return {*array, dense(*array), array->ndim() == n + 1};
 }
 
-// Where each element of the matrix lies, in bytes from that of its case.
-std::vector<std::ptrdiff_t> offsets(const Matrices& m, const FragmentMap& map) {
-  const py::ssize_t n = m.array.ndim();
-  const std::ptrdiff_t row = m.array.strides(n - 2), column = m.array.strides(n - 1),
-                       product = map.products() == 1 ? 0 : m.array.strides(n - 3);
-  std::vector<std::ptrdiff_t> out;
-  for (int p = 0; p < map.products(); ++p)
-    for (int r = 0; r < map.rows(); ++r)
-      for (int c = 0; c < map.columns(); ++c) out.push_back(p * product + r * row + c * column);
-  return out;
-}
-
-// Writes code(address of an item) into all places of its element; other bits become 0, or stay in `out`.
+// Writes code(item) into all places of its element; other bits become 0, or stay in `out`.
 template <class Code>
 py::array scatter(const BoundOperand& o, const Matrices& m, const py::object& out, Code code) {
-  const RegisterArray registers = results_of(out, *o, o.instruction.lanes(), m.has_cases, m.cases, where_of(o));
+  const std::size_t cases = m.has_cases ? static_cast<std::size_t>(m.array.shape(0)) : 1;
+  const RegisterArray registers = results_of(out, *o, o.instruction.lanes(), m.has_cases, cases, where_of(o));
   if (out.is_none())
     std::memset(const_cast<void*>(registers.array.data()), 0,
                 static_cast<std::size_t>(registers.array.nbytes()));
   else
     check_apart(registers.array, m.array, where_of(o), "the matrix");
-  const std::vector<Slot> places = all_places(o->fragment);
-  const std::vector<std::ptrdiff_t> items = offsets(m, o->fragment);
+  const std::vector<Held> places = places_of(o->fragment);
   const ResultView view = registers.result_view();
   const auto bytes = static_cast<std::size_t>(o->register_bits) / 8;
+  const auto item_bytes = static_cast<std::size_t>(m.items.itemsize());
   const std::uint64_t mask = o->fragment.packing().mask();
-  const auto* base = static_cast<const std::byte*>(m.array.data());
-  const std::ptrdiff_t case_stride = m.has_cases ? m.array.strides(0) : 0;
+  const auto* item = static_cast<const std::byte*>(m.items.data());
   without_gil([&] {
-    std::vector<std::uint64_t> codes(items.size());
-    for (std::size_t i = 0; i < m.cases; ++i) {
-      const auto index = static_cast<std::ptrdiff_t>(i);
-      for (std::size_t e = 0; e < items.size(); ++e) codes[e] = code(base + index * case_stride + items[e]);
-      for (const Slot& p : places) {
-        std::byte* at =
-            view.base + index * view.case_stride + p.lane * view.lane_stride + p.reg * view.register_stride;
-        const std::uint64_t word = (code_at(at, bytes) & ~(mask << p.low_bit)) | (codes[p.element] & mask)
-                                                                                     << p.low_bit;
+    std::vector<std::uint64_t> codes(elements_of(o->fragment));
+    for (std::size_t i = 0; i < cases; ++i) {
+      for (std::uint64_t& c : codes) {
+        c = code(code_at(item, item_bytes)) & mask;
+        item += item_bytes;
+      }
+      for (const Held& p : places) {
+        std::byte* at = item_at(view, i, p);
+        const std::uint64_t word = (code_at(at, bytes) & ~(mask << p.low_bit)) | codes[p.element] << p.low_bit;
         std::memcpy(at, &word, bytes);
       }
     }
@@ -151,7 +131,7 @@ Unsigned scatter_codes(const BoundOperand& o, const Bits& codes, const OptionalB
   require_registers(o);
   const std::size_t bytes = code_bytes(o->element_bits);
   const Matrices m = matrices_of(bits_in(codes, bytes, o->format), codes, o, bits_text(bytes, o->format));
-  return scatter(o, m, out, [bytes](const std::byte* at) { return code_at(at, bytes); });
+  return scatter(o, m, out, [](std::uint64_t code) { return code; });
 }
 
 Unsigned scatter_values(const BoundOperand& o, const Numbers& values, const OptionalBits& out,
@@ -159,13 +139,13 @@ Unsigned scatter_values(const BoundOperand& o, const Numbers& values, const Opti
   require_registers(o);
   const Codec codec = value_of(Codec::find(o->format));
   const py::array_t<double> numbers = numbers_of(values, where_of(o));
-  return scatter(o, matrices_of(numbers, numbers, o, "numbers"), out, [&](const std::byte* at) {
-    return value_of(codec.encode(std::bit_cast<double>(code_at(at, sizeof(double))), rounding, satfinite));
+  return scatter(o, matrices_of(numbers, numbers, o, "numbers"), out, [&](std::uint64_t bits) {
+    return value_of(codec.encode(std::bit_cast<double>(bits), rounding, satfinite));
   });
 }
 
 py::array_t<double> gather_values(const BoundOperand& o, const Bits& registers) {
-  const Codes gathered = gather(o, registers);
+  const GatheredCodes gathered = gather(o, registers);
   const Codec codec = value_of(Codec::find(o->format));
   py::array_t<double> out(gathered.shape);
   double* value = out.mutable_data();
@@ -182,12 +162,7 @@ std::vector<std::uint64_t> matrix_codes(const py::object& object, py::ssize_t ro
   if (!array || shape_of(*array) != std::vector{rows, columns})
     refuse(Errc::view_mismatch, where, name + " is " + seen_text(object),
            bits_text(bytes, format) + " of shape " + shape_text({rows, columns}));
-  std::vector<std::uint64_t> out;
-  const auto* base = static_cast<const std::byte*>(array->data());
-  for (py::ssize_t r = 0; r < rows; ++r)
-    for (py::ssize_t c = 0; c < columns; ++c)
-      out.push_back(code_at(base + r * array->strides(0) + c * array->strides(1), bytes));
-  return out;
+  return codes_in(*array);
 }
 
 // The operands of a sparse A. Errors: not_sparse.
@@ -224,30 +199,28 @@ void add_fragments(py::module_& m) {
   m.def(
       "gather",
       [](const BoundOperand& operand, const Bits& registers) {
-        const Codes out = gather(operand, registers);
+        const GatheredCodes out = gather(operand, registers);
         return array_of(out.codes, code_bytes(operand->element_bits), out.shape);
       },
       "operand"_a, "registers"_a,
-      "The codes of the matrix that registers hold: Operand.shape, or (cases, *shape), of "
-      "Operand.code_dtype.\n\n"
-      "registers: (lanes, registers) or (cases, lanes, registers) of Operand.dtype. An element that several\n"
-      "places hold is taken from the first. Errors: view_mismatch; operand_kind.");
+      R"(The codes of the matrix that registers hold: Operand.shape, or (cases, *shape), of Operand.code_dtype.
+
+registers: (lanes, registers) or (cases, lanes, registers) of Operand.dtype. An element that several places hold
+is taken from the first. Errors: view_mismatch; operand_kind.)");
   m.def("gather_values", &gather_values, "operand"_a, "registers"_a, "The same as numbers, exactly: float64.");
-  m.def(
-      "scatter", &scatter_codes, "operand"_a, "codes"_a, "out"_a = py::none(),
-      "The registers that hold a matrix of codes: (lanes, registers), or (cases, lanes, registers).\n\n"
-      "codes: Operand.shape, or (cases, *shape), of Operand.code_dtype (or of floats of the operand's own format, as\n"
-      "their bits), with any strides; bits above the\n"
-      "format's width do not count. out: registers to write into, whose other bits stay as they are; new "
-      "ones,\n"
-      "zero elsewhere, without it. Errors: view_mismatch; operand_kind.");
+  m.def("scatter", &scatter_codes, "operand"_a, "codes"_a, "out"_a = py::none(),
+        R"(The registers that hold a matrix of codes: (lanes, registers), or (cases, lanes, registers).
+
+codes: Operand.shape, or (cases, *shape), of Operand.code_dtype (or of floats of the operand's own format, as
+their bits), with any strides; bits above the format's width do not count. out: registers to write into, whose
+other bits stay as they are; new ones, zero elsewhere, without it. Errors: view_mismatch; operand_kind.)");
   m.def("scatter_values", &scatter_values, "operand"_a, "values"_a, "out"_a = py::none(),
         "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,
         "The same of numbers, each rounded once to the operand's format (see `encode`).");
   m.def("compress", &compress_dense, "instruction"_a, "dense"_a,
-        "Compresses a dense A of (rows, depth) codes: (codes, metadata), of shapes (rows, terms) and (rows,\n"
-        "groups of a row), a nibble in each uint8; `scatter` puts them into the registers of A and of the\n"
-        "metadata. What is a zero of either sign counts as absent. Errors: not_sparse, with row and columns.");
+        R"(Compresses a dense A of (rows, depth) codes: (codes, metadata), of shapes (rows, terms) and (rows,
+groups of a row), a nibble in each uint8; `scatter` puts them into the registers of A and of the metadata. What
+is a zero of either sign counts as absent. Errors: not_sparse, with row and columns.)");
   m.def(
       "expand", &expand_sparse, "instruction"_a, "codes"_a, "metadata"_a,
       "The dense A of (rows, depth) codes; +0 where nothing is stored. Errors: not_sparse, undefined_operand.");

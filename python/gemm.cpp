@@ -2,7 +2,6 @@
 // Whole matrix products.
 #include "warpbit/gemm.hpp"
 
-#include "k_order.hpp"
 #include "module.hpp"
 #include "warpbit/compare.hpp"
 
@@ -13,7 +12,7 @@ namespace {
 struct CodeArray {
   py::array array;
   std::size_t rows, columns;
-  std::ptrdiff_t row_stride, column_stride;  // in items
+  MatrixView view;
 };
 CodeArray codes_of_matrix(const py::handle& object, const Operand& operand, const std::string& where,
                           const std::string& name) {
@@ -27,8 +26,10 @@ CodeArray codes_of_matrix(const py::handle& object, const Operand& operand, cons
            name + " is " + seen_text(object) +
                (is_matrix ? " with strides " + py::str(array->attr("strides")).cast<std::string>() : ""),
            bits_text(bytes, operand.format) + " with two dimensions, whose strides are whole items");
-  return {*array, static_cast<std::size_t>(array->shape(0)), static_cast<std::size_t>(array->shape(1)),
-          array->strides(0) / size, array->strides(1) / size};
+  return {*array,
+          static_cast<std::size_t>(array->shape(0)),
+          static_cast<std::size_t>(array->shape(1)),
+          {array->data(), array->strides(0) / size, array->strides(1) / size}};
 }
 
 // The operands of D = A B + C. Errors: view_mismatch.
@@ -45,6 +46,20 @@ void require_shape(const CodeArray& matrix, std::size_t rows, std::size_t column
            "shape (" + std::to_string(rows) + ", " + std::to_string(columns) + ")");
 }
 
+// The order of K in words ("descending", "1:0", "split_k=2"), over this depth, or as a sequence of steps. Errors:
+// those of `computation` (warpbit/compare.hpp).
+void set_k_order(const py::object& order, const Instruction& instruction, std::size_t depth,
+                 GemmOptions& options) {
+  if (!py::isinstance<py::str>(order)) {
+    options.k_order = order.cast<std::vector<std::size_t>>();
+    return;
+  }
+  if (order.equal(py::str("ascending"))) return;
+  const Computation words = value_of(computation(instruction, order.cast<std::string>(), depth));
+  options.k_order = words.k_order;
+  if (words.split_k != 1) options.split_k = words.split_k;
+}
+
 Executed multiply(const Instruction& i, const py::object& a_object, const py::object& b_object,
                   const py::object& c_object, const py::object& out, const GemmOptions& given,
                   const py::object& k_order) {
@@ -54,25 +69,18 @@ Executed multiply(const Instruction& i, const py::object& a_object, const py::ob
   const Operand& of_d = operand_for(i, Part::d);
   require_shape(b, a.columns, b.columns, where, "B");
   GemmOptions options = given;
-  set_k_order(k_order, i, a.columns, options.k_order, options.split_k);
-  Gemm problem{a.rows,
-               b.columns,
-               a.columns,
-               {a.array.data(), a.row_stride, a.column_stride},
-               {b.array.data(), b.row_stride, b.column_stride},
-               {},
-               {}};
+  set_k_order(k_order, i, a.columns, options);
+  Gemm problem{a.rows, b.columns, a.columns, a.view, b.view, {}, {}};
   std::optional<CodeArray> c;
   if (!c_object.is_none()) {
     c = codes_of_matrix(c_object, of_d, where, "C");
     require_shape(*c, a.rows, b.columns, where, "C");
-    problem.c = {c->array.data(), c->row_stride, c->column_stride};
+    problem.c = c->view;
   }
   py::object result = out;
   if (out.is_none())
-    result = py::array(
-        unsigned_dtype(code_bytes(of_d.element_bits)),
-        std::vector<py::ssize_t>{static_cast<py::ssize_t>(a.rows), static_cast<py::ssize_t>(b.columns)});
+    result = py::array(unsigned_dtype(code_bytes(of_d.element_bits)),
+                       {static_cast<py::ssize_t>(a.rows), static_cast<py::ssize_t>(b.columns)});
   const CodeArray d = codes_of_matrix(result, of_d, where, "out");
   require_shape(d, a.rows, b.columns, where, "out");
   check_writable(d.array, where);
@@ -86,7 +94,7 @@ Executed multiply(const Instruction& i, const py::object& a_object, const py::ob
     apart(b, "B");
     if (c) check_apart(d.array, c->array, where, "C");
   }
-  problem.d = {const_cast<void*>(d.array.data()), d.row_stride, d.column_stride};
+  problem.d = {const_cast<void*>(d.view.data), d.view.row_stride, d.view.column_stride};
   const Execution done =
       interruptible([&] { return value_of(gemm(i, problem, options)); },
                     static_cast<double>(a.rows * b.columns) * static_cast<double>(a.columns));
@@ -94,18 +102,6 @@ Executed multiply(const Instruction& i, const py::object& a_object, const py::ob
 }
 
 }  // namespace
-
-void set_k_order(const py::object& order, const Instruction& instruction, std::size_t depth,
-                 std::vector<std::size_t>& steps, std::size_t& split_k) {
-  if (!py::isinstance<py::str>(order)) {
-    steps = order.cast<std::vector<std::size_t>>();
-    return;
-  }
-  if (order.equal(py::str("ascending"))) return;
-  const Computation words = value_of(computation(instruction, order.cast<std::string>(), depth));
-  steps = words.k_order;
-  if (words.split_k != 1) split_k = words.split_k;
-}
 
 void add_gemm(py::module_& m) {
   m.def(
@@ -119,20 +115,17 @@ void add_gemm(py::module_& m) {
       "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(), "out"_a = py::none(),
       "k_order"_a = "ascending", "split_k"_a = 1, "threads"_a = 0, "kernel"_a = py::none(),
       "allow_inferred"_a = true,
-      "D = A B + C, bit for bit as the instruction gives it tile by tile along K.\n\n"
-      "a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype (or floats of the\n"
-      "operand's own format, as their bits), with strides of\n"
-      "whole items (so that b.T of a column-major matrix is no copy); no c is +0. The sizes need not be "
-      "multiples\n"
-      "of the instruction's. out: where D goes; may be c.\n"
-      "k_order: \"ascending\", \"descending\", or the steps of K (each as deep as the instruction), "
-      "\"1:0:3:2\" or\n"
-      "[1, 0, 3, 2]. split_k: into how many runs the steps are cut, whose sums are added in IEEE arithmetic "
-      "of\n"
-      "the format of D. threads, kernel, allow_inferred: as in `execute`.\n\n"
-      "Any dense product in registers whose C has the format of D, without block scaling. Errors: "
-      "view_mismatch,\n"
-      "inferred_plan, no_such_kernel.");
+      R"(D = A B + C, bit for bit as the instruction gives it tile by tile along K.
+
+a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype (or floats of the
+operand's own format, as their bits), with strides of whole items (so that b.T of a column-major matrix is no
+copy); no c is +0. The sizes need not be multiples of the instruction's. out: where D goes; may be c. k_order:
+"ascending", "descending", or the steps of K (each as deep as the instruction), "1:0:3:2" or [1, 0, 3, 2].
+split_k: into how many runs the steps are cut, whose sums are added in IEEE arithmetic of the format of D.
+threads, kernel, allow_inferred: as in `execute`.
+
+Any dense product in registers whose C has the format of D, without block scaling. Errors: view_mismatch,
+inferred_plan, no_such_kernel.)");
 }
 
 }  // namespace warpbit::python

@@ -2,7 +2,7 @@
 // Targets, instructions and their operands.
 #include "warpbit/instruction.hpp"
 
-#include "operand.hpp"
+#include "module.hpp"
 #include "warpbit/kernel.hpp"
 #include "warpbit/target.hpp"
 
@@ -50,43 +50,46 @@ void add_target(py::module_& m) {
   m.def("targets", &Target::all, "All targets, oldest first.");
 }
 
-// (rows, columns), or (products, rows, columns).
-As<"tuple[int, ...]", py::tuple> shape_of(const BoundOperand& o) {
-  return py::tuple(py::cast(matrix_shape(o->fragment)));
+// Errors: operand_kind, if there is no such role.
+BoundOperand operand_of(const Instruction& instruction, const std::string& role) {
+  std::string roles;
+  for (std::size_t i = 0; i < instruction.operands().size(); ++i) {
+    const Operand& operand = instruction.operands()[i];
+    if (operand.role == role) return {instruction, i};
+    roles += (roles.empty() ? "" : ", ") + std::string(operand.role);
+  }
+  refuse(Errc::operand_kind, std::string(instruction.canonical()), "no operand '" + role + "'",
+         "one of " + roles);
 }
 
 void add_operand(py::class_<BoundOperand>& c) {
-  const auto read = [&c](const char* name, auto get, const char* doc) {
+  const auto read = [&c](const char* name, const char* doc, auto get) {
     c.def_property_readonly(name, get, doc);
   };
   using Bound = const BoundOperand&;
+  read("role", "The manual's name: \"a\".", [](Bound o) { return o->role; });
+  read("part", "What it is in D = A B + C: \"a\", \"c\", \"metadata\", ...", [](Bound o) { return o->part; });
+  read("kind", "How it is written: \"vector\", \"scalar\", \"immediate\", ...",
+       [](Bound o) { return o->kind; });
+  read("format", "The format of its elements, e.g. \"f16\" (see warpbit.formats).",
+       [](Bound o) { return o->format; });
+  read("element_bits", "Bits of the code of an element.", [](Bound o) { return o->element_bits; });
   read(
-      "role", [](Bound o) { return o->role; }, "The manual's name: \"a\".");
+      "takes_registers",
+      R"(Whether its values are in registers, so that `execute` takes an array for it (of D: returns one). False
+for an immediate and for literals, whose values stand in the statement.)",
+      [](Bound o) { return takes_registers(*o); });
   read(
-      "part", [](Bound o) { return o->part; }, "What it is in D = A B + C: \"a\", \"c\", \"metadata\", ...");
-  read(
-      "kind", [](Bound o) { return o->kind; }, "How it is written: \"vector\", \"scalar\", \"immediate\", ...");
-  read(
-      "format", [](Bound o) { return o->format; },
-      "The format of its elements, e.g. \"f16\" (see warpbit.formats).");
-  read(
-      "element_bits", [](Bound o) { return o->element_bits; }, "Bits of the code of an element.");
-  read(
-      "takes_registers", [](Bound o) { return takes_registers(*o); },
-      "Whether its values are in registers, so that `execute` takes an array for it (of D: returns one). False for an\n"
-      "immediate and for literals, whose values stand in the statement.");
-  read("shape", &shape_of,
-       "The shape of the matrix, (rows, columns); (products, rows, columns) where the instruction computes\n"
-       "several products side by side.");
-  read(
-      "register_shape", [](Bound o) { return std::pair(o.instruction.lanes(), o->registers); },
-      "The shape of the registers of a case, (lanes, registers of a lane).");
-  read(
-      "dtype", [](Bound o) { return unsigned_dtype(static_cast<std::size_t>(o->register_bits) / 8); },
-      "NumPy's type of a register: uint32, or another unsigned one.");
-  read(
-      "code_dtype", [](Bound o) { return unsigned_dtype(code_bytes(o->element_bits)); },
-      "The smallest unsigned type that holds the code of an element.");
+      "shape",
+      R"(The shape of the matrix, (rows, columns); (products, rows, columns) where the instruction computes
+several products side by side.)",
+      [](Bound o) { return As<"tuple[int, ...]", py::tuple>(py::tuple(py::cast(matrix_shape(o->fragment)))); });
+  read("register_shape", "The shape of the registers of a case, (lanes, registers of a lane).",
+       [](Bound o) { return std::pair(o.instruction.lanes(), o->registers); });
+  read("dtype", "NumPy's type of a register: uint32, or another unsigned one.",
+       [](Bound o) { return unsigned_dtype(static_cast<std::size_t>(o->register_bits) / 8); });
+  read("code_dtype", "The smallest unsigned type that holds the code of an element.",
+       [](Bound o) { return unsigned_dtype(code_bytes(o->element_bits)); });
   c.def("__repr__", [](Bound o) { return "<Operand " + text_of(*o, o.instruction.lanes()) + ">"; });
   c.def(py::pickle(
       [](Bound o) { return py::make_tuple(o.instruction, o->role); },
@@ -104,54 +107,36 @@ void add_forms(py::module_& m) {
   m.def(
       "nearest_forms",
       [](const std::string& text, const std::optional<TargetName>& target, std::size_t most) {
-        return nearest_forms(text, target_of(target), most);
+        return nearest_forms(text, target, most);
       },
       "text"_a, "target"_a = py::none(), "most"_a = 3,
       "The documented forms, at most `most`, nearest to a mistyped form or statement.");
-  m.def(
-      "kernels", &kernels,
-      "The kernels that this processor can run, slowest first: \"reference\" (the specification), \"scalar\",\n"
-      "\"avx2\", \"avx512\". All compute the same bits.");
+  m.def("kernels", &kernels,
+        R"(The kernels that this processor can run, slowest first: "reference" (the specification), "scalar",
+"avx2", "avx512". All compute the same bits.)");
   m.def("chosen_kernel", &chosen_kernel,
-        "The kernel that is used unless one is asked for: that of the environment variable WARPBIT_KERNEL, or "
-        "the\n"
-        "last of kernels().");
+        R"(The kernel that is used unless one is asked for: that of the environment variable WARPBIT_KERNEL, or
+the last of kernels().)");
 }
 
 }  // namespace
-
-BoundOperand operand_of(const Instruction& instruction, const std::string& role) {
-  std::string roles;
-  for (std::size_t i = 0; i < instruction.operands().size(); ++i) {
-    const Operand& operand = instruction.operands()[i];
-    if (operand.role == role) return {instruction, i};
-    roles += (roles.empty() ? "" : ", ") + std::string(operand.role);
-  }
-  refuse(Errc::operand_kind, std::string(instruction.canonical()), "no operand '" + role + "'",
-         "one of " + roles);
-}
 
 std::vector<py::ssize_t> matrix_shape(const FragmentMap& map) {
   if (map.products() == 1) return {map.rows(), map.columns()};
   return {map.products(), map.rows(), map.columns()};
 }
 
-std::optional<Target> target_of(const std::optional<TargetName>& name) {
-  return name ? std::optional(name->target) : std::nullopt;
-}
-
 void add_instruction(py::module_& m) {
   add_target(m);
   py::class_<BoundOperand> operand(
       m, "Operand",
-      "An operand of an instruction: a matrix in the registers of its lanes (PTX manual, \"Matrix Fragments\"), or\n"
-      "what the statement gives as a literal.");
+      R"(An operand of an instruction: a matrix in the registers of its lanes (PTX manual, "Matrix Fragments"),
+or what the statement gives as a literal.)");
   py::class_<Instruction> c(
       m, "Instruction",
-      "An instruction of a target. Instruction(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32\", "
-      "\"sm_90\"):\n"
-      "a statement or a bare form, in which every immediate has its least value. Immutable; it pickles.\n"
-      "Errors name the qualifier or operand that is wrong and what would be right there.");
+      R"(An instruction of a target. Instruction("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_90"):
+a statement or a bare form, in which every immediate has its least value. Immutable; it pickles. Errors name the
+qualifier or operand that is wrong and what would be right there.)");
   c.def(py::init([](const std::string& text, const TargetName& target) {
           return value_of(Instruction::parse(text, target.target));
         }),
@@ -183,12 +168,12 @@ void add_instruction(py::module_& m) {
                           "Whether the order of the sum, F or the rounding rest on no hardware result.");
   c.def_property_readonly(
       "basis", [](const Instruction& i) { return i.evidence().overall(); },
-      "How the arithmetic of ordinary results is known: \"captured\" from a GPU by this project, \"published\" by\n"
-      "others who measured one, or \"inferred\" from other GPUs.");
+      R"(How the arithmetic of ordinary results is known: "captured" from a GPU by this project, "published" by
+others who measured one, or "inferred" from other GPUs.)");
   c.def_property_readonly(
       "evidence", &evidence_of,
-      "What each parameter of the arithmetic rests on: {\"order\": (basis, from), \"window\":\n"
-      "..., \"floor\": ..., \"specials\": ...}.");
+      R"(What each parameter of the arithmetic rests on: {"order": (basis, from), "window": ..., "floor": ...,
+"specials": ...}.)");
   c.def_property_readonly("plan", &Instruction::plan, "The steps of one element of D.");
   c.def_property_readonly(
       "machine", &Instruction::machine,

@@ -55,10 +55,10 @@ void add_layouts(py::module_& m) {
       .def_readonly("columns", &OperandLayout::columns, "Columns of the matrix.")
       .def_readonly("products", &OperandLayout::products, "Matrices side by side.")
       .def_readonly("note", &OperandLayout::note, "What the places depend on beside the form; may be empty.")
-      .def_property_readonly("cells", &cells_of,
-                             "int64, a row for each place of each element: product, row, column, then in "
-                             "registers lane, register,\n"
-                             "low bit and bits, elsewhere the first bit in memory and bits.");
+      .def_property_readonly(
+          "cells", &cells_of,
+          R"(int64, a row for each place of each element: product, row, column, then in registers lane, register,
+low bit and bits, elsewhere the first bit in memory and bits.)");
   py::class_<Layout>(
       m, "Layout",
       "Where the operands of an instruction lie. str() of it is a table; a notebook shows a picture.")
@@ -77,10 +77,10 @@ void add_layouts(py::module_& m) {
       .def("json", &layout_json, "The text of a JSON object with a record for each place.")
       .def("csv", &layout_csv, "The records as lines of values separated by commas.")
       .def("markdown", &layout_markdown, "The records as a table for Markdown.")
-      .def("where", &where, "question"_a,
-           "Answers \"a[3,5]\", \"lane 7 reg 2\", \"a lane 7 reg 2\" or \"b byte 0x412\": a line for each "
-           "place or\n"
-           "element. Errors: usage.")
+      .def(
+          "where", &where, "question"_a,
+          R"(Answers "a[3,5]", "lane 7 reg 2", "a lane 7 reg 2" or "b byte 0x412": a line for each place or element.
+Errors: usage.)")
       .def("__str__",
            [](const Layout& l) {
              return layout_text(l, {false, kColumns, {}});
@@ -100,23 +100,21 @@ void add_layouts(py::module_& m) {
       },
       "instruction"_a, "operand"_a = "", "descriptor"_a = py::none(), "swizzle"_a = py::none(),
       "transposed"_a = false,
-      "Where the elements of each operand lie.\n\n"
-      "instruction: an Instruction, or a form, which is read on the newest target that has it. operand: the "
-      "only\n"
-      "one wanted, \"a\". descriptor: of the operand in shared memory; or swizzle: 0, 32, 64 or 128 bytes, for "
-      "a\n"
-      "tile at address 0 in the canonical layout. transposed: instead of imm-trans. Errors: operand_kind, "
-      "usage,\n"
-      "no_such_layout.");
+      R"(Where the elements of each operand lie.
+
+instruction: an Instruction, or a form, which is read on the newest target that has it. operand: the only one
+wanted, "a". descriptor: of the operand in shared memory; or swizzle: 0, 32, 64 or 128 bytes, for a tile at
+address 0 in the canonical layout. transposed: instead of imm-trans. Errors: operand_kind, usage,
+no_such_layout.)");
 }
 
 }  // namespace
 
 void add_layout(py::module_& m) {
   add_layouts(m);
-  py::class_<Descriptor>(m, "Descriptor",
-                         "A matrix descriptor of wgmma, its fields in bytes (PTX manual, \"Matrix Descriptor "
-                         "Format\").")
+  py::class_<Descriptor>(
+      m, "Descriptor",
+      "A matrix descriptor of wgmma, its fields in bytes (PTX manual, \"Matrix Descriptor Format\").")
       .def(py::init([](std::uint32_t start, std::uint32_t leading, std::uint32_t stride, int base_offset,
                        int swizzle) {
              return Descriptor{start, leading, stride, base_offset, swizzle_of(swizzle)};

@@ -10,20 +10,49 @@ void* without_value(std::size_t) {
   throw py::type_error("the object has no value: it was made without __init__");
 }
 
+void throw_in_python(std::exception_ptr thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const Refusal& refusal) {
+    const py::object error = exception_of(refusal.error);
+    PyErr_SetObject(error.get_type().ptr(), error.ptr());
+  }
+}
+
 // {"_kernel": ["reference", "scalar", ...], ...}: what signatures call the words of an enumeration.
-template <class... E>
-py::dict all_words() {
+template <class... W>
+py::dict all_words(const Table<W...>& table) {
   py::dict out;
-  ((out[py::str("_" + std::string(kWords<E>.what))] = words<E>()), ...);
+  ((out[py::str("_" + std::string(table.W::what))] = words<typename W::Enum>()), ...);
   return out;
 }
 
 }  // namespace
 
+py::object exception_of(const Error& e) {
+  return py::module_::import("warpbit._error")
+      .attr("Error")(std::string(name(e.code)), e.where, e.seen, e.accepted, e.message());
+}
+
+Error error_of(const py::handle& exception) {
+  const auto text = [&](const char* attribute) { return exception.attr(attribute).cast<std::string>(); };
+  const std::string code = text("code");
+  for (int i = 0; i <= static_cast<int>(Errc::usage); ++i)
+    if (name(static_cast<Errc>(i)) == code)
+      return {static_cast<Errc>(i), text("where"), text("seen"), text("accepted")};
+  refuse(Errc::usage, "code", "'" + code + "'", "the code of an error");
+}
+
+void refuse_word(const char* what, const std::string& seen, const std::vector<std::string_view>& accepted) {
+  std::string all;
+  for (const std::string_view word : accepted) all.append(all.empty() ? "" : ", ").append(word);
+  refuse(Errc::usage, what, "'" + seen + "'", "one of " + all);
+}
+
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The extension behind the package warpbit.";
   m.attr("__version__") = WARPBIT_VERSION_TEXT;
-  add_errors(m);
+  py::register_exception_translator(&throw_in_python);
   add_instruction(m);
   add_execute(m);
   add_fragments(m);
@@ -35,8 +64,7 @@ PYBIND11_MODULE(_core, m) {
   add_captures(m);
   add_replay(m);
   add_diagnose(m);
-  m.attr("_words") = all_words<Kernel, Basis, CodeClass, CaptureLayout, CaptureSource, Verdict, inputs::Profile,
-                               Undefined, Rounding, FileStatus, Medium, ExactNumber::Kind, OperandKind, Part>();
+  m.attr("_words") = all_words(kWords);
   for (const auto& [name, object] : py::dict(m.attr("__dict__")))
     if (PyType_Check(object.ptr()))
       if (auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(object.ptr())))

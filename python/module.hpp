@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "warpbit/compare.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/replay.hpp"
@@ -32,7 +33,6 @@ using py::literals::operator""_a;
 using GilReleased = py::call_guard<py::gil_scoped_release>;  ///< for functions that touch no object of Python
 
 // What each file adds to the module, in the order in which they need each other.
-void add_errors(py::module_& m);
 void add_instruction(py::module_& m);
 void add_execute(py::module_& m);
 void add_fragments(py::module_& m);
@@ -54,6 +54,10 @@ struct Refusal {
 [[noreturn]] inline void refuse(Errc code, std::string where, std::string seen, std::string accepted) {
   throw Refusal{Error{code, std::move(where), std::move(seen), std::move(accepted)}};
 }
+
+/// The error as an instance of warpbit.Error, which is not raised; and back. Errors: usage, for a code that is none.
+py::object exception_of(const Error& error);
+Error error_of(const py::handle& exception);
 
 /// The value, or a Refusal.
 template <class T>
@@ -121,6 +125,9 @@ struct As : Base {
   As(Base base) : Base(std::move(base)) {}
   static bool check_(py::handle h) { return py::isinstance<Base>(h); }
 };
+using Code = As<"int">;  ///< anything with __index__
+using Codes = As<"_Codes">;
+using OptionalCodes = As<"Optional[_Codes]">;
 using Bits = As<"_Bits">;  ///< registers or codes: unsigned integers, or f16, f32, f64 as their bits
 using OptionalBits = As<"Optional[_Bits]">;
 using Numbers = As<"_Numbers">;  ///< see numbers_of()
@@ -134,8 +141,8 @@ using Share = std::pair<std::uint64_t, std::uint64_t>;
 /// A Target, or its name.
 struct TargetName {
   Target target;
+  operator Target() const { return target; }
 };
-std::optional<Target> target_of(const std::optional<TargetName>& name);
 /// Errors: usage, unless 1 <= i <= n.
 Shard shard_of(Share share);
 
@@ -145,6 +152,25 @@ struct Executed {
   Kernel kernel;
   bool inferred;
 };
+
+// ---- Operands and elements
+
+/// An operand and the instruction that it is of.
+struct BoundOperand {
+  Instruction instruction;
+  std::size_t index;
+
+  const Operand& operator*() const { return instruction.operands()[index]; }
+  const Operand* operator->() const { return &**this; }
+};
+/// (rows, columns); (products, rows, columns) where there are several products.
+std::vector<py::ssize_t> matrix_shape(const FragmentMap& map);
+
+/// The inputs of an element from sequences of codes; None is empty. Errors: view_mismatch, with the operand.
+ElementInputs element_of(const Codes& a, const Codes& b, const Code& c, const OptionalCodes& a_scale,
+                         const OptionalCodes& b_scale);
+/// A Computation, or an Instruction alone.
+Computation computation_of(const py::handle& object);
 
 // ---- Arrays
 
@@ -162,10 +188,14 @@ std::string bits_text(std::size_t item_bytes, std::string_view format = {});
 py::dtype unsigned_dtype(std::size_t item_bytes);
 /// The bytes of the smallest of these that holds a code of these bits.
 std::size_t code_bytes(int bits);
+/// The array with its items one after the other, the last dimension first: itself, or a copy.
+py::array dense(const py::array& array);
+/// The codes in an array of unsigned integers, in that order.
+std::vector<std::uint64_t> codes_in(const py::array& array);
 /// The code at an address.
 std::uint64_t code_at(const std::byte* at, std::size_t item_bytes);
-/// As float64: an array of floats or integers, a number, or sequences of numbers, none of which is rounded. Errors:
-/// view_mismatch, at `where`.
+/// As dense float64: an array of floats or integers, a number, or sequences of numbers, none of which is rounded.
+/// Errors: view_mismatch, at `where`.
 py::array_t<double> numbers_of(const py::handle& object, const std::string& where);
 /// "(16, 8)"
 std::string shape_text(const std::vector<py::ssize_t>& shape);
@@ -244,6 +274,18 @@ struct type_caster<warpbit::Result<void>> {
   static handle cast(const warpbit::Result<void>& result, return_value_policy, handle) {
     warpbit::python::check(result);
     return none().release();
+  }
+};
+
+template <>
+struct type_caster<warpbit::Error> {
+  PYBIND11_TYPE_CASTER(warpbit::Error, const_name("Error"));
+  bool load(handle source, bool) {
+    value = warpbit::python::error_of(source);
+    return true;
+  }
+  static handle cast(const warpbit::Error& error, return_value_policy, handle) {
+    return warpbit::python::exception_of(error).release();
   }
 };
 

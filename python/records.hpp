@@ -44,10 +44,10 @@ py::tuple state_of(const T& object, const std::tuple<Field<T, M>...>& fields) {
   return std::apply([&](const auto&... f) { return py::make_tuple(py::cast(object.*f.member)...); }, fields);
 }
 
-/// Defines attributes, __eq__, __repr__ and pickling. Precondition: the classes of the members are defined.
-template <class Class, class... M>
-void add_record(Class& c, const Field<typename Class::type, M>&... fields) {
-  using T = typename Class::type;
+/// Defines a class with attributes, __eq__, __repr__ and pickling. Precondition: the classes of the members are defined.
+template <class T, class... M>
+py::class_<T> add_record(py::module_& m, const char* name, const char* doc, const Field<T, M>&... fields) {
+  py::class_<T> c(m, name, doc);
   const std::tuple<Field<T, M>...> all(fields...);
   (c.def_property_readonly(
        fields.name, [f = fields](const T& object) -> M { return object.*f.member; }, fields.doc),
@@ -79,6 +79,7 @@ void add_record(Class& c, const Field<typename Class::type, M>&... fields) {
             all);
         return out;
       }));
+  return c;
 }
 
 /// Another __repr__, for what has too many members to print: "<", what `text` gives, ">".

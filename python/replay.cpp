@@ -2,7 +2,6 @@
 // Replaying captures.
 #include "warpbit/replay.hpp"
 
-#include "errors.hpp"
 #include "records.hpp"
 #include "warpbit/format.hpp"
 
@@ -10,24 +9,23 @@ namespace warpbit::python {
 namespace {
 
 void add_reports(py::module_& m) {
-  py::class_<Mismatch> mismatch(m, "Mismatch", "An element whose bits differ, or of digests a block of cases.");
-  add_record(mismatch,
-             field("index", &Mismatch::index, "The case; of the layouts elements and scalars the element."),
-             field("cases", &Mismatch::cases, "Of a block, the first of which is `index`; else 0."),
-             field("name", &Mismatch::name, "What the case probes, if the file says so."),
-             field("lane", &Mismatch::lane, "In the layout registers, else -1."),
-             field("reg", &Mismatch::reg, "In the layout registers, else -1."),
-             field("row", &Mismatch::row, "In D; -1 in the layout elements."),
-             field("column", &Mismatch::column, "In D; -1 in the layout elements."),
-             field("product", &Mismatch::product, "Which of the products side by side."),
-             field("address", &Mismatch::address, "Of a byte that a store wrote; else -1."),
-             field("expected", &Mismatch::expected, "The code in the file."),
-             field("got", &Mismatch::got, "The code that was computed."),
-             field("format", &Mismatch::format, "The format of both."));
+  auto mismatch =
+      add_record(m, "Mismatch", "An element whose bits differ, or of digests a block of cases.",
+                 field("index", &Mismatch::index, "The case; of the layouts elements and scalars the element."),
+                 field("cases", &Mismatch::cases, "Of a block, the first of which is `index`; else 0."),
+                 field("name", &Mismatch::name, "What the case probes, if the file says so."),
+                 field("lane", &Mismatch::lane, "In the layout registers, else -1."),
+                 field("reg", &Mismatch::reg, "In the layout registers, else -1."),
+                 field("row", &Mismatch::row, "In D; -1 in the layout elements."),
+                 field("column", &Mismatch::column, "In D; -1 in the layout elements."),
+                 field("product", &Mismatch::product, "Which of the products side by side."),
+                 field("address", &Mismatch::address, "Of a byte that a store wrote; else -1."),
+                 field("expected", &Mismatch::expected, "The code in the file."),
+                 field("got", &Mismatch::got, "The code that was computed."),
+                 field("format", &Mismatch::format, "The format of both."));
   mismatch.def("__str__", [](const Mismatch& x) { return text(x); });
-  py::class_<FileReport> report(m, "FileReport", "What became of one file.");
-  add_record(
-      report, field("path", &FileReport::path, "The file."),
+  auto report = add_record(
+      m, "FileReport", "What became of one file.", field("path", &FileReport::path, "The file."),
       field("status", &FileReport::status, "\"replayed\", \"other_shard\", \"unsupported\" or \"unreadable\"."),
       field("error", &FileReport::error, "Why it is not \"replayed\": an Error that is not raised, or None."),
       field("header", &FileReport::header, "As far as it could be read."),
@@ -45,17 +43,16 @@ void add_reports(py::module_& m) {
                 ? r.error->message()
                 : std::to_string(r.mismatches) + " mismatches in " + std::to_string(r.elements) + " elements");
   });
-  py::class_<ReplayTotals> totals(m, "ReplayTotals", "Many files together.");
-  add_record(totals, field("files", &ReplayTotals::files, "Files."),
-             field("cases", &ReplayTotals::cases, "Cases."),
-             field("elements", &ReplayTotals::elements, "Elements."),
-             field("mismatches", &ReplayTotals::mismatches, "Elements that differ."),
-             field("unsupported", &ReplayTotals::unsupported, "Files that this library does not execute."),
-             field("unreadable", &ReplayTotals::unreadable, "Files that are malformed."),
-             field("other_shards", &ReplayTotals::other_shards, "Files in other shards."));
+  auto totals = add_record(
+      m, "ReplayTotals", "Many files together.", field("files", &ReplayTotals::files, "Files."),
+      field("cases", &ReplayTotals::cases, "Cases."), field("elements", &ReplayTotals::elements, "Elements."),
+      field("mismatches", &ReplayTotals::mismatches, "Elements that differ."),
+      field("unsupported", &ReplayTotals::unsupported, "Files that this library does not execute."),
+      field("unreadable", &ReplayTotals::unreadable, "Files that are malformed."),
+      field("other_shards", &ReplayTotals::other_shards, "Files in other shards."));
   totals.def("__str__", &ReplayTotals::text);
-  py::class_<DiffReport> diff_report(m, "DiffReport", "How the results of two captures compare.");
-  add_record(diff_report, field("cases", &DiffReport::cases, "Cases."),
+  add_record(m, "DiffReport", "How the results of two captures compare.",
+             field("cases", &DiffReport::cases, "Cases."),
              field("elements", &DiffReport::elements, "Elements."),
              field("differences", &DiffReport::differences, "Elements that differ."),
              field("details", &DiffReport::details, "The first; `expected` is of the first file."));
@@ -76,23 +73,23 @@ void add_replay(py::module_& m) {
   m.def(
       "verify",
       [](const Paths& given, const std::optional<TargetName>& target, Undefined undefined, std::size_t details,
-         Share shard) {
+         Share shard, std::uint64_t max_products) {
         const auto* one = std::get_if<std::filesystem::path>(&given);
         const auto paths = one != nullptr ? std::vector{*one} : std::get<1>(given);
-        ReplayOptions options;
-        options.target = target_of(target);
-        options.undefined = undefined;
-        options.details = details;
-        options.shard = shard_of(shard);
+        const ReplayOptions options{target, {.max_products = max_products}, undefined, shard_of(shard), details,
+                                    {}};
         return interruptible([&] { return replay_all(find_captures(paths), options); });
       },
       "paths"_a, "target"_a = py::none(), "undefined"_a = Undefined::error,
       "details"_a = ReplayOptions{}.details, "shard"_a = Share{1, 1},
-      "Executes the inputs of captures again and compares every element bit for bit: a report for each capture, of\n"
-      "what is wrong, too.\n\n"
-      "paths: a file or a folder, or several; folders are searched for *.npz. target: instead of the one that the\n"
-      "files name. undefined: as in `execute`. details: how many mismatches of a file to describe. shard: (i, n), one\n"
-      "of n shares of the work. The GIL is released.");
+      "max_products"_a = ReadOptions{}.max_products,
+      R"(Executes the inputs of captures again and compares every element bit for bit: a report for each
+capture, of what is wrong, too.
+
+paths: a file or a folder, or several; folders are searched for *.npz. target: instead of the one that the files
+name. undefined: as in `execute`. details: how many mismatches of a file to describe. shard: (i, n), one of n
+shares of the work. max_products: how many products a b (or elements moved or converted) are computed at most
+for a file of digests, or for the shard of it; more is the error archive_too_large. The GIL is released.)");
   m.def(
       "totals",
       [](const std::vector<FileReport>& reports) {
@@ -106,7 +103,7 @@ void add_replay(py::module_& m) {
       [](const std::filesystem::path& first, const std::filesystem::path& second, std::size_t details) {
         ReplayOptions options;
         options.details = details;
-        return interruptible([&] { return value_of(diff(first, second, options)); });
+        return interruptible([&] { return diff(first, second, options); });
       },
       "first"_a, "second"_a, "details"_a = ReplayOptions{}.details,
       "Compares the results in two captures of the same inputs. Errors: those of reading; captures_differ.");
