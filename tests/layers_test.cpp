@@ -65,7 +65,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"layout", "layout"},       {"diagnose", "diagnose"}, {"catch2", "diagnose"},  {"gmock", "diagnose"},
     {"vectors", "diagnose"},    {"run", "run"},           {"device", "device"},    {"common", "device"},
     {"forms", "device"},        {"host", "device"},       {"cuda", "device"},      {"calls", "device"},
-    {"launch", "device"},       {"fault", "block"},       {"block", "block"},
+    {"launch", "device"},       {"fault", "block"},       {"block", "block"},      {"errors", "base"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

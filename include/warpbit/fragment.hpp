@@ -153,6 +153,7 @@ struct ResultView {
 
   /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
   static ResultView dense(void* base, int lanes, int registers, int register_bits);
+  operator OperandView() const { return {base, case_stride, lane_stride, register_stride}; }
 };
 
 // ---- The inputs of one element of D

@@ -32,7 +32,7 @@ class OperandArray {
   requires std::ranges::sized_range<Values> && std::ranges::borrowed_range<Values> &&
       std::is_trivially_copyable_v<std::ranges::range_value_t<Values>> &&
       (!std::same_as<std::ranges::range_value_t<Values>, OperandArray>)OperandArray(Values&& values)
-      : base_(reinterpret_cast<const std::byte*>(std::ranges::data(values))),
+      : view_{reinterpret_cast<const std::byte*>(std::ranges::data(values))},
         writable_(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Values>>>),
         value_bytes_(sizeof(std::ranges::range_value_t<Values>)),
         values_(std::ranges::size(values)) {}
@@ -41,25 +41,22 @@ class OperandArray {
   static OperandArray strided(const OperandView& view, std::size_t cases);
   static OperandArray strided(const ResultView& view, std::size_t cases);
 
-  bool empty() const { return base_ == nullptr; }
+  bool empty() const { return view_.base == nullptr; }
 
   /// The array as a view, and the number of its cases. `destination`: it will be written. Errors:
   /// view_mismatch unless the array is [cases][lanes][registers] of the operand.
   struct Registers {
     ResultView view;
     std::size_t cases = 0;
-    operator OperandView() const {
-      return {view.base, view.case_stride, view.lane_stride, view.register_stride};
-    }
+    operator OperandView() const { return view; }
   };
   Result<Registers> registers(const Operand& operand, int lanes, bool destination) const;
 
  private:
-  const std::byte* base_ = nullptr;
+  OperandView view_;  // dense: only its base
   bool writable_ = false;
   std::size_t value_bytes_ = 0, values_ = 0;  // dense: the size of one value, and how many there are
   std::size_t cases_ = 0;                     // strided, where value_bytes_ is 0
-  std::ptrdiff_t case_stride_ = 0, lane_stride_ = 0, register_stride_ = 0;
 };
 
 /// Writes a matrix of codes (Operand::format; bits above the format's width are ignored) into every place of

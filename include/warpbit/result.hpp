@@ -11,69 +11,12 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// The kind of an error. Each code has exactly one message template (src/result.cpp), which Error::message
-/// fills.
+/// The kind of an error. Each code has exactly one message template (warpbit/detail/errors.inc), which
+/// Error::message fills.
 enum class Errc {
-  // The text of a statement (PTX manual, "Instruction Statements")
-  statement_syntax,
-  unknown_instruction,
-  unknown_qualifier,
-  repeated_qualifier,
-  qualifier_order,
-  missing_qualifier,
-  no_such_form,
-  undocumented_form,
-  not_on_target,
-  not_modelled,
-  instruction_not_modelled,
-  operand_missing,
-  operand_extra,
-  operand_kind,
-  register_count,
-  register_type,
-  unknown_target,
-  // Execution
-  lanes_missing,
-  lanes_disagree,
-  view_mismatch,
-  memory_needed,
-  machine_needed,
-  protocol_violation,
-  inferred_plan,
-  undefined_operand,
-  no_such_kernel,
-  not_sparse,
-  // Memory
-  address_out_of_bounds,
-  address_misaligned,
-  address_not_shared,
-  addresses_disagree,
-  stores_overlap,
-  memory_overlap,
-  descriptor_field,
-  no_such_layout,
-  // Kernels (warpbit/device.hpp)
-  launch_shape,
-  threads_diverge,
-  inactive_lane,
-  never_written,
-  data_race,
-  copy_pending,
-  stack_overflow,
-  // Capture files (the page on the capture format)
-  file_unreadable,
-  file_unwritable,
-  not_an_archive,
-  archive_too_large,
-  member_missing,
-  member_malformed,
-  member_dtype,
-  member_shape,
-  member_value,
-  no_cases,
-  captures_differ,
-  // The command line
-  usage,
+#define WARPBIT_ERROR(code, kind, sentence) code,
+#include "warpbit/detail/errors.inc"
+#undef WARPBIT_ERROR
 };
 
 /// A refusal: what was seen, where, and what is accepted there. Any of the three may be empty if the code's
@@ -88,7 +31,7 @@ struct Error {
   std::string message() const;
 };
 
-/// The name of a code, spelled as above, for machine-readable reports.
+/// The name of a code, spelled as it is, for machine-readable reports.
 std::string_view name(Errc code);
 
 /// The subject of an error; the C interface's statuses (warpbit_status).

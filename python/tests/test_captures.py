@@ -91,6 +91,13 @@ def test_many_files(tmp_path):
     assert all(t.mismatches == 0 and t.other_shards > 0 for t in shares)
 
 
+def test_work_is_bounded():
+    file = "golden-digests/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32.mixed.npz"
+    report, = warpbit.verify(file, max_products=1000)
+    assert (report.status, report.error.code, report.elements) == ("unreadable", "archive_too_large", 0)
+    assert "at most 1000 products are computed for a file" in str(report.error)
+
+
 def test_running_arrays(arrays, tmp_path):
     np.savez(tmp_path / "in.npz", x=arrays["a"], y=arrays["b"], z=arrays["c"])
     header, cases, inferred = warpbit.run_arrays(str(tmp_path / "in.npz"), str(tmp_path / "out.npz"),

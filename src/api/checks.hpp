@@ -12,6 +12,10 @@
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
+/// An instruction and what is given with it do not fit: view_mismatch, or another code.
+Error mismatch(const Instruction& instruction, std::string seen, std::string accepted,
+               Errc code = Errc::view_mismatch);
+
 /// Refuses an instruction with inferred arithmetic if the options do not allow it.
 Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options);
 
@@ -34,8 +38,14 @@ TileViews tile_views(const Instruction& instruction, std::span<const OperandView
 TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources& sources,
                           std::span<const std::byte> memory, const OperandView& before);
 
-/// Executes a product of a warpgroup; returns the kernel that computed it. Precondition: that of run_tile.
-Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted);
+/// The K steps, each as deep as an instruction, in the order of execution, and the length of a run (GemmOptions).
+struct KSteps {
+  std::vector<std::size_t> steps;
+  std::size_t run = 1;
+};
+/// Errors: view_mismatch if k_order is not a permutation or split_k is 0.
+Result<KSteps> find_k_steps(const Instruction& instruction, std::size_t depth,
+                            const std::vector<std::size_t>& k_order, std::size_t split_k);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "api/checks.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace warpbit {
@@ -210,8 +211,7 @@ Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part fa
                                          std::optional<bool> transposed) {
   const auto find = [&](Part part) { return std::ranges::find(instruction.operands(), part, &Operand::part); };
   const auto refuse = [&](std::string seen, std::string accepted) {
-    return Error{Errc::operand_kind, std::string(instruction.canonical()), std::move(seen),
-                 std::move(accepted)};
+    return mismatch(instruction, std::move(seen), std::move(accepted), Errc::operand_kind);
   };
   const auto none = instruction.operands().end(), at = find(factor), right = find(Part::b);
   if (right == none || right->kind != OperandKind::descriptor || (factor != Part::a && at != right))

@@ -17,6 +17,10 @@
 
 namespace warpbit {
 
+Error mismatch(const Instruction& instruction, std::string seen, std::string accepted, Errc code) {
+  return {code, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
+}
+
 bool all_literals(const Operand& operand) {
   return !operand.literals.empty() &&
          std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
@@ -24,14 +28,12 @@ bool all_literals(const Operand& operand) {
 
 namespace {
 
-std::string form_of(const Instruction& i) {
-  return std::string(i.canonical());
-}
-
-// Refuses a view with an offset outside std::ptrdiff_t.
-template <class View>
-Result<void> check_strides(const Instruction& instruction, const Operand& operand, const View& view,
-                           std::size_t cases) {
+// Refuses a view without registers that it should have, or with an offset outside std::ptrdiff_t.
+Result<void> check_view(const Instruction& instruction, const Operand& operand, const OperandView& view,
+                        std::size_t cases) {
+  if (view.base == nullptr && !all_literals(operand))
+    return mismatch(instruction, fmt::format("the view of {} is empty", operand.role),
+                    operand.is_destination() ? "registers to write" : "registers to read");
   std::ptrdiff_t room = PTRDIFF_MAX;
   for (const auto& [stride, count] : {std::pair{view.case_stride, cases},
                                       {view.lane_stride, static_cast<std::size_t>(instruction.lanes())},
@@ -40,10 +42,10 @@ Result<void> check_strides(const Instruction& instruction, const Operand& operan
     const bool overflows = __builtin_mul_overflow(stride, count, &bytes) || bytes == PTRDIFF_MIN;
     if (!overflows) bytes = bytes < 0 ? -bytes : bytes;
     if (overflows || bytes > room)
-      return Error{Errc::view_mismatch, form_of(instruction),
-                   fmt::format("strides {}, {} and {} of {} for {} cases", view.case_stride, view.lane_stride,
-                               view.register_stride, operand.role, cases),
-                   fmt::format("offsets of at most {} bytes", PTRDIFF_MAX)};
+      return mismatch(instruction,
+                      fmt::format("strides {}, {} and {} of {} for {} cases", view.case_stride,
+                                  view.lane_stride, view.register_stride, operand.role, cases),
+                      fmt::format("offsets of at most {} bytes", PTRDIFF_MAX));
     room -= bytes;
   }
   return {};
@@ -53,22 +55,13 @@ Result<void> check_views(const Instruction& instruction, std::span<const Operand
                          const ResultView& destination, std::size_t cases) {
   const std::span<const Operand> operands = instruction.operands();
   if (sources.size() + 1 != operands.size())
-    return Error{Errc::view_mismatch, form_of(instruction), fmt::format("{} source views", sources.size()),
-                 fmt::format("{}, one for each source operand", operands.size() - 1)};
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (sources[i].base == nullptr && !all_literals(operands[i + 1]))
-      return Error{Errc::view_mismatch, form_of(instruction),
-                   fmt::format("the view of {} is empty", operands[i + 1].role), "registers to read"};
-  if (destination.base == nullptr)
-    return Error{Errc::view_mismatch, form_of(instruction),
-                 fmt::format("the view of {} is empty", operands[0].role), "registers to write"};
+    return mismatch(instruction, fmt::format("{} source views", sources.size()),
+                    fmt::format("{}, one for each source operand", operands.size() - 1));
   if (cases > static_cast<std::size_t>(PTRDIFF_MAX))
-    return Error{Errc::view_mismatch, form_of(instruction), fmt::format("{} cases", cases),
-                 fmt::format("at most {}", PTRDIFF_MAX)};
+    return mismatch(instruction, fmt::format("{} cases", cases), fmt::format("at most {}", PTRDIFF_MAX));
   for (std::size_t i = 0; i < sources.size(); ++i)
-    if (Result<void> strides = check_strides(instruction, operands[i + 1], sources[i], cases); !strides)
-      return strides;
-  return check_strides(instruction, operands[0], destination, cases);
+    if (Result<void> view = check_view(instruction, operands[i + 1], sources[i], cases); !view) return view;
+  return check_view(instruction, operands[0], destination, cases);
 }
 
 // ---- D = A B + C
@@ -105,12 +98,13 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
       const std::optional<SelectorFault> fault = find_fault(scale.selector, view, tile.lanes, i);
       if (!fault) continue;
       const TileSelector& s = scale.selector;
-      return Error{Errc::undefined_operand, form_of(instruction),
-                   fmt::format("{} of {} is {} in case {}, lane {}", fault->item == 0 ? "byte-id" : "thread-id",
-                               operand->role, fault->value, i, fault->lane),
-                   fault->item == 0
-                       ? fmt::format("a multiple of {} below {}, the same in all lanes", s.step, s.bytes)
-                       : fmt::format("0..{}, the same in all lanes", s.threads - 1)};
+      return mismatch(
+          instruction,
+          fmt::format("{} of {} is {} in case {}, lane {}", fault->item == 0 ? "byte-id" : "thread-id",
+                      operand->role, fault->value, i, fault->lane),
+          fault->item == 0 ? fmt::format("a multiple of {} below {}, the same in all lanes", s.step, s.bytes)
+                           : fmt::format("0..{}, the same in all lanes", s.threads - 1),
+          Errc::undefined_operand);
     }
     return {};
   };
@@ -130,12 +124,6 @@ void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
   for_each_piece(threads, runs, [&](std::size_t i) {
     const DefaultFloating floating;
     work(cases * i / runs, cases * (i + 1) / runs);
-  });
-}
-template <class Work>
-void for_each_case(std::size_t cases, const ExecuteOptions& options, Work work) {
-  for_cases(cases, options, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) work(i);
   });
 }
 
@@ -171,19 +159,20 @@ struct Batch {
     const std::span<const OperandView> elements = sources.first(elementwise.sources.size());
     const OperandView random = elementwise.random_bits ? sources.back() : OperandView{};
     kernel = Kernel::reference;
-    for_each_case(cases, options,
-                  [&](std::size_t i) { run_elementwise(elementwise, elements, random, destination, i); });
+    for_cases(cases, options, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) run_elementwise(elementwise, elements, random, destination, i);
+    });
     return {};
   }
 
   Result<void> operator()(const Move&) const { return memory_needed(); }
 
   Result<void> operator()(const Control&) const {
-    return Error{Errc::machine_needed, form_of(instruction), "it has no results", "a Machine to execute it"};
+    return mismatch(instruction, "it has no results", "a Machine to execute it", Errc::machine_needed);
   }
 
   Error memory_needed() const {
-    return {Errc::memory_needed, form_of(instruction), "no memory", "execute_warp with a memory"};
+    return mismatch(instruction, "no memory", "execute_warp with a memory", Errc::memory_needed);
   }
 };
 
@@ -192,7 +181,8 @@ struct Batch {
 Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options) {
   if (options.allow_inferred || !instruction.inferred()) return {};
   const Evidence& e = instruction.evidence();
-  return Error{Errc::inferred_plan, form_of(instruction) + " on " + std::string(instruction.target().name()),
+  return Error{Errc::inferred_plan,
+               std::string(instruction.canonical()) + " on " + std::string(instruction.target().name()),
                std::string(e.order.basis == Basis::inferred ? e.order.from : e.window.from),
                "allow inferred arithmetic to execute it"};
 }
@@ -210,11 +200,11 @@ Result<void> check_metadata(const Instruction& instruction, const Tile& tile, co
     const std::optional<MetadataFault> fault = find_fault(tile, e, i, form.ordered);
     if (!fault) continue;
     const RegisterBits& bits = fault->bits;
-    return Error{
-        Errc::undefined_operand, form_of(instruction),
+    return mismatch(
+        instruction,
         fmt::format("metadata {:#x} in case {}, lane {}, bits {}-{} (row {}, group {})", fault->nibble, i,
                     bits.lane, bits.low_bit, bits.low_bit + bits.bits - 1, fault->row, fault->group),
-        defined_nibbles(form)};
+        defined_nibbles(form), Errc::undefined_operand);
   }
   return {};
 }
@@ -242,14 +232,6 @@ std::string path_of(const Instruction& instruction, Kernel kernel) {
                          : fmt::format("fast: {} ({})", tile->fast->path, name(kernel_of(*body)));
 }
 
-Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted) {
-  const Body* body = tile.fast ? find_body(wanted) : nullptr;
-  if (body == nullptr) return run_tile(tile, views, d, 0), Kernel::reference;
-  const DefaultFloating floating;
-  tile.fast->run({*body, tile, views, d, 0, 1});
-  return kernel_of(*body);
-}
-
 namespace {
 
 // The value of a scalar: the statement's literal if there is one, else `given`.
@@ -258,14 +240,13 @@ std::uint64_t scalar(const Instruction& instruction, Part part, std::uint64_t gi
   return operand != nullptr && all_literals(*operand) ? *operand->literals[0] : given;
 }
 
-// Refuses missing registers of a part that has some.
-Result<void> check_given(const Instruction& instruction, Part part, const std::byte* base) {
-  const Operand* operand = instruction.find(part);
-  if (base != nullptr || operand == nullptr || operand->kind == OperandKind::descriptor ||
-      all_literals(*operand))
-    return {};
-  return Error{Errc::view_mismatch, form_of(instruction), fmt::format("the view of {} is empty", operand->role),
-               operand->is_destination() ? "registers to write" : "registers to read"};
+// Executes a product of a warpgroup; returns the kernel that computed it.
+Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted) {
+  const Body* body = tile.fast ? find_body(wanted) : nullptr;
+  if (body == nullptr) return run_tile(tile, views, d, 0), Kernel::reference;
+  const DefaultFloating floating;
+  tile.fast->run({*body, tile, views, d, 0, 1});
+  return kernel_of(*body);
 }
 
 Result<void> check_reads(const Instruction& instruction, Part part,
@@ -274,24 +255,20 @@ Result<void> check_reads(const Instruction& instruction, Part part,
   if (!factor) return {};
   const Descriptor decoded = Descriptor::decode(descriptor);
   if (is_described_within(decoded, *factor, memory_bytes)) return {};
-  return Error{Errc::address_out_of_bounds, form_of(instruction),
-               fmt::format("the bytes up to address {:#x} that {} {:#x} reads",
-                           described_end(decoded, *factor) - 1, instruction.find(part)->role, descriptor),
-               fmt::format("shared memory has {} bytes", memory_bytes)};
+  return mismatch(instruction,
+                  fmt::format("the bytes up to address {:#x} that {} {:#x} reads",
+                              described_end(decoded, *factor) - 1, instruction.find(part)->role, descriptor),
+                  fmt::format("shared memory has {} bytes", memory_bytes), Errc::address_out_of_bounds);
 }
 
 // Checks the arguments of execute_warpgroup against the tile's operands.
 Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, const TileViews& views,
-                             const ResultView& d, const ExecuteOptions& options) {
-  for (const auto& [part, base] : {std::pair{Part::d, static_cast<const std::byte*>(d.base)},
-                                   {Part::a, views.a.base},
-                                   {Part::metadata, views.e.base}})
-    if (Result<void> given = check_given(instruction, part, base); !given) return given;
-  if (Result<void> strides = check_strides(instruction, instruction.operands()[0], d, 1); !strides)
-    return strides;
-  for (const auto& [part, view] : {std::pair{Part::a, &views.a}, {Part::metadata, &views.e}})
-    if (const Operand* operand = instruction.find(part))
-      if (Result<void> strides = check_strides(instruction, *operand, *view, 1); !strides) return strides;
+                             const ExecuteOptions& options) {
+  for (const auto& [part, view] :
+       {std::pair{Part::d, &views.c}, {Part::a, &views.a}, {Part::metadata, &views.e}})
+    if (const Operand* operand = instruction.find(part);
+        operand != nullptr && operand->kind != OperandKind::descriptor)
+      if (Result<void> checked = check_view(instruction, *operand, *view, 1); !checked) return checked;
   const std::size_t bytes = views.memory.size();
   if (Result<void> a = check_reads(instruction, Part::a, tile.a_described, views.a_descriptor, bytes); !a)
     return a;
@@ -323,11 +300,9 @@ Result<Execution> execute_warpgroup(const Instruction& instruction, const Warpgr
   if (!kernel) return kernel.error();
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr || !tile->uses_memory())
-    return Error{Errc::view_mismatch, form_of(instruction), "it reads no matrix from shared memory",
-                 "wgmma.mma_async"};
-  const TileViews views = warpgroup_views(instruction, sources, shared_memory,
-                                          {d.base, d.case_stride, d.lane_stride, d.register_stride});
-  if (Result<void> checked = check_warpgroup(instruction, *tile, views, d, options); !checked)
+    return mismatch(instruction, "it reads no matrix from shared memory", "wgmma.mma_async");
+  const TileViews views = warpgroup_views(instruction, sources, shared_memory, d);
+  if (Result<void> checked = check_warpgroup(instruction, *tile, views, options); !checked)
     return checked.error();
   return Execution{instruction.inferred(), run_described(*tile, views, d, *kernel)};
 }
@@ -337,21 +312,20 @@ Result<Element> execute_element(const Instruction& instruction, const ElementCod
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr)
-    return Error{Errc::view_mismatch, form_of(instruction), "its elements are no sums of products",
-                 "an instruction of the form D = A B + C"};
+    return mismatch(instruction, "its elements are no sums of products",
+                    "an instruction of the form D = A B + C");
   const auto& [a, b, c, a_scale, b_scale] = element;
   const auto terms = static_cast<std::size_t>(tile->terms);
   if (a.size() != b.size() || a.size() > terms)
-    return Error{Errc::view_mismatch, form_of(instruction),
-                 fmt::format("{} elements of a and {} of b", a.size(), b.size()),
-                 fmt::format("the same number of both, at most {}", terms)};
+    return mismatch(instruction, fmt::format("{} elements of a and {} of b", a.size(), b.size()),
+                    fmt::format("the same number of both, at most {}", terms));
   // As many scale factors as the elements need.
   const auto blocks = static_cast<std::size_t>(tile->a_scale.blocks);
   const std::size_t wanted = blocks == 0 ? 0 : (a.size() * blocks + terms - 1) / terms;
   if (a_scale.size() != wanted || b_scale.size() != wanted)
-    return Error{Errc::view_mismatch, form_of(instruction),
-                 fmt::format("{} scale factors of a and {} of b", a_scale.size(), b_scale.size()),
-                 fmt::format("{} of both", wanted)};
+    return mismatch(instruction,
+                    fmt::format("{} scale factors of a and {} of b", a_scale.size(), b_scale.size()),
+                    fmt::format("{} of both", wanted));
   return Element{run_element(*tile, element), instruction.inferred()};
 }
 

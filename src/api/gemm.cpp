@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "api/checks.hpp"
-#include "api/k_steps.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
 #include "kernel/fused.hpp"
@@ -18,10 +17,6 @@
 
 namespace warpbit {
 namespace {
-
-Error mismatch(const Instruction& instruction, std::string seen, std::string accepted) {
-  return {Errc::view_mismatch, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
-}
 
 // The tile of an instruction that gemm supports.
 Result<const Tile*> find_tile(const Instruction& i) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <variant>
 
 #include "api/checks.hpp"
@@ -39,6 +40,13 @@ bool same(const Instruction& x, const Instruction& y) {
   return true;
 }
 
+constexpr std::ptrdiff_t kCell = sizeof(std::uint64_t);
+
+// Rows of registers, one for each lane.
+ResultView view_of(std::vector<std::uint64_t>& cells, int registers) {
+  return {reinterpret_cast<std::byte*>(cells.data()), 0, kCell * registers, kCell};
+}
+
 bool is_literal(const Operand& op, int reg) {
   const auto i = static_cast<std::size_t>(reg);
   return i < op.literals.size() && op.literals[i].has_value();
@@ -61,17 +69,16 @@ Result<const Instruction*> common_instruction(std::span<const Instruction* const
   if (first->lanes() == 1) missing.clear();  // each thread executes it alone
   for (int lane = static_cast<int>(lanes.size()); lane < first->lanes(); ++lane) missing.push_back(lane);
   if (!missing.empty())
-    return Error{Errc::lanes_missing, std::string(first->canonical()),
-                 fmt::format("missing of {} lanes: {}", first->lanes(), ranges(missing)),
-                 "all of them must execute it"};
+    return mismatch(*first, fmt::format("missing of {} lanes: {}", first->lanes(), ranges(missing)),
+                    "all of them must execute it", Errc::lanes_missing);
   if (first->lanes() > 1 && static_cast<int>(lanes.size()) > first->lanes())
-    return Error{Errc::lanes_disagree, std::string(first->canonical()),
-                 fmt::format("{} lanes given", lanes.size()), fmt::format("it has {}", first->lanes())};
+    return mismatch(*first, fmt::format("{} lanes given", lanes.size()),
+                    fmt::format("it has {}", first->lanes()), Errc::lanes_disagree);
   if (!different.empty())
-    return Error{Errc::lanes_disagree, std::string(first->canonical()),
-                 fmt::format("executed by lane {}, but {} by lanes {}", first_lane,
-                             lanes[static_cast<std::size_t>(different.front())]->text(), ranges(different)),
-                 "all lanes must execute the same instruction"};
+    return mismatch(*first,
+                    fmt::format("executed by lane {}, but {} by lanes {}", first_lane,
+                                lanes[static_cast<std::size_t>(different.front())]->text(), ranges(different)),
+                    "all lanes must execute the same instruction", Errc::lanes_disagree);
   return first;
 }
 
@@ -93,27 +100,34 @@ struct Warp {
   }
   // The operand with this role, or nothing.
   std::optional<std::size_t> find(Part part) const {
-    const auto at = std::ranges::find(instruction.operands(), part, &Operand::part);
-    if (at == instruction.operands().end()) return std::nullopt;
-    return static_cast<std::size_t>(at - instruction.operands().begin());
+    const Operand* found = instruction.find(part);
+    if (found == nullptr) return std::nullopt;
+    return static_cast<std::size_t>(found - instruction.operands().data());
+  }
+  // The registers of an operand in the lanes from `first` on.
+  OperandView view(std::size_t i, int first = 0) const {
+    if (operand(i).kind == OperandKind::immediate) return {};
+    const std::ptrdiff_t row = registers.registers();
+    return {reinterpret_cast<const std::byte*>(registers.data() + first * row + binding[i]), 0, kCell * row,
+            kCell};
   }
 };
 
 Result<void> Warp::check() const {
-  const std::string where(instruction.canonical());
   const std::size_t operands = instruction.operands().size();
   const int wanted = instruction.lanes() == 1 ? static_cast<int>(lanes.size()) : instruction.lanes();
   if (binding.size() != operands || registers.lanes() != wanted)
-    return Error{Errc::view_mismatch, where,
-                 fmt::format("{} bound operands and {} lanes of registers", binding.size(), registers.lanes()),
-                 fmt::format("{} and {}", operands, wanted)};
+    return mismatch(
+        instruction,
+        fmt::format("{} bound operands and {} lanes of registers", binding.size(), registers.lanes()),
+        fmt::format("{} and {}", operands, wanted));
   for (std::size_t i = 0; i < operands; ++i)
     if (operand(i).kind != OperandKind::immediate &&
         (binding[i] < 0 || binding[i] > registers.registers() - operand(i).registers))
-      return Error{Errc::view_mismatch, where,
-                   fmt::format("operand {} is bound to registers {} to {}", operand(i).role, binding[i],
-                               static_cast<std::int64_t>(binding[i]) + operand(i).registers - 1),
-                   fmt::format("registers 0 to {}", registers.registers() - 1)};
+      return mismatch(instruction,
+                      fmt::format("operand {} is bound to registers {} to {}", operand(i).role, binding[i],
+                                  static_cast<std::int64_t>(binding[i]) + operand(i).registers - 1),
+                      fmt::format("registers 0 to {}", registers.registers() - 1));
   return {};
 }
 
@@ -147,24 +161,17 @@ void add_writes(const Warp& warp, std::size_t d, int first_lane, int lanes,
 // Executes on registers by the batch path; an instruction that threads execute alone, lane by lane.
 Result<Effects> execute_registers(const Warp& warp, const ExecuteOptions& options) {
   const int together = warp.instruction.lanes();
-  const auto cell = static_cast<std::ptrdiff_t>(sizeof(std::uint64_t));
-  const Operand& d = warp.operand(0);
+  const int registers = warp.operand(0).registers;
   Effects effects;
   effects.reads = warp.reads();
-  std::vector<std::uint64_t> out(static_cast<std::size_t>(together * d.registers));
-  const ResultView destination{reinterpret_cast<std::byte*>(out.data()), 0, cell * d.registers, cell};
+  std::vector<std::uint64_t> out(static_cast<std::size_t>(together * registers));
   for (int first = 0; first < warp.registers.lanes(); first += together) {
     if (warp.lanes[static_cast<std::size_t>(first)] == nullptr) continue;
     std::vector<OperandView> sources;
-    for (std::size_t i = 1; i < warp.instruction.operands().size(); ++i) {
-      const std::ptrdiff_t at = std::ptrdiff_t{first} * warp.registers.registers() + warp.binding[i];
-      sources.push_back(warp.operand(i).kind == OperandKind::immediate
-                            ? OperandView{}
-                            : OperandView{reinterpret_cast<const std::byte*>(warp.registers.data() + at), 0,
-                                          cell * warp.registers.registers(), cell});
-    }
+    for (std::size_t i = 1; i < warp.instruction.operands().size(); ++i) sources.push_back(warp.view(i, first));
     std::ranges::fill(out, 0);
-    const Result<Execution> done = execute_batch(warp.instruction, sources, destination, 1, options);
+    const Result<Execution> done =
+        execute_batch(warp.instruction, sources, view_of(out, registers), 1, options);
     if (!done) return done.error();
     effects.inferred = done->inferred;
     effects.kernel = done->kernel;
@@ -178,10 +185,10 @@ Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
   const std::uint64_t first = warp.read(operand, 0, 0);
   for (int lane = 1; lane < warp.registers.lanes(); ++lane)
     if (const std::uint64_t value = warp.read(operand, lane, 0); value != first)
-      return Error{Errc::lanes_disagree, std::string(warp.instruction.canonical()),
-                   fmt::format("{} is {:#x} in lane 0, but {:#x} in lane {}", warp.operand(operand).role, first,
-                               value, lane),
-                   "all lanes must give the same"};
+      return mismatch(warp.instruction,
+                      fmt::format("{} is {:#x} in lane 0, but {:#x} in lane {}", warp.operand(operand).role,
+                                  first, value, lane),
+                      "all lanes must give the same", Errc::lanes_disagree);
   return first;
 }
 
@@ -193,10 +200,10 @@ Result<std::uint64_t> described(const Warp& warp, const DescribedMatrix& factor,
   if (!descriptor) return descriptor.error();
   const std::vector<ByteRange> reads = DescriptorMap(Descriptor::decode(*descriptor), factor).ranges();
   if (reads.back().last >= bytes)
-    return Error{Errc::address_out_of_bounds, std::string(warp.instruction.canonical()),
-                 fmt::format("the bytes up to address {:#x} that {} {:#x} reads", reads.back().last,
-                             warp.operand(at).role, *descriptor),
-                 fmt::format("shared memory has {} bytes", bytes)};
+    return mismatch(warp.instruction,
+                    fmt::format("the bytes up to address {:#x} that {} {:#x} reads", reads.back().last,
+                                warp.operand(at).role, *descriptor),
+                    fmt::format("shared memory has {} bytes", bytes), Errc::address_out_of_bounds);
   for (const ByteRange& read : reads)
     effects.memory_reads.push_back(
         {Effects::kEveryLane, Space::shared, read.first, read.last - read.first + 1});
@@ -213,49 +220,37 @@ AsyncUse async_use(const Warp& warp) {
 
 // Executes with factors in shared memory and D in place.
 Result<Effects> execute_described(const Warp& warp, const Memory& memory, const ExecuteOptions& options) {
-  const DecodedInstruction& decoded = warp.instruction.decoded();
-  const Tile& tile = std::get<Tile>(decoded.kernel);
-  const auto cell = static_cast<std::ptrdiff_t>(sizeof(std::uint64_t));
-  const auto view = [&](std::size_t operand) {
-    return OperandView{reinterpret_cast<const std::byte*>(warp.registers.data() + warp.binding[operand]), 0,
-                       cell * warp.registers.registers(), cell};
-  };
+  const Tile& tile = std::get<Tile>(warp.instruction.decoded().kernel);
   Effects effects;
-  TileViews views;
-  views.memory = memory.shared();
-  views.c = view(0);
-  const Result<std::uint64_t> b = described(warp, *tile.b_described, Part::b, memory.shared_bytes(), effects);
-  if (!b) return b.error();
-  views.b_descriptor = *b;
-  if (tile.a_described) {
-    const Result<std::uint64_t> a = described(warp, *tile.a_described, Part::a, memory.shared_bytes(), effects);
-    if (!a) return a.error();
-    views.a_descriptor = *a;
-  } else {
-    views.a = view(*warp.find(Part::a));
+  WarpgroupSources sources;
+  for (const auto& [part, factor, descriptor] : {std::tuple{Part::b, &tile.b_described, &sources.b_descriptor},
+                                                 {Part::a, &tile.a_described, &sources.a_descriptor}}) {
+    if (!*factor) continue;
+    const Result<std::uint64_t> bits = described(warp, **factor, part, memory.shared_bytes(), effects);
+    if (!bits) return bits.error();
+    *descriptor = *bits;
   }
+  if (!tile.a_described) sources.a = warp.view(*warp.find(Part::a));
+  if (const std::optional<std::size_t> e = warp.find(Part::metadata)) sources.metadata = warp.view(*e);
   const Result<std::uint64_t> scale_d = common_value(warp, *warp.find(Part::scale_d));
   if (!scale_d) return scale_d.error();
   if (*scale_d > 1)
-    return Error{Errc::view_mismatch, std::string(warp.instruction.canonical()),
-                 fmt::format("scale_d is {:#x}", *scale_d), "a predicate, 0 or 1"};
-  views.accumulate = *scale_d != 0;
-  if (const std::optional<std::size_t> e = warp.find(Part::metadata)) {
-    views.e = view(*e);
-    if (Result<void> checked = check_metadata(warp.instruction, tile, views.e, 1, options); !checked)
-      return checked.error();
-  }
+    return mismatch(warp.instruction, fmt::format("scale_d is {:#x}", *scale_d), "a predicate, 0 or 1");
+  sources.accumulate = *scale_d != 0;
+  const int registers = warp.operand(0).registers;
+  std::vector<std::uint64_t> d;
+  for (int lane = 0; lane < tile.lanes; ++lane)
+    for (int r = 0; r < registers; ++r) d.push_back(static_cast<std::uint32_t>(warp.read(0, lane, r)));
+  const Result<Execution> done =
+      execute_warpgroup(warp.instruction, sources, memory.shared(), view_of(d, registers), options);
+  if (!done) return done.error();
   effects.deferred = async_use(warp);
   effects.reads = warp.reads();
-  if (views.accumulate)
-    for (int r = 0; r < warp.operand(0).registers; ++r) effects.reads.push_back(warp.binding[0] + r);
-  effects.inferred = warp.instruction.inferred();
-  std::vector<std::uint64_t> out(static_cast<std::size_t>(tile.lanes * warp.operand(0).registers));
-  const ResultView d{reinterpret_cast<std::byte*>(out.data()), 0, cell * warp.operand(0).registers, cell};
-  const Result<Kernel> kernel = kernel_for(options);
-  if (!kernel) return kernel.error();
-  effects.kernel = run_described(tile, views, d, *kernel);
-  add_writes(warp, 0, 0, tile.lanes, out, effects);
+  if (sources.accumulate)
+    for (int r = 0; r < registers; ++r) effects.reads.push_back(warp.binding[0] + r);
+  effects.inferred = done->inferred;
+  effects.kernel = done->kernel;
+  add_writes(warp, 0, 0, tile.lanes, d, effects);
   return effects;
 }
 
@@ -314,8 +309,7 @@ Result<Effects> execute(std::span<const Instruction* const> lanes, const Binding
   }
   if (!warp.instruction.uses_memory()) return execute_registers(warp, options);
   if (memory == nullptr)
-    return Error{Errc::memory_needed, std::string(warp.instruction.canonical()), "no memory is given",
-                 "the memory that it uses"};
+    return mismatch(warp.instruction, "no memory is given", "the memory that it uses", Errc::memory_needed);
   if (Result<void> basis = check_basis(warp.instruction, options); !basis) return basis.error();
   if (std::holds_alternative<Tile>(warp.instruction.decoded().kernel))
     return execute_described(warp, *memory, options);

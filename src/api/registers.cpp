@@ -44,19 +44,15 @@ Result<void> check_size(const Operand& operand, std::size_t elements) {
 }  // namespace
 
 OperandArray OperandArray::strided(const ResultView& view, std::size_t cases) {
-  OperandArray out =
-      strided(OperandView{view.base, view.case_stride, view.lane_stride, view.register_stride}, cases);
+  OperandArray out = strided(OperandView(view), cases);
   out.writable_ = true;
   return out;
 }
 
 OperandArray OperandArray::strided(const OperandView& view, std::size_t cases) {
   OperandArray out;
-  out.base_ = view.base;
+  out.view_ = view;
   out.cases_ = cases;
-  out.case_stride_ = view.case_stride;
-  out.lane_stride_ = view.lane_stride;
-  out.register_stride_ = view.register_stride;
   return out;
 }
 
@@ -67,8 +63,9 @@ Result<OperandArray::Registers> OperandArray::registers(const Operand& operand, 
                                         operand.registers == 1 ? "" : "s", operand.register_bits);
   if (empty()) return mismatch(operand, "no registers", shape);
   if (destination && !writable_) return mismatch(operand, "an array of constants", "one that can be written");
-  auto* base = const_cast<std::byte*>(base_);  // written only if it is mutable
-  if (value_bytes_ == 0) return Registers{{base, case_stride_, lane_stride_, register_stride_}, cases_};
+  auto* base = const_cast<std::byte*>(view_.base);  // written only if it is mutable
+  if (value_bytes_ == 0)
+    return Registers{{base, view_.case_stride, view_.lane_stride, view_.register_stride}, cases_};
   const std::size_t each = static_cast<std::size_t>(lanes * operand.registers) * bytes;
   if (bytes % value_bytes_ != 0)
     return mismatch(operand, fmt::format("values of {} bits", value_bytes_ * 8), shape);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "api/checks.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit {
@@ -21,7 +22,7 @@ struct Sizes {
 };
 
 Error not_sparse(const Instruction& instruction, std::string seen, std::string expected) {
-  return {Errc::not_sparse, std::string(instruction.canonical()), std::move(seen), std::move(expected)};
+  return mismatch(instruction, std::move(seen), std::move(expected), Errc::not_sparse);
 }
 
 Result<Sizes> sizes_of(const Instruction& instruction) {
@@ -107,9 +108,8 @@ Result<std::vector<std::uint64_t>> expand(const Instruction& instruction, const 
     const std::size_t row = i / s.terms, term = i % s.terms, group = term / s.kept(), within = term % s.kept();
     const std::uint64_t nibble = matrix.metadata[row * s.groups + group];
     if (nibble > 15 || !is_defined(s.sparsity, nibble, form.ordered))
-      return Error{Errc::undefined_operand, std::string(instruction.canonical()),
-                   fmt::format("metadata {:#x} of row {}, group {}", nibble, row, group),
-                   defined_nibbles(form)};
+      return mismatch(instruction, fmt::format("metadata {:#x} of row {}, group {}", nibble, row, group),
+                      defined_nibbles(form), Errc::undefined_operand);
     const std::size_t place =
         s.kept() == 1
             ? (nibble == 0b1110 ? 1 : 0)

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "api/k_steps.hpp"
+#include "api/checks.hpp"
 #include "kernel/gemm.hpp"
 #include "kernel/tile.hpp"
 #include "warpbit/compare.hpp"
