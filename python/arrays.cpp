@@ -10,13 +10,8 @@
 namespace warpbit::python {
 namespace {
 
-const char* unsigned_name(std::size_t item_bytes) {
-  switch (item_bytes) {
-    case 1: return "uint8";
-    case 2: return "uint16";
-    case 4: return "uint32";
-    default: return "uint64";
-  }
+std::string unsigned_name(std::size_t item_bytes) {
+  return "uint" + std::to_string(8 * item_bytes);
 }
 
 // The format of NumPy's floats of this size.
@@ -30,10 +25,6 @@ std::size_t register_bytes(const Operand& operand) {
 
 std::string type_name(const py::handle& object) {
   return py::type::handle_of(object).attr("__name__").cast<std::string>();
-}
-
-bool is_native(const py::dtype& type) {
-  return type.attr("isnative").cast<bool>();
 }
 
 RegisterArray described(py::array array) {
@@ -66,12 +57,13 @@ std::optional<py::array> bits_in(const py::handle& object, std::size_t item_byte
   if (!array) return std::nullopt;
   const py::dtype type = array->dtype();
   const bool fits = type.kind() == 'u' || (type.kind() == 'f' && format == float_format(item_bytes));
-  if (!fits || static_cast<std::size_t>(type.itemsize()) != item_bytes || !is_native(type)) return std::nullopt;
+  if (!fits || static_cast<std::size_t>(type.itemsize()) != item_bytes || !type.attr("isnative").cast<bool>())
+    return std::nullopt;
   return array;
 }
 
 std::string bits_text(std::size_t item_bytes, std::string_view format) {
-  return std::string(unsigned_name(item_bytes)) +
+  return unsigned_name(item_bytes) +
          (format == float_format(item_bytes) ? " or float" + std::to_string(8 * item_bytes) : "");
 }
 
@@ -137,7 +129,7 @@ std::vector<py::ssize_t> shape_of(const py::array& array) {
 
 std::string registers_text(const Operand& operand, int lanes) {
   const std::string one = std::to_string(lanes) + ", " + std::to_string(operand.registers) + ")";
-  return std::string(unsigned_name(register_bytes(operand))) + " of shape (cases, " + one + " or (" + one;
+  return unsigned_name(register_bytes(operand)) + " of shape (cases, " + one + " or (" + one;
 }
 
 ResultView RegisterArray::result_view() const {

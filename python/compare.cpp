@@ -8,8 +8,6 @@
 namespace warpbit::python {
 namespace {
 
-constexpr int kColumns = 100;
-
 using Computations = As<"Iterable[Union[Instruction, Computation]]", py::iterable>;
 std::vector<Computation> computations_of(const py::iterable& objects) {
   std::vector<Computation> out;

@@ -8,8 +8,6 @@
 namespace warpbit::python {
 namespace {
 
-constexpr int kColumns = 100;
-
 void add_numbers(py::module_& m) {
   auto number = add_record(m, "ExactNumber", "A number, exactly: (-1)^negative * bits * 2^exponent.",
                            field("kind", &ExactNumber::kind, "\"finite\", \"infinity\" or \"nan\"."),
@@ -71,12 +69,10 @@ void add_explanation(py::module_& m) {
   c.def(
       "text", [](const Explanation& e, int columns) { return text(e, std::max(columns, 60)); },
       "columns"_a = kColumns, "For a person; no line is longer than `columns`, at least 60.");
-  c.def(
-      "svg", [](const Explanation& e) { return svg(e); }, "A picture: an XML document.");
-  c.def(
-      "json", [](const Explanation& e) { return json(e); }, "The text of a JSON object.");
+  c.def("svg", &svg, "A picture: an XML document.");
+  c.def("json", &json, "The text of a JSON object.");
   c.def("__str__", [](const Explanation& e) { return text(e, kColumns); });
-  c.def("_repr_svg_", [](const Explanation& e) { return svg(e); });
+  c.def("_repr_svg_", &svg);
 }
 
 }  // namespace

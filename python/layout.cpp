@@ -8,8 +8,6 @@
 namespace warpbit::python {
 namespace {
 
-constexpr int kColumns = 100;
-
 Swizzle swizzle_of(int bytes) {
   for (const Swizzle s : {Swizzle::none, Swizzle::bytes_32, Swizzle::bytes_64, Swizzle::bytes_128})
     if (bytes == (s == Swizzle::none ? 0 : span_bytes(s))) return s;
@@ -112,14 +110,14 @@ no_such_layout.)");
 
 void add_layout(py::module_& m) {
   add_layouts(m);
-  py::class_<Descriptor>(
+  py::class_<Descriptor> c(
       m, "Descriptor",
-      "A matrix descriptor of wgmma, its fields in bytes (PTX manual, \"Matrix Descriptor Format\").")
-      .def(py::init([](std::uint32_t start, std::uint32_t leading, std::uint32_t stride, int base_offset,
-                       int swizzle) {
-             return Descriptor{start, leading, stride, base_offset, swizzle_of(swizzle)};
-           }),
-           "start"_a = 0, "leading"_a = 0, "stride"_a = 0, "base_offset"_a = 0, "swizzle"_a = 0)
+      "A matrix descriptor of wgmma, its fields in bytes (PTX manual, \"Matrix Descriptor Format\").");
+  c.def(py::init(
+            [](std::uint32_t start, std::uint32_t leading, std::uint32_t stride, int base_offset, int swizzle) {
+              return Descriptor{start, leading, stride, base_offset, swizzle_of(swizzle)};
+            }),
+        "start"_a = 0, "leading"_a = 0, "stride"_a = 0, "base_offset"_a = 0, "swizzle"_a = 0)
       .def_static("decode", &Descriptor::decode, "bits"_a, "The descriptor of 64 bits.")
       .def("encode", &Descriptor::encode,
            "Its 64 bits. Error: descriptor_field, which names the field and what it can hold.")
@@ -131,14 +129,9 @@ void add_layout(py::module_& m) {
           "swizzle", [](const Descriptor& d) { return bytes_of(d.swizzle); },
           "Bytes within which chunks are exchanged: 0, 32, 64 or 128.")
       .def("__str__", [](const Descriptor& d) { return descriptor_text(value_of(d.encode())); })
-      .def(
-          "__eq__",
-          [](const Descriptor& x, const py::object& y) {
-            return py::isinstance<Descriptor>(y) && x == y.cast<const Descriptor&>();
-          },
-          "other"_a)
       .def(py::pickle([](const Descriptor& d) { return py::make_tuple(value_of(d.encode())); },
                       [](const py::tuple& s) { return Descriptor::decode(s[0].cast<std::uint64_t>()); }));
+  add_equality(c, std::equal_to<Descriptor>());
 }
 
 }  // namespace warpbit::python

@@ -45,6 +45,8 @@ void add_captures(py::module_& m);
 void add_replay(py::module_& m);
 void add_diagnose(py::module_& m);
 
+inline constexpr int kColumns = 100;  ///< of texts for a person
+
 // ---- Errors
 
 /// An Error on its way to Python, where it is warpbit.Error.

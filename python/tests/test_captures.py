@@ -92,7 +92,7 @@ def test_many_files(tmp_path):
 
 
 def test_work_is_bounded():
-    file = "golden-digests/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32.mixed.npz"
+    file = "golden-digests/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32.digests.npz"
     report, = warpbit.verify(file, max_products=1000)
     assert (report.status, report.error.code, report.elements) == ("unreadable", "archive_too_large", 0)
     assert "at most 1000 products are computed for a file" in str(report.error)

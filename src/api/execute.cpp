@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -127,54 +128,21 @@ void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
   });
 }
 
-// Executes each kind of kernel for execute_batch, after its checks.
-struct Batch {
-  const Instruction& instruction;
-  std::span<const OperandView> sources;
-  const ResultView& destination;
-  std::size_t cases;
-  const ExecuteOptions& options;
-  Kernel& kernel;  ///< the requested one; becomes the one used
+// The body that computes a tile by a kernel; without one the specification does.
+const Body* body_for(const Tile& tile, Kernel kernel) {
+  return tile.fast ? find_body(kernel) : nullptr;
+}
 
-  Result<void> operator()(const Tile& tile) const {
-    if (tile.uses_memory()) return memory_needed();
-    if (cases == 0) return {};
-    if (Result<void> checked = check_views(instruction, sources, destination, cases); !checked) return checked;
-    const TileViews views = tile_views(instruction, sources);
-    if (Result<void> selectors = check_selectors(instruction, tile, views, cases); !selectors) return selectors;
-    if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
-      return metadata;
-    const Body* body = tile.fast ? find_body(kernel) : nullptr;
-    kernel = body == nullptr ? Kernel::reference : kernel_of(*body);
-    for_cases(cases, options, [&](std::size_t first, std::size_t last) {
-      if (body != nullptr) return tile.fast->run({*body, tile, views, destination, first, last});
-      for (std::size_t i = first; i < last; ++i) run_tile(tile, views, destination, i);
-    });
-    return {};
-  }
-
-  Result<void> operator()(const ElementwiseKernel& elementwise) const {
-    if (cases == 0) return {};
-    if (Result<void> checked = check_views(instruction, sources, destination, cases); !checked) return checked;
-    const std::span<const OperandView> elements = sources.first(elementwise.sources.size());
-    const OperandView random = elementwise.random_bits ? sources.back() : OperandView{};
-    kernel = Kernel::reference;
-    for_cases(cases, options, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) run_elementwise(elementwise, elements, random, destination, i);
-    });
-    return {};
-  }
-
-  Result<void> operator()(const Move&) const { return memory_needed(); }
-
-  Result<void> operator()(const Control&) const {
-    return mismatch(instruction, "it has no results", "a Machine to execute it", Errc::machine_needed);
-  }
-
-  Error memory_needed() const {
-    return mismatch(instruction, "no memory", "execute_warp with a memory", Errc::memory_needed);
-  }
-};
+// Executes cases whose views are checked; returns the kernel that computed them.
+Kernel run_cases(const Tile& tile, const TileViews& views, const ResultView& destination, std::size_t cases,
+                 Kernel wanted, const ExecuteOptions& options) {
+  const Body* body = body_for(tile, wanted);
+  for_cases(cases, options, [&](std::size_t first, std::size_t last) {
+    if (body != nullptr) return tile.fast->run({*body, tile, views, destination, first, last});
+    for (std::size_t i = first; i < last; ++i) run_tile(tile, views, destination, i);
+  });
+  return body == nullptr ? Kernel::reference : kernel_of(*body);
+}
 
 }  // namespace
 
@@ -213,12 +181,31 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
                                 const ResultView& destination, std::size_t cases,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
-  Result<Kernel> kernel = kernel_for(options);
+  const Result<Kernel> kernel = kernel_for(options);
   if (!kernel) return kernel.error();
-  const Result<void> done = std::visit(Batch{instruction, sources, destination, cases, options, *kernel},
-                                       instruction.decoded().kernel);
-  if (!done) return done.error();
-  return Execution{instruction.inferred(), *kernel};
+  const auto& computed = instruction.decoded().kernel;
+  if (std::holds_alternative<Control>(computed))
+    return mismatch(instruction, "it has no results", "a Machine to execute it", Errc::machine_needed);
+  if (instruction.uses_memory())
+    return mismatch(instruction, "no memory", "execute_warp with a memory", Errc::memory_needed);
+  if (cases == 0) return Execution{instruction.inferred(), *kernel};
+  if (Result<void> checked = check_views(instruction, sources, destination, cases); !checked)
+    return checked.error();
+  if (const auto* elementwise = std::get_if<ElementwiseKernel>(&computed)) {
+    const OperandView random = elementwise->random_bits ? sources.back() : OperandView{};
+    for_cases(cases, options, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i)
+        run_elementwise(*elementwise, sources.first(elementwise->sources.size()), random, destination, i);
+    });
+    return Execution{instruction.inferred(), Kernel::reference};
+  }
+  const Tile& tile = std::get<Tile>(computed);
+  const TileViews views = tile_views(instruction, sources);
+  if (Result<void> selectors = check_selectors(instruction, tile, views, cases); !selectors)
+    return selectors.error();
+  if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
+    return metadata.error();
+  return Execution{instruction.inferred(), run_cases(tile, views, destination, cases, *kernel, options)};
 }
 
 Result<Kernel> kernel_for(const ExecuteOptions& options) {
@@ -227,7 +214,7 @@ Result<Kernel> kernel_for(const ExecuteOptions& options) {
 
 std::string path_of(const Instruction& instruction, Kernel kernel) {
   const auto* tile = std::get_if<Tile>(&instruction.decoded().kernel);
-  const Body* body = tile != nullptr && tile->fast ? find_body(kernel) : nullptr;
+  const Body* body = tile != nullptr ? body_for(*tile, kernel) : nullptr;
   return body == nullptr ? std::string(name(Kernel::reference))
                          : fmt::format("fast: {} ({})", tile->fast->path, name(kernel_of(*body)));
 }
@@ -240,27 +227,6 @@ std::uint64_t scalar(const Instruction& instruction, Part part, std::uint64_t gi
   return operand != nullptr && all_literals(*operand) ? *operand->literals[0] : given;
 }
 
-// Executes a product of a warpgroup; returns the kernel that computed it.
-Kernel run_described(const Tile& tile, const TileViews& views, const ResultView& d, Kernel wanted) {
-  const Body* body = tile.fast ? find_body(wanted) : nullptr;
-  if (body == nullptr) return run_tile(tile, views, d, 0), Kernel::reference;
-  const DefaultFloating floating;
-  tile.fast->run({*body, tile, views, d, 0, 1});
-  return kernel_of(*body);
-}
-
-Result<void> check_reads(const Instruction& instruction, Part part,
-                         const std::optional<DescribedMatrix>& factor, std::uint64_t descriptor,
-                         std::size_t memory_bytes) {
-  if (!factor) return {};
-  const Descriptor decoded = Descriptor::decode(descriptor);
-  if (is_described_within(decoded, *factor, memory_bytes)) return {};
-  return mismatch(instruction,
-                  fmt::format("the bytes up to address {:#x} that {} {:#x} reads",
-                              described_end(decoded, *factor) - 1, instruction.find(part)->role, descriptor),
-                  fmt::format("shared memory has {} bytes", memory_bytes), Errc::address_out_of_bounds);
-}
-
 // Checks the arguments of execute_warpgroup against the tile's operands.
 Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, const TileViews& views,
                              const ExecuteOptions& options) {
@@ -269,11 +235,16 @@ Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, c
     if (const Operand* operand = instruction.find(part);
         operand != nullptr && operand->kind != OperandKind::descriptor)
       if (Result<void> checked = check_view(instruction, *operand, *view, 1); !checked) return checked;
-  const std::size_t bytes = views.memory.size();
-  if (Result<void> a = check_reads(instruction, Part::a, tile.a_described, views.a_descriptor, bytes); !a)
-    return a;
-  if (Result<void> b = check_reads(instruction, Part::b, tile.b_described, views.b_descriptor, bytes); !b)
-    return b;
+  for (const auto& [part, factor, bits] : {std::tuple{Part::a, &tile.a_described, views.a_descriptor},
+                                           {Part::b, &tile.b_described, views.b_descriptor}}) {
+    const Descriptor descriptor = Descriptor::decode(bits);
+    if (*factor && !is_described_within(descriptor, **factor, views.memory.size()))
+      return mismatch(instruction,
+                      fmt::format("the bytes up to address {:#x} that {} {:#x} reads",
+                                  described_end(descriptor, **factor) - 1, instruction.find(part)->role, bits),
+                      fmt::format("shared memory has {} bytes", views.memory.size()),
+                      Errc::address_out_of_bounds);
+  }
   return check_metadata(instruction, tile, views.e, 1, options);
 }
 
@@ -304,7 +275,7 @@ Result<Execution> execute_warpgroup(const Instruction& instruction, const Warpgr
   const TileViews views = warpgroup_views(instruction, sources, shared_memory, d);
   if (Result<void> checked = check_warpgroup(instruction, *tile, views, options); !checked)
     return checked.error();
-  return Execution{instruction.inferred(), run_described(*tile, views, d, *kernel)};
+  return Execution{instruction.inferred(), run_cases(*tile, views, d, 1, *kernel, options)};
 }
 
 Result<Element> execute_element(const Instruction& instruction, const ElementCodes& element,

@@ -192,24 +192,6 @@ Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
   return first;
 }
 
-// One factor in shared memory: returns its descriptor and adds the reads to the effects.
-Result<std::uint64_t> described(const Warp& warp, const DescribedMatrix& factor, Part part, std::uint64_t bytes,
-                                Effects& effects) {
-  const std::size_t at = *warp.find(part);
-  const Result<std::uint64_t> descriptor = common_value(warp, at);
-  if (!descriptor) return descriptor.error();
-  const std::vector<ByteRange> reads = DescriptorMap(Descriptor::decode(*descriptor), factor).ranges();
-  if (reads.back().last >= bytes)
-    return mismatch(warp.instruction,
-                    fmt::format("the bytes up to address {:#x} that {} {:#x} reads", reads.back().last,
-                                warp.operand(at).role, *descriptor),
-                    fmt::format("shared memory has {} bytes", bytes), Errc::address_out_of_bounds);
-  for (const ByteRange& read : reads)
-    effects.memory_reads.push_back(
-        {Effects::kEveryLane, Space::shared, read.first, read.last - read.first + 1});
-  return *descriptor;
-}
-
 AsyncUse async_use(const Warp& warp) {
   const Instruction& i = warp.instruction;
   const std::size_t a = *warp.find(Part::a);
@@ -226,9 +208,12 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
   for (const auto& [part, factor, descriptor] : {std::tuple{Part::b, &tile.b_described, &sources.b_descriptor},
                                                  {Part::a, &tile.a_described, &sources.a_descriptor}}) {
     if (!*factor) continue;
-    const Result<std::uint64_t> bits = described(warp, **factor, part, memory.shared_bytes(), effects);
+    const Result<std::uint64_t> bits = common_value(warp, *warp.find(part));
     if (!bits) return bits.error();
     *descriptor = *bits;
+    for (const ByteRange& read : DescriptorMap(Descriptor::decode(*bits), **factor).ranges())
+      effects.memory_reads.push_back(
+          {Effects::kEveryLane, Space::shared, read.first, read.last - read.first + 1});
   }
   if (!tile.a_described) sources.a = warp.view(*warp.find(Part::a));
   if (const std::optional<std::size_t> e = warp.find(Part::metadata)) sources.metadata = warp.view(*e);

@@ -34,18 +34,26 @@ Result<ExecuteOptions> options_of(const warpbit_options* given) {
   return out;
 }
 
-// Refuses invalid arguments common to several functions.
-warpbit_status check_operand(const warpbit_instruction* instruction, int32_t operand) {
-  if (instruction == nullptr) return wrong_argument("instruction", "a null pointer", "one of warpbit_parse");
-  const auto count = static_cast<int32_t>(instruction->instruction.operands().size());
-  if (operand < 0 || operand >= count)
-    return wrong_argument("operand", std::to_string(operand), fmt::format("0 to {}", count - 1));
-  return WARPBIT_OK;
+warpbit_status no_instruction() {
+  return wrong_argument("instruction", "a null pointer", "one of warpbit_parse");
 }
 
+// An operand by number, or nullptr.
+const Operand* find_operand(const warpbit_instruction* instruction, int32_t operand) {
+  if (instruction == nullptr || operand < 0) return nullptr;
+  const std::span<const Operand> all = instruction->instruction.operands();
+  return static_cast<std::size_t>(operand) < all.size() ? &all[static_cast<std::size_t>(operand)] : nullptr;
+}
+warpbit_status no_operand(const warpbit_instruction* instruction, int32_t operand) {
+  if (instruction == nullptr) return no_instruction();
+  const auto count = static_cast<int32_t>(instruction->instruction.operands().size());
+  return wrong_argument("operand", std::to_string(operand), fmt::format("0 to {}", count - 1));
+}
+
+// Refuses invalid arguments common to several functions.
 warpbit_status check_operands(const warpbit_instruction* instruction, const warpbit_registers* operands,
                               std::size_t count) {
-  if (instruction == nullptr) return wrong_argument("instruction", "a null pointer", "one of warpbit_parse");
+  if (instruction == nullptr) return no_instruction();
   const std::span<const Operand> all = instruction->instruction.operands();
   if (count != all.size() || (count != 0 && operands == nullptr))
     return wrong_argument("operands", fmt::format("{} entries", operands == nullptr ? 0 : count),
@@ -63,6 +71,10 @@ std::vector<OperandArray> arrays_of(const warpbit_registers* operands, std::size
     out.push_back(OperandArray::strided(
         ResultView{static_cast<std::byte*>(r.data), r.case_stride, r.lane_stride, r.register_stride}, cases));
   return out;
+}
+
+warpbit_status status_of(const Result<Execution>& done) {
+  return done ? WARPBIT_OK : refuse(done.error());
 }
 
 }  // namespace
@@ -114,7 +126,7 @@ void warpbit_free(warpbit_instruction* instruction) {
 
 warpbit_status warpbit_describe(const warpbit_instruction* instruction, warpbit_description* description) {
   return guarded([&] {
-    if (instruction == nullptr) return wrong_argument("instruction", "a null pointer", "one of warpbit_parse");
+    if (instruction == nullptr) return no_instruction();
     const Instruction& i = instruction->instruction;
     return fill(description,
                 {0, instruction->form.c_str(), instruction->family.c_str(), instruction->target.c_str(),
@@ -126,25 +138,24 @@ warpbit_status warpbit_describe(const warpbit_instruction* instruction, warpbit_
 warpbit_status warpbit_describe_operand(const warpbit_instruction* instruction, int32_t operand,
                                         warpbit_operand* description) {
   return guarded([&] {
-    if (const warpbit_status checked = check_operand(instruction, operand); checked != WARPBIT_OK)
-      return checked;
+    const Operand* o = find_operand(instruction, operand);
+    if (o == nullptr) return no_operand(instruction, operand);
     const auto n = static_cast<std::size_t>(operand);
-    const Operand& o = instruction->instruction.operands()[n];
-    return fill(description, {0, instruction->roles[n].c_str(), instruction->formats[n].c_str(),
-                              static_cast<int32_t>(o.kind), o.is_destination(), o.registers, o.register_bits,
-                              o.element_bits, o.fragment.rows(), o.fragment.columns(), o.fragment.products()});
+    return fill(description,
+                {0, instruction->roles[n].c_str(), instruction->formats[n].c_str(),
+                 static_cast<int32_t>(o->kind), o->is_destination(), o->registers, o->register_bits,
+                 o->element_bits, o->fragment.rows(), o->fragment.columns(), o->fragment.products()});
   });
 }
 
 warpbit_status warpbit_element_at(const warpbit_instruction* instruction, int32_t operand, int32_t lane,
                                   int32_t reg, int32_t bit, warpbit_element* element, int32_t* found) {
   return guarded([&] {
-    if (const warpbit_status checked = check_operand(instruction, operand); checked != WARPBIT_OK)
-      return checked;
+    const Operand* o = find_operand(instruction, operand);
+    if (o == nullptr) return no_operand(instruction, operand);
     if (element == nullptr || found == nullptr)
       return wrong_argument("warpbit_element_at", "a null pointer", "where to put the element");
-    const Operand& o = instruction->instruction.operands()[static_cast<std::size_t>(operand)];
-    const std::optional<Coordinate> at = o.registers == 0 ? std::nullopt : o.fragment.at_bit(lane, reg, bit);
+    const std::optional<Coordinate> at = o->registers == 0 ? std::nullopt : o->fragment.at_bit(lane, reg, bit);
     *found = at.has_value();
     if (at) *element = {at->row, at->column, at->product};
     return WARPBIT_OK;
@@ -155,14 +166,12 @@ warpbit_status warpbit_places_of(const warpbit_instruction* instruction, int32_t
                                  warpbit_element element, warpbit_place* places, size_t capacity,
                                  size_t* count) {
   return guarded([&] {
-    if (const warpbit_status checked = check_operand(instruction, operand); checked != WARPBIT_OK)
-      return checked;
+    const Operand* o = find_operand(instruction, operand);
+    if (o == nullptr) return no_operand(instruction, operand);
     if (count == nullptr || (capacity != 0 && places == nullptr))
       return wrong_argument("warpbit_places_of", "a null pointer", "where to put the places, and their number");
-    const Operand& o = instruction->instruction.operands()[static_cast<std::size_t>(operand)];
-    const std::vector<Place> all = o.registers == 0
-                                       ? std::vector<Place>()
-                                       : o.fragment.find({element.row, element.column, element.product});
+    std::vector<Place> all;
+    if (o->registers != 0) all = o->fragment.find({element.row, element.column, element.product});
     *count = all.size();
     for (std::size_t i = 0; i < std::min(capacity, all.size()); ++i)
       places[i] = {all[i].lane, all[i].reg, all[i].low_bit, all[i].bits};
@@ -171,12 +180,9 @@ warpbit_status warpbit_places_of(const warpbit_instruction* instruction, int32_t
 }
 
 warpbit_registers warpbit_dense(const warpbit_instruction* instruction, int32_t operand, void* data) {
-  if (instruction == nullptr || operand < 0 ||
-      static_cast<std::size_t>(operand) >= instruction->instruction.operands().size())
-    return {};
-  const Operand& o = instruction->instruction.operands()[static_cast<std::size_t>(operand)];
-  const ResultView view =
-      ResultView::dense(data, instruction->instruction.lanes(), o.registers, o.register_bits);
+  const Operand* o = find_operand(instruction, operand);
+  if (o == nullptr) return {};
+  const auto view = ResultView::dense(data, instruction->instruction.lanes(), o->registers, o->register_bits);
   return {data, view.case_stride, view.lane_stride, view.register_stride};
 }
 
@@ -187,8 +193,7 @@ warpbit_status warpbit_execute(const warpbit_instruction* instruction, const war
       return checked;
     const Result<ExecuteOptions> how = options_of(options);
     if (!how) return refuse(how.error());
-    const Result<Execution> done = execute(instruction->instruction, arrays_of(operands, count, cases), *how);
-    return done ? WARPBIT_OK : refuse(done.error());
+    return status_of(execute(instruction->instruction, arrays_of(operands, count, cases), *how));
   });
 }
 
@@ -202,8 +207,7 @@ warpbit_status warpbit_execute_warp(const warpbit_instruction* instruction, cons
       return wrong_argument("shared", "a null pointer", "shared memory, or 0 bytes");
     const Result<ExecuteOptions> how = options_of(options);
     if (!how) return refuse(how.error());
-    const Result<Execution> done = execute_warp(instruction->instruction, arrays_of(operands, count, 1),
-                                                {static_cast<std::byte*>(shared), shared_bytes}, window, *how);
-    return done ? WARPBIT_OK : refuse(done.error());
+    return status_of(execute_warp(instruction->instruction, arrays_of(operands, count, 1),
+                                  {static_cast<std::byte*>(shared), shared_bytes}, window, *how));
   });
 }
