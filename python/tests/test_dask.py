@@ -10,8 +10,8 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import warpbit
+from conftest import FORM
 
-FORM = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 EXAMPLE = "examples/dask_search.py"
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import warpbit
+from conftest import GOLDEN, arrays_of, refusal
 
 S8 = warpbit.Instruction("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_90")
 F16 = warpbit.Instruction("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", "sm_90")
@@ -56,17 +57,16 @@ def test_the_order_of_k():
     assert product(split_k=3) == 2.0**24  # 2^24 + 1, to nearest even, twice
     assert product(k_order="1:2:0", split_k=2) == 2.0**24 + 2  # runs of 1 + 1, and of 2^24
     assert product(k_order="2:0:1", split_k=2) == 2.0**24  # 2^24 + 1, cut; and 1 more, to even
-    with pytest.raises(warpbit.Error, match="expected each of the 3 steps of K once"):
-        product(k_order=[0, 1])
+    assert "expected each of the 3 steps of K once" in str(refusal(lambda: product(k_order=[0, 1])))
 
 
 def test_a_tile_is_what_a_gpu_recorded():
-    with np.load("golden/sm_90a/mma/mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32.npz") as file:
-        i = warpbit.Instruction(bytes(file["statement"]).decode(), "sm_90a")
-        a, b, c, d = (warpbit.gather(i.operand(r), file[r]) for r in "abcd")
-        for case in range(len(a)):
-            for kernel in warpbit.kernels():
-                assert np.array_equal(warpbit.gemm(i, a[case], b[case], c[case], kernel=kernel).d, d[case])
+    file = arrays_of(GOLDEN + "mma/mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32.npz")
+    i = warpbit.Instruction(bytes(file["statement"]).decode(), "sm_90a")
+    a, b, c, d = (warpbit.gather(i.operand(r), file[r]) for r in "abcd")
+    for case in range(len(a)):
+        for kernel in warpbit.kernels():
+            assert np.array_equal(warpbit.gemm(i, a[case], b[case], c[case], kernel=kernel).d, d[case])
 
 
 def test_out_may_be_c():
@@ -94,9 +94,8 @@ A, B = np.zeros((16, 32), np.uint8), np.zeros((32, 8), np.uint8)
     (lambda: warpbit.gemm(warpbit.Instruction("cvt.bf16.f16", "sm_90"), A, B), "it is no product of matrices in registers"),
 ])
 def test_refusals(call, message):
-    with pytest.raises(warpbit.Error) as refused:
-        call()
-    assert refused.value.code == "view_mismatch" and message in str(refused.value)
+    refused = refusal(call)
+    assert refused.code == "view_mismatch" and message in str(refused)
 
 
 def test_shared_memory_is_refused():
@@ -105,5 +104,4 @@ def test_shared_memory_is_refused():
     with pytest.raises(warpbit.Error, match="out is A|out shares memory with A"):
         warpbit.gemm(S8, memory[:512].reshape(16, 32), B, out=d)
     c = memory[16:528].view(np.uint32).reshape(16, 8)
-    with pytest.raises(warpbit.Error, match="out shares memory with C"):
-        warpbit.gemm(S8, A, B, c, out=d)
+    assert "out shares memory with C" in str(refusal(lambda: warpbit.gemm(S8, A, B, c, out=d)))

@@ -6,8 +6,7 @@ import pickle
 import pytest
 
 import warpbit
-
-FORM = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+from conftest import FORM, refusal
 
 
 def test_targets():
@@ -59,13 +58,11 @@ def test_statements_and_several_products():
     ],
 )
 def test_refusals(call, code, message):
-    with pytest.raises(warpbit.Error) as refused:
-        call()
-    assert refused.value.code == code
-    assert str(refused.value).startswith(message)
-    assert isinstance(refused.value, ValueError)
-    again = pickle.loads(pickle.dumps(refused.value))
-    assert again == refused.value and str(again) == str(refused.value)
+    refused = refusal(call)
+    assert refused.code == code and str(refused).startswith(message)
+    assert isinstance(refused, ValueError)
+    again = pickle.loads(pickle.dumps(refused))
+    assert again == refused and str(again) == str(refused)
 
 
 def test_a_target_is_a_target_or_a_name():

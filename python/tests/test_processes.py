@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import warpbit
-
-FORM = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-FOLDER = "golden/sm_90a/mma/"
+from conftest import FORM, refusal
 
 
 def arrays(cases):
@@ -27,7 +25,7 @@ mma = warpbit.Instruction({FORM!r}, "sm_90a")
 def total(_):
     a, b, c = (np.full((64, 32, n), 0x3C003C00, np.uint32) for n in (4, 2, 4))
     d = warpbit.execute(mma, a, b, c, threads=4).d
-    reports = warpbit.verify([{FOLDER!r}], shard=(1, 40))
+    reports = warpbit.verify(["golden/sm_90a/mma"], shard=(1, 40))
     return int(d.astype(np.uint64).sum()), warpbit.totals(reports).mismatches
 whole = total(0)
 with multiprocessing.get_context("fork").Pool(2) as pool:
@@ -107,5 +105,4 @@ def test_a_mask_is_not_ignored():
     masked = np.ma.masked_array(a, mask=np.zeros_like(a, bool))
     with pytest.raises(warpbit.Error, match=r"operand a is masked uint32 of shape \(1, 32, 4\)"):
         warpbit.execute(mma(), masked, b, c)
-    with pytest.raises(warpbit.Error, match="masked float64"):
-        warpbit.encode("f16", np.ma.masked_array([1.0], mask=[True]))
+    assert "masked float64" in str(refusal(lambda: warpbit.encode("f16", np.ma.masked_array([1.0], mask=[True]))))
