@@ -13,8 +13,8 @@ const Operand& destination_of(const Instruction& instruction) {
          "a Machine to execute it");
 }
 
-Executed execute(const Instruction& instruction, const py::args& sources, const py::object& out,
-                 const ExecuteOptions& options) {
+Executed execute_cases(const Instruction& instruction, const py::args& sources, const OptionalBits& out,
+                       int threads, std::optional<Kernel> kernel, bool allow_inferred, Undefined undefined) {
   const std::string where(instruction.canonical());
   if (instruction.uses_memory())
     refuse(Errc::memory_needed, where, "no memory", "execute_warp with a memory, or execute_warpgroup");
@@ -25,7 +25,8 @@ Executed execute(const Instruction& instruction, const py::args& sources, const 
     for (std::size_t i = 0; i < in.arrays.size(); ++i)
       check_apart(d.array, in.arrays[i].array, where, "source " + std::to_string(i));
   const auto work = [&] {
-    return value_of(execute_batch(instruction, in.views, d.result_view(), in.cases, options));
+    return value_of(execute_batch(instruction, in.views, d.result_view(), in.cases,
+                                  {undefined, allow_inferred, threads, kernel}));
   };
   const int products =
       instruction.rows() * instruction.columns() * instruction.terms() * instruction.products();
@@ -43,9 +44,10 @@ std::span<const std::byte> bytes_of(const py::handle& memory, const std::string&
   return {static_cast<const std::byte*>(array->data()), static_cast<std::size_t>(array->size())};
 }
 
-Executed execute_group(const Instruction& instruction, const py::object& shared, const py::object& d,
-                       const py::object& a, std::uint64_t a_descriptor, std::uint64_t b_descriptor,
-                       const py::object& metadata, bool accumulate, const ExecuteOptions& options) {
+Executed execute_group(const Instruction& instruction, const Bytes& shared, const OptionalBits& d,
+                       const OptionalBits& a, std::uint64_t a_descriptor, std::uint64_t b_descriptor,
+                       const OptionalBits& metadata, bool accumulate, std::optional<Kernel> kernel,
+                       bool allow_inferred, Undefined undefined) {
   const std::string where(instruction.canonical());
   const std::span<const std::byte> memory = bytes_of(shared, where);
   const Operand& destination = destination_of(instruction);
@@ -62,14 +64,15 @@ Executed execute_group(const Instruction& instruction, const py::object& shared,
   const WarpgroupSources sources{view_of(Part::a, a), a_descriptor, b_descriptor,
                                  view_of(Part::metadata, metadata), accumulate};
   const Execution done = without_gil([&] {
-    return value_of(execute_warpgroup(instruction, sources, memory, registers.result_view(), options));
+    return value_of(execute_warpgroup(instruction, sources, memory, registers.result_view(),
+                                      {undefined, allow_inferred, 1, kernel}));
   });
   return {registers.array, done.kernel, done.inferred};
 }
 
 As<"tuple[Optional[NDArray[np.unsignedinteger[Any]]], NDArray[np.uint8]]", py::tuple> execute_one_warp(
-    const Instruction& instruction, const py::args& sources, const py::object& shared,
-    const ExecuteOptions& options) {
+    const Instruction& instruction, const py::args& sources, const Bytes& shared, bool allow_inferred,
+    Undefined undefined) {
   const std::string where(instruction.canonical());
   const SourceArrays in = sources_of(instruction, sources);
   if (in.has_cases && !in.arrays.empty())
@@ -91,7 +94,7 @@ As<"tuple[Optional[NDArray[np.unsignedinteger[Any]]], NDArray[np.uint8]]", py::t
   const std::span<const std::byte> bytes = bytes_of(shared, where);
   py::array after(unsigned_dtype(1), {static_cast<py::ssize_t>(bytes.size())}, bytes.data());  // a copy
   value_of(execute_warp(instruction, operands, {static_cast<std::byte*>(after.mutable_data()), bytes.size()}, 0,
-                        options));
+                        {undefined, allow_inferred, 1, std::nullopt}));
   return py::make_tuple(d, after);
 }
 
@@ -117,15 +120,9 @@ itself, if it was given.)")
                       [](const py::tuple& s) {
                         return Executed{s[0].cast<py::array>(), s[1].cast<Kernel>(), s[2].cast<bool>()};
                       }));
-  m.def(
-      "execute",
-      [](const Instruction& instruction, const py::args& sources, const OptionalBits& out, int threads,
-         std::optional<Kernel> kernel, bool allow_inferred, Undefined undefined) {
-        return execute(instruction, sources, out, {undefined, allow_inferred, threads, kernel});
-      },
-      "instruction"_a, py::kw_only(), "out"_a = py::none(), "threads"_a = 0, "kernel"_a = py::none(),
-      "allow_inferred"_a = true, "undefined"_a = Undefined::error,
-      R"(Executes an instruction once for each case.
+  m.def("execute", &execute_cases, "instruction"_a, py::kw_only(), "out"_a = py::none(), "threads"_a = 0,
+        "kernel"_a = py::none(), "allow_inferred"_a = true, "undefined"_a = Undefined::error,
+        R"(Executes an instruction once for each case.
 
 sources: an array for each source operand that takes registers, in the order of the statement, each
     (cases, lanes, registers), or (lanes, registers) for one case; of Operand.dtype, with any strides,
@@ -138,30 +135,19 @@ undefined: "error", or "as_measured" for what hardware does with operands that t
 
 The bits depend on neither threads nor kernel. The GIL is released. Errors: view_mismatch for an array that does
 not fit; memory_needed; machine_needed; inferred_plan; undefined_operand; no_such_kernel.)");
-  m.def(
-      "execute_warpgroup",
-      [](const Instruction& instruction, const Bytes& shared, const OptionalBits& d, const OptionalBits& a,
-         std::uint64_t a_descriptor, std::uint64_t b_descriptor, const OptionalBits& metadata, bool accumulate,
-         std::optional<Kernel> kernel, bool allow_inferred, Undefined undefined) {
-        return execute_group(instruction, shared, d, a, a_descriptor, b_descriptor, metadata, accumulate,
-                             {undefined, allow_inferred, 1, kernel});
-      },
-      "instruction"_a, "shared"_a, py::kw_only(), "d"_a = py::none(), "a"_a = py::none(), "a_descriptor"_a = 0,
-      "b_descriptor"_a = 0, "metadata"_a = py::none(), "accumulate"_a = true, "kernel"_a = py::none(),
-      "allow_inferred"_a = true, "undefined"_a = Undefined::error,
-      R"(Executes one product of a warpgroup (wgmma.mma_async): D = A B + D, or D = A B without `accumulate`.
+  m.def("execute_warpgroup", &execute_group, "instruction"_a, "shared"_a, py::kw_only(), "d"_a = py::none(),
+        "a"_a = py::none(), "a_descriptor"_a = 0, "b_descriptor"_a = 0, "metadata"_a = py::none(),
+        "accumulate"_a = true, "kernel"_a = py::none(), "allow_inferred"_a = true,
+        "undefined"_a = Undefined::error,
+        R"(Executes one product of a warpgroup (wgmma.mma_async): D = A B + D, or D = A B without `accumulate`.
 
 shared: the shared memory, uint8 with one dimension. d: registers (128, registers), read if D counts and
 written; may be left out if it does not count. a, metadata: registers, where the instruction has them.
 a_descriptor, b_descriptor: 64 bits (see Descriptor). What the statement gives as a literal counts instead.
 Errors: view_mismatch, address_out_of_bounds, inferred_plan, undefined_operand, no_such_kernel.)");
   m.def(
-      "execute_warp",
-      [](const Instruction& instruction, const py::args& sources, const Bytes& shared, bool allow_inferred,
-         Undefined undefined) {
-        return execute_one_warp(instruction, sources, shared, {undefined, allow_inferred, 1, std::nullopt});
-      },
-      "instruction"_a, py::kw_only(), "shared"_a, "allow_inferred"_a = true, "undefined"_a = Undefined::error,
+      "execute_warp", &execute_one_warp, "instruction"_a, py::kw_only(), "shared"_a, "allow_inferred"_a = true,
+      "undefined"_a = Undefined::error,
       R"(Executes an instruction of a warp that uses shared memory (ldmatrix, stmatrix, wmma.load, wmma.store).
 
 sources: registers (lanes, registers) of each source operand that takes registers; addresses are offsets in

@@ -60,15 +60,16 @@ void set_k_order(const py::object& order, const Instruction& instruction, std::s
   if (words.split_k != 1) options.split_k = words.split_k;
 }
 
-Executed multiply(const Instruction& i, const py::object& a_object, const py::object& b_object,
-                  const py::object& c_object, const py::object& out, const GemmOptions& given,
-                  const py::object& k_order) {
+Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_object,
+                  const OptionalBits& c_object, const OptionalBits& out,
+                  const As<"Union[str, Sequence[int]]">& k_order, std::size_t split_k, int threads,
+                  std::optional<Kernel> kernel, bool allow_inferred) {
   const std::string where(i.canonical());
   const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::a), where, "A"),
                   b = codes_of_matrix(b_object, operand_for(i, Part::b), where, "B");
   const Operand& of_d = operand_for(i, Part::d);
   require_shape(b, a.columns, b.columns, where, "B");
-  GemmOptions options = given;
+  GemmOptions options{{}, split_k, {Undefined::error, allow_inferred, threads, kernel}};
   set_k_order(k_order, i, a.columns, options);
   Gemm problem{a.rows, b.columns, a.columns, a.view, b.view, {}, {}};
   std::optional<CodeArray> c;
@@ -104,18 +105,10 @@ Executed multiply(const Instruction& i, const py::object& a_object, const py::ob
 }  // namespace
 
 void add_gemm(py::module_& m) {
-  m.def(
-      "gemm",
-      [](const Instruction& instruction, const Bits& a, const Bits& b, const OptionalBits& c,
-         const OptionalBits& out, const As<"Union[str, Sequence[int]]">& k_order, std::size_t split_k,
-         int threads, std::optional<Kernel> kernel, bool allow_inferred) {
-        return multiply(instruction, a, b, c, out,
-                        {{}, split_k, {Undefined::error, allow_inferred, threads, kernel}}, k_order);
-      },
-      "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(), "out"_a = py::none(),
-      "k_order"_a = "ascending", "split_k"_a = 1, "threads"_a = 0, "kernel"_a = py::none(),
-      "allow_inferred"_a = true,
-      R"(D = A B + C, bit for bit as the instruction gives it tile by tile along K.
+  m.def("gemm", &multiply, "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(),
+        "out"_a = py::none(), "k_order"_a = "ascending", "split_k"_a = 1, "threads"_a = 0,
+        "kernel"_a = py::none(), "allow_inferred"_a = true,
+        R"(D = A B + C, bit for bit as the instruction gives it tile by tile along K.
 
 a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype (or floats of the
 operand's own format, as their bits), with strides of whole items (so that b.T of a column-major matrix is no

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A search on two worker processes gives what one process gives."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,15 +11,7 @@ from distributed import Client, LocalCluster
 import warpbit
 from conftest import FORM
 
-EXAMPLE = "examples/dask_search.py"
-
-
-def example():
-    spec = importlib.util.spec_from_file_location("dask_search", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["dask_search"] = module
-    spec.loader.exec_module(module)
-    return module
+EXAMPLES = os.path.abspath("examples")
 
 
 def process_of_worker():
@@ -37,19 +28,20 @@ def test_a_search_on_two_workers():
     differing = warpbit.execute(instructions[0], *(inputs[n] for n in "abc")).d != inputs["d"]
     assert whole.results[1].differing == np.count_nonzero(differing) > 0
     assert whole.first.index == np.flatnonzero(differing.any(axis=(1, 2)))[0]
-    search = example()
+    sys.path.insert(0, EXAMPLES)
+    import dask_search as search
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         with Client(cluster) as client:
             workers = set(client.run(process_of_worker).values())
             assert len(workers) == 2 and os.getpid() not in workers
-            client.run(lambda path=os.path.dirname(os.path.abspath(EXAMPLE)): sys.path.insert(0, path))
+            client.run(lambda: sys.path.insert(0, EXAMPLES))
             for shares in (2, 7):
                 assert search.search(client, instructions, dot_products, 7, "mixed", shares) == whole
             assert len(client.run(process_of_worker)) == 2
 
 
 def test_the_example():
-    done = subprocess.run([sys.executable, EXAMPLE, "--dot-products", "100000", "--shares", "4", "--seed", "7"],
+    done = subprocess.run([sys.executable, EXAMPLES + "/dask_search.py", "--dot-products", "100000", "--shares", "4", "--seed", "7"],
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("100096 dot products on sm_80,sm_90: ")

@@ -194,10 +194,6 @@ class Check {
   std::vector<DescriptorFinding> findings_;
 };
 
-bool is_bare(const Instruction& instruction) {
-  return instruction.text().find('{') == std::string::npos;
-}
-
 }  // namespace
 
 std::string_view name(DescriptorIssue issue) {
@@ -209,18 +205,18 @@ std::string_view name(DescriptorIssue issue) {
 
 Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part factor,
                                          std::optional<bool> transposed) {
-  const auto find = [&](Part part) { return std::ranges::find(instruction.operands(), part, &Operand::part); };
   const auto refuse = [&](std::string seen, std::string accepted) {
     return mismatch(instruction, std::move(seen), std::move(accepted), Errc::operand_kind);
   };
-  const auto none = instruction.operands().end(), at = find(factor), right = find(Part::b);
-  if (right == none || right->kind != OperandKind::descriptor || (factor != Part::a && at != right))
+  const Operand *at = instruction.find(factor), *right = instruction.find(Part::b);
+  if (right == nullptr || right->kind != OperandKind::descriptor || (factor != Part::a && at != right))
     return refuse("no descriptor stands there", "A or B of wgmma");
-  if (at->kind != OperandKind::descriptor && !is_bare(instruction))
+  const bool is_bare = instruction.text().find('{') == std::string::npos;
+  if (at->kind != OperandKind::descriptor && !is_bare)
     return refuse("A lies in registers", "A by a descriptor");
   const bool left = factor == Part::a;
-  const auto immediate = find(left ? Part::transposed_a : Part::transposed_b);
-  if (!transposed) transposed = immediate != none && *immediate->literals[0] == 1;
+  const Operand* immediate = instruction.find(left ? Part::transposed_a : Part::transposed_b);
+  if (!transposed) transposed = immediate != nullptr && *immediate->literals[0] == 1;
   if (*transposed && at->element_bits != 16)
     return refuse(fmt::format("a transposed matrix of {}", at->format),
                   "16-bit types, or a matrix with K contiguous");

@@ -30,14 +30,9 @@ std::string ranges(const std::vector<int>& lanes) {
 namespace {
 
 bool same(const Instruction& x, const Instruction& y) {
-  if (&x.decoded() == &y.decoded()) return true;
-  if (x.canonical() != y.canonical() || x.target() != y.target() || x.operands().size() != y.operands().size())
-    return false;
-  for (std::size_t i = 0; i < x.operands().size(); ++i)
-    if (x.operands()[i].kind != y.operands()[i].kind || x.operands()[i].literals != y.operands()[i].literals ||
-        x.operands()[i].sinks != y.operands()[i].sinks || x.operands()[i].offset != y.operands()[i].offset)
-      return false;
-  return true;
+  const auto written = [](const Operand& o) { return std::tie(o.kind, o.literals, o.sinks, o.offset); };
+  return &x.decoded() == &y.decoded() || (x.canonical() == y.canonical() && x.target() == y.target() &&
+                                          std::ranges::equal(x.operands(), y.operands(), {}, written, written));
 }
 
 constexpr std::ptrdiff_t kCell = sizeof(std::uint64_t);
@@ -192,14 +187,6 @@ Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
   return first;
 }
 
-AsyncUse async_use(const Warp& warp) {
-  const Instruction& i = warp.instruction;
-  const std::size_t a = *warp.find(Part::a);
-  AsyncUse out{{i.rows(), i.columns(), i.depth()}, warp.registers_of(0), {}};
-  if (warp.operand(a).kind != OperandKind::descriptor) out.factors = warp.registers_of(a);
-  return out;
-}
-
 // Executes with factors in shared memory and D in place.
 Result<Effects> execute_described(const Warp& warp, const Memory& memory, const ExecuteOptions& options) {
   const Tile& tile = std::get<Tile>(warp.instruction.decoded().kernel);
@@ -229,7 +216,9 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
   const Result<Execution> done =
       execute_warpgroup(warp.instruction, sources, memory.shared(), view_of(d, registers), options);
   if (!done) return done.error();
-  effects.deferred = async_use(warp);
+  const Instruction& i = warp.instruction;
+  effects.deferred = AsyncUse{{i.rows(), i.columns(), i.depth()}, warp.registers_of(0), {}};
+  if (!tile.a_described) effects.deferred->factors = warp.registers_of(*warp.find(Part::a));
   effects.reads = warp.reads();
   if (sources.accumulate)
     for (int r = 0; r < registers; ++r) effects.reads.push_back(warp.binding[0] + r);
@@ -239,27 +228,19 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
   return effects;
 }
 
-// The matrix addresses given by the lanes.
-struct LaneAddresses {
-  std::vector<std::uint64_t> addresses;
-  std::vector<std::uint32_t> strides;
-
-  explicit LaneAddresses(const Warp& warp) {
-    const std::size_t p = *warp.find(Part::address);
-    const std::optional<std::size_t> stride = warp.find(Part::stride);
-    for (int lane = 0; lane < warp.registers.lanes(); ++lane) {
-      addresses.push_back(warp.read(p, lane, 0) + static_cast<std::uint64_t>(warp.operand(p).offset));
-      if (stride) strides.push_back(static_cast<std::uint32_t>(warp.read(*stride, lane, 0)));
-    }
-  }
-};
-
 // Executes a move between registers and memory.
 Result<Effects> execute_move(const Warp& warp, const Memory& memory) {
   const DecodedInstruction& decoded = warp.instruction.decoded();
   const Move& move = std::get<std::reference_wrapper<const Move>>(decoded.kernel);
-  const LaneAddresses given(warp);
-  const MoveAddresses where{std::get<MatrixMove>(decoded.form->action).space, given.addresses, given.strides};
+  const std::size_t p = *warp.find(Part::address);
+  const std::optional<std::size_t> stride = warp.find(Part::stride);
+  std::vector<std::uint64_t> addresses;
+  std::vector<std::uint32_t> strides;
+  for (int lane = 0; lane < warp.registers.lanes(); ++lane) {
+    addresses.push_back(warp.read(p, lane, 0) + static_cast<std::uint64_t>(warp.operand(p).offset));
+    if (stride) strides.push_back(static_cast<std::uint32_t>(warp.read(*stride, lane, 0)));
+  }
+  const MoveAddresses where{std::get<MatrixMove>(decoded.form->action).space, addresses, strides};
   Effects effects;
   effects.reads = warp.reads();
   effects.inferred = warp.instruction.inferred();
