@@ -83,26 +83,25 @@ std::uint64_t code_at(const std::byte* at, std::size_t item_bytes) {
 
 py::array_t<double> numbers_of(const py::handle& object, const std::string& where) {
   const auto refused = [&](const std::string& seen) {
-    return Refusal{
-        Error{Errc::view_mismatch, where, "values are " + seen,
-              "an array of floats or integers, numbers or lists of them, each of which float64 holds"}};
+    refuse(where, "values are " + seen,
+           "an array of floats or integers, numbers or lists of them, each of which float64 holds");
   };
-  if (py::isinstance<py::array>(object) && !array_in(object)) throw refused(seen_text(object));
+  if (py::isinstance<py::array>(object) && !array_in(object)) refused(seen_text(object));
   const py::module_ numpy = py::module_::import("numpy");
   py::array array;
   try {
     array = numpy.attr("asarray")(object);
   } catch (const py::error_already_set& e) {  // lists of unequal lengths
     if (!e.matches(PyExc_ValueError)) throw;
-    throw refused(seen_text(object));
+    refused(seen_text(object));
   }
   const char kind = array.dtype().kind();
   if (!(kind == 'f' && array.itemsize() <= 8) && kind != 'i' && kind != 'u')
-    throw refused(py::isinstance<py::array>(object) ? seen_text(object) : py::repr(object).cast<std::string>());
+    refused(py::isinstance<py::array>(object) ? seen_text(object) : py::repr(object).cast<std::string>());
   if (kind != 'f' && array.itemsize() == 8 &&
       (numpy.attr("any")(array.attr("__gt__")(std::int64_t{1} << 53)).cast<bool>() ||
        numpy.attr("any")(array.attr("__lt__")(-(std::int64_t{1} << 53))).cast<bool>()))
-    throw refused("integers beyond 2^53");
+    refused("integers beyond 2^53");
   return array.attr("astype")("float64", "order"_a = "C", "copy"_a = false).cast<py::array_t<double>>();
 }
 
@@ -142,7 +141,7 @@ RegisterArray registers_of(const py::handle& object, const Operand& operand, int
   const std::optional<py::array> array = bits_in(object, register_bytes(operand), operand.format);
   const py::ssize_t n = array ? array->ndim() : 0;
   if ((n != 2 && n != 3) || array->shape(n - 2) != lanes || array->shape(n - 1) != operand.registers)
-    refuse(Errc::view_mismatch, where, "operand " + std::string(operand.role) + " is " + seen_text(object),
+    refuse(where, "operand " + std::string(operand.role) + " is " + seen_text(object),
            registers_text(operand, lanes));
   return described(*array);
 }
@@ -156,7 +155,7 @@ RegisterArray results_of(const py::handle& out, const Operand& operand, int lane
   }
   RegisterArray result = registers_of(out, operand, lanes, where);
   if (result.has_cases != has_cases || result.cases != cases)
-    refuse(Errc::view_mismatch, where, "out is " + seen_text(out),
+    refuse(where, "out is " + seen_text(out),
            has_cases ? std::to_string(cases) + " cases, as the sources have"
                      : "no dimension for cases, as the sources have none");
   check_writable(result.array, where);
@@ -164,8 +163,7 @@ RegisterArray results_of(const py::handle& out, const Operand& operand, int lane
 }
 
 void check_writable(const py::array& out, const std::string& where) {
-  if (!out.writeable())
-    refuse(Errc::view_mismatch, where, "out is read-only", "an array that can be written to");
+  if (!out.writeable()) refuse(where, "out is read-only", "an array that can be written to");
   std::vector<std::pair<std::size_t, std::size_t>> dimensions;  // stride, size
   for (py::ssize_t i = 0; i < out.ndim(); ++i)
     if (out.shape(i) > 1)
@@ -175,8 +173,7 @@ void check_writable(const py::array& out, const std::string& where) {
   auto extent = static_cast<std::size_t>(out.itemsize());  // of one step of the next dimension
   for (const auto& [stride, size] : dimensions) {
     if (stride < extent)
-      refuse(Errc::view_mismatch, where, "items of out share memory or are interleaved",
-             "an array whose items each have their own");
+      refuse(where, "items of out share memory or are interleaved", "an array whose items each have their own");
     extent += stride * (size - 1);
   }
 }
@@ -196,9 +193,7 @@ void check_apart(const py::array& written, const py::array& read, const std::str
   } catch (py::error_already_set& e) {
     if (!e.matches(py::module_::import("numpy").attr("TooHardError"))) throw;
   }
-  if (shared)
-    refuse(Errc::view_mismatch, where, "out shares memory with " + name,
-           "memory of its own, or the same registers");
+  if (shared) refuse(where, "out shares memory with " + name, "memory of its own, or the same registers");
 }
 
 bool takes_registers(const Operand& operand) {
@@ -224,7 +219,7 @@ SourceArrays sources_of(const Instruction& instruction, const py::args& sources)
     out.views.push_back(out.arrays.back().view);
   }
   if (taken != sources.size())
-    refuse(Errc::view_mismatch, where, std::to_string(sources.size()) + " arrays of registers",
+    refuse(where, std::to_string(sources.size()) + " arrays of registers",
            std::to_string(taken) + ", of " + roles);
   if (out.arrays.empty()) return out;
   out.has_cases = out.arrays[0].has_cases;
@@ -240,27 +235,25 @@ SourceArrays sources_of(const Instruction& instruction, const py::args& sources)
 
 std::vector<std::uint64_t> codes_of(const py::handle& object, const std::string& where) {
   const auto refused = [&](const std::string& seen) {
-    return Refusal{
-        Error{Errc::view_mismatch, where, seen,
-              "codes: a sequence of int, or an array of unsigned integers with one dimension (encode gives "
-              "the codes of numbers)"}};
+    refuse(where, seen,
+           "codes: a sequence of int, or an array of unsigned integers with one dimension (encode gives "
+           "the codes of numbers)");
   };
   std::vector<std::uint64_t> out;
   if (!py::isinstance<py::array>(object)) {
-    if (!py::isinstance<py::sequence>(object) || py::isinstance<py::str>(object))
-      throw refused(seen_text(object));
+    if (!py::isinstance<py::sequence>(object) || py::isinstance<py::str>(object)) refused(seen_text(object));
     for (const py::handle& item : py::reinterpret_borrow<py::sequence>(object)) {
       const auto code = py::reinterpret_steal<py::int_>(PyNumber_Index(item.ptr()));
       out.push_back(code ? PyLong_AsUnsignedLongLong(code.ptr()) : 0);
       if (!PyErr_Occurred()) continue;
       PyErr_Clear();
-      throw refused(py::repr(item).cast<std::string>() + " of type " + type_name(item));
+      refused(py::repr(item).cast<std::string>() + " of type " + type_name(item));
     }
     return out;
   }
   const auto bytes = static_cast<std::size_t>(py::reinterpret_borrow<py::array>(object).itemsize());
   const std::optional<py::array> array = bits_in(object, bytes);
-  if (!array || array->ndim() != 1) throw refused(seen_text(object));
+  if (!array || array->ndim() != 1) refused(seen_text(object));
   return codes_in(*array);
 }
 

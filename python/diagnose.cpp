@@ -26,8 +26,7 @@ Result<Diagnosis> diagnose_registers(const Instruction& instruction, const py::a
     refuse(Errc::member_value, "d", "an instruction without results", "D = A B + C in registers");
   const RegisterArray result = registers_of(d, *operand, instruction.lanes(), where);
   if (result.cases != in.cases)
-    refuse(Errc::view_mismatch, where, "d is " + seen_text(d),
-           std::to_string(in.cases) + " cases, as the sources have");
+    refuse(where, "d is " + seen_text(d), std::to_string(in.cases) + " cases, as the sources have");
   const DiagnoseOptions options{{}, {}, pairs};
   return interruptible([&] { return diagnose(instruction, in.views, result.view, in.cases, options); });
 }

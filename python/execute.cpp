@@ -39,8 +39,7 @@ Executed execute_cases(const Instruction& instruction, const py::args& sources, 
 std::span<const std::byte> bytes_of(const py::handle& memory, const std::string& where) {
   const std::optional<py::array> array = bits_in(memory, 1);
   if (!array || array->ndim() != 1 || array->strides(0) != 1)
-    refuse(Errc::view_mismatch, where, "shared memory is " + seen_text(memory),
-           "uint8 with one dimension, contiguous");
+    refuse(where, "shared memory is " + seen_text(memory), "uint8 with one dimension, contiguous");
   return {static_cast<const std::byte*>(array->data()), static_cast<std::size_t>(array->size())};
 }
 
@@ -52,8 +51,7 @@ Executed execute_group(const Instruction& instruction, const Bytes& shared, cons
   const std::span<const std::byte> memory = bytes_of(shared, where);
   const Operand& destination = destination_of(instruction);
   if (d.is_none() && accumulate)
-    refuse(Errc::view_mismatch, where, "no d",
-           registers_text(destination, instruction.lanes()) + ", or accumulate=False");
+    refuse(where, "no d", registers_text(destination, instruction.lanes()) + ", or accumulate=False");
   const RegisterArray registers = results_of(d, destination, instruction.lanes(), false, 1, where);
   const auto view_of = [&](Part part, const py::object& array) {
     const Operand* operand = instruction.find(part);
@@ -76,7 +74,7 @@ As<"tuple[Optional[NDArray[np.unsignedinteger[Any]]], NDArray[np.uint8]]", py::t
   const std::string where(instruction.canonical());
   const SourceArrays in = sources_of(instruction, sources);
   if (in.has_cases && !in.arrays.empty())
-    refuse(Errc::view_mismatch, where, "arrays with a dimension for cases", "one warp: (lanes, registers)");
+    refuse(where, "arrays with a dimension for cases", "one warp: (lanes, registers)");
   py::object d = py::none();
   std::vector<OperandArray> operands;
   std::size_t taken = 0;

@@ -25,7 +25,7 @@ py::array_t<double> decode(const std::string& format, const Bits& codes) {
   const std::size_t bytes = code_bytes(codec.bits());
   const std::optional<py::array> array = bits_in(codes, bytes, codec.name());
   if (!array)
-    refuse(Errc::view_mismatch, "decode " + std::string(codec.name()), "codes are " + seen_text(codes),
+    refuse("decode " + std::string(codec.name()), "codes are " + seen_text(codes),
            "an array of " + bits_text(bytes, codec.name()));
   py::array_t<double> out(shape_of(*array));
   const py::array items = dense(*array);

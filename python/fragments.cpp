@@ -87,8 +87,7 @@ Matrices matrices_of(const std::optional<py::array>& array, const py::object& ob
   if (!array || (array->ndim() != n && array->ndim() != n + 1) ||
       !std::equal(shape.begin(), shape.end(), array->shape() + (array->ndim() - n))) {
     const std::string one = shape_text(shape).substr(1);
-    refuse(Errc::view_mismatch, where_of(o),
-           "the matrix of " + std::string(o->role) + " is " + seen_text(object),
+    refuse(where_of(o), "the matrix of " + std::string(o->role) + " is " + seen_text(object),
            type + " of shape (" + one + " or (cases, " + one);
   }
   return {*array, dense(*array), array->ndim() == n + 1};
@@ -160,7 +159,7 @@ std::vector<std::uint64_t> matrix_codes(const py::object& object, py::ssize_t ro
   const std::size_t bytes = code_bytes(bits);
   const std::optional<py::array> array = bits_in(object, bytes, format);
   if (!array || shape_of(*array) != std::vector{rows, columns})
-    refuse(Errc::view_mismatch, where, name + " is " + seen_text(object),
+    refuse(where, name + " is " + seen_text(object),
            bits_text(bytes, format) + " of shape " + shape_text({rows, columns}));
   return codes_in(*array);
 }

@@ -22,7 +22,7 @@ CodeArray codes_of_matrix(const py::handle& object, const Operand& operand, cons
   const bool is_matrix = array && array->ndim() == 2;
   if (!is_matrix || array->strides(0) % size != 0 || array->strides(1) % size != 0 ||
       reinterpret_cast<std::uintptr_t>(array->data()) % bytes != 0)
-    refuse(Errc::view_mismatch, where,
+    refuse(where,
            name + " is " + seen_text(object) +
                (is_matrix ? " with strides " + py::str(array->attr("strides")).cast<std::string>() : ""),
            bits_text(bytes, operand.format) + " with two dimensions, whose strides are whole items");
@@ -35,14 +35,13 @@ CodeArray codes_of_matrix(const py::handle& object, const Operand& operand, cons
 // The operands of D = A B + C. Errors: view_mismatch.
 const Operand& operand_for(const Instruction& i, Part part) {
   if (const Operand* operand = i.find(part)) return *operand;
-  refuse(Errc::view_mismatch, std::string(i.canonical()), "it is no product of matrices in registers",
-         "an instruction D = A B + C");
+  refuse(std::string(i.canonical()), "it is no product of matrices in registers", "an instruction D = A B + C");
 }
 
 void require_shape(const CodeArray& matrix, std::size_t rows, std::size_t columns, const std::string& where,
                    const std::string& name) {
   if (matrix.rows != rows || matrix.columns != columns)
-    refuse(Errc::view_mismatch, where, name + " is " + seen_text(matrix.array),
+    refuse(where, name + " is " + seen_text(matrix.array),
            "shape (" + std::to_string(rows) + ", " + std::to_string(columns) + ")");
 }
 
@@ -88,7 +87,7 @@ Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_obje
   if (!out.is_none()) {
     const auto apart = [&](const CodeArray& read, const char* name) {
       if (read.array.data() == d.array.data())
-        refuse(Errc::view_mismatch, where, std::string("out is ") + name, "memory of its own, or that of C");
+        refuse(where, std::string("out is ") + name, "memory of its own, or that of C");
       check_apart(d.array, read.array, where, name);
     };
     apart(a, "A");

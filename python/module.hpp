@@ -56,6 +56,10 @@ struct Refusal {
 [[noreturn]] inline void refuse(Errc code, std::string where, std::string seen, std::string accepted) {
   throw Refusal{Error{code, std::move(where), std::move(seen), std::move(accepted)}};
 }
+/// The same with view_mismatch.
+[[noreturn]] inline void refuse(std::string where, std::string seen, std::string accepted) {
+  refuse(Errc::view_mismatch, std::move(where), std::move(seen), std::move(accepted));
+}
 
 /// The error as an instance of warpbit.Error, which is not raised; and back. Errors: usage, for a code that is none.
 py::object exception_of(const Error& error);

@@ -143,7 +143,10 @@ struct OperandView {
   std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
 
   /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
-  static OperandView dense(const void* base, int lanes, int registers, int register_bits);
+  static OperandView dense(const void* base, int lanes, int registers, int register_bits) {
+    const std::ptrdiff_t reg = register_bits / 8, lane = reg * registers;
+    return {static_cast<const std::byte*>(base), lane * lanes, lane, reg};
+  }
 };
 
 /// The same for the destination.
@@ -151,8 +154,10 @@ struct ResultView {
   std::byte* base = nullptr;
   std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
 
-  /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
-  static ResultView dense(void* base, int lanes, int registers, int register_bits);
+  static ResultView dense(void* base, int lanes, int registers, int register_bits) {
+    const OperandView view = OperandView::dense(base, lanes, registers, register_bits);
+    return {static_cast<std::byte*>(base), view.case_stride, view.lane_stride, view.register_stride};
+  }
   operator OperandView() const { return {base, case_stride, lane_stride, register_stride}; }
 };
 

@@ -93,18 +93,17 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   if (!kernel) return kernel.error();
 
   const Tile& t = **tile;
-  MatrixProduct product;
-  product.tile = &t;
-  product.rows = problem.rows;
-  product.columns = problem.columns;
-  product.depth = problem.depth;
-  product.a = items(problem.a, t.a);
-  product.b = items(problem.b, t.b);
-  product.c = items(problem.c, t.c);
-  product.d = items(problem.d, t.d);
-  product.steps = k->steps;
-  product.run = k->run;
-  product.threads = options.execute.threads;
+  const MatrixProduct product{&t,
+                              problem.rows,
+                              problem.columns,
+                              problem.depth,
+                              items(problem.a, t.a),
+                              items(problem.b, t.b),
+                              items(problem.c, t.c),
+                              items(problem.d, t.d),
+                              k->steps,
+                              k->run,
+                              options.execute.threads};
   const Body* body = fused_tile(t) ? find_body(*kernel) : nullptr;
   run_product(product, body);
   return Execution{instruction.inferred(), body == nullptr ? Kernel::reference : kernel_of(*body)};
