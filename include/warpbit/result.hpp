@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -44,11 +45,14 @@ enum class ErrorKind {
 };
 ErrorKind kind(Errc code);
 
-/// A value of type T, or the Error that explains its absence.
+/// A value of type T, or the Error that explains its absence. Result<void>{} is success without a value.
 template <class T>
 class [[nodiscard]] Result {
+  using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result() requires std::is_void_v<T> {}
+  Result(Value value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   /// True if there is a value.
@@ -56,36 +60,20 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   /// The value. Precondition: ok().
-  T& value() & { return std::get<0>(state_); }
-  const T& value() const& { return std::get<0>(state_); }
-  T value() && { return std::get<0>(std::move(state_)); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T operator*() && { return std::move(*this).value(); }
+  Value& value() & { return std::get<0>(state_); }
+  const Value& value() const& { return std::get<0>(state_); }
+  Value value() && { return std::get<0>(std::move(state_)); }
+  Value* operator->() { return &value(); }
+  const Value* operator->() const { return &value(); }
+  Value& operator*() & { return value(); }
+  const Value& operator*() const& { return value(); }
+  Value operator*() && { return std::move(*this).value(); }
 
   /// The error. Precondition: !ok().
   const Error& error() const { return std::get<1>(state_); }
 
  private:
-  std::variant<T, Error> state_;
-};
-
-/// Success without a value, or an Error.
-template <>
-class [[nodiscard]] Result<void> {
- public:
-  Result() = default;
-  Result(Error error) : error_(std::in_place_index<1>, std::move(error)) {}
-
-  bool ok() const { return error_.index() == 0; }
-  explicit operator bool() const { return ok(); }
-  /// The error. Precondition: !ok().
-  const Error& error() const { return std::get<1>(error_); }
-
- private:
-  std::variant<std::monostate, Error> error_;
+  std::variant<Value, Error> state_;
 };
 
 }  // namespace warpbit
