@@ -77,7 +77,7 @@ As<"tuple[Optional[NDArray[np.unsignedinteger[Any]]], NDArray[np.uint8]]", py::t
     refuse(where, "arrays with a dimension for cases", "one warp: (lanes, registers)");
   py::object d = py::none();
   std::vector<OperandArray> operands;
-  std::size_t taken = 0;
+  std::size_t source = 0;
   for (const Operand& operand : instruction.operands()) {
     if (operand.is_destination()) {
       const RegisterArray results = results_of(py::none(), operand, instruction.lanes(), false, 1, where);
@@ -85,8 +85,7 @@ As<"tuple[Optional[NDArray[np.unsignedinteger[Any]]], NDArray[np.uint8]]", py::t
       d.attr("fill")(0);  // a register that the statement drops
       operands.push_back(OperandArray::strided(results.result_view(), 1));
     } else {
-      operands.push_back(takes_registers(operand) ? OperandArray::strided(in.arrays[taken++].view, 1)
-                                                  : OperandArray());
+      operands.push_back(OperandArray::strided(in.views[source++], 1));
     }
   }
   const std::span<const std::byte> bytes = bytes_of(shared, where);

@@ -141,43 +141,40 @@ qualifier or operand that is wrong and what would be right there.)");
           return value_of(Instruction::parse(text, target.target));
         }),
         "text"_a, "target"_a);
-  c.def_property_readonly("text", &Instruction::text, "The text that came in.");
-  c.def_property_readonly("canonical", &Instruction::canonical, "The form in the manual's spelling.");
-  c.def_property_readonly("family", &Instruction::family, "Of which family it is, e.g. \"mma_sp\".");
-  c.def_property_readonly("target", &Instruction::target, "The target.");
-  c.def_property_readonly(
-      "operands",
-      [](const Instruction& i) {
-        std::vector<BoundOperand> out;
-        for (std::size_t n = 0; n < i.operands().size(); ++n) out.push_back({i, n});
-        return out;
-      },
-      "In the order of the statement, the destination first.");
+  const auto read = [&c](const char* name, const char* doc, auto get) {
+    c.def_property_readonly(name, get, doc);
+  };
+  read("text", "The text that came in.", &Instruction::text);
+  read("canonical", "The form in the manual's spelling.", &Instruction::canonical);
+  read("family", "Of which family it is, e.g. \"mma_sp\".", &Instruction::family);
+  read("target", "The target.", &Instruction::target);
+  read("operands", "In the order of the statement, the destination first.", [](const Instruction& i) {
+    std::vector<BoundOperand> out;
+    for (std::size_t n = 0; n < i.operands().size(); ++n) out.push_back({i, n});
+    return out;
+  });
   c.def("operand", &operand_of, "role"_a, "The operand of the manual's name, e.g. \"a\".");
-  c.def_property_readonly("rows", &Instruction::rows, "M: rows of A and D.");
-  c.def_property_readonly("columns", &Instruction::columns, "N: columns of B and D.");
-  c.def_property_readonly("depth", &Instruction::depth, "K: columns of A, rows of B.");
-  c.def_property_readonly("terms", &Instruction::terms,
-                          "Products in a sum: depth, or half of it where A is sparse.");
-  c.def_property_readonly("blocks", &Instruction::blocks, "Scale factors in a row of A; 0 if there are none.");
-  c.def_property_readonly("products", &Instruction::products, "Products of matrices side by side.");
-  c.def_property_readonly("lanes", &Instruction::lanes,
-                          "Lanes that execute it together: 32, 128, or 1 of each thread.");
-  c.def_property_readonly("uses_memory", &Instruction::uses_memory, "Whether it reads or writes memory.");
-  c.def_property_readonly("inferred", &Instruction::inferred,
-                          "Whether the order of the sum, F or the rounding rest on no hardware result.");
-  c.def_property_readonly(
-      "basis", [](const Instruction& i) { return i.evidence().overall(); },
-      R"(How the arithmetic of ordinary results is known: "captured" from a GPU by this project, "published" by
-others who measured one, or "inferred" from other GPUs.)");
-  c.def_property_readonly(
-      "evidence", &evidence_of,
-      R"(What each parameter of the arithmetic rests on: {"order": (basis, from), "window": ..., "floor": ...,
-"specials": ...}.)");
-  c.def_property_readonly("plan", &Instruction::plan, "The steps of one element of D.");
-  c.def_property_readonly(
-      "machine", &Instruction::machine,
-      "The instructions of the GPU itself (SASS) that ptxas makes of it, e.g. \"HMMA.16816.F32\".");
+  read("rows", "M: rows of A and D.", &Instruction::rows);
+  read("columns", "N: columns of B and D.", &Instruction::columns);
+  read("depth", "K: columns of A, rows of B.", &Instruction::depth);
+  read("terms", "Products in a sum: depth, or half of it where A is sparse.", &Instruction::terms);
+  read("blocks", "Scale factors in a row of A; 0 if there are none.", &Instruction::blocks);
+  read("products", "Products of matrices side by side.", &Instruction::products);
+  read("lanes", "Lanes that execute it together: 32, 128, or 1 of each thread.", &Instruction::lanes);
+  read("uses_memory", "Whether it reads or writes memory.", &Instruction::uses_memory);
+  read("inferred", "Whether the order of the sum, F or the rounding rest on no hardware result.",
+       &Instruction::inferred);
+  read("basis",
+       R"(How the arithmetic of ordinary results is known: "captured" from a GPU by this project, "published" by
+others who measured one, or "inferred" from other GPUs.)",
+       [](const Instruction& i) { return i.evidence().overall(); });
+  read("evidence",
+       R"(What each parameter of the arithmetic rests on: {"order": (basis, from), "window": ..., "floor": ...,
+"specials": ...}.)",
+       &evidence_of);
+  read("plan", "The steps of one element of D.", &Instruction::plan);
+  read("machine", "The instructions of the GPU itself (SASS) that ptxas makes of it, e.g. \"HMMA.16816.F32\".",
+       &Instruction::machine);
   c.def("__str__", [](const Instruction& i) { return text_of(i); });
   c.def("__repr__", [](const Instruction& i) {
     return "Instruction(" + py::repr(py::cast(i.text())).cast<std::string>() + ", '" +

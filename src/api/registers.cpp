@@ -33,14 +33,6 @@ Result<ResultView> view_of_matrix(const Operand& operand, const OperandArray& ar
   return registers->view;
 }
 
-Result<void> check_size(const Operand& operand, std::size_t elements) {
-  const auto rows = static_cast<std::size_t>(operand.fragment.rows()),
-             columns = static_cast<std::size_t>(operand.fragment.columns());
-  if (elements == rows * columns) return {};
-  return mismatch(operand, fmt::format("a matrix of {} elements", elements),
-                  fmt::format("{} x {}", rows, columns));
-}
-
 }  // namespace
 
 OperandArray OperandArray::strided(const ResultView& view, std::size_t cases) {
@@ -80,8 +72,10 @@ Result<void> scatter(const Operand& operand, std::span<const std::uint64_t> code
                      std::size_t index, int product) {
   const Result<ResultView> view = view_of_matrix(operand, registers, index, product, true);
   if (!view) return view.error();
-  if (Result<void> size = check_size(operand, codes.size()); !size) return size;
   const FragmentMap& map = operand.fragment;
+  if (codes.size() != static_cast<std::size_t>(map.rows() * map.columns()))
+    return mismatch(operand, fmt::format("a matrix of {} elements", codes.size()),
+                    fmt::format("{} x {}", map.rows(), map.columns()));
   const auto bytes = static_cast<std::size_t>(operand.register_bits / 8);
   for (int lane = 0; lane < map.lanes(); ++lane)
     for (int reg = 0; reg < map.registers(); ++reg)
