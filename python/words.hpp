@@ -20,28 +20,15 @@
 
 namespace warpbit::python {
 
-/// The words of an enumeration, in the order of its enumerators, which count from 0: those that the library has for
-/// them, up to `last`, or `own`. `what` is its name in signatures, with an underscore in front, and in messages.
-template <class E, std::size_t N, std::size_t Count>
+/// The words of an enumeration for its enumerators from 0 to `last`: `own`, or, where that says name(), what the
+/// library's name() says. `what` is its name in signatures, with an underscore in front, and in messages.
+template <std::size_t N, class E, std::size_t Count>
 struct Words {
   using Enum = E;
   char what[N];
   E last;
   std::string_view own[Count];
 };
-template <std::size_t N, class E>
-consteval Words<E, N, 1> named(const char (&what)[N], E last) {
-  Words<E, N, 1> out{{}, last, {}};
-  std::copy_n(what, N, out.what);
-  return out;
-}
-template <class E, std::size_t N, std::size_t Count>
-consteval Words<E, N, Count> own(const char (&what)[N], const std::string_view (&words)[Count]) {
-  Words<E, N, Count> out{};
-  std::copy_n(what, N, out.what);
-  std::copy_n(words, Count, out.own);
-  return out;
-}
 
 /// The enumerations that are bound.
 template <class... W>
@@ -49,27 +36,30 @@ struct Table : W... {};
 template <class... W>
 Table(W...) -> Table<W...>;
 inline constexpr Table kWords{
-    named("kernel", Kernel::avx512),
-    named("basis", Basis::inferred),
-    named("class", CodeClass::nan),
-    named("layout", CaptureLayout::digests),
-    named("source", CaptureSource::model),
-    named("verdict", Verdict::none),
-    named("profile", static_cast<inputs::Profile>(std::size(inputs::kProfileNames) - 1)),
-    own<Undefined>("undefined", {"error", "as_measured"}),
-    own<Rounding>("rounding", {"rn", "rz", "rm", "rp", "rna"}),
-    own<FileStatus>("status", {"replayed", "other_shard", "unsupported", "unreadable"}),
-    own<Medium>("medium", {"registers", "shared_memory", "memory", "addresses"}),
-    own<ExactNumber::Kind>("number_kind", {"finite", "infinity", "nan"}),
-    own<OperandKind>("operand_kind",
-                     {"vector", "scalar", "immediate", "pair", "address", "descriptor", "predicate"}),
-    own<Part>("part", {"d",           "a",       "b",          "c",          "metadata",     "selector",
-                       "scale_a",     "scale_b", "selector_a", "selector_b", "source",       "random_bits",
-                       "address",     "scale_d", "sign_a",     "sign_b",     "transposed_a", "transposed_b",
-                       "group_count", "stride"}),
+    Words{"kernel", Kernel::avx512, {"name()"}},
+    Words{"basis", Basis::inferred, {"name()"}},
+    Words{"class", CodeClass::nan, {"name()"}},
+    Words{"layout", CaptureLayout::digests, {"name()"}},
+    Words{"source", CaptureSource::model, {"name()"}},
+    Words{"verdict", Verdict::none, {"name()"}},
+    Words{"profile", static_cast<inputs::Profile>(std::size(inputs::kProfileNames) - 1), {"name()"}},
+    Words{"undefined", Undefined::as_measured, {"error", "as_measured"}},
+    Words{"rounding", Rounding::nearest_away, {"rn", "rz", "rm", "rp", "rna"}},
+    Words{"status", FileStatus::unreadable, {"replayed", "other_shard", "unsupported", "unreadable"}},
+    Words{"medium", Medium::addresses, {"registers", "shared_memory", "memory", "addresses"}},
+    Words{"number_kind", ExactNumber::Kind::nan, {"finite", "infinity", "nan"}},
+    Words{"operand_kind",
+          OperandKind::predicate,
+          {"vector", "scalar", "immediate", "pair", "address", "descriptor", "predicate"}},
+    Words{"part",
+          Part::stride,
+          {"d",           "a",       "b",          "c",          "metadata",     "selector",
+           "scale_a",     "scale_b", "selector_a", "selector_b", "source",       "random_bits",
+           "address",     "scale_d", "sign_a",     "sign_b",     "transposed_a", "transposed_b",
+           "group_count", "stride"}},
 };
 template <class E, std::size_t N, std::size_t Count>
-constexpr const Words<E, N, Count>& row_of(const Words<E, N, Count>& row) {
+constexpr const Words<N, E, Count>& row_of(const Words<N, E, Count>& row) {
   return row;
 }
 

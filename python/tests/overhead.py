@@ -27,38 +27,31 @@ class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("as_measured", ctypes.c_int32), ("refuse_inferred", ctypes.c_int32), ("threads", ctypes.c_int32)]
 
 
-def seconds(work):
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
-
-
 def main():
-    c_interface = ctypes.CDLL("libwarpbit.so." + warpbit.__version__.split(".")[0])  # which the module has loaded
+    c = ctypes.CDLL("libwarpbit.so." + warpbit.__version__.split(".")[0])  # which the module has loaded
     handle = ctypes.c_void_p()
-    assert c_interface.warpbit_parse(FORM, TARGET, ctypes.byref(handle)) == 0
+    assert c.warpbit_parse(FORM, TARGET, ctypes.byref(handle)) == 0
     mma = warpbit.Instruction(FORM.decode(), TARGET.decode())
     inputs = warpbit.generate(mma, CASES, profile="ordinary")
-    a, b, c = (np.ascontiguousarray(inputs[n]) for n in "abc")
-    out = np.empty_like(inputs["d"])
-    operands = (Registers * 4)(*(Registers(x.ctypes.data, x.strides) for x in (out, a, b, c)))
+    sources = [np.ascontiguousarray(inputs[n]) for n in "abc"]
+    outs = [np.zeros_like(inputs["d"]) for _ in range(2)]
+    operands = (Registers * 4)(*(Registers(x.ctypes.data, x.strides) for x in (outs[0], *sources)))
     options = Options(ctypes.sizeof(Options), 0, 0, 1)
-    of_c = lambda: c_interface.warpbit_execute(handle, operands, ctypes.c_size_t(4), ctypes.c_size_t(CASES), ctypes.byref(options))
-    plain, given, fresh = [], [], []
+    ways = {
+        "C": lambda: c.warpbit_execute(handle, operands, ctypes.c_size_t(4), ctypes.c_size_t(CASES), ctypes.byref(options)),
+        "Python with out": lambda: warpbit.execute(mma, *sources, out=outs[1], threads=1),
+        "Python with a new array": lambda: warpbit.execute(mma, *sources, threads=1),
+    }
+    times = {name: [] for name in ways}
     for _ in range(ROUNDS):
-        out[...] = 0
-        taken, status = seconds(of_c)
-        assert status == 0 and np.array_equal(out, inputs["d"])
-        plain.append(taken)
-        given.append(seconds(lambda: warpbit.execute(mma, a, b, c, out=out, threads=1))[0])
-        taken, result = seconds(lambda: warpbit.execute(mma, a, b, c, threads=1))
-        fresh.append(taken)
-        assert np.array_equal(result.d, out)
-    base = statistics.median(plain)
-    ratios = [statistics.median(times) / base for times in (given, fresh)]
-    print(f"{CASES} tiles, medians of {ROUNDS}: C {base * 1e3:.3f} ms")
-    print(f"Python with out: ratio {ratios[0]:.3f}; with a new array: ratio {ratios[1]:.3f}")
-    return int(max(ratios) > 1.1)
+        for name, work in ways.items():
+            start = time.perf_counter()
+            work()
+            times[name].append(time.perf_counter() - start)
+    assert all(np.array_equal(out, inputs["d"]) for out in outs)
+    ratios = {name: statistics.median(t) / statistics.median(times["C"]) for name, t in times.items()}
+    print(f"{CASES} tiles, medians of {ROUNDS}: C {statistics.median(times['C']) * 1e3:.3f} ms; times that:", ratios)
+    return int(max(ratios.values()) > 1.1)
 
 
 if __name__ == "__main__":
