@@ -227,7 +227,7 @@ SourceArrays sources_of(const Instruction& instruction, const py::args& sources)
   for (const RegisterArray& other : out.arrays)
     if (other.has_cases != out.has_cases || other.cases != out.cases)
       refuse(
-          Errc::view_mismatch, where,
+          where,
           "shapes " + shape_text(shape_of(out.arrays[0].array)) + " and " + shape_text(shape_of(other.array)),
           "equally many cases in each array, or none in any");
   return out;

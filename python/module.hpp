@@ -67,12 +67,9 @@ Error error_of(const py::handle& exception);
 
 /// The value, or a Refusal.
 template <class T>
-T value_of(Result<T> result) {
+auto value_of(Result<T> result) {
   if (!result) throw Refusal{result.error()};
   return std::move(result).value();
-}
-inline void check(const Result<void>& result) {
-  if (!result) throw Refusal{result.error()};
 }
 
 /// work() without the GIL: it touches no object of Python and throws nothing but Refusal and std::bad_alloc.
@@ -265,21 +262,13 @@ struct handle_type_name<warpbit::python::As<A, Base>> {
   static constexpr auto name = const_name(A.text);
 };
 
-// A function may return a Result: its error is raised.
+// A function may return a Result: its error is raised; Result<void> is None.
 template <class T>
 struct type_caster<warpbit::Result<T>> {
-  static constexpr auto name = make_caster<T>::name;
+  using Value = make_caster<decltype(std::declval<warpbit::Result<T>>().value())>;
+  static constexpr auto name = Value::name;
   static handle cast(warpbit::Result<T> result, return_value_policy, handle parent) {
-    return make_caster<T>::cast(warpbit::python::value_of(std::move(result)), return_value_policy::move,
-                                parent);
-  }
-};
-template <>
-struct type_caster<warpbit::Result<void>> {
-  static constexpr auto name = const_name("None");
-  static handle cast(const warpbit::Result<void>& result, return_value_policy, handle) {
-    warpbit::python::check(result);
-    return none().release();
+    return Value::cast(warpbit::python::value_of(std::move(result)), return_value_policy::move, parent);
   }
 };
 

@@ -14,10 +14,6 @@ from conftest import FORM
 EXAMPLES = os.path.abspath("examples")
 
 
-def process_of_worker():
-    return os.getpid()
-
-
 def test_a_search_on_two_workers():
     instructions = [warpbit.Instruction(FORM, target) for target in ("sm_80", "sm_90")]
     dot_products = 500_000
@@ -32,12 +28,12 @@ def test_a_search_on_two_workers():
     import dask_search as search
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         with Client(cluster) as client:
-            workers = set(client.run(process_of_worker).values())
+            workers = set(client.run(os.getpid).values())
             assert len(workers) == 2 and os.getpid() not in workers
             client.run(lambda: sys.path.insert(0, EXAMPLES))
             for shares in (2, 7):
                 assert search.search(client, instructions, dot_products, 7, "mixed", shares) == whole
-            assert len(client.run(process_of_worker)) == 2
+            assert len(client.run(os.getpid)) == 2
 
 
 def test_the_example():

@@ -69,11 +69,7 @@ std::string text(const ByteRange& range) {
 class Check {
  public:
   Check(std::uint64_t bits, const DescribedMatrix& matrix, std::uint64_t shared_bytes)
-      : bits_(bits),
-        d_(Descriptor::decode(bits)),
-        matrix_(matrix),
-        shared_bytes_(shared_bytes),
-        reading_(read(d_, matrix, shared_bytes)) {}
+      : bits_(bits), matrix_(matrix), shared_bytes_(shared_bytes) {}
 
   std::vector<DescriptorFinding> run() {
     check_bits();
@@ -187,10 +183,10 @@ class Check {
   }
 
   std::uint64_t bits_;
-  Descriptor d_;
   DescribedMatrix matrix_;
   std::uint64_t shared_bytes_;
-  Reading reading_;
+  Descriptor d_ = Descriptor::decode(bits_);
+  Reading reading_ = read(d_, matrix_, shared_bytes_);
   std::vector<DescriptorFinding> findings_;
 };
 
