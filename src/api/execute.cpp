@@ -18,15 +18,6 @@
 
 namespace warpbit {
 
-Error mismatch(const Instruction& instruction, std::string seen, std::string accepted, Errc code) {
-  return {code, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
-}
-
-bool all_literals(const Operand& operand) {
-  return !operand.literals.empty() &&
-         std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
-}
-
 namespace {
 
 // Refuses a view without registers that it should have, or with an offset outside std::ptrdiff_t.
@@ -64,30 +55,6 @@ Result<void> check_views(const Instruction& instruction, std::span<const Operand
     if (Result<void> view = check_view(instruction, operands[i + 1], sources[i], cases); !view) return view;
   return check_view(instruction, operands[0], destination, cases);
 }
-
-// ---- D = A B + C
-
-}  // namespace
-
-TileViews tile_views(const Instruction& instruction, std::span<const OperandView> sources) {
-  TileViews out;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    switch (instruction.operands()[i + 1].part) {
-      case Part::a: out.a = sources[i]; break;
-      case Part::b: out.b = sources[i]; break;
-      case Part::c: out.c = sources[i]; break;
-      case Part::metadata: out.e = sources[i]; break;
-      case Part::scale_a: out.a_scale = sources[i]; break;
-      case Part::scale_b: out.b_scale = sources[i]; break;
-      case Part::selector_a: out.a_selector = sources[i]; break;
-      case Part::selector_b: out.b_selector = sources[i]; break;
-      default: break;
-    }
-  }
-  return out;
-}
-
-namespace {
 
 // Selectors in registers must be in range and the same in all lanes.
 Result<void> check_selectors(const Instruction& instruction, const Tile& tile, const TileViews& views,
@@ -144,7 +111,61 @@ Kernel run_cases(const Tile& tile, const TileViews& views, const ResultView& des
   return body == nullptr ? Kernel::reference : kernel_of(*body);
 }
 
+// The value of a scalar: the statement's literal if there is one, else `given`.
+std::uint64_t scalar(const Instruction& instruction, Part part, std::uint64_t given) {
+  const Operand* operand = instruction.find(part);
+  return operand != nullptr && all_literals(*operand) ? *operand->literals[0] : given;
+}
+
+// Checks the arguments of execute_warpgroup against the tile's operands.
+Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, const TileViews& views,
+                             const ExecuteOptions& options) {
+  for (const auto& [part, view] :
+       {std::pair{Part::d, &views.c}, {Part::a, &views.a}, {Part::metadata, &views.e}})
+    if (const Operand* operand = instruction.find(part);
+        operand != nullptr && operand->kind != OperandKind::descriptor)
+      if (Result<void> checked = check_view(instruction, *operand, *view, 1); !checked) return checked;
+  for (const auto& [part, factor, bits] : {std::tuple{Part::a, &tile.a_described, views.a_descriptor},
+                                           {Part::b, &tile.b_described, views.b_descriptor}}) {
+    const Descriptor descriptor = Descriptor::decode(bits);
+    if (*factor && !is_described_within(descriptor, **factor, views.memory.size()))
+      return mismatch(instruction,
+                      fmt::format("the bytes up to address {:#x} that {} {:#x} reads",
+                                  described_end(descriptor, **factor) - 1, instruction.find(part)->role, bits),
+                      fmt::format("shared memory has {} bytes", views.memory.size()),
+                      Errc::address_out_of_bounds);
+  }
+  return check_metadata(instruction, tile, views.e, 1, options);
+}
+
 }  // namespace
+
+Error mismatch(const Instruction& instruction, std::string seen, std::string accepted, Errc code) {
+  return {code, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
+}
+
+bool all_literals(const Operand& operand) {
+  return !operand.literals.empty() &&
+         std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
+}
+
+TileViews tile_views(const Instruction& instruction, std::span<const OperandView> sources) {
+  TileViews out;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    switch (instruction.operands()[i + 1].part) {
+      case Part::a: out.a = sources[i]; break;
+      case Part::b: out.b = sources[i]; break;
+      case Part::c: out.c = sources[i]; break;
+      case Part::metadata: out.e = sources[i]; break;
+      case Part::scale_a: out.a_scale = sources[i]; break;
+      case Part::scale_b: out.b_scale = sources[i]; break;
+      case Part::selector_a: out.a_selector = sources[i]; break;
+      case Part::selector_b: out.b_selector = sources[i]; break;
+      default: break;
+    }
+  }
+  return out;
+}
 
 Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options) {
   if (options.allow_inferred || !instruction.inferred()) return {};
@@ -218,37 +239,6 @@ std::string path_of(const Instruction& instruction, Kernel kernel) {
   return body == nullptr ? std::string(name(Kernel::reference))
                          : fmt::format("fast: {} ({})", tile->fast->path, name(kernel_of(*body)));
 }
-
-namespace {
-
-// The value of a scalar: the statement's literal if there is one, else `given`.
-std::uint64_t scalar(const Instruction& instruction, Part part, std::uint64_t given) {
-  const Operand* operand = instruction.find(part);
-  return operand != nullptr && all_literals(*operand) ? *operand->literals[0] : given;
-}
-
-// Checks the arguments of execute_warpgroup against the tile's operands.
-Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, const TileViews& views,
-                             const ExecuteOptions& options) {
-  for (const auto& [part, view] :
-       {std::pair{Part::d, &views.c}, {Part::a, &views.a}, {Part::metadata, &views.e}})
-    if (const Operand* operand = instruction.find(part);
-        operand != nullptr && operand->kind != OperandKind::descriptor)
-      if (Result<void> checked = check_view(instruction, *operand, *view, 1); !checked) return checked;
-  for (const auto& [part, factor, bits] : {std::tuple{Part::a, &tile.a_described, views.a_descriptor},
-                                           {Part::b, &tile.b_described, views.b_descriptor}}) {
-    const Descriptor descriptor = Descriptor::decode(bits);
-    if (*factor && !is_described_within(descriptor, **factor, views.memory.size()))
-      return mismatch(instruction,
-                      fmt::format("the bytes up to address {:#x} that {} {:#x} reads",
-                                  described_end(descriptor, **factor) - 1, instruction.find(part)->role, bits),
-                      fmt::format("shared memory has {} bytes", views.memory.size()),
-                      Errc::address_out_of_bounds);
-  }
-  return check_metadata(instruction, tile, views.e, 1, options);
-}
-
-}  // namespace
 
 TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources& sources,
                           std::span<const std::byte> memory, const OperandView& before) {

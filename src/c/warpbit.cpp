@@ -31,24 +31,6 @@ warpbit_status status(ErrorKind kind) {
   return WARPBIT_INTERNAL;
 }
 
-}  // namespace
-
-LastError& last_error() {
-  thread_local LastError last;
-  return last;
-}
-
-warpbit_status refuse(const Error& error) {
-  last_error() = {error.message(), std::string(name(error.code))};
-  return status(kind(error.code));
-}
-
-warpbit_status wrong_argument(std::string where, std::string seen, std::string accepted) {
-  return refuse({Errc::usage, std::move(where), std::move(seen), std::move(accepted)});
-}
-
-namespace {
-
 Result<ExecuteOptions> options_of(const warpbit_options* given) {
   ExecuteOptions out;
   if (given == nullptr) return out;
@@ -107,6 +89,21 @@ warpbit_status status_of(const Result<Execution>& done) {
 }
 
 }  // namespace
+
+LastError& last_error() {
+  thread_local LastError last;
+  return last;
+}
+
+warpbit_status refuse(const Error& error) {
+  last_error() = {error.message(), std::string(name(error.code))};
+  return status(kind(error.code));
+}
+
+warpbit_status wrong_argument(std::string where, std::string seen, std::string accepted) {
+  return refuse({Errc::usage, std::move(where), std::move(seen), std::move(accepted)});
+}
+
 }  // namespace warpbit
 
 using namespace warpbit;
