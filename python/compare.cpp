@@ -17,7 +17,7 @@ std::vector<Computation> computations_of(const py::iterable& objects) {
 }
 
 // A table of results in front of what the library says.
-std::string text_of(const ElementComparison& c, int columns) {
+std::string element_text(const ElementComparison& c, int columns) {
   std::string out;
   std::size_t widest = 0;
   for (const Explanation& e : c.explanations) widest = std::max(widest, e.name.size());
@@ -33,7 +33,8 @@ std::string text_of(const Comparison& c) {
            " elements, by at most " + std::to_string(c.results[i].most_codes) + " codes\n";
   if (c.first)
     out += "first: case " + std::to_string(c.first->index) + ", row " + std::to_string(c.first->at.row) +
-           ", column " + std::to_string(c.first->at.column) + "\n" + text_of(c.first->comparison, kColumns);
+           ", column " + std::to_string(c.first->at.column) + "\n" +
+           element_text(c.first->comparison, kColumns);
   return out;
 }
 
@@ -80,15 +81,13 @@ void add_results(py::module_& m) {
       "One element by several computations, and why they differ. A notebook shows pictures.",
       field("explanations", &ElementComparison::explanations, "An Explanation for each."),
       field("reasons", &ElementComparison::reasons, "Why it differs from the first; empty if it does not."));
-  element.def(
-      "text", [](const ElementComparison& c, int columns) { return text_of(c, columns); },
-      "columns"_a = kColumns, "For a person.");
+  element.def("text", &element_text, "columns"_a = kColumns, "For a person.");
   set_repr(element, [](const ElementComparison& c) {
     std::string out = "ElementComparison:";
     for (const Explanation& e : c.explanations) out += " " + e.name + " " + code_text(e.format, e.code);
     return out;
   });
-  element.def("__str__", [](const ElementComparison& c) { return text_of(c, kColumns); });
+  element.def("__str__", [](const ElementComparison& c) { return element_text(c, kColumns); });
   element.def("_repr_html_", &html_of);
 
   add_record(m, "Coordinate", "A place in a matrix.", field("row", &Coordinate::row, "Row."),
@@ -112,7 +111,7 @@ void add_results(py::module_& m) {
     for (std::size_t i = 1; i < c.results.size(); ++i) out += " " + std::to_string(c.results[i].differing);
     return out;
   });
-  comparison.def("__str__", [](const Comparison& c) { return text_of(c); });
+  comparison.def("__str__", &text_of);
 
   add_record(m, "ElementInputs", "What an element is computed from, as codes.",
              field("a", &ElementInputs::a, "A row of A."), field("b", &ElementInputs::b, "A column of B."),
@@ -133,7 +132,7 @@ void add_results(py::module_& m) {
                          : "no difference found in " + std::to_string(s.tried) + " elements";
   };
   search.def("__str__", [told](const DifferenceSearch& s) {
-    return s.found ? text_of(s.found->comparison, kColumns) : told(s);
+    return s.found ? element_text(s.found->comparison, kColumns) : told(s);
   });
   set_repr(search, [told](const DifferenceSearch& s) { return "DifferenceSearch: " + told(s); });
 }

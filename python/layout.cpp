@@ -18,6 +18,10 @@ int bytes_of(Swizzle s) {
   return s == Swizzle::none ? 0 : span_bytes(s);
 }
 
+std::string text_of(const Layout& l, int width, bool by_lanes) {
+  return layout_text(l, {by_lanes, width, {}});
+}
+
 std::vector<std::string> where(const Layout& l, const std::string& question) {
   const LayoutQuestion asked = value_of(parse_layout_question(question));
   std::vector<std::string> out;
@@ -65,12 +69,8 @@ low bit and bits, elsewhere the first bit in memory and bits.)");
       .def_readonly("operands", &Layout::operands, "Those that hold matrices.")
       .def_readonly("unknown", &Layout::unknown,
                     "A sentence for each operand of which nothing says where it lies.")
-      .def(
-          "text",
-          [](const Layout& l, int width, bool by_lanes) {
-            return layout_text(l, {by_lanes, width, {}});
-          },
-          "width"_a = kColumns, "by_lanes"_a = false, "A table: of the matrices, or lane by lane.")
+      .def("text", &text_of, "width"_a = kColumns, "by_lanes"_a = false,
+           "A table: of the matrices, or lane by lane.")
       .def("svg", &layout_svg, "A picture: an XML document.")
       .def("json", &layout_json, "The text of a JSON object with a record for each place.")
       .def("csv", &layout_csv, "The records as lines of values separated by commas.")
@@ -79,10 +79,7 @@ low bit and bits, elsewhere the first bit in memory and bits.)");
           "where", &where, "question"_a,
           R"(Answers "a[3,5]", "lane 7 reg 2", "a lane 7 reg 2" or "b byte 0x412": a line for each place or element.
 Errors: usage.)")
-      .def("__str__",
-           [](const Layout& l) {
-             return layout_text(l, {false, kColumns, {}});
-           })
+      .def("__str__", [](const Layout& l) { return text_of(l, kColumns, false); })
       .def("__repr__", [](const Layout& l) { return "<Layout of " + l.form + ">"; })
       .def("_repr_svg_", &layout_svg);
   m.def(
