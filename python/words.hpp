@@ -29,6 +29,8 @@ struct Words {
   E last;
   std::string_view own[Count];
 };
+template <std::size_t N, class E, std::size_t Count>
+Words(const char (&)[N], E, const std::string_view (&)[Count]) -> Words<N, E, Count>;
 
 /// The enumerations that are bound.
 template <class... W>

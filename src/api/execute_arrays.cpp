@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ranges>
 
 #include "api/checks.hpp"
 #include "warpbit/execute.hpp"
@@ -21,10 +20,12 @@ struct Arrays {
 };
 Result<Arrays> checked(const Instruction& instruction, const std::vector<OperandArray>& given) {
   const std::span<const Operand> operands = instruction.operands();
-  if (given.size() != operands.size())
+  if (given.size() != operands.size()) {
+    std::string roles;
+    for (const Operand& operand : operands) roles.append(roles.empty() ? "" : ", ").append(operand.role);
     return mismatch(instruction, fmt::format("{} arrays", given.size()),
-                    fmt::format("{}: {}", operands.size(),
-                                fmt::join(std::views::transform(operands, &Operand::role), ", ")));
+                    fmt::format("{}: {}", operands.size(), roles));
+  }
   Arrays out;
   const Operand* first = nullptr;
   for (std::size_t i = 0; i < given.size(); ++i) {
