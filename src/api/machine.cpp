@@ -87,8 +87,20 @@ struct Warp {
   const Operand& operand(std::size_t i) const { return instruction.operands()[i]; }
   Result<void> check() const;
   // The registers of an operand that are not literals.
-  std::vector<int> registers_of(std::size_t i) const;
-  std::vector<int> reads() const;
+  std::vector<int> registers_of(std::size_t i) const {
+    std::vector<int> out;
+    if (operand(i).kind == OperandKind::immediate) return out;
+    for (int r = 0; r < operand(i).registers; ++r)
+      if (!is_literal(operand(i), r)) out.push_back(binding[i] + r);
+    return out;
+  }
+  // Those of all source operands.
+  std::vector<int> reads() const {
+    std::vector<int> out;
+    for (std::size_t i = 0; i < instruction.operands().size(); ++i)
+      if (!operand(i).is_destination()) std::ranges::copy(registers_of(i), std::back_inserter(out));
+    return out;
+  }
   std::uint64_t read(std::size_t i, int lane, int reg) const {
     if (is_literal(operand(i), reg)) return *operand(i).literals[static_cast<std::size_t>(reg)];
     return registers.read(lane, binding[i] + reg);
@@ -124,22 +136,6 @@ Result<void> Warp::check() const {
                                   static_cast<std::int64_t>(binding[i]) + operand(i).registers - 1),
                       fmt::format("registers 0 to {}", registers.registers() - 1));
   return {};
-}
-
-std::vector<int> Warp::registers_of(std::size_t i) const {
-  std::vector<int> out;
-  if (operand(i).kind == OperandKind::immediate) return out;
-  for (int r = 0; r < operand(i).registers; ++r)
-    if (!is_literal(operand(i), r)) out.push_back(binding[i] + r);
-  return out;
-}
-
-// The registers of the source operands.
-std::vector<int> Warp::reads() const {
-  std::vector<int> out;
-  for (std::size_t i = 0; i < instruction.operands().size(); ++i)
-    if (!operand(i).is_destination()) std::ranges::copy(registers_of(i), std::back_inserter(out));
-  return out;
 }
 
 // The destination's registers of some lanes, from rows of `stride` cells that begin with the first lane's.
