@@ -35,10 +35,6 @@ def test_integers(shape):
     assert np.array_equal(wide[:, ::2], out) and not wide[:, 1::2].any()
 
 
-def row(*values):
-    return warpbit.encode("f16", np.array([values], float))
-
-
 def test_the_order_of_k():
     """Each step of 8 adds one product of 1 to 2^24, where f32 has only even numbers: cut, each is lost, unless they meet first."""
     a = np.zeros((1, 24))
