@@ -200,10 +200,15 @@ TEST_CASE("bytes of files do not reach the terminal as they are", "[quick][cli]"
   const Directory directory;
   const Output named = run({"verify", write(directory.path / "\x1b[31m\xC3\xBC\xC2\x9B.npz", "a text")});
   CHECK_THAT(named.out, Catch::Contains("/\\x1b[31m\xC3\xBC\\xc2\\x9b.npz: unreadable: "));
+  CHECK(named.lines().size() == 2);  // not broken for the digits
   const Output target =
       run({"verify", write(directory.path / "a.npz", zip_of(with("target.npy", text_npy("sm_\xFF"))))});
   CHECK_THAT(target.out, Catch::Contains("sm_\\xff"));
   CHECK(target.out.find('\xFF') == std::string::npos);
+  const Output index =
+      run({"list", "--captures", write(directory.path / "\xFF\t\n\xC3\xBC.npz", zip_of(good()))});
+  REQUIRE(index.lines().size() == 2);
+  CHECK_THAT(index.lines()[1], Catch::Contains("/\\xff\\x09\\x0a\xC3\xBC.npz\tmma.sync."));
 }
 
 TEST_CASE("nothing to replay", "[quick][cli]") {

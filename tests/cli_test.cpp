@@ -310,6 +310,12 @@ TEST_CASE("usage errors and help", "[quick][cli]") {
     CHECK(output.out.empty());
     CHECK_FALSE(output.err.empty());
   }
+  // What is missing, and what it may be.
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"verify"}, {"where", "mma"}, {"descriptor", "0"}, {"completion"}})
+    CHECK_THAT(run(arguments).err, Catch::StartsWith("warpbit: " + arguments[0] + ": ") &&
+                                       Contains(" is required; expected ") && Contains("\n"));
+  CHECK_THAT(run({"where", "mma"}).err, Contains("question is required; expected a[3,5] (row and column,"));
   for (const std::string command : {"", "verify", "diff", "check", "list"}) {
     const Output output = command.empty() ? run({"--help"}) : run({command, "--help"});
     CHECK(output.status == 0);

@@ -221,6 +221,9 @@ TEST_CASE("what cannot be explained is refused in one line", "[quick][cli]") {
     CHECK(output.out.empty());
     CHECK_THAT(output.err, Contains(message));
   };
+  refused({"explain"},
+          "warpbit: explain: form is required; expected a form or statement, whose values follow, or "
+          "a capture file\n");
   refused({"explain", kF16, "--a", "1", "--b", "1"}, "no target");
   refused({"explain", kF16, "--target", "sm_90"}, "no values");
   refused({"explain", kF16, "--target", "sm_91", "--a", "1"}, "sm_91");

@@ -58,12 +58,11 @@ int check_one(const std::string& text, Target target) {
     suggest_forms(i.error(), text, target);
     return kNo;
   }
-  const Result<Kernel> kernel = chosen_kernel();
-  if (!kernel) return cannot_answer(kernel.error());
+  const Kernel kernel = required(chosen_kernel());
   fmt::print("accepted on {}: {}\n", target.name(), i->canonical());
   for (const Operand& op : i->operands()) fmt::print("  {}: {}\n", op.role, operand_text(op));
   fmt::print("  {:<10}{}\n  {:<10}{} ({})\n{}  {:<10}{}\n", "plan", i->plan(), "machine", i->machine(),
-             i->toolkit(), evidence_text(i->evidence()), "kernel", path_of(*i, *kernel));
+             i->toolkit(), evidence_text(i->evidence()), "kernel", path_of(*i, kernel));
   return kYes;
 }
 
@@ -113,11 +112,10 @@ std::string painted(std::size_t column, const std::string& text) {
 
 // Why, below the table; numbered as in it if there are several reasons.
 void print_reasons(const std::vector<Answer>& refused) {
-  const auto columns = static_cast<std::size_t>(terminal().columns);
   fmt::print("\n");
   for (std::size_t i = 0; i < refused.size(); ++i) {
     const std::string heading = refused.size() == 1 ? "refused: " : fmt::format("refused {}: ", i + 1);
-    for (const std::string& line : broken(heading + printable(refused[i].refusal->message()), columns))
+    for (const std::string& line : broken(heading + printable(refused[i].refusal->message())))
       fmt::print("{}\n", line);
   }
 }
@@ -135,10 +133,9 @@ int check_all(const std::string& text) {
     std::size_t reason = 0;
     for (Answer& answer : all) {
       if (answer.refusal && refused.size() > 1) answer.cells[0] += fmt::format(" {}", ++reason);
-      table.push_back({names(answer.targets)});
-      table.back().insert(table.back().end(), answer.cells.begin(), answer.cells.end());
+      table.push_back(joined({names(answer.targets)}, answer.cells));
     }
-    print_within(table, static_cast<std::size_t>(terminal().columns), painted);
+    print_narrow(table, painted);
     if (!refused.empty()) print_reasons(refused);
   }
   if (status == kNo) suggest_forms(*refused[0].refusal, text, std::nullopt);
@@ -174,28 +171,24 @@ struct CheckArguments {
 
 int check(const CheckArguments& o) {
   if (o.batch) return check_batch();
-  if (o.text.empty()) return cannot_answer({Errc::usage, "check", "no form or statement", "one, or --batch"});
-  if (o.target.empty()) return check_all(o.text);
-  const Result<Target> target = Target::find(o.target);
-  return target ? check_one(o.text, *target) : cannot_answer(target.error());
+  if (o.text.empty()) refuse("check", "no form or statement", "one, or --batch");
+  return o.target.empty() ? check_all(o.text) : check_one(o.text, required(Target::find(o.target)));
 }
 
 }  // namespace
 
 void add_check(CLI::App& command, int& status) {
-  const auto o = std::make_shared<CheckArguments>();
-  CLI::Option* text = command.add_option("text", o->text, "a form or a statement");
-  CLI::Option* target = command.add_option("--target", o->target, "one target; all of them without it");
+  CheckArguments& o = add_arguments(command, status, check);
+  CLI::Option* text = command.add_option("text", o.text, "a form or a statement");
+  CLI::Option* target = command.add_option("--target", o.target, "one target; all of them without it");
   command
-      .add_flag("--batch", o->batch,
+      .add_flag("--batch", o.batch,
                 "answer each line of standard input, target<TAB>form or statement[<TAB>operands]; the exit "
                 "status is 0")
-      ->excludes(text)
-      ->excludes(target);
+      ->excludes(text, target);
   command.footer(examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
                            "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
                            "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch"}));
-  command.callback([o, &status] { status = check(*o); });
 }
 
 }  // namespace warpbit::cli

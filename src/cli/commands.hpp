@@ -3,11 +3,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>  // std::is_void_v
+#include <utility>
 
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
@@ -38,29 +40,53 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   command(man, "print a manual page")
 // clang-format on
 
+inline constexpr std::string_view kCommands[] = {
+#define WARPBIT_NAME(name, help) #name,
+    WARPBIT_COMMANDS(WARPBIT_NAME)
+#undef WARPBIT_NAME
+};
+
 /// add_verify(command, status), ...: gives a command its options, and a callback that leaves its exit status.
 #define WARPBIT_DECLARE_COMMAND(name, help) void add_##name(CLI::App& command, int& status);
 WARPBIT_COMMANDS(WARPBIT_DECLARE_COMMAND)
 #undef WARPBIT_DECLARE_COMMAND
 
+/// What the options of a command write to. When all are read, `run` answers with the exit status.
+template <class Arguments>
+Arguments& add_arguments(CLI::App& command, int& status, int (*run)(const Arguments&)) {
+  const auto out = std::make_shared<Arguments>();
+  command.callback([out, run, &status] { status = run(*out); });
+  return *out;
+}
+
 /// The end of a command's help: lines that work where golden/ is a folder of warpbit's repository.
 std::string examples(std::initializer_list<std::string_view> lines);
 
-/// Prints "warpbit: message" to stderr and returns kNoAnswer.
-int cannot_answer(const Error& error);
-/// 64 bits, with or without 0x. Errors: usage, at `where`.
-Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text);
+// ---- What cannot be answered
 
-/// Errors: usage, if the name of a picture, where there is one, does not end in .svg.
-Result<void> check_svg(const std::string& file);
+/// Thrown by a command that cannot answer. The tool prints the error, suggests forms near to `text` (as
+/// suggest_forms), and ends with kNoAnswer.
+struct Refusal {
+  Error error;
+  std::string text = {};
+  std::optional<Target> target = {};
+};
 
-/// True if an argument that may be a form names a file.
-bool is_file(const std::string& what);
+/// The value of a result. Throws a Refusal if there is none; `text` is the form or statement in question.
+template <class T>
+T required(Result<T> result, std::string_view text = {}, std::optional<Target> target = {}) {
+  if (!result) throw Refusal{result.error(), std::string(text), target};
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+/// Throws a Refusal: by default of an argument.
+[[noreturn]] inline void refuse(std::string where, std::string seen, std::string accepted,
+                                Errc code = Errc::usage) {
+  throw Refusal{{code, std::move(where), std::move(seen), std::move(accepted)}};
+}
 
 /// Prints to stderr which documented forms a refused form or statement is nearest to, if it is no form: on the
 /// target, if there is one.
 void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target);
-/// cannot_answer and suggest_forms.
-int cannot_parse(const Error& error, std::string_view text, std::optional<Target> target);
 
 }  // namespace warpbit::cli

@@ -6,12 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <memory>
 
-#include "cli/commands.hpp"
-#include "cli/numbers.hpp"
-#include "cli/shard.hpp"
+#include "cli/arguments.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
@@ -25,7 +21,7 @@ constexpr std::size_t kMostDepth = 4096;                            // of a K in
 constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 30;      // some minutes by the specification
 
 struct CompareArguments {
-  std::vector<std::string> what, targets, orders, find;
+  std::vector<std::string> forms, targets, orders, find;
   ElementOptions values;
   std::string random;
   std::uint64_t cases = kRandomCases, seed = 0, max_products = kMaxProducts;
@@ -42,43 +38,20 @@ struct Instructions {
   std::size_t terms = 1;  // of the deepest
 };
 
-Result<std::vector<Target>> find_targets(const std::vector<std::string>& names) {
-  std::vector<Target> out;
-  for (const std::string& name : names) {
-    const Result<Target> target = Target::find(name);
-    if (!target) return target.error();
-    out.push_back(*target);
-  }
-  return out;
-}
-
 // Of a capture the form that it is of, and those behind it.
-Result<std::vector<std::string>> find_forms(const CompareArguments& o) {
-  std::vector<std::string> out = o.what;
-  if (!is_file(out[0])) return out;
-  const Result<CaptureReader> reader = CaptureReader::open(out[0]);
-  if (!reader) return reader.error();
-  out[0] = reader->header().statement;
-  return out;
-}
-
-// Prints what is wrong and returns kNoAnswer, or kYes.
-int find_instructions(const CompareArguments& o, const std::vector<std::string>& target_names,
-                      Instructions& out) {
-  const Result<std::vector<Target>> targets = find_targets(target_names);
-  if (!targets) return cannot_answer(targets.error());
-  if (targets->empty())
-    return cannot_answer({Errc::usage, "compare", "no target", "--targets, e.g. --targets sm_80,sm_90"});
-  const Result<std::vector<std::string>> forms = find_forms(o);
-  if (!forms) return cannot_answer(forms.error());
-  for (const std::string& form : *forms)
-    for (const Target target : *targets) {
-      const Result<Instruction> instruction = Instruction::parse(form, target);
-      if (!instruction) return cannot_parse(instruction.error(), form, target);
-      out.list.push_back(*instruction);
-      out.terms = std::max(out.terms, static_cast<std::size_t>(instruction->terms()));
+Instructions find_instructions(const CompareArguments& o, const std::vector<std::string>& target_names) {
+  std::vector<Target> targets;
+  for (const std::string& name : target_names) targets.push_back(required(Target::find(name)));
+  if (targets.empty()) refuse("compare", "no target", "--targets, e.g. --targets sm_80,sm_90");
+  std::vector<std::string> forms = o.forms;
+  if (is_file(forms[0])) forms[0] = required(CaptureReader::open(forms[0])).header().statement;
+  Instructions out;
+  for (const std::string& form : forms)
+    for (const Target target : targets) {
+      out.list.push_back(required(Instruction::parse(form, target), form, target));
+      out.terms = std::max(out.terms, static_cast<std::size_t>(out.list.back().terms()));
     }
-  return kYes;
+  return out;
 }
 
 // Instructions along K without which the order means nothing.
@@ -86,11 +59,9 @@ std::size_t least_steps(const std::string& order) {
   constexpr std::string_view kSplit = "split_k=";
   std::size_t out = order.starts_with("descending") ? 2 : 1;
   if (const auto steps = std::ranges::count(order, ':'); steps > 0) out = static_cast<std::size_t>(steps) + 1;
-  if (const std::size_t at = order.find(kSplit); at != order.npos) {
-    std::size_t runs = 0;
-    std::from_chars(order.data() + at + kSplit.size(), order.data() + order.size(), runs);
-    out = std::max(out, std::min(runs, kMostDepth));
-  }
+  if (const std::size_t at = order.find(kSplit); at != order.npos)
+    out =
+        std::max(out, std::min(number<std::size_t>(order.substr(at + kSplit.size())).value_or(0), kMostDepth));
   return out;
 }
 
@@ -101,25 +72,20 @@ struct Compared {
 };
 
 // Over this K; if there is none, over the least that the orders need.
-Result<Compared> find_computations(const CompareArguments& o, const Instructions& instructions,
-                                   std::size_t depth) {
+Compared find_computations(const CompareArguments& o, const Instructions& instructions, std::size_t depth) {
   const std::vector<std::string> orders = o.orders.empty() ? std::vector<std::string>{"ascending"} : o.orders;
   std::size_t steps = (depth + instructions.terms - 1) / instructions.terms;
   for (const std::string& order : orders)
     if (depth == 0) steps = std::max(steps, least_steps(order));
   Compared out{{}, steps * instructions.terms};
   if (out.depth > kMostDepth)
-    return Error{Errc::usage, "--depth", fmt::format("a K of {}", out.depth),
-                 fmt::format("at most {}", kMostDepth)};
+    refuse("--depth", fmt::format("a K of {}", out.depth), fmt::format("at most {}", kMostDepth));
   for (const Instruction& instruction : instructions.list)
-    for (const std::string& order : orders) {
-      Result<Computation> made = computation(instruction, order, out.depth);
-      if (!made) return made.error();
-      out.computations.push_back(std::move(*made));
-    }
+    for (const std::string& order : orders)
+      out.computations.push_back(required(computation(instruction, order, out.depth)));
   if (out.computations.size() < 2)
-    return Error{Errc::usage, "compare", "one computation",
-                 "two or more: several forms, --targets sm_80,sm_90 or --k-order ascending,split_k=2"};
+    refuse("compare", "one computation",
+           "two or more: several forms, --targets sm_80,sm_90 or --k-order ascending,split_k=2");
   return out;
 }
 
@@ -129,11 +95,6 @@ std::string ulps_text(const Explanation& e) {
   return e.ulps ? fmt::format("{:.4g}", std::stod(e.ulps->decimal())) : "-";
 }
 
-void print_narrow(const Table& table) {
-  print_within(table, static_cast<std::size_t>(terminal().columns),
-               [](std::size_t, const std::string& cell) { return cell; });
-}
-
 void print_element(const ElementComparison& c, bool show) {
   const bool are_targets =
       std::ranges::all_of(c.explanations, [](const auto& e) { return e.name == e.target; });
@@ -141,37 +102,30 @@ void print_element(const ElementComparison& c, bool show) {
   for (const Explanation& e : c.explanations)
     table.push_back({e.name, code_text(e.format, e.code), ulps_text(e)});
   print_narrow(table);
-  fmt::print("{}", text(c, terminal().columns));
+  const auto columns = static_cast<int>(terminal().columns);
+  fmt::print("{}", text(c, columns));
   if (!show) return;
-  for (const Explanation& e : c.explanations) fmt::print("\n{}", text(e, terminal().columns));
-}
-
-bool all_equal(const ElementComparison& c) {
-  return std::ranges::all_of(c.reasons, &std::string::empty);
+  for (const Explanation& e : c.explanations) fmt::print("\n{}", text(e, columns));
 }
 
 int compare_values(const CompareArguments& o, const Instructions& instructions) {
   std::vector<std::string> notes;
   const Instruction& first = instructions.list.front();
   const int most = first.blocks() > 0 ? 1 : static_cast<int>(kMostDepth) / std::max(first.terms(), 1);
-  const Result<ElementInputs> inputs = o.values.inputs(first, notes, std::max(most, 1));
-  if (!inputs) return cannot_answer(inputs.error());
-  const Result<Compared> compared = find_computations(o, instructions, std::max(inputs->a.size(), o.depth));
-  if (!compared) return cannot_answer(compared.error());
-  ElementInputs over_k = *inputs;
-  if (over_k.a_scale.empty()) {
-    over_k.a.resize(compared->depth);
-    over_k.b.resize(compared->depth);
+  ElementInputs inputs = o.values.inputs(first, notes, std::max(most, 1));
+  const Compared compared = find_computations(o, instructions, std::max(inputs.a.size(), o.depth));
+  if (inputs.a_scale.empty()) {
+    inputs.a.resize(compared.depth);
+    inputs.b.resize(compared.depth);
   }
-  const Result<ElementComparison> comparison = compare_element(compared->computations, over_k);
-  if (!comparison) return cannot_answer(comparison.error());
+  const ElementComparison comparison = required(compare_element(compared.computations, inputs));
   for (const std::string& note : notes) fmt::print("{}\n", note);
-  print_element(*comparison, o.show);
-  return all_equal(*comparison) ? kYes : kNo;
+  print_element(comparison, o.show);
+  return std::ranges::all_of(comparison.reasons, &std::string::empty) ? kYes : kNo;
 }
 
 void print_wrapped(const std::string& sentence) {
-  fmt::print("{}\n", fmt::join(broken(sentence, static_cast<std::size_t>(terminal().columns) - 4), "\n    "));
+  fmt::print("{}\n", fmt::join(broken(sentence, terminal().columns - 4), "\n    "));
 }
 
 // What was not measured, where no single element says so.
@@ -208,48 +162,40 @@ int print_comparison(const Comparison& c, const std::vector<Computation>& comput
 }
 
 int compare_file(const CompareArguments& o, const Instructions& instructions) {
-  if (o.depth > 0)
-    return cannot_answer({Errc::usage, "--depth", "a capture", "none: K is that of its instruction"});
-  const Result<Compared> compared = find_computations(o, instructions, instructions.terms);
-  if (!compared) return cannot_answer(compared.error());
-  const Result<Comparison> comparison = compare_capture(o.what[0], compared->computations);
-  return comparison ? print_comparison(*comparison, compared->computations, o.show)
-                    : cannot_answer(comparison.error());
+  if (o.depth > 0) refuse("--depth", "a capture", "none: K is that of its instruction");
+  const Compared compared = find_computations(o, instructions, instructions.terms);
+  return print_comparison(required(compare_capture(o.forms[0], compared.computations)), compared.computations,
+                          o.show);
 }
 
-std::uint64_t cases_of_share(const CompareArguments& o) {
-  return (o.cases - 1) / o.shard.count + 1;
-}
-
-Result<void> check_work(const CompareArguments& o, const Instruction& tile, const Compared& compared) {
-  const std::uint64_t elements =
-      static_cast<std::uint64_t>(tile.rows()) * static_cast<std::uint64_t>(tile.columns() * tile.products());
-  const std::uint64_t each = elements * compared.depth * compared.computations.size(),
-                      most = o.max_products / each;
-  if (cases_of_share(o) <= most) return {};
-  return Error{Errc::usage, "--cases",
-               fmt::format("{} with {} elements, a K of {} and {} computations", o.cases, elements,
-                           compared.depth, compared.computations.size()),
-               fmt::format("at most {} of these ({} products), or more with --shard or --max-products", most,
-                           o.max_products)};
+void check_work(const CompareArguments& o, const Instructions& instructions, const Compared& compared) {
+  const Instruction& tile = instructions.list[0];
+  const std::uint64_t cases = (o.cases - 1) / o.shard.count + 1,  // of the share
+      held = kMostCases * instructions.terms / compared.depth,
+                      elements = static_cast<std::uint64_t>(tile.rows()) *
+                                 static_cast<std::uint64_t>(tile.columns() * tile.products()),
+                      most = o.max_products / (elements * compared.depth * compared.computations.size());
+  if (cases > held)
+    refuse("--cases", fmt::format("{} with a K of {}", o.cases, compared.depth),
+           fmt::format("at most {}, or as many in each share (--shard)", held));
+  if (cases > most)
+    refuse("--cases",
+           fmt::format("{} with {} elements, a K of {} and {} computations", o.cases, elements, compared.depth,
+                       compared.computations.size()),
+           fmt::format("at most {} of these ({} products), or more with --shard or --max-products", most,
+                       o.max_products));
 }
 
 int compare_random(const CompareArguments& o, const Instructions& instructions) {
   const std::optional<inputs::Profile> profile = inputs::find_profile(o.random);
   if (!profile)
-    return cannot_answer({Errc::usage, "--random", o.random,
-                          fmt::format("a profile of inputs: {}", fmt::join(inputs::kProfileNames, ", "))});
-  const Result<Compared> compared = find_computations(o, instructions, o.depth);
-  if (!compared) return cannot_answer(compared.error());
-  if (const std::uint64_t most = kMostCases * instructions.terms / compared->depth; cases_of_share(o) > most)
-    return cannot_answer({Errc::usage, "--cases", fmt::format("{} with a K of {}", o.cases, compared->depth),
-                          fmt::format("at most {}, or as many in each share (--shard)", most)});
-  if (const Result<void> bounded = check_work(o, instructions.list[0], *compared); !bounded)
-    return cannot_answer(bounded.error());
-  const Result<Comparison> comparison =
-      compare_generated(compared->computations, {o.seed, *profile}, o.cases, compared->depth, o.shard);
-  return comparison ? print_comparison(*comparison, compared->computations, o.show)
-                    : cannot_answer(comparison.error());
+    refuse("--random", o.random,
+           fmt::format("a profile of inputs: {}", fmt::join(inputs::kProfileNames, ", ")));
+  const Compared compared = find_computations(o, instructions, o.depth);
+  check_work(o, instructions, compared);
+  const Comparison comparison =
+      required(compare_generated(compared.computations, {o.seed, *profile}, o.cases, compared.depth, o.shard));
+  return print_comparison(comparison, compared.computations, o.show);
 }
 
 // ---- The search
@@ -272,49 +218,40 @@ std::string element_text(const ElementInputs& inputs, const Instruction& instruc
 }
 
 int find(const CompareArguments& o) {
-  Instructions instructions;
-  if (const int status = find_instructions(o, o.find, instructions); status != kYes) return status;
-  const Result<Compared> compared = find_computations(o, instructions, o.depth);
-  if (!compared) return cannot_answer(compared.error());
-  if (compared->computations.size() != 2)
-    return cannot_answer({Errc::usage, "--find-difference",
-                          fmt::format("{} computations", compared->computations.size()),
-                          "two: two targets, or two forms or orders of K on one"});
-  const Computation &x = compared->computations.front(), &y = compared->computations.back();
-  const Result<DifferenceSearch> search = find_difference(x, y, compared->depth);
-  if (!search) return cannot_answer(search.error());
-  const std::vector<std::string> names = distinct_names(compared->computations);
+  const Compared compared = find_computations(o, find_instructions(o, o.find), o.depth);
+  if (compared.computations.size() != 2)
+    refuse("--find-difference", fmt::format("{} computations", compared.computations.size()),
+           "two: two targets, or two forms or orders of K on one");
+  const Computation &x = compared.computations.front(), &y = compared.computations.back();
+  const DifferenceSearch search = required(find_difference(x, y, compared.depth));
+  if (search.found) {
+    fmt::print("{}", element_text(search.found->inputs, x.instruction));
+    print_element(search.found->comparison, o.show);
+    return kNo;
+  }
+  const std::vector<std::string> names = distinct_names(compared.computations);
   const std::string plan = x.instruction.plan();
-  if (search->equal_steps) {
-    print_wrapped(fmt::format("equal: {} and {} both compute every element as {}; no input tells them apart",
-                              names[0], names[1], plan));
-    print_marks(compared->computations);
-    return kYes;
-  }
-  if (!search->found) {
-    print_wrapped(fmt::format("no difference found in {} elements; {}: {}; {}: {}", search->tried, names[0],
-                              plan, names[1], y.instruction.plan()));
-    print_marks(compared->computations);
-    return kYes;
-  }
-  fmt::print("{}", element_text(search->found->inputs, x.instruction));
-  print_element(search->found->comparison, o.show);
-  return kNo;
+  print_wrapped(
+      search.equal_steps
+          ? fmt::format("equal: {} and {} both compute every element as {}; no input tells them apart",
+                        names[0], names[1], plan)
+          : fmt::format("no difference found in {} elements; {}: {}; {}: {}", search.tried, names[0], plan,
+                        names[1], y.instruction.plan()));
+  print_marks(compared.computations);
+  return kYes;
 }
 
 int compare(const CompareArguments& o) {
-  const bool generates = o.find.empty() && !is_file(o.what[0]) && !o.values.is_given() && !o.random.empty();
+  const bool generates = o.find.empty() && !is_file(o.forms[0]) && !o.values.is_given() && !o.random.empty();
   if (o.shard.count > 1 && !generates)
-    return cannot_answer(
-        {Errc::usage, "--shard", "a comparison without generated inputs", "it with --random PROFILE"});
+    refuse("--shard", "a comparison without generated inputs", "it with --random PROFILE");
   if (!o.find.empty()) return find(o);
-  Instructions instructions;
-  if (const int status = find_instructions(o, o.targets, instructions); status != kYes) return status;
-  if (is_file(o.what[0])) return compare_file(o, instructions);
+  const Instructions instructions = find_instructions(o, o.targets);
+  if (is_file(o.forms[0])) return compare_file(o, instructions);
   if (o.values.is_given()) return compare_values(o, instructions);
-  if (!o.random.empty()) return compare_random(o, instructions);
-  return cannot_answer({Errc::usage, "compare", "a form without values",
-                        "--a, --b and --c; --random PROFILE; --find-difference; or a capture file"});
+  if (generates) return compare_random(o, instructions);
+  refuse("compare", "a form without values",
+         "--a, --b and --c; --random PROFILE; --find-difference; or a capture file");
 }
 
 }  // namespace
@@ -334,42 +271,41 @@ void add_compare(CLI::App& command, int& status) {
        "--b '1 1' --c 0.1 --explain",
        "warpbit compare golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
        "--targets sm_90,sm_80"}));
-  const auto o = std::make_shared<CompareArguments>();
+  CompareArguments& o = add_arguments(command, status, compare);
   command
       .add_option(
-          "what", o->what,
+          "forms", o.forms,
           "forms or statements with the same formats, each in a chain along K, or a capture file and such "
           "forms; the first is what others are compared with")
       ->required();
   const auto add_list = [&](const char* name, std::vector<std::string>& list, const char* description) {
     command.add_option(name, list, description)->delimiter(',')->allow_extra_args(false);
   };
-  add_list("--targets", o->targets, "one or more, separated by commas; each form is taken on each");
-  add_list("--k-order", o->orders,
+  add_list("--targets", o.targets, "one or more, separated by commas; each form is taken on each");
+  add_list("--k-order", o.orders,
            "orders of the instructions along K, separated by commas: ascending (default), descending, 1:0:3:2, "
            "split_k=2 (runs whose sums are added), descending+split_k=2");
   command
       .add_option(
-          "--depth", o->depth,
+          "--depth", o.depth,
           "K, rounded up to whole instructions; the deepest instruction's, or as many as the orders need, "
           "unless given")
       ->check(CLI::Range(std::size_t{1}, kMostDepth));
-  o->values.add_to(command);
-  command.add_option("--random", o->random, "compare on generated inputs of a profile: mixed, ordinary, ...");
-  command.add_option("--cases", o->cases, fmt::format("how many of them; {} unless given", kRandomCases))
+  o.values.add_to(command);
+  command.add_option("--random", o.random, "compare on generated inputs of a profile: mixed, ordinary, ...");
+  command.add_option("--cases", o.cases, fmt::format("how many of them; {} unless given", kRandomCases))
       ->check(CLI::PositiveNumber);
-  command.add_option("--seed", o->seed, "other generated inputs")->check(CLI::NonNegativeNumber);
+  command.add_option("--seed", o.seed, "other generated inputs")->check(CLI::NonNegativeNumber);
   command
-      .add_option("--max-products", o->max_products,
+      .add_option("--max-products", o.max_products,
                   "refuse a comparison that takes more products a b (default 2^30)")
       ->check(CLI::PositiveNumber);
-  add_shard(command, o->shard, "compare one of N shares of the generated cases");
+  add_shard(command, o.shard, "compare one of N shares of the generated cases");
   add_list(
-      "--find-difference", o->find,
+      "--find-difference", o.find,
       "search for small inputs that tell two targets apart, separated by a comma, or two forms or orders of K "
       "on one");
-  command.add_flag("--explain", o->show, "also explain the element by each");
-  command.callback([o, &status] { status = compare(*o); });
+  command.add_flag("--explain", o.show, "also explain the element by each");
 }
 
 }  // namespace warpbit::cli

@@ -3,70 +3,47 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <memory>
-
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 
 namespace warpbit::cli {
 namespace {
 
-// For text between single quotes in a shell.
-std::string quoted(const std::string& text, std::string_view quote) {
+// Each of the characters with something before it.
+std::string escaped(const std::string& text, std::string_view characters, std::string_view before) {
   std::string out;
-  for (const char c : text) out += c == '\'' ? std::string(quote) : std::string(1, c);
+  for (const char c : text) out.append(characters.find(c) == characters.npos ? "" : before).push_back(c);
   return out;
 }
 
-std::string names_of(const std::vector<CommandHelp>& commands) {
-  std::string out;
-  for (const CommandHelp& c : commands) out += (out.empty() ? "" : " ") + c.name;
-  return out;
+std::string spaced(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
-// The names of the options, and what may stand without one.
-std::string words_of(const CommandHelp& command) {
-  std::vector<std::string> out;
-  for (const OptionHelp& o : command.options) out.push_back(o.name);
-  for (const OptionHelp& p : command.positionals) out.insert(out.end(), p.values.begin(), p.values.end());
-  return fmt::format("{}", fmt::join(out, " "));
+// For text between single quotes in bash and zsh.
+std::string quoted(const std::string& text) {
+  return escaped(text, "'", "'\\'");
 }
 
-// In zsh's specifications brackets and colons mean something.
-std::string zsh_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '[' || c == ']' || c == ':' ? std::string("\\") + c : std::string(1, c);
-  return quoted(out, "'\\''");
+std::string zsh_values(const CLI::Option& option) {
+  const std::string values = spaced(values_of(option));
+  return values.empty() ? "_files" : "(" + values + ")";
 }
 
-std::string zsh_values(const OptionHelp& option) {
-  return option.values.empty() ? "_files" : fmt::format("({})", fmt::join(option.values, " "));
-}
-
-struct CompletionArguments {
-  std::string shell;
-};
-
-int completion(const CompletionArguments& o, const CLI::App& app) {
-  const std::vector<CommandHelp> commands = help_of(app);
-  fmt::print("{}", o.shell == "bash"  ? bash_completion(commands)
-                   : o.shell == "zsh" ? zsh_completion(commands)
-                                      : fish_completion(commands));
-  return kYes;
-}
-
-}  // namespace
-
-std::string bash_completion(const std::vector<CommandHelp>& commands) {
+std::string bash_completion(const CLI::App& app) {
   std::string values, words;
-  for (const CommandHelp& c : commands) {
-    for (const OptionHelp& o : c.options) {
-      if (!o.takes_value) continue;
-      values += o.values.empty()
-                    ? fmt::format("    {}:{}) return ;;\n", c.name, o.name)
-                    : fmt::format("    {}:{}) words='{}' ;;\n", c.name, o.name, fmt::join(o.values, " "));
+  for (const CLI::App* c : commands_of(app)) {
+    std::vector<std::string> of_command;
+    for (const CLI::Option* o : options_of(*c, false)) {
+      of_command.push_back(name_of(*o));
+      const std::string known = spaced(values_of(*o));
+      if (takes_value(*o))
+        values += fmt::format("    {}:{}) {} ;;\n", c->get_name(), name_of(*o),
+                              known.empty() ? "return" : "words='" + known + "'");
     }
-    words += fmt::format("      {}) words='{}' ;;\n", c.name, words_of(c));
+    for (const CLI::Option* p : options_of(*c, true))
+      for (const std::string& value : values_of(*p)) of_command.push_back(value);
+    words += fmt::format("      {}) words='{}' ;;\n", c->get_name(), spaced(of_command));
   }
   return fmt::format(
       "# bash completion for warpbit: source <(warpbit completion bash)\n"
@@ -87,19 +64,21 @@ std::string bash_completion(const std::vector<CommandHelp>& commands) {
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
       "}}\n"
       "complete -o default -F _warpbit warpbit\n",
-      names_of(commands), values, words);
+      fmt::join(kCommands, " "), values, words);
 }
 
-std::string zsh_completion(const std::vector<CommandHelp>& commands) {
+std::string zsh_completion(const CLI::App& app) {
   std::string list, cases;
-  for (const CommandHelp& c : commands) {
-    list += fmt::format("    '{}:{}'\n", c.name, quoted(c.description, "'\\''"));
-    cases += fmt::format("    {})\n      _arguments", c.name);
-    for (const OptionHelp& o : c.options)
-      cases += fmt::format(" \\\n        '{}[{}]{}'", o.name, zsh_text(o.description),
-                           o.takes_value ? ":value:" + zsh_values(o) : "");
-    for (const OptionHelp& p : c.positionals)
-      cases += fmt::format(" \\\n        '{}:{}:{}'", p.is_repeated ? "*" : "", p.name, zsh_values(p));
+  for (const CLI::App* c : commands_of(app)) {
+    list += fmt::format("    '{}:{}'\n", c->get_name(), quoted(c->get_description()));
+    cases += fmt::format("    {})\n      _arguments", c->get_name());
+    for (const CLI::Option* o : options_of(*c, false))
+      cases += fmt::format(" \\\n        '{}[{}]{}'", name_of(*o),
+                           quoted(escaped(o->get_description(), "[]:", "\\")),
+                           takes_value(*o) ? ":value:" + zsh_values(*o) : "");
+    for (const CLI::Option* p : options_of(*c, true))
+      cases += fmt::format(" \\\n        '{}:{}:{}'", p->get_items_expected_max() > 1 ? "*" : "", name_of(*p),
+                           zsh_values(*p));
     cases += " ;;\n";
   }
   return fmt::format(
@@ -124,30 +103,48 @@ std::string zsh_completion(const std::vector<CommandHelp>& commands) {
       list, cases);
 }
 
-std::string fish_completion(const std::vector<CommandHelp>& commands) {
+std::string fish_completion(const CLI::App& app) {
   std::string out = "# fish completion for warpbit: warpbit completion fish | source\n";
-  for (const CommandHelp& c : commands) {
-    out += fmt::format("complete -c warpbit -n __fish_use_subcommand -f -a {} -d '{}'\n", c.name,
-                       quoted(c.description, "\\'"));
-    const std::string begin = fmt::format("complete -c warpbit -n '__fish_seen_subcommand_from {}'", c.name);
-    for (const OptionHelp& o : c.options) {
-      std::string value = o.takes_value ? " -r" : "";
-      if (!o.values.empty()) value = fmt::format(" -x -a '{}'", fmt::join(o.values, " "));
-      out += fmt::format("{} -l {}{} -d '{}'\n", begin, o.name.substr(2), value, quoted(o.description, "\\'"));
+  for (const CLI::App* c : commands_of(app)) {
+    out += fmt::format("complete -c warpbit -n __fish_use_subcommand -f -a {} -d '{}'\n", c->get_name(),
+                       escaped(c->get_description(), "'", "\\"));
+    const std::string begin =
+        fmt::format("complete -c warpbit -n '__fish_seen_subcommand_from {}'", c->get_name());
+    for (const CLI::Option* o : options_of(*c, false)) {
+      const std::string values = spaced(values_of(*o));
+      out += fmt::format("{} -l {}{} -d '{}'\n", begin, name_of(*o).substr(2),
+                         !values.empty()   ? " -x -a '" + values + "'"
+                         : takes_value(*o) ? " -r"
+                                           : "",
+                         escaped(o->get_description(), "'", "\\"));
     }
-    for (const OptionHelp& p : c.positionals)
-      if (!p.values.empty()) out += fmt::format("{} -f -a '{}'\n", begin, fmt::join(p.values, " "));
+    for (const CLI::Option* p : options_of(*c, true))
+      if (const std::string values = spaced(values_of(*p)); !values.empty())
+        out += fmt::format("{} -f -a '{}'\n", begin, values);
   }
   return out;
 }
 
+struct CompletionArguments {
+  const CLI::App* app = nullptr;
+  std::string shell;
+};
+
+int completion(const CompletionArguments& o) {
+  const auto make = o.shell == "bash" ? bash_completion : o.shell == "zsh" ? zsh_completion : fish_completion;
+  fmt::print("{}", make(*o.app));
+  return kYes;
+}
+
+}  // namespace
+
 void add_completion(CLI::App& command, int& status) {
-  const auto o = std::make_shared<CompletionArguments>();
-  command.add_option("shell", o->shell, "bash, zsh or fish")
+  CompletionArguments& o = add_arguments(command, status, completion);
+  o.app = command.get_parent();
+  command.add_option("shell", o.shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}));
   command.footer(examples({"warpbit completion bash", "warpbit completion zsh"}));
-  command.callback([o, &command, &status] { status = completion(*o, *command.get_parent()); });
 }
 
 }  // namespace warpbit::cli

@@ -2,9 +2,7 @@
 // warpbit descriptor
 #include <fmt/format.h>
 
-#include <memory>
-
-#include "cli/commands.hpp"
+#include "cli/arguments.hpp"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/instruction.hpp"
 
@@ -27,26 +25,23 @@ void print_ranges(const std::vector<ByteRange>& ranges, bool all) {
 }
 
 int descriptor(const DescriptorArguments& o) {
-  const Result<std::uint64_t> bits = parse_hex("descriptor", o.descriptor);
-  if (!bits) return cannot_answer(bits.error());
+  const std::uint64_t bits = parse_hex("descriptor", o.descriptor);
   const Target target = *Target::find("sm_90a");
-  const Result<Instruction> instruction = Instruction::parse(o.form, target);
-  if (!instruction) return cannot_parse(instruction.error(), o.form, target);
+  const Instruction instruction = required(Instruction::parse(o.form, target), o.form, target);
   const bool left = o.operand == "a";
-  const Result<DescribedMatrix> matrix = described_matrix(*instruction, left ? Part::a : Part::b,
-                                                          o.transposed ? std::optional(true) : std::nullopt);
-  if (!matrix) return cannot_answer(matrix.error());
-  fmt::print("{}\n{}: {} {} of {} elements of {} bits, {}-major\n", descriptor_text(*bits), left ? "A" : "B",
-             matrix->lines, left ? "rows" : "columns", matrix->depth, matrix->element_bits,
-             matrix->major == Major::k ? "K"
-             : left                    ? "M"
-                                       : "N");
-  const std::vector<ByteRange> ranges = DescriptorMap(Descriptor::decode(*bits), *matrix).ranges();
+  const DescribedMatrix matrix = required(described_matrix(instruction, left ? Part::a : Part::b,
+                                                           o.transposed ? std::optional(true) : std::nullopt));
+  fmt::print("{}\n{}: {} {} of {} elements of {} bits, {}-major\n", descriptor_text(bits), left ? "A" : "B",
+             matrix.lines, left ? "rows" : "columns", matrix.depth, matrix.element_bits,
+             matrix.major == Major::k ? "K"
+             : left                   ? "M"
+                                      : "N");
+  const std::vector<ByteRange> ranges = DescriptorMap(Descriptor::decode(bits), matrix).ranges();
   std::uint64_t bytes = 0;
   for (const ByteRange& range : ranges) bytes += range.last - range.first + 1;
   fmt::print("reads {} bytes of shared memory:\n", bytes);
   print_ranges(ranges, o.ranges);
-  const std::vector<DescriptorFinding> findings = check_descriptor(*bits, *matrix, o.size);
+  const std::vector<DescriptorFinding> findings = check_descriptor(bits, matrix, o.size);
   for (const DescriptorFinding& finding : findings)
     fmt::print("{}: {}\n", name(finding.issue), finding.message);
   return findings.empty() ? kYes : kNo;
@@ -55,20 +50,19 @@ int descriptor(const DescriptorArguments& o) {
 }  // namespace
 
 void add_descriptor(CLI::App& command, int& status) {
-  const auto o = std::make_shared<DescriptorArguments>();
-  command.add_option("descriptor", o->descriptor, "64 bits in hexadecimal")->required();
-  command.add_option("--form", o->form, "the form or statement of wgmma that it is for")->required();
-  command.add_option("--operand", o->operand, "which factor it is; b unless given")
+  DescriptorArguments& o = add_arguments(command, status, descriptor);
+  command.add_option("descriptor", o.descriptor, "64 bits in hexadecimal")->required();
+  command.add_option("--form", o.form, "the form or statement of wgmma that it is for")->required();
+  command.add_option("--operand", o.operand, "which factor it is; b unless given")
       ->check(CLI::IsMember({"a", "b"}));
-  command.add_flag("--transposed", o->transposed, "M or N is contiguous (imm-trans 1)");
-  command.add_option("--size", o->size, "bytes of shared memory; the most that there can be unless given")
+  command.add_flag("--transposed", o.transposed, "M or N is contiguous (imm-trans 1)");
+  command.add_option("--size", o.size, "bytes of shared memory; the most that there can be unless given")
       ->check(CLI::NonNegativeNumber);
-  command.add_flag("--ranges", o->ranges, "show all ranges");
+  command.add_flag("--ranges", o.ranges, "show all ranges");
   command.footer(examples(
       {"warpbit descriptor 0x4000004000010040 --form wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16",
        "warpbit descriptor 0x4000004000010040 --form wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 --size "
        "2048"}));
-  command.callback([o, &status] { status = descriptor(*o); });
 }
 
 }  // namespace warpbit::cli

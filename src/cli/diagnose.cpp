@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/arguments.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/diagnose.hpp"
@@ -54,36 +53,26 @@ void print_diagnosis(const Diagnosis& d, std::size_t top) {
 int diagnose_command(const DiagnoseArguments& o) {
   DiagnoseOptions options;
   options.pairs = !o.single;
-  if (!o.target.empty()) {
-    const Result<Target> target = Target::find(o.target);
-    if (!target) return cannot_answer(target.error());
-    options.target = *target;
-  }
-  const Result<Diagnosis> d = diagnose(o.file, options);
-  if (!d) return cannot_answer(d.error());
-  if (o.json)
-    print_diagnosis_json(*d, o.top);
-  else
-    print_diagnosis(*d, o.top);
-  return d->verdict == Verdict::correct ? kYes : kNo;
+  options.target = find_target(o.target);
+  const Diagnosis d = required(diagnose(o.file, options));
+  (o.json ? print_diagnosis_json : print_diagnosis)(d, o.top);
+  return d.verdict == Verdict::correct ? kYes : kNo;
 }
 
 }  // namespace
 
 void add_diagnose(CLI::App& command, int& status) {
-  const auto o = std::make_shared<DiagnoseArguments>();
-  command.add_option("file", o->file, "a capture of the layout registers, of an instruction D = A B + C")
+  DiagnoseArguments& o = add_arguments(command, status, diagnose_command);
+  command.add_option("file", o.file, "a capture of the layout registers, of an instruction D = A B + C")
       ->required();
-  command.add_option("--target", o->target,
-                     "the target that the kernel ran on, instead of the one in the file");
-  command.add_option("--top", o->top, "findings to show")->check(CLI::NonNegativeNumber)->capture_default_str();
-  command.add_flag("--single", o->single, "try no pairs of mistakes");
-  command.add_flag("--json", o->json, "print JSON");
+  command.add_option("--target", o.target, "the target that the kernel ran on, instead of the one in the file");
+  command.add_option("--top", o.top, "findings to show")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_flag("--single", o.single, "try no pairs of mistakes");
+  command.add_flag("--json", o.json, "print JSON");
   command.footer(
       examples({"warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz",
                 "warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
                 "--target sm_80 --single"}));
-  command.callback([o, &status] { status = diagnose_command(*o); });
 }
 
 }  // namespace warpbit::cli

@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <memory>
 
-#include "cli/commands.hpp"
+#include "cli/arguments.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 
@@ -60,24 +58,18 @@ void print_line(std::string_view label, std::string_view text) {
   fmt::print("  {:<11}{}\n", label, text);
 }
 
-void print_neighbour(std::string_view label, const FormatInfo& f, const std::optional<std::uint64_t>& code) {
-  print_line(label, code ? fmt::format("{}  {}", hex(*code, f.bits), explained(f, *code).decimal)
-                         : std::string("none"));
-}
-
-// "0 1111 110   sign | exponent | fraction"
-std::string bits_text(const ExplainedCode& e) {
-  std::string bits, names;
-  for (const CodeField& field : e.fields) {
-    bits += fmt::format("{}{}", bits.empty() ? "" : " ", field.bits);
-    names += fmt::format("{}{}", names.empty() ? "" : " | ", field.name);
-  }
-  return bits + "   " + names;
+// Of all fields, from the top.
+template <class T>
+std::string fields(const ExplainedCode& e, T CodeField::*member, std::string_view separator) {
+  std::string out;
+  for (const CodeField& field : e.fields)
+    out += fmt::format("{}{}", out.empty() ? "" : separator, field.*member);
+  return out;
 }
 
 // What follows "value": all that is known of the number.
 void print_value(const FormatInfo& f, const ExplainedCode& e) {
-  print_line("bits", bits_text(e));
+  print_line("bits", fields(e, &CodeField::bits, " ") + "   " + fields(e, &CodeField::name, " | "));
   print_line("class", name(e.cls));
   print_line("value", e.decimal);
   if (!e.power.empty()) print_line("", fmt::format("{} = {}", e.power, e.hexadecimal));
@@ -86,31 +78,29 @@ void print_value(const FormatInfo& f, const ExplainedCode& e) {
 
 void print_neighbours(const FormatInfo& f, const ExplainedCode& e) {
   if (e.cls == CodeClass::nan) return;
-  print_neighbour("next below", f, e.below);
-  print_neighbour("next above", f, e.above);
+  for (const auto& [label, code] : {std::pair("next below", e.below), std::pair("next above", e.above)})
+    print_line(label, code ? fmt::format("{}  {}", hex(*code, f.bits), explained(f, *code).decimal) : "none");
 }
 
 // "0x7e", "0b111'1110": a code; what has an exponent of two is a number.
-Result<std::optional<std::uint64_t>> code_of(std::string_view text) {
+std::optional<std::uint64_t> code_of(std::string_view text) {
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X"),
              is_binary = text.starts_with("0b") || text.starts_with("0B");
-  if ((!is_hex && !is_binary) || text.find_first_of("pP.") != text.npos) return std::optional<std::uint64_t>();
+  if ((!is_hex && !is_binary) || text.find_first_of("pP.") != text.npos) return std::nullopt;
   std::string digits(text.substr(2));
   std::erase_if(digits, [](char c) { return c == '_' || c == '\''; });
-  std::uint64_t out = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, is_hex ? 16 : 2);
-  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
-    return Error{Errc::usage, "code", fmt::format("'{}'", text),
-                 is_hex ? "0x and at most 16 hexadecimal digits" : "0b and at most 64 binary digits"};
-  return std::optional(out);
+  const auto out = number<std::uint64_t>(digits, is_hex ? 16 : 2);
+  if (!out)
+    refuse("code", fmt::format("'{}'", text),
+           is_hex ? "0x and at most 16 hexadecimal digits" : "0b and at most 64 binary digits");
+  return out;
 }
 
 int print_code(const FormatInfo& f, std::uint64_t code) {
-  const Result<ExplainedCode> e = explain_code(f.name, code);
-  if (!e) return cannot_answer(e.error());
+  const ExplainedCode e = required(explain_code(f.name, code));
   fmt::print("{} {}\n", f.name, hex(code, f.bits));
-  print_value(f, *e);
-  print_neighbours(f, *e);
+  print_value(f, e);
+  print_neighbours(f, e);
   return kYes;
 }
 
@@ -124,26 +114,24 @@ std::string bound_text(const FormatInfo& f, bool negative) {
 int print_number(const FormatInfo& f, const FormatArguments& o) {
   const std::string_view rounding = o.rounding.empty() ? "rn" : std::string_view(o.rounding);
   const auto mode = std::ranges::find(kRoundings, rounding, [](const auto& row) { return row.first; })->second;
-  const Result<EncodedNumber> n = encode_number(f.name, o.text, mode, o.satfinite);
-  if (!n) return cannot_answer(n.error());
-  const ExplainedCode e = explained(f, n->code);
-  fmt::print("{} {} = {} by {}{}\n", f.name, hex(n->code, f.bits), o.text, rounding,
+  const EncodedNumber n = required(encode_number(f.name, o.text, mode, o.satfinite));
+  const ExplainedCode e = explained(f, n.code);
+  fmt::print("{} {} = {} by {}{}\n", f.name, hex(n.code, f.bits), o.text, rounding,
              o.satfinite ? ", satfinite" : "");
   print_value(f, e);
-  if (!n->error.empty())
-    print_line("error", n->is_exact ? std::string("0, exact")
-                                    : fmt::format("{}{}", n->error, f.is_integer ? "" : " ulp"));
-  if (n->is_beyond_largest) print_line("beyond", bound_text(f, o.text.starts_with('-')));
+  if (!n.error.empty())
+    print_line("error",
+               n.is_exact ? std::string("0, exact") : fmt::format("{}{}", n.error, f.is_integer ? "" : " ulp"));
+  if (n.is_beyond_largest) print_line("beyond", bound_text(f, o.text.starts_with('-')));
   print_neighbours(f, e);
   return kYes;
 }
 
-const std::vector<std::string> kColumns = {"code", "bits", "class", "value", "power", "hexadecimal"};
+const Row kColumns = {"code", "bits", "class", "value", "power", "hexadecimal"};
 
-std::vector<std::string> cells(const FormatInfo& f, const ExplainedCode& e) {
-  std::string bits;
-  for (const CodeField& field : e.fields) bits += fmt::format("{}{}", bits.empty() ? "" : " ", field.bits);
-  return {hex(e.code, f.bits), bits, std::string(name(e.cls)), e.decimal, e.power, e.hexadecimal};
+Row cells(const FormatInfo& f, const ExplainedCode& e) {
+  return {hex(e.code, f.bits), fields(e, &CodeField::bits, " "), std::string(name(e.cls)), e.decimal, e.power,
+          e.hexadecimal};
 }
 
 // In full if it is short, otherwise as a hexadecimal number.
@@ -151,15 +139,16 @@ std::string short_value(const ExplainedCode& e, std::size_t longest) {
   return e.decimal.size() <= longest || e.hexadecimal.empty() ? e.decimal : e.hexadecimal;
 }
 
-// All columns, for programs.
-Table landmark_table(const FormatInfo& f) {
-  Table out{{"landmark"}};
-  out[0].insert(out[0].end(), kColumns.begin(), kColumns.end());
-  for (const Landmark& l : *landmarks(f.name)) {
-    const std::vector<std::string> row = cells(f, explained(f, l.code));
-    out.push_back({std::string(l.name)});
-    out.back().insert(out.back().end(), row.begin(), row.end());
+// For programs: all columns of all codes, or of the landmarks.
+Table long_table(const FormatInfo& f) {
+  if (f.bits <= kMostTableBits) {
+    Table out{kColumns};
+    for (std::uint64_t code = 0; code >> f.bits == 0; ++code) out.push_back(cells(f, explained(f, code)));
+    return out;
   }
+  Table out{joined({"landmark"}, kColumns)};
+  for (const Landmark& l : *landmarks(f.name))
+    out.push_back(joined({std::string(l.name)}, cells(f, explained(f, l.code))));
   return out;
 }
 
@@ -190,7 +179,7 @@ Table grid(const FormatInfo& f) {
   std::size_t widest = 0;
   for (const ExplainedCode& e : all) widest = std::max(widest, text(e).size());
   std::size_t columns = std::min<std::size_t>(16, all.size());
-  while (columns > 1 && 4 + columns * (2 + widest) > static_cast<std::size_t>(terminal().columns)) columns /= 2;
+  while (columns > 1 && 4 + columns * (2 + widest) > terminal().columns) columns /= 2;
   Table out{{"code"}};
   for (std::size_t j = 0; j < columns; ++j) out[0].push_back(fmt::format("+{:x}", j));
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -201,18 +190,14 @@ Table grid(const FormatInfo& f) {
 }
 
 int print_table(const FormatInfo& f, const FormatArguments& o) {
-  if (f.bits > kMostTableBits) {
-    if (!o.is_for_programs()) fmt::print("{} has 2^{} codes; these are its landmarks\n", f.name, f.bits);
-    print_as_asked(o.is_for_programs() ? landmark_table(f) : short_landmarks(f), o);
-    return kYes;
-  }
-  if (!o.is_for_programs()) {
+  if (o.is_for_programs()) {
+    print_as_asked(long_table(f), o);
+  } else if (f.bits <= kMostTableBits) {
     print(grid(f), false);
-    return kYes;
+  } else {
+    fmt::print("{} has 2^{} codes; these are its landmarks\n", f.name, f.bits);
+    print(short_landmarks(f), false);
   }
-  Table out{kColumns};
-  for (std::uint64_t code = 0; code >> f.bits == 0; ++code) out.push_back(cells(f, explained(f, code)));
-  print_as_asked(out, o);
   return kYes;
 }
 
@@ -235,79 +220,63 @@ int print_summary(const FormatInfo& f) {
   return kYes;
 }
 
-std::string landmark_text(const FormatInfo& f, std::string_view name) {
-  constexpr std::size_t kLongest = 14;
-  const std::optional<ExplainedCode> e = landmark(f, name);
-  return e ? short_value(*e, kLongest) : "-";
-}
-
-std::vector<std::string> floating_cells(const FormatInfo& f) {
-  const auto yes = [](bool has) { return std::string(has ? "yes" : "-"); };
-  return {fmt::format("{:d} {} {}", f.is_signed, f.exponent_bits, f.fraction_bits),
-          std::to_string(f.bias),
-          landmark_text(f, "largest"),
-          landmark_text(f, f.has_subnormals ? "least normal" : "least"),
-          landmark_text(f, "least subnormal"),
-          yes(f.has_infinity),
-          yes(f.has_nan)};
-}
-
 int print_all(const FormatArguments& o) {
   Table out{{"format", "bits", "S E F", "bias", "largest", "least normal", "least subnormal", "Inf", "NaN"}};
   for (const FormatInfo& f : all_formats()) {
-    out.push_back({std::string(f.name), std::to_string(f.bits)});
-    const std::vector<std::string> rest =
-        f.is_integer ? std::vector<std::string>{"-", "-", landmark_text(f, "largest"), "-", "-", "-", "-"}
-                     : floating_cells(f);
-    out.back().insert(out.back().end(), rest.begin(), rest.end());
+    const auto of_floats = [&](const std::string& text) { return f.is_integer ? "-" : text; };
+    const auto yes = [](bool has) { return has ? "yes" : "-"; };
+    const auto value = [&](std::string_view name) -> std::string {
+      constexpr std::size_t kLongest = 14;
+      const std::optional<ExplainedCode> e = landmark(f, name);
+      return e ? short_value(*e, kLongest) : "-";
+    };
+    out.push_back({std::string(f.name), std::to_string(f.bits),
+                   of_floats(fmt::format("{:d} {} {}", f.is_signed, f.exponent_bits, f.fraction_bits)),
+                   of_floats(std::to_string(f.bias)), value("largest"),
+                   of_floats(value(f.has_subnormals ? "least normal" : "least")), value("least subnormal"),
+                   yes(f.has_infinity), yes(f.has_nan)});
   }
   print_as_asked(out, o);
   return kYes;
 }
 
 int format_command(const FormatArguments& o) {
-  const auto usage = [](const char* seen, const char* accepted) {
-    return cannot_answer({Errc::usage, "format", seen, accepted});
-  };
-  if (o.text.empty() && (o.satfinite || !o.rounding.empty()))
-    return usage("--round or --satfinite without a number", "a number behind the format");
+  const bool is_rounded = o.satfinite || !o.rounding.empty();
+  if (o.text.empty() && is_rounded)
+    refuse("format", "--round or --satfinite without a number", "a number behind the format");
   if (o.is_for_programs() && !o.table && !o.format.empty())
-    return usage("--csv, --json or --markdown without --table", "them with --table, or without a format");
-  if (o.table && (o.format.empty() || !o.text.empty())) return usage("--table", "it behind a format alone");
+    refuse("format", "--csv, --json or --markdown without --table", "them with --table, or without a format");
+  if (o.table && (o.format.empty() || !o.text.empty())) refuse("format", "--table", "it behind a format alone");
   if (o.format.empty()) return print_all(o);
-  const Result<FormatInfo> f = find_format_info(o.format);
-  if (!f) return cannot_answer(f.error());
-  if (o.table) return print_table(*f, o);
-  if (o.text.empty()) return print_summary(*f);
-  const Result<std::optional<std::uint64_t>> code = code_of(o.text);
-  if (!code) return cannot_answer(code.error());
-  if (!*code) return print_number(*f, o);
-  if (o.satfinite || !o.rounding.empty())
-    return usage("--round or --satfinite with a code", "a number: 126, 0x1.8p-3, 1/3");
-  return print_code(*f, **code);
+  const FormatInfo f = required(find_format_info(o.format));
+  if (o.table) return print_table(f, o);
+  if (o.text.empty()) return print_summary(f);
+  const std::optional<std::uint64_t> code = code_of(o.text);
+  if (!code) return print_number(f, o);
+  if (is_rounded) refuse("format", "--round or --satfinite with a code", "a number: 126, 0x1.8p-3, 1/3");
+  return print_code(f, *code);
 }
 
 }  // namespace
 
 void add_format(CLI::App& command, int& status) {
-  const auto o = std::make_shared<FormatArguments>();
-  command.add_option("format", o->format, "a format; all of them, a row each, without it");
-  command.add_option("text", o->text,
+  FormatArguments& o = add_arguments(command, status, format_command);
+  command.add_option("format", o.format, "a format; all of them, a row each, without it");
+  command.add_option("text", o.text,
                      "a code (0x7e, 0b01111110) or a number (3.3, 1e-20, 0x1.8p-3, 1/3, inf, nan); a summary "
                      "of the format without it");
   std::vector<std::string> roundings;
   for (const auto& row : kRoundings) roundings.emplace_back(row.first);
-  command.add_option("--round", o->rounding, "how a number is rounded: rn (unless given), rz, rp, rm or rna")
+  command.add_option("--round", o.rounding, "how a number is rounded: rn (unless given), rz, rp, rm or rna")
       ->check(CLI::IsMember(roundings));
-  command.add_flag("--satfinite", o->satfinite, "beyond the largest number there is the largest number");
-  command.add_flag("--table", o->table,
+  command.add_flag("--satfinite", o.satfinite, "beyond the largest number there is the largest number");
+  command.add_flag("--table", o.table,
                    "print all codes of the format; of formats of more than 8 bits, the ones to know");
-  CLI::Option* csv = command.add_flag("--csv", o->csv, "print a table by commas");
-  CLI::Option* json = command.add_flag("--json", o->json, "print a table as JSON")->excludes(csv);
-  command.add_flag("--markdown", o->markdown, "print a table for Markdown")->excludes(csv, json);
+  CLI::Option* csv = command.add_flag("--csv", o.csv, "print a table by commas");
+  CLI::Option* json = command.add_flag("--json", o.json, "print a table as JSON")->excludes(csv);
+  command.add_flag("--markdown", o.markdown, "print a table for Markdown")->excludes(csv, json);
   command.footer(examples({"warpbit format e4m3 0x7e", "warpbit format e4m3 3.3 --round rz",
                            "warpbit format e2m1 --table", "warpbit format"}));
-  command.callback([o, &status] { status = format_command(*o); });
 }
 
 }  // namespace warpbit::cli

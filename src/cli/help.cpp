@@ -5,9 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>  // std::begin
 #include <sstream>
 #include <utility>
 
+#include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/target.hpp"
@@ -15,37 +17,12 @@
 namespace warpbit::cli {
 namespace {
 
-// "TEXT:{error,as-measured}" -> error, as-measured
-std::vector<std::string> values_of(const std::string& name, const std::string& type) {
-  std::vector<std::string> out;
-  if (name == "--target")
-    for (const Target target : Target::all()) out.emplace_back(target.name());
-  if (name == "format")
-    for (const FormatInfo& format : all_formats()) out.emplace_back(format.name);
-  const std::size_t begin = type.find('{'), end = type.find('}');
-  if (begin == type.npos || end == type.npos) return out;
-  std::istringstream list(type.substr(begin + 1, end - begin - 1));
-  for (std::string value; std::getline(list, value, ',');) out.push_back(value);
-  return out;
-}
-
-OptionHelp option_help(const CLI::Option& option) {
-  const bool is_positional = option.get_positional();
-  const std::string name = is_positional ? option.get_name(true) : "--" + option.get_lnames().at(0);
-  return {name,
-          option.get_description(),
-          option.get_items_expected_max() > 0,
-          option.get_required(),
-          is_positional && option.get_items_expected_max() > 1,
-          values_of(name, option.get_type_name())};
-}
-
 constexpr std::size_t kNames = 26;  // columns
 
 // A text beside the names, or on lines of its own.
 std::string beside(std::string_view text, std::size_t indent) {
-  const auto columns = static_cast<std::size_t>(terminal().columns);
-  return fmt::format("{}", fmt::join(broken(text, std::max(columns, indent + kNames) - indent), "\n"));
+  const std::size_t columns = std::max(terminal().columns, indent + kNames) - indent;
+  return fmt::format("{}", fmt::join(broken(text, columns), "\n"));
 }
 
 // A command line in lines of the shell. What stands in quotes is not broken.
@@ -95,9 +72,8 @@ class HelpFormatter : public CLI::Formatter {
     std::istringstream lines(app->get_footer());
     std::string out;
     for (std::string line; std::getline(lines, line);)
-      out += (line.starts_with("  ") ? shell_lines(line.substr(2), static_cast<std::size_t>(terminal().columns))
-                                     : beside(line, 0)) +
-             "\n";
+      out +=
+          (line.starts_with("  ") ? shell_lines(line.substr(2), terminal().columns) : beside(line, 0)) + "\n";
     return out;
   }
 };
@@ -108,29 +84,35 @@ std::shared_ptr<CLI::FormatterBase> help_formatter() {
   return std::make_shared<HelpFormatter>();
 }
 
-std::vector<CommandHelp> help_of(const CLI::App& app) {
-  std::vector<CommandHelp> out;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    CommandHelp help{command->get_name(), command->get_description(), {}, {}, command->get_footer()};
-    for (const CLI::Option* option : command->get_options())
-      (option->get_positional() ? help.positionals : help.options).push_back(option_help(*option));
-    const std::string heading = "Examples:\n";
-    if (const std::size_t at = help.examples.find(heading); at != help.examples.npos)
-      help.examples.erase(0, at + heading.size());
-    out.push_back(std::move(help));
-  }
-  for (CommandHelp& help : out)
-    for (OptionHelp& positional : help.positionals)
-      if (positional.name == "command")
-        for (const CommandHelp& command : out) positional.values.push_back(command.name);
-  return out;
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-std::string synopsis(const CommandHelp& command) {
-  std::string out = fmt::format("warpbit {} [OPTION...]", command.name);
-  for (const OptionHelp& p : command.positionals)
-    out += fmt::format(" {}{}{}{}", p.is_required ? "" : "[", p.name, p.is_repeated ? "..." : "",
-                       p.is_required ? "" : "]");
+std::vector<const CLI::Option*> options_of(const CLI::App& command, bool positional) {
+  return command.get_options([=](const CLI::Option* option) { return option->get_positional() == positional; });
+}
+
+std::string name_of(const CLI::Option& option) {
+  return option.get_positional() ? option.get_name(true) : "--" + option.get_lnames().at(0);
+}
+
+bool takes_value(const CLI::Option& option) {
+  return option.get_items_expected_max() > 0;
+}
+
+// "TEXT:{error,as-measured}" -> error, as-measured
+std::vector<std::string> values_of(const CLI::Option& option) {
+  std::vector<std::string> out;
+  const std::string name = name_of(option), type = option.get_type_name();
+  if (name == "command") out.assign(std::begin(kCommands), std::end(kCommands));
+  if (name == "--target")
+    for (const Target target : Target::all()) out.emplace_back(target.name());
+  if (name == "format")
+    for (const FormatInfo& format : all_formats()) out.emplace_back(format.name);
+  const std::size_t begin = type.find('{'), end = type.find('}');
+  if (begin == type.npos || end == type.npos) return out;
+  std::istringstream list(type.substr(begin + 1, end - begin - 1));
+  for (std::string value; std::getline(list, value, ',');) out.push_back(value);
   return out;
 }
 

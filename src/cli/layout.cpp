@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpbit layout, warpbit where
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
-#include <memory>
 
-#include "cli/commands.hpp"
+#include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/layout.hpp"
 
@@ -45,98 +45,77 @@ void add_source(CLI::App& command, Source& source) {
   command.add_flag("--transposed", source.transposed, "of those: M or N is contiguous (imm-trans 1)");
 }
 
-Result<Layout> laid_out(const Instruction& instruction, const Source& source, const LayoutOptions& options) {
-  Result<Layout> out = layout(instruction, options);
-  if (out || out.error().code != Errc::usage || !source.descriptor.empty()) return out;
-  Error error = out.error();
-  error.accepted = kHowToSay;
-  return error;
-}
-
-Result<Layout> read(const Source& source, const std::string& operand) {
-  LayoutOptions options{.operand = operand, .descriptor = {}, .swizzle = {}, .transposed = source.transposed};
-  if (!source.descriptor.empty()) {
-    const Result<std::uint64_t> bits = parse_hex("descriptor", source.descriptor);
-    if (!bits) return bits.error();
-    options.descriptor = *bits;
-  }
+Layout read(const Source& source, const std::string& operand) {
+  LayoutOptions options{.operand = operand, .transposed = source.transposed};
+  if (!source.descriptor.empty()) options.descriptor = parse_hex("descriptor", source.descriptor);
   if (!source.swizzle.empty()) options.swizzle = kSwizzles.at(source.swizzle);
-  if (source.target.empty()) {
-    const Result<Instruction> newest = parse_on_newest(source.form);
-    return newest ? laid_out(*newest, source, options) : newest.error();
-  }
-  const Result<Target> target = Target::find(source.target);
-  if (!target) return target.error();
-  const Result<Instruction> instruction = Instruction::parse(source.form, *target);
-  return instruction ? laid_out(*instruction, source, options) : instruction.error();
+  const std::optional<Target> target = find_target(source.target);
+  Result<Layout> out = layout(
+      required(target ? Instruction::parse(source.form, *target) : parse_on_newest(source.form), source.form),
+      options);
+  if (!out && out.error().code == Errc::usage && source.descriptor.empty())
+    refuse(out.error().where, out.error().seen, kHowToSay);
+  return required(std::move(out));
 }
 
 void print_text(const Layout& found, bool by_lanes) {
   fmt::print("{}", layout_text(found, {.by_lanes = by_lanes,
-                                       .width = terminal().columns,
+                                       .width = static_cast<int>(terminal().columns),
                                        .paint = terminal().colours ? Paint(coloured) : Paint()}));
   if (!found.unknown.empty()) fmt::print("say it with {}\n", kHowToSay);
 }
 
 int print_layout(const LayoutArguments& o) {
-  if (const Result<void> named = check_svg(o.svg); !named) return cannot_answer(named.error());
-  const Result<Layout> found = read(o.source, o.operand);
-  if (!found) return cannot_parse(found.error(), o.source.form, std::nullopt);
-  if (!o.svg.empty())
-    if (const Result<void> written = write_layout_svg(o.svg, *found); !written)
-      return cannot_answer(written.error());
-  if (o.json)
-    fmt::print("{}", layout_json(*found));
-  else if (o.csv)
-    fmt::print("{}", layout_csv(*found));
-  else if (o.markdown)
-    fmt::print("{}", layout_markdown(*found));
+  check_svg(o.svg);
+  const Layout found = read(o.source, o.operand);
+  if (!o.svg.empty()) required(write_layout_svg(o.svg, found));
+  if (o.json || o.csv || o.markdown)
+    fmt::print("{}", (o.json ? layout_json : o.csv ? layout_csv : layout_markdown)(found));
   else if (o.svg.empty() || o.lanes)
-    print_text(*found, o.lanes);
+    print_text(found, o.lanes);
   return kYes;
 }
 
-int print_where(const Source& source, const std::vector<std::string>& words) {
-  std::string question;
-  for (const std::string& word : words) question += (question.empty() ? "" : " ") + word;
-  const Result<LayoutQuestion> parsed = parse_layout_question(question);
-  if (!parsed) return cannot_answer(parsed.error());
-  const Result<Layout> found = read(source, parsed->operand);
-  if (!found) return cannot_parse(found.error(), source.form, std::nullopt);
-  const Result<std::vector<LayoutAnswer>> answers = answer(*found, *parsed);
-  if (!answers) return cannot_answer(answers.error());
-  for (const LayoutAnswer& a : *answers) fmt::print("{}\n", text(a, *parsed));
-  if (answers->empty()) fmt::print("{}: no element lies there\n", question);
-  return answers->empty() ? kNo : kYes;
+struct WhereArguments {
+  Source source;
+  std::vector<std::string> question;
+};
+
+int print_where(const WhereArguments& o) {
+  const std::string text = fmt::format("{}", fmt::join(o.question, " "));
+  const LayoutQuestion question = required(parse_layout_question(text));
+  const Layout found = read(o.source, question.operand);
+  const std::vector<LayoutAnswer> answers = required(answer(found, question));
+  for (const LayoutAnswer& a : answers) fmt::print("{}\n", warpbit::text(a, question));
+  if (answers.empty()) fmt::print("{}: no element lies there\n", text);
+  return answers.empty() ? kNo : kYes;
 }
 
 }  // namespace
 
 void add_layout(CLI::App& command, int& status) {
-  const auto o = std::make_shared<LayoutArguments>();
-  add_source(command, o->source);
-  command.add_option("--operand", o->operand, "one operand, by the manual's name: d, a, b, c, e, ...");
+  LayoutArguments& o = add_arguments(command, status, print_layout);
+  add_source(command, o.source);
+  command.add_option("--operand", o.operand, "one operand, by the manual's name: d, a, b, c, e, ...");
   CLI::Option* lanes =
-      command.add_flag("--lanes", o->lanes, "lane by lane and register, or by address: which elements");
-  command.add_option("--svg", o->svg, "write a picture to this file, whose name ends in .svg");
+      command.add_flag("--lanes", o.lanes, "lane by lane and register, or by address: which elements");
+  command.add_option("--svg", o.svg, "write a picture to this file, whose name ends in .svg");
   CLI::Option* json =
-      command.add_flag("--json", o->json, "print a record for each element, as JSON")->excludes(lanes);
-  CLI::Option* csv = command.add_flag("--csv", o->csv, "the same as CSV")->excludes(json, lanes);
-  command.add_flag("--markdown", o->markdown, "the same as a Markdown table")->excludes(json, csv, lanes);
+      command.add_flag("--json", o.json, "print a record for each element, as JSON")->excludes(lanes);
+  CLI::Option* csv = command.add_flag("--csv", o.csv, "the same as CSV")->excludes(json, lanes);
+  command.add_flag("--markdown", o.markdown, "the same as a Markdown table")->excludes(json, csv, lanes);
   command.footer(examples(
       {"warpbit layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand a",
        "warpbit layout 'mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 1;' "
        "--operand e --lanes",
        "warpbit layout wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --operand b --swizzle 128"}));
-  command.callback([o, &status] { status = print_layout(*o); });
 }
 
 void add_where(CLI::App& command, int& status) {
-  const auto source = std::make_shared<Source>();
-  const auto words = std::make_shared<std::vector<std::string>>();
-  add_source(command, *source);
+  WhereArguments& o = add_arguments(command, status, print_where);
+  add_source(command, o.source);
   command
-      .add_option("question", *words,
+      .add_option("question", o.question,
                   "a[3,5] (row and column, from 0), a[3,5,1] (of matrix 1 of several), lane 7 reg 2, a lane 7 "
                   "reg 2, lane 7, or b byte 0x412")
       ->required();
@@ -144,7 +123,6 @@ void add_where(CLI::App& command, int& status) {
       {"warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 'a[3,5]'",
        "warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 lane 7 reg 2",
        "warpbit where wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --swizzle 128 b byte 0x412"}));
-  command.callback([source, words, &status] { status = print_where(*source, *words); });
 }
 
 }  // namespace warpbit::cli

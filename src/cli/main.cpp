@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <iostream>  // std::cout, to which CLI11 writes
 #include <new>       // std::bad_alloc
 #include <numeric>   // std::iota
@@ -47,21 +45,6 @@ bool is_near(std::string_view given, std::string_view word) {
 
 }  // namespace
 
-int cannot_answer(const Error& error) {
-  fmt::print(stderr, "warpbit: {}\n", printable(error.message()));
-  return kNoAnswer;
-}
-
-Result<std::uint64_t> parse_hex(std::string_view where, std::string_view text) {
-  std::string_view digits = text;
-  if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
-  std::uint64_t out = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out, 16);
-  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
-    return Error{Errc::usage, std::string(where), fmt::format("'{}'", text), "at most 16 hexadecimal digits"};
-  return out;
-}
-
 std::string examples(std::initializer_list<std::string_view> lines) {
   std::string out;
   for (const std::string_view line : lines) out += fmt::format("\n  {}", line);
@@ -69,16 +52,12 @@ std::string examples(std::initializer_list<std::string_view> lines) {
   return (has_captures ? "golden/ is a folder of warpbit's repository.\n" : "") + ("Examples:" + out);
 }
 
-bool is_file(const std::string& what) {
-  return what.ends_with(".npz") || std::filesystem::exists(what);
-}
-
 void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target) {
   constexpr std::size_t kMost = 3;
   constexpr std::array kNoForm = {Errc::unknown_instruction, Errc::unknown_qualifier, Errc::repeated_qualifier,
                                   Errc::qualifier_order,     Errc::missing_qualifier, Errc::no_such_form,
                                   Errc::undocumented_form};
-  if (std::ranges::find(kNoForm, error.code) == kNoForm.end()) return;
+  if (text.empty() || std::ranges::find(kNoForm, error.code) == kNoForm.end()) return;
   std::vector<std::string> near = nearest_forms(text, target, kMost);
   if (error.code == Errc::unknown_instruction)
     std::erase_if(near, [&](std::string_view form) {
@@ -90,17 +69,6 @@ void suggest_forms(const Error& error, std::string_view text, std::optional<Targ
   for (const std::string& form : near) fmt::print(stderr, "  {}\n", form);
 }
 
-int cannot_parse(const Error& error, std::string_view text, std::optional<Target> target) {
-  const int status = cannot_answer(error);
-  suggest_forms(error, text, target);
-  return status;
-}
-
-Result<void> check_svg(const std::string& file) {
-  if (file.empty() || file.ends_with(".svg")) return {};
-  return Error{Errc::usage, "--svg", fmt::format("'{}'", file), "a name that ends in .svg"};
-}
-
 namespace {
 
 // A file that is opened later must not get the number of a standard stream that is closed, and messages with it.
@@ -109,21 +77,32 @@ void open_standard_streams() {
     if (fcntl(stream, F_GETFD) == -1) ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-constexpr std::string_view kCommands[] = {
-#define WARPBIT_NAME(name, help) #name,
-    WARPBIT_COMMANDS(WARPBIT_NAME)
-#undef WARPBIT_NAME
-};
-
-// What is wrong with the first argument, if it is neither a command nor an option.
-std::optional<Error> unknown_command(std::string_view word) {
+// Refuses a first argument that is neither a command nor an option.
+void check_command(std::string_view word) {
   if (word.empty() || word.starts_with('-') || std::ranges::find(kCommands, word) != std::end(kCommands))
-    return {};
+    return;
   const auto nearest = std::ranges::min_element(kCommands, {}, [&](auto name) { return distance(word, name); });
-  return Error{Errc::usage, fmt::format("'{}'", word), "not a command",
-               2 * distance(word, *nearest) <= word.size()
-                   ? fmt::format("{}? (warpbit --help lists all)", *nearest)
-                   : fmt::format("{}", fmt::join(kCommands, ", "))};
+  refuse(fmt::format("'{}'", word), "not a command",
+         2 * distance(word, *nearest) <= word.size() ? fmt::format("{}? (warpbit --help lists all)", *nearest)
+                                                     : fmt::format("{}", fmt::join(kCommands, ", ")));
+}
+
+// Refuses a command without an argument that it must have.
+void check_required(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands())
+    for (const CLI::Option* option : command->get_options())
+      if (option->get_required() && option->empty())
+        refuse(command->get_name(), name_of(*option) + " is required", option->get_description());
+}
+
+// The exit status, where no refusal is thrown.
+int answer(CLI::App& app, int argc, char** argv, const int& status) try {
+  check_command(argc > 1 ? argv[1] : "");
+  app.parse(argc, argv);
+  return status;
+} catch (const CLI::ParseError& error) {
+  if (error.get_name() == "RequiredError") check_required(app);
+  return app.exit(error) == 0 ? kYes : kNoAnswer;
 }
 
 int run(int argc, char** argv) {
@@ -136,11 +115,11 @@ int run(int argc, char** argv) {
 #define WARPBIT_ADD(name, help) add_##name(*app.add_subcommand(#name, help), status);
   WARPBIT_COMMANDS(WARPBIT_ADD)
 #undef WARPBIT_ADD
-  if (const std::optional<Error> error = unknown_command(argc > 1 ? argv[1] : "")) return cannot_answer(*error);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    status = app.exit(error) == 0 ? kYes : kNoAnswer;
+    status = answer(app, argc, argv, status);
+  } catch (const Refusal& refusal) {
+    fmt::print(stderr, "warpbit: {}\n", printable(refusal.error.message()));
+    suggest_forms(refusal.error, refusal.text, refusal.target);
   }
   errno = 0;
   const bool is_written = std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;

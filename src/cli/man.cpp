@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpbit man
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
@@ -40,52 +40,52 @@ std::string entry(const std::string& name, const std::string& description) {
   return fmt::format(".TP\n.B {}\n{}\n", troff(name), troff(description));
 }
 
-constexpr std::string_view kStatus = ".SH EXIT STATUS\n0 yes, 1 no, 2 could not answer.\n";
+// Of the tool.
+std::string manual(const CLI::App& app) {
+  std::string out = heading("warpbit", app.get_description()) +
+                    ".SH SYNOPSIS\n.B warpbit\n.I COMMAND\n[\\fIOPTION\\fR...]\n.SH COMMANDS\n";
+  for (const CLI::App* c : commands_of(app)) out += entry(c->get_name(), c->get_description());
+  return out;
+}
+
+std::string manual_of_command(const CLI::App& command) {
+  std::string synopsis = fmt::format("warpbit {} [OPTION...]", command.get_name()), entries;
+  for (const CLI::Option* p : options_of(command, true)) {
+    synopsis += fmt::format(fmt::runtime(p->get_required() ? " {}{}" : " [{}{}]"), name_of(*p),
+                            p->get_items_expected_max() > 1 ? "..." : "");
+    entries += entry(name_of(*p), p->get_description());
+  }
+  for (const CLI::Option* o : options_of(command, false))
+    entries += entry(name_of(*o) + (takes_value(*o) ? " VALUE" : ""), o->get_description());
+  constexpr std::string_view kExamples = "Examples:\n";
+  const std::string footer = command.get_footer();
+  return fmt::format("{}.SH SYNOPSIS\n{}\n.SH OPTIONS\n{}.SH EXAMPLES\n.nf\n{}\n.fi\n",
+                     heading("warpbit-" + command.get_name(), command.get_description()), troff(synopsis),
+                     entries, troff(footer.substr(footer.find(kExamples) + kExamples.size())));
+}
 
 struct ManArguments {
+  const CLI::App* app = nullptr;
   std::string command;
 };
 
-int man(const ManArguments& o, const CLI::App& app) {
-  const std::vector<CommandHelp> commands = help_of(app);
-  if (o.command.empty()) {
-    fmt::print("{}", manual(app, commands));
-    return kYes;
-  }
-  const auto found = std::ranges::find(commands, o.command, &CommandHelp::name);
-  if (found != commands.end()) {
-    fmt::print("{}", manual(*found));
-    return kYes;
-  }
-  std::string known;
-  for (const CommandHelp& c : commands) known += (known.empty() ? "" : ", ") + c.name;
-  return cannot_answer({Errc::usage, "man", fmt::format("'{}'", o.command), "one of " + known});
+int man(const ManArguments& o) {
+  const std::vector<const CLI::App*> commands = commands_of(*o.app);
+  const auto found = std::ranges::find(commands, o.command, &CLI::App::get_name);
+  if (found == commands.end() && !o.command.empty())
+    refuse("man", fmt::format("'{}'", o.command), fmt::format("one of {}", fmt::join(kCommands, ", ")));
+  fmt::print("{}.SH EXIT STATUS\n0 yes, 1 no, 2 could not answer.\n",
+             o.command.empty() ? manual(*o.app) : manual_of_command(**found));
+  return kYes;
 }
 
 }  // namespace
 
-std::string manual(const CLI::App& app, const std::vector<CommandHelp>& commands) {
-  std::string out = heading("warpbit", app.get_description());
-  out += ".SH SYNOPSIS\n.B warpbit\n.I COMMAND\n[\\fIOPTION\\fR...]\n.SH COMMANDS\n";
-  for (const CommandHelp& c : commands) out += entry(c.name, c.description);
-  return out + std::string(kStatus);
-}
-
-std::string manual(const CommandHelp& command) {
-  std::string out = heading("warpbit-" + command.name, command.description);
-  out += fmt::format(".SH SYNOPSIS\n{}\n.SH OPTIONS\n", troff(synopsis(command)));
-  for (const OptionHelp& p : command.positionals) out += entry(p.name, p.description);
-  for (const OptionHelp& o : command.options)
-    out += entry(o.takes_value ? o.name + " VALUE" : o.name, o.description);
-  if (!command.examples.empty()) out += fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", troff(command.examples));
-  return out + std::string(kStatus);
-}
-
 void add_man(CLI::App& command, int& status) {
-  const auto o = std::make_shared<ManArguments>();
-  command.add_option("command", o->command, "the command; of the tool itself without it");
+  ManArguments& o = add_arguments(command, status, man);
+  o.app = command.get_parent();
+  command.add_option("command", o.command, "the command; of the tool itself without it");
   command.footer(examples({"warpbit man", "warpbit man check"}));
-  command.callback([o, &command, &status] { status = man(*o, *command.get_parent()); });
 }
 
 }  // namespace warpbit::cli

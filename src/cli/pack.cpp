@@ -2,7 +2,6 @@
 // warpbit pack
 #include <fmt/format.h>
 
-#include <memory>
 #include <system_error>
 
 #include "cli/commands.hpp"
@@ -28,10 +27,9 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 
 int pack(const PackArguments& o) {
   const fs::path from(o.from);
-  if (is_inside(o.to, from))
-    return cannot_answer({Errc::usage, "pack", o.to + " inside " + o.from, "a folder outside it"});
+  if (is_inside(o.to, from)) refuse("pack", o.to + " inside " + o.from, "a folder outside it");
   const std::vector<fs::path> files = find_captures(std::span(&from, 1));
-  if (files.empty()) return cannot_answer({Errc::no_cases, o.from, "no captures", "at least one"});
+  if (files.empty()) refuse(o.from, "no captures", "at least one", Errc::no_cases);
   for (const fs::path& file : files) {
     const fs::path to = file == from ? fs::path(o.to) : o.to / file.lexically_relative(from);
     std::error_code failure;
@@ -39,7 +37,7 @@ int pack(const PackArguments& o) {
     if (const Result<void> done = pack_capture(file, to, o.bytes); !done) {
       Error error = done.error();
       if (!error.where.starts_with(file.string())) error.where = file.string() + ": " + error.where;
-      return cannot_answer(error);
+      throw Refusal{error};
     }
   }
   fmt::print("packed: {} files\n", files.size());
@@ -49,15 +47,14 @@ int pack(const PackArguments& o) {
 }  // namespace
 
 void add_pack(CLI::App& command, int& status) {
-  const auto o = std::make_shared<PackArguments>();
-  command.add_option("from", o->from, "a capture file, or a folder of them")->required();
-  command.add_option("to", o->to, "the copy; of a folder one with the same paths in it")->required();
+  PackArguments& o = add_arguments(command, status, pack);
+  command.add_option("from", o.from, "a capture file, or a folder of them")->required();
+  command.add_option("to", o.to, "the copy; of a folder one with the same paths in it")->required();
   command.add_option(
-      "--bytes", o->bytes,
+      "--bytes", o.bytes,
       "keep the first cases of each file, with arrays of that many bytes together; at least one");
   command.footer(examples({"warpbit pack golden/sm_90a/ldmatrix copies",
                            "warpbit pack golden/sm_90a/ldmatrix smaller --bytes 100000"}));
-  command.callback([o, &status] { status = pack(*o); });
 }
 
 }  // namespace warpbit::cli

@@ -5,10 +5,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <memory>
 
-#include "cli/commands.hpp"
-#include "warpbit/compare.hpp"
+#include "cli/arguments.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -30,43 +28,35 @@ void note_basis(bool inferred, std::string_view target) {
 }
 
 int run_on_arrays(const RunArguments& o) {
-  if (o.out.empty()) return cannot_answer({Errc::usage, "run", "no --out", "the name of the .npz to write"});
+  if (o.out.empty()) refuse("run", "no --out", "the name of the .npz to write");
   RunOptions options;
   options.statement = o.statement;
-  if (!o.target.empty()) {
-    const Result<Target> target = Target::find(o.target);
-    if (!target) return cannot_answer(target.error());
-    options.target = *target;
-  }
+  options.target = find_target(o.target);
   for (const CaptureLayout layout : kLayouts)
     if (o.layout == name(layout)) options.layout = layout;
   if (o.as_measured) options.execute.undefined = Undefined::as_measured;
-  const Result<RunReport> report = run_arrays(o.arrays, o.out, options);
-  if (!report) return cannot_parse(report.error(), o.statement, options.target);
-  note_basis(report->inferred, report->header.target);
-  fmt::print("{}: {} case{} on {}, layout {}\n", o.out, report->cases, report->cases == 1 ? "" : "s",
-             report->header.target, name(report->header.layout));
+  const RunReport report = required(run_arrays(o.arrays, o.out, options), o.statement, options.target);
+  note_basis(report.inferred, report.header.target);
+  fmt::print("{}: {} case{} on {}, layout {}\n", o.out, report.cases, report.cases == 1 ? "" : "s",
+             report.header.target, name(report.header.layout));
   return kYes;
 }
 
-Result<MatrixOperands> read_operands(const Instruction& i, const RunArguments& o,
-                                     std::vector<std::string>& notes) {
+MatrixOperands read_operands(const Instruction& i, const RunArguments& o, std::vector<std::string>& notes) {
   MatrixOperands out;
-  const auto read = [&](Part part, const std::string& file, auto& to) -> Result<void> {
+  const auto read = [&](Part part, const std::string& file, auto& to) {
     const Operand* operand = i.find(part);
     if (operand == nullptr && part == Part::c) operand = &i.operands()[0];
-    if (file.empty()) return {};
+    if (file.empty()) return;
     if (operand == nullptr)
-      return Error{Errc::view_mismatch, std::string(i.canonical()), file, "an operand that the form has"};
-    Result<CodeMatrix> matrix = read_matrix(file, operand->format, notes);
-    if (!matrix) return matrix.error();
-    to = *std::move(matrix);
-    return {};
+      refuse(std::string(i.canonical()), file, "an operand that the form has", Errc::view_mismatch);
+    to = required(read_matrix(file, operand->format, notes));
   };
-  for (Result<void> done :
-       {read(Part::a, o.a, out.a), read(Part::b, o.b, out.b), read(Part::c, o.c, out.c),
-        read(Part::scale_a, o.a_scale, out.a_scale), read(Part::scale_b, o.b_scale, out.b_scale)})
-    if (!done) return done.error();
+  read(Part::a, o.a, out.a);
+  read(Part::b, o.b, out.b);
+  read(Part::c, o.c, out.c);
+  read(Part::scale_a, o.a_scale, out.a_scale);
+  read(Part::scale_b, o.b_scale, out.b_scale);
   return out;
 }
 
@@ -75,79 +65,69 @@ int run_on_matrices(const RunArguments& o) {
       {"a form", o.statement}, {"--target", o.target}, {"--a", o.a}, {"--b", o.b}};
   for (const auto& [what, given] : needed)
     if (given.empty())
-      return cannot_answer({Errc::usage, "run",
-                            fmt::format("no {}", what.starts_with("a ") ? what.substr(2) : what),
-                            fmt::format("{}: matrices need a form, --target, --a and --b", what)});
-  const Result<Target> target = Target::find(o.target);
-  if (!target) return cannot_answer(target.error());
-  const Result<Instruction> instruction = Instruction::parse(o.statement, *target);
-  if (!instruction) return cannot_parse(instruction.error(), o.statement, *target);
+      refuse("run", fmt::format("no {}", what.starts_with("a ") ? what.substr(2) : what),
+             fmt::format("{}: matrices need a form, --target, --a and --b", what));
+  const Target target = required(Target::find(o.target));
+  const Instruction instruction = required(Instruction::parse(o.statement, target), o.statement, target);
   std::vector<std::string> notes;
-  const Result<MatrixOperands> operands = read_operands(*instruction, o, notes);
-  if (!operands) return cannot_answer(operands.error());
+  const MatrixOperands operands = read_operands(instruction, o, notes);
   for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
   GemmOptions options;
   if (!o.k_order.empty()) {
-    const Result<Computation> along_k = computation(*instruction, o.k_order, operands->a.columns);
-    if (!along_k) return cannot_answer(along_k.error());
-    options.k_order = along_k->k_order;
-    options.split_k = along_k->split_k;
+    const Computation along_k = required(computation(instruction, o.k_order, operands.a.columns));
+    options.k_order = along_k.k_order;
+    options.split_k = along_k.split_k;
   }
-  const Result<CodeMatrix> d = run_matrices(*instruction, *operands, options);
-  if (!d) return cannot_answer(d.error());
-  note_basis(instruction->inferred(), target->name());
-  const std::string_view format = instruction->operands()[0].format;
+  const CodeMatrix d = required(run_matrices(instruction, operands, options));
+  note_basis(instruction.inferred(), target.name());
+  const std::string_view format = instruction.operands()[0].format;
   if (o.out.empty()) {
-    const Result<std::string> text = matrix_text(*d, format, o.codes);
-    if (!text) return cannot_answer(text.error());
-    fmt::print("{}", *text);
+    fmt::print("{}", required(matrix_text(d, format, o.codes)));
     return kYes;
   }
-  if (Result<void> written = write_matrix(o.out, *d, format, o.codes); !written)
-    return cannot_answer(written.error());
-  fmt::print("{}: {} x {} {}\n", o.out, d->rows, d->columns, format);
+  required(write_matrix(o.out, d, format, o.codes));
+  fmt::print("{}: {} x {} {}\n", o.out, d.rows, d.columns, format);
   return kYes;
 }
 
 int run(const RunArguments& o) {
   if (o.arrays.empty() == !o.has_matrices())
-    return cannot_answer({Errc::usage, "run", o.arrays.empty() ? "no operands" : "arrays and matrices",
-                          "--arrays FILE.npz, or matrices --a and --b"});
+    refuse("run", o.arrays.empty() ? "no operands" : "arrays and matrices",
+           "--arrays FILE.npz, or matrices --a and --b");
   return o.arrays.empty() ? run_on_matrices(o) : run_on_arrays(o);
 }
 
 }  // namespace
 
 void add_run(CLI::App& command, int& status) {
-  const auto o = std::make_shared<RunArguments>();
+  RunArguments& o = add_arguments(command, status, run);
   std::vector<std::string> layouts;
   for (const CaptureLayout layout : kLayouts) layouts.emplace_back(name(layout));
-  command.add_option("statement", o->statement,
+  command.add_option("statement", o.statement,
                      "a form; with --arrays a statement whose operands name the arrays, or none if the file is "
                      "a capture");
-  command.add_option("--target", o->target, "the target; that of the capture unless given");
-  command.add_option("--arrays", o->arrays, "an .npz with the operands' registers, memory or elements");
-  command.add_option("--layout", o->layout, "how its arrays are arranged")->check(CLI::IsMember(layouts));
-  command.add_option("--a", o->a, "A as a matrix: .npy, or text with a row in each line");
-  command.add_option("--b", o->b, "B, the same");
-  command.add_option("--c", o->c, "C; 0 unless given");
-  command.add_option("--a-scale", o->a_scale, "scale factors of A, rows x blocks");
-  command.add_option("--b-scale", o->b_scale, "scale factors of B, blocks x columns");
-  command.add_option("--k-order", o->k_order,
+  command.add_option("--target", o.target, "the target; that of the capture unless given");
+  command.add_option("--arrays", o.arrays, "an .npz with the operands' registers, memory or elements");
+  command.add_option("--layout", o.layout, "how its arrays are arranged")->check(CLI::IsMember(layouts));
+  command.add_option("--a", o.a, "A as a matrix: .npy, or text with a row in each line");
+  command.add_option("--b", o.b, "B, the same");
+  command.add_option("--c", o.c, "C; 0 unless given");
+  command.add_option("--a-scale", o.a_scale, "scale factors of A, rows x blocks");
+  command.add_option("--b-scale", o.b_scale, "scale factors of B, blocks x columns");
+  command.add_option("--k-order", o.k_order,
                      "the order of the steps of K: ascending (unless given), descending, the steps (1:0:3:2), "
                      "split_k=2, descending+split_k=2");
-  command.add_option("--out", o->out,
+  command.add_option("--out", o.out,
                      "where to write: a capture of source model (.npz), or D as .npy or text; D is printed "
                      "unless given");
-  command.add_flag("--codes", o->codes, "D as hexadecimal codes, in .npy as unsigned integers");
-  command.add_flag("--as-measured", o->as_measured,
+  command.add_flag("--codes", o.codes, "D as hexadecimal codes, in .npy as unsigned integers");
+  command.add_flag("--as-measured", o.as_measured,
                    "take operands that the manual leaves undefined as the hardware was measured to");
   command.footer(examples(
       {"printf '1 2\\n3 4\\n' > a.csv && warpbit run mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
        "--target sm_90 --a a.csv --b a.csv",
        "warpbit run --arrays golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
        "--target sm_80 --out sm_80.npz"}));
-  command.callback([o, &status] { status = run(*o); });
 }
 
 }  // namespace warpbit::cli

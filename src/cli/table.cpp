@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>  // SIZE_MAX
 #include <nlohmann/json.hpp>
 #include <numeric>  // std::accumulate
 #include <sstream>
@@ -16,65 +17,22 @@ namespace warpbit::cli {
 
 namespace {
 
-// As much of a column as should not be broken: its longest word, if that is no form.
-std::size_t least_width(const Table& table, std::size_t column) {
-  constexpr std::size_t kMost = 30;
-  std::size_t out = 0;
-  for (const auto& row : table) {
-    std::istringstream in(row[column]);
-    for (std::string word; in >> word;) out = std::max(out, word.size());
-  }
-  return std::min(out, kMost);
+constexpr std::size_t kGap = 2;
+
+std::vector<std::size_t> widths_of(const Table& table) {
+  std::vector<std::size_t> out(table[0].size());
+  for (const Row& row : table)
+    for (std::size_t j = 0; j < row.size(); ++j) out[j] = std::max(out[j], row[j].size());
+  return out;
 }
 
-// The first column and some more that fit beside it, then it and the next ones.
-void print_in_bands(const Table& table, std::size_t columns) {
-  constexpr std::size_t kGap = 2;
-  for (std::size_t next = 1; next < table[0].size();) {
-    Table band;
-    for (const auto& row : table) band.push_back({row[0]});
-    std::size_t width = least_width(table, 0);
-    const std::size_t first = next;
-    while (next < table[0].size() && (next == first || width + kGap + least_width(table, next) <= columns)) {
-      width += kGap + least_width(table, next);
-      for (std::size_t i = 0; i < table.size(); ++i) band[i].push_back(table[i][next]);
-      ++next;
-    }
-    if (first > 1) fmt::print("\n");
-    print_within(band, columns, [](std::size_t, const std::string& text) { return text; });
-  }
-}
-
-}  // namespace
-
-void print(const Table& table, bool markdown) {
-  if (terminal().has_width && !markdown)
-    return print_in_bands(table, static_cast<std::size_t>(terminal().columns));
-  std::vector<std::size_t> widths(table[0].size());
-  for (const auto& row : table)
-    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], row[j].size());
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    std::string line;
-    for (std::size_t j = 0; j < widths.size(); ++j)
-      line += fmt::format("{}{:<{}}", markdown ? (j ? " | " : "| ") : (j ? "  " : ""), table[i][j], widths[j]);
-    fmt::print("{}\n", markdown ? line + " |" : line.substr(0, line.find_last_not_of(' ') + 1));
-    if (markdown && i == 0) {
-      for (const std::size_t width : widths) fmt::print("|{}", std::string(width + 2, '-'));
-      fmt::print("|\n");
-    }
-  }
-}
-
-void print_within(const Table& table, std::size_t columns,
-                  const std::function<std::string(std::size_t column, const std::string& text)>& paint) {
-  constexpr std::size_t kGap = 2, kLeastHeading = 25, kLeast = 8;
-  std::vector<std::size_t> widths(table[0].size());
-  for (const auto& row : table)
-    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], row[j].size());
+void print_within(const Table& table, std::size_t columns, const PaintCell& paint = {}) {
+  constexpr std::size_t kLeastHeading = 25, kLeast = 8;
+  std::vector<std::size_t> widths = widths_of(table);
   const auto total = [&] { return std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1)); };
   while (total() > columns && widths[0] > kLeastHeading) --widths[0];
   while (total() > columns && *std::ranges::max_element(widths) > kLeast) --*std::ranges::max_element(widths);
-  for (const auto& row : table) {
+  for (const Row& row : table) {
     std::vector<std::vector<std::string>> cells;
     std::size_t height = 1;
     for (std::size_t j = 0; j < row.size(); ++j)
@@ -84,7 +42,7 @@ void print_within(const Table& table, std::size_t columns,
       std::size_t blanks = 0;  // before the next cell that has a text
       for (std::size_t j = 0; j < cells.size(); ++j) {
         const std::string text = i < cells[j].size() ? cells[j][i] : "";
-        if (!text.empty()) line += std::string(std::exchange(blanks, 0), ' ') + paint(j, text);
+        if (!text.empty()) line += std::string(std::exchange(blanks, 0), ' ') + (paint ? paint(j, text) : text);
         blanks += widths[j] - text.size() + kGap;
       }
       fmt::print("{}\n", line);
@@ -92,8 +50,60 @@ void print_within(const Table& table, std::size_t columns,
   }
 }
 
+// As much of a column as should not be broken: its longest word, if that is no form.
+std::size_t least_width(const Table& table, std::size_t column) {
+  constexpr std::size_t kMost = 30;
+  std::size_t out = 0;
+  for (const Row& row : table) {
+    std::istringstream in(row[column]);
+    for (std::string word; in >> word;) out = std::max(out, word.size());
+  }
+  return std::min(out, kMost);
+}
+
+// The first column and some more that fit beside it, then it and the next ones.
+void print_in_bands(const Table& table) {
+  for (std::size_t next = 1; next < table[0].size();) {
+    Table band;
+    for (const Row& row : table) band.push_back({row[0]});
+    std::size_t width = least_width(table, 0);
+    const std::size_t first = next;
+    while (next < table[0].size() &&
+           (next == first || width + kGap + least_width(table, next) <= terminal().columns)) {
+      width += kGap + least_width(table, next);
+      for (std::size_t i = 0; i < table.size(); ++i) band[i].push_back(table[i][next]);
+      ++next;
+    }
+    if (first > 1) fmt::print("\n");
+    print_narrow(band);
+  }
+}
+
+}  // namespace
+
+Row joined(Row row, const Row& more) {
+  row.insert(row.end(), more.begin(), more.end());
+  return row;
+}
+
+void print(const Table& table, bool markdown) {
+  if (!markdown) return terminal().has_width ? print_in_bands(table) : print_within(table, SIZE_MAX);
+  const std::vector<std::size_t> widths = widths_of(table);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    for (std::size_t j = 0; j < widths.size(); ++j) fmt::print("| {:<{}} ", table[i][j], widths[j]);
+    fmt::print("|\n");
+    if (i != 0) continue;
+    for (const std::size_t width : widths) fmt::print("|{}", std::string(width + 2, '-'));
+    fmt::print("|\n");
+  }
+}
+
+void print_narrow(const Table& table, const PaintCell& paint) {
+  print_within(table, terminal().columns, paint);
+}
+
 void print_csv(const Table& table) {
-  for (std::vector<std::string> row : table) {
+  for (Row row : table) {
     for (std::string& cell : row) {
       if (cell.find_first_of(",\"\r\n") == cell.npos) continue;
       for (std::size_t at = 0; (at = cell.find('"', at)) != cell.npos; at += 2) cell.insert(at, 1, '"');

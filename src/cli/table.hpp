@@ -8,18 +8,22 @@
 
 namespace warpbit::cli {
 
-using Table = std::vector<std::vector<std::string>>;  // rows of cells, the first row and column are headings
+using Row = std::vector<std::string>;
+using Table = std::vector<Row>;  // the first row and column are headings
+
+/// One row behind the other.
+Row joined(Row row, const Row& more);
 
 /// As Markdown, and where neither a terminal nor COLUMNS says a width, a line for each row. Else in that width: as
-/// print_within, and where the columns do not fit beside each other, some of them below the others, with the
+/// print_narrow, and where the columns do not fit beside each other, some of them below the others, with the
 /// first again.
 void print(const Table& table, bool markdown);
 
-/// Prints a table that is no wider than `columns`: the headings' column gives way first, then the widest, and
-/// their cells are broken at blanks. `paint` may colour what stands in a column, which it is given without the
-/// blanks around it.
-void print_within(const Table& table, std::size_t columns,
-                  const std::function<std::string(std::size_t column, const std::string& text)>& paint);
+/// Gives what stands in a column, without the blanks around it, its colours.
+using PaintCell = std::function<std::string(std::size_t column, const std::string& text)>;
+/// Prints a table that is no wider than the output: the headings' column gives way first, then the widest, and
+/// their cells are broken at blanks.
+void print_narrow(const Table& table, const PaintCell& paint = {});
 
 /// By commas (RFC 4180).
 void print_csv(const Table& table);

@@ -6,13 +6,14 @@
 #include <unistd.h>     // isatty
 
 #include <algorithm>
+#include <bit>  // std::countl_one
 #include <charconv>
 #include <cstdlib>  // getenv
 
 namespace warpbit::cli {
 namespace {
 
-constexpr int kLeast = 20, kMost = 1000;  // columns that are believed
+constexpr std::size_t kLeast = 20, kMost = 1000;  // columns that are believed
 
 std::string_view variable(const char* name) {
   const char* text = std::getenv(name);
@@ -20,8 +21,8 @@ std::string_view variable(const char* name) {
 }
 
 // 0 if nothing says how many there are.
-int columns(bool is_terminal) {
-  int given = 0;
+std::size_t columns(bool is_terminal) {
+  std::size_t given = 0;
   winsize size{};
   if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) given = size.ws_col;
   const std::string_view text = variable("COLUMNS");
@@ -36,7 +37,7 @@ const Terminal& terminal() {
     Terminal out;
     out.is_one = isatty(STDOUT_FILENO) != 0;
     out.colours = out.is_one && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
-    const int width = columns(out.is_one);
+    const std::size_t width = columns(out.is_one);
     out.has_width = out.is_one || width != 0;
     if (width != 0) out.columns = width;
     return out;
@@ -47,17 +48,13 @@ const Terminal& terminal() {
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    // Bytes of the character at the front: those behind its first are 10xxxxxx. Control characters are below 0x20, and
-    // 0x7f to 0x9f.
-    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-    const unsigned first = byte(0);
-    const std::size_t size = first < 0x80   ? 1
-                             : first < 0xC2 ? 0
-                             : first < 0xE0 ? 2
-                             : first < 0xF0 ? 3
-                             : first < 0xF5 ? 4
-                                            : 0;
-    bool good = size == 1 ? first >= 0x20 && first != 0x7F : size > 1 && !(first == 0xC2 && byte(1) < 0xA0);
+    // The first byte of a character has as many ones in front as there are bytes, if there are several; the others are
+    // 10xxxxxx. Control characters are below 0x20, and 0x7f to 0x9f.
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
+    const unsigned char first = byte(0);
+    const auto size = static_cast<std::size_t>(std::max(std::countl_one(first), 1));
+    bool good = size == 1 ? first >= 0x20 && first < 0x7F
+                          : first >= 0xC2 && first < 0xF5 && !(first == 0xC2 && byte(1) < 0xA0);
     for (std::size_t i = 1; i < size; ++i) good = good && (byte(i) & 0xC0) == 0x80;
     if (good)
       out += text.substr(0, size);
@@ -82,9 +79,8 @@ std::vector<std::string> broken(std::string_view text, std::size_t columns) {
 }
 
 void print_fitted(std::string_view line) {
-  const std::size_t columns = terminal().is_one ? static_cast<std::size_t>(terminal().columns) : line.size();
-  for (const std::string& part : broken(printable(line), std::max<std::size_t>(columns, 1)))
-    fmt::print("{}\n", part);
+  const std::size_t columns = terminal().is_one ? terminal().columns : line.npos;
+  for (const std::string& part : broken(printable(line), columns)) fmt::print("{}\n", part);
 }
 
 std::string coloured(std::string_view text, int colour) {

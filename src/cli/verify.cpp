@@ -5,21 +5,17 @@
 #include <unistd.h>  // isatty
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.hpp"
-#include "cli/shard.hpp"
+#include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/replay.hpp"
 
-namespace warpbit::cli {
-namespace {
+namespace warpbit {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-std::string_view status_name(FileStatus status) {
+static std::string_view status_name(FileStatus status) {
   switch (status) {
     case FileStatus::replayed: return "replayed";
     case FileStatus::other_shard: return "other shard";
@@ -28,6 +24,51 @@ std::string_view status_name(FileStatus status) {
   }
   return "";
 }
+
+// How nlohmann-json finds them.
+static void to_json(ordered_json& out, const Mismatch& m) {
+  out = {{"case", m.index}};
+  if (m.cases > 0) out["cases"] = m.cases;
+  if (!m.name.empty()) out["name"] = m.name;
+  if (m.lane >= 0)
+    out.update(
+        {{"lane", m.lane}, {"register", m.reg}, {"row", m.row}, {"column", m.column}, {"product", m.product}});
+  if (m.address >= 0) out["address"] = m.address;
+  if (m.cases == 0) out["format"] = m.format;
+  out.update({{"expected", fmt::format("{:#x}", m.expected)}, {"got", fmt::format("{:#x}", m.got)}});
+}
+
+static void to_json(ordered_json& out, const FileReport& r) {
+  out = {{"path", r.path.string()}, {"status", status_name(r.status)}};
+  if (r.error) out["error"] = {{"code", name(r.error->code)}, {"message", r.error->message()}};
+  if (r.status != FileStatus::replayed) return;
+  out.update({{"statement", r.header.statement},
+              {"target", r.target},
+              {"target_of_file", r.header.target},
+              {"source", name(r.header.source)},
+              {"cases", r.cases},
+              {"elements", r.elements},
+              {"masked", r.masked},
+              {"mismatches", r.mismatches},
+              {"inferred", r.inferred},
+              {"notes", r.notes},
+              {"details", r.details}});
+}
+
+static void to_json(ordered_json& out, const ReplayTotals& t) {
+  out = {{"files", t.files},
+         {"cases", t.cases},
+         {"elements", t.elements},
+         {"mismatches", t.mismatches},
+         {"unsupported", t.unsupported},
+         {"unreadable", t.unreadable},
+         {"other_shards", t.other_shards}};
+}
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
 
 // One line for each file of the shard, and indented ones for its details.
 void print_report(const FileReport& r) {
@@ -53,57 +94,6 @@ void print_report(const FileReport& r) {
   if (r.mismatches > r.details.size()) fmt::print("  ... and {} more\n", r.mismatches - r.details.size());
 }
 
-ordered_json json(const Mismatch& m) {
-  ordered_json out{{"case", m.index}};
-  if (m.cases > 0) out["cases"] = m.cases;
-  if (!m.name.empty()) out["name"] = m.name;
-  if (m.lane >= 0)
-    out.update(
-        {{"lane", m.lane}, {"register", m.reg}, {"row", m.row}, {"column", m.column}, {"product", m.product}});
-  if (m.address >= 0) out["address"] = m.address;
-  if (m.cases == 0) out["format"] = m.format;
-  out.update({{"expected", fmt::format("{:#x}", m.expected)}, {"got", fmt::format("{:#x}", m.got)}});
-  return out;
-}
-
-template <class List, class Function>
-ordered_json json_list(const List& list, Function function) {
-  ordered_json out = ordered_json::array();
-  for (const auto& item : list) out.push_back(function(item));
-  return out;
-}
-
-ordered_json json(const FileReport& r) {
-  ordered_json out{{"path", r.path.string()}, {"status", status_name(r.status)}};
-  if (r.error) {
-    out["error"] = {{"code", name(r.error->code)}, {"message", r.error->message()}};
-    return out;
-  }
-  if (r.status == FileStatus::other_shard) return out;
-  out.update({{"statement", r.header.statement},
-              {"target", r.target},
-              {"target_of_file", r.header.target},
-              {"source", name(r.header.source)},
-              {"cases", r.cases},
-              {"elements", r.elements},
-              {"masked", r.masked},
-              {"mismatches", r.mismatches},
-              {"inferred", r.inferred},
-              {"notes", r.notes},
-              {"details", json_list(r.details, [](const Mismatch& m) { return json(m); })}});
-  return out;
-}
-
-ordered_json json(const ReplayTotals& t) {
-  return {{"files", t.files},
-          {"cases", t.cases},
-          {"elements", t.elements},
-          {"mismatches", t.mismatches},
-          {"unsupported", t.unsupported},
-          {"unreadable", t.unreadable},
-          {"other_shards", t.other_shards}};
-}
-
 // File names and members may hold any bytes; what is not UTF-8 is replaced.
 std::string dump(const ordered_json& value) {
   return value.dump(2, ' ', false, ordered_json::error_handler_t::replace);
@@ -120,45 +110,37 @@ void progress_bar(std::size_t done, std::size_t total) {
 
 struct VerifyArguments {
   std::vector<std::string> paths;
-  std::string target, undefined, block_folder;
-  Shard shard;
-  std::uint64_t max_bytes = ReadOptions{}.max_bytes, max_products = ReadOptions{}.max_products;
-  std::size_t details = ReplayOptions{}.details;
+  std::string target, block_folder;
+  ReplayOptions options;
   bool json = false, quiet = false;
-};
 
-Result<ReplayOptions> replay_options(const VerifyArguments& o) {
-  ReplayOptions out;
-  out.read = {o.max_bytes, o.max_products};
-  out.details = o.details;
-  out.shard = o.shard;
-  out.block_folder = o.block_folder;
-  if (o.undefined == "as-measured") out.undefined = Undefined::as_measured;
-  if (o.target.empty()) return out;
-  const Result<Target> target = Target::find(o.target);
-  if (!target) return target.error();
-  out.target = *target;
-  return out;
-}
+  ReplayOptions all_options() const {
+    ReplayOptions out = options;
+    out.block_folder = block_folder;
+    out.target = find_target(target);
+    return out;
+  }
+};
 
 void add_reading_options(CLI::App& command, VerifyArguments& o) {
   command.add_option("--target", o.target, "replay as this target instead of the one in the file");
-  command.add_option("--max-bytes", o.max_bytes, "largest uncompressed size of a file (default 4 GiB)")
+  command
+      .add_option("--max-bytes", o.options.read.max_bytes,
+                  "largest uncompressed size of a file (default 4 GiB)")
       ->check(CLI::PositiveNumber);
-  command.add_option("--details", o.details, "mismatches to show for each file")
+  command.add_option("--details", o.options.details, "mismatches to show for each file")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
 
 int verify(const VerifyArguments& o) {
-  const Result<ReplayOptions> options = replay_options(o);
-  if (!options) return cannot_answer(options.error());
+  const ReplayOptions options = o.all_options();
   const std::vector<fs::path> files = find_captures(std::vector<fs::path>(o.paths.begin(), o.paths.end()));
   if (files.empty())
     fmt::print(stderr, "warpbit: no *.npz under {}\n", printable(fmt::format("{}", fmt::join(o.paths, ", "))));
   const bool bar = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) && !o.json && !o.quiet;
   const std::vector<FileReport> reports = replay_all(
-      files, *options,
+      files, options,
       bar ? [&](std::size_t done) { progress_bar(done, files.size()); } : std::function<void(std::size_t)>());
   ReplayTotals totals;
   for (const FileReport& r : reports) {
@@ -166,71 +148,62 @@ int verify(const VerifyArguments& o) {
     if (!o.json && !o.quiet) print_report(r);
   }
   if (o.json)
-    fmt::print("{}\n", dump({{"files", json_list(reports, [](const FileReport& r) { return json(r); })},
-                             {"total", json(totals)}}));
+    fmt::print("{}\n", dump({{"files", reports}, {"total", totals}}));
   else
     print_fitted(totals.text());
   return totals.exit_status();
 }
 
 int diff_command(const VerifyArguments& o) {
-  const Result<ReplayOptions> options = replay_options(o);
-  if (!options) return cannot_answer(options.error());
-  const Result<DiffReport> report = diff(o.paths[0], o.paths[1], *options);
-  if (!report) return cannot_answer(report.error());
+  const DiffReport report = required(diff(o.paths[0], o.paths[1], o.all_options()));
   if (o.json) {
-    fmt::print("{}\n",
-               dump({{"cases", report->cases},
-                     {"elements", report->elements},
-                     {"differences", report->differences},
-                     {"details", json_list(report->details, [](const Mismatch& m) { return json(m); })}}));
+    fmt::print("{}\n", dump({{"cases", report.cases},
+                             {"elements", report.elements},
+                             {"differences", report.differences},
+                             {"details", report.details}}));
   } else {
-    for (const Mismatch& m : report->details) fmt::print("{}\n", printable(text(m)));
-    if (report->differences > report->details.size())
-      fmt::print("... and {} more\n", report->differences - report->details.size());
-    fmt::print("total: {} cases, {} elements, {} differences\n", report->cases, report->elements,
-               report->differences);
+    for (const Mismatch& m : report.details) fmt::print("{}\n", printable(text(m)));
+    if (report.differences > report.details.size())
+      fmt::print("... and {} more\n", report.differences - report.details.size());
+    fmt::print("total: {} cases, {} elements, {} differences\n", report.cases, report.elements,
+               report.differences);
   }
-  return report->differences ? kNo : kYes;
+  return report.differences ? kNo : kYes;
 }
 
 }  // namespace
 
 void add_verify(CLI::App& command, int& status) {
-  const auto o = std::make_shared<VerifyArguments>();
-  command.add_option("paths", o->paths, "capture files, and folders to search for *.npz")->required();
-  add_reading_options(command, *o);
-  command
-      .add_option("--undefined", o->undefined,
-                  "operands that the manual leaves undefined: error (default) or as-measured")
-      ->check(CLI::IsMember({"error", "as-measured"}));
-  command.add_option("--bisect", o->block_folder,
+  VerifyArguments& o = add_arguments(command, status, verify);
+  command.add_option("paths", o.paths, "capture files, and folders to search for *.npz")->required();
+  add_reading_options(command, o);
+  add_undefined(command, o.options.undefined);
+  command.add_option("--bisect", o.block_folder,
                      "where a file's digests differ, write a capture of the first such block into this folder");
   command
       .add_option(
-          "--max-products", o->max_products,
+          "--max-products", o.options.read.max_products,
           "refuse a file of digests with more products a b in its cases, or in the shard (default 2^40)")
       ->check(CLI::PositiveNumber);
-  add_shard(command, o->shard, "replay one of N shares of the files, of digests of the blocks");
-  CLI::Option* json = command.add_flag("--json", o->json, "print JSON");
-  command.add_flag("--quiet", o->quiet, "print the last line alone")->excludes(json);
+  add_shard(command, o.options.shard, "replay one of N shares of the files, of digests of the blocks");
+  CLI::Option* json = command.add_flag("--json", o.json, "print JSON");
+  command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);
   command.footer(
       examples({"warpbit verify golden/sm_90a/ldmatrix", "warpbit verify golden --shard 1/500 --quiet",
                 "warpbit verify golden/sm_90a/wmma_mma --shard 1/8 --target sm_80 --details 1"}));
-  command.callback([o, &status] { status = verify(*o); });
 }
 
 void add_diff(CLI::App& command, int& status) {
-  const auto o = std::make_shared<VerifyArguments>();
-  command.add_option("files", o->paths, "two capture files")->required()->expected(2);
-  add_reading_options(command, *o);
-  command.add_flag("--json", o->json, "print JSON");
+  VerifyArguments& o = add_arguments(command, status, diff_command);
+  command.add_option("files", o.paths, "two capture files")->required()->expected(2);
+  add_reading_options(command, o);
+  command.add_flag("--json", o.json, "print JSON");
   command.footer(examples(
       {"warpbit diff golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz "
        "golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz",
        "warpbit diff --json golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz "
        "golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz"}));
-  command.callback([o, &status] { status = diff_command(*o); });
 }
 
-}  // namespace warpbit::cli
+}  // namespace cli
+}  // namespace warpbit

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>  // std::istream_iterator
+#include <sstream>
+
+#include "warpbit/format.hpp"
+
+namespace warpbit::cli {
+
+std::optional<Target> find_target(const std::string& name) {
+  return name.empty() ? std::nullopt : std::optional(required(Target::find(name)));
+}
+
+bool is_file(const std::string& what) {
+  return what.ends_with(".npz") || std::filesystem::exists(what);
+}
+
+void check_svg(const std::string& file) {
+  if (!file.empty() && !file.ends_with(".svg"))
+    refuse("--svg", fmt::format("'{}'", file), "a name that ends in .svg");
+}
+
+std::uint64_t parse_hex(const std::string& where, std::string_view text) {
+  const bool has_prefix = text.starts_with("0x") || text.starts_with("0X");
+  const auto out = number<std::uint64_t>(text.substr(has_prefix ? 2 : 0), 16);
+  if (!out) refuse(where, fmt::format("'{}'", text), "at most 16 hexadecimal digits");
+  return *out;
+}
+
+void add_undefined(CLI::App& command, Undefined& undefined) {
+  const auto take = [&undefined](const std::string& text) {
+    undefined = text == "error" ? Undefined::error : Undefined::as_measured;
+  };
+  command
+      .add_option_function<std::string>(
+          "--undefined", take, "operands that the manual leaves undefined: error (default) or as-measured")
+      ->check(CLI::IsMember({"error", "as-measured"}));
+}
+
+void add_shard(CLI::App& command, Shard& shard, const std::string& description) {
+  const auto parse = [&shard](const std::string& text) {
+    const std::size_t slash = text.find('/');
+    const auto first = number<std::uint64_t>(text.substr(0, slash)),
+               count = number<std::uint64_t>(slash == text.npos ? "" : text.substr(slash + 1));
+    if (!first || !count || *first < 1 || *first > *count)
+      throw CLI::ValidationError("--shard", "'" + text + "'; expected I/N with 1 <= I <= N");
+    shard = {*first, *count};
+  };
+  command.add_option_function<std::string>("--shard", parse, description)->type_name("I/N");
+}
+
+// ---- Values of an element
+
+namespace {
+
+using Codes = std::vector<std::uint64_t>;
+
+std::vector<std::string> words_of(std::string text) {
+  std::ranges::replace(text, ',', ' ');
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+Codes codes_of(const std::string& role, std::string_view format, const std::string& text, int most,
+               std::vector<std::string>& notes) {
+  Codes out;
+  const std::vector<std::string> words = words_of(text);
+  if (words.size() > static_cast<std::size_t>(most))
+    refuse(role, fmt::format("{} values", words.size()), fmt::format("at most {}", most));
+  for (const std::string& word : words) {
+    const std::string where = fmt::format("{}[{}]", role, out.size());
+    const Result<EncodedNumber> number = parse_code(format, word);
+    if (!number) refuse(where, number.error().seen, number.error().accepted, number.error().code);
+    if (!number->is_exact)
+      notes.push_back(fmt::format("{}: {} is not in {}; {} is taken", where, word, format,
+                                  code_text(format, number->code)));
+    out.push_back(number->code);
+  }
+  return out;
+}
+
+}  // namespace
+
+void ElementOptions::add_to(CLI::App& command) {
+  command.add_option("--a", a, "a row of A: numbers or codes (0x3c00), as many as there are, the rest is 0");
+  command.add_option("--b", b, "a column of B; with a sparse A what its elements meet");
+  command.add_option("--c", c, "the accumulator; 0 unless given");
+  command.add_option("--a-scale", a_scale, "scale factors of the row of A, one for each block; 1 unless given");
+  command.add_option("--b-scale", b_scale, "the same for the column of B");
+}
+
+ElementInputs ElementOptions::inputs(const Instruction& instruction, std::vector<std::string>& notes,
+                                     int instructions) const {
+  const Operand *left = instruction.find(Part::a), *right = instruction.find(Part::b),
+                *accumulator = instruction.find(Part::c);
+  if (left == nullptr || right == nullptr)
+    refuse(std::string(instruction.canonical()), "its elements are no sums of products",
+           "an instruction of the form D = A B + C", Errc::view_mismatch);
+  const int terms = instruction.terms();
+  ElementInputs out;
+  out.a = codes_of("a", left->format, a, terms * instructions, notes);
+  out.b = codes_of("b", right->format, b, terms * instructions, notes);
+  out.a.resize(std::max(out.a.size(), out.b.size()));
+  for (const std::uint64_t code :
+       codes_of("c", (accumulator ? *accumulator : instruction.operands()[0]).format, c, 1, notes))
+    out.c = code;
+  // As many scale factors as the elements need, and at least as many as are given.
+  const auto blocks = static_cast<std::size_t>(instruction.blocks()), all = static_cast<std::size_t>(terms);
+  std::size_t needed = std::max<std::size_t>((out.a.size() * blocks + all - 1) / all, blocks > 0 ? 1 : 0);
+  const auto take = [&](const char* role, Part part, const std::string& text, Codes& codes) {
+    const Operand* scale = instruction.find(part);
+    if (scale != nullptr)
+      codes = codes_of(role, scale->format, text, instruction.blocks(), notes);
+    else if (!text.empty())
+      refuse(role, "scale factors", "none: the form has no block scaling");
+    needed = std::max(needed, codes.size());
+  };
+  take("a-scale", Part::scale_a, a_scale, out.a_scale);
+  take("b-scale", Part::scale_b, b_scale, out.b_scale);
+  if (blocks > 0)
+    out.a.resize(std::max(out.a.size(), (needed - 1) * all / blocks + 1));  // the rest of a block is 0
+  out.b.resize(out.a.size());
+  for (const auto& [part, codes] :
+       {std::pair(Part::scale_a, &out.a_scale), std::pair(Part::scale_b, &out.b_scale)})
+    if (const Operand* scale = instruction.find(part))
+      codes->resize(needed, encode_number(scale->format, "1")->code);
+  return out;
+}
+
+}  // namespace warpbit::cli
