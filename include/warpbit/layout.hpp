@@ -41,14 +41,14 @@ struct OperandLayout {
   std::string role;    ///< the manual's name: "d", "a", "b_desc", ...
   std::string format;  ///< the manual's name of the element type
   Medium medium = Medium::registers;
-  int rows = 0, columns = 0, products = 0;  ///< `products` matrices side by side
+  int rows = 0, columns = 0, products = 1;  ///< `products` matrices side by side
   int lanes = 0, registers = 0;             ///< in registers; `registers` per lane
-  Packing packing;                          ///< in registers
+  Packing packing = {};                     ///< in registers
   int element_bits = 0;
   /// What the places depend on besides the form: a selector, a descriptor, a stride. Otherwise empty.
-  std::string note;
+  std::string note = {};
   /// By product, row and column, then by lane and register or address. An element may have several places.
-  std::vector<LayoutCell> cells;
+  std::vector<LayoutCell> cells = {};
 };
 
 /// The operands of an instruction that hold matrices.
@@ -64,9 +64,9 @@ struct Layout {
 struct LayoutOptions {
   std::string operand;  ///< the only one requested: its role, or "b" for "b_desc"; empty: all
   /// For an operand in shared memory: its descriptor. A literal in the statement has the same effect.
-  std::optional<std::uint64_t> descriptor;
+  std::optional<std::uint64_t> descriptor = {};
   /// Without a descriptor: the first part of a tile at address 0 in the canonical layout (CanonicalTile).
-  std::optional<Swizzle> swizzle;
+  std::optional<Swizzle> swizzle = {};
   /// Overrides imm-trans of the statement.
   bool transposed = false;
 };

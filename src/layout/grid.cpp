@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <tuple>
 
 namespace warpbit {
 namespace {
@@ -13,25 +15,14 @@ namespace {
 constexpr int kChunkBits = 128, kChunkBytes = 16, kRowBytes = 128;
 constexpr int kColours = 32;
 
-// The cells of each element of one matrix.
-class Elements {
- public:
-  Elements(const OperandLayout& operand, int product)
-      : columns_(operand.columns), cells_(static_cast<std::size_t>(operand.rows * operand.columns)) {
-    for (const LayoutCell& cell : operand.cells)
-      if (cell.element.product == product) at(cell.element.row, cell.element.column).push_back(&cell);
-  }
-  const std::vector<const LayoutCell*>& operator()(int row, int column) const {
-    return cells_[static_cast<std::size_t>(row * columns_ + column)];
-  }
-
- private:
-  std::vector<const LayoutCell*>& at(int row, int column) {
-    return cells_[static_cast<std::size_t>(row * columns_ + column)];
-  }
-  int columns_;
-  std::vector<std::vector<const LayoutCell*>> cells_;
-};
+// The places of an element.
+using Cells = std::span<const LayoutCell>;
+Cells places_of(const OperandLayout& op, const Coordinate& element) {
+  const auto key = [](const Coordinate& c) { return std::tuple(c.product, c.row, c.column); };
+  const auto found = std::ranges::equal_range(op.cells, key(element), {},
+                                              [&](const LayoutCell& cell) { return key(cell.element); });
+  return {found.begin(), found.end()};
+}
 
 // The number of adjacent elements that share a cell.
 struct Group {
@@ -47,28 +38,26 @@ bool follows(const OperandLayout& op, const LayoutCell& x, const LayoutCell& y, 
          y.place.low_bit == x.place.low_bit + n * op.packing.slot_bits;
 }
 
-bool fits(const OperandLayout& op, const Elements& elements, Group group) {
+bool fits(const OperandLayout& op, int product, Group group) {
   if (op.rows % group.down != 0 || op.columns % group.across != 0) return false;
   for (int row = 0; row < op.rows; ++row)
     for (int column = 0; column < op.columns; ++column) {
-      const int n = row % group.down + column % group.across;
-      const auto &first = elements(row - row % group.down, column - column % group.across),
-                 &here = elements(row, column);
-      if (first.size() != here.size()) return false;
-      for (std::size_t i = 0; i < here.size(); ++i)
-        if (!follows(op, *first[i], *here[i], n)) return false;
+      const int down = row % group.down, across = column % group.across;
+      if (!std::ranges::equal(places_of(op, {row - down, column - across, product}),
+                              places_of(op, {row, column, product}),
+                              [&](const auto& x, const auto& y) { return follows(op, x, y, down + across); }))
+        return false;
     }
   return true;
 }
 
 // The largest group in one direction for which all cells have the same form.
-Group find_group(const OperandLayout& op, const Elements& elements) {
-  if (op.medium == Medium::addresses) return {};
+Group find_group(const OperandLayout& op, int product) {
   const int most =
       op.medium == Medium::registers ? op.packing.per_register() : std::max(kChunkBits / op.element_bits, 1);
   for (int n = most; n > 1; n /= 2)
     for (const Group group : {Group{1, n}, Group{n, 1}})
-      if (fits(op, elements, group)) return group;
+      if (fits(op, product, group)) return group;
   return {};
 }
 
@@ -82,17 +71,15 @@ bool fills_register(const OperandLayout& op, Group group) {
   return group.size() * op.packing.slot_bits == op.packing.register_bits;
 }
 
-GridCell register_cell(const OperandLayout& op, Group group, const std::vector<const LayoutCell*>& places) {
-  const Place& first = places.front()->place;
-  const bool one_lane = std::ranges::all_of(places, [&](const auto* c) { return c->place.lane == first.lane; });
+GridCell register_cell(const OperandLayout& op, Group group, Cells places) {
+  const Place& first = places.front().place;
+  const bool one_lane = std::ranges::all_of(places, [&](const auto& c) { return c.place.lane == first.lane; });
   GridCell out{{}, first.lane % kColours, fmt::format("{} {}", first.lane, first.low_bit), first.reg};
   if (op.lanes > 1) out.parts.push_back(fmt::format("T{}", first.lane));
-  std::string registers = "r";
-  for (const LayoutCell* cell : places)
-    registers += one_lane && cell != places.front() ? fmt::format(",{}", cell->place.reg)
-                 : one_lane || cell == places.front()
-                     ? fmt::format("{}", cell->place.reg)
-                     : fmt::format(",T{}:r{}", cell->place.lane, cell->place.reg);
+  std::string registers = fmt::format("r{}", first.reg);
+  for (const LayoutCell& cell : places.subspan(1))
+    registers += one_lane ? fmt::format(",{}", cell.place.reg)
+                          : fmt::format(",T{}:r{}", cell.place.lane, cell.place.reg);
   out.parts.push_back(registers);
   if (!fills_register(op, group)) {
     const int high = first.low_bit + (group.size() - 1) * op.packing.slot_bits + first.bits - 1;
@@ -101,18 +88,18 @@ GridCell register_cell(const OperandLayout& op, Group group, const std::vector<c
   return out;
 }
 
-GridCell memory_cell(const std::vector<const LayoutCell*>& places) {
-  const std::uint64_t bit = places.front()->bit, byte = bit / 8;
+GridCell memory_cell(std::uint64_t bit) {
+  const std::uint64_t byte = bit / 8;
   std::string text = fmt::format("{:#05x}", byte);
   if (bit % 8 != 0) text += fmt::format(".{}", bit % 8);
   const int chunk = static_cast<int>(byte / kChunkBytes % (kRowBytes / kChunkBytes));
   return {{text}, chunk * (kColours * kChunkBytes / kRowBytes), "", static_cast<std::int64_t>(bit)};
 }
 
-GridCell cell_of(const OperandLayout& op, Group group, const std::vector<const LayoutCell*>& places) {
+GridCell cell_of(const OperandLayout& op, Group group, Cells places) {
   if (op.medium == Medium::registers) return register_cell(op, group, places);
-  if (op.medium != Medium::addresses) return memory_cell(places);
-  const int lane = places.front()->place.lane;
+  if (op.medium != Medium::addresses) return memory_cell(places.front().bit);
+  const int lane = places.front().place.lane;
   return {{fmt::format("T{}", lane)}, lane % kColours, "", lane};
 }
 
@@ -145,9 +132,6 @@ std::string cell_legend(const OperandLayout& op, Group group) {
 // All rows and matrices, a column for each matrix.
 Grid address_grid(const OperandLayout& op) {
   Grid out{.corner = op.products > 1 ? "row \\ matrix" : "row",
-           .rows = {},
-           .columns = {},
-           .cells = {},
            .legend = {"the lane whose address is that of the row"},
            .unit = "",
            .moving_unit = "lanes"};
@@ -157,7 +141,30 @@ Grid address_grid(const OperandLayout& op) {
   out.cells.resize(out.rows.size(), std::vector<std::optional<GridCell>>(out.columns.size()));
   for (const LayoutCell& cell : op.cells)
     out.cells[static_cast<std::size_t>(cell.element.row)][static_cast<std::size_t>(cell.element.product)] =
-        cell_of(op, {}, {&cell});
+        cell_of(op, {}, {&cell, 1});
+  return out;
+}
+
+Grid matrix_grid(const OperandLayout& op, int product) {
+  const Group group = find_group(op, product);
+  Grid out{.corner = "",
+           .unit = "column",
+           .moving_unit = op.medium == Medium::registers ? "registers"
+                          : op.medium == Medium::memory  ? "offsets"
+                                                         : "addresses",
+           .units = group.across};
+  if (const std::string legend = cell_legend(op, group); !legend.empty()) out.legend.push_back(legend);
+  for (int column = 0; column < op.columns; column += group.across)
+    out.columns.push_back(numbers(column, group.across));
+  for (int row = 0; row < op.rows; row += group.down) {
+    out.rows.push_back(numbers(row, group.down));
+    auto& cells = out.cells.emplace_back();
+    for (int column = 0; column < op.columns; column += group.across)
+      if (const Cells places = places_of(op, {row, column, product}); places.empty())
+        cells.emplace_back();
+      else
+        cells.emplace_back(cell_of(op, group, places));
+  }
   return out;
 }
 
@@ -201,16 +208,15 @@ GridCell elements_cell(const OperandLayout& op, const std::vector<const LayoutCe
 using Position = std::pair<std::uint64_t, std::uint64_t>;  // row, column of the grid
 
 Position position(const OperandLayout& op, const LayoutCell& cell) {
-  if (op.medium == Medium::registers || op.medium == Medium::addresses)
+  if (is_in_lanes(op))
     return {static_cast<std::uint64_t>(cell.place.lane), static_cast<std::uint64_t>(cell.place.reg)};
   const std::uint64_t byte = cell.bit / 8;
   return {byte / kRowBytes, byte % kRowBytes / kChunkBytes};
 }
 
 int colour(const OperandLayout& op, const Position& at) {
-  return op.medium == Medium::registers || op.medium == Medium::addresses
-             ? static_cast<int>(at.first) % kColours
-             : static_cast<int>(at.second) * (kColours * kChunkBytes / kRowBytes);
+  return is_in_lanes(op) ? static_cast<int>(at.first) % kColours
+                         : static_cast<int>(at.second) * (kColours * kChunkBytes / kRowBytes);
 }
 
 }  // namespace
@@ -221,40 +227,13 @@ std::string GridCell::text() const {
   return out;
 }
 
-Grid matrix_grid(const OperandLayout& op, int product) {
-  if (op.medium == Medium::addresses) return address_grid(op);
-  const Elements elements(op, product);
-  const Group group = find_group(op, elements);
-  Grid out{.corner = "",
-           .rows = {},
-           .columns = {},
-           .cells = {},
-           .legend = {},
-           .unit = "column",
-           .moving_unit = op.medium == Medium::registers ? "registers"
-                          : op.medium == Medium::memory  ? "offsets"
-                                                         : "addresses",
-           .units = group.across};
-  if (const std::string legend = cell_legend(op, group); !legend.empty()) out.legend.push_back(legend);
-  for (int column = 0; column < op.columns; column += group.across)
-    out.columns.push_back(numbers(column, group.across));
-  for (int row = 0; row < op.rows; row += group.down) {
-    out.rows.push_back(numbers(row, group.down));
-    auto& cells = out.cells.emplace_back();
-    for (int column = 0; column < op.columns; column += group.across)
-      if (const auto& places = elements(row, column); places.empty())
-        cells.emplace_back();
-      else
-        cells.emplace_back(cell_of(op, group, places));
+std::vector<Grid> matrix_grids(const OperandLayout& op) {
+  if (op.medium == Medium::addresses) return {address_grid(op)};
+  std::vector<Grid> out;
+  for (int product = 0; product < op.products; ++product) {
+    out.push_back(matrix_grid(op, product));
+    if (op.products > 1) out.back().name = fmt::format("matrix {}", product);
   }
-  return out;
-}
-
-std::vector<NamedGrid> matrix_grids(const OperandLayout& op) {
-  if (op.products == 1 || op.medium == Medium::addresses) return {{"", matrix_grid(op, 0)}};
-  std::vector<NamedGrid> out;
-  for (int product = 0; product < op.products; ++product)
-    out.push_back({fmt::format("matrix {}", product), matrix_grid(op, product)});
   return out;
 }
 
@@ -266,14 +245,10 @@ Grid inverse_grid(const OperandLayout& op) {
   std::map<Position, std::vector<const LayoutCell*>> held;
   for (const LayoutCell* cell : ordered) held[position(op, *cell)].push_back(cell);
 
-  const bool lanes = op.medium == Medium::registers || op.medium == Medium::addresses;
+  const bool lanes = is_in_lanes(op);
   Grid out{.corner = lanes                         ? "lane"
                      : op.medium == Medium::memory ? "offset"
                                                    : "address",
-           .rows = {},
-           .columns = {},
-           .cells = {},
-           .legend = {},
            .unit = op.medium == Medium::registers ? "register" : "",
            .moving_unit = "columns"};
   const int count = lanes ? op.registers : kRowBytes / kChunkBytes;
@@ -338,9 +313,9 @@ void abbreviate(Grid& grid, std::size_t most) {
 }
 
 std::string heading(const OperandLayout& op) {
-  std::string out = fmt::format("{}: {} x {} {}", op.role, op.rows, op.columns, op.format);
-  if (op.products > 1)
-    out = fmt::format("{}: {} matrices, each {} x {} {}", op.role, op.products, op.rows, op.columns, op.format);
+  std::string out = fmt::format("{}: {}{} x {} {}", op.role,
+                                op.products > 1 ? fmt::format("{} matrices, each ", op.products) : "", op.rows,
+                                op.columns, op.format);
   switch (op.medium) {
     case Medium::registers:
       out += fmt::format(", in {} register{} of {} bits", op.registers, op.registers == 1 ? "" : "s",

@@ -5,11 +5,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "warpbit/layout.hpp"
 
 namespace warpbit {
+
+/// Whether lanes hold it, or say where it lies.
+inline bool is_in_lanes(const OperandLayout& operand) {
+  return operand.medium == Medium::registers || operand.medium == Medium::addresses;
+}
+
+/// Whether the operand `role` is what a person calls `name`: "b_desc" is "b", too.
+inline bool is_called(std::string_view role, std::string_view name) {
+  return role.starts_with(name) && (role.size() == name.size() || role.substr(name.size()) == "_desc");
+}
 
 struct GridCell {
   std::vector<std::string> parts;  ///< separate lines in a picture, one word in a text: "T5", "r1"
@@ -23,24 +34,19 @@ struct GridCell {
 
 struct Grid {
   std::string corner;  ///< what the rows are
-  std::vector<std::string> rows, columns;
-  std::vector<std::vector<std::optional<GridCell>>> cells;  ///< row by row
-  std::vector<std::string> legend;                          ///< sentences
+  std::vector<std::string> rows = {}, columns = {};
+  std::vector<std::vector<std::optional<GridCell>>> cells = {};  ///< row by row
+  std::vector<std::string> legend = {};                          ///< sentences
   /// Words for the description of a repetition: "column", the number of them per grid column, and the unit of
   /// `moving`. Nothing is abbreviated without a `unit`.
   std::string unit, moving_unit;
   int units = 1;
+  std::string name = {};
 };
 
-/// One matrix, or for addresses all matrices: rows and columns with the holders of the elements. Neighbours
-/// in one register, or in 16 bytes, share a cell.
-Grid matrix_grid(const OperandLayout& operand, int product);
-/// The grids that show the whole operand, named if there are several.
-struct NamedGrid {
-  std::string name;
-  Grid grid;
-};
-std::vector<NamedGrid> matrix_grids(const OperandLayout& operand);
+/// The grids that show the whole operand, named if there are several: rows and columns with the holders of the
+/// elements. Neighbours in one register, or in 16 bytes, share a cell.
+std::vector<Grid> matrix_grids(const OperandLayout& operand);
 /// The inverse: lanes and registers, or rows of 128 bytes, with their elements.
 Grid inverse_grid(const OperandLayout& operand);
 

@@ -9,31 +9,16 @@
 #include <utility>
 
 #include "isa/instruction.hpp"
+#include "layout/grid.hpp"
 #include "warpbit/descriptor.hpp"
 
 namespace warpbit {
 namespace {
 
-using Operands = std::span<const Operand>;
-
-const Operand* find(Operands operands, Part part) {
-  const auto at = std::ranges::find(operands, part, &Operand::part);
-  return at == operands.end() ? nullptr : &*at;
-}
-
 bool holds_matrix(const Operand& op) {
-  switch (op.part) {
-    case Part::d:
-    case Part::a:
-    case Part::b:
-    case Part::c:
-    case Part::metadata:
-    case Part::scale_a:
-    case Part::scale_b:
-    case Part::source:
-    case Part::address: return true;
-    default: return false;
-  }
+  constexpr Part kMatrices[] = {Part::d,       Part::a,       Part::b,      Part::c,      Part::metadata,
+                                Part::scale_a, Part::scale_b, Part::source, Part::address};
+  return std::ranges::find(kMatrices, op.part) != std::end(kMatrices);
 }
 
 void sort(std::vector<LayoutCell>& cells) {
@@ -50,11 +35,10 @@ bool is_sparse(const Instruction& instruction) {
 
 // The selector of metadata or scale factors, with its lanes and bytes; the meaning of a column of a sparse A.
 std::string note_of(const Operand& op, const Instruction& instruction) {
-  const Operands operands = instruction.operands();
   if (op.part == Part::a && is_sparse(instruction)) return kStored;
-  const Operand* by = op.part == Part::metadata  ? find(operands, Part::selector)
-                      : op.part == Part::scale_a ? find(operands, Part::selector_a)
-                      : op.part == Part::scale_b ? find(operands, Part::selector_b)
+  const Operand* by = op.part == Part::metadata  ? instruction.find(Part::selector)
+                      : op.part == Part::scale_a ? instruction.find(Part::selector_a)
+                      : op.part == Part::scale_b ? instruction.find(Part::selector_b)
                                                  : nullptr;
   if (by == nullptr) return "";
   const auto value = [&](std::size_t i) {
@@ -77,8 +61,7 @@ OperandLayout in_registers(const Operand& op, const Instruction& instruction) {
                     .registers = map.registers(),
                     .packing = map.packing(),
                     .element_bits = map.packing().bits,
-                    .note = note_of(op, instruction),
-                    .cells = {}};
+                    .note = note_of(op, instruction)};
   for (int lane = 0; lane < map.lanes(); ++lane)
     for (int reg = 0; reg < map.registers(); ++reg)
       for (int slot = 0; slot < map.packing().per_register(); ++slot)
@@ -102,32 +85,28 @@ OperandLayout row_addresses(const Operand& op, const Form& form, const Move& mov
                     .registers = 1,
                     .packing = op.fragment.packing(),
                     .element_bits = op.register_bits,
-                    .note = fmt::format("a row is {} bytes", move.line_bytes),
-                    .cells = {}};
+                    .note = fmt::format("a row is {} bytes", move.line_bytes)};
   for (int line = 0; line < move.lines; ++line)
     out.cells.push_back({{line % form.rows, 0, line / form.rows}, {line, 0, 0, op.register_bits}});
   return out;
 }
 
 // A matrix whose lines are a stride apart.
-OperandLayout strided(const Operand& op, Operands operands, const Form& form, const Move& move) {
-  const Operand* given = find(operands, Part::stride);
+OperandLayout strided(const Operand& op, const Instruction& instruction, const Form& form, const Move& move) {
+  const Operand* given = instruction.find(Part::stride);
   const bool known = given != nullptr && !given->literals.empty() && given->literals[0];
   const std::uint64_t stride = known ? *given->literals[0] : static_cast<std::uint64_t>(move.line_elements);
   const bool columns = std::get<MatrixMove>(form.action).lines_are_columns;
-  const Operand* loaded = find(operands, Part::d);
-  const Operand* moved = loaded != nullptr ? loaded : find(operands, Part::source);
+  const Operand* loaded = instruction.find(Part::d);
+  const Operand* moved = loaded != nullptr ? loaded : instruction.find(Part::source);
   OperandLayout out{.role = std::string(op.role),
                     .format = std::string(moved->format),
                     .medium = Medium::memory,
                     .rows = form.rows,
                     .columns = form.columns,
-                    .products = 1,
-                    .packing = {},
                     .element_bits = move.element_bits,
                     .note = fmt::format("for a stride of {} elements{}; offsets from the address", stride,
-                                        known ? "" : ", the default"),
-                    .cells = {}};
+                                        known ? "" : ", the default")};
   for (int i = 0; i < form.rows; ++i)
     for (int j = 0; j < form.columns; ++j) {
       const auto line = static_cast<std::uint64_t>(columns ? j : i);
@@ -142,7 +121,7 @@ OperandLayout address(const Operand& op, const Instruction& instruction) {
   const DecodedInstruction& decoded = instruction.decoded();
   const Move& move = std::get<std::reference_wrapper<const Move>>(decoded.kernel).get();
   return move.addressing == Addressing::rows ? row_addresses(op, *decoded.form, move)
-                                             : strided(op, instruction.operands(), *decoded.form, move);
+                                             : strided(op, instruction, *decoded.form, move);
 }
 
 // The descriptor of the first part of a minimal tile in the canonical layout.
@@ -157,17 +136,6 @@ Result<std::uint64_t> canonical_descriptor(const DescribedMatrix& matrix, Swizzl
   return part ? part->encode() : part.error();
 }
 
-// The descriptor of an operand in shared memory, if it is known.
-Result<std::optional<std::uint64_t>> descriptor_of(const Operand* op, const DescribedMatrix& matrix,
-                                                   const LayoutOptions& options) {
-  if (options.descriptor) return std::optional(*options.descriptor);
-  if (op != nullptr && !op->literals.empty() && op->literals[0]) return std::optional(*op->literals[0]);
-  if (!options.swizzle) return std::optional<std::uint64_t>();
-  const Result<std::uint64_t> made = canonical_descriptor(matrix, *options.swizzle);
-  if (!made) return made.error();
-  return std::optional(*made);
-}
-
 OperandLayout described(const std::string& role, std::string_view format, bool left,
                         const DescribedMatrix& matrix, std::uint64_t descriptor) {
   OperandLayout out{
@@ -176,14 +144,11 @@ OperandLayout described(const std::string& role, std::string_view format, bool l
       .medium = Medium::shared_memory,
       .rows = left ? matrix.lines : matrix.depth,
       .columns = left ? matrix.depth : matrix.lines,
-      .products = 1,
-      .packing = {},
       .element_bits = matrix.element_bits,
       .note = fmt::format("by descriptor {:#x}: {}; {}-major", descriptor, descriptor_text(descriptor),
                           matrix.major == Major::k ? "K"
                           : left                   ? "M"
-                                                   : "N"),
-      .cells = {}};
+                                                   : "N")};
   const DescriptorMap map(Descriptor::decode(descriptor), matrix);
   for (const auto& [bit, i, k] : map.elements())
     out.cells.push_back({left ? Coordinate{i, k, 0} : Coordinate{k, i, 0}, {}, bit});
@@ -200,20 +165,6 @@ struct Wanted {
   bool by_descriptor;
 };
 
-constexpr std::string_view kDescribed = "_desc";
-
-bool is_called(const Wanted& wanted, std::string_view name) {
-  return wanted.role == name || (wanted.role.ends_with(kDescribed) &&
-                                 wanted.role.substr(0, wanted.role.size() - kDescribed.size()) == name);
-}
-
-std::vector<Wanted> all_wanted(const Instruction& instruction) {
-  std::vector<Wanted> out;
-  for (const Operand& op : instruction.operands())
-    if (holds_matrix(op)) out.push_back({std::string(op.role), &op, op.kind == OperandKind::descriptor});
-  return out;
-}
-
 Error no_such_operand(const Instruction& instruction, const std::string& name, const std::vector<Wanted>& all) {
   std::string roles;
   for (const Wanted& w : all) roles += fmt::format("{}{}", roles.empty() ? "" : ", ", w.role);
@@ -223,25 +174,17 @@ Error no_such_operand(const Instruction& instruction, const std::string& name, c
 }
 
 // The requested operands: all, or one, including A by descriptor of a form that covers both placements.
-Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const LayoutOptions& options) {
-  std::vector<Wanted> all = all_wanted(instruction);
-  if (all.empty()) return no_such_operand(instruction, options.operand, all);
-  if (options.operand.empty()) return all;
-  const auto exact = std::ranges::find(all, options.operand, &Wanted::role);
-  const auto found = exact != all.end() ? exact : std::ranges::find_if(all, [&](const Wanted& w) {
-    return is_called(w, options.operand);
-  });
+Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const std::string& name) {
+  std::vector<Wanted> all;
+  for (const Operand& op : instruction.operands())
+    if (holds_matrix(op)) all.push_back({std::string(op.role), &op, op.kind == OperandKind::descriptor});
+  if (name.empty() && !all.empty()) return all;
+  const auto found = std::ranges::find_if(all, [&](const Wanted& w) { return is_called(w.role, name); });
   if (found != all.end()) return std::vector{*found};
-  if (const Operand* a = find(instruction.operands(), Part::a);
-      a != nullptr && options.operand == std::string(a->role) + std::string(kDescribed) &&
-      described_matrix(instruction, Part::a).ok())
-    return std::vector{Wanted{options.operand, a, true}};
-  return no_such_operand(instruction, options.operand, all);
-}
-
-std::string how_to_say(const std::string& role) {
-  return fmt::format("{} lies in shared memory: a descriptor or the swizzle of a canonical layout says where",
-                     role);
+  if (const Operand* a = instruction.find(Part::a);
+      a != nullptr && is_called(name, a->role) && described_matrix(instruction, Part::a).ok())
+    return std::vector{Wanted{name, a, true}};
+  return no_such_operand(instruction, name, all);
 }
 
 Result<void> add_described(const Instruction& instruction, const Wanted& wanted, const LayoutOptions& options,
@@ -250,15 +193,22 @@ Result<void> add_described(const Instruction& instruction, const Wanted& wanted,
   const Result<DescribedMatrix> matrix = described_matrix(
       instruction, wanted.operand->part, options.transposed ? std::optional(true) : std::nullopt);
   if (!matrix) return matrix.error();
-  const Operand* op = wanted.operand->kind == OperandKind::descriptor ? wanted.operand : nullptr;
-  const Result<std::optional<std::uint64_t>> descriptor = descriptor_of(op, *matrix, options);
-  if (!descriptor) return descriptor.error();
-  if (*descriptor) {
-    OperandLayout found = described(wanted.role, wanted.operand->format, left, *matrix, **descriptor);
+  std::optional<std::uint64_t> descriptor = options.descriptor;
+  if (const Operand& op = *wanted.operand;
+      !descriptor && op.kind == OperandKind::descriptor && !op.literals.empty())
+    descriptor = op.literals[0];
+  if (!descriptor && options.swizzle) {
+    const Result<std::uint64_t> made = canonical_descriptor(*matrix, *options.swizzle);
+    if (!made) return made.error();
+    descriptor = *made;
+  }
+  if (descriptor) {
+    OperandLayout found = described(wanted.role, wanted.operand->format, left, *matrix, *descriptor);
     if (left && is_sparse(instruction)) found.note = fmt::format("{}; {}", kStored, found.note);
     out.operands.push_back(std::move(found));
   } else if (options.operand.empty()) {
-    out.unknown.push_back(how_to_say(wanted.role));
+    out.unknown.push_back(
+        wanted.role + " lies in shared memory: a descriptor or the swizzle of a canonical layout says where");
   } else {
     return Error{Errc::usage, wanted.role, "it lies in shared memory",
                  "its descriptor, or the swizzle of a canonical layout"};
@@ -283,7 +233,7 @@ Result<Instruction> parse_on_newest(std::string_view text) {
 }
 
 Result<Layout> layout(const Instruction& instruction, const LayoutOptions& options) {
-  const Result<std::vector<Wanted>> wanted = find_wanted(instruction, options);
+  const Result<std::vector<Wanted>> wanted = find_wanted(instruction, options.operand);
   if (!wanted) return wanted.error();
   const auto in_memory = std::ranges::count_if(*wanted, &Wanted::by_descriptor);
   if (options.descriptor && in_memory != 1)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <span>
 #include <tuple>
@@ -22,16 +21,15 @@ std::optional<T> number(std::string_view text) {
   if (hex) text.remove_prefix(2);
   T out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, hex ? 16 : 10);
-  const bool whole = !text.empty() && error == std::errc{} && end == text.data() + text.size();
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
   return whole && text.front() != '-' ? std::optional(out) : std::nullopt;
 }
 
 std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find_first_of(separators), text.size());
-    if (end > 0) out.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(end + 1, text.size()))) {
+    end = text.find_first_of(separators);
+    out.push_back(text.substr(0, end));
   }
   return out;
 }
@@ -40,21 +38,14 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 std::optional<LayoutQuestion> parse_element(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open == text.npos || open == 0 || !text.ends_with(']')) return std::nullopt;
-  const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
-  const std::vector<std::string_view> parts = split(inside, ",");
-  if (parts.size() < 2 || parts.size() > 3 ||
-      static_cast<std::size_t>(std::ranges::count(inside, ',')) + 1 != parts.size())
-    return std::nullopt;
+  std::vector<int> numbers;
+  for (const std::string_view part : split(text.substr(open + 1, text.size() - open - 2), ","))
+    numbers.push_back(number<int>(part).value_or(-1));
+  if (numbers.size() < 2 || numbers.size() > 3 || std::ranges::min(numbers) < 0) return std::nullopt;
   LayoutQuestion out;
   out.operand = text.substr(0, open);
-  std::array<int, 3> numbers{};
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::optional<int> value = number<int>(parts[i]);
-    if (!value) return std::nullopt;
-    numbers[i] = *value;
-  }
-  out.element = Coordinate{numbers[0], numbers[1], numbers[2]};
-  out.any_product = parts.size() == 2;
+  out.any_product = numbers.size() == 2;
+  out.element = Coordinate{numbers[0], numbers[1], out.any_product ? 0 : numbers[2]};
   return out;
 }
 
@@ -84,12 +75,10 @@ Error refuse(const std::string& where, std::string seen, std::string accepted) {
   return {Errc::usage, where, std::move(seen), std::move(accepted)};
 }
 
-bool is_in_lanes(const OperandLayout& op) {
-  return op.medium == Medium::registers || op.medium == Medium::addresses;
-}
-
-bool is_called(const OperandLayout& op, const std::string& name) {
-  return op.role == name || op.role == name + "_desc";
+std::string roles(const std::vector<const OperandLayout*>& operands) {
+  std::string out;
+  for (const OperandLayout* op : operands) out += fmt::format("{}{}", out.empty() ? "" : ", ", op->role);
+  return out;
 }
 
 Result<std::vector<LayoutAnswer>> places_of(const OperandLayout& op, const LayoutQuestion& q) {
@@ -145,12 +134,10 @@ Result<std::vector<LayoutAnswer>> elements_at(const std::vector<const OperandLay
     add_elements_at(*op, q, out);
   }
   if (exists) return out;
-  std::string roles;
-  for (const OperandLayout* op : operands) roles += fmt::format("{}{}", roles.empty() ? "" : ", ", op->role);
-  if (q.byte) return refuse(roles, "no place in memory is known", "lane N [reg N]");
+  if (q.byte) return refuse(roles(operands), "no place in memory is known", "lane N [reg N]");
   if (std::ranges::none_of(operands, [](const auto* op) { return is_in_lanes(*op); }))
-    return refuse(roles, "it lies in memory", "byte N");
-  return refuse(roles,
+    return refuse(roles(operands), "it lies in memory", "byte N");
+  return refuse(roles(operands),
                 fmt::format("no such place, lane {}{}", *q.lane,
                             q.reg ? fmt::format(" register {}", *q.reg) : std::string()),
                 lanes_there_are(operands));
@@ -163,7 +150,8 @@ std::string bits_text(int low, int count) {
 }  // namespace
 
 Result<LayoutQuestion> parse_layout_question(std::string_view text) {
-  const std::vector<std::string_view> words = split(text, " \t");
+  std::vector<std::string_view> words = split(text, " \t");
+  std::erase(words, "");
   std::optional<LayoutQuestion> out;
   if (words.size() == 1) out = parse_element(words[0]);
   if (words.size() >= 2) out = parse_place(words);
@@ -174,15 +162,13 @@ Result<LayoutQuestion> parse_layout_question(std::string_view text) {
 }
 
 Result<std::vector<LayoutAnswer>> answer(const Layout& layout, const LayoutQuestion& question) {
-  std::vector<const OperandLayout*> operands;
-  for (const OperandLayout& op : layout.operands)
-    if (question.operand.empty() || is_called(op, question.operand)) operands.push_back(&op);
-  if (operands.empty()) {
-    std::string roles;
-    for (const OperandLayout& op : layout.operands)
-      roles += fmt::format("{}{}", roles.empty() ? "" : ", ", op.role);
-    return refuse(layout.form, fmt::format("no operand '{}'", question.operand), roles);
+  std::vector<const OperandLayout*> all, operands;
+  for (const OperandLayout& op : layout.operands) {
+    all.push_back(&op);
+    if (question.operand.empty() || is_called(op.role, question.operand)) operands.push_back(&op);
   }
+  if (operands.empty())
+    return refuse(layout.form, fmt::format("no operand '{}'", question.operand), roles(all));
   return question.element ? places_of(*operands.front(), question) : elements_at(operands, question);
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "layout/grid.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit {
@@ -23,17 +24,9 @@ struct Field {
 bool in_registers(const OperandLayout& o) {
   return o.medium == Medium::registers;
 }
-bool has_lanes(const OperandLayout& o) {
-  return in_registers(o) || o.medium == Medium::addresses;
-}
-RecordValue number(int n) {
-  return static_cast<std::uint64_t>(n);
-}
-RecordValue number(bool has, std::uint64_t n) {
-  return has ? RecordValue(n) : std::nullopt;
-}
-RecordValue number(bool has, int n) {
-  return has ? number(n) : std::nullopt;
+template <class Number>
+RecordValue number(Number n, bool has = true) {
+  return has ? RecordValue(static_cast<std::uint64_t>(n)) : std::nullopt;
 }
 
 using O = OperandLayout;
@@ -42,12 +35,12 @@ constexpr std::array kFields = {
     Field{"product", [](const O&, const C& c) { return number(c.element.product); }},
     Field{"row", [](const O&, const C& c) { return number(c.element.row); }},
     Field{"column", [](const O&, const C& c) { return number(c.element.column); }},
-    Field{"lane", [](const O& o, const C& c) { return number(has_lanes(o), c.place.lane); }},
-    Field{"register", [](const O& o, const C& c) { return number(has_lanes(o), c.place.reg); }},
-    Field{"low_bit", [](const O& o, const C& c) { return number(in_registers(o), c.place.low_bit); }},
-    Field{"byte", [](const O& o, const C& c) { return number(!has_lanes(o), c.bit / 8); }},
-    Field{"bit", [](const O& o, const C& c) { return number(!has_lanes(o), c.bit % 8); }},
-    Field{"bits", [](const O& o, const C&) { return number(o.medium != Medium::addresses, o.element_bits); }},
+    Field{"lane", [](const O& o, const C& c) { return number(c.place.lane, is_in_lanes(o)); }},
+    Field{"register", [](const O& o, const C& c) { return number(c.place.reg, is_in_lanes(o)); }},
+    Field{"low_bit", [](const O& o, const C& c) { return number(c.place.low_bit, in_registers(o)); }},
+    Field{"byte", [](const O& o, const C& c) { return number(c.bit / 8, !is_in_lanes(o)); }},
+    Field{"bit", [](const O& o, const C& c) { return number(c.bit % 8, !is_in_lanes(o)); }},
+    Field{"bits", [](const O& o, const C&) { return number(o.element_bits, o.medium != Medium::addresses); }},
 };
 
 template <class Visit>
@@ -69,7 +62,7 @@ std::string_view name(Medium medium) {
 nlohmann::ordered_json description(const OperandLayout& o) {
   nlohmann::ordered_json out{{"operand", o.role}, {"format", o.format},   {"medium", name(o.medium)},
                              {"rows", o.rows},    {"columns", o.columns}, {"products", o.products}};
-  if (has_lanes(o)) {
+  if (is_in_lanes(o)) {
     out["lanes"] = o.lanes;
     out["registers"] = o.registers;
     out["register_bits"] = o.packing.register_bits;

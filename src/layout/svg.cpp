@@ -24,21 +24,11 @@ int text_width(std::size_t characters, int size) {
 
 // Eight hues, four lanes each; all light enough for black text.
 std::string fill(int colour) {
-  struct Rgb {
-    int r, g, b;
-  };
-  constexpr std::array<Rgb, 8> kHues = {{{255, 138, 128},
-                                         {255, 183, 77},
-                                         {240, 220, 80},
-                                         {150, 210, 110},
-                                         {90, 205, 195},
-                                         {110, 180, 250},
-                                         {165, 150, 245},
-                                         {240, 145, 215}}};
-  const Rgb& hue = kHues[static_cast<std::size_t>(colour) / 4 % kHues.size()];
+  constexpr std::array kHues = {0xFF8A80, 0xFFB74D, 0xF0DC50, 0x96D26E, 0x5ACDC3, 0x6EB4FA, 0xA596F5, 0xF091D7};
+  const int hue = kHues[static_cast<std::size_t>(colour) / 4 % kHues.size()];
   const int white = colour % 4;  // parts of six
-  const auto mixed = [&](int x) { return (x * (6 - white) + 255 * white) / 6; };
-  return fmt::format("#{:02x}{:02x}{:02x}", mixed(hue.r), mixed(hue.g), mixed(hue.b));
+  const auto mixed = [&](int shift) { return ((hue >> shift & 0xFF) * (6 - white) + 255 * white) / 6; };
+  return fmt::format("#{:02x}{:02x}{:02x}", mixed(16), mixed(8), mixed(0));
 }
 
 // The elements drawn so far, top to bottom.
@@ -50,7 +40,8 @@ class Picture {
     width_ = std::max(width_, 2 * kMargin + text_width(text.size(), size));
   }
   void skip(int pixels) { y_ += pixels; }
-  void draw(const Grid& grid);
+  // As far as it does not repeat.
+  void draw(Grid grid);
 
   std::string finish(std::string_view title) const {
     const int height = y_ + kMargin;
@@ -84,7 +75,10 @@ void Picture::draw_cell(int x, int y, int width, int height, const std::optional
   }
 }
 
-void Picture::draw(const Grid& grid) {
+void Picture::draw(Grid grid) {
+  abbreviate(grid, kMostColumns);
+  if (!grid.name.empty()) write(grid.name, kName);
+  for (const std::string& sentence : grid.legend) write(sentence, kText);
   std::size_t heading = grid.corner.size(), characters = 1, lines = 1;
   for (const std::string& row : grid.rows) heading = std::max(heading, row.size());
   for (const std::string& column : grid.columns) characters = std::max(characters, column.size());
@@ -109,14 +103,7 @@ void Picture::draw(const Grid& grid) {
     y_ += height;
   }
   width_ = std::max(width_, left + static_cast<int>(grid.columns.size()) * width + kMargin);
-}
-
-void draw(Picture& picture, const std::string& name, Grid grid) {
-  abbreviate(grid, kMostColumns);
-  if (!name.empty()) picture.write(name, kName);
-  for (const std::string& sentence : grid.legend) picture.write(sentence, kText);
-  picture.draw(grid);
-  picture.skip(kLine);
+  skip(kLine);
 }
 
 }  // namespace
@@ -126,9 +113,10 @@ std::string layout_svg(const Layout& layout) {
   for (const OperandLayout& operand : layout.operands) {
     picture.write(layout.form, kTitle, true);
     picture.write(heading(operand), kName, true);
-    for (const NamedGrid& named : matrix_grids(operand)) draw(picture, named.name, named.grid);
-    const bool lanes = operand.medium == Medium::registers || operand.medium == Medium::addresses;
-    draw(picture, lanes ? "the same by lanes" : "the same by addresses", inverse_grid(operand));
+    for (const Grid& grid : matrix_grids(operand)) picture.draw(grid);
+    Grid inverse = inverse_grid(operand);
+    inverse.name = is_in_lanes(operand) ? "the same by lanes" : "the same by addresses";
+    picture.draw(inverse);
     picture.skip(kLine);
   }
   for (const std::string& sentence : layout.unknown) picture.write(sentence, kName);

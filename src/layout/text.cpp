@@ -79,14 +79,10 @@ std::string layout_text(const Layout& layout, const LayoutText& how) {
   std::string out = wrapped(layout.form, width);
   for (const OperandLayout& operand : layout.operands) {
     out += "\n" + wrapped(heading(operand), width);
-    if (how.by_lanes) {
-      out += grid_text(inverse_grid(operand), how);
-      continue;
-    }
-    const std::vector<NamedGrid> grids = matrix_grids(operand);
-    for (const NamedGrid& named : grids) {
-      if (!named.name.empty()) out += fmt::format("{}{}:\n", &named == &grids[0] ? "" : "\n", named.name);
-      out += grid_text(named.grid, how);
+    const std::vector<Grid> grids = how.by_lanes ? std::vector{inverse_grid(operand)} : matrix_grids(operand);
+    for (const Grid& grid : grids) {
+      if (!grid.name.empty()) out += fmt::format("{}{}:\n", &grid == &grids[0] ? "" : "\n", grid.name);
+      out += grid_text(grid, how);
     }
   }
   for (const std::string& sentence : layout.unknown) out += "\n" + wrapped(sentence, width);
