@@ -31,18 +31,14 @@ class Encoder {
 
   // What a cell of text or an item of an array became.
   Result<void> put(CodeMatrix& matrix, std::string_view word, const Result<EncodedNumber>& number) {
-    const std::string place = fmt::format("{}, element ({}, {})", file_, matrix.codes.size() / matrix.columns,
-                                          matrix.codes.size() % matrix.columns);
-    if (!number) return Error{number.error().code, place, number.error().seen, number.error().accepted};
+    const std::size_t row = matrix.codes.size() / matrix.columns, column = matrix.codes.size() % matrix.columns;
+    const auto place = [&] { return fmt::format("{}, element ({}, {})", file_, row, column); };
+    if (!number) return Error{number.error().code, place(), number.error().seen, number.error().accepted};
+    if (!number->is_exact && format_.is_integer)
+      return Error{Errc::usage, place(), fmt::format("{} is not in {}", word, format_.name),
+                   "an integer that is"};
+    if (!number->is_exact && rounded_++ == 0) first_ = fmt::format("{} at ({}, {})", word, row, column);
     beyond_ += number->is_beyond_largest ? 1 : 0;
-    if (!number->is_exact) {
-      if (format_.is_integer)
-        return Error{Errc::usage, place, fmt::format("{} is not in {}", word, format_.name),
-                     "an integer that is"};
-      if (rounded_++ == 0)
-        first_ = fmt::format("{} at ({}, {})", word, matrix.codes.size() / matrix.columns,
-                             matrix.codes.size() % matrix.columns);
-    }
     matrix.codes.push_back(number->code);
     return {};
   }

@@ -96,86 +96,71 @@ Result<CodeMatrix> run_product(const Instruction& i, const MatrixOperands& m, co
   return out;
 }
 
-// One tile, with zeros outside the matrices, element by element.
-class OneTile {
- public:
-  OneTile(const Instruction& i, const Tile& tile, const MatrixOperands& m) : i_(i), tile_(tile), m_(m) {}
+// ---- One tile, with zeros outside the matrices, element by element
 
-  Result<CodeMatrix> run() {
-    if (Result<void> checked = check(); !checked) return checked.error();
-    if (Result<void> stored = store_a(); !stored) return stored.error();
-    CodeMatrix out{m_.a.rows, m_.b.columns, {}};
-    for (std::size_t row = 0; row < out.rows; ++row)
-      for (std::size_t column = 0; column < out.columns; ++column) {
-        const Result<Element> element = this->element(row, column);
-        if (!element) return element.error();
-        out.codes.push_back(element->code);
-      }
-    return out;
+std::size_t size(int n) {
+  return static_cast<std::size_t>(n);
+}
+
+Result<void> check_tile(const Instruction& i, const MatrixOperands& m) {
+  if (m.a.rows > size(i.rows()) || m.a.columns > size(i.depth()) || m.b.columns > size(i.columns()))
+    return refused(
+        i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
+        fmt::format("at most one tile, {} x {} and {} x {}", i.rows(), i.depth(), i.depth(), i.columns()));
+  const std::size_t blocks = size(i.blocks());
+  const auto scale = [&](std::string_view name, const std::optional<CodeMatrix>& given, std::size_t rows,
+                         std::size_t columns) -> Result<void> {
+    if (given ? blocks != 0 && given->rows == rows && given->columns == columns &&
+                    given->codes.size() == rows * columns
+              : blocks == 0)
+      return {};
+    return refused(i, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
+                   blocks == 0 ? "none: the form has no block scaling" : size_text(rows, columns));
+  };
+  if (Result<void> left = scale("a_scale", m.a_scale, m.a.rows, blocks); !left) return left;
+  return scale("b_scale", m.b_scale, blocks, m.b.columns);
+}
+
+// The rows of A as the instruction has them: all, or what is not zero and where it stood.
+Result<CompressedMatrix> stored(const Instruction& i, const Sparsity& sparsity, const CodeMatrix& a) {
+  CompressedMatrix out;
+  out.codes.resize(size(i.rows() * i.depth()));
+  for (std::size_t n = 0; n < a.codes.size(); ++n)
+    out.codes[n / a.columns * size(i.depth()) + n % a.columns] = a.codes[n];
+  return sparsity.is_sparse() ? compress(i, out.codes) : out;
+}
+
+Result<Element> run_element(const Instruction& i, const Sparsity& s, const MatrixOperands& m,
+                            const CompressedMatrix& a, std::size_t row, std::size_t column) {
+  const std::size_t terms = size(i.terms()), blocks = size(i.blocks());
+  std::vector<std::uint64_t> whole(size(i.depth())), kept(terms), a_scale(blocks), b_scale(blocks);
+  for (std::size_t k = 0; k < m.b.rows; ++k) whole[k] = m.b.codes[k * m.b.columns + column];
+  for (std::size_t k = 0; s.is_sparse() && k < terms; ++k) {
+    const std::size_t group = k / size(s.kept);
+    kept[k] = select(s, a.metadata[row * (terms / size(s.kept)) + group], static_cast<int>(k % size(s.kept)),
+                     &whole[group * size(s.width)]);
   }
-
- private:
-  static std::size_t size(int n) { return static_cast<std::size_t>(n); }
-
-  Result<void> check() const {
-    if (m_.a.rows > size(i_.rows()) || m_.a.columns > size(i_.depth()) || m_.b.columns > size(i_.columns()))
-      return refused(i_, fmt::format("A is {}, B is {}", size_text(m_.a), size_text(m_.b)),
-                     fmt::format("at most one tile, {} x {} and {} x {}", i_.rows(), i_.depth(), i_.depth(),
-                                 i_.columns()));
-    const std::size_t blocks = size(i_.blocks());
-    const auto scale = [&](std::string_view name, const std::optional<CodeMatrix>& given, std::size_t rows,
-                           std::size_t columns) -> Result<void> {
-      if (given ? blocks != 0 && given->rows == rows && given->columns == columns &&
-                      given->codes.size() == rows * columns
-                : blocks == 0)
-        return {};
-      return refused(i_, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
-                     blocks == 0 ? "none: the form has no block scaling" : size_text(rows, columns));
-    };
-    if (Result<void> left = scale("a_scale", m_.a_scale, m_.a.rows, blocks); !left) return left;
-    return scale("b_scale", m_.b_scale, blocks, m_.b.columns);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    a_scale[block] = m.a_scale->codes[row * blocks + block];
+    b_scale[block] = m.b_scale->codes[block * m.b.columns + column];
   }
+  const std::uint64_t c = m.c ? m.c->codes[row * m.b.columns + column] : 0;
+  return execute_element(
+      i, {std::span(a.codes).subspan(row * terms, terms), s.is_sparse() ? kept : whole, c, a_scale, b_scale});
+}
 
-  // The rows of A as the instruction has them: all, or what is not zero and where it stood.
-  Result<void> store_a() {
-    CompressedMatrix& a = a_;
-    a.codes.resize(size(i_.rows() * i_.depth()));
-    for (std::size_t i = 0; i < m_.a.codes.size(); ++i)
-      a.codes[i / m_.a.columns * size(i_.depth()) + i % m_.a.columns] = m_.a.codes[i];
-    if (!tile_.sparsity.is_sparse()) return {};
-    Result<CompressedMatrix> compressed = compress(i_, a.codes);
-    if (!compressed) return compressed.error();
-    a = *std::move(compressed);
-    return {};
+Result<CodeMatrix> run_tile(const Instruction& i, const Sparsity& sparsity, const MatrixOperands& m) {
+  if (Result<void> checked = check_tile(i, m); !checked) return checked.error();
+  const Result<CompressedMatrix> a = stored(i, sparsity, m.a);
+  if (!a) return a.error();
+  CodeMatrix out{m.a.rows, m.b.columns, {}};
+  for (std::size_t n = 0; n < out.rows * out.columns; ++n) {
+    const Result<Element> element = run_element(i, sparsity, m, *a, n / out.columns, n % out.columns);
+    if (!element) return element.error();
+    out.codes.push_back(element->code);
   }
-
-  Result<Element> element(std::size_t row, std::size_t column) const {
-    const std::size_t terms = size(i_.terms()), blocks = size(i_.blocks());
-    std::vector<std::uint64_t> whole(size(i_.depth())), b(terms), a_scale(blocks), b_scale(blocks);
-    for (std::size_t k = 0; k < m_.b.rows; ++k) whole[k] = m_.b.codes[k * m_.b.columns + column];
-    const Sparsity& s = tile_.sparsity;
-    for (std::size_t k = 0; k < terms; ++k) {
-      if (!s.is_sparse()) {
-        b[k] = whole[k];
-        continue;
-      }
-      const std::size_t group = k / size(s.kept);
-      const std::uint64_t nibble = a_.metadata[row * (terms / size(s.kept)) + group];
-      b[k] = select(s, nibble, static_cast<int>(k % size(s.kept)), &whole[group * size(s.width)]);
-    }
-    for (std::size_t block = 0; block < blocks; ++block) {
-      a_scale[block] = m_.a_scale->codes[row * blocks + block];
-      b_scale[block] = m_.b_scale->codes[block * m_.b.columns + column];
-    }
-    const std::uint64_t c = m_.c ? m_.c->codes[row * m_.b.columns + column] : 0;
-    return execute_element(i_, {std::span(a_.codes).subspan(row * terms, terms), b, c, a_scale, b_scale});
-  }
-
-  const Instruction& i_;
-  const Tile& tile_;
-  const MatrixOperands& m_;
-  CompressedMatrix a_;
-};
+  return out;
+}
 
 }  // namespace
 
@@ -210,7 +195,7 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
   if (is_whole) return run_product(instruction, operands, options);
   if (!options.k_order.empty() || options.split_k != 1)
     return refused(instruction, "an order of K", "none: of this form one tile is computed");
-  return OneTile(instruction, *tile, operands).run();
+  return run_tile(instruction, tile->sparsity, operands);
 }
 
 }  // namespace warpbit
