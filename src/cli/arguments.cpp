@@ -16,6 +16,11 @@ std::optional<Target> find_target(const std::string& name) {
   return name.empty() ? std::nullopt : std::optional(required(Target::find(name)));
 }
 
+ReplayOptions with_target(ReplayOptions options, const std::string& name) {
+  options.target = find_target(name);
+  return options;
+}
+
 bool is_file(const std::string& what) {
   return what.ends_with(".npz") || std::filesystem::exists(what);
 }

@@ -16,6 +16,8 @@ namespace warpbit::cli {
 
 /// The target of that name; none for an empty one.
 std::optional<Target> find_target(const std::string& name);
+/// The options with that target.
+ReplayOptions with_target(ReplayOptions options, const std::string& name);
 
 /// True if an argument that may be a form names a file.
 bool is_file(const std::string& what);

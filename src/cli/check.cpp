@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpbit check
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iostream>  // std::cin, read line by line
-#include <iterator>  // std::back_inserter
-#include <memory>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -68,7 +68,7 @@ int check_one(const std::string& text, Target target) {
 
 // Targets that give the same answer.
 struct Answer {
-  std::vector<std::string> cells;  // all but the targets
+  Row cells;  // all but the targets
   std::optional<Error> refusal;
   std::vector<Target> targets;
 };
@@ -111,49 +111,49 @@ std::string painted(std::size_t column, const std::string& text) {
 }
 
 // Why, below the table; numbered as in it if there are several reasons.
-void print_reasons(const std::vector<Answer>& refused) {
-  fmt::print("\n");
-  for (std::size_t i = 0; i < refused.size(); ++i) {
-    const std::string heading = refused.size() == 1 ? "refused: " : fmt::format("refused {}: ", i + 1);
-    for (const std::string& line : broken(heading + printable(refused[i].refusal->message())))
-      fmt::print("{}\n", line);
+void print_reasons(const std::vector<Error>& refusals) {
+  for (std::size_t i = 0; i < refusals.size(); ++i) {
+    const std::string heading = refusals.size() == 1 ? "refused: " : fmt::format("refused {}: ", i + 1);
+    const std::vector<std::string> lines = broken(heading + printable(refusals[i].message()));
+    fmt::print("{}{}\n", i == 0 ? "\n" : "", fmt::join(lines, "\n"));
   }
 }
 
 // All targets; one line if all of them refuse it for the same reason.
 int check_all(const std::string& text) {
   std::vector<Answer> all = answers(text);
-  std::vector<Answer> refused;
-  std::ranges::copy_if(all, std::back_inserter(refused), [](const Answer& a) { return a.refusal.has_value(); });
-  const int status = refused.size() == all.size() ? kNo : kYes;
-  if (all.size() == 1 && status == kNo) {
-    fmt::print("refused on every target: {}\n", printable(all[0].refusal->message()));
+  std::vector<Error> refusals;
+  for (const Answer& answer : all)
+    if (answer.refusal) refusals.push_back(*answer.refusal);
+  if (all.size() == 1 && !refusals.empty()) {
+    fmt::print("refused on every target: {}\n", printable(refusals[0].message()));
   } else {
     Table table{{"target", "answer", "evidence", "machine", "plan"}};
     std::size_t reason = 0;
     for (Answer& answer : all) {
-      if (answer.refusal && refused.size() > 1) answer.cells[0] += fmt::format(" {}", ++reason);
+      if (answer.refusal && refusals.size() > 1) answer.cells[0] += fmt::format(" {}", ++reason);
       table.push_back(joined({names(answer.targets)}, answer.cells));
     }
     print_narrow(table, painted);
-    if (!refused.empty()) print_reasons(refused);
+    print_reasons(refusals);
   }
-  if (status == kNo) suggest_forms(*refused[0].refusal, text, std::nullopt);
-  return status;
+  if (refusals.size() < all.size()) return kYes;
+  suggest_forms(refusals[0], text, std::nullopt);
+  return kNo;
 }
 
 // target<TAB>form or statement[<TAB>operands]
-std::string batch_answer(const std::string& line) {
-  const std::size_t first = line.find('\t');
-  const std::size_t second = first == line.npos ? line.npos : line.find('\t', first + 1);
-  if (first == line.npos)
-    return "refused\t" + Error{Errc::usage, "line", "no tab", "target, tab, form or statement"}.message();
-  const Result<Target> target = Target::find(line.substr(0, first));
-  if (!target) return "refused\t" + printable(target.error().message());
-  const std::string text = line.substr(first + 1, second == line.npos ? line.npos : second - first - 1);
-  const std::string notation = second == line.npos ? "" : line.substr(second + 1);
-  const Result<Instruction> i = Instruction::parse(text, notation, *target);
-  return i ? "accepted" : "refused\t" + printable(i.error().message());
+std::string batch_answer(const std::string& line) try {
+  std::istringstream in(line);
+  std::string target, text, operands;
+  std::getline(in, target, '\t');
+  if (in.eof()) refuse("line", "no tab", "target, tab, form or statement");
+  std::getline(in, text, '\t');
+  std::getline(in, operands);
+  required(Instruction::parse(text, operands, required(Target::find(target))));
+  return "accepted";
+} catch (const Refusal& refusal) {
+  return "refused\t" + printable(refusal.error.message());
 }
 
 int check_batch() {

@@ -125,13 +125,8 @@ std::string fish_completion(const CLI::App& app) {
   return out;
 }
 
-struct CompletionArguments {
-  const CLI::App* app = nullptr;
-  std::string shell;
-};
-
-int completion(const CompletionArguments& o) {
-  const auto make = o.shell == "bash" ? bash_completion : o.shell == "zsh" ? zsh_completion : fish_completion;
+int completion(const HelpArguments& o) {
+  const auto make = o.what == "bash" ? bash_completion : o.what == "zsh" ? zsh_completion : fish_completion;
   fmt::print("{}", make(*o.app));
   return kYes;
 }
@@ -139,9 +134,9 @@ int completion(const CompletionArguments& o) {
 }  // namespace
 
 void add_completion(CLI::App& command, int& status) {
-  CompletionArguments& o = add_arguments(command, status, completion);
+  HelpArguments& o = add_arguments(command, status, completion);
   o.app = command.get_parent();
-  command.add_option("shell", o.shell, "bash, zsh or fish")
+  command.add_option("shell", o.what, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}));
   command.footer(examples({"warpbit completion bash", "warpbit completion zsh"}));

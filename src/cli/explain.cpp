@@ -33,8 +33,7 @@ Coordinate parse_element(const std::string& text) {
 }
 
 Explanation explain_file(const ExplainArguments& o) {
-  ReplayOptions options = o.options;
-  options.target = find_target(o.target);
+  const ReplayOptions options = with_target(o.options, o.target);
   if (o.values.is_given()) refuse("explain", "values for a capture, which has its own", "--case and --element");
   return required(
       explain_capture(o.form, o.index, o.element.empty() ? Coordinate{} : parse_element(o.element), options));

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/table.hpp"
@@ -24,13 +24,11 @@ struct FormatArguments {
   bool is_for_programs() const { return csv || json || markdown; }
 };
 
-constexpr std::array<std::pair<std::string_view, Rounding>, 5> kRoundings = {{
-    {"rn", Rounding::nearest_even},
-    {"rz", Rounding::toward_zero},
-    {"rp", Rounding::up},
-    {"rm", Rounding::down},
-    {"rna", Rounding::nearest_away},
-}};
+const std::vector<std::pair<std::string, Rounding>> kRoundings = {{"rn", Rounding::nearest_even},
+                                                                  {"rz", Rounding::toward_zero},
+                                                                  {"rp", Rounding::up},
+                                                                  {"rm", Rounding::down},
+                                                                  {"rna", Rounding::nearest_away}};
 
 // 0x7e, with all digits that a code of that many bits has.
 std::string hex(std::uint64_t code, int bits) {
@@ -112,8 +110,8 @@ std::string bound_text(const FormatInfo& f, bool negative) {
 }
 
 int print_number(const FormatInfo& f, const FormatArguments& o) {
-  const std::string_view rounding = o.rounding.empty() ? "rn" : std::string_view(o.rounding);
-  const auto mode = std::ranges::find(kRoundings, rounding, [](const auto& row) { return row.first; })->second;
+  const std::string rounding = o.rounding.empty() ? "rn" : o.rounding;
+  const auto mode = std::ranges::find(kRoundings, rounding, &std::pair<std::string, Rounding>::first)->second;
   const EncodedNumber n = required(encode_number(f.name, o.text, mode, o.satfinite));
   const ExplainedCode e = explained(f, n.code);
   fmt::print("{} {} = {} by {}{}\n", f.name, hex(n.code, f.bits), o.text, rounding,
@@ -265,10 +263,8 @@ void add_format(CLI::App& command, int& status) {
   command.add_option("text", o.text,
                      "a code (0x7e, 0b01111110) or a number (3.3, 1e-20, 0x1.8p-3, 1/3, inf, nan); a summary "
                      "of the format without it");
-  std::vector<std::string> roundings;
-  for (const auto& row : kRoundings) roundings.emplace_back(row.first);
   command.add_option("--round", o.rounding, "how a number is rounded: rn (unless given), rz, rp, rm or rna")
-      ->check(CLI::IsMember(roundings));
+      ->check(CLI::IsMember(kRoundings));
   command.add_flag("--satfinite", o.satfinite, "beyond the largest number there is the largest number");
   command.add_flag("--table", o.table,
                    "print all codes of the format; of formats of more than 8 bits, the ones to know");

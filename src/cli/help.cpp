@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <iterator>  // std::begin
+#include <regex>
 #include <sstream>
-#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
@@ -26,25 +26,16 @@ std::string beside(std::string_view text, std::size_t indent) {
 }
 
 // A command line in lines of the shell. What stands in quotes is not broken.
-std::string shell_lines(std::string_view command, std::size_t columns) {
+std::string shell_lines(const std::string& command, std::size_t columns) {
+  static const std::regex kWord(R"re(([^ '"]|'[^']*'|"[^"]*")+)re");
   constexpr std::string_view kBreak = " \\\n      ";
   std::string out, line = "  ";
-  std::string word;
-  char quote = 0;
-  for (const char c : std::string(command) + " ") {
-    if (c == quote)
-      quote = 0;
-    else if (quote == 0 && (c == '\'' || c == '"'))
-      quote = c;
-    if (c != ' ' || quote != 0) {
-      word += c;
-      continue;
-    }
-    if (line.size() > kBreak.size() && line.size() + word.size() + 3 > columns) {
+  for (std::sregex_iterator word(command.begin(), command.end(), kWord), end; word != end; ++word) {
+    if (line.size() > kBreak.size() && line.size() + word->str().size() + 3 > columns) {
       out += line + std::string(kBreak.substr(0, 3));
       line = kBreak.substr(3);
     }
-    line += (line.back() == ' ' ? "" : " ") + std::exchange(word, "");
+    line += (line.back() == ' ' ? "" : " ") + word->str();
   }
   return out + line;
 }

@@ -9,6 +9,12 @@
 
 namespace warpbit::cli {
 
+/// What a command about the commands takes.
+struct HelpArguments {
+  const CLI::App* app = nullptr;
+  std::string what;
+};
+
 /// Help in lines that fit the standard output; examples are broken as a shell has it, with a backslash.
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 

@@ -64,27 +64,22 @@ std::string manual_of_command(const CLI::App& command) {
                      entries, troff(footer.substr(footer.find(kExamples) + kExamples.size())));
 }
 
-struct ManArguments {
-  const CLI::App* app = nullptr;
-  std::string command;
-};
-
-int man(const ManArguments& o) {
+int man(const HelpArguments& o) {
   const std::vector<const CLI::App*> commands = commands_of(*o.app);
-  const auto found = std::ranges::find(commands, o.command, &CLI::App::get_name);
-  if (found == commands.end() && !o.command.empty())
-    refuse("man", fmt::format("'{}'", o.command), fmt::format("one of {}", fmt::join(kCommands, ", ")));
+  const auto found = std::ranges::find(commands, o.what, &CLI::App::get_name);
+  if (found == commands.end() && !o.what.empty())
+    refuse("man", fmt::format("'{}'", o.what), fmt::format("one of {}", fmt::join(kCommands, ", ")));
   fmt::print("{}.SH EXIT STATUS\n0 yes, 1 no, 2 could not answer.\n",
-             o.command.empty() ? manual(*o.app) : manual_of_command(**found));
+             o.what.empty() ? manual(*o.app) : manual_of_command(**found));
   return kYes;
 }
 
 }  // namespace
 
 void add_man(CLI::App& command, int& status) {
-  ManArguments& o = add_arguments(command, status, man);
+  HelpArguments& o = add_arguments(command, status, man);
   o.app = command.get_parent();
-  command.add_option("command", o.command, "the command; of the tool itself without it");
+  command.add_option("command", o.what, "the command; of the tool itself without it");
   command.footer(examples({"warpbit man", "warpbit man check"}));
 }
 

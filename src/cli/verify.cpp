@@ -110,16 +110,9 @@ void progress_bar(std::size_t done, std::size_t total) {
 
 struct VerifyArguments {
   std::vector<std::string> paths;
-  std::string target, block_folder;
+  std::string target;
   ReplayOptions options;
   bool json = false, quiet = false;
-
-  ReplayOptions all_options() const {
-    ReplayOptions out = options;
-    out.block_folder = block_folder;
-    out.target = find_target(target);
-    return out;
-  }
 };
 
 void add_reading_options(CLI::App& command, VerifyArguments& o) {
@@ -134,7 +127,7 @@ void add_reading_options(CLI::App& command, VerifyArguments& o) {
 }
 
 int verify(const VerifyArguments& o) {
-  const ReplayOptions options = o.all_options();
+  const ReplayOptions options = with_target(o.options, o.target);
   const std::vector<fs::path> files = find_captures(std::vector<fs::path>(o.paths.begin(), o.paths.end()));
   if (files.empty())
     fmt::print(stderr, "warpbit: no *.npz under {}\n", printable(fmt::format("{}", fmt::join(o.paths, ", "))));
@@ -155,7 +148,7 @@ int verify(const VerifyArguments& o) {
 }
 
 int diff_command(const VerifyArguments& o) {
-  const DiffReport report = required(diff(o.paths[0], o.paths[1], o.all_options()));
+  const DiffReport report = required(diff(o.paths[0], o.paths[1], with_target(o.options, o.target)));
   if (o.json) {
     fmt::print("{}\n", dump({{"cases", report.cases},
                              {"elements", report.elements},
@@ -178,7 +171,7 @@ void add_verify(CLI::App& command, int& status) {
   command.add_option("paths", o.paths, "capture files, and folders to search for *.npz")->required();
   add_reading_options(command, o);
   add_undefined(command, o.options.undefined);
-  command.add_option("--bisect", o.block_folder,
+  command.add_option("--bisect", o.options.block_folder,
                      "where a file's digests differ, write a capture of the first such block into this folder");
   command
       .add_option(

@@ -211,10 +211,9 @@ Result<void> write_matrix(const fs::path& path, const CodeMatrix& matrix, std::s
   const ArrayHeader header = array_header(matrix, **format, codes);
   Array array = Array::zeros(header.name, header.item_bytes, header.shape);
   for (std::size_t i = 0; i < matrix.codes.size(); ++i) array.set(i, matrix.codes[i]);
-  const std::string start = capture::encode_npy_header(header);
-  std::vector<std::byte> bytes(std::as_bytes(std::span(start)).begin(), std::as_bytes(std::span(start)).end());
-  bytes.insert(bytes.end(), array.data.begin(), array.data.end());
-  return capture::write_whole_file(path, bytes);
+  std::string bytes = capture::encode_npy_header(header);
+  bytes.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());
+  return capture::write_whole_file(path, std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace warpbit

@@ -47,16 +47,19 @@ std::string size_text(const CodeMatrix& m) {
   return size_text(m.rows, m.columns);
 }
 
+bool has_size(const CodeMatrix& m, std::size_t rows, std::size_t columns) {
+  return m.rows == rows && m.columns == columns && m.codes.size() == rows * columns;
+}
+
 // Sizes that fit each other.
 Result<void> check_sizes(const Instruction& i, const MatrixOperands& m) {
   for (const CodeMatrix* matrix : {&m.a, &m.b})
-    if (matrix->codes.size() != matrix->rows * matrix->columns)
+    if (!has_size(*matrix, matrix->rows, matrix->columns))
       return refused(i, fmt::format("{} codes", matrix->codes.size()), size_text(*matrix));
   if (m.a.columns != m.b.rows)
     return refused(i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
                    "as many rows of B as A has columns");
-  if (m.c &&
-      (m.c->rows != m.a.rows || m.c->columns != m.b.columns || m.c->codes.size() != m.c->rows * m.c->columns))
+  if (m.c && !has_size(*m.c, m.a.rows, m.b.columns))
     return refused(i, fmt::format("C is {}", size_text(*m.c)), size_text(m.a.rows, m.b.columns));
   return {};
 }
@@ -110,10 +113,7 @@ Result<void> check_tile(const Instruction& i, const MatrixOperands& m) {
   const std::size_t blocks = size(i.blocks());
   const auto scale = [&](std::string_view name, const std::optional<CodeMatrix>& given, std::size_t rows,
                          std::size_t columns) -> Result<void> {
-    if (given ? blocks != 0 && given->rows == rows && given->columns == columns &&
-                    given->codes.size() == rows * columns
-              : blocks == 0)
-      return {};
+    if (given ? blocks != 0 && has_size(*given, rows, columns) : blocks == 0) return {};
     return refused(i, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
                    blocks == 0 ? "none: the form has no block scaling" : size_text(rows, columns));
   };
