@@ -21,7 +21,7 @@ constexpr std::size_t kMostDepth = 4096;                            // of a K in
 constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 30;      // some minutes by the specification
 
 struct CompareArguments {
-  std::vector<std::string> forms, targets, orders, find;
+  std::vector<std::string> forms, targets, orders = {"ascending"}, find;
   ElementOptions values;
   std::string random;
   std::uint64_t cases = kRandomCases, seed = 0, max_products = kMaxProducts;
@@ -73,15 +73,14 @@ struct Compared {
 
 // Over this K; if there is none, over the least that the orders need.
 Compared find_computations(const CompareArguments& o, const Instructions& instructions, std::size_t depth) {
-  const std::vector<std::string> orders = o.orders.empty() ? std::vector<std::string>{"ascending"} : o.orders;
   std::size_t steps = (depth + instructions.terms - 1) / instructions.terms;
-  for (const std::string& order : orders)
+  for (const std::string& order : o.orders)
     if (depth == 0) steps = std::max(steps, least_steps(order));
   Compared out{{}, steps * instructions.terms};
   if (out.depth > kMostDepth)
     refuse("--depth", fmt::format("a K of {}", out.depth), fmt::format("at most {}", kMostDepth));
   for (const Instruction& instruction : instructions.list)
-    for (const std::string& order : orders)
+    for (const std::string& order : o.orders)
       out.computations.push_back(required(computation(instruction, order, out.depth)));
   if (out.computations.size() < 2)
     refuse("compare", "one computation",

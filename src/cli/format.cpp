@@ -94,12 +94,11 @@ std::optional<std::uint64_t> code_of(std::string_view text) {
   return out;
 }
 
-int print_code(const FormatInfo& f, std::uint64_t code) {
+void print_code(const FormatInfo& f, std::uint64_t code) {
   const ExplainedCode e = required(explain_code(f.name, code));
   fmt::print("{} {}\n", f.name, hex(code, f.bits));
   print_value(f, e);
   print_neighbours(f, e);
-  return kYes;
 }
 
 // What a number of that sign is beyond.
@@ -109,7 +108,7 @@ std::string bound_text(const FormatInfo& f, bool negative) {
   return fmt::format("the largest number is {}{}", negative ? "-" : "", landmark(f, "largest")->decimal);
 }
 
-int print_number(const FormatInfo& f, const FormatArguments& o) {
+void print_number(const FormatInfo& f, const FormatArguments& o) {
   const std::string rounding = o.rounding.empty() ? "rn" : o.rounding;
   const auto mode = std::ranges::find(kRoundings, rounding, &std::pair<std::string, Rounding>::first)->second;
   const EncodedNumber n = required(encode_number(f.name, o.text, mode, o.satfinite));
@@ -122,7 +121,6 @@ int print_number(const FormatInfo& f, const FormatArguments& o) {
                n.is_exact ? std::string("0, exact") : fmt::format("{}{}", n.error, f.is_integer ? "" : " ulp"));
   if (n.is_beyond_largest) print_line("beyond", bound_text(f, o.text.starts_with('-')));
   print_neighbours(f, e);
-  return kYes;
 }
 
 const Row kColumns = {"code", "bits", "class", "value", "power", "hexadecimal"};
@@ -187,16 +185,11 @@ Table grid(const FormatInfo& f) {
   return out;
 }
 
-int print_table(const FormatInfo& f, const FormatArguments& o) {
-  if (o.is_for_programs()) {
-    print_as_asked(long_table(f), o);
-  } else if (f.bits <= kMostTableBits) {
-    print(grid(f), false);
-  } else {
+void print_table(const FormatInfo& f, const FormatArguments& o) {
+  const bool is_small = f.bits <= kMostTableBits;
+  if (!is_small && !o.is_for_programs())
     fmt::print("{} has 2^{} codes; these are its landmarks\n", f.name, f.bits);
-    print(short_landmarks(f), false);
-  }
-  return kYes;
+  print_as_asked(o.is_for_programs() ? long_table(f) : is_small ? grid(f) : short_landmarks(f), o);
 }
 
 // "1 sign, 4 exponent, 3 fraction"
@@ -207,7 +200,7 @@ std::string layout_text(const FormatInfo& f) {
   return out;
 }
 
-int print_summary(const FormatInfo& f) {
+void print_summary(const FormatInfo& f) {
   fmt::print("{}{}\n", f.name, f.synonyms.empty() ? "" : fmt::format(" ({})", f.synonyms));
   print_line("bits", fmt::format("{}: {}{}", f.bits, layout_text(f),
                                  f.is_integer && f.is_signed ? ", two's complement" : ""));
@@ -215,10 +208,9 @@ int print_summary(const FormatInfo& f) {
   print_line("defined in", f.source);
   fmt::print("\n");
   print(short_landmarks(f), false);
-  return kYes;
 }
 
-int print_all(const FormatArguments& o) {
+void print_all(const FormatArguments& o) {
   Table out{{"format", "bits", "S E F", "bias", "largest", "least normal", "least subnormal", "Inf", "NaN"}};
   for (const FormatInfo& f : all_formats()) {
     const auto of_floats = [&](const std::string& text) { return f.is_integer ? "-" : text; };
@@ -235,7 +227,6 @@ int print_all(const FormatArguments& o) {
                    yes(f.has_infinity), yes(f.has_nan)});
   }
   print_as_asked(out, o);
-  return kYes;
 }
 
 int format_command(const FormatArguments& o) {
@@ -245,14 +236,23 @@ int format_command(const FormatArguments& o) {
   if (o.is_for_programs() && !o.table && !o.format.empty())
     refuse("format", "--csv, --json or --markdown without --table", "them with --table, or without a format");
   if (o.table && (o.format.empty() || !o.text.empty())) refuse("format", "--table", "it behind a format alone");
-  if (o.format.empty()) return print_all(o);
+  if (o.format.empty()) {
+    print_all(o);
+    return kYes;
+  }
   const FormatInfo f = required(find_format_info(o.format));
-  if (o.table) return print_table(f, o);
-  if (o.text.empty()) return print_summary(f);
   const std::optional<std::uint64_t> code = code_of(o.text);
-  if (!code) return print_number(f, o);
-  if (is_rounded) refuse("format", "--round or --satfinite with a code", "a number: 126, 0x1.8p-3, 1/3");
-  return print_code(f, *code);
+  if (code && is_rounded)
+    refuse("format", "--round or --satfinite with a code", "a number: 126, 0x1.8p-3, 1/3");
+  if (o.table)
+    print_table(f, o);
+  else if (o.text.empty())
+    print_summary(f);
+  else if (code)
+    print_code(f, *code);
+  else
+    print_number(f, o);
+  return kYes;
 }
 
 }  // namespace

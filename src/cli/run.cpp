@@ -27,7 +27,7 @@ void note_basis(bool inferred, std::string_view target) {
   if (inferred) fmt::print(stderr, "warpbit: the arithmetic of {} rests on no hardware result\n", target);
 }
 
-int run_on_arrays(const RunArguments& o) {
+void run_on_arrays(const RunArguments& o) {
   if (o.out.empty()) refuse("run", "no --out", "the name of the .npz to write");
   RunOptions options;
   options.statement = o.statement;
@@ -39,7 +39,6 @@ int run_on_arrays(const RunArguments& o) {
   note_basis(report.inferred, report.header.target);
   fmt::print("{}: {} case{} on {}, layout {}\n", o.out, report.cases, report.cases == 1 ? "" : "s",
              report.header.target, name(report.header.layout));
-  return kYes;
 }
 
 MatrixOperands read_operands(const Instruction& i, const RunArguments& o, std::vector<std::string>& notes) {
@@ -60,7 +59,7 @@ MatrixOperands read_operands(const Instruction& i, const RunArguments& o, std::v
   return out;
 }
 
-int run_on_matrices(const RunArguments& o) {
+void run_on_matrices(const RunArguments& o) {
   const std::pair<std::string_view, const std::string&> needed[] = {
       {"a form", o.statement}, {"--target", o.target}, {"--a", o.a}, {"--b", o.b}};
   for (const auto& [what, given] : needed)
@@ -81,20 +80,17 @@ int run_on_matrices(const RunArguments& o) {
   const CodeMatrix d = required(run_matrices(instruction, operands, options));
   note_basis(instruction.inferred(), target.name());
   const std::string_view format = instruction.operands()[0].format;
-  if (o.out.empty()) {
-    fmt::print("{}", required(matrix_text(d, format, o.codes)));
-    return kYes;
-  }
+  if (o.out.empty()) return fmt::print("{}", required(matrix_text(d, format, o.codes)));
   required(write_matrix(o.out, d, format, o.codes));
   fmt::print("{}: {} x {} {}\n", o.out, d.rows, d.columns, format);
-  return kYes;
 }
 
 int run(const RunArguments& o) {
   if (o.arrays.empty() == !o.has_matrices())
     refuse("run", o.arrays.empty() ? "no operands" : "arrays and matrices",
            "--arrays FILE.npz, or matrices --a and --b");
-  return o.arrays.empty() ? run_on_matrices(o) : run_on_arrays(o);
+  o.arrays.empty() ? run_on_matrices(o) : run_on_arrays(o);
+  return kYes;
 }
 
 }  // namespace

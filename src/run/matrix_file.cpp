@@ -60,14 +60,11 @@ class Encoder {
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> out;
-  while (true) {
-    const std::size_t first = line.find_first_not_of(kSeparators);
-    if (first == line.npos) return out;
-    line.remove_prefix(first);
-    const std::size_t size = std::min(line.find_first_of(kSeparators), line.size());
-    out.push_back(line.substr(0, size));
-    line.remove_prefix(size);
+  for (std::size_t begin = 0, end = 0; (begin = line.find_first_not_of(kSeparators, end)) != line.npos;) {
+    end = std::min(line.find_first_of(kSeparators, begin), line.size());
+    out.push_back(line.substr(begin, end - begin));
   }
+  return out;
 }
 
 Result<CodeMatrix> from_text(std::string_view file, std::string_view text, const Format& format,
