@@ -19,9 +19,9 @@ constexpr int kColours = 32;
 using Cells = std::span<const LayoutCell>;
 Cells places_of(const OperandLayout& op, const Coordinate& element) {
   const auto key = [](const Coordinate& c) { return std::tuple(c.product, c.row, c.column); };
-  const auto found = std::ranges::equal_range(op.cells, key(element), {},
-                                              [&](const LayoutCell& cell) { return key(cell.element); });
-  return {found.begin(), found.end()};
+  const auto key_of = [&](const LayoutCell& cell) { return key(cell.element); };
+  return {std::ranges::lower_bound(op.cells, key(element), {}, key_of),
+          std::ranges::upper_bound(op.cells, key(element), {}, key_of)};
 }
 
 // The number of adjacent elements that share a cell.
