@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "diagnose/diagnose_trial.hpp"
+#include "diagnose/hypothesis.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
@@ -28,9 +28,10 @@ struct Score {
 // Compares predictions with the D of some cases.
 class Judge {
  public:
-  Judge(LoadedCapture capture, const Array& right) : capture_(std::move(capture)), as_is_(right) {
+  Judge(LoadedCapture capture, Array right, std::span<const Fragment> fragments)
+      : capture_(std::move(capture)), as_is_(std::move(right)), fragments_(fragments) {
     expected_ = codes(capture_.expected);
-    const std::vector<std::uint64_t> as_is = codes(right);
+    const std::vector<std::uint64_t> as_is = codes(as_is_);
     const auto per = static_cast<std::uint64_t>(capture_.slots());
     for (std::size_t i = 0; i < expected_.size(); ++i) {
       compared_.push_back(capture_.compared(i / per));
@@ -39,7 +40,18 @@ class Judge {
       right_count_ += compared_[i] && right_[i] ? 1 : 0;
     }
   }
-  const LoadedCapture& capture() const { return capture_; }
+  // Of these cases alone.
+  Judge window(std::uint64_t first, std::uint64_t count) const {
+    LoadedCapture part = cases_of(capture_, first, count);
+    Array right = *execute_trial(part);
+    return Judge(std::move(part), std::move(right), fragments_);
+  }
+  // The case of the first wrong element. Precondition: there is one.
+  std::uint64_t first_wrong() const {
+    std::size_t i = 0;
+    while (!compared_[i] || right_[i]) ++i;
+    return i / (expected_.size() / capture_.cases);
+  }
   std::uint64_t elements() const { return elements_; }
   std::uint64_t right() const { return right_count_; }
 
@@ -48,41 +60,34 @@ class Judge {
     Trial trial{capture_, std::vector<Knowledge>(expected_.size(), Knowledge::exact)};
     const Hypothesis* execution = nullptr;
     for (const Hypothesis* h : together) {
-      if (h->inputs) h->inputs(trial);
+      change_inputs(*h, fragments_, trial);
       if (h->execution) execution = h;
     }
-    const auto only_results = [](const Hypothesis* h) { return !h->inputs && !h->execution; };
-    Result<Array> d = execution                                     ? execution->execution(trial.capture)
-                      : std::ranges::all_of(together, only_results) ? Result<Array>(as_is_)
-                                                                    : execute_trial(trial.capture);
+    Result<Array> d = execution ? execution->execution(trial.capture)
+                      : std::ranges::all_of(together, &Hypothesis::is_of_results)
+                          ? Result<Array>(as_is_)
+                          : execute_trial(trial.capture);
     if (!d) return std::nullopt;
-    Prediction prediction{std::move(*d), std::move(trial.known)};
-    for (const Hypothesis* h : together)
-      if (h->results) h->results(trial.capture, prediction);
-    return compare(prediction);
+    for (const Hypothesis* h : together) change_results(*h, fragments_, *d, trial.known);
+    return compare(codes(*d), trial.known);
   }
 
  private:
   std::vector<std::uint64_t> codes(const Array& array) const {
-    const Packing& packing = capture_.instruction.operands()[0].fragment.packing();
-    const std::uint64_t mask = packing.mask();
-    std::vector<std::uint64_t> out = words_of(array);
-    if (packing.per_register() == 1 && packing.bits == packing.register_bits) return out;
-    const std::vector<std::uint64_t> words = std::move(out);
-    out.clear();
-    for (const std::uint64_t bits : words)
+    const Packing& packing = fragments_.back().packing();
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t i = 0; i < array.header.items(); ++i)
       for (int slot = 0; slot < packing.per_register(); ++slot)
-        out.push_back(bits >> packing.low_bit_of(slot) & mask);
+        out.push_back(array.at(i) >> packing.low_bit_of(slot) & packing.mask());
     return out;
   }
-  Score compare(const Prediction& prediction) const {
-    const std::vector<std::uint64_t> got = codes(prediction.d);
+  Score compare(const std::vector<std::uint64_t>& got, const std::vector<Knowledge>& known) const {
     Score out;
     std::set<std::uint64_t> values;
     for (std::size_t i = 0; i < got.size(); ++i) {
-      if (!compared_[i] || prediction.known[i] == Knowledge::nothing) continue;
+      if (!compared_[i] || known[i] == Knowledge::nothing) continue;
       if (got[i] != expected_[i]) {
-        out.contradicted += prediction.known[i] == Knowledge::exact ? 1 : 0;
+        out.contradicted += known[i] == Knowledge::exact ? 1 : 0;
         continue;
       }
       ++out.explained;
@@ -96,6 +101,7 @@ class Judge {
 
   LoadedCapture capture_;
   Array as_is_;  // the right D
+  std::span<const Fragment> fragments_;
   std::vector<std::uint64_t> expected_;
   std::vector<bool> compared_, right_;
   std::uint64_t elements_ = 0, right_count_ = 0;
@@ -127,34 +133,30 @@ bool is_claim(const Candidate& c, std::uint64_t wrong) {
 
 class Search {
  public:
-  Search(const LoadedCapture& capture, const Array& right, std::vector<Hypothesis> hypotheses)
-      : all_(capture, right), hypotheses_(std::move(hypotheses)) {
-    const std::uint64_t first = first_wrong(capture, right);
-    sample_.emplace(window(capture, right, first, 1));
-    const std::uint64_t begin = first > 0 ? first - 1 : 0;
-    wider_.emplace(window(capture, right, begin, std::min(capture.cases - begin, kWindow)));
-  }
-  const Judge& all() const { return all_; }
-  std::size_t tried() const { return hypotheses_.size(); }
+  Search(const Judge& all, std::span<const Hypothesis> hypotheses, std::uint64_t cases)
+      : all_(all),
+        hypotheses_(hypotheses),
+        sample_(all.window(all.first_wrong(), 1)),
+        wider_(all.window(begin(), std::min(cases - begin(), kWindow))) {}
 
   std::vector<Candidate> singles() const {
     std::vector<Candidate> out, wider, whole;
     std::vector<std::optional<Score>> scores(hypotheses_.size());
     for_each_piece(0, hypotheses_.size(), [&](std::size_t i) {
       const Hypothesis* const one[] = {&hypotheses_[i]};
-      scores[i] = (hypotheses_[i].neighbours ? *wider_ : *sample_)(one);
+      scores[i] = (hypotheses_[i].neighbours ? wider_ : sample_)(one);
     });
     for (std::size_t i = 0; i < hypotheses_.size(); ++i)
       if (scores[i] && scores[i]->gained > 0)
         (hypotheses_[i].neighbours ? wider : out).push_back({{&hypotheses_[i]}, *scores[i]});
-    finals(out, sample_->elements(), whole);
-    finals(wider, wider_->elements(), whole);
+    finals(out, sample_.elements(), whole);
+    finals(wider, wider_.elements(), whole);
     return whole;
   }
 
   std::vector<Candidate> pairs() const {
     std::vector<Candidate> out, whole;
-    std::uint64_t budget = kPairElements / std::max<std::uint64_t>(sample_->elements(), 1);
+    std::uint64_t budget = kPairElements / std::max<std::uint64_t>(sample_.elements(), 1);
     for (std::size_t x = 0; x < hypotheses_.size(); ++x)
       for (std::size_t y = x + 1; y < hypotheses_.size(); ++y) {
         const Hypothesis &hx = hypotheses_[x], &hy = hypotheses_[y];
@@ -163,53 +165,33 @@ class Search {
         if (hx.kind == hy.kind && hx.operand == hy.operand) continue;
         --budget;
         const Hypothesis* const two[] = {&hx, &hy};
-        const std::optional<Score> score = (*sample_)(two);
+        const std::optional<Score> score = sample_(two);
         if (score && score->contradicted == 0 && score->gained > 0) out.push_back({{&hx, &hy}, *score});
       }
-    finals(out, sample_->elements(), whole);
+    finals(out, sample_.elements(), whole);
     std::erase_if(whole, [&](const Candidate& c) { return c.score.explained < all_.elements(); });
     return whole;
   }
 
  private:
-  static Judge window(const LoadedCapture& capture, const Array& right, std::uint64_t first,
-                      std::uint64_t count) {
-    Array part = right;
-    const auto bytes = static_cast<std::ptrdiff_t>(right.data.size() / capture.cases);
-    const auto begin = right.data.begin() + static_cast<std::ptrdiff_t>(first) * bytes;
-    part.data = {begin, begin + static_cast<std::ptrdiff_t>(count) * bytes};
-    part.header.shape[0] = count;
-    return Judge(cases_of(capture, first, count), part);
-  }
-  static std::uint64_t first_wrong(const LoadedCapture& capture, const Array& right) {
-    std::uint64_t first = 0;
-    bool found = false;
-    for_each_element(capture, capture.expected, right, [&](const Mismatch& m, const auto&) {
-      if (found || m.expected == m.got) return;
-      found = true;
-      first = m.index;
-    });
-    return first;
-  }
-  void try_all(std::vector<const Hypothesis*> together, std::vector<Candidate>& out) const {
-    const std::optional<Score> score = all_(together);
-    if (score && score->explained > all_.right())
-      out.push_back({std::move(together), *score});
-    else if (score && score->contradicted == 0 && score->gained >= kLeastNew)
-      out.push_back({std::move(together), *score});
-  }
+  std::uint64_t begin() const { return std::max<std::uint64_t>(all_.first_wrong(), 1) - 1; }
   // The best of the sample on all cases, those that nothing contradicts there in any number.
   void finals(std::vector<Candidate>& sampled, std::uint64_t elements, std::vector<Candidate>& out) const {
     std::ranges::stable_sort(sampled, is_better);
-    for (std::size_t i = 0; i < sampled.size(); ++i)
-      if (i < kFinalists || sampled[i].score.explained == elements) try_all(sampled[i].together, out);
+    for (std::size_t i = 0; i < sampled.size(); ++i) {
+      if (i >= kFinalists && sampled[i].score.explained != elements) continue;
+      const std::optional<Score> score = all_(sampled[i].together);
+      if (!score) continue;
+      Candidate on_all{std::move(sampled[i].together), *score};
+      if (score->explained > all_.right() || on_all.is_consistent()) out.push_back(std::move(on_all));
+    }
     std::ranges::stable_sort(out, is_better);
   }
 
-  Judge all_;
-  std::optional<Judge> sample_;  // the first case with a wrong element
-  std::optional<Judge> wider_;   // that one and its neighbours
-  std::vector<Hypothesis> hypotheses_;
+  const Judge& all_;
+  std::span<const Hypothesis> hypotheses_;
+  Judge sample_;  // the first case with a wrong element
+  Judge wider_;   // that one and its neighbours
 };
 
 Finding finding_of(const Candidate& c, std::uint64_t elements) {
@@ -229,23 +211,13 @@ Finding finding_of(const Candidate& c, std::uint64_t elements) {
   return out;
 }
 
-std::vector<Hypothesis> all_hypotheses(const LoadedCapture& capture) {
-  std::vector<Hypothesis> out;
-  for (const auto& make :
-       {fragment_hypotheses, statement_hypotheses, depth_hypotheses, word_hypotheses, memory_hypotheses})
-    for (Hypothesis& h : make(capture)) out.push_back(std::move(h));
-  std::ranges::stable_sort(out, {}, &Hypothesis::cost);
-  return out;
-}
-
-void conclude(const Search& search, std::vector<Candidate> candidates, Diagnosis& out) {
+void conclude(const std::vector<Candidate>& candidates, Diagnosis& out) {
   const std::uint64_t wrong = out.elements - out.right;
   const auto full = static_cast<std::uint64_t>(
       std::ranges::count_if(candidates, [&](const Candidate& c) { return c.score.explained == out.elements; }));
   for (const Candidate& c : candidates)
     if (c.score.explained == out.elements || (full == 0 && is_claim(c, wrong)))
       out.findings.push_back(finding_of(c, out.elements));
-  out.hypotheses = search.tried();
   if (full > 1)
     out.verdict = Verdict::ambiguous;
   else if (full == 1)
@@ -255,17 +227,7 @@ void conclude(const Search& search, std::vector<Candidate> candidates, Diagnosis
   if (full == 1) out.findings[0].certain = candidates[0].together.size() == 1 && is_claim(candidates[0], wrong);
 }
 
-Result<void> check_kind(const LoadedCapture& capture) {
-  if (capture.header.layout != CaptureLayout::registers)
-    return Error{Errc::member_value, "layout", std::string(name(capture.header.layout)), "registers"};
-  if (capture.instruction.depth() == 0)
-    return Error{Errc::member_value, "statement", std::string(capture.instruction.canonical()),
-                 "an instruction D = A B + C"};
-  return {};
-}
-
 Result<Diagnosis> diagnose_loaded(const LoadedCapture& capture, const DiagnoseOptions& options) {
-  if (Result<void> checked = check_kind(capture); !checked) return checked.error();
   const Result<Array> right = execute_trial(capture);
   if (!right) return right.error();
   Diagnosis out;
@@ -273,14 +235,20 @@ Result<Diagnosis> diagnose_loaded(const LoadedCapture& capture, const DiagnoseOp
   out.target = capture.instruction.target().name();
   out.cases = capture.cases;
   out.inferred = capture.instruction.inferred();
-  const Judge as_is(capture, *right);
-  out.elements = as_is.elements();
-  out.right = as_is.right();
+  Collection hypotheses{capture};
+  const Judge judge(capture, *right, hypotheses.fragments);
+  out.elements = judge.elements();
+  out.right = judge.right();
   if (out.right == out.elements) {
     out.verdict = Verdict::correct;
     return out;
   }
-  const Search search(capture, *right, all_hypotheses(capture));
+  for (const auto& collect :
+       {collect_places, collect_statements, collect_depth, collect_words, collect_descriptors})
+    collect(hypotheses);
+  std::ranges::stable_sort(hypotheses.all, {}, &Hypothesis::cost);
+  out.hypotheses = hypotheses.all.size();
+  const Search search(judge, hypotheses.all, capture.cases);
   std::vector<Candidate> candidates = search.singles();
   const auto explains_all = [&](const Candidate& c) { return c.score.explained == out.elements; };
   if (options.pairs && std::ranges::none_of(candidates, explains_all)) {
@@ -288,21 +256,15 @@ Result<Diagnosis> diagnose_loaded(const LoadedCapture& capture, const DiagnoseOp
     candidates.insert(candidates.end(), pairs.begin(), pairs.end());
     std::ranges::stable_sort(candidates, is_better);
   }
-  conclude(search, std::move(candidates), out);
+  conclude(candidates, out);
   return out;
 }
 
 }  // namespace
 
 std::string_view name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::correct: return "correct";
-    case Verdict::mistake: return "mistake";
-    case Verdict::ambiguous: return "ambiguous";
-    case Verdict::partial: return "partial";
-    case Verdict::none: return "none";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"correct", "mistake", "ambiguous", "partial", "none"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 std::string Diagnosis::text() const {
@@ -336,7 +298,11 @@ Result<Diagnosis> diagnose(const std::filesystem::path& path, const DiagnoseOpti
   if (reader->header().layout != CaptureLayout::registers)
     return Error{Errc::member_value, "layout", std::string(name(reader->header().layout)), "registers"};
   const Result<LoadedCapture> capture = load_capture(*reader, replay);
-  return capture ? diagnose_loaded(*capture, options) : capture.error();
+  if (!capture) return capture.error();
+  if (capture->instruction.depth() == 0)
+    return Error{Errc::member_value, "statement", std::string(capture->instruction.canonical()),
+                 "an instruction D = A B + C"};
+  return diagnose_loaded(*capture, options);
 }
 
 Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const OperandView> sources,

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a hypothesis about a wrong kernel is, and what it works on: the inputs that the kernel had in truth, and
+// what it then made of D.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "replay/loaded_capture.hpp"
+#include "warpbit/result.hpp"
+
+namespace warpbit {
+
+// ---- Fragments
+
+/// From where each element of an operand is read, the same in every case: an index of a slot for each slot, in
+/// the order (lane, register, slot). With the number of slots added n times, it is the slot of the n-th case
+/// after this one.
+using SlotMap = std::vector<std::int32_t>;
+inline constexpr std::int32_t kElsewhere = -1;  ///< from outside what the file knows
+inline constexpr std::int32_t kZero = -2;       ///< nowhere: it is 0
+
+/// An element of a fragment, as a kernel counts it.
+struct Index {
+  int lane, reg, slot;
+  int operator[](int which) const { return which == 0 ? lane : which == 1 ? reg : slot; }
+};
+
+/// A, B, C or D in registers, its elements numbered by slots. The operand must outlive it.
+class Fragment {
+ public:
+  Fragment(Part part, const Operand& op, int lanes);
+
+  Part part() const { return part_; }
+  const Operand& op() const { return *op_; }
+  int lanes() const { return lanes_; }
+  int registers() const { return op_->registers; }
+  int per_register() const { return packing().per_register(); }
+  const Packing& packing() const { return op_->fragment.packing(); }
+  std::size_t size() const { return indices_.size(); }
+  Index counts() const { return {lanes_, registers(), per_register()}; }
+  char letter() const { return "DABC"[static_cast<int>(part_)]; }
+  std::string role() const { return {"dabc"[static_cast<int>(part_)]}; }
+
+  const Index& index(std::size_t slot) const { return indices_[slot]; }
+  const Coordinate& at(const Index& i) const { return coordinates_[static_cast<std::size_t>(slot_at(i))]; }
+
+  std::int32_t slot_at(std::int32_t slot) const { return slot; }
+  std::int32_t slot_at(const Index& i) const {
+    return (i.lane * registers() + i.reg) * per_register() + i.slot;
+  }
+  /// The slot that holds an element, kElsewhere if the tile has none such.
+  std::int32_t slot_at(const Coordinate& c) const;
+  /// The same where a matrix lies tightly in memory and an index beyond the end of a line is the next line's;
+  /// with `tiles`, what is beyond the end of the tile is the next case's.
+  std::int32_t slot_at_address(int address, int product, bool tiles = false) const;
+  /// The same of an element beyond one edge of the tile, which is the next case's.
+  std::int32_t slot_in_next(const Coordinate& c) const;
+
+  /// A line is what is contiguous in memory: a row, of B a column.
+  bool lines_first() const { return part_ != Part::b; }
+  int line() const { return lines_first() ? op_->fragment.columns() : op_->fragment.rows(); }
+  int lines() const { return lines_first() ? op_->fragment.rows() : op_->fragment.columns(); }
+  int outer(const Coordinate& c) const { return lines_first() ? c.row : c.column; }
+  int inner(const Coordinate& c) const { return lines_first() ? c.column : c.row; }
+
+ private:
+  std::size_t linear(const Coordinate& c) const;
+  std::int32_t slot_in_tile(std::int32_t slot, int tile) const {
+    return slot + tile * static_cast<std::int32_t>(size());
+  }
+  Part part_;
+  const Operand* op_;
+  int lanes_;
+  std::vector<std::int32_t> slots_;  // by product, row and column
+  std::vector<Index> indices_;       // by slot
+  std::vector<Coordinate> coordinates_;
+};
+
+/// Those of A, B and C that a capture has in registers, and D.
+std::vector<Fragment> fragments_of(const LoadedCapture& capture);
+const Fragment* find(std::span<const Fragment> fragments, Part part);
+
+/// What each slot is read from: source(from, element), a slot, an Index or a Coordinate, for the Index or the
+/// Coordinate of the slot. For D the inverse: what is written into each, the last one counts.
+template <class Source>
+SlotMap map_of(const Fragment& to, const Fragment& from, Source source) {
+  SlotMap out(to.size(), kElsewhere);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    std::int32_t other = kElsewhere;
+    if constexpr (std::is_invocable_v<Source, const Fragment&, const Index&>)
+      other = from.slot_at(source(from, to.index(i)));
+    else
+      other = from.slot_at(source(from, to.at(to.index(i))));
+    if (to.part() != Part::d || other == kZero)
+      out[i] = other;
+    else if (other >= 0 && other < static_cast<std::int32_t>(to.size()))
+      out[static_cast<std::size_t>(other)] = static_cast<std::int32_t>(i);
+  }
+  return out;
+}
+
+/// Reads each element of an operand from where the map says. Bits outside elements become 0.
+Array moved(const Array& array, const Fragment& from, const Fragment& to, const SlotMap& map);
+
+// ---- Hypotheses
+
+/// What is known about an element of D.
+enum class Knowledge : std::uint8_t {
+  exact,      ///< what it is
+  unwritten,  ///< that the kernel does not write it: it is 0, or what was there before
+  nothing,
+};
+
+/// The inputs of the kernel, and for each slot of D in each case whether they say all about it.
+struct Trial {
+  LoadedCapture capture;
+  std::vector<Knowledge> known;
+};
+
+/// Elements of an operand come from elsewhere.
+struct Move {
+  Part to, from;  ///< the same but for A and B exchanged
+  SlotMap map;
+};
+
+/// One mistake: its words, and what it changes.
+struct Hypothesis {
+  std::string kind, operand, mistake, hint;
+  int cost = 1;             ///< of two that explain the same, the one that costs less comes first
+  bool pairs = false;       ///< common enough to be tried together with another
+  bool neighbours = false;  ///< it takes something from another case
+  std::vector<Move> moves = {};
+  std::function<void(Trial&)> inputs = {};
+  /// Instead of one execution; what it returns has gone through `inputs`.
+  std::function<Result<Array>(const LoadedCapture& inputs)> execution = {};
+
+  bool is_of_results() const { return moves.size() == 1 && moves[0].to == Part::d; }
+};
+
+/// What the kernel had, and what is known of D then.
+void change_inputs(const Hypothesis& h, std::span<const Fragment> fragments, Trial& trial);
+/// What it made of D.
+void change_results(const Hypothesis& h, std::span<const Fragment> fragments, Array& d,
+                    std::vector<Knowledge>& known);
+
+/// The registers of a part in a capture, or the descriptors; nullptr if it has none there.
+const Array* array_of(const LoadedCapture& capture, Part part, bool descriptors = false);
+Array* array_of(LoadedCapture& capture, Part part, bool descriptors = false);
+
+/// Changes each item.
+template <class Change>
+void change(Array& array, Change change) {
+  for (std::uint64_t i = 0; i < array.header.items(); ++i) array.set(i, change(array.at(i)));
+}
+/// The library's answer, by one thread.
+Result<Array> execute_trial(const LoadedCapture& capture);
+
+/// An order of the lanes of a warp that is not theirs.
+struct LaneOrder {
+  std::string_view text;
+  int (*lane)(int);  ///< from which lane, both below 32
+};
+std::span<const LaneOrder> lane_orders();
+
+/// A capture, and the hypotheses about it as they are collected. Both outlive whatever tries them.
+struct Collection {
+  const LoadedCapture& capture;
+  const Instruction& instruction = capture.instruction;
+  std::vector<Fragment> fragments = fragments_of(capture);
+  std::vector<Hypothesis> all = {};
+
+  bool has(Part part) const { return array_of(capture, part) != nullptr; }
+  /// Precondition for the reference: it has one.
+  const Fragment* find(Part part) const { return warpbit::find(fragments, part); }
+  const Fragment& fragment(Part part) const { return *find(part); }
+
+  void add(Hypothesis h) { all.push_back(std::move(h)); }
+  void add_inputs(Hypothesis h, std::function<void(Trial&)> inputs);
+  void add_execution(Hypothesis h, std::function<Result<Array>(const LoadedCapture&)> execution);
+  /// Each item of these operands is changed.
+  void add_change(Hypothesis h, std::vector<Part> parts, std::function<std::uint64_t(std::uint64_t)> change,
+                  bool descriptors = false);
+};
+
+/// Everything that may have happened to this instruction, by tables. No two have the same effect on all inputs
+/// by construction alone.
+void collect_places(Collection& to);
+void collect_statements(Collection& to);
+void collect_depth(Collection& to);
+void collect_words(Collection& to);
+void collect_descriptors(Collection& to);
+
+}  // namespace warpbit

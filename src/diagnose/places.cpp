@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes that put elements into other registers, lanes or places of a matrix than the fragments have.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "diagnose/digits.hpp"
+
+namespace warpbit {
+namespace {
+
+// FNV-1a by entries
+std::uint64_t hash_of(std::span<const Move> moves) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 0x100000001B3; };
+  for (const Move& move : moves) {
+    add(static_cast<std::uint64_t>(move.to));
+    for (const std::int32_t slot : move.map) add(static_cast<std::uint32_t>(slot));
+  }
+  return hash;
+}
+
+bool is_identity(const Move& move) {
+  for (std::size_t i = 0; i < move.map.size(); ++i)
+    if (move.map[i] != static_cast<std::int32_t>(i)) return false;
+  return true;
+}
+
+// "a0 and a2, a1 and a3 are exchanged"
+std::string exchange_text(std::string_view what, int n, int mask) {
+  std::string out;
+  int pairs = 0;
+  for (int i = 0; i < n; ++i) {
+    if (i > (i ^ mask)) continue;
+    if (++pairs > 4) return fmt::format("{}, and so on, are exchanged", out);
+    out += fmt::format("{0}{1}{2} and {1}{3}", out.empty() ? "" : ", ", what, i, i ^ mask);
+  }
+  return out + " are exchanged";
+}
+
+// What is beyond the ends of lines and tiles.
+enum class Memory { unknown, tight, tiles };
+std::int32_t slot_of(const Fragment& f, const Coordinate& c, Memory memory) {
+  if (memory == Memory::unknown) return f.slot_at(c);
+  return f.slot_at_address(f.outer(c) * f.line() + f.inner(c), c.product, memory == Memory::tiles);
+}
+
+class PlaceCollection {
+ public:
+  explicit PlaceCollection(Collection& to) : to_(to) {
+    for (const Fragment& f : to.fragments) digits_[f.part()] = digits_of(f);
+  }
+
+  void run() {
+    std::vector<const Fragment*> every;
+    for (const Fragment& f : to_.fragments) {
+      every.push_back(&f);
+      one_operand({&f});
+    }
+    // Where D is C, a kernel stores it, and loads it elsewhere if at all.
+    if (const Fragment* c = to_.find(Part::c); c && !to_.capture.before) one_operand({c, every.back()});
+    if (every.size() < 3) return;
+    take(std::move(every));
+    lanes();
+    lane_digits();
+  }
+
+ private:
+  // The same mistake is made in all these operands.
+  void take(std::vector<const Fragment*> group) {
+    group_ = std::move(group);
+    names_.clear();
+    for (const Fragment* f : group_)
+      names_ += fmt::format("{}{}", names_.empty() ? "" : f == group_.back() ? " and " : ", ", f->letter());
+  }
+  const Fragment& first() const { return *group_[0]; }
+
+  // A mistake with the same source of elements in all these operands. Whether it reaches elsewhere.
+  template <class Source>
+  bool add(Hypothesis h, Source source) {
+    bool elsewhere = false, identity = true;
+    for (const Fragment* f : group_) {
+      Move move{f->part(), f->part(), map_of(*f, *f, source)};
+      const auto unknown = static_cast<std::size_t>(std::ranges::count(move.map, kElsewhere));
+      if (unknown == f->size()) return true;
+      elsewhere = elsewhere || unknown > 0;
+      identity = identity && is_identity(move);
+      h.neighbours = h.neighbours || std::ranges::max(move.map) >= static_cast<std::int32_t>(f->size());
+      h.operand += (h.operand.empty() ? "" : " ") + f->role();
+      h.moves.push_back(std::move(move));
+    }
+    if (identity || !seen_.insert(hash_of(h.moves)).second) return elsewhere;
+    if (group_.size() > 1) ++h.cost;
+    to_.add(std::move(h));
+    return elsewhere;
+  }
+
+  void one_operand(std::vector<const Fragment*> group) {
+    take(std::move(group));
+    registers();
+    lanes();
+    transpositions();
+    leading_dimensions();
+    shifts();
+    if (group_.size() == 1) not_loaded();
+    if (std::ranges::none_of(group_, [&](const Fragment* f) { return digits_.at(f->part()).empty(); }))
+      digits();
+  }
+
+  // Those to try: what D has beyond its tile is never seen; of C and D together the plainest.
+  std::span<const Memory> memories() const {
+    static constexpr std::array kAll{Memory::unknown, Memory::tight, Memory::tiles};
+    if (group_.size() == 2) return std::span(kAll).first(1);
+    return std::span(kAll).first(first().part() == Part::d ? 2 : 3);
+  }
+
+  void registers() {
+    const int n = first().registers(), per = first().per_register();
+    const std::string r = first().role();
+    const std::string hint = fmt::format("compare the order of {}'s registers with the fragment's", names_);
+    const auto reg = [&](std::string text, int cost, auto other, bool pairs = true) {
+      add({"register_order", "", fmt::format("registers of {}: {}", names_, text), hint, cost, pairs},
+          [&](const Fragment&, const Index& i) {
+            return Index{i.lane, other(i.reg), i.slot};
+          });
+    };
+    for (int x = 0; x < n; ++x)
+      for (int y = x + 1; y < n && (n <= 8 || y == (x ^ 1)); ++y)
+        reg(fmt::format("{}{} and {}{} are exchanged", r, x, r, y), 1, [&](int i) {
+          return i == x ? y : i == y ? x : i;
+        });
+    for (int mask = 1; mask < n && n % (2 * static_cast<int>(std::bit_floor(static_cast<unsigned>(mask)))) == 0;
+         ++mask)
+      reg(exchange_text(r, n, mask), 1, [&](int i) { return i ^ mask; });
+    // One operand of the statement given twice. What happens to a register of D then is the compiler's choice.
+    for (int x = 0; x < n && n <= 8 && group_.size() == 1 && first().part() != Part::d; ++x)
+      for (int y = 0; y < n; ++y)
+        if (x != y)
+          reg(
+              fmt::format("{0}{1} is passed in the place of {0}{2}", r, x, y), 1,
+              [&](int i) { return i == y ? x : i; }, false);
+    reg("reversed", 2, [&](int i) { return n - 1 - i; });
+    reg("rotated by one", 2, [&](int i) { return (i + 1) % n; });
+    reg("rotated back by one", 2, [&](int i) { return (i + n - 1) % n; });
+    for (int bits = 1; 1 << bits < n && std::has_single_bit(static_cast<unsigned>(n)); ++bits)
+      reg(fmt::format("the index is split at {} the wrong way round", 1 << bits), 2, [&](int i) {
+        return i >> bits | (i & ((1 << bits) - 1)) << (std::bit_width(unsigned(n - 1)) - bits);
+      });
+    for (int mask = 1; mask < per; ++mask)
+      add({"element_order", "",
+           per == 2 ? fmt::format("the two halves of each register of {} are exchanged", names_)
+                    : fmt::format("elements of each register of {}: {}", names_,
+                                  exchange_text("element ", per, mask)),
+           "the first element is in the lowest bits of a register", 1, true},
+          [&](const Fragment&, const Index& i) {
+            return Index{i.lane, i.reg, i.slot ^ mask};
+          });
+  }
+
+  void lanes() {
+    for (const auto& [text, other] : lane_orders())
+      add({"lane_order", "", fmt::format("lanes of {}: {}", names_, text),
+           fmt::format("row and column of {}'s elements follow from lane / 4 and lane % 4", names_), 2},
+          [other = other](const Fragment&, const Index& i) {
+            return Index{(i.lane & ~31) | other(i.lane & 31), i.reg, i.slot};
+          });
+  }
+
+  void transpositions() {
+    const std::string hint = fmt::format(
+        "row-major or column-major? ldmatrix and stmatrix of {}: .trans missing or too much", names_);
+    const auto transposed = [&](std::string_view text, int cost, auto source) {
+      add({"transposed", "", fmt::format("rows and columns of {} are exchanged{}", names_, text), hint, cost,
+           true},
+          source);
+    };
+    transposed("", 1, [](const Fragment&, const Coordinate& c) {
+      return Coordinate{c.column, c.row, c.product};
+    });
+    transposed(" (tightly stored, its own leading dimension)", 1, [](const Fragment& f, const Coordinate& c) {
+      return f.slot_at_address(f.inner(c) * f.line() + f.outer(c), c.product);
+    });
+    transposed(" (tightly stored, into the next tile)", 2, [](const Fragment& f, const Coordinate& c) {
+      return f.slot_at_address(f.inner(c) * f.line() + f.outer(c), c.product, true);
+    });
+    transposed(" (tightly stored, leading dimension of the transposed)", 1,
+               [](const Fragment& f, const Coordinate& c) {
+                 return f.slot_at_address(f.inner(c) * f.lines() + f.outer(c), c.product);
+               });
+    transposed(" within each 8x8 matrix", 1, [](const Fragment&, const Coordinate& c) {
+      return Coordinate{c.row / 8 * 8 + c.column % 8, c.column / 8 * 8 + c.row % 8, c.product};
+    });
+  }
+
+  void leading_dimensions() {
+    const Instruction& in = to_.instruction;
+    const int line = first().line();
+    for (const int wrong :
+         {in.rows(), in.columns(), in.depth(), in.terms(), line + 1, line - 1, 2 * line, line / 2, 0})
+      add({"leading_dimension", "",
+           fmt::format("{} has a leading dimension of {} instead of {}", names_, wrong, line),
+           fmt::format("a line of {} has {} elements", names_, line), 2},
+          [&](const Fragment& f, const Coordinate& c) {
+            return f.slot_at_address(f.outer(c) * wrong + f.inner(c), c.product);
+          });
+    // outer * inner + line: the leading dimension and the index in the line exchanged
+    add({"leading_dimension", "", fmt::format("{}: row times column plus the leading dimension", names_),
+         "the terms of the address", 3},
+        [](const Fragment& f, const Coordinate& c) {
+          return f.slot_at_address(f.outer(c) * f.inner(c) + f.line(), c.product, true);
+        });
+  }
+
+  void shifts() {
+    const auto shift = [&](int cost, auto source) {
+      for (const int by : {1, -1, 2, -2, 4, -4, 8, -8, 16, -16})
+        for (const bool rows : {true, false})
+          add({"offset", "",
+               fmt::format("{} is read or written {} {} {}", names_, std::abs(by), rows ? "rows" : "columns",
+                           by > 0 ? "too far" : "too early"),
+               fmt::format("the first element of the tile of {}", names_), cost},
+              [&](const Fragment& f, const Coordinate& c) {
+                return source(f, c + (rows ? Coordinate{by, 0, 0} : Coordinate{0, by, 0}));
+              });
+    };
+    for (const Memory memory : memories())
+      shift(2 + static_cast<int>(memory),
+            [memory](const Fragment& f, const Coordinate& c) { return slot_of(f, c, memory); });
+    // Lines the other way, B by rows: what is beyond the last one is the next tile's.
+    if (memories().back() == Memory::tiles)
+      shift(5, [](const Fragment& f, const Coordinate& c) { return f.slot_in_next(c); });
+  }
+
+  // Registers that stay 0; of D, that are not written.
+  void not_loaded() {
+    const bool stores = first().part() == Part::d;
+    const std::string r = first().role();
+    const char letter = first().letter();
+    // Where the index of a lane in its warp (0), register (1) or slot (2) is one of [from, to].
+    const auto zero = [&](const std::string& text, int which, int from, int to) {
+      add({stores ? "not_stored" : "not_loaded", "",
+           fmt::format("{} {}", text, stores ? "not stored, 0" : "not loaded, 0"),
+           "the bound of the loop over registers or elements", 1, true},
+          [&](const Fragment& f, const Index& i) {
+            const int x = which == 0 ? i.lane % 32 : i[which];
+            return x >= from && x <= to ? kZero : f.slot_at(i);
+          });
+    };
+    const int n = first().registers(), per = first().per_register();
+    if (first().part() == Part::a || first().part() == Part::b)
+      zero(fmt::format("all of {} is", letter), 0, 0, 31);
+    for (int x = n <= 8 ? 0 : n - 1; x < n; ++x) zero(fmt::format("register {}{} is", r, x), 1, x, x);
+    for (const auto& [from, to] : {std::pair(16, 31), std::pair(0, 15), std::pair(8, 31), std::pair(1, 31)})
+      zero(fmt::format("{} in lanes {} to {} is", letter, from, to), 0, from, to);
+    for (int from = n - 2; from > 0; --from)
+      zero(fmt::format("registers {}{} to {}{} are", r, from, r, n - 1), 1, from, n - 1);
+    for (int e = 0; e < per && per > 1; ++e)
+      zero(fmt::format("element {} of each register of {} is", e, letter), 2, e, e);
+    for (int from = 1; from < per - 1; ++from)
+      zero(fmt::format("elements {} and up of each register of {} are", from, letter), 2, from, per - 1);
+  }
+
+  // ---- The coordinate with some digits computed otherwise
+
+  static bool is_same(const Digit& x, const Digit& y) { return x.source == y.source && x.first == y.first; }
+
+  // `change` says what they move by then.
+  template <class Change>
+  void add_changed(const Hypothesis& h, std::span<const Digit> changed, Change change) {
+    std::map<Part, std::vector<Digit>> digits;
+    for (const Fragment* f : group_)
+      std::ranges::copy_if(
+          digits_.at(f->part()), std::back_inserter(digits[f->part()]), [&](const Digit& digit) {
+            return std::ranges::any_of(changed, [&](const Digit& other) { return is_same(digit, other); });
+          });
+    for (const Memory memory : memories()) {
+      Hypothesis one = h;
+      one.mistake += memory == Memory::tiles ? " (into the next tile)" : "";
+      one.cost += static_cast<int>(memory);
+      const auto source = [&](const Fragment& f, const Index& i) {
+        Coordinate c = f.at(i);
+        for (const Digit& digit : digits.at(f.part())) c = c + change(digit, i) + -digit.of(i) * digit.step;
+        return slot_of(f, c, memory);
+      };
+      if (!add(std::move(one), source)) return;
+    }
+  }
+
+  void digits() {
+    const std::vector<Digit>& all = digits_.at(first().part());
+    for (const Digit& digit : all) {
+      expressions_of(digit);
+      steps_of(digit);
+    }
+    exchanged(all);
+    variables_exchanged(all);
+  }
+
+  // The digit is computed from its index by another expression.
+  void expressions_of(const Digit& digit) {
+    static const std::vector<Expression> kAll = expressions();
+    constexpr std::array<std::string_view, 3> kNames{"lane", "i", "j"};
+    constexpr std::array<std::string_view, 3> kKinds{"lane_order", "register_order", "element_order"};
+    const auto source = static_cast<std::size_t>(digit.source);
+    // of a warpgroup, the thread's index or the lane in the warp
+    const int warps = digit.source == 0 && first().lanes() > 32 ? 2 : 1;
+    std::set<std::vector<int>> effects;
+    for (const Expression& e : kAll)
+      for (int whole = 0; whole < warps; ++whole) {
+        const auto value = [&](int x) { return e.value(digit.source == 0 && !whole ? x % 32 : x, e.constant); };
+        std::vector<int> effect;
+        for (int x = 0; x < first().counts()[digit.source]; ++x) effect.push_back(value(x));
+        if (!effects.insert(std::move(effect)).second) continue;
+        add_changed(
+            {std::string(kKinds[source]), "",
+             fmt::format("{}: {} instead of {}", names_,
+                         fmt::format(fmt::runtime(e.text), whole ? "thread" : kNames[source]), digit.text()),
+             fmt::format("what {} chooses in {}", digit.text(), names_), 3 + whole},
+            std::span(&digit, 1), [&](const Digit& d, const Index& i) { return value(i[d.source]) * d.step; });
+      }
+  }
+
+  // The digit moves by another step.
+  void steps_of(const Digit& digit) {
+    const Coordinate s = digit.step;
+    const auto other = [&](int rows, int columns) {
+      const Coordinate step{rows, columns, s.product};
+      add_changed({"index_constant", "",
+                   fmt::format("{}: {} moves by {} instead of {}", names_, digit.text(),
+                               step_text(step, first().part()), step_text(s, first().part())),
+                   fmt::format("the constants in the addresses of {}", names_), 2},
+                  std::span(&digit, 1), [&](const Digit& d, const Index& i) { return d.of(i) * step; });
+    };
+    for (const int by : {-1, 1}) other(s.row ? s.row + by : 0, s.column ? s.column + by : 0);
+    other(2 * s.row, 2 * s.column);
+    other(s.row / 2, s.column / 2);
+    other(0, 0);
+    other(s.column, s.row);
+    other(4 * s.row, 4 * s.column);
+  }
+
+  // Two digits get each other's. `cost` and words say what.
+  template <class Change>
+  void add_pair(const Digit& x, const Digit& y, std::string_view text, int cost, Change change) {
+    add_changed({x.source == 0 && y.source == 0 ? "lane_order" : "register_order", "",
+                 fmt::format(fmt::runtime(text), names_, x.text(), y.text()),
+                 fmt::format("which index chooses what in {}", names_), cost},
+                std::array{x, y}, change);
+  }
+
+  // Two digits exchange what they move by.
+  void exchanged(const std::vector<Digit>& all) {
+    for (std::size_t x = 0; x < all.size(); ++x)
+      for (std::size_t y = x + 1; y < all.size(); ++y)
+        add_pair(all[x], all[y], "{}: {} and {} are exchanged", 2, [&](const Digit& d, const Index& i) {
+          return d.of(i) * (is_same(d, all[x]) ? all[y].step : all[x].step);
+        });
+  }
+
+  // Two indices stand in each other's place: what is shifted or masked of one is so of the other.
+  void variables_exchanged(const std::vector<Digit>& all) {
+    const auto variable = [](const Digit& d, const Index& i) { return d.source == 0 ? d.of(i) : i[d.source]; };
+    const auto part_of = [&](const Digit& d, int x) {
+      const bool last = std::ranges::none_of(
+          all, [&](const Digit& other) { return other.source == d.source && other.first > d.first; });
+      return d.source != 1 ? x : last ? x >> d.first : x >> d.first & ((1 << d.bits) - 1);
+    };
+    for (const Digit& x : all)
+      for (const Digit& y : all) {
+        if (x.source == y.source && (x.source != 0 || x.first >= y.first)) continue;
+        if (x.source > y.source) continue;
+        add_pair(x, y, "{}: the indices in {} and {} are exchanged", 3, [&](const Digit& d, const Index& i) {
+          return (is_same(d, x) ? part_of(x, variable(y, i)) : part_of(y, variable(x, i))) * d.step;
+        });
+      }
+  }
+
+  // lane / 4 and lane % 4, computed once for all operands.
+  void lane_digits() {
+    for (const Fragment* f : group_) {
+      const std::vector<Digit>& digits = digits_.at(f->part());
+      if (digits.size() < 2 || digits[0].source != 0 || digits[1].source != 0 || digits[0].bits != 2) return;
+    }
+    const std::vector<Digit>& lane = digits_.at(first().part());
+    for (std::size_t i = 0; i < 2; ++i) expressions_of(lane[i]);
+    add({"lane_order", "", "lane / 4 and lane % 4 are exchanged in all operands",
+         "the group is lane / 4, the thread in it lane % 4", 2},
+        [&](const Fragment& f, const Index& i) {
+          Coordinate c;
+          for (const Digit& d : digits_.at(f.part()))
+            c = c + (is_same(d, lane[0])   ? i.lane % 32 / 4
+                     : is_same(d, lane[1]) ? i.lane % 4
+                                           : d.of(i)) *
+                        d.step;
+          return c;
+        });
+  }
+
+  Collection& to_;
+  std::vector<const Fragment*> group_;
+  std::string names_;  // of these
+  std::map<Part, std::vector<Digit>> digits_;
+  std::set<std::uint64_t> seen_;  // hashes of moves
+};
+
+}  // namespace
+
+void collect_places(Collection& to) {
+  PlaceCollection(to).run();
+}
+
+}  // namespace warpbit
