@@ -20,11 +20,10 @@ namespace {
 
 // ---- Captures
 
-// The same inputs for another instruction.
-LoadedCapture with(const LoadedCapture& capture, const Instruction& instruction) {
-  LoadedCapture out = capture;
-  out.instruction = instruction;
-  return out;
+// Takes in the results of other elements.
+void add(ComparedResults& to, const ComparedResults& x) {
+  to.differing += x.differing;
+  to.most_codes = std::max(to.most_codes, x.most_codes);
 }
 
 // What one computation gives, against what the first gives.
@@ -36,15 +35,13 @@ struct Judged {
   void judge(const Mismatch& m) {
     ++elements;
     if (m.expected == m.got) return;
-    ++results.differing;
-    results.most_codes = std::max(results.most_codes, codes_between(m.format, m.expected, m.got).value_or(0));
+    warpbit::add(results, {1, codes_between(m.format, m.expected, m.got).value_or(0)});
     if (!first) first = m;
   }
   // Those of a later case.
   void add(const Judged& x) {
     elements += x.elements;
-    results.differing += x.results.differing;
-    results.most_codes = std::max(results.most_codes, x.results.most_codes);
+    warpbit::add(results, x.results);
     if (!first) first = x.first;
   }
 };
@@ -54,8 +51,10 @@ Result<std::vector<Judged>> judge_instructions(const LoadedCapture& capture, std
                                                const ExecuteOptions& options) {
   std::vector<Judged> out(chains.size());
   std::optional<Array> expected;
+  LoadedCapture other = capture;
   for (std::size_t i = 0; i < chains.size(); ++i) {
-    Result<Array> got = execute(with(capture, chains[i].computation->instruction), options);
+    other.instruction = chains[i].computation->instruction;
+    Result<Array> got = execute(other, options);
     if (!got) return got.error();
     if (!expected) expected = *got;
     for_each_element(capture, *expected, *got, [&, stop = stop_flag()](const Mismatch& m, const auto&) {
@@ -82,8 +81,7 @@ std::vector<Judged> judge_case(std::span<const LoadedCapture> captures, std::spa
       for (int column = 0; column < end.column; ++column) elements.push_back({m.row, column, m.product});
       const std::vector<ElementInputs> inputs = inputs_along_k(captures, index, elements);
       for (m.column = 0; m.column < end.column; ++m.column) {
-        const ElementInputs& in = inputs[static_cast<std::size_t>(m.column)];
-        const ElementCodes codes{in.a, in.b, in.c, in.a_scale, in.b_scale};
+        const ElementCodes codes = inputs[static_cast<std::size_t>(m.column)];
         for (std::size_t n = 0; n < chains.size(); ++n) {
           m.got = run_chain(chains[n], codes);
           if (n == 0) m.expected = m.got;
@@ -143,16 +141,12 @@ Result<ElementComparison> compare_element(std::span<const Computation> computati
 
 std::vector<ElementInputs> inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index,
                                           std::span<const Coordinate> elements) {
-  std::vector<ElementInputs> out(elements.size());
-  for (const LoadedCapture& capture : captures) {
+  std::vector<ElementInputs> out = codes_of_executed(captures[0], index, elements);
+  for (const LoadedCapture& capture : captures.subspan(1)) {
     const std::vector<ElementInputs> codes = codes_of_executed(capture, index, elements);
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i].a.insert(out[i].a.end(), codes[i].a.begin(), codes[i].a.end());
       out[i].b.insert(out[i].b.end(), codes[i].b.begin(), codes[i].b.end());
-      if (&capture != captures.data()) continue;
-      out[i].c = codes[i].c;
-      out[i].a_scale = codes[i].a_scale;
-      out[i].b_scale = codes[i].b_scale;
     }
   }
   return out;
@@ -238,10 +232,7 @@ Result<Comparison> merge(std::span<const Comparison> shares) {
                    "shares of the same computations"};
     out.cases += share.cases;
     out.elements += share.elements;
-    for (std::size_t i = 0; i < out.results.size(); ++i) {
-      out.results[i].differing += share.results[i].differing;
-      out.results[i].most_codes = std::max(out.results[i].most_codes, share.results[i].most_codes);
-    }
+    for (std::size_t i = 0; i < out.results.size(); ++i) add(out.results[i], share.results[i]);
     if (share.first && (!out.first || share.first->index < out.first->index)) out.first = share.first;
   }
   return out;
@@ -251,10 +242,7 @@ std::string text(const ElementComparison& c, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 20));
   std::string out;
   for (const Explanation& e : c.explanations)
-    out += wrapped(fmt::format("{}: {}{}{}", e.name,
-                               e.instructions > 1 ? fmt::format("{} instructions, each ", e.instructions) : "",
-                               e.plan, marked(e)),
-                   width);
+    out += wrapped(fmt::format("{}: {}", e.name, plan_text(e)), width);
   const Explanation& first = c.explanations.front();
   out += cut_off(fmt::format("exact: {}", first.exact.decimal()), width) + "\n";
   if (first.nearest) out += fmt::format("nearest: {}\n", code_text(first.format, *first.nearest));

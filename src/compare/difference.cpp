@@ -47,11 +47,8 @@ bool is_finite(const ExactNumber& x) {
   return x.kind == ExactNumber::Kind::finite;
 }
 
-Dyadic magnitude(const Dyadic& x) {
-  return x.number < 0 ? -x : x;
-}
 bool is_larger(const Dyadic& x, const Dyadic& y) {
-  return (magnitude(x) + -magnitude(y)).number > 0;
+  return (x.magnitude() + -y.magnitude()).number > 0;
 }
 
 // A NaN or Inf decides a sum alone: nothing is lost there.
@@ -71,18 +68,19 @@ void remove_common(Side& x, Side& y) {
   const auto key = [](const Loss& loss) {
     return std::tuple(loss.cut != nullptr, loss.before().ratio(), loss.after().ratio());
   };
-  std::multiset<decltype(key(x.losses[0]))> of_y;
-  for (const Loss& loss : y.losses) of_y.insert(key(loss));
-  std::multiset<decltype(key(x.losses[0]))> common;
-  std::erase_if(x.losses, [&](const Loss& loss) {
-    const auto found = of_y.find(key(loss));
-    return found != of_y.end() && (common.insert(of_y.extract(found)), true);
-  });
-  for (Side* side : {&x, &y}) side->lost_more = side->lost_more || !common.empty();
-  std::erase_if(y.losses, [&](const Loss& loss) {
-    const auto found = common.find(key(loss));
-    return found != common.end() && (common.erase(found), true);
-  });
+  using Keys = std::multiset<decltype(key(x.losses[0]))>;
+  const auto keys = [&](const Side& side) {
+    Keys out;
+    for (const Loss& loss : side.losses) out.insert(key(loss));
+    return out;
+  };
+  Keys common;
+  std::ranges::set_intersection(keys(x), keys(y), std::inserter(common, common.end()));
+  for (Side* side : {&x, &y}) {
+    side->lost_more = side->lost_more || !common.empty();
+    Keys left = common;
+    std::erase_if(side->losses, [&](const Loss& loss) { return !left.extract(key(loss)).empty(); });
+  }
 }
 
 std::vector<Group> groups_of(const std::vector<Loss>& losses) {
@@ -119,9 +117,8 @@ std::pair<std::size_t, std::size_t> last_equal_sums(const Explanation& x, const 
 // " 0.5 ulp"; of integers the number.
 std::string amount_text(const Explanation& e, const Dyadic& amount) {
   const Format* f = find_format(e.format);
-  if (f == nullptr || f->is_integer) return short_text(magnitude(amount).exact_number());
-  const Dyadic ulps = magnitude(amount).times_power(-unit_of(*f, Dyadic(e.exact)));
-  return fmt::format("{:.4g} ulp", approximate(ulps.exact_number()));
+  if (f == nullptr || f->is_integer) return short_text(amount.magnitude().exact_number());
+  return fmt::format("{:.4g} ulp", approximate(ulps(*f, Dyadic(e.exact), amount)));
 }
 
 std::string multiples(const ExplainedSum& sum) {

@@ -149,17 +149,17 @@ void collect_scaled(Collection& to) {
   for (const Row& row : std::span(kRows).subspan(adds ? 0 : 3, adds ? 3 : 1))
     for (int n = -kMost; n <= kMost; ++n) {
       if (n == 0 || (n == 1 && row.of_d == 0 && c->op().format == d.op().format)) continue;  // C is doubled
-      to.add_execution(
-          {"scaled", std::string(row.operands),
-           fmt::format("{} is {} by {}", row.names, n > 0 ? "multiplied" : "divided", 1 << std::abs(n)),
-           "which scale is forgotten or applied twice", 3},
-          [row, n, c, &d](const LoadedCapture& in) {
-            LoadedCapture scaled = in;
-            if (row.of_c != 0) scale(*c, row.of_c * n, *array_of(scaled, Part::c));
-            Result<Array> out = execute_trial(scaled);
-            if (out) scale(d, row.of_d * n, *out);
-            return out;
-          });
+      Hypothesis h{"scaled", std::string(row.operands),
+                   fmt::format("{} is {} by {}", row.names, n > 0 ? "multiplied" : "divided", 1 << std::abs(n)),
+                   "which scale is forgotten or applied twice", 3};
+      h.consistent = true;  // a C too small to be seen explains much by chance
+      to.add_execution(std::move(h), [row, n, c, &d](const LoadedCapture& in) {
+        LoadedCapture scaled = in;
+        if (row.of_c != 0) scale(*c, row.of_c * n, *array_of(scaled, Part::c));
+        Result<Array> out = execute_trial(scaled);
+        if (out) scale(d, row.of_d * n, *out);
+        return out;
+      });
     }
 }
 

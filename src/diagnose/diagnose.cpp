@@ -55,7 +55,7 @@ class Judge {
   std::uint64_t elements() const { return elements_; }
   std::uint64_t right() const { return right_count_; }
 
-  // Nothing if the hypothetical instruction cannot be executed.
+  // Nothing if the hypothetical instruction cannot be executed, or if it is contradicted and does not count then.
   std::optional<Score> operator()(std::span<const Hypothesis* const> together) const {
     Trial trial{capture_, std::vector<Knowledge>(expected_.size(), Knowledge::exact)};
     const Hypothesis* execution = nullptr;
@@ -69,7 +69,9 @@ class Judge {
                           : execute_trial(trial.capture);
     if (!d) return std::nullopt;
     for (const Hypothesis* h : together) change_results(*h, fragments_, *d, trial.known);
-    return compare(codes(*d), trial.known);
+    const Score score = compare(codes(*d), trial.known);
+    const bool refuted = score.contradicted > 0 && std::ranges::any_of(together, &Hypothesis::consistent);
+    return refuted ? std::nullopt : std::optional(score);
   }
 
  private:

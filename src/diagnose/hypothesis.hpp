@@ -137,6 +137,7 @@ struct Hypothesis {
   int cost = 1;             ///< of two that explain the same, the one that costs less comes first
   bool pairs = false;       ///< common enough to be tried together with another
   bool neighbours = false;  ///< it takes something from another case
+  bool consistent = false;  ///< it does not count if anything contradicts it
   std::vector<Move> moves = {};
   std::function<void(Trial&)> inputs = {};
   /// Instead of one execution; what it returns has gone through `inputs`.

@@ -75,12 +75,19 @@ Result<Chain> find_chain(const Computation& computation, std::size_t depth) {
   return Chain{&computation, tile, std::move(*k)};
 }
 
+ElementCodes codes_of_step(const Chain& chain, const ElementCodes& codes, std::size_t step, std::uint64_t c) {
+  const auto part = [&](std::span<const std::uint64_t> whole) {
+    const std::size_t first = std::min(step * chain.terms(), whole.size());
+    return whole.subspan(first, std::min(chain.terms(), whole.size() - first));
+  };
+  return {part(codes.a), part(codes.b), c, codes.a_scale, codes.b_scale};
+}
+
 std::uint64_t run_chain(const Chain& chain, const ElementCodes& codes) {
   return for_each_step(
       chain, codes.c, std::uint64_t{0},
       [&](std::size_t step, std::uint64_t c) {
-        return run_element(*chain.tile, {codes_of_step(chain, codes.a, step),
-                                         codes_of_step(chain, codes.b, step), c, codes.a_scale, codes.b_scale});
+        return run_element(*chain.tile, codes_of_step(chain, codes, step, c));
       },
       [&](std::uint64_t x, std::uint64_t y) { return add_partial_sums(*chain.tile, x, y); });
 }
@@ -140,11 +147,9 @@ Result<Explanation> explain_checked(const Chain& chain, const ElementCodes& elem
     return Error{Errc::view_mismatch, std::string(i.canonical()),
                  fmt::format("{} elements of a and {} of b", element.a.size(), element.b.size()),
                  "the same number of both"};
-  const std::span<const std::uint64_t> a = codes_of_step(chain, element.a, 0),
-                                       b = codes_of_step(chain, element.b, 0);
-  const Result<Element> executed = execute_element(i, {a, b, element.c, element.a_scale, element.b_scale});
+  const Result<Element> executed = execute_element(i, codes_of_step(chain, element, 0, element.c));
   if (!executed) return executed.error();
-  return explain(chain, {element.a, element.b, element.c, element.a_scale, element.b_scale});
+  return explain(chain, element);
 }
 
 Result<Explanation> explain_element(const Computation& computation, const ElementCodes& element) {

@@ -30,12 +30,8 @@ struct Chain {
 /// the next, and those of find_k_steps. The computation must outlive it.
 Result<Chain> find_chain(const Computation& computation, std::size_t depth);
 
-/// What of a row or column the instruction of a step of K gets.
-inline std::span<const std::uint64_t> codes_of_step(const Chain& chain, std::span<const std::uint64_t> codes,
-                                                    std::size_t step) {
-  const std::size_t first = std::min(step * chain.terms(), codes.size());
-  return codes.subspan(first, std::min(chain.terms(), codes.size() - first));
-}
+/// What the instruction of a step of K gets, and C.
+ElementCodes codes_of_step(const Chain& chain, const ElementCodes& codes, std::size_t step, std::uint64_t c);
 
 /// D, or whatever stands for its running value: the first run starts from `c`, each further one from `zero`;
 /// each step makes execute(step, running) of it, and add(d, sum) takes in the sum of a further run.

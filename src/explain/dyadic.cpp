@@ -53,12 +53,6 @@ Dyadic Dyadic::operator-() const {
   return out;
 }
 
-Dyadic Dyadic::times_power(int power) const {
-  Dyadic out = *this;
-  out.exponent += power;
-  return out;
-}
-
 bool operator==(const Dyadic& x, const Dyadic& y) {
   if (!x.is_finite() || !y.is_finite())
     return x.cls == y.cls && (x.cls == Class::nan || x.negative == y.negative);
@@ -93,8 +87,10 @@ ExactNumber Dyadic::exact_number() const {
   return out;
 }
 
-int unit_of(const Format& f, const Dyadic& x) {
-  return (x.number == 0 ? f.min_exponent() : std::max(x.top(), f.min_exponent())) - f.fraction_bits;
+ExactNumber ulps(const Format& f, const Dyadic& x, const Dyadic& error) {
+  Dyadic out = error.magnitude();
+  out.exponent -= (x.number == 0 ? f.min_exponent() : std::max(x.top(), f.min_exponent())) - f.fraction_bits;
+  return out.exact_number();
 }
 
 bool is_below_normal(const ExplainedSum& sum) {

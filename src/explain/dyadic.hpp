@@ -23,8 +23,7 @@ struct Dyadic {
   /// IEEE's answers where one of them is not finite.
   Dyadic operator+(const Dyadic& x) const;
   Dyadic operator-() const;
-  /// Finite ones only.
-  Dyadic times_power(int power) const;
+  Dyadic magnitude() const { return number < 0 ? -*this : *this; }
   friend bool operator==(const Dyadic& x, const Dyadic& y);
 
   /// The exponent of its highest bit. Precondition: finite, not zero.
@@ -34,8 +33,8 @@ struct Dyadic {
   ExactNumber exact_number() const;
 };
 
-/// The exponent of an ulp of the format at this number. Precondition: finite; a floating-point format.
-int unit_of(const Format& f, const Dyadic& x);
+/// The magnitude of an error in ulps of the format at `x`. Precondition: finite; a floating-point format.
+ExactNumber ulps(const Format& f, const Dyadic& x, const Dyadic& error);
 /// True if a sum, or what it makes zero of, lies below the normal range of its format.
 bool is_below_normal(const ExplainedSum& sum);
 /// The nearest double, to be printed.

@@ -72,11 +72,7 @@ class ChainExplainer {
     Trace trace;
     // What the first sum starts from, if it is not C.
     RunningSum running{"zero", 0, {false, std::vector<bool>(c.in.products.size())}};
-    const std::uint64_t code =
-        run_element(tile_,
-                    {codes_of_step(chain_, codes_.a, step), codes_of_step(chain_, codes_.b, step), c.code,
-                     codes_.a_scale, codes_.b_scale},
-                    &trace);
+    const std::uint64_t code = run_element(tile_, codes_of_step(chain_, codes_, step, c.code), &trace);
     for (const TracedSum& sum : trace) running = explained(sum, step * chain_.terms(), c, running);
     add_products(trace);
     return {running.name, code, running.in};
@@ -89,11 +85,9 @@ class ChainExplainer {
     sum.instruction = instruction_;
     if (traced.cut) sum.window = {traced.cut->e, traced.cut->window};
     Contents in{false, std::vector<bool>(c.in.products.size())};
-    Dyadic total(0, 0);
     for (const Addend& addend : traced.addends) {
       const Dyadic value(addend.value);
       const Dyadic kept = traced.cut ? Dyadic(addend.units, traced.cut->e - traced.cut->window) : value;
-      total = total + kept;
       const bool sets_e =
           traced.cut && value.is_finite() && value.number != 0 && addend.exponent == traced.cut->e;
       sum.addends.push_back(
@@ -103,7 +97,6 @@ class ChainExplainer {
       if (addend.what == Addend::What::products)
         for (std::size_t k = addend.first; k <= addend.last; ++k) in.products[first + k] = true;
     }
-    sum.total = total.exact_number();
     return finish(std::move(sum), std::move(in));
   }
 
@@ -113,13 +106,10 @@ class ChainExplainer {
     ExplainedSum sum = next_sum(fmt::format("add in {}{}", f.name, f.is_integer ? "" : " rn"), f,
                                 add_partial_sums(tile_, d.code, run.code));
     sum.instruction = 0;
-    Dyadic total(0, 0);
     for (const RunningSum* addend : {&d, &run}) {
-      const Dyadic value = number_of(f, addend->code);
-      total = total + value;
-      sum.addends.push_back({addend->name, value.exact_number(), value.exact_number(), false});
+      const ExactNumber value = number_of(f, addend->code).exact_number();
+      sum.addends.push_back({addend->name, value, value, false});
     }
-    sum.total = total.exact_number();
     Contents in = d.in;
     in.add(run.in);
     return finish(std::move(sum), std::move(in));
@@ -147,6 +137,9 @@ class ChainExplainer {
   }
 
   RunningSum finish(ExplainedSum sum, Contents in) {
+    Dyadic total(0, 0);
+    for (const ExplainedAddend& addend : sum.addends) total = total + Dyadic(addend.kept);
+    sum.total = total.exact_number();
     sum.after = in.prefix();
     RunningSum out{sum.name, sum.code, std::move(in)};
     out_.sums.push_back(std::move(sum));
@@ -206,9 +199,7 @@ void compare(const Format& f, const Dyadic& exact, Explanation& out) {
   out.exact = exact.exact_number();
   if (f.is_integer || !exact.is_finite() || !result.is_finite()) return;
   out.nearest = encode(f, exact.rounded_to_odd(), Rounding::nearest_even, Overflow::ieee);
-  Dyadic error = result + -exact;
-  if (error.number < 0) error = -error;
-  out.ulps = error.times_power(-unit_of(f, exact)).exact_number();
+  out.ulps = ulps(f, exact, result + -exact);
 }
 
 Explanation explain(const Instruction& instruction, const ElementCodes& codes) {

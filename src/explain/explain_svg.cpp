@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "capture/whole_file.hpp"
-#include "explain/bit_columns.hpp"
 #include "explain/words.hpp"
 #include "text/wrapped.hpp"
 #include "text/xml.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "explain/bit_columns.hpp"
 #include "explain/words.hpp"
 #include "text/wrapped.hpp"
 #include "warpbit/explain.hpp"
@@ -84,8 +83,7 @@ std::string hex(std::uint64_t code) {
 
 std::string text(const Explanation& e, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 60));
-  const std::string count = e.instructions > 1 ? fmt::format("{} instructions, each ", e.instructions) : "";
-  std::string out = wrapped(fmt::format("{} on {}: {}{}{}", e.form, e.target, count, e.plan, marked(e)), width);
+  std::string out = wrapped(fmt::format("{} on {}: {}", e.form, e.target, plan_text(e)), width);
   for (const ExplainedSum& sum : e.sums)
     out +=
         fmt::format("\n{}{}\n", sum.name, e.sums.size() > 1 ? instruction_text(e, sum) + ": " + sum.step : "") +

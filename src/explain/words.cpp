@@ -15,6 +15,11 @@
 namespace warpbit {
 namespace {
 
+// Exponent of the highest bit. Precondition: it has one.
+int top_of(const ExactNumber& x) {
+  return x.exponent + static_cast<int>(x.bits.size()) - 1;
+}
+
 constexpr std::string_view kInferred = "inferred: no result of that GPU";
 
 // Which addend E is from. Its exponent is raw (NUMERICS.md, "The node"), or that of a group's scales.
@@ -23,7 +28,7 @@ std::string source_of_e(const ExplainedSum& sum) {
   if (found == sum.addends.end()) return "the floor";
   if (found->name.find("..") != found->name.npos)
     return fmt::format("the largest exponent, of the scales of {}", found->name);
-  const int top = found->value.exponent + static_cast<int>(found->value.bits.size()) - 1;
+  const int top = top_of(found->value);
   if (top == sum.window->e) return fmt::format("the largest exponent, of {}", found->name);
   return fmt::format("the largest raw exponent, of {}, whose first bit is 2^{}", found->name, top);
 }
@@ -51,6 +56,11 @@ std::string mark(const Instruction& i) {
 std::string marked(const Explanation& e) {
   const std::string text = mark(e);
   return text.empty() ? "" : fmt::format(" ({})", text);
+}
+
+std::string plan_text(const Explanation& e) {
+  return fmt::format("{}{}{}", e.instructions > 1 ? fmt::format("{} instructions, each ", e.instructions) : "",
+                     e.plan, marked(e));
 }
 
 std::string short_text(const ExactNumber& x) {
@@ -89,6 +99,52 @@ std::string error_text(const Explanation& e) {
   return fmt::format(
       "{} ulp of {}; {}", short_text(*e.ulps), e.format,
       e.code == *e.nearest ? "it is the nearest" : "the nearest is " + code_text(e.format, *e.nearest));
+}
+
+// ---- Bits
+
+bool has_columns(const ExplainedSum& sum) {
+  return sum.window && !std::ranges::all_of(sum.addends, &ExactNumber::is_zero, &ExplainedAddend::value);
+}
+
+BitColumns::BitColumns(const ExplainedSum& sum)
+    : top_(sum.window->e - sum.window->f), low_(sum.window->e - sum.window->f) {
+  const auto include = [this](const ExactNumber& x) {
+    if (x.bits.empty()) return;
+    top_ = std::max(top_, top_of(x));
+    lost_ = std::max(lost_, low_ - x.exponent);
+  };
+  for (const ExplainedAddend& addend : sum.addends) include(addend.value);
+  include(sum.total);
+  include(sum.result);
+}
+
+std::pair<std::string, std::string> BitColumns::headings(std::size_t width) const {
+  const std::string first = fmt::format("2^{}", top_), last = fmt::format("2^{}", low_);
+  if (top_ == low_) return {last, ""};
+  if (first.size() + 1 + last.size() <= width) return {first, last};
+  return {fmt::format("{} to {}", first, last), ""};
+}
+
+// Zeros between the lowest bit and the end of the columns that are kept are written, not those in front.
+std::string BitColumns::columns(const ExactNumber& x, int from, int to) const {
+  std::string out;
+  for (int at = from; at >= to; --at) {
+    const int index = x.bits.empty() ? -1 : top_of(x) - at;
+    if (index < 0)
+      out += x.bits.empty() && at == low_ ? '0' : ' ';
+    else
+      out += index < static_cast<int>(x.bits.size()) ? x.bits[static_cast<std::size_t>(index)] : '0';
+  }
+  return out;
+}
+
+std::string BitColumns::kept(const ExactNumber& x) const {
+  return columns(x, top_, low_);
+}
+
+std::string BitColumns::cut(const ExactNumber& x) const {
+  return x.bits.empty() ? "" : columns(x, low_ - 1, x.exponent);
 }
 
 }  // namespace warpbit

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What texts and pictures say in the same words.
+// What texts and pictures have in common: words, and numbers as bits under each other.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <utility>
 
 #include "warpbit/explain.hpp"
 
 namespace warpbit {
 
-/// " (inferred: no result of that GPU)", the mark where there is one.
+/// "2 instructions, each ..., f32 rz (inferred: no result of that GPU)", with the mark where there is one.
+std::string plan_text(const Explanation& e);
+/// " (inferred: no result of that GPU)"
 std::string marked(const Explanation& e);
 /// "0.1", or "~0.1" if a double does not hold the number.
 std::string short_text(const ExactNumber& x);
@@ -20,5 +24,32 @@ std::string window_text(const ExplainedSum& sum);
 std::string addition_text(const ExplainedSum& sum);
 /// "0.25 ulp of f32; it is the nearest". Precondition: it has a distance.
 std::string error_text(const Explanation& e);
+
+// ---- Bits
+
+/// True if addends are cut and one is not zero: there are bits to show.
+bool has_columns(const ExplainedSum& sum);
+
+/// Numbers as bits under each other, in the columns of a sum whose addends are cut: one for each power of two, from the highest bit of any number
+/// down to the last that is kept, and further ones for what is cut.
+class BitColumns {
+ public:
+  /// Precondition: the sum has a window.
+  explicit BitColumns(const ExplainedSum& sum);
+
+  /// What stands above the first and the last column that is kept, for room of `width` characters:
+  /// {"2^2", "2^-23"}, or if these do not fit side by side {"2^-18 to 2^-25", ""}.
+  std::pair<std::string, std::string> headings(std::size_t width) const;
+
+  int top() const { return top_; }               ///< exponent of the first column
+  int low() const { return low_; }               ///< of the last that is kept
+  int lost() const { return lost_; }             ///< columns behind that
+  std::string kept(const ExactNumber& x) const;  ///< a bit or a blank for each column; low() to top()
+  std::string cut(const ExactNumber& x) const;   ///< what comes behind; empty if there is nothing
+
+ private:
+  std::string columns(const ExactNumber& x, int from, int to) const;
+  int top_, low_, lost_ = 0;
+};
 
 }  // namespace warpbit
