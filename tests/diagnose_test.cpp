@@ -43,6 +43,10 @@ const std::vector<Label>& labels() {
       {"a_at", {{"transposed leading_dimension", "a"}}},
       {"a_tile", {{"other_tile", "a"}}},
       {"a_negative", {{"sign", "a"}}, {{"sign", "b"}}},
+      {"a_power", {{"scaled", "a b"}}},
+      {"b_power", {{"scaled", "a b"}}},
+      {"c_power", {{"scaled accumulator_twice", "c"}}},
+      {"d_power", {{"scaled", "d"}}},
       {"b_registers_bound", {{"not_loaded", "b"}}, {{"not_loaded", "a"}, {"depth_missing", "a b"}}},
       {"b_elements_bound", {{"not_loaded", "b"}}, {{"not_loaded", "a"}, {"depth_missing", "a b"}}},
       {"b_k",
@@ -164,6 +168,48 @@ TEST_CASE("mistakes in simulated kernels are named", "[diagnose][mistakes]") {
   CHECK(all.tried >= 200);
   CHECK(all.first * 200 >= all.tried * 180);
   CHECK(all.wrongly_certain == 0);
+}
+
+// A kernel whose text has this instead of a line of the right one's.
+Result<Diagnosis> diagnosed(const std::string& kernel_name, const std::string& wrong, bool with_c) {
+  const archive::Directory directory;
+  const auto kernel = std::ranges::find(simulated::kernels(), kernel_name, &Kernel::name);
+  Random random(3);
+  Data data = data_of(*kernel, 0, random);
+  if (!with_c) std::ranges::fill(data.global_c, 0);
+  Text text = text_of(*kernel);
+  const kernel_text::Line changed = kernel_text::parse(wrong).at(0);
+  *std::ranges::find(text, changed.name, &kernel_text::Line::name) = changed;
+  const Run right = Simulation(*kernel, data, text_of(*kernel)).run();
+  write(directory.path / "x.npz", *kernel, data, right,
+        fragment_of(*kernel, Simulation(*kernel, data, text).run().d));
+  return diagnose(directory.path / "x.npz");
+}
+
+TEST_CASE("a scale that is forgotten or applied twice is named", "[diagnose][others]") {
+  const auto named = [](const std::string& kernel, const std::string& wrong, const std::string& operand,
+                        const std::string& mistake, bool with_c = true) {
+    const Result<Diagnosis> d = diagnosed(kernel, wrong, with_c);
+    INFO(kernel << ", " << wrong << ": " << (d ? d->text() : d.error().message()));
+    REQUIRE((d.ok() && d->findings.size() == 1));
+    CHECK(d->findings[0].kind == "scaled");
+    CHECK(d->findings[0].operand == operand);
+    CHECK(d->findings[0].mistake == mistake);
+    CHECK(d->findings[0].certain);
+  };
+  for (const char* kernel : {"f16", "bf16", "tf32", "e4m3", "sparse", "scaled", "f64"}) {
+    named(kernel, "a_power = 3", "a b", "A or B is multiplied by 8");
+    named(kernel, "c_power = 0 - 2", "c", "C is divided by 4");
+  }
+  named("f16", "b_power = 0 - 3", "a b", "A or B is divided by 8");
+  named("f16", "d_power = 1", "d", "D is multiplied by 2");
+  named("wgmma", "d_power = 4", "d", "D is multiplied by 16");
+  named("f16", "a_power = 3", "a b d", "A, B or D is multiplied by 8", false);
+  // A better explanation comes first, though this is one, too.
+  const Result<Diagnosis> twice = diagnosed("f16", "c_power = 1", true);
+  REQUIRE(twice.ok());
+  CHECK(twice->findings.at(0).kind == "accumulator_twice");
+  CHECK(twice->findings.size() == 1);
 }
 
 TEST_CASE("right results are correct, and noise has no mistake", "[diagnose][others]") {

@@ -46,6 +46,11 @@ struct Format {
     const std::uint64_t fraction = all & ((std::uint64_t{1} << fraction_bits) - 1);
     return (all >> 59 & 1) << (exponent_bits + fraction_bits) | exponent << fraction_bits | fraction;
   }
+  // A normal number times 2^power.
+  std::uint64_t scaled(std::uint64_t code, std::int64_t power) const {
+    const bool is_normal = (code >> fraction_bits & ((std::uint64_t{1} << exponent_bits) - 1)) != 0;
+    return is_normal ? code + (static_cast<std::uint64_t>(power) << fraction_bits) : code;
+  }
 };
 inline constexpr Format kF16{16, 5, 10}, kBf16{16, 8, 7}, kTf32{32, 8, 23}, kS8{8, 0, 0}, kE4m3{8, 4, 3},
     kF64{64, 11, 52}, kF32{32, 8, 23}, kS32{32, 0, 0};
@@ -75,6 +80,7 @@ inline std::string text_16(int p) {
       "a_at = a_row * lda + a_col\n"
       "a_tile = n + 0\n"
       "a_negative = 0\n"
+      "a_power = 3 - 3\n"
       "b_registers_bound = 2\n"
       "b_elements_bound = {0}\n"
       "b_k = t * {0} + e + r * {1}\n"
@@ -82,16 +88,19 @@ inline std::string text_16(int p) {
       "b_at = b_n * ldb + b_k\n"
       "b_tile = n + 0\n"
       "b_negative = 0\n"
+      "b_power = 3 - 3\n"
       "c_times = 1\n"
       "c_registers_bound = 4\n"
       "c_row = g + (r >> 1) * 8\n"
       "c_col = t * 2 + (r & 1)\n"
       "c_at = c_row * ldc + c_col\n"
       "c_tile = n + 0\n"
+      "c_power = 3 - 3\n"
       "d_registers_bound = 4\n"
       "d_row = g + (r >> 1) * 8\n"
       "d_col = t * 2 + (r & 1)\n"
-      "d_at = d_row * ldd + d_col\n",
+      "d_at = d_row * ldd + d_col\n"
+      "d_power = 3 - 3\n",
       p, 4 * p);
 }
 inline const std::string kText8 =
@@ -106,6 +115,7 @@ inline const std::string kText8 =
     "a_at = a_row * lda + a_col\n"
     "a_tile = n + 0\n"
     "a_negative = 0\n"
+    "a_power = 3 - 3\n"
     "b_registers_bound = 1\n"
     "b_elements_bound = 1\n"
     "b_k = t * 1\n"
@@ -113,16 +123,19 @@ inline const std::string kText8 =
     "b_at = b_n * ldb + b_k\n"
     "b_tile = n + 0\n"
     "b_negative = 0\n"
+    "b_power = 3 - 3\n"
     "c_times = 1\n"
     "c_registers_bound = 2\n"
     "c_row = g + 0\n"
     "c_col = t * 2 + r\n"
     "c_at = c_row * ldc + c_col\n"
     "c_tile = n + 0\n"
+    "c_power = 3 - 3\n"
     "d_registers_bound = 2\n"
     "d_row = g + 0\n"
     "d_col = t * 2 + r\n"
-    "d_at = d_row * ldd + d_col\n";
+    "d_at = d_row * ldd + d_col\n"
+    "d_power = 3 - 3\n";
 // Metadata: two halves of each lane's word.
 inline const std::string kMetadata =
     "e_low = lane * 2 + 0\n"
@@ -155,7 +168,8 @@ inline const std::string kWarpgroup =
     "d_w = lane >> 5\n"
     "d_row = d_g + d_w * 16 + ((r >> 1) & 1) * 8\n"
     "d_col = d_t * 2 + (r & 1) + (r >> 2) * 8\n"
-    "d_at = d_row * ldd + d_col\n";
+    "d_at = d_row * ldd + d_col\n"
+    "d_power = 3 - 3\n";
 
 inline const std::vector<Kernel>& kernels() {
   static const std::vector<Kernel> all = {
@@ -345,6 +359,7 @@ class Simulation {
             if (x != "c" && v.at(x + "_negative") != 0)
               code =
                   kernel_.factor.exponent_bits == 0 ? (0 - code) & 0xFF : code ^ std::uint64_t{1} << (bits - 1);
+            code = (x == "c" ? kernel_.sum : kernel_.factor).scaled(code, v.at(x + "_power"));
             registers.at(n, lane, r) |= code << (e * bits);
           }
     out.inputs.emplace(x, std::move(registers));
@@ -447,7 +462,7 @@ class Simulation {
           const auto tile = static_cast<std::int64_t>(data_.d.tile());
           if (at >= 0 && at < tile)  // what is outside would fault, or be seen elsewhere
             out.d[n * static_cast<std::uint64_t>(tile) + static_cast<std::uint64_t>(at)] =
-                results.at(n, lane, r);
+                kernel_.sum.scaled(results.at(n, lane, r), v.at("d_power"));
         }
   }
 

@@ -215,17 +215,15 @@ Finding finding_of(const Candidate& c, std::uint64_t elements) {
 
 void conclude(const std::vector<Candidate>& candidates, Diagnosis& out) {
   const std::uint64_t wrong = out.elements - out.right;
-  const auto full = static_cast<std::uint64_t>(
-      std::ranges::count_if(candidates, [&](const Candidate& c) { return c.score.explained == out.elements; }));
+  const auto full =
+      std::ranges::count_if(candidates, [&](const Candidate& c) { return c.score.explained == out.elements; });
   for (const Candidate& c : candidates)
     if (c.score.explained == out.elements || (full == 0 && is_claim(c, wrong)))
       out.findings.push_back(finding_of(c, out.elements));
-  if (full > 1)
-    out.verdict = Verdict::ambiguous;
-  else if (full == 1)
-    out.verdict = Verdict::mistake;
-  else
-    out.verdict = out.findings.empty() ? Verdict::none : Verdict::partial;
+  out.verdict = full > 1               ? Verdict::ambiguous
+                : full == 1            ? Verdict::mistake
+                : out.findings.empty() ? Verdict::none
+                                       : Verdict::partial;
   if (full == 1) out.findings[0].certain = candidates[0].together.size() == 1 && is_claim(candidates[0], wrong);
 }
 

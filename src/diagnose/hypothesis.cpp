@@ -7,38 +7,14 @@
 #include "replay/execute_capture.hpp"
 
 namespace warpbit {
+
+// ---- Fragments
+
 namespace {
 
 constexpr int kTilesAhead = 2;
 
-constexpr LaneOrder kLaneOrders[] = {
-    {"row from lane % 8 and column from lane / 8", [](int x) { return x % 8 * 4 + x / 8; }},
-    {"row from lane / 4 and column from lane % 4 exchanged", [](int x) { return x % 4 * 8 + x / 4; }},
-    {"lanes reversed", [](int x) { return 31 - x; }},
-    {"lane off by one (lane + 1)", [](int x) { return (x + 1) % 32; }},
-    {"lane off by one (lane - 1)", [](int x) { return (x + 31) % 32; }},
-    {"halves of the warp exchanged", [](int x) { return x ^ 16; }},
-    {"groups of four lanes rotated by one", [](int x) { return (x + 4) % 32; }},
-    {"groups of four lanes rotated back by one", [](int x) { return (x + 28) % 32; }},
-    {"lanes rotated by one within their groups of four", [](int x) { return (x & 28) | ((x + 1) & 3); }},
-    {"lanes rotated back by one within their groups of four", [](int x) { return (x & 28) | ((x + 3) & 3); }},
-    {"neighbouring lanes exchanged", [](int x) { return x ^ 1; }},
-    {"lanes two apart exchanged", [](int x) { return x ^ 2; }},
-    {"neighbouring groups of four exchanged", [](int x) { return x ^ 4; }},
-    {"groups of four, two apart, exchanged", [](int x) { return x ^ 8; }},
-    {"lanes of each group of four reversed", [](int x) { return x ^ 3; }},
-    {"groups of four reversed", [](int x) { return x ^ 28; }},
-    {"lane from lane % 16 and lane / 16", [](int x) { return x % 16 * 2 + x / 16; }},
-    {"lane from lane % 2 and lane / 2", [](int x) { return x % 2 * 16 + x / 2; }},
-};
-
 }  // namespace
-
-std::span<const LaneOrder> lane_orders() {
-  return kLaneOrders;
-}
-
-// ---- Fragments
 
 Fragment::Fragment(Part part, const Operand& op, int lanes) : part_(part), op_(&op), lanes_(lanes) {
   const FragmentMap& f = op.fragment;
@@ -47,8 +23,7 @@ Fragment::Fragment(Part part, const Operand& op, int lanes) : part_(part), op_(&
     for (int reg = 0; reg < registers(); ++reg)
       for (int slot = 0; slot < per_register(); ++slot) {
         coordinates_.push_back(f.at(lane, reg, slot).value());
-        slots_[linear(coordinates_.back())] = static_cast<std::int32_t>(indices_.size());
-        indices_.push_back({lane, reg, slot});
+        slots_[linear(coordinates_.back())] = slot_at(Index{lane, reg, slot});
       }
 }
 
@@ -170,12 +145,12 @@ void forget(const Move& move, std::span<const Fragment> fragments, Trial& trial)
   for (std::size_t i = 0; i < move.map.size(); ++i) {
     const std::int32_t slot = move.map[i];
     if (slot != kElsewhere && slot < slots) continue;
-    std::uint64_t& most = lost[decided(to.at(to.index(i)))];
+    std::uint64_t& most = lost[decided(to.at(i))];
     most =
         std::max(most, slot == kElsewhere ? cases : std::min(cases, static_cast<std::uint64_t>(slot / slots)));
   }
   for (std::size_t i = 0; i < d.size() && !lost.empty(); ++i)
-    if (const auto found = lost.find(decided(d.at(d.index(i)))); found != lost.end())
+    if (const auto found = lost.find(decided(d.at(i))); found != lost.end())
       for (std::uint64_t n = cases - found->second; n < cases; ++n)
         trial.known[n * d.size() + i] = Knowledge::nothing;
 }

@@ -44,13 +44,17 @@ class Fragment {
   int registers() const { return op_->registers; }
   int per_register() const { return packing().per_register(); }
   const Packing& packing() const { return op_->fragment.packing(); }
-  std::size_t size() const { return indices_.size(); }
+  std::size_t size() const { return coordinates_.size(); }
   Index counts() const { return {lanes_, registers(), per_register()}; }
   char letter() const { return "DABC"[static_cast<int>(part_)]; }
   std::string role() const { return {"dabc"[static_cast<int>(part_)]}; }
 
-  const Index& index(std::size_t slot) const { return indices_[slot]; }
-  const Coordinate& at(const Index& i) const { return coordinates_[static_cast<std::size_t>(slot_at(i))]; }
+  Index index(std::size_t slot) const {
+    const int i = static_cast<int>(slot), item = i / per_register();
+    return {item / registers(), item % registers(), i % per_register()};
+  }
+  const Coordinate& at(std::size_t slot) const { return coordinates_[slot]; }
+  const Coordinate& at(const Index& i) const { return at(static_cast<std::size_t>(slot_at(i))); }
 
   std::int32_t slot_at(std::int32_t slot) const { return slot; }
   std::int32_t slot_at(const Index& i) const {
@@ -79,9 +83,8 @@ class Fragment {
   Part part_;
   const Operand* op_;
   int lanes_;
-  std::vector<std::int32_t> slots_;  // by product, row and column
-  std::vector<Index> indices_;       // by slot
-  std::vector<Coordinate> coordinates_;
+  std::vector<std::int32_t> slots_;      // by product, row and column
+  std::vector<Coordinate> coordinates_;  // by slot
 };
 
 /// Those of A, B and C that a capture has in registers, and D.
@@ -98,7 +101,7 @@ SlotMap map_of(const Fragment& to, const Fragment& from, Source source) {
     if constexpr (std::is_invocable_v<Source, const Fragment&, const Index&>)
       other = from.slot_at(source(from, to.index(i)));
     else
-      other = from.slot_at(source(from, to.at(to.index(i))));
+      other = from.slot_at(source(from, to.at(i)));
     if (to.part() != Part::d || other == kZero)
       out[i] = other;
     else if (other >= 0 && other < static_cast<std::int32_t>(to.size()))
@@ -169,7 +172,26 @@ struct LaneOrder {
   std::string_view text;
   int (*lane)(int);  ///< from which lane, both below 32
 };
-std::span<const LaneOrder> lane_orders();
+inline constexpr LaneOrder kLaneOrders[] = {
+    {"row from lane % 8 and column from lane / 8", [](int x) { return x % 8 * 4 + x / 8; }},
+    {"row from lane / 4 and column from lane % 4 exchanged", [](int x) { return x % 4 * 8 + x / 4; }},
+    {"lanes reversed", [](int x) { return 31 - x; }},
+    {"lane off by one (lane + 1)", [](int x) { return (x + 1) % 32; }},
+    {"lane off by one (lane - 1)", [](int x) { return (x + 31) % 32; }},
+    {"halves of the warp exchanged", [](int x) { return x ^ 16; }},
+    {"groups of four lanes rotated by one", [](int x) { return (x + 4) % 32; }},
+    {"groups of four lanes rotated back by one", [](int x) { return (x + 28) % 32; }},
+    {"lanes rotated by one within their groups of four", [](int x) { return (x & 28) | ((x + 1) & 3); }},
+    {"lanes rotated back by one within their groups of four", [](int x) { return (x & 28) | ((x + 3) & 3); }},
+    {"neighbouring lanes exchanged", [](int x) { return x ^ 1; }},
+    {"lanes two apart exchanged", [](int x) { return x ^ 2; }},
+    {"neighbouring groups of four exchanged", [](int x) { return x ^ 4; }},
+    {"groups of four, two apart, exchanged", [](int x) { return x ^ 8; }},
+    {"lanes of each group of four reversed", [](int x) { return x ^ 3; }},
+    {"groups of four reversed", [](int x) { return x ^ 28; }},
+    {"lane from lane % 16 and lane / 16", [](int x) { return x % 16 * 2 + x / 16; }},
+    {"lane from lane % 2 and lane / 2", [](int x) { return x % 2 * 16 + x / 2; }},
+};
 
 /// A capture, and the hypotheses about it as they are collected. Both outlive whatever tries them.
 struct Collection {

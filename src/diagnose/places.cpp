@@ -162,7 +162,7 @@ class PlaceCollection {
   }
 
   void lanes() {
-    for (const auto& [text, other] : lane_orders())
+    for (const auto& [text, other] : kLaneOrders)
       add({"lane_order", "", fmt::format("lanes of {}: {}", names_, text),
            fmt::format("row and column of {}'s elements follow from lane / 4 and lane % 4", names_), 2},
           [other = other](const Fragment&, const Index& i) {

@@ -17,7 +17,8 @@ void add_lane_orders(Collection& to, const std::vector<Part>& parts, const std::
       {"all lanes of four have those of lane 2", [](int x) { return (x & ~3) | 2; }},
       {"all lanes of four have those of lane 3", [](int x) { return x | 3; }},
   };
-  for (const std::span<const LaneOrder> orders : {lane_orders(), std::span<const LaneOrder>(kOneOfFour)})
+  for (const std::span<const LaneOrder> orders :
+       {std::span<const LaneOrder>(kLaneOrders), std::span<const LaneOrder>(kOneOfFour)})
     for (const LaneOrder& order : orders)
       to.add_inputs({kind, role, fmt::format("{}: {}", what, order.text), "which lanes hold " + what, 2},
                     [parts, from = order.lane](Trial& trial) {

@@ -23,12 +23,14 @@ Dyadic number_of(const Format& f, std::uint64_t code) {
 
 // ---- Sums
 
-// What is in a running value: C, and the products of some k.
-struct Contents {
+// A running value, and what is in it: C, and the products of some k.
+struct RunningSum {
+  std::string name;
+  std::uint64_t code = 0;
   bool has_c = false;
   std::vector<bool> products;
 
-  void add(const Contents& x) {
+  void add(const RunningSum& x) {
     has_c = has_c || x.has_c;
     for (std::size_t k = 0; k < products.size(); ++k) products[k] = products[k] || x.products[k];
   }
@@ -38,12 +40,6 @@ struct Contents {
     if (!has_c || std::find(end, products.end(), true) != products.end()) return std::nullopt;
     return static_cast<std::size_t>(end - products.begin());
   }
-};
-
-struct RunningSum {
-  std::string name;
-  std::uint64_t code = 0;
-  Contents in;
 };
 
 // The sums of a chain, one after the other.
@@ -57,12 +53,14 @@ class ChainExplainer {
         out_(out) {}
 
   void run() {
-    const std::vector<bool> none(chain_.k.steps.size() * chain_.terms());
     const auto execute = [this](std::size_t step, const RunningSum& c) { return executed(step, c); };
     const auto add = [this](const RunningSum& d, const RunningSum& sum) { return added(d, sum); };
-    const RunningSum c{"c", codes_.c, {true, none}}, zero{"zero", 0, {false, none}};
+    RunningSum c = zero_;
+    c.name = "c";
+    c.code = codes_.c;
+    c.has_c = true;
     out_.instructions = chain_.k.steps.size();
-    out_.code = for_each_step(chain_, c, zero, execute, add).code;
+    out_.code = for_each_step(chain_, c, zero_, execute, add).code;
   }
   const Dyadic& exact() const { return exact_; }
 
@@ -71,11 +69,12 @@ class ChainExplainer {
     ++instruction_;
     Trace trace;
     // What the first sum starts from, if it is not C.
-    RunningSum running{"zero", 0, {false, std::vector<bool>(c.in.products.size())}};
+    RunningSum running = zero_;
     const std::uint64_t code = run_element(tile_, codes_of_step(chain_, codes_, step, c.code), &trace);
     for (const TracedSum& sum : trace) running = explained(sum, step * chain_.terms(), c, running);
     add_products(trace);
-    return {running.name, code, running.in};
+    running.code = code;
+    return running;
   }
 
   // Products of `first` on.
@@ -84,7 +83,7 @@ class ChainExplainer {
     ExplainedSum sum = next_sum(describe(tile_.plan->begin()[traced.step]), *traced.format, traced.code);
     sum.instruction = instruction_;
     if (traced.cut) sum.window = {traced.cut->e, traced.cut->window};
-    Contents in{false, std::vector<bool>(c.in.products.size())};
+    RunningSum in = zero_;
     for (const Addend& addend : traced.addends) {
       const Dyadic value(addend.value);
       const Dyadic kept = traced.cut ? Dyadic(addend.units, traced.cut->e - traced.cut->window) : value;
@@ -92,8 +91,8 @@ class ChainExplainer {
           traced.cut && value.is_finite() && value.number != 0 && addend.exponent == traced.cut->e;
       sum.addends.push_back(
           {name_of(addend, first, c, before), value.exact_number(), kept.exact_number(), sets_e});
-      if (addend.what == Addend::What::accumulator) in.add(c.in);
-      if (addend.what == Addend::What::running) in.add(before.in);
+      if (addend.what == Addend::What::accumulator) in.add(c);
+      if (addend.what == Addend::What::running) in.add(before);
       if (addend.what == Addend::What::products)
         for (std::size_t k = addend.first; k <= addend.last; ++k) in.products[first + k] = true;
     }
@@ -110,8 +109,8 @@ class ChainExplainer {
       const ExactNumber value = number_of(f, addend->code).exact_number();
       sum.addends.push_back({addend->name, value, value, false});
     }
-    Contents in = d.in;
-    in.add(run.in);
+    RunningSum in = d;
+    in.add(run);
     return finish(std::move(sum), std::move(in));
   }
 
@@ -136,14 +135,15 @@ class ChainExplainer {
     return out;
   }
 
-  RunningSum finish(ExplainedSum sum, Contents in) {
+  RunningSum finish(ExplainedSum sum, RunningSum in) {
     Dyadic total(0, 0);
     for (const ExplainedAddend& addend : sum.addends) total = total + Dyadic(addend.kept);
     sum.total = total.exact_number();
     sum.after = in.prefix();
-    RunningSum out{sum.name, sum.code, std::move(in)};
+    in.name = sum.name;
+    in.code = sum.code;
     out_.sums.push_back(std::move(sum));
-    return out;
+    return in;
   }
 
   // All products of an instruction, each once: a sum of what no other sum made.
@@ -160,6 +160,7 @@ class ChainExplainer {
   const Chain& chain_;
   const Tile& tile_;
   const ElementCodes& codes_;
+  const RunningSum zero_{"zero", 0, false, std::vector<bool>(chain_.k.steps.size() * chain_.terms())};
   Dyadic exact_;  // C and all products
   std::size_t instruction_ = 0;
   Explanation& out_;
