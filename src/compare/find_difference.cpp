@@ -98,8 +98,8 @@ class Shrinker {
 
 class DifferenceFinder {
  public:
-  DifferenceFinder(const Computation& x, const Computation& y, const Chain& of_x, const Chain& of_y)
-      : both_{x, y}, x_(of_x), y_(of_y) {}
+  DifferenceFinder(std::span<const Computation> both, const std::vector<Chain>& chains)
+      : both_(both), x_(chains.front()), y_(chains.back()) {}
 
   // Made small: the first that are plain then, or else the first.
   std::optional<ElementInputs> among_probes(const Instruction& instruction) {
@@ -108,9 +108,9 @@ class DifferenceFinder {
     if (!all) return first;
     const std::size_t steps = x_.k.steps.size();
     for (const Probe& p : all->probes)
-      for (std::size_t shift = 0; shift <= (steps > 1 ? steps : 0); ++shift) {
+      for (std::size_t turn = 0; turn <= (steps > 1 ? steps : 0); ++turn) {
         ++tried;
-        const ElementInputs in = shift == 0 ? over_k(p) : spread(p, shift - 1);
+        const ElementInputs in = over_k(p, turn);
         if (run_chain(x_, in) == run_chain(y_, in)) continue;
         const ElementInputs small = Shrinker(x_, y_, in).run();
         if (is_plain(x_, y_, small)) return small;
@@ -137,31 +137,20 @@ class DifferenceFinder {
   std::uint64_t tried = 0;
 
  private:
-  std::size_t depth() const { return x_.k.steps.size() * x_.terms(); }
-
-  // The probe, and behind it zeros.
-  ElementInputs over_k(const Probe& p) const {
+  // The probe, and behind it zeros; for a turn from 1 on one product after the other in another step.
+  ElementInputs over_k(const Probe& p, std::size_t turn) const {
+    const std::size_t steps = x_.k.steps.size(), depth = steps * x_.terms();
     ElementInputs out{p.a, p.b, p.c, p.a_scale, p.b_scale};
     if (!out.a_scale.empty()) return out;
-    out.a.resize(depth());
-    out.b.resize(depth());
-    return out;
-  }
-  // One product after the other in another step, the first one in step `shift`.
-  ElementInputs spread(const Probe& p, std::size_t shift) const {
-    const std::size_t steps = x_.k.steps.size();
-    ElementInputs out{{}, {}, p.c, {}, {}};
-    out.a.resize(depth());
-    out.b.resize(depth());
-    for (std::size_t i = 0; i < std::min(p.a.size(), depth()); ++i) {
-      const std::size_t k = (i + shift) % steps * x_.terms() + i / steps;
-      out.a[k] = p.a[i];
-      out.b[k] = p.b[i];
+    for (const auto& [from, to] : {std::pair(&p.a, &out.a), std::pair(&p.b, &out.b)}) {
+      to->assign(depth, 0);
+      for (std::size_t i = 0; i < std::min(from->size(), depth); ++i)
+        (*to)[turn == 0 ? i : (i + turn - 1) % steps * x_.terms() + i / steps] = (*from)[i];
     }
     return out;
   }
 
-  Computation both_[2];
+  std::span<const Computation> both_;
   const Chain &x_, &y_;
 };
 
@@ -175,7 +164,7 @@ Result<DifferenceSearch> find_difference(const Computation& x, const Computation
   DifferenceSearch out;
   out.equal_steps = same_steps(of_x, of_y);
   if (out.equal_steps) return out;
-  DifferenceFinder search(x, y, of_x, of_y);
+  DifferenceFinder search(both, *chains);
   std::optional<ElementInputs> found;
   // Plain ones, or else the first.
   const auto take = [&](std::optional<ElementInputs> next) {

@@ -243,8 +243,7 @@ Result<Diagnosis> diagnose_loaded(const LoadedCapture& capture, const DiagnoseOp
     out.verdict = Verdict::correct;
     return out;
   }
-  for (const auto& collect :
-       {collect_places, collect_statements, collect_depth, collect_words, collect_descriptors})
+  for (const auto& collect : {collect_places, collect_statements, collect_depth, collect_words})
     collect(hypotheses);
   std::ranges::stable_sort(hypotheses.all, {}, &Hypothesis::cost);
   out.hypotheses = hypotheses.all.size();

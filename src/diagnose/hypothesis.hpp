@@ -219,6 +219,5 @@ void collect_places(Collection& to);
 void collect_statements(Collection& to);
 void collect_depth(Collection& to);
 void collect_words(Collection& to);
-void collect_descriptors(Collection& to);
 
 }  // namespace warpbit

@@ -42,10 +42,12 @@ std::string exchange_text(std::string_view what, int n, int mask) {
   return out + " are exchanged";
 }
 
-// What is beyond the ends of lines and tiles.
-enum class Memory { unknown, tight, tiles };
+// What is beyond the ends of lines and tiles: in memory the next line's, at the end of the tile the next case's;
+// or beyond each edge of the tile the next case's.
+enum class Memory { unknown, tight, tiles, edges };
 std::int32_t slot_of(const Fragment& f, const Coordinate& c, Memory memory) {
   if (memory == Memory::unknown) return f.slot_at(c);
+  if (memory == Memory::edges) return f.slot_in_next(c);
   return f.slot_at_address(f.outer(c) * f.line() + f.inner(c), c.product, memory == Memory::tiles);
 }
 
@@ -74,8 +76,10 @@ class PlaceCollection {
   void take(std::vector<const Fragment*> group) {
     group_ = std::move(group);
     names_.clear();
-    for (const Fragment* f : group_)
-      names_ += fmt::format("{}{}", names_.empty() ? "" : f == group_.back() ? " and " : ", ", f->letter());
+    for (const Fragment* f : group_) {
+      const std::string_view between = f == group_.front() ? "" : f == group_.back() ? " and " : ", ";
+      names_ += fmt::format("{}{}", between, f->letter());
+    }
   }
   const Fragment& first() const { return *group_[0]; }
 
@@ -111,11 +115,10 @@ class PlaceCollection {
       digits();
   }
 
-  // Those to try: what D has beyond its tile is never seen; of C and D together the plainest.
-  std::span<const Memory> memories() const {
-    static constexpr std::array kAll{Memory::unknown, Memory::tight, Memory::tiles};
-    if (group_.size() == 2) return std::span(kAll).first(1);
-    return std::span(kAll).first(first().part() == Part::d ? 2 : 3);
+  // Those of the first to try: what D has beyond its tile is never seen; of C and D together the plainest.
+  std::span<const Memory> memories(std::size_t most) const {
+    static constexpr std::array kAll{Memory::unknown, Memory::tight, Memory::tiles, Memory::edges};
+    return std::span(kAll).first(group_.size() == 2 ? 1 : first().part() == Part::d ? 2 : most);
   }
 
   void registers() {
@@ -216,23 +219,16 @@ class PlaceCollection {
   }
 
   void shifts() {
-    const auto shift = [&](int cost, auto source) {
+    for (const Memory memory : memories(4))
       for (const int by : {1, -1, 2, -2, 4, -4, 8, -8, 16, -16})
         for (const bool rows : {true, false})
           add({"offset", "",
                fmt::format("{} is read or written {} {} {}", names_, std::abs(by), rows ? "rows" : "columns",
                            by > 0 ? "too far" : "too early"),
-               fmt::format("the first element of the tile of {}", names_), cost},
+               fmt::format("the first element of the tile of {}", names_), 2 + static_cast<int>(memory)},
               [&](const Fragment& f, const Coordinate& c) {
-                return source(f, c + (rows ? Coordinate{by, 0, 0} : Coordinate{0, by, 0}));
+                return slot_of(f, c + (rows ? Coordinate{by, 0, 0} : Coordinate{0, by, 0}), memory);
               });
-    };
-    for (const Memory memory : memories())
-      shift(2 + static_cast<int>(memory),
-            [memory](const Fragment& f, const Coordinate& c) { return slot_of(f, c, memory); });
-    // Lines the other way, B by rows: what is beyond the last one is the next tile's.
-    if (memories().back() == Memory::tiles)
-      shift(5, [](const Fragment& f, const Coordinate& c) { return f.slot_in_next(c); });
   }
 
   // Registers that stay 0; of D, that are not written.
@@ -277,7 +273,7 @@ class PlaceCollection {
           digits_.at(f->part()), std::back_inserter(digits[f->part()]), [&](const Digit& digit) {
             return std::ranges::any_of(changed, [&](const Digit& other) { return is_same(digit, other); });
           });
-    for (const Memory memory : memories()) {
+    for (const Memory memory : memories(3)) {
       Hypothesis one = h;
       one.mistake += memory == Memory::tiles ? " (into the next tile)" : "";
       one.cost += static_cast<int>(memory);
