@@ -8,7 +8,7 @@
 #include "diagnose/hypothesis.hpp"
 #include "numeric/value.hpp"
 
-namespace warpbit {
+namespace warpbit::diagnosis {
 namespace {
 
 // A register whose elements are change(code, lowest bit of its slot).
@@ -87,9 +87,9 @@ Array c_as_d(const LoadedCapture& inputs) {
 // C, or the product, added twice.
 void add_twice(Collection& to) {
   const auto add = [&](std::string kind, std::string text, auto run) {
-    to.add_execution({std::move(kind), "c", std::move(text),
-                      "where the accumulators begin, and how often they are added", 2},
-                     run);
+    to.add({std::move(kind), "c", std::move(text), "where the accumulators begin, and how often they are added",
+            2})
+        .execution = run;
   };
   const Fragment& d = to.fragment(Part::d);
   add("accumulator_twice", "C is added twice, the second time to D",
@@ -110,25 +110,24 @@ void collect_accumulator(Collection& to) {
   const auto set_scale_d = [](Trial& trial) {
     if (Array* scale = array_of(trial.capture, Part::scale_d)) std::ranges::fill(scale->data, std::byte{1});
   };
-  to.add_inputs({"accumulator_missing", "c", "C is not added",
-                 "where the accumulators begin, and how often they are added", 1, true},
-                [set_scale_d](Trial& trial) {
-                  std::ranges::fill(array_of(trial.capture, Part::c)->data, std::byte{0});
-                  set_scale_d(trial);
-                });
-  to.add_inputs({"accumulator_kept", "c", "C is added though scale-d is 0", "the predicate scale-d", 1, true},
-                set_scale_d);
+  to.add({"accumulator_missing", "c", "C is not added",
+          "where the accumulators begin, and how often they are added", 1, true})
+      .inputs = [set_scale_d](Trial& trial) {
+    std::ranges::fill(array_of(trial.capture, Part::c)->data, std::byte{0});
+    set_scale_d(trial);
+  };
+  to.add({"accumulator_kept", "c", "C is added though scale-d is 0", "the predicate scale-d", 1, true}).inputs =
+      set_scale_d;
   add_sign(to, c, "subtracted", "the sign of the accumulators");
   if (c.op().format != d.op().format) return;
-  to.add_execution(
-      {"not_executed", "d", "the instruction is not executed: D is C", "the bound of the loop over K", 1},
-      c_as_d);
-  to.add_execution({"not_stored", "d", "D is not stored: it is 0", "whether the results are written", 1},
-                   [](const LoadedCapture& inputs) -> Result<Array> {
-                     Array out = inputs.expected;
-                     std::ranges::fill(out.data, std::byte{0});
-                     return out;
-                   });
+  to.add({"not_executed", "d", "the instruction is not executed: D is C", "the bound of the loop over K", 1})
+      .execution = c_as_d;
+  to.add({"not_stored", "d", "D is not stored: it is 0", "whether the results are written", 1}).execution =
+      [](const LoadedCapture& inputs) -> Result<Array> {
+    Array out = inputs.expected;
+    std::ranges::fill(out.data, std::byte{0});
+    return out;
+  };
   add_twice(to);
 }
 
@@ -149,17 +148,18 @@ void collect_scaled(Collection& to) {
   for (const Row& row : std::span(kRows).subspan(adds ? 0 : 3, adds ? 3 : 1))
     for (int n = -kMost; n <= kMost; ++n) {
       if (n == 0 || (n == 1 && row.of_d == 0 && c->op().format == d.op().format)) continue;  // C is doubled
-      Hypothesis h{"scaled", std::string(row.operands),
-                   fmt::format("{} is {} by {}", row.names, n > 0 ? "multiplied" : "divided", 1 << std::abs(n)),
-                   "which scale is forgotten or applied twice", 3};
+      Hypothesis& h =
+          to.add({"scaled", std::string(row.operands),
+                  fmt::format("{} is {} by {}", row.names, n > 0 ? "multiplied" : "divided", 1 << std::abs(n)),
+                  "which scale is forgotten or applied twice", 3});
       h.consistent = true;  // a C too small to be seen explains much by chance
-      to.add_execution(std::move(h), [row, n, c, &d](const LoadedCapture& in) {
+      h.execution = [row, n, c, &d](const LoadedCapture& in) {
         LoadedCapture scaled = in;
         if (row.of_c != 0) scale(*c, row.of_c * n, *array_of(scaled, Part::c));
         Result<Array> out = execute_trial(scaled);
         if (out) scale(d, row.of_d * n, *out);
         return out;
-      });
+      };
     }
 }
 
@@ -241,9 +241,8 @@ void collect_exchanged_factors(Collection& to) {
   const auto exchanged = [](const Fragment&, const Coordinate& c) {
     return Coordinate{c.column, c.row, c.product};
   };
-  Hypothesis h{"factors_exchanged", "a b", "A and B are exchanged", "which operand is which matrix", 1, true};
-  h.moves = {{Part::a, Part::b, map_of(a, b, exchanged)}, {Part::b, Part::a, map_of(b, a, exchanged)}};
-  to.add(std::move(h));
+  to.add({"factors_exchanged", "a b", "A and B are exchanged", "which operand is which matrix", 1, true})
+      .moves = {{Part::a, Part::b, map_of(a, b, exchanged)}, {Part::b, Part::a, map_of(b, a, exchanged)}};
 }
 
 // ---- Tiles
@@ -264,22 +263,22 @@ void collect_other_tiles(Collection& to) {
     if (!to.has(part)) continue;
     const std::string role(part == Part::c ? "c" : to.instruction.find(part)->role);
     for (const Row& row : kRows)
-      to.add_inputs({"other_tile", role, fmt::format("{} is that of {}", role, row.text),
-                     "how the address advances from one instruction to the next", 2, false, true},
-                    [part, other = row.other](Trial& trial) {
-                      Array& array = *array_of(trial.capture, part);
-                      const Array old = array;
-                      const auto count = static_cast<std::int64_t>(trial.capture.cases);
-                      const auto bytes = static_cast<std::int64_t>(array.data.size()) / count;
-                      const auto slots = static_cast<std::ptrdiff_t>(trial.known.size()) / count;
-                      for (std::int64_t n = 0; n < count; ++n) {
-                        const std::int64_t from = other(n);
-                        if (from >= 0 && from < count)
-                          std::copy_n(old.data.begin() + from * bytes, bytes, array.data.begin() + n * bytes);
-                        else
-                          std::fill_n(trial.known.begin() + n * slots, slots, Knowledge::nothing);
-                      }
-                    });
+      to.add({"other_tile", role, fmt::format("{} is that of {}", role, row.text),
+              "how the address advances from one instruction to the next", 2, false, true})
+          .inputs = [part, other = row.other](Trial& trial) {
+        Array& array = *array_of(trial.capture, part);
+        const Array old = array;
+        const auto count = static_cast<std::int64_t>(trial.capture.cases);
+        const auto bytes = static_cast<std::int64_t>(array.data.size()) / count;
+        const auto slots = static_cast<std::ptrdiff_t>(trial.known.size()) / count;
+        for (std::int64_t n = 0; n < count; ++n) {
+          const std::int64_t from = other(n);
+          if (from >= 0 && from < count)
+            std::copy_n(old.data.begin() + from * bytes, bytes, array.data.begin() + n * bytes);
+          else
+            std::fill_n(trial.known.begin() + n * slots, slots, Knowledge::nothing);
+        }
+      };
   }
 }
 
@@ -296,4 +295,4 @@ void collect_depth(Collection& to) {
   collect_scaled(to);
 }
 
-}  // namespace warpbit
+}  // namespace warpbit::diagnosis

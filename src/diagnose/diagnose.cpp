@@ -12,6 +12,8 @@
 namespace warpbit {
 namespace {
 
+using namespace diagnosis;
+
 constexpr std::size_t kFinalists = 64;              // hypotheses that are tried on all cases
 constexpr std::uint64_t kPairElements = 1'000'000;  // of D, that pairs may compute
 constexpr std::uint64_t kWindow = 4;                // cases to try what takes something from another case
@@ -24,6 +26,9 @@ struct Score {
   std::uint64_t gained = 0;  // explained, and not right as they are
   std::uint64_t values = 0;  // different codes among those, up to kLeastValues
 };
+
+// Mistakes that are made in the same kernel.
+using Together = std::vector<const Hypothesis*>;
 
 // Compares predictions with the D of some cases.
 class Judge {
@@ -56,7 +61,7 @@ class Judge {
   std::uint64_t right() const { return right_count_; }
 
   // Nothing if the hypothetical instruction cannot be executed, or if it is contradicted and does not count then.
-  std::optional<Score> operator()(std::span<const Hypothesis* const> together) const {
+  std::optional<Score> operator()(const Together& together) const {
     Trial trial{capture_, std::vector<Knowledge>(expected_.size(), Knowledge::exact)};
     const Hypothesis* execution = nullptr;
     for (const Hypothesis* h : together) {
@@ -110,7 +115,7 @@ class Judge {
 };
 
 struct Candidate {
-  std::vector<const Hypothesis*> together;
+  Together together;
   Score score;
 
   int cost() const {
@@ -142,50 +147,46 @@ class Search {
         wider_(all.window(begin(), std::min(cases - begin(), kWindow))) {}
 
   std::vector<Candidate> singles() const {
-    std::vector<Candidate> out, wider, whole;
-    std::vector<std::optional<Score>> scores(hypotheses_.size());
-    for_each_piece(0, hypotheses_.size(), [&](std::size_t i) {
-      const Hypothesis* const one[] = {&hypotheses_[i]};
-      scores[i] = (hypotheses_[i].neighbours ? wider_ : sample_)(one);
-    });
-    for (std::size_t i = 0; i < hypotheses_.size(); ++i)
-      if (scores[i] && scores[i]->gained > 0)
-        (hypotheses_[i].neighbours ? wider : out).push_back({{&hypotheses_[i]}, *scores[i]});
-    finals(out, sample_.elements(), whole);
-    finals(wider, wider_.elements(), whole);
-    return whole;
+    std::vector<Together> in_case, with_neighbours;
+    for (const Hypothesis& h : hypotheses_) (h.neighbours ? with_neighbours : in_case).push_back({&h});
+    std::vector<Candidate> out;
+    choose(sample_, in_case, out);
+    choose(wider_, with_neighbours, out);
+    return out;
   }
 
   std::vector<Candidate> pairs() const {
-    std::vector<Candidate> out, whole;
-    std::uint64_t budget = kPairElements / std::max<std::uint64_t>(sample_.elements(), 1);
-    for (std::size_t x = 0; x < hypotheses_.size(); ++x)
-      for (std::size_t y = x + 1; y < hypotheses_.size(); ++y) {
-        const Hypothesis &hx = hypotheses_[x], &hy = hypotheses_[y];
-        if (!hx.pairs || !hy.pairs || budget == 0) continue;
+    const std::uint64_t budget = kPairElements / std::max<std::uint64_t>(sample_.elements(), 1);
+    std::vector<Together> list;
+    for (const Hypothesis& x : hypotheses_)
+      for (const Hypothesis& y : hypotheses_.subspan(static_cast<std::size_t>(&x - hypotheses_.data()) + 1))
         // The second instruction would replace the first one.
-        if (hx.kind == hy.kind && hx.operand == hy.operand) continue;
-        --budget;
-        const Hypothesis* const two[] = {&hx, &hy};
-        const std::optional<Score> score = sample_(two);
-        if (score && score->contradicted == 0 && score->gained > 0) out.push_back({{&hx, &hy}, *score});
-      }
-    finals(out, sample_.elements(), whole);
-    std::erase_if(whole, [&](const Candidate& c) { return c.score.explained < all_.elements(); });
-    return whole;
+        if (x.pairs && y.pairs && list.size() < budget && (x.kind != y.kind || x.operand != y.operand))
+          list.push_back({&x, &y});
+    std::vector<Candidate> out;
+    choose(sample_, list, out);
+    std::erase_if(out, [&](const Candidate& c) { return c.score.explained < all_.elements(); });
+    return out;
   }
 
  private:
   std::uint64_t begin() const { return std::max<std::uint64_t>(all_.first_wrong(), 1) - 1; }
-  // The best of the sample on all cases, those that nothing contradicts there in any number.
-  void finals(std::vector<Candidate>& sampled, std::uint64_t elements, std::vector<Candidate>& out) const {
+  // Adds the best on the sample with their scores on all cases; those that nothing contradicts on the sample in any
+  // number. Of pairs nothing may contradict it.
+  void choose(const Judge& sample, const std::vector<Together>& list, std::vector<Candidate>& out) const {
+    std::vector<std::optional<Score>> scores(list.size());
+    for_each_piece(0, list.size(), [&](std::size_t i) { scores[i] = sample(list[i]); });
+    std::vector<Candidate> sampled;
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (scores[i] && scores[i]->gained > 0 && (list[i].size() == 1 || scores[i]->contradicted == 0))
+        sampled.push_back({list[i], *scores[i]});
     std::ranges::stable_sort(sampled, is_better);
     for (std::size_t i = 0; i < sampled.size(); ++i) {
-      if (i >= kFinalists && sampled[i].score.explained != elements) continue;
+      if (i >= kFinalists && sampled[i].score.explained != sample.elements()) continue;
       const std::optional<Score> score = all_(sampled[i].together);
       if (!score) continue;
-      Candidate on_all{std::move(sampled[i].together), *score};
-      if (score->explained > all_.right() || on_all.is_consistent()) out.push_back(std::move(on_all));
+      const Candidate on_all{sampled[i].together, *score};
+      if (score->explained > all_.right() || on_all.is_consistent()) out.push_back(on_all);
     }
     std::ranges::stable_sort(out, is_better);
   }

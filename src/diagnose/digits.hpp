@@ -11,7 +11,7 @@
 
 #include "diagnose/hypothesis.hpp"
 
-namespace warpbit {
+namespace warpbit::diagnosis {
 
 // What a kernel may compute from an index instead of what it should.
 struct Expression {
@@ -88,4 +88,4 @@ inline std::string step_text(const Coordinate& step, Part part) {
   return step.column != 0 || part == Part::d ? some(step.column, "column") : "nothing";
 }
 
-}  // namespace warpbit
+}  // namespace warpbit::diagnosis

@@ -20,10 +20,6 @@ struct ExpectedBits::State {
   /// Of which it is the result, and of what.
   std::optional<Instruction> instruction = std::nullopt;
   std::vector<std::vector<std::byte>> sources = {};
-
-  OperandView view(const void* base) const {
-    return OperandView::dense(base, lanes, operand.registers, operand.register_bits);
-  }
 };
 
 namespace {
@@ -41,15 +37,15 @@ Error other_size(const Operand& operand, int lanes, std::size_t seen) {
                       operand.registers, operand.registers == 1 ? "" : "s", operand.register_bits, lanes)};
 }
 
+OperandView view_of(const Operand& operand, int lanes, std::span<const std::byte> registers) {
+  if (registers.empty()) return {};
+  return OperandView::dense(registers.data(), lanes, operand.registers, operand.register_bits);
+}
 std::vector<OperandView> views_of(const Instruction& instruction,
                                   std::span<const std::vector<std::byte>> sources) {
   std::vector<OperandView> out;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Operand& operand = instruction.operands()[i + 1];
-    out.push_back(sources[i].empty() ? OperandView{}
-                                     : OperandView::dense(sources[i].data(), instruction.lanes(),
-                                                          operand.registers, operand.register_bits));
-  }
+  for (const std::vector<std::byte>& source : sources)
+    out.push_back(view_of(instruction.operands()[out.size() + 1], instruction.lanes(), source));
   return out;
 }
 
@@ -127,7 +123,7 @@ std::string ExpectedBits::mismatch(std::span<const std::byte> got) const {
   std::string out = differences(s.operand, s.lanes, s.expected, got);
   if (out.empty() || !s.instruction) return out;
   const Result<Diagnosis> diagnosis =
-      diagnose(*s.instruction, views_of(*s.instruction, s.sources), s.view(got.data()), 1);
+      diagnose(*s.instruction, views_of(*s.instruction, s.sources), view_of(s.operand, s.lanes, got), 1);
   if (!diagnosis) return out;
   out += diagnosis->text() + "\n";
   if (diagnosis->verdict != Verdict::ambiguous) return out;

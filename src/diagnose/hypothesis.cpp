@@ -6,7 +6,7 @@
 
 #include "replay/execute_capture.hpp"
 
-namespace warpbit {
+namespace warpbit::diagnosis {
 
 // ---- Fragments
 
@@ -186,22 +186,12 @@ void change_results(const Hypothesis& h, std::span<const Fragment> fragments, Ar
 
 // ---- Collecting
 
-void Collection::add_inputs(Hypothesis h, std::function<void(Trial&)> inputs) {
-  h.inputs = std::move(inputs);
-  add(std::move(h));
-}
-
-void Collection::add_execution(Hypothesis h, std::function<Result<Array>(const LoadedCapture&)> execution) {
-  h.execution = std::move(execution);
-  add(std::move(h));
-}
-
 void Collection::add_change(Hypothesis h, std::vector<Part> parts,
                             std::function<std::uint64_t(std::uint64_t)> change_one, bool descriptors) {
-  add_inputs(std::move(h),
-             [parts = std::move(parts), change_one = std::move(change_one), descriptors](Trial& t) {
-               for (const Part part : parts) change(*array_of(t.capture, part, descriptors), change_one);
-             });
+  add(std::move(h)).inputs = [parts = std::move(parts), change_one = std::move(change_one),
+                              descriptors](Trial& t) {
+    for (const Part part : parts) change(*array_of(t.capture, part, descriptors), change_one);
+  };
 }
 
-}  // namespace warpbit
+}  // namespace warpbit::diagnosis

@@ -16,7 +16,7 @@
 #include "replay/loaded_capture.hpp"
 #include "warpbit/result.hpp"
 
-namespace warpbit {
+namespace warpbit::diagnosis {
 
 // ---- Fragments
 
@@ -164,6 +164,7 @@ template <class Change>
 void change(Array& array, Change change) {
   for (std::uint64_t i = 0; i < array.header.items(); ++i) array.set(i, change(array.at(i)));
 }
+
 /// The library's answer, by one thread.
 Result<Array> execute_trial(const LoadedCapture& capture);
 
@@ -202,12 +203,11 @@ struct Collection {
 
   bool has(Part part) const { return array_of(capture, part) != nullptr; }
   /// Precondition for the reference: it has one.
-  const Fragment* find(Part part) const { return warpbit::find(fragments, part); }
+  const Fragment* find(Part part) const { return diagnosis::find(fragments, part); }
   const Fragment& fragment(Part part) const { return *find(part); }
 
-  void add(Hypothesis h) { all.push_back(std::move(h)); }
-  void add_inputs(Hypothesis h, std::function<void(Trial&)> inputs);
-  void add_execution(Hypothesis h, std::function<Result<Array>(const LoadedCapture&)> execution);
+  /// Returns it, for what it changes.
+  Hypothesis& add(Hypothesis h) { return all.emplace_back(std::move(h)); }
   /// Each item of these operands is changed.
   void add_change(Hypothesis h, std::vector<Part> parts, std::function<std::uint64_t(std::uint64_t)> change,
                   bool descriptors = false);
@@ -220,4 +220,4 @@ void collect_statements(Collection& to);
 void collect_depth(Collection& to);
 void collect_words(Collection& to);
 
-}  // namespace warpbit
+}  // namespace warpbit::diagnosis

@@ -10,7 +10,7 @@
 
 #include "diagnose/digits.hpp"
 
-namespace warpbit {
+namespace warpbit::diagnosis {
 namespace {
 
 // FNV-1a by entries
@@ -44,11 +44,11 @@ std::string exchange_text(std::string_view what, int n, int mask) {
 
 // What is beyond the ends of lines and tiles: in memory the next line's, at the end of the tile the next case's;
 // or beyond each edge of the tile the next case's.
-enum class Memory { unknown, tight, tiles, edges };
-std::int32_t slot_of(const Fragment& f, const Coordinate& c, Memory memory) {
-  if (memory == Memory::unknown) return f.slot_at(c);
-  if (memory == Memory::edges) return f.slot_in_next(c);
-  return f.slot_at_address(f.outer(c) * f.line() + f.inner(c), c.product, memory == Memory::tiles);
+enum class Beyond { unknown, tight, tiles, edges };
+std::int32_t slot_of(const Fragment& f, const Coordinate& c, Beyond beyond) {
+  if (beyond == Beyond::unknown) return f.slot_at(c);
+  if (beyond == Beyond::edges) return f.slot_in_next(c);
+  return f.slot_at_address(f.outer(c) * f.line() + f.inner(c), c.product, beyond == Beyond::tiles);
 }
 
 class PlaceCollection {
@@ -116,8 +116,8 @@ class PlaceCollection {
   }
 
   // Those of the first to try: what D has beyond its tile is never seen; of C and D together the plainest.
-  std::span<const Memory> memories(std::size_t most) const {
-    static constexpr std::array kAll{Memory::unknown, Memory::tight, Memory::tiles, Memory::edges};
+  std::span<const Beyond> to_try(std::size_t most) const {
+    static constexpr std::array kAll{Beyond::unknown, Beyond::tight, Beyond::tiles, Beyond::edges};
     return std::span(kAll).first(group_.size() == 2 ? 1 : first().part() == Part::d ? 2 : most);
   }
 
@@ -219,15 +219,15 @@ class PlaceCollection {
   }
 
   void shifts() {
-    for (const Memory memory : memories(4))
+    for (const Beyond beyond : to_try(4))
       for (const int by : {1, -1, 2, -2, 4, -4, 8, -8, 16, -16})
         for (const bool rows : {true, false})
           add({"offset", "",
                fmt::format("{} is read or written {} {} {}", names_, std::abs(by), rows ? "rows" : "columns",
                            by > 0 ? "too far" : "too early"),
-               fmt::format("the first element of the tile of {}", names_), 2 + static_cast<int>(memory)},
+               fmt::format("the first element of the tile of {}", names_), 2 + static_cast<int>(beyond)},
               [&](const Fragment& f, const Coordinate& c) {
-                return slot_of(f, c + (rows ? Coordinate{by, 0, 0} : Coordinate{0, by, 0}), memory);
+                return slot_of(f, c + (rows ? Coordinate{by, 0, 0} : Coordinate{0, by, 0}), beyond);
               });
   }
 
@@ -273,14 +273,14 @@ class PlaceCollection {
           digits_.at(f->part()), std::back_inserter(digits[f->part()]), [&](const Digit& digit) {
             return std::ranges::any_of(changed, [&](const Digit& other) { return is_same(digit, other); });
           });
-    for (const Memory memory : memories(3)) {
+    for (const Beyond beyond : to_try(3)) {
       Hypothesis one = h;
-      one.mistake += memory == Memory::tiles ? " (into the next tile)" : "";
-      one.cost += static_cast<int>(memory);
+      one.mistake += beyond == Beyond::tiles ? " (into the next tile)" : "";
+      one.cost += static_cast<int>(beyond);
       const auto source = [&](const Fragment& f, const Index& i) {
         Coordinate c = f.at(i);
         for (const Digit& digit : digits.at(f.part())) c = c + change(digit, i) + -digit.of(i) * digit.step;
-        return slot_of(f, c, memory);
+        return slot_of(f, c, beyond);
       };
       if (!add(std::move(one), source)) return;
     }
@@ -409,4 +409,4 @@ void collect_places(Collection& to) {
   PlaceCollection(to).run();
 }
 
-}  // namespace warpbit
+}  // namespace warpbit::diagnosis

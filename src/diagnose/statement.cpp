@@ -13,7 +13,7 @@
 #include "diagnose/hypothesis.hpp"
 #include "numeric/conversion.hpp"
 
-namespace warpbit {
+namespace warpbit::diagnosis {
 namespace {
 
 // Types that take the same bits.
@@ -96,7 +96,7 @@ class StatementCollection {
   // Another instruction, if it exists and has the same registers.
   void add(Hypothesis h, const Result<Instruction>& other) {
     if (other && same_registers(instruction_, *other))
-      to_.add_inputs(std::move(h), [other = *other](Trial& trial) { trial.capture.instruction = other; });
+      to_.add(std::move(h)).inputs = [other = *other](Trial& trial) { trial.capture.instruction = other; };
   }
   // One with another operand.
   void add(Hypothesis h, std::size_t operand, const std::string& text) {
@@ -219,9 +219,9 @@ class StatementCollection {
     std::ranges::replace(changed.qualifiers, "f32", "f16");
     const Result<Instruction> half = parsed(changed);
     if (!half || half->operands()[0].format != "f16") return;
-    to_.add_execution({"accumulator_type", "c d", "the sum is accumulated in f16 instead of f32",
-                       "the types of C and D in the statement", 2},
-                      [half = *half](const LoadedCapture& inputs) { return accumulate(inputs, half); });
+    to_.add({"accumulator_type", "c d", "the sum is accumulated in f16 instead of f32",
+             "the types of C and D in the statement", 2})
+        .execution = [half = *half](const LoadedCapture& inputs) { return accumulate(inputs, half); };
   }
 
   Collection& to_;
@@ -235,4 +235,4 @@ void collect_statements(Collection& to) {
   StatementCollection(to).run();
 }
 
-}  // namespace warpbit
+}  // namespace warpbit::diagnosis

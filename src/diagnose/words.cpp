@@ -10,7 +10,7 @@
 #include "numeric/formats.hpp"
 #include "warpbit/descriptor.hpp"
 
-namespace warpbit {
+namespace warpbit::diagnosis {
 namespace {
 
 // Registers of a lane each, whole.
@@ -25,16 +25,16 @@ void add_lane_orders(Collection& to, const std::vector<Part>& parts, const std::
   for (const std::span<const LaneOrder> orders :
        {std::span<const LaneOrder>(kLaneOrders), std::span<const LaneOrder>(kOneOfFour)})
     for (const LaneOrder& order : orders)
-      to.add_inputs({kind, role, fmt::format("{}: {}", what, order.text), "which lanes hold " + what, 2},
-                    [parts, from = order.lane](Trial& trial) {
-                      for (const Part part : parts) {
-                        Array& array = *array_of(trial.capture, part);
-                        const Array old = array;
-                        for (std::uint64_t i = 0; i < array.header.items(); ++i)
-                          array.set(i, old.at((i & ~std::uint64_t{31}) |
-                                              static_cast<std::uint64_t>(from(static_cast<int>(i % 32)))));
-                      }
-                    });
+      to.add({kind, role, fmt::format("{}: {}", what, order.text), "which lanes hold " + what, 2}).inputs =
+          [parts, from = order.lane](Trial& trial) {
+            for (const Part part : parts) {
+              Array& array = *array_of(trial.capture, part);
+              const Array old = array;
+              for (std::uint64_t i = 0; i < array.header.items(); ++i)
+                array.set(i, old.at((i & ~std::uint64_t{31}) |
+                                    static_cast<std::uint64_t>(from(static_cast<int>(i % 32)))));
+            }
+          };
 }
 
 struct WordOrder {
@@ -100,12 +100,11 @@ void collect_scales(Collection& to) {
     to.add_change({"scale_one", row.roles, row.names + " are taken as 1",
                    "whether the scale factors are loaded", 1, true},
                   row.parts, [one](std::uint64_t) { return one; });
-  to.add_inputs({"scales_exchanged", "scale_a scale_b", "the scale factors of A and B are exchanged",
-                 "the order of the operands", 1, true},
-                [](Trial& trial) {
-                  std::swap(array_of(trial.capture, Part::scale_a)->data,
-                            array_of(trial.capture, Part::scale_b)->data);
-                });
+  to.add({"scales_exchanged", "scale_a scale_b", "the scale factors of A and B are exchanged",
+          "the order of the operands", 1, true})
+      .inputs = [](Trial& trial) {
+    std::swap(array_of(trial.capture, Part::scale_a)->data, array_of(trial.capture, Part::scale_b)->data);
+  };
   for (const Row& row : {a, b, both}) {
     if (row.parts.size() == 1) add_word_orders(to, row.parts[0], "scale_order", row.roles, row.names, kOrders);
     add_lane_orders(to, row.parts, "scale_lane", row.roles, row.names);
@@ -145,12 +144,11 @@ class DescriptorCollection {
     for (const Part part : parts) one({part});
     if (parts.size() < 2) return;
     one(parts);
-    to_.add_inputs({"factors_exchanged", "a b", "the descriptors of A and B are exchanged",
-                    "the order of the operands", 1},
-                   [](Trial& trial) {
-                     std::swap(array_of(trial.capture, Part::a, true)->data,
-                               array_of(trial.capture, Part::b, true)->data);
-                   });
+    to_.add({"factors_exchanged", "a b", "the descriptors of A and B are exchanged",
+             "the order of the operands", 1})
+        .inputs = [](Trial& trial) {
+      std::swap(array_of(trial.capture, Part::a, true)->data, array_of(trial.capture, Part::b, true)->data);
+    };
   }
 
  private:
@@ -240,4 +238,4 @@ void collect_words(Collection& to) {
   if (to.capture.memory) DescriptorCollection(to).run();
 }
 
-}  // namespace warpbit
+}  // namespace warpbit::diagnosis
