@@ -228,4 +228,21 @@ TEST_CASE("registers in memory are diagnosed, too", "[quick][diagnose]") {
         Errc::member_value);
 }
 
+TEST_CASE("C may be literals", "[quick][diagnose]") {
+  const Instruction zero = *Instruction::parse(
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {0f00000000, 0f00000000, 0f00000000, "
+      "0f00000000};",
+      "sm_90a");
+  const Words a = a_words(), wrong = exchanged(a), b = b_words();
+  Words d(kCases * 128);
+  const auto views = [&](const Words& first) {
+    return std::vector{OperandView::dense(first.data(), 32, 2, 32), OperandView::dense(b.data(), 32, 1, 32),
+                       OperandView{}};
+  };
+  REQUIRE(execute_batch(zero, views(wrong), ResultView::dense(d.data(), 32, 4, 32), kCases).ok());
+  const Result<Diagnosis> found = diagnose(zero, views(a), OperandView::dense(d.data(), 32, 4, 32), kCases);
+  REQUIRE((found.ok() && !found->findings.empty()));
+  CHECK(found->findings[0].mistake == "registers of A: a0 and a1 are exchanged");
+}
+
 }  // namespace

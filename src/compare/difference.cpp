@@ -143,12 +143,9 @@ std::string round_text(const Explanation& e, const ExplainedSum& sum) {
   const Format* f = find_format(sum.format);
   const bool is_integer = f != nullptr && f->is_integer;
   const bool wraps = is_integer && (Dyadic(sum.total) + -Dyadic(sum.result)).exact_number().exponent >= f->bits;
+  const std::string_view verb = !is_integer ? "rounds" : wraps ? "wraps" : "clamps";
   const bool is_last = &sum == &e.sums.back();
-  return fmt::format("{} {} to {}{} in {}{}",
-                     !is_integer ? "rounds"
-                     : wraps     ? "wraps"
-                                 : "clamps",
-                     short_text(sum.total), code_text(sum.format, sum.code),
+  return fmt::format("{} {} to {}{} in {}{}", verb, short_text(sum.total), code_text(sum.format, sum.code),
                      sum.after && !is_last ? fmt::format(" after k = {},", *sum.after) : "", sum.name,
                      instruction_text(e, sum));
 }
@@ -166,12 +163,11 @@ std::string losses_text(const Side& side) {
   const Loss& first = most->losses[0];
   const std::string what = first.cut != nullptr ? cut_text(side.e, *most) : round_text(side.e, *first.sum);
   if (!all.is_finite()) return fmt::format("{} {}", side.e.name, what);
-  const std::size_t others = groups.size() - 1;
-  return fmt::format(
-      "{} is {}{} off: it {}{}", side.e.name, side.lost_more ? "another " : "", amount_text(side.e, all), what,
-      others == 0
-          ? ""
-          : fmt::format(", and loses as much or less in {} other place{}", others, others == 1 ? "" : "s"));
+  std::string out = fmt::format("{} is {}{} off: it {}", side.e.name, side.lost_more ? "another " : "",
+                                amount_text(side.e, all), what);
+  if (const std::size_t others = groups.size() - 1; others > 0)
+    out += fmt::format(", and loses as much or less in {} other place{}", others, others == 1 ? "" : "s");
+  return out;
 }
 
 // Nothing is lost that the other side does not lose, too. Its sum that has what the other one cuts.

@@ -25,18 +25,28 @@ constexpr TypePair kTypes[] = {
     {"s8", "u8", "signedness"}, {"s4", "u4", "signedness"}, {"ue8m0", "ue4m3", "type"},
 };
 
-// Operands that are one literal.
+// Operands that are literals, and what they may be instead.
 struct Immediate {
   Part part;
-  std::string_view kind, operand, text;
-  std::array<int, 4> values;
+  std::string_view kind, operand, text, hint;
+  std::span<const std::string_view> values;
 };
+constexpr std::string_view kBits[] = {"0", "1"}, kSigns[] = {"1", "-1"}, kLanes[] = {"0", "1", "2", "3"},
+                           kPairs[] = {"{0, 0}", "{0, 1}", "{0, 2}", "{0, 3}", "{1, 0}", "{1, 1}",
+                                       "{1, 2}", "{1, 3}", "{2, 0}", "{2, 1}", "{2, 2}", "{2, 3}",
+                                       "{3, 0}", "{3, 1}", "{3, 2}", "{3, 3}"},
+                           kHint = "the immediates of the statement",
+                           kPairHint = "byte-id and thread-id of the scale factors";
 constexpr Immediate kImmediates[] = {
-    {Part::selector, "selector", "e", "the sparsity selector is {} instead of {}", {0, 1, 2, 3}},
-    {Part::sign_a, "sign", "a", "A is multiplied by {} instead of {}", {1, -1, 1, -1}},
-    {Part::sign_b, "sign", "b", "B is multiplied by {} instead of {}", {1, -1, 1, -1}},
-    {Part::transposed_a, "transposed", "a", "A's transposition is {} instead of {}", {0, 1, 0, 1}},
-    {Part::transposed_b, "transposed", "b", "B's transposition is {} instead of {}", {0, 1, 0, 1}},
+    {Part::selector, "selector", "e", "the sparsity selector is {} instead of {}", kHint, kLanes},
+    {Part::sign_a, "sign", "a", "A is multiplied by {} instead of {}", kHint, kSigns},
+    {Part::sign_b, "sign", "b", "B is multiplied by {} instead of {}", kHint, kSigns},
+    {Part::transposed_a, "transposed", "a", "A's transposition is {} instead of {}", kHint, kBits},
+    {Part::transposed_b, "transposed", "b", "B's transposition is {} instead of {}", kHint, kBits},
+    {Part::selector_a, "scale_selector", "scale_a", "the scale factors of A are chosen by {} instead of {}",
+     kPairHint, kPairs},
+    {Part::selector_b, "scale_selector", "scale_b", "the scale factors of B are chosen by {} instead of {}",
+     kPairHint, kPairs},
 };
 
 bool same_registers(const Instruction& x, const Instruction& y) {
@@ -80,7 +90,6 @@ class StatementCollection {
     types();
     saturation();
     immediates();
-    scale_selectors();
     layouts();
     targets();
     accumulation();
@@ -97,12 +106,6 @@ class StatementCollection {
   void add(Hypothesis h, const Result<Instruction>& other) {
     if (other && same_registers(instruction_, *other))
       to_.add(std::move(h)).inputs = [other = *other](Trial& trial) { trial.capture.instruction = other; };
-  }
-  // One with another operand.
-  void add(Hypothesis h, std::size_t operand, const std::string& text) {
-    Statement changed = statement_;
-    changed.operands[operand].text = text;
-    add(std::move(h), parsed(changed));
   }
 
   const Operand& operand(std::size_t i) const { return instruction_.operands()[i]; }
@@ -154,34 +157,19 @@ class StatementCollection {
   void immediates() {
     for (const Immediate& row : kImmediates)
       for (std::size_t n = 0; n < statement_.operands.size() && n < instruction_.operands().size(); ++n) {
-        if (operand(n).part != row.part) continue;
+        const auto& literals = operand(n).literals;
+        if (operand(n).part != row.part || literals.empty()) continue;
+        if (std::find(literals.begin(), literals.end(), std::nullopt) != literals.end()) continue;
         const std::string_view is = statement_.operands[n].text;
-        std::set<std::string, std::less<>> tried{std::string(is)};
-        for (const int value : row.values)
-          if (const auto [text, is_new] = tried.insert(std::to_string(value)); is_new)
+        for (const std::string_view value : row.values) {
+          Statement changed = statement_;
+          changed.operands[n].text = value;
+          if (value != is)
             add({std::string(row.kind), std::string(row.operand),
-                 fmt::format(fmt::runtime(row.text), value, is), "the immediates of the statement", 1, true},
-                n, *text);
-      }
-  }
-
-  void scale_selectors() {
-    for (std::size_t n = 0; n < statement_.operands.size() && n < instruction_.operands().size(); ++n) {
-      const bool left = operand(n).part == Part::selector_a;
-      if (!left && operand(n).part != Part::selector_b) continue;
-      const auto& literals = operand(n).literals;
-      if (literals.size() != 2 || !literals[0] || !literals[1]) continue;
-      for (std::uint64_t byte = 0; byte < 4; ++byte)
-        for (std::uint64_t thread = 0; thread < 4; ++thread) {
-          if (literals[0] == byte && literals[1] == thread) continue;
-          const std::string text = fmt::format("{{{}, {}}}", byte, thread);
-          add({"scale_selector", left ? "scale_a" : "scale_b",
-               fmt::format("the scale factors of {} are chosen by {} instead of {}", left ? "A" : "B", text,
-                           statement_.operands[n].text),
-               "byte-id and thread-id of the scale factors", 1, true},
-              n, text);
+                 fmt::format(fmt::runtime(row.text), value, is), std::string(row.hint), 1, true},
+                parsed(changed));
         }
-    }
+      }
   }
 
   // row and col of forms that have both
