@@ -155,7 +155,6 @@ class Instruction {
  private:
   explicit Instruction(std::shared_ptr<const DecodedInstruction> decoded);
   std::shared_ptr<const DecodedInstruction> decoded_;
-  friend struct DecodedInstruction;
 };
 
 /// One documented form and the targets that have it.

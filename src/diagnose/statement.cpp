@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes that are another instruction on the same registers: types, selectors, signs, targets.
-#include "isa/statement.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 #include <tuple>
 
 #include "diagnose/hypothesis.hpp"
+#include "isa/instruction.hpp"
 #include "numeric/conversion.hpp"
 
 namespace warpbit::diagnosis {
@@ -97,10 +96,7 @@ class StatementCollection {
 
  private:
   Result<Instruction> parsed(const Statement& s) const {
-    std::string text = fmt::format("{}.{} ", s.opcode, fmt::join(s.qualifiers, "."));
-    for (const OperandText& op : s.operands)
-      text += fmt::format("{}{}", &op == s.operands.data() ? "" : ", ", op.text);
-    return Instruction::parse(text + ";", instruction_.target());
+    return Instruction::parse(text(s), instruction_.target());
   }
   // Another instruction, if it exists and has the same registers.
   void add(Hypothesis h, const Result<Instruction>& other) {
@@ -214,7 +210,7 @@ class StatementCollection {
 
   Collection& to_;
   const Instruction& instruction_;
-  const Statement statement_ = *split(instruction_.text());
+  const Statement& statement_ = instruction_.decoded().statement;
 };
 
 }  // namespace

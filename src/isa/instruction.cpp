@@ -40,10 +40,6 @@ Error unknown(const Statement& statement) {
 
 }  // namespace
 
-Instruction DecodedInstruction::make(DecodedInstruction decoded) {
-  return Instruction(std::make_shared<const DecodedInstruction>(std::move(decoded)));
-}
-
 Instruction::Instruction(std::shared_ptr<const DecodedInstruction> decoded) : decoded_(std::move(decoded)) {}
 
 Result<Instruction> Instruction::parse(std::string_view text, std::string_view target) {
@@ -53,26 +49,29 @@ Result<Instruction> Instruction::parse(std::string_view text, std::string_view t
 }
 
 Result<Instruction> Instruction::parse(std::string_view text, Target target, const TypeLookup& types) {
-  Result<Statement> statement = split(text);
+  auto out = std::make_shared<DecodedInstruction>(DecodedInstruction{std::string(text), target});
+  Result<Statement> statement = split(out->text);
   if (!statement) {  // operands of other instructions may have shapes that no family has
     const Result<Statement> name = split_name(text);
     return name && find_family(*name) == nullptr ? unknown(*name) : statement.error();
   }
-  const Family* family = find_family(*statement);
-  if (family == nullptr) return unknown(*statement);
-  Result<const Form*> form = match(*statement, *family, target);
+  out->statement = std::move(*statement);
+  out->family = find_family(out->statement);
+  if (out->family == nullptr) return unknown(out->statement);
+  const Result<const Form*> form = match(out->statement, *out->family, target);
   if (!form) return form.error();
-  Result<std::vector<Operand>> operands = bind_operands(*statement, **form, types);
+  out->form = *form;
+  Result<std::vector<Operand>> operands = bind_operands(out->statement, **form, types);
   if (!operands) return operands.error();
-  const CompiledForm* shared = compiled(**form, target);
-  if (shared == nullptr)  // tests/plan_test.cpp proves that every form has a plan on each of its targets
+  out->operands = std::move(*operands);
+  out->compiled = compiled(**form, target);
+  if (out->compiled == nullptr)  // tests/plan_test.cpp proves that every form has a plan on each of its targets
     return Error{Errc::not_on_target, (*form)->canonical, std::string(target.name()),
                  "no target with a known plan"};
-  if (Result<void> assembled = check_assembled(*statement, **form, shared->plan, target); !assembled)
+  if (Result<void> assembled = check_assembled(out->statement, **form, out->compiled->plan, target); !assembled)
     return assembled.error();
-  CompiledAction kernel = with_operands(*shared, *operands);
-  return DecodedInstruction::make(
-      {std::string(text), target, family, *form, shared, std::move(*operands), std::move(kernel)});
+  out->kernel = with_operands(*out->compiled, out->operands);
+  return Instruction(std::move(out));
 }
 
 const std::string& Instruction::text() const {

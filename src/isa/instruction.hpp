@@ -15,17 +15,13 @@ namespace warpbit {
 struct DecodedInstruction {
   std::string text;
   Target target;
-  const Family* family;
-  const Form* form;
-  const CompiledForm* compiled;  ///< shared with other instructions of the form
-  std::vector<Operand> operands;
-  CompiledAction kernel;
-
-  static Instruction make(DecodedInstruction decoded);
+  Statement statement = {};  ///< views `text`
+  const Family* family = nullptr;
+  const Form* form = nullptr;
+  const CompiledForm* compiled = nullptr;  ///< shared with other instructions of the form
+  std::vector<Operand> operands = {};
+  CompiledAction kernel = {};
 };
-
-/// `opcode.qualifier...` as written in the statement.
-std::string spell(const Statement& statement);
 
 /// The form on the target that the statement's qualifiers name, in any order.
 Result<const Form*> match(const Statement& statement, const Family& family, Target target);

@@ -250,12 +250,6 @@ const Form* lenient_form(const Family& family, const Assignment& given) {
 
 }  // namespace
 
-std::string spell(const Statement& s) {
-  std::string out(s.opcode);
-  for (const std::string_view q : s.qualifiers) out.append(".").append(q);
-  return out;
-}
-
 Result<const Form*> match(const Statement& statement, const Family& family, Target target) {
   const Index& index = index_of(family);
   Result<Assignment> given = assign(statement, family, index);

@@ -256,4 +256,16 @@ Result<Statement> split_name(std::string_view text) {
   return Scanner(text).name();
 }
 
+std::string spell(const Statement& s) {
+  std::string out(s.opcode);
+  for (const std::string_view q : s.qualifiers) out.append(".").append(q);
+  return out;
+}
+
+std::string text(const Statement& s) {
+  std::string out = spell(s);
+  for (const OperandText& op : s.operands) out.append(&op == s.operands.data() ? " " : ", ").append(op.text);
+  return out + ";";
+}
+
 }  // namespace warpbit

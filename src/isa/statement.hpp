@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,11 @@ Result<Statement> split(std::string_view text);
 
 /// The opcode and the qualifiers; ignores the rest.
 Result<Statement> split_name(std::string_view text);
+
+/// `opcode.qualifier...`
+std::string spell(const Statement& statement);
+/// The same with the operands' texts and ';'.
+std::string text(const Statement& statement);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

@@ -11,7 +11,7 @@
 
 #include "api/checks.hpp"
 #include "capture/text.hpp"
-#include "isa/statement.hpp"
+#include "isa/instruction.hpp"
 #include "warpbit/inputs/text.hpp"
 #include "warpbit/record.hpp"
 
@@ -30,11 +30,10 @@ bool is_taken(const std::string& name, CaptureLayout layout, bool in_place) {
 }
 
 Result<void> check_statement(const Instruction& instruction, CaptureLayout layout) {
-  const Result<Statement> statement = split(instruction.text());
-  if (!statement) return statement.error();
-  if (!statement->terminated) return does_not_fit("the closing ';' is missing", "one statement with its ';'");
+  const Statement& statement = instruction.decoded().statement;
+  if (!statement.terminated) return does_not_fit("the closing ';' is missing", "one statement with its ';'");
   if (instruction.rows() == 0) return does_not_fit("an instruction without results", "one with results");
-  if (statement->operands.empty()) return does_not_fit("no operands", "operands such as {d}, {a}, {b}, {c}");
+  if (statement.operands.empty()) return does_not_fit("no operands", "operands such as {d}, {a}, {b}, {c}");
   std::vector<std::string> seen;
   for (const Operand& op : instruction.operands()) {
     if (op.kind == OperandKind::immediate) continue;
