@@ -31,6 +31,14 @@ Chunk chunk_of(int index, int element_bits) {
   return {bits / kChunkBits, bits % kChunkBits};
 }
 
+struct Chunks {
+  std::uint64_t lines, chunks;  // per line
+};
+Chunks chunks_of(const DescribedMatrix& m) {
+  return {static_cast<std::uint64_t>(m.major == Major::mn ? m.depth : m.lines),
+          static_cast<std::uint64_t>(m.contiguous_bytes()) / ChunkMap::kChunk};
+}
+
 }  // namespace
 
 std::string name(Swizzle swizzle) {
@@ -79,18 +87,6 @@ std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, in
   const Chunk chunk = chunk_of(across ? i : k, element_bits);
   return ChunkMap(d, major)(static_cast<std::uint64_t>(across ? k : i), chunk.number) * 8 + chunk.within;
 }
-
-namespace {
-
-struct Chunks {
-  std::uint64_t lines, chunks;  // per line
-};
-Chunks chunks_of(const DescribedMatrix& m) {
-  return {static_cast<std::uint64_t>(m.major == Major::mn ? m.depth : m.lines),
-          static_cast<std::uint64_t>(m.contiguous_bytes()) / ChunkMap::kChunk};
-}
-
-}  // namespace
 
 std::uint64_t described_end(const Descriptor& d, const DescribedMatrix& m) {
   const ChunkMap at(d, m.major);

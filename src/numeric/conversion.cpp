@@ -9,22 +9,25 @@
 namespace warpbit {
 namespace {
 
-// rs dithers the exact number and then cuts it.
-Rounding direction(CvtRounding rounding) {
-  switch (rounding) {
-    case CvtRounding::none:
-    case CvtRounding::rn:
-    case CvtRounding::rni: return Rounding::nearest_even;
-    case CvtRounding::rz:
-    case CvtRounding::rzi:
-    case CvtRounding::rs: return Rounding::toward_zero;
-    case CvtRounding::rmi:
-    case CvtRounding::rm: return Rounding::down;
-    case CvtRounding::rpi:
-    case CvtRounding::rp: return Rounding::up;
-    case CvtRounding::rna: return Rounding::nearest_away;
-  }
-  return Rounding::nearest_even;
+// The roundings, in the order of CvtRounding. rs dithers the exact number and then cuts it.
+struct RoundingRow {
+  std::string_view name;
+  Rounding direction;
+  bool is_integral = false;
+};
+constexpr std::array<RoundingRow, 11> kRoundings{{{"", Rounding::nearest_even},
+                                                  {"rn", Rounding::nearest_even},
+                                                  {"rz", Rounding::toward_zero},
+                                                  {"rm", Rounding::down},
+                                                  {"rp", Rounding::up},
+                                                  {"rna", Rounding::nearest_away},
+                                                  {"rs", Rounding::toward_zero},
+                                                  {"rni", Rounding::nearest_even, true},
+                                                  {"rzi", Rounding::toward_zero, true},
+                                                  {"rmi", Rounding::down, true},
+                                                  {"rpi", Rounding::up, true}}};
+const RoundingRow& row_of(CvtRounding rounding) {
+  return kRoundings.at(static_cast<std::size_t>(rounding));
 }
 
 // cvt.rna.tf32.f32 is integer arithmetic on the code (golden/sm_90a/cvt/cvt_rna*):
@@ -55,11 +58,6 @@ std::uint64_t nan_of(const Conversion& c, const Format& from, const Format& to, 
   return infinity(to, source.negative) | quiet | payload;
 }
 
-bool is_integral(CvtRounding rounding) {
-  return rounding == CvtRounding::rni || rounding == CvtRounding::rzi || rounding == CvtRounding::rmi ||
-         rounding == CvtRounding::rpi;
-}
-
 // Numbers with fraction bits are below 2^11 (f16) or 2^8 (bf16), so that they fit into s32.
 Exact to_integer(const Exact& x, Rounding rounding) {
   if (x.exponent >= 0) return x;
@@ -84,12 +82,13 @@ Exact dithered(const Exact& x, const Format& to, std::uint64_t random_bits) {
 
 std::uint64_t convert_number(const Conversion& c, const Format& to, Exact x, std::uint64_t random_bits) {
   if (!to.is_signed) x.negative = false;  // ue8m0 encodes the magnitude
-  if (is_integral(c.rounding)) x = to_integer(x, direction(c.rounding));
+  const auto& [name, direction, is_integral] = row_of(c.rounding);
+  if (is_integral) x = to_integer(x, direction);
   if (c.rounding == CvtRounding::rs) x = dithered(x, to, random_bits);
   const Overflow overflow = c.satfinite                     ? Overflow::saturate
                             : c.rounding == CvtRounding::rs ? Overflow::to_infinity
                                                             : Overflow::ieee;
-  return encode(to, x, direction(c.rounding), overflow);
+  return encode(to, x, direction, overflow);
 }
 
 std::uint64_t infinity_of(const Conversion& c, const Format& to, bool negative) {
@@ -168,20 +167,7 @@ std::string describe(const Conversion& c) {
 }
 
 std::string_view name(CvtRounding rounding) {
-  switch (rounding) {
-    case CvtRounding::none: return "";
-    case CvtRounding::rn: return "rn";
-    case CvtRounding::rz: return "rz";
-    case CvtRounding::rm: return "rm";
-    case CvtRounding::rp: return "rp";
-    case CvtRounding::rna: return "rna";
-    case CvtRounding::rs: return "rs";
-    case CvtRounding::rni: return "rni";
-    case CvtRounding::rzi: return "rzi";
-    case CvtRounding::rmi: return "rmi";
-    case CvtRounding::rpi: return "rpi";
-  }
-  return "";
+  return row_of(rounding).name;
 }
 
 }  // namespace warpbit

@@ -126,9 +126,6 @@ struct SpecialSum {
 //
 //     e+1 e . e-1             e-window
 //      |..|...|..................|xxxxxxx    x is lost
-//
-//     e+1 e . e-1             e-window
-//      |..|...|..................|xxxxxxx    x is lost
 std::int64_t cut(bool negative, std::uint64_t significand, int exponent, int fraction_bits, int e, int window) {
   if (significand == 0) return 0;  // its exponent was ignored and may be above e
   const int shift = exponent - fraction_bits - (e - window);
