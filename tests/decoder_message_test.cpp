@@ -329,6 +329,60 @@ TEST_CASE("a literal is the bits of its register", "[quick][decoder]") {
   CHECK(literals(kF64, "{0d3ff0000000000000, 0D8000000000000000}") == Bits{0x3FF0000000000000, 1ull << 63});
   CHECK(literals(kF64, "{%d0, 1.5}") == Bits{{}, 0x3FF8000000000000});
   CHECK(literals(kS8, "{c}").empty());
+  // A double where cvt takes an f32 is rounded to nearest even; the right sides are what ptxas 13.0 makes the same
+  // machine code of.
+  const std::pair<std::string, std::uint64_t> doubles[] = {
+      {"1.1", 0x3F8CCCCD},
+      {"-1.1", 0xBF8CCCCD},
+      {"1.0000000596046448", 0x3F800000},
+      {"1.0000001788139343", 0x3F800002},
+      {"3.4028235677973366e38", 0x7F800000},
+      {"1e-40", 0x000116C2},
+      {"-1e-60", 0x80000000},
+      {"0d36a0000000000001", 0x00000001},
+      {"0d7ff0000000000001", 0x7FC00000},
+      {"0d7ff8000020000000", 0x7FC00001},
+  };
+  for (const auto& [text, bits] : doubles) {
+    INFO(text);
+    const auto cvt = parse("cvt.rz.f16.f32 %h0, " + text + ";");
+    REQUIRE(cvt.ok());
+    CHECK(cvt->operands()[1].literals == Bits{bits});
+  }
+}
+
+TEST_CASE("the offset of an address is a sum", "[quick][decoder]") {
+  const auto address = [](const std::string& text) {
+    return parse("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r}, [" + text + "];");
+  };
+  // ptxas 13.0 makes the same machine code of both sides.
+  const std::pair<std::string, std::int64_t> sums[] = {
+      {"p", 0},     {"p+16", 16},   {"p + -16", -16}, {"p+(4)", 4},      {"p+(4+4)", 8},
+      {"p+4+4", 8}, {"p+-(4)", -4}, {"p+4-(2-6)", 8}, {"p+ ( (4) )", 4}, {"p+(4)+(4)", 8},
+      {"p+--4", 4}, {"p+(4U)", 4},  {"p+-0x10", -16}};
+  for (const auto& [text, offset] : sums) {
+    INFO(text);
+    const auto result = address(text);
+    REQUIRE(result.ok());
+    CHECK(result->operands()[1].label == "p");
+    CHECK(result->operands()[1].offset == offset);
+  }
+  const std::pair<std::string, std::string> refused[] = {{"p-16", "'+' and the offset"},
+                                                         {"p+(4", "found ']'; expected ')'"},
+                                                         {"p+()", "found ')'"},
+                                                         {"p+4)", "found ')'"},
+                                                         {"p+(4.0)", "an integer offset"},
+                                                         {"p+q", "an integer offset"},
+                                                         {"p+4*4", "found '*'"},
+                                                         {"(p)", "found '('"},
+                                                         {"p+(4+)", "found ')'"},
+                                                         {"p+4 4", "found '4'; expected ']'"}};
+  for (const auto& [text, said] : refused) {
+    INFO(text);
+    const auto result = address(text);
+    REQUIRE_FALSE(result.ok());
+    CHECK_THAT(result.error().message(), Catch::Contains(said));
+  }
 }
 
 // 10,000 texts made of what PTX is made of. Every refusal is one sentence with its template filled.

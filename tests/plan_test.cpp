@@ -90,8 +90,8 @@ std::vector<OperandClass> classes_of(const TargetRow& target) {
 }
 
 bool overlap(const OperandClass& x, const OperandClass& y) {
-  return x.unit == y.unit && (!x.modifiers || !y.modifiers || *x.modifiers == *y.modifiers) &&
-         intersect(x.d, y.d) && intersect(x.a, y.a) && intersect(x.b, y.b) && intersect(x.c, y.c);
+  return x.unit == y.unit && x.modifier == y.modifier && intersect(x.d, y.d) && intersect(x.a, y.a) &&
+         intersect(x.b, y.b) && intersect(x.c, y.c);
 }
 
 std::vector<const Ground*> grounds(const Evidence& e) {
@@ -132,13 +132,11 @@ TEST_CASE("a form is refused by name on every other target") {
   CHECK(not_modelled == expected);
 }
 
-// The first row that matches counts: a row of all modifiers has what rows above it leave.
 TEST_CASE("no two rows of a target match the same class") {
   for (const TargetRow& target : target_rows()) {
     const std::vector<OperandClass> classes = classes_of(target);
     for (std::size_t i = 0; i < classes.size(); ++i)
       for (std::size_t j = 0; j < i; ++j) {
-        if (!classes[i].modifiers && classes[j].modifiers) continue;
         INFO(target.name << ": classes " << j << " and " << i << ", unit " << name(classes[i].unit));
         CHECK_FALSE(overlap(classes[i], classes[j]));
       }
@@ -148,7 +146,7 @@ TEST_CASE("no two rows of a target match the same class") {
 // Targets share rows, and a base target may lack the features that some classes of a row need.
 TEST_CASE("every class of every row is that of a documented form on a target with this row") {
   std::set<std::tuple<const PlanRow*, char, FormatId>> used;
-  std::set<std::tuple<const PlanRow*, FormatId, FormatId>> factors, conversions;
+  std::set<std::tuple<const PlanRow*, FormatId, FormatId>> factors;
   for (const Use& use : uses()) {
     if (!use.plan) continue;
     const Arithmetic& x = use.form->arithmetic;
@@ -156,23 +154,21 @@ TEST_CASE("every class of every row is that of a documented form on a target wit
     for (const auto& [role, id] : {std::pair('d', x.d), {'a', x.a}, {'b', x.b}, {'c', x.c}})
       used.insert({row, role, id});
     factors.insert({row, x.a, x.b});
-    conversions.insert({row, x.a, x.d});
   }
   for (const PlanRow* row : all_rows()) {
-    const auto& [unit, d, a, b, c, modifiers] = row->operands;
+    const auto& [unit, d, a, b, c, modifier] = row->operands;
     INFO(name(unit) << ": " << describe(row->plan));
     for (const auto& [role, set] : {std::pair('d', d), {'a', a}, {'b', b}, {'c', c}})
       for (const FormatId id : members(set)) {
         INFO(role << " " << format(id).name);
         CHECK(used.contains({row, role, id}));
       }
-    // Of products every pair of A and B; of conversions every pair, unless they are the rest.
-    const bool moves = unit == Unit::wmma_move || unit == Unit::matrix_move;
-    if (moves || (unit == Unit::cvt && !modifiers)) continue;
+    // Of products every pair of A and B.
+    if (unit == Unit::wmma_move || unit == Unit::matrix_move || unit == Unit::cvt) continue;
     for (const FormatId left : members(a))
-      for (const FormatId right : members(unit == Unit::cvt ? d : b)) {
+      for (const FormatId right : members(b)) {
         INFO(format(left).name << ", " << format(right).name);
-        CHECK((unit == Unit::cvt ? conversions : factors).contains({row, left, right}));
+        CHECK(factors.contains({row, left, right}));
       }
   }
 }

@@ -24,7 +24,7 @@ std::string no_number(const ExactNumber& x) {
 Dyadic::Dyadic(const Value& value)
     : cls(value.cls == Class::zero ? Class::finite : value.cls), negative(value.number.negative) {
   if (value.cls != Class::finite) return;
-  number = integer(value.number.magnitude);
+  number = value.number.magnitude;
   if (negative) number = -number;
   exponent = value.number.exponent;
 }

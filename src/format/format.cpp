@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cmath>    // std::ldexp
 #include <cstdlib>  // std::abs
+#include <limits>
 
-#include "format/encode.hpp"
 #include "format/number.hpp"
 #include "numeric/formats.hpp"
 
@@ -30,18 +33,9 @@ FormatInfo info(const Format& f) {
           f.source};
 }
 
-std::uint64_t ones(int n) {
-  return n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
-}
-
 // Exponent and fraction of a floating-point code as one integer, which grows with the magnitude.
 std::uint64_t magnitude_field(const Format& f, std::uint64_t code) {
   return (code & f.mask()) >> f.ignored_low & ones(f.exponent_bits + f.fraction_bits);
-}
-
-std::uint64_t code_of(const Format& f, bool negative, std::uint64_t field) {
-  const std::uint64_t sign = negative ? std::uint64_t{1} << (f.exponent_bits + f.fraction_bits) : 0;
-  return (sign | field) << f.ignored_low;
 }
 
 CodeClass class_of(const Format& f, std::uint64_t code, const Decoded& d) {
@@ -97,10 +91,10 @@ std::optional<std::uint64_t> neighbour(const Format& f, std::uint64_t code, cons
       magnitude_field(f, f.specials == Specials::ieee ? infinity(f, false) : largest(f, false));
   const std::uint64_t field = magnitude_field(f, code);
   if (field == 0 && d.cls == Class::zero)
-    return upwards || f.is_signed ? std::optional(code_of(f, !upwards, 1)) : std::nullopt;
+    return upwards || f.is_signed ? std::optional(pack(f, !upwards, 1)) : std::nullopt;
   const bool outwards = upwards != d.negative;
   if (outwards ? field == last : field == 0) return std::nullopt;
-  return code_of(f, d.negative, outwards ? field + 1 : field - 1);
+  return pack(f, d.negative, outwards ? field + 1 : field - 1);
 }
 
 // A number of a format and one from a person, in units of the format's last place: significand and number /
@@ -110,7 +104,7 @@ struct Compared {
 
   Compared(const Exact& x, const Number& n) : number(n.numerator), denominator(n.denominator) {
     (x.exponent < 0 ? number : denominator) <<= std::abs(x.exponent);
-    code = denominator * integer(x.magnitude);
+    code = denominator * cpp_int(x.magnitude);
   }
 };
 
@@ -132,8 +126,7 @@ bool is_beyond_largest(const Format& f, const Number& n) {
   return c.code < c.number;
 }
 
-}  // namespace
-
+// The row of a format, by name or synonym.
 Result<const Format*> find_row(std::string_view name) {
   if (const Format* f = find_format(name)) return f;
   std::string known;
@@ -141,6 +134,7 @@ Result<const Format*> find_row(std::string_view name) {
   return Error{Errc::usage, "format", fmt::format("'{}'", name), "one of " + known};
 }
 
+// The code of an infinity or a NaN.
 Result<std::uint64_t> encode_special(const Format& f, Class cls, bool negative, bool satfinite) {
   if (cls == Class::nan) {
     if (f.specials == Specials::none)
@@ -154,6 +148,8 @@ Result<std::uint64_t> encode_special(const Format& f, Class cls, bool negative, 
   if (!finite) return f.canonical_nan;
   return negative && !f.is_signed ? 0 : largest(f, negative);
 }
+
+}  // namespace
 
 std::vector<FormatInfo> all_formats() {
   std::vector<FormatInfo> out;
@@ -216,9 +212,9 @@ Result<std::vector<Landmark>> landmarks(std::string_view format_name) {
     return out;
   }
   std::vector<Landmark> out;
-  if (f.subnormals) out = {{"zero", 0}, {"least subnormal", code_of(f, false, 1)}};
+  if (f.subnormals) out = {{"zero", 0}, {"least subnormal", pack(f, false, 1)}};
   out.push_back({f.subnormals ? "least normal" : "least",
-                 code_of(f, false, f.subnormals ? std::uint64_t{1} << f.fraction_bits : 0)});
+                 pack(f, false, f.subnormals ? std::uint64_t{1} << f.fraction_bits : 0)});
   out.push_back({"one", one});
   out.push_back({"largest", largest(f, false)});
   if (f.specials == Specials::ieee) out.push_back({"Inf", infinity(f, false)});
@@ -265,6 +261,74 @@ Result<EncodedNumber> parse_code(std::string_view format_name, std::string_view 
   const std::string_view rest = word.substr(sign.size());
   return encode_number(format_name,
                        rest.starts_with("2^") ? fmt::format("{}0x1p{}", sign, rest.substr(2)) : word);
+}
+
+std::string code_text(std::string_view format_name, std::uint64_t code) {
+  const Result<Codec> codec = Codec::find(format_name);
+  if (!codec) return fmt::format("0x{:x}", code);
+  const Decoded d = decode(*find_format(format_name), code);
+  const std::string number = d.cls == Class::nan ? "nan" : fmt::format("{}", std::abs(codec->decode(code)));
+  return fmt::format("0x{:0{}x} ({}{})", code, (codec->bits() + 3) / 4, d.negative ? "-" : "", number);
+}
+
+// ---- Many codes
+
+Result<Codec> Codec::find(std::string_view name) {
+  const Result<const Format*> row = find_row(name);
+  if (!row) return row.error();
+  return Codec(**row);
+}
+
+std::string_view Codec::name() const {
+  return row_->name;
+}
+
+int Codec::bits() const {
+  return row_->bits;
+}
+
+double Codec::decode(std::uint64_t code) const {
+  const Decoded d = warpbit::decode(*row_, code);
+  const double sign = d.negative ? -1 : 1;
+  switch (d.cls) {
+    case Class::nan: return std::numeric_limits<double>::quiet_NaN();
+    case Class::infinity: return sign * std::numeric_limits<double>::infinity();
+    default:  // no significand has more than 53 bits, and no number lies below those of double
+      return sign * std::ldexp(static_cast<double>(d.significand), d.exponent - row_->fraction_bits);
+  }
+}
+
+Result<std::uint64_t> Codec::encode(double number, Rounding rounding, bool satfinite) const {
+  const Format& f64 = format(FormatId::f64);
+  const Decoded d = warpbit::decode(f64, std::bit_cast<std::uint64_t>(number));
+  if (d.cls == Class::nan || d.cls == Class::infinity)
+    return encode_special(*row_, d.cls, d.negative, satfinite);
+  return warpbit::encode(*row_, exact(d, f64), rounding, satfinite ? Overflow::saturate : Overflow::ieee);
+}
+
+Result<std::vector<std::uint64_t>> encode(std::string_view format, std::span<const double> numbers,
+                                          Rounding rounding, bool satfinite) {
+  const Result<Codec> codec = Codec::find(format);
+  if (!codec) return codec.error();
+  std::vector<std::uint64_t> out(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const Result<std::uint64_t> code = codec->encode(numbers[i], rounding, satfinite);
+    if (!code) {
+      Error error = code.error();
+      error.where = fmt::format("number {}, {}", i, error.where);
+      return error;
+    }
+    out[i] = *code;
+  }
+  return out;
+}
+
+Result<std::vector<double>> decode(std::string_view format, std::span<const std::uint64_t> codes) {
+  const Result<Codec> codec = Codec::find(format);
+  if (!codec) return codec.error();
+  std::vector<double> out(codes.size());
+  std::ranges::transform(codes, out.begin(), [&](std::uint64_t code) { return codec->decode(code); });
+  return out;
 }
 
 }  // namespace warpbit

@@ -135,16 +135,6 @@ Result<Number> parse_number(std::string_view text) {
   return rest.find('/') != rest.npos ? parse_fraction(text, rest, out) : parse_positional(text, rest, out);
 }
 
-u128 low_bits(const cpp_int& x) {
-  const cpp_int word = ~std::uint64_t{0};
-  const auto low = static_cast<std::uint64_t>(x & word), high = static_cast<std::uint64_t>((x >> 64) & word);
-  return static_cast<u128>(high) << 64 | low;
-}
-
-cpp_int integer(u128 x) {
-  return (cpp_int(static_cast<std::uint64_t>(x >> 64)) << 64) + static_cast<std::uint64_t>(x);
-}
-
 Exact for_encoding(const Number& x, bool is_integer, bool clamped) {
   constexpr int kBits = 120, kBelowUnit = 2;
   if (x.numerator == 0) return {x.negative, 0, 0};
@@ -155,7 +145,7 @@ Exact for_encoding(const Number& x, bool is_integer, bool clamped) {
                 below = shift < 0 ? cpp_int(x.denominator << -shift) : x.denominator;
   cpp_int quotient, rest;
   divide_qr(above, below, quotient, rest);
-  u128 bits = low_bits(quotient);
+  auto bits = static_cast<u128>(quotient & ((cpp_int(1) << 128) - 1));
   if (is_integer) {
     constexpr int kKept = 100;
     bits &= (u128{1} << kKept) - 1;
@@ -165,7 +155,7 @@ Exact for_encoding(const Number& x, bool is_integer, bool clamped) {
 }
 
 std::string exact_decimal(const Exact& x) {
-  return exact_decimal(x.negative, integer(x.magnitude), x.exponent);
+  return exact_decimal(x.negative, cpp_int(x.magnitude), x.exponent);
 }
 
 // m / 2^n = m 5^n / 10^n

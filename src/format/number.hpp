@@ -36,10 +36,6 @@ std::string exact_decimal(const Exact& number);
 /// The same for (-1)^negative * magnitude * 2^exponent. Precondition: magnitude >= 0.
 std::string exact_decimal(bool negative, cpp_int magnitude, int exponent);
 
-/// The bits, modulo 2^128, of x >= 0; and the inverse.
-u128 low_bits(const cpp_int& x);
-cpp_int integer(u128 x);
-
 /// (minuend - subtrahend) / denominator as "0", "+0.2", "-1/3", or "about +0.123457" if it has more than 30
 /// digits and no short ratio.
 std::string difference_text(const cpp_int& minuend, const cpp_int& subtrahend, const cpp_int& denominator);

@@ -8,63 +8,27 @@
 #include <utility>
 
 #include "isa/instruction.hpp"
+#include "numeric/conversion.hpp"
 
 namespace warpbit {
 namespace {
 
-bool has_word(std::string_view words, std::string_view word) {
-  for (std::size_t at = 0; at <= words.size();) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    if (words.substr(at, end - at) == word) return true;
-    at = end + 1;
-  }
-  return false;
+Error refused(const Form& form, const OperandSpec& spec, std::string seen, std::string accepted,
+              Errc code = Errc::operand_kind) {
+  return {code, fmt::format("{}, operand {}", form.canonical, spec.role), std::move(seen), std::move(accepted)};
 }
 
-std::string expected_vector(const OperandSpec& spec) {
-  return fmt::format("a vector of {} .{} register{} in braces", spec.count, spec.registers->name,
-                     spec.count == 1 ? "" : "s");
+bool is_literal(const Item& item) {
+  return item.is_literal;
 }
-
-std::string where(const Form& form, const OperandSpec& spec) {
-  return fmt::format("{}, operand {}", form.canonical, spec.role);
+bool is_integer(const Item& item) {
+  return item.is_literal && !item.literal.is_float;
 }
-
-// A name that neither looks like a register nor is declared.
-bool is_symbol(std::string_view name, const TypeLookup& types) {
-  return !name.starts_with('%') && name != "_" && !(types && types(name));
+bool is_sink(const Item& item) {
+  return item.text == "_";
 }
-// A single symbol in braces stands for the whole vector.
-bool is_symbol(const OperandText& text, const TypeLookup& types) {
-  return text.items.size() == 1 && !text.items[0].is_literal && is_symbol(text.items[0].text, types);
-}
-
-Error literal_refused(const Form& form, const OperandSpec& spec, const Item& item) {
-  std::vector<std::string_view> right;
-  const LiteralRule& rule = spec.registers->literals;
-  if (rule.integer_whole)
-    right.push_back("integers");
-  else if (rule.integer_mixed)
-    right.push_back("integers beside registers");
-  if (rule.f32_whole || rule.f32_mixed) right.push_back("0f...");
-  if (rule.f64_whole || rule.f64_mixed) right.push_back("1.0 or 0d...");
-  const bool none = spec.part == Part::d || right.empty();
-  return {Errc::operand_kind, where(form, spec), fmt::format("the literal '{}' cannot stand here", item.text),
-          none ? "registers only" : fmt::format("registers or, as literals, {}", fmt::join(right, " or "))};
-}
-
-// A literal gives the bits of its register.
-Result<std::uint64_t> literal_bits(const Item& item, bool mixed, const Form& form, const OperandSpec& spec) {
-  const LiteralRule& rule = spec.registers->literals;
-  const Literal& literal = item.literal;
-  const bool whole_ok = !literal.is_float ? rule.integer_whole
-                        : literal.single  ? rule.f32_whole
-                                          : rule.f64_whole;
-  const bool mixed_ok = !literal.is_float ? rule.integer_mixed
-                        : literal.single  ? rule.f32_mixed
-                                          : rule.f64_mixed;
-  if (spec.part == Part::d || !(mixed ? mixed_ok : whole_ok)) return literal_refused(form, spec, item);
-  return spec.registers->bits == 64 ? literal.bits : literal.bits & UINT32_MAX;
+bool is_register(const Item& item) {
+  return !is_literal(item) && !is_sink(item);
 }
 
 // The common type of registers of two types: the same, or the bits type of their width; "" if they do not
@@ -78,45 +42,9 @@ std::string common_type(const std::string& x, const std::string& y) {
   return bits || (is_integer(x) && is_integer(y)) ? "b" + width(x) : "";
 }
 
-Result<void> check_types(const OperandText& text, const Form& form, const OperandSpec& spec,
-                         const TypeLookup& types) {
-  std::string common;
-  for (const Item& item : text.items) {
-    const std::optional<std::string> type = types && !item.is_literal ? types(item.text) : std::nullopt;
-    if (!type || *type == common) continue;
-    std::string both = common.empty() ? *type : spec.registers->mixed ? common_type(common, *type) : "";
-    if (both.empty())
-      return Error{Errc::register_type, where(form, spec),
-                   fmt::format("register {} has type .{} beside .{}", item.text, *type, common),
-                   fmt::format("one type of: {}", spec.registers->types)};
-    common = std::move(both);
-  }
-  if (!common.empty() && !has_word(spec.registers->types, common))
-    return Error{Errc::register_type, where(form, spec), fmt::format("'{}' has type .{}", text.text, common),
-                 fmt::format("one of: {}", spec.registers->types)};
-  return {};
-}
-
-Result<void> check_items(const OperandText& text, const Form& form, const OperandSpec& spec, Operand& out) {
-  const auto is_literal = [](const Item& item) { return item.is_literal; };
-  const auto is_sink = [](const Item& item) { return item.text == "_"; };
-  const bool mixed = !std::ranges::all_of(text.items, is_literal);
-  if (std::ranges::any_of(text.items, is_sink) &&
-      (spec.part != Part::d || !spec.registers->sinks || std::ranges::all_of(text.items, is_sink)))
-    return Error{Errc::operand_kind, where(form, spec), "'_' cannot stand here",
-                 spec.part != Part::d    ? "registers to read"
-                 : spec.registers->sinks ? "at least one register"
-                                         : "registers only"};
-  for (std::size_t i = 0; i < text.items.size(); ++i) {
-    out.label.append(i ? ", " : "").append(text.items[i].text);
-    if (is_sink(text.items[i])) out.sinks.push_back(static_cast<int>(i));
-    if (!text.items[i].is_literal) continue;
-    const Result<std::uint64_t> bits = literal_bits(text.items[i], mixed, form, spec);
-    if (!bits) return bits.error();
-    out.literals.resize(static_cast<std::size_t>(spec.count));
-    if (i < out.literals.size()) out.literals[i] = *bits;
-  }
-  return {};
+bool contains(const ImmediateRange& range, std::int64_t value) {
+  return value >= range.least && (range.most == kUnbounded || value <= range.most) &&
+         (value - range.least) % range.step == 0;
 }
 
 Operand unbound(const OperandSpec& spec) {
@@ -126,188 +54,231 @@ Operand unbound(const OperandSpec& spec) {
           f.name,    element_bits,           spec.fragment(), {},        {},   0};
 }
 
-Error wrong_kind(const OperandText& text, const Form& form, const OperandSpec& spec, std::string expected) {
-  const std::string_view seen = text.kind == OperandText::Kind::address  ? "an address"
-                                : text.kind == OperandText::Kind::vector ? "a brace vector"
-                                : text.items[0].is_literal               ? "a literal"
-                                                                         : "a register";
-  return {Errc::operand_kind, where(form, spec), fmt::format("'{}' is {}", text.text, seen),
-          std::move(expected)};
-}
+// An operand of a statement against that of the form.
+class Binding {
+ public:
+  Binding(const OperandText& text, const Form& form, const OperandSpec& spec, const TypeLookup& types)
+      : text_(text), form_(form), spec_(spec), types_(types) {}
 
-Result<Operand> bind_vector(const OperandText& text, const Form& form, const OperandSpec& spec,
-                            const TypeLookup& types) {
-  Operand out = unbound(spec);
-  if (text.kind != OperandText::Kind::vector)
-    return Error{Errc::operand_kind, where(form, spec),
-                 fmt::format("'{}' is {}", text.text,
-                             text.kind == OperandText::Kind::address ? "an address" : "no brace vector"),
-                 expected_vector(spec)};
-  if (is_symbol(text, types)) {
-    out.label = text.items[0].text;
-    return out;
-  }
-  const int count = static_cast<int>(text.items.size());
-  if (count != spec.count && std::ranges::find(spec.also_counts, count) == spec.also_counts.end())
-    return Error{Errc::register_count, where(form, spec),
-                 fmt::format("'{}' has {} register{}", text.text, count, count == 1 ? "" : "s"),
-                 expected_vector(spec)};
-  out.label.clear();
-  out.label.reserve(text.text.size());
-  out.is_symbolic = false;
-  if (Result<void> checked = check_types(text, form, spec, types); !checked) return checked.error();
-  if (Result<void> checked = check_items(text, form, spec, out); !checked) return checked.error();
-  return out;
-}
-
-bool is_integer(const OperandText& text) {
-  return text.kind == OperandText::Kind::scalar && text.items[0].is_literal && !text.items[0].literal.is_float;
-}
-
-// As an unsigned or a signed number.
-bool fits_32_bits(std::uint64_t bits) {
-  const auto value = static_cast<std::int64_t>(bits);
-  return value >= INT32_MIN && value <= std::int64_t{UINT32_MAX};
-}
-
-bool takes_literals(const LiteralRule& rule) {
-  return rule.integer_whole || rule.f32_whole || rule.f64_whole;
-}
-
-// One register, or a literal if the operand accepts one. Where the assembler also accepts a brace vector, it
-// reads the first item.
-Result<Operand> bind_scalar(const OperandText& text, const Form& form, const OperandSpec& spec,
-                            const TypeLookup& types) {
-  if (text.kind == OperandText::Kind::scalar && text.items[0].is_literal &&
-      takes_literals(spec.registers->literals)) {
-    const Result<std::uint64_t> bits = literal_bits(text.items[0], false, form, spec);
-    if (!bits) return bits.error();
-    if (is_integer(text) && spec.registers->bits <= 32 && !fits_32_bits(text.items[0].literal.bits))
-      return wrong_kind(text, form, spec, "an integer of 32 bits");
-    Operand out = unbound(spec);
-    out.label = text.items[0].text;
-    out.is_symbolic = false;
-    out.literals = {*bits};
-    return out;
-  }
-  const int count = static_cast<int>(text.items.size());
-  const bool right_count =
-      text.kind == OperandText::Kind::scalar ||
-      (!spec.also_counts.empty() &&
-       (count == spec.count || std::ranges::find(spec.also_counts, count) != spec.also_counts.end()));
-  const auto is_register = [](const Item& item) { return !item.is_literal && item.text != "_"; };
-  if (text.kind == OperandText::Kind::address || !right_count || !std::ranges::all_of(text.items, is_register))
-    return wrong_kind(text, form, spec, fmt::format("one .{} register", spec.registers->name));
-  if (Result<void> checked = check_types(text, form, spec, types); !checked) return checked.error();
-  Operand out = unbound(spec);
-  out.label = text.items[0].text;
-  out.is_symbolic = count == 1 && is_symbol(out.label, types);
-  return out;
-}
-
-// A predicate register, or 0 or 1.
-Result<Operand> bind_predicate(const OperandText& text, const Form& form, const OperandSpec& spec,
-                               const TypeLookup& types) {
-  if (is_integer(text) && text.items[0].literal.bits > 1)
-    return wrong_kind(text, form, spec, "a predicate register, 0 or 1");
-  return bind_scalar(text, form, spec, types);
-}
-
-// [register] or [register+offset]; the name of a variable stands for its address.
-Result<Operand> bind_address(const OperandText& text, const Form& form, const OperandSpec& spec,
-                             const TypeLookup& types) {
-  if (text.kind != OperandText::Kind::address || text.items[0].is_literal || text.items[0].text == "_")
-    return wrong_kind(text, form, spec, "a register or a variable in brackets, [p] or [p+16]");
-  const Item& base = text.items[0];
-  Operand out = unbound(spec);
-  out.label = base.text;
-  out.offset = text.offset;
-  if (Result<void> checked = check_types(text, form, spec, types); !checked) return checked.error();
-  out.is_symbolic = is_symbol(out.label, types);
-  return out;
-}
-
-bool contains(const ImmediateRange& range, std::int64_t value) {
-  return value >= range.least && (range.most == kUnbounded || value <= range.most) &&
-         (value - range.least) % range.step == 0;
-}
-
-std::string expected_pair(const OperandSpec& spec) {
-  return fmt::format("two of an integer or a .{} register in braces: {{{}; {}}}", spec.registers->name,
-                     warpbit::text(spec.immediate), warpbit::text(spec.second));
-}
-
-// {byte-id, thread-id}
-Result<Operand> bind_pair(const OperandText& text, const Form& form, const OperandSpec& spec,
-                          const TypeLookup& types) {
-  if (text.kind != OperandText::Kind::vector || text.items.size() != 2)
-    return wrong_kind(text, form, spec, expected_pair(spec));
-  Operand out = unbound(spec);
-  out.label.clear();
-  out.is_symbolic = false;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const Item& item = text.items[i];
-    out.label.append(i ? ", " : "").append(item.text);
-    if (!item.is_literal) {
-      const std::optional<std::string> type = types ? types(item.text) : std::nullopt;
-      if (item.text == "_" || (type && !has_word(spec.registers->types, *type)))
-        return Error{Errc::register_type, where(form, spec),
-                     item.text == "_" ? "'_' cannot stand here"
-                                      : fmt::format("register {} has type .{}", item.text, *type),
-                     expected_pair(spec)};
-      continue;
+  Result<Operand> run() const {
+    switch (spec_.kind) {
+      case OperandKind::vector: return vector();
+      case OperandKind::scalar:
+      case OperandKind::descriptor: return scalar();
+      case OperandKind::predicate:
+        return text_.kind == Kind::scalar && is_integer(first()) && first().literal.bits > 1
+                   ? wrong_kind("a predicate register, 0 or 1")
+                   : scalar();
+      case OperandKind::immediate: return immediate();
+      case OperandKind::pair: return pair();
+      case OperandKind::address: return address();
     }
-    const ImmediateRange& range = i == 0 ? spec.immediate : spec.second;
-    const auto value = static_cast<std::int64_t>(item.literal.bits);
-    if (item.literal.is_float || !contains(range, value))
-      return Error{Errc::operand_kind, where(form, spec), fmt::format("'{}' cannot stand here", item.text),
-                   expected_pair(spec)};
-    out.literals.resize(2);
-    out.literals[i] = item.literal.bits;
+    return wrong_kind("an operand");
   }
-  return out;
-}
 
-Result<Operand> bind_immediate(const OperandText& text, const Form& form, const OperandSpec& spec) {
-  const ImmediateRange& range = spec.immediate;
-  if (!is_integer(text))
-    return wrong_kind(text, form, spec, fmt::format("an immediate, {}", warpbit::text(range)));
-  const auto value = static_cast<std::int64_t>(text.items[0].literal.bits);
-  if (!contains(range, value)) {
+ private:
+  using Kind = OperandText::Kind;
+
+  Error refuse(std::string seen, std::string accepted, Errc code = Errc::operand_kind) const {
+    return refused(form_, spec_, std::move(seen), std::move(accepted), code);
+  }
+  Error wrong_kind(std::string accepted) const {
+    const std::string_view seen = text_.kind == Kind::address ? "an address"
+                                  : is_vector()               ? "a brace vector"
+                                  : first().is_literal        ? "a literal"
+                                                              : "a register";
+    return refuse(fmt::format("'{}' is {}", text_.text, seen), std::move(accepted));
+  }
+
+  const Item& first() const { return text_.items[0]; }
+  int count() const { return static_cast<int>(text_.items.size()); }
+  bool is_vector() const { return text_.kind == Kind::vector; }
+  bool has_right_count() const {
+    return count() == spec_.count || std::ranges::find(spec_.also_counts, count()) != spec_.also_counts.end();
+  }
+  std::optional<std::string> type_of(const Item& item) const {
+    return types_ && !item.is_literal ? types_(item.text) : std::nullopt;
+  }
+  // A single name that neither looks like a register nor is declared. In braces it stands for the whole vector.
+  bool is_symbol() const {
+    return count() == 1 && is_register(first()) && !first().text.starts_with('%') && !type_of(first());
+  }
+
+  // An operand of registers and literals as written.
+  Operand written(std::string_view label) const {
+    Operand out = unbound(spec_);
+    out.label = label;
+    out.is_symbolic = false;
+    return out;
+  }
+
+  // A literal gives the bits of its register; a double in a register of singles is rounded.
+  Result<std::uint64_t> literal_bits(const Item& item, bool mixed) const {
+    const LiteralRule& rule = spec_.registers->literals;
+    const Literal& literal = item.literal;
+    const LiteralRule::Places places = !literal.is_float ? rule.integer : literal.single ? rule.f32 : rule.f64;
+    if (spec_.part == Part::d || !(mixed ? places.mixed : places.whole)) return literal_refused(item);
+    if (spec_.registers->bits == 64) return literal.bits;
+    if (literal.is_float && !literal.single)
+      return convert({FormatId::f64, FormatId::f32, CvtRounding::rn}, literal.bits, 0);
+    return literal.bits & UINT32_MAX;
+  }
+  Error literal_refused(const Item& item) const {
+    const auto& [integer, f32, f64] = spec_.registers->literals;
+    std::vector<std::string_view> right;
+    if (integer.any()) right.push_back(integer.whole ? "integers" : "integers beside registers");
+    if (f32.any()) right.push_back("0f...");
+    if (f64.any()) right.push_back("1.0 or 0d...");
+    return refuse(fmt::format("the literal '{}' cannot stand here", item.text),
+                  spec_.part == Part::d || right.empty()
+                      ? "registers only"
+                      : fmt::format("registers or, as literals, {}", fmt::join(right, " or ")));
+  }
+
+  Result<void> check_types() const {
+    std::string common;
+    for (const Item& item : text_.items) {
+      const std::optional<std::string> type = type_of(item);
+      if (!type || *type == common) continue;
+      std::string both = common.empty() ? *type : spec_.registers->mixed ? common_type(common, *type) : "";
+      if (both.empty())
+        return refuse(fmt::format("register {} has type .{} beside .{}", item.text, *type, common),
+                      fmt::format("one type of: {}", spec_.registers->types), Errc::register_type);
+      common = std::move(both);
+    }
+    if (!common.empty() && !has_word(spec_.registers->types, common))
+      return refuse(fmt::format("'{}' has type .{}", text_.text, common),
+                    fmt::format("one of: {}", spec_.registers->types), Errc::register_type);
+    return {};
+  }
+
+  Result<Operand> vector() const {
+    const auto expected = [&] {
+      return fmt::format("a vector of {} .{} register{} in braces", spec_.count, spec_.registers->name,
+                         spec_.count == 1 ? "" : "s");
+    };
+    if (!is_vector())
+      return refuse(
+          fmt::format("'{}' is {}", text_.text, text_.kind == Kind::address ? "an address" : "no brace vector"),
+          expected());
+    if (is_symbol()) return symbol();
+    if (!has_right_count())
+      return refuse(fmt::format("'{}' has {} register{}", text_.text, count(), count() == 1 ? "" : "s"),
+                    expected(), Errc::register_count);
+    if (Result<void> checked = check_types(); !checked) return checked.error();
+    const bool mixed = !std::ranges::all_of(text_.items, is_literal);
+    if (std::ranges::any_of(text_.items, is_sink) &&
+        (spec_.part != Part::d || !spec_.registers->sinks || std::ranges::all_of(text_.items, is_sink)))
+      return refuse("'_' cannot stand here", spec_.part != Part::d    ? "registers to read"
+                                             : spec_.registers->sinks ? "at least one register"
+                                                                      : "registers only");
+    Operand out = written("");
+    out.label.reserve(text_.text.size());
+    for (std::size_t i = 0; i < text_.items.size(); ++i) {
+      const Item& item = text_.items[i];
+      out.label.append(i ? ", " : "").append(item.text);
+      if (is_sink(item)) out.sinks.push_back(static_cast<int>(i));
+      if (!item.is_literal) continue;
+      const Result<std::uint64_t> bits = literal_bits(item, mixed);
+      if (!bits) return bits.error();
+      out.literals.resize(static_cast<std::size_t>(spec_.count));
+      if (i < out.literals.size()) out.literals[i] = *bits;
+    }
+    return out;
+  }
+
+  Operand symbol() const {
+    Operand out = unbound(spec_);
+    out.label = first().text;
+    out.is_symbolic = is_symbol();
+    return out;
+  }
+
+  // One register, or a literal if the operand accepts one. Where the assembler also accepts a brace vector, it
+  // reads the first item.
+  Result<Operand> scalar() const {
+    if (text_.kind == Kind::scalar && first().is_literal && spec_.registers->literals.any_whole()) {
+      const Result<std::uint64_t> bits = literal_bits(first(), false);
+      if (!bits) return bits.error();
+      // As an unsigned or a signed number.
+      const auto value = static_cast<std::int64_t>(first().literal.bits);
+      if (is_integer(first()) && spec_.registers->bits <= 32 &&
+          (value < INT32_MIN || value > std::int64_t{UINT32_MAX}))
+        return wrong_kind("an integer of 32 bits");
+      Operand out = written(first().text);
+      out.literals = {*bits};
+      return out;
+    }
+    const bool right = text_.kind == Kind::scalar || (!spec_.also_counts.empty() && has_right_count());
+    if (text_.kind == Kind::address || !right || !std::ranges::all_of(text_.items, is_register))
+      return wrong_kind(fmt::format("one .{} register", spec_.registers->name));
+    if (Result<void> checked = check_types(); !checked) return checked.error();
+    return symbol();
+  }
+
+  // [register] or [register+offset]; the name of a variable stands for its address.
+  Result<Operand> address() const {
+    if (text_.kind != Kind::address || !is_register(first()))
+      return wrong_kind("a register or a variable in brackets, [p] or [p+16]");
+    if (Result<void> checked = check_types(); !checked) return checked.error();
+    Operand out = symbol();
+    out.offset = text_.offset;
+    return out;
+  }
+
+  // {byte-id, thread-id}
+  Result<Operand> pair() const {
+    const auto expected = [&] {
+      return fmt::format("two of an integer or a .{} register in braces: {{{}; {}}}", spec_.registers->name,
+                         warpbit::text(spec_.immediate), warpbit::text(spec_.second));
+    };
+    if (!is_vector() || count() != 2) return wrong_kind(expected());
+    Operand out = written("");
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Item& item = text_.items[i];
+      const std::optional<std::string> type = type_of(item);
+      out.label.append(i ? ", " : "").append(item.text);
+      if (is_sink(item)) return refuse("'_' cannot stand here", expected(), Errc::register_type);
+      if (type && !has_word(spec_.registers->types, *type))
+        return refuse(fmt::format("register {} has type .{}", item.text, *type), expected(),
+                      Errc::register_type);
+      if (!item.is_literal) continue;
+      if (!is_integer(item) ||
+          !contains(i == 0 ? spec_.immediate : spec_.second, static_cast<std::int64_t>(item.literal.bits)))
+        return refuse(fmt::format("'{}' cannot stand here", item.text), expected());
+      out.literals.resize(2);
+      out.literals[i] = item.literal.bits;
+    }
+    return out;
+  }
+
+  Result<Operand> immediate() const {
+    const ImmediateRange& range = spec_.immediate;
+    if (text_.kind != Kind::scalar || !is_integer(first()))
+      return wrong_kind(fmt::format("an immediate, {}", warpbit::text(range)));
+    const auto value = static_cast<std::int64_t>(first().literal.bits);
     const bool let_through = value > range.most && value <= range.assembler_most;
-    return Error{Errc::operand_kind, where(form, spec),
-                 fmt::format("'{}' is out of range{}", text.text,
-                             let_through ? " by the manual, though the assembler lets it through" : ""),
-                 warpbit::text(range)};
+    if (!contains(range, value))
+      return refuse(fmt::format("'{}' is out of range{}", text_.text,
+                                let_through ? " by the manual, though the assembler lets it through" : ""),
+                    warpbit::text(range));
+    Operand out = written(first().text);
+    out.literals = {first().literal.bits};
+    return out;
   }
-  Operand out = unbound(spec);
-  out.label = text.items[0].text;
-  out.is_symbolic = false;
-  out.literals = {text.items[0].literal.bits};
-  return out;
-}
 
-Result<Operand> bind_one(const OperandText& text, const Form& form, const OperandSpec& spec,
-                         const TypeLookup& types) {
-  switch (spec.kind) {
-    case OperandKind::vector: return bind_vector(text, form, spec, types);
-    case OperandKind::scalar:
-    case OperandKind::descriptor: return bind_scalar(text, form, spec, types);
-    case OperandKind::predicate: return bind_predicate(text, form, spec, types);
-    case OperandKind::immediate: return bind_immediate(text, form, spec);
-    case OperandKind::pair: return bind_pair(text, form, spec, types);
-    case OperandKind::address: return bind_address(text, form, spec, types);
-  }
-  return wrong_kind(text, form, spec, "an operand");
-}
+  const OperandText& text_;
+  const Form& form_;
+  const OperandSpec& spec_;
+  const TypeLookup& types_;
+};
 
 // As in a statement with symbols for registers and the minimum of each immediate.
 Operand symbolic(const OperandSpec& spec) {
   Operand out = unbound(spec);
-  if (spec.kind == OperandKind::immediate) out.literals = {static_cast<std::uint64_t>(spec.immediate.least)};
-  if (spec.kind == OperandKind::pair)
-    out.literals = {static_cast<std::uint64_t>(spec.immediate.least),
-                    static_cast<std::uint64_t>(spec.second.least)};
+  if (spec.kind == OperandKind::immediate || spec.kind == OperandKind::pair)
+    out.literals = {static_cast<std::uint64_t>(spec.immediate.least)};
+  if (spec.kind == OperandKind::pair) out.literals.emplace_back(spec.second.least);
   return out;
 }
 
@@ -346,19 +317,17 @@ Result<void> check_assembled(const Statement& statement, const Form& form, const
     const OperandText& text = statement.operands[i];
     const OperandSpec& spec = form.operands[i];
     if (spec.part == Part::metadata && text.kind == OperandText::Kind::vector)
-      return Error{Errc::operand_kind, where(form, spec),
-                   fmt::format("'{}' is a brace vector, which the assembler does not take here on {}",
-                               text.text, target.name()),
-                   "one register without braces"};
-    const auto is_integer_literal = [](const Item& item) { return item.is_literal && !item.literal.is_float; };
-    const auto is_literal = [](const Item& item) { return item.is_literal; };
+      return refused(form, spec,
+                     fmt::format("'{}' is a brace vector, which the assembler does not take here on {}",
+                                 text.text, target.name()),
+                     "one register without braces");
     if (spec.part == Part::c && plan.row->machine.find("HADD2") != std::string_view::npos &&
-        std::ranges::any_of(text.items, is_integer_literal) && !std::ranges::all_of(text.items, is_literal))
-      return Error{
-          Errc::operand_kind, where(form, spec),
+        std::ranges::any_of(text.items, is_integer) && !std::ranges::all_of(text.items, is_literal))
+      return refused(
+          form, spec,
           fmt::format("'{}' has integers beside registers, which the assembler does not take here on {}",
                       text.text, target.name()),
-          "registers, or literals only"};
+          "registers, or literals only");
   }
   return {};
 }
@@ -378,7 +347,7 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
     if (i >= given && spec.optional) break;
     if (i >= given)
       return Error{Errc::operand_missing, form.canonical, std::string(spec.role), operand_notation(form)};
-    Result<Operand> operand = bind_one(statement.operands[i], form, spec, types);
+    Result<Operand> operand = Binding(statement.operands[i], form, spec, types).run();
     if (!operand) return operand.error();
     out.push_back(std::move(*operand));
   }

@@ -1,57 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "isa/compile.hpp"
-
+// What the instructions of a form on a target share, compiled once.
 #include <algorithm>
 #include <memory>
-#include <utility>
 
+#include "isa/instruction.hpp"
 #include "isa/memo.hpp"
 #include "kernel/fast_tile.hpp"
 
 namespace warpbit {
 namespace {
 
-enum class Order { row_major, column_major };
-
-RegisterBits bits_of(const Place& p) {
-  return {p.lane, p.reg, p.low_bit, p.bits};
-}
-
-std::vector<RegisterBits> ordered_table(const FragmentMap& map, Order order) {
-  std::vector<RegisterBits> out;
-  const std::vector<Place> table = map.table();
-  out.reserve(table.size());
-  const int outer = order == Order::row_major ? map.rows() : map.columns();
-  const int inner = order == Order::row_major ? map.columns() : map.rows();
-  for (int product = 0; product < map.products(); ++product)
-    for (int i = 0; i < outer; ++i)
-      for (int j = 0; j < inner; ++j) {
-        const int row = order == Order::row_major ? i : j, column = order == Order::row_major ? j : i;
-        out.push_back(
-            bits_of(table[static_cast<std::size_t>((product * map.rows() + row) * map.columns() + column)]));
-      }
-  return out;
-}
-
-// The elements of a fragment in the kernel's order. Many forms share fragments.
-Places places(const FragmentMap& map, Order order) {
-  static Memo<std::pair<FragmentMap, Order>, std::vector<RegisterBits>> tables;
-  return tables.get({map, order}, [&] { return ordered_table(map, order); });
+// The elements of a fragment by product, row and column. Many forms share fragments.
+Places places(const FragmentMap& map) {
+  static Memo<FragmentMap, std::vector<RegisterBits>> tables;
+  return tables.get(map, [&] {
+    std::vector<RegisterBits> out;
+    for (const Place& p : map.table()) out.push_back({p.lane, p.reg, p.low_bit, p.bits});
+    return out;
+  });
 }
 
 TileRegisters registers_of(const OperandSpec& spec) {
   return {spec.count, spec.registers->bits, {}};
 }
 
-Order order_of(Part part) {
-  return part == Part::b || part == Part::scale_b ? Order::column_major : Order::row_major;
-}
-
-// The places of the elements of an operand in registers, for each fragment.
+// The places of the elements of an operand in registers, for each fragment: those of B by columns.
 std::vector<Places> places_of(const OperandSpec& spec) {
+  const bool by_columns = spec.part == Part::b || spec.part == Part::scale_b;
   std::vector<Places> out;
   if (spec.kind == OperandKind::vector || spec.kind == OperandKind::scalar)
-    for (const FragmentMap& map : spec.fragments) out.push_back(places(map, order_of(spec.part)));
+    for (const FragmentMap& map : spec.fragments) out.push_back(places(by_columns ? map.transposed() : map));
   return out;
 }
 
@@ -62,15 +40,37 @@ TileOperand compile_operand(const OperandSpec& spec, std::span<const Places> cho
 
 // ---- D = A B + C
 
-TileScale compile_scale(const OperandSpec& spec, const OperandSpec& selector, std::span<const Places> choices) {
-  TileScale out;
+// What an operand fills in a tile.
+struct Filled {
+  TileRegisters* registers = nullptr;
+  TileOperand* matrix = nullptr;
+  std::optional<DescribedMatrix>* described = nullptr;
+  TileScale* scale = nullptr;
+};
+Filled filled_by(Part part, Tile& t) {
+  switch (part) {
+    case Part::d: return {&t.d.registers, &t.d};
+    case Part::a: return {&t.a.registers, &t.a, &t.a_described};
+    case Part::b: return {&t.b.registers, &t.b, &t.b_described};
+    case Part::c: return {&t.c.registers, &t.c};
+    case Part::metadata: return {&t.e.registers, &t.e};
+    case Part::scale_a: return {&t.a_scale.registers, nullptr, nullptr, &t.a_scale};
+    case Part::scale_b: return {&t.b_scale.registers, nullptr, nullptr, &t.b_scale};
+    case Part::selector_a: return {&t.a_scale.selector.registers, nullptr, nullptr, &t.a_scale};
+    case Part::selector_b: return {&t.b_scale.selector.registers, nullptr, nullptr, &t.b_scale};
+    default: return {};
+  }
+}
+
+void compile_scale(const OperandSpec& spec, std::span<const Places> choices, TileScale& out) {
+  if (spec.kind == OperandKind::pair) {
+    out.selector = {registers_of(spec), spec.immediate.most + 1, spec.immediate.step, spec.second.most + 1};
+    return;
+  }
   out.format = &format(spec.format);
   out.registers = registers_of(spec);
   out.blocks = spec.part == Part::scale_a ? spec.fragment().columns() : spec.fragment().rows();
-  out.selector = {registers_of(selector), selector.immediate.most + 1, selector.immediate.step,
-                  selector.second.most + 1};
   out.choices = choices;
-  return out;
 }
 
 Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, CompiledForm& shared) {
@@ -86,46 +86,17 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
   for (const OperandSpec& spec : form.operands) shared.places.push_back(places_of(spec));
   for (std::size_t i = 0; i < form.operands.size(); ++i) {
     const OperandSpec& spec = form.operands[i];
-    const std::vector<Places>& choices = shared.places[i];
-    const bool in_memory = spec.kind == OperandKind::descriptor;
-    const int bits = format(spec.format).bits;
-    switch (spec.part) {
-      case Part::d: tile.d = compile_operand(spec, choices); break;
-      case Part::a:
-        tile.a = compile_operand(spec, choices);
-        if (in_memory) tile.a_described = {Major::k, bits, form.rows, form.terms()};
-        break;
-      case Part::b:
-        tile.b = compile_operand(spec, choices);
-        if (in_memory) tile.b_described = {Major::k, bits, form.columns, form.depth};
-        break;
-      case Part::c: tile.c = compile_operand(spec, choices); break;
-      case Part::metadata: tile.e = compile_operand(spec, choices); break;
-      // The selector is the next operand.
-      case Part::scale_a: tile.a_scale = compile_scale(spec, form.operands[i + 1], choices); break;
-      case Part::scale_b: tile.b_scale = compile_scale(spec, form.operands[i + 1], choices); break;
-      default: break;
-    }
+    const Filled to = filled_by(spec.part, tile);
+    if (to.matrix != nullptr) *to.matrix = compile_operand(spec, shared.places[i]);
+    if (to.scale != nullptr) compile_scale(spec, shared.places[i], *to.scale);
+    const bool is_a = spec.part == Part::a;
+    if (spec.kind == OperandKind::descriptor)
+      *to.described = {Major::k, format(spec.format).bits, is_a ? form.rows : form.columns,
+                       is_a ? form.terms() : form.depth};
   }
   if (tile.b_described) tile.c = tile.d;  // the same registers
   tile.fast = compile_fast(tile);
   return tile;
-}
-
-// The registers of a tile that an operand fills, or nullptr.
-TileRegisters* registers_in(Tile& tile, Part part) {
-  switch (part) {
-    case Part::d: return &tile.d.registers;
-    case Part::a: return &tile.a.registers;
-    case Part::b: return &tile.b.registers;
-    case Part::c: return &tile.c.registers;
-    case Part::metadata: return &tile.e.registers;
-    case Part::scale_a: return &tile.a_scale.registers;
-    case Part::scale_b: return &tile.b_scale.registers;
-    case Part::selector_a: return &tile.a_scale.selector.registers;
-    case Part::selector_b: return &tile.b_scale.selector.registers;
-    default: return nullptr;
-  }
 }
 
 bool has_registers(const Operand& operand) {
@@ -136,13 +107,14 @@ bool has_registers(const Operand& operand) {
 void apply_literals(const Operand& operand, const OperandSpec& spec, std::span<const Places> choices,
                     Tile& tile) {
   const auto value = static_cast<std::int64_t>(operand.literals[0].value_or(0));
-  const auto select = [&](TileScale& scale) {
-    if (!has_registers(operand)) scale.choices = choices.subspan(fragment_index(spec, operand.literals), 1);
-  };
   switch (operand.part) {
     case Part::selector: tile.e.places = choices[fragment_index(spec, operand.literals)]; break;
-    case Part::selector_a: select(tile.a_scale); break;
-    case Part::selector_b: select(tile.b_scale); break;
+    case Part::selector_a:
+    case Part::selector_b:
+      if (!has_registers(operand))
+        filled_by(operand.part, tile).scale->choices =
+            choices.subspan(fragment_index(spec, operand.literals), 1);
+      break;
     case Part::scale_d: tile.starts_at_zero = value == 0; break;
     case Part::sign_a: tile.negate_a = value < 0; break;
     case Part::sign_b: tile.negate_b = value < 0; break;
@@ -156,7 +128,7 @@ CompiledAction bind(const Tile& kernel, const CompiledForm& shared, std::span<co
   Tile tile = kernel;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].literals.empty()) continue;
-    if (TileRegisters* registers = registers_in(tile, operands[i].part))
+    if (TileRegisters* registers = filled_by(operands[i].part, tile).registers)
       registers->literals = operands[i].literals;
     if (i > 0) apply_literals(operands[i], shared.form->operands[i], shared.places[i - 1], tile);
   }
@@ -193,8 +165,7 @@ ElementwiseKernel make_kernel(const Elementwise& action, const Form& form, const
   if (out.lanes == 1) {
     out.elements = packed_elements(sources);
   } else {
-    for (const RegisterBits& bits : places(sources[0]->fragment(), Order::row_major))
-      out.elements.push_back({0, bits});
+    for (const RegisterBits& bits : places(sources[0]->fragment())) out.elements.push_back({0, bits});
   }
   return out;
 }

@@ -24,12 +24,20 @@
 
 namespace warpbit {
 
-/// Which literals a source vector may hold, alone or beside registers.
+/// Which literals a source may hold, and where.
 struct LiteralRule {
-  bool integer_whole = false, integer_mixed = false;  ///< integers: the bits of the register
-  bool f32_whole = false, f32_mixed = false;          ///< 0f...: the bits of the register
-  bool f64_whole = false, f64_mixed = false;          ///< 1.0, 0d...: the bits of the register
+  struct Places {
+    bool whole = false;  ///< alone, or without registers beside them
+    bool mixed = false;  ///< beside registers
+    constexpr bool any() const { return whole || mixed; }
+  };
+  Places integer = {};  ///< the bits of the register
+  Places f32 = {};      ///< 0f...: the bits of the register
+  Places f64 = {};      ///< 1.0, 0d...: the bits of the register, or rounded to the f32 in there
+
+  constexpr bool any_whole() const { return integer.whole || f32.whole || f64.whole; }
 };
+inline constexpr LiteralRule::Places kAnywhere{true, true}, kAlone{true, false}, kBeside{false, true};
 
 /// The registers that an operand accepts: as the assembler (ptxas 13.0) where the manual ("Operand Type
 /// Checking") is silent. Literals whose meaning differs between targets are left out.
@@ -37,7 +45,7 @@ struct RegisterClass {
   std::string_view name;  ///< in the notation of the instruction table
   int bits;
   std::string_view types;  ///< accepted declared types, separated by blanks
-  LiteralRule literals;
+  LiteralRule literals = {};
   bool mixed = true;  ///< a vector may mix types
   bool sinks = true;  ///< a destination may have '_' beside registers
 };
@@ -57,13 +65,13 @@ struct OperandSpec {
   OperandKind kind;
   const RegisterClass* registers;
   int count;  ///< registers per lane
-  std::span<const int>
-      also_counts;  ///< other counts that the assembler accepts; it ignores the further registers
   FormatId format;
   std::vector<FragmentMap> fragments;  ///< one; for metadata, one for each selector
   ImmediateRange immediate = {};       ///< of a pair: for its first item
   ImmediateRange second = {};          ///< of a pair: for its second item
-  bool optional = false;               ///< may be omitted, if it is the last one
+  /// Other counts that the assembler accepts; it ignores the further registers.
+  std::span<const int> also_counts = {};
+  bool optional = false;  ///< may be omitted, if it is the last one
 
   const FragmentMap& fragment() const { return fragments.front(); }
 };

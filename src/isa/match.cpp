@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "isa/instruction.hpp"
@@ -38,33 +37,16 @@ std::vector<const Form*> documented(const Family& family) {
   return out;
 }
 
-// Forms by their qualifiers, one for each slot: hash and equality.
-struct ByQualifiers {
-  using is_transparent = void;
-  using Given = std::vector<std::string_view>;
-
-  static std::size_t hash(const auto& qualifiers) {
-    std::size_t h = 0;
-    for (const std::string_view q : qualifiers) h = 31 * h + std::hash<std::string_view>()(q);
-    return h;
-  }
-  std::size_t operator()(const Form* form) const { return hash(form->qualifiers); }
-  std::size_t operator()(const Given& given) const { return hash(given); }
-  bool operator()(const Form* x, const Form* y) const { return x->qualifiers == y->qualifiers; }
-  bool operator()(const Given& given, const Form* form) const {
-    return std::ranges::equal(given, form->qualifiers);
-  }
-};
-
-// The lookup tables for the forms of a family.
+// The lookup tables for the forms of a family. A qualifier belongs to one group, and those of a group fill its
+// slots in order, so that the text of a form tells its slots.
 struct Index {
-  std::unordered_map<std::string_view, std::string_view> groups;      // by qualifier
-  std::unordered_set<const Form*, ByQualifiers, ByQualifiers> forms;  // one for each text, the first
+  std::unordered_map<std::string_view, std::string_view> groups;  // by qualifier
+  std::unordered_map<std::string_view, const Form*> forms;        // by text, the first one
 
   explicit Index(const Family& family) {
     for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
       for (const Form& form : family.forms) groups.emplace(form.qualifiers[slot], family.slots[slot].group);
-    for (const Form& form : family.forms) forms.insert(&form);
+    for (const Form& form : family.forms) forms.emplace(form.canonical, &form);
   }
 };
 
@@ -254,7 +236,7 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
   const Index& index = index_of(family);
   Result<Assignment> given = assign(statement, family, index);
   if (!given) return given.error();
-  const auto found = index.forms.find(given->text);
+  const auto found = index.forms.find(spell(family.opcode, given->text));
   if (found == index.forms.end()) {
     const Form* lenient = lenient_form(family, *given);
     if (lenient == nullptr) return no_form(statement, family, target, *given);
@@ -264,7 +246,7 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
                  lenient->canonical};
   }
   // Forms with the same text differ in their operands; they are adjacent.
-  const Form *form = *found, *last = &family.forms.back();
+  const Form *form = found->second, *last = &family.forms.back();
   while (!has_kinds(statement, *form) && form != last && form[1].qualifiers == form->qualifiers) ++form;
   if (!form->undocumented.empty()) {
     const Nearest best = nearest(family, target, *given);

@@ -161,16 +161,32 @@ class Scanner {
     out.items.push_back(*base);
     skip_blanks();
     if (peek() == '-') return fail("'-'", "'+' and the offset, such as [p+-16]");
-    if (take('+')) {
-      skip_blanks();
-      Result<Item> offset = item();
-      if (!offset) return offset.error();
-      if (!offset->is_literal || offset->literal.is_float)
-        return fail(std::string(offset->text), "an integer offset");
-      out.offset = static_cast<std::int64_t>(offset->literal.bits);
-      skip_blanks();
-    }
+    if (take('+'))
+      if (Result<void> added = sum(out.offset); !added) return added;
     if (!take(']')) return fail(seen(), "']'");
+    return {};
+  }
+
+  // Integers, added and subtracted, with parentheses (PTX manual, "Constant Expressions").
+  Result<void> sum(std::int64_t& out) {
+    std::vector<bool> open{false};  // parentheses, and whether what they hold is subtracted
+    std::uint64_t total = 0;
+    do {
+      bool minus = open.back();
+      for (skip_blanks(); peek() == '+' || peek() == '-' || peek() == '('; skip_blanks()) {
+        if (peek() == '-') minus = !minus;
+        if (peek() == '(') open.push_back(minus);
+        ++at_;
+      }
+      const Result<Item> term = item();
+      if (!term) return term.error();
+      if (!term->is_literal || term->literal.is_float)
+        return fail(std::string(term->text), "an integer offset");
+      total += minus ? -term->literal.bits : term->literal.bits;
+      for (skip_blanks(); open.size() > 1 && take(')'); skip_blanks()) open.pop_back();
+    } while (peek() == '+' || peek() == '-');
+    if (open.size() > 1) return fail(seen(), "')'");
+    out = static_cast<std::int64_t>(total);
     return {};
   }
 
@@ -256,10 +272,14 @@ Result<Statement> split_name(std::string_view text) {
   return Scanner(text).name();
 }
 
-std::string spell(const Statement& s) {
-  std::string out(s.opcode);
-  for (const std::string_view q : s.qualifiers) out.append(".").append(q);
+std::string spell(std::string_view opcode, std::span<const std::string_view> qualifiers) {
+  std::string out(opcode);
+  for (const std::string_view q : qualifiers)
+    if (!q.empty()) out.append(".").append(q);
   return out;
+}
+std::string spell(const Statement& s) {
+  return spell(s.opcode, s.qualifiers);
 }
 
 std::string text(const Statement& s) {

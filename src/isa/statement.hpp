@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +54,8 @@ Result<Statement> split(std::string_view text);
 /// The opcode and the qualifiers; ignores the rest.
 Result<Statement> split_name(std::string_view text);
 
-/// `opcode.qualifier...`
+/// `opcode.qualifier...`, without empty qualifiers.
+std::string spell(std::string_view opcode, std::span<const std::string_view> qualifiers);
 std::string spell(const Statement& statement);
 /// The same with the operands' texts and ';'.
 std::string text(const Statement& statement);

@@ -14,7 +14,8 @@ constexpr std::string_view kPtx = "PTX ISA 9.0, Fundamental Types";
 constexpr std::string_view kPtxAlternate = "PTX ISA 9.0, Alternate Floating-Point Data Formats";
 
 constexpr Format floating(FormatId id, std::string_view name, std::string_view synonyms, int exponent_bits,
-                          int fraction_bits, Specials specials, std::uint64_t nan, std::string_view source) {
+                          int fraction_bits, Specials specials, std::uint64_t nan, std::string_view source,
+                          int byte_low = 0) {
   return {id,
           name,
           synonyms,
@@ -29,7 +30,8 @@ constexpr Format floating(FormatId id, std::string_view name, std::string_view s
           specials,
           true,
           nan,
-          source};
+          source,
+          byte_low};
 }
 constexpr Format integer(FormatId id, std::string_view name, std::string_view synonyms, int bits,
                          bool is_signed) {
@@ -53,7 +55,7 @@ constexpr std::array<Format, kFormatCount> kFormats{
     floating(e4m3, "e4m3", "float8_e4m3fn", 4, 3, Specials::nan_all_ones, 0x7F, kOfp8),
     floating(e3m2, "e3m2", "float6_e3m2fn", 3, 2, Specials::none, 0, kOcpMx),
     floating(e2m3, "e2m3", "float6_e2m3fn", 2, 3, Specials::none, 0, kOcpMx),
-    floating(e2m1, "e2m1", "float4_e2m1fn", 2, 1, Specials::none, 0, kOcpMx),
+    floating(e2m1, "e2m1", "float4_e2m1fn", 2, 1, Specials::none, 0, kOcpMx, 2),
     //     7..0
     //     EEEEEEEE   2^(E - 127); no sign, no zero
     Format{ue8m0, "ue8m0", "float8_e8m0fnu e8m0", false, 8, false, 8, 0, 127, 0, 0, Specials::nan_all_ones,
@@ -79,10 +81,6 @@ constexpr bool in_order() {
   return true;
 }
 static_assert(in_order());
-
-constexpr std::uint64_t ones(int n) {
-  return n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
-}
 
 Decoded decode_integer(const Format& f, std::uint64_t code) {
   code &= f.mask();
@@ -125,13 +123,6 @@ std::uint64_t encode_integer(const Format& f, const Exact& x, Rounding rounding,
   return (x.negative ? ~clamped + 1 : clamped) & f.mask();
 }
 
-// Adds the sign and the shift to an exponent-and-fraction field.
-std::uint64_t pack(const Format& f, bool negative, std::uint64_t field) {
-  const std::uint64_t sign =
-      f.is_signed && negative ? std::uint64_t{1} << (f.exponent_bits + f.fraction_bits) : 0;
-  return (sign | field) << f.ignored_low;
-}
-
 std::uint64_t largest_field(const Format& f) {
   const std::uint64_t all = ones(f.exponent_bits + f.fraction_bits);
   switch (f.specials) {
@@ -160,15 +151,18 @@ std::span<const Format> formats() {
 }
 
 const Format* find_format(std::string_view name) {
-  for (const Format& f : kFormats) {
-    if (f.name == name) return &f;
-    for (std::string_view rest = f.synonyms; !rest.empty();) {
-      const std::size_t end = rest.find(' ');
-      if (rest.substr(0, end) == name) return &f;
-      rest = end == rest.npos ? "" : rest.substr(end + 1);
-    }
+  const auto is_named = [&](const Format& f) { return f.name == name || has_word(f.synonyms, name); };
+  const auto at = std::ranges::find_if(kFormats, is_named);
+  return at == kFormats.end() ? nullptr : &*at;
+}
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    if (words.substr(at, end - at) == word) return true;
+    at = end + 1;
   }
-  return nullptr;
+  return false;
 }
 
 Decoded decode(const Format& f, std::uint64_t code) {
@@ -212,6 +206,12 @@ std::uint64_t encode(const Format& f, const Exact& x, Rounding rounding, Overflo
   const std::uint64_t field = (above << f.fraction_bits) + significand - (f.subnormals ? 0 : implicit);
   if (field > largest_field(f)) return overflowed(f, x.negative, rounding, overflow);
   return pack(f, x.negative, field);
+}
+
+std::uint64_t pack(const Format& f, bool negative, std::uint64_t field) {
+  const std::uint64_t sign =
+      f.is_signed && negative ? std::uint64_t{1} << (f.exponent_bits + f.fraction_bits) : 0;
+  return (sign | field) << f.ignored_low;
 }
 
 std::uint64_t infinity(const Format& f, bool negative) {

@@ -8,11 +8,22 @@
 #include <span>
 #include <string_view>
 
-#include "numeric/wide.hpp"
 #include "warpbit/detail/rounding.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
+
+__extension__ using u128 = unsigned __int128;
+
+/// The number of bits up to the highest 1; 0 for 0.
+constexpr int bit_length(u128 x) {
+  const auto high = static_cast<std::uint64_t>(x >> 64);
+  return static_cast<int>(high ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(x)));
+}
+/// The n lowest bits. Precondition: 0 <= n <= 64.
+constexpr std::uint64_t ones(int n) {
+  return n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+}
 
 /// The formats, in the order of their rows.
 enum class FormatId : std::uint8_t {
@@ -90,17 +101,19 @@ struct Format {
   bool subnormals;              ///< exponent field 0 means zero and subnormals (not so in ue8m0)
   std::uint64_t canonical_nan;  ///< the result of an operation on an invalid operand; 0 without NaNs
   std::string_view source;      ///< the source of the row
+  int byte_low = 0;             ///< where a code lies in a byte of its own (.kind::f8f6f4)
 
   constexpr int min_exponent() const { return subnormals ? 1 - bias : -bias; }
-  constexpr std::uint64_t mask() const {
-    return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-  }
+  constexpr std::uint64_t mask() const { return ones(bits); }
 };
 
 /// The row of a format; all rows, in order; the row of a name or a synonym (without the dot), or nullptr.
 const Format& format(FormatId id);
 std::span<const Format> formats();
 const Format* find_format(std::string_view name);
+
+/// Whether a word is among words that are separated by blanks.
+bool has_word(std::string_view words, std::string_view word);
 
 enum class Class : std::uint8_t { zero, finite, infinity, nan };
 
@@ -143,6 +156,9 @@ enum class Overflow : std::uint8_t {
 /// rounding (at most the format's own; the rest are 0).
 std::uint64_t encode(const Format& format, const Exact& number, Rounding rounding, Overflow overflow,
                      int kept_fraction_bits = -1);
+
+/// The code with the given exponent and fraction, as one number. An unsigned format has no sign.
+std::uint64_t pack(const Format& format, bool negative, std::uint64_t field);
 
 /// The code of an infinity. Precondition: the format has one (Specials::ieee).
 std::uint64_t infinity(const Format& format, bool negative);

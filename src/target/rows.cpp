@@ -100,14 +100,14 @@ constexpr std::array kB1Rows{xor_popc("BMMA"), and_popc("BMMA")};
 constexpr std::array kB1HopperRows{xor_popc("2 BMMA (and)"), and_popc("BMMA")};
 constexpr std::array kB1AsS8Rows{xor_popc("IMMA, MOVM"), and_popc("IMMA, MOVM")};
 
-constexpr PlanRow f64_row(Modifiers modifiers, Rounding rounding, std::string_view machine) {
-  return {{mma, f64, f64, f64, f64, modifiers},
+constexpr PlanRow f64_row(Modifier modifier, Rounding rounding, std::string_view machine) {
+  return {{mma, f64, f64, f64, f64, modifier},
           {FmaChain{f64, rounding, NanRule::first_of_b_sum_a}},
           all(kH200),
           machine};
 }
 constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine) {
-  return {f64_row({}, kNearest, machine), f64_row(Modifier::rn, kNearest, machine),
+  return {f64_row(Modifier::none, kNearest, machine), f64_row(Modifier::rn, kNearest, machine),
           f64_row(Modifier::rz, Rounding::toward_zero, machine), f64_row(Modifier::rm, Rounding::down, machine),
           f64_row(Modifier::rp, Rounding::up, machine)};
 }
@@ -330,9 +330,9 @@ constexpr Ground kH200Cvt{Basis::captured, "golden/sm_90a/cvt, H200"};
 constexpr Ground kCvtManual{Basis::inferred, "the PTX manual; what sm_90a has of it, captured there"};
 constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
 
-// A row for all modifiers.
+// A row for all qualifiers.
 constexpr PlanRow cvt_row(FormatSet to, FormatSet from, Ground ground) {
-  return {{cvt, to, from, from, to, std::nullopt}, {}, all(ground), kCvtMachine};
+  return {{cvt, to, from, from, to}, {}, all(ground), kCvtMachine};
 }
 constexpr std::array kCvtRows{cvt_row(kCvtSources | tf32, kCvtSources, kCvtManual)};
 constexpr std::array kCvtHopperRows{cvt_row(kCvtHopperSources | tf32, kCvtHopperSources, kH200Cvt)};

@@ -75,48 +75,35 @@ enum class Unit : std::uint8_t {
 std::string_view name(Unit unit);
 
 /// A qualifier that changes the arithmetic of a class.
-enum class Modifier : std::uint32_t {
-  satfinite = 1 << 0,
-  rn = 1 << 1,
-  rz = 1 << 2,
-  rm = 1 << 3,
-  rp = 1 << 4,
-  rna = 1 << 5,
-  rs = 1 << 6,
-  rni = 1 << 7,
-  rzi = 1 << 8,
-  rmi = 1 << 16,
-  rpi = 1 << 17,
-  xor_popc = 1 << 9,
-  and_popc = 1 << 10,
-  ftz = 1 << 11,
-  sat = 1 << 12,
-  relu = 1 << 13,
-  packed_fp4 = 1 << 14,  ///< .kind::mxf4 and .kind::mxf4nvf4, in which e2m1 fills the registers
-  packed = 1 << 15,      ///< cvt of several elements
+enum class Modifier : std::uint8_t {
+  none,
+  satfinite,
+  rn,
+  rz,
+  rm,
+  rp,
+  xor_popc,
+  and_popc,
+  packed_fp4,  ///< .kind::mxf4 and .kind::mxf4nvf4, in which e2m1 fills the registers
 };
-using Modifiers = Flags<Modifier>;
-constexpr Modifiers operator|(Modifier x, Modifier y) {
-  return Modifiers(x) | Modifiers(y);
-}
 
 /// The lookup key of a plan: an instruction's unit, element formats (for a move: the moved format; for cvt: d
-/// of the destination and a of the source) and modifiers.
+/// of the destination and a of the source) and the modifier of products.
 struct Arithmetic {
   Unit unit;
   FormatId d, a, b, c;
-  Modifiers modifiers = {};
+  Modifier modifier = Modifier::none;
 };
 
 /// The classes that a plan serves.
 struct OperandClass {
   Unit unit;
   FormatSet d, a, b, c;
-  std::optional<Modifiers> modifiers = Modifiers{};  ///< nothing: all
+  Modifier modifier = Modifier::none;
 
   constexpr bool matches(const Arithmetic& x) const {
     return unit == x.unit && d.contains(x.d) && a.contains(x.a) && b.contains(x.b) && c.contains(x.c) &&
-           (!modifiers || *modifiers == x.modifiers);
+           modifier == x.modifier;
   }
 };
 

@@ -6,8 +6,6 @@
 //   wgmma.commit_group.sync.aligned;
 //   wgmma.wait_group.sync.aligned N;
 //   fence.proxy.async{.global, .shared::cta, .shared::cluster};
-#include <array>
-
 #include "isa/families/operands.hpp"
 
 namespace warpbit {
@@ -41,25 +39,7 @@ constexpr ProxyRow kProxyRows[] = {
 
 // ---- Expansion
 
-constexpr RegisterClass kCount{"b32", 32, "", {}};
-
-Form make_form(std::string_view opcode, std::vector<std::string> qualifiers, Unit unit, Feature needs,
-               Control action) {
-  using enum FormatId;
-  Form form{};
-  form.canonical = canonical(opcode, qualifiers);
-  form.qualifiers = std::move(qualifiers);
-  form.needs = needs;
-  form.arithmetic = {unit, b32, b32, b32, b32};
-  form.action = action;
-  return form;
-}
-
-constexpr std::array kGroupSlots{
-    QualifierSlot{.what = "instruction", .group = "instruction", .leading = true},
-    kSync,
-    QualifierSlot{.what = "qualifier .aligned", .group = "aligned", .assembler_optional = true},
-};
+constexpr std::array kGroupSlots{kInstruction, kSync, kAlignedByManual};
 constexpr std::array kProxySlots{
     QualifierSlot{.what = "qualifier .proxy", .group = "proxy", .leading = true},
     QualifierSlot{.what = "qualifier .async", .group = "async"},
@@ -67,34 +47,31 @@ constexpr std::array kProxySlots{
 };
 constexpr std::string_view kProxyMarks[] = {"proxy"};
 
+Form make_form(std::string_view opcode, std::initializer_list<std::string_view> qualifiers, Unit unit,
+               Feature needs, Control action) {
+  using enum FormatId;
+  Form out = make_form(opcode, qualifiers, Shape{0, 0, 0, 0}, needs, {unit, b32, b32, b32, b32});
+  out.action = action;
+  return out;
+}
+
 }  // namespace
 
 Family wgmma_sync_family() {
   constexpr int kWarpgroup = 128;
   Family out{"wgmma.sync", "wgmma", {}, kGroupSlots, {}};
-  for (const GroupRow& row : kGroupRows) {
-    Form form = make_form("wgmma", {std::string(row.name), "sync", "aligned"}, Unit::wgmma_sync, Feature::wgmma,
-                          {{row.kind}, kWarpgroup});
-    if (row.kind == Kind::wait_group)
-      form.operands = {{"N",
-                        Part::group_count,
-                        OperandKind::immediate,
-                        &kCount,
-                        0,
-                        {},
-                        FormatId::b32,
-                        {lane_values(32)},
-                        {0, kUnbounded}}};
-    out.forms.push_back(std::move(form));
-  }
+  for (const GroupRow& row : kGroupRows)
+    out.forms.push_back(make_form("wgmma", {row.name, "sync", "aligned"}, Unit::wgmma_sync, Feature::wgmma,
+                                  {{row.kind}, kWarpgroup}));
+  out.forms.back().operands = {immediate_operand("N", Part::group_count, {0, kUnbounded})};
   return out;
 }
 
 Family proxy_fence_family() {
   Family out{"fence.proxy", "fence", kProxyMarks, kProxySlots, {}};
   for (const ProxyRow& row : kProxyRows)
-    out.forms.push_back(make_form("fence", {"proxy", "async", std::string(row.space)}, Unit::proxy_fence,
-                                  Feature::sm_90, {{Kind::proxy_fence, row.orders}, 1}));
+    out.forms.push_back(make_form("fence", {"proxy", "async", row.space}, Unit::proxy_fence, Feature::sm_90,
+                                  {{Kind::proxy_fence, row.orders}, 1}));
   return out;
 }
 

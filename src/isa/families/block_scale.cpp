@@ -3,10 +3,6 @@
 //
 //   mma{.spvariant}.sync.aligned.shape.row.col.kind.block_scale{.scale_vec_size}.dtype.atype.btype.ctype.stype
 //      d, a, b, c, {e, f,} scale_a, {byte-id-a, thread-id-a}, scale_b, {byte-id-b, thread-id-b};
-#include <fmt/format.h>
-
-#include <utility>
-
 #include "isa/families/operands.hpp"
 
 namespace warpbit {
@@ -23,7 +19,7 @@ struct Row {
   std::string_view kind;
   int k;
   FormatSet factors;
-  Packing packing;
+  Modifier modifier;
   std::span<const std::string_view> scale_vec;
   int blocks;  // scale factors per row of A and per column of B
   FormatId scale;
@@ -31,7 +27,7 @@ struct Row {
   Features sparse_needs;
 };
 
-constexpr Packing kBytes{32, 8, 0, 8}, kNibbles{32, 4, 0, 4};
+constexpr Modifier kBytes = Modifier::none, kNibbles = Modifier::packed_fp4;  // how elements fill a register
 constexpr Features kNarrow = Feature::kind_f8f6f4, kSparseFp4 = Feature::kind_f8f6f4 | Feature::sparse_fp4;
 
 constexpr Row kRows[] = {
@@ -46,149 +42,100 @@ constexpr Row kRows[] = {
 
 constexpr int kM = 16, kN = 8;
 
-constexpr RegisterClass kScale{"b32", 32, "b32 u32 s32 f32 f16x2", {}};
-constexpr RegisterClass kPair{"b16", 16, "b16 u16 s16", {}};
-constexpr RegisterClass kFactors{"b32", 32, "b32", {.integer_mixed = true, .f32_mixed = true}};
-constexpr int kScaleCounts[] = {2, 4};
-
-// The bytes of a register starting at byte-id, one for each block.
-Packing bytes(int byte_id, int blocks) {
-  return {32, 8, 0, 8, byte_id, blocks};
-}
-
-// Step between values of byte-id: all bytes, pairs, or only 0.
-int byte_step(int blocks) {
-  return blocks;
-}
-
-// Row g + 8 p of A: lane 4 g + 2 thread-id + p.
-std::vector<FragmentMap> scale_a_maps(int blocks) {
+// Of A, row g + 8 p: lane 4 g + 2 thread-id + p. Of B, column g: lane 4 g + thread-id. The factors are the
+// bytes of a register from byte-id on, one for each block; byte-id is a multiple of their number.
+std::vector<FragmentMap> scale_maps(Part part, int blocks) {
+  const bool is_a = part == Part::scale_a;
   std::vector<FragmentMap> out;
-  for (int byte_id = 0; byte_id + blocks <= 4; byte_id += byte_step(blocks))
-    for (int thread_id = 0; thread_id < 2; ++thread_id)
-      out.push_back({kM,
-                     blocks,
-                     1,
-                     bytes(byte_id, blocks),
-                     {{2, {8, 0}}, {8, {1, 0}}},
-                     {{blocks, {0, 1}}},
-                     {4, 2 * thread_id, 2}});
+  for (int byte_id = 0; byte_id < 4; byte_id += blocks)
+    for (int thread_id = 0; thread_id < (is_a ? 2 : 4); ++thread_id) {
+      const Packing bytes{32, 8, 0, 8, byte_id, blocks};
+      if (is_a)
+        out.push_back(
+            {kM, blocks, 1, bytes, {{2, {8, 0}}, {8, {1, 0}}}, {{blocks, {0, 1}}}, {4, 2 * thread_id, 2}});
+      else
+        out.push_back({blocks, kN, 1, bytes, {{8, {0, 1}}}, {{blocks, {1, 0}}}, {4, thread_id, 1}});
+    }
   return out;
 }
 
-// Column g of B: lane 4 g + thread-id.
-std::vector<FragmentMap> scale_b_maps(int blocks) {
-  std::vector<FragmentMap> out;
-  for (int byte_id = 0; byte_id + blocks <= 4; byte_id += byte_step(blocks))
-    for (int thread_id = 0; thread_id < 4; ++thread_id)
-      out.push_back(
-          {blocks, kN, 1, bytes(byte_id, blocks), {{8, {0, 1}}}, {{blocks, {1, 0}}}, {4, thread_id, 1}});
-  return out;
-}
-
-OperandSpec scale_operand(std::string_view role, Part part, FormatId id, std::vector<FragmentMap> maps) {
-  return {role, part, OperandKind::scalar, &kScale, 1, kScaleCounts, id, std::move(maps)};
-}
-
-// {byte-id, thread-id}: two registers of each lane.
-OperandSpec pair_operand(std::string_view role, Part part, int blocks, int threads) {
-  OperandSpec out{role,
-                  part,
-                  OperandKind::pair,
-                  &kPair,
-                  2,
-                  {},
-                  b16,
-                  {{1, 2, 1, {16, 16, 0, 16}, {{32, {0, 0}}}, {{2, {0, 1}}}}}};
-  out.immediate = {0, 4 - blocks, 0, byte_step(blocks)};
-  out.second = {0, threads - 1};
-  return out;
+// Scale factors, and {byte-id, thread-id}: two registers of each lane.
+void add_scale(const Row& row, Part scale, std::vector<OperandSpec>& out) {
+  static constexpr int kAlsoCounts[] = {2, 4};
+  static constexpr RegisterClass kPair{"b16", 16, "b16 u16 s16"};
+  const bool is_a = scale == Part::scale_a;
+  const FragmentMap pair{1, 2, 1, {16, 16, 0, 16}, {{32, {0, 0}}}, {{2, {0, 1}}}};
+  const std::vector<FragmentMap> maps = scale_maps(scale, row.blocks);
+  out.push_back({is_a ? "scale_a" : "scale_b", scale, OperandKind::scalar, &kAnyWord, 1, row.scale, maps});
+  out.back().also_counts = kAlsoCounts;
+  out.push_back({is_a ? "sel_a" : "sel_b",
+                 is_a ? Part::selector_a : Part::selector_b,
+                 OperandKind::pair,
+                 &kPair,
+                 2,
+                 b16,
+                 {pair},
+                 {0, 4 - row.blocks, 0, row.blocks},
+                 {0, is_a ? 1 : 3}});
 }
 
 // ---- Expansion
 
 constexpr std::array kSlots{
+    kVariant,
     kSync,
     kAligned,
     kShape,
-    QualifierSlot{.what = "layout of A", .group = "layout"},
-    QualifierSlot{.what = "layout of B", .group = "layout"},
+    kLayoutOfA,
+    kLayoutOfB,
     QualifierSlot{.what = "kind", .group = "kind", .resembles = looks_like_kind},
     QualifierSlot{.what = "qualifier .block_scale", .group = "block_scale"},
     QualifierSlot{.what = "number of scale factors", .group = "scale_vec", .required = false},
-    QualifierSlot{.what = "type of D", .group = "type"},
+    kTypeOfD,
     kTypeOfA,
     kTypeOfB,
-    QualifierSlot{.what = "type of C", .group = "type"},
+    kTypeOfC,
     QualifierSlot{.what = "scale type", .group = "type"},
 };
-constexpr auto kSparseSlots =
-    joined(std::array{QualifierSlot{.what = "sparse variant", .group = "variant"}}, kSlots);
 
-struct Choice {
-  bool sparse;
-  FormatId a, b;
-  std::string_view scale_vec;
-};
-
-std::vector<OperandSpec> operands(const Row& row, const Choice& x, int k) {
-  const RegisterClass& sums = accumulator_registers(f32);
-  const int terms = x.sparse ? k / 2 : k;
+std::vector<OperandSpec> operands(const Row& row, FormatId a, FormatId b, int k, bool is_sparse) {
+  constexpr Packing kFp4{32, 4, 0, 4};
+  const int terms = is_sparse ? k / 2 : k;
   // In bytes, e2m1 and the six-bit types are placed as in packing().
-  const auto pack = [&](FormatId id) { return row.packing.slot_bits == 8 ? packing(id) : row.packing; };
+  const auto pack = [&](FormatId id) { return row.modifier == kBytes ? packing(id) : kFp4; };
+  const FragmentMap sums = c_map(kM, kN, packing(f32));
   std::vector<OperandSpec> out = {
-      vector_operand("d", Part::d, sums, f32, c_map(kM, kN, packing(f32))),
-      vector_operand("a", Part::a, kFactors, x.a, a_map(kM, terms, pack(x.a))),
-      vector_operand("b", Part::b, kFactors, x.b, b_map(k, kN, pack(x.b))),
-      vector_operand("c", Part::c, sums, f32, c_map(kM, kN, packing(f32))),
+      vector_operand("d", Part::d, accumulator_registers(f32), f32, sums),
+      vector_operand("a", Part::a, kFactorWord, a, a_map(kM, terms, pack(a))),
+      vector_operand("b", Part::b, kFactorWord, b, b_map(k, kN, pack(b))),
+      vector_operand("c", Part::c, accumulator_registers(f32), f32, sums),
   };
-  if (x.sparse) {
-    const std::vector<FragmentMap> maps = metadata_maps(row.sparsity, terms, false);
-    out.push_back(metadata_operand(maps));
-    out.push_back(selector_operand(maps.front(), 1, 0));
-  }
-  out.push_back(scale_operand("scale_a", Part::scale_a, row.scale, scale_a_maps(row.blocks)));
-  out.push_back(pair_operand("sel_a", Part::selector_a, row.blocks, 2));
-  out.push_back(scale_operand("scale_b", Part::scale_b, row.scale, scale_b_maps(row.blocks)));
-  out.push_back(pair_operand("sel_b", Part::selector_b, row.blocks, 4));
+  if (is_sparse) add_metadata(metadata_maps(row.sparsity, terms, false), out);
+  add_scale(row, Part::scale_a, out);
+  add_scale(row, Part::scale_b, out);
   return out;
 }
 
-Form make_form(const Row& row, const Choice& x) {
-  Form form{};
-  const int k = x.sparse ? 2 * row.k : row.k;
-  if (x.sparse) form.qualifiers.emplace_back("sp::ordered_metadata");
-  for (const std::string& q :
-       {std::string("sync"), std::string("aligned"), fmt::format("m{}n{}k{}", kM, kN, k), std::string("row"),
-        std::string("col"), std::string(row.kind), std::string("block_scale"), std::string(x.scale_vec),
-        qualifier(f32), qualifier(x.a), qualifier(x.b), qualifier(f32), qualifier(row.scale)})
-    form.qualifiers.push_back(q);
-  form.canonical = canonical("mma", form.qualifiers);
-  form.operands = operands(row, x, k);
-  form.needs = x.sparse ? row.sparse_needs : Features(Feature::kind_f8f6f4);
-  form.arithmetic = {x.sparse ? Unit::sp_block_scale : Unit::block_scale,
-                     f32,
-                     x.a,
-                     x.b,
-                     f32,
-                     row.packing.slot_bits == 8 ? Modifiers{} : Modifier::packed_fp4};
-  form.rows = kM;
-  form.columns = kN;
-  form.depth = k;
-  form.products = 1;
-  if (x.sparse) form.sparsity = row.sparsity;
-  form.ordered = x.sparse;
-  return form;
+Form make_form(const Row& row, FormatId a, FormatId b, std::string_view scale_vec, bool is_sparse) {
+  const Shape shape{kM, kN, is_sparse ? 2 * row.k : row.k};
+  Form out = make_form(
+      "mma",
+      {is_sparse ? "sp::ordered_metadata" : "", "sync", "aligned", shape.text(), "row", "col", row.kind,
+       "block_scale", scale_vec, "f32", qualifier(a), qualifier(b), "f32", qualifier(row.scale)},
+      shape, is_sparse ? row.sparse_needs : kNarrow,
+      {is_sparse ? Unit::sp_block_scale : Unit::block_scale, f32, a, b, f32, row.modifier});
+  out.operands = operands(row, a, b, shape.k, is_sparse);
+  if (is_sparse) out.sparsity = row.sparsity;
+  out.ordered = is_sparse;
+  return out;
 }
 
-std::vector<Form> expand(bool sparse) {
+std::vector<Form> expand(bool is_sparse) {
   std::vector<Form> out;
   for (const Row& row : kRows)
     for (const std::string_view scale_vec : row.scale_vec)
-      for (const Format& a : formats())
-        for (const Format& b : formats())
-          if (row.factors.contains(a.id) && row.factors.contains(b.id))
-            out.push_back(make_form(row, {sparse, a.id, b.id, scale_vec}));
+      for (const auto& [a, b] : pairs_in(row.factors))
+        out.push_back(make_form(row, a, b, scale_vec, is_sparse));
   return out;
 }
 
@@ -201,7 +148,7 @@ Family mma_block_scale_family() {
 }
 
 Family mma_sp_block_scale_family() {
-  return {"mma.sp.block_scale", "mma", kSparseMarks, kSparseSlots, expand(true)};
+  return {"mma.sp.block_scale", "mma", kSparseMarks, kSlots, expand(true)};
 }
 
 }  // namespace warpbit

@@ -6,7 +6,7 @@
 //   cvt.rs{.relu}.satfinite.dtypex4.f32                   d, {a, b, e, f}, rbits;
 #include <fmt/format.h>
 
-#include <utility>
+#include <bit>
 
 #include "isa/families/operands.hpp"
 
@@ -16,7 +16,10 @@ namespace {
 using enum FormatId;
 using enum CvtRounding;
 
-// ---- The table: one row per pair of types, with sets for roundings and modifiers.
+// ---- The table: one row per pair of types, with sets for roundings and other qualifiers.
+
+enum class Word : std::uint32_t { ftz = 1 << 0, sat = 1 << 1, relu = 1 << 2, satfinite = 1 << 3 };
+using Words = Flags<Word>;
 
 enum class Sources {
   one,     // a register with as many elements as the destination
@@ -27,7 +30,7 @@ struct Row {
   FormatSet to, from;
   int count;  // elements
   std::span<const CvtRounding> roundings;
-  std::span<const Modifiers> modifiers;
+  std::span<const Words> words;
   Features needs;
   Sources sources = Sources::one;
   std::string_view undocumented = "";
@@ -38,20 +41,19 @@ constexpr CvtRounding kNone[] = {none}, kRn[] = {rn}, kRs[] = {rs}, kRna[] = {rn
                       kNoneOrIntegral[] = {none, rni, rzi, rmi, rpi}, kZeroOrUp[] = {rz, rp},
                       kDownOrUp[] = {rm, rp};
 
-constexpr Modifiers kFtz = Modifier::ftz, kSat = Modifier::sat, kRelu = Modifier::relu,
-                    kSatfinite = Modifier::satfinite;
-constexpr Modifiers kPlain[] = {{}}, kPlainOrFtz[] = {{}, kFtz}, kPlainOrSat[] = {{}, kSat},
-                    kFtzSat[] = {{}, kFtz, kSat, kFtz | kSat}, kOnlyFtz[] = {kFtz},
-                    kPlainOrRelu[] = {{}, kRelu}, kOnlyRelu[] = {kRelu}, kOnlySatfinite[] = {kSatfinite},
-                    kReluAndSatfinite[] = {kRelu | kSatfinite}, kPlainOrSatfinite[] = {{}, kSatfinite},
-                    kSatfiniteRelu[] = {kSatfinite, kRelu | kSatfinite},
-                    kReluSatfinite[] = {{}, kRelu, kSatfinite, kRelu | kSatfinite};
+constexpr Words kFtz = Word::ftz, kSat = Word::sat, kRelu = Word::relu, kSatfinite = Word::satfinite;
+constexpr Words kPlain[] = {{}}, kPlainOrFtz[] = {{}, kFtz}, kPlainOrSat[] = {{}, kSat},
+                kFtzSat[] = {{}, kFtz, kSat, kFtz | kSat}, kOnlyFtz[] = {kFtz}, kPlainOrRelu[] = {{}, kRelu},
+                kOnlyRelu[] = {kRelu}, kOnlySatfinite[] = {kSatfinite},
+                kReluAndSatfinite[] = {kRelu | kSatfinite}, kPlainOrSatfinite[] = {{}, kSatfinite},
+                kSatfiniteRelu[] = {kSatfinite, kRelu | kSatfinite},
+                kReluSatfinite[] = {{}, kRelu, kSatfinite, kRelu | kSatfinite};
 
 constexpr Feature kNarrow = Feature::narrow_moves, kStochastic = Feature::stochastic_rounding;
 constexpr auto kNothing = "ue8m0x4, of which ptxas 13.0 makes no code";
 
 constexpr Row kRows[] = {
-    // to  from  elements  roundings  modifiers  needs
+    // to  from  elements  roundings  words  needs
     {f16, f16, 1, kNoneOrIntegral, kPlainOrSat, Feature::sm_70},
     {f32, f16, 1, kNone, kFtzSat, Feature::sm_70},
     {f64, f16, 1, kNone, kPlainOrSat, Feature::sm_70},
@@ -93,36 +95,33 @@ constexpr Row kRows[] = {
 
 // ---- Registers: the accepted types for one format depend on the other one.
 
-constexpr LiteralRule kSingles{.f32_whole = true, .f32_mixed = true}, kDoubles{.f64_whole = true};
+constexpr LiteralRule kFloats{.f32 = kAnywhere, .f64 = kAnywhere}, kDoubles{.f64 = kAlone};
+
+// e2m1 fills nibbles, other narrow formats their bytes.
+int slot_bits(FormatId id) {
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(format(id).bits)));
+}
 
 // For `id` beside `other`.
 const RegisterClass& registers(FormatId id, int count, FormatId other) {
-  static constexpr RegisterClass kByte{"b8", 8, "b8", {}}, kB16{"b16", 16, "b16", {}},
-      kB32{"b32", 32, "b32", {}};
-  static constexpr RegisterClass kF16{"b16", 16, "b16 f16 b32 b64 b128", {}},
-      kF16Bf16{"b16", 16, "b16 f16", {}};
-  static constexpr RegisterClass kF32{"f32", 32, "f32 b32", kSingles},
-      kWideF32{"f32", 32, "f32 b32 b64 b128", kSingles};
-  static constexpr RegisterClass kF64{"f64", 64, "f64 b64", kDoubles},
+  static constexpr RegisterClass kByte{"b8", 8, "b8"}, kB16{"b16", 16, "b16"}, kB32{"b32", 32, "b32"},
+      kF16{"b16", 16, "b16 f16 b32 b64 b128"}, kF16Bf16{"b16", 16, "b16 f16"}, kF16x2{"b32", 32, "b32 f16x2"},
+      kWideF16x2{"b32", 32, "b32 f16x2 b64 b128"}, kF32{"f32", 32, "f32 b32", kFloats},
+      kWideF32{"f32", 32, "f32 b32 b64 b128", kFloats}, kF64{"f64", 64, "f64 b64", kDoubles},
       kWideF64{"f64", 64, "f64 b64 b128", kDoubles};
-  static constexpr RegisterClass kF16x2{"b32", 32, "b32 f16x2", {}},
-      kWideF16x2{"b32", 32, "b32 f16x2 b64 b128", {}};
-  static constexpr RegisterClass kBf16x2{"b32", 32, "b32 u32 s32 f32 f16x2", {}};
-  const int bits = format(id).bits > 8 || id == tf32 ? format(id).bits * count : (id == e2m1 ? 4 : 8) * count;
   if (id == f64) return other == f16 ? kWideF64 : kF64;
   if (id == f32) return other == f16 ? kWideF32 : kF32;
   if (id == f16 && count == 1) return other == bf16 ? kF16Bf16 : kF16;
   if (id == f16) return other == f32 ? kWideF16x2 : kF16x2;
-  if (id == bf16 && count == 2 && other == ue8m0) return kBf16x2;
+  if (id == bf16 && count == 2 && other == ue8m0) return kAnyWord;
+  const int bits = slot_bits(id) * count;
   return bits == 8 ? kByte : bits == 16 ? kB16 : kB32;
 }
 
-// `count` elements in a register, the lowest first. e2m1 fills nibbles, other formats their bytes.
+// `count` elements in a register, the lowest first.
 FragmentMap packed(FormatId id, int count) {
-  const Format& f = format(id);
-  const int slot = id == e2m1 ? 4 : f.bits < 8 ? 8 : f.bits;
-  const int register_bits = slot * count;
-  return {1, count, 1, {register_bits, slot, 0, f.bits}, {}, {{count, {0, 1}}}};
+  const int slot = slot_bits(id);
+  return {1, count, 1, {slot * count, slot, 0, format(id).bits}, {}, {{count, {0, 1}}}};
 }
 
 OperandSpec packed_operand(std::string_view role, Part part, FormatId id, int count, FormatId other) {
@@ -130,10 +129,11 @@ OperandSpec packed_operand(std::string_view role, Part part, FormatId id, int co
 }
 
 std::vector<OperandSpec> operands(const Row& row, FormatId to, FormatId from, CvtRounding rounding) {
-  static constexpr RegisterClass kRandom{"b32", 32, "b32", {}};
+  static constexpr RegisterClass kRandom{"b32", 32, "b32"};
   std::vector<OperandSpec> out = {packed_operand("d", Part::d, to, row.count, from)};
   if (row.sources == Sources::one) {
     out.push_back(packed_operand("a", Part::source, from, row.count, to));
+    if (rounding == rna) out.back().registers = &accumulator_registers(f32);  // ptxas has no doubles here
   } else if (row.count == 2) {
     out.push_back(packed_operand("a", Part::source, from, 1, to));
     out.push_back(packed_operand("b", Part::source, from, 1, to));
@@ -148,65 +148,36 @@ std::vector<OperandSpec> operands(const Row& row, FormatId to, FormatId from, Cv
 // ---- Expansion
 
 constexpr std::array kSlots{
-    QualifierSlot{.what = "rounding", .group = "rounding", .required = false},
+    kRounding,
     QualifierSlot{.what = "qualifier .ftz", .group = "ftz", .required = false},
     QualifierSlot{.what = "qualifier .sat", .group = "sat", .required = false, .repeatable = true},
     QualifierSlot{.what = "qualifier .relu", .group = "relu", .required = false, .repeatable = true},
     QualifierSlot{.what = "qualifier .satfinite", .group = "satfinite", .required = false, .repeatable = true},
-    QualifierSlot{.what = "type of D", .group = "type"},
+    kTypeOfD,
     kTypeOfA,
 };
 
 std::string type(FormatId id, int count) {
-  return count == 1 ? qualifier(id) : fmt::format("{}x{}", qualifier(id), count);
+  return count == 1 ? std::string(qualifier(id)) : fmt::format("{}x{}", qualifier(id), count);
 }
 
-Modifiers modifier_of(CvtRounding rounding) {
-  switch (rounding) {
-    case none: return {};
-    case rn: return Modifier::rn;
-    case rz: return Modifier::rz;
-    case rm: return Modifier::rm;
-    case rp: return Modifier::rp;
-    case rna: return Modifier::rna;
-    case rs: return Modifier::rs;
-    case rni: return Modifier::rni;
-    case rzi: return Modifier::rzi;
-    case rmi: return Modifier::rmi;
-    case rpi: return Modifier::rpi;
-  }
-  return {};
-}
-
-Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding, Modifiers modifiers) {
-  const auto word = [&](Modifier m, std::string_view text) {
-    return modifiers.has(m) ? std::string(text) : std::string();
-  };
-  Form form{};
-  form.qualifiers = {std::string(rounding == none ? "" : name(rounding)),
-                     word(Modifier::ftz, "ftz"),
-                     word(Modifier::sat, "sat"),
-                     word(Modifier::relu, "relu"),
-                     word(Modifier::satfinite, "satfinite"),
-                     type(to, row.count),
-                     type(from, row.sources == Sources::one ? row.count : 1)};
-  form.canonical = canonical("cvt", form.qualifiers);
-  form.needs = row.needs;
-  const Modifiers packed = row.count > 1 ? Modifier::packed : Modifiers{};
-  form.arithmetic = {Unit::cvt, to, from, from, to, modifier_of(rounding) | modifiers | packed};
-  form.rows = 1;
-  form.columns = row.count;
-  form.products = 1;
-  form.undocumented = row.undocumented;
-  form.action = Elementwise{Conversion{.from = from,
-                                       .to = to,
-                                       .rounding = rounding,
-                                       .ftz = modifiers.has(Modifier::ftz),
-                                       .sat = modifiers.has(Modifier::sat),
-                                       .satfinite = modifiers.has(Modifier::satfinite),
-                                       .relu = modifiers.has(Modifier::relu)}};
-  if (form.undocumented.empty()) form.operands = operands(row, to, from, rounding);
-  return form;
+Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding, Words words) {
+  const auto word = [&](Word w, std::string_view text) { return words.has(w) ? text : ""; };
+  Form out = make_form("cvt",
+                       {name(rounding), word(Word::ftz, "ftz"), word(Word::sat, "sat"),
+                        word(Word::relu, "relu"), word(Word::satfinite, "satfinite"), type(to, row.count),
+                        type(from, row.sources == Sources::one ? row.count : 1)},
+                       {1, row.count}, row.needs, {Unit::cvt, to, from, from, to});
+  out.undocumented = row.undocumented;
+  out.action = Elementwise{Conversion{.from = from,
+                                      .to = to,
+                                      .rounding = rounding,
+                                      .ftz = words.has(Word::ftz),
+                                      .sat = words.has(Word::sat),
+                                      .satfinite = words.has(Word::satfinite),
+                                      .relu = words.has(Word::relu)}};
+  if (out.undocumented.empty()) out.operands = operands(row, to, from, rounding);
+  return out;
 }
 
 }  // namespace
@@ -214,13 +185,10 @@ Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
 Family cvt_family() {
   Family family{"cvt", "cvt", {}, kSlots, {}};
   for (const Row& row : kRows)
-    for (const Format& to : formats())
-      for (const Format& from : formats()) {
-        if (!row.to.contains(to.id) || !row.from.contains(from.id)) continue;
+    for (const FormatId to : types_in(row.to))
+      for (const FormatId from : types_in(row.from))
         for (const CvtRounding rounding : row.roundings)
-          for (const Modifiers modifiers : row.modifiers)
-            family.forms.push_back(make_form(row, to.id, from.id, rounding, modifiers));
-      }
+          for (const Words words : row.words) family.forms.push_back(make_form(row, to, from, rounding, words));
   return family;
 }
 

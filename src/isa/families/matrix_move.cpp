@@ -8,10 +8,7 @@
 //
 // Rows and columns of a fragment are those of the matrix in memory: row i is the line of 16 bytes whose
 // address one lane gives. So .trans affects lanes and values only.
-#include <algorithm>
-#include <array>
-#include <iterator>
-#include <utility>
+#include <fmt/format.h>
 
 #include "isa/families/operands.hpp"
 
@@ -20,11 +17,6 @@ namespace {
 
 using enum FormatId;
 using Digits = std::vector<FragmentMap::Digit>;
-
-constexpr RegisterClass kLoaded{"b32", 32, "b32 u32 s32 f32 f16x2", {}};
-constexpr RegisterClass kStored{
-    "b32", 32, "b32 u32 s32 f32 f16x2", {.integer_mixed = true, .f32_whole = true, .f32_mixed = true}};
-constexpr RegisterClass kMoved{"b32", 32, "b32 u32 s32 f32 f16x2", {.f32_whole = true}};
 
 constexpr int kLineBytes = 16;
 
@@ -35,8 +27,7 @@ struct Row {
   std::string_view shape, trans, type, source_format;
   int lines, line_elements;  // of a matrix in memory
   int most;                  // maximum number of matrices
-  Packing packing;           // in a register
-  int element_bits;          // in memory
+  Packing packing;           // in a register; in memory only its bits
   FormatId format;
   Digits lane, value;
   Features needs;
@@ -55,13 +46,13 @@ std::vector<Row> load_rows() {
   // Row g, columns 4 t + e.
   const Digits flat_lane{{4, {0, 4}}, {8, {1, 0}}}, flat_value{{4, {0, 1}}};
   return {
-      {"m8n8", "", "b16", "", 8, 8, 4, kHalves, 16, b16, row_lane, row_value, halves},
-      {"m8n8", "trans", "b16", "", 8, 8, 4, kHalves, 16, b16, column_lane, column_value, halves},
-      {"m16n16", "trans", "b8", "", 16, 16, 2, kBytes, 8, b8, wide_lane, wide_value, bytes},
-      {"m16n16", "trans", "b8x16", "b6x16_p32", 16, 16, 2, kLowSix, 6, b8, wide_lane, wide_value, bytes},
-      {"m16n16", "trans", "b8x16", "b4x16_p64", 16, 16, 2, kLowFour, 4, b8, wide_lane, wide_value, bytes},
-      {"m8n16", "", "b8x16", "b6x16_p32", 8, 16, 4, kLowSix, 6, b8, flat_lane, flat_value, bytes},
-      {"m8n16", "", "b8x16", "b4x16_p64", 8, 16, 4, kLowFour, 4, b8, flat_lane, flat_value, bytes},
+      {"m8n8", "", "b16", "", 8, 8, 4, kHalves, b16, row_lane, row_value, halves},
+      {"m8n8", "trans", "b16", "", 8, 8, 4, kHalves, b16, column_lane, column_value, halves},
+      {"m16n16", "trans", "b8", "", 16, 16, 2, kBytes, b8, wide_lane, wide_value, bytes},
+      {"m16n16", "trans", "b8x16", "b6x16_p32", 16, 16, 2, kLowSix, b8, wide_lane, wide_value, bytes},
+      {"m16n16", "trans", "b8x16", "b4x16_p64", 16, 16, 2, kLowFour, b8, wide_lane, wide_value, bytes},
+      {"m8n16", "", "b8x16", "b6x16_p32", 8, 16, 4, kLowSix, b8, flat_lane, flat_value, bytes},
+      {"m8n16", "", "b8x16", "b4x16_p64", 8, 16, 4, kLowFour, b8, flat_lane, flat_value, bytes},
   };
 }
 
@@ -70,35 +61,18 @@ std::vector<Row> store_rows() {
   out.resize(2);  // m8n8
   for (Row& row : out) row.needs = Feature::sm_90;
   // A line is a column of the 16 x 8 matrix: lines 2 t + e % 2, places g + 8 (e / 2).
-  out.push_back({"m16n8",
-                 "trans",
-                 "b8",
-                 "",
-                 8,
-                 16,
-                 4,
-                 kBytes,
-                 8,
-                 b8,
-                 {{4, {2, 0}}, {8, {0, 1}}},
-                 {{2, {1, 0}}, {2, {0, 8}}},
-                 Feature::narrow_moves});
+  const Digits lane{{4, {2, 0}}, {8, {0, 1}}}, value{{2, {1, 0}}, {2, {0, 8}}};
+  out.push_back({"m16n8", "trans", "b8", "", 8, 16, 4, kBytes, b8, lane, value, Feature::narrow_moves});
   return out;
 }
 
 // ---- Expansion
 
+constexpr QualifierSlot kNumber{.what = "number of matrices", .group = "num"};
 constexpr QualifierSlot kTrans{.what = "transposition", .group = "trans", .required = false};
-constexpr QualifierSlot kType{.what = "type", .group = "type", .role = SlotRole::factor_type};
-
-constexpr std::array kStoreSlots{
-    kSync,  kAligned,
-    kShape, QualifierSlot{.what = "number of matrices", .group = "num"},
-    kTrans, QualifierSlot{.what = "state space", .group = "space", .required = false},
-    kType,
-};
-constexpr auto kLoadSlots =
-    joined(kStoreSlots, std::array{QualifierSlot{.what = "source format", .group = "type", .required = false}});
+constexpr QualifierSlot kSource{.what = "source format", .group = "type", .required = false};
+constexpr std::array kLoadSlots{kSync, kAligned, kShape, kNumber, kTrans, kSpace, kType, kSource};
+constexpr std::span<const QualifierSlot> kStoreSlots = std::span(kLoadSlots).first<7>();  // all but the last
 constexpr std::array kMoveSlots{kSync, kAligned, kShape, kTrans, kType};
 
 constexpr std::string_view kSpaces[] = {"", "shared", "shared::cta"};
@@ -112,38 +86,29 @@ FragmentMap matrix_map(const Row& row, int matrices) {
 
 Form make_form(std::string_view opcode, const Row& row, int matrices, std::string_view space) {
   const bool load = opcode == "ldmatrix";
-  Form form{};
-  form.qualifiers = {"sync",
-                     "aligned",
-                     std::string(row.shape),
-                     "x" + std::to_string(matrices),
-                     std::string(row.trans),
-                     std::string(space),
-                     std::string(row.type)};
-  if (load) form.qualifiers.emplace_back(row.source_format);
-  form.canonical = canonical(opcode, form.qualifiers);
-  form.needs = row.needs;
-  form.arithmetic = {Unit::matrix_move, row.format, row.format, row.format, row.format};
-  form.rows = row.lines;
-  form.columns = row.line_elements;
-  form.products = matrices;
+  Form out = make_form(opcode,
+                       {"sync", "aligned", row.shape, fmt::format("x{}", matrices), row.trans, space, row.type,
+                        row.source_format},
+                       {row.lines, row.line_elements, 0, matrices}, row.needs,
+                       {Unit::matrix_move, row.format, row.format, row.format, row.format});
+  if (!load) out.qualifiers.pop_back();
   if (matrices > row.most) {
-    if (matrices == 8) form.undocumented = kEight;
-    return form;
+    out.undocumented = kEight;
+    return out;
   }
   const FragmentMap map = matrix_map(row, matrices);
   if (load)
-    form.operands = {vector_operand("r", Part::d, kLoaded, row.format, map), address_operand()};
+    out.operands = {vector_operand("r", Part::d, kAnyWord, row.format, map), address_operand()};
   else
-    form.operands = {address_operand(), vector_operand("r", Part::source, kStored, row.format, map)};
-  form.action = MatrixMove{.to_memory = !load,
-                           .space = space.empty() ? Space::generic : Space::shared,
-                           .addressing = Addressing::rows,
-                           .lines_are_columns = false,
-                           .element_bits = row.element_bits,
-                           .line_bytes = kLineBytes,
-                           .alignment = kLineBytes};
-  return form;
+    out.operands = {address_operand(), vector_operand("r", Part::source, kStoredWord, row.format, map)};
+  out.action = MatrixMove{.to_memory = !load,
+                          .space = space.empty() ? Space::generic : Space::shared,
+                          .addressing = Addressing::rows,
+                          .lines_are_columns = false,
+                          .element_bits = row.packing.bits,
+                          .line_bytes = kLineBytes,
+                          .alignment = kLineBytes};
+  return out;
 }
 
 std::vector<Form> expand(std::string_view opcode, const std::vector<Row>& rows) {
@@ -166,15 +131,11 @@ Family stmatrix_family() {
 }
 
 Family movmatrix_family() {
+  static constexpr RegisterClass kMoved{"b32", 32, kAnyTypes, {.f32 = kAlone}};
   const std::vector<Row> rows = load_rows();
-  Form form{};
-  form.qualifiers = {"sync", "aligned", "m8n8", "trans", "b16"};
-  form.canonical = canonical("movmatrix", form.qualifiers);
-  form.needs = Feature::sm_75;
-  form.arithmetic = {Unit::matrix_move, b16, b16, b16, b16};
-  form.rows = form.columns = 8;
-  form.products = 1;
-  form.operands = {scalar_operand("d", Part::d, kLoaded, b16, matrix_map(rows[1], 1)),
+  Form form = make_form("movmatrix", {"sync", "aligned", "m8n8", "trans", "b16"}, Shape{8, 8}, Feature::sm_75,
+                        {Unit::matrix_move, b16, b16, b16, b16});
+  form.operands = {scalar_operand("d", Part::d, kAnyWord, b16, matrix_map(rows[1], 1)),
                    scalar_operand("a", Part::source, kMoved, b16, matrix_map(rows[0], 1))};
   form.action = Elementwise{};
   return {"movmatrix", "movmatrix", {}, kMoveSlots, {form}};

@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "isa/families/operands.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <iterator>
-#include <utility>
+
+#include "isa/statement.hpp"
 
 namespace warpbit {
 namespace {
 
 using enum FormatId;
 
-constexpr LiteralRule kBesideRegisters{.integer_mixed = true, .f32_mixed = true};
-constexpr LiteralRule kSingles{.f32_whole = true, .f32_mixed = true};
 constexpr RegisterClass kF16x2{"b32", 32, "b32 f16x2", kBesideRegisters};
-constexpr RegisterClass kB32{"b32", 32, "b32", kBesideRegisters};
-constexpr RegisterClass kBytes{
-    "b32", 32, "b32 u32 s32 f32 f16x2", {.integer_mixed = true, .f32_whole = true, .f32_mixed = true}};
-constexpr RegisterClass kS32{"b32", 32, "b32 u32 s32", {.integer_whole = true, .integer_mixed = true}};
+constexpr RegisterClass kS32{"b32", 32, kIntegerTypes, {.integer = kAnywhere}};
 constexpr RegisterClass kF32{"f32", 32, "f32 b32", kSingles};
-constexpr RegisterClass kF64{
-    "f64", 64, "f64 b64 u64 s64", {.integer_whole = true, .f64_whole = true, .f64_mixed = true}};
+constexpr RegisterClass kF64{"f64", 64, "f64 b64 u64 s64", {.integer = kAlone, .f64 = kAnywhere}};
 
 using Digits = std::vector<FragmentMap::Digit>;
 
 // Drops digits of size 1.
-Digits digits(std::initializer_list<FragmentMap::Digit> list) {
-  Digits out;
-  std::ranges::copy_if(list, std::back_inserter(out), [](const auto& d) { return d.size > 1; });
-  return out;
+Digits digits(Digits list) {
+  std::erase_if(list, [](const auto& d) { return d.size == 1; });
+  return list;
 }
 
 }  // namespace
@@ -38,7 +33,7 @@ const RegisterClass& accumulator_registers(FormatId id) {
 const RegisterClass& multiplicand_registers(FormatId id) {
   if (id == f64) return kF64;
   if (id == f16) return kF16x2;
-  return (bf16 | tf32).contains(id) ? kB32 : kBytes;
+  return (bf16 | tf32).contains(id) ? kFactorWord : kStoredWord;
 }
 
 // PTX manual, "Matrix Fragments for mma.m16n8k32": with kind::f8f6f4 every element has 8 bits; e3m2 and e2m3
@@ -47,17 +42,13 @@ Packing packing(FormatId id) {
   const Format& f = format(id);
   if (f.bits == 64) return {64, 64, 0, 64};
   if (f.is_integer || f.bits >= 8) return {32, f.bits, 0, f.bits};
-  return {32, 8, id == e2m1 ? 2 : 0, f.bits};
+  return {32, 8, f.byte_low, f.bits};
 }
 
 FragmentMap a_map(int m, int k, Packing p) {
   const int per = p.per_register();
-  return {m,
-          k,
-          1,
-          p,
-          {{4, {0, per}}, {8, {1, 0}}},
-          digits({{per, {0, 1}}, {m / 8, {8, 0}}, {k / (4 * per), {0, 4 * per}}})};
+  const Digits value = digits({{per, {0, 1}}, {m / 8, {8, 0}}, {k / (4 * per), {0, 4 * per}}});
+  return {m, k, 1, p, {{4, {0, per}}, {8, {1, 0}}}, value};
 }
 FragmentMap b_map(int k, int n, Packing p) {
   const int per = p.per_register();
@@ -67,31 +58,8 @@ FragmentMap c_map(int m, int n, Packing p) {
   return {m, n, 1, p, {{4, {0, 2}}, {8, {1, 0}}}, digits({{2, {0, 1}}, {m / 8, {8, 0}}})};
 }
 
-std::span<const FreeQualifiers> free_qualifiers(FormatId a) {
-  static constexpr FreeQualifiers kPlain[] = {{"", "", "", {}, {}}};
-  static constexpr FreeQualifiers kInteger[] = {{"", "", "", {}, {}},
-                                                {"satfinite", "", "", Modifier::satfinite, {}}};
-  static constexpr FreeQualifiers kDouble[] = {{"", "", "", {}, {}},
-                                               {"", "rn", "", Modifier::rn, {}},
-                                               {"", "rz", "", Modifier::rz, {}},
-                                               {"", "rm", "", Modifier::rm, {}},
-                                               {"", "rp", "", Modifier::rp, {}}};
-  static constexpr FreeQualifiers kBits[] = {{"", "", "xor", Modifier::xor_popc, {}},
-                                             {"", "", "and", Modifier::and_popc, Feature::sm_80}};
-  if (a == f64) return kDouble;
-  if (a == b1) return kBits;
-  return format(a).is_integer ? std::span<const FreeQualifiers>(kInteger) : kPlain;
-}
-
-std::string canonical(std::string_view opcode, const std::vector<std::string>& qualifiers) {
-  std::string out(opcode);
-  for (const std::string& q : qualifiers)
-    if (!q.empty()) out += "." + q;
-  return out;
-}
-
-std::string qualifier(FormatId id) {
-  return std::string(format(id).name);
+FragmentMap lane_values(int bits) {
+  return {1, 32, 1, {bits, bits, 0, bits}, {{32, {0, 1}}}, {}};
 }
 
 // PTX manual, "Matrix Fragments for sparse mma...": a matrix of nibbles, one row per row of A, one column per
@@ -115,45 +83,86 @@ std::vector<FragmentMap> metadata_maps(const Sparsity& sparsity, int terms, bool
   return out;
 }
 
-namespace {
-constexpr RegisterClass kMetadata{"b32", 32, "b32 u32 s32 f32 f16x2", {}};
-constexpr int kMetadataCounts[] = {2, 4};
-}  // namespace
-
-OperandSpec metadata_operand(std::vector<FragmentMap> maps) {
-  return {"e", Part::metadata, OperandKind::scalar, &kMetadata, 1, kMetadataCounts, u4, std::move(maps)};
-}
-
-OperandSpec selector_operand(const FragmentMap& map, int selectors, int assembler_most) {
-  return {"f",
-          Part::selector,
-          OperandKind::immediate,
-          &kMetadata,
-          0,
-          {},
-          u4,
-          {map},
-          {0, selectors - 1, assembler_most}};
-}
-
 OperandSpec vector_operand(std::string_view role, Part part, const RegisterClass& registers, FormatId id,
                            FragmentMap map) {
   const int count = map.registers();
-  return {role, part, OperandKind::vector, &registers, count, {}, id, {std::move(map)}, {}};
+  return {role, part, OperandKind::vector, &registers, count, id, {std::move(map)}};
 }
 
 OperandSpec scalar_operand(std::string_view role, Part part, const RegisterClass& registers, FormatId id,
                            FragmentMap map) {
-  return {role, part, OperandKind::scalar, &registers, 1, {}, id, {std::move(map)}};
+  return {role, part, OperandKind::scalar, &registers, 1, id, {std::move(map)}};
+}
+
+OperandSpec immediate_operand(std::string_view role, Part part, ImmediateRange range) {
+  return {role, part, OperandKind::immediate, &kIntegerWord, 0, b32, {lane_values(32)}, range};
 }
 
 OperandSpec address_operand() {
-  static constexpr RegisterClass kAddress{"b64", 64, "b64 u64 s64 b32 u32 s32", {}};
-  return {"p", Part::address, OperandKind::address, &kAddress, 1, {}, b32, {lane_values(64)}};
+  static constexpr RegisterClass kAddress{"b64", 64, "b64 u64 s64 b32 u32 s32"};
+  return {"p", Part::address, OperandKind::address, &kAddress, 1, b32, {lane_values(64)}};
 }
 
-FragmentMap lane_values(int bits) {
-  return {1, 32, 1, {bits, bits, 0, bits}, {{32, {0, 1}}}, {}};
+void add_metadata(std::vector<FragmentMap> maps, std::vector<OperandSpec>& operands, int assembler_most,
+                  std::string_view metadata, std::string_view selector) {
+  static constexpr int kAlsoCounts[] = {2, 4};
+  const int most = static_cast<int>(maps.size()) - 1;
+  operands.push_back({metadata, Part::metadata, OperandKind::scalar, &kAnyWord, 1, u4, std::move(maps)});
+  operands.back().also_counts = kAlsoCounts;
+  operands.push_back(immediate_operand(selector, Part::selector, {0, most, assembler_most}));
+}
+
+std::span<const FreeQualifiers> free_qualifiers(FormatId a) {
+  static constexpr FreeQualifiers kPlain[] = {{"", "", "", {}, {}}};
+  static constexpr FreeQualifiers kInteger[] = {{"", "", "", {}, {}},
+                                                {"satfinite", "", "", Modifier::satfinite, {}}};
+  static constexpr FreeQualifiers kDouble[] = {{"", "", "", {}, {}},
+                                               {"", "rn", "", Modifier::rn, {}},
+                                               {"", "rz", "", Modifier::rz, {}},
+                                               {"", "rm", "", Modifier::rm, {}},
+                                               {"", "rp", "", Modifier::rp, {}}};
+  static constexpr FreeQualifiers kBits[] = {{"", "", "xor", Modifier::xor_popc, {}},
+                                             {"", "", "and", Modifier::and_popc, Feature::sm_80}};
+  if (a == f64) return kDouble;
+  if (a == b1) return kBits;
+  return format(a).is_integer ? std::span<const FreeQualifiers>(kInteger) : kPlain;
+}
+
+std::vector<FormatId> types_in(FormatSet set) {
+  std::vector<FormatId> out;
+  for (const Format& f : formats())
+    if (set.contains(f.id)) out.push_back(f.id);
+  return out;
+}
+
+std::vector<std::pair<FormatId, FormatId>> pairs_in(FormatSet set) {
+  std::vector<std::pair<FormatId, FormatId>> out;
+  for (const FormatId a : types_in(set))
+    for (const FormatId b : types_in(set)) out.emplace_back(a, b);
+  return out;
+}
+
+std::string Shape::text() const {
+  return fmt::format("m{}n{}k{}", m, n, k);
+}
+
+Form make_form(std::string_view opcode, std::initializer_list<std::string_view> qualifiers, const Shape& shape,
+               Features needs, const Arithmetic& arithmetic) {
+  Form out{};
+  out.canonical = spell(opcode, {qualifiers.begin(), qualifiers.size()});
+  out.qualifiers.assign(qualifiers.begin(), qualifiers.end());
+  out.needs = needs;
+  out.arithmetic = arithmetic;
+  out.rows = shape.m;
+  out.columns = shape.n;
+  out.depth = shape.k;
+  out.products = shape.products;
+  return out;
+}
+
+void add_new(Form form, std::vector<Form>& forms) {
+  if (std::ranges::find(forms, form.canonical, &Form::canonical) == forms.end())
+    forms.push_back(std::move(form));
 }
 
 }  // namespace warpbit

@@ -6,11 +6,8 @@
 //   wmma.store.d.sync.aligned.layout.shape{.ss}.type                       [p], r {, stride};
 //
 // The manual does not specify the fragments; NUMERICS.md, "Fragments of wmma", has the evidence.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "isa/families/operands.hpp"
 
@@ -20,11 +17,6 @@ namespace {
 using enum FormatId;
 
 // ---- The table: one row per shape and operand class.
-
-struct Shape {
-  int m, n, k;
-  std::string text() const { return fmt::format("m{}n{}k{}", m, n, k); }
-};
 
 enum class Layouts { any, row_col };
 
@@ -100,69 +92,42 @@ FragmentMap fragment(Matrix matrix, const Shape& shape, FormatId id) {
 
 // ---- Registers
 
-constexpr LiteralRule kBeside{.integer_mixed = true, .f32_mixed = true};
-constexpr LiteralRule kIntegers{.integer_whole = true, .integer_mixed = true, .f32_mixed = true};
-constexpr LiteralRule kSingles{.f32_whole = true, .f32_mixed = true};
-constexpr LiteralRule kDoubles{.f64_whole = true, .f64_mixed = true};
+constexpr LiteralRule kIntegers{.integer = kAnywhere, .f32 = kBeside};
+constexpr LiteralRule kDoubles{.f64 = kAnywhere};
+constexpr RegisterClass kStoredS32{"b32", 32, kIntegerTypes, kIntegers};
 
-constexpr std::string_view types_of(FormatId id) {
-  if (id == f16) return "b32 f16x2";
-  if ((bf16 | tf32).contains(id)) return "b32";
-  if (id == f32) return "f32 b32";
-  if (id == f64) return "f64 b64";
-  return (kS8 | s32).contains(id) ? "b32 u32 s32" : "b32 u32 s32 f32 f16x2";
-}
-constexpr std::string_view name_of(FormatId id) {
-  return id == f32 ? "f32" : id == f64 ? "f64" : "b32";
-}
-
-template <FormatId id>
-constexpr RegisterClass kLoaded{name_of(id), id == f64 ? 64 : 32, types_of(id), {}};
-template <FormatId id>
-constexpr RegisterClass kStored{name_of(id), id == f64 ? 64 : 32, types_of(id),
-                                id == f16   ? kBeside
-                                : id == f32 ? kSingles
-                                : id == f64 ? kDoubles
-                                            : kIntegers};
-
-const RegisterClass& loaded_registers(FormatId id) {
-  switch (id) {
-    case f16: return kLoaded<f16>;
-    case bf16:
-    case tf32: return kLoaded<bf16>;
-    case f32: return kLoaded<f32>;
-    case f64: return kLoaded<f64>;
-    case s8:
-    case u8:
-    case s32: return kLoaded<s32>;
-    default: return kLoaded<s4>;
-  }
-}
-const RegisterClass& stored_registers(FormatId id) {
-  switch (id) {
-    case f16: return kStored<f16>;
-    case f32: return kStored<f32>;
-    case f64: return kStored<f64>;
-    default: return kStored<s32>;
-  }
+// The registers of a type in wmma.load and in wmma.store, which has no narrow types.
+struct MovedRegisters {
+  FormatSet types;
+  RegisterClass loaded, stored;
+};
+constexpr MovedRegisters kMovedRegisters[] = {
+    {f16, {"b32", 32, "b32 f16x2"}, {"b32", 32, "b32 f16x2", kBesideRegisters}},
+    {f32, {"f32", 32, "f32 b32"}, {"f32", 32, "f32 b32", kSingles}},
+    {f64, {"f64", 64, "f64 b64"}, {"f64", 64, "f64 b64", kDoubles}},
+    {kS8 | s32, kIntegerWord, kStoredS32},
+    {bf16 | tf32, {"b32", 32, "b32"}, {}},
+    {kS4 | b1, kAnyWord, {}},
+};
+const MovedRegisters& moved_registers(FormatId id) {
+  return *std::ranges::find_if(kMovedRegisters, [&](const auto& row) { return row.types.contains(id); });
 }
 
 const RegisterClass& factor_registers(FormatId id, Part part) {
-  static constexpr RegisterClass kBytesA{"b32", 32, "b32 u32 s32", kBeside};
-  static constexpr RegisterClass kBytesB{"b32", 32, "b32 u32 s32", {.f32_mixed = true}};
-  static constexpr RegisterClass kPlain{"b32", 32, "b32 u32 s32", {}};
+  static constexpr RegisterClass kBytesA{"b32", 32, kIntegerTypes, kBesideRegisters};
+  static constexpr RegisterClass kBytesB{"b32", 32, kIntegerTypes, {.f32 = kBeside}};
   static constexpr RegisterClass kSingleB{"b32", 32, "b32", {}, false};
-  static constexpr RegisterClass kDouble{"f64", 64, "f64 b64", {.f64_whole = true}};
+  static constexpr RegisterClass kDouble{"f64", 64, "f64 b64", {.f64 = kAlone}};
   if (kS8.contains(id)) return part == Part::a ? kBytesA : kBytesB;
   if (id == tf32 && part == Part::b) return kSingleB;
   if (id == f64) return kDouble;
-  return format(id).is_integer ? kPlain : multiplicand_registers(id);
+  return format(id).is_integer ? kIntegerWord : multiplicand_registers(id);
 }
 // D of tf32 does not accept '_'.
 const RegisterClass& sum_registers(FormatId id, FormatId factor, Part part) {
   static constexpr RegisterClass kWholeF32{"f32", 32, "f32 b32", kSingles, true, false};
   if (factor == tf32 && part == Part::d) return kWholeF32;
-  return id == s32 ? kStored<s32> : accumulator_registers(id);
+  return id == s32 ? kStoredS32 : accumulator_registers(id);
 }
 
 // ---- wmma.load and wmma.store
@@ -175,14 +140,14 @@ constexpr StateSpace kSpaces[] = {
     {"", Space::generic}, {"global", Space::global}, {"shared", Space::shared}, {"shared::cta", Space::shared}};
 
 constexpr std::array kMoveSlots{
-    QualifierSlot{.what = "instruction", .group = "instruction", .leading = true},
+    kInstruction,
     QualifierSlot{.what = "matrix", .group = "matrix", .leading = true},
     kSync,
     kAligned,
     QualifierSlot{.what = "layout", .group = "layout"},
     kShape,
     kSpace,
-    QualifierSlot{.what = "type", .group = "type", .role = SlotRole::factor_type},
+    kType,
 };
 
 struct MoveChoice {
@@ -195,7 +160,7 @@ struct MoveChoice {
 };
 
 OperandSpec stride_operand() {
-  static constexpr RegisterClass kStride{"b32", 32, "b32 u32 s32", {.integer_whole = true}};
+  static constexpr RegisterClass kStride{"b32", 32, "b32 u32 s32", {.integer = kAlone}};
   OperandSpec out = scalar_operand("stride", Part::stride, kStride, b32, lane_values(32));
   out.optional = true;
   return out;
@@ -240,33 +205,24 @@ MatrixMove move_of(const MoveChoice& x, const FragmentMap& map) {
 }
 
 Form make_move(const MoveChoice& x, Features needs) {
-  constexpr std::string_view kNames[] = {"a", "b", "c"};
-  Form form{};
-  form.qualifiers = {x.load ? "load" : "store",
-                     x.load ? std::string(kNames[static_cast<int>(x.matrix)]) : "d",
-                     "sync",
-                     "aligned",
-                     x.row ? "row" : "col",
-                     x.shape.text(),
-                     std::string(x.space.qualifier),
-                     qualifier(x.type)};
-  form.canonical = canonical("wmma", form.qualifiers);
-  form.needs = needs;
-  form.known = Feature::wmma_fragments;
-  form.arithmetic = {Unit::wmma_move, x.type, x.type, x.type, x.type};
+  const std::string_view matrix = !x.load                 ? "d"
+                                  : x.matrix == Matrix::a ? "a"
+                                  : x.matrix == Matrix::b ? "b"
+                                                          : "c";
   const FragmentMap map = fragment(x.matrix, x.shape, x.type);
-  form.rows = map.rows();
-  form.columns = map.columns();
-  form.products = 1;
+  Form out = make_form("wmma",
+                       {x.load ? "load" : "store", matrix, "sync", "aligned", x.row ? "row" : "col",
+                        x.shape.text(), x.space.qualifier, qualifier(x.type)},
+                       {map.rows(), map.columns()}, needs, {Unit::wmma_move, x.type, x.type, x.type, x.type});
+  out.known = Feature::wmma_fragments;
+  const MovedRegisters& registers = moved_registers(x.type);
   if (x.load)
-    form.operands = {vector_operand("r", Part::d, loaded_registers(x.type), x.type, map), address_operand(),
-                     stride_operand()};
+    out.operands = {vector_operand("r", Part::d, registers.loaded, x.type, map), address_operand()};
   else
-    form.operands = {address_operand(),
-                     vector_operand("r", Part::source, stored_registers(x.type), x.type, map),
-                     stride_operand()};
-  form.action = move_of(x, map);
-  return form;
+    out.operands = {address_operand(), vector_operand("r", Part::source, registers.stored, x.type, map)};
+  out.operands.push_back(stride_operand());
+  out.action = move_of(x, map);
+  return out;
 }
 
 void add_moves(MoveChoice x, Features needs, Layouts layouts, std::string_view undocumented,
@@ -279,8 +235,7 @@ void add_moves(MoveChoice x, Features needs, Layouts layouts, std::string_view u
       x.space = space;
       Form form = make_move(x, needs);
       form.undocumented = undocumented;
-      // An earlier row with fewer needs wins.
-      if (std::ranges::find(out, form.canonical, &Form::canonical) == out.end()) out.push_back(std::move(form));
+      add_new(std::move(form), out);
     }
   }
 }
@@ -288,13 +243,10 @@ void add_moves(MoveChoice x, Features needs, Layouts layouts, std::string_view u
 std::vector<Form> expand_moves(bool load) {
   std::vector<Form> out;
   for (const Row& row : kRows)
-    for (const Format& f : formats()) {
-      if (load && row.factors.contains(f.id))
-        for (const Matrix matrix : {Matrix::a, Matrix::b})
-          add_moves({load, matrix, row.shape, f.id, true, {}}, row.needs, row.layouts, "", out);
-      if (row.sums.contains(f.id))
-        add_moves({load, Matrix::c, row.shape, f.id, true, {}}, row.needs, row.layouts, "", out);
-    }
+    for (const FormatId type : types_in(row.factors | row.sums))
+      for (const Matrix matrix : {Matrix::a, Matrix::b, Matrix::c})
+        if (matrix == Matrix::c ? row.sums.contains(type) : load && row.factors.contains(type))
+          add_moves({load, matrix, row.shape, type, true, {}}, row.needs, row.layouts, "", out);
   for (const Shape& shape : kIntegerShapes)
     add_moves({load, Matrix::c, shape, f32, true, {}}, Feature::sm_75, Layouts::any, kOddF32, out);
   return out;
@@ -303,16 +255,16 @@ std::vector<Form> expand_moves(bool load) {
 // ---- wmma.mma
 
 constexpr std::array kProductSlots{
-    QualifierSlot{.what = "instruction", .group = "instruction", .leading = true},
+    kInstruction,
     kOperation,
     kPopc,
     kSync,
     kAligned,
-    QualifierSlot{.what = "layout of A", .group = "layout"},
-    QualifierSlot{.what = "layout of B", .group = "layout"},
+    kLayoutOfA,
+    kLayoutOfB,
     kShape,
-    QualifierSlot{.what = "rounding", .group = "rounding", .required = false},
-    QualifierSlot{.what = "type of D", .group = "type"},
+    kRounding,
+    kTypeOfD,
     QualifierSlot{.what = "type of A, or of C where A and B are f16", .group = "type"},
     QualifierSlot{.what = "type of B", .group = "type", .required = false},
     QualifierSlot{.what = "type of C", .group = "type", .required = false},
@@ -322,42 +274,21 @@ constexpr std::array kProductSlots{
 struct MmaChoice {
   Shape shape;
   FormatId factor, d, c;
-  std::string_view layout_a, layout_b;
+  LayoutPair layout;
   FreeQualifiers free;
-  bool popc = true;
 };
 
-// In the order of kProductSlots. f16 factors have no qualifier.
-std::vector<std::string> qualifiers(const MmaChoice& x) {
+// f16 factors have no qualifier. `popc` is that of the bit operation, if it is there.
+Form make_mma(const MmaChoice& x, Features needs, std::string_view popc) {
   const bool half = x.factor == f16;
-  return {"mma",
-          std::string(x.free.operation),
-          x.free.operation.empty() || !x.popc ? "" : "popc",
-          "sync",
-          "aligned",
-          std::string(x.layout_a),
-          std::string(x.layout_b),
-          x.shape.text(),
-          std::string(x.free.rounding),
-          qualifier(x.d),
-          qualifier(half ? x.c : x.factor),
-          half ? "" : qualifier(x.factor),
-          half ? "" : qualifier(x.c),
-          std::string(x.free.satfinite)};
-}
-
-Form make_mma(const MmaChoice& x, Features needs) {
-  Form form{};
-  form.qualifiers = qualifiers(x);
-  form.canonical = canonical("wmma", form.qualifiers);
-  form.needs = needs | x.free.needs;
-  form.known = Feature::wmma_fragments;
-  form.arithmetic = {Unit::wmma, x.d, x.factor, x.factor, x.c, x.free.modifiers};
-  form.rows = x.shape.m;
-  form.columns = x.shape.n;
-  form.depth = x.shape.k;
-  form.products = 1;
-  return form;
+  Form out =
+      make_form("wmma",
+                {"mma", x.free.operation, popc, "sync", "aligned", x.layout.a, x.layout.b, x.shape.text(),
+                 x.free.rounding, qualifier(x.d), qualifier(half ? x.c : x.factor),
+                 half ? "" : qualifier(x.factor), half ? "" : qualifier(x.c), x.free.satfinite},
+                x.shape, needs | x.free.needs, {Unit::wmma, x.d, x.factor, x.factor, x.c, x.free.modifier});
+  out.known = Feature::wmma_fragments;
+  return out;
 }
 
 std::vector<OperandSpec> mma_operands(const MmaChoice& x) {
@@ -375,19 +306,14 @@ std::vector<OperandSpec> mma_operands(const MmaChoice& x) {
 std::vector<Form> expand_mma() {
   std::vector<Form> out;
   for (const Row& row : kRows)
-    for (const Format& factor : formats())
-      for (const Format& d : formats())
-        for (const Format& c : formats()) {
-          if (!row.factors.contains(factor.id) || !row.sums.contains(d.id) || !row.sums.contains(c.id))
-            continue;
-          const std::size_t layouts = row.layouts == Layouts::any ? std::size(kAnyLayout) : 1;
-          for (const LayoutPair& layout : std::span(kAnyLayout).first(layouts))
-            for (const FreeQualifiers& free : free_qualifiers(factor.id)) {
-              const MmaChoice x{row.shape, factor.id, d.id, c.id, layout.a, layout.b, free};
-              out.push_back(make_mma(x, row.needs));
-              out.back().operands = mma_operands(x);
-            }
-        }
+    for (const FormatId factor : types_in(row.factors))
+      for (const auto& [d, c] : pairs_in(row.sums))
+        for (const LayoutPair& layout : std::span(kAnyLayout).first(row.layouts == Layouts::any ? 4 : 1))
+          for (const FreeQualifiers& free : free_qualifiers(factor)) {
+            const MmaChoice x{row.shape, factor, d, c, layout, free};
+            out.push_back(make_mma(x, row.needs, free.popc()));
+            out.back().operands = mma_operands(x);
+          }
   return out;
 }
 
@@ -395,12 +321,10 @@ std::vector<Form> expand_mma() {
 void add_undocumented(std::span<const Shape> shapes, FormatSet factors, FormatId sum,
                       std::span<const FreeQualifiers> choices, std::string_view why, std::vector<Form>& out) {
   for (const Shape& shape : shapes)
-    for (const Format& factor : formats())
+    for (const FormatId factor : types_in(factors))
       for (const LayoutPair& layout : kAnyLayout)
         for (const FreeQualifiers& free : choices) {
-          if (!factors.contains(factor.id)) continue;
-          out.push_back(
-              make_mma({shape, factor.id, sum, sum, layout.a, layout.b, free, false}, Feature::sm_75));
+          out.push_back(make_mma({shape, factor, sum, sum, layout, free}, Feature::sm_75, ""));
           out.back().undocumented = why;
         }
 }
