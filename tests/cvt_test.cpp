@@ -16,10 +16,6 @@ namespace {
 
 using namespace warp;
 
-std::uint64_t ones(int bits) {
-  return ~std::uint64_t{0} >> (64 - bits);
-}
-
 // PTX manual, cvt: how packed types lie in their registers. e2m1x2 fills nibbles, other formats of less than 8
 // bits are padded to bytes at the top.
 int slot_bits(const std::string& type) {
@@ -46,7 +42,7 @@ std::uint64_t expected(const cvt_cases::Meaning& m, int elements, const Thread& 
     const std::uint64_t share = m.oracles.rounding == "rs"
                                     ? random_bits(m.ours.to, i, static_cast<std::uint32_t>(thread.random_bits))
                                     : 0;
-    out |= convert(m.ours, code & ones(find_format(m.oracles.from)->bits), share) << (i * to_slot);
+    out |= convert(m.ours, code & boundary::ones(find_format(m.oracles.from)->bits), share) << (i * to_slot);
   }
   return out;
 }
@@ -187,7 +183,7 @@ TEST_CASE("on a warp each thread converts for itself; who does not take part kee
         thread.sources.push_back(before.read(lane, 1 + r));
       thread.random_bits = stochastic ? w.get(Part::random_bits, lane) : 0;
       CHECK(w.get(Part::d, lane) == expected(m, m.to_elements, thread));
-      CHECK(w.get(Part::d, lane) <= ones(width));
+      CHECK(w.get(Part::d, lane) <= boundary::ones(width));
       for (int r = 1; r < w.registers.registers(); ++r)
         CHECK(w.registers.read(lane, r) == before.read(lane, r));
     }

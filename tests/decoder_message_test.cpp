@@ -345,7 +345,7 @@ TEST_CASE("a literal is the bits of its register", "[quick][decoder]") {
   };
   for (const auto& [text, bits] : doubles) {
     INFO(text);
-    const auto cvt = parse("cvt.rz.f16.f32 %h0, " + text + ";");
+    const auto cvt = parse("cvt.rz.f16.f32 %c0, " + text + ";");
     REQUIRE(cvt.ok());
     CHECK(cvt->operands()[1].literals == Bits{bits});
   }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "isa/instruction.hpp"
@@ -282,22 +281,6 @@ Operand symbolic(const OperandSpec& spec) {
   return out;
 }
 
-// A literal selector determines the lanes that hold the metadata; literal pairs determine the lanes and bytes
-// of the scale factors.
-void select_fragments(const Form& form, std::vector<Operand>& operands) {
-  const auto find = [&](Part part) { return std::ranges::find(operands, part, &Operand::part); };
-  constexpr std::array kSelected{std::pair{Part::metadata, Part::selector},
-                                 std::pair{Part::scale_a, Part::selector_a},
-                                 std::pair{Part::scale_b, Part::selector_b}};
-  for (const auto& [data, by] : kSelected) {
-    const auto selected = find(data), selector = find(by);
-    if (selected == operands.end() || selector == operands.end()) continue;
-    const OperandSpec& spec = form.operands[static_cast<std::size_t>(selected - operands.begin())];
-    const OperandSpec& choice = form.operands[static_cast<std::size_t>(selector - operands.begin())];
-    selected->fragment = spec.fragments[fragment_index(choice, selector->literals)];
-  }
-}
-
 // The toolkit expands some forms into PTX of its own that rejects some spellings of operands (ptxas 13.0
 // reports an error in its own text): forms lowered to instructions of other types, and from sm_100 on mma.sp
 // without ordered metadata for f16, s8 and u8.
@@ -354,7 +337,10 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
   if (given > wanted)
     return Error{Errc::operand_extra, form.canonical, std::string(statement.operands[wanted].text),
                  wanted == 0 ? "none" : operand_notation(form)};
-  select_fragments(form, out);
+  // Literals of a selector determine the lanes, and the bytes, that hold the operand before it.
+  for (std::size_t i = 1; i < out.size(); ++i)
+    if (const OperandSpec& chosen = form.operands[i - 1]; chosen.fragments.size() > 1)
+      out[i - 1].fragment = chosen.fragments[fragment_index(form.operands[i], out[i].literals)];
   return out;
 }
 

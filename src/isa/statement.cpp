@@ -228,15 +228,12 @@ class Scanner {
 
   // PTX manual, "Integer Constants" and "Floating-Point Constants".
   static bool read(std::string_view s, bool negative, Literal& out) {
-    if (s.size() == 10 && s[0] == '0' && (s[1] == 'f' || s[1] == 'F')) {
-      out = {true, true, 0};
+    const char kind = s.size() > 1 && s[0] == '0' ? static_cast<char>(s[1] | 0x20) : ' ';
+    if ((kind == 'f' && s.size() == 10) || (kind == 'd' && s.size() == 18)) {
+      out = {true, kind == 'f', 0};
       return !negative && integer(s.substr(2), 16, out.bits);
     }
-    if (s.size() == 18 && s[0] == '0' && (s[1] == 'd' || s[1] == 'D')) {
-      out = {true, false, 0};
-      return !negative && integer(s.substr(2), 16, out.bits);
-    }
-    const bool hex = s.starts_with("0x") || s.starts_with("0X");
+    const bool hex = kind == 'x', binary = kind == 'b';
     if (!hex && s.find_first_of(".eE") != s.npos) {
       double value = 0;  // a decimal constant's value; no arithmetic is done on it
       const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
@@ -244,8 +241,7 @@ class Scanner {
       return error == std::errc{} && end == s.data() + s.size();
     }
     if (s.ends_with('U')) s.remove_suffix(1);
-    const bool binary = s.starts_with("0b") || s.starts_with("0B");
-    const bool octal = !hex && !binary && s.size() > 1 && s[0] == '0';
+    const bool octal = s.size() > 1 && s[0] == '0';
     if (!integer(s.substr(hex || binary ? 2 : 0), hex ? 16 : binary ? 2 : octal ? 8 : 10, out.bits))
       return false;
     if (negative) out.bits = ~out.bits + 1;

@@ -18,14 +18,11 @@ using enum FormatId;
 
 // ---- The table: one row per shape and operand class.
 
-enum class Layouts { any, row_col };
-
 struct Row {
   Shape shape;
   FormatSet factors;  // of A and B, which have the same type
   FormatSet sums;     // of C and D
   Features needs;
-  Layouts layouts = Layouts::any;
 };
 
 constexpr FormatSet kHalfOrSingle = f16 | f32;
@@ -43,8 +40,8 @@ constexpr Row kRows[] = {
     {k8x32, bf16, f32, Feature::sm_80},
     {{16, 16, 8}, tf32, f32, Feature::sm_80},
     {{8, 8, 4}, f64, f64, Feature::sm_80},
-    {{8, 8, 32}, kS4, s32, Feature::sm_75, Layouts::row_col},
-    {{8, 8, 128}, b1, s32, Feature::sm_75, Layouts::row_col},
+    {{8, 8, 32}, kS4, s32, Feature::sm_75},
+    {{8, 8, 128}, b1, s32, Feature::sm_75},
 };
 
 // Accepted by the assembler although the manual does not list it.
@@ -82,12 +79,16 @@ FragmentMap filled(const FragmentMap& map, FormatId id) {
   return copies == 1 ? map : map.tiled(map.rows(), map.columns(), {copies, {0, 0}});
 }
 
-enum class Matrix { a, b, c };
-
-FragmentMap fragment(Matrix matrix, const Shape& shape, FormatId id) {
+// Of A or B, otherwise of C and D.
+FragmentMap fragment(Part part, const Shape& shape, FormatId id) {
   const Packing p = packing(id);
-  if (matrix == Matrix::c) return wmma_c_map(shape, p);
-  return filled(matrix == Matrix::a ? wmma_a_map(shape, p) : wmma_b_map(shape, p), id);
+  if (part == Part::a) return filled(wmma_a_map(shape, p), id);
+  return part == Part::b ? filled(wmma_b_map(shape, p), id) : wmma_c_map(shape, p);
+}
+
+// For types below a byte, wmma has A by rows and B by columns only.
+bool is_narrow(FormatId id) {
+  return format(id).bits < 8;
 }
 
 // ---- Registers
@@ -152,7 +153,7 @@ constexpr std::array kMoveSlots{
 
 struct MoveChoice {
   bool load;
-  Matrix matrix;
+  Part matrix;  // a, b or c
   Shape shape;
   FormatId type;
   bool row;  // layout in memory
@@ -160,29 +161,20 @@ struct MoveChoice {
 };
 
 OperandSpec stride_operand() {
-  static constexpr RegisterClass kStride{"b32", 32, "b32 u32 s32", {.integer = kAlone}};
+  static constexpr RegisterClass kStride{"b32", 32, kIntegerTypes, {.integer = kAlone}};
   OperandSpec out = scalar_operand("stride", Part::stride, kStride, b32, lane_values(32));
   out.optional = true;
   return out;
 }
 
 bool lines_along_k(const MoveChoice& x) {
-  return x.row == (x.matrix == Matrix::a);
+  return x.row == (x.matrix == Part::a);
 }
 
 // Layouts that ptxas 13.0 loads from .shared by LDSM, the SASS ldmatrix (NUMERICS.md, "Fragments of wmma").
-enum class Lines { any, along_k };
-struct LdmatrixRow {
-  FormatSet factors;
-  Lines lines;
-};
-constexpr LdmatrixRow kByLdmatrix[] = {{f16 | bf16, Lines::any}, {kS8 | kS4 | b1, Lines::along_k}};
-
 bool by_ldmatrix(const MoveChoice& x) {
-  if (!x.load || x.matrix == Matrix::c || x.space.space != Space::shared) return false;
-  return std::ranges::any_of(kByLdmatrix, [&](const LdmatrixRow& row) {
-    return row.factors.contains(x.type) && (row.lines == Lines::any || lines_along_k(x));
-  });
+  const FormatSet types = lines_along_k(x) ? f16 | bf16 | kS8 | kS4 | b1 : f16 | bf16;
+  return x.load && x.matrix != Part::c && x.space.space == Space::shared && types.contains(x.type);
 }
 
 // PTX manual, "Matrix Storage for WMMA": rows or columns begin at multiples of the fragment size; "ldmatrix":
@@ -205,10 +197,7 @@ MatrixMove move_of(const MoveChoice& x, const FragmentMap& map) {
 }
 
 Form make_move(const MoveChoice& x, Features needs) {
-  const std::string_view matrix = !x.load                 ? "d"
-                                  : x.matrix == Matrix::a ? "a"
-                                  : x.matrix == Matrix::b ? "b"
-                                                          : "c";
+  const std::string_view matrix = !x.load ? "d" : x.matrix == Part::a ? "a" : x.matrix == Part::b ? "b" : "c";
   const FragmentMap map = fragment(x.matrix, x.shape, x.type);
   Form out = make_form("wmma",
                        {x.load ? "load" : "store", matrix, "sync", "aligned", x.row ? "row" : "col",
@@ -225,12 +214,10 @@ Form make_move(const MoveChoice& x, Features needs) {
   return out;
 }
 
-void add_moves(MoveChoice x, Features needs, Layouts layouts, std::string_view undocumented,
-               std::vector<Form>& out) {
+void add_moves(MoveChoice x, Features needs, std::string_view undocumented, std::vector<Form>& out) {
   for (const bool row : {true, false}) {
     x.row = row;
-    // For sub-byte types A is stored by rows and B by columns.
-    if (layouts == Layouts::row_col && x.matrix != Matrix::c && !lines_along_k(x)) continue;
+    if (is_narrow(x.type) && !lines_along_k(x)) continue;
     for (const StateSpace& space : kSpaces) {
       x.space = space;
       Form form = make_move(x, needs);
@@ -244,11 +231,11 @@ std::vector<Form> expand_moves(bool load) {
   std::vector<Form> out;
   for (const Row& row : kRows)
     for (const FormatId type : types_in(row.factors | row.sums))
-      for (const Matrix matrix : {Matrix::a, Matrix::b, Matrix::c})
-        if (matrix == Matrix::c ? row.sums.contains(type) : load && row.factors.contains(type))
-          add_moves({load, matrix, row.shape, type, true, {}}, row.needs, row.layouts, "", out);
+      for (const Part matrix : {Part::a, Part::b, Part::c})
+        if (matrix == Part::c ? row.sums.contains(type) : load && row.factors.contains(type))
+          add_moves({load, matrix, row.shape, type, true, {}}, row.needs, "", out);
   for (const Shape& shape : kIntegerShapes)
-    add_moves({load, Matrix::c, shape, f32, true, {}}, Feature::sm_75, Layouts::any, kOddF32, out);
+    add_moves({load, Part::c, shape, f32, true, {}}, Feature::sm_75, kOddF32, out);
   return out;
 }
 
@@ -292,15 +279,14 @@ Form make_mma(const MmaChoice& x, Features needs, std::string_view popc) {
 }
 
 std::vector<OperandSpec> mma_operands(const MmaChoice& x) {
-  const auto factor = [&](std::string_view role, Part part, Matrix matrix) {
+  const auto factor = [&](std::string_view role, Part part) {
     return vector_operand(role, part, factor_registers(x.factor, part), x.factor,
-                          fragment(matrix, x.shape, x.factor));
+                          fragment(part, x.shape, x.factor));
   };
   const auto sum = [&](std::string_view role, Part part, FormatId id) {
-    return vector_operand(role, part, sum_registers(id, x.factor, part), id, fragment(Matrix::c, x.shape, id));
+    return vector_operand(role, part, sum_registers(id, x.factor, part), id, fragment(part, x.shape, id));
   };
-  return {sum("d", Part::d, x.d), factor("a", Part::a, Matrix::a), factor("b", Part::b, Matrix::b),
-          sum("c", Part::c, x.c)};
+  return {sum("d", Part::d, x.d), factor("a", Part::a), factor("b", Part::b), sum("c", Part::c, x.c)};
 }
 
 std::vector<Form> expand_mma() {
@@ -308,7 +294,7 @@ std::vector<Form> expand_mma() {
   for (const Row& row : kRows)
     for (const FormatId factor : types_in(row.factors))
       for (const auto& [d, c] : pairs_in(row.sums))
-        for (const LayoutPair& layout : std::span(kAnyLayout).first(row.layouts == Layouts::any ? 4 : 1))
+        for (const LayoutPair& layout : std::span(kAnyLayout).first(is_narrow(factor) ? 1 : 4))
           for (const FreeQualifiers& free : free_qualifiers(factor)) {
             const MmaChoice x{row.shape, factor, d, c, layout, free};
             out.push_back(make_mma(x, row.needs, free.popc()));
