@@ -4,49 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace warpbit {
 
 std::span<const Family> families() {
-  static const std::array all = {mma_family(),
-                                 mma_sp_family(),
-                                 mma_block_scale_family(),
-                                 mma_sp_block_scale_family(),
-                                 wmma_load_family(),
-                                 wmma_mma_family(),
-                                 wmma_store_family(),
-                                 ldmatrix_family(),
-                                 stmatrix_family(),
-                                 movmatrix_family(),
-                                 cvt_family(),
-                                 wgmma_family(),
-                                 wgmma_sp_family(),
-                                 wgmma_sync_family(),
-                                 proxy_fence_family()};
+  static const std::vector<Family> all = [] {
+    std::vector<Family> out;
+    for (const auto add :
+         {add_mma, add_block_scale, add_wmma, add_matrix_moves, add_cvt, add_wgmma, add_async_control})
+      add(out);
+    return out;
+  }();
   return all;
-}
-
-const NotModelled* find_not_modelled(std::string_view spelled) {
-  constexpr std::string_view kHost = "the host of a Machine copies with copy_async, which is complete at once";
-  constexpr std::string_view kTensorMemory = "there is no tensor memory";
-  // If several names fit, the longest comes first.
-  static constexpr std::array kRows{
-      NotModelled{"cp.async.bulk", kHost},
-      NotModelled{
-          "cp.async",
-          "a kernel's copies are modelled in warpbit/device.hpp; around a Machine, its host copies with "
-          "write_memory"},
-      NotModelled{"cp.reduce.async.bulk", kHost},
-      NotModelled{"mbarrier", "a Machine executes one instruction after another, so nothing arrives later"},
-      NotModelled{"tcgen05", kTensorMemory},
-  };
-  const auto fits = [&](const NotModelled& row) {
-    return spelled.starts_with(row.name) &&
-           (spelled.size() == row.name.size() || spelled[row.name.size()] == '.');
-  };
-  const auto row = std::ranges::find_if(kRows, fits);
-  return row == kRows.end() ? nullptr : &*row;
 }
 
 bool looks_like_shape(std::string_view q) {

@@ -155,13 +155,6 @@ struct Family {
 /// All families.
 std::span<const Family> families();
 
-/// Instructions that are known but not modelled: their names, up to a dot, and the reason.
-struct NotModelled {
-  std::string_view name, reason;
-};
-/// The row that fits `opcode.qualifier...` best, or nullptr.
-const NotModelled* find_not_modelled(std::string_view spelled);
-
 /// "0..3", "0" if there is one value, "-1,1" if values between are excluded, ">=0" without a maximum.
 std::string text(const ImmediateRange& range);
 
@@ -178,21 +171,13 @@ std::string defined_nibbles(const Form& form);
 /// The targets that have the form.
 std::vector<Target> targets_of(const Form& form);
 
-// One function for each file in families/.
-Family mma_family();
-Family mma_sp_family();
-Family mma_block_scale_family();
-Family mma_sp_block_scale_family();
-Family wmma_load_family();
-Family wmma_mma_family();
-Family wmma_store_family();
-Family ldmatrix_family();
-Family stmatrix_family();
-Family movmatrix_family();
-Family cvt_family();
-Family wgmma_family();
-Family wgmma_sp_family();
-Family wgmma_sync_family();
-Family proxy_fence_family();
+// Each file in families/ appends its own.
+void add_mma(std::vector<Family>& out);
+void add_block_scale(std::vector<Family>& out);
+void add_wmma(std::vector<Family>& out);
+void add_matrix_moves(std::vector<Family>& out);
+void add_cvt(std::vector<Family>& out);
+void add_wgmma(std::vector<Family>& out);
+void add_async_control(std::vector<Family>& out);
 
 }  // namespace warpbit

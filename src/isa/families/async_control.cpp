@@ -57,22 +57,17 @@ Form make_form(std::string_view opcode, std::initializer_list<std::string_view> 
 
 }  // namespace
 
-Family wgmma_sync_family() {
+void add_async_control(std::vector<Family>& out) {
   constexpr int kWarpgroup = 128;
-  Family out{"wgmma.sync", "wgmma", {}, kGroupSlots, {}};
+  out.push_back({"wgmma.sync", "wgmma", {}, kGroupSlots, {}});
   for (const GroupRow& row : kGroupRows)
-    out.forms.push_back(make_form("wgmma", {row.name, "sync", "aligned"}, Unit::wgmma_sync, Feature::wgmma,
-                                  {{row.kind}, kWarpgroup}));
-  out.forms.back().operands = {immediate_operand("N", Part::group_count, {0, kUnbounded})};
-  return out;
-}
-
-Family proxy_fence_family() {
-  Family out{"fence.proxy", "fence", kProxyMarks, kProxySlots, {}};
+    out.back().forms.push_back(make_form("wgmma", {row.name, "sync", "aligned"}, Unit::wgmma_sync,
+                                         Feature::wgmma, {{row.kind}, kWarpgroup}));
+  out.back().forms.back().operands = {immediate_operand("N", Part::group_count, {0, kUnbounded})};
+  out.push_back({"fence.proxy", "fence", kProxyMarks, kProxySlots, {}});
   for (const ProxyRow& row : kProxyRows)
-    out.forms.push_back(make_form("fence", {"proxy", "async", row.space}, Unit::proxy_fence, Feature::sm_90,
-                                  {{Kind::proxy_fence, row.orders}, 1}));
-  return out;
+    out.back().forms.push_back(make_form("fence", {"proxy", "async", row.space}, Unit::proxy_fence,
+                                         Feature::sm_90, {{Kind::proxy_fence, row.orders}, 1}));
 }
 
 }  // namespace warpbit

@@ -143,12 +143,9 @@ constexpr std::string_view kMarks[] = {"block_scale"}, kSparseMarks[] = {"sp", "
 
 }  // namespace
 
-Family mma_block_scale_family() {
-  return {"mma.block_scale", "mma", kMarks, kSlots, expand(false)};
-}
-
-Family mma_sp_block_scale_family() {
-  return {"mma.sp.block_scale", "mma", kSparseMarks, kSlots, expand(true)};
+void add_block_scale(std::vector<Family>& out) {
+  out.push_back({"mma.block_scale", "mma", kMarks, kSlots, expand(false)});
+  out.push_back({"mma.sp.block_scale", "mma", kSparseMarks, kSlots, expand(true)});
 }
 
 }  // namespace warpbit

@@ -182,14 +182,14 @@ Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
 
 }  // namespace
 
-Family cvt_family() {
-  Family family{"cvt", "cvt", {}, kSlots, {}};
+void add_cvt(std::vector<Family>& out) {
+  out.push_back({"cvt", "cvt", {}, kSlots, {}});
   for (const Row& row : kRows)
     for (const FormatId to : types_in(row.to))
       for (const FormatId from : types_in(row.from))
         for (const CvtRounding rounding : row.roundings)
-          for (const Words words : row.words) family.forms.push_back(make_form(row, to, from, rounding, words));
-  return family;
+          for (const Words words : row.words)
+            out.back().forms.push_back(make_form(row, to, from, rounding, words));
 }
 
 }  // namespace warpbit

@@ -120,25 +120,23 @@ std::vector<Form> expand(std::string_view opcode, const std::vector<Row>& rows) 
   return out;
 }
 
-}  // namespace
-
-Family ldmatrix_family() {
-  return {"ldmatrix", "ldmatrix", {}, kLoadSlots, expand("ldmatrix", load_rows())};
-}
-
-Family stmatrix_family() {
-  return {"stmatrix", "stmatrix", {}, kStoreSlots, expand("stmatrix", store_rows())};
-}
-
-Family movmatrix_family() {
+Form movmatrix() {
   static constexpr RegisterClass kMoved{"b32", 32, kAnyTypes, {.f32 = kAlone}};
   const std::vector<Row> rows = load_rows();
-  Form form = make_form("movmatrix", {"sync", "aligned", "m8n8", "trans", "b16"}, Shape{8, 8}, Feature::sm_75,
-                        {Unit::matrix_move, b16, b16, b16, b16});
-  form.operands = {scalar_operand("d", Part::d, kAnyWord, b16, matrix_map(rows[1], 1)),
-                   scalar_operand("a", Part::source, kMoved, b16, matrix_map(rows[0], 1))};
-  form.action = Elementwise{};
-  return {"movmatrix", "movmatrix", {}, kMoveSlots, {form}};
+  Form out = make_form("movmatrix", {"sync", "aligned", "m8n8", "trans", "b16"}, Shape{8, 8}, Feature::sm_75,
+                       {Unit::matrix_move, b16, b16, b16, b16});
+  out.operands = {scalar_operand("d", Part::d, kAnyWord, b16, matrix_map(rows[1], 1)),
+                  scalar_operand("a", Part::source, kMoved, b16, matrix_map(rows[0], 1))};
+  out.action = Elementwise{};
+  return out;
+}
+
+}  // namespace
+
+void add_matrix_moves(std::vector<Family>& out) {
+  out.push_back({"ldmatrix", "ldmatrix", {}, kLoadSlots, expand("ldmatrix", load_rows())});
+  out.push_back({"stmatrix", "stmatrix", {}, kStoreSlots, expand("stmatrix", store_rows())});
+  out.push_back({"movmatrix", "movmatrix", {}, kMoveSlots, {movmatrix()}});
 }
 
 }  // namespace warpbit

@@ -213,12 +213,9 @@ constexpr std::string_view kMarks[] = {"sp"};
 
 }  // namespace
 
-Family mma_family() {
-  return {"mma", "mma", {}, kSlots, expand(kRows)};
-}
-
-Family mma_sp_family() {
-  return {"mma.sp", "mma", kMarks, kSlots, expand(kSparseRows)};
+void add_mma(std::vector<Family>& out) {
+  out.push_back({"mma", "mma", {}, kSlots, expand(kRows)});
+  out.push_back({"mma.sp", "mma", kMarks, kSlots, expand(kSparseRows)});
 }
 
 }  // namespace warpbit

@@ -149,12 +149,9 @@ constexpr std::string_view kMarks[] = {"mma_async"}, kSparseMarks[] = {"mma_asyn
 
 }  // namespace
 
-Family wgmma_family() {
-  return {"wgmma", "wgmma", kMarks, kSlots, expand(false)};
-}
-
-Family wgmma_sp_family() {
-  return {"wgmma.sp", "wgmma", kSparseMarks, kSlots, expand(true)};
+void add_wgmma(std::vector<Family>& out) {
+  out.push_back({"wgmma", "wgmma", kMarks, kSlots, expand(false)});
+  out.push_back({"wgmma.sp", "wgmma", kSparseMarks, kSlots, expand(true)});
 }
 
 }  // namespace warpbit

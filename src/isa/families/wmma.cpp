@@ -321,20 +321,14 @@ constexpr std::string_view kLoadMark[] = {"load"}, kMmaMark[] = {"mma"}, kStoreM
 
 }  // namespace
 
-Family wmma_load_family() {
-  return {"wmma.load", "wmma", kLoadMark, kMoveSlots, expand_moves(true)};
-}
-
-Family wmma_store_family() {
-  return {"wmma.store", "wmma", kStoreMark, kMoveSlots, expand_moves(false)};
-}
-
-Family wmma_mma_family() {
-  Family family{"wmma.mma", "wmma", kMmaMark, kProductSlots, expand_mma()};
-  add_undocumented(kF64Shapes, f64, f64, free_qualifiers(f64), kOddF64, family.forms);
-  add_undocumented(kOddShapes, kS4, s32, free_qualifiers(s4), kOddS4, family.forms);
-  add_undocumented(kOddShapes, b1, s32, kXor, kOddB1, family.forms);
-  return family;
+void add_wmma(std::vector<Family>& out) {
+  out.push_back({"wmma.load", "wmma", kLoadMark, kMoveSlots, expand_moves(true)});
+  out.push_back({"wmma.mma", "wmma", kMmaMark, kProductSlots, expand_mma()});
+  std::vector<Form>& forms = out.back().forms;
+  add_undocumented(kF64Shapes, f64, f64, free_qualifiers(f64), kOddF64, forms);
+  add_undocumented(kOddShapes, kS4, s32, free_qualifiers(s4), kOddS4, forms);
+  add_undocumented(kOddShapes, b1, s32, kXor, kOddB1, forms);
+  out.push_back({"wmma.store", "wmma", kStoreMark, kMoveSlots, expand_moves(false)});
 }
 
 }  // namespace warpbit
