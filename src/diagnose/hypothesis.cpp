@@ -130,7 +130,7 @@ Result<Array> execute_trial(const LoadedCapture& capture) {
 namespace {
 
 // If elements of a factor or of C come from elsewhere.
-void forget(const Move& move, std::span<const Fragment> fragments, Trial& trial) {
+void forget(const SlotMove& move, std::span<const Fragment> fragments, Trial& trial) {
   const Fragment &to = *find(fragments, move.to), &d = *find(fragments, Part::d);
   const auto slots = static_cast<std::int32_t>(find(fragments, move.from)->size());
   // What an element decides in D: a row, a column or one element.
@@ -160,7 +160,7 @@ void forget(const Move& move, std::span<const Fragment> fragments, Trial& trial)
 void change_inputs(const Hypothesis& h, std::span<const Fragment> fragments, Trial& trial) {
   if (h.inputs) h.inputs(trial);
   std::vector<std::pair<Array*, Array>> results;
-  for (const Move& move : h.moves) {
+  for (const SlotMove& move : h.moves) {
     if (move.to == Part::d) continue;
     results.emplace_back(array_of(trial.capture, move.to),
                          moved(*array_of(trial.capture, move.from), *find(fragments, move.from),
@@ -173,7 +173,7 @@ void change_inputs(const Hypothesis& h, std::span<const Fragment> fragments, Tri
 void change_results(const Hypothesis& h, std::span<const Fragment> fragments, Array& d,
                     std::vector<Knowledge>& known) {
   const Fragment& f = *find(fragments, Part::d);
-  for (const Move& move : h.moves) {
+  for (const SlotMove& move : h.moves) {
     if (move.to != Part::d) continue;
     d = moved(d, f, f, move.map);
     const std::vector<Knowledge> before = known;

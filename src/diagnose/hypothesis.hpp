@@ -129,7 +129,7 @@ struct Trial {
 };
 
 /// Elements of an operand come from elsewhere.
-struct Move {
+struct SlotMove {
   Part to, from;  ///< the same but for A and B exchanged
   SlotMap map;
 };
@@ -141,7 +141,7 @@ struct Hypothesis {
   bool pairs = false;       ///< common enough to be tried together with another
   bool neighbours = false;  ///< it takes something from another case
   bool consistent = false;  ///< it does not count if anything contradicts it
-  std::vector<Move> moves = {};
+  std::vector<SlotMove> moves = {};
   std::function<void(Trial&)> inputs = {};
   /// Instead of one execution; what it returns has gone through `inputs`.
   std::function<Result<Array>(const LoadedCapture& inputs)> execution = {};

@@ -14,17 +14,17 @@ namespace warpbit::diagnosis {
 namespace {
 
 // FNV-1a by entries
-std::uint64_t hash_of(std::span<const Move> moves) {
+std::uint64_t hash_of(std::span<const SlotMove> moves) {
   std::uint64_t hash = 0xCBF29CE484222325;
   const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 0x100000001B3; };
-  for (const Move& move : moves) {
+  for (const SlotMove& move : moves) {
     add(static_cast<std::uint64_t>(move.to));
     for (const std::int32_t slot : move.map) add(static_cast<std::uint32_t>(slot));
   }
   return hash;
 }
 
-bool is_identity(const Move& move) {
+bool is_identity(const SlotMove& move) {
   for (std::size_t i = 0; i < move.map.size(); ++i)
     if (move.map[i] != static_cast<std::int32_t>(i)) return false;
   return true;
@@ -88,7 +88,7 @@ class PlaceCollection {
   bool add(Hypothesis h, Source source) {
     bool elsewhere = false, identity = true;
     for (const Fragment* f : group_) {
-      Move move{f->part(), f->part(), map_of(*f, *f, source)};
+      SlotMove move{f->part(), f->part(), map_of(*f, *f, source)};
       const auto unknown = static_cast<std::size_t>(std::ranges::count(move.map, kElsewhere));
       if (unknown == f->size()) return true;
       elsewhere = elsewhere || unknown > 0;
