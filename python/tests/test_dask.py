@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search on two worker processes gives what one process gives."""
-
 import os
 import subprocess
 import sys
@@ -9,13 +7,13 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import warpbit
-from conftest import FORM
+from conftest import SM_80, SM_90
 
 EXAMPLES = os.path.abspath("examples")
 
 
 def test_a_search_on_two_workers():
-    instructions = [warpbit.Instruction(FORM, target) for target in ("sm_80", "sm_90")]
+    instructions = [SM_80, SM_90]
     dot_products = 500_000
     cases = -(-dot_products // 128)
     whole = warpbit.compare_generated(instructions, cases, 7, "mixed")

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explanations, comparisons, diagnoses and layouts as objects: numbers derived by hand, text, pictures, pickles."""
-
 import json
 import pickle
 import xml.etree.ElementTree as xml
@@ -9,16 +7,10 @@ import numpy as np
 import pytest
 
 import warpbit
-from conftest import CAPTURE, FORM as K16, arrays_of, refusal
+from conftest import CAPTURE, FORM as K16, SM_80, SM_90, again, arrays_of, refusal
 
 K8 = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
 ONE, BIG = 0x3C00, 0x4B800000  # 1 in f16, 2^24 in f32
-
-
-def again(thing):
-    out = pickle.loads(pickle.dumps(thing))
-    assert out == thing and repr(out) == repr(thing) and str(out) == str(thing)
-    return out
 
 
 def is_picture(text):
@@ -26,8 +18,7 @@ def is_picture(text):
 
 
 def test_an_element():
-    i = warpbit.Instruction(K16, "sm_90")
-    e = warpbit.explain(i, [ONE, ONE], np.array([ONE, 0x4000], np.uint16), BIG)
+    e = warpbit.explain(SM_90, [ONE, ONE], np.array([ONE, 0x4000], np.uint16), BIG)
     assert (e.target, e.form, e.format, e.instructions, e.inferred) == ("sm_90", K16, "f32", 1, False)
     assert e.exact.decimal() == str(2**24 + 3)  # 2^24 + 1 + 2, cut to even numbers
     assert e.code == e.nearest - 1 and e.code == 0x4B800001
@@ -51,18 +42,16 @@ def test_an_element_of_a_capture():
 
 
 def test_numbers_are_no_codes():
-    i = warpbit.Instruction(K16, "sm_90")
     with pytest.raises(warpbit.Error, match=r"a: 1.0 of type float; expected codes: .*\(encode gives the codes of numbers\)"):
-        warpbit.explain(i, [1.0], [1.0])
+        warpbit.explain(SM_90, [1.0], [1.0])
     with pytest.raises(warpbit.Error, match="c: 1.0 of type float; expected codes"):
-        warpbit.explain(i, [ONE], [ONE], 1.0)
-    assert warpbit.explain(i, warpbit.encode("f16", [1.0]), warpbit.encode("f16", [1.0]), np.uint32(0)).code == 0x3F800000
+        warpbit.explain(SM_90, [ONE], [ONE], 1.0)
+    assert warpbit.explain(SM_90, warpbit.encode("f16", [1.0]), warpbit.encode("f16", [1.0]), np.uint32(0)).code == 0x3F800000
 
 
 def test_codes_that_are_none():
-    i = warpbit.Instruction(K16, "sm_90")
     for a in ([-1], [1 << 64], [1.5], np.zeros((2, 2), np.uint16), np.zeros(2, np.float16), "12"):
-        refused = refusal(lambda: warpbit.explain(i, a, [ONE]))
+        refused = refusal(lambda: warpbit.explain(SM_90, a, [ONE]))
         assert refused.code == "view_mismatch" and refused.where == "a"
     with pytest.raises(TypeError, match="expected an Instruction or a Computation, got object of type str"):
         warpbit.explain(K16, [ONE], [ONE])
@@ -71,8 +60,8 @@ def test_codes_that_are_none():
 def test_two_shapes():
     a = np.zeros(16, np.uint16)
     a[[0, 8]] = ONE
-    deep, shallow = (warpbit.Instruction(form, "sm_90") for form in (K16, K8))
-    c = warpbit.compare([warpbit.Computation(deep), warpbit.Computation(shallow, "ascending", 16)], a, a, BIG)
+    shallow = warpbit.Instruction(K8, "sm_90")
+    c = warpbit.compare([warpbit.Computation(SM_90), warpbit.Computation(shallow, "ascending", 16)], a, a, BIG)
     assert [e.code for e in c.explanations] == [BIG + 1, BIG]  # 2^24 + 2 at once; 2^24 + 1 is cut, twice
     assert c.reasons[0] == "" and "after k = 8" in c.reasons[1]
     assert str(c).splitlines()[0].split() == ["m16n8k16", "0x4b800001", "(16777218)"]
@@ -84,20 +73,19 @@ def test_two_shapes():
 
 
 def test_a_search():
-    x, y = (warpbit.Instruction(K16, target) for target in ("sm_80", "sm_90"))
-    search = warpbit.find_difference(x, y)
+    search = warpbit.find_difference(SM_80, SM_90)
     found = search.found
     assert not search.equal_steps
-    codes = [warpbit.explain(i, found.inputs.a, found.inputs.b, found.inputs.c).code for i in (x, y)]
+    codes = [warpbit.explain(i, found.inputs.a, found.inputs.b, found.inputs.c).code for i in (SM_80, SM_90)]
     assert codes[0] != codes[1] and codes == [e.code for e in found.comparison.explanations]
     assert "sm_80" in str(search)
     again(search)
-    equal = warpbit.find_difference(y, warpbit.Instruction(K16, "sm_100"))
+    equal = warpbit.find_difference(SM_90, warpbit.Instruction(K16, "sm_100"))
     assert equal.found is None and equal.equal_steps and str(equal) == "equal: no input tells them apart"
 
 
 def test_many_elements():
-    instructions = [warpbit.Instruction(K16, target) for target in ("sm_80", "sm_90")]
+    instructions = [SM_80, SM_90]
     whole = warpbit.compare_generated(instructions, 20, seed=3, profile="mixed")
     inputs = warpbit.generate(instructions[1], 20, seed=3, profile="mixed")
     other = warpbit.execute(instructions[0], inputs["a"], inputs["b"], inputs["c"]).d
@@ -119,36 +107,33 @@ def test_many_elements():
 
 
 def test_a_capture_on_other_targets():
-    instructions = [warpbit.Instruction(K16, target) for target in ("sm_90", "sm_100", "sm_80")]
-    c = warpbit.compare_capture(CAPTURE, instructions)
+    c = warpbit.compare_capture(CAPTURE, [SM_90, warpbit.Instruction(K16, "sm_100"), SM_80])
     file = arrays_of(CAPTURE)
-    older = warpbit.execute(instructions[2], *(file[n] for n in "abc")).d
+    older = warpbit.execute(SM_80, *(file[n] for n in "abc")).d
     assert c.results[2].differing == np.count_nonzero(older != file["d"]) > 0
     assert c.results[1].differing == 0
 
 
 def test_a_diagnosis():
-    i = warpbit.Instruction(K16, "sm_90")
-    inputs = warpbit.generate(i, 4, seed=1, profile="ordinary")
+    inputs = warpbit.generate(SM_90, 4, seed=1, profile="ordinary")
     a, b, c = (inputs[n] for n in "abc")
-    right = warpbit.diagnose(i, a, b, c, d=inputs["d"])
+    right = warpbit.diagnose(SM_90, a, b, c, d=inputs["d"])
     assert right.verdict == "correct" and right.right == right.elements == 4 * 128
-    d = warpbit.execute(i, a, b, np.zeros_like(c)).d
-    wrong = warpbit.diagnose(i, a, b, c, d=d)
+    d = warpbit.execute(SM_90, a, b, np.zeros_like(c)).d
+    wrong = warpbit.diagnose(SM_90, a, b, c, d=d)
     assert wrong.verdict == "mistake" and wrong.findings[0].operand == "c" and wrong.findings[0].certain
     assert wrong.findings[0].mistake in str(wrong)
     again(wrong)
     with pytest.raises(warpbit.Error, match=r"d is uint32 of shape \(3, 32, 4\); expected 4 cases"):
-        warpbit.diagnose(i, a, b, c, d=d[:3])
+        warpbit.diagnose(SM_90, a, b, c, d=d[:3])
 
 
 def test_a_diagnosis_of_a_file(tmp_path):
-    i = warpbit.Instruction(K16, "sm_90")
-    inputs = warpbit.generate(i, 4, seed=1)
-    transposed = warpbit.scatter(i.operand("a"), np.ascontiguousarray(
-        warpbit.gather(i.operand("a"), inputs["a"]).transpose(0, 2, 1)))
-    d = warpbit.execute(i, transposed, inputs["b"], inputs["c"]).d
-    warpbit.write_capture(tmp_path / "wrong.npz", K16 + " {d}, {a}, {b}, {c};", i.target, {**inputs, "d": d})
+    inputs = warpbit.generate(SM_90, 4, seed=1)
+    transposed = warpbit.scatter(SM_90.operand("a"), np.ascontiguousarray(
+        warpbit.gather(SM_90.operand("a"), inputs["a"]).transpose(0, 2, 1)))
+    d = warpbit.execute(SM_90, transposed, inputs["b"], inputs["c"]).d
+    warpbit.write_capture(tmp_path / "wrong.npz", K16 + " {d}, {a}, {b}, {c};", SM_90.target, {**inputs, "d": d})
     assert warpbit.diagnose_capture(tmp_path / "wrong.npz").findings[0].kind == "transposed"
     assert warpbit.diagnose_capture(str(tmp_path / "wrong.npz"), target="sm_80").target == "sm_80"
 
@@ -166,7 +151,7 @@ def test_layouts():
     assert len(json.loads(l.json())["elements"]) == 256
     assert l.csv().count("\n") == 257 and l.markdown().startswith("|")
     assert str(l) and l.text(by_lanes=True) != l.text()
-    assert "operand" in str(refusal(lambda: warpbit.layout(warpbit.Instruction(K16, "sm_90"), "e")))
+    assert "operand" in str(refusal(lambda: warpbit.layout(SM_90, "e")))
 
 
 def test_descriptors():

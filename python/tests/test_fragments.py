@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 import warpbit
-from conftest import FORM, refusal
+from conftest import SM_90 as MMA, refusal
 
-MMA = warpbit.Instruction(FORM, "sm_90")
 SPARSE = warpbit.Instruction("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, 0;", "sm_90")
 
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Targets, instructions, operands, forms; that they are pickled; that refusals say what is accepted."""
-
 import pickle
 
 import pytest
 
 import warpbit
-from conftest import FORM, refusal
+from conftest import FORM, SM_90, again, refusal
 
 
 def test_targets():
@@ -18,7 +16,7 @@ def test_targets():
 
 
 def test_an_instruction_says_its_shapes():
-    i = warpbit.Instruction(FORM, "sm_90")
+    i = SM_90
     assert (i.rows, i.columns, i.depth, i.terms, i.lanes, i.products) == (16, 8, 16, 16, 32, 1)
     assert [o.role for o in i.operands] == ["d", "a", "b", "c"]
     assert [o.shape for o in i.operands] == [(16, 8), (16, 16), (16, 8), (16, 8)]
@@ -53,7 +51,7 @@ def test_statements_and_several_products():
         (lambda: warpbit.Target("sm_1"), "unknown_target", "'sm_1' is not a known target; known are sm_70, "),
         (lambda: warpbit.Instruction("mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32", "sm_90"), "no_such_form",
          "mma: m16n8k64 does not exist for e4m3; it has m16n8k16 and m16n8k32"),
-        (lambda: warpbit.Instruction(FORM, "sm_90").operand("e"), "operand_kind",
+        (lambda: SM_90.operand("e"), "operand_kind",
          FORM + ": no operand 'e'; expected one of d, a, b, c"),
     ],
 )
@@ -61,8 +59,7 @@ def test_refusals(call, code, message):
     refused = refusal(call)
     assert refused.code == code and str(refused).startswith(message)
     assert isinstance(refused, ValueError)
-    again = pickle.loads(pickle.dumps(refused))
-    assert again == refused and str(again) == str(refused)
+    again(refused)
 
 
 def test_a_target_is_a_target_or_a_name():
@@ -73,13 +70,12 @@ def test_a_target_is_a_target_or_a_name():
 def test_pickles():
     target, instruction = warpbit.Target("sm_80"), warpbit.Instruction(FORM + " {d}, {a}, {b}, {c};", "sm_80")
     for thing in (target, instruction):
-        again = pickle.loads(pickle.dumps(thing))
-        assert again == thing and hash(again) == hash(thing) and repr(again) == repr(thing)
+        assert hash(again(thing)) == hash(thing)
     operand = pickle.loads(pickle.dumps(instruction.operand("b")))
     assert operand.role == "b" and repr(operand) == repr(instruction.operand("b"))
     computation = warpbit.Computation(instruction, "descending+split_k=2", 64)
-    again = pickle.loads(pickle.dumps(computation))
-    assert (again.k_order, again.steps, again.split_k, again.instruction) == (
+    copy = pickle.loads(pickle.dumps(computation))
+    assert (copy.k_order, copy.steps, copy.split_k, copy.instruction) == (
         "descending+split_k=2", [3, 2, 1, 0], 2, instruction)
 
 
