@@ -53,17 +53,9 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The extension behind the package warpbit.";
   m.attr("__version__") = WARPBIT_VERSION_TEXT;
   py::register_exception_translator(&throw_in_python);
-  add_instruction(m);
-  add_execute(m);
-  add_fragments(m);
-  add_formats(m);
-  add_gemm(m);
-  add_explain(m);
-  add_compare(m);
-  add_layout(m);
-  add_captures(m);
-  add_replay(m);
-  add_diagnose(m);
+  for (Add* add : {add_instruction, add_execute, add_fragments, add_formats, add_gemm, add_explain, add_compare,
+                   add_layout, add_captures, add_replay, add_diagnose})
+    add(m);
   m.attr("_words") = all_words(kWords);
   for (const auto& [name, object] : py::dict(m.attr("__dict__")))
     if (PyType_Check(object.ptr()))

@@ -33,17 +33,9 @@ using py::literals::operator""_a;
 using GilReleased = py::call_guard<py::gil_scoped_release>;  ///< for functions that touch no object of Python
 
 // What each file adds to the module, in the order in which they need each other.
-void add_instruction(py::module_& m);
-void add_execute(py::module_& m);
-void add_fragments(py::module_& m);
-void add_formats(py::module_& m);
-void add_gemm(py::module_& m);
-void add_explain(py::module_& m);
-void add_compare(py::module_& m);
-void add_layout(py::module_& m);
-void add_captures(py::module_& m);
-void add_replay(py::module_& m);
-void add_diagnose(py::module_& m);
+using Add = void(py::module_& m);
+Add add_instruction, add_execute, add_fragments, add_formats, add_gemm, add_explain, add_compare, add_layout,
+    add_captures, add_replay, add_diagnose;
 
 inline constexpr int kColumns = 100;  ///< of texts for a person
 
