@@ -172,12 +172,7 @@ std::string defined_nibbles(const Form& form);
 std::vector<Target> targets_of(const Form& form);
 
 // Each file in families/ appends its own.
-void add_mma(std::vector<Family>& out);
-void add_block_scale(std::vector<Family>& out);
-void add_wmma(std::vector<Family>& out);
-void add_matrix_moves(std::vector<Family>& out);
-void add_cvt(std::vector<Family>& out);
-void add_wgmma(std::vector<Family>& out);
-void add_async_control(std::vector<Family>& out);
+using AddFamilies = void(std::vector<Family>& out);
+AddFamilies add_mma, add_block_scale, add_wmma, add_matrix_moves, add_cvt, add_wgmma, add_async_control;
 
 }  // namespace warpbit
