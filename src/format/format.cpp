@@ -164,15 +164,8 @@ Result<FormatInfo> find_format_info(std::string_view name) {
 }
 
 std::string_view name(CodeClass c) {
-  switch (c) {
-    case CodeClass::zero: return "zero";
-    case CodeClass::subnormal: return "subnormal";
-    case CodeClass::normal: return "normal";
-    case CodeClass::integer: return "integer";
-    case CodeClass::infinity: return "infinity";
-    case CodeClass::nan: return "NaN";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"zero", "subnormal", "normal", "integer", "infinity", "NaN"};
+  return kNames[static_cast<std::size_t>(c)];
 }
 
 Result<ExplainedCode> explain_code(std::string_view format_name, std::uint64_t code) {

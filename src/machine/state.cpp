@@ -31,12 +31,8 @@ bool overlap(std::uint64_t a, std::uint64_t a_bytes, std::uint64_t b, std::uint6
 }  // namespace
 
 std::string_view name(Space space) {
-  switch (space) {
-    case Space::global: return "global";
-    case Space::shared: return "shared";
-    case Space::generic: break;
-  }
-  return "generic";
+  constexpr std::string_view kNames[] = {"generic", "global", "shared"};
+  return kNames[static_cast<std::size_t>(space)];
 }
 
 Memory::Memory(std::uint64_t shared_bytes, std::uint64_t window) {

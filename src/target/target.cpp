@@ -8,12 +8,8 @@
 namespace warpbit {
 
 std::string_view name(Basis basis) {
-  switch (basis) {
-    case Basis::captured: return "captured";
-    case Basis::published: return "published";
-    case Basis::inferred: return "inferred";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"captured", "published", "inferred"};
+  return kNames[static_cast<std::size_t>(basis)];
 }
 
 std::string_view name(Unit unit) {
