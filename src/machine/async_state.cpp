@@ -19,8 +19,10 @@ std::string shape_text(const std::array<int, 3>& shape) {
   return fmt::format("m{}n{}k{}", shape[0], shape[1], shape[2]);
 }
 
-Error violation(const AsyncActor& who, std::string seen, std::string accepted) {
-  return {Errc::protocol_violation, std::string(who.text), std::move(seen), std::move(accepted)};
+AsyncViolation violation(const AsyncActor& who, std::string seen, std::string accepted,
+                         std::optional<std::uint64_t> other = {}, std::optional<ByteRange> bytes = {}) {
+  return {
+      {Errc::protocol_violation, std::string(who.text), std::move(seen), std::move(accepted)}, other, bytes};
 }
 
 // The registers that a product reads like any instruction: descriptors, predicates, metadata.
@@ -77,11 +79,10 @@ AsyncState::Violated AsyncState::occupied(const AsyncActor& who, int reg, std::s
                                           std::string_view role, Condition condition) const {
   const Found found = find_last(condition);
   if (!found.product) return std::nullopt;
-  return AsyncViolation{violation(who,
-                                  fmt::format("{} is {}, but it is {} of {}, which is not complete", name(reg),
-                                              access, role, found.product->text),
-                                  found.remedy),
-                        found.product->number, std::nullopt};
+  return violation(who,
+                   fmt::format("{} is {}, but it is {} of {}, which is not complete", name(reg), access, role,
+                               found.product->text),
+                   found.remedy, found.product->number);
 }
 
 AsyncState::Violated AsyncState::check_access(const AsyncActor& who, std::span<const int> registers,
@@ -122,22 +123,18 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
 }
 
 AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
-  constexpr auto kRemedy = "wgmma.fence must stand between";
   if (!fenced_)
-    return AsyncViolation{violation(who, "it is the first of its warpgroup, and no wgmma.fence came before",
-                                    "wgmma.fence must come before"),
-                          std::nullopt, std::nullopt};
+    return violation(who, "it is the first of its warpgroup, and no wgmma.fence came before",
+                     "wgmma.fence must come before");
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
     const std::string by = access.kind == Access::Kind::thread ? "by a thread"
                            : access.kind == Access::Kind::accumulator
                                ? "as an accumulator of " + shape_text(access.shape)
                                : "as part of A";
-    return AsyncViolation{
-        violation(who,
-                  fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
-                  kRemedy),
-        access.number, std::nullopt};
+    return violation(
+        who, fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
+        "wgmma.fence must stand between", access.number);
   };
   for (const int reg : use.accumulators) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
@@ -155,12 +152,11 @@ AsyncState::Violated AsyncState::check_proxy(const AsyncActor& who, const Effect
                                              const Unordered& unordered) const {
   for (const Effects::MemoryRead& read : effects.memory_reads)
     if (const std::optional<ByteRange> found = unordered(read.address, read.bytes))
-      return AsyncViolation{violation(who,
-                                      fmt::format("it reads shared memory {:#x} to {:#x}, which was written "
-                                                  "through the generic proxy",
-                                                  found->first, found->last),
-                                      "fence.proxy.async must stand between"),
-                            std::nullopt, found};
+      return violation(
+          who,
+          fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic proxy",
+                      found->first, found->last),
+          "fence.proxy.async must stand between", std::nullopt, found);
   return std::nullopt;
 }
 
@@ -184,13 +180,11 @@ std::optional<AsyncViolation> AsyncState::check_store(const AsyncActor& who, Byt
   };
   const Found found = find_last(reads);
   if (!found.product) return std::nullopt;
-  return AsyncViolation{
-      violation(
-          who,
-          fmt::format("shared memory {:#x} to {:#x} is overwritten, but {}, which is not complete, reads it",
-                      both.first, both.last, found.product->text),
-          found.remedy),
-      found.product->number, both};
+  return violation(
+      who,
+      fmt::format("shared memory {:#x} to {:#x} is overwritten, but {}, which is not complete, reads it",
+                  both.first, both.last, found.product->text),
+      found.remedy, found.product->number, both);
 }
 
 void AsyncState::record(std::span<const int> registers, const Access& access) {
