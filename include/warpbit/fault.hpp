@@ -14,15 +14,20 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// The first forbidden action of a kernel, in the first faulty block; blocks are counted with x fastest.
-struct Fault {
+/// One side of a fault.
+struct FaultSide {
+  int warp = 0;
+  std::vector<int> lanes;
+  device::Place at;  ///< where in the source
+  int warps = 1;     ///< starting at `warp`; four if a warpgroup acts
+};
+
+/// The first forbidden action of a kernel, in the first faulty block; blocks are counted with x fastest. The
+/// lanes at fault are, for `lanes_missing`, the absent lanes, in `other->warp` if set.
+struct Fault : FaultSide {
   /// `where` is the instruction or the kind of access.
   Error error;
   device::Index3 block;
-  int warp = 0;
-  /// The lanes at fault. For `lanes_missing`: the absent lanes, in `other->warp` if set.
-  std::vector<int> lanes;
-  device::Place at;  ///< where in the source
   /// The memory and the byte in it; for global memory, the byte of the array.
   struct Address {
     Space space;
@@ -30,14 +35,7 @@ struct Fault {
   };
   std::optional<Address> address;
   /// The other side: an earlier access, the instruction of other lanes, or the last action of missing lanes.
-  struct Side {
-    int warp;
-    std::vector<int> lanes;
-    device::Place at;
-    int warps = 1;
-  };
-  std::optional<Side> other;
-  int warps = 1;  ///< starting at `warp`; four if a warpgroup is at fault
+  std::optional<FaultSide> other;
 
   /// The whole fault as text, a line for each side.
   std::string message() const;

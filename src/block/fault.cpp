@@ -28,7 +28,7 @@ std::vector<int> lanes_of(std::uint32_t mask) {
 }
 
 Fault fault_of(Who who, Error error) {
-  return {std::move(error), {}, who.thread / kWarp, {who.thread % kWarp}, who.at, std::nullopt, std::nullopt};
+  return {{who.thread / kWarp, {who.thread % kWarp}, who.at}, std::move(error), {}, std::nullopt, std::nullopt};
 }
 
 Fault of_group(int group, Fault fault) {
@@ -58,10 +58,12 @@ Found check_bytes(std::string_view what, Space space, const View& array, std::in
 }  // namespace block
 
 std::string Fault::message() const {
-  const auto side = [](int w, int count, const std::vector<int>& l, const device::Place& p) {
-    std::string out = p.line == 0 ? "\n  " : fmt::format("\n  {}:{}: ", p.file, p.line);
-    out += count == 1 ? fmt::format("warp {}", w) : fmt::format("warps {}-{}", w, w + count - 1);
-    if (!l.empty()) out += fmt::format(", {} {}", l.size() == 1 ? "lane" : "lanes", ranges(l));
+  const auto side = [](const FaultSide& s, bool with_lanes) {
+    std::string out = s.at.line == 0 ? "\n  " : fmt::format("\n  {}:{}: ", s.at.file, s.at.line);
+    out += s.warps == 1 ? fmt::format("warp {}", s.warp)
+                        : fmt::format("warps {}-{}", s.warp, s.warp + s.warps - 1);
+    if (with_lanes && !s.lanes.empty())
+      out += fmt::format(", {} {}", s.lanes.size() == 1 ? "lane" : "lanes", ranges(s.lanes));
     return out;
   };
   std::string out = error.message();
@@ -70,8 +72,8 @@ std::string Fault::message() const {
                        error.code == Errc::threads_diverge;
   out += fmt::format("\n  block ({}, {}, {})", block.x, block.y, block.z);
   if (address) out += fmt::format(", {} address {}", name(address->space), address_text(address->byte));
-  out += side(warp, warps, missing && other ? std::vector<int>() : lanes, at);
-  if (other) out += side(other->warp, other->warps, other->lanes, other->at);
+  out += side(*this, !(missing && other));
+  if (other) out += side(*other, true);
   return out;
 }
 

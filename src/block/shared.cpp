@@ -175,7 +175,7 @@ std::uint64_t Shared::actor(Who who, bool is_product) {
          accesses_.number(who.at);
 }
 
-Fault::Side Shared::side(std::uint64_t actor) const {
+FaultSide Shared::side(std::uint64_t actor) const {
   const int thread = static_cast<int>((actor & ~kProduct) >> kPlaceBits);
   const Place at = accesses_.place(static_cast<std::uint16_t>(actor));
   if ((actor & kProduct) != 0) return {thread / kWarp, lanes_of(kAllLanes), at, kGroupWarps};

@@ -63,7 +63,7 @@ class Shared {
 
   /// The number of a thread at its place, or of a product that all lanes of the thread's warpgroup execute.
   std::uint64_t actor(Who who, bool is_product = false);
-  Fault::Side side(std::uint64_t actor) const;
+  FaultSide side(std::uint64_t actor) const;
   Fault violated(Fault fault, const AsyncViolation& violation) const;
 
  private:

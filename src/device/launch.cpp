@@ -27,7 +27,7 @@ std::uint64_t product(const Dim3& d) {
 }
 
 Fault refused(Error error) {
-  return {std::move(error), {}, 0, {}, {}, {}, {}};
+  return {{}, std::move(error), {}, {}, {}};
 }
 
 std::optional<Fault> check(const Launch& how) {
