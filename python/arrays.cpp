@@ -197,9 +197,7 @@ void check_apart(const py::array& written, const py::array& read, const std::str
 }
 
 bool takes_registers(const Operand& operand) {
-  const auto is_set = [](const std::optional<std::uint64_t>& literal) { return literal.has_value(); };
-  return operand.registers > 0 && operand.kind != OperandKind::immediate &&
-         (operand.literals.empty() || !std::all_of(operand.literals.begin(), operand.literals.end(), is_set));
+  return operand.registers > 0 && operand.kind != OperandKind::immediate && !operand.is_all_literals();
 }
 
 SourceArrays sources_of(const Instruction& instruction, const py::args& sources) {

@@ -31,13 +31,6 @@ std::vector<Held> places_of(const FragmentMap& map) {
   return out;
 }
 
-// The register of a place.
-template <class View>
-auto* item_at(const View& view, std::size_t index, const Held& p) {
-  return view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride + p.lane * view.lane_stride +
-         p.reg * view.register_stride;
-}
-
 std::size_t elements_of(const FragmentMap& map) {
   return static_cast<std::size_t>(map.products() * map.rows() * map.columns());
 }
@@ -69,7 +62,7 @@ GatheredCodes gather(const BoundOperand& o, const py::object& registers) {
     for (std::size_t i = 0; i < in.cases; ++i)
       for (const Held& p : places)  // the first place of an element comes last
         out.codes[i * elements + p.element] =
-            code_at(item_at(in.view, i, p), bytes) >> p.low_bit & o->fragment.packing().mask();
+            code_at(in.view.at(i, p.lane, p.reg), bytes) >> p.low_bit & o->fragment.packing().mask();
   });
   return out;
 }
@@ -117,7 +110,7 @@ py::array scatter(const BoundOperand& o, const Matrices& m, const py::object& ou
         item += item_bytes;
       }
       for (const Held& p : places) {
-        std::byte* at = item_at(view, i, p);
+        std::byte* at = view.at(i, p.lane, p.reg);
         const std::uint64_t word = (code_at(at, bytes) & ~(mask << p.low_bit)) | codes[p.element] << p.low_bit;
         std::memcpy(at, &word, bytes);
       }

@@ -137,29 +137,26 @@ struct ByteRange {
 };
 
 /// Registers of one operand over (case, lane, register): a base pointer and byte strides. Registers are
-/// little-endian and may be unaligned.
-struct OperandView {
-  const std::byte* base = nullptr;
+/// little-endian and may be unaligned. Bytes is std::byte or const std::byte.
+template <class Bytes>
+struct RegisterView {
+  Bytes* base = nullptr;
   std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
 
   /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
-  static OperandView dense(const void* base, int lanes, int registers, int register_bits) {
+  template <class Values>
+  static RegisterView dense(Values* base, int lanes, int registers, int register_bits) {
     const std::ptrdiff_t reg = register_bits / 8, lane = reg * registers;
-    return {static_cast<const std::byte*>(base), lane * lanes, lane, reg};
+    return {reinterpret_cast<Bytes*>(base), lane * lanes, lane, reg};
   }
-};
-
-/// The same for the destination.
-struct ResultView {
-  std::byte* base = nullptr;
-  std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
-
-  static ResultView dense(void* base, int lanes, int registers, int register_bits) {
-    const OperandView view = OperandView::dense(base, lanes, registers, register_bits);
-    return {static_cast<std::byte*>(base), view.case_stride, view.lane_stride, view.register_stride};
+  /// A register of case `index`.
+  Bytes* at(std::size_t index, int lane, int reg) const {
+    return base + static_cast<std::ptrdiff_t>(index) * case_stride + lane * lane_stride + reg * register_stride;
   }
-  operator OperandView() const { return {base, case_stride, lane_stride, register_stride}; }
+  operator RegisterView<const Bytes>() const { return {base, case_stride, lane_stride, register_stride}; }
 };
+using OperandView = RegisterView<const std::byte>;  ///< of a source
+using ResultView = RegisterView<std::byte>;         ///< of the destination
 
 // ---- The inputs of one element of D
 

@@ -2,6 +2,7 @@
 // Instructions: a PTX statement, decoded once, can be executed many times.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -76,6 +77,10 @@ struct Operand {
   std::int64_t offset = 0;
 
   bool is_destination() const { return part == Part::d; }
+  /// True if the statement gives the whole operand as literals: its registers are never read.
+  bool is_all_literals() const {
+    return !literals.empty() && std::ranges::all_of(literals, [](const auto& l) { return l.has_value(); });
+  }
 };
 
 /// Gives the declared type of a register, e.g. "b32" (without a dot), or nothing if the name is not declared.

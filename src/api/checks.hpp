@@ -26,9 +26,6 @@ Result<void> check_metadata(const Instruction& instruction, const Tile& tile, co
 /// Ascending lanes as text: "3, 7-9".
 std::string ranges(const std::vector<int>& lanes);
 
-/// True if the statement gives the whole operand as literals: its registers are never read.
-bool all_literals(const Operand& operand);
-
 /// The kernel that the options select. Errors: no_such_kernel.
 Result<Kernel> kernel_for(const ExecuteOptions& options);
 

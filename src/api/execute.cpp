@@ -23,7 +23,7 @@ namespace {
 // Refuses a view without registers that it should have, or with an offset outside std::ptrdiff_t.
 Result<void> check_view(const Instruction& instruction, const Operand& operand, const OperandView& view,
                         std::size_t cases) {
-  if (view.base == nullptr && !all_literals(operand))
+  if (view.base == nullptr && !operand.is_all_literals())
     return mismatch(instruction, fmt::format("the view of {} is empty", operand.role),
                     operand.is_destination() ? "registers to write" : "registers to read");
   std::ptrdiff_t room = PTRDIFF_MAX;
@@ -114,7 +114,7 @@ Kernel run_cases(const Tile& tile, const TileViews& views, const ResultView& des
 // The value of a scalar: the statement's literal if there is one, else `given`.
 std::uint64_t scalar(const Instruction& instruction, Part part, std::uint64_t given) {
   const Operand* operand = instruction.find(part);
-  return operand != nullptr && all_literals(*operand) ? *operand->literals[0] : given;
+  return operand != nullptr && operand->is_all_literals() ? *operand->literals[0] : given;
 }
 
 // Checks the arguments of execute_warpgroup against the tile's operands.
@@ -144,27 +144,14 @@ Error mismatch(const Instruction& instruction, std::string seen, std::string acc
   return {code, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
 }
 
-bool all_literals(const Operand& operand) {
-  return !operand.literals.empty() &&
-         std::ranges::all_of(operand.literals, [](const auto& literal) { return literal.has_value(); });
-}
-
 TileViews tile_views(const Instruction& instruction, std::span<const OperandView> sources) {
-  TileViews out;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    switch (instruction.operands()[i + 1].part) {
-      case Part::a: out.a = sources[i]; break;
-      case Part::b: out.b = sources[i]; break;
-      case Part::c: out.c = sources[i]; break;
-      case Part::metadata: out.e = sources[i]; break;
-      case Part::scale_a: out.a_scale = sources[i]; break;
-      case Part::scale_b: out.b_scale = sources[i]; break;
-      case Part::selector_a: out.a_selector = sources[i]; break;
-      case Part::selector_b: out.b_selector = sources[i]; break;
-      default: break;
-    }
-  }
-  return out;
+  const auto of = [&](Part part) {
+    const Operand* operand = instruction.find(part);
+    return operand == nullptr ? OperandView{}
+                              : sources[static_cast<std::size_t>(operand - instruction.operands().data() - 1)];
+  };
+  return {of(Part::a),       of(Part::b),       of(Part::c),          of(Part::metadata),
+          of(Part::scale_a), of(Part::scale_b), of(Part::selector_a), of(Part::selector_b)};
 }
 
 Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options) {

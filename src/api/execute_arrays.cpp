@@ -30,7 +30,7 @@ Result<Arrays> checked(const Instruction& instruction, const std::vector<Operand
   const Operand* first = nullptr;
   for (std::size_t i = 0; i < given.size(); ++i) {
     out.operands.emplace_back();
-    if (operands[i].registers == 0 || all_literals(operands[i])) continue;
+    if (operands[i].registers == 0 || operands[i].is_all_literals()) continue;
     const Result<OperandArray::Registers> registers =
         given[i].registers(operands[i], instruction.lanes(), operands[i].is_destination());
     if (!registers) {
@@ -62,7 +62,7 @@ void copy(const Instruction& instruction, const Arrays& arrays, const Binding& b
     const auto bytes = static_cast<std::size_t>(operand.register_bits / 8);
     for (int lane = 0; lane < registers.lanes(); ++lane)
       for (int r = 0; r < operand.registers; ++r) {
-        std::byte* at = view.base + lane * view.lane_stride + r * view.register_stride;
+        std::byte* at = view.at(0, lane, r);
         std::uint64_t value = registers.read(lane, binding[i] + r);
         if (back) {
           std::memcpy(at, &value, bytes);

@@ -13,11 +13,6 @@ Error mismatch(const Operand& operand, std::string seen, std::string accepted) {
   return {Errc::view_mismatch, std::string(operand.role), std::move(seen), std::move(accepted)};
 }
 
-std::byte* at(const ResultView& view, std::size_t index, const Place& p) {
-  return view.base + static_cast<std::ptrdiff_t>(index) * view.case_stride + p.lane * view.lane_stride +
-         p.reg * view.register_stride;
-}
-
 // The registers as a view; they must contain the case and the product.
 Result<ResultView> view_of_matrix(const Operand& operand, const OperandArray& array, std::size_t index,
                                   int product, bool destination) {
@@ -83,11 +78,12 @@ Result<void> scatter(const Operand& operand, std::span<const std::uint64_t> code
         const std::optional<Coordinate> c = map.at(lane, reg, slot);
         if (!c || c->product != product) continue;
         const Place p{lane, reg, map.packing().low_bit_of(slot), map.packing().bits};
+        std::byte* at = view->at(index, lane, reg);
         std::uint64_t word = 0;
-        std::memcpy(&word, at(*view, index, p), bytes);
+        std::memcpy(&word, at, bytes);
         word &= ~(p.mask() << p.low_bit);
         word |= (codes[static_cast<std::size_t>(c->row * map.columns() + c->column)] & p.mask()) << p.low_bit;
-        std::memcpy(at(*view, index, p), &word, bytes);
+        std::memcpy(at, &word, bytes);
       }
   return {};
 }
@@ -111,7 +107,7 @@ Result<std::vector<std::uint64_t>> gather(const Operand& operand, OperandArray r
   for (std::size_t i = 0; i < elements; ++i) {
     const Place& p = table[static_cast<std::size_t>(product) * elements + i];
     std::uint64_t word = 0;
-    std::memcpy(&word, at(*view, index, p), bytes);
+    std::memcpy(&word, view->at(index, p.lane, p.reg), bytes);
     out[i] = word >> p.low_bit & p.mask();
   }
   return out;

@@ -12,12 +12,8 @@ namespace {
 
 // The elements of a fragment by product, row and column. Many forms share fragments.
 Places places(const FragmentMap& map) {
-  static Memo<FragmentMap, std::vector<RegisterBits>> tables;
-  return tables.get(map, [&] {
-    std::vector<RegisterBits> out;
-    for (const Place& p : map.table()) out.push_back({p.lane, p.reg, p.low_bit, p.bits});
-    return out;
-  });
+  static Memo<FragmentMap, std::vector<Place>> tables;
+  return tables.get(map, [&] { return map.table(); });
 }
 
 TileRegisters registers_of(const OperandSpec& spec) {
@@ -99,10 +95,6 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
   return tile;
 }
 
-bool has_registers(const Operand& operand) {
-  return operand.literals.empty() || std::ranges::any_of(operand.literals, [](const auto& l) { return !l; });
-}
-
 // Applies an immediate, or a selector of literals. `choices` are the places of the operand before it.
 void apply_literals(const Operand& operand, const OperandSpec& spec, std::span<const Places> choices,
                     Tile& tile) {
@@ -111,7 +103,7 @@ void apply_literals(const Operand& operand, const OperandSpec& spec, std::span<c
     case Part::selector: tile.e.places = choices[fragment_index(spec, operand.literals)]; break;
     case Part::selector_a:
     case Part::selector_b:
-      if (!has_registers(operand))
+      if (operand.is_all_literals())
         filled_by(operand.part, tile).scale->choices =
             choices.subspan(fragment_index(spec, operand.literals), 1);
       break;
@@ -165,7 +157,7 @@ ElementwiseKernel make_kernel(const Elementwise& action, const Form& form, const
   if (out.lanes == 1) {
     out.elements = packed_elements(sources);
   } else {
-    for (const RegisterBits& bits : places(sources[0]->fragment())) out.elements.push_back({0, bits});
+    for (const Place& bits : places(sources[0]->fragment())) out.elements.push_back({0, bits});
   }
   return out;
 }

@@ -14,10 +14,8 @@
 
 namespace warpbit {
 
-/// Bits [low_bit, low_bit + bits) of one register of one lane.
-struct RegisterBits {
-  int lane, reg, low_bit, bits;
-};
+/// Where an element lies.
+using RegisterBits = Place;
 /// Where the elements of a matrix lie, in an order that the user of the list states. Lists are shared: they are
 /// kept as long as the program (isa/compile.cpp).
 using Places = std::span<const RegisterBits>;
@@ -53,31 +51,22 @@ class RegisterFile {
         if (i < r.literals.size() && r.literals[i])
           word = *r.literals[i];
         else
-          std::memcpy(&word, view.base + offset(view, index, lane, reg), static_cast<std::size_t>(r.bits / 8));
+          std::memcpy(&word, view.at(index, lane, reg), static_cast<std::size_t>(r.bits / 8));
       }
   }
   void store(const TileRegisters& r, const ResultView& view, int lanes, std::size_t index) const {
     for (int lane = 0; lane < lanes; ++lane)
       for (int reg = 0; reg < r.count; ++reg)
-        std::memcpy(view.base + offset(view, index, lane, reg), &at(lane, reg),
-                    static_cast<std::size_t>(r.bits / 8));
+        std::memcpy(view.at(index, lane, reg), &at(lane, reg), static_cast<std::size_t>(r.bits / 8));
   }
 
-  std::uint64_t get(const RegisterBits& p) const {
-    const std::uint64_t shifted = at(p.lane, p.reg) >> p.low_bit;
-    return p.bits == 64 ? shifted : shifted & ((std::uint64_t{1} << p.bits) - 1);
-  }
+  std::uint64_t get(const RegisterBits& p) const { return at(p.lane, p.reg) >> p.low_bit & p.mask(); }
   void set(const RegisterBits& p, std::uint64_t code) { at(p.lane, p.reg) |= code << p.low_bit; }
 
   std::uint64_t& at(int lane, int reg) { return words_[cell(lane, reg)]; }
   const std::uint64_t& at(int lane, int reg) const { return words_[cell(lane, reg)]; }
 
  private:
-  template <class View>
-  static std::ptrdiff_t offset(const View& view, std::size_t index, int lane, int reg) {
-    return static_cast<std::ptrdiff_t>(index) * view.case_stride + lane * view.lane_stride +
-           reg * view.register_stride;
-  }
   std::size_t cell(int lane, int reg) const {
     return static_cast<std::size_t>(lane) * registers_ + static_cast<std::size_t>(reg);
   }

@@ -39,7 +39,7 @@ Result<void> check_statement(const Instruction& instruction, CaptureLayout layou
     if (op.kind == OperandKind::immediate) continue;
     const bool may_be_literal =
         op.kind == OperandKind::pair || op.kind == OperandKind::predicate || op.part == Part::stride;
-    if (may_be_literal && all_literals(op)) continue;
+    if (may_be_literal && op.is_all_literals()) continue;
     if (!op.is_symbolic)
       return does_not_fit(fmt::format("operand {} is not symbolic ('{}')", op.role, op.label),
                           op.kind == OperandKind::vector    ? "one name in braces"
