@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #pragma GCC visibility push(default)
@@ -144,10 +145,10 @@ struct RegisterView {
   std::ptrdiff_t case_stride = 0, lane_stride = 0, register_stride = 0;
 
   /// A dense array [cases][lanes][registers] of registers of `register_bits` bits.
-  template <class Values>
-  static RegisterView dense(Values* base, int lanes, int registers, int register_bits) {
+  static RegisterView dense(std::conditional_t<std::is_const_v<Bytes>, const void, void>* base, int lanes,
+                            int registers, int register_bits) {
     const std::ptrdiff_t reg = register_bits / 8, lane = reg * registers;
-    return {reinterpret_cast<Bytes*>(base), lane * lanes, lane, reg};
+    return {static_cast<Bytes*>(base), lane * lanes, lane, reg};
   }
   /// A register of case `index`.
   Bytes* at(std::size_t index, int lane, int reg) const {
