@@ -15,22 +15,14 @@ using Kind = AsyncControl::Kind;
 
 // ---- The tables
 
-struct GroupRow {
-  std::string_view name;
-  Kind kind;
-};
-constexpr GroupRow kGroupRows[] = {
+constexpr std::pair<std::string_view, Kind> kGroupRows[] = {
     {"fence", Kind::register_fence},
     {"commit_group", Kind::commit_group},
     {"wait_group", Kind::wait_group},
 };
 
-struct ProxyRow {
-  std::string_view space;
-  Space orders;
-};
 // A block's shared memory is part of its cluster's.
-constexpr ProxyRow kProxyRows[] = {
+constexpr std::pair<std::string_view, Space> kProxyRows[] = {
     {"", Space::generic},
     {"global", Space::global},
     {"shared::cta", Space::shared},
@@ -60,14 +52,14 @@ Form make_form(std::string_view opcode, std::initializer_list<std::string_view> 
 void add_async_control(std::vector<Family>& out) {
   constexpr int kWarpgroup = 128;
   out.push_back({"wgmma.sync", "wgmma", {}, kGroupSlots, {}});
-  for (const GroupRow& row : kGroupRows)
-    out.back().forms.push_back(make_form("wgmma", {row.name, "sync", "aligned"}, Unit::wgmma_sync,
-                                         Feature::wgmma, {{row.kind}, kWarpgroup}));
+  for (const auto& [name, kind] : kGroupRows)
+    out.back().forms.push_back(
+        make_form("wgmma", {name, "sync", "aligned"}, Unit::wgmma_sync, Feature::wgmma, {{kind}, kWarpgroup}));
   out.back().forms.back().operands = {immediate_operand("N", Part::group_count, {0, kUnbounded})};
   out.push_back({"fence.proxy", "fence", kProxyMarks, kProxySlots, {}});
-  for (const ProxyRow& row : kProxyRows)
-    out.back().forms.push_back(make_form("fence", {"proxy", "async", row.space}, Unit::proxy_fence,
-                                         Feature::sm_90, {{Kind::proxy_fence, row.orders}, 1}));
+  for (const auto& [name, space] : kProxyRows)
+    out.back().forms.push_back(make_form("fence", {"proxy", "async", name}, Unit::proxy_fence, Feature::sm_90,
+                                         {{Kind::proxy_fence, space}, 1}));
 }
 
 }  // namespace warpbit
