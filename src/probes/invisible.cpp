@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -59,10 +60,9 @@ std::vector<std::vector<std::size_t>> nodes(const Plan& plan, const std::vector<
     for (std::size_t k = 0; k < terms; ++k)
       if (!fused || fused->k.contains(k)) all.push_back(order.empty() ? k : order[k]);
     for (std::size_t first = 0; first < all.size(); first += length) {
-      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), first + length));
-      std::sort(begin, end);
-      out.emplace_back(begin, end);
+      const auto node = std::span(all).subspan(first, std::min(length, all.size() - first));
+      std::ranges::sort(node);
+      out.emplace_back(node.begin(), node.end());
     }
   }
   return out;
@@ -74,14 +74,10 @@ std::vector<std::vector<std::size_t>> nodes(const Plan& plan, const std::vector<
 class Sums {
  public:
   Sums(const Plan& plan, const SumFormats& f) : plan_(plan), f_(f) {
-    const Format* to = plan.operands ? &format(*plan.operands) : nullptr;
-    left_ = to ? converted(*f.a, *to) : range_of(*f.a);
-    right_ = to ? converted(*f.b, *to) : range_of(*f.b);
-    products_ = left_ * right_;
-    if (f.a_scale) {
-      scales_ = range_of(*f.a_scale) * range_of(*f.b_scale);
-      products_ = products_ * scales_;
-    }
+    left_ = converted(*f.a, operand(*f.a));
+    right_ = converted(*f.b, operand(*f.b));
+    if (f.a_scale) scales_ = range_of(*f.a_scale) * range_of(*f.b_scale);
+    products_ = left_ * right_ * scales_;
     find_accumulator();
   }
 

@@ -11,18 +11,13 @@ namespace {
 // A floor below every exponent.
 constexpr int kNoFloor = -4096;
 
-// The plan with each step replaced by the result of `steps_of`.
-template <class StepsOf>
-Plan replaced(const Plan& plan, StepsOf steps_of) {
-  Plan out{};
-  out.operands = plan.operands;
-  for (std::size_t i = 0; i < plan.size(); ++i)
-    for (const Step& step : steps_of(i, plan.begin()[i])) out.push_back(step);
-  return out;
-}
-
 constexpr Rounding kRoundings[] = {Rounding::nearest_even, Rounding::toward_zero, Rounding::down, Rounding::up,
                                    Rounding::nearest_away};
+
+template <class S>
+bool is(const Step& step) {
+  return std::holds_alternative<S>(step);
+}
 
 class Neighbours {
  public:
@@ -47,6 +42,13 @@ class Neighbours {
   void add(std::string_view parameter, std::string own, std::string other, const Plan& plan) {
     out_.push_back({parameter, std::move(own), std::move(other), plan});
   }
+  // Neighbours with other steps.
+  void add(std::string_view parameter, std::string own, std::string other, const std::vector<Step>& steps) {
+    add(parameter, std::move(own), std::move(other), Plan{});
+    out_.back().plan.operands = plan_.operands;
+    for (const Step& step : steps) out_.back().plan.push_back(step);
+  }
+  std::vector<Step> steps() const { return {plan_.begin(), plan_.end()}; }
   // Neighbours with the products in another order.
   template <class Order>
   void reorder(std::string other, Order order) {
@@ -98,7 +100,8 @@ class Neighbours {
     number("L", s, &Fused::products, {s.products / 2, 2 * s.products});
     orders();
     if (s.k != KSet{}) reorder("k % 4 in {2, 3} first", [](std::size_t k) { return k ^ 2; });
-    if (s.start == Start::running) add("C", "in the sum", "added last", c_last());
+    if (s.start == Start::running)
+      add("C", "in the sum", "added last", c_last<Fused>(s, s.result, Rounding::nearest_even));
   }
 
   // Other assignments of products to nodes: reversed; even k, then odd k; and the opposite.
@@ -109,24 +112,15 @@ class Neighbours {
     reorder("k and k + K/2 side by side", [&](std::size_t k) { return k / 2 + k % 2 * half; });
   }
 
-  // The first sum starts from zero, and C is added in a new step behind it.
-  Plan c_last() const {
-    bool done = false;
-    const auto split = [&](auto sum, FormatId format, Rounding rounding) {
-      done = true;
-      sum.start = Start::zero;
-      return std::vector<Step>{sum, Add{format, rounding}};
-    };
-    return replaced(plan_, [&](std::size_t, const Step& step) {
-      const auto* fused = std::get_if<Fused>(&step);
-      const auto* chain = std::get_if<FmaChain>(&step);
-      const auto* pairs = std::get_if<PairSums>(&step);
-      return done    ? std::vector<Step>{step}
-             : fused ? split(*fused, fused->result, Rounding::nearest_even)
-             : chain ? split(*chain, chain->format, chain->rounding)
-             : pairs ? split(as_chain(*pairs), pairs->format, pairs->rounding)
-                     : std::vector<Step>{step};
-    });
+  // `sum`, in the place of the first S, starts from zero, and C is added in a new step behind it.
+  template <class S>
+  std::vector<Step> c_last(auto sum, FormatId format, Rounding rounding) const {
+    std::vector<Step> out = steps();
+    const auto at = std::ranges::find_if(out, is<S>);
+    sum.start = Start::zero;
+    *at = sum;
+    out.insert(at + 1, Add{format, rounding});
+    return out;
   }
   static FmaChain as_chain(const PairSums& s) { return {s.format, s.rounding, NanRule::canonical}; }
 
@@ -139,45 +133,41 @@ class Neighbours {
     roundings("rounding", s);
     rule<FmaChain>("products", "exact", "rounded", [](FmaChain& x) { x.fused = false; });
     orders();
-    if (s.start == Start::running) add("C", "first", "added last", c_last());
+    if (s.start == Start::running) add("C", "first", "added last", c_last<FmaChain>(s, s.format, s.rounding));
     if (s.nan == NanRule::canonical) return;
-    static constexpr std::pair<NanRule, const char*> kOrders[] = {
-        {NanRule::canonical, "canonical"},
-        {NanRule::first_of_b_sum_a, "the first of b, sum, a"},
-        {NanRule::first_of_b_a_sum, "the first of b, a, sum"},
-        {NanRule::first_of_sum_b_a, "the first of sum, b, a"},
-        {NanRule::first_of_sum_a_b, "the first of sum, a, b"},
-        {NanRule::first_of_a_b_sum, "the first of a, b, sum"},
-        {NanRule::first_of_a_sum_b, "the first of a, sum, b"}};
-    const auto* own = std::ranges::find(kOrders, s.nan, &std::pair<NanRule, const char*>::first);
-    for (const auto& [other, text] : kOrders)
-      if (other != s.nan)
-        rule<FmaChain>("NaN", own->second, text, [order = other](FmaChain& x) { x.nan = order; });
+    constexpr std::string_view kRules[] = {// by NanRule
+                                           "canonical",
+                                           "the first of b, sum, a",
+                                           "the first of b, a, sum",
+                                           "the first of sum, b, a",
+                                           "the first of sum, a, b",
+                                           "the first of a, b, sum",
+                                           "the first of a, sum, b"};
+    const auto own = static_cast<std::size_t>(s.nan);
+    for (std::size_t i = 0; i < std::size(kRules); ++i)
+      if (i != own)
+        rule<FmaChain>("NaN", kRules[own], kRules[i], [&](FmaChain& x) { x.nan = static_cast<NanRule>(i); });
   }
 
   void of(const PairSums& s) {
     roundings("rounding", s);
     orders();
-    add("L", "2", "1", replaced(plan_, [](std::size_t, const Step& step) {
-          const auto* pairs = std::get_if<PairSums>(&step);
-          return std::vector<Step>{pairs ? as_chain(*pairs) : step};
-        }));
-    add("C", "first", "added last", c_last());
+    add("L", "2", "1", plan_);
+    for (Step& step : out_.back().plan)
+      if (const auto* pairs = std::get_if<PairSums>(&step)) step = as_chain(*pairs);
+    add("C", "first", "added last", c_last<PairSums>(as_chain(s), s.format, s.rounding));
   }
 
   void of(const Add& s) {
     roundings("rounding of C's addition", s);
-    add("C", "added last", "first", replaced(plan_, [](std::size_t i, const Step& step) {
-          if (std::holds_alternative<Add>(step)) return std::vector<Step>{};
-          Step out = step;
-          std::visit(
-              [&](auto& sum) {
-                if constexpr (requires { sum.start; })
-                  if (i == 0) sum.start = Start::running;
-              },
-              out);
-          return std::vector<Step>{out};
-        }));
+    std::vector<Step> others = steps();
+    std::erase_if(others, is<Add>);
+    std::visit(
+        [](auto& sum) {
+          if constexpr (requires { sum.start; }) sum.start = Start::running;
+        },
+        others.front());
+    add("C", "added last", "first", others);
   }
 
   void of_conversions() {
@@ -191,19 +181,17 @@ class Neighbours {
       const auto* convert = std::get_if<Convert>(plan_.begin() + i);
       if (!convert) continue;
       const bool before = i == 0 && plan_.size() > 1;
-      const bool fused = std::holds_alternative<Fused>(plan_.begin()[before ? 1 : i - 1]);
+      const bool fused = is<Fused>(plan_.begin()[before ? 1 : i - 1]);
       if (!fused) continue;
-      add("conversion", fmt::format("to {}", format(convert->format).name), "none",
-          replaced(plan_, [&](std::size_t j, const Step& step) {
-            if (j == i) return std::vector<Step>{};
-            Step out = step;
-            if (auto* sum = std::get_if<Fused>(&out); sum && !before) {
-              sum->result = convert->format;
-              sum->rounding = convert->rounding;
-              sum->kept_fraction_bits = format(convert->format).fraction_bits;
-            }
-            return std::vector<Step>{out};
-          }));
+      std::vector<Step> others = steps();
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      for (Step& step : others)
+        if (auto* sum = std::get_if<Fused>(&step); sum && !before) {
+          sum->result = convert->format;
+          sum->rounding = convert->rounding;
+          sum->kept_fraction_bits = format(convert->format).fraction_bits;
+        }
+      add("conversion", fmt::format("to {}", format(convert->format).name), "none", others);
     }
   }
 

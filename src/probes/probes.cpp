@@ -87,24 +87,20 @@ class Search {
   Probes out_;
 };
 
-SumFormats formats_of(const Tile& t) {
-  return {t.a.format,       t.b.format,       t.c.format,
-          t.a_scale.format, t.b_scale.format, static_cast<std::size_t>(t.terms)};
-}
-
-// The key that determines the probes.
-using Key = std::tuple<const Plan*, const Format*, const Format*, const Format*, const Format*, int, int, bool,
-                       bool, bool>;
-Key key_of(const Tile& t) {
-  return {t.plan,  t.a.format,       t.b.format, t.c.format, t.a_scale.format,
-          t.terms, t.a_scale.blocks, t.negate_a, t.negate_b, t.starts_at_zero};
+// What determines the probes.
+auto key_of(const Tile& t) {
+  return std::tuple(t.plan, t.a.format, t.b.format, t.c.format, t.a_scale.format, t.terms, t.a_scale.blocks,
+                    t.negate_a, t.negate_b, t.starts_at_zero);
 }
 
 Probes probes_of(const Tile& tile) {
   std::vector<Neighbour> visible;
   std::vector<Invisible> invisible;
-  for (const Neighbour& n : neighbours(*tile.plan, static_cast<std::size_t>(tile.terms)))
-    if (const auto reason = why_invisible(*tile.plan, n, formats_of(tile)))
+  const auto terms = static_cast<std::size_t>(tile.terms);
+  const SumFormats formats{tile.a.format,       tile.b.format,       tile.c.format,
+                           tile.a_scale.format, tile.b_scale.format, terms};
+  for (const Neighbour& n : neighbours(*tile.plan, terms))
+    if (const auto reason = why_invisible(*tile.plan, n, formats))
       invisible.push_back({name(n), n.parameter, *reason});
     else
       visible.push_back(n);
@@ -120,7 +116,7 @@ Result<Probes> probes(const Instruction& instruction) {
   if (!tile)
     return Error{Errc::member_value, "statement", fmt::format("'{}'", instruction.canonical()),
                  "an instruction that computes D = A B + C"};
-  static Memo<Key, Probes> known;
+  static Memo<decltype(key_of(*tile)), Probes> known;
   return known.get(key_of(*tile), [&] { return probes_of(*tile); });
 }
 
