@@ -65,16 +65,12 @@ namespace {
 
 using Codes = std::vector<std::uint64_t>;
 
-std::vector<std::string> words_of(std::string text) {
-  std::ranges::replace(text, ',', ' ');
-  std::istringstream in(text);
-  return {std::istream_iterator<std::string>(in), {}};
-}
-
-Codes codes_of(const std::string& role, std::string_view format, const std::string& text, int most,
+Codes codes_of(const std::string& role, std::string_view format, std::string text, int most,
                std::vector<std::string>& notes) {
   Codes out;
-  const std::vector<std::string> words = words_of(text);
+  std::ranges::replace(text, ',', ' ');
+  std::istringstream in(text);
+  const std::vector<std::string> words(std::istream_iterator<std::string>(in), {});
   if (words.size() > static_cast<std::size_t>(most))
     refuse(role, fmt::format("{} values", words.size()), fmt::format("at most {}", most));
   for (const std::string& word : words) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/instruction.hpp"

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "cli/arguments.hpp"
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/inputs/text.hpp"
@@ -90,16 +89,13 @@ Compared find_computations(const CompareArguments& o, const Instructions& instru
 
 // ---- One element
 
-std::string ulps_text(const Explanation& e) {
-  return e.ulps ? fmt::format("{:.4g}", std::stod(e.ulps->decimal())) : "-";
-}
-
 void print_element(const ElementComparison& c, bool show) {
   const bool are_targets =
       std::ranges::all_of(c.explanations, [](const auto& e) { return e.name == e.target; });
   Table table = {{are_targets ? "target" : "computation", "result", "ulp off"}};
   for (const Explanation& e : c.explanations)
-    table.push_back({e.name, code_text(e.format, e.code), ulps_text(e)});
+    table.push_back({e.name, code_text(e.format, e.code),
+                     e.ulps ? fmt::format("{:.4g}", std::stod(e.ulps->decimal())) : "-"});
   print_narrow(table);
   const auto columns = static_cast<int>(terminal().columns);
   fmt::print("{}", text(c, columns));

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/arguments.hpp"
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/diagnose.hpp"
 

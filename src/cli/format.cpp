@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cli/arguments.hpp"
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 
 namespace warpbit::cli {

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "cli/arguments.hpp"
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/record.hpp"

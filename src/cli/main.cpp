@@ -38,11 +38,6 @@ std::size_t distance(std::string_view x, std::string_view y) {
   return row.back();
 }
 
-// Whether one word may have been typed for the other.
-bool is_near(std::string_view given, std::string_view word) {
-  return 2 * distance(given, word) < given.size();
-}
-
 }  // namespace
 
 std::string examples(std::initializer_list<std::string_view> lines) {
@@ -60,8 +55,8 @@ void suggest_forms(const Error& error, std::string_view text, std::optional<Targ
   if (text.empty() || std::ranges::find(kNoForm, error.code) == kNoForm.end()) return;
   std::vector<std::string> near = nearest_forms(text, target, kMost);
   if (error.code == Errc::unknown_instruction)
-    std::erase_if(near, [&](std::string_view form) {
-      return !is_near(text.substr(0, text.find('.')), form.substr(0, form.find('.')));
+    std::erase_if(near, [given = text.substr(0, text.find('.'))](std::string_view form) {
+      return 2 * distance(given, form.substr(0, form.find('.'))) >= given.size();
     });
   if (near.empty()) return;
   std::fflush(stdout);  // what was refused stands above

@@ -18,8 +18,6 @@ constexpr std::array kLayouts{CaptureLayout::registers, CaptureLayout::elements,
 struct RunArguments {
   std::string statement, target, layout, arrays, a, b, c, a_scale, b_scale, k_order, out;
   bool codes = false, as_measured = false;
-
-  bool has_matrices() const { return !(a + b + c + a_scale + b_scale).empty(); }
 };
 
 // Warns on stderr, since results may follow on stdout.
@@ -86,7 +84,7 @@ void run_on_matrices(const RunArguments& o) {
 }
 
 int run(const RunArguments& o) {
-  if (o.arrays.empty() == !o.has_matrices())
+  if (o.arrays.empty() == (o.a + o.b + o.c + o.a_scale + o.b_scale).empty())
     refuse("run", o.arrays.empty() ? "no operands" : "arrays and matrices",
            "--arrays FILE.npz, or matrices --a and --b");
   o.arrays.empty() ? run_on_matrices(o) : run_on_arrays(o);

@@ -2,18 +2,22 @@
 #include "cli/terminal.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>  // TIOCGWINSZ
 #include <unistd.h>     // isatty
 
 #include <algorithm>
 #include <bit>  // std::countl_one
 #include <charconv>
+#include <cstdint>  // SIZE_MAX
 #include <cstdlib>  // getenv
+#include <nlohmann/json.hpp>
+#include <numeric>  // std::accumulate
+#include <sstream>
+#include <utility>
 
 namespace warpbit::cli {
 namespace {
-
-constexpr std::size_t kLeast = 20, kMost = 1000;  // columns that are believed
 
 std::string_view variable(const char* name) {
   const char* text = std::getenv(name);
@@ -22,6 +26,7 @@ std::string_view variable(const char* name) {
 
 // 0 if nothing says how many there are.
 std::size_t columns(bool is_terminal) {
+  constexpr std::size_t kLeast = 20, kMost = 1000;  // that are believed
   std::size_t given = 0;
   winsize size{};
   if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) given = size.ws_col;
@@ -86,6 +91,116 @@ void print_fitted(std::string_view line) {
 std::string coloured(std::string_view text, int colour) {
   if (!terminal().colours) return std::string(text);
   return fmt::format("\033[38;5;{}m{}\033[0m", colour, text);
+}
+
+// ---- Tables
+
+namespace {
+
+constexpr std::size_t kGap = 2;
+
+std::vector<std::size_t> widths_of(const Table& table) {
+  std::vector<std::size_t> out(table[0].size());
+  for (const Row& row : table)
+    for (std::size_t j = 0; j < row.size(); ++j) out[j] = std::max(out[j], row[j].size());
+  return out;
+}
+
+void print_within(const Table& table, std::size_t columns, const PaintCell& paint = {}) {
+  constexpr std::size_t kLeastHeading = 25, kLeast = 8;
+  std::vector<std::size_t> widths = widths_of(table);
+  const auto total = [&] { return std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1)); };
+  while (total() > columns && widths[0] > kLeastHeading) --widths[0];
+  while (total() > columns && *std::ranges::max_element(widths) > kLeast) --*std::ranges::max_element(widths);
+  for (const Row& row : table) {
+    std::vector<std::vector<std::string>> cells;
+    std::size_t height = 1;
+    for (std::size_t j = 0; j < row.size(); ++j)
+      height = std::max(height, cells.emplace_back(broken(row[j], widths[j])).size());
+    for (std::size_t i = 0; i < height; ++i) {
+      std::string line;
+      std::size_t blanks = 0;  // before the next cell that has a text
+      for (std::size_t j = 0; j < cells.size(); ++j) {
+        const std::string text = i < cells[j].size() ? cells[j][i] : "";
+        if (!text.empty()) line += std::string(std::exchange(blanks, 0), ' ') + (paint ? paint(j, text) : text);
+        blanks += widths[j] - text.size() + kGap;
+      }
+      fmt::print("{}\n", line);
+    }
+  }
+}
+
+// As much of a column as should not be broken: its longest word, if that is no form.
+std::size_t least_width(const Table& table, std::size_t column) {
+  constexpr std::size_t kMost = 30;
+  std::size_t out = 0;
+  for (const Row& row : table) {
+    std::istringstream in(row[column]);
+    for (std::string word; in >> word;) out = std::max(out, word.size());
+  }
+  return std::min(out, kMost);
+}
+
+// The first column and some more that fit beside it, then it and the next ones.
+void print_in_bands(const Table& table) {
+  for (std::size_t next = 1; next < table[0].size();) {
+    Table band;
+    for (const Row& row : table) band.push_back({row[0]});
+    std::size_t width = least_width(table, 0);
+    const std::size_t first = next;
+    while (next < table[0].size() &&
+           (next == first || width + kGap + least_width(table, next) <= terminal().columns)) {
+      width += kGap + least_width(table, next);
+      for (std::size_t i = 0; i < table.size(); ++i) band[i].push_back(table[i][next]);
+      ++next;
+    }
+    if (first > 1) fmt::print("\n");
+    print_narrow(band);
+  }
+}
+
+}  // namespace
+
+Row joined(Row row, const Row& more) {
+  row.insert(row.end(), more.begin(), more.end());
+  return row;
+}
+
+void print(const Table& table, bool markdown) {
+  if (!markdown) return terminal().has_width ? print_in_bands(table) : print_within(table, SIZE_MAX);
+  const std::vector<std::size_t> widths = widths_of(table);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    for (std::size_t j = 0; j < widths.size(); ++j) fmt::print("| {:<{}} ", table[i][j], widths[j]);
+    fmt::print("|\n");
+    if (i != 0) continue;
+    for (const std::size_t width : widths) fmt::print("|{}", std::string(width + 2, '-'));
+    fmt::print("|\n");
+  }
+}
+
+void print_narrow(const Table& table, const PaintCell& paint) {
+  print_within(table, terminal().columns, paint);
+}
+
+void print_csv(const Table& table) {
+  for (Row row : table) {
+    for (std::string& cell : row) {
+      if (cell.find_first_of(",\"\r\n") == cell.npos) continue;
+      for (std::size_t at = 0; (at = cell.find('"', at)) != cell.npos; at += 2) cell.insert(at, 1, '"');
+      cell = '"' + cell + '"';
+    }
+    fmt::print("{}\n", fmt::join(row, ","));
+  }
+}
+
+void print_json(const Table& table) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    nlohmann::ordered_json object;
+    for (std::size_t j = 0; j < table[0].size(); ++j) object[table[0][j]] = table[i][j];
+    out.push_back(object);
+  }
+  fmt::print("{}\n", out.dump(2));
 }
 
 }  // namespace warpbit::cli

@@ -16,13 +16,8 @@ namespace warpbit {
 using nlohmann::ordered_json;
 
 static std::string_view status_name(FileStatus status) {
-  switch (status) {
-    case FileStatus::replayed: return "replayed";
-    case FileStatus::other_shard: return "other shard";
-    case FileStatus::unsupported: return "unsupported";
-    case FileStatus::unreadable: return "unreadable";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"replayed", "other shard", "unsupported", "unreadable"};
+  return kNames[static_cast<std::size_t>(status)];
 }
 
 // How nlohmann-json finds them.
