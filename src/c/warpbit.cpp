@@ -20,16 +20,9 @@ struct warpbit_instruction {
 namespace warpbit {
 namespace {
 
-warpbit_status status(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::statement: return WARPBIT_STATEMENT;
-    case ErrorKind::execution: return WARPBIT_EXECUTION;
-    case ErrorKind::memory: return WARPBIT_MEMORY;
-    case ErrorKind::file: return WARPBIT_FILE;
-    case ErrorKind::usage: return WARPBIT_USAGE;
-  }
-  return WARPBIT_INTERNAL;
-}
+// By ErrorKind.
+constexpr warpbit_status kStatuses[] = {WARPBIT_STATEMENT, WARPBIT_EXECUTION, WARPBIT_MEMORY, WARPBIT_FILE,
+                                        WARPBIT_USAGE};
 
 Result<ExecuteOptions> options_of(const warpbit_options* given) {
   ExecuteOptions out;
@@ -97,7 +90,7 @@ LastError& last_error() {
 
 warpbit_status refuse(const Error& error) {
   last_error() = {error.message(), std::string(name(error.code))};
-  return status(kind(error.code));
+  return kStatuses[static_cast<std::size_t>(kind(error.code))];
 }
 
 warpbit_status wrong_argument(std::string where, std::string seen, std::string accepted) {

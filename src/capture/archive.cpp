@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>  // std::end
 #include <string_view>
 #include <unordered_set>
 
@@ -27,16 +28,14 @@ struct ZipError {
   ZipError& operator=(const ZipError&) = delete;
 };
 
-// True for failures of the file system, as against failures of the bytes in it.
-bool is_file_error(int zip_code) {
-  return zip_code == ZIP_ER_OPEN || zip_code == ZIP_ER_READ || zip_code == ZIP_ER_SEEK ||
-         zip_code == ZIP_ER_TELL || zip_code == ZIP_ER_NOENT || zip_code == ZIP_ER_MEMORY;
-}
+// Failures of the file system, as against failures of the bytes in it.
+constexpr int kFileErrors[] = {ZIP_ER_OPEN, ZIP_ER_READ, ZIP_ER_SEEK, ZIP_ER_TELL, ZIP_ER_NOENT, ZIP_ER_MEMORY};
 
 Error open_error(std::string_view where, zip_error_t& error) {
   std::string seen = zip_error_strerror(&error);
   const int code = zip_error_code_zip(&error);
-  if (is_file_error(code)) return Error{Errc::file_unreadable, std::string(where), std::move(seen), ""};
+  if (std::ranges::find(kFileErrors, code) != std::end(kFileErrors))
+    return Error{Errc::file_unreadable, std::string(where), std::move(seen), ""};
   if (code == ZIP_ER_NOZIP) seen = "no zip directory at its end: truncated, or of another kind";
   return Error{Errc::not_an_archive, std::string(where), std::move(seen), std::string(kArchive)};
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>      // isdigit
 #include <charconv>    // from_chars
 #include <cstring>     // memcpy
 #include <functional>  // multiplies
@@ -205,8 +204,7 @@ Result<void> read_shape(std::string_view shape, ArrayHeader& out) {
   std::uint64_t room = (kMaxBytes - 1) / std::max<std::uint64_t>(out.item_bytes, 1);
   while (!rest.empty()) {
     const std::string_view item = cut(rest, ',');
-    const bool digits = !item.empty() && std::all_of(item.begin(), item.end(),
-                                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+    const bool digits = !item.empty() && item.find_first_not_of("0123456789") == item.npos;
     const auto extent = decimal(item);
     if (!extent) return refuse(item.starts_with('-') ? " (negative)" : digits ? " (too large)" : "");
     if (out.shape.size() == kMaxDimensions) return refuse(" (too many dimensions)");

@@ -274,14 +274,6 @@ class KernelWriter {
   std::string text_;
 };
 
-// "-1" -> "m1", "{0, 1}" -> "01"
-std::string in_file_name(const Operand& operand) {
-  std::string out = operand.part == Part::selector ? "_sel" : "_";
-  for (const char c : operand.label)
-    if (c != ',' && c != ' ') out += c == '-' ? 'm' : c;
-  return out;
-}
-
 // What names the statement among all of its target: the form with underscores, then immediates and selectors.
 std::string file_stem(const Instruction& statement) {
   std::string out;
@@ -294,9 +286,12 @@ std::string file_stem(const Instruction& statement) {
     strides |= operand.part == Part::stride;
   }
   if (described) out += in_registers ? "_rs" : "_ss";
-  for (const Operand& operand : statement.operands())
-    if (operand.kind == OperandKind::immediate || operand.kind == OperandKind::pair)
-      out += in_file_name(operand);
+  for (const Operand& operand : statement.operands()) {
+    if (operand.kind != OperandKind::immediate && operand.kind != OperandKind::pair) continue;
+    out += operand.part == Part::selector ? "_sel" : "_";
+    for (const char c : operand.label)  // "-1" -> "m1", "{0, 1}" -> "01"
+      if (c != ',' && c != ' ') out += c == '-' ? 'm' : c;
+  }
   const std::vector<OperandSpec>& specs = statement.decoded().form->operands;
   if (!strides && specs.back().part == Part::stride) out += "_no_stride";
   return out;
@@ -331,9 +326,7 @@ Result<std::string> capture_kernel(const Instruction& statement) {
   if (std::ranges::find(known, statement.text()) == known.end())
     return Error{Errc::member_value, "statement", fmt::format("'{}'", statement.text()),
                  known.empty() ? "an instruction with results" : fmt::format("'{}'", known.front())};
-  const Result<std::vector<CaptureMember>> members = capture_members(statement);
-  if (!members) return members.error();
-  return KernelWriter(statement, *members).text();
+  return KernelWriter(statement, *capture_members(statement)).text();
 }
 
 Result<std::string> capture_block(const Instruction& statement) {

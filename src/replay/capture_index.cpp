@@ -87,12 +87,7 @@ Result<IndexedCapture> indexed(const fs::path& path, const ReadOptions& options)
   return out;
 }
 
-std::string line_of(const IndexedCapture& c) {
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", c.path, c.statement, c.target, c.layout,
-                     c.source, c.profile, c.cases, c.elements, c.date, c.device);
-}
-
-// A line of the index that the library was built with; tests show that it is what line_of writes.
+// A line of the index that the library was built with; tests show that it is what index_text writes.
 IndexedCapture parsed(std::string_view line) {
   std::vector<std::string> f;
   for (std::size_t begin = 0; begin <= line.size();) {
@@ -106,20 +101,6 @@ IndexedCapture parsed(std::string_view line) {
 // "sm_90a" -> "sm_90"
 std::string_view without_letter(std::string_view target) {
   return target.substr(0, target.find_last_of("0123456789") + 1);
-}
-
-using ByForm = std::multimap<const Form*, const IndexedCapture*>;
-const ByForm& golden_by_form() {
-  static const ByForm all = [] {
-    ByForm out;
-    for (const IndexedCapture& c : golden_captures()) {
-      const Result<Target> target = Target::find(c.target);
-      if (!target) continue;
-      if (const auto parsed = Instruction::parse(c.statement, *target)) out.emplace(parsed->decoded().form, &c);
-    }
-    return out;
-  }();
-  return all;
 }
 
 }  // namespace
@@ -145,7 +126,9 @@ Result<std::vector<IndexedCapture>> index_captures(std::span<const fs::path> pat
 
 std::string index_text(std::span<const IndexedCapture> captures) {
   std::string out = fmt::format("{}\n", kHeading);
-  for (const IndexedCapture& c : captures) out += line_of(c);
+  for (const IndexedCapture& c : captures)
+    out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", c.path, c.statement, c.target, c.layout,
+                       c.source, c.profile, c.cases, c.elements, c.date, c.device);
   return out;
 }
 
@@ -159,8 +142,17 @@ const std::vector<IndexedCapture>& golden_captures() {
 }
 
 std::vector<const IndexedCapture*> golden_captures(const Instruction& form) {
+  static const auto by_form = [] {
+    std::multimap<const Form*, const IndexedCapture*> all;
+    for (const IndexedCapture& c : golden_captures()) {
+      const Result<Target> target = Target::find(c.target);
+      if (!target) continue;
+      if (const auto parsed = Instruction::parse(c.statement, *target)) all.emplace(parsed->decoded().form, &c);
+    }
+    return all;
+  }();
   std::vector<const IndexedCapture*> out;
-  const auto [begin, end] = golden_by_form().equal_range(form.decoded().form);
+  const auto [begin, end] = by_form.equal_range(form.decoded().form);
   for (auto at = begin; at != end; ++at)
     if (without_letter(at->second->target) == without_letter(form.target().name())) out.push_back(at->second);
   return out;

@@ -10,9 +10,7 @@ namespace warpbit {
 
 /// How a replay with these options executes.
 inline ExecuteOptions execute_options(const ReplayOptions& options) {
-  ExecuteOptions out;
-  out.undefined = options.undefined;
-  return out;
+  return {.undefined = options.undefined};
 }
 
 /// Writes what `m`, one of the fills of `member`, says of the cases [first, first + cases) into the array of

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <new>  // std::bad_alloc
 #include <set>
 #include <system_error>
@@ -21,23 +22,14 @@ namespace fs = std::filesystem;
 // Whether a refusal means "not here" (the statement may be fine elsewhere, or a GPU did what the manual leaves
 // undefined) or "malformed".
 FileStatus status_of(Errc code) {
-  switch (code) {
-    case Errc::unknown_instruction:
-    case Errc::unknown_qualifier:
-    case Errc::repeated_qualifier:
-    case Errc::qualifier_order:
-    case Errc::missing_qualifier:
-    case Errc::no_such_form:
-    case Errc::undocumented_form:
-    case Errc::not_on_target:
-    case Errc::not_modelled:
-    case Errc::instruction_not_modelled:
-    case Errc::inferred_plan:
-    case Errc::undefined_operand:
-    case Errc::addresses_disagree:
-    case Errc::stores_overlap: return FileStatus::unsupported;
-    default: return FileStatus::unreadable;
-  }
+  constexpr std::array kNotHere = {
+      Errc::unknown_instruction,      Errc::unknown_qualifier, Errc::repeated_qualifier,
+      Errc::qualifier_order,          Errc::missing_qualifier, Errc::no_such_form,
+      Errc::undocumented_form,        Errc::not_on_target,     Errc::not_modelled,
+      Errc::instruction_not_modelled, Errc::inferred_plan,     Errc::undefined_operand,
+      Errc::addresses_disagree,       Errc::stores_overlap};
+  const bool not_here = std::ranges::find(kNotHere, code) != kNotHere.end();
+  return not_here ? FileStatus::unsupported : FileStatus::unreadable;
 }
 
 // Of what a file says about itself.
@@ -49,16 +41,6 @@ std::uint64_t hash_of(const CaptureHeader& header) {
 // Whether a unit of a file's work is in the shard: a block, or 0 for all of it.
 bool is_in(const Shard& shard, std::uint64_t file, std::uint64_t unit) {
   return inputs::mix(unit, file) % shard.count == shard.number - 1;
-}
-
-// The mismatch of a block.
-Mismatch of_block(const LoadedDigests& file, std::uint64_t block, std::uint64_t got) {
-  Mismatch out;
-  out.index = file.blocks.first_case(block);
-  out.cases = file.blocks.cases_in(block);
-  out.expected = file.digests.at(block);
-  out.got = got;
-  return out;
 }
 
 // A file of a few bytes may state any number of cases.
@@ -96,7 +78,11 @@ Result<FileStatus> replay_digests(FileReport& report, const CaptureReader& reade
   if (!got) return got.error();
   std::optional<std::uint64_t> first;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const Mismatch m = of_block(*file, blocks[i], (*got)[i]);
+    Mismatch m;
+    m.index = file->blocks.first_case(blocks[i]);
+    m.cases = file->blocks.cases_in(blocks[i]);
+    m.expected = file->digests.at(blocks[i]);
+    m.got = (*got)[i];
     report.cases += m.cases;
     if (m.expected == m.got) continue;
     if (!first) first = blocks[i];
@@ -286,12 +272,8 @@ FileReport replay(const fs::path& path, const ReplayOptions& options) {
   FileReport report;
   report.path = path;
   const Result<FileStatus> done = guarded(path, [&] { return replay_into(report, options); });
-  if (done) {
-    report.status = *done;
-    return report;
-  }
-  report.status = status_of(done.error().code);
-  report.error = done.error();
+  report.status = done ? *done : status_of(done.error().code);
+  if (!done) report.error = done.error();
   return report;
 }
 

@@ -19,11 +19,9 @@ enum class Fill : std::int32_t {
   flag,        ///< 1, or 0 in one case of eight
   descriptor,  ///< the descriptor of a factor in shared memory (warpbit/descriptor.hpp)
 };
-inline constexpr int kFills = 8;
 
 /// The role of the elements in D = A B + C. Scale factors multiply A and B.
 enum class Role : std::int32_t { left, right, left_scale, right_scale, sum };
-inline constexpr int kRoles = 5;
 
 /// The kind of inputs of a capture. All but `uniform` and `exhaustive` choose matching magnitudes of factors,
 /// products and accumulator anew for each case.
