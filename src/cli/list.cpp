@@ -29,25 +29,21 @@ std::optional<BasisRange> merged(const std::optional<BasisRange>& x, const std::
   return BasisRange{std::min(x->strongest, y->strongest), std::max(x->weakest, y->weakest)};
 }
 
-// "s8", "u8" -> "s8, u8"; "mma.sp: s8", "mma.sp: u8" -> "mma.sp: s8, u8"
-std::string merged(const std::string& x, const std::string& y) {
-  const std::size_t colon = y.find(": ");
-  if (colon != y.npos && x.starts_with(y.substr(0, colon + 2))) return x + ", " + y.substr(colon + 2);
-  return x + ", " + y;
+// "mma.sp: s8" -> "mma.sp: "; empty if there is no colon.
+std::string_view unit_of(std::string_view heading) {
+  const std::size_t colon = heading.find(": ");
+  return heading.substr(0, colon == heading.npos ? 0 : colon + 2);
 }
 
-bool share_heading(const std::string& x, const std::string& y) {
-  return x.substr(0, x.find(": ")) == y.substr(0, y.find(": ")) || x.find(": ") == x.npos;
-}
-
-// Neighbours that differ in their heading only become one.
+// Neighbours that differ in their heading only become one: "s8, u8", "mma.sp: s8, u8".
 void merge_rows(Table& table) {
   Table out{table[0]};
   for (std::size_t i = 1; i < table.size(); ++i) {
     Row& last = out.back();
-    if (out.size() > 1 && share_heading(last[0], table[i][0]) &&
+    const std::string_view unit = unit_of(last[0]);
+    if (out.size() > 1 && (unit.empty() || unit == unit_of(table[i][0])) &&
         std::equal(last.begin() + 1, last.end(), table[i].begin() + 1))
-      last[0] = merged(last[0], table[i][0]);
+      last[0] += ", " + table[i][0].substr(unit.size());
     else
       out.push_back(table[i]);
   }
