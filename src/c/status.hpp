@@ -41,8 +41,7 @@ warpbit_status guarded(Call call) noexcept {
       return WARPBIT_INTERNAL;
     }
   } catch (...) {  // no memory for a message either
-    last.message.clear();
-    last.name.clear();
+    last = {};
     return WARPBIT_NO_MEMORY;
   }
 }

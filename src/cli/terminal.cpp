@@ -24,17 +24,6 @@ std::string_view variable(const char* name) {
   return text == nullptr ? std::string_view() : text;
 }
 
-// 0 if nothing says how many there are.
-std::size_t columns(bool is_terminal) {
-  constexpr std::size_t kLeast = 20, kMost = 1000;  // that are believed
-  std::size_t given = 0;
-  winsize size{};
-  if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) given = size.ws_col;
-  const std::string_view text = variable("COLUMNS");
-  if (given == 0) std::from_chars(text.data(), text.data() + text.size(), given);
-  return given >= kLeast && given <= kMost ? given : 0;
-}
-
 }  // namespace
 
 const Terminal& terminal() {
@@ -42,9 +31,14 @@ const Terminal& terminal() {
     Terminal out;
     out.is_one = isatty(STDOUT_FILENO) != 0;
     out.colours = out.is_one && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
-    const std::size_t width = columns(out.is_one);
-    out.has_width = out.is_one || width != 0;
-    if (width != 0) out.columns = width;
+    std::size_t given = 0;
+    winsize size{};
+    if (out.is_one && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) given = size.ws_col;
+    const std::string_view text = variable("COLUMNS");
+    if (given == 0) std::from_chars(text.data(), text.data() + text.size(), given);
+    const bool is_believed = given >= 20 && given <= 1000;
+    out.has_width = out.is_one || is_believed;
+    if (is_believed) out.columns = given;
     return out;
   }();
   return found;

@@ -70,16 +70,6 @@ Result<void> check_layout(CaptureLayout layout, const Instruction& instruction) 
 // Whether a file must have what its inputs led to.
 enum class Results { wanted, to_come };
 
-// The members that a file must have, the destination first: the number of its cases is that of all.
-std::vector<CaptureArray> wanted(const Instruction& instruction, CaptureLayout layout, Results results) {
-  std::vector<CaptureArray> out = members_of(instruction, layout);
-  if (results == Results::to_come)
-    out.pop_back();
-  else if (out.back().operand != nullptr)
-    std::ranges::rotate(out, out.end() - 1);
-  return out;
-}
-
 // Checks members on their headers alone, and finds the extents that the file chooses.
 class MemberCheck {
  public:
@@ -171,7 +161,12 @@ Result<LoadedCapture> load(const CaptureReader& reader, const ReplayOptions& opt
   const Result<Instruction> instruction = captured_instruction(header, options);
   if (!instruction) return instruction.error();
   if (Result<void> checked = check_layout(header.layout, *instruction); !checked) return checked.error();
-  const std::vector<CaptureArray> members = wanted(*instruction, header.layout, results);
+  std::vector<CaptureArray> members = members_of(*instruction, header.layout);
+  const CaptureArray result = members.back();
+  if (results == Results::to_come)
+    members.pop_back();
+  else if (result.operand != nullptr)  // first: the number of its cases is that of all
+    std::ranges::rotate(members, members.end() - 1);
   MemberCheck check(reader, *instruction);
   const Result<std::uint64_t> cases = check.run(members);
   if (!cases) return cases.error();
@@ -182,7 +177,7 @@ Result<LoadedCapture> load(const CaptureReader& reader, const ReplayOptions& opt
     out.array_of(member) = *std::move(array);
   }
   if (results == Results::to_come) {
-    out.expected = check.zeros(members_of(*instruction, header.layout).back());
+    out.expected = check.zeros(result);
     return out;
   }
   if (Result<void> done = read_optional(reader, out); !done) return done.error();
