@@ -43,7 +43,7 @@ const Arrows kArrows = {
     {"compare", {"explain", "probes"}},
     {"diagnose", {"replay", "format"}},
     {"layout", {"api", "capture", "text"}},
-    {"run", {"replay", "format"}},
+    {"run", {"replay", "format", "text"}},
     // Kernels.
     {"device", {"block"}},
     {"cli", {"block", "explain", "compare", "diagnose", "layout", "run", "record"}},

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
-#include <ranges>
 
 #include "explain/chain.hpp"
 #include "text/wrapped.hpp"
@@ -15,12 +14,6 @@ namespace warpbit {
 namespace {
 
 constexpr std::string_view kSplit = "split_k=";
-
-std::vector<std::string> words_between(std::string_view text, char separator) {
-  std::vector<std::string> out(text.empty() ? 0 : 1);
-  for (const char c : text) c == separator ? void(out.emplace_back()) : out.back().push_back(c);
-  return out;
-}
 
 std::optional<std::size_t> whole_number(std::string_view text) {
   std::size_t out = 0;
@@ -36,27 +29,26 @@ std::vector<std::size_t> descending(std::size_t steps) {
 }
 
 // "1:0:2"
-std::optional<std::vector<std::size_t>> listed(const std::string& word) {
+std::optional<std::vector<std::size_t>> listed(std::string_view word) {
   std::vector<std::size_t> out;
-  for (const std::string& number : words_between(word, ':')) {
+  for (const std::string_view number : words_between(word, ":")) {
     const std::optional<std::size_t> step = whole_number(number);
     if (!step) return std::nullopt;
     out.push_back(*step);
   }
-  return out.empty() ? std::nullopt : std::optional(out);
+  return out;
 }
 
 // The words of a form that not all of the forms have, or else "no satfinite": the others' words.
 std::string own_words(const std::string& form, const std::vector<std::string>& forms) {
-  const auto without = [](const std::string& from, const std::string& text) {
-    const std::vector<std::string> known = words_between(text, '.');
-    std::vector<std::string> out;
-    for (const std::string& word : words_between(from, '.'))
-      if (std::ranges::find(known, word) == known.end()) out.push_back(word);
+  const auto without = [](std::string_view from, std::string_view text) {
+    const std::vector<std::string_view> known = words_between(text, ".");
+    std::vector<std::string_view> out = words_between(from, ".");
+    std::erase_if(out, [&](auto word) { return std::ranges::find(known, word) != known.end(); });
     return out;
   };
-  std::vector<std::string> own, missing;
-  for (const std::string& word : words_between(form, '.'))
+  std::vector<std::string_view> own, missing;
+  for (const std::string_view word : words_between(form, "."))
     if (!std::ranges::all_of(forms, [&](const std::string& f) { return without(word, f).empty(); }))
       own.push_back(word);
   for (const std::string& other : forms)
@@ -75,10 +67,9 @@ Result<Computation> computation(const Instruction& instruction, std::string_view
   Computation out{instruction};
   const auto terms = static_cast<std::size_t>(instruction.terms());
   const std::size_t steps = terms == 0 ? 0 : (depth + terms - 1) / terms;
-  std::vector<std::string> words = words_between(k_order, '+');
-  if (words.empty()) words.emplace_back();  // of an empty text
+  const std::vector<std::string_view> words = words_between(k_order, "+");
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
+    const std::string_view word = words[i];
     const bool is_last = i + 1 == words.size(), is_first = i == 0;
     std::optional<std::size_t> split;
     std::optional<std::vector<std::size_t>> order;

@@ -9,7 +9,6 @@
 #include "capture/whole_file.hpp"
 #include "explain/words.hpp"
 #include "text/wrapped.hpp"
-#include "text/xml.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/format.hpp"
 
@@ -27,7 +26,8 @@ class Picture {
   void text(int x, int y, std::string_view what, std::string_view style = "") {
     body_ += fmt::format("<text x=\"{}\" y=\"{}\"{}{}>{}</text>\n", x, y, style.empty() ? "" : " ", style,
                          escaped(what));
-    reach(x + static_cast<int>(what.size()) * kCharacter, y + kRow);
+    width_ = std::max(width_, x + static_cast<int>(what.size()) * kCharacter);
+    height_ = std::max(height_, y + kRow);
   }
   void cell(int x, int y, char bit, std::string_view fill) {
     body_ += fmt::format(
@@ -51,10 +51,6 @@ class Picture {
   }
 
  private:
-  void reach(int x, int y) {
-    width_ = std::max(width_, x);
-    height_ = std::max(height_, y);
-  }
   std::string body_;
   int width_ = 0, height_ = 0;
 };

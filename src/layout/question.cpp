@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "layout/grid.hpp"
+#include "text/wrapped.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit {
@@ -25,21 +26,12 @@ std::optional<T> number(std::string_view text) {
   return whole && text.front() != '-' ? std::optional(out) : std::nullopt;
 }
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> out;
-  for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(end + 1, text.size()))) {
-    end = text.find_first_of(separators);
-    out.push_back(text.substr(0, end));
-  }
-  return out;
-}
-
 // Parses "a[3,5]" or "a[3,5,1]".
 std::optional<LayoutQuestion> parse_element(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open == text.npos || open == 0 || !text.ends_with(']')) return std::nullopt;
   std::vector<int> numbers;
-  for (const std::string_view part : split(text.substr(open + 1, text.size() - open - 2), ","))
+  for (const std::string_view part : words_between(text.substr(open + 1, text.size() - open - 2), ","))
     numbers.push_back(number<int>(part).value_or(-1));
   if (numbers.size() < 2 || numbers.size() > 3 || std::ranges::min(numbers) < 0) return std::nullopt;
   LayoutQuestion out;
@@ -150,7 +142,7 @@ std::string bits_text(int low, int count) {
 }  // namespace
 
 Result<LayoutQuestion> parse_layout_question(std::string_view text) {
-  std::vector<std::string_view> words = split(text, " \t");
+  std::vector<std::string_view> words = words_between(text, " \t");
   std::erase(words, "");
   std::optional<LayoutQuestion> out;
   if (words.size() == 1) out = parse_element(words[0]);

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "capture/whole_file.hpp"
 #include "layout/grid.hpp"
-#include "text/xml.hpp"
+#include "text/wrapped.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit {
@@ -41,7 +40,36 @@ class Picture {
   }
   void skip(int pixels) { y_ += pixels; }
   // As far as it does not repeat.
-  void draw(Grid grid);
+  void draw(Grid grid) {
+    abbreviate(grid, kMostColumns);
+    if (!grid.name.empty()) write(grid.name, kName);
+    for (const std::string& sentence : grid.legend) write(sentence, kText);
+    std::size_t heading = grid.corner.size(), characters = 1, lines = 1;
+    for (const std::string& row : grid.rows) heading = std::max(heading, row.size());
+    for (const std::string& column : grid.columns) characters = std::max(characters, column.size());
+    for (const auto& row : grid.cells)
+      for (const auto& cell : row)
+        if (cell) {
+          lines = std::max(lines, cell->parts.size());
+          for (const std::string& part : cell->parts) characters = std::max(characters, part.size());
+        }
+    const int width = std::max(kLeastCell, text_width(characters, kText) + 2 * kPadding),
+              height = static_cast<int>(lines) * kLine + kPadding,
+              left = kMargin + text_width(heading, kText) + kPadding;
+    y_ += kLine + kPadding;
+    place(left - kPadding, y_, grid.corner, kText, "end");
+    for (std::size_t j = 0; j < grid.columns.size(); ++j)
+      place(left + static_cast<int>(j) * width + width / 2, y_, grid.columns[j], kText, "middle");
+    y_ += kPadding;
+    for (std::size_t i = 0; i < grid.rows.size(); ++i) {
+      place(left - kPadding, y_ + height / 2 + kText / 3, grid.rows[i], kText, "end");
+      for (std::size_t j = 0; j < grid.columns.size(); ++j)
+        draw_cell(left + static_cast<int>(j) * width, y_, width, height, grid.cells[i][j]);
+      y_ += height;
+    }
+    width_ = std::max(width_, left + static_cast<int>(grid.columns.size()) * width + kMargin);
+    skip(kLine);
+  }
 
   std::string finish(std::string_view title) const {
     const int height = y_ + kMargin;
@@ -57,54 +85,22 @@ class Picture {
     body_ += fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
                          size, anchor, bold ? " font-weight=\"bold\"" : "", escaped(text));
   }
-  void draw_cell(int x, int y, int width, int height, const std::optional<GridCell>& cell);
+  void draw_cell(int x, int y, int width, int height, const std::optional<GridCell>& cell) {
+    body_ +=
+        fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#555555\"/>\n", x,
+                    y, width, height, cell ? fill(cell->colour) : "#f4f4f4");
+    if (!cell) return;
+    const int lines = static_cast<int>(cell->parts.size());
+    int baseline = y + (height - lines * kLine) / 2 + kText;
+    for (const std::string& part : cell->parts) {
+      place(x + width / 2, baseline, part, kText, "middle");
+      baseline += kLine;
+    }
+  }
 
   std::string body_;
   int y_ = kMargin, width_ = 2 * kMargin;
 };
-
-void Picture::draw_cell(int x, int y, int width, int height, const std::optional<GridCell>& cell) {
-  body_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#555555\"/>\n",
-                       x, y, width, height, cell ? fill(cell->colour) : "#f4f4f4");
-  if (!cell) return;
-  const int lines = static_cast<int>(cell->parts.size());
-  int baseline = y + (height - lines * kLine) / 2 + kText;
-  for (const std::string& part : cell->parts) {
-    place(x + width / 2, baseline, part, kText, "middle");
-    baseline += kLine;
-  }
-}
-
-void Picture::draw(Grid grid) {
-  abbreviate(grid, kMostColumns);
-  if (!grid.name.empty()) write(grid.name, kName);
-  for (const std::string& sentence : grid.legend) write(sentence, kText);
-  std::size_t heading = grid.corner.size(), characters = 1, lines = 1;
-  for (const std::string& row : grid.rows) heading = std::max(heading, row.size());
-  for (const std::string& column : grid.columns) characters = std::max(characters, column.size());
-  for (const auto& row : grid.cells)
-    for (const auto& cell : row)
-      if (cell) {
-        lines = std::max(lines, cell->parts.size());
-        for (const std::string& part : cell->parts) characters = std::max(characters, part.size());
-      }
-  const int width = std::max(kLeastCell, text_width(characters, kText) + 2 * kPadding),
-            height = static_cast<int>(lines) * kLine + kPadding,
-            left = kMargin + text_width(heading, kText) + kPadding;
-  y_ += kLine + kPadding;
-  place(left - kPadding, y_, grid.corner, kText, "end");
-  for (std::size_t j = 0; j < grid.columns.size(); ++j)
-    place(left + static_cast<int>(j) * width + width / 2, y_, grid.columns[j], kText, "middle");
-  y_ += kPadding;
-  for (std::size_t i = 0; i < grid.rows.size(); ++i) {
-    place(left - kPadding, y_ + height / 2 + kText / 3, grid.rows[i], kText, "end");
-    for (std::size_t j = 0; j < grid.columns.size(); ++j)
-      draw_cell(left + static_cast<int>(j) * width, y_, width, height, grid.cells[i][j]);
-    y_ += height;
-  }
-  width_ = std::max(width_, left + static_cast<int>(grid.columns.size()) * width + kMargin);
-  skip(kLine);
-}
 
 }  // namespace
 

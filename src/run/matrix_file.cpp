@@ -10,6 +10,7 @@
 #include "capture/text.hpp"
 #include "capture/whole_file.hpp"
 #include "numeric/formats.hpp"
+#include "text/wrapped.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {
@@ -58,21 +59,13 @@ class Encoder {
   std::string first_;
 };
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> out;
-  for (std::size_t begin = 0, end = 0; (begin = line.find_first_not_of(kSeparators, end)) != line.npos;) {
-    end = std::min(line.find_first_of(kSeparators, begin), line.size());
-    out.push_back(line.substr(begin, end - begin));
-  }
-  return out;
-}
-
 Result<CodeMatrix> from_text(std::string_view file, std::string_view text, const Format& format,
                              Encoder& encoder) {
   CodeMatrix out;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::size_t size = std::min(text.find('\n'), text.size());
-    const std::vector<std::string_view> words = words_of(text.substr(0, size));
+    std::vector<std::string_view> words = words_between(text.substr(0, size), kSeparators);
+    std::erase(words, "");
     text.remove_prefix(std::min(size + 1, text.size()));
     if (words.empty() || words[0].starts_with('#')) continue;
     if (out.rows != 0 && words.size() != out.columns)
@@ -151,14 +144,6 @@ std::string cell(const Format& f, std::uint64_t code, bool codes) {
   return d.cls == Class::infinity ? (d.negative ? "-inf" : "inf") : number_text(f, code);
 }
 
-// The header of a matrix of codes as an array: of the format's own type, if NumPy has it.
-ArrayHeader array_header(const CodeMatrix& matrix, const Format& f, bool codes) {
-  const std::size_t bytes = code_bytes(f.bits);
-  const bool is_signed = f.is_integer && f.is_signed && static_cast<std::size_t>(f.bits) == 8 * bytes;
-  const char kind = codes ? 'u' : f.id == numpy_format(bytes).id ? 'f' : is_signed ? 'i' : 'u';
-  return {"d", kind, bytes, {matrix.rows, matrix.columns}};
-}
-
 }  // namespace
 
 Result<CodeMatrix> read_matrix(const fs::path& path, std::string_view format_name,
@@ -205,10 +190,14 @@ Result<void> write_matrix(const fs::path& path, const CodeMatrix& matrix, std::s
   }
   const Result<const Format*> format = known(format_name);
   if (!format) return format.error();
-  const ArrayHeader header = array_header(matrix, **format, codes);
-  Array array = Array::zeros(header.name, header.item_bytes, header.shape);
+  const Format& f = **format;
+  const std::size_t item_bytes = code_bytes(f.bits);
+  Array array = Array::zeros("d", item_bytes, {matrix.rows, matrix.columns});
+  // Of the format's own type, if NumPy has it.
+  const bool is_signed = f.is_integer && f.is_signed && static_cast<std::size_t>(f.bits) == 8 * item_bytes;
+  array.header.kind = codes ? 'u' : f.id == numpy_format(item_bytes).id ? 'f' : is_signed ? 'i' : 'u';
   for (std::size_t i = 0; i < matrix.codes.size(); ++i) array.set(i, matrix.codes[i]);
-  std::string bytes = capture::encode_npy_header(header);
+  std::string bytes = capture::encode_npy_header(array.header);
   bytes.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());
   return capture::write_whole_file(path, std::as_bytes(std::span(bytes)));
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace warpbit {
 
 std::string wrapped(std::string_view text, std::size_t width) {
@@ -20,6 +22,27 @@ std::string wrapped(std::string_view text, std::size_t width) {
 
 std::string cut_off(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  return out;
+}
+
+std::vector<std::string_view> words_between(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> out;
+  for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(end + 1, text.size()))) {
+    end = text.find_first_of(separators);
+    out.push_back(text.substr(0, end));
+  }
+  return out;
 }
 
 }  // namespace warpbit

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace warpbit {
 
@@ -13,5 +14,11 @@ std::string wrapped(std::string_view text, std::size_t width);
 
 /// The text, truncated with "..." to `width`. Precondition: width > 3.
 std::string cut_off(const std::string& text, std::size_t width);
+
+/// Escapes text for XML, between tags or quotes.
+std::string escaped(std::string_view text);
+
+/// What lies between separators, of which each is one of these characters; one word more than separators.
+std::vector<std::string_view> words_between(std::string_view text, std::string_view separators);
 
 }  // namespace warpbit
