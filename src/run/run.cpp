@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "api/checks.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/tile.hpp"
 #include "replay/execute_capture.hpp"
@@ -18,26 +18,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the arrays are taken to be a capture of.
-Result<CaptureHeader> given_header(const RunOptions& options) {
+// The file, or its arrays as a capture of the statement.
+Result<CaptureReader> open(const fs::path& from, const RunOptions& options) {
+  if (options.statement.empty()) return CaptureReader::open(from, options.read);
   if (!options.target)
     return Error{Errc::usage, "target", "none, with a statement", "the target that the statement is for"};
   const Result<Instruction> instruction = Instruction::parse(options.statement, *options.target);
   if (!instruction) return instruction.error();
   const CaptureLayout usual = instruction->lanes() == 1 ? CaptureLayout::scalars : CaptureLayout::registers;
-  return CaptureHeader{options.statement, std::string(options.target->name()), options.layout.value_or(usual),
-                       CaptureSource::model, "{}"};
-}
-
-Result<CaptureReader> open(const fs::path& from, const RunOptions& options) {
-  if (options.statement.empty()) return CaptureReader::open(from, options.read);
-  const Result<CaptureHeader> header = given_header(options);
-  if (!header) return header.error();
-  return CaptureReader::open_arrays(from, *header, options.read);
-}
-
-Error refused(const Instruction& instruction, std::string seen, std::string accepted) {
-  return {Errc::view_mismatch, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
+  const CaptureHeader header{options.statement, std::string(options.target->name()),
+                             options.layout.value_or(usual), CaptureSource::model, "{}"};
+  return CaptureReader::open_arrays(from, header, options.read);
 }
 
 std::string size_text(std::size_t rows, std::size_t columns) {
@@ -55,47 +46,36 @@ bool has_size(const CodeMatrix& m, std::size_t rows, std::size_t columns) {
 Result<void> check_sizes(const Instruction& i, const MatrixOperands& m) {
   for (const CodeMatrix* matrix : {&m.a, &m.b})
     if (!has_size(*matrix, matrix->rows, matrix->columns))
-      return refused(i, fmt::format("{} codes", matrix->codes.size()), size_text(*matrix));
+      return mismatch(i, fmt::format("{} codes", matrix->codes.size()), size_text(*matrix));
   if (m.a.columns != m.b.rows)
-    return refused(i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
-                   "as many rows of B as A has columns");
+    return mismatch(i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
+                    "as many rows of B as A has columns");
   if (m.c && !has_size(*m.c, m.a.rows, m.b.columns))
-    return refused(i, fmt::format("C is {}", size_text(*m.c)), size_text(m.a.rows, m.b.columns));
+    return mismatch(i, fmt::format("C is {}", size_text(*m.c)), size_text(m.a.rows, m.b.columns));
   return {};
 }
 
 // Codes as gemm() wants them: in items of the least of 1, 2, 4 and 8 bytes that holds one.
-class Items {
- public:
-  Items(const CodeMatrix& m, const Operand& operand)
-      : columns_(static_cast<std::ptrdiff_t>(m.columns)),
-        array_(Array::zeros("", code_bytes(operand.element_bits), {m.rows, m.columns})) {
-    for (std::size_t i = 0; i < m.codes.size(); ++i) array_.set(i, m.codes[i]);
-  }
-  MatrixView view() const { return {array_.data.data(), columns_, 1}; }
-  MatrixResult result() { return {array_.data.data(), columns_, 1}; }
-  std::vector<std::uint64_t> codes() const {
-    std::vector<std::uint64_t> out(array_.header.items());
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = array_.at(i);
-    return out;
-  }
-
- private:
-  std::ptrdiff_t columns_;
-  Array array_;
-};
+Array items_of(const CodeMatrix& m, const Operand& operand) {
+  Array out = Array::zeros("", code_bytes(operand.element_bits), {m.rows, m.columns});
+  for (std::size_t i = 0; i < m.codes.size(); ++i) out.set(i, m.codes[i]);
+  return out;
+}
 
 // Whole matrices.
 Result<CodeMatrix> run_product(const Instruction& i, const MatrixOperands& m, const GemmOptions& options) {
   const Operand& result = i.operands()[0];
   CodeMatrix out{m.a.rows, m.b.columns, {}};
   out.codes.resize(out.rows * out.columns);
-  const Items a(m.a, *i.find(Part::a)), b(m.b, *i.find(Part::b));
-  const Items c(m.c ? *m.c : out, result);
-  Items d(out, result);
-  const Gemm problem{out.rows, out.columns, m.a.columns, a.view(), b.view(), c.view(), d.result()};
+  const Array a = items_of(m.a, *i.find(Part::a)), b = items_of(m.b, *i.find(Part::b)),
+              c = items_of(m.c ? *m.c : out, result);
+  Array d = items_of(out, result);
+  const auto stride = [](const CodeMatrix& x) { return static_cast<std::ptrdiff_t>(x.columns); };
+  const MatrixView of_a{a.data.data(), stride(m.a), 1}, of_b{b.data.data(), stride(m.b), 1},
+      of_c{c.data.data(), stride(out), 1};
+  const Gemm problem{out.rows, out.columns, m.a.columns, of_a, of_b, of_c, {d.data.data(), stride(out), 1}};
   if (Result<Execution> done = gemm(i, problem, options); !done) return done.error();
-  out.codes = d.codes();
+  for (std::size_t n = 0; n < out.codes.size(); ++n) out.codes[n] = d.at(n);
   return out;
 }
 
@@ -107,15 +87,15 @@ std::size_t size(int n) {
 
 Result<void> check_tile(const Instruction& i, const MatrixOperands& m) {
   if (m.a.rows > size(i.rows()) || m.a.columns > size(i.depth()) || m.b.columns > size(i.columns()))
-    return refused(
+    return mismatch(
         i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
         fmt::format("at most one tile, {} x {} and {} x {}", i.rows(), i.depth(), i.depth(), i.columns()));
   const std::size_t blocks = size(i.blocks());
   const auto scale = [&](std::string_view name, const std::optional<CodeMatrix>& given, std::size_t rows,
                          std::size_t columns) -> Result<void> {
     if (given ? blocks != 0 && has_size(*given, rows, columns) : blocks == 0) return {};
-    return refused(i, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
-                   blocks == 0 ? "none: the form has no block scaling" : size_text(rows, columns));
+    return mismatch(i, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
+                    blocks == 0 ? "none: the form has no block scaling" : size_text(rows, columns));
   };
   if (Result<void> left = scale("a_scale", m.a_scale, m.a.rows, blocks); !left) return left;
   return scale("b_scale", m.b_scale, blocks, m.b.columns);
@@ -189,12 +169,12 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
   if (Result<void> sizes = check_sizes(instruction, operands); !sizes) return sizes.error();
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr)
-    return refused(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
+    return mismatch(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
   const bool is_whole = !tile->uses_memory() && !tile->sparsity.is_sparse() && !tile->a_scale.is_present() &&
                         tile->c.format == tile->d.format && !operands.a_scale && !operands.b_scale;
   if (is_whole) return run_product(instruction, operands, options);
   if (!options.k_order.empty() || options.split_k != 1)
-    return refused(instruction, "an order of K", "none: of this form one tile is computed");
+    return mismatch(instruction, "an order of K", "none: of this form one tile is computed");
   return run_tile(instruction, tile->sparsity, operands);
 }
 
