@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/checks.hpp"
 #include "diagnose/hypothesis.hpp"
 #include "threads.hpp"
 
@@ -312,8 +313,8 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
     return Error{Errc::member_value, "statement", std::string(instruction.canonical()),
                  "an instruction D = A B + C in registers, at least once"};
   if (sources.size() + 1 != operands.size())
-    return Error{Errc::view_mismatch, std::string(instruction.canonical()),
-                 fmt::format("{} source views", sources.size()), fmt::format("{}", operands.size() - 1)};
+    return mismatch(instruction, fmt::format("{} source views", sources.size()),
+                    fmt::format("{}", operands.size() - 1));
   LoadedCapture capture({instruction.text(), std::string(instruction.target().name()), CaptureLayout::registers,
                          CaptureSource::model, "{}"},
                         instruction, cases);
@@ -334,9 +335,7 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
   };
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (sources[i].base != nullptr) capture.sources[i] = copy(operands[i + 1], sources[i]);
-  if (d.base == nullptr)
-    return Error{Errc::view_mismatch, std::string(instruction.canonical()), "the view of d is empty",
-                 "the registers to diagnose"};
+  if (d.base == nullptr) return mismatch(instruction, "the view of d is empty", "the registers to diagnose");
   capture.expected = copy(operands[0], d);
   return diagnose_loaded(capture, options);
 }

@@ -13,8 +13,7 @@
 namespace warpbit {
 namespace {
 
-// The products that a plan of one step adds before it rounds, all of them from the running value on. Nothing
-// for another plan.
+// The products that a plan of one step adds to the running value before it rounds. Nothing for another plan.
 std::optional<std::size_t> products_of_node(const Plan& plan) {
   if (plan.size() != 1) return std::nullopt;
   const Step& step = *plan.begin();
@@ -54,23 +53,20 @@ bool only_wraps(const Plan& plan) {
 
 Result<Chain> find_chain(const Computation& computation, std::size_t depth) {
   const Instruction& i = computation.instruction;
-  const auto refused = [&](std::string seen, std::string accepted) {
-    return Error{Errc::view_mismatch, std::string(i.canonical()), std::move(seen), std::move(accepted)};
-  };
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
   if (tile == nullptr)
-    return refused("its elements are no sums of products", "an instruction of the form D = A B + C");
+    return mismatch(i, "its elements are no sums of products", "an instruction of the form D = A B + C");
   Result<KSteps> k = find_k_steps(i, std::max<std::size_t>(depth, 1), computation.k_order, computation.split_k);
   if (!k) return k.error();
   const std::string once = fmt::format("a K of at most {}, the depth of one instruction", tile->terms);
   if (k->steps.size() > 1) {
     if (tile->c.format != tile->d.format)
-      return refused(
-          fmt::format("a K of {}, C is {} and D is {}", depth, tile->c.format->name, tile->d.format->name),
+      return mismatch(
+          i, fmt::format("a K of {}, C is {} and D is {}", depth, tile->c.format->name, tile->d.format->name),
           once + ", or C in the format of D, as the D of one step is the C of the next");
     if (tile->a_scale.is_present())
-      return refused(fmt::format("a K of {}, and its blocks are scaled", depth), once);
-    if (tile->starts_at_zero) return refused(fmt::format("a K of {}, and scale-d is 0", depth), once);
+      return mismatch(i, fmt::format("a K of {}, and its blocks are scaled", depth), once);
+    if (tile->starts_at_zero) return mismatch(i, fmt::format("a K of {}, and scale-d is 0", depth), once);
   }
   return Chain{&computation, tile, std::move(*k)};
 }
@@ -107,9 +103,6 @@ bool same_steps(const Chain& x, const Chain& y) {
 Result<void> check_formats(const Instruction& first, const Instruction& other) {
   constexpr std::tuple<Part, std::string_view> kParts[] = {
       {Part::a, "A"}, {Part::b, "B"}, {Part::c, "C"}, {Part::d, "D"}};
-  const auto refused = [&](std::string seen, std::string accepted) {
-    return Error{Errc::view_mismatch, std::string(other.canonical()), std::move(seen), std::move(accepted)};
-  };
   // D accumulates in place where there is no C.
   const auto format_of = [](const Instruction& i, Part part) {
     const Operand* found = i.find(part == Part::c && i.find(part) == nullptr ? Part::d : part);
@@ -117,11 +110,11 @@ Result<void> check_formats(const Instruction& first, const Instruction& other) {
   };
   for (const auto& [part, name] : kParts)
     if (format_of(first, part) != format_of(other, part))
-      return refused(fmt::format("{} is {}", name, format_of(other, part)),
-                     fmt::format("{}, as {} has it", format_of(first, part), first.canonical()));
+      return mismatch(other, fmt::format("{} is {}", name, format_of(other, part)),
+                      fmt::format("{}, as {} has it", format_of(first, part), first.canonical()));
   const bool is_scaled = first.blocks() > 0 || other.blocks() > 0;
   if (is_scaled && first.canonical() != other.canonical())
-    return refused("scaled blocks", "the same form on other targets");
+    return mismatch(other, "scaled blocks", "the same form on other targets");
   return {};
 }
 
@@ -144,9 +137,8 @@ Result<std::vector<Chain>> find_chains(std::span<const Computation> computations
 Result<Explanation> explain_checked(const Chain& chain, const ElementCodes& element) {
   const Instruction& i = chain.computation->instruction;
   if (element.a.size() != element.b.size())
-    return Error{Errc::view_mismatch, std::string(i.canonical()),
-                 fmt::format("{} elements of a and {} of b", element.a.size(), element.b.size()),
-                 "the same number of both"};
+    return mismatch(i, fmt::format("{} elements of a and {} of b", element.a.size(), element.b.size()),
+                    "the same number of both");
   const Result<Element> executed = execute_element(i, codes_of_step(chain, element, 0, element.c));
   if (!executed) return executed.error();
   return explain(chain, element);
