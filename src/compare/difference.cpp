@@ -94,8 +94,7 @@ std::vector<Group> groups_of(const std::vector<Loss>& losses) {
   return out;
 }
 
-// Where both have added the same with the same result, up to where they first have not: sums of each until
-// then.
+// How many sums each has made where both last had added the same with the same result.
 std::pair<std::size_t, std::size_t> last_equal_sums(const Explanation& x, const Explanation& y) {
   std::pair<std::size_t, std::size_t> out{0, 0};
   for (std::size_t i = 0, j = 0; i < x.sums.size() && j < y.sums.size();) {

@@ -138,9 +138,9 @@ class DifferenceFinder {
 
  private:
   // The probe, and behind it zeros; for a turn from 1 on one product after the other in another step.
-  ElementInputs over_k(const Probe& p, std::size_t turn) const {
+  ElementInputs over_k(const ElementInputs& p, std::size_t turn) const {
     const std::size_t steps = x_.k.steps.size(), depth = steps * x_.terms();
-    ElementInputs out{p.a, p.b, p.c, p.a_scale, p.b_scale};
+    ElementInputs out = p;
     if (!out.a_scale.empty()) return out;
     for (const auto& [from, to] : {std::pair(&p.a, &out.a), std::pair(&p.b, &out.b)}) {
       to->assign(depth, 0);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <variant>
 
 #include "api/checks.hpp"
@@ -52,7 +51,8 @@ class ChainExplainer {
         exact_(number_of(*tile_.c.format, tile_.starts_at_zero ? 0 : codes.c)),
         out_(out) {}
 
-  void run() {
+  // C and all products, exactly.
+  Dyadic run() {
     const auto execute = [this](std::size_t step, const RunningSum& c) { return executed(step, c); };
     const auto add = [this](const RunningSum& d, const RunningSum& sum) { return added(d, sum); };
     RunningSum c = zero_;
@@ -61,8 +61,8 @@ class ChainExplainer {
     c.has_c = true;
     out_.instructions = chain_.k.steps.size();
     out_.code = for_each_step(chain_, c, zero_, execute, add).code;
+    return exact_;
   }
-  const Dyadic& exact() const { return exact_; }
 
  private:
   RunningSum executed(std::size_t step, const RunningSum& c) {
@@ -161,7 +161,7 @@ class ChainExplainer {
   const Tile& tile_;
   const ElementCodes& codes_;
   const RunningSum zero_{"zero", 0, false, std::vector<bool>(chain_.k.steps.size() * chain_.terms())};
-  Dyadic exact_;  // C and all products
+  Dyadic exact_;
   std::size_t instruction_ = 0;
   Explanation& out_;
 };
@@ -194,14 +194,6 @@ std::vector<std::string> assumed_by(const Evidence& evidence, const Explanation&
 }
 
 // ---- The result
-
-void compare(const Format& f, const Dyadic& exact, Explanation& out) {
-  const Dyadic result = number_of(f, out.code);
-  out.exact = exact.exact_number();
-  if (f.is_integer || !exact.is_finite() || !result.is_finite()) return;
-  out.nearest = encode(f, exact.rounded_to_odd(), Rounding::nearest_even, Overflow::ieee);
-  out.ulps = ulps(f, exact, result + -exact);
-}
 
 Explanation explain(const Instruction& instruction, const ElementCodes& codes) {
   const Computation alone{instruction};
@@ -236,12 +228,16 @@ Explanation explain(const Chain& chain, const ElementCodes& codes) {
   out.name = out.target = instruction.target().name();
   out.plan = instruction.plan();
   out.inferred = instruction.inferred();
-  ChainExplainer explainer(chain, codes, out);
-  explainer.run();
+  const Dyadic exact = ChainExplainer(chain, codes, out).run();
   const Format& f = *chain.tile->d.format;
+  const Dyadic result = number_of(f, out.code);
   out.format = f.name;
-  out.result = number_of(f, out.code).exact_number();
-  compare(f, explainer.exact(), out);
+  out.result = result.exact_number();
+  out.exact = exact.exact_number();
+  if (!f.is_integer && exact.is_finite() && result.is_finite()) {
+    out.nearest = encode(f, exact.rounded_to_odd(), Rounding::nearest_even, Overflow::ieee);
+    out.ulps = ulps(f, exact, result + -exact);
+  }
   if (!out.inferred) out.assumed = assumed_by(instruction.evidence(), out);
   return out;
 }

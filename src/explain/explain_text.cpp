@@ -17,26 +17,20 @@ constexpr std::size_t kValueWidth = 24;  // of the last column
 
 // ---- One sum
 
-// A row of the table.
-struct Row {
-  std::string label;
-  const ExactNumber* number;
-};
-
 // Labels, signs and bits under each other:
 //
 //     c             +    00110011001100110|011     0.1
 //     a[0] b[0]     +  101000000000000000|         2.5
 std::string table(const ExplainedSum& sum, std::size_t width) {
   const BitColumns at(sum);
-  std::vector<Row> rows;
+  std::vector<std::pair<std::string, const ExactNumber*>> rows;  // labels and numbers
   for (const ExplainedAddend& addend : sum.addends)
     if (!addend.value.bits.empty()) rows.push_back({addend.name, &addend.value});
   const std::size_t addends = rows.size();
   rows.push_back({"sum of kept", &sum.total});
   rows.push_back({std::string(sum.format), &sum.result});
   std::size_t label = 0;
-  for (const Row& row : rows) label = std::max(label, row.label.size());
+  for (const auto& row : rows) label = std::max(label, row.first.size());
   const auto kept = static_cast<std::size_t>(at.top() - at.low() + 1);
   const std::size_t used = 2 + label + 2 + 1 + kept + 1;
   const std::size_t room = width > used ? width - used : 0;
@@ -48,10 +42,10 @@ std::string table(const ExplainedSum& sum, std::size_t width) {
   std::string out =
       fmt::format("  {:<{}}   {}{:>{}}\n", "", label, first, last, last.empty() ? 0 : kept - first.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const ExactNumber& x = *rows[i].number;
+    const ExactNumber& x = *rows[i].second;
     if (i == addends) out += fmt::format("  {}\n", std::string(label + 3 + kept + 1, '-'));
     const std::string line =
-        fmt::format("  {:<{}}  {}{}|{:<{}}{}", rows[i].label, label, x.negative ? '-' : '+', at.kept(x),
+        fmt::format("  {:<{}}  {}{}|{:<{}}{}", rows[i].first, label, x.negative ? '-' : '+', at.kept(x),
                     cut_off(at.cut(x), std::max<std::size_t>(lost, 3)), lost,
                     with_values ? "  " + cut_off(short_text(x), kValueWidth - 2) : "");
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
@@ -62,11 +56,8 @@ std::string table(const ExplainedSum& sum, std::size_t width) {
 }
 
 std::string text(const ExplainedSum& sum, std::size_t width) {
-  std::string out;
-  if (has_columns(sum))
-    out += wrapped("  " + window_text(sum), width) + table(sum, width);
-  else
-    out += wrapped("  " + addition_text(sum), width);
+  const std::string out = has_columns(sum) ? wrapped("  " + window_text(sum), width) + table(sum, width)
+                                           : wrapped("  " + addition_text(sum), width);
   return out + fmt::format("  -> {}\n", code_text(sum.format, sum.code));
 }
 
