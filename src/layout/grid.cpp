@@ -219,6 +219,21 @@ int colour(const OperandLayout& op, const Position& at) {
                          : static_cast<int>(at.second) * (kColours * kChunkBytes / kRowBytes);
 }
 
+// The growth of `moving` between columns `period` apart, if they are otherwise equal.
+std::optional<std::int64_t> growth(const Grid& grid, std::size_t period) {
+  std::optional<std::int64_t> out;
+  for (const auto& row : grid.cells)
+    for (std::size_t i = period; i < row.size(); ++i) {
+      const auto &before = row[i - period], &after = row[i];
+      if (before.has_value() != after.has_value()) return std::nullopt;
+      if (!after) continue;
+      const std::int64_t moved = after->moving - before->moving;
+      if (before->same != after->same || out.value_or(moved) != moved) return std::nullopt;
+      out = moved;
+    }
+  return out;
+}
+
 }  // namespace
 
 std::string GridCell::text() const {
@@ -272,25 +287,6 @@ Grid inverse_grid(const OperandLayout& op) {
                                      lanes ? "of a register" : "in 16 bytes"));
   return out;
 }
-
-namespace {
-
-// The growth of `moving` between columns `period` apart, if they are otherwise equal.
-std::optional<std::int64_t> growth(const Grid& grid, std::size_t period) {
-  std::optional<std::int64_t> out;
-  for (const auto& row : grid.cells)
-    for (std::size_t i = period; i < row.size(); ++i) {
-      const auto &before = row[i - period], &after = row[i];
-      if (before.has_value() != after.has_value()) return std::nullopt;
-      if (!after) continue;
-      const std::int64_t moved = after->moving - before->moving;
-      if (before->same != after->same || out.value_or(moved) != moved) return std::nullopt;
-      out = moved;
-    }
-  return out;
-}
-
-}  // namespace
 
 void abbreviate(Grid& grid, std::size_t most) {
   const std::size_t columns = grid.columns.size();

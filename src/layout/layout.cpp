@@ -165,14 +165,6 @@ struct Wanted {
   bool by_descriptor;
 };
 
-Error no_such_operand(const Instruction& instruction, const std::string& name, const std::vector<Wanted>& all) {
-  std::string roles;
-  for (const Wanted& w : all) roles += fmt::format("{}{}", roles.empty() ? "" : ", ", w.role);
-  return {Errc::operand_kind, std::string(instruction.canonical()),
-          all.empty() ? "no operand holds a matrix" : fmt::format("no operand '{}' holds a matrix", name),
-          all.empty() ? "an instruction of matrices" : roles};
-}
-
 // The requested operands: all, or one, including A by descriptor of a form that covers both placements.
 Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const std::string& name) {
   std::vector<Wanted> all;
@@ -184,7 +176,11 @@ Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const st
   if (const Operand* a = instruction.find(Part::a);
       a != nullptr && is_called(name, a->role) && described_matrix(instruction, Part::a).ok())
     return std::vector{Wanted{name, a, true}};
-  return no_such_operand(instruction, name, all);
+  std::string roles;
+  for (const Wanted& w : all) roles += fmt::format("{}{}", roles.empty() ? "" : ", ", w.role);
+  return Error{Errc::operand_kind, std::string(instruction.canonical()),
+               all.empty() ? "no operand holds a matrix" : fmt::format("no operand '{}' holds a matrix", name),
+               all.empty() ? "an instruction of matrices" : roles};
 }
 
 Result<void> add_described(const Instruction& instruction, const Wanted& wanted, const LayoutOptions& options,

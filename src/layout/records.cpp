@@ -21,9 +21,6 @@ struct Field {
   RecordValue (*value)(const OperandLayout& operand, const LayoutCell& cell);
 };
 
-bool in_registers(const OperandLayout& o) {
-  return o.medium == Medium::registers;
-}
 template <class Number>
 RecordValue number(Number n, bool has = true) {
   return has ? RecordValue(static_cast<std::uint64_t>(n)) : std::nullopt;
@@ -37,26 +34,16 @@ constexpr std::array kFields = {
     Field{"column", [](const O&, const C& c) { return number(c.element.column); }},
     Field{"lane", [](const O& o, const C& c) { return number(c.place.lane, is_in_lanes(o)); }},
     Field{"register", [](const O& o, const C& c) { return number(c.place.reg, is_in_lanes(o)); }},
-    Field{"low_bit", [](const O& o, const C& c) { return number(c.place.low_bit, in_registers(o)); }},
+    Field{"low_bit",
+          [](const O& o, const C& c) { return number(c.place.low_bit, o.medium == Medium::registers); }},
     Field{"byte", [](const O& o, const C& c) { return number(c.bit / 8, !is_in_lanes(o)); }},
     Field{"bit", [](const O& o, const C& c) { return number(c.bit % 8, !is_in_lanes(o)); }},
     Field{"bits", [](const O& o, const C&) { return number(o.element_bits, o.medium != Medium::addresses); }},
 };
 
-template <class Visit>
-void for_each_record(const Layout& layout, Visit visit) {
-  for (const OperandLayout& operand : layout.operands)
-    for (const LayoutCell& cell : operand.cells) visit(operand, cell);
-}
-
 std::string_view name(Medium medium) {
-  switch (medium) {
-    case Medium::registers: return "registers";
-    case Medium::shared_memory: return "shared_memory";
-    case Medium::memory: return "memory";
-    case Medium::addresses: return "addresses";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"registers", "shared_memory", "memory", "addresses"};
+  return kNames[static_cast<std::size_t>(medium)];
 }
 
 nlohmann::ordered_json description(const OperandLayout& o) {
@@ -82,10 +69,10 @@ nlohmann::ordered_json record(const OperandLayout& o, const LayoutCell& cell) {
 
 std::string layout_json(const Layout& layout) {
   std::vector<std::string> operands, elements;
-  for (const OperandLayout& operand : layout.operands) operands.push_back("  " + description(operand).dump());
-  for_each_record(layout, [&](const OperandLayout& operand, const LayoutCell& cell) {
-    elements.push_back("  " + record(operand, cell).dump());
-  });
+  for (const OperandLayout& operand : layout.operands) {
+    operands.push_back("  " + description(operand).dump());
+    for (const LayoutCell& cell : operand.cells) elements.push_back("  " + record(operand, cell).dump());
+  }
   return fmt::format("{{\"form\": {}, \"target\": {}, \"operands\": [\n{}\n], \"elements\": [\n{}\n]}}\n",
                      nlohmann::json(layout.form).dump(), nlohmann::json(layout.target).dump(),
                      fmt::join(operands, ",\n"), fmt::join(elements, ",\n"));
@@ -95,14 +82,15 @@ std::string layout_csv(const Layout& layout) {
   std::string out = "operand";
   for (const Field& field : kFields) out += fmt::format(",{}", field.name);
   out += "\n";
-  for_each_record(layout, [&](const OperandLayout& operand, const LayoutCell& cell) {
-    out += operand.role;
-    for (const Field& field : kFields) {
-      const RecordValue value = field.value(operand, cell);
-      out += value ? fmt::format(",{}", *value) : ",";
+  for (const OperandLayout& operand : layout.operands)
+    for (const LayoutCell& cell : operand.cells) {
+      out += operand.role;
+      for (const Field& field : kFields) {
+        const RecordValue value = field.value(operand, cell);
+        out += value ? fmt::format(",{}", *value) : ",";
+      }
+      out += "\n";
     }
-    out += "\n";
-  });
   return out;
 }
 
@@ -119,14 +107,15 @@ std::string layout_markdown(const Layout& layout) {
     rule += "---:|";
   }
   out += "\n" + rule + "\n";
-  for_each_record(layout, [&](const OperandLayout& operand, const LayoutCell& cell) {
-    out += fmt::format("| {} |", operand.role);
-    for (const Field* field : used) {
-      const RecordValue value = field->value(operand, cell);
-      out += value ? fmt::format(" {} |", *value) : " |";
+  for (const OperandLayout& operand : layout.operands)
+    for (const LayoutCell& cell : operand.cells) {
+      out += fmt::format("| {} |", operand.role);
+      for (const Field* field : used) {
+        const RecordValue value = field->value(operand, cell);
+        out += value ? fmt::format(" {} |", *value) : " |";
+      }
+      out += "\n";
     }
-    out += "\n";
-  });
   return out;
 }
 

@@ -34,17 +34,13 @@ struct Widths {
   }
 };
 
-std::string trimmed(const std::string& line) {
-  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-}
-
 // Some of the columns, without trailing blanks.
 std::string block_text(const Grid& grid, const Widths& widths, std::size_t first, std::size_t count,
                        const Paint& paint) {
   std::string line = fmt::format("{:<{}}", grid.corner, widths.heading);
   for (std::size_t j = first; j < first + count; ++j)
     line += fmt::format("{}{:<{}}", kGap, grid.columns[j], widths.cell);
-  std::string out = trimmed(line);
+  std::string out = line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   for (std::size_t i = 0; i < grid.rows.size(); ++i) {
     line = fmt::format("{:<{}}", grid.rows[i], widths.heading);
     std::string blanks;
