@@ -250,11 +250,7 @@ void collect_exchanged_factors(Collection& to) {
 // The operand of another case: the address does not advance, or too early.
 void collect_other_tiles(Collection& to) {
   if (to.capture.cases < 2) return;
-  struct Row {
-    std::string_view text;
-    std::int64_t (*other)(std::int64_t n);
-  };
-  static constexpr Row kRows[] = {
+  static constexpr std::pair<std::string_view, std::int64_t (*)(std::int64_t)> kOthers[] = {
       {"the case before", [](std::int64_t n) { return n - 1; }},
       {"the next case", [](std::int64_t n) { return n + 1; }},
       {"the first case", [](std::int64_t) { return std::int64_t{0}; }},
@@ -262,10 +258,10 @@ void collect_other_tiles(Collection& to) {
   for (const Part part : {Part::a, Part::b, Part::c, Part::metadata, Part::scale_a, Part::scale_b}) {
     if (!to.has(part)) continue;
     const std::string role(part == Part::c ? "c" : to.instruction.find(part)->role);
-    for (const Row& row : kRows)
-      to.add({"other_tile", role, fmt::format("{} is that of {}", role, row.text),
+    for (const auto& [text, other] : kOthers)
+      to.add({"other_tile", role, fmt::format("{} is that of {}", role, text),
               "how the address advances from one instruction to the next", 2, false, true})
-          .inputs = [part, other = row.other](Trial& trial) {
+          .inputs = [part, other = other](Trial& trial) {
         Array& array = *array_of(trial.capture, part);
         const Array old = array;
         const auto count = static_cast<std::int64_t>(trial.capture.cases);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -49,14 +48,6 @@ std::vector<OperandView> views_of(const Instruction& instruction,
   return out;
 }
 
-// "lane 3 register 1, row 8 column 6: expected 0x3f800000 (1), got 0x40000000 (2)"
-std::string line(const Operand& operand, int lane, int reg, Coordinate at, std::uint64_t expected,
-                 std::uint64_t got) {
-  return fmt::format("  lane {} register {}, row {} column {}{}: expected {}, got {}\n", lane, reg, at.row,
-                     at.column, at.product > 0 ? fmt::format(" product {}", at.product) : "",
-                     code_text(operand.format, expected), code_text(operand.format, got));
-}
-
 std::string differences(const Operand& operand, int lanes, std::span<const std::byte> expected,
                         std::span<const std::byte> got) {
   const Packing& packing = operand.fragment.packing();
@@ -76,7 +67,11 @@ std::string differences(const Operand& operand, int lanes, std::span<const std::
         ++elements;
         const int low = packing.low_bit_of(slot);
         const std::uint64_t x = wanted >> low & mask, y = word >> low & mask;
-        if (x != y && ++different <= kShown) lines += line(operand, lane, reg, *element, x, y);
+        if (x == y || ++different > kShown) continue;
+        lines += fmt::format("  lane {} register {}, row {} column {}{}: expected {}, got {}\n", lane, reg,
+                             element->row, element->column,
+                             element->product > 0 ? fmt::format(" product {}", element->product) : "",
+                             code_text(operand.format, x), code_text(operand.format, y));
       }
     }
   if (different == 0) return "";

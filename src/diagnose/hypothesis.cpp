@@ -8,13 +8,39 @@
 
 namespace warpbit::diagnosis {
 
-// ---- Fragments
-
 namespace {
 
 constexpr int kTilesAhead = 2;
 
+// If elements of a factor or of C come from elsewhere.
+void forget(const SlotMove& move, std::span<const Fragment> fragments, Trial& trial) {
+  const Fragment &to = *find(fragments, move.to), &d = *find(fragments, Part::d);
+  const auto slots = static_cast<std::int32_t>(find(fragments, move.from)->size());
+  // What an element decides in D: a row, a column or one element.
+  const auto decided = [&](Coordinate c) {
+    if (move.to == Part::a) c.column = 0;
+    if (move.to == Part::b) c.row = 0;
+    return c;
+  };
+  // For each of those, how many cases from the last one on know nothing about it.
+  std::map<Coordinate, std::uint64_t> lost;
+  const std::uint64_t cases = trial.capture.cases;
+  for (std::size_t i = 0; i < move.map.size(); ++i) {
+    const std::int32_t slot = move.map[i];
+    if (slot != kElsewhere && slot < slots) continue;
+    std::uint64_t& most = lost[decided(to.at(i))];
+    most =
+        std::max(most, slot == kElsewhere ? cases : std::min(cases, static_cast<std::uint64_t>(slot / slots)));
+  }
+  for (std::size_t i = 0; i < d.size() && !lost.empty(); ++i)
+    if (const auto found = lost.find(decided(d.at(i))); found != lost.end())
+      for (std::uint64_t n = cases - found->second; n < cases; ++n)
+        trial.known[n * d.size() + i] = Knowledge::nothing;
+}
+
 }  // namespace
+
+// ---- Fragments
 
 Fragment::Fragment(Part part, const Operand& op, int lanes) : part_(part), op_(&op), lanes_(lanes) {
   const FragmentMap& f = op.fragment;
@@ -127,36 +153,6 @@ Result<Array> execute_trial(const LoadedCapture& capture) {
 
 // ---- What a hypothesis changes
 
-namespace {
-
-// If elements of a factor or of C come from elsewhere.
-void forget(const SlotMove& move, std::span<const Fragment> fragments, Trial& trial) {
-  const Fragment &to = *find(fragments, move.to), &d = *find(fragments, Part::d);
-  const auto slots = static_cast<std::int32_t>(find(fragments, move.from)->size());
-  // What an element decides in D: a row, a column or one element.
-  const auto decided = [&](Coordinate c) {
-    if (move.to == Part::a) c.column = 0;
-    if (move.to == Part::b) c.row = 0;
-    return c;
-  };
-  // For each of those, how many cases from the last one on know nothing about it.
-  std::map<Coordinate, std::uint64_t> lost;
-  const std::uint64_t cases = trial.capture.cases;
-  for (std::size_t i = 0; i < move.map.size(); ++i) {
-    const std::int32_t slot = move.map[i];
-    if (slot != kElsewhere && slot < slots) continue;
-    std::uint64_t& most = lost[decided(to.at(i))];
-    most =
-        std::max(most, slot == kElsewhere ? cases : std::min(cases, static_cast<std::uint64_t>(slot / slots)));
-  }
-  for (std::size_t i = 0; i < d.size() && !lost.empty(); ++i)
-    if (const auto found = lost.find(decided(d.at(i))); found != lost.end())
-      for (std::uint64_t n = cases - found->second; n < cases; ++n)
-        trial.known[n * d.size() + i] = Knowledge::nothing;
-}
-
-}  // namespace
-
 void change_inputs(const Hypothesis& h, std::span<const Fragment> fragments, Trial& trial) {
   if (h.inputs) h.inputs(trial);
   std::vector<std::pair<Array*, Array>> results;
@@ -182,16 +178,6 @@ void change_results(const Hypothesis& h, std::span<const Fragment> fragments, Ar
       known[i] = from < 0 ? Knowledge::unwritten : before[i - i % f.size() + static_cast<std::size_t>(from)];
     }
   }
-}
-
-// ---- Collecting
-
-void Collection::add_change(Hypothesis h, std::vector<Part> parts,
-                            std::function<std::uint64_t(std::uint64_t)> change_one, bool descriptors) {
-  add(std::move(h)).inputs = [parts = std::move(parts), change_one = std::move(change_one),
-                              descriptors](Trial& t) {
-    for (const Part part : parts) change(*array_of(t.capture, part, descriptors), change_one);
-  };
 }
 
 }  // namespace warpbit::diagnosis

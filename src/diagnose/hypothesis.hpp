@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -209,8 +208,12 @@ struct Collection {
   /// Returns it, for what it changes.
   Hypothesis& add(Hypothesis h) { return all.emplace_back(std::move(h)); }
   /// Each item of these operands is changed.
-  void add_change(Hypothesis h, std::vector<Part> parts, std::function<std::uint64_t(std::uint64_t)> change,
-                  bool descriptors = false);
+  void add_change(Hypothesis h, std::vector<Part> parts, std::function<std::uint64_t(std::uint64_t)> word,
+                  bool descriptors = false) {
+    add(std::move(h)).inputs = [parts = std::move(parts), word = std::move(word), descriptors](Trial& t) {
+      for (const Part part : parts) change(*array_of(t.capture, part, descriptors), word);
+    };
+  }
 };
 
 /// Everything that may have happened to this instruction, by tables. No two have the same effect on all inputs

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "diagnose/digits.hpp"
@@ -24,12 +25,6 @@ std::uint64_t hash_of(std::span<const SlotMove> moves) {
   return hash;
 }
 
-bool is_identity(const SlotMove& move) {
-  for (std::size_t i = 0; i < move.map.size(); ++i)
-    if (move.map[i] != static_cast<std::int32_t>(i)) return false;
-  return true;
-}
-
 // "a0 and a2, a1 and a3 are exchanged"
 std::string exchange_text(std::string_view what, int n, int mask) {
   std::string out;
@@ -42,8 +37,7 @@ std::string exchange_text(std::string_view what, int n, int mask) {
   return out + " are exchanged";
 }
 
-// What is beyond the ends of lines and tiles: in memory the next line's, at the end of the tile the next case's;
-// or beyond each edge of the tile the next case's.
+// What is beyond the ends: in memory the next line, behind it the next tile; or the next tile at each edge.
 enum class Beyond { unknown, tight, tiles, edges };
 std::int32_t slot_of(const Fragment& f, const Coordinate& c, Beyond beyond) {
   if (beyond == Beyond::unknown) return f.slot_at(c);
@@ -92,7 +86,7 @@ class PlaceCollection {
       const auto unknown = static_cast<std::size_t>(std::ranges::count(move.map, kElsewhere));
       if (unknown == f->size()) return true;
       elsewhere = elsewhere || unknown > 0;
-      identity = identity && is_identity(move);
+      identity = identity && std::ranges::equal(move.map, std::views::iota(0, static_cast<int>(f->size())));
       h.neighbours = h.neighbours || std::ranges::max(move.map) >= static_cast<std::int32_t>(f->size());
       h.operand += (h.operand.empty() ? "" : " ") + f->role();
       h.moves.push_back(std::move(move));

@@ -3,7 +3,6 @@
 // descriptors of factors in shared memory (PTX manual, "Matrix Descriptor Format").
 #include <fmt/format.h>
 
-#include <array>
 #include <set>
 
 #include "diagnose/hypothesis.hpp"
