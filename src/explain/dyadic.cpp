@@ -59,10 +59,6 @@ bool operator==(const Dyadic& x, const Dyadic& y) {
   return (x + -y).number == 0;
 }
 
-int Dyadic::top() const {
-  return static_cast<int>(msb(abs(number))) + exponent;
-}
-
 Exact Dyadic::rounded_to_odd() const {
   Number out{Class::finite, number < 0, abs(number), 1};
   (exponent < 0 ? out.denominator : out.numerator) <<= exponent < 0 ? -exponent : exponent;

@@ -27,7 +27,7 @@ struct Dyadic {
   friend bool operator==(const Dyadic& x, const Dyadic& y);
 
   /// The exponent of its highest bit. Precondition: finite, not zero.
-  int top() const;
+  int top() const { return static_cast<int>(msb(abs(number))) + exponent; }
   /// For encode: below the 120th bit there is one that says whether anything is. Precondition: finite.
   Exact rounded_to_odd() const;
   ExactNumber exact_number() const;

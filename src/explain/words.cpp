@@ -139,12 +139,4 @@ std::string BitColumns::columns(const ExactNumber& x, int from, int to) const {
   return out;
 }
 
-std::string BitColumns::kept(const ExactNumber& x) const {
-  return columns(x, top_, low_);
-}
-
-std::string BitColumns::cut(const ExactNumber& x) const {
-  return x.bits.empty() ? "" : columns(x, low_ - 1, x.exponent);
-}
-
 }  // namespace warpbit

@@ -41,11 +41,13 @@ class BitColumns {
   /// {"2^2", "2^-23"}, or if these do not fit side by side {"2^-18 to 2^-25", ""}.
   std::pair<std::string, std::string> headings(std::size_t width) const;
 
-  int top() const { return top_; }               ///< exponent of the first column
-  int low() const { return low_; }               ///< of the last that is kept
-  int lost() const { return lost_; }             ///< columns behind that
-  std::string kept(const ExactNumber& x) const;  ///< a bit or a blank for each column; low() to top()
-  std::string cut(const ExactNumber& x) const;   ///< what comes behind; empty if there is nothing
+  int top() const { return top_; }    ///< exponent of the first column
+  int low() const { return low_; }    ///< of the last that is kept
+  int lost() const { return lost_; }  ///< columns behind that
+  /// A bit or a blank for each column from top() to low().
+  std::string kept(const ExactNumber& x) const { return columns(x, top_, low_); }
+  /// What comes behind; empty if there is nothing.
+  std::string cut(const ExactNumber& x) const { return x.bits.empty() ? "" : columns(x, low_ - 1, x.exponent); }
 
  private:
   std::string columns(const ExactNumber& x, int from, int to) const;
