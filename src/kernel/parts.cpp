@@ -184,11 +184,14 @@ bool place_sums(Placed& sums, const TileOperand& operand, const View& view, bool
 // The registers of an operand side by side: where they are, or a copy.
 class Input {
  public:
+  // `is_direct`: it is read as the view has it, or not at all.
   Input(const TileRegisters& registers, const OperandView& view, int lanes, Scratch::Words& copy,
-        bool is_direct)
-      : registers_(registers), view_(view), lanes_(lanes), copy_(copy), is_copied_(!is_direct) {}
-  Input(const TileRegisters& registers, const OperandView& view, int lanes, Scratch::Words& copy)
-      : Input(registers, view, lanes, copy, registers.count == 0 || is_dense(registers, view)) {}
+        bool is_direct = false)
+      : registers_(registers),
+        view_(view),
+        lanes_(lanes),
+        copy_(copy),
+        is_copied_(!is_direct && registers.count != 0 && !is_dense(registers, view)) {}
 
   bool is_copied() const { return is_copied_; }
   const std::byte* of(std::size_t index) const {
@@ -227,8 +230,7 @@ void PartsTile::run(const FastRun& run) const {
   if (!views.accumulate) of_c.stride = t.c.format->bits / 2;
   const Input in_a(left.registers, exchanged ? views.b : views.a, t.lanes, scratch.a, t.uses_memory()),
       in_b(right.registers, exchanged ? views.a : views.b, t.lanes, scratch.b, t.uses_memory()),
-      in_c(t.c.registers, views.c, t.lanes, scratch.c,
-           c_direct || !views.accumulate || is_dense(t.c.registers, views.c)),
+      in_c(t.c.registers, views.c, t.lanes, scratch.c, c_direct || !views.accumulate),
       in_e(t.e.registers, views.e, t.lanes, scratch.e),
       in_a_scale(t.a_scale.registers, views.a_scale, t.lanes, scratch.a_scale),
       in_b_scale(t.b_scale.registers, views.b_scale, t.lanes, scratch.b_scale);
