@@ -101,15 +101,17 @@ template <bool kIsThere, int kValue>
 struct Immediate {
   static constexpr char text[] = "";
 };
-/// 1, 0 and -1.
+/// 1.
 template <>
 struct Immediate<true, 1> {
   static constexpr char text[] = ", 1";
 };
+/// 0.
 template <>
 struct Immediate<true, 0> {
   static constexpr char text[] = ", 0";
 };
+/// -1.
 template <>
 struct Immediate<true, -1> {
   static constexpr char text[] = ", -1";
