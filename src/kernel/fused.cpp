@@ -127,7 +127,7 @@ void FusedTile::run(const FastRun& run) const {
 
 void FusedTile::compute(const FastRun& run, const Parts& given, std::size_t first) const {
   const Tile& t = run.tile;
-  Selection selection;
+  std::optional<Selection> selection;
   ScaleBytes scales;
   FusedParts how;
   how.program = &program;
@@ -138,8 +138,8 @@ void FusedTile::compute(const FastRun& run, const Parts& given, std::size_t firs
   how.depth = depth_;
   how.b_depth = b_depth_;
   if (t.sparsity.is_sparse()) {
-    find_metadata(t, selection);
-    how.selection = &selection;
+    find_metadata(t, selection.emplace());
+    how.selection = &*selection;
   }
   if (t.a_scale.is_present()) {
     scales = scale_bytes(run, first);  // the tile is one part

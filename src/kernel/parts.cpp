@@ -10,7 +10,7 @@
 namespace warpbit {
 namespace {
 
-constexpr std::size_t kGatheredAtOnce = 8, kAtOnce = 64, kMaxParts = 128;  // brought together, then computed
+constexpr std::size_t kGatheredAtOnce = 8, kMaxParts = 128;  // brought together, then computed
 
 bool all_in_place(const std::vector<Gather>& gathers) {
   return std::ranges::all_of(gathers, [](const Gather& gather) { return gather.place().has_value(); });
@@ -208,6 +208,20 @@ class Input {
   bool is_copied_;
 };
 
+// The registers of a part as many bytes further: those of the next case, where all lie in place.
+struct CaseStrides {
+  std::ptrdiff_t a, b, c, d, e, a_scales, b_scales;
+};
+PartRegisters next(const PartRegisters& part, const CaseStrides& by) {
+  return {part.a + by.a,
+          part.b + by.b,
+          part.c + by.c,
+          part.d + by.d,
+          part.e + by.e,
+          part.a_scales + by.a_scales,
+          part.b_scales + by.b_scales};
+}
+
 // C where it does not count.
 alignas(64) constexpr std::byte kZeros[32 * 4 * sizeof(double)] = {};
 
@@ -240,8 +254,16 @@ void PartsTile::run(const FastRun& run) const {
                           in_c.is_copied() || in_e.is_copied() || in_a_scale.is_copied() ||
                           in_b_scale.is_copied();
   const bool in_place = of_a.in_place && of_b.in_place && of_c.in_place && of_d.in_place;
+  const bool is_regular = in_place && !one_by_one && !t.uses_memory();
+  const CaseStrides strides{(exchanged ? views.b : views.a).case_stride,
+                            (exchanged ? views.a : views.b).case_stride,
+                            views.accumulate ? views.c.case_stride : 0,
+                            result.case_stride,
+                            views.e.case_stride,
+                            views.a_scale.case_stride,
+                            views.b_scale.case_stride};
   const std::size_t at_once =
-      one_by_one ? 1 : std::max<std::size_t>(1, (in_place ? kAtOnce : kGatheredAtOnce) / n);
+      one_by_one ? 1 : std::max<std::size_t>(1, (in_place ? kMaxParts : kGatheredAtOnce) / n);
   for (Placed* operand : {&of_a, &of_b, &of_c, &of_d}) operand->make_room(at_once * n);
   FactorLines lines = {};
   if (t.uses_memory()) lines = load_lines(run);
@@ -252,6 +274,10 @@ void PartsTile::run(const FastRun& run) const {
     const std::size_t end = std::min(begin + at_once, last);
     PartRegisters* to = list;
     for (std::size_t index = begin; index < end; ++index) {
+      if (is_regular && index > begin) {
+        for (std::size_t i = 0; i < n; ++i, ++to) *to = next(to[-static_cast<std::ptrdiff_t>(n)], strides);
+        continue;
+      }
       const FactorLines now = t.uses_memory() ? lines : FactorLines{in_a.of(index), in_b.of(index)};
       const std::byte* const before = views.accumulate ? in_c.of(index) : nullptr;
       const ResultRegisters after(t.d.registers, result, t.lanes, index, d_direct);
