@@ -254,7 +254,7 @@ void PartsTile::run(const FastRun& run) const {
                           in_c.is_copied() || in_e.is_copied() || in_a_scale.is_copied() ||
                           in_b_scale.is_copied();
   const bool in_place = of_a.in_place && of_b.in_place && of_c.in_place && of_d.in_place;
-  const bool is_regular = in_place && !one_by_one && !t.uses_memory();
+  const bool is_regular = in_place && !one_by_one;  // a tile that uses memory has one case
   const CaseStrides strides{(exchanged ? views.b : views.a).case_stride,
                             (exchanged ? views.a : views.b).case_stride,
                             views.accumulate ? views.c.case_stride : 0,

@@ -44,7 +44,7 @@ inline bool is_exchanged(const Tile& tile) {
 }
 
 /// The lines of A and B in a tile that uses memory, in words of four bytes as in the fragments of m16n8, one
-/// sixteen rows or eight columns after the other. They lie in scratch or, of A, in registers.
+/// sixteen rows or eight columns after the other. They lie in scratch.
 struct FactorLines {
   const std::byte *a, *b;
 };

@@ -263,7 +263,11 @@ void print(Header& out, const Template& made, const std::vector<Form>& forms, Wo
 
 }  // namespace
 
-int main(int, char** arguments) {
+int main(int count, char** arguments) {
+  if (count != 2) {
+    fmt::print(stderr, "usage: make_forms FILE\n");
+    return 2;
+  }
   Header out;
   for (const Template& made : kTemplates) {
     const std::vector<Form> forms = forms_of(made.pattern);
@@ -304,5 +308,8 @@ struct {} {{}};
       fmt::join(out.names, " {};\nstruct "), out.rows, out.issues, out.functions);
   // A header that stays the same stays as old as it is, so that nothing is compiled again.
   std::ifstream before(arguments[1]);
-  if (std::string(std::istreambuf_iterator<char>(before), {}) != text) std::ofstream(arguments[1]) << text;
+  if (std::string(std::istreambuf_iterator<char>(before), {}) == text) return 0;
+  if (std::ofstream(arguments[1]) << text << std::flush) return 0;
+  fmt::print(stderr, "make_forms: {} cannot be written\n", arguments[1]);
+  return 1;
 }
