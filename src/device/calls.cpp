@@ -130,7 +130,7 @@ std::uint64_t matrix_descriptor(const View& start, int leading_bytes, int stride
 namespace {
 
 // Reads a register, or writes to it.
-std::uint32_t access(const char* what, const RegisterView& view, std::optional<std::uint32_t> written,
+std::uint32_t access(const char* what, const AsyncRegister& view, std::optional<std::uint32_t> written,
                      Place at) {
   Block& block = current_block();
   const block::Who who = block.who(at);
@@ -170,11 +170,11 @@ void release_registers(int first, int count, Place made) noexcept {
   block.fragments().release(first);
 }
 
-std::uint32_t read_register(const RegisterView& from, Place at) {
+std::uint32_t read_register(const AsyncRegister& from, Place at) {
   return access("read of an AsyncFragment", from, std::nullopt, at);
 }
 
-void write_register(const RegisterView& to, std::uint32_t value, Place at) {
+void write_register(const AsyncRegister& to, std::uint32_t value, Place at) {
   (void)access("write to an AsyncFragment", to, value, at);
 }
 

@@ -60,7 +60,7 @@ struct Operands {
 void execute(const Statement& statement, const Operands& operands, Place at);
 
 /// `count` of the thread's registers, starting at `first`, and one of them.
-struct RegisterView {
+struct AsyncRegister {
   int first, count;
   std::int64_t at;
 };
@@ -68,8 +68,8 @@ struct RegisterView {
 int make_registers(int count, Place at);
 /// Frees them: a fault if a pending product uses them. Never throws.
 void release_registers(int first, int count, Place made) noexcept;
-std::uint32_t read_register(const RegisterView& from, Place at);
-void write_register(const RegisterView& to, std::uint32_t value, Place at);
+std::uint32_t read_register(const AsyncRegister& from, Place at);
+void write_register(const AsyncRegister& to, std::uint32_t value, Place at);
 
 std::uint64_t matrix_descriptor(const View& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
                                 int base_offset, Place at);

@@ -240,7 +240,7 @@ typename Row::Registers convert(float upper, float lower, Place at) {
 template <class R>
 struct AsyncRegister {
   using Type = R;
-  calls::RegisterView view;
+  calls::AsyncRegister view;
 
   R load(Place at) const { return std::bit_cast<R>(calls::read_register(view, at)); }
   void store(const R& value, Place at) const {
