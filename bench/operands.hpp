@@ -2,6 +2,7 @@
 // Operands of ordinary size, encoded in their formats.
 #pragma once
 
+#include <boost/align/aligned_allocator.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -14,7 +15,8 @@
 namespace bench {
 
 using Random = std::mt19937_64;
-using Bytes = std::vector<std::byte>;
+/// They begin in a cache line: where the heap puts them must not show in what is measured.
+using Bytes = std::vector<std::byte, boost::alignment::aligned_allocator<std::byte, 64>>;
 
 /// A factor in the format: numbers of deviation 1, of an integer format any codes.
 warpbit::EigenCodes factor(std::string_view format, int rows, int columns, Random& random);

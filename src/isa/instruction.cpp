@@ -65,7 +65,7 @@ Result<Instruction> Instruction::parse(std::string_view text, std::string_view t
 }
 
 Result<Instruction> Instruction::parse(std::string_view text, Target target, const TypeLookup& types) {
-  auto out = std::make_shared<DecodedInstruction>(DecodedInstruction{std::string(text), target});
+  auto out = std::make_shared<DecodedInstruction>(text, target);
   Result<Statement> statement = split(out->text);
   if (!statement) {  // operands of other instructions may have shapes that no family has
     const Result<Statement> name = split_name(text);

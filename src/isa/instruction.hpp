@@ -40,6 +40,8 @@ CompiledAction with_operands(const CompiledForm& shared, std::span<const Operand
 
 /// The content of an Instruction: everything that does not depend on operand values.
 struct DecodedInstruction {
+  DecodedInstruction(std::string_view statement_text, Target on) : text(statement_text), target(on) {}
+
   std::string text;
   Target target;
   Statement statement = {};  ///< views `text`

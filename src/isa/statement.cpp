@@ -47,6 +47,7 @@ class Scanner {
       return fail("a guard predicate", "the bare instruction; guards belong to the kernel around it");
     s.opcode = word();
     if (s.opcode.empty()) return fail(seen(), "the name of an instruction");
+    s.qualifiers.reserve(12);
     for (skip_blanks(); take('.'); skip_blanks()) {
       const std::string_view qualifier = word();
       if (qualifier.empty()) return fail(seen(), "a qualifier after '.'");
@@ -61,6 +62,7 @@ class Scanner {
     Result<Statement> named = name();
     if (!named) return named.error();
     Statement& s = *named;
+    if (!at_end()) s.operands.reserve(4);
     while (!at_end() && peek() != ';') {
       Result<OperandText> operand = this->operand();
       if (!operand) return operand.error();
@@ -269,7 +271,9 @@ Result<Statement> split_name(std::string_view text) {
 }
 
 std::string spell(std::string_view opcode, std::span<const std::string_view> qualifiers) {
-  std::string out(opcode);
+  std::string out;
+  out.reserve(64);
+  out = opcode;
   for (const std::string_view q : qualifiers)
     if (!q.empty()) out.append(".").append(q);
   return out;
