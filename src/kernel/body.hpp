@@ -168,16 +168,52 @@ struct ExponentRange {
 /// A part of D, eight columns of 16 rows or 8, with what it is computed of: registers side by side, in the
 /// fragments of m16n8 (kernel/gather.hpp).
 struct PartRegisters {
-  const std::byte *a, *b, *c;  ///< c may be null: +0
+  const std::byte *a, *b, *c;
   std::byte* d;                ///< may be c
   const std::byte *e, *a_scales, *b_scales;
 };
+/// From the registers of a case to those of the next one, in bytes.
+struct CaseStrides {
+  std::ptrdiff_t a = 0, b = 0, c = 0, d = 0, e = 0, a_scales = 0, b_scales = 0;
+};
+/// The parts of some cases.
 struct Parts {
-  const PartRegisters* part = nullptr;
+  const PartRegisters* part = nullptr;  ///< of the first case
   std::size_t count = 0;
+  std::size_t cases = 1;
+  CaseStrides strides;
   int rows = 0;                               ///< of blocks
   std::ptrdiff_t c_stride = 0, d_stride = 0;  ///< from lane to lane
   ExactCode exact;                            ///< the case is the number of the part
+};
+/// One after the other. Inlined wherever it is called: a function that is compiled for an extension must not serve
+/// others.
+class PartCursor {
+ public:
+  inline __attribute__((always_inline)) explicit PartCursor(const Parts& parts) : parts_(parts) {}
+  /// Goes on to the next part, at first to the first one. False if there is none.
+  inline __attribute__((always_inline)) bool next() {
+    if (++in_case_ < parts_.count) return true;
+    in_case_ = 0;
+    return ++case_ < parts_.cases;
+  }
+  inline __attribute__((always_inline)) PartRegisters part() const {
+    const PartRegisters& first = parts_.part[in_case_];
+    const CaseStrides& by = parts_.strides;
+    const auto times = static_cast<std::ptrdiff_t>(case_);
+    return {first.a + times * by.a,
+            first.b + times * by.b,
+            first.c + times * by.c,
+            first.d + times * by.d,
+            first.e + times * by.e,
+            first.a_scales + times * by.a_scales,
+            first.b_scales + times * by.b_scales};
+  }
+  std::size_t index() const { return case_ * parts_.count + in_case_; }
+
+ private:
+  const Parts& parts_;
+  std::size_t case_ = 0, in_case_ = static_cast<std::size_t>(-1);
 };
 /// Where registers have the scale factors of each row of A, (row of blocks, row), and column of B: the bytes of
 /// the first ones.

@@ -154,13 +154,13 @@ bool NativeTile::expand(const Tile& t, const PartRegisters& part, std::uint32_t*
 void NativeTile::compute(const FastRun& run, const Parts& given, std::size_t) const {
   if (stored_.empty()) return run.body.native(program_, given);
   scratch.expanded.resize(stored_.size());
-  for (std::size_t i = 0; i < given.count; ++i) {
-    PartRegisters part = given.part[i];
+  for (PartCursor cursor(given); cursor.next();) {
+    PartRegisters part = cursor.part();
     const bool is_regular = expand(run.tile, part, scratch.expanded.data());
     part.a = bytes_of(scratch.expanded);
     Parts one = given;
     one.part = &part;
-    one.count = 1;
+    one.count = one.cases = 1;
     if (is_regular) {
       run.body.native(program_, one);
       continue;
@@ -169,7 +169,7 @@ void NativeTile::compute(const FastRun& run, const Parts& given, std::size_t) co
       const int lane = at % kBlock / 4 * 4 + at % 2 * 2 + at / 2 % 2;
       std::uint32_t code = 0;
       std::memcpy(&code, part.c + 4 * at, sizeof code);
-      code = static_cast<std::uint32_t>(given.exact({i, 0, at / kBlock, 0, lane}, code));
+      code = static_cast<std::uint32_t>(given.exact({cursor.index(), 0, at / kBlock, 0, lane}, code));
       std::memcpy(part.d + 4 * at, &code, sizeof code);
     }
   }

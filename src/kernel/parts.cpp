@@ -10,7 +10,8 @@
 namespace warpbit {
 namespace {
 
-constexpr std::size_t kGatheredAtOnce = 8, kMaxParts = 128;  // brought together, then computed
+constexpr std::size_t kGatheredAtOnce = 8;  // parts that are brought together, then computed
+constexpr std::size_t kMaxParts = 128;      // of a case
 
 bool all_in_place(const std::vector<Gather>& gathers) {
   return std::ranges::all_of(gathers, [](const Gather& gather) { return gather.place().has_value(); });
@@ -208,103 +209,125 @@ class Input {
   bool is_copied_;
 };
 
-// The registers of a part as many bytes further: those of the next case, where all lie in place.
-struct CaseStrides {
-  std::ptrdiff_t a, b, c, d, e, a_scales, b_scales;
-};
-PartRegisters next(const PartRegisters& part, const CaseStrides& by) {
-  return {part.a + by.a,
-          part.b + by.b,
-          part.c + by.c,
-          part.d + by.d,
-          part.e + by.e,
-          part.a_scales + by.a_scales,
-          part.b_scales + by.b_scales};
-}
-
 // C where it does not count.
 alignas(64) constexpr std::byte kZeros[32 * 4 * sizeof(double)] = {};
 
 }  // namespace
 
-void PartsTile::run(const FastRun& run) const {
-  const auto& [body, t, views, result, first, last] = run;
-  const TileOperand &left = exchanged ? t.b : t.a, &right = exchanged ? t.a : t.b;
-  const std::size_t n = parts.size();
-  Placed of_a{a, scratch.a_panel, a_bytes_, lane_bytes(left.registers)};
-  Placed of_b{b, scratch.b_panel, b_bytes_, lane_bytes(right.registers)};
-  Placed of_c{c, scratch.c_panel, rows * t.c.format->bits, lane_bytes(t.c.registers)};
-  Placed of_d{d, scratch.d_panel, rows * t.d.format->bits, lane_bytes(t.d.registers)};
-  // What is left to the specification reads the others after parts of D are written.
-  bool is_free = true;
-  for (const OperandView* view : {&views.a, &views.b, &views.e, &views.a_scale, &views.b_scale})
-    is_free = is_free && view->base != result.base;
-  const bool c_direct = place_sums(of_c, t.c, views.c, takes_gaps(), views.accumulate),
-             d_direct = place_sums(of_d, t.d, result, takes_gaps(), is_free);
-  if (!views.accumulate) of_c.stride = t.c.format->bits / 2;
-  const Input in_a(left.registers, exchanged ? views.b : views.a, t.lanes, scratch.a, t.uses_memory()),
-      in_b(right.registers, exchanged ? views.a : views.b, t.lanes, scratch.b, t.uses_memory()),
-      in_c(t.c.registers, views.c, t.lanes, scratch.c, c_direct || !views.accumulate),
-      in_e(t.e.registers, views.e, t.lanes, scratch.e),
-      in_a_scale(t.a_scale.registers, views.a_scale, t.lanes, scratch.a_scale),
-      in_b_scale(t.b_scale.registers, views.b_scale, t.lanes, scratch.b_scale);
-  // Registers that are copied, and scale factors that are found, are those of one case.
-  const bool one_by_one = (of_d.in_place && !d_direct) || t.a_scale.choices.size() > 1 ||
-                          t.b_scale.choices.size() > 1 || in_a.is_copied() || in_b.is_copied() ||
-                          in_c.is_copied() || in_e.is_copied() || in_a_scale.is_copied() ||
-                          in_b_scale.is_copied();
-  const bool in_place = of_a.in_place && of_b.in_place && of_c.in_place && of_d.in_place;
-  const bool is_regular = in_place && !one_by_one;  // a tile that uses memory has one case
-  const CaseStrides strides{(exchanged ? views.b : views.a).case_stride,
-                            (exchanged ? views.a : views.b).case_stride,
-                            views.accumulate ? views.c.case_stride : 0,
-                            result.case_stride,
-                            views.e.case_stride,
-                            views.a_scale.case_stride,
-                            views.b_scale.case_stride};
-  const std::size_t at_once =
-      one_by_one ? 1 : std::max<std::size_t>(1, (in_place ? kMaxParts : kGatheredAtOnce) / n);
-  for (Placed* operand : {&of_a, &of_b, &of_c, &of_d}) operand->make_room(at_once * n);
-  FactorLines lines = {};
-  if (t.uses_memory()) lines = load_lines(run);
+// Where one run of a tile has the registers of its parts.
+class PartsTile::Route {
+ public:
+  Route(const PartsTile& tile, const FastRun& run) : tile_(tile), run_(run) {
+    if (!views_.accumulate) c_.stride = t_.c.format->bits / 2;
+    for (Placed* operand : {&a_, &b_, &c_, &d_}) operand->make_room(at_once_ * n_);
+    if (t_.uses_memory()) lines_ = load_lines(run);
+  }
 
-  ExactLanes exact(t, views, rows, parts, exchanged);
-  PartRegisters list[kMaxParts];
-  for (std::size_t begin = first; begin < last; begin += at_once) {
-    const std::size_t end = std::min(begin + at_once, last);
-    PartRegisters* to = list;
+  // How many cases are computed at once.
+  std::size_t at_once() const { return at_once_; }
+
+  // The parts of cases [begin, end): `list` has those of the first one, if the others follow by strides, or all.
+  Parts bring(std::size_t begin, std::size_t end, PartRegisters* list) {
+    const std::size_t listed = follows_ ? 1 : end - begin;
+    for (std::size_t i = 0; i < listed; ++i) bring_case(begin + i, i * n_, list + i * n_);
+    return {list, listed * n_, (end - begin) / listed, strides_, tile_.rows / 2, c_.stride, d_.stride, {}};
+  }
+
+  // Brings the results of these cases to where they belong, unless they were computed there.
+  void take_results(std::size_t begin, std::size_t end) const {
+    if (d_direct_) return;
     for (std::size_t index = begin; index < end; ++index) {
-      if (is_regular && index > begin) {
-        for (std::size_t i = 0; i < n; ++i, ++to) *to = next(to[-static_cast<std::ptrdiff_t>(n)], strides);
-        continue;
-      }
-      const FactorLines now = t.uses_memory() ? lines : FactorLines{in_a.of(index), in_b.of(index)};
-      const std::byte* const before = views.accumulate ? in_c.of(index) : nullptr;
-      const ResultRegisters after(t.d.registers, result, t.lanes, index, d_direct);
-      const std::byte *const e = in_e.of(index), *const a_scale = in_a_scale.of(index),
-                             *const b_scale = in_b_scale.of(index);
-      for (std::size_t i = 0; i < n; ++i, ++to) {
-        const auto slot = static_cast<std::size_t>(to - list);
-        const int part = static_cast<int>(i);
-        to->a = of_a.bring(parts[i].a_lines, slot, now.a);
-        to->b = of_b.bring(parts[i].b_lines, slot, now.b);
-        to->c = views.accumulate ? of_c.bring(part, slot, before) : kZeros;
-        to->d = of_d.in_place ? after.base() + of_d.place(part) : of_d.slot(slot);
-        to->e = e + parts[i].row / 16 * 32 * lane_bytes(t.e.registers);  // of the part's warp
-        to->a_scales = a_scale;
-        to->b_scales = b_scale;
-      }
-    }
-    exact.begin(begin);
-    compute(run, {list, (end - begin) * n, rows / 2, of_c.stride, of_d.stride, exact.callback()}, begin * n);
-    if (d_direct) continue;
-    for (std::size_t index = begin; index < end; ++index) {
-      const bool dense = !of_d.in_place && has_no_gaps(t.d.registers, result);
-      const ResultRegisters after(t.d.registers, result, t.lanes, index, dense);
-      for (std::size_t i = 0; !of_d.in_place && i < n; ++i)
-        d[i].to_registers(of_d.slot((index - begin) * n + i), after.base());
+      const bool dense = !d_.in_place && has_no_gaps(t_.d.registers, run_.d);
+      const ResultRegisters after(t_.d.registers, run_.d, t_.lanes, index, dense);
+      for (std::size_t i = 0; !d_.in_place && i < n_; ++i)
+        tile_.d[i].to_registers(d_.slot((index - begin) * n_ + i), after.base());
       after.store();
     }
+  }
+
+ private:
+  void bring_case(std::size_t index, std::size_t slot, PartRegisters* to) {
+    const FactorLines now = t_.uses_memory() ? lines_ : FactorLines{in_a_.of(index), in_b_.of(index)};
+    const std::byte* const before = views_.accumulate ? in_c_.of(index) : nullptr;
+    const ResultRegisters after(t_.d.registers, run_.d, t_.lanes, index, d_direct_);
+    const std::byte *const e = in_e_.of(index), *const a_scale = in_a_scale_.of(index),
+                           *const b_scale = in_b_scale_.of(index);
+    for (std::size_t i = 0; i < n_; ++i, ++slot) {
+      const TilePart& part = tile_.parts[i];
+      const int number = static_cast<int>(i);
+      to[i] = {.a = a_.bring(part.a_lines, slot, now.a),
+               .b = b_.bring(part.b_lines, slot, now.b),
+               .c = views_.accumulate ? c_.bring(number, slot, before) : kZeros,
+               .d = d_.in_place ? after.base() + d_.place(number) : d_.slot(slot),
+               .e = e + part.row / 16 * 32 * lane_bytes(t_.e.registers),  // of the part's warp
+               .a_scales = a_scale,
+               .b_scales = b_scale};
+    }
+  }
+
+  // What is left to the specification reads the other operands after parts of D are written.
+  bool is_free() const {
+    for (const OperandView* view : {&views_.a, &views_.b, &views_.e, &views_.a_scale, &views_.b_scale})
+      if (view->base == run_.d.base) return false;
+    return true;
+  }
+  // Registers that are copied, and scale factors that are found, are those of one case.
+  bool is_one_by_one() const {
+    for (const Input* input : {&in_a_, &in_b_, &in_c_, &in_e_, &in_a_scale_, &in_b_scale_})
+      if (input->is_copied()) return true;
+    return (d_.in_place && !d_direct_) || t_.a_scale.choices.size() > 1 || t_.b_scale.choices.size() > 1;
+  }
+
+  const PartsTile& tile_;
+  const FastRun& run_;
+  const Tile& t_ = run_.tile;
+  const TileViews& views_ = run_.views;
+  const std::size_t n_ = tile_.parts.size();
+  // A and B change places in the transposed product.
+  const TileOperand &left_ = tile_.exchanged ? t_.b : t_.a, &right_ = tile_.exchanged ? t_.a : t_.b;
+  const OperandView &left_view_ = tile_.exchanged ? views_.b : views_.a,
+                    &right_view_ = tile_.exchanged ? views_.a : views_.b;
+
+  Placed a_{tile_.a, scratch.a_panel, tile_.a_bytes_, lane_bytes(left_.registers)};
+  Placed b_{tile_.b, scratch.b_panel, tile_.b_bytes_, lane_bytes(right_.registers)};
+  Placed c_{tile_.c, scratch.c_panel, tile_.rows* t_.c.format->bits, lane_bytes(t_.c.registers)};
+  Placed d_{tile_.d, scratch.d_panel, tile_.rows* t_.d.format->bits, lane_bytes(t_.d.registers)};
+  const bool c_direct_ = place_sums(c_, t_.c, views_.c, tile_.takes_gaps(), views_.accumulate);
+  const bool d_direct_ = place_sums(d_, t_.d, run_.d, tile_.takes_gaps(), is_free());
+  Input in_a_{left_.registers, left_view_, t_.lanes, scratch.a, t_.uses_memory()};
+  Input in_b_{right_.registers, right_view_, t_.lanes, scratch.b, t_.uses_memory()};
+  Input in_c_{t_.c.registers, views_.c, t_.lanes, scratch.c, c_direct_ || !views_.accumulate};
+  Input in_e_{t_.e.registers, views_.e, t_.lanes, scratch.e};
+  Input in_a_scale_{t_.a_scale.registers, views_.a_scale, t_.lanes, scratch.a_scale};
+  Input in_b_scale_{t_.b_scale.registers, views_.b_scale, t_.lanes, scratch.b_scale};
+
+  const bool in_place_ = a_.in_place && b_.in_place && c_.in_place && d_.in_place;
+  const bool one_by_one_ = is_one_by_one();
+  const bool follows_ = in_place_ && !one_by_one_ && !t_.uses_memory();  // the next case, by strides
+  const std::size_t at_once_ = follows_      ? run_.last - run_.first
+                               : one_by_one_ ? 1
+                                             : std::max<std::size_t>(1, kGatheredAtOnce / n_);
+  const CaseStrides strides_{.a = left_view_.case_stride,
+                             .b = right_view_.case_stride,
+                             .c = views_.accumulate ? views_.c.case_stride : 0,
+                             .d = run_.d.case_stride,
+                             .e = views_.e.case_stride,
+                             .a_scales = views_.a_scale.case_stride,
+                             .b_scales = views_.b_scale.case_stride};
+  FactorLines lines_ = {};
+};
+
+void PartsTile::run(const FastRun& run) const {
+  Route route(*this, run);
+  ExactLanes exact(run.tile, run.views, rows, parts, exchanged);
+  PartRegisters list[kMaxParts];
+  for (std::size_t begin = run.first; begin < run.last; begin += route.at_once()) {
+    const std::size_t end = std::min(begin + route.at_once(), run.last);
+    Parts given = route.bring(begin, end, list);
+    exact.begin(begin);
+    given.exact = exact.callback();
+    compute(run, given, begin * parts.size());
+    route.take_results(begin, end);
   }
 }
 

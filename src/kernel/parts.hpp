@@ -35,6 +35,8 @@ class PartsTile : public FastTile {
   std::vector<Gather> a, b, c, d;  ///< of lines of A and B, if they have registers; of parts
 
  private:
+  class Route;
+
   int a_bytes_ = 0, b_bytes_ = 0;  // of the lines of a part
 };
 

@@ -66,7 +66,7 @@ inline void find_tops(const FusedParts& how, const PartRegisters& part, FusedBlo
 class PartReader {
  public:
   PartReader(const FusedParts& how, const Parts& parts)
-      : how_(how), parts_(parts), unpacker_(how, parts.rows) {}
+      : how_(how), parts_(parts), cursor_(parts), unpacker_(how, parts.rows) {}
   PartReader(const PartReader&) = delete;
 
   // What all have in common.
@@ -100,8 +100,8 @@ class PartReader {
 
   // Brings the next one, if there is one.
   bool next(FusedBlocks& blocks) {
-    if (next_ == parts_.count) return false;
-    const PartRegisters& part = parts_.part[next_++];
+    if (!cursor_.next()) return false;
+    const PartRegisters part = cursor_.part();
     blocks.c.base = const_cast<std::byte*>(part.c);  // C is only read
     blocks.d.base = part.d;
     blocks.a_special = blocks.b_special = nullptr;
@@ -113,28 +113,29 @@ class PartReader {
       special = unpack_pairs_of_a(how_, parts_.rows, part.a, blocks.a_top, factors_.a);
       special |= unpack_quads_of_b(how_, part.b, blocks.b_top, indices.ascending, selected_);
     } else {
-      special = unpack(part, blocks);
+      special = unpack(part.a, part.b, blocks);
       if (special && blocks.a_top == kTopOfFields) {
         blocks.a_top = blocks.b_top = 0;
-        special = unpack(part, blocks);
+        special = unpack(part.a, part.b, blocks);
       }
     }
     if (how_.scales != nullptr) all_special |= load_scales(*how_.scales, part, parts_.rows, scales_);
-    if (special || all_special) mark_specials(part, all_special, blocks);
+    if (special || all_special) mark_specials(part.a, part.b, all_special, blocks);
     return true;
   }
 
  private:
-  bool unpack(const PartRegisters& part, const FusedBlocks& blocks) {
-    const bool of_a = unpacker_.a(part.a, blocks.a_top, factors_.a);
-    return unpacker_.b(part.b, blocks.b_top, factors_.b) || of_a;
+  bool unpack(const std::byte* a, const std::byte* b, const FusedBlocks& blocks) {
+    const bool of_a = unpacker_.a(a, blocks.a_top, factors_.a);
+    return unpacker_.b(b, blocks.b_top, factors_.b) || of_a;
   }
 
-  __attribute__((noinline)) void mark_specials(const PartRegisters& part, bool all, FusedBlocks& blocks) {
+  __attribute__((noinline)) void mark_specials(const std::byte* a, const std::byte* b, bool all,
+                                               FusedBlocks& blocks) {
     const Encoding &of_a = how_.a_encoding, &of_b = how_.b_encoding;
     auto& [left, right, a_special, b_special] = factors_;
-    arrange_a(of_a, part.a, parts_.rows, how_.depth, how_.by_register, left.codes);
-    arrange_column(of_b, part.b, how_.b_depth, how_.by_register, right.codes);
+    arrange_a(of_a, a, parts_.rows, how_.depth, how_.by_register, left.codes);
+    arrange_column(of_b, b, how_.b_depth, how_.by_register, right.codes);
     find_specials(of_a, left.codes, parts_.rows, how_.depth, 2, blocks.a_top, a_special);
     find_specials(of_b, right.codes, 1, how_.b_depth, kBlock / 2, blocks.b_top, b_special);
     if (all) b_special[0] = 0xFFFF;
@@ -144,13 +145,13 @@ class PartReader {
 
   static std::uint64_t exact(void* context, const LeftLane& at, std::uint64_t c) {
     const auto& reader = *static_cast<const PartReader*>(context);
-    return reader.parts_.exact({reader.next_ - 1, at.step, at.row, at.column, at.lane}, c);
+    return reader.parts_.exact({reader.cursor_.index(), at.step, at.row, at.column, at.lane}, c);
   }
 
   const FusedParts& how_;
   const Parts& parts_;
+  PartCursor cursor_;
   Unpacker unpacker_;
-  std::size_t next_ = 0;
   Factors factors_;
   Selected selected_;
   Scales scales_;

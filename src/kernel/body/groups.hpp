@@ -302,8 +302,8 @@ inline PartResult group_part(const GroupPanels& panels, int floor, U32 c, int bl
 // ---- Parts
 
 template <bool kFractions, bool kSparse>
-void one_part(const GroupProgram& program, const Parts& parts, std::size_t index) {
-  const PartRegisters& given = parts.part[index];
+void one_part(const GroupProgram& program, const Parts& parts, const PartCursor& at) {
+  const PartRegisters given = at.part();
   GroupPanels panels;
   arrange_rows<kSparse>(given, panels);
   arrange_columns<kSparse>(given, panels);
@@ -326,7 +326,7 @@ void one_part(const GroupProgram& program, const Parts& parts, std::size_t index
     if (__builtin_expect(suspicious != 0, 0))
       for (int i = 0; i < kBlock; ++i)
         if (suspicious >> i & 1)
-          d[block][i] = static_cast<std::uint32_t>(parts.exact({index, 0, block, 0, i}, c[i]));
+          d[block][i] = static_cast<std::uint32_t>(parts.exact({at.index(), 0, block, 0, i}, c[i]));
   }
   for (int block = 0; block < kRowBlocks; ++block)
     for (int lane = 0; lane < kBlock; lane += kLanes)
@@ -336,7 +336,7 @@ void one_part(const GroupProgram& program, const Parts& parts, std::size_t index
 void groups(const GroupProgram& p, const Parts& parts) {
   const auto one = p.fractions ? (p.sparse ? one_part<true, true> : one_part<true, false>)
                                : (p.sparse ? one_part<false, true> : one_part<false, false>);
-  for (std::size_t i = 0; i < parts.count; ++i) one(p, parts, i);
+  for (PartCursor at(parts); at.next();) one(p, parts, at);
 }
 
 }  // namespace

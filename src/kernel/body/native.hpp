@@ -11,8 +11,8 @@ namespace {
 void native(const NativeProgram& program, const Parts& parts) {
   using Kind = NativeProgram::Kind;
   const bool is_half = program.kind == Kind::single_chain || program.kind == Kind::pair_sums;
-  for (std::size_t i = 0; i < parts.count; ++i) {
-    const NativePart part{parts.part[i], program, parts.rows, i, parts.exact};
+  for (PartCursor at(parts); at.next();) {
+    const NativePart part{at.part(), program, parts.rows, at.index(), parts.exact};
     program.kind == Kind::double_chain ? doubles(part) : is_half ? halves(part) : integers(part);
   }
 }
