@@ -169,7 +169,7 @@ struct ExponentRange {
 /// fragments of m16n8 (kernel/gather.hpp).
 struct PartRegisters {
   const std::byte *a, *b, *c;
-  std::byte* d;                ///< may be c
+  std::byte* d;  ///< may be c
   const std::byte *e, *a_scales, *b_scales;
 };
 /// From the registers of a case to those of the next one, in bytes.
