@@ -2,13 +2,13 @@
 // Operands of ordinary size, encoded in their formats.
 #pragma once
 
-#include <boost/align/aligned_allocator.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string_view>
 #include <vector>
 
+#include "kernel/dense.hpp"
 #include "rows.hpp"
 #include "warpbit/eigen.hpp"
 
@@ -16,7 +16,7 @@ namespace bench {
 
 using Random = std::mt19937_64;
 /// They begin in a cache line: where the heap puts them must not show in what is measured.
-using Bytes = std::vector<std::byte, boost::alignment::aligned_allocator<std::byte, 64>>;
+using Bytes = std::vector<std::byte, warpbit::LineAllocator<std::byte>>;
 
 /// A factor in the format: numbers of deviation 1, of an integer format any codes.
 warpbit::EigenCodes factor(std::string_view format, int rows, int columns, Random& random);

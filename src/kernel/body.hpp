@@ -184,9 +184,9 @@ struct Parts {
   CaseStrides strides;
   int rows = 0;                               ///< of blocks
   std::ptrdiff_t c_stride = 0, d_stride = 0;  ///< from lane to lane
-  ExactCode exact;                            ///< the case is the number of the part
+  ExactCode exact;                            ///< the case is the number of the part, PartCursor::index()
 };
-/// One after the other. Inlined wherever it is called: a function that is compiled for an extension must not serve
+/// Parts, one after the other. Inlined wherever it is called: what is compiled for an extension must not serve
 /// others.
 class PartCursor {
  public:
@@ -209,7 +209,8 @@ class PartCursor {
             first.a_scales + times * by.a_scales,
             first.b_scales + times * by.b_scales};
   }
-  std::size_t index() const { return case_ * parts_.count + in_case_; }
+  /// Its number, counted over all cases.
+  inline __attribute__((always_inline)) std::size_t index() const { return case_ * parts_.count + in_case_; }
 
  private:
   const Parts& parts_;

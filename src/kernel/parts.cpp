@@ -265,6 +265,9 @@ class PartsTile::Route {
     }
   }
 
+  // Of a part of C or D: eight columns.
+  int bytes_of_part(const TileOperand& sums) const { return tile_.rows * sums.format->bits; }
+
   // What is left to the specification reads the other operands after parts of D are written.
   bool is_free() const {
     for (const OperandView* view : {&views_.a, &views_.b, &views_.e, &views_.a_scale, &views_.b_scale})
@@ -290,8 +293,8 @@ class PartsTile::Route {
 
   Placed a_{tile_.a, scratch.a_panel, tile_.a_bytes_, lane_bytes(left_.registers)};
   Placed b_{tile_.b, scratch.b_panel, tile_.b_bytes_, lane_bytes(right_.registers)};
-  Placed c_{tile_.c, scratch.c_panel, tile_.rows* t_.c.format->bits, lane_bytes(t_.c.registers)};
-  Placed d_{tile_.d, scratch.d_panel, tile_.rows* t_.d.format->bits, lane_bytes(t_.d.registers)};
+  Placed c_{tile_.c, scratch.c_panel, bytes_of_part(t_.c), lane_bytes(t_.c.registers)};
+  Placed d_{tile_.d, scratch.d_panel, bytes_of_part(t_.d), lane_bytes(t_.d.registers)};
   const bool c_direct_ = place_sums(c_, t_.c, views_.c, tile_.takes_gaps(), views_.accumulate);
   const bool d_direct_ = place_sums(d_, t_.d, run_.d, tile_.takes_gaps(), is_free());
   Input in_a_{left_.registers, left_view_, t_.lanes, scratch.a, t_.uses_memory()};
