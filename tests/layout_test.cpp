@@ -105,7 +105,10 @@ class Questions {
  private:
   static std::size_t step() {
     const char* text = std::getenv("WARPBIT_QUESTIONS");
-    return text == nullptr ? 1 : std::stoul(text);
+    const std::size_t step = text == nullptr ? 1 : std::stoul(text);
+    INFO("WARPBIT_QUESTIONS is " << step);
+    REQUIRE(step > 0);
+    return step;
   }
   const std::size_t step_ = step();
   std::size_t count_ = 0;
