@@ -9,6 +9,7 @@
 #include <cstdio>  // popen
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
@@ -115,10 +116,15 @@ void Assembler::judge(const std::vector<std::string>& lines, std::vector<std::si
   }
 }
 
+// So few at once, because the first error in syntax ends a run, and many lines would be asked again.
+constexpr std::size_t kLinesAtOnce = 1000;
+
 std::vector<bool> Assembler::accepts(const std::vector<std::string>& lines, const std::string& target) {
   std::vector<bool> accepted(lines.size(), true);
-  std::vector<std::size_t> open(lines.size());
-  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
-  judge(lines, std::move(open), target, accepted);
+  for (std::size_t first = 0; first < lines.size(); first += kLinesAtOnce) {
+    std::vector<std::size_t> open(std::min(kLinesAtOnce, lines.size() - first));
+    std::iota(open.begin(), open.end(), first);
+    judge(lines, std::move(open), target, accepted);
+  }
   return accepted;
 }
