@@ -7,7 +7,7 @@
 namespace warpbit::python {
 namespace {
 
-std::string text_of(const Diagnosis& d) {
+std::string diagnosis_text(const Diagnosis& d) {
   std::string out = d.text();
   for (const Finding& f : d.findings) {
     out += "\n  " + f.mistake + ": explains " + std::to_string(f.explained) + " of " +
@@ -56,7 +56,7 @@ void add_diagnose(py::module_& m) {
       field("inferred", &Diagnosis::inferred, "Whether the arithmetic rests on no hardware result."),
       field("findings", &Diagnosis::findings, "Those that explain more than the result as it is, best first."));
   set_repr(diagnosis, [](const Diagnosis& d) { return "Diagnosis: " + d.text(); });
-  diagnosis.def("__str__", &text_of);
+  diagnosis.def("__str__", &diagnosis_text);
   m.def("diagnose", &diagnose_registers, "instruction"_a, py::kw_only(), "d"_a, "pairs"_a = true,
         R"(Diagnoses the registers of a wrong D of D = A B + C.
 
