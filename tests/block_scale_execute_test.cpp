@@ -309,7 +309,7 @@ TEST_CASE("a tile with block scaling equals the oracle, whatever selects its sca
   REQUIRE(literals == 2 * (128 + 49 * 16 + 32 + 2 * 8 + 8));
 }
 
-TEST_CASE("random tiles with block scaling equal the oracle") {
+TEST_CASE("random tiles with block scaling equal the oracle", "[once]") {
   for (const Form& f : few_forms()) {
     CAPTURE(f.canonical);
     for (std::uint64_t n = 0; n < 20; ++n) {

@@ -8,10 +8,10 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdlib>  // getenv, strtoull
 #include <initializer_list>
 #include <vector>
 
+#include "count_wanted.hpp"
 #include "numeric/node.hpp"
 #include "oracle/arithmetic.hpp"
 #include "oracle/oracle.hpp"
@@ -424,11 +424,6 @@ TEST_CASE("sums of few bits equal plain arithmetic", "[quick][block_scale]") {
 
 // ---- Random inputs against the oracle
 
-std::uint64_t count_wanted(const Combination& x) {
-  if (const char* count = std::getenv("WARPBIT_PROPERTY_COUNT")) return std::strtoull(count, nullptr, 10);
-  return x.grouped() ? 2500 : 250;
-}
-
 TEST_CASE("random inputs with block scaling equal the oracle", "[quick][block_scale]") {
   std::uint64_t total = 0;
   std::size_t combinations = 0;
@@ -439,7 +434,7 @@ TEST_CASE("random inputs with block scaling equal the oracle", "[quick][block_sc
         {alphabet(x.a), alphabet(x.b), alphabet("f32"), alphabet("f32"), static_cast<int>(x.terms())},
         alphabet(x.scale),
         x.blocks};
-    const std::uint64_t count = count_wanted(x);
+    const std::uint64_t count = count_wanted("WARPBIT_PROPERTY_COUNT", x.grouped() ? 2500 : 250);
     std::uint64_t different = 0;
 #pragma omp parallel for schedule(dynamic, 16)
     for (std::uint64_t i = 0; i < count; ++i) {

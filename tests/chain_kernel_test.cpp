@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cfenv>
-#include <cstdlib>  // getenv, strtoull
 #include <cstring>
 #include <regex>
 
+#include "count_wanted.hpp"
 #include "isa/instruction.hpp"
 #include "oracle/oracle.hpp"
 #include "profiles.hpp"
@@ -21,16 +21,6 @@ namespace {
 using namespace warpbit;
 
 using Bytes = std::vector<std::byte>;
-
-std::size_t count_wanted() {
-  const char* text = std::getenv("WARPBIT_KERNEL_COUNT");
-  if (text == nullptr) return 15;
-  char* end = nullptr;
-  const std::uint64_t count = std::strtoull(text, &end, 10);
-  INFO("WARPBIT_KERNEL_COUNT is " << text);
-  REQUIRE((*end == '\0' && count > 0));
-  return static_cast<std::size_t>(count);
-}
 
 const Tile& tile_of(const Instruction& i) {
   return std::get<Tile>(i.decoded().kernel);
@@ -291,7 +281,7 @@ std::optional<Instruction> with_literals(const Instruction& i) {
 }
 
 void check_all(std::string_view target, std::size_t least) {
-  const std::size_t count = count_wanted();
+  const std::size_t count = count_wanted("WARPBIT_KERNEL_COUNT", 15);
   const std::vector<Instruction> list = instructions(target);
   CHECK(list.size() >= least);
   std::size_t literals = 0;
@@ -308,13 +298,13 @@ void check_all(std::string_view target, std::size_t least) {
              list.size(), count, literals);
 }
 
-TEST_CASE("sm_80: every kernel equals the specification") {
+TEST_CASE("sm_80: every kernel equals the specification", "[once]") {
   check_all("sm_80", 150);
 }
 TEST_CASE("sm_90a: every kernel equals the specification") {
   check_all("sm_90a", 150);
 }
-TEST_CASE("sm_120a: every kernel equals the specification") {
+TEST_CASE("sm_120a: every kernel equals the specification", "[once]") {
   check_all("sm_120a", 150);
 }
 
@@ -371,7 +361,7 @@ TEST_CASE("how the caller rounds does not matter, and stays") {
 }
 
 TEST_CASE("metadata without a meaning: as measured with every kernel") {
-  const std::size_t count = count_wanted();
+  const std::size_t count = count_wanted("WARPBIT_KERNEL_COUNT", 15);
   std::size_t checked = 0;
   for (const Instruction& i : instructions("sm_90a")) {
     const Tile& t = tile_of(i);

@@ -93,7 +93,7 @@ TEST_CASE("threads that decode at the same time share one compiled form", "[.thr
   }
 }
 
-TEST_CASE("every form of the table, on every target", "[quick][decoder]") {
+TEST_CASE("every form of the table, on every target", "[quick][decoder][once]") {
   Counter counter("instructions.tsv");
   const std::vector<Row> rows = isa_table::read("instructions");
   const std::vector<Target> targets = isa_table::target_columns(rows[0]);
@@ -207,7 +207,7 @@ TEST_CASE("qualifiers in other orders", "[quick][decoder]") {
   REQUIRE(counter.count() >= rows.size());
 }
 
-TEST_CASE("the values of an immediate", "[quick][decoder]") {
+TEST_CASE("the values of an immediate", "[quick][decoder][once]") {
   Counter counter("selectors.tsv");
   std::size_t lenient = 0;
   const std::vector<Row> rows = isa_table::read("selectors");
@@ -333,7 +333,7 @@ bool drops_second_register(const FormInfo& info, Target target, const std::strin
   return is_8bit_b || operand == "scale_a:b32" || operand == "scale_b:b32" || operand == "sp_meta:b32";
 }
 
-TEST_CASE("symbols and PTX registers, in right and wrong numbers", "[quick][decoder]") {
+TEST_CASE("symbols and PTX registers, in right and wrong numbers", "[quick][decoder][once]") {
   Counter counter("register counts");
   for (const FormInfo& info : forms())
     for (const Target target : info.targets) {

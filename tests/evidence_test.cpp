@@ -19,7 +19,7 @@ namespace {
 using namespace warpbit;
 namespace fs = std::filesystem;
 
-TEST_CASE("golden/index.tsv is what the files say, and the library was built with it") {
+TEST_CASE("golden/index.tsv is what the files say, and the library was built with it", "[once]") {
   const std::vector<fs::path> folders{"golden", "golden-digests"};
   const auto found = index_captures(folders);
   REQUIRE(found.ok());
@@ -192,7 +192,8 @@ void look(const Uses& uses, SeenOf& out) {
 }
 
 TEST_CASE(
-    "every parameter that is called captured is shown by captures against all its neighbours, and no other") {
+    "every parameter that is called captured is shown by captures against all its neighbours, and no other",
+    "[once]") {
   std::map<std::string_view, int> captured;
   for (const auto& [row, by_key] : rows()) {
     const Evidence& evidence = by_key.begin()->second.front().instruction.evidence();

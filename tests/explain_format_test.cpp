@@ -122,7 +122,7 @@ bool reads_back(const FormatInfo& f, std::uint64_t code, const ExplainedCode& e,
 }
 
 TEST_CASE("every code up to 16 bits is what its fields say, and its text is that code again",
-          "[quick][explain]") {
+          "[quick][explain][once]") {
   for (const FormatInfo& f : warpbit::all_formats()) {
     if (f.bits > 16) continue;
     Tally tally;
@@ -196,7 +196,7 @@ std::string decimal_of(bool negative, const cpp_int& magnitude, int exponent, in
 }
 
 // Of each number its upper midpoint, and what lies far below the last digit beside it.
-TEST_CASE("numbers are rounded once, from all their digits", "[quick][explain]") {
+TEST_CASE("numbers are rounded once, from all their digits", "[quick][explain][once]") {
   for (const char* name : {"e4m3", "e5m2", "e2m1", "ue8m0", "ue4m3", "s8", "f32", "f64", "s32"}) {
     Tally tally;
     const FormatInfo f = *warpbit::find_format_info(name);

@@ -107,7 +107,7 @@ const Operand& operand(const Instruction& i, Part part) {
 
 }  // namespace
 
-TEST_CASE("maps equal the formulas") {
+TEST_CASE("maps equal the formulas", "[once]") {
   std::map<std::string_view, int> checked;
   for (const Instruction& i : all_instructions()) {
     CAPTURE(i.canonical());

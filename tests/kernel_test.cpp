@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>  // getenv, strtoull
 
+#include "count_wanted.hpp"
 #include "isa/instruction.hpp"
 #include "kernel_cases.hpp"
 
@@ -16,16 +16,6 @@ namespace {
 
 using namespace warpbit;
 using namespace kernel_cases;
-
-std::uint64_t count_wanted() {
-  const char* text = std::getenv("WARPBIT_KERNEL_COUNT");
-  if (text == nullptr) return 30000;
-  char* end = nullptr;
-  const std::uint64_t count = std::strtoull(text, &end, 10);
-  INFO("WARPBIT_KERNEL_COUNT is " << text);
-  REQUIRE((*end == '\0' && count > 0));
-  return count;
-}
 
 // What the kernels may treat alike: "mma: fused", "mma.sp: integer sum", "mma, 4 products: pair sums".
 std::string kind_of(const Subject& x) {
@@ -100,7 +90,7 @@ Outcome compare(const Subject& x, std::uint64_t count) {
 }
 
 TEST_CASE("every kernel equals the specification", "[equal]") {
-  const std::uint64_t count = count_wanted();
+  const std::uint64_t count = count_wanted("WARPBIT_KERNEL_COUNT", 30000);
   std::vector<Subject> list = distinct_subjects();
   std::uint64_t total = 0;
   while (!list.empty()) {  // plan by plan

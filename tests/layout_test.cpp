@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>  // getenv
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "count_wanted.hpp"
 #include "layout_points.hpp"
 #include "tool.hpp"
 #include "warpbit/layout.hpp"
@@ -103,14 +103,7 @@ class Questions {
   }
 
  private:
-  static std::size_t step() {
-    const char* text = std::getenv("WARPBIT_QUESTIONS");
-    const std::size_t step = text == nullptr ? 1 : std::stoul(text);
-    INFO("WARPBIT_QUESTIONS is " << step);
-    REQUIRE(step > 0);
-    return step;
-  }
-  const std::size_t step_ = step();
+  const std::size_t step_ = count_wanted("WARPBIT_QUESTIONS", 1);
   std::size_t count_ = 0;
   std::string script_;
   std::vector<std::string> expected_;

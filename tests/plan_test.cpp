@@ -239,7 +239,7 @@ bool has_capture(const Family& family, const Form& form, const Captured& capture
   });
 }
 
-TEST_CASE("what is called captured on sm_90a has a capture, and nothing else") {
+TEST_CASE("what is called captured on sm_90a has a capture, and nothing else", "[once]") {
   const Target target = Target::find("sm_90a").value();
   for (const Family& family : families()) {
     const Captured captured = captured_forms(family, target);

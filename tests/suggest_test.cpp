@@ -43,7 +43,7 @@ std::vector<std::string> misspelt(const std::string& form) {
   return out;
 }
 
-TEST_CASE("a form that is misspelt in one place is the nearest", "[quick][suggest]") {
+TEST_CASE("a form that is misspelt in one place is the nearest", "[quick][suggest][once]") {
   const std::vector<warpbit::FormInfo> all = warpbit::forms();
   Tally tally;
   for (std::size_t i = 0; i < all.size(); i += 97)

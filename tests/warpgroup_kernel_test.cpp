@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
+#include "count_wanted.hpp"
 #include "descriptor_formulas.hpp"
 #include "profiles.hpp"
 #include "tally.hpp"
@@ -203,17 +204,18 @@ constexpr std::array<std::uint64_t, 4> kWidths = {16, 32, 64, 128};
 constexpr std::array<int, 5> kColumns = {8, 16, 40, 136, 256};
 constexpr std::array<int, 2> kFewColumns = {8, 24};  // of what is computed by eight columns anyway
 constexpr std::array<int, 2> kSigns = {-1, 1};
-// Every pair of swizzles with each value of scale-d and both kinds of views; a form has one in kSteps, the next
+// Every pair of swizzles with each value of scale-d and both kinds of views; a form has one in WARPBIT_STEPS, the next
 // form the next ones.
-constexpr int kRuns = 64, kSteps = 3;
+constexpr int kRuns = 64;
 
 TEST_CASE("every kernel of a warpgroup's product equals the specification", "[wgmma]") {
   Tally products;
   std::uint64_t seed = 0;
   int first = 0;
+  const int steps = static_cast<int>(count_wanted("WARPBIT_STEPS", 3));
   for (const Form& types : all_types())
     for (const Form& form : variants(types))
-      for (int run = first++ % kSteps; run < kRuns; run += kSteps) {
+      for (int run = first++ % steps; run < kRuns; run += steps) {
         Stream s(11, seed++);
         const auto noise = static_cast<Noise>(run % kNoises);
         const int columns = form.sparse || form.is_integer() ? s.pick(kFewColumns) : s.pick(kColumns);
