@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>  // popen
 #include <filesystem>
 #include <fstream>
@@ -37,6 +38,19 @@ Output output_of(const std::string& command) {
     out.text.append(buffer.data(), n);
   out.status = pclose(pipe);
   return out;
+}
+
+// N of "ptxas FILE, line N; error   : ...", or 0. Not of "ptxas <macro util>, line N; ...": lines of its own text, which
+// follow from errors elsewhere.
+std::size_t number_of_bad_line(std::string_view message) {
+  constexpr std::string_view kBefore = ", line ";
+  const std::size_t at = message.find(kBefore);
+  if (!message.starts_with("ptxas ") || message.starts_with("ptxas <") || at == message.npos) return 0;
+  message.remove_prefix(at + kBefore.size());
+  std::size_t number = 0;
+  const char* const end = std::from_chars(message.data(), message.data() + message.size(), number).ptr;
+  message.remove_prefix(static_cast<std::size_t>(end - message.data()));
+  return message.starts_with("; error ") || message.starts_with("; fatal ") ? number : 0;
 }
 
 }  // namespace
@@ -80,15 +94,10 @@ Assembler::Answer Assembler::run(const std::vector<std::string>& lines, const st
 
   Answer answer{out.status, {}};
   const auto before = static_cast<std::size_t>(std::ranges::count(first_lines, '\n'));
-  // Not "ptxas <macro util>, line ...": lines of its own text, which follow from errors elsewhere.
-  static const std::regex kError(R"(ptxas (?!<).*, line (\d+); (error|fatal) .*)");
   std::istringstream text(out.text);
-  for (std::string line; std::getline(text, line);) {
-    std::smatch found;
-    if (!std::regex_match(line, found, kError)) continue;
-    const std::size_t number = std::stoul(found[1]);
-    if (number > before && number <= before + lines.size()) answer.bad_lines.push_back(number - before - 1);
-  }
+  for (std::string line; std::getline(text, line);)
+    if (const std::size_t number = number_of_bad_line(line); number > before && number <= before + lines.size())
+      answer.bad_lines.push_back(number - before - 1);
   return answer;
 }
 

@@ -165,7 +165,7 @@ constexpr Selection kSelections[] = {
      3},
 };
 
-TEST_CASE("captures of every family replay without a mismatch") {
+TEST_CASE("captures of every family replay without a mismatch", "[once]") {
   for (const Selection& selection : kSelections) {
     const Bench bench(selection.target, selection.forms);
     const tool::Output listed = bench.record({"--list"}), said = bench.record({"--cases", "3"});

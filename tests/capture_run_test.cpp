@@ -116,7 +116,7 @@ TEST_CASE("run packs what it has where a statement fails") {
   CHECK_THAT(again.err, Contains(" is there already"));
 }
 
-TEST_CASE("run finds the kernels of a GPU: its own, else those of the last target before it") {
+TEST_CASE("run finds the kernels of a GPU: its own, else those of the last target before it", "[once]") {
   const auto recorded = [](const std::vector<std::string>& targets, const std::string& capability) {
     const Kit kit(targets);
     const tool::Output said =

@@ -123,7 +123,7 @@ TEST_CASE("every example in a command's help works", "[quick][cli]") {
 }
 
 TEST_CASE("help and examples fit the terminal", "[quick][cli][once]") {
-  const unsigned short columns = GENERATE(80, 120);
+  const auto columns = GENERATE(as<unsigned short>{}, 80, 120);
   const Place place;
   Names all = commands();
   const auto check = [&](const std::string& command) {
@@ -232,7 +232,7 @@ TEST_CASE("manual pages are troff without warnings", "[quick][cli]") {
 }
 
 // The statuses of the tool and of head.
-TEST_CASE("a reader that goes away is no message", "[quick][cli]") {
+TEST_CASE("a reader that goes away is no message", "[quick][cli][once]") {
   if (find_command({"bash"}, "--version").empty()) {
     WARN("no bash");
     return;

@@ -53,7 +53,7 @@ Totals totals_of(const Output& output) {
   return t;
 }
 
-TEST_CASE("verify replays all of golden/", "[quick][cli]") {
+TEST_CASE("verify replays all of golden/", "[quick][cli][once]") {
   const std::size_t files = golden_files();
   const Output all = run({"verify", "golden"});
   const Totals t = totals_of(all);
@@ -82,7 +82,7 @@ TEST_CASE("verify replays all of golden/", "[quick][cli]") {
   for (const auto& file : parsed["files"]) CHECK(file["status"] == "replayed");
 }
 
-TEST_CASE("verify --shard: each file in one share", "[quick][cli]") {
+TEST_CASE("verify --shard: each file in one share", "[quick][cli][once]") {
   const Totals all = totals_of(run({"verify", "--quiet", "golden"}));
   std::uint64_t files = 0, elements = 0;
   for (const char* shard : {"1/3", "2/3", "3/3"}) {
@@ -103,7 +103,7 @@ TEST_CASE("verify --shard: each file in one share", "[quick][cli]") {
                Contains(fmt::format("'{}'; expected I/N with 1 <= I <= N", shard)));
 }
 
-TEST_CASE("verify as another target says what differs", "[quick][cli]") {
+TEST_CASE("verify as another target says what differs", "[quick][cli][once]") {
   const Output other = run({"verify", "--target", "sm_80", "--quiet", "golden"});
   const Totals t = totals_of(other);
   CHECK(t.files == golden_files());
@@ -128,7 +128,7 @@ TEST_CASE("list --captures prints what an index says", "[quick][cli]") {
   CHECK(run({"list", "--captures", "include"}).status == 2);
 }
 
-TEST_CASE("list --evidence says what rests on which captures", "[quick][cli]") {
+TEST_CASE("list --evidence says what rests on which captures", "[quick][cli][once]") {
   const Output forms = run({"list", "--evidence", "--forms", "--target", "sm_90", "^movmatrix"});
   CHECK(forms.status == 0);
   REQUIRE(forms.lines().size() == 2);

@@ -76,7 +76,7 @@ TEST_CASE("an element of a capture", "[quick][cli]") {
   CHECK(json["sums"][0]["addends"].size() == 17);
 }
 
-TEST_CASE("explanations fit the terminal and have no colour codes", "[quick][cli]") {
+TEST_CASE("explanations fit the terminal and have no colour codes", "[quick][cli][once]") {
   std::vector<std::vector<std::string>> commands = {
       kExample,
       {"explain", kCapture, "--element", "7,7"},

@@ -146,7 +146,7 @@ int copies(const Instruction& i, const Operand& op) {
 
 }  // namespace
 
-TEST_CASE("every element is held, and the inverse returns to it") {
+TEST_CASE("every element is held, and the inverse returns to it", "[once]") {
   for (const Instruction& i : all_instructions()) {
     CAPTURE(i.canonical());
     for (const Operand& op : matrices(i)) {

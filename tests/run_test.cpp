@@ -269,7 +269,7 @@ TEST_CASE("what does not fit is refused with its place", "[quick][run]") {
   CHECK_THAT(run({"run", kHalf, "--a", "x"}).err, Catch::Contains("--target"));
 }
 
-TEST_CASE("the inputs of captures give what the hardware gave", "[quick][run]") {
+TEST_CASE("the inputs of captures give what the hardware gave", "[quick][run][once]") {
   const std::string family = GENERATE("cvt", "ldmatrix", "mma", "mma_sp", "movmatrix", "stmatrix", "wgmma",
                                       "wgmma_sp", "wmma_load", "wmma_mma", "wmma_store");
   INFO(family);
