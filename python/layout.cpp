@@ -18,7 +18,7 @@ int bytes_of(Swizzle s) {
   return s == Swizzle::none ? 0 : span_bytes(s);
 }
 
-std::string layout_text(const Layout& l, int width, bool by_lanes) {
+std::string table_of(const Layout& l, int width, bool by_lanes) {
   return layout_text(l, {by_lanes, width, {}});
 }
 
@@ -69,7 +69,7 @@ low bit and bits, elsewhere the first bit in memory and bits.)");
       .def_readonly("operands", &Layout::operands, "Those that hold matrices.")
       .def_readonly("unknown", &Layout::unknown,
                     "A sentence for each operand of which nothing says where it lies.")
-      .def("text", &layout_text, "width"_a = kColumns, "by_lanes"_a = false,
+      .def("text", &table_of, "width"_a = kColumns, "by_lanes"_a = false,
            "A table: of the matrices, or lane by lane.")
       .def("svg", &layout_svg, "A picture: an XML document.")
       .def("json", &layout_json, "The text of a JSON object with a record for each place.")
@@ -79,7 +79,7 @@ low bit and bits, elsewhere the first bit in memory and bits.)");
           "where", &where, "question"_a,
           R"(Answers "a[3,5]", "lane 7 reg 2", "a lane 7 reg 2" or "b byte 0x412": a line for each place or element.
 Errors: usage.)")
-      .def("__str__", [](const Layout& l) { return layout_text(l, kColumns, false); })
+      .def("__str__", [](const Layout& l) { return table_of(l, kColumns, false); })
       .def("__repr__", [](const Layout& l) { return "<Layout of " + l.form + ">"; })
       .def("_repr_svg_", &layout_svg);
   m.def(
