@@ -12,7 +12,7 @@
 #include "profiles.hpp"
 #include "warpbit/execute.hpp"
 
-namespace {
+namespace block_scale_execute_test {
 
 using namespace warpbit;
 using oracle::Selector;
@@ -278,8 +278,6 @@ std::vector<Codes> run(const Instruction& i, const Inputs& in) {
   return *out;
 }
 
-}  // namespace
-
 TEST_CASE("a tile with block scaling equals the oracle, whatever selects its scale factors") {
   int literals = 0;
   std::size_t in_registers = 0;
@@ -375,3 +373,5 @@ TEST_CASE("a selector in registers must be in range and the same in all lanes") 
   fmt::print("{} selectors refused\n", refused);
   REQUIRE(refused == 6 * 2 * 2 * 3 * 6);
 }
+
+}  // namespace block_scale_execute_test

@@ -18,7 +18,7 @@
 #include "profiles.hpp"
 #include "scale_profiles.hpp"
 
-namespace {
+namespace block_scale_test {
 
 using namespace warpbit;
 using Codes = std::vector<std::uint64_t>;
@@ -454,4 +454,4 @@ TEST_CASE("random inputs with block scaling equal the oracle", "[quick][block_sc
   CHECK(combinations == 54);
 }
 
-}  // namespace
+}  // namespace block_scale_test

@@ -10,7 +10,7 @@
 #include "block/products.hpp"
 #include "warpbit/instruction.hpp"
 
-namespace {
+namespace block_test {
 
 using namespace warpbit;
 using namespace warpbit::block;
@@ -221,4 +221,4 @@ TEST_CASE("threads meet, or it is known why not", "[quick][block]") {
   }
 }
 
-}  // namespace
+}  // namespace block_test

@@ -16,7 +16,7 @@
 
 extern "C" const char* c_product(std::uint32_t d[32][4]);
 
-namespace {
+namespace c_test {
 
 const char* const kProduct = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32";
 
@@ -276,4 +276,4 @@ TEST_CASE("each thread has its own message", "[quick][c]") {
     CHECK(messages[t].find(fmt::format("mma{}", t)) != std::string::npos);
 }
 
-}  // namespace
+}  // namespace c_test

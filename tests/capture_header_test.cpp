@@ -9,7 +9,7 @@
 #include "archive.hpp"
 #include "warpbit/capture.hpp"
 
-namespace {
+namespace capture_header_test {
 
 using namespace warpbit;
 using archive::Directory;
@@ -191,4 +191,4 @@ TEST_CASE("what does not fit is refused before a kernel runs") {
                     Equals("mma: memory of the GPU: out of memory"));
 }
 
-}  // namespace
+}  // namespace capture_header_test

@@ -9,7 +9,7 @@
 #include "warpbit/capture.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace capture_program_test {
 
 using namespace warpbit;
 using archive::Directory;
@@ -323,4 +323,4 @@ TEST_CASE("a statement that fails ends only itself") {
   CHECK(files_under(bench.out).empty());
 }
 
-}  // namespace
+}  // namespace capture_program_test

@@ -11,7 +11,7 @@
 #include "archive.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace capture_replay_test {
 
 using namespace warpbit;
 using Catch::Contains;
@@ -270,8 +270,6 @@ Capture scaled_registers() {
   c.add("d", 4, {1, 32, 4}, std::vector<std::uint64_t>(128, 0x42000000));
   return c;
 }
-
-}  // namespace
 
 TEST_CASE("captures of every layout and member are replayed") {
   require_right(ldmatrix(), 2, 2 * 64);
@@ -600,3 +598,5 @@ TEST_CASE("diff of captures with memory") {
   y["b"].set(0, 0);
   refused(y, "member 'b': other inputs; expected the same inputs in both files");
 }
+
+}  // namespace capture_replay_test

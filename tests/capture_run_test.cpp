@@ -6,7 +6,7 @@
 #include "capture_program.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace capture_run_test {
 
 using namespace warpbit;
 using archive::Directory;
@@ -162,4 +162,4 @@ TEST_CASE("run refuses what it cannot do") {
   refused({"--forms", "wgmma"}, "run: nothing was recorded");
 }
 
-}  // namespace
+}  // namespace capture_run_test

@@ -13,7 +13,7 @@
 
 #include "archive.hpp"
 
-namespace {
+namespace capture_test {
 
 using namespace warpbit;
 using namespace archive;
@@ -351,4 +351,4 @@ TEST_CASE("what would not be read is not written", "[quick][capture]") {
   refuse(header(), {Array{{"a", 'u', 8, {std::uint64_t{1} << 62}}, {}}}, member_shape, "too large");
 }
 
-}  // namespace
+}  // namespace capture_test

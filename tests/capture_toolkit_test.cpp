@@ -13,7 +13,7 @@
 #include "warp.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace capture_toolkit_test {
 
 using namespace warpbit;
 using archive::Directory;
@@ -193,4 +193,4 @@ TEST_CASE("the example of capture.cuh compiles, and says so where there is no GP
   }
 }
 
-}  // namespace
+}  // namespace capture_toolkit_test

@@ -16,7 +16,7 @@
 #include "profiles.hpp"
 #include "warpbit/execute.hpp"
 
-namespace {
+namespace chain_kernel_test {
 
 using namespace warpbit;
 
@@ -378,4 +378,4 @@ TEST_CASE("metadata without a meaning: as measured with every kernel") {
   CHECK(checked >= 40);
 }
 
-}  // namespace
+}  // namespace chain_kernel_test

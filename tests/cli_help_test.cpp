@@ -10,7 +10,7 @@
 
 #include "tool.hpp"
 
-namespace {
+namespace cli_help_test {
 
 using namespace tool;
 namespace fs = std::filesystem;
@@ -264,4 +264,4 @@ TEST_CASE("a reader that goes away is no message", "[quick][cli][once]") {
   CHECK_THAT(full.err, Catch::StartsWith("warpbit: "));
 }
 
-}  // namespace
+}  // namespace cli_help_test

@@ -4,7 +4,7 @@
 
 #include "tool.hpp"
 
-namespace {
+namespace cli_malformed_test {
 
 using namespace tool;
 using archive::dictionary;
@@ -230,4 +230,4 @@ TEST_CASE("nothing to replay", "[quick][cli]") {
         "total: 2 files, 2 cases, 256 elements, 0 mismatches, 0 unsupported, 1 unreadable");
 }
 
-}  // namespace
+}  // namespace cli_malformed_test

@@ -10,7 +10,7 @@
 #include "warpbit/capture.hpp"
 #include "warpbit/instruction.hpp"
 
-namespace {
+namespace cli_test {
 
 using namespace tool;
 using archive::dictionary;
@@ -568,4 +568,4 @@ TEST_CASE("list shows every target and every form", "[quick][cli]") {
   CHECK(forms.lines().size() == warpbit::forms().size() + 1);
 }
 
-}  // namespace
+}  // namespace cli_test

@@ -12,7 +12,7 @@
 #include "tally.hpp"
 #include "warpbit/format.hpp"
 
-namespace {
+namespace codec_test {
 
 using namespace warpbit;
 
@@ -75,4 +75,4 @@ TEST_CASE("a format that is none", "[codec]") {
   CHECK(Codec::find("f17").error().message().starts_with("format: 'f17'; expected one of f64, f32, "));
 }
 
-}  // namespace
+}  // namespace codec_test

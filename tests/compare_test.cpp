@@ -14,7 +14,7 @@
 #include "warpbit/compare.hpp"
 #include "warpbit/gemm.hpp"
 
-namespace {
+namespace compare_test {
 
 using namespace warpbit;
 using Codes = std::vector<std::uint64_t>;
@@ -523,4 +523,4 @@ TEST_CASE("what cannot be compared or be in a chain says why", "[compare]") {
   CHECK_FALSE(explain_element(make(kK16, "sm_90"), {Codes(16), Codes(15)}).ok());
 }
 
-}  // namespace
+}  // namespace compare_test

@@ -13,7 +13,7 @@
 #include "warpbit/replay.hpp"
 #include "warpbit/sparse.hpp"
 
-namespace {
+namespace compress_test {
 
 using namespace warpbit;
 
@@ -93,8 +93,6 @@ const Kind kKinds[] = {
      "", 8, 2, 1, "sm_120a", kScales},
 };
 
-}  // namespace
-
 TEST_CASE("compress and expand are inverse, and sparse equals dense") {
   std::mt19937 random(1);
   for (const Kind& kind : kKinds)
@@ -171,3 +169,5 @@ TEST_CASE("diff does not take different selectors for the same inputs") {
   REQUIRE(diff(zero, one).error().message().find("operand f") != std::string::npos);
   fs::remove_all(folder);
 }
+
+}  // namespace compress_test

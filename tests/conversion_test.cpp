@@ -14,7 +14,7 @@
 #include "tally.hpp"
 #include "warpbit/capture.hpp"
 
-namespace {
+namespace conversion_test {
 
 using namespace warpbit;
 using boundary::Codes;
@@ -243,4 +243,4 @@ TEST_CASE("a conversion is described in one line") {
   CHECK(describe({FormatId::bf16, FormatId::bf16, CvtRounding::rzi}) == "bf16 -> bf16 rzi");
 }
 
-}  // namespace
+}  // namespace conversion_test

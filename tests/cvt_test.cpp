@@ -12,7 +12,7 @@
 #include "warp.hpp"
 #include "warpbit/execute.hpp"
 
-namespace {
+namespace cvt_test {
 
 using namespace warp;
 
@@ -110,8 +110,6 @@ std::vector<FormInfo> documented() {
     if (form.family == "cvt") out.push_back(std::move(form));
   return out;
 }
-
-}  // namespace
 
 TEST_CASE("every form, on every target: a batch is the conversion of each element") {
   std::vector<std::string> known = cvt_cases::all(), listed;
@@ -230,3 +228,5 @@ TEST_CASE("no target beyond those listed has a form") {
       CHECK(Instruction::parse(form.canonical, target).ok() == exists);
     }
 }
+
+}  // namespace cvt_test

@@ -9,7 +9,7 @@
 #include "isa_table.hpp"
 #include "warpbit/instruction.hpp"
 
-namespace {
+namespace decoder_message_test {
 
 using namespace warpbit;
 
@@ -482,4 +482,4 @@ TEST_CASE("long texts are read or refused like short ones", "[quick][decoder]") 
   }
 }
 
-}  // namespace
+}  // namespace decoder_message_test

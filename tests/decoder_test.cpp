@@ -13,7 +13,7 @@
 #include "isa_table.hpp"
 #include "warpbit/instruction.hpp"
 
-namespace {
+namespace decoder_test {
 
 using namespace warpbit;
 using isa_table::Row;
@@ -354,4 +354,4 @@ TEST_CASE("symbols and PTX registers, in right and wrong numbers", "[quick][deco
   REQUIRE(counter.count() > 2 * forms().size());
 }
 
-}  // namespace
+}  // namespace decoder_test

@@ -19,7 +19,7 @@
 #include "warpbit/descriptor.hpp"
 #include "warpbit/machine.hpp"
 
-namespace {
+namespace descriptor_test {
 
 using namespace warpbit;
 
@@ -751,4 +751,4 @@ TEST_CASE("what a descriptor is for is asked of the instruction", "[descriptor]"
         Errc::operand_kind);
 }
 
-}  // namespace
+}  // namespace descriptor_test

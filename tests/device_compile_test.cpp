@@ -14,7 +14,7 @@
 #include "tool.hpp"
 #include "warpbit/device.hpp"
 
-namespace {
+namespace device_compile_test {
 
 namespace fs = std::filesystem;
 using Catch::Contains;
@@ -315,4 +315,4 @@ TEST_CASE("nvcc refuses the same combinations", "[cuda]") {
   check_refusals(nvcc() + " -x cu -arch=sm_120a -ptx -o /dev/null", ".cu");
 }
 
-}  // namespace
+}  // namespace device_compile_test

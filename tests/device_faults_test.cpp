@@ -9,7 +9,7 @@
 #include "device_inputs.hpp"
 #include "warpbit/device.hpp"
 
-namespace {
+namespace device_faults_test {
 
 using namespace warpbit;
 using namespace warpbit::device;
@@ -446,4 +446,4 @@ TEST_CASE("a shuffle reads a lane that takes part", "[quick][device]") {
         "__shfl_sync: width 12 is undefined; defined is 1, 2, 4, 8, 16 or 32");
 }
 
-}  // namespace
+}  // namespace device_faults_test

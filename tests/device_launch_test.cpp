@@ -15,7 +15,7 @@
 #include "device_inputs.hpp"
 #include "warpbit/device.hpp"
 
-namespace {
+namespace device_launch_test {
 
 using namespace warpbit;
 using namespace warpbit::device;
@@ -273,4 +273,4 @@ TEST_CASE("an index whose address has more than 64 bits is out of bounds", "[qui
   CHECK_THAT(launched.fault->message(), Contains("9223372036854775807 bytes from 0x0"));
 }
 
-}  // namespace
+}  // namespace device_launch_test

@@ -12,7 +12,7 @@
 #include "kernels/by_hand.cuh"
 #include "warpbit/diagnose.hpp"
 
-namespace {
+namespace device_layout_test {
 
 using namespace warpbit;
 using namespace warpbit::device;
@@ -151,4 +151,4 @@ TEST_CASE("where two mistakes give the same result, both are named", "[quick][de
   CHECK(operands == std::set<std::string>{"a", "b"});
 }
 
-}  // namespace
+}  // namespace device_layout_test

@@ -13,7 +13,7 @@
 #include "warpbit/device.hpp"
 #include "warpbit/execute.hpp"
 
-namespace {
+namespace device_rows_test {
 
 using namespace warpbit;
 using namespace warpbit::device;
@@ -360,4 +360,4 @@ TEST_CASE("ldmatrix, stmatrix and movmatrix place elements as the manual draws t
   }
 }
 
-}  // namespace
+}  // namespace device_rows_test

@@ -11,7 +11,7 @@
 #include "kernels/gemm.cuh"
 #include "kernels/mental_model.cuh"
 
-namespace {
+namespace device_test {
 
 using namespace warpbit;
 using namespace warpbit::device;
@@ -198,4 +198,4 @@ TEST_CASE("sums and products in kernels are rounded once and not fused", "[quick
   CHECK(__fdiv_rn(1, 3) == 0x1.555556p-2F);
 }
 
-}  // namespace
+}  // namespace device_test

@@ -10,7 +10,7 @@
 #include "device_inputs.hpp"
 #include "warpbit/device.hpp"
 
-namespace {
+namespace device_wgmma_faults_test {
 
 using namespace warpbit;
 using namespace warpbit::device;
@@ -623,4 +623,4 @@ TEST_CASE("the message names both sides", "[quick][device]") {
                                   ":" + std::to_string(marked("one side")) + ": warps 0-3, lanes 0-31"));
 }
 
-}  // namespace
+}  // namespace device_wgmma_faults_test

@@ -13,7 +13,7 @@
 #include "kernels/wgmma_gemm.cuh"
 #include "warpbit/execute.hpp"
 
-namespace {
+namespace device_wgmma_test {
 
 using namespace warpbit;
 using namespace warpbit::device;
@@ -430,4 +430,4 @@ TEST_CASE("what is missing in a GEMM by wgmma is found", "[quick][device]") {
   CHECK(expected[5].fault.error.seen.find("register 0 of the fragment of line " + std::to_string(made)) == 0);
 }
 
-}  // namespace
+}  // namespace device_wgmma_test

@@ -8,7 +8,7 @@
 #include "tool.hpp"
 #include "warpbit/diagnose.hpp"
 
-namespace {
+namespace diagnose_cli_test {
 
 using namespace tool;
 using namespace warpbit;
@@ -245,4 +245,4 @@ TEST_CASE("C may be literals", "[quick][diagnose]") {
   CHECK(found->findings[0].mistake == "registers of A: a0 and a1 are exchanged");
 }
 
-}  // namespace
+}  // namespace diagnose_cli_test

@@ -8,7 +8,7 @@
 
 #include "kernel_simulation.hpp"
 
-namespace {
+namespace diagnose_test {
 
 using namespace simulated;
 using simulated::Kernel;
@@ -241,4 +241,4 @@ TEST_CASE("right results are correct, and noise has no mistake", "[diagnose][oth
   fmt::print("diagnose: {} of 50 right results correct, {} of 50 of noise without a mistake\n", correct, none);
 }
 
-}  // namespace
+}  // namespace diagnose_test

@@ -12,7 +12,7 @@
 #include "warpbit/inputs.hpp"
 #include "warpbit/inputs/text.hpp"
 
-namespace {
+namespace digest_test {
 
 using namespace warpbit;
 using archive::Directory;
@@ -379,4 +379,4 @@ TEST_CASE("warpbit verify reads digests", "[quick][digest]") {
   CHECK(json.out.find("\"cases\": 100,\n          \"expected\": \"0x") != std::string::npos);
 }
 
-}  // namespace
+}  // namespace digest_test

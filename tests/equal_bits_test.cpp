@@ -10,7 +10,7 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/matchers/catch2.hpp"
 
-namespace {
+namespace equal_bits_test {
 
 using namespace warpbit;
 using catch2::EqualBits;
@@ -109,4 +109,4 @@ TEST_CASE("what cannot be compared says why", "[equal_bits]") {
   CHECK_THAT(wrong.describe(), Catch::Contains("b: ") && Catch::Contains("512 bytes"));
 }
 
-}  // namespace
+}  // namespace equal_bits_test

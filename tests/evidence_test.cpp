@@ -14,7 +14,7 @@
 #include "probes/neighbour.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace evidence_test {
 
 using namespace warpbit;
 namespace fs = std::filesystem;
@@ -252,4 +252,4 @@ TEST_CASE("where specials are called captured, a whole tile with NaN among its r
   CHECK(checked > 40);
 }
 
-}  // namespace
+}  // namespace evidence_test

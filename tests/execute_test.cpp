@@ -9,7 +9,7 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/machine.hpp"
 
-namespace {
+namespace execute_test {
 
 using namespace warpbit;
 
@@ -39,8 +39,6 @@ OperandView view(const Instruction& i, std::size_t operand, const Words& words) 
 ResultView result_view(const Instruction& i, Words& words, std::size_t operand = 0) {
   return ResultView::dense(words.data(), 32, i.operands()[operand].registers, 32);
 }
-
-}  // namespace
 
 TEST_CASE("matrices through Eigen: 2 I times B plus C") {
   const Instruction i = parse(kF16);
@@ -215,10 +213,8 @@ TEST_CASE("one element, with fewer products than the instruction has") {
   REQUIRE(execute_element(i, {.a = a, .b = std::span(b).first(2)}).error().code == Errc::view_mismatch);
 }
 
-namespace {
 // Decoding works before main, too.
 const Result<Instruction> kBeforeMain = Instruction::parse(kF16, *Target::find("sm_90"));
-}  // namespace
 
 TEST_CASE("instructions may be globals") {
   REQUIRE(kBeforeMain.ok());
@@ -266,8 +262,6 @@ TEST_CASE("inferred arithmetic is flagged, and refused on request") {
   REQUIRE(execute_batch(parse(kF16), sources, result_view(i, d), 1, strict).ok());
 }
 
-namespace {
-
 struct Warp {
   Instruction instruction = parse(kS8);
   std::vector<const Instruction*> lanes{32, &instruction};
@@ -282,8 +276,6 @@ struct Warp {
     }
   }
 };
-
-}  // namespace
 
 TEST_CASE("one warp: effects are recorded, then applied") {
   Warp w;
@@ -362,3 +354,5 @@ TEST_CASE("a binding outside the registers is refused") {
   w.binding = {0, 1};
   REQUIRE(execute_warp(w.lanes, w.binding, w.registers).error().code == Errc::view_mismatch);
 }
+
+}  // namespace execute_test

@@ -7,7 +7,7 @@
 
 #include "tool.hpp"
 
-namespace {
+namespace explain_cli_test {
 
 using namespace tool;
 using Catch::Contains;
@@ -420,4 +420,4 @@ TEST_CASE("what cannot be compared is refused in one line", "[quick][cli]") {
   refused({"none.npz", kF16, "--targets", "sm_80"}, "none.npz");
 }
 
-}  // namespace
+}  // namespace explain_cli_test

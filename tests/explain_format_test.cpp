@@ -11,7 +11,7 @@
 #include "tool.hpp"
 #include "warpbit/format.hpp"
 
-namespace {
+namespace explain_format_test {
 
 using namespace tool;
 using oracle::cpp_int;
@@ -436,4 +436,4 @@ TEST_CASE("warpbit format refuses with what would be right", "[quick][cli]") {
   refused({"format", "e4m3", "--table", "--json", "--csv"}, "--");
 }
 
-}  // namespace
+}  // namespace explain_format_test

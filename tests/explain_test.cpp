@@ -15,7 +15,7 @@
 #include "warpbit/compare.hpp"
 #include "warpbit/explain.hpp"
 
-namespace {
+namespace explain_test {
 
 using namespace warpbit;
 using boost::multiprecision::cpp_int;
@@ -272,4 +272,4 @@ TEST_CASE("codes between two codes", "[explain]") {
   CHECK(codes_between("s32", 1, 2) == std::nullopt);
 }
 
-}  // namespace
+}  // namespace explain_test

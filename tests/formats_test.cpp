@@ -13,7 +13,7 @@
 #include "profiles.hpp"
 #include "tally.hpp"
 
-namespace {
+namespace formats_test {
 
 using namespace warpbit;
 using oracle::cpp_int;
@@ -312,4 +312,4 @@ TEST_CASE("canonical NaNs, infinities and largest numbers are the oracle's") {
   }
 }
 
-}  // namespace
+}  // namespace formats_test

@@ -11,7 +11,7 @@
 #include "fragment_formulas.hpp"
 #include "oracle/metadata.hpp"
 
-namespace {
+namespace fragments_test {
 
 using namespace warpbit;
 using formulas::Key;
@@ -105,8 +105,6 @@ const Operand& operand(const Instruction& i, Part part) {
   return *std::ranges::find(i.operands(), part, &Operand::part);
 }
 
-}  // namespace
-
 TEST_CASE("maps equal the formulas", "[once]") {
   std::map<std::string_view, int> checked;
   for (const Instruction& i : all_instructions()) {
@@ -134,8 +132,6 @@ TEST_CASE("maps equal the formulas", "[once]") {
   REQUIRE(checked["wgmma"] > 100000);
 }
 
-namespace {
-
 // f16 factors of wmma fill eight registers, which would hold 512 elements; others are held once.
 int copies(const Instruction& i, const Operand& op) {
   const bool factor = op.part == Part::a || op.part == Part::b || i.canonical().starts_with("wmma.load.a") ||
@@ -143,8 +139,6 @@ int copies(const Instruction& i, const Operand& op) {
   if (!i.canonical().starts_with("wmma") || !factor || op.format != "f16") return 1;
   return 512 / (op.fragment.rows() * op.fragment.columns());
 }
-
-}  // namespace
 
 TEST_CASE("every element is held, and the inverse returns to it", "[once]") {
   for (const Instruction& i : all_instructions()) {
@@ -337,3 +331,5 @@ TEST_CASE("a sparse A holds half of each row") {
       REQUIRE(std::pair(b.fragment.rows(), b.fragment.columns()) == std::pair(i.depth(), i.columns()));
   }
 }
+
+}  // namespace fragments_test

@@ -4,7 +4,7 @@
 #include "tally.hpp"
 #include "warp.hpp"
 
-namespace {
+namespace gathered_kernel_test {
 
 using namespace warpbit;
 using Words = std::vector<std::uint32_t>;
@@ -137,8 +137,6 @@ void compare(const Instruction& i, Kernel kernel, const Words& got, const Words&
 
 constexpr std::size_t kCases = 3 * kKinds;
 
-}  // namespace
-
 TEST_CASE("gathered tiles: all kernels, all kinds of values") {
   Tally tally;
   for (const Instruction& i : all_subjects()) {
@@ -171,8 +169,6 @@ TEST_CASE("gathered tiles: the bits do not depend on how many cases there are, n
 
 // ---- Views
 
-namespace {
-
 // Registers that lie one behind the other for each lane of each case, in descending order, with gaps.
 struct Spread {
   int count;
@@ -200,8 +196,6 @@ struct Spread {
     return out;
   }
 };
-
-}  // namespace
 
 TEST_CASE("gathered tiles: registers in any order and with gaps, which are left alone") {
   Tally tally;
@@ -262,3 +256,5 @@ TEST_CASE("gathered tiles: literals") {
   }
   tally.judge("literals");
 }
+
+}  // namespace gathered_kernel_test

@@ -14,7 +14,7 @@
 #include "warp.hpp"
 #include "warpbit/gemm.hpp"
 
-namespace {
+namespace gemm_test {
 
 using namespace warpbit;
 using Codes = std::vector<std::uint64_t>;  // of a matrix, row by row
@@ -557,4 +557,4 @@ TEST_CASE("products that are refused", "[gemm]") {
              Contains("there is no kernel '17' on this processor; expected reference, scalar"));
 }
 
-}  // namespace
+}  // namespace gemm_test

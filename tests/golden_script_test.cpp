@@ -8,7 +8,7 @@
 #include "tool.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace golden_script_test {
 
 using namespace warpbit;
 namespace fs = std::filesystem;
@@ -178,4 +178,4 @@ TEST_CASE("too many bytes are reported") {
   CHECK(f.take("--frobnicate") == 2);
 }
 
-}  // namespace
+}  // namespace golden_script_test

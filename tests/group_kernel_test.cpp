@@ -12,7 +12,7 @@
 #include "warp.hpp"
 #include "warpbit/execute.hpp"
 
-namespace {
+namespace group_kernel_test {
 
 using namespace warpbit;
 using Words = std::vector<std::uint32_t>;
@@ -270,8 +270,6 @@ Kind kind_of(std::uint32_t code) {
                                    : Kind::nan;
 }
 
-}  // namespace
-
 TEST_CASE("the kernels for scaled groups equal the node, whatever the inputs are") {
   const std::vector<Form> forms = all_forms();
   REQUIRE(forms.size() == 8);
@@ -371,3 +369,5 @@ TEST_CASE("an infinite C is not cancelled by scaled groups") {
   }
   REQUIRE(tried == 6);
 }
+
+}  // namespace group_kernel_test

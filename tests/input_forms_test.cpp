@@ -13,7 +13,7 @@
 #include "warpbit/record.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace input_forms_test {
 
 using namespace warpbit;
 
@@ -137,4 +137,4 @@ TEST_CASE("what no capture can hold is refused", "[quick][inputs]") {
         "member 'statement': global memory; expected shared memory");
 }
 
-}  // namespace
+}  // namespace input_forms_test

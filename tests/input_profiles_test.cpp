@@ -15,7 +15,7 @@
 #include "warpbit/inputs.hpp"
 #include "warpbit/inputs/text.hpp"
 
-namespace {
+namespace input_profiles_test {
 
 using namespace warpbit::inputs;
 using Codes = std::vector<std::uint64_t>;
@@ -438,4 +438,4 @@ TEST_CASE("exhaustive goes through all codes of a register", "[quick][inputs]") 
     }
 }
 
-}  // namespace
+}  // namespace input_profiles_test

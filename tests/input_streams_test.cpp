@@ -11,7 +11,7 @@
 #include "tool.hpp"
 #include "warpbit/inputs/text.hpp"
 
-namespace {
+namespace input_streams_test {
 
 using namespace warpbit;
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ TEST_CASE("CUDA's compiler makes the same inputs, and device code of them", "[cu
   CHECK(text.find(".entry digest(") != std::string::npos);
 }
 
-}  // namespace
+}  // namespace input_streams_test

@@ -15,7 +15,7 @@
 #include "tally.hpp"
 #include "warpbit/inputs/text.hpp"
 
-namespace {
+namespace inputs_test {
 
 using namespace warpbit::inputs;
 using input_members::Named;
@@ -261,4 +261,4 @@ TEST_CASE("descriptors of every swizzle, with all their bytes in the factor's pa
       }
 }
 
-}  // namespace
+}  // namespace inputs_test

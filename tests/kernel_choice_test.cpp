@@ -9,7 +9,7 @@
 #include "warpbit/kernel.hpp"
 #include "warpbit/machine.hpp"
 
-namespace {
+namespace kernel_choice_test {
 
 using namespace warpbit;
 using Catch::Contains;
@@ -175,4 +175,4 @@ TEST_CASE("check says how the kernel computes a form", "[.forced]") {
   }
 }
 
-}  // namespace
+}  // namespace kernel_choice_test

@@ -15,7 +15,7 @@
 #include "probes/neighbour.hpp"
 #include "warpbit/record.hpp"
 
-namespace {
+namespace kernel_plans_test {
 
 using namespace warpbit;
 using namespace combinations;
@@ -275,4 +275,4 @@ TEST_CASE("a plan beside a target's own is refused or computed as the specificat
   CHECK(counts.computed > 500);
 }
 
-}  // namespace
+}  // namespace kernel_plans_test

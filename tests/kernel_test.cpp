@@ -12,7 +12,7 @@
 #include "isa/instruction.hpp"
 #include "kernel_cases.hpp"
 
-namespace {
+namespace kernel_test {
 
 using namespace warpbit;
 using namespace kernel_cases;
@@ -123,4 +123,4 @@ TEST_CASE("every dot product with factors in registers has the kernels", "[equal
   }
 }
 
-}  // namespace
+}  // namespace kernel_test

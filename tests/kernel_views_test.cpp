@@ -13,7 +13,7 @@
 
 #include "kernel_cases.hpp"
 
-namespace {
+namespace kernel_views_test {
 
 using namespace kernel_cases;
 
@@ -329,4 +329,4 @@ TEST_CASE("strides whose offsets leave the address space are refused") {
   CHECK_THAT(refusal(good, to, 1), Catch::Contains("of d for 1 cases"));
 }
 
-}  // namespace
+}  // namespace kernel_views_test

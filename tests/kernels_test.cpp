@@ -13,7 +13,7 @@
 #include "device_inputs.hpp"
 #include "kernels/cases.hpp"
 
-namespace {
+namespace kernels_test {
 
 using namespace warpbit;
 using namespace warpbit::device;
@@ -229,4 +229,4 @@ TEST_CASE("attention to one key far above the others is its value", "[quick][ker
   CHECK(attention(q, k, v, keys) == expected);
 }
 
-}  // namespace
+}  // namespace kernels_test

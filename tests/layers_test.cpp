@@ -13,7 +13,7 @@
 
 #include "isa/form.hpp"
 
-namespace {
+namespace layers_test {
 
 namespace fs = std::filesystem;
 using Names = std::set<std::string, std::less<>>;
@@ -216,4 +216,4 @@ TEST_CASE("public headers name no format, shape, family or GPU", "[quick][layers
   CHECK(named == std::vector<std::string>());
 }
 
-}  // namespace
+}  // namespace layers_test

@@ -16,7 +16,7 @@
 #include "tool.hpp"
 #include "warpbit/layout.hpp"
 
-namespace {
+namespace layout_test {
 
 using namespace warpbit;
 using tool::Output;
@@ -564,4 +564,4 @@ TEST_CASE("colours change no character", "[quick][layout]") {
   CHECK((*colours.begin() >= 0 && *colours.rbegin() <= 255));
 }
 
-}  // namespace
+}  // namespace layout_test

@@ -11,7 +11,7 @@
 #include "warp.hpp"
 #include "warpbit/state.hpp"
 
-namespace {
+namespace matrix_move_test {
 
 using namespace warp;
 using Catch::Matchers::Equals;
@@ -115,8 +115,6 @@ Addresses consecutive(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out[i] = 16 * i;
   return out;
 }
-
-}  // namespace
 
 TEST_CASE("ldmatrix, every form: the lanes get what the manual says") {
   const std::pair<const char*, std::size_t> kForms[] = {{"sm_75", 18}, {"sm_90a", 18}, {"sm_120a", 54}};
@@ -415,8 +413,6 @@ TEST_CASE("no memory, and lanes that are missing or disagree") {
 
 // ---- Bank conflicts
 
-namespace {
-
 // Of the lines that an ldmatrix of four 8x8 matrices reads: matrix j is columns 8 j ... 8 j + 7 of a tile of 8
 // rows; chunk(row, j) says in which 16 bytes of its row they lie.
 template <class Chunk>
@@ -430,8 +426,6 @@ BankConflicts conflicts(std::uint64_t row_bytes, Chunk chunk) {
   for (const Effects::MemoryRead& read : w.run().memory_reads) addresses.push_back(read.address);
   return bank_conflicts(addresses);
 }
-
-}  // namespace
 
 TEST_CASE("what the lines of an ldmatrix cost in banks") {
   const auto plain = [](std::uint64_t, std::uint64_t j) { return j; };
@@ -447,3 +441,5 @@ TEST_CASE("what the lines of an ldmatrix cost in banks") {
   CHECK(conflicts(64, [](std::uint64_t r, std::uint64_t j) { return j ^ (r % 4); }).phases ==
         std::vector<int>{1, 1, 1, 1});
 }
+
+}  // namespace matrix_move_test

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-namespace {
+namespace memory_test {
 
 using namespace warpbit;
 using Catch::Matchers::Equals;
@@ -42,8 +42,6 @@ Memory three_ranges() {
   REQUIRE(memory.add_global(kLast - 7, 8).ok());
   return memory;
 }
-
-}  // namespace
 
 TEST_CASE("a byte has one address in its own space and one in the generic space") {
   Memory memory = three_ranges();
@@ -192,3 +190,5 @@ TEST_CASE("bank conflicts, counted by hand") {
   CHECK(phases({0, 0}, 256) == Phases{1, 1});  // 64 words on 32 banks
   CHECK(phases({kLast}, 16) == Phases{0});     // any address is an address
 }
+
+}  // namespace memory_test

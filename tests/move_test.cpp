@@ -10,7 +10,7 @@
 #include <numeric>
 #include <random>
 
-namespace {
+namespace move_test {
 
 using namespace warpbit;
 using Catch::Matchers::Equals;
@@ -67,8 +67,6 @@ std::string load_refusal(const Move& move, const MoveAddresses& at, Errc code) {
   CHECK(refusal(store_matrix(move, at, counting_memory(), cells), code) == message);
   return message;
 }
-
-}  // namespace
 
 TEST_CASE("lane by lane: a line each, elements where the move says") {
   const Move move = bytes_by_rows(2);
@@ -275,8 +273,6 @@ TEST_CASE("sub-byte elements come in their slots, little-endian, without the pad
   CHECK(loaded(6, line) == Cells{0x03020101, 0x3F00003F, 0x003F0000, 0x00003F00});
 }
 
-namespace {
-
 // A random move: which (lane, register, slot) holds which element is a random permutation, with the elements
 // repeated if there is room. Stores need whole bytes and no repetition.
 Move random_move(std::mt19937& random, Addressing addressing, bool store) {
@@ -358,8 +354,6 @@ std::uint64_t bit_in_memory(const Move& move, const Operands& at, const MoveElem
   return begin + static_cast<std::uint64_t>(e.position * move.element_bits + b);
 }
 
-}  // namespace
-
 TEST_CASE("random loads against a bit-by-bit model") {
   std::mt19937 random(1);
   for (int n = 0; n < 600; ++n) {
@@ -419,3 +413,5 @@ TEST_CASE("random stores against a bit-by-bit model") {
     REQUIRE(image == expected);
   }
 }
+
+}  // namespace move_test

@@ -9,7 +9,7 @@
 #include "tool.hpp"
 #include "warpbit/capture.hpp"
 
-namespace {
+namespace npz_writer_test {
 
 using namespace warpbit;
 using Catch::Contains;
@@ -154,4 +154,4 @@ TEST_CASE("what is written is what NumPy reads", "[.][numpy]") {
   CHECK_THAT(said.out, Equals(kPrinted));
 }
 
-}  // namespace
+}  // namespace npz_writer_test

@@ -11,7 +11,7 @@
 #include "isa/instruction.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace plan_test {
 
 using namespace warpbit;
 namespace fs = std::filesystem;
@@ -357,4 +357,4 @@ TEST_CASE("targets have distinct names, and an unknown one is answered with all 
   }
 }
 
-}  // namespace
+}  // namespace plan_test

@@ -8,7 +8,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace probe_capture_test {
 
 using namespace warpbit;
 namespace fs = std::filesystem;
@@ -87,4 +87,4 @@ TEST_CASE("a kernels file whose probes do not fit is refused") {
   refused("\nset ", "\nprobe x\nset ", "expected set before it");
 }
 
-}  // namespace
+}  // namespace probe_capture_test

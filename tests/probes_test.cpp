@@ -13,7 +13,7 @@
 #include "probes/neighbour.hpp"
 #include "warpbit/record.hpp"
 
-namespace {
+namespace probes_test {
 
 using namespace warpbit;
 using namespace combinations;
@@ -192,4 +192,4 @@ TEST_CASE("only D = A B + C has probes") {
   CHECK(refused.error().code == Errc::member_value);
 }
 
-}  // namespace
+}  // namespace probes_test

@@ -11,7 +11,7 @@
 #include "combinations.hpp"
 #include "count_wanted.hpp"
 
-namespace {
+namespace property_test {
 
 using namespace warpbit;
 using namespace combinations;
@@ -103,4 +103,4 @@ TEST_CASE("each form on each target equals the oracle") {
   fmt::print("total: {} forms on their targets, {} dot products each\n", list.size(), count);
 }
 
-}  // namespace
+}  // namespace property_test

@@ -12,7 +12,7 @@
 #include "warpbit/descriptor.hpp"
 #include "warpbit/machine.hpp"
 
-namespace {
+namespace protocol_test {
 
 using namespace warpbit;
 using Catch::Matchers::Equals;
@@ -697,4 +697,4 @@ TEST_CASE("spellings of what orders asynchronous instructions") {
   refused("cp.asynchronous", Errc::unknown_instruction);
 }
 
-}  // namespace
+}  // namespace protocol_test

@@ -12,7 +12,7 @@
 #include "isa_table.hpp"
 #include "warpbit/instruction.hpp"
 
-namespace {
+namespace ptxas_test {
 
 using namespace warpbit;
 using isa_table::Row;
@@ -161,4 +161,4 @@ TEST_CASE("ptxas says what the tables and the decoder say", "[toolkit]") {
   REQUIRE(compared >= 150000);
 }
 
-}  // namespace
+}  // namespace ptxas_test

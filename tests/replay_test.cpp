@@ -14,7 +14,7 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/replay.hpp"
 
-namespace {
+namespace replay_test {
 
 using namespace warpbit;
 namespace fs = std::filesystem;
@@ -161,4 +161,4 @@ TEST_CASE("the bits do not depend on the number of threads", "[threads]") {
   }
 }
 
-}  // namespace
+}  // namespace replay_test

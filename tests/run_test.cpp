@@ -9,7 +9,7 @@
 #include "tool.hpp"
 #include "warpbit/run.hpp"
 
-namespace {
+namespace run_test {
 
 using namespace tool;
 namespace fs = std::filesystem;
@@ -347,4 +347,4 @@ TEST_CASE("matrices of a file come back as they were", "[quick][run]") {
   CHECK(back->codes == matrix.codes);
 }
 
-}  // namespace
+}  // namespace run_test

@@ -12,7 +12,7 @@
 #include "profiles.hpp"
 #include "warpbit/execute.hpp"
 
-namespace {
+namespace sparse_test {
 
 using namespace warpbit;
 using profiles::Stream;
@@ -273,8 +273,6 @@ Codes small_integers(const std::string& format, std::size_t count, Stream& s) {
   return out;
 }
 
-}  // namespace
-
 TEST_CASE("a tile equals the oracle's sums of the products that exist") {
   int tiles = 0;
   for (const Sparse& x : all_sparse()) {
@@ -397,3 +395,5 @@ TEST_CASE("a nibble of a selected lane changes its row, one of another lane noth
       }
   }
 }
+
+}  // namespace sparse_test

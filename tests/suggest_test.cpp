@@ -12,7 +12,7 @@
 #include "tool.hpp"
 #include "warpbit/instruction.hpp"
 
-namespace {
+namespace suggest_test {
 
 using namespace tool;
 using warpbit::nearest_forms;
@@ -177,4 +177,4 @@ TEST_CASE("answers are coloured in a terminal alone", "[quick][cli]") {
   }
 }
 
-}  // namespace
+}  // namespace suggest_test

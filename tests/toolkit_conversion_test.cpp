@@ -17,7 +17,7 @@
 #include "cvt_cases.hpp"
 #include "tally.hpp"
 
-namespace {
+namespace toolkit_conversion_test {
 
 #ifdef WARPBIT_NO_TOOLKIT
 
@@ -134,4 +134,4 @@ TEST_CASE("conversions are those of the toolkit's headers", "[toolkit]") {
 
 #endif
 
-}  // namespace
+}  // namespace toolkit_conversion_test

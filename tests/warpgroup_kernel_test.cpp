@@ -13,7 +13,7 @@
 #include "tally.hpp"
 #include "warpbit/execute.hpp"
 
-namespace {
+namespace warpgroup_kernel_test {
 
 using namespace warpbit;
 using formulas::Described;
@@ -372,4 +372,4 @@ TEST_CASE("execute_warpgroup judges metadata and kernels", "[wgmma]") {
             .starts_with("ExecuteOptions::kernel: there is no kernel '9' on this processor"));
 }
 
-}  // namespace
+}  // namespace warpgroup_kernel_test

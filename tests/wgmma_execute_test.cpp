@@ -14,7 +14,7 @@
 #include "tally.hpp"
 #include "warp.hpp"
 
-namespace {
+namespace wgmma_execute_test {
 
 using namespace warpbit;
 using formulas::Described;
@@ -324,4 +324,4 @@ TEST_CASE("a warpgroup is complete, and its memory is given", "[wgmma]") {
   CHECK(w.refusal(Errc::lanes_missing).find("32-127") != std::string::npos);
 }
 
-}  // namespace
+}  // namespace wgmma_execute_test

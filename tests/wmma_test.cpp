@@ -10,7 +10,7 @@
 
 #include "warp.hpp"
 
-namespace {
+namespace wmma_test {
 
 using namespace warp;
 using Catch::EndsWith;
@@ -135,8 +135,6 @@ void for_each_place(const Operand& fragment, Visit visit) {
         visit(lane, r, slot, *c);
       }
 }
-
-}  // namespace
 
 TEST_CASE("wmma.load: every lane, register and slot holds the element that lies where the manual says") {
   const std::vector<std::string> list = forms_of("wmma.load", "sm_90a");
@@ -368,8 +366,6 @@ TEST_CASE("wmma is refused where its fragments have not been measured") {
 
 // ---- Whole tiles
 
-namespace {
-
 using Matrix = std::vector<std::vector<int>>;
 
 // A small integer as a code of `bits` bits with `fraction` fraction bits.
@@ -486,8 +482,6 @@ void check_tile(const std::string& form, const char* target) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("wmma: tiles of small integers are multiplied, in every form") {
   const std::vector<std::string> list = forms_of("wmma.mma", "sm_90a");
   CHECK(list.size() == 138);
@@ -499,3 +493,5 @@ TEST_CASE("wmma: tiles of small integers are multiplied, in every form") {
     for (const std::string& form : forms_of("wmma.mma", target))
       if (has(form, "row.col")) check_tile(form, target);
 }
+
+}  // namespace wmma_test

@@ -169,20 +169,20 @@ std::uint64_t pairs_after_c(const Resolved& r, Codes a, Codes b, std::uint64_t c
   return convert(f16(), sum).code;
 }
 
-cpp_int integer(const Value& v) {
+cpp_int integer_of(const Value& v) {
   return v.negative ? cpp_int(-v.magnitude) : v.magnitude;
 }
 
 // facts 3
 std::uint64_t sum_of_integers(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
-  cpp_int sum = integer(decode(r.c, c));
-  for (std::size_t k = 0; k < r.k; ++k) sum += integer(decode(r.a, a[k])) * integer(decode(r.b, b[k]));
+  cpp_int sum = integer_of(decode(r.c, c));
+  for (std::size_t k = 0; k < r.k; ++k) sum += integer_of(decode(r.a, a[k])) * integer_of(decode(r.b, b[k]));
   return encode(r.d, sum < 0, abs(sum), 0, Round::toward_zero, r.satfinite);
 }
 
 // facts 3
 std::uint64_t count_of_bits(const Resolved& r, Codes a, Codes b, std::uint64_t c) {
-  cpp_int sum = integer(decode(r.c, c));
+  cpp_int sum = integer_of(decode(r.c, c));
   for (std::size_t k = 0; k < r.k; ++k) sum += (r.exclusive_or ? a[k] ^ b[k] : a[k] & b[k]) & 1;
   return encode(r.d, sum < 0, abs(sum), 0, Round::toward_zero, false);
 }
