@@ -208,7 +208,7 @@ void check_laws(const DescribedMatrix& matrix, const CanonicalTile& tile, std::u
 }
 
 TEST_CASE("by a canonical descriptor every element is read once, from its own bytes of the tile",
-          "[descriptor]") {
+          "[descriptor][once]") {
   const std::vector<DescribedMatrix> matrices = all_matrices();
   CHECK(matrices.size() > 100);
   for (const DescribedMatrix& matrix : matrices)

@@ -238,7 +238,7 @@ bool shows_nan(const Use& use) {
   });
 }
 
-TEST_CASE("where specials are called captured, a whole tile with NaN among its results is") {
+TEST_CASE("where specials are called captured, a whole tile with NaN among its results is", "[once]") {
   int checked = 0;
   for (const auto& [row, by_key] : rows()) {
     const Use& first = by_key.begin()->second.front();

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "count_wanted.hpp"
 #include "oracle/formats.hpp"
 #include "tally.hpp"
 #include "tool.hpp"
@@ -154,7 +155,7 @@ TEST_CASE("explanations of random elements obey the laws", "[explain]") {
       return out;
     };
     Tally tally;
-    for (int run = 0; run < 300; ++run) {
+    for (std::uint64_t run = count_wanted("WARPBIT_EXPLANATIONS", 300); run > 0; --run) {
       std::vector<std::uint64_t> a, b;
       const std::uint64_t c = code(form.c);
       Ratio exact = number(form.c, c);

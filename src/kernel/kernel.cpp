@@ -21,10 +21,13 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames{"reference", "scalar", "avx2", "avx512"};
 
 #if defined(__x86_64__)
-// A name that clang's __builtin_cpu_supports does not know.
+// A name that clang's __builtin_cpu_supports does not know. Asked once: a virtual machine stops at each cpuid.
 bool has_f16c() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+  static const bool known = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+  }();
+  return known;
 }
 #endif
 

@@ -17,10 +17,9 @@ namespace warpbit {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::literals;
 
 // The lines of golden/index.tsv, its heading first. CMakeLists.txt makes the file.
-constexpr std::string_view kGolden[] = {
+constexpr const char* kGolden[] = {
 #include <golden_index.inc>
 };
 
@@ -135,7 +134,7 @@ std::string index_text(std::span<const IndexedCapture> captures) {
 const std::vector<IndexedCapture>& golden_captures() {
   static const std::vector<IndexedCapture> all = [] {
     std::vector<IndexedCapture> out;
-    for (const std::string_view line : std::span(kGolden).subspan(1)) out.push_back(parsed(line));
+    for (const char* line : std::span(kGolden).subspan(1)) out.push_back(parsed(line));
     return out;
   }();
   return all;
