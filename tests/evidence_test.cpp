@@ -19,7 +19,7 @@ namespace evidence_test {
 using namespace warpbit;
 namespace fs = std::filesystem;
 
-TEST_CASE("golden/index.tsv is what the files say, and the library was built with it", "[once]") {
+TEST_CASE("golden/index.tsv is what the files say, and the library was built with it") {
   const std::vector<fs::path> folders{"golden", "golden-digests"};
   const auto found = index_captures(folders);
   REQUIRE(found.ok());
@@ -192,8 +192,7 @@ void look(const Uses& uses, SeenOf& out) {
 }
 
 TEST_CASE(
-    "every parameter that is called captured is shown by captures against all its neighbours, and no other",
-    "[once]") {
+    "every parameter that is called captured is shown by captures against all its neighbours, and no other") {
   std::map<std::string_view, int> captured;
   for (const auto& [row, by_key] : rows()) {
     const Evidence& evidence = by_key.begin()->second.front().instruction.evidence();
@@ -238,7 +237,7 @@ bool shows_nan(const Use& use) {
   });
 }
 
-TEST_CASE("where specials are called captured, a whole tile with NaN among its results is", "[once]") {
+TEST_CASE("where specials are called captured, a whole tile with NaN among its results is") {
   int checked = 0;
   for (const auto& [row, by_key] : rows()) {
     const Use& first = by_key.begin()->second.front();
