@@ -123,7 +123,8 @@ void Shared::commit_group(int thread) {
 void Shared::wait_group(int thread, unsigned pending) {
   auto& [group, copies] = copier(thread);
   if (group <= pending) return;
-  const auto end = std::ranges::find_if(copies, [&](const Copy& c) { return c.group >= group - pending; });
+  const auto end =
+      std::ranges::find_if(copies, [first = group - pending](const Copy& c) { return c.group >= first; });
   for (auto c = copies.begin(); c != end; ++c) {
     const auto bytes = std::span(c->bytes).first(static_cast<std::size_t>(c->size));
     accesses_.settle(c->to, c->size, thread, c->at, order_);  // conflicting accesses have been refused before

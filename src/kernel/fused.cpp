@@ -181,7 +181,7 @@ void FusedTile::run_whole(const FastRun& run) const {
   const auto decode = [&](const Encoding& e, int count, int each, int top, Panel& panel) {
     panel.values.resize(static_cast<std::size_t>(count));
     panel.exponents.resize(static_cast<std::size_t>(count));
-    if (body.decode(e, panel.codes.data(), count, each, top, panel.values.data(), panel.exponents.data()))
+    if (run.body.decode(e, panel.codes.data(), count, each, top, panel.values.data(), panel.exponents.data()))
       has_special = true;
   };
   auto& [left, right] = panels;
