@@ -21,6 +21,7 @@ using namespace kernel_cases;
 std::string kind_of(const Subject& x) {
   constexpr const char* kNames[] = {"fused", "group scaled", "fma chain",   "pair sums",
                                     "add",   "convert",      "integer sum", "bit count"};
+  static_assert(std::size(kNames) == std::variant_size_v<Step>);
   std::string step;
   for (const Step& s : *x.tile().plan)
     if (step.empty() && !std::holds_alternative<Convert>(s)) step = kNames[s.index()];
