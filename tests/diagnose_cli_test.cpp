@@ -108,9 +108,10 @@ TEST_CASE("diagnose names a mistake", "[quick][diagnose]") {
   CHECK(parsed["findings"][0]["certain"] == true);
 }
 
-TEST_CASE("diagnose names a register that is passed twice, and lanes that load nothing", "[quick][diagnose]") {
+TEST_CASE("diagnose names what happened to registers and lanes", "[quick][diagnose]") {
   const Directory directory;
-  Words twice = a_words(), half = a_words();
+  Words twice = a_words(), half = a_words(), turned = a_words();
+  for (std::uint32_t& word : turned) word = word << 16 | word >> 16;
   for (std::size_t i = 0; i < twice.size(); i += 2) twice[i + 1] = twice[i];
   for (std::size_t i = 0; i < half.size(); ++i)
     if (i / 2 % 32 >= 16) half[i] = 0;
@@ -119,6 +120,7 @@ TEST_CASE("diagnose names a register that is passed twice, and lanes that load n
   };
   CHECK_THAT(diagnosed(twice), Contains("registers of A: a0 is passed in the place of a1"));
   CHECK_THAT(diagnosed(half), Contains("A in lanes 16 to 31 is not loaded, 0"));
+  CHECK_THAT(diagnosed(turned), Contains("the two halves of each register of A are exchanged"));
 }
 
 TEST_CASE("diagnose lists mistakes that are the same", "[quick][diagnose]") {

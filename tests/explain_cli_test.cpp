@@ -60,7 +60,7 @@ TEST_CASE("as many scale factors as the form has blocks", "[quick][cli]") {
          "--target", "sm_120a", "--a", "1", "--b", "1", "--a-scale", scales});
   };
   CHECK(explained("2 0.5").status == 0);
-  CHECK_THAT(explained("2 0.5").out, Contains("0x40000000"));
+  CHECK_THAT(explained("2 0.5").out, Contains("0x40000000") && Contains("of the scales of a[0..15] b[0..15];"));
   CHECK(explained("1 1 1 1 1").err == "warpbit: a-scale: 5 values; expected at most 4\n");
 }
 
