@@ -163,12 +163,13 @@ std::uint64_t node(const Fused& step, const Problem& p, std::size_t first, std::
   for (std::size_t k = first; k < last; ++k) {
     if (!step.k.contains(k)) continue;
     const Decoded &a = p.a.values[k], &b = p.b.values[k];
-    specials.add_product(a, b);
-    if (a.cls == Class::finite && b.cls == Class::finite)
-      e = std::max(e, p.exponent(k, rules.exponents));
-    else if (rules.zeros_raise)
-      e = std::max(e, p.exponent(k));
     negative = negative && a.negative != b.negative;
+    if (a.cls == Class::finite && b.cls == Class::finite) {
+      e = std::max(e, p.exponent(k, rules.exponents));
+      continue;
+    }
+    specials.add_product(a, b);
+    if (rules.zeros_raise) e = std::max(e, p.exponent(k));
   }
   Tracer tracer(p, result);
   if (specials.any()) {
