@@ -6,7 +6,6 @@
 #include <array>
 #include <bit>
 #include <map>
-#include <ranges>
 #include <set>
 
 #include "diagnose/digits.hpp"
@@ -86,7 +85,8 @@ class PlaceCollection {
       const auto unknown = static_cast<std::size_t>(std::ranges::count(move.map, kElsewhere));
       if (unknown == f->size()) return true;
       elsewhere = elsewhere || unknown > 0;
-      identity = identity && std::ranges::equal(move.map, std::views::iota(0, static_cast<int>(f->size())));
+      for (std::size_t i = 0; i < f->size(); ++i)
+        identity = identity && move.map[i] == static_cast<std::int32_t>(i);
       h.neighbours = h.neighbours || std::ranges::max(move.map) >= static_cast<std::int32_t>(f->size());
       h.operand += (h.operand.empty() ? "" : " ") + f->role();
       h.moves.push_back(std::move(move));

@@ -166,7 +166,7 @@ Result<LoadedCapture> load(const CaptureReader& reader, const ReplayOptions& opt
   if (results == Results::to_come)
     members.pop_back();
   else if (result.operand != nullptr)  // first: the number of its cases is that of all
-    std::ranges::rotate(members, members.end() - 1);
+    std::rotate(members.begin(), members.end() - 1, members.end());
   MemberCheck check(reader, *instruction);
   const Result<std::uint64_t> cases = check.run(members);
   if (!cases) return cases.error();
