@@ -133,7 +133,7 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
       conflict = check_write(cell, byte, thread, order);
       checked = cell;
     }
-    cell = {now, {}, state};
+    cell = {now, {}, state};  // from registers: a copy of a Cell in memory waits for its stores
   }
   return conflict;
 }
@@ -161,7 +161,9 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
 }
 
 void Accesses::settle(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order) {
-  std::fill_n(cells_.begin() + first, bytes, Cell{mark(thread, at, order), {}, Written::done});
+  const Mark now = mark(thread, at, order);
+  for (std::int64_t byte = first; byte < first + bytes; ++byte)
+    cells_[static_cast<std::size_t>(byte)] = {now, {}, Written::done};
 }
 
 }  // namespace warpbit::block

@@ -61,7 +61,7 @@ class Order {
 /// conflicting read came from a third lane.
 class Accesses {
  public:
-  enum class Written : std::uint8_t { never, pending, done };
+  enum class Written : std::uint32_t { never, pending, done };  // 32 bits: a Cell without padding
   /// An earlier access.
   struct Access {
     int thread;
