@@ -34,6 +34,21 @@ bool is_name_part(char c) {
   return kNameParts[static_cast<unsigned char>(c)];
 }
 
+// PTX manual, "Integer Constants" and "Floating-Point Constants".
+bool integer(std::string_view s, int base, std::uint64_t& value) {
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value, base);
+  return error == std::errc{} && end == s.data() + s.size();
+}
+
+// Changes the sign of a constant; false for 0f... and 0d..., which have none.
+bool negate(std::string_view written, Literal& literal) {
+  if (literal.is_float && (written.starts_with("0f") || written.starts_with("0F") ||
+                           written.starts_with("0d") || written.starts_with("0D")))
+    return false;
+  literal.bits = literal.is_float ? literal.bits ^ std::uint64_t{1} << 63 : ~literal.bits + 1;
+  return true;
+}
+
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -218,7 +233,8 @@ class Scanner {
             !is_hex(digits)))
       ++at_;
     Item out{text_.substr(first, at_ - first), true, {}};
-    if (!read(text_.substr(digits, at_ - digits), negative, out.literal)) {
+    const std::string_view written = text_.substr(digits, at_ - digits);
+    if (!read_number(written, out.literal) || (negative && !negate(written, out.literal))) {
       at_ = first;
       return fail(fmt::format("'{}' is not a number", out.text), "an integer or floating-point constant");
     }
@@ -228,32 +244,6 @@ class Scanner {
     return text_.substr(digits, 2) == "0x" || text_.substr(digits, 2) == "0X";
   }
 
-  // PTX manual, "Integer Constants" and "Floating-Point Constants".
-  static bool read(std::string_view s, bool negative, Literal& out) {
-    const char kind = s.size() > 1 && s[0] == '0' ? static_cast<char>(s[1] | 0x20) : ' ';
-    if ((kind == 'f' && s.size() == 10) || (kind == 'd' && s.size() == 18)) {
-      out = {true, kind == 'f', 0};
-      return !negative && integer(s.substr(2), 16, out.bits);
-    }
-    const bool hex = kind == 'x', binary = kind == 'b';
-    if (!hex && s.find_first_of(".eE") != s.npos) {
-      double value = 0;  // a decimal constant's value; no arithmetic is done on it
-      const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
-      out = {true, false, std::bit_cast<std::uint64_t>(value) | (negative ? std::uint64_t{1} << 63 : 0)};
-      return error == std::errc{} && end == s.data() + s.size();
-    }
-    if (s.ends_with('U')) s.remove_suffix(1);
-    const bool octal = s.size() > 1 && s[0] == '0';
-    if (!integer(s.substr(hex || binary ? 2 : 0), hex ? 16 : binary ? 2 : octal ? 8 : 10, out.bits))
-      return false;
-    if (negative) out.bits = ~out.bits + 1;
-    return true;
-  }
-  static bool integer(std::string_view s, int base, std::uint64_t& value) {
-    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value, base);
-    return error == std::errc{} && end == s.data() + s.size();
-  }
-
   std::string_view text_;
   std::size_t at_ = 0;
   bool unterminated_comment_ = false;
@@ -261,6 +251,25 @@ class Scanner {
 };
 
 }  // namespace
+
+bool read_number(std::string_view s, Literal& out) {
+  const char kind = s.size() > 1 && s[0] == '0' ? static_cast<char>(s[1] | 0x20) : ' ';
+  if ((kind == 'f' && s.size() == 10) || (kind == 'd' && s.size() == 18)) {
+    out = {true, kind == 'f', 0};
+    return integer(s.substr(2), 16, out.bits);
+  }
+  const bool hex = kind == 'x', binary = kind == 'b';
+  if (!hex && s.find_first_of(".eE") != s.npos) {
+    double value = 0;  // a decimal constant's value; no arithmetic is done on it
+    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+    out = {true, false, std::bit_cast<std::uint64_t>(value)};
+    return error == std::errc{} && end == s.data() + s.size();
+  }
+  out = {};
+  if (s.ends_with('U')) s.remove_suffix(1);
+  const bool octal = s.size() > 1 && s[0] == '0';
+  return integer(s.substr(hex || binary ? 2 : 0), hex ? 16 : binary ? 2 : octal ? 8 : 10, out.bits);
+}
 
 Result<Statement> split(std::string_view text) {
   return Scanner(text).statement();

@@ -28,6 +28,9 @@ struct Item {
   Literal literal;
 };
 
+/// Reads a number without a sign (PTX manual, "Integer Constants" and "Floating-Point Constants"); false if it is none.
+bool read_number(std::string_view text, Literal& out);
+
 struct OperandText {
   enum class Kind {
     scalar,   ///< one item: a name or a literal

@@ -463,13 +463,16 @@ constexpr Features kSm70 = Feature::sm_70;
 constexpr Features kSm72 = kSm70 | Feature::sm_72;
 constexpr Features kSm75 = kSm72 | Feature::sm_75;
 constexpr Features kSm80 = kSm75 | Feature::sm_80 | Feature::wmma_fragments;
-constexpr Features kSm89 = kSm80 | Feature::fp8;
+constexpr Features kSm86 = kSm80 | Feature::sm_86;
+constexpr Features kSm89 = kSm86 | Feature::fp8;
 constexpr Features kSm90 = kSm89 | Feature::sm_90;
-constexpr Features kSm90a = kSm90 | Feature::wgmma;
+constexpr Features kSm90a = kSm90 | Feature::wgmma | Feature::setmaxnreg;
 constexpr Features kSm100 = kSm90 | Feature::sm_100;
-constexpr Features kSm100f = kSm100 | Feature::kind_f8f6f4_fp8 | Feature::narrow_moves;
+constexpr Features kSm110f =
+    kSm100 | Feature::kind_f8f6f4_fp8 | Feature::narrow_moves | Feature::setmaxnreg | Feature::cancel_multicast;
+constexpr Features kSm100f = kSm110f | Feature::redux_f32;
 constexpr Features kSm100a = kSm100f | Feature::stochastic_rounding;
-constexpr Features kSm120f = kSm100f | Feature::kind_f8f6f4;
+constexpr Features kSm120f = kSm110f | Feature::kind_f8f6f4;
 constexpr Features kSm120a = kSm120f | Feature::sparse_fp4;
 
 constexpr std::string_view kToolkit = "CUDA 13.0, ptxas V13.0.88";
@@ -480,9 +483,9 @@ constexpr std::array kTargets{
     TargetRow{"sm_72", kSm72, kSm72Blocks, kNoToolkit},
     TargetRow{"sm_75", kSm75, kSm75Blocks, kToolkit},
     TargetRow{"sm_80", kSm80, kSm80Blocks, kToolkit},
-    TargetRow{"sm_86", kSm80, kSm86Blocks, kToolkit},
-    TargetRow{"sm_87", kSm80, kSm87Blocks, kToolkit},
-    TargetRow{"sm_88", kSm80, kSm87Blocks, kToolkit},
+    TargetRow{"sm_86", kSm86, kSm86Blocks, kToolkit},
+    TargetRow{"sm_87", kSm86, kSm87Blocks, kToolkit},
+    TargetRow{"sm_88", kSm86, kSm87Blocks, kToolkit},
     TargetRow{"sm_89", kSm89, kSm89Blocks, kToolkit},
     TargetRow{"sm_90", kSm90, kSm90Blocks, kToolkit},
     TargetRow{"sm_90a", kSm90a, kSm90Blocks, kToolkit},
@@ -493,8 +496,8 @@ constexpr std::array kTargets{
     TargetRow{"sm_103a", kSm100a, kSm103Blocks, kToolkit},
     TargetRow{"sm_103f", kSm100f, kSm103Blocks, kToolkit},
     TargetRow{"sm_110", kSm100, kSm103Blocks, kToolkit},
-    TargetRow{"sm_110a", kSm100f, kSm103Blocks, kToolkit},
-    TargetRow{"sm_110f", kSm100f, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110a", kSm110f, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110f", kSm110f, kSm103Blocks, kToolkit},
     TargetRow{"sm_120", kSm100, kSm120Blocks, kToolkit},
     TargetRow{"sm_120a", kSm120a, kSm120Blocks, kToolkit},
     TargetRow{"sm_120f", kSm120f, kSm120Blocks, kToolkit},

@@ -48,6 +48,10 @@ enum class Feature : std::uint32_t {
   stochastic_rounding = 1 << 11,  ///< cvt.rs
   wmma_fragments = 1 << 12,       ///< the fragments of wmma are known (NUMERICS.md, "Fragments of wmma")
   wgmma = 1 << 13,
+  sm_86 = 1 << 14,
+  redux_f32 = 1 << 15,  ///< redux.sync with f32
+  setmaxnreg = 1 << 16,
+  cancel_multicast = 1 << 17,  ///< clusterlaunchcontrol.try_cancel with .multicast::cluster::all
 };
 using Features = Flags<Feature>;
 constexpr Features operator|(Feature x, Feature y) {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forms of scalar instructions: what ptxas 13.0 accepts (tests/isa/scalar.tsv), as rows. The tensor families, matrix
+// moves and the conversions of isa/families/ are not among them.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ptx/type.hpp"
+#include "target/target.hpp"
+#include "warpbit/result.hpp"
+
+namespace warpbit::ptx {
+
+/// An operand of a form, by the notation of the rows:
+///
+///     d:T       a register or a constant of the last type among the qualifiers
+///     d:U       of the last but one;  d:W  of twice the bits of T;  d:u32  of that type
+///     d_:T      may be `_`
+///     #d:T      a vector of as many as .v2, .v4, .v8 says, or one of them
+///     d|p:T     a second destination, a predicate, may follow;  d&p:T  one follows
+///     p:pred    a predicate;  b:T?  an operand that may be absent;  c:pred&  that is there with .and, .or or .xor
+///     {a:b16*2} a vector of two;  [p]  an address;  [r]  one in a register;  #imm  a constant
+///     @label    of an instruction;  @table  of .branchtargets
+///     #imm(0..15), b:u32(0..255)  a constant of these values;  (24..256/8)  that is a multiple of 8;  (1..0)  none
+struct OperandForm {
+  enum class Kind : std::uint8_t { value, vector, pack, address, immediate, label, table };
+  enum class Presence : std::uint8_t { always, optional, with_boolean };
+  enum class Second : std::uint8_t { none, allowed, required };
+  Kind kind = Kind::value;
+  std::string_view role;
+  char type_from = 0;  ///< 'T', 'U', 'V', 'W', or 0: `type`
+  Type type = Type::b32;
+  int count = 1;  ///< of a pack
+  Presence presence = Presence::always;
+  Second second = Second::none;  ///< |p
+  bool sink = false;
+  std::string_view values = {};  ///< of a constant; empty: all
+
+  bool is_destination() const { return role == "d"; }
+};
+
+struct FormRow {
+  std::string_view pattern;   ///< {a,b}: one of these; `$name`: one of a named set; an empty one may be absent
+  std::string_view operands;  ///< in the order of the statement
+  Feature needs;
+};
+
+/// The rows, as they are in the source.
+std::span<const FormRow> form_rows();
+
+/// A row, taken apart.
+struct ScalarForm {
+  const FormRow* row;
+  std::vector<std::string_view> opcodes;
+  std::vector<std::vector<std::vector<std::string_view>>>
+      slots;                         ///< of each its alternatives, words without dots
+  std::set<std::string_view> words;  ///< of all slots
+  std::vector<OperandForm> operands;
+};
+
+/// A form as a statement names it.
+struct MatchedForm {
+  const ScalarForm* form = nullptr;
+  std::vector<Type> types;  ///< among the qualifiers, in order
+  int vector = 1;
+  bool boolean = false;  ///< .and, .or, .xor
+
+  /// The type of an operand.
+  Type type_of(const OperandForm& operand) const;
+};
+
+/// The forms that have these words, in the order of the row or in another that ptxas takes; several, if they differ in
+/// operands. Errors: unknown_instruction,
+/// unknown_qualifier (which names what would be accepted at that place), not_on_target.
+Result<std::vector<MatchedForm>> match_scalar(std::string_view opcode,
+                                              std::span<const std::string_view> qualifiers, Target target);
+
+}  // namespace warpbit::ptx

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// A module of PTX as its text has it, with every name resolved (PTX manual, "PTX Module Structure" and "Directives").
+// Whether its instructions exist, and what they do, is decided elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/statement.hpp"
+#include "ptx/type.hpp"
+#include "warpbit/result.hpp"
+
+namespace warpbit::ptx {
+
+/// In the module's text, both from 1.
+struct Position {
+  int line = 0, column = 0;
+};
+/// "line 12, column 5", as an Error's `where` has it.
+std::string text(Position at);
+
+/// From where a line of the module came (.loc and .file).
+struct SourceLine {
+  int file = 0, line = 0;  ///< file 0: unknown
+};
+
+enum class StateSpace : std::uint8_t { reg, param, local, shared, global, constant };
+std::string_view name(StateSpace space);
+
+enum class Linkage : std::uint8_t { internal, visible, external, weak, common };
+
+/// The address of a symbol in initialised memory or in an operand.
+struct Relocation {
+  std::size_t at;  ///< the first byte
+  int bytes;       ///< 8, or 1 of them: mask(symbol)
+  std::string_view symbol;
+  std::int64_t offset;
+  bool generic;       ///< generic(symbol)
+  int shift = 0;      ///< of a single byte: which one of the address
+  Position position;  ///< for a symbol that does not exist
+};
+
+/// A variable in memory, or a parameter.
+struct Variable {
+  std::string_view name;
+  StateSpace space;
+  Type type = Type::b8;
+  std::int64_t bytes = 0;  ///< 0: an array whose size the launch gives
+  int alignment = 1;
+  Linkage linkage = Linkage::internal;
+  std::vector<std::byte> initial = {};  ///< the rest is zero
+  std::vector<Relocation> relocations = {};
+  Position position = {};
+  /// Of a parameter of a kernel (.ptr): the space to which it points.
+  std::optional<StateSpace> pointee = {};
+};
+
+/// A register of a function. A vector register is as many.
+struct Register {
+  std::string name;
+  Type type;
+};
+
+/// What an operand names.
+struct Operand {
+  enum class Kind : std::uint8_t {
+    reg,       ///< `index`: of FunctionText::registers
+    literal,   ///< a constant
+    special,   ///< a special register; `text` is its name with its component
+    symbol,    ///< the address of `variable` plus `offset`
+    function,  ///< `text`: its name
+    label,     ///< `index`: of the instruction
+    table,     ///< of .branchtargets, .calltargets or .callprototype; `index` of FunctionText::tables
+    sink,      ///< _
+    vector,    ///< {operands}
+    list,      ///< (operands)
+    address,   ///< [base + offset]: a reg, symbol or literal; [base, {coordinates}]: two operands
+  };
+  Kind kind = Kind::sink;
+  bool negated = false;  ///< !p
+  int index = -1;
+  std::int64_t offset = 0;
+  Literal literal = {};
+  std::string_view text = {};
+  const Variable* variable = nullptr;
+  int first = 0, count = 0;  ///< of a vector, a list and an address: their operands (FunctionText::operands)
+  int second = -1;           ///< d|p: the register after the bar; kSinkPredicate for `_`
+  Position position = {};
+};
+inline constexpr int kSinkPredicate = -2;
+inline constexpr int kUnresolved = -2;  ///< an index, while the text is read
+
+/// An instruction of a function.
+struct Statement {
+  std::string_view text;  ///< without its guard, up to and with its ';'
+  std::string_view opcode;
+  int first_qualifier = 0, qualifiers = 0;  ///< FunctionText::qualifiers, without their dots
+  int first_operand = 0, operands = 0;      ///< FunctionText::operands
+  int guard = -1;                           ///< a register
+  bool guard_negated = false;
+  Position position = {};
+  SourceLine source = {};
+};
+
+/// .branchtargets, .calltargets, .callprototype.
+struct LabelTable {
+  enum class Kind : std::uint8_t { branch_targets, call_targets, prototype } kind;
+  std::string_view name;
+  std::vector<int> labels = {};  ///< instructions
+  std::vector<std::string_view> functions = {};
+  std::deque<Variable> returns = {}, parameters = {};  ///< of a prototype
+};
+
+/// x, y, z of .maxntid and the like; 0: not given.
+struct Extent {
+  unsigned x = 0, y = 1, z = 1;
+};
+
+struct FunctionText {
+  std::string_view name;
+  bool is_entry = false;
+  bool has_body = false;
+  Linkage linkage = Linkage::internal;
+  std::deque<Variable> returns = {}, parameters = {};
+  Extent max_threads = {}, required_threads = {}, required_cluster = {};
+  bool explicit_cluster = false, no_return = false;
+  std::string_view alias = {};  ///< the function that it is (.alias)
+  Position position = {};
+
+  std::vector<Register> registers = {};
+  std::deque<Variable> variables = {};  ///< of the body, of all its scopes
+  std::vector<Statement> statements = {};
+  std::vector<std::string_view> qualifiers = {};
+  std::vector<Operand> operands = {};
+  std::vector<LabelTable> tables = {};
+};
+
+struct ModuleText {
+  std::string text;  ///< viewed by everything else
+  int major = 0, minor = 0;
+  std::string_view target;
+  int address_bits = 64;
+  std::vector<std::string> files = {};  ///< by .file's number
+  std::deque<Variable> variables = {};
+  std::deque<FunctionText> functions = {};
+
+  /// Of an alias the function that it is; nullptr if there is none.
+  const FunctionText* find(std::string_view name) const;
+};
+
+/// The bits of a constant in a type: an integer cut to its size, 0f... as it is, another floating-point constant rounded to
+/// f32 where the type has 32 bits; of the rest the lowest bits (PTX manual, "Floating-Point Constants"; ptxas).
+std::uint64_t literal_bits(const Literal& value, Type type);
+
+/// Errors: statement_syntax and the like, with line and column.
+Result<std::shared_ptr<const ModuleText>> parse_module(std::string text);
+
+}  // namespace warpbit::ptx

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptx/operands.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <string>
+
+#include "ptx/special.hpp"
+
+namespace warpbit::ptx {
+namespace {
+
+// ---- Constants
+
+// "0..15", "24..256/8", "4,8,16", of which the last names multiples.
+bool is_in(std::string_view ranges, std::int64_t value) {
+  const auto number = [](std::string_view digits) {
+    std::int64_t out = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), out);
+    return out;
+  };
+  while (!ranges.empty()) {
+    const std::string_view one = ranges.substr(0, ranges.find(','));
+    ranges.remove_prefix(std::min(one.size() + 1, ranges.size()));
+    const std::size_t dots = one.find(".."), slash = one.find('/');
+    const std::int64_t first = number(one), last = dots == one.npos ? first : number(one.substr(dots + 2));
+    const std::int64_t step = slash == one.npos ? 1 : number(one.substr(slash + 1));
+    if (value >= first && value <= last && value % step == 0) return true;
+  }
+  return false;
+}
+
+// The bits of a floating-point constant stand for those of the register's size; an f32's and an f64's are rounded.
+bool takes_literal(const OperandForm& form, Type type, const Literal& value) {
+  if (!value.is_float)
+    return !is_floating(type) && row(type).element == type && type != Type::bf16 && type != Type::tf32 &&
+           (form.values.empty() || is_in(form.values, static_cast<std::int64_t>(value.bits)));
+  if (type == Type::f32 || type == Type::f64) return true;
+  return form.type_from != 0 && type == (value.single ? Type::b32 : Type::b64);
+}
+
+// ---- Operands of one form
+
+/// Why an operand is not taken.
+struct Mismatch {
+  Errc code = Errc::operand_kind;
+  std::string accepted = {};
+};
+
+class Check {
+ public:
+  Check(const FunctionText& function, const Statement& statement, const MatchedForm& form)
+      : function_(function), statement_(statement), form_(form) {}
+
+  /// The number of operands from the first on that the form takes, with all of them at the end.
+  bool fits(std::size_t wanted, int at);
+
+  int taken = 0;  ///< operands at most
+  bool extra = false;
+  std::vector<std::string> accepted = {};  ///< in the place of the first that is not
+  bool type_is_wrong = false;
+
+ private:
+  const Operand& operand(int i) const {
+    return function_.operands[static_cast<std::size_t>(statement_.first_operand + i)];
+  }
+  const Operand& child(const Operand& parent, int i) const {
+    return function_.operands[static_cast<std::size_t>(parent.first + i)];
+  }
+  Type declared(const Operand& reg) const {
+    return function_.registers[static_cast<std::size_t>(reg.index)].type;
+  }
+  bool has_word(std::string_view wanted) const {
+    const auto words = std::span(function_.qualifiers)
+                           .subspan(static_cast<std::size_t>(statement_.first_qualifier),
+                                    static_cast<std::size_t>(statement_.qualifiers));
+    return std::ranges::find(words, wanted) != words.end();
+  }
+  bool is_opcode(std::initializer_list<std::string_view> names) const {
+    return std::ranges::find(names, statement_.opcode) != names.end();
+  }
+  bool takes_wider(const OperandForm& form) const {
+    return form.type_from != 0 && is_opcode({"ld", "ldu", "st", "cvt"}) &&
+           std::ranges::find(form_.types, Type::bf16) == form_.types.end();
+  }
+
+  bool takes(const OperandForm& form, const Operand& operand);
+  bool takes_value(const OperandForm& form, const Operand& operand);
+  bool takes_second(const OperandForm& form, const Operand& operand) const;
+  bool takes_reg(const OperandForm& form, const Operand& operand);
+  bool takes_special(const Operand& operand, Type type) const;
+  bool takes_symbol(const Operand& operand, Type type) const;
+  bool takes_parts(const OperandForm& form, const Operand& operand, Type type, bool wider);
+  std::optional<StateSpace> space(int nth) const;
+  bool takes_address(const OperandForm& form, const Operand& operand) const;
+  std::string describe(const OperandForm& form) const;
+
+  const FunctionText& function_;
+  const Statement& statement_;
+  const MatchedForm& form_;
+  bool wrong_type_ = false;
+};
+
+// Whether a statement's d|p has a predicate where the form wants one; d|_ is d alone.
+bool Check::takes_second(const OperandForm& form, const Operand& operand) const {
+  switch (form.second) {
+    case OperandForm::Second::none:
+      return operand.second < 0 && (operand.second == -1 || form.is_destination());
+    case OperandForm::Second::allowed: return true;
+    case OperandForm::Second::required: return operand.second >= 0;
+  }
+  return false;
+}
+
+bool Check::takes_reg(const OperandForm& form, const Operand& operand) {
+  const Type type = form_.type_of(form), is = declared(operand);
+  wrong_type_ = true;
+  if (operand.negated && (type != Type::pred || form.is_destination())) return false;
+  if (form.type_from == 0 && is == Type::f16x2) return false;
+  return takes_second(form, operand) && takes_register(type, is, takes_wider(form));
+}
+
+// The special registers are sources of mov, and of cvt between integers.
+bool Check::takes_special(const Operand& operand, Type type) const {
+  const Type is = find_special(operand.text)->type;
+  if (is_opcode({"mov"})) {
+    if (is_floating(type) || type == Type::pred || is == Type::pred) return type == is;
+    return bits(type) == bits(is) || (bits(type) == 16 && bits(is) == 32);
+  }
+  return is_opcode({"cvt"}) && !has_word("pack") && bits(is) >= bits(type) &&
+         std::ranges::all_of(form_.types, is_integer);
+}
+
+// The address of a variable, or of a function: a source of mov; of cvta from the variable's space.
+bool Check::takes_symbol(const Operand& operand, Type type) const {
+  if (is_floating(type) || bits(type) < 16) return false;
+  if (is_opcode({"cvta"}))
+    return operand.kind == Operand::Kind::symbol && !has_word("to") && space(0) == operand.variable->space;
+  return is_opcode({"mov", "mapa", "getctarank"});
+}
+
+bool Check::takes_value(const OperandForm& form, const Operand& operand) {
+  const Type type = form_.type_of(form);
+  switch (operand.kind) {
+    case Operand::Kind::reg: return takes_reg(form, operand);
+    case Operand::Kind::sink: return form.is_destination() && form.sink && takes_second(form, operand);
+    case Operand::Kind::literal: return !form.is_destination() && takes_literal(form, type, operand.literal);
+    case Operand::Kind::special: return !form.is_destination() && takes_special(operand, type);
+    case Operand::Kind::symbol:
+    case Operand::Kind::function:
+      return !form.is_destination() && form.type_from != 0 && takes_symbol(operand, type);
+    default: return false;
+  }
+}
+
+// {a, b}: registers of one size, of which no two disagree in their types; `_` where they are destinations.
+bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type type, bool wider) {
+  std::optional<Type> first;
+  for (int i = 0; i < operand.count; ++i) {
+    const Operand& part = child(operand, i);
+    if (part.kind == Operand::Kind::sink && form.is_destination()) continue;
+    if (part.kind == Operand::Kind::literal && !form.is_destination() &&
+        takes_literal(form, type, part.literal))
+      continue;
+    if (part.kind != Operand::Kind::reg || part.negated || part.second != -1) return false;
+    const Type is = declared(part);
+    wrong_type_ = true;
+    if (!takes_register(type, is, wider) || (first && !takes_register(*first, is, false))) return false;
+    wrong_type_ = false;
+    if (!first || row(*first).cls == TypeClass::bits) first = is;
+  }
+  return true;
+}
+
+// The space of the statement's n-th address, by its words; nothing if it is generic.
+std::optional<StateSpace> Check::space(int nth) const {
+  constexpr std::array kSpaces = {StateSpace::param, StateSpace::local, StateSpace::shared, StateSpace::global,
+                                  StateSpace::constant};
+  for (int i = 0; i < statement_.qualifiers; ++i) {
+    const std::string_view word =
+        function_.qualifiers[static_cast<std::size_t>(statement_.first_qualifier + i)];
+    const auto found = std::ranges::find(kSpaces, word.substr(0, word.find(':')),
+                                         [](StateSpace space) { return name(space); });
+    if (found != kSpaces.end() && nth-- == 0) return *found;
+  }
+  return {};
+}
+
+bool Check::takes_address(const OperandForm& form, const Operand& operand) const {
+  if (operand.kind != Operand::Kind::address || operand.count != 1) return false;
+  const Operand& base = child(operand, 0);
+  if (base.kind == Operand::Kind::symbol) {
+    const std::optional<StateSpace> in = space(form.role == "q" ? 1 : 0);
+    return form.role != "r" && (in ? *in == base.variable->space : base.variable->space != StateSpace::param);
+  }
+  if (base.kind == Operand::Kind::literal) return !base.literal.is_float && has_word("local");
+  if (base.kind != Operand::Kind::reg || base.negated || base.second != -1) return false;
+  const Type is = declared(base);
+  return !is_floating(is) && (bits(is) == 32 || bits(is) == 64);
+}
+
+bool Check::takes(const OperandForm& form, const Operand& operand) {
+  wrong_type_ = false;
+  const bool vector = operand.kind == Operand::Kind::vector;
+  switch (form.kind) {
+    case OperandForm::Kind::address: return takes_address(form, operand);
+    case OperandForm::Kind::immediate:
+      return operand.kind == Operand::Kind::literal && takes_literal(form, Type::b64, operand.literal);
+    case OperandForm::Kind::pack:
+      return vector && operand.count == form.count && takes_parts(form, operand, form.type, false);
+    case OperandForm::Kind::vector: {
+      const bool moves = is_opcode({"ld", "ldu", "st"});
+      if (vector && (form_.vector > 1 || moves))
+        return operand.count == form_.vector && takes_parts(form, operand, form_.type_of(form), moves);
+      return form_.vector == 1 && takes_value(form, operand);
+    }
+    case OperandForm::Kind::value: return takes_value(form, operand);
+    case OperandForm::Kind::label: return operand.kind == Operand::Kind::label;
+    case OperandForm::Kind::table:
+      return operand.kind == Operand::Kind::table &&
+             function_.tables[static_cast<std::size_t>(operand.index)].kind == LabelTable::Kind::branch_targets;
+  }
+  return false;
+}
+
+std::string Check::describe(const OperandForm& form) const {
+  switch (form.kind) {
+    case OperandForm::Kind::address: {
+      const std::optional<StateSpace> in = space(form.role == "q" ? 1 : 0);
+      return in ? fmt::format("[address] in .{}", name(*in)) : "[address]";
+    }
+    case OperandForm::Kind::immediate:
+      return form.values.empty() ? "a constant" : fmt::format("a constant of {}", form.values);
+    case OperandForm::Kind::pack:
+      return fmt::format("a vector of {} .{} registers", form.count, row(form.type).name);
+    case OperandForm::Kind::vector:
+      if (form_.vector > 1)
+        return fmt::format("a vector of {} .{} registers", form_.vector, row(form_.type_of(form)).name);
+      break;
+    case OperandForm::Kind::value: break;
+    case OperandForm::Kind::label: return "a label";
+    case OperandForm::Kind::table: return "the name of a list of .branchtargets";
+  }
+  const Type type = form_.type_of(form);
+  const std::string reg =
+      fmt::format("a .{} register{}", row(type).name,
+                  form.second == OperandForm::Second::required ? " with a predicate, d|p" : "");
+  Literal one;
+  if (form.is_destination()) return reg;
+  if (!form.values.empty()) return fmt::format("{} or a constant of {}", reg, form.values);
+  one.is_float = type == Type::f32 || type == Type::f64;
+  if (!takes_literal(form, type, one)) return reg;
+  return reg + (one.is_float ? " or a floating-point constant" : " or a constant");
+}
+
+bool Check::fits(std::size_t wanted, int at) {
+  const bool ends = at == statement_.operands;
+  if (at > taken) {
+    taken = at;
+    accepted.clear();
+    type_is_wrong = false;
+  }
+  if (wanted == form_.form->operands.size()) {
+    extra = extra || (!ends && at == taken);
+    return ends;
+  }
+  const OperandForm& form = form_.form->operands[wanted];
+  const bool here = form.presence != OperandForm::Presence::with_boolean || form_.boolean;
+  if (here && !ends) {
+    if (takes(form, operand(at))) {
+      if (fits(wanted + 1, at + 1)) return true;
+    } else if (at == taken) {
+      type_is_wrong = wrong_type_;
+    }
+  }
+  if (here && at == taken) accepted.push_back(describe(form));
+  const bool may_be_absent = form.presence == OperandForm::Presence::optional || !here;
+  return may_be_absent && fits(wanted + 1, at);
+}
+
+}  // namespace
+
+std::string spell(const FunctionText& function, const Operand& operand) {
+  switch (operand.kind) {
+    case Operand::Kind::reg: {
+      const Register& one = function.registers[static_cast<std::size_t>(operand.index)];
+      return fmt::format("{}register '{}' of .{}{}", operand.negated ? "negated " : "", one.name,
+                         row(one.type).name, operand.second == -1 ? "" : " with a second one");
+    }
+    case Operand::Kind::literal:
+      if (operand.literal.is_float) return "a floating-point constant";
+      return fmt::format("constant {}", static_cast<std::int64_t>(operand.literal.bits));
+    case Operand::Kind::vector: return fmt::format("a vector of {}", operand.count);
+    case Operand::Kind::list: return "a list in parentheses";
+    case Operand::Kind::address: {
+      const Operand& base = function.operands[static_cast<std::size_t>(operand.first)];
+      if (base.kind == Operand::Kind::symbol)
+        return fmt::format("the address of '{}' in .{}", base.variable->name, name(base.variable->space));
+      return fmt::format("an address in {}", spell(function, base));
+    }
+    case Operand::Kind::sink: return "'_'";
+    default: return fmt::format("'{}'", operand.text);
+  }
+}
+
+Result<const MatchedForm*> check_operands(const FunctionText& function, const Statement& statement,
+                                          std::span<const MatchedForm> forms) {
+  int taken = -1;
+  std::set<std::string> accepted;
+  bool wrong_type = false;
+  for (const MatchedForm& form : forms) {
+    Check check(function, statement, form);
+    if (check.fits(0, 0)) return &form;
+    if (check.taken < taken) continue;
+    if (check.taken > taken) {
+      accepted.clear();
+      wrong_type = false;
+    }
+    taken = check.taken;
+    wrong_type = wrong_type || check.type_is_wrong;
+    accepted.insert(check.accepted.begin(), check.accepted.end());
+  }
+  const std::string all = fmt::format("{}", fmt::join(accepted, ", or "));
+  const auto where = [&](Position at) { return fmt::format("{}: '{}'", text(at), statement.text); };
+  if (taken == statement.operands)
+    return Error{Errc::operand_missing, where(statement.position), std::to_string(taken + 1), all};
+  const Operand& operand = function.operands[static_cast<std::size_t>(statement.first_operand + taken)];
+  if (accepted.empty())
+    return Error{Errc::operand_extra, where(operand.position), std::to_string(taken + 1),
+                 fmt::format("{} operands", taken)};
+  return Error{wrong_type ? Errc::register_type : Errc::operand_kind, where(operand.position),
+               spell(function, operand), all};
+}
+
+}  // namespace warpbit::ptx

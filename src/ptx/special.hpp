@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The special registers (PTX manual, "Special Registers").
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ptx/type.hpp"
+
+namespace warpbit::ptx {
+
+/// In the order of their rows.
+enum class Special : std::uint8_t {
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  clusterid_x,
+  clusterid_y,
+  clusterid_z,
+  nclusterid_x,
+  nclusterid_y,
+  nclusterid_z,
+  cluster_ctaid_x,
+  cluster_ctaid_y,
+  cluster_ctaid_z,
+  cluster_nctaid_x,
+  cluster_nctaid_y,
+  cluster_nctaid_z,
+  cluster_ctarank,
+  cluster_nctarank,
+  is_explicit_cluster,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  clock,
+  clock_hi,
+  clock64,
+  globaltimer,
+  globaltimer_lo,
+  globaltimer_hi,
+  total_smem_size,
+  aggr_smem_size,
+  dynamic_smem_size,
+  reserved_smem_offset_begin,
+  reserved_smem_offset_end,
+  reserved_smem_offset_cap,
+};
+
+struct SpecialRow {
+  Special special;
+  std::string_view name;  ///< with its '%' and component
+  Type type;
+};
+
+/// nullptr if there is none of that name.
+const SpecialRow* find_special(std::string_view name);
+
+}  // namespace warpbit::ptx
