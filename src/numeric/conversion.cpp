@@ -58,13 +58,6 @@ std::uint64_t nan_of(const Conversion& c, const Format& from, const Format& to, 
   return infinity(to, source.negative) | quiet | payload;
 }
 
-// Numbers with fraction bits are below 2^11 (f16) or 2^8 (bf16), so that they fit into s32.
-Exact to_integer(const Exact& x, Rounding rounding) {
-  if (x.exponent >= 0) return x;
-  const Format& s32 = format(FormatId::s32);
-  return {x.negative, decode(s32, encode(s32, x, rounding, Overflow::ieee)).significand, 0};
-}
-
 // floor(magnitude * 2^n), for any n that leaves at most 128 bits.
 u128 scaled(u128 magnitude, int n) {
   if (n >= 0) return magnitude << n;

@@ -208,6 +208,11 @@ std::uint64_t encode(const Format& f, const Exact& x, Rounding rounding, Overflo
   return pack(f, x.negative, field);
 }
 
+Exact to_integer(const Exact& x, Rounding rounding) {
+  if (x.exponent >= 0) return x;
+  return {x.negative, round_shift(x.magnitude, -x.exponent, x.negative, rounding), 0};
+}
+
 std::uint64_t pack(const Format& f, bool negative, std::uint64_t field) {
   const std::uint64_t sign =
       f.is_signed && negative ? std::uint64_t{1} << (f.exponent_bits + f.fraction_bits) : 0;

@@ -157,6 +157,9 @@ enum class Overflow : std::uint8_t {
 std::uint64_t encode(const Format& format, const Exact& number, Rounding rounding, Overflow overflow,
                      int kept_fraction_bits = -1);
 
+/// The integer next to a number. Precondition: it has at most 127 bits.
+Exact to_integer(const Exact& number, Rounding rounding);
+
 /// The code with the given exponent and fraction, as one number. An unsigned format has no sign.
 std::uint64_t pack(const Format& format, bool negative, std::uint64_t field);
 

@@ -69,6 +69,37 @@ Value sum(const Value& a, const Value& b, Rounding rounding) {
   return {total.magnitude == 0 ? Class::zero : Class::finite, total};
 }
 
+Value quotient(const Value& a, const Value& b) {
+  const bool negative = a.number.negative != b.number.negative;
+  if (a.cls == Class::nan || b.cls == Class::nan) return kNan;
+  if (a.cls == b.cls && a.cls != Class::finite) return kNan;
+  if (a.cls == Class::infinity || b.cls == Class::zero) return {Class::infinity, {negative, 0, 0}};
+  if (a.cls == Class::zero || b.cls == Class::infinity) return {Class::zero, {negative, 0, 0}};
+  // At least 62 bits of quotient: a moved up to 126 bits, b has 64 or less.
+  const int up = 126 - bit_length(a.number.magnitude);
+  const u128 whole = a.number.magnitude << up;
+  const u128 out = whole / b.number.magnitude;
+  const bool rest = whole % b.number.magnitude != 0;
+  return {Class::finite, {negative, out << 1 | (rest ? 1 : 0), a.number.exponent - up - b.number.exponent - 1}};
+}
+
+Value square_root(const Value& a) {
+  if (a.cls == Class::zero || a.cls == Class::nan) return a;
+  if (a.number.negative) return kNan;
+  if (a.cls == Class::infinity) return a;
+  // Up to 125 or 126 bits with an even exponent: a root of 63 bits, found bit by bit from the top.
+  int up = 126 - bit_length(a.number.magnitude);
+  if ((a.number.exponent - up) % 2 != 0) --up;
+  const u128 square = a.number.magnitude << up;
+  u128 root = 0;
+  for (int i = 63; i >= 0; --i) {
+    const u128 trial = root | u128{1} << i;
+    if (trial <= square / trial) root = trial;
+  }
+  const bool rest = root * root != square;
+  return {Class::finite, {false, root << 1 | (rest ? 1 : 0), (a.number.exponent - up) / 2 - 1}};
+}
+
 std::uint64_t round(const Format& format, const Value& value, Rounding rounding) {
   if (value.cls == Class::nan) return format.canonical_nan;
   if (value.cls == Class::infinity) return infinity(format, value.number.negative);

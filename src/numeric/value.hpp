@@ -27,6 +27,12 @@ Value product(const Value& a, const Value& b);
 /// magnitudes of at most 126 bits.
 Value sum(const Value& a, const Value& b, Rounding rounding);
 
+/// a / b and the square root of a, exact but for a sticky last bit far below any rounding position. 0 / 0, Inf / Inf and
+/// the root of a negative number other than -0 are NaNs; a / 0 is an infinity. Precondition: significands of at most 64
+/// bits.
+Value quotient(const Value& a, const Value& b);
+Value square_root(const Value& a);
+
 /// One rounding; NaN canonical; overflow as in IEEE 754-2019, 7.4.
 std::uint64_t round(const Format& format, const Value& value, Rounding rounding);
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scalar/operation.hpp"
+
+#include <algorithm>
+
+namespace warpbit::scalar {
+namespace {
+
+// ---- Words
+
+// What a qualifier says. Types and what only says where memory lies are elsewhere.
+struct Word {
+  std::string_view word;
+  void (*apply)(Operation& o);
+};
+constexpr Word kWords[] = {
+    {"lo", [](Operation& o) { o.mode = Mode::low; }},
+    {"hi", [](Operation& o) { o.mode = Mode::high; }},
+    {"wide", [](Operation& o) { o.mode = Mode::wide; }},
+    {"approx", [](Operation& o) { o.precision = Precision::approx; }},
+    {"full", [](Operation& o) { o.precision = Precision::full; }},
+    {"ftz", [](Operation& o) { o.ftz = true; }},
+    {"sat", [](Operation& o) { o.sat = true; }},
+    {"relu", [](Operation& o) { o.relu = true; }},
+    {"oob", [](Operation& o) { o.oob = true; }},
+    {"NaN", [](Operation& o) { o.nan = true; }},
+    {"xorsign", [](Operation& o) { o.xorsign = true; }},
+    {"abs", [](Operation& o) { o.abs = true; }},
+    {"cc", [](Operation& o) { o.carry = true; }},
+    {"clamp", [](Operation& o) { o.clamp = true; }},
+    {"l", [](Operation& o) { o.left = true; }},
+    {"shiftamt", [](Operation& o) { o.shift_amount = true; }},
+    {"and", [](Operation& o) { o.boolean = Boolean::conjunction; }},
+    {"or", [](Operation& o) { o.boolean = Boolean::disjunction; }},
+    {"xor", [](Operation& o) { o.boolean = Boolean::exclusive; }},
+};
+
+template <class E>
+struct Named {
+  std::string_view word;
+  E value;
+};
+constexpr Named<Compare> kCompares[] = {
+    {"eq", Compare::eq},   {"ne", Compare::ne},   {"lt", Compare::lt},   {"le", Compare::le},
+    {"gt", Compare::gt},   {"ge", Compare::ge},   {"lo", Compare::lt},   {"ls", Compare::le},
+    {"hi", Compare::gt},   {"hs", Compare::ge},   {"equ", Compare::equ}, {"neu", Compare::neu},
+    {"ltu", Compare::ltu}, {"leu", Compare::leu}, {"gtu", Compare::gtu}, {"geu", Compare::geu},
+    {"num", Compare::num}, {"nan", Compare::nan},
+};
+constexpr Named<TestOf> kTests[] = {
+    {"finite", TestOf::finite},         {"infinite", TestOf::infinite}, {"number", TestOf::number},
+    {"notanumber", TestOf::notanumber}, {"normal", TestOf::normal},     {"subnormal", TestOf::subnormal},
+};
+constexpr Named<Permutation> kPermutations[] = {
+    {"f4e", Permutation::f4e}, {"b4e", Permutation::b4e}, {"rc8", Permutation::rc8},
+    {"ecl", Permutation::ecl}, {"ecr", Permutation::ecr}, {"rc16", Permutation::rc16},
+};
+constexpr Named<Rounding> kRoundings[] = {
+    {"rn", Rounding::nearest_even}, {"rz", Rounding::toward_zero},   {"rm", Rounding::down},
+    {"rp", Rounding::up},           {"rni", Rounding::nearest_even}, {"rzi", Rounding::toward_zero},
+    {"rmi", Rounding::down},        {"rpi", Rounding::up},
+};
+
+template <class E, std::size_t N>
+const Named<E>* find_word(const Named<E> (&rows)[N], std::string_view word) {
+  const auto found = std::ranges::find(rows, word, &Named<E>::word);
+  return found == std::end(rows) ? nullptr : &*found;
+}
+
+void apply(Operation& o, std::string_view word) {
+  const bool compares = o.opcode == "set" || o.opcode == "setp";
+  if (const auto* found = find_word(kRoundings, word)) {
+    o.rounding = found->value;
+    o.has_rounding = true;
+    o.rounds_to_integer = word.ends_with('i');
+  } else if (const auto* compare = find_word(kCompares, word); compares && compare != nullptr) {
+    o.compare = compare->value;
+  } else if (const auto* test = find_word(kTests, word)) {
+    o.test = test->value;
+  } else if (const auto* permutation = find_word(kPermutations, word)) {
+    o.permutation = permutation->value;
+  } else if (const auto* row = std::ranges::find(kWords, word, &Word::word); row != std::end(kWords)) {
+    row->apply(o);
+  }
+}
+
+// The types of sources and result, from those among the qualifiers.
+void set_types(Operation& o, std::span<const Type> types) {
+  if (types.empty()) return;
+  o.type = o.to = o.third = types.back();
+  if (o.mode == Mode::wide) o.to = ptx::twice(o.type).value_or(o.type);
+  if (types.size() < 2) return;
+  const Type first = types[types.size() - 2];
+  if (o.opcode == "slct")
+    o.type = o.to = first;
+  else if (o.opcode.starts_with("dp"))
+    o.third = first;
+  else
+    o.to = first;
+  if (o.opcode == "cvt.pack") {
+    o.to = types[0];
+    o.type = Type::s32;
+  }
+}
+
+// ---- Halves
+
+// The sources of one half; the selector of slct and the predicate are whole.
+Sources half(const Sources& s, int size, int i) {
+  Sources out = s;
+  for (std::uint64_t& value : out.value) value = cut(value >> i * size, size);
+  return out;
+}
+
+}  // namespace
+
+Execute find(std::string_view opcode, Type type) {
+  const bool floating = ptx::is_floating(type) || type == Type::bf16;
+  const std::span<const Row> first = floating ? floating_rows() : integer_rows();
+  for (const std::span<const Row> rows : {first, compare_rows(), convert_rows()})
+    for (const Row& row : rows)
+      if (row.opcode == opcode) return row.execute;
+  return nullptr;
+}
+
+Operation operation(std::string_view opcode, std::span<const std::string_view> words) {
+  Operation out;
+  out.opcode = opcode;
+  if (opcode == "cvt" && !words.empty() && words[0] == "pack") out.opcode = "cvt.pack";
+  std::vector<Type> types;
+  for (const std::string_view word : words) {
+    if (const auto type = ptx::find_type(word))
+      types.push_back(*type);
+    else
+      apply(out, word);
+  }
+  set_types(out, types);
+  out.execute = find(out.opcode, ptx::row(out.type).element);
+  return out;
+}
+
+bool is_captured(std::string_view opcode, std::span<const std::string_view> words, Target target) {
+  static const Target recorded = *Target::find("sm_90a");
+  if (!ptx::match_scalar(opcode, words, recorded)) return false;
+  return operation(opcode, words).precision == Precision::exact || target.name().starts_with("sm_90");
+}
+
+Results execute(const Operation& o, const Sources& s) {
+  if (!ptx::is_packed(o.type) || o.opcode == "selp" || o.opcode == "slct") return o.execute(o, s);
+  Operation part = o;
+  part.type = part.third = ptx::row(o.type).element;
+  part.to = ptx::row(o.to).element;
+  const int size = ptx::bits(part.type);
+  const Results low = o.execute(part, half(s, size, 0)), high = o.execute(part, half(s, size, 1));
+  if (o.opcode == "setp") return {low.value, high.value != 0};
+  const int to = ptx::bits(part.to);
+  if (to == 32) return {cut(low.value, 16) | cut(high.value, 16) << 16};  // set of f16x2 to u32
+  return {low.value | high.value << to};
+}
+
+}  // namespace warpbit::scalar

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scalar instruction does to the registers of one lane: the specification. It is written to be read; kernels that
+// execute 32 lanes at a time must equal it. Whatever the manual leaves open is as an H100 does it
+// (src/target/NUMERICS.md, "Scalar instructions").
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "numeric/formats.hpp"
+#include "ptx/forms.hpp"
+#include "ptx/type.hpp"
+
+namespace warpbit::scalar {
+
+using ptx::Type;
+
+enum class Mode : std::uint8_t { none, low, high, wide };
+enum class Precision : std::uint8_t { exact, approx, full };
+/// .eq to .nan, in the manual's order; the unsigned .lo, .ls, .hi, .hs are lt, le, gt, ge.
+enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
+enum class Boolean : std::uint8_t { none, conjunction, disjunction, exclusive };
+enum class TestOf : std::uint8_t { finite, infinite, number, notanumber, normal, subnormal };
+enum class Permutation : std::uint8_t { index, f4e, b4e, rc8, ecl, ecr, rc16 };
+
+struct Operation;
+
+/// What a lane reads: its registers in the order of the statement, the predicate among them, and the carry flag.
+struct Sources {
+  std::array<std::uint64_t, 4> value = {};
+  bool predicate = false;
+  bool carry = false;
+  int count = 0;
+
+  std::uint64_t operator[](int i) const { return value[static_cast<std::size_t>(i)]; }
+};
+
+/// What it writes.
+struct Results {
+  std::uint64_t value = 0;
+  bool second = false;  ///< the predicate of d|p
+  bool carry = false;   ///< with .cc
+};
+
+using Execute = Results (*)(const Operation& operation, const Sources& sources);
+
+/// An instruction without its registers. Made by `operation`.
+struct Operation {
+  std::string_view opcode;
+  Type type = Type::b32;   ///< of the sources
+  Type to = Type::b32;     ///< of the result
+  Type third = Type::b32;  ///< slct: of the selector; dp4a: of b
+  Mode mode = Mode::none;
+  Precision precision = Precision::exact;
+  Rounding rounding = Rounding::nearest_even;
+  bool rounds_to_integer = false;  ///< .rni and the like
+  bool has_rounding = false;
+  bool ftz = false, sat = false, relu = false, oob = false, nan = false, xorsign = false, abs = false;
+  bool carry = false;                                  ///< .cc
+  bool negate_product = false, negate_addend = false;  ///< of an fma that the assembler made
+  bool exchanged = false;  ///< the assembler has exchanged the two factors or addends
+  bool clamp = false;      ///< .clamp, otherwise .wrap
+  bool left = false;       ///< shf.l
+  bool shift_amount = false;
+  Compare compare = Compare::eq;
+  Boolean boolean = Boolean::none;
+  TestOf test = TestOf::finite;
+  Permutation permutation = Permutation::index;
+  Execute execute = nullptr;
+};
+
+/// Precondition: the words are those of a form (ptx::match_scalar). `execute` is null if the opcode has no value of its
+/// own to compute (ld, bar and so on).
+Operation operation(std::string_view opcode, std::span<const std::string_view> words);
+
+/// The result of one lane. A packed type is executed half by half.
+Results execute(const Operation& operation, const Sources& sources);
+
+/// Whether a GPU's results of a form are recorded (golden-digests/scalar/): those of the forms that sm_90a has, and of the
+/// functions that the manual leaves to each GPU on that one alone.
+bool is_captured(std::string_view opcode, std::span<const std::string_view> words, Target target);
+
+// ---- For the files of this folder
+
+/// The lowest bits of a register, as a number.
+inline std::uint64_t cut(std::uint64_t value, int bits) {
+  return value & ones(bits);
+}
+inline std::int64_t extend(std::uint64_t value, int bits) {
+  return static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);
+}
+
+struct Row {
+  std::string_view opcode;
+  Execute execute;
+};
+std::span<const Row> integer_rows(), floating_rows(), compare_rows(), convert_rows();
+/// Those of the two kinds of types that an opcode has.
+Execute find(std::string_view opcode, Type type);
+
+FormatId format_of(Type type);
+
+}  // namespace warpbit::scalar
