@@ -20,6 +20,7 @@ struct FaultSide {
   std::vector<int> lanes;
   device::Place at;  ///< where in the source
   int warps = 1;     ///< starting at `warp`; four if a warpgroup acts
+  int ptx_line = 0;  ///< of a kernel in PTX, where `at` is what .loc says
 };
 
 /// The first forbidden action of a kernel, in the first faulty block; blocks are counted with x fastest. The
@@ -28,6 +29,7 @@ struct Fault : FaultSide {
   /// `where` is the instruction or the kind of access.
   Error error;
   device::Index3 block;
+  std::string kernel = {};  ///< of a module of PTX
   /// The memory and the byte in it; for global memory, the byte of the array.
   struct Address {
     Space space;

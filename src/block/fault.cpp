@@ -27,8 +27,18 @@ std::vector<int> lanes_of(std::uint32_t mask) {
   return out;
 }
 
+Fault refused(Error error) {
+  Fault out;
+  out.error = std::move(error);
+  return out;
+}
+
 Fault fault_of(Who who, Error error) {
-  return {{who.thread / kWarp, {who.thread % kWarp}, who.at}, std::move(error), {}, std::nullopt, std::nullopt};
+  Fault out = refused(std::move(error));
+  out.warp = who.thread / kWarp;
+  out.lanes = {who.thread % kWarp};
+  out.at = who.at;
+  return out;
 }
 
 Fault of_group(int group, Fault fault) {
@@ -59,7 +69,9 @@ Found check_bytes(std::string_view what, Space space, const View& array, std::in
 
 std::string Fault::message() const {
   const auto side = [](const FaultSide& s, bool with_lanes) {
-    std::string out = s.at.line == 0 ? "\n  " : fmt::format("\n  {}:{}: ", s.at.file, s.at.line);
+    std::string out = "\n  ";
+    if (s.at.line != 0) out += fmt::format("{}:{}: ", s.at.file, s.at.line);
+    if (s.ptx_line != 0) out += fmt::format("PTX line {}: ", s.ptx_line);
     out += s.warps == 1 ? fmt::format("warp {}", s.warp)
                         : fmt::format("warps {}-{}", s.warp, s.warp + s.warps - 1);
     if (with_lanes && !s.lanes.empty())
@@ -70,7 +82,8 @@ std::string Fault::message() const {
   if (lanes.empty()) return out;  // not caused by a thread
   const bool missing = error.code == Errc::lanes_missing || error.code == Errc::lanes_disagree ||
                        error.code == Errc::threads_diverge;
-  out += fmt::format("\n  block ({}, {}, {})", block.x, block.y, block.z);
+  out += kernel.empty() ? "\n  " : fmt::format("\n  {}, ", kernel);
+  out += fmt::format("block ({}, {}, {})", block.x, block.y, block.z);
   if (address) out += fmt::format(", {} address {}", name(address->space), address_text(address->byte));
   out += side(*this, !(missing && other));
   if (other) out += side(*other, true);

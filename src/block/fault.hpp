@@ -28,6 +28,8 @@ struct Who {
 using Found = std::optional<Fault>;
 
 Fault fault_of(Who who, Error error);
+/// The fault of a launch that cannot begin.
+Fault refused(Error error);
 /// The same for all lanes of a warpgroup.
 Fault of_group(int group, Fault fault);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 namespace warpbit::block {
 
@@ -67,18 +66,83 @@ void Order::sync_warp(int warp, std::uint32_t lanes) {
   }
 }
 
-std::uint16_t Accesses::number(Place at) {
-  if (places_.empty() || places_[latest_] != at) {
-    latest_ = static_cast<std::size_t>(std::ranges::find(places_, at) - places_.begin());
-    // Too many places to number: the last number stands for all further ones.
-    latest_ = std::min<std::size_t>(latest_, std::numeric_limits<std::uint16_t>::max());
-    if (latest_ == places_.size()) places_.push_back(at);
-  }
-  return static_cast<std::uint16_t>(latest_);
+void Order::join_warps(std::uint32_t warps, std::vector<std::uint32_t>& with) {
+  const auto threads = static_cast<int>(clock_.size());
+  if (of_warps_.empty()) of_warps_.resize(index((threads + kWarp - 1) / kWarp) * clock_.size());
+  with.resize(clock_.size());
+  const auto each = [&](auto&& what) {
+    for (int warp = 0; warp * kWarp < threads; ++warp)
+      if ((warps >> warp & 1U) != 0) what(warp);
+  };
+  each([&](int warp) {
+    for (std::size_t t = 0; t < with.size(); ++t) with[t] = std::max(with[t], of_warp(warp)[t]);
+    for (int t = warp * kWarp; t < std::min((warp + 1) * kWarp, threads); ++t)
+      with[index(t)] = ++clock_[index(t)];
+  });
+  each([&](int warp) { std::ranges::copy(with, of_warp(warp)); });
 }
 
-Accesses::Mark Accesses::mark(int thread, Place at, const Order& order) {
-  return {order.clock(thread), static_cast<std::int16_t>(thread), number(at)};
+void Order::barrier_of(std::uint32_t warps) {
+  std::vector<std::uint32_t> together;
+  join_warps(warps, together);
+}
+
+void Order::through_memory(int warp) {
+  join_warps(std::uint32_t{1} << warp, in_memory_);
+}
+
+// ---- Accesses
+
+std::uint16_t Accesses::number(Place at) {
+  constexpr std::size_t kMaxPlace = 0x7FFF;
+  std::uint16_t& out = numbers_[at.line % numbers_.size()];
+  if (out < places_.size() && places_[out] == at) return out;
+  // Too many places to number: the last number stands for all further ones.
+  const auto found = static_cast<std::size_t>(std::ranges::find(places_, at) - places_.begin());
+  if (found == places_.size() && found <= kMaxPlace) places_.push_back(at);
+  return out = static_cast<std::uint16_t>(std::min(found, kMaxPlace));
+}
+
+// ---- Cells
+
+void Accesses::split(std::size_t word) {
+  if (split_[word] != 0) return;
+  if (bytes_.empty()) bytes_.resize(4 * words_.size());
+  std::fill_n(bytes_.begin() + static_cast<std::ptrdiff_t>(4 * word), 4, words_[word]);
+  split_[word] = 1;
+}
+
+template <class Visit>
+void Accesses::for_each_cell(std::int64_t first, std::int64_t bytes, Visit visit) {
+  const std::int64_t end = first + bytes;
+  for (std::int64_t byte = first; byte < end;) {
+    const auto word = static_cast<std::size_t>(byte / 4);
+    if (split_[word] == 0 && byte % 4 == 0 && end - byte >= 4) {
+      visit(words_[word], byte);
+      byte += 4;
+    } else {
+      split(word);
+      visit(bytes_[static_cast<std::size_t>(byte)], byte);
+      ++byte;
+    }
+  }
+}
+
+// The words whose bytes have become alike.
+void Accesses::unite(std::int64_t first, std::int64_t bytes) {
+  for (std::int64_t byte = (first + 3) / 4 * 4; byte + 4 <= first + bytes; byte += 4) {
+    const auto word = static_cast<std::size_t>(byte / 4);
+    if (split_[word] == 0) continue;
+    const Cell* const cells = &bytes_[4 * word];
+    if (!std::all_of(cells + 1, cells + 4, [&](const Cell& one) { return one == cells[0]; })) continue;
+    words_[word] = cells[0];
+    split_[word] = 0;
+  }
+}
+
+Accesses::Mark Accesses::mark(int thread, Place at, const Order& order, bool strong) {
+  return {order.clock(thread), static_cast<std::int16_t>(thread),
+          static_cast<std::uint16_t>(number(at) & 0x7FFF), strong};
 }
 
 void Accesses::remember(Cell& cell, const Mark& read) {
@@ -91,50 +155,53 @@ void Accesses::remember(Cell& cell, const Mark& read) {
 }
 
 std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_t bytes, int thread, Place at,
-                                                 const Order& order) {
+                                                 const Order& order, bool strong) {
   using enum Conflict::Kind;
-  const Mark now = mark(thread, at, order);
+  const Mark now = mark(thread, at, order, strong);
   Mark checked;  // happened before
   std::optional<Conflict> conflict;
-  for (std::int64_t byte = first; byte < first + bytes; ++byte) {
-    Cell& cell = cells_[static_cast<std::size_t>(byte)];
+  for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
     remember(cell, now);
-    if (cell.written == Written::done && cell.write == checked) continue;
-    if (conflict) continue;
-    if (!before(cell.write, thread, order))
+    if (cell.written == Written::done && cell.write == checked) return;
+    if (conflict) return;
+    if (!before(cell.write, thread, order, strong))
       conflict = Conflict{race, byte, access(cell.write), true};
     else if (cell.written == Written::pending)
       conflict = Conflict{pending, byte, access(cell.write), true};
     else if (cell.written == Written::never)
       conflict = Conflict{never_written, byte, std::nullopt};
     checked = cell.write;
-  }
+  });
   return conflict;
 }
 
 std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::int64_t byte, int thread,
-                                                        const Order& order) const {
+                                                        const Order& order, bool strong) const {
   using enum Conflict::Kind;
-  if (!before(cell.write, thread, order)) return Conflict{race, byte, access(cell.write), true};
+  if (!before(cell.write, thread, order, strong)) return Conflict{race, byte, access(cell.write), true};
   for (const Mark& read : cell.read)
-    if (!before(read, thread, order)) return Conflict{race, byte, access(read), false};
+    if (!before(read, thread, order, strong)) return Conflict{race, byte, access(read), false};
   if (cell.written == Written::pending) return Conflict{pending, byte, access(cell.write), true};
   return std::nullopt;
 }
 
 std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, int thread, Place at,
-                                                  const Order& order, Written state) {
-  const Mark now = mark(thread, at, order);
+                                                  const Order& order, Written state, bool strong) {
+  const Mark now = mark(thread, at, order, strong);
   Cell checked;  // may be written to
   std::optional<Conflict> conflict;
-  for (std::int64_t byte = first; byte < first + bytes; ++byte) {
-    Cell& cell = cells_[static_cast<std::size_t>(byte)];
+  for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
     if (!conflict && !(cell == checked)) {
-      conflict = check_write(cell, byte, thread, order);
+      conflict = check_write(cell, byte, thread, order, strong);
       checked = cell;
     }
-    cell = {now, {}, state};  // from registers: a copy of a Cell in memory waits for its stores
-  }
+    Mark write = now;
+    // A strong access does not hide a weak one of its own thread.
+    if (strong && cell.write.thread == now.thread && cell.write.clock == now.clock)
+      write.strong = cell.write.strong;
+    cell = {write, {}, state};  // from registers: a copy of a Cell in memory waits for its stores
+  });
+  unite(first, bytes);
   return conflict;
 }
 
@@ -144,7 +211,7 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
   Mark checked;
   bool fenced = true;  // of the write that was checked
   for (std::int64_t byte = first; byte < first + bytes; ++byte) {
-    const Mark& write = cells_[static_cast<std::size_t>(byte)].write;
+    const Mark& write = cell(byte).write;
     if (write != checked) {
       checked = write;
       fenced = true;
@@ -162,8 +229,8 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
 
 void Accesses::settle(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order) {
   const Mark now = mark(thread, at, order);
-  for (std::int64_t byte = first; byte < first + bytes; ++byte)
-    cells_[static_cast<std::size_t>(byte)] = {now, {}, Written::done};
+  for_each_cell(first, bytes, [&](Cell& cell, std::int64_t) { cell = {now, {}, Written::done}; });
+  unite(first, bytes);
 }
 
 }  // namespace warpbit::block

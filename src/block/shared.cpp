@@ -14,10 +14,10 @@ constexpr int kPlaceBits = 16;
 
 }  // namespace
 
-Shared::Shared(int threads, std::uint64_t bytes)
-    : memory_(bytes),
+Shared::Shared(int threads, std::uint64_t bytes, std::uint64_t window, bool records)
+    : memory_(bytes, window),
       order_(threads),
-      accesses_(static_cast<std::size_t>(bytes)),
+      accesses_(records ? static_cast<std::size_t>(bytes) : 0),
       copiers_(static_cast<std::size_t>(threads)) {}
 
 // ---- Conflicts
@@ -71,16 +71,16 @@ Found Shared::overwritten(std::string_view what, std::int64_t first, std::int64_
   return std::nullopt;
 }
 
-Found Shared::read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
-  const auto found = accesses_.read(first, bytes, who.thread, who.at, order_);
+Found Shared::read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, bool strong) {
+  const auto found = accesses_.read(first, bytes, who.thread, who.at, order_, strong);
   if (!found) return std::nullopt;
   return conflict(what, *found, who);
 }
 
 Found Shared::write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-                    Accesses::Written state) {
+                    Accesses::Written state, bool strong) {
   if (auto fault = overwritten(what, first, bytes, who)) return fault;
-  const auto found = accesses_.write(first, bytes, who.thread, who.at, order_, state);
+  const auto found = accesses_.write(first, bytes, who.thread, who.at, order_, state, strong);
   if (!found) return std::nullopt;
   return conflict(what, *found, who);
 }

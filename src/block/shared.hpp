@@ -21,14 +21,21 @@ namespace warpbit::block {
 /// `what` is the action's name in faults. A fault of an access names the other one.
 class Shared {
  public:
-  Shared(int threads, std::uint64_t bytes);
+  /// `window`: the generic address of the first byte. Without `records` no access may be recorded.
+  Shared(int threads, std::uint64_t bytes, std::uint64_t window = 0, bool records = true);
 
   const Memory& memory() const { return memory_; }
+  Memory& memory() { return memory_; }
   /// The whole memory as an array, and a cursor in it.
   View view(std::int64_t at) const { return {0, static_cast<std::int64_t>(memory_.shared_bytes()), at}; }
 
   // ---- Accesses of a thread
 
+  /// Records an access to bytes that exist. Strong ones are atomics and those with an order.
+  Found read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, bool strong = false);
+  Found write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+              Accesses::Written state = Accesses::Written::done, bool strong = false);
+  bool is_unsettled(std::int64_t byte) const { return accesses_.is_unsettled(byte); }
   Found load(std::string_view what, const View& from, std::span<std::byte> value, std::size_t alignment,
              Who who);
   Found store(std::string_view what, const View& to, std::span<const std::byte> value, std::size_t alignment,
@@ -56,6 +63,8 @@ class Shared {
 
   /// All threads meet.
   void barrier() { order_.barrier(); }
+  void barrier_of(std::uint32_t warps) { order_.barrier_of(warps); }
+  void through_memory(int warp) { order_.through_memory(warp); }
   void sync_warp(int warp, std::uint32_t lanes) { order_.sync_warp(warp, lanes); }
   void fence_proxy(int thread) { order_.fence(thread); }
 
@@ -80,9 +89,6 @@ class Shared {
     std::vector<Copy> copies;  // in order
   };
   Copier& copier(int thread) { return copiers_[static_cast<std::size_t>(thread)]; }
-  Found read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who);
-  Found write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-              Accesses::Written state = Accesses::Written::done);
   Found overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Who who) const;
   Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;

@@ -6,46 +6,25 @@
 #include <exception>
 
 #include "api/checks.hpp"
+#include "block/shape.hpp"
 #include "device/block.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
 namespace {
 
-// The maximum over all GPUs (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
-constexpr std::uint64_t kMostThreads = 1024, kMostShared = 227 * 1024, kMostBlocks = 0x7FFF'FFFF;
 constexpr std::size_t kMinStack = 16 * 1024, kMaxStack = std::size_t{1} << 30;
-
-std::string size(const Dim3& d) {
-  return fmt::format("{} x {} x {}", d.x, d.y, d.z);
-}
-
-// The product, or any number above 2^32 if it exceeds that.
-std::uint64_t product(const Dim3& d) {
-  const std::uint64_t plane = std::uint64_t{d.x} * d.y;
-  return plane > 0xFFFF'FFFF ? plane : plane * d.z;
-}
-
-Fault refused(Error error) {
-  return {{}, std::move(error), {}, {}, {}};
-}
 
 std::optional<Fault> check(const Launch& how) {
   const auto fault = [](std::string seen, std::string accepted) {
-    return refused({Errc::launch_shape, "launch", std::move(seen), std::move(accepted)});
+    return block::refused({Errc::launch_shape, "launch", std::move(seen), std::move(accepted)});
   };
-  const auto in = [](std::uint64_t n, std::uint64_t most) { return n >= 1 && n <= most; };
-  if (!in(product(how.block), kMostThreads) || how.block.z > 64)
-    return fault(fmt::format("a block of {} threads", size(how.block)), "1 to 1024 threads, z at most 64");
-  if (!in(product(how.grid), kMostBlocks))
-    return fault(fmt::format("a grid of {} blocks", size(how.grid)), "1 to 2147483647 blocks");
-  if (how.shared_bytes > kMostShared)
-    return fault(fmt::format("{} bytes of shared memory", how.shared_bytes),
-                 fmt::format("at most {}", kMostShared));
+  if (auto error = block::check_shape(how.grid, how.block, how.shared_bytes))
+    return block::refused(*std::move(error));
   if (how.stack_bytes < kMinStack || how.stack_bytes > kMaxStack)
     return fault(fmt::format("stacks of {} bytes", how.stack_bytes),
                  fmt::format("{} to {}", kMinStack, kMaxStack));
-  if (Result<Kernel> kernel = kernel_for(how.execute); !kernel) return refused(kernel.error());
+  if (Result<Kernel> kernel = kernel_for(how.execute); !kernel) return block::refused(kernel.error());
   return std::nullopt;
 }
 
@@ -75,8 +54,9 @@ void run_block(const Launch& how, std::int64_t number, const std::function<void(
 
 // One host thread: takes waiting blocks until there are none.
 void run_blocks(const Launch& how, const std::function<void()>& thread, std::int64_t& next, Outcome& outcome) {
-  const auto blocks = static_cast<std::int64_t>(product(how.grid));
-  Result<device::Stacks> stacks = device::Stacks::make(static_cast<int>(product(how.block)), how.stack_bytes);
+  const auto blocks = static_cast<std::int64_t>(block::product(how.grid));
+  Result<device::Stacks> stacks =
+      device::Stacks::make(static_cast<int>(block::product(how.block)), how.stack_bytes);
   if (!stacks) {
 #pragma omp critical(warpbit_launch)
     outcome.no_stacks = stacks.error();
@@ -102,8 +82,8 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
   Outcome outcome;
   outcome.launched.fault = check(how);
   if (!outcome.launched) return std::move(outcome.launched);
-  const auto blocks = static_cast<std::int64_t>(product(how.grid));
-  const auto threads = static_cast<int>(product(how.block));
+  const auto blocks = static_cast<std::int64_t>(block::product(how.grid));
+  const auto threads = static_cast<int>(block::product(how.block));
   const std::int64_t most = std::min<std::int64_t>(device::Stacks::max_workers(threads), blocks);
   const int workers = thread_count(how.execute.threads, static_cast<std::uint64_t>(most));
   const device::Rescue rescue;
@@ -116,7 +96,7 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
     if (!outcome.exception) outcome.exception = std::current_exception();
   }
   if (outcome.exception) std::rethrow_exception(outcome.exception);
-  if (next == 0) outcome.launched.fault = refused(*std::move(outcome.no_stacks));
+  if (next == 0) outcome.launched.fault = block::refused(*std::move(outcome.no_stacks));
   return std::move(outcome.launched);
 }
 

@@ -36,7 +36,7 @@ std::string_view name(Space space) {
 }
 
 Memory::Memory(std::uint64_t shared_bytes, std::uint64_t window) {
-  ranges_.push_back({window, zeros(shared_bytes)});
+  ranges_.push_back({window, zeros(shared_bytes), {}});
   unordered_.resize(ranges_.front().bytes.size());
 }
 
@@ -45,9 +45,16 @@ Result<void> Memory::add_global(std::uint64_t address, std::uint64_t bytes) {
     return Error{Errc::address_out_of_bounds, "global memory",
                  fmt::format("{} bytes from {:#x}", bytes, address), "addresses have 64 bits"};
   for (std::size_t i = 0; i < ranges_.size(); ++i)
-    if (overlap(address, bytes, ranges_[i].address, ranges_[i].bytes.size()))
+    if (overlap(address, bytes, ranges_[i].address, ranges_[i].size()))
       return Error{Errc::memory_overlap, "global memory", interval(address, bytes), extent(i, Space::generic)};
-  ranges_.push_back({address, zeros(bytes)});
+  ranges_.push_back({address, zeros(bytes), {}});
+  return {};
+}
+
+Result<void> Memory::view_global(std::uint64_t address, std::span<std::byte> bytes) {
+  if (bytes.empty()) return {};
+  if (Result<void> added = add_global(address, bytes.size()); !added) return added;
+  ranges_.back() = {address, {}, bytes};
   return {};
 }
 
@@ -56,7 +63,7 @@ std::optional<Memory::Place> Memory::find(Space space, std::uint64_t address, st
   const std::size_t last = space == Space::shared ? 1 : ranges_.size();
   for (std::size_t i = first; i < last; ++i) {
     const std::uint64_t base = space == Space::shared ? 0 : ranges_[i].address;
-    const std::uint64_t size = ranges_[i].bytes.size();
+    const std::uint64_t size = ranges_[i].size();
     if (address >= base && address - base <= size && bytes <= size - (address - base))
       return Place{i, address - base};
   }
@@ -66,7 +73,7 @@ std::optional<Memory::Place> Memory::find(Space space, std::uint64_t address, st
 std::string Memory::extent(std::size_t range, Space space) const {
   const Range& r = ranges_[range];
   return fmt::format("{} memory at {}", range == 0 ? "shared" : "global",
-                     interval(space == Space::shared ? 0 : r.address, r.bytes.size()));
+                     interval(space == Space::shared ? 0 : r.address, r.size()));
 }
 
 Error Memory::out_of_bounds(Space space, std::uint64_t address, std::uint64_t bytes) const {
@@ -74,7 +81,7 @@ Error Memory::out_of_bounds(Space space, std::uint64_t address, std::uint64_t by
   std::string there;
   int more = 0;
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].bytes.empty() || (space != Space::generic && (space == Space::shared) != (i == 0))) continue;
+    if (ranges_[i].size() == 0 || (space != Space::generic && (space == Space::shared) != (i == 0))) continue;
     if (++more <= kListed) there += (there.empty() ? "" : ", ") + extent(i, space);
   }
   if (more > kListed) there += fmt::format(" and {} more", more - kListed);
@@ -90,8 +97,8 @@ bool Memory::contains(Space space, std::uint64_t address, std::uint64_t bytes) c
 Result<void> Memory::read(Space space, std::uint64_t address, std::span<std::byte> out) const {
   const std::optional<Place> at = find(space, address, out.size());
   if (!at) return out_of_bounds(space, address, out.size());
-  std::ranges::copy_n(ranges_[at->range].bytes.begin() + static_cast<std::ptrdiff_t>(at->offset),
-                      static_cast<std::ptrdiff_t>(out.size()), out.begin());
+  std::ranges::copy_n(ranges_[at->range].data() + at->offset, static_cast<std::ptrdiff_t>(out.size()),
+                      out.begin());
   return {};
 }
 
@@ -99,7 +106,7 @@ Result<void> Memory::write(Space space, std::uint64_t address, std::span<const s
   const std::optional<Place> at = find(space, address, bytes.size());
   if (!at) return out_of_bounds(space, address, bytes.size());
   const auto offset = static_cast<std::ptrdiff_t>(at->offset);
-  std::ranges::copy(bytes, ranges_[at->range].bytes.begin() + offset);
+  std::ranges::copy(bytes, ranges_[at->range].data() + offset);
   if (at->range == 0) std::fill_n(unordered_.begin() + offset, bytes.size(), true);
   return {};
 }

@@ -6,7 +6,15 @@
 #include <cstdint>
 #include <string_view>
 
-namespace warpbit::device {
+#pragma GCC visibility push(default)
+namespace warpbit {
+
+/// The size of a grid or a block.
+struct Dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+namespace device {
 
 /// The source location of a wrapper's call. (std::source_location is missing in clang 14.)
 struct Place {
@@ -57,4 +65,6 @@ struct Request {
 };
 
 }  // namespace calls
-}  // namespace warpbit::device
+}  // namespace device
+}  // namespace warpbit
+#pragma GCC visibility pop

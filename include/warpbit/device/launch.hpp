@@ -16,11 +16,6 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// The size of a grid or a block.
-struct Dim3 {
-  unsigned x = 1, y = 1, z = 1;
-};
-
 /// Launch parameters.
 struct Launch {
   Target target;
