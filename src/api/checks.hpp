@@ -23,6 +23,19 @@ Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& o
 Result<void> check_metadata(const Instruction& instruction, const Tile& tile, const OperandView& e,
                             std::size_t cases, const ExecuteOptions& options);
 
+/// Computes a case of a dense tile without scale factors and memory, whose operands are registers: D, A, B and C, each as
+/// [lane][register] without gaps; D may be C. False if the kernel has nothing for it. Nothing is checked.
+bool run_dense(const Tile& tile, Kernel kernel, std::byte* d, const std::byte* a, const std::byte* b,
+               const std::byte* c);
+/// The same of `rows` fragments of A with each of `columns` of B, one after the other; D, which is C, is
+/// [row][lane][column][register].
+bool run_dense_all(const Tile& tile, Kernel kernel, int rows, int columns, const std::byte* a,
+                   const std::byte* b, std::byte* d);
+/// Whether the kernels have something for that: m16n8, D and C of f32.
+bool can_run_all(const Tile& tile);
+/// True if the tile is such a one.
+bool is_dense_tile(const Instruction& instruction);
+
 /// Ascending lanes as text: "3, 7-9".
 std::string ranges(const std::vector<int>& lanes);
 

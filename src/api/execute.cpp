@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include "kernel/bodies.hpp"
 #include "kernel/fast_tile.hpp"
 #include "kernel/floating.hpp"
+#include "kernel/fused.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
@@ -214,6 +216,49 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
   if (Result<void> metadata = check_metadata(instruction, tile, views.e, cases, options); !metadata)
     return metadata.error();
   return Execution{instruction.inferred(), run_cases(tile, views, destination, cases, *kernel, options)};
+}
+
+bool is_dense_tile(const Instruction& instruction) {
+  const Tile* const tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  const std::span<const Operand> operands = instruction.operands();
+  if (tile == nullptr || tile->uses_memory() || tile->sparsity.is_sparse() || tile->a_scale.is_present() ||
+      tile->lanes != 32 || operands.size() != 4)
+    return false;
+  constexpr std::array kParts = {Part::d, Part::a, Part::b, Part::c};
+  for (std::size_t i = 0; i < kParts.size(); ++i)
+    if (operands[i].part != kParts[i] || operands[i].kind == OperandKind::immediate ||
+        !operands[i].literals.empty())
+      return false;
+  return true;
+}
+
+bool run_dense(const Tile& tile, Kernel kernel, std::byte* d, const std::byte* a, const std::byte* b,
+               const std::byte* c) {
+  const Body* const body = body_for(tile, kernel);
+  if (body == nullptr) return false;
+  const auto view = [&](const TileRegisters& r, const std::byte* at) {
+    return OperandView::dense(at, tile.lanes, r.count, r.bits);
+  };
+  TileViews views;
+  views.a = view(tile.a.registers, a);
+  views.b = view(tile.b.registers, b);
+  views.c = view(tile.c.registers, c);
+  tile.fast->run({*body, tile, views,
+                  ResultView::dense(d, tile.lanes, tile.d.registers.count, tile.d.registers.bits), 0, 1});
+  return true;
+}
+
+bool can_run_all(const Tile& tile) {
+  return fused_tile(tile) != nullptr && !tile.plan->operands.has_value() && tile.rows == 16 &&
+         tile.columns == 8 && tile.c.format->id == FormatId::f32 && tile.d.format->id == FormatId::f32;
+}
+
+bool run_dense_all(const Tile& tile, Kernel kernel, int rows, int columns, const std::byte* a,
+                   const std::byte* b, std::byte* d) {
+  const Body* const body = body_for(tile, kernel);
+  if (body == nullptr || !can_run_all(tile)) return false;
+  fused_tile(tile)->run_all(*body, tile, rows, columns, a, b, d);
+  return true;
 }
 
 Result<Kernel> kernel_for(const ExecuteOptions& options) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernel/dense.hpp"
+#include "kernel/exact.hpp"
 #include "kernel/program.hpp"
 
 namespace warpbit {
@@ -163,15 +164,12 @@ thread_local struct { Panel a, b; } panels;
 
 }  // namespace
 
-void FusedTile::run_whole(const FastRun& run) const {
-  const auto& [body, t, views, to, first, last] = run;
-  const FactorLines lines = load_lines(run);
-  FusedBlocks blocks;
+// The panels of `rows` and `columns` of blocks.
+void FusedTile::decode_whole(const Body& body, const Tile& t, const FactorLines& lines,
+                             FusedBlocks& blocks) const {
   blocks.program = &program;
-  blocks.rows = t.rows / 2;
-  blocks.columns = t.columns / 8;
   blocks.depth = t.depth;
-  const int of_left = t.rows * t.depth, of_right = t.columns * t.depth;
+  const int of_left = 2 * blocks.rows * t.depth, of_right = 8 * blocks.columns * t.depth;
   const ExponentRange a_range = body.exponent_range(of_a, lines.a, of_left),
                       b_range = body.exponent_range(of_b, lines.b, of_right);
   const bool far = a_range.far || b_range.far;
@@ -181,7 +179,7 @@ void FusedTile::run_whole(const FastRun& run) const {
   const auto decode = [&](const Encoding& e, int count, int each, int top, Panel& panel) {
     panel.values.resize(static_cast<std::size_t>(count));
     panel.exponents.resize(static_cast<std::size_t>(count));
-    if (run.body.decode(e, panel.codes.data(), count, each, top, panel.values.data(), panel.exponents.data()))
+    if (body.decode(e, panel.codes.data(), count, each, top, panel.values.data(), panel.exponents.data()))
       has_special = true;
   };
   auto& [left, right] = panels;
@@ -204,6 +202,14 @@ void FusedTile::run_whole(const FastRun& run) const {
   blocks.b = right.values.data();
   blocks.a_exponents = left.exponents.data();
   blocks.b_exponents = right.exponents.data();
+}
+
+void FusedTile::run_whole(const FastRun& run) const {
+  const auto& [body, t, views, to, first, last] = run;
+  FusedBlocks blocks;
+  blocks.rows = t.rows / 2;
+  blocks.columns = t.columns / 8;
+  decode_whole(body, t, load_lines(run), blocks);
   // D, which is C, in place if its registers lie side by side.
   const bool in_place =
       to.register_stride == 4 && views.c.base == to.base && views.c.lane_stride == to.lane_stride;
@@ -216,6 +222,48 @@ void FusedTile::run_whole(const FastRun& run) const {
   blocks.exact = exact.callback();
   body.fused(blocks);
   result.store();
+}
+
+namespace {
+
+constexpr int kLaneBytes = 16;  // of four f32 in D, a lane's part of a fragment
+
+/// The lanes of many fragments that are left to the specification.
+struct ExactFragments {
+  const Tile& tile;
+  int columns;
+  const std::byte *a, *b, *d;
+
+  static std::uint64_t code(void* context, const LeftLane& at, std::uint64_t c) {
+    const auto& x = *static_cast<const ExactFragments*>(context);
+    const auto fragment = [&](const TileRegisters& r, const std::byte* base, int number) {
+      return OperandView::dense(
+          base + static_cast<std::ptrdiff_t>(number) * x.tile.lanes * r.count * r.bits / 8, x.tile.lanes,
+          r.count, r.bits);
+    };
+    TileViews views;
+    views.a = fragment(x.tile.a.registers, x.a, at.row / 8);
+    views.b = fragment(x.tile.b.registers, x.b, at.column);
+    views.c = {x.d, 0, x.columns * kLaneBytes, 4};
+    ExactElements element(x.tile, views, 0);
+    return element(0, static_cast<std::size_t>(row_of_pair(at.row % 8, at.lane % 2)),
+                   static_cast<std::size_t>(at.lane / 2), c);
+  }
+};
+
+}  // namespace
+
+void FusedTile::run_all(const Body& body, const Tile& t, int of_rows, int of_columns, const std::byte* left,
+                        const std::byte* right, std::byte* sums) const {
+  FusedBlocks blocks;
+  blocks.rows = 8 * of_rows;
+  blocks.columns = of_columns;
+  decode_whole(body, t, {left, right}, blocks);
+  const std::ptrdiff_t lane = std::ptrdiff_t{of_columns} * kLaneBytes;
+  blocks.c = blocks.d = {sums, lane, 4 * lane, kLaneBytes};
+  ExactFragments exact{t, of_columns, left, right, sums};
+  blocks.exact = {ExactFragments::code, &exact};
+  body.fused(blocks);
 }
 
 }  // namespace warpbit

@@ -15,6 +15,11 @@ class FusedTile : public PartsTile {
   void run(const FastRun& run) const override;
   std::string source() const override;
 
+  /// D = A B + D of each of `of_rows` fragments of A with each of `of_columns` of B, [fragment][lane][register], A and B
+  /// decoded once. D: [row][lane][column][register]. Precondition: is_dense() without a conversion, D of f32.
+  void run_all(const Body& body, const Tile& tile, int of_rows, int of_columns, const std::byte* left,
+               const std::byte* right, std::byte* sums) const;
+
   /// Whether A and B in registers are panels as they are, with nothing that is not in a matrix.
   bool is_dense() const { return is_dense_; }
 
@@ -26,6 +31,7 @@ class FusedTile : public PartsTile {
   void compute(const FastRun& run, const Parts& given, std::size_t first) const override;
   bool find_order(const Tile& tile, bool by_register_or_even_first);
   void run_whole(const FastRun& run) const;
+  void decode_whole(const Body& body, const Tile& tile, const FactorLines& lines, FusedBlocks& blocks) const;
 
   bool by_register_ = false;  // the order of k in the panels (body/panels.hpp)
   bool even_first_ = false;   // the order of pairs of a sparse A; else by k

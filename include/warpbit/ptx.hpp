@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels as compilers make them: a module of PTX is loaded, and a kernel of it is run as a grid, without a GPU. Every
+// byte of memory is what a GPU leaves there; mistakes that hardware hides are faults.
+//
+//     auto module = ptx::Module::load(text);
+//     auto kernel = module->function("saxpy");
+//     ptx::Report report = kernel->launch({.grid = {4}, .block = {128}},
+//                                         {ptx::buffer(x), ptx::buffer(y), ptx::value(2.0F), ptx::value(512)});
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "warpbit/detail/block.hpp"  // Dim3
+#include "warpbit/execute.hpp"
+#include "warpbit/fault.hpp"
+#include "warpbit/result.hpp"
+#include "warpbit/target.hpp"
+
+#pragma GCC visibility push(default)
+namespace warpbit::ptx {
+
+/// A parameter of a kernel (PTX manual, "Kernel Function Parameter Attributes").
+struct Parameter {
+  std::string name;
+  std::string type;    ///< as PTX spells it, without the dot: "u64"; of an array that of its elements
+  std::size_t bytes;   ///< of the whole parameter
+  std::size_t offset;  ///< among all parameters
+  std::size_t alignment;
+};
+
+/// An argument of a launch: an array that the kernel reaches by a pointer to its first byte, or the bytes of a number or
+/// of a structure passed by value.
+using Argument = std::variant<std::span<std::byte>, std::vector<std::byte>, std::span<const std::byte>>;
+
+/// The caller's memory, which the kernel reads and writes; of a constant array it only reads, and a write is a fault. It
+/// must live until the launch has ended.
+template <class T>
+requires std::is_trivially_copyable_v<T> Argument buffer(std::span<T> array) {
+  if constexpr (std::is_const_v<T>)
+    return std::as_bytes(array);
+  else
+    return std::as_writable_bytes(array);
+}
+template <class T>
+Argument buffer(std::vector<T>& array) {
+  return buffer(std::span(array));
+}
+template <class T>
+Argument buffer(const std::vector<T>& array) {
+  return buffer(std::span(array));
+}
+/// A number or a structure, by value. Pointers in a structure are numbers that `address` has returned.
+template <class T>
+requires std::is_trivially_copyable_v<T> Argument value(const T& number) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(&number, 1));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+/// A null pointer.
+inline Argument null() {
+  return value(std::uint64_t{0});
+}
+
+/// The address by which all launches of this process reach an array, for pointers inside structures. The same array has
+/// the same address until it is forgotten.
+std::uint64_t address(std::span<std::byte> array);
+/// The array of an address is not reached any more. False if `address` has not returned it.
+bool forget(std::uint64_t address);
+
+/// A register of a warp, by lane. A predicate is 0 or 1; of 128 bits, the lower half.
+struct RegisterValues {
+  std::string name;
+  std::array<std::uint64_t, 32> values;
+  std::uint32_t changed = 0;  ///< the lanes in which a step has changed it
+};
+
+/// A statement that a warp has executed.
+struct Observation {
+  device::Index3 block;
+  int warp;
+  std::uint32_t lanes;  ///< that have executed it; 0 if its guard held for none
+  int line;             ///< of the module's text
+  std::string_view statement;
+  std::vector<RegisterValues> registers;  ///< its results
+};
+
+/// How often a statement was executed, and what its accesses to memory cost. Counted, not sampled.
+struct LineCounts {
+  int line;  ///< of the module's text
+  std::string statement;
+  std::string opcode;
+  std::string file;  ///< by .loc; empty without it
+  int source_line;
+  std::uint64_t warps;      ///< executions by a warp, or by a part of one that has diverged
+  std::uint64_t lanes;      ///< executions by lanes: 32 for each of `warps` if nothing diverges
+  std::uint64_t sectors;    ///< of 32 bytes of global memory, of each execution
+  std::uint64_t conflicts;  ///< extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp)
+};
+
+/// How to run a kernel.
+struct Launch {
+  Dim3 grid = {}, block = {};
+  std::uint64_t shared_bytes = 0;  ///< dynamic shared memory of a block
+  /// Products and sums are fused as the assembler does by default (`ptxas --fmad=true`).
+  bool contract = true;
+  /// Accesses to shared memory that no barrier orders are faults, and reads of bytes that were never written.
+  bool check_shared = true;
+  /// The maximum number of steps of a block, one for each instruction of a path of a warp; 0: any number.
+  std::uint64_t step_limit = 0;
+  /// What to refuse, and the number of host threads.
+  ExecuteOptions execute = {};
+  /// Whether Report::profile is filled.
+  bool profile = false;
+  /// Called after each statement of one warp of one block. The launch ends if it returns false.
+  std::function<bool(const Observation&)> observe = {};
+  device::Index3 observed_block = {};
+  int observed_warp = 0;
+  /// Called after blocks have ended, with their number and that of all; by one thread at a time.
+  std::function<void(std::uint64_t done, std::uint64_t blocks)> progress = {};
+};
+
+/// What a launch did.
+struct Report {
+  std::optional<Fault> fault;  ///< after a fault, the content of the arrays is unspecified
+  bool inferred = false;       ///< as in Execution, for any instruction of the launch
+  bool contracted = false;     ///< products and sums were fused, by the rule of the project's numerics page
+  std::uint64_t blocks = 0;    ///< that have ended
+  std::uint64_t steps = 0;     ///< instructions of warps
+  std::string printed;         ///< by printf, block by block
+  std::vector<LineCounts> profile;  ///< of the statements that were executed, by line; see Launch::profile
+  bool stopped = false;             ///< Launch::observe has ended it
+
+  bool ok() const { return !fault; }
+  explicit operator bool() const { return ok(); }
+};
+
+class Module;
+
+/// A kernel of a module.
+class Function {
+ public:
+  const std::string& name() const;
+  const std::vector<Parameter>& parameters() const;
+  std::uint64_t shared_bytes() const;  ///< static shared memory of a block
+
+  /// Runs the kernel; launches of a module take turns. Arguments are given in the order of the parameters, each with
+  /// the bytes of its parameter. Faults: launch_shape for an impossible launch; argument_mismatch; those of the
+  /// instructions.
+  Report launch(const Launch& how, std::span<const Argument> arguments) const;
+  Report launch(const Launch& how, std::initializer_list<Argument> arguments) const {
+    return launch(how, std::span(arguments.begin(), arguments.size()));
+  }
+
+ private:
+  friend class Module;
+  struct State;
+  explicit Function(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+/// A module (PTX manual, "PTX Module Structure"). Its variables in global and constant memory keep their values from
+/// launch to launch.
+class Module {
+ public:
+  /// Reads a module for a target; without one, for the module's own (.target). PTX for an earlier target runs on a later
+  /// one. Errors: those of the text, with line and column; not_on_target; unknown_target.
+  static Result<Module> load(std::string text, std::optional<Target> target = {});
+  /// The same from a file. Errors: also file_unreadable.
+  static Result<Module> load_file(const std::filesystem::path& path, std::optional<Target> target = {});
+
+  Target target() const;
+  /// The kernels, in the order of the text.
+  std::vector<std::string> entries() const;
+  /// A kernel, ready to run. Errors: no_such_kernel_entry; that of the first instruction that it reaches and that cannot run.
+  Result<Function> function(std::string_view name) const;
+  /// Everything that `ptxas` or a launch would refuse, over all functions, with line and column.
+  std::vector<Error> check() const;
+  /// The bytes of a variable in global or constant memory. Errors: no_such_variable.
+  Result<std::span<std::byte>> variable(std::string_view name) const;
+
+ private:
+  friend class Function;
+  struct State;
+  explicit Module(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace warpbit::ptx
+#pragma GCC visibility pop

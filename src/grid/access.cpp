@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that access memory.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <mutex>
+
+#include "grid/records.hpp"
+#include "grid/steps.hpp"
+
+namespace warpbit::grid::steps {
+namespace {
+
+using ptx::StateSpace;
+
+class Resolver {
+ public:
+  Resolver(Warp& warp, Path& path, const Step& step) : warp_(warp), path_(path), step_(step) {}
+
+  /// data is nullptr after a fault.
+  Target resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
+    if (address % std::bit_floor(bytes) != 0)
+      return fault(lane, {Errc::address_misaligned,
+                          {},
+                          fmt::format("address {:#x}", address),
+                          fmt::format("accesses of {} bytes need a multiple of it", bytes)});
+    StateSpace space = step_.access.space;
+    if (step_.access.generic) {
+      space = StateSpace::global;
+      if (address - kSharedWindow < kWindowBytes) {
+        space = StateSpace::shared;
+        address -= kSharedWindow;
+      } else if (address - kLocalWindow < kWindowBytes) {
+        space = StateSpace::local;
+        address -= kLocalWindow;
+      }
+    }
+    switch (space) {
+      case StateSpace::shared: return shared(lane, address, bytes);
+      case StateSpace::local: return local(lane, address, bytes);
+      case StateSpace::param: return parameter(lane, address, bytes);
+      default: return global(lane, address, bytes, writes);
+    }
+  }
+
+ private:
+  Target fault(int lane, Error error) {
+    warp_.fault(path_, Lanes{1} << lane, std::move(error));
+    return {};
+  }
+  Target shared(int lane, std::uint64_t address, std::uint64_t bytes) {
+    const std::span<std::byte> memory = warp_.block().shared();
+    if (bytes <= memory.size() && address <= memory.size() - bytes)
+      return {memory.data() + address, StateSpace::shared};
+    return fault(lane, {Errc::address_out_of_bounds,
+                        {},
+                        fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
+                        fmt::format("the block has {} bytes", memory.size())});
+  }
+  Target local(int lane, std::uint64_t address, std::uint64_t bytes) {
+    std::byte* const data =
+        warp_.local(lane, static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes));
+    if (data != nullptr) return {data, StateSpace::local};
+    return fault(lane, {Errc::address_out_of_bounds,
+                        {},
+                        fmt::format("{} bytes from {:#x} of local memory on", bytes, address),
+                        "a thread has 512 KiB"});
+  }
+  // Of the kernel, by its place in all of them.
+  Target parameter(int lane, std::uint64_t address, std::uint64_t bytes) {
+    const std::span<const std::byte> memory = warp_.block().grid().parameters;
+    if (bytes <= memory.size() && address <= memory.size() - bytes)
+      return {const_cast<std::byte*>(memory.data()) + address,
+              StateSpace::param};  // loads alone have this space
+    return fault(lane, {Errc::address_out_of_bounds,
+                        {},
+                        fmt::format("{} bytes from {:#x} of the parameters on", bytes, address),
+                        fmt::format("there are {} bytes", memory.size())});
+  }
+  Target global(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
+    const GlobalMemory& memory = warp_.block().grid().memory;
+    const GlobalMemory::Range* range = memory.find(address, bytes);
+    if (range == nullptr)
+      return fault(
+          lane, {Errc::address_out_of_bounds, {}, memory.describe(address, bytes), "no argument reaches them"});
+    if (writes && !range->writable)
+      return fault(
+          lane,
+          {Errc::address_out_of_bounds, {}, fmt::format("a write to '{}'", range->name), "it is constant"});
+    return {range->data + (address - range->address), StateSpace::global};
+  }
+  Warp& warp_;
+  Path& path_;
+  const Step& step_;
+};
+
+std::uint64_t address_of(Warp& warp, const Path& path, const Step& step, std::size_t place, int lane) {
+  const std::uint64_t base = warp.read(path, step.place[place], lane);
+  const std::uint64_t out =
+      base + static_cast<std::uint64_t>(step.access.offset + (step.access.in_frame ? path.local : 0));
+  // Windows have 32-bit addresses: their registers may have 32 bits.
+  const bool window = step.access.space == StateSpace::shared || step.access.space == StateSpace::local ||
+                      step.access.space == StateSpace::param;
+  return step.access.generic || !window ? out : static_cast<std::uint32_t>(out);
+}
+
+std::uint64_t get(const std::byte* data, std::size_t bytes) {
+  std::uint64_t out = 0;
+  std::memcpy(&out, data, bytes);
+  return out;
+}
+
+std::uint64_t extended(std::uint64_t value, const Access& access) {
+  return access.sign_extends ? static_cast<std::uint64_t>(scalar::extend(value, access.bytes * 8)) : value;
+}
+
+}  // namespace
+
+namespace {
+
+/// The halves of a register of 128 bits.
+std::array<Place, 2> halves(Place place) {
+  place.bits = 64;
+  Place upper = place;
+  upper.slot += 2;
+  return {place, upper};
+}
+
+}  // namespace
+
+Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const std::vector<Place>& to = warp.program().places[static_cast<std::size_t>(step.extra)];
+  const std::size_t size = step.access.bytes, bytes = size * step.access.count;
+  Resolver resolver(warp, path, step);
+  Records records(warp, step);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const Target from = resolver.resolve(lane, address_of(warp, path, step, 2, lane), bytes, false);
+    if (from.data == nullptr || !records.reads(lane, from, bytes)) return Next::end;
+    Buffer value;
+    std::memcpy(value.data(), from.data, bytes);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const std::byte* const element = value.data() + i * size;
+      if (size != 16) {
+        warp.write(path, to[i], lane, extended(get(element, size), step.access));
+        continue;
+      }
+      const auto [low, high] = halves(to[i]);
+      warp.write(path, low, lane, get(element, 8));
+      warp.write(path, high, lane, get(element + 8, 8));
+    }
+  }
+  return records.after();
+}
+
+Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const std::vector<Place>& from = warp.program().places[static_cast<std::size_t>(step.extra)];
+  const std::size_t size = step.access.bytes, bytes = size * step.access.count;
+  Resolver resolver(warp, path, step);
+  Records records(warp, step);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), bytes, true);
+    if (to.data == nullptr) return Next::end;
+    Buffer value;
+    const auto put = [&](std::size_t at, const Place& place, std::size_t count) {
+      const std::uint64_t bits = warp.read(path, place, lane);
+      std::memcpy(value.data() + at, &bits, count);
+    };
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (size != 16) {
+        put(i * size, from[i], size);
+        continue;
+      }
+      const auto [low, high] = halves(from[i]);
+      put(i * size, low, 8);
+      put(i * size + 8, high, 8);
+    }
+    if (!records.writes(lane, to, std::span(value).first(bytes))) return Next::end;
+    std::memcpy(to.data, value.data(), bytes);
+  }
+  return records.after();
+}
+
+// ---- Atomics
+
+namespace {
+
+struct Change {
+  Atomic kind;
+  const scalar::Operation* operation;
+  StateSpace space;
+  std::uint64_t a, b;
+};
+
+// In global memory the unit of the cache adds: f32 subnormals are flushed, an f64 NaN stays as it is, the added one's
+// first.
+std::uint64_t added_in_cache(const Change& change, std::uint64_t old) {
+  scalar::Operation operation = *change.operation;
+  if (operation.type == ptx::Type::f32) operation.ftz = true;
+  if (operation.type == ptx::Type::f64) {
+    const auto is_nan = [](std::uint64_t code) { return (code << 1) > std::uint64_t{0xFFE0'0000'0000'0000}; };
+    if (is_nan(change.a)) return change.a;
+    if (is_nan(old)) return old;
+  }
+  scalar::Sources sources;
+  sources.value = {old, change.a};
+  sources.count = 2;
+  return scalar::execute(operation, sources).value;
+}
+
+std::uint64_t changed(const Change& change, std::uint64_t old) {
+  const std::uint64_t mask = 0xFFFF'FFFF;
+  switch (change.kind) {
+    case Atomic::exchange: return change.a;
+    case Atomic::compare: return old == change.a ? change.b : old;
+    case Atomic::increment: return (old & mask) >= (change.a & mask) ? 0 : old + 1;
+    case Atomic::decrement: return (old & mask) == 0 || (old & mask) > (change.a & mask) ? change.a : old - 1;
+    case Atomic::operation: break;
+  }
+  const bool adds = change.operation->opcode == "add";
+  if (adds && change.space == StateSpace::global) return added_in_cache(change, old);
+  // In shared memory the assembler adds in a loop, the old value last.
+  scalar::Sources sources;
+  sources.value = {old, change.a};
+  if (adds) std::swap(sources.value[0], sources.value[1]);
+  sources.count = 2;
+  return scalar::execute(*change.operation, sources).value;
+}
+
+// Blocks run side by side: the memory changes as a whole.
+template <class T>
+std::uint64_t apply(std::byte* data, const Change& change) {
+  std::atomic_ref<T> memory(*reinterpret_cast<T*>(data));
+  T old = memory.load();
+  while (!memory.compare_exchange_weak(old, static_cast<T>(changed(change, old)))) continue;
+  return old;
+}
+
+std::uint64_t apply(std::byte* data, std::size_t bytes, const Change& change) {
+  switch (bytes) {
+    case 2: return apply<std::uint16_t>(data, change);
+    case 4: return apply<std::uint32_t>(data, change);
+    default: return apply<std::uint64_t>(data, change);
+  }
+}
+
+}  // namespace
+
+Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const std::size_t size = step.access.bytes;
+  Resolver resolver(warp, path, step);
+  Records records(warp, step);
+  std::array<Target, kLanes> to = {};
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    Target& of = to[static_cast<std::size_t>(lane)];
+    of = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size, true);
+    if (of.data == nullptr || !records.reads(lane, of, size)) return Next::end;
+  }
+  const scalar::Operation* operation =
+      step.extra < 0 ? nullptr : &warp.program().operations[static_cast<std::size_t>(step.extra)];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const Target& of = to[static_cast<std::size_t>(lane)];
+    if (!records.changes(lane, of, size)) return Next::end;
+    const Change change{static_cast<Atomic>(step.target), operation, of.space,
+                        warp.read(path, step.place[3], lane),
+                        step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0};
+    warp.write(path, step.place[0], lane, apply(of.data, size, change));
+  }
+  return records.after();
+}
+
+// Each element is atomic, not all of them together.
+Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const std::size_t size = step.access.bytes, count = step.access.count;
+  const std::vector<Place>& places = warp.program().places[static_cast<std::size_t>(step.target)];
+  const scalar::Operation& operation = warp.program().operations[static_cast<std::size_t>(step.extra)];
+  Resolver resolver(warp, path, step);
+  Records records(warp, step);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size * count, true);
+    if (to.data == nullptr) return Next::end;
+    std::array<std::uint64_t, 8> old = {};  // an addend may lie where an old value goes
+    for (std::size_t i = 0; i < count; ++i)
+      old[i] = apply(to.data + i * size, size,
+                     {Atomic::operation, &operation, to.space, warp.read(path, places[count + i], lane), 0});
+    for (std::size_t i = 0; i < count; ++i) warp.write(path, places[i], lane, old[i]);
+  }
+  return records.after();
+}
+
+namespace {
+
+using Wide = std::array<std::uint64_t, 2>;
+
+Wide read_wide(Warp& warp, const Path& path, const Place& place, int lane) {
+  const auto [low, high] = halves(place);
+  return {warp.read(path, low, lane), warp.read(path, high, lane)};
+}
+
+void write_wide(Warp& warp, const Path& path, const Place& place, int lane, const Wide& value) {
+  const auto [low, high] = halves(place);
+  warp.write(path, low, lane, value[0]);
+  warp.write(path, high, lane, value[1]);
+}
+
+}  // namespace
+
+Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  static std::mutex one_at_a_time;
+  Resolver resolver(warp, path, step);
+  Records records(warp, step);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), sizeof(Wide), true);
+    if (to.data == nullptr || !records.reads(lane, to, sizeof(Wide)) ||
+        !records.changes(lane, to, sizeof(Wide)))
+      return Next::end;
+    const Wide a = read_wide(warp, path, step.place[3], lane);
+    const bool compares = static_cast<Atomic>(step.target) == Atomic::compare;
+    const Wide value = compares ? read_wide(warp, path, step.place[4], lane) : a;
+    const std::lock_guard lock(one_at_a_time);
+    Wide old;
+    std::memcpy(old.data(), to.data, sizeof old);
+    if (!compares || old == a) std::memcpy(to.data, value.data(), sizeof value);
+    write_wide(warp, path, step.place[0], lane, old);
+  }
+  return records.after();
+}
+
+// ---- Asynchronous copies. The bytes beyond the source's size are zero. A copy is complete when the thread waits for it;
+// where accesses are not checked, at once.
+
+namespace {
+
+// How many bytes of the source are copied.
+std::size_t source_bytes(Warp& warp, const Path& path, const Step& step, int lane) {
+  const std::size_t size = step.access.bytes;
+  const Place& given = step.place[4];
+  if (!given.exists()) return size;
+  const std::uint64_t value = warp.read(path, given, lane);
+  if (given.kind == Place::Kind::predicate) return value != 0 ? 0 : size;  // ignore-src
+  return std::min<std::size_t>(value, size);
+}
+
+}  // namespace
+
+Next copy_async(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (const std::optional<Next> done = copy_async_at_once(warp, path, step, lanes)) return *done;
+  Step to_step = step, from_step = step;
+  to_step.access.space = StateSpace::shared;
+  from_step.access.space = StateSpace::global;
+  to_step.access.generic = from_step.access.generic = false;
+  Resolver to_shared(warp, path, to_step), from_global(warp, path, from_step);
+  Block& block = warp.block();
+  const auto size = static_cast<int>(step.access.bytes);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const std::size_t count = source_bytes(warp, path, step, lane);
+    const Target to =
+        to_shared.resolve(lane, address_of(warp, path, to_step, 2, lane), step.access.bytes, true);
+    if (to.data == nullptr) return Next::end;
+    std::array<std::byte, 16> bytes = {};
+    if (count > 0) {
+      const std::uint64_t source =
+          warp.read(path, step.place[3], lane) + static_cast<std::uint64_t>(step.target);
+      const Target from = from_global.resolve(lane, source, step.access.bytes, false);
+      if (from.data == nullptr) return Next::end;
+      std::memcpy(bytes.data(), from.data, count);
+    }
+    if (!block.checks()) {
+      std::memcpy(to.data, bytes.data(), step.access.bytes);
+      continue;
+    }
+    const std::int64_t at = to.data - block.shared().data();
+    if (block::Found conflict = block.accesses().copy_async({}, block.accesses().view(at), bytes, size,
+                                                            Block::who(warp, step, lane))) {
+      block.fault(*std::move(conflict));
+      return Next::end;
+    }
+  }
+  return Next::step;
+}
+
+Next commit_group(Warp& warp, Path&, const Step&, Lanes lanes) {
+  for_each_lane(lanes, [&](int lane) { warp.block().accesses().commit_group(warp.number() * kLanes + lane); });
+  return Next::step;
+}
+
+Next wait_group(Warp& warp, Path&, const Step& step, Lanes lanes) {
+  block::Shared& shared = warp.block().accesses();
+  for_each_lane(lanes, [&](int lane) {
+    const int thread = warp.number() * kLanes + lane;
+    if (step.target < 0) shared.commit_group(thread);  // wait_all
+    shared.wait_group(thread, static_cast<unsigned>(std::max(step.target, 0)));
+  });
+  return Next::step;
+}
+
+// ---- Addresses
+
+namespace {
+
+std::uint64_t window(StateSpace space) {
+  return space == StateSpace::shared ? kSharedWindow : space == StateSpace::local ? kLocalWindow : 0;
+}
+
+}  // namespace
+
+Next to_generic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const std::uint64_t base = window(step.access.space);
+  for_each_lane(lanes, [&](int lane) {
+    warp.write(path, step.place[0], lane, base + warp.read(path, step.place[2], lane));
+  });
+  return Next::step;
+}
+Next from_generic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const std::uint64_t base = window(step.access.space);
+  for_each_lane(lanes, [&](int lane) {
+    warp.write(path, step.place[0], lane, warp.read(path, step.place[2], lane) - base);
+  });
+  return Next::step;
+}
+Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  Lanes value = 0;
+  for_each_lane(lanes, [&](int lane) {
+    const std::uint64_t address = warp.read(path, step.place[2], lane);
+    StateSpace in = StateSpace::global;
+    if (address - kSharedWindow < kWindowBytes)
+      in = StateSpace::shared;
+    else if (address - kLocalWindow < kWindowBytes)
+      in = StateSpace::local;
+    else if (address >= kConstants && address < kParameters)
+      in = StateSpace::constant;
+    else if (address >= kParameters && address < kBuffers)
+      in = StateSpace::param;
+    const bool is = in == step.access.space;
+    value |= Lanes{is} << lane;
+  });
+  warp.set(path, step.place[0], lanes, value);
+  return Next::step;
+}
+
+Next map_address(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    if (const std::uint64_t rank = warp.read(path, step.place[3], lane); rank != 0)
+      return warp.fault(path, Lanes{1} << lane,
+                        {Errc::address_out_of_bounds,
+                         {},
+                         fmt::format("block {} of the cluster", rank),
+                         "the cluster has one block"});
+    warp.write(path, step.place[0], lane, warp.read(path, step.place[2], lane));
+  }
+  return Next::step;
+}
+
+// ---- The stack of alloca
+
+Next allocate_on_stack(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const auto alignment = static_cast<std::uint64_t>(step.access.offset);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const std::uint64_t bytes = warp.read(path, step.place[2], lane);
+    const std::uint64_t at =
+        (static_cast<std::uint64_t>(warp.stack(lane)) + alignment - 1) / alignment * alignment;
+    if (bytes > kStackEnd || at + bytes > kStackEnd)
+      return warp.fault(
+          path, Lanes{1} << lane,
+          {Errc::stack_overflow, {}, fmt::format("alloca of {} bytes", bytes), "a thread has 512 KiB"});
+    warp.stack(lane) = static_cast<std::int64_t>(at + bytes);
+    warp.write(path, step.place[0], lane, at);
+  }
+  return Next::step;
+}
+Next save_stack(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  for_each_lane(lanes, [&](int lane) {
+    warp.write(path, step.place[0], lane, static_cast<std::uint64_t>(warp.stack(lane)));
+  });
+  return Next::step;
+}
+Next restore_stack(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const std::uint64_t to = warp.read(path, step.place[2], lane);
+    if (to < kStack || to > static_cast<std::uint64_t>(warp.stack(lane)))
+      return warp.fault(path, Lanes{1} << lane,
+                        {Errc::address_out_of_bounds,
+                         {},
+                         fmt::format("stackrestore to {:#x}", to),
+                         "what stacksave has returned"});
+    warp.stack(lane) = static_cast<std::int64_t>(to);
+  }
+  return Next::step;
+}
+
+}  // namespace warpbit::grid::steps

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block that runs a program: its warps, its shared memory and its barriers.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "block/shared.hpp"
+#include "grid/memory.hpp"
+#include "grid/warp.hpp"
+#include "grid/watch.hpp"
+#include "warpbit/execute.hpp"
+#include "warpbit/state.hpp"
+
+namespace warpbit::grid {
+
+/// x, y, z.
+using Extent = std::array<std::uint32_t, 3>;
+
+/// What all blocks of a launch share.
+struct Grid {
+  const Program& program;
+  GlobalMemory& memory;
+  Extent blocks = {1, 1, 1}, threads = {1, 1, 1};
+  std::uint64_t shared_bytes = 0;  ///< static and dynamic
+  std::span<const std::byte> parameters = {};
+  ExecuteOptions execute = {};
+  std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
+  bool check_shared = true;                                              ///< see ptx::Launch
+  const ptx::Launch* watched = nullptr;     ///< if it is to be profiled or observed
+  Heap* heap = nullptr;                     ///< of malloc
+  const std::atomic<bool>* stop = nullptr;  ///< see Stoppable
+  int extension = -1;                       ///< of VectorSet; -1: the specification alone
+};
+
+class Block {
+ public:
+  Block(const Grid& grid, Extent index);
+
+  /// Runs until all warps have ended, or none can go on but by what other blocks do (yields), or a fault.
+  Outcome run();
+
+  const Grid& grid() const { return grid_; }
+  Extent index() const { return index_; }
+  Memory& memory() { return shared_.memory(); }
+  std::span<std::byte> shared() { return shared_.memory().shared_for_writing(); }
+  std::uint64_t special(ptx::Special special, int warp, int lane) const;
+
+  bool has_fault() const { return fault_.has_value() || stopped_; }
+  const std::optional<Fault>& found() const { return fault_; }
+  void fault(Warp& warp, const Path& path, Lanes lanes, Error error);
+  /// A fault of `accesses`, whose places are those of `who`.
+  void fault(Fault found);
+
+  // ---- Accesses to shared memory, if they are checked
+
+  bool checks() const { return grid_.check_shared; }
+  block::Shared& accesses() { return shared_; }
+  /// A lane at a step.
+  static block::Who who(const Warp& warp, const Step& step, int lane);
+  bool step_limit_reached() { return ++steps_ > grid_.step_limit; }
+  std::uint64_t steps() const { return steps_; }
+  void skip(std::uint64_t steps) { steps_ += steps; }
+  Watch* watch() { return watch_ ? &*watch_ : nullptr; }
+  /// Ends the launch without a fault.
+  void stop() { stopped_ = true; }
+  bool has_stopped() const { return stopped_; }
+  bool inferred = false;
+  std::string printed;  ///< by vprintf
+
+  // ---- Barriers (PTX manual, "bar", "barrier")
+
+  enum class Reduction : std::uint8_t { none, count, all, any };
+  struct Arrival {
+    int barrier;
+    std::uint32_t threads;  ///< 0: all of the block
+    bool waits = true;
+    Reduction reduction = Reduction::none;
+    Lanes predicate = 0;
+  };
+  /// Lanes of a warp arrive. A path that waits goes on behind its step when the barrier is complete.
+  Next arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival);
+  /// A warp arrives at an instruction of its warpgroup; the last of four executes it for all.
+  Next meet_group(Warp& warp, Path& path, const Step& step);
+  /// A counter that rises.
+  std::uint64_t clock() { return ++clock_; }
+
+ private:
+  struct Barrier {
+    std::vector<Lanes> arrived;  // by warp
+    std::uint32_t threads = 0;
+    std::uint32_t count = 0;  // of predicates that hold
+    std::uint32_t lanes = 0;  // that have arrived
+    bool in_use = false;
+  };
+  bool complete(const Barrier& barrier) const;
+  FaultSide side(FaultSide found) const;
+  void release(int number, Barrier& barrier);
+  void check_barriers();
+  void report_deadlock();
+  void report_missing(Warp& warp, const Path& path);
+  std::string waiting() const;
+
+  const Grid& grid_;
+  Extent index_;
+  block::Shared shared_;
+  std::optional<Watch> watch_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::array<Barrier, 16> barriers_ = {};
+  std::optional<Fault> fault_;
+  std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes
+  bool waits_for_write_ = false;  // there was such a read
+  std::uint64_t steps_ = 0, clock_ = 0;
+  bool stopped_ = false;
+  bool moved_ = false;  // some path has gone on behind a barrier
+};
+
+}  // namespace warpbit::grid

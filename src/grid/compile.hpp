@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel of a module -> Program.
+#pragma once
+
+#include "grid/program.hpp"
+#include "warpbit/result.hpp"
+
+namespace warpbit::grid {
+
+/// Addresses of the module's variables in global memory, by variable; functions have addresses of their own.
+using Addresses = std::vector<std::pair<const ptx::Variable*, std::uint64_t>>;
+/// The address of a function: its number in the module, from 1 on, times 16; 0 if there is none of that name.
+std::uint64_t function_address(const ptx::ModuleText& module, std::string_view name);
+
+/// The program of a kernel. `contracts`: products and sums are fused as the assembler does by default. Errors: those of
+/// ptx::match_scalar and of Instruction::parse, for the first statement that it reaches and that cannot run, with line
+/// and column. Precondition: the module has the kernel.
+Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::string_view entry, Target target,
+                        const Addresses& addresses, bool contracts = true);
+
+/// What cannot run, over all functions, whether they are reached or not.
+std::vector<Error> check(std::shared_ptr<const ptx::ModuleText> module, Target target,
+                         const Addresses& addresses);
+
+}  // namespace warpbit::grid

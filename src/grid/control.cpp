@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "grid/block.hpp"
+#include "grid/steps.hpp"
+
+namespace warpbit::grid::steps {
+
+Next nothing(Warp&, Path&, const Step&, Lanes) {
+  return Next::step;
+}
+
+Next branch(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  return warp.branch(path, lanes, step.target);
+}
+
+// Lanes of one target are one path; those beyond the table have none.
+Next branch_indexed(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const std::vector<std::int32_t>& table = warp.program().tables[static_cast<std::size_t>(step.extra)];
+  const int lane = std::countr_zero(lanes);
+  const std::uint64_t index = warp.read(path, step.place[2], lane);
+  if (index >= table.size())
+    return warp.fault(path, Lanes{1} << lane,
+                      {Errc::address_out_of_bounds,
+                       {},
+                       fmt::format("index {}", index),
+                       fmt::format("there are {} targets", table.size())});
+  Lanes same = 0;
+  for (int i = 0; i < kLanes; ++i)
+    if ((lanes >> i & 1) != 0 && warp.read(path, step.place[2], i) == index) same |= Lanes{1} << i;
+  if (same != lanes) {  // the others are at this step again, without those that its guard leaves out
+    Path others = path;
+    others.lanes = path.lanes & ~same;
+    warp.split(std::move(others));
+    path.lanes = same;
+  }
+  return warp.branch(path, same, table[static_cast<std::size_t>(index)]);
+}
+
+Next call(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const Call& call = warp.program().calls[static_cast<std::size_t>(step.extra)];
+  if (call.function >= 0) return warp.call(path, call, call.function, lanes);
+  // By address (function_address).
+  const int lane = std::countr_zero(lanes);
+  const std::uint64_t address = warp.read(path, step.place[2], lane);
+  const std::uint64_t number = address / 16 - 1;
+  const std::vector<std::int32_t>& function_of = warp.program().function_of;
+  if (address % 16 != 0 || number >= function_of.size() || function_of[number] < 0)
+    return warp.fault(
+        path, Lanes{1} << lane,
+        {Errc::address_out_of_bounds, {}, fmt::format("{:#x}", address), "it is the address of no function"});
+  Lanes same = 0;
+  for (int i = 0; i < kLanes; ++i)
+    if ((lanes >> i & 1) != 0 && warp.read(path, step.place[2], i) == address) same |= Lanes{1} << i;
+  if (same != lanes) {
+    Path others = path;
+    others.lanes = path.lanes & ~same;
+    warp.split(std::move(others));
+    path.lanes = same;
+  }
+  return warp.call(path, call, function_of[number], same);
+}
+
+Next go_back(Warp& warp, Path& path, const Step&, Lanes lanes) {
+  return warp.go_back(path, lanes);
+}
+Next exit(Warp& warp, Path& path, const Step&, Lanes lanes) {
+  return warp.end(path, lanes);
+}
+Next trap(Warp& warp, Path& path, const Step&, Lanes lanes) {
+  return warp.fault(path, lanes, {Errc::trap, {}, {}, {}});
+}
+
+Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if ((step.target & kAligned) != 0 && lanes != warp.alive()) {
+    warp.keep(path, lanes);
+    path.needs = warp.alive();
+    return Next::wait;
+  }
+  const int lane = std::countr_zero(lanes);
+  const std::uint64_t number = warp.read(path, step.place[2], lane);
+  const std::uint64_t threads = step.place[3].exists() ? warp.read(path, step.place[3], lane) : 0;
+  if (number > 15)
+    return warp.fault(
+        path, lanes,
+        {Errc::barrier_misused, {}, fmt::format("barrier {}", number), "a block has barriers 0 to 15"});
+  if (threads % kLanes != 0)
+    return warp.fault(
+        path, lanes,
+        {Errc::barrier_misused, {}, fmt::format("{} threads", threads), "a multiple of 32 threads"});
+  Lanes predicate = 0;
+  if (step.place[4].exists())
+    for (int i = 0; i < kLanes; ++i) predicate |= Lanes{warp.read(path, step.place[4], i) != 0} << i;
+  return warp.block().arrive(
+      warp, path, lanes,
+      {static_cast<int>(number), static_cast<std::uint32_t>(threads), (step.target & kWaits) != 0,
+       static_cast<Block::Reduction>(step.access.count), predicate});
+}
+
+}  // namespace warpbit::grid::steps

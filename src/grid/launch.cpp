@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "kernel/floating.hpp"
+
+namespace warpbit::grid {
+
+Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& memory) {
+  Addresses out;
+  const auto place = [&](const ptx::Variable& variable) {
+    if (variable.space != ptx::StateSpace::global && variable.space != ptx::StateSpace::constant) return;
+    if (variable.linkage == ptx::Linkage::external) return;
+    const auto bytes = static_cast<std::uint64_t>(variable.bytes);
+    const std::string name(variable.name);
+    out.emplace_back(&variable, variable.space == ptx::StateSpace::constant ? memory.add_constant(name, bytes)
+                                                                            : memory.add(name, bytes));
+  };
+  for (const ptx::Variable& variable : module.variables) place(variable);
+  for (const ptx::FunctionText& function : module.functions)
+    for (const ptx::Variable& variable : function.variables) place(variable);
+  for (const auto& [variable, address] : out) {
+    std::byte* const data = memory.find(address, static_cast<std::uint64_t>(variable->bytes))->data;
+    std::ranges::copy(variable->initial, data);
+    for (const ptx::Relocation& relocation : variable->relocations) {
+      std::uint64_t value = 0;
+      const auto named =
+          std::ranges::find_if(out, [&](const auto& one) { return one.first->name == relocation.symbol; });
+      const std::uint64_t function = function_address(module, relocation.symbol);
+      if (named == out.end() && function == 0)
+        return Error{Errc::statement_syntax, ptx::text(relocation.position),
+                     fmt::format("'{}'", relocation.symbol), "a variable of the module"};
+      const std::uint64_t symbol = named == out.end() ? function : named->second;
+      value = (symbol + static_cast<std::uint64_t>(relocation.offset)) >> relocation.shift;
+      std::memcpy(data + relocation.at, &value, static_cast<std::size_t>(relocation.bytes));
+    }
+  }
+  return out;
+}
+
+namespace {
+
+/// Blocks that wait to be run, and what those that have ended leave. Its functions may be called by all host threads.
+class Queue {
+ public:
+  Queue(const Grid& grid, const std::function<void(std::uint64_t, std::uint64_t)>& progress)
+      : grid_(grid),
+        progress_(progress),
+        count_(std::uint64_t{grid.blocks[0]} * grid.blocks[1] * grid.blocks[2]) {}
+
+  /// New blocks first, for which those that have begun may wait. Nothing if none is left for this host thread.
+  std::unique_ptr<Block> take();
+  void put(std::unique_ptr<Block> block, Outcome outcome);
+  void fail(std::exception_ptr exception);
+  Report finish();
+
+ private:
+  std::uint64_t number_of(const Block& block) const {
+    const Extent at = block.index();
+    return (std::uint64_t{at[2]} * grid_.blocks[1] + at[1]) * grid_.blocks[0] + at[0];
+  }
+  /// After a fault only the blocks before the faulty one go on: the first faulty block is reported.
+  bool is_wanted(std::uint64_t number) const { return !exception_ && number < faulty_; }
+  void record(std::uint64_t number, Block& block);
+
+  const Grid& grid_;
+  const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
+  const std::uint64_t count_;
+  std::mutex mutex_;
+  std::uint64_t next_ = 0, faulty_ = std::numeric_limits<std::uint64_t>::max();
+  std::deque<std::unique_ptr<Block>> waiting_;
+  std::map<std::uint64_t, std::string> printed_;  // by block
+  Report report_;
+  std::exception_ptr exception_;
+};
+
+std::unique_ptr<Block> Queue::take() {
+  const std::lock_guard lock(mutex_);
+  if (next_ < count_ && is_wanted(next_)) {
+    const std::uint64_t i = next_++;
+    const Extent index{static_cast<std::uint32_t>(i % grid_.blocks[0]),
+                       static_cast<std::uint32_t>(i / grid_.blocks[0] % grid_.blocks[1]),
+                       static_cast<std::uint32_t>(i / grid_.blocks[0] / grid_.blocks[1])};
+    return std::make_unique<Block>(grid_, index);
+  }
+  if (waiting_.empty()) return nullptr;
+  std::unique_ptr<Block> out = std::move(waiting_.front());
+  waiting_.pop_front();
+  return out;
+}
+
+void Queue::record(std::uint64_t number, Block& block) {
+  report_.steps += block.steps();
+  report_.inferred = report_.inferred || block.inferred;
+  if (block.watch() != nullptr) {
+    const std::vector<Counts>& counts = block.watch()->counts();
+    report_.counts.resize(counts.size());
+    for (std::size_t i = 0; i < counts.size(); ++i) report_.counts[i] += counts[i];
+  }
+  if (!block.printed.empty()) printed_[number] = std::move(block.printed);
+}
+
+void Queue::put(std::unique_ptr<Block> block, Outcome outcome) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t number = number_of(*block);
+  if (outcome == Outcome::yields) {  // with a fault elsewhere it may wait for ever
+    if (faulty_ == std::numeric_limits<std::uint64_t>::max()) return waiting_.push_back(std::move(block));
+    return record(number, *block);
+  }
+  record(number, *block);
+  if (outcome != Outcome::fault) {
+    ++report_.blocks;
+    if (progress_) progress_(report_.blocks, count_);
+  } else if (is_wanted(number)) {
+    faulty_ = number;
+    report_.fault = block->found();
+    report_.stopped = block->has_stopped();
+    waiting_.clear();
+  }
+}
+
+void Queue::fail(std::exception_ptr exception) {
+  const std::lock_guard lock(mutex_);
+  if (!exception_) exception_ = std::move(exception);
+  waiting_.clear();
+}
+
+Report Queue::finish() {
+  if (exception_) std::rethrow_exception(exception_);
+  for (const auto& [number, text] : printed_) report_.printed += text;
+  return std::move(report_);
+}
+
+}  // namespace
+
+Report run(const Grid& grid, int threads, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  Queue queue(grid, progress);
+#pragma omp parallel num_threads(threads)
+  try {
+    const DefaultFloating floating;
+    while (std::unique_ptr<Block> block = queue.take()) {
+      const Outcome outcome = block->run();
+      queue.put(std::move(block), outcome);
+    }
+  } catch (...) {
+    queue.fail(std::current_exception());
+  }
+  return queue.finish();
+}
+
+}  // namespace warpbit::grid

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// All blocks of a launch.
+#pragma once
+
+#include <functional>
+
+#include "grid/block.hpp"
+#include "grid/compile.hpp"
+
+namespace warpbit::grid {
+
+/// Gives the module's variables their places in global memory and their initial values. Errors: unknown symbols.
+Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& memory);
+
+struct Report {
+  std::optional<Fault> fault;  ///< of the first faulty block
+  bool inferred = false;
+  std::uint64_t blocks = 0;  ///< that have ended
+  std::uint64_t steps = 0;
+  std::string printed;
+  std::vector<Counts> counts;  ///< if they are wanted
+  bool stopped = false;        ///< by what observes it
+};
+
+/// Runs the blocks on as many host threads. A block that waits for others lets them go first.
+Report run(const Grid& grid, int threads, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+
+}  // namespace warpbit::grid

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Global memory of a launch: the caller's buffers, variables of the module, parameters, and what the kernel allocates.
+// Addresses of different ranges are far from each other, and an access must lie in one range.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "warpbit/result.hpp"
+
+namespace warpbit::grid {
+
+/// Where the shared and the local memory of a thread lie among the generic addresses.
+inline constexpr std::uint64_t kSharedWindow = 0x7F00'0000'0000'0000, kLocalWindow = 0x7F10'0000'0000'0000,
+                               kWindowBytes = std::uint64_t{1} << 32;
+/// Where variables in .const, the parameters of the kernel, all else in global memory, arrays with an address of the
+/// process (ptx::address) and the heap begin.
+inline constexpr std::uint64_t kConstants = 0x0E00'0000'0000, kParameters = 0x0F00'0000'0000,
+                               kBuffers = 0x1000'0000'0000, kNamed = 0x2000'0000'0000, kHeap = 0x3000'0000'0000;
+
+/// What malloc and free have (CUDA C++ Programming Guide, "Heap Memory Allocation"): 8 MiB, for all blocks.
+class Heap {
+ public:
+  static constexpr std::uint64_t kBytes = 8 << 20;
+  /// The address of `bytes` bytes, a multiple of 16; 0 if there is no room.
+  std::uint64_t allocate(std::uint64_t bytes);
+  /// False if nothing was allocated there.
+  bool release(std::uint64_t address);
+  /// Whether all these bytes were allocated together.
+  bool holds(std::uint64_t address, std::uint64_t bytes) const;
+  std::byte* data() { return data_.data(); }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::uint64_t> sizes_;  // by address
+  std::vector<std::byte> data_ = std::vector<std::byte>(kBytes);
+};
+
+class GlobalMemory {
+ public:
+  struct Range {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::byte* data;
+    bool writable;
+    std::string name;
+    const Heap* heap = nullptr;  ///< of which this is the memory
+  };
+
+  /// Adds a range, whose bytes stay the caller's, and returns its address, a multiple of 256.
+  std::uint64_t add(std::string name, std::span<std::byte> bytes);
+  /// The same with bytes of its own, initially zero.
+  std::uint64_t add(std::string name, std::uint64_t bytes);
+  /// The same in constant memory, which only `data` of its range writes.
+  std::uint64_t add_constant(std::string name, std::uint64_t bytes);
+  /// Adds a range at an address that nothing else has.
+  void add(Range range);
+  /// Adds the parameters of the kernel: read-only memory at kParameters.
+  void add_parameters(std::span<std::byte> bytes) {
+    add({kParameters, bytes.size(), bytes.data(), false, "the parameters"});
+  }
+  /// Adds the ranges of another one, whose bytes stay its own. Precondition: this one is empty.
+  void share(const GlobalMemory& other);
+
+  /// The range in which all of [address, address + bytes) lies; nullptr if there is none.
+  const Range* find(std::uint64_t address, std::uint64_t bytes) const;
+  /// "16 bytes from 0x... on: from byte 4088 on of 'out', which has 4096".
+  std::string describe(std::uint64_t address, std::uint64_t bytes) const;
+  std::span<const Range> ranges() const { return ranges_; }
+
+ private:
+  std::uint64_t insert(std::uint64_t& next, Range range);
+
+  std::vector<Range> ranges_;  // by address
+  std::vector<std::vector<std::byte>> owned_;
+  std::uint64_t next_ = kBuffers, next_constant_ = kConstants;
+};
+
+}  // namespace warpbit::grid

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit/ptx.hpp
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "api/checks.hpp"
+#include "block/shape.hpp"
+#include "grid/launch.hpp"
+#include "threads.hpp"
+#include "warpbit/ptx.hpp"
+
+namespace warpbit::ptx {
+
+// ---- Addresses of the process
+
+namespace {
+
+struct Named {
+  std::span<std::byte> array;
+  int uses = 0;
+};
+struct AllNamed {
+  std::mutex mutex;
+  std::map<std::uint64_t, Named> arrays;  // by address
+  std::uint64_t next = grid::kNamed;
+};
+AllNamed& named() {
+  static AllNamed all;
+  return all;
+}
+
+bool is_same(std::span<const std::byte> x, std::span<const std::byte> y) {
+  return x.data() == y.data() && x.size() == y.size();
+}
+
+}  // namespace
+
+std::uint64_t address(std::span<std::byte> array) {
+  constexpr std::uint64_t kStep = 1 << 21;
+  AllNamed& all = named();
+  const std::lock_guard lock(all.mutex);
+  for (auto& [address, one] : all.arrays)
+    if (is_same(one.array, array)) return ++one.uses, address;
+  const std::uint64_t out = all.next;
+  all.next += (array.size() / kStep + 2) * kStep;
+  all.arrays.emplace(out, Named{array, 1});
+  return out;
+}
+
+bool forget(std::uint64_t address) {
+  AllNamed& all = named();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.arrays.find(address);
+  if (found == all.arrays.end()) return false;
+  if (--found->second.uses == 0) all.arrays.erase(found);
+  return true;
+}
+
+// ---- Targets
+
+namespace {
+
+/// "sm_90a": 90 and 'a'.
+struct Generation {
+  int number = 0;
+  char kind = 0;
+};
+Generation generation(std::string_view name) {
+  Generation out;
+  if (!name.starts_with("sm_")) return out;
+  const char* const end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + 3, end, out.number);
+  if (error == std::errc() && rest != end) out.kind = *rest;
+  return out;
+}
+
+/// PTX for one target runs on every later one; that for sm_90a on sm_90a alone, and that for a family within it (PTX
+/// manual, "PTX Module Directives: .target").
+bool runs_on(std::string_view written, Target target) {
+  if (written == target.name()) return true;
+  const Generation from = generation(written), to = generation(target.name());
+  if (from.kind == 'f') return from.number / 10 == to.number / 10 && from.number <= to.number && to.kind != 0;
+  return from.kind == 0 && from.number <= to.number;
+}
+
+Result<Target> target_of(const ModuleText& module, std::optional<Target> wanted) {
+  std::vector<Target> able;
+  for (const Target target : Target::all())
+    if (runs_on(module.target, target)) able.push_back(target);
+  const auto is_able = [&](Target target) { return std::ranges::find(able, target) != able.end(); };
+  if (able.empty()) return Target::find(module.target).error();
+  if (!wanted) {
+    const Result<Target> same = Target::find(module.target);
+    return same ? *same : able.front();
+  }
+  if (!is_able(*wanted))
+    return Error{Errc::not_on_target, fmt::format("PTX for {}", module.target), std::string(wanted->name()),
+                 names(able)};
+  return *wanted;
+}
+
+}  // namespace
+
+// ---- Modules
+
+struct Module::State {
+  std::shared_ptr<const ModuleText> text;
+  Target target;
+  grid::GlobalMemory memory = {};
+  grid::Addresses addresses = {};         // of variables
+  std::unique_ptr<grid::Heap> heap = {};  // once a kernel allocates
+  std::mutex launching = {};
+};
+
+Result<Module> Module::load(std::string text, std::optional<Target> target) {
+  Result<std::shared_ptr<const ModuleText>> parsed = parse_module(std::move(text));
+  if (!parsed) return parsed.error();
+  const Result<Target> on = target_of(**parsed, target);
+  if (!on) return on.error();
+  const std::shared_ptr<State> state(new State{*std::move(parsed), *on});
+  Result<grid::Addresses> addresses = grid::place_variables(*state->text, state->memory);
+  if (!addresses) return addresses.error();
+  state->addresses = *std::move(addresses);
+  return Module(state);
+}
+
+Result<Module> Module::load_file(const std::filesystem::path& path, std::optional<Target> target) {
+  const auto unreadable = [&] { return Error{Errc::file_unreadable, path.string(), std::strerror(errno), {}}; };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (!file) return unreadable();
+  std::string text;
+  char part[1 << 16];
+  while (const std::size_t bytes = std::fread(part, 1, sizeof part, file.get())) text.append(part, bytes);
+  if (std::ferror(file.get()) != 0) return unreadable();
+  return load(std::move(text), target);
+}
+
+Target Module::target() const {
+  return state_->target;
+}
+
+std::vector<std::string> Module::entries() const {
+  std::vector<std::string> out;
+  for (const FunctionText& function : state_->text->functions)
+    if (function.is_entry && function.has_body) out.emplace_back(function.name);
+  return out;
+}
+
+std::vector<Error> Module::check() const {
+  return grid::check(state_->text, state_->target, state_->addresses);
+}
+
+Result<std::span<std::byte>> Module::variable(std::string_view name) const {
+  std::vector<std::string_view> others;
+  for (const auto& [variable, address] : state_->addresses) {
+    others.push_back(variable->name);
+    if (variable->name != name) continue;
+    const auto bytes = static_cast<std::size_t>(variable->bytes);
+    return std::span(state_->memory.find(address, bytes)->data, bytes);
+  }
+  return Error{Errc::no_such_variable, {}, std::string(name), fmt::format("{}", fmt::join(others, ", "))};
+}
+
+// ---- Kernels
+
+struct Function::State {
+  std::shared_ptr<Module::State> module;
+  const FunctionText* text;
+  std::string name;
+  std::vector<Parameter> parameters;
+  grid::Program contracted;  // products and sums are fused
+  // They are not: compiled when it is asked for.
+  mutable std::once_flag once = {};
+  mutable std::optional<Result<grid::Program>> separate = {};
+
+  const Result<grid::Program>& not_contracted() const {
+    std::call_once(
+        once, [&] { separate = grid::compile(module->text, name, module->target, module->addresses, false); });
+    return *separate;
+  }
+};
+
+namespace {
+
+std::vector<Parameter> parameters_of(const FunctionText& function) {
+  std::vector<Parameter> out;
+  std::size_t at = 0;
+  for (const Variable& one : function.parameters) {
+    const auto alignment = static_cast<std::size_t>(one.alignment);
+    at = (at + alignment - 1) / alignment * alignment;
+    const auto bytes = static_cast<std::size_t>(one.bytes);
+    out.push_back({std::string(one.name), std::string(row(one.type).name), bytes, at, alignment});
+    at += bytes;
+  }
+  return out;
+}
+
+std::size_t bytes_of(const std::vector<Parameter>& parameters) {
+  return parameters.empty() ? 0 : parameters.back().offset + parameters.back().bytes;
+}
+
+// A statement in one line: the text of the module has tabs and line breaks.
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
+  }
+  return out;
+}
+
+// What a module demands of its blocks (PTX manual, "Performance-Tuning Directives").
+std::optional<Error> check_block(const FunctionText& function, const Dim3& block) {
+  const auto extent = [](const Extent& e) { return Dim3{e.x, e.y, e.z}; };
+  const auto error = [&](const Extent& e, std::string_view directive, std::string_view words) {
+    return Error{Errc::launch_shape, std::string(function.name),
+                 fmt::format("a block of {} threads", block::size(block)),
+                 fmt::format("{}{} threads ({})", words, block::size(extent(e)), directive)};
+  };
+  const Extent &required = function.required_threads, &most = function.max_threads;
+  if (required.x != 0 && (required.x != block.x || required.y != block.y || required.z != block.z))
+    return error(required, ".reqntid", "");
+  if (most.x != 0 && block::product(block) > block::product(extent(most)))
+    return error(most, ".maxntid", "at most ");
+  return std::nullopt;
+}
+
+grid::Extent extent(const Dim3& d) {
+  return {d.x, d.y, d.z};
+}
+
+/// Where arrays that are only read begin, between buffers and arrays with an address.
+constexpr std::uint64_t kConstantBuffers = 0x1800'0000'0000, kConstantStep = 1 << 21;
+
+/// The memory of one launch.
+class LaunchMemory {
+ public:
+  LaunchMemory(const grid::GlobalMemory& variables, std::size_t parameters) : bytes_(parameters) {
+    memory_.share(variables);
+    AllNamed& all = named();
+    const std::lock_guard lock(all.mutex);
+    for (const auto& [address, one] : all.arrays)
+      memory_.add({address, one.array.size(), one.array.data(), true, "an array with an address"});
+  }
+  std::optional<Error> set(const Parameter& parameter, const Argument& argument);
+  grid::GlobalMemory& memory() { return memory_; }
+  std::span<std::byte> parameters() { return bytes_; }
+
+ private:
+  std::uint64_t reach(std::span<const std::byte> array, bool writable, const std::string& name);
+
+  grid::GlobalMemory memory_;
+  std::vector<std::byte> bytes_;
+  std::uint64_t next_constant_ = kConstantBuffers;
+};
+
+// The same array has one address.
+std::uint64_t LaunchMemory::reach(std::span<const std::byte> array, bool writable, const std::string& name) {
+  for (const grid::GlobalMemory::Range& range : memory_.ranges())
+    if (range.writable == writable && is_same({range.data, range.bytes}, array)) return range.address;
+  const std::span<std::byte> bytes(const_cast<std::byte*>(array.data()), array.size());
+  if (writable) return memory_.add(fmt::format("'{}'", name), bytes);
+  const std::uint64_t address = next_constant_;
+  next_constant_ += (array.size() / kConstantStep + 2) * kConstantStep;
+  memory_.add({address, bytes.size(), bytes.data(), false, name});
+  return address;
+}
+
+std::optional<Error> LaunchMemory::set(const Parameter& parameter, const Argument& argument) {
+  const auto mismatch = [&](std::string seen) {
+    return Error{Errc::argument_mismatch, fmt::format("argument '{}'", parameter.name), std::move(seen),
+                 fmt::format("{} bytes (.{})", parameter.bytes, parameter.type)};
+  };
+  const auto* const array = std::get_if<std::span<std::byte>>(&argument);
+  const auto* const constant = std::get_if<std::span<const std::byte>>(&argument);
+  if (array != nullptr || constant != nullptr) {
+    if (parameter.bytes != 8) return mismatch("an array, which is a pointer of 8 bytes");
+    const std::uint64_t address =
+        array != nullptr ? reach(*array, true, parameter.name) : reach(*constant, false, parameter.name);
+    std::memcpy(&bytes_[parameter.offset], &address, sizeof address);
+    return std::nullopt;
+  }
+  const std::vector<std::byte>& value = std::get<std::vector<std::byte>>(argument);
+  if (value.size() != parameter.bytes) return mismatch(fmt::format("{} bytes", value.size()));
+  std::ranges::copy(value, bytes_.begin() + static_cast<std::ptrdiff_t>(parameter.offset));
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Function> Module::function(std::string_view name) const {
+  const FunctionText* const found = state_->text->find(name);
+  if (found == nullptr || !found->is_entry || !found->has_body)
+    return Error{
+        Errc::no_such_kernel_entry, {}, std::string(name), fmt::format("{}", fmt::join(entries(), ", "))};
+  Result<grid::Program> contracted = grid::compile(state_->text, name, state_->target, state_->addresses, true);
+  if (!contracted) return contracted.error();
+  if (contracted->allocates && !state_->heap) state_->heap = std::make_unique<grid::Heap>();
+  return Function(std::shared_ptr<const Function::State>(
+      new Function::State{state_, found, std::string(name), parameters_of(*found), *std::move(contracted)}));
+}
+
+const std::string& Function::name() const {
+  return state_->name;
+}
+const std::vector<Parameter>& Function::parameters() const {
+  return state_->parameters;
+}
+std::uint64_t Function::shared_bytes() const {
+  return state_->contracted.shared_bytes;
+}
+
+Report Function::launch(const Launch& how, std::span<const Argument> arguments) const {
+  Report out;
+  const auto fail = [&](Error error) {
+    out.fault = block::refused(std::move(error));
+    return std::move(out);
+  };
+  if (!how.contract && !state_->not_contracted()) return fail(state_->not_contracted().error());
+  const grid::Program& program = how.contract ? state_->contracted : *state_->not_contracted();
+  const std::uint64_t shared = program.shared_bytes + how.shared_bytes;
+  if (auto error = block::check_shape(how.grid, how.block, shared)) return fail(*std::move(error));
+  if (auto error = check_block(*state_->text, how.block)) return fail(*std::move(error));
+  if (const Result<Kernel> kernel = kernel_for(how.execute); !kernel) return fail(kernel.error());
+  if (arguments.size() != state_->parameters.size())
+    return fail({Errc::argument_mismatch, state_->name, fmt::format("{} arguments", arguments.size()),
+                 fmt::format("{}", state_->parameters.size())});
+  const std::lock_guard turn(state_->module->launching);
+  LaunchMemory memory(state_->module->memory, bytes_of(state_->parameters));
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (auto error = memory.set(state_->parameters[i], arguments[i])) return fail(*std::move(error));
+  memory.memory().add_parameters(memory.parameters());
+  grid::Heap* const heap = state_->module->heap.get();
+  if (program.allocates)
+    memory.memory().add({grid::kHeap, grid::Heap::kBytes, heap->data(), true, "the heap", heap});
+
+  grid::Grid all{program, memory.memory(), extent(how.grid), extent(how.block), shared, memory.parameters()};
+  all.execute = how.execute;
+  all.execute.threads = 1;
+  if (how.step_limit != 0) all.step_limit = how.step_limit;
+  all.check_shared = how.check_shared;
+  all.heap = heap;
+  if (how.profile || how.observe) all.watched = &how;
+  all.stop = stop_flag();
+  all.extension = static_cast<int>(*kernel_for(how.execute)) - static_cast<int>(Kernel::scalar);
+  grid::Report report =
+      grid::run(all, thread_count(how.execute.threads, block::product(how.grid)), how.progress);
+  out.fault = std::move(report.fault);
+  if (out.fault) out.fault->error.where = in_one_line(out.fault->error.where);
+  out.inferred = report.inferred || program.inferred;
+  out.contracted = program.contracted;
+  out.blocks = report.blocks;
+  out.steps = report.steps;
+  out.printed = std::move(report.printed);
+  out.profile = grid::profile(program, report.counts);
+  out.stopped = report.stopped;
+  return out;
+}
+
+}  // namespace warpbit::ptx

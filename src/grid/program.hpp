@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function of a module, ready to be run: steps over numbered slots. The registers of a warp lie in slots of 32 lanes
+// by 4 bytes:
+//
+//     slot    0            1            2       3
+//             %r1          %rd1                 %h4
+//             u32[32]      u64[32]              u32[32], upper halves 0
+//
+// Predicates are masks of 32 lanes, one word each. Constants and what does not change in a warp (%tid.x, addresses of
+// variables) lie in slots of their own, so that every source is a slot.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "grid/vector.hpp"
+#include "ptx/module.hpp"
+#include "ptx/special.hpp"
+#include "scalar/operation.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/target.hpp"
+
+namespace warpbit {
+struct Tile;
+}
+
+namespace warpbit::grid {
+
+using Lanes = std::uint32_t;  ///< a mask
+inline constexpr int kLanes = 32;
+inline constexpr Lanes kAllLanes = 0xFFFF'FFFF;
+template <class F>
+void for_each_lane(Lanes lanes, F f) {
+  for (int lane = 0; lane < kLanes; ++lane)
+    if ((lanes >> lane & 1) != 0) f(lane);
+}
+
+/// Where a source or a result is.
+struct Place {
+  enum class Kind : std::uint8_t { none, reg, constant, predicate };
+  Kind kind = Kind::none;
+  std::uint8_t bits = 32;  ///< of the register: 8 to 128; 1 of a predicate
+  bool negated = false;    ///< of a predicate
+  std::uint32_t slot = 0;  ///< of the frame, or of the constants; the number of a predicate
+  bool exists() const { return kind != Kind::none; }
+};
+
+struct Step;
+struct Path;
+class Warp;
+
+/// What a step does to its path.
+enum class Next : std::uint8_t {
+  step,   ///< the next one follows
+  moved,  ///< it has set the path's pc itself, or split the path
+  wait,   ///< the path cannot go on yet: the same step again, later
+  end,    ///< lanes have ended, or a fault has
+};
+using Run = Next (*)(Warp& warp, Path& path, const Step& step, Lanes lanes);
+
+/// Of a step that accesses memory.
+struct Access {
+  ptx::StateSpace space = ptx::StateSpace::global;
+  bool generic = false;
+  bool sign_extends = false;
+  bool strong = false;     ///< an atomic, or with an order (PTX manual, "Strong Operations")
+  bool in_frame = false;   ///< from the beginning of the call's local memory
+  std::uint8_t bytes = 4;  ///< of an element
+  std::uint8_t count = 1;  ///< elements
+  std::int64_t offset = 0;
+};
+
+struct Step {
+  Run run = nullptr;
+  int guard = -1;  ///< a predicate
+  bool guard_negated = false;
+  std::array<Place, 7> place = {};  ///< the first is the result, if there is one
+  std::int32_t target = -1;         ///< of a branch or a call: a step
+  std::int32_t extra = -1;          ///< of the table that belongs to `run`
+  Access access = {};
+  std::int32_t statement = -1;  ///< of Program::origins; -1: of the return behind the last statement
+  // Of a step on all lanes at once: what it equals, its functions, and what they take.
+  Run specification = nullptr;
+  VectorSet vector = {}, vector_high = {};
+  std::uint32_t parameter = 0;
+};
+
+/// Where a step comes from.
+struct Origin {
+  const ptx::FunctionText* function;
+  int statement;
+};
+
+/// A call: who is called, and which bytes go there and come back.
+struct Call {
+  struct Copy {
+    std::int64_t from, to;  ///< in the local memory of caller and callee, from the beginning of their frames
+    std::int64_t bytes;
+  };
+  int function = -1;  ///< of Program::functions; -1: by `place[0]`
+  std::vector<Copy> arguments, results;
+};
+
+/// How a tensor instruction is executed on slots (tensor_slots.cpp).
+struct TensorPlan {
+  enum class Kind : std::uint8_t {
+    general,
+    dense,       ///< D = A B + C, all of them registers
+    registers,   ///< other products and conversions
+    rows,        ///< rows of 16 bytes, lane by lane
+    transposed,  ///< the same, transposed
+  };
+  Kind kind = Kind::general;
+  const Tile* tile = nullptr;                  ///< dense
+  std::array<std::uint8_t, 4> registers = {};  ///< dense: of D, A, B and C
+  std::int32_t run = -1;                       ///< dense: of Program::product_runs, if one begins here
+};
+
+/// Products one after another, D = A B + C, of each of some A with each of some B.
+struct ProductRun {
+  int steps = 0;
+  std::vector<std::int32_t> a,
+      b;                        ///< of Program::places: those of a step that has this A, or this B
+  std::vector<std::int32_t> d;  ///< the same, [a][b]
+};
+
+struct FunctionCode {
+  const ptx::FunctionText* function = nullptr;
+  int first_step = 0;
+  int slots = 0, predicates = 0;
+  std::vector<std::uint32_t> slot;  ///< or predicate, by register of the function
+  std::int64_t local_bytes = 0;
+  std::int64_t saved_stack = -1;  ///< where a function that has alloca keeps what its caller has of the stack
+  std::vector<std::int64_t> parameters, returns;  ///< in its local memory
+};
+
+/// A value that is the same for all warps (a constant) or is set when a warp starts (a special register).
+struct ConstantSlot {
+  std::uint32_t slot;
+  int bits;
+  std::uint64_t value = 0;
+  std::uint64_t upper = 0;  ///< of 128 bits
+  std::optional<ptx::Special> special = {};
+};
+
+struct Program {
+  Program(std::shared_ptr<const ptx::ModuleText> of, Target on) : module(std::move(of)), target(on) {}
+
+  std::shared_ptr<const ptx::ModuleText> module;
+  Target target;
+  std::vector<Step> steps;
+  std::vector<Origin> origins;
+  std::vector<FunctionCode> functions;
+  std::vector<std::int32_t> function_of;  ///< by number in the module; -1: not reached
+  std::vector<ConstantSlot> constants;
+  int constant_slots = 0;
+
+  std::vector<scalar::Operation> operations;
+  std::vector<Call> calls;
+  std::vector<Instruction> instructions;  ///< tensor instructions and matrix moves
+  std::vector<TensorPlan> tensor_plans;   ///< of each of them
+  std::vector<ProductRun> product_runs;
+  std::vector<std::vector<Place>> places;         ///< further places of a step
+  std::vector<std::vector<std::int32_t>> tables;  ///< of brx.idx: steps
+
+  std::uint64_t shared_bytes = 0;  ///< static
+  int entry = 0;                   ///< of functions
+  bool allocates = false;          ///< it calls malloc
+  bool follows_written = false;    ///< some register may be read before it is written
+  bool orders_by_memory =
+      false;              ///< it has fences, or accesses with an order: threads may wait for each other so
+  bool inferred = false;  ///< some form has no recorded results (scalar::is_captured)
+  bool contracts = true, contracted = false;  ///< products and sums may be fused; some are
+};
+
+}  // namespace warpbit::grid

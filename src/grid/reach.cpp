@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/reach.hpp"
+
+#include <array>
+
+namespace warpbit::grid {
+namespace {
+
+// The statements that follow one by a jump.
+void jumps(const ptx::FunctionText& function, const ptx::Statement& statement, std::vector<std::size_t>& to) {
+  for (int i = 0; i < statement.operands; ++i) {
+    const ptx::Operand& operand = function.operands[static_cast<std::size_t>(statement.first_operand + i)];
+    if (operand.kind == ptx::Operand::Kind::label) to.push_back(static_cast<std::size_t>(operand.index));
+    if (operand.kind != ptx::Operand::Kind::table) continue;
+    for (const int label : function.tables[static_cast<std::size_t>(operand.index)].labels)
+      to.push_back(static_cast<std::size_t>(label));
+  }
+}
+
+bool goes_on(const ptx::Statement& statement) {
+  constexpr std::array<std::string_view, 4> kLast = {"bra", "brx", "ret", "exit"};
+  for (const std::string_view last : kLast)
+    if (statement.opcode == last && statement.guard < 0) return false;
+  return true;
+}
+
+}  // namespace
+
+void followers(const ptx::FunctionText& function, std::size_t i, std::vector<std::size_t>& to) {
+  const ptx::Statement& statement = function.statements[i];
+  if (goes_on(statement)) to.push_back(i + 1);
+  jumps(function, statement, to);
+}
+
+std::vector<bool> reached(const ptx::FunctionText& function) {
+  std::vector<bool> out(function.statements.size(), false);
+  std::vector<std::size_t> next = {0};
+  while (!next.empty()) {
+    const std::size_t i = next.back();
+    next.pop_back();
+    if (i >= out.size() || out[i]) continue;
+    out[i] = true;
+    followers(function, i, next);
+  }
+  return out;
+}
+
+}  // namespace warpbit::grid

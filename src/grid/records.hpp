@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses of lanes to memory, once it is known where the bytes lie.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "grid/block.hpp"
+#include "grid/steps.hpp"
+
+namespace warpbit::grid::steps {
+
+/// Where bytes lie, for one lane.
+struct Target {
+  std::byte* data = nullptr;
+  ptx::StateSpace space = ptx::StateSpace::global;
+};
+
+inline constexpr std::size_t kMaxAccess = 32;  // bytes: .v8.b32, .v4.b64, .v2.b128
+using Buffer = std::array<std::byte, kMaxAccess>;
+
+/// Records a step's accesses to shared memory, if they are checked. Each function is false after a fault.
+class Records {
+ public:
+  Records(Warp& warp, const Step& step) : warp_(warp), block_(warp.block()), step_(step) {}
+
+  bool reads(int lane, const Target& from, std::size_t bytes) {
+    if (!is_checked(from)) return true;
+    return allowed(block_.accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
+                                          Block::who(warp_, step_, lane), step_.access.strong));
+  }
+  bool changes(int lane, const Target& to, std::size_t bytes) {
+    if (!is_checked(to)) return true;
+    return allowed(block_.accesses().write({}, offset(to), static_cast<std::int64_t>(bytes),
+                                           Block::who(warp_, step_, lane), block::Accesses::Written::done,
+                                           step_.access.strong));
+  }
+  /// A store that changes nothing is not recorded: whoever else wrote these bytes wrote the same.
+  bool writes(int lane, const Target& to, std::span<const std::byte> value) {
+    if (!is_checked(to)) return true;
+    bool same = std::memcmp(to.data, value.data(), value.size()) == 0;
+    for (std::size_t i = 0; same && i < value.size(); ++i)
+      same = !block_.accesses().is_unsettled(offset(to) + static_cast<std::int64_t>(i));
+    return same || changes(lane, to, value.size());
+  }
+  /// Follows the accesses of all lanes: other warps may wait for them.
+  Next after() {
+    if (step_.access.strong && warp_.program().orders_by_memory)
+      block_.accesses().through_memory(warp_.number());
+    return Next::step;
+  }
+
+ private:
+  bool is_checked(const Target& target) const {
+    return target.space == ptx::StateSpace::shared && block_.checks();
+  }
+  std::int64_t offset(const Target& target) { return target.data - block_.shared().data(); }
+  bool allowed(block::Found conflict) {
+    if (!conflict) return true;
+    block_.fault(*std::move(conflict));
+    return false;
+  }
+
+  Warp& warp_;
+  Block& block_;
+  const Step& step_;
+};
+
+}  // namespace warpbit::grid::steps

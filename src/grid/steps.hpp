@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What steps do. Each takes its places as its comment says: the result first.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "grid/program.hpp"
+
+namespace warpbit::grid::steps {
+
+// ---- compute.cpp
+Next compute(Warp& warp, Path& path, const Step& step,
+             Lanes lanes);  ///< d, second or carry, sources; extra: operation
+Next move(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a
+Next move_128(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next logic_predicates(Warp& warp, Path& path, const Step& step,
+                      Lanes lanes);  ///< d, -, a, b; extra: 0 and, 1 or, 2 xor, 3 not
+Next pack(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< d; extra: places of the parts
+Next unpack(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, a; extra: places of the parts
+Next frame_address(Warp& warp, Path& path, const Step& step,
+                   Lanes lanes);                                    ///< d, -, offset in the call's local memory
+Next clock(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d
+
+// ---- vector.cpp: as Step::specification, all lanes at once
+Next vector(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next vector_setp(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next vector_pack(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next vector_unpack(Warp& warp, Path& path, const Step& step, Lanes lanes);
+
+// ---- access.cpp
+Next load(Warp& warp, Path& path, const Step& step,
+          Lanes lanes);  ///< -, -, address; extra: places of the elements
+Next store(Warp& warp, Path& path, const Step& step,
+           Lanes lanes);  ///< -, -, address; extra: places of the elements
+/// One of the two, or a vector kernel that does the same. `places`: those of the elements.
+Run access(const Step& step, const std::vector<Place>& places, bool loads);
+/// copy_async where nothing is unusual; nothing if it is left to the specification, before anything is done.
+std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next atomic(Warp& warp, Path& path, const Step& step,
+            Lanes lanes);  ///< d, -, address, a, b; extra: operation; target: kind
+Next atomic_vector(Warp& warp, Path& path, const Step& step,
+                   Lanes lanes);  ///< -, -, address; extra: operation; target: places of old values, of addends
+Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, address, a, b; target: kind
+Next copy_async(Warp& warp, Path& path, const Step& step,
+                Lanes lanes);  ///< -, -, to, from, source size, ignored
+Next commit_group(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next wait_group(Warp& warp, Path& path, const Step& step,
+                Lanes lanes);  ///< target: pending groups; -1: wait_all
+Next to_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a
+Next from_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes);     ///< p, -, a
+Next map_address(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a, rank
+Next allocate_on_stack(Warp& warp, Path& path, const Step& step,
+                       Lanes lanes);  ///< d, -, bytes; access.offset: alignment
+Next save_stack(Warp& warp, Path& path, const Step& step, Lanes lanes);     ///< d
+Next restore_stack(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, a
+
+// ---- control.cpp
+Next nothing(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next branch(Warp& warp, Path& path, const Step& step, Lanes lanes);          ///< target
+Next branch_indexed(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, index; extra: table
+Next call(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, address of a function; extra: call
+Next go_back(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next exit(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next trap(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next barrier(
+    Warp& warp, Path& path, const Step& step,
+    Lanes lanes);  ///< d, -, number, threads, predicate; access.count: reduction; target: kWaits, kAligned
+
+// ---- system.cpp
+/// Functions that a device has without a definition: vprintf, malloc, free, __assertfail; nullptr for other names.
+/// -, extra: call
+Run system_call(std::string_view name);
+
+// ---- lanes.cpp: lanes together
+Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, mask
+Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< d, p, a, b, c, mask; extra: mode
+Next vote(Warp& warp, Path& path, const Step& step, Lanes lanes);       ///< d, -, a, mask; extra: mode
+Next match(Warp& warp, Path& path, const Step& step, Lanes lanes);      ///< d, p, a, mask; extra: 0 any, 1 all
+Next reduce(Warp& warp, Path& path, const Step& step, Lanes lanes);     ///< d, -, a, mask; extra: operation
+Next active_mask(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d
+Next elect(Warp& warp, Path& path, const Step& step, Lanes lanes);        ///< d, p, mask
+
+// ---- tensor.cpp
+Next tensor(Warp& warp, Path& path, const Step& step,
+            Lanes lanes);  ///< extra: instruction; target: places of its registers
+/// Four warps at one instruction.
+struct Gathered {
+  Warp* warp;
+  Path* path;
+  const Step* step;
+};
+Next tensor_group(std::span<const Gathered> warps);
+
+// ---- tensor_slots.cpp
+TensorPlan tensor_plan(const Instruction& instruction);
+inline constexpr std::size_t kMaxProducts = 64;  ///< of a run
+/// Finds the runs of products among the steps from `first` on, and gives them to their first steps.
+void find_product_runs(Program& program, std::size_t first);
+/// A tensor instruction of a warp; nothing if it is left to the general case, before anything is done.
+std::optional<Next> tensor_slots(Warp& warp, Path& path, const Step& step, Lanes lanes);
+/// The same of four warps; false if it is left to the general case.
+bool tensor_group_slots(std::span<const Gathered> warps);
+
+/// Of a barrier: bits of its target.
+inline constexpr int kWaits = 1, kAligned = 2;
+enum class Shuffle : std::int32_t { up, down, butterfly, index };
+enum class Vote : std::int32_t { all, any, uniform, ballot };
+/// Of memory: exchange, compare-and-swap, increment and decrement have no scalar operation.
+enum class Atomic : std::int32_t { operation, exchange, compare, increment, decrement };
+
+}  // namespace warpbit::grid::steps

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor instructions and matrix moves: the registers of their operands are gathered, executed as everywhere, and put
+// back. A product of a warpgroup is executed when its four warps have met.
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "grid/block.hpp"
+#include "grid/steps.hpp"
+#include "warpbit/machine.hpp"
+
+namespace warpbit::grid::steps {
+namespace {
+
+const Instruction& instruction_of(Warp& warp, const Step& step) {
+  return warp.program().instructions[static_cast<std::size_t>(step.extra)];
+}
+const std::vector<Place>& places_of(Warp& warp, const Step& step) {
+  return warp.program().places[static_cast<std::size_t>(step.target)];
+}
+
+/// Where each operand's registers begin among all; those of immediates are none.
+Binding binding_of(const Instruction& instruction, int& registers) {
+  Binding out;
+  registers = 0;
+  for (const warpbit::Operand& operand : instruction.operands()) {
+    out.push_back(registers);
+    registers += operand.registers;
+  }
+  return out;
+}
+
+Next fault(Warp& warp, Path& path, Lanes lanes, Error error) {
+  error.where.clear();
+  return warp.fault(path, lanes, std::move(error));
+}
+
+void gather(const Gathered& from, int first_lane, Registers& registers) {
+  const std::vector<Place>& places = places_of(*from.warp, *from.step);
+  for (int r = 0; r < static_cast<int>(places.size()); ++r)
+    for (int lane = 0; lane < kLanes; ++lane)
+      registers.write(first_lane + lane, r,
+                      places[static_cast<std::size_t>(r)].exists()
+                          ? from.warp->read(*from.path, places[static_cast<std::size_t>(r)], lane)
+                          : 0);
+}
+void scatter(const Gathered& to, int first_lane, const Effects& effects, Lanes lanes) {
+  const std::vector<Place>& places = places_of(*to.warp, *to.step);
+  for (const Effects::Write& write : effects.writes) {
+    const int lane = write.lane - first_lane;
+    if (lane < 0 || lane >= kLanes || (lanes >> lane & 1) == 0) continue;
+    to.warp->write(*to.path, places[static_cast<std::size_t>(write.reg)], lane, write.value);
+  }
+}
+
+// Records what the lanes read and write in shared memory. False after a fault.
+bool records(Warp& warp, const Step& step, const Effects& effects) {
+  Block& block = warp.block();
+  if (!block.checks()) return true;
+  const auto record = [&](int lane, Space space, std::uint64_t address, std::uint64_t bytes, bool writes) {
+    const std::optional<ByteRange> range = block.memory().in_shared(space, address, bytes);
+    if (!range) return true;
+    const block::Who who = Block::who(warp, step, std::max(lane, 0));
+    const auto first = static_cast<std::int64_t>(range->first), count = static_cast<std::int64_t>(bytes);
+    block::Found found =
+        writes ? block.accesses().write({}, first, count, who) : block.accesses().read({}, first, count, who);
+    if (found) block.fault(*std::move(found));
+    return !block.has_fault();
+  };
+  for (const Effects::MemoryRead& read : effects.memory_reads)
+    if (!record(read.lane, read.space, read.address, read.bytes, false)) return false;
+  for (const Effects::MemoryWrite& write : effects.memory_writes)
+    if (!record(write.lane, write.space, write.address, write.bytes.size(), true)) return false;
+  return true;
+}
+
+}  // namespace
+
+Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (lanes == kAllLanes)
+    if (const std::optional<Next> done = tensor_slots(warp, path, step, lanes)) return *done;
+  const Instruction& instruction = instruction_of(warp, step);
+  warp.keep(path, lanes);
+  const bool each_alone = instruction.lanes() == 1;
+  if (!each_alone && lanes != kAllLanes) {
+    path.needs = kAllLanes;
+    if ((warp.alive() & ~lanes) != 0) return Next::wait;
+    return warp.fault(
+        path, ~lanes,
+        {Errc::lanes_missing, {}, fmt::format("lanes {:#010x} have ended", ~lanes), "all lanes of the warp"});
+  }
+  if (instruction.lanes() == 4 * kLanes) return warp.block().meet_group(warp, path, step);
+  if (lanes != kAllLanes)  // each alone
+    if (const std::optional<Next> done = tensor_slots(warp, path, step, lanes)) return *done;
+
+  int count = 0;
+  const Binding binding = binding_of(instruction, count);
+  Registers registers(kLanes, count);
+  gather({&warp, &path, &step}, 0, registers);
+  std::array<const Instruction*, kLanes> who = {};
+  for (int lane = 0; lane < kLanes; ++lane)
+    who[static_cast<std::size_t>(lane)] = (lanes >> lane & 1) != 0 ? &instruction : nullptr;
+  Block& block = warp.block();
+  const Result<Effects> effects = execute_warp(who, binding, registers, block.memory(), block.grid().execute);
+  if (!effects) return fault(warp, path, lanes, effects.error());
+  block.inferred = block.inferred || effects->inferred;
+  if (!records(warp, step, *effects)) return Next::end;
+  scatter({&warp, &path, &step}, 0, *effects, lanes);
+  for (const Effects::MemoryWrite& write : effects->memory_writes)
+    if (Result<void> written = block.memory().write(write.space, write.address, write.bytes); !written)
+      return fault(warp, path, lanes, written.error());
+  return Next::step;
+}
+
+Next tensor_group(std::span<const Gathered> warps) {
+  if (tensor_group_slots(warps)) return Next::step;
+  const Gathered& first = warps.front();
+  const Instruction& instruction = instruction_of(*first.warp, *first.step);
+  Block& block = first.warp->block();
+  int count = 0;
+  const Binding binding = binding_of(instruction, count);
+  Registers registers(4 * kLanes, count);
+  for (std::size_t w = 0; w < warps.size(); ++w) gather(warps[w], static_cast<int>(w) * kLanes, registers);
+  const std::vector<const Instruction*> who(4 * kLanes, &instruction);
+  const Result<Effects> effects = execute_warp(who, binding, registers, block.memory(), block.grid().execute);
+  if (!effects) return fault(*first.warp, *first.path, kAllLanes, effects.error());
+  block.inferred = block.inferred || effects->inferred;
+  for (const Effects::MemoryRead& read : effects->memory_reads)
+    if (block.checks())
+      if (block::Found found = block.accesses().read_as_group({}, read, first.warp->number() / 4,
+                                                              Block::who(*first.warp, *first.step, 0).at)) {
+        block.fault(*std::move(found));
+        return Next::end;
+      }
+  for (std::size_t w = 0; w < warps.size(); ++w)
+    scatter(warps[w], static_cast<int>(w) * kLanes, *effects, kAllLanes);
+  return Next::step;
+}
+
+}  // namespace warpbit::grid::steps

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor instructions, conversions and matrix moves, executed on the slots of a warp, or on copies of them side by side:
+// the common cases of tensor.cpp, to which they leave all others, and every error.
+#include <algorithm>
+#include <cstring>
+
+#include "api/checks.hpp"
+#include "grid/block.hpp"
+#include "grid/steps.hpp"
+#include "isa/instruction.hpp"
+
+namespace warpbit::grid::steps {
+namespace {
+
+using Word [[gnu::vector_size(16)]] = std::uint32_t;  // of four lanes
+
+Word word_at(const std::uint32_t* from) {
+  Word out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+void put(std::uint32_t* to, Word word) {
+  std::memcpy(to, &word, sizeof word);
+}
+
+// Four registers of four lanes: from register by register to lane by lane, and back.
+//
+//     a0 a1 a2 a3        a0 b0 c0 d0
+//     b0 b1 b2 b3   ->   a1 b1 c1 d1
+//     c0 c1 c2 c3        a2 b2 c2 d2
+//     d0 d1 d2 d3        a3 b3 c3 d3
+void transpose(Word& a, Word& b, Word& c, Word& d) {
+  const Word ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+             ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
+             cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+             cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  a = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+  b = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+  c = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+  d = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+}
+
+/// Registers of an operand, and where they are. Those of 32 bits are the rule.
+struct Operands {
+  Warp& warp;
+  Path& path;
+  std::span<const Place> places;
+  int bits;
+
+  std::uint32_t* slot(std::size_t i) const { return warp.at(path, places[i]); }
+};
+
+// Four registers, whose lanes are so many words apart on the other side.
+void gather_four(const Operands& from, std::uint32_t* to, std::size_t stride) {
+  const std::uint32_t *const p = from.slot(0), *const q = from.slot(1), *const r = from.slot(2),
+                             *const s = from.slot(3);
+  for (std::size_t lane = 0; lane < kLanes; lane += 4) {
+    Word a = word_at(p + lane), b = word_at(q + lane), c = word_at(r + lane), d = word_at(s + lane);
+    transpose(a, b, c, d);
+    std::uint32_t* const out = to + lane * stride;
+    put(out, a);
+    put(out + stride, b);
+    put(out + 2 * stride, c);
+    put(out + 3 * stride, d);
+  }
+}
+void scatter_four(const Operands& to, const std::uint32_t* from, std::size_t stride) {
+  std::uint32_t *const p = to.slot(0), *const q = to.slot(1), *const r = to.slot(2), *const s = to.slot(3);
+  for (std::size_t lane = 0; lane < kLanes; lane += 4) {
+    const std::uint32_t* const in = from + lane * stride;
+    Word a = word_at(in), b = word_at(in + stride), c = word_at(in + 2 * stride), d = word_at(in + 3 * stride);
+    transpose(a, b, c, d);
+    put(p + lane, a);
+    put(q + lane, b);
+    put(r + lane, c);
+    put(s + lane, d);
+  }
+}
+
+// [lane][register], without gaps; what has no register is 0.
+void gather(const Operands& from, std::byte* to) {
+  const std::size_t count = from.places.size();
+  auto* const words = reinterpret_cast<std::uint32_t*>(to);
+  std::size_t done = 0;
+  const auto all_exist = [&](std::size_t first, std::size_t n) {
+    for (std::size_t i = first; i < first + n; ++i)
+      if (!from.places[i].exists() || from.places[i].kind == Place::Kind::predicate) return false;
+    return true;
+  };
+  for (; from.bits == 32 && done + 4 <= count && all_exist(done, 4); done += 4) {
+    gather_four({from.warp, from.path, from.places.subspan(done), 32}, words + done, count);
+  }
+  if (from.bits == 32 && count == 2 && all_exist(0, 2)) {
+    const std::uint32_t *const p = from.slot(0), *const q = from.slot(1);
+    for (std::size_t lane = 0; lane < kLanes; lane += 4) {
+      const Word a = word_at(p + lane), b = word_at(q + lane);
+      put(words + 2 * lane, __builtin_shufflevector(a, b, 0, 4, 1, 5));
+      put(words + 2 * lane + 4, __builtin_shufflevector(a, b, 2, 6, 3, 7));
+    }
+    return;
+  }
+  const auto bytes = static_cast<std::size_t>(from.bits / 8);
+  for (; done < count; ++done)
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const std::uint64_t value =
+          from.places[done].exists() ? from.warp.read(from.path, from.places[done], lane) : 0;
+      std::memcpy(to + (static_cast<std::size_t>(lane) * count + done) * bytes, &value, bytes);
+    }
+}
+
+void scatter(const Operands& to, const std::byte* from, Lanes lanes) {
+  const std::size_t count = to.places.size();
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(from);
+  std::size_t done = 0;
+  const auto all_exist = [&](std::size_t first) {
+    for (std::size_t i = first; i < first + 4; ++i)
+      if (to.places[i].kind != Place::Kind::reg) return false;
+    return true;
+  };
+  for (; lanes == kAllLanes && to.bits == 32 && done + 4 <= count && all_exist(done); done += 4) {
+    scatter_four({to.warp, to.path, to.places.subspan(done), 32}, words + done, count);
+  }
+  const auto bytes = static_cast<std::size_t>(to.bits / 8);
+  for (; done < count; ++done)
+    for_each_lane(lanes, [&](int lane) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, from + (static_cast<std::size_t>(lane) * count + done) * bytes, bytes);
+      to.warp.write(to.path, to.places[done], lane, value);
+    });
+}
+
+// ---- Products and conversions
+
+constexpr std::size_t kOperands = 9, kRegisters = 16;
+struct alignas(64) Side {
+  std::byte bytes[kLanes * kRegisters * sizeof(std::uint64_t)];
+};
+
+// False if it is left to the general case.
+bool compute_slots(Warp& warp, Path& path, const Instruction& instruction, std::span<const Place> places,
+                   Lanes lanes) {
+  const std::span<const warpbit::Operand> operands = instruction.operands();
+  if (operands.size() > kOperands) return false;
+  Side sides[kOperands];
+  OperandView views[kOperands];
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const auto count = static_cast<std::size_t>(operands[k].registers);
+    if (count > kRegisters) return false;
+    const Operands of{warp, path, places.subspan(at, count), operands[k].register_bits};
+    at += count;
+    if (operands[k].kind == OperandKind::immediate) continue;
+    views[k] = OperandView::dense(sides[k].bytes, instruction.lanes(), operands[k].registers, of.bits);
+    if (k != 0) gather(of, sides[k].bytes);
+  }
+  const warpbit::Operand& d = operands[0];
+  const std::size_t cases = kLanes / static_cast<std::size_t>(instruction.lanes());
+  Block& block = warp.block();
+  const Result<Execution> done =
+      execute_batch(instruction, std::span(views).subspan(1, operands.size() - 1),
+                    ResultView::dense(sides[0].bytes, instruction.lanes(), d.registers, d.register_bits), cases,
+                    block.grid().execute);
+  if (!done) return false;
+  block.inferred = block.inferred || done->inferred;
+  scatter({warp, path, places.first(static_cast<std::size_t>(d.registers)), d.register_bits}, sides[0].bytes,
+          lanes);
+  return true;
+}
+
+// The same of a plain product, without the checks that its form passes once and for all.
+bool compute_dense(Warp& warp, Path& path, const TensorPlan& plan, const Instruction& instruction,
+                   std::span<const Place> places) {
+  Block& block = warp.block();
+  const ExecuteOptions& options = block.grid().execute;
+  if (instruction.inferred()) {
+    if (!options.allow_inferred) return false;
+    block.inferred = true;
+  }
+  Side a, b, sums;
+  std::size_t at = plan.registers[0];
+  for (auto& [side, k] : {std::pair(&a, 1), std::pair(&b, 2), std::pair(&sums, 3)}) {
+    const std::size_t count = plan.registers[static_cast<std::size_t>(k)];
+    gather({warp, path, places.subspan(at, count), 32}, side->bytes);
+    at += count;
+  }
+  const auto kernel = static_cast<Kernel>(block.grid().extension + static_cast<int>(Kernel::scalar));
+  // D has other registers than C in some forms: then it needs a place of its own.
+  Side other;
+  std::byte* const d = plan.registers[0] == plan.registers[3] ? sums.bytes : other.bytes;
+  if (!run_dense(*plan.tile, kernel, d, a.bytes, b.bytes, sums.bytes)) return false;
+  scatter({warp, path, places.first(plan.registers[0]), 32}, d, kAllLanes);
+  return true;
+}
+
+// A run of products as one. False if it is left to its steps.
+bool compute_run(Warp& warp, Path& path, const TensorPlan& plan, const ProductRun& run,
+                 const Instruction& instruction) {
+  if (instruction.inferred() || !warp.can_skip(run.steps - 1)) return false;
+  struct alignas(64) Fragments {
+    std::uint32_t a[kMaxProducts * kLanes * 4], b[kMaxProducts * kLanes * 2], d[kMaxProducts * kLanes * 4];
+  };
+  static thread_local Fragments fragments;
+  const auto bytes = [](std::uint32_t* words) { return reinterpret_cast<std::byte*>(words); };
+  const std::size_t a_words = plan.registers[1], b_words = plan.registers[2];
+  // Registers of a step, from so many places on.
+  const auto operand = [&](std::int32_t places, std::size_t first, std::size_t count) {
+    const std::span<const Place> all = warp.program().places[static_cast<std::size_t>(places)];
+    return Operands{warp, path, all.subspan(first, count), 32};
+  };
+  for (std::size_t i = 0; i < run.a.size(); ++i)
+    gather(operand(run.a[i], 4, a_words), bytes(fragments.a + i * kLanes * a_words));
+  for (std::size_t j = 0; j < run.b.size(); ++j)
+    gather(operand(run.b[j], 4 + a_words, b_words), bytes(fragments.b + j * kLanes * b_words));
+  const std::size_t columns = run.b.size(), stride = 4 * columns;
+  const auto sums = [&](std::size_t n) {
+    return fragments.d + n / columns * kLanes * stride + n % columns * 4;
+  };
+  for (std::size_t n = 0; n < run.d.size(); ++n)
+    gather_four(operand(run.d[n], 4 + a_words + b_words, 4), sums(n), stride);
+  const auto kernel = static_cast<Kernel>(warp.block().grid().extension + static_cast<int>(Kernel::scalar));
+  if (!run_dense_all(*plan.tile, kernel, static_cast<int>(run.a.size()), static_cast<int>(columns),
+                     bytes(fragments.a), bytes(fragments.b), bytes(fragments.d)))
+    return false;
+  for (std::size_t n = 0; n < run.d.size(); ++n) scatter_four(operand(run.d[n], 0, 4), sums(n), stride);
+  warp.skip(path, run.steps - 1);
+  return true;
+}
+
+// ---- Rows of 16 bytes between registers and shared memory
+
+constexpr int kRowBytes = 16;
+
+/// Where rows begin in shared memory.
+struct Rows {
+  std::array<std::int64_t, kLanes> at;
+  int count = 0;
+};
+
+// False if one of them is not there.
+bool find_rows(Warp& warp, const Path& path, const warpbit::Operand& address, const Place& place,
+               const Move& move, Space space, Rows& out) {
+  const std::uint64_t size = warp.block().shared().size();
+  const std::uint64_t window = space == Space::generic ? warp.block().memory().window() : 0;
+  if (!place.exists() || place.kind == Place::Kind::predicate || size < kRowBytes) return false;
+  const std::uint32_t* const slot = warp.at(path, place);
+  out.count = move.lines;
+  bool there = true;
+  for (int lane = 0; lane < (move.every_lane_valid ? kLanes : move.lines); ++lane) {
+    std::uint64_t at = slot[lane];
+    if (place.bits == 64) std::memcpy(&at, slot + 2 * lane, sizeof at);
+    at += static_cast<std::uint64_t>(address.offset);
+    there = there && at % kRowBytes == 0 && at - window <= size - kRowBytes;
+    out.at[static_cast<std::size_t>(lane)] = static_cast<std::int64_t>(at - window);
+  }
+  return there;
+}
+
+bool record(Warp& warp, const Step& step, const Rows& rows, bool writes) {
+  Block& block = warp.block();
+  if (!block.checks()) return true;
+  for (int i = 0; i < rows.count; ++i) {
+    const block::Who who = Block::who(warp, step, i);
+    const std::int64_t first = rows.at[static_cast<std::size_t>(i)];
+    block::Found found = writes ? block.accesses().write({}, first, kRowBytes, who)
+                                : block.accesses().read({}, first, kRowBytes, who);
+    if (found) block.fault(*std::move(found));
+    if (block.has_fault()) return false;
+  }
+  return true;
+}
+
+bool are_apart(const Rows& rows) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows.count); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (rows.at[i] == rows.at[j]) return false;
+  return true;
+}
+
+std::optional<Next> move_slots(Warp& warp, Path& path, const Step& step, const Instruction& instruction,
+                               std::span<const Place> places) {
+  const Move& move = std::get<std::reference_wrapper<const Move>>(instruction.decoded().kernel);
+  const bool stores = instruction.find(Part::d) == nullptr;
+  const std::span<const Place> moved = stores ? places.subspan(1) : places.first(places.size() - 1);
+  for (const Place& place : moved)
+    if (place.kind != Place::Kind::reg && !(stores && place.kind == Place::Kind::constant)) return std::nullopt;
+  Rows rows;
+  if (!find_rows(warp, path, *instruction.find(Part::address), stores ? places.front() : places.back(), move,
+                 std::get<MatrixMove>(instruction.decoded().form->action).space, rows))
+    return std::nullopt;
+  if (stores && !are_apart(rows)) return std::nullopt;
+  if (!record(warp, step, rows, stores)) return Next::end;
+  std::byte* const shared = warp.block().shared().data();
+  const bool transposed =
+      warp.program().tensor_plans[static_cast<std::size_t>(step.extra)].kind == TensorPlan::Kind::transposed;
+  for (std::size_t r = 0; r < moved.size(); ++r) {
+    std::uint32_t* const slot = warp.at(path, moved[r]);
+    for (std::size_t i = 0; i < 8; ++i) {
+      std::byte* const row = shared + rows.at[8 * r + i];
+      if (!transposed) {  // row i: lanes 4 i and on
+        stores ? std::memcpy(row, slot + 4 * i, kRowBytes) : std::memcpy(slot + 4 * i, row, kRowBytes);
+        continue;
+      }
+      // Row i: the halves number i % 2 of lanes i / 2, i / 2 + 4, ...
+      for (std::size_t k = 0; k < 8; ++k) {
+        auto* const half = reinterpret_cast<std::byte*>(slot + 4 * k + i / 2) + 2 * (i % 2);
+        stores ? std::memcpy(row + 2 * k, half, 2) : std::memcpy(half, row + 2 * k, 2);
+      }
+    }
+  }
+  return Next::step;
+}
+
+// Whether a matrix move is one of rows of eight elements of 16 bits, lane by lane or transposed.
+TensorPlan::Kind kind_of_rows(const Instruction& instruction) {
+  using Kind = TensorPlan::Kind;
+  const auto* const kernel = std::get_if<std::reference_wrapper<const Move>>(&instruction.decoded().kernel);
+  if (kernel == nullptr || std::endian::native != std::endian::little) return Kind::general;
+  const Move& move = *kernel;
+  if (move.addressing != Addressing::rows || move.line_bytes != kRowBytes || move.alignment != kRowBytes ||
+      move.element_bits != 16 || move.lines != 8 * move.registers ||
+      move.elements.size() != static_cast<std::size_t>(64 * move.registers))
+    return Kind::general;
+  for (const Kind kind : {Kind::rows, Kind::transposed}) {
+    const auto fits = [&](const MoveElement& e) {
+      const int half = e.bits.low_bit / 16, lane = e.bits.lane, line = e.line - 8 * e.bits.reg;
+      return kind == Kind::rows ? line == lane / 4 && e.position == lane % 4 * 2 + half
+                                : line == lane % 4 * 2 + half && e.position == lane / 4;
+    };
+    if (std::ranges::all_of(move.elements, fits)) return kind;
+  }
+  return Kind::general;
+}
+
+}  // namespace
+
+TensorPlan tensor_plan(const Instruction& instruction) {
+  using Kind = TensorPlan::Kind;
+  TensorPlan out;
+  if (instruction.lanes() == 4 * kLanes) return out;
+  if (is_dense_tile(instruction)) {
+    const std::span<const warpbit::Operand> operands = instruction.operands();
+    bool words = true;
+    for (std::size_t i = 0; i < out.registers.size(); ++i) {
+      out.registers[i] = static_cast<std::uint8_t>(operands[i].registers);
+      words = words && operands[i].register_bits == 32 && operands[i].registers <= 8;
+    }
+    if (words) {
+      out.kind = Kind::dense;
+      out.tile = &std::get<Tile>(instruction.decoded().kernel);
+      return out;
+    }
+  }
+  if (!instruction.uses_memory() && !std::holds_alternative<Control>(instruction.decoded().kernel))
+    out.kind = Kind::registers;
+  if (!instruction.inferred()) {
+    const Kind rows = kind_of_rows(instruction);
+    if (rows != Kind::general) out.kind = rows;
+  }
+  return out;
+}
+
+std::optional<Next> tensor_slots(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  using Kind = TensorPlan::Kind;
+  const Program& program = warp.program();
+  const TensorPlan& plan = program.tensor_plans[static_cast<std::size_t>(step.extra)];
+  if (plan.kind == Kind::general || warp.block().grid().extension < 0) return std::nullopt;
+  const Instruction& instruction = program.instructions[static_cast<std::size_t>(step.extra)];
+  const std::span<const Place> places = program.places[static_cast<std::size_t>(step.target)];
+  switch (plan.kind) {
+    case Kind::rows:
+    case Kind::transposed: return move_slots(warp, path, step, instruction, places);
+    case Kind::dense:
+      if (plan.run >= 0 &&
+          compute_run(warp, path, plan, program.product_runs[static_cast<std::size_t>(plan.run)], instruction))
+        return Next::step;
+      if (!compute_dense(warp, path, plan, instruction, places)) return std::nullopt;
+      return Next::step;
+    default:
+      if (!compute_slots(warp, path, instruction, places, lanes)) return std::nullopt;
+      return Next::step;
+  }
+}
+
+// ---- Products of a warpgroup
+
+namespace {
+
+// The value that all lanes of the warps have; nothing if they differ.
+std::optional<std::uint64_t> common_value(std::span<const Gathered> warps, const Place& place) {
+  const std::uint64_t first = warps.front().warp->read(*warps.front().path, place, 0);
+  for (const Gathered& one : warps)
+    for (int lane = 0; lane < kLanes; ++lane)
+      if (one.warp->read(*one.path, place, lane) != first) return {};
+  return first;
+}
+
+}  // namespace
+
+bool tensor_group_slots(std::span<const Gathered> warps) {
+  const auto& [warp, path, step] = warps.front();
+  const Program& program = warp->program();
+  const Instruction& instruction = program.instructions[static_cast<std::size_t>(step->extra)];
+  const std::span<const Place> places = program.places[static_cast<std::size_t>(step->target)];
+  Block& block = warp->block();
+  if (block.grid().extension < 0 || block.checks() || warps.size() != 4 || instruction.inferred() ||
+      !std::holds_alternative<Tile>(instruction.decoded().kernel))
+    return false;
+  static thread_local std::array<std::vector<std::byte>, 3> sides;  // D, A, metadata
+  const auto gathered = [&](std::vector<std::byte>& side, const warpbit::Operand& operand, std::size_t at) {
+    const auto count = static_cast<std::size_t>(operand.registers);
+    const std::size_t bytes = kLanes * count * static_cast<std::size_t>(operand.register_bits) / 8;
+    side.resize(warps.size() * bytes);
+    for (std::size_t w = 0; w < warps.size(); ++w)
+      gather({*warps[w].warp, *warps[w].path, places.subspan(at, count), operand.register_bits},
+             side.data() + w * bytes);
+    return ResultView::dense(side.data(), 4 * kLanes, operand.registers, operand.register_bits);
+  };
+  WarpgroupSources sources;
+  ResultView d;
+  std::size_t at = 0;
+  for (const warpbit::Operand& operand : instruction.operands()) {
+    const std::size_t first = at;
+    at += static_cast<std::size_t>(operand.registers);
+    if (operand.kind == OperandKind::immediate || operand.is_all_literals()) continue;
+    if (operand.part == Part::d) {
+      d = gathered(sides[0], operand, first);
+    } else if (operand.part == Part::a && operand.kind == OperandKind::vector) {
+      sources.a = gathered(sides[1], operand, first);
+    } else if (operand.part == Part::metadata) {
+      sources.metadata = gathered(sides[2], operand, first);
+    } else {
+      const std::optional<std::uint64_t> value = common_value(warps, places[first]);
+      if (!value) return false;
+      if (operand.part == Part::a)
+        sources.a_descriptor = *value;
+      else if (operand.part == Part::b)
+        sources.b_descriptor = *value;
+      else if (operand.part == Part::scale_d)
+        sources.accumulate = *value != 0;
+      else
+        return false;
+    }
+  }
+  const Result<Execution> done =
+      execute_warpgroup(instruction, sources, block.memory().shared(), d, block.grid().execute);
+  if (!done) return false;
+  const warpbit::Operand& of = instruction.operands()[0];
+  const auto count = static_cast<std::size_t>(of.registers);
+  for (std::size_t w = 0; w < warps.size(); ++w)
+    scatter({*warps[w].warp, *warps[w].path, places.first(count), of.register_bits},
+            sides[0].data() + w * sides[0].size() / warps.size(), kAllLanes);
+  return true;
+}
+
+}  // namespace warpbit::grid::steps

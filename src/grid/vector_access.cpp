@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores of all lanes at once, for the common cases: elements as wide as their registers, in shared memory or in one
+// range of global memory. Everything else, and every fault, is left to the specification (access.cpp), before anything is done.
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "grid/records.hpp"
+
+namespace warpbit::grid::steps {
+namespace {
+
+using ptx::StateSpace;
+
+/// Where the bytes of each lane lie.
+struct Targets {
+  std::array<std::byte*, kLanes> data;
+  StateSpace space = StateSpace::global;
+
+  Target operator[](int lane) const { return {data[static_cast<std::size_t>(lane)], space}; }
+};
+
+using LaneAddresses = std::array<std::uint64_t, kLanes>;
+
+LaneAddresses addresses_of(Warp& warp, const Path& path, const Step& step) {
+  LaneAddresses out;
+  const Place& base = step.place[2];
+  const std::uint32_t* const slot = warp.at(path, base);
+  const auto offset = static_cast<std::uint64_t>(step.access.offset);
+  if (base.bits == 64) {
+    std::memcpy(out.data(), slot, sizeof out);
+    for (std::uint64_t& address : out) address += offset;
+  } else {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) out[lane] = slot[lane] + offset;
+  }
+  return out;
+}
+
+// The memory in which the first lane's address lies.
+struct Area {
+  std::uint64_t first = 0, bytes = 0;
+  std::byte* data = nullptr;
+  StateSpace space = StateSpace::global;
+};
+Area area_of(Warp& warp, const Step& step, std::uint64_t address, std::uint64_t bytes, bool writes) {
+  const std::span<std::byte> shared = warp.block().shared();
+  const bool in_window = step.access.generic && address - kSharedWindow < kWindowBytes;
+  if (in_window) return {kSharedWindow, shared.size(), shared.data(), StateSpace::shared};
+  if (step.access.space == StateSpace::shared) return {0, shared.size(), shared.data(), StateSpace::shared};
+  const GlobalMemory::Range* const range = warp.block().grid().memory.find(address, bytes);
+  if (range == nullptr || range->heap != nullptr || (writes && !range->writable)) return {};
+  return {range->address, range->bytes, range->data, StateSpace::global};
+}
+
+// False if it is not the common case.
+bool find(Warp& warp, const Path& path, const Step& step, Lanes lanes, bool writes, Targets& out) {
+  if (warp.block().grid().execute.kernel == Kernel::reference) return false;
+  LaneAddresses addresses = addresses_of(warp, path, step);
+  const bool window = step.access.space == StateSpace::shared && !step.access.generic;
+  if (window)
+    for (std::uint64_t& address : addresses) address = static_cast<std::uint32_t>(address);
+  const std::uint64_t bytes = std::uint64_t{step.access.bytes} * step.access.count;
+  const Area area =
+      area_of(warp, step, addresses[static_cast<std::size_t>(std::countr_zero(lanes))], bytes, writes);
+  if (area.data == nullptr || area.bytes < bytes) return false;
+  out.space = area.space;
+  const std::uint64_t last = area.bytes - bytes;
+  bool common = true;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    const std::uint64_t offset = addresses[lane] - area.first;
+    const bool is_here = (lanes >> lane & 1) != 0;
+    common = common && (!is_here || (offset <= last && (addresses[lane] & (bytes - 1)) == 0));
+    out.data[lane] = area.data + (is_here ? offset : 0);
+  }
+  return common;
+}
+
+bool is_common(const Step& step, const std::vector<Place>& places) {
+  if (step.access.in_frame || step.access.space == StateSpace::local || step.access.space == StateSpace::param)
+    return false;
+  const int bits = 8 * step.access.bytes;
+  if (bits > 64 || !std::has_single_bit(std::uint32_t{step.access.bytes} * step.access.count)) return false;
+  for (const Place& place : places) {
+    if (place.kind != Place::Kind::reg && place.kind != Place::Kind::constant) return false;
+    const bool fits = bits >= 32 ? place.bits == bits : place.bits <= 32 && !step.access.sign_extends;
+    if (!fits) return false;
+  }
+  return true;
+}
+
+// Elements of a lane's bytes <-> slots of 32 or 64 bits.
+template <class Element, int Cells>
+void load_element(const Targets& from, std::size_t at, std::uint32_t* slot, Lanes lanes) {
+  for_each_lane(lanes, [&](int lane) {
+    Element value;
+    std::memcpy(&value, from.data[static_cast<std::size_t>(lane)] + at, sizeof value);
+    const std::conditional_t<Cells == 2, std::uint64_t, std::uint32_t> cell = value;
+    std::memcpy(slot + Cells * lane, &cell, sizeof cell);
+  });
+}
+template <int Cells>
+void put_element(const std::uint32_t* slot, std::size_t bytes, std::array<Buffer, kLanes>& values,
+                 std::size_t at) {
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
+    std::memcpy(values[lane].data() + at, slot + Cells * lane, bytes);
+}
+
+// Words of shared memory, one for each of all lanes, that nobody checks. False if it is another case.
+bool load_words(Warp& warp, Path& path, const Step& step, const Place& to) {
+  const std::span<const std::byte> memory = warp.block().shared();
+  const Place& base = step.place[2];
+  if (step.access.bytes != 4 || step.access.count != 1 || step.access.generic || base.bits != 32 ||
+      memory.size() < 4 || step.access.space != StateSpace::shared || warp.block().checks() ||
+      warp.block().grid().execute.kernel == Kernel::reference)
+    return false;
+  const std::uint32_t* const addresses = warp.at(path, base);
+  const auto offset = static_cast<std::uint32_t>(step.access.offset);
+  const auto last = static_cast<std::uint32_t>(std::min<std::size_t>(memory.size() - 4, 0xFFFF'FFFC));
+  std::array<std::uint32_t, kLanes> at;
+  std::uint32_t wrong = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    at[lane] = addresses[lane] + offset;
+    wrong |= (at[lane] & 3) | (at[lane] > last ? 1U : 0U);
+  }
+  if (wrong != 0) return false;
+  std::uint32_t* const slot = warp.at(path, to);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) std::memcpy(slot + lane, memory.data() + at[lane], 4);
+  return true;
+}
+
+}  // namespace
+
+Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (const Place& first = warp.program().places[static_cast<std::size_t>(step.extra)].front();
+      lanes == kAllLanes && load_words(warp, path, step, first))
+    return Next::step;
+  Targets from;
+  if (!find(warp, path, step, lanes, false, from)) return load(warp, path, step, lanes);
+  const std::vector<Place>& to = warp.program().places[static_cast<std::size_t>(step.extra)];
+  const std::size_t size = step.access.bytes;
+  Records records(warp, step);
+  if (from.space == StateSpace::shared && warp.block().checks())
+    for (int lane = 0; lane < kLanes; ++lane)
+      if ((lanes >> lane & 1) != 0 && !records.reads(lane, from[lane], size * step.access.count))
+        return Next::end;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    std::uint32_t* const slot = warp.at(path, to[i]);
+    switch (size) {
+      case 1: load_element<std::uint8_t, 1>(from, i, slot, lanes); break;
+      case 2: load_element<std::uint16_t, 1>(from, 2 * i, slot, lanes); break;
+      case 4: load_element<std::uint32_t, 1>(from, 4 * i, slot, lanes); break;
+      default: load_element<std::uint64_t, 2>(from, 8 * i, slot, lanes); break;
+    }
+  }
+  return records.after();
+}
+
+Next vector_store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  Targets to;
+  if (!find(warp, path, step, lanes, true, to)) return store(warp, path, step, lanes);
+  const std::vector<Place>& from = warp.program().places[static_cast<std::size_t>(step.extra)];
+  const std::size_t size = step.access.bytes, bytes = size * step.access.count;
+  std::array<Buffer, kLanes> values;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::uint32_t* const slot = warp.at(path, from[i]);
+    size == 8 ? put_element<2>(slot, size, values, size * i) : put_element<1>(slot, size, values, size * i);
+  }
+  Records records(warp, step);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const Buffer& value = values[static_cast<std::size_t>(lane)];
+    if (!records.writes(lane, to[lane], std::span(value).first(bytes))) return Next::end;
+    std::memcpy(to[lane].data, value.data(), bytes);
+  }
+  return records.after();
+}
+
+// Where all bytes are copied, and each address is where it should be.
+std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  Block& block = warp.block();
+  const std::uint64_t bytes = step.access.bytes, last = block.shared().size() - bytes;
+  const Place &to = step.place[2], &from = step.place[3];
+  const bool reference = block.grid().execute.kernel == Kernel::reference;
+  if (reference || step.place[4].exists() || from.bits != 64 || step.access.in_frame ||
+      block.shared().size() < bytes)
+    return {};
+  std::array<std::uint64_t, kLanes> source;
+  std::memcpy(source.data(), warp.at(path, from), sizeof source);
+  LaneAddresses target = addresses_of(warp, path, step);
+  for (std::uint64_t& address : source) address += static_cast<std::uint64_t>(step.target);
+  const GlobalMemory::Range* const range =
+      block.grid().memory.find(source[static_cast<std::size_t>(std::countr_zero(lanes))], bytes);
+  if (range == nullptr || range->heap != nullptr || to.kind == Place::Kind::predicate) return {};
+  const std::uint64_t last_source = range->bytes - bytes;
+  bool there = true;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    target[lane] = static_cast<std::uint32_t>(target[lane]);
+    const bool fits = ((target[lane] | source[lane]) & (bytes - 1)) == 0 && target[lane] <= last &&
+                      source[lane] - range->address <= last_source;
+    there = there && (fits || (lanes >> lane & 1) == 0);
+  }
+  if (!there) return {};
+  for (int i = 0; i < kLanes; ++i) {
+    if ((lanes >> i & 1) == 0) continue;
+    const auto lane = static_cast<std::size_t>(i);
+    const std::byte* const s = range->data + (source[lane] - range->address);
+    if (!block.checks()) {
+      std::byte* const d = block.shared().data() + target[lane];
+      bytes == 16 ? std::memcpy(d, s, 16) : std::memcpy(d, s, bytes);
+      continue;
+    }
+    std::array<std::byte, 16> copied = {};
+    std::memcpy(copied.data(), s, bytes);
+    block::Found conflict =
+        block.accesses().copy_async({}, block.accesses().view(static_cast<std::int64_t>(target[lane])), copied,
+                                    static_cast<int>(bytes), Block::who(warp, step, i));
+    if (!conflict) continue;
+    block.fault(*std::move(conflict));
+    return Next::end;
+  }
+  return Next::step;
+}
+
+Run access(const Step& step, const std::vector<Place>& places, bool loads) {
+  if (is_common(step, places)) return loads ? vector_load : vector_store;
+  return loads ? load : store;
+}
+
+}  // namespace warpbit::grid::steps

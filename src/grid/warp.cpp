@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/warp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "grid/block.hpp"
+#include "threads.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+constexpr int kJumpsBack = 2000;  // before the others go first
+constexpr std::size_t kCallDepth = 1000;
+
+}  // namespace
+
+void RegisterFile::reserve(std::uint32_t slots, std::uint32_t predicates) {
+  if (slots_.size() < std::size_t{slots} * kLanes) slots_.resize(std::size_t{slots} * kLanes);
+  if (predicates_.size() < predicates) predicates_.resize(predicates);
+}
+
+Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
+    : block_(block),
+      program_(program),
+      watch_(block.watch()),
+      number_(number),
+      local_(kLanes),
+      allocated_(kLanes) {
+  stack_.fill(kStack);
+  const FunctionCode& entry = program.functions[static_cast<std::size_t>(program.entry)];
+  registers_.reserve(static_cast<std::uint32_t>(entry.slots), static_cast<std::uint32_t>(entry.predicates));
+  constants_.reserve(static_cast<std::uint32_t>(program.constant_slots), 0);
+  for (const ConstantSlot& constant : program.constants) {
+    const Place place{Place::Kind::constant, static_cast<std::uint8_t>(constant.bits), false, constant.slot};
+    Path none;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      write(none, place, lane,
+            constant.special ? block.special(*constant.special, number, lane) : constant.value);
+      if (constant.bits == 128) {
+        const Place upper{Place::Kind::constant, 64, false, constant.slot + 2};
+        write(none, upper, lane, constant.upper);
+      }
+    }
+  }
+  Path path;
+  path.pc = entry.first_step;
+  path.lanes = lanes;
+  path.function = program.entry;
+  written_.begin(path, entry, kAllLanes);
+  paths_.push_back(std::move(path));
+}
+
+Lanes Warp::alive() const {
+  Lanes out = 0;
+  for (const Path& path : paths_) out |= path.lanes;
+  for (const Path& path : split_) out |= path.lanes;
+  return out;
+}
+
+// ---- Registers
+
+std::uint64_t Warp::read(const Path& path, const Place& place, int lane) {
+  if (place.kind == Place::Kind::predicate) return holds(path, place) >> lane & 1;
+  const std::uint32_t* slot = at(path, place);
+  if (place.bits <= 32) return slot[lane];
+  std::uint64_t out;
+  std::memcpy(&out, slot + 2 * lane, sizeof out);
+  return out;
+}
+void Warp::write(const Path& path, const Place& place, int lane, std::uint64_t value) {
+  if (place.kind == Place::Kind::none) return;
+  if (place.kind == Place::Kind::predicate)
+    return set(path, place, Lanes{1} << lane, (value & 1) != 0 ? kAllLanes : 0);
+  std::uint32_t* slot = at(path, place);
+  if (place.bits <= 32)
+    slot[lane] = static_cast<std::uint32_t>(value & ones(place.bits));
+  else
+    std::memcpy(slot + 2 * lane, &value, sizeof value);
+}
+
+// ---- Control flow
+
+Next Warp::branch(Path& path, Lanes lanes, int step) {
+  if (step <= path.pc && ++path.jumps_back > kJumpsBack) {
+    path.jumps_back = 0;
+    path.rests = true;
+  }
+  if (lanes != path.lanes) {
+    Path rest = path;
+    rest.lanes &= ~lanes;
+    ++rest.pc;
+    split_.push_back(std::move(rest));
+    path.lanes = lanes;
+  }
+  path.pc = step;
+  return Next::moved;
+}
+
+void Warp::keep(Path& path, Lanes lanes) {
+  if (lanes == path.lanes) return;
+  const int pc = path.pc;
+  branch(path, lanes, pc);
+  path.jumps_back = 0;
+}
+
+Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
+  if (path.calls.size() >= kCallDepth)
+    return fault(path, lanes, {Errc::stack_overflow, {}, "more than 1000 calls inside each other", {}});
+  keep(path, lanes);
+  const FunctionCode& callee = program_.functions[static_cast<std::size_t>(function)];
+  const FunctionCode& caller = program_.functions[static_cast<std::size_t>(path.function)];
+  const std::int64_t local = path.local + (caller.local_bytes + 15) / 16 * 16;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    if (callee.local_bytes > 0 && this->local(lane, local, callee.local_bytes) == nullptr)
+      return fault(path, Lanes{1} << lane, {Errc::stack_overflow, {}, "local memory of more than 512 KiB", {}});
+    if (callee.saved_stack >= 0)
+      std::memcpy(this->local(lane, local + callee.saved_stack, sizeof(std::int64_t)), &stack(lane),
+                  sizeof(std::int64_t));
+    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+      const Call::Copy& copy = call.arguments[i];
+      std::memmove(this->local(lane, local + callee.parameters[i], copy.bytes),
+                   this->local(lane, path.local + copy.from, copy.bytes), static_cast<std::size_t>(copy.bytes));
+    }
+  }
+  path.calls.push_back({path.pc + 1, &call, path.frame, path.predicates, path.local, path.function});
+  path.frame += static_cast<std::uint32_t>(caller.slots);
+  path.predicates += static_cast<std::uint32_t>(caller.predicates);
+  path.local = local;
+  path.function = function;
+  path.pc = callee.first_step;
+  registers_.reserve(path.frame + static_cast<std::uint32_t>(callee.slots),
+                     path.predicates + static_cast<std::uint32_t>(callee.predicates));
+  written_.begin(path, callee, lanes);
+  return Next::moved;
+}
+
+Next Warp::go_back(Path& path, Lanes lanes) {
+  if (path.calls.empty()) return end(path, lanes);
+  keep(path, lanes);
+  const Return to = path.calls.back();
+  const FunctionCode& callee = program_.functions[static_cast<std::size_t>(path.function)];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    for (std::size_t i = 0; i < to.call->results.size(); ++i) {
+      const Call::Copy& copy = to.call->results[i];
+      std::memmove(local(lane, to.local + copy.to, copy.bytes),
+                   local(lane, path.local + callee.returns[i], copy.bytes),
+                   static_cast<std::size_t>(copy.bytes));
+    }
+    if (callee.saved_stack >= 0)
+      std::memcpy(&stack(lane), local(lane, path.local + callee.saved_stack, sizeof(std::int64_t)),
+                  sizeof(std::int64_t));
+  }
+  path.calls.pop_back();
+  path.pc = to.step;
+  path.frame = to.frame;
+  path.predicates = to.predicates;
+  path.local = to.local;
+  path.function = to.function;
+  return Next::moved;
+}
+
+Next Warp::end(Path& path, Lanes lanes) {
+  keep(path, lanes);
+  path.lanes = 0;
+  for (Path& other : paths_)  // those that wait for the lanes that have ended
+    if (other.barrier < 0) other.waits = false;
+  return Next::end;
+}
+
+Next Warp::fault(const Path& path, Lanes lanes, Error error) {
+  block_.fault(*this, path, lanes, std::move(error));
+  return Next::end;
+}
+
+std::byte* Warp::local(int lane, std::int64_t at, std::int64_t bytes) {
+  if (at >= kStack) {
+    std::vector<std::byte>& memory = allocated_[static_cast<std::size_t>(lane)];
+    const std::int64_t end = stack(lane);
+    if (bytes < 0 || at > end - bytes) return nullptr;
+    if (static_cast<std::int64_t>(memory.size()) < end - kStack)
+      memory.resize(static_cast<std::size_t>(end - kStack));
+    return memory.data() + (at - kStack);
+  }
+  std::vector<std::byte>& memory = local_[static_cast<std::size_t>(lane)];
+  if (at < 0 || bytes < 0 || at > kLocalBytes - bytes) return nullptr;
+  if (static_cast<std::int64_t>(memory.size()) < at + bytes)
+    memory.resize(static_cast<std::size_t>(at + bytes));
+  return memory.data() + at;
+}
+
+bool Warp::can_skip(int steps) const {
+  return watch_ == nullptr && !program_.follows_written &&
+         block_.steps() + static_cast<std::uint64_t>(steps) <= block_.grid().step_limit;
+}
+void Warp::skip(Path& path, int steps) {
+  path.pc += steps;
+  block_.skip(static_cast<std::uint64_t>(steps));
+}
+
+// ---- Paths
+
+// The new ones among the others; those without lanes leave, those at one place become one.
+void Warp::join() {
+  for (Path& path : split_) paths_.push_back(std::move(path));
+  split_.clear();
+  std::erase_if(paths_, [](const Path& path) { return path.lanes == 0; });
+  for (std::size_t i = 0; i < paths_.size(); ++i)
+    for (std::size_t j = i + 1; j < paths_.size();) {
+      if (!paths_[i].is_with(paths_[j]) || paths_[i].barrier >= 0 || paths_[j].barrier >= 0) {
+        ++j;
+        continue;
+      }
+      paths_[i].lanes |= paths_[j].lanes;
+      paths_[i].waits = false;
+      paths_[i].rests = paths_[i].rests && paths_[j].rests;
+      paths_.erase(paths_.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+}
+
+// The deepest call first, then the lowest step.
+Path* Warp::choose() {
+  Path* out = nullptr;
+  for (Path& path : paths_) {
+    if (path.waits || path.rests) continue;
+    const bool first = out == nullptr || path.calls.size() > out->calls.size() ||
+                       (path.calls.size() == out->calls.size() && path.pc < out->pc);
+    if (first) out = &path;
+  }
+  return out;
+}
+
+// The lowest step after this path's at which another one is, waiting or not, with which it could join.
+int Warp::turn_of_another(const Path& path) const {
+  int out = std::numeric_limits<int>::max();
+  for (const Path& other : paths_)
+    if (&other != &path && other.pc > path.pc && other.frame == path.frame) out = std::min(out, other.pc);
+  return out;
+}
+
+// A fault if the step needs the value of a register that some of its lanes have not written.
+Next Warp::unwritten(Path& path, const Step& step, Lanes lanes) {
+  const auto check = [&](const Written::Missing& missing) {
+    if (missing.lanes == 0) return Next::step;
+    const std::string name =
+        register_name(program_.functions[static_cast<std::size_t>(path.function)], missing.place);
+    return fault(path, missing.lanes, {Errc::never_written, {}, name, "its value is unspecified"});
+  };
+  if (step.guard >= 0) {
+    const Place guard{Place::Kind::predicate, 1, step.guard_negated, static_cast<std::uint32_t>(step.guard)};
+    if (const Next next = check(written_.guard(path, guard, lanes)); next != Next::step) return next;
+    lanes &= holds(path, guard);
+  }
+  return check(written_.follow(program_, path, step, lanes));
+}
+
+Next Warp::run_watched(Path& path, const Step& step, Lanes lanes) {
+  const Path before = path;
+  watch_->before(*this, path, step, lanes);
+  const Next next = lanes == 0 ? Next::step : step.run(*this, path, step, lanes);
+  if (!watch_->after(*this, before, step, lanes)) return block_.stop(), Next::end;
+  return next;
+}
+
+Next Warp::run_path(Path& path) {
+  const int turn = turn_of_another(path);
+  const Step* const steps = program_.steps.data();
+  while (true) {
+    const Step& step = steps[path.pc];
+    Lanes lanes = path.lanes;
+    if (block_.step_limit_reached())
+      return fault(path, path.lanes,
+                   {Errc::step_limit,
+                    {},
+                    fmt::format("the block has done {} steps, its limit", block_.grid().step_limit),
+                    {}});
+    if (program_.follows_written)
+      if (const Next next = unwritten(path, step, lanes); next != Next::step) return next;
+    if (step.guard >= 0) {
+      const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));
+      lanes &= step.guard_negated ? ~value : value;
+    }
+    const Next next = watch_ != nullptr ? run_watched(path, step, lanes)
+                      : lanes == 0      ? Next::step
+                                        : step.run(*this, path, step, lanes);
+    if (next != Next::step) return next;
+    if (++path.pc >= turn) return Next::moved;
+  }
+}
+
+Outcome Warp::run() {
+  while (true) {
+    end_if(block_.grid().stop);
+    join();
+    if (paths_.empty()) return Outcome::ended;
+    Path* path = choose();
+    if (path == nullptr) {
+      bool rested = false;
+      for (Path& one : paths_) rested = std::exchange(one.rests, false) || rested;
+      return rested ? Outcome::yields : Outcome::waits;
+    }
+    const Next next = run_path(*path);
+    if (block_.has_fault()) return Outcome::fault;
+    if (next == Next::wait || (next == Next::end && path->lanes != 0)) path->waits = true;
+  }
+}
+
+}  // namespace warpbit::grid

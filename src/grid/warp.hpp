@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// A warp of a block: its registers, and the paths that its lanes take. Lanes that are at the same step of the same call
+// are one path. The path with the deepest call and the lowest step goes first, so that lanes meet again where their ways
+// join; a path that jumps back very often lets the others go on (a lane may wait for another one of its warp).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grid/program.hpp"
+#include "grid/written.hpp"
+#include "kernel/dense.hpp"  // LineAllocator
+#include "warpbit/fault.hpp"
+
+namespace warpbit::grid {
+
+class Block;
+class Watch;
+
+/// What a call comes back to.
+struct Return {
+  int step;
+  const Call* call;
+  std::uint32_t frame, predicates;
+  std::int64_t local;
+  int function;
+  friend bool operator==(const Return&, const Return&) = default;
+};
+
+struct Path {
+  int pc = 0;
+  Lanes lanes = 0;
+  int function = 0;
+  std::uint32_t frame = 0, predicates = 0;  ///< where the registers of its function begin
+  std::int64_t local = 0;                   ///< where its local memory begins
+  std::vector<Return> calls = {};
+  bool waits = false;
+  int barrier = -1;    ///< at which it waits
+  Lanes needs = 0;     ///< lanes without which its step cannot be done, while it waits for them
+  bool rests = false;  ///< it has jumped back too often; the others go first
+  int jumps_back = 0;
+
+  bool is_with(const Path& other) const {
+    return pc == other.pc && frame == other.frame && calls == other.calls;
+  }
+};
+
+/// Registers that grow with calls, and stay where they are but for `reserve`.
+class RegisterFile {
+ public:
+  void reserve(std::uint32_t slots, std::uint32_t predicates);
+  std::uint32_t* slot(std::uint32_t i) { return slots_.data() + std::size_t{i} * kLanes; }
+  std::uint32_t& predicate(std::uint32_t i) { return predicates_[i]; }
+
+ private:
+  std::vector<std::uint32_t, LineAllocator<std::uint32_t>> slots_;  // a vector lies in one line of cache
+  std::vector<std::uint32_t> predicates_;
+};
+
+/// Bytes of local memory that a lane has for frames, and as many for alloca.
+inline constexpr std::int64_t kLocalBytes = 512 * 1024, kStack = kLocalBytes, kStackEnd = 2 * kLocalBytes;
+
+enum class Outcome : std::uint8_t { ended, waits, yields, fault };
+
+class Warp {
+ public:
+  Warp(Block& block, const Program& program, int number, Lanes lanes);
+
+  /// Runs until all lanes have ended or wait, or paths only jump back.
+  Outcome run();
+  /// Lanes that have not ended.
+  Lanes alive() const;
+  int number() const { return number_; }
+  Block& block() { return block_; }
+  const Program& program() const { return program_; }
+  std::vector<Path>& paths() { return paths_; }
+
+  // ---- For steps
+
+  std::uint32_t* at(const Path& path, const Place& place) {
+    return place.kind == Place::Kind::constant ? constants_.slot(place.slot)
+                                               : registers_.slot(path.frame + place.slot);
+  }
+  /// The lanes for which a predicate holds.
+  Lanes holds(const Path& path, const Place& place) {
+    const Lanes value = registers_.predicate(path.predicates + place.slot);
+    return place.negated ? ~value : value;
+  }
+  void set(const Path& path, const Place& place, Lanes lanes, Lanes value) {
+    std::uint32_t& to = registers_.predicate(path.predicates + place.slot);
+    to = (to & ~lanes) | (value & lanes);
+  }
+  /// A register of one lane; a predicate is 0 or 1. Of 128 bits, the lower half.
+  std::uint64_t read(const Path& path, const Place& place, int lane);
+  void write(const Path& path, const Place& place, int lane, std::uint64_t value);
+
+  /// Lanes of the path go to another step, the rest to the one that follows.
+  Next branch(Path& path, Lanes lanes, int step);
+  /// Lanes of the path call a function of the program; the rest goes on behind the call.
+  Next call(Path& path, const Call& call, int function, Lanes lanes);
+  /// Lanes of the path return; from the kernel they end.
+  Next go_back(Path& path, Lanes lanes);
+  Next end(Path& path, Lanes lanes);
+  /// Another path, which is joined with the others before the next one is chosen.
+  void split(Path path) { split_.push_back(std::move(path)); }
+  /// Only these lanes of the path are at its step any more; the rest is behind it.
+  void keep(Path& path, Lanes lanes);
+  Next fault(const Path& path, Lanes lanes, Error error);
+  /// Whether a step may do so many others behind it, too: nobody watches them, and no limit is near.
+  bool can_skip(int steps) const;
+  /// It has done so.
+  void skip(Path& path, int steps);
+  /// Bytes of a lane's local memory, from the beginning of all frames; nullptr if there are not as many.
+  std::byte* local(int lane, std::int64_t at, std::int64_t bytes);
+  /// Where the next bytes of alloca are in a lane's local memory: from kStack on.
+  std::int64_t& stack(int lane) { return stack_[static_cast<std::size_t>(lane)]; }
+
+ private:
+  Path* choose();
+  int turn_of_another(const Path& path) const;
+  void join();
+  Next run_path(Path& path);
+  Next run_watched(Path& path, const Step& step, Lanes lanes);
+  Next unwritten(Path& path, const Step& step, Lanes lanes);
+
+  Block& block_;
+  const Program& program_;
+  Watch* watch_;  // of the block, or nullptr
+  int number_;
+  RegisterFile registers_, constants_;
+  std::vector<Path> paths_, split_;
+  std::vector<std::vector<std::byte>> local_, allocated_;  // by lane: frames, what alloca has made
+  std::array<std::int64_t, kLanes> stack_;
+  Written written_;  // if the program follows it
+};
+
+}  // namespace warpbit::grid

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/written.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "grid/warp.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+/// The uses of a step's places by opcode: r result, v value, m matters, - not followed. Places that are not named are values
+/// behind the two results. `list`: those of the places that `extra` counts.
+struct Row {
+  std::string_view opcode, places, list = {};
+};
+constexpr Row kRows[] = {
+    {"ld", "rrm", "r"},   {"ldu", "rrm", "r"}, {"st", "rrm", "m"}, {"atom", "rrmmm"},
+    {"red", "rrmmm"},     {"brx", "rrm"},      {"call", "rrm"},    {"bar", "rrmmv"},
+    {"barrier", "rrmmv"}, {"cp", "--mmm"},     {"shfl", "rr-vvm"}, {"vote", "rrvm"},
+    {"match", "rrvm"},    {"redux", "rrvm"},   {"elect", "rrm"},   {"selp", "rr--v"},
+};
+
+std::string_view opcode_of(const Program& program, const Step& step) {
+  if (step.statement < 0) return "ret";  // behind the last statement
+  const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
+  return origin.function->statements[static_cast<std::size_t>(origin.statement)].opcode;
+}
+
+using Visit = std::function<void(const Place&, Use)>;
+
+void visit_as(const Place& place, char use, const Visit& visit) {
+  if (!place.exists() || place.kind == Place::Kind::constant || use == '-') return;
+  visit(place, use == 'r' ? Use::result : use == 'm' ? Use::matters : Use::value);
+}
+
+// Of an asynchronous product D is not followed: with scale-d 0 it needs no value.
+void visit_tensor(const Program& program, const Step& step, bool results, const Visit& visit) {
+  const Instruction& instruction = program.instructions[static_cast<std::size_t>(step.extra)];
+  const std::vector<Place>& places = program.places[static_cast<std::size_t>(step.target)];
+  std::size_t at = 0;
+  const bool stores = !instruction.operands().empty() && !instruction.operands().front().is_destination();
+  for (const warpbit::Operand& operand : instruction.operands()) {
+    const bool matters =
+        operand.kind == OperandKind::address || operand.kind == OperandKind::descriptor || stores;
+    for (int r = 0; r < operand.registers; ++r, ++at)
+      if (operand.is_destination() == results) visit_as(places[at], results ? 'r' : matters ? 'm' : 'v', visit);
+  }
+}
+
+}  // namespace
+
+void for_each_use(const Program& program, const Step& step, const Visit& visit) {
+  const std::string_view opcode = opcode_of(program, step);
+  const auto found = std::ranges::find(kRows, opcode, &Row::opcode);
+  const Row row = found == std::end(kRows) ? Row{opcode, "rr", "v"} : *found;
+  const auto places = [&](bool results) {
+    for (std::size_t i = 0; i < step.place.size(); ++i) {
+      const char use = i < row.places.size() ? row.places[i] : 'v';
+      if ((use == 'r') == results) visit_as(step.place[i], use, visit);
+    }
+  };
+  const bool none = std::ranges::none_of(step.place, &Place::exists);
+  const bool tensor = none && step.target >= 0 && step.extra >= 0 && opcode != "bra" && opcode != "call";
+  // mov of a vector: to its parts, or from them.
+  const bool moves = opcode == "mov" && step.extra >= 0;
+  const char list = moves                                          ? (step.place[0].exists() ? 'v' : 'r')
+                    : row.list.empty() || found == std::end(kRows) ? 0
+                                                                   : row.list[0];
+  const auto listed = [&](bool results) {
+    if (list != 0 && (list == 'r') == results)
+      for (const Place& place : program.places[static_cast<std::size_t>(step.extra)])
+        visit_as(place, list, visit);
+  };
+  // Atomics of vectors: the old values, then the addends.
+  const bool vector = (opcode == "atom" || opcode == "red") && step.access.count > 1;
+  const auto elements = [&](bool results) {
+    const std::vector<Place>& all = program.places[static_cast<std::size_t>(step.target)];
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if ((i < step.access.count) == results) visit_as(all[i], results ? 'r' : 'm', visit);
+  };
+  for (const bool results : {false, true}) {
+    if (vector) elements(results);
+    if (tensor) visit_tensor(program, step, results, visit);
+    places(results);
+    listed(results);
+  }
+}
+
+std::string register_name(const FunctionCode& function, const Place& place) {
+  for (std::size_t i = 0; i < function.slot.size(); ++i) {
+    const ptx::Register& one = function.function->registers[i];
+    if (function.slot[i] == place.slot &&
+        (one.type == ptx::Type::pred) == (place.kind == Place::Kind::predicate))
+      return one.name;
+  }
+  return "a carry";
+}
+
+// ---- Before a launch: registers that are written on every way, as bits
+
+namespace {
+
+/// The slots and predicates of a function that are written for sure.
+using Sure = std::vector<bool>;
+
+class Analysis {
+ public:
+  Analysis(const Program& program, const FunctionCode& function, int first, int last)
+      : program_(program), function_(function), first_(first), in_(static_cast<std::size_t>(last - first)) {}
+
+  bool run() {
+    reach(first_, Sure(static_cast<std::size_t>(function_.slots + function_.predicates), false));
+    while (!next_.empty()) {
+      const int begin = next_.back();
+      next_.pop_back();
+      follow(begin);
+    }
+    return found_;
+  }
+
+ private:
+  std::size_t index(int step) const { return static_cast<std::size_t>(step - first_); }
+  std::size_t bit(const Place& place) const {
+    return place.slot + (place.kind == Place::Kind::predicate ? static_cast<std::size_t>(function_.slots) : 0);
+  }
+  // Control may come to a step with these.
+  void reach(int step, const Sure& sure) {
+    if (index(step) >= in_.size()) return;
+    Sure& in = in_[index(step)];
+    if (in.empty()) {
+      in = sure;
+      next_.push_back(step);
+      return;
+    }
+    bool changed = false;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (in[i] && !sure[i]) in[i] = false, changed = true;
+    if (changed) next_.push_back(step);
+  }
+  void follow(int step) {
+    Sure sure = in_[index(step)];
+    for (; index(step) < in_.size(); ++step) {
+      const Step& s = program_.steps[static_cast<std::size_t>(step)];
+      if (s.guard >= 0 && !sure[static_cast<std::size_t>(s.guard + function_.slots)]) found_ = true;
+      for_each_use(program_, s, [&](const Place& place, Use use) {
+        if (use != Use::result)
+          found_ = found_ || !sure[bit(place)];
+        else if (s.guard < 0)
+          sure[bit(place)] = true;
+      });
+      if (found_) return next_.clear();
+      if (!goes_on(s, sure)) return;
+      // The steps to which others jump are begun anew.
+      if (index(step + 1) < in_.size() && is_target(step + 1)) return reach(step + 1, sure);
+    }
+  }
+  bool goes_on(const Step& s, const Sure& sure) {
+    const std::string_view opcode = opcode_of(program_, s);
+    if (opcode == "bra") reach(s.target, sure);
+    if (opcode == "brx")
+      for (const std::int32_t target : program_.tables[static_cast<std::size_t>(s.extra)]) reach(target, sure);
+    const bool last = opcode == "bra" || opcode == "brx" || opcode == "ret" || opcode == "exit";
+    return !last || s.guard >= 0;
+  }
+  bool is_target(int step) {
+    if (targets_.empty()) {
+      targets_.resize(in_.size());
+      for (std::size_t i = 0; i < in_.size(); ++i) {
+        const Step& s = program_.steps[i + static_cast<std::size_t>(first_)];
+        const std::string_view opcode = opcode_of(program_, s);
+        if (opcode == "bra") targets_[index(s.target)] = true;
+        if (opcode == "brx")
+          for (const std::int32_t target : program_.tables[static_cast<std::size_t>(s.extra)])
+            targets_[index(target)] = true;
+      }
+    }
+    return targets_[index(step)];
+  }
+
+  const Program& program_;
+  const FunctionCode& function_;
+  int first_;
+  std::vector<Sure> in_;  // by step; empty: not reached yet, or not begun there
+  std::vector<bool> targets_;
+  std::vector<int> next_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+bool may_read_unwritten(const Program& program, const FunctionCode& function, int first, int last) {
+  return Analysis(program, function, first, last).run();
+}
+
+// ---- During a launch
+
+void Written::begin(const Path& path, const FunctionCode& function, Lanes lanes) {
+  const auto clear = [&](std::vector<Lanes>& of, std::uint32_t first, int count) {
+    const auto end = first + static_cast<std::size_t>(count);
+    if (of.size() < end) of.resize(end);
+    for (std::size_t i = first; i < end; ++i) of[i] &= ~lanes;
+  };
+  clear(slots_, path.frame, function.slots);
+  clear(predicates_, path.predicates, function.predicates);
+}
+
+Lanes& Written::of(const Path& path, const Place& place) {
+  return place.kind == Place::Kind::predicate ? predicates_[path.predicates + place.slot]
+                                              : slots_[path.frame + place.slot];
+}
+
+Written::Missing Written::follow(const Program& program, const Path& path, const Step& step, Lanes lanes) {
+  Missing missing;
+  Lanes unknown = 0;  // lanes whose results depend on what was never written
+  for_each_use(program, step, [&](const Place& place, Use use) {
+    Lanes& written = of(path, place);
+    if (use == Use::result) {
+      written = (written & ~lanes) | (lanes & ~unknown);
+      return;
+    }
+    const Lanes without = lanes & ~written;
+    unknown |= without;
+    if (use == Use::matters && without != 0 && missing.lanes == 0) missing = {place, without};
+  });
+  return missing;
+}
+
+}  // namespace warpbit::grid

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers that are read before they are written. Such a register has an unspecified value; that is a fault where the
+// value matters: in an address, a guard, a branch or a store.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "grid/program.hpp"
+
+namespace warpbit::grid {
+
+struct Path;
+
+/// How a step uses a register.
+enum class Use : std::uint8_t {
+  result,   ///< it is written
+  value,    ///< the results depend on it
+  matters,  ///< an address, a guard, a branch or what is stored depends on it
+};
+/// Calls visit for each register and predicate of a step but its guard, sources first.
+void for_each_use(const Program& program, const Step& step,
+                  const std::function<void(const Place&, Use)>& visit);
+
+/// The name of a register of a function, as the module spells it.
+std::string register_name(const FunctionCode& function, const Place& place);
+
+/// Whether some way through the steps [first, last) of a function reads a register before it is written.
+bool may_read_unwritten(const Program& program, const FunctionCode& function, int first, int last);
+
+/// The lanes that have written each register of a warp.
+class Written {
+ public:
+  /// A call begins: none of its registers has a value.
+  void begin(const Path& path, const FunctionCode& function, Lanes lanes);
+  /// Follows a step, behind its guard. Returns the place whose value matters and which some of the lanes have not written.
+  struct Missing {
+    Place place = {};
+    Lanes lanes = 0;
+  };
+  Missing guard(const Path& path, const Place& place, Lanes lanes) { return {place, lanes & ~of(path, place)}; }
+  Missing follow(const Program& program, const Path& path, const Step& step, Lanes lanes);
+
+ private:
+  Lanes& of(const Path& path, const Place& place);
+
+  std::vector<Lanes> slots_, predicates_;
+};
+
+}  // namespace warpbit::grid

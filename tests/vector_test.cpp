@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps on all 32 lanes at once against the specification of one lane: every form that has such a step, on boundary values
+// and random ones, with lanes left out, for every vector extension of this processor.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "grid/block.hpp"
+#include "grid/compile.hpp"
+#include "kernel/floating.hpp"
+#include "ptx/forms.hpp"
+#include "ptx/module.hpp"
+#include "warpbit/ptx.hpp"
+
+namespace vector_test {
+
+using namespace warpbit;
+using namespace warpbit::grid;
+using grid::Block, grid::Place, grid::Step, grid::Warp;
+using Words = std::vector<std::string>;
+
+// ---- Statements: whatever match_scalar accepts of these words
+
+// As many of these as an instruction has, one of each, none where the word is empty.
+using Slots = std::vector<Words>;
+
+const Words kIntegers = {"u16", "s16", "u32", "s32", "u64", "s64"}, kBits = {"b16", "b32", "b64"},
+            kFloats = {"f16", "bf16", "f32", "f64"},
+            kAll = {"u8",  "s8",  "u16", "s16", "u32", "s32",  "u64", "s64",
+                    "b16", "b32", "b64", "f16", "f32", "bf16", "f64"},
+            kRoundings = {"", "rn", "rz", "rni", "rzi", "rmi", "rpi"};
+
+std::vector<std::pair<std::string, Slots>> candidates() {
+  const Words ftz = {"", "ftz"}, sat = {"", "sat"}, rn = {"", "rn", "rz"};
+  std::vector<std::pair<std::string, Slots>> out;
+  for (const char* opcode : {"add", "sub", "mul", "fma", "mad"}) out.push_back({opcode, {rn, ftz, sat, kAll}});
+  for (const char* opcode : {"mul", "mad"}) out.push_back({opcode, {{"lo", "hi", "wide"}, kAll}});
+  for (const char* opcode : {"min", "max", "abs", "neg"}) out.push_back({opcode, {ftz, {"", "NaN"}, kAll}});
+  for (const char* opcode :
+       {"div", "rem", "and", "or", "xor", "not", "shl", "shr", "lop3", "bfe", "bfi", "popc", "clz", "selp"})
+    out.push_back({opcode, {kAll}});
+  out.push_back({"prmt", {{"b32"}}});
+  out.push_back({"shf", {{"l", "r"}, {"wrap", "clamp"}, {"b32"}}});
+  out.push_back({"setp",
+                 {{"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
+                   "gtu", "geu", "num", "nan"},
+                  {"", "and", "or", "xor"},
+                  ftz,
+                  kAll}});
+  out.push_back({"cvt", {kRoundings, ftz, sat, kAll, kAll}});
+  return out;
+}
+
+std::string reg(int bits, int i) {
+  return fmt::format("%{}{}", bits == 1 ? "p" : bits <= 16 ? "h" : bits == 32 ? "r" : "d", i);
+}
+
+// A statement of a form, with registers or, for the last source, a constant; d is also the first source, if `same`.
+std::string statement(std::string_view opcode, const Words& words, const ptx::MatchedForm& form, bool constant,
+                      bool same) {
+  std::string out(opcode);
+  for (const std::string& word : words) out += "." + word;
+  const std::vector<ptx::OperandForm>& operands = form.form->operands;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const ptx::OperandForm& one = operands[i];
+    const bool joins =
+        std::ranges::any_of(words, [](const std::string& w) { return w == "and" || w == "or" || w == "xor"; });
+    if (one.presence != ptx::OperandForm::Presence::always && !joins) continue;
+    const int bits = ptx::bits(form.type_of(one));
+    const int n = i == 0 || (same && i == 1) ? 0 : static_cast<int>(i);
+    std::string text = reg(bits, n);
+    const bool immediate = one.kind == ptx::OperandForm::Kind::immediate || opcode == "lop3";
+    if (immediate && i + 1 == operands.size()) text = "0xCA";
+    const ptx::Type type = form.type_of(one);
+    const bool half = type == ptx::Type::f16 || type == ptx::Type::bf16;
+    if (constant && i > 0 && i + 1 == operands.size() && bits != 1 && opcode != "cvt" && !half)
+      text = ptx::is_floating(type) ? (bits == 64 ? "0d3FF8000000000000" : "0f3FC00000") : "37";
+    out += fmt::format("{} {}", i == 0 ? "" : ",", text);
+    if (i == 0 && one.second != ptx::OperandForm::Second::none) out += "|%p4";
+  }
+  return out + ";";
+}
+
+void add_statements(std::string_view opcode, const Slots& slots, Target target, std::vector<std::string>& out) {
+  std::vector<std::size_t> at(slots.size());
+  while (true) {
+    Words words;
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      if (!slots[i][at[i]].empty()) words.push_back(slots[i][at[i]]);
+    const std::vector<std::string_view> views(words.begin(), words.end());
+    if (const auto forms = ptx::match_scalar(opcode, views, target); forms.ok())
+      for (const ptx::MatchedForm& form : *forms)
+        for (const bool constant : {false, true})
+          for (const bool same : {false, true}) {
+            const bool can_be_same = form.form->operands.size() > 1 && form.type_of(form.form->operands[0]) ==
+                                                                           form.type_of(form.form->operands[1]);
+            if (!same || can_be_same) out.push_back(statement(opcode, words, form, constant, same));
+          }
+    std::size_t i = 0;
+    while (i < slots.size() && ++at[i] == slots[i].size()) at[i++] = 0;
+    if (i == slots.size()) return;
+  }
+}
+
+std::string module_of(const std::vector<std::string>& statements) {
+  std::string out =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<8>;\n.reg .b16 "
+      "%h<8>;\n.reg .b32 %r<8>;\n.reg .b64 %d<8>;\n";
+  for (const std::string& one : statements) out += one + "\n";
+  return out + "ret;\n}\n";
+}
+
+// ---- Values
+
+std::uint64_t boundary(int bits, std::mt19937_64& random) {
+  constexpr std::array<std::uint64_t, 16> kSingle = {
+      0,           0x8000'0000, 0x3F80'0000, 0xBF80'0000, 0x0000'0001, 0x807F'FFFF, 0x0080'0000, 0x8080'0000,
+      0x7F7F'FFFF, 0x7F80'0000, 0xFF80'0000, 0x7FC0'0000, 0xFFA0'0001, 0x3F7F'FFFF, 0x4F00'0000, 0xCF00'0001};
+  constexpr std::array<std::uint64_t, 8> kDouble = {0,
+                                                    0x8000'0000'0000'0000,
+                                                    0x3FF0'0000'0000'0000,
+                                                    0x000F'FFFF'FFFF'FFFF,
+                                                    0x7FF0'0000'0000'0000,
+                                                    0xFFF0'0000'0000'0001,
+                                                    0x41DF'FFFF'FFC0'0000,
+                                                    0x47EF'FFFF'F000'0000};
+  constexpr std::array<std::uint64_t, 8> kHalf = {0, 0x8000, 0x7C00, 0x7F80, 0xFC01, 0x7FFF, 0x0001, 0x0080};
+  constexpr std::array<std::uint64_t, 10> kWhole = {0,  1,  2,  31,          32,
+                                                    33, 63, 64, 0x7FFF'FFFF, ~std::uint64_t{0}};
+  const auto of = [&](const auto& list) { return list[random() % list.size()]; };
+  if (random() % 2 == 0) return of(kWhole);
+  return bits == 64 ? of(kDouble) : bits == 32 ? of(kSingle) : of(kHalf);
+}
+
+// Any bits, boundary values, small numbers, and floating-point numbers near 1, at the ends of f32 and at those of integers.
+std::uint64_t value(int bits, std::mt19937_64& random) {
+  const std::uint64_t any = random();
+  switch (random() % 6) {
+    case 0: return any;
+    case 1: return any % 80;
+    case 2:
+      return bits == 64 ? (any & ones(52)) | (std::uint64_t{0x3F0} + any % 31) << 52
+                        : (any & 0x807F'FFFF) | (0x70 + (any >> 40) % 31) << 23;
+    case 3:
+      return bits == 64 ? (any & ones(52)) | (std::uint64_t{0x380} + any % 3) << 52
+                        : (any & 0x807F'FFFF) | (any >> 40) % 3 << 23;
+    default: return boundary(bits, random);
+  }
+}
+
+// ---- One step
+
+struct Runner {
+  Runner(const Program& program, int extension) {
+    grid_.emplace(Grid{program, memory_});
+    grid_->extension = extension;
+    block_.emplace(*grid_, Extent{0, 0, 0});
+    warp_.emplace(*block_, program, 0, kAllLanes);
+    slots_ = program.functions[0].slots;
+    predicates_ = program.functions[0].predicates;
+  }
+  std::uint32_t* slot(std::uint32_t i) { return warp_->at(path(), Place{Place::Kind::reg, 32, false, i}); }
+  std::vector<std::uint32_t> state() {
+    std::vector<std::uint32_t> out(slot(0), slot(0) + slots_ * kLanes);
+    for (int i = 0; i < predicates_; ++i)
+      out.push_back(
+          warp_->holds(path(), Place{Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(i)}));
+    return out;
+  }
+  Next run(Run function, const Step& step, Lanes lanes) { return function(*warp_, path(), step, lanes); }
+  void set_predicate(int i, Lanes value) {
+    warp_->set(path(), Place{Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(i)}, kAllLanes,
+               value);
+  }
+  int slots() const { return slots_; }
+  int predicates() const { return predicates_; }
+
+ private:
+  Path& path() { return warp_->paths().front(); }
+
+  GlobalMemory memory_;
+  std::optional<Grid> grid_;
+  std::optional<Block> block_;
+  std::optional<Warp> warp_;
+  int slots_ = 0, predicates_ = 0;
+};
+
+// The program of those statements that are not refused: forms do not say everything about operands.
+Program compiled(std::vector<std::string>& statements, Target target) {
+  constexpr std::size_t kLinesBefore = 10, kRefused = 200;
+  for (std::size_t refused = 0; refused < kRefused; ++refused) {
+    const auto module = ptx::parse_module(module_of(statements));
+    INFO((module ? std::string() : module.error().message()));
+    REQUIRE(module.ok());
+    Result<Program> program = compile(*module, "k", target, {}, false);
+    if (program) return *std::move(program);
+    INFO(program.error().message());
+    std::size_t line = 0;
+    REQUIRE(std::sscanf(program.error().where.c_str(), "line %zu", &line) == 1);
+    REQUIRE(line >= kLinesBefore);
+    statements.erase(statements.begin() + static_cast<std::ptrdiff_t>(line - kLinesBefore));
+  }
+  throw std::runtime_error("too many statements are refused");
+}
+
+TEST_CASE("steps on all lanes equal the specification", "[vector]") {
+  const Target target = *Target::find("sm_90a");
+  std::vector<std::string> statements;
+  for (const auto& [opcode, slots] : candidates()) add_statements(opcode, slots, target, statements);
+  statements.insert(statements.end(),
+                    {"mov.b32 %r0, %r1;", "mov.b64 %d0, %d1;", "mov.b16 %h0, %h1;", "mov.u32 %r0, 77;",
+                     "mov.b64 %d0, {%r1, %r2};", "mov.b64 {%r0, %r2}, %d1;", "mov.b32 %r0, {%h1, %h2};",
+                     "mov.b32 {%h0, %h2}, %r1;", "mov.b64 {_, %r2}, %d1;"});
+  const Program program = compiled(statements, target);
+
+  std::mt19937_64 random(1);
+  std::map<std::string, int> forms;  // by opcode
+  for (const Kernel kernel : kernels()) {
+    if (kernel == Kernel::reference) continue;
+    const int extension = static_cast<int>(kernel) - static_cast<int>(Kernel::scalar);
+    const DefaultFloating floating;
+    Runner one(program, extension), all(program, extension);
+    // Registers: eight of 16 bits, of 32, of 64, in this order.
+    REQUIRE(one.slots() == 8 + 8 + 16);
+    std::string different;
+    int found = 0;
+    for (const Step& step : program.steps) {
+      if (step.specification == nullptr || step.vector[static_cast<std::size_t>(extension)] == nullptr)
+        continue;
+      const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
+      const ptx::Statement& from = origin.function->statements[static_cast<std::size_t>(origin.statement)];
+      ++forms[fmt::format("{} {}", name(kernel), from.opcode)];
+      for (int round = 0; round < 12 && found < 20; ++round) {
+        std::vector<std::uint32_t> slots;
+        for (int i = 0; i < 16 * kLanes; ++i)
+          slots.push_back(i < 8 * kLanes ? static_cast<std::uint32_t>(value(16, random) & 0xFFFF)
+                                         : static_cast<std::uint32_t>(value(32, random)));
+        for (int i = 0; i < 8 * kLanes; ++i) {
+          const std::uint64_t x = value(64, random);
+          slots.push_back(static_cast<std::uint32_t>(x));
+          slots.push_back(static_cast<std::uint32_t>(x >> 32));
+        }
+        for (Runner* runner : {&one, &all}) std::ranges::copy(slots, runner->slot(0));
+        for (int i = 0; i < one.predicates(); ++i) {
+          const auto lanes = static_cast<Lanes>(random());
+          one.set_predicate(i, lanes);
+          all.set_predicate(i, lanes);
+        }
+        const Lanes lanes = round % 3 != 0 ? kAllLanes : static_cast<Lanes>(random()) | 1;
+        CHECK(one.run(step.specification, step, lanes) == Next::step);
+        CHECK(all.run(step.run, step, lanes) == Next::step);
+        if (one.state() == all.state()) continue;
+        ++found;
+        different += fmt::format("{}: {} lanes {:#x}\n", name(kernel), from.text, lanes);
+      }
+    }
+    CHECK(different == "");
+  }
+  int total = 0;
+  for (const auto& [opcode, count] : forms) total += count;
+  WARN(fmt::format("{} steps of {} statements, over all vector extensions", total, statements.size()));
+  // Every opcode has some, wherever there is a vector extension at all.
+  for (const char* opcode :
+       {"add", "sub", "mul",  "mad", "min", "max",  "abs",  "neg", "div",  "rem", "and",  "or",  "xor", "not",
+        "shl", "shr", "lop3", "bfe", "bfi", "prmt", "popc", "clz", "selp", "shf", "setp", "cvt", "mov"})
+    CHECK(forms[fmt::format("scalar {}", opcode)] > 0);
+}
+
+// Products run by run, rows of matrices and asynchronous copies at once: with ordinary factors, and with any bits, whose NaNs,
+// infinities and subnormals are left to the specification.
+TEST_CASE("a tiled product leaves the bytes that the specification leaves", "[vector]") {
+  std::ifstream file("bench/kernels/kernels.ptx");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const Result<ptx::Module> module = ptx::Module::load(text, *Target::find("sm_90"));
+  REQUIRE(module.ok());
+  const Result<ptx::Function> function = module->function("gemm");
+  REQUIRE(function.ok());
+  constexpr int kSize = 128;
+  std::mt19937 random(1);
+  for (const bool any_bits : {false, true}) {
+    std::vector<std::uint16_t> a(kSize * kSize), b(kSize * kSize);
+    for (std::vector<std::uint16_t>* factor : {&a, &b})
+      for (std::uint16_t& code : *factor) {
+        const auto bits = static_cast<std::uint16_t>(random());
+        code = any_bits ? bits : static_cast<std::uint16_t>((bits & 0x807F) | (0x7C + bits / 128 % 6) << 7);
+      }
+    const auto product = [&](Kernel kernel, bool checks) {
+      std::vector<std::uint32_t> d(kSize * kSize, 1);
+      ptx::Launch how;
+      how.block = {256};
+      how.check_shared = checks;
+      how.execute.kernel = kernel;
+      const ptx::Report report =
+          function->launch(how, {ptx::buffer(a), ptx::buffer(b), ptx::buffer(d), ptx::value(kSize)});
+      CHECK(report.ok());
+      return d;
+    };
+    const std::vector<std::uint32_t> expected = product(Kernel::reference, false);
+    CHECK(std::ranges::count(expected, 1) < 10);
+    for (const Kernel kernel : kernels())
+      for (const bool checks : {false, true}) {
+        INFO(fmt::format("{}, any bits: {}, checks: {}", name(kernel), any_bits, checks));
+        CHECK(product(kernel, checks) == expected);
+      }
+  }
+}
+
+}  // namespace vector_test
