@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorded launch of a whole kernel (golden/README.md, "Whole kernels").
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "capture/archive.hpp"
+#include "capture/npy.hpp"
+#include "warpbit/ptx.hpp"
+
+namespace recorded_kernel {
+
+using namespace warpbit;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+inline constexpr std::uint64_t kMaxBytes = 64 << 20;
+
+using Bytes = std::vector<std::byte>;
+using Arrays = std::map<std::string, Bytes>;
+
+inline std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  INFO(path);
+  REQUIRE(file);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The arrays of a file, by name without ".npy".
+inline Arrays arrays_of(const fs::path& path) {
+  INFO(path);
+  const Result<capture::Archive> archive = capture::Archive::open(path, kMaxBytes);
+  REQUIRE(archive);
+  Arrays out;
+  for (const capture::Member& member : archive->members()) {
+    Bytes file(member.bytes);
+    Result<capture::MemberStream> stream = archive->stream(member);
+    REQUIRE(stream);
+    REQUIRE(stream->read(file));
+    REQUIRE(stream->finish());
+    Result<Array> array = capture::parse_npy(member.name, file);
+    REQUIRE(array);
+    out.emplace(capture::stem(member.name), std::move(array->data));
+  }
+  return out;
+}
+
+template <class T>
+Bytes bytes_of(T number) {
+  Bytes out(sizeof number);
+  std::memcpy(out.data(), &number, sizeof number);
+  return out;
+}
+
+/// "u16" and 60000: its bytes.
+inline Bytes scalar(const std::string& type, const json& value) {
+  if (type == "f32") return bytes_of(value.get<float>());
+  if (type == "f64") return bytes_of(value.get<double>());
+  REQUIRE((type[0] == 's' || type[0] == 'u'));
+  const std::size_t bits = std::stoul(type.substr(1));
+  Bytes out =
+      value.is_number_unsigned() ? bytes_of(value.get<std::uint64_t>()) : bytes_of(value.get<std::int64_t>());
+  REQUIRE((bits % 8 == 0 && bits / 8 <= out.size()));
+  out.resize(bits / 8);
+  return out;
+}
+
+/// What a launch is given, and the addresses that it needs.
+class Arguments {
+ public:
+  explicit Arguments(Arrays& memory) : memory_(memory) {}
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  ~Arguments() {
+    for (const std::uint64_t address : addresses_) ptx::forget(address);
+  }
+
+  ptx::Argument argument(const json& parameter) {
+    if (parameter.contains("array")) return ptx::buffer(array(parameter));
+    return bytes(parameter);
+  }
+
+ private:
+  Bytes& array(const json& parameter) { return memory_.at("in_" + parameter.at("array").get<std::string>()); }
+
+  Bytes bytes(const json& parameter) {
+    if (parameter.contains("scalar")) return scalar(parameter.at("scalar"), parameter.at("value"));
+    if (parameter.contains("null")) return bytes_of(std::uint64_t{0});
+    if (parameter.contains("array")) {
+      addresses_.push_back(ptx::address(array(parameter)));
+      return bytes_of(addresses_.back());
+    }
+    Bytes out(parameter.at("struct").get<std::size_t>());
+    for (const json& field : parameter.at("fields")) {
+      const Bytes piece = bytes(field);
+      const auto at = field.at("at").get<std::size_t>();
+      REQUIRE(at + piece.size() <= out.size());
+      std::ranges::copy(piece, out.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    return out;
+  }
+
+  Arrays& memory_;
+  std::vector<std::uint64_t> addresses_;
+};
+
+inline Dim3 extent(const json& three) {
+  return {three.at(0), three.at(1), three.at(2)};
+}
+
+/// What the recording says of the launch.
+inline ptx::Launch shape_of(const json& recorded) {
+  ptx::Launch how;
+  how.grid = extent(recorded.at("grid"));
+  how.block = extent(recorded.at("block"));
+  how.shared_bytes = recorded.at("shared");
+  return how;
+}
+
+/// Whatever nvcc was told (`fmad`), the driver's assembler fuses products and sums.
+inline ptx::Report launch(const ptx::Function& function, const json& recorded, Arrays& memory,
+                          const ptx::Launch& how) {
+  Arguments arguments(memory);
+  std::vector<ptx::Argument> given;
+  for (const json& parameter : recorded.at("params")) given.push_back(arguments.argument(parameter));
+  return function.launch(how, given);
+}
+
+}  // namespace recorded_kernel
