@@ -26,6 +26,8 @@ _AnyPath = Union[str, PathLike[str]]
 _Bits = Union[NDArray[np.unsignedinteger[Any]], NDArray[np.float16], NDArray[np.float32], NDArray[np.float64]]
 _Codes = Union[Sequence[int], NDArray[np.unsignedinteger[Any]]]
 _Number = Union[float, np.floating[Any], np.integer[Any]]
+_Argument = Union[NDArray[Any], np.generic, int, float, bytes, None]
+_Extent = Union[int, Sequence[int]]
 _Numbers = Union[_Number, Sequence[Any], NDArray[np.floating[Any]], NDArray[np.integer[Any]]]
 
 __version__: str
@@ -67,7 +69,7 @@ def read_only(name, member):
     return f"@property\ndef {name}(self) -> {result}:\n{body(member.__doc__)}\n"
 
 
-SPECIAL = ("__init__", "__eq__", "__hash__")
+SPECIAL = ("__init__", "__call__", "__eq__", "__hash__")
 
 
 def members(cls):

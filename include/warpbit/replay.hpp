@@ -101,8 +101,9 @@ struct ReplayTotals {
 FileReport replay(const std::filesystem::path& path, const ReplayOptions& options = {});
 
 /// The capture files under the given files and folders. A file is taken as it is; a folder is searched for
-/// *.npz, in alphabetical order. Links are followed; each real folder, and each real file in one, is taken
-/// once, by the first of its paths. A path that does not exist is kept, so that its report says so.
+/// *.npz, in alphabetical order; folders that hold a launch of a whole kernel (case.json) are left out. Links are
+/// followed; each real folder, and each real file in one, is taken once, by the first of its paths. A path that does not
+/// exist is kept, so that its report says so.
 std::vector<std::filesystem::path> find_captures(std::span<const std::filesystem::path> paths);
 
 /// Replays files in parallel. `progress`, if given, is called after each file, from one thread at a time; it

@@ -90,5 +90,14 @@ Result<std::string> matrix_text(const CodeMatrix& matrix, std::string_view forma
 Result<void> write_matrix(const std::filesystem::path& path, const CodeMatrix& matrix, std::string_view format,
                           bool codes);
 
+// ---- Files of arrays
+
+/// Reads a .npy file of any dimensions, in C order; a matrix may be in Fortran order. Errors: those of reading; member_dtype,
+/// member_shape, member_malformed.
+Result<Array> read_array(const std::filesystem::path& path, const ReadOptions& options = {});
+
+/// Writes a .npy file, which is complete or untouched. Errors: file_unwritable.
+Result<void> write_array(const std::filesystem::path& path, const Array& array);
+
 }  // namespace warpbit
 #pragma GCC visibility pop

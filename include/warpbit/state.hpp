@@ -46,6 +46,9 @@ class Memory {
   /// memory_overlap with the shared window or with global memory; address_out_of_bounds beyond 2^64.
   Result<void> add_global(std::uint64_t address, std::uint64_t bytes);
 
+  /// The same with memory of the caller, which must live as long.
+  Result<void> view_global(std::uint64_t address, std::span<std::byte> bytes);
+
   /// True if every byte of [address, address + bytes) lies in one range of the space.
   bool contains(Space space, std::uint64_t address, std::uint64_t bytes) const;
   /// Copies bytes out. Errors: address_out_of_bounds.
@@ -66,6 +69,7 @@ class Memory {
 
   /// The bytes of shared memory.
   std::span<const std::byte> shared() const { return ranges_.front().bytes; }
+  std::span<std::byte> shared_for_writing() { return ranges_.front().bytes; }
   std::uint64_t shared_bytes() const { return ranges_.front().bytes.size(); }
   /// The generic address of the first byte of shared memory.
   std::uint64_t window() const { return ranges_.front().address; }
@@ -74,6 +78,11 @@ class Memory {
   struct Range {
     std::uint64_t address;  // in the generic space
     std::vector<std::byte> bytes;
+    std::span<std::byte> viewed = {};  // of the caller
+
+    std::uint64_t size() const { return viewed.empty() ? bytes.size() : viewed.size(); }
+    std::byte* data() { return viewed.empty() ? bytes.data() : viewed.data(); }
+    const std::byte* data() const { return viewed.empty() ? bytes.data() : viewed.data(); }
   };
   // A resolved access: the number of its range and the offset in it.
   struct Place {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * warpbit for C and for languages that call C: parse, describe, fragments, execute, captures.
+ * warpbit for C and for languages that call C: parse, describe, fragments, execute, captures, kernels.
  *
  * Every function that can refuse returns a status and leaves a message for the calling thread. No exception
  * leaves the library, nothing is printed. Handles are immutable and may be shared between threads; two calls
@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /** Grows when something is added; a function or structure never changes. */
-#define WARPBIT_ABI 1
+#define WARPBIT_ABI 2
 /** WARPBIT_ABI of the library that runs. */
 WARPBIT_API uint32_t warpbit_abi(void);
 /** "0.1.0" */
@@ -177,6 +177,110 @@ typedef struct warpbit_report {
 /** Replays a capture file and compares every element. `target` may be null: then that of the file.
  * Mismatches also give WARPBIT_OK; the message then describes the first one. */
 WARPBIT_API warpbit_status warpbit_verify(const char* path, const char* target, warpbit_report* report);
+
+/* ---- Kernels of PTX (libwarpbit-kernels); contracts as in warpbit/ptx.hpp */
+
+/** A module of PTX, and a kernel of it. A module whose kernels are in use may be freed. */
+typedef struct warpbit_module warpbit_module;
+typedef struct warpbit_kernel warpbit_kernel;
+
+/** Reads the text of a module, with a zero at its end. `target` may be null: then the module's own. On success the
+ * caller must pass *module to warpbit_free_module. */
+WARPBIT_API warpbit_status warpbit_load_module(const char* text, const char* target, warpbit_module** module);
+/** A null pointer has no effect. */
+WARPBIT_API void warpbit_free_module(warpbit_module* module);
+
+/** Texts live as long as the module. */
+typedef struct warpbit_module_description {
+  size_t size;
+  const char* target;
+  int32_t kernels;
+} warpbit_module_description;
+WARPBIT_API warpbit_status warpbit_describe_module(const warpbit_module* module,
+                                                   warpbit_module_description* description);
+/** The name of a kernel, numbered from 0 in the order of the text; null if there is none. Lives as long as the
+ * module. */
+WARPBIT_API const char* warpbit_kernel_name(const warpbit_module* module, int32_t kernel);
+
+/** A kernel by its name, ready to run. On success the caller must pass *kernel to warpbit_free_kernel. */
+WARPBIT_API warpbit_status warpbit_find_kernel(const warpbit_module* module, const char* name,
+                                               warpbit_kernel** kernel);
+/** A null pointer has no effect. */
+WARPBIT_API void warpbit_free_kernel(warpbit_kernel* kernel);
+
+/** Texts live as long as the kernel. */
+typedef struct warpbit_kernel_description {
+  size_t size;
+  const char* name;
+  int32_t parameters;
+  uint64_t shared_bytes; /**< static shared memory of a block */
+} warpbit_kernel_description;
+WARPBIT_API warpbit_status warpbit_describe_kernel(const warpbit_kernel* kernel,
+                                                   warpbit_kernel_description* description);
+
+/** A parameter of a kernel. */
+typedef struct warpbit_parameter {
+  size_t size;
+  const char* name;
+  const char* type; /**< as PTX spells it, without the dot: "u64"; of an array that of its elements */
+  size_t bytes, offset, alignment;
+} warpbit_parameter;
+/** Describes a parameter; they are numbered from 0. */
+WARPBIT_API warpbit_status warpbit_describe_parameter(const warpbit_kernel* kernel, int32_t parameter,
+                                                      warpbit_parameter* description);
+
+/** The bytes of a variable in global or constant memory, which live as long as the module and its kernels. */
+WARPBIT_API warpbit_status warpbit_variable(const warpbit_module* module, const char* name, void** data,
+                                            size_t* bytes);
+
+/** What an argument is. */
+typedef enum warpbit_argument_kind {
+  WARPBIT_NULL = 0,    /**< a null pointer; data and bytes are ignored */
+  WARPBIT_BUFFER = 1,  /**< memory of the caller, which the kernel reads and writes */
+  WARPBIT_VALUE = 2,   /**< a number or a structure, copied from data */
+  WARPBIT_CONSTANT = 3 /**< memory of the caller, which the kernel only reads; a write is a fault */
+} warpbit_argument_kind;
+/** An argument of a launch. */
+typedef struct warpbit_argument {
+  int32_t kind; /**< warpbit_argument_kind */
+  void* data;
+  size_t bytes;
+} warpbit_argument;
+
+/** The number by which the launches of this process reach an array, for pointers inside structures, until it is
+ * forgotten as often as it was asked for. */
+WARPBIT_API warpbit_status warpbit_address(void* data, size_t bytes, uint64_t* address);
+WARPBIT_API warpbit_status warpbit_forget(uint64_t address);
+
+/** How to launch. */
+typedef struct warpbit_launch_options {
+  size_t size;
+  uint32_t grid[3], block[3]; /**< x, y, z; 0 counts as 1 */
+  uint64_t shared_bytes;      /**< dynamic shared memory of a block */
+  uint64_t step_limit;        /**< the most steps of a block; 0: any number */
+  int32_t separate;           /**< 1: products and sums are not fused, as by `ptxas --fmad=false` */
+  int32_t unchecked_shared;   /**< 1: races and bytes never written in shared memory are not looked for */
+  int32_t as_measured;        /**< these three as in warpbit_options */
+  int32_t refuse_inferred;
+  int32_t threads;
+} warpbit_launch_options;
+
+/** What a launch did. Texts are valid until this thread's next launch. */
+typedef struct warpbit_launch_report {
+  size_t size;
+  uint64_t blocks;     /**< that have ended */
+  uint64_t steps;      /**< instructions of warps */
+  int32_t inferred;    /**< 1: arithmetic of it rests on no hardware result */
+  int32_t contracted;  /**< 1: products and sums were fused */
+  const char* fault;   /**< what the kernel must not do, a line for each side; null if there was nothing */
+  const char* printed; /**< by printf, block by block */
+} warpbit_launch_report;
+/** Runs a kernel; launches of a module take turns. `arguments` has an entry for each parameter. A fault gives the status of
+ * its kind, and is the message; then the content of the buffers is unspecified, but `report` is filled in, which may be
+ * null. */
+WARPBIT_API warpbit_status warpbit_launch(const warpbit_kernel* kernel, const warpbit_launch_options* options,
+                                          const warpbit_argument* arguments, size_t count,
+                                          warpbit_launch_report* report);
 
 #ifdef __cplusplus
 }

@@ -62,6 +62,8 @@ reveal_type(warpbit.decode("f16", warpbit.encode("f16", [1.0, 2.0])))
 reveal_type(warpbit.layout(mma).operands[0].cells)
 reveal_type(warpbit.verify("x.npz", target="sm_80")[0].error)
 reveal_type(mma.operand("a").shape)
+kernel = warpbit.RawModule(path="kernel.ptx", target="sm_90a").get_function("f")
+reveal_type(kernel.launch((2, 3), 32, (np.zeros(1), np.float32(1), 2, None, b"1234"), shared_mem=8).fault)
 warpbit.execute(mma, a, a, a, kernel="mmx")
 warpbit.explain(mma, [1.0], [1.0])
 """
@@ -71,16 +73,17 @@ def test_types_that_a_checker_sees(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     lines = mypy("mypy", "--strict", str(tmp_path / "program.py"))
     found = [re.sub(r'^.*?: (note: Revealed type is "(.*)"|error: (.*))$', r"\2\3", line) for line in lines]
-    assert found[:6] == [
+    assert found[:7] == [
         "numpy.ndarray[Any, numpy.dtype[numpy.unsignedinteger[Any]]]",
         "Union[Literal['reference'], Literal['scalar'], Literal['avx2'], Literal['avx512']]",
         "numpy.ndarray[Any, numpy.dtype[numpy.floating[numpy._typing._64Bit]]]",
         "numpy.ndarray[Any, numpy.dtype[numpy.signedinteger[numpy._typing._64Bit]]]",
         "Union[warpbit._error.Error, None]",
         "builtins.tuple[builtins.int, ...]",
+        "Union[warpbit._core.LaunchFault, None]",
     ]
-    assert 'Argument "kernel" to "execute" has incompatible type "Literal[\'mmx\']"' in found[6]
-    assert 'List item 0 has incompatible type "float"' in found[7]  # of a and b, once for the line
+    assert 'Argument "kernel" to "execute" has incompatible type "Literal[\'mmx\']"' in found[7]
+    assert 'List item 0 has incompatible type "float"' in found[8]  # of a and b, once for the line
 
 
 def test_everything_has_a_docstring():

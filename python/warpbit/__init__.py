@@ -6,6 +6,9 @@
     ...
     d = warpbit.execute(mma, a, b, c).d
 
+    module = warpbit.RawModule(path="kernel.ptx", target="sm_90a")
+    module.get_function("gemm")(grid, block, (x, y, 2.5, 1000))
+
 Registers are arrays of unsigned integers, (cases, lanes, registers); a matrix of codes has an unsigned integer for each
 element. Nothing is converted or copied silently: an array that does not fit is an Error, which says what was seen, where, and
 what is accepted.

@@ -10,11 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/commands.hpp"
+#include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/kernel.hpp"
+#include "warpbit/ptx.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -163,14 +164,26 @@ int check_batch() {
   return kYes;
 }
 
+// Everything that is refused of a module of PTX.
+int check_module(const std::string& file, std::optional<Target> target) {
+  const Result<ptx::Module> module = ptx::Module::load_file(file, target);
+  if (!module && module.error().code == Errc::file_unreadable) throw Refusal{module.error()};
+  const std::vector<Error> errors = module ? module->check() : std::vector{module.error()};
+  for (const Error& error : errors) print_fitted(fmt::format("refused: {}", error.message()));
+  if (!errors.empty()) return kNo;
+  print_fitted(fmt::format("accepted on {}: {}", module->target().name(), fmt::join(module->entries(), ", ")));
+  return kYes;
+}
+
 struct CheckArguments {
-  std::string text, target;
+  std::string text, target, module;
   bool batch = false;
 };
 
 int check(const CheckArguments& o) {
   if (o.batch) return check_batch();
-  if (o.text.empty()) refuse("check", "no form or statement", "one, or --batch");
+  if (!o.module.empty()) return check_module(o.module, find_target(o.target));
+  if (o.text.empty()) refuse("check", "no form or statement", "one, or --batch, or --ptx");
   return o.target.empty() ? check_all(o.text) : check_one(o.text, required(Target::find(o.target)));
 }
 
@@ -185,6 +198,12 @@ void add_check(CLI::App& command, int& status) {
                 "answer each line of standard input, target<TAB>form or statement[<TAB>operands]; the exit "
                 "status is 0")
       ->excludes(text, target);
+  command
+      .add_option(
+          "--ptx", o.module,
+          "a module of PTX: everything in it that ptxas or a launch would refuse, with line and column; its own "
+          "target unless one is given")
+      ->excludes(text);
   command.footer(examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
                            "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
                            "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch"}));

@@ -29,6 +29,7 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   command(pack, "copy captures, deflated") \
   command(diagnose, "find the mistake in a kernel that explains a wrong D, from the intended inputs and that D") \
   command(format, "say what a code of a format means, which code a number becomes, what a format can represent") \
+  command(launch, "run a kernel of PTX as a grid, on arrays (exit status 1 for a fault)") \
   command(run, "execute a statement on arrays of an .npz, or an instruction on matrices") \
   command(explain, "show how one element of D came about: what is added, cut and rounded (exit status 1 if " \
                    "a capture has another code there)") \

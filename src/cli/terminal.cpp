@@ -87,6 +87,24 @@ std::string coloured(std::string_view text, int colour) {
   return fmt::format("\033[38;5;{}m{}\033[0m", colour, text);
 }
 
+// ---- Progress
+
+ProgressBar::ProgressBar(bool is_wanted)
+    : is_shown_(is_wanted && isatty(STDOUT_FILENO) != 0 && isatty(STDERR_FILENO) != 0) {}
+
+ProgressBar::~ProgressBar() {
+  if (!text_.empty()) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressBar::show(std::uint64_t done, std::uint64_t all) {
+  constexpr std::uint64_t kWidth = 40, kParts = 1000;
+  if (!is_shown_ || all == 0 || (done * kParts / all == (done - 1) * kParts / all && !text_.empty())) return;
+  const std::uint64_t filled = done * kWidth / all;
+  text_ = fmt::format("\r[{}{}] {}/{}", std::string(filled, '#'), std::string(kWidth - filled, '.'), done, all);
+  fmt::print(stderr, "{}", text_);
+  std::fflush(stderr);
+}
+
 // ---- Tables
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,21 @@ void print_fitted(std::string_view line);
 
 /// `text` in one of the terminal's 256 colours, 0 to 255, and as it is where there are no colours.
 std::string coloured(std::string_view text, int colour);
+
+/// [#########...........] 45/100 on the standard error, if that and the standard output are terminals; it is gone when the
+/// object is.
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool is_wanted = true);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  void show(std::uint64_t done, std::uint64_t all);
+
+ private:
+  bool is_shown_;
+  std::string text_;
+};
 
 // ---- Tables
 

@@ -2,7 +2,6 @@
 // warpbit verify, warpbit diff
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>  // isatty
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -94,15 +93,6 @@ std::string dump(const ordered_json& value) {
   return value.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-// [#########...........] 45/100
-void progress_bar(std::size_t done, std::size_t total) {
-  constexpr std::size_t kWidth = 40;
-  const std::size_t filled = done * kWidth / total;
-  fmt::print(stderr, "\r[{}{}] {}/{}{}", std::string(filled, '#'), std::string(kWidth - filled, '.'), done,
-             total, done == total ? "\r\033[K" : "");
-  std::fflush(stderr);
-}
-
 struct VerifyArguments {
   std::vector<std::string> paths;
   std::string target;
@@ -126,10 +116,10 @@ int verify(const VerifyArguments& o) {
   const std::vector<fs::path> files = find_captures(std::vector<fs::path>(o.paths.begin(), o.paths.end()));
   if (files.empty())
     fmt::print(stderr, "warpbit: no *.npz under {}\n", printable(fmt::format("{}", fmt::join(o.paths, ", "))));
-  const bool bar = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) && !o.json && !o.quiet;
-  const std::vector<FileReport> reports = replay_all(
-      files, options,
-      bar ? [&](std::size_t done) { progress_bar(done, files.size()); } : std::function<void(std::size_t)>());
+  const std::vector<FileReport> reports = [&] {
+    ProgressBar bar(!o.json && !o.quiet);
+    return replay_all(files, options, [&](std::size_t done) { bar.show(done, files.size()); });
+  }();
   ReplayTotals totals;
   for (const FileReport& r : reports) {
     totals.add(r);

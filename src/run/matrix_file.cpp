@@ -197,6 +197,15 @@ Result<void> write_matrix(const fs::path& path, const CodeMatrix& matrix, std::s
   const bool is_signed = f.is_integer && f.is_signed && static_cast<std::size_t>(f.bits) == 8 * item_bytes;
   array.header.kind = codes ? 'u' : f.id == numpy_format(item_bytes).id ? 'f' : is_signed ? 'i' : 'u';
   for (std::size_t i = 0; i < matrix.codes.size(); ++i) array.set(i, matrix.codes[i]);
+  return write_array(path, array);
+}
+
+Result<Array> read_array(const fs::path& path, const ReadOptions& options) {
+  const Result<std::vector<std::byte>> bytes = capture::read_whole_file(path, options.max_bytes);
+  return bytes ? capture::parse_npy(path.string(), *bytes) : bytes.error();
+}
+
+Result<void> write_array(const fs::path& path, const Array& array) {
   std::string bytes = capture::encode_npy_header(array.header);
   bytes.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());
   return capture::write_whole_file(path, std::as_bytes(std::span(bytes)));

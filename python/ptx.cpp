@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules of PTX, with the names of CuPy's RawModule.
+#include "warpbit/ptx.hpp"
+
+#include <cstring>
+#include <memory>
+
+#include "records.hpp"
+
+namespace warpbit::python {
+namespace {
+
+using Extent = As<"_Extent">;
+using Arguments = As<"Sequence[_Argument]", py::sequence>;
+using AnyArray = As<"NDArray[Any]">;
+
+// ---- What a launch gives
+
+struct LaunchFaultSide {
+  int warp = 0;
+  std::vector<int> lanes;
+  std::string file;
+  unsigned line = 0;
+  int ptx_line = 0;
+};
+
+struct LaunchFault {
+  Error error;
+  std::string kernel;
+  std::string message;
+  std::tuple<unsigned, unsigned, unsigned> block;
+  LaunchFaultSide at;
+  std::optional<LaunchFaultSide> other;
+  std::optional<std::string> space;
+  std::optional<std::int64_t> byte;
+};
+
+struct LaunchReport {
+  std::optional<LaunchFault> fault;
+  bool inferred = false, contracted = false;
+  std::uint64_t blocks = 0, steps = 0;
+  std::string printed;
+};
+
+// What printf has printed, as UTF-8: \xNN for a byte that is none.
+std::string utf8(const std::string& bytes) {
+  return py::reinterpret_steal<py::str>(
+             PyUnicode_DecodeUTF8(bytes.data(), std::ssize(bytes), "backslashreplace"))
+      .cast<std::string>();
+}
+
+LaunchFaultSide side_of(const FaultSide& side) {
+  return {side.warp, side.lanes, side.at.file, side.at.line, side.ptx_line};
+}
+
+LaunchFault fault_of(const Fault& fault) {
+  LaunchFault out{fault.error,
+                  fault.kernel,
+                  fault.message(),
+                  {fault.block.x, fault.block.y, fault.block.z},
+                  side_of(fault),
+                  {},
+                  {},
+                  {}};
+  if (fault.other) out.other = side_of(*fault.other);
+  if (fault.address) {
+    out.space = name(fault.address->space);
+    out.byte = fault.address->byte;
+  }
+  return out;
+}
+
+LaunchReport report_of(const ptx::Report& report) {
+  return {report.fault ? std::optional(fault_of(*report.fault)) : std::nullopt,
+          report.inferred,
+          report.contracted,
+          report.blocks,
+          report.steps,
+          utf8(report.printed)};
+}
+
+[[noreturn]] void raise(const LaunchFault& fault) {
+  const Error& e = fault.error;
+  const py::object error =
+      py::module_::import("warpbit._error")
+          .attr("Error")(std::string(name(e.code)), e.where, e.seen, e.accepted, fault.message);
+  PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
+  throw py::error_already_set();
+}
+
+// ---- Arguments
+
+[[noreturn]] void refuse_argument(const ptx::Parameter& parameter, std::string seen, std::string accepted) {
+  refuse(Errc::argument_mismatch, "argument '" + parameter.name + "'", std::move(seen), std::move(accepted));
+}
+
+// "4 bytes (.u32)"
+std::string type_text(const ptx::Parameter& parameter) {
+  return std::to_string(parameter.bytes) + " bytes (." + parameter.type + ")";
+}
+
+// Whether a parameter is one number of its type, and no structure.
+bool is_number(const ptx::Parameter& parameter) {
+  const std::size_t digits = parameter.type.find_first_of("0123456789");
+  return digits != std::string::npos && std::to_string(8 * parameter.bytes) == parameter.type.substr(digits);
+}
+bool is_float(const ptx::Parameter& parameter) {
+  return parameter.type == "f32" || parameter.type == "f64";
+}
+
+/// The memory of an array. Errors: argument_mismatch, at `where`.
+std::span<const std::byte> memory_of(const py::array& array, const std::string& where) {
+  const auto refused = [&](const std::string& why) {
+    refuse(Errc::argument_mismatch, where, seen_text(array) + why, "a C-contiguous array of numbers");
+  };
+  if (!array_in(array) || array.dtype().attr("hasobject").cast<bool>()) refused("");
+  if (!array.dtype().attr("isnative").cast<bool>()) refused(" in another byte order");
+  if ((array.flags() & py::array::c_style) == 0) refused(", which is not C-contiguous");
+  return {static_cast<const std::byte*>(array.data()), static_cast<std::size_t>(array.nbytes())};
+}
+std::span<std::byte> writable(std::span<const std::byte> memory) {
+  return {const_cast<std::byte*>(memory.data()), memory.size()};
+}
+
+std::vector<std::byte> bytes_of(const py::bytes& object) {
+  const auto text = object.cast<std::string_view>();
+  std::vector<std::byte> out(text.size());
+  std::memcpy(out.data(), text.data(), text.size());
+  return out;
+}
+
+// A Python number as C converts it: a float to the nearest f32. An integer may be too large for any.
+template <class T>
+std::vector<std::byte> float_bytes(const ptx::Parameter& parameter, const py::handle& object) {
+  const double number = PyFloat_AsDouble(object.ptr());
+  const bool overflows = PyErr_Occurred() != nullptr;
+  PyErr_Clear();
+  const T rounded = static_cast<T>(number);
+  if (overflows || (std::isinf(rounded) && !std::isinf(number)))
+    refuse_argument(parameter, py::repr(object).cast<std::string>(),
+                    "a number that ." + parameter.type + " holds");
+  std::vector<std::byte> out(sizeof rounded);
+  std::memcpy(out.data(), &rounded, sizeof rounded);
+  return out;
+}
+
+std::vector<std::byte> integer_bytes(const ptx::Parameter& parameter, const py::handle& object) {
+  const bool negative = object.attr("__lt__")(0).cast<bool>();
+  const py::object limit = py::int_(1).attr("__lshift__")(8 * parameter.bytes - (negative ? 1 : 0));
+  const py::object size = negative ? object.attr("__invert__")() : py::reinterpret_borrow<py::object>(object);
+  if (!size.attr("__lt__")(limit).cast<bool>())
+    refuse_argument(parameter, py::repr(object).cast<std::string>(), "an integer of " + type_text(parameter));
+  return bytes_of(object.attr("to_bytes")(parameter.bytes, "little", "signed"_a = negative));
+}
+
+// A number of Python's has no size: it takes that of the parameter.
+std::vector<std::byte> number_bytes(const ptx::Parameter& parameter, const py::handle& object) {
+  const std::string seen = py::repr(object).cast<std::string>();
+  if (!is_number(parameter))
+    refuse_argument(parameter, seen, "bytes or a NumPy scalar of " + type_text(parameter));
+  if (is_float(parameter))
+    return parameter.bytes == 4 ? float_bytes<float>(parameter, object)
+                                : float_bytes<double>(parameter, object);
+  if (PyFloat_Check(object.ptr()) || parameter.type[0] == 'f')
+    refuse_argument(parameter, seen,
+                    parameter.type[0] == 'f' ? "a NumPy scalar of " + type_text(parameter)
+                                             : "an integer, or a NumPy scalar of " + type_text(parameter));
+  return integer_bytes(parameter, object);
+}
+
+// A scalar of NumPy's has a size, which must be that of the parameter, and a kind.
+std::vector<std::byte> scalar_bytes(const ptx::Parameter& parameter, const py::handle& object) {
+  const py::dtype type = object.attr("dtype").cast<py::dtype>();
+  const bool integer = std::string_view("iub").find(type.kind()) != std::string_view::npos,
+             floating = type.kind() == 'f';
+  const bool fits =
+      parameter.type[0] == 'b' || !is_number(parameter) || !(parameter.type[0] == 'f' ? integer : floating);
+  if (!fits || type.attr("hasobject").cast<bool>() ||
+      static_cast<std::size_t>(type.itemsize()) != parameter.bytes)
+    refuse_argument(parameter,
+                    py::repr(object).cast<std::string>() + ", " +
+                        py::str(static_cast<const py::object&>(type)).cast<std::string>() + " of " +
+                        std::to_string(type.itemsize()) + " bytes",
+                    type_text(parameter));
+  return bytes_of(object.attr("tobytes")());
+}
+
+ptx::Argument argument_of(const ptx::Parameter& parameter, const py::handle& object) {
+  if (object.is_none()) {
+    if (parameter.bytes != 8)
+      refuse_argument(parameter, "None, which is a pointer of 8 bytes", type_text(parameter));
+    return ptx::null();
+  }
+  if (py::isinstance<py::array>(object)) {
+    const auto array = py::reinterpret_borrow<py::array>(object);
+    const std::span<const std::byte> memory = memory_of(array, "argument '" + parameter.name + "'");
+    if (array.writeable()) return writable(memory);
+    return memory;
+  }
+  if (PyBytes_Check(object.ptr())) return bytes_of(py::reinterpret_borrow<py::bytes>(object));
+  if (py::isinstance(object, py::module_::import("numpy").attr("generic")))
+    return scalar_bytes(parameter, object);
+  if (PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr())) return number_bytes(parameter, object);
+  refuse_argument(parameter, seen_text(object), "an array, a number, bytes or None");
+}
+
+// ---- Addresses
+
+// Arrays with an address, which live until a launch that may reach them has ended.
+py::object& addressed() {
+  static auto& all = *new py::object(py::module_::import("weakref").attr("WeakValueDictionary")());
+  return all;
+}
+
+std::uint64_t address_of(const AnyArray& object) {
+  if (!py::isinstance<py::array>(object))
+    refuse(Errc::argument_mismatch, "address", seen_text(object), "a NumPy array");
+  const auto array = py::reinterpret_borrow<py::array>(object);
+  const std::span<const std::byte> memory = memory_of(array, "address");
+  if (!array.writeable())
+    refuse(Errc::argument_mismatch, "address", seen_text(array) + ", which is read-only",
+           "an array that can be written to");
+  static std::uint64_t count = 0;
+  const std::uint64_t out = ptx::address(writable(memory));
+  py::module_::import("weakref").attr("finalize")(object, py::cpp_function([out] { ptx::forget(out); }));
+  addressed().attr("__setitem__")(++count, object);
+  return out;
+}
+
+// ---- Launches
+
+Dim3 dim3_of(const Extent& given, const char* what) {
+  const auto refused = [&] {
+    refuse(Errc::launch_shape, what, py::repr(given).cast<std::string>(),
+           "an integer, or one to three of them, from 1 on");
+  };
+  unsigned all[3] = {1, 1, 1};
+  const auto take = [&](std::size_t i, const py::handle& number) {
+    const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(number.ptr()));
+    if (!index) PyErr_Clear(), refused();
+    const unsigned long long value = PyLong_AsUnsignedLongLong(index.ptr());
+    if (PyErr_Occurred() != nullptr) PyErr_Clear(), refused();
+    if (value < 1 || value > 0xFFFF'FFFF) refused();
+    all[i] = static_cast<unsigned>(value);
+  };
+  if (!py::isinstance<py::sequence>(given) || py::isinstance<py::str>(given)) {
+    take(0, given);
+  } else {
+    const auto numbers = given.cast<py::sequence>();
+    if (numbers.size() < 1 || numbers.size() > 3) refused();
+    for (std::size_t i = 0; i < numbers.size(); ++i) take(i, numbers[i]);
+  }
+  return {all[0], all[1], all[2]};
+}
+
+// CuPy's launches have no clusters; those that the module demands are of one block.
+void check_cluster(const py::object& cluster) {
+  if (cluster.is_none()) return;
+  const Dim3 size = dim3_of(Extent(cluster), "cluster");
+  if (size.x != 1 || size.y != 1 || size.z != 1)
+    refuse(Errc::launch_shape, "cluster", py::repr(cluster).cast<std::string>(), "None or (1, 1, 1)");
+}
+
+LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
+                    const Arguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
+                    bool contract, bool check_shared, std::uint64_t step_limit, int threads,
+                    bool allow_inferred, Undefined undefined) {
+  const std::vector<ptx::Parameter>& parameters = function.parameters();
+  if (args.size() != parameters.size())
+    refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
+           std::to_string(parameters.size()));
+  check_cluster(cluster);
+  const py::list held(addressed().attr("values")());
+  std::vector<py::object> objects;  // the caller may change its list
+  std::vector<ptx::Argument> arguments;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    arguments.push_back(argument_of(parameters[i], objects.emplace_back(args[i])));
+  ptx::Launch how{dim3_of(grid, "grid"),
+                  dim3_of(block, "block"),
+                  shared_mem,
+                  contract,
+                  check_shared,
+                  step_limit,
+                  {undefined, allow_inferred, threads, {}},
+                  {}};
+  return report_of(interruptible([&] { return function.launch(how, arguments); }));
+}
+
+template <class... Options>
+void call(const ptx::Function& function, const Extent& grid, const Extent& block, const Arguments& args,
+          const Options&... options) {
+  const LaunchReport report = launch(function, grid, block, args, options...);
+  if (!report.printed.empty()) py::print(report.printed, "end"_a = "");
+  if (report.fault) raise(*report.fault);
+}
+
+// ---- Modules
+
+ptx::Module module_of(const std::optional<std::string>& code, const std::optional<std::filesystem::path>& path,
+                      const std::optional<TargetName>& target, const As<"Sequence[str]", py::sequence>& options,
+                      const std::optional<std::string>& backend,
+                      const As<"Optional[Sequence[str]]">& name_expressions) {
+  const auto refused = [](const char* where, std::string seen, const char* accepted) {
+    refuse(Errc::usage, where, std::move(seen), accepted);
+  };
+  if (code.has_value() == path.has_value())
+    refused("RawModule", code ? "code and path" : "neither code nor path",
+            "one of them: the text of a module of PTX, or its file");
+  if (options.size() != 0)
+    refused("options", py::repr(options).cast<std::string>(),
+            "none: PTX is compiled already; a launch with contract=False is --fmad=false");
+  if (backend) refused("backend", "'" + *backend + "'", "none: PTX is compiled already");
+  if (!name_expressions.is_none())
+    refused("name_expressions", py::repr(name_expressions).cast<std::string>(),
+            "none: kernels have the names that the PTX has (RawModule.kernels)");
+  const std::optional<Target> on = target ? std::optional<Target>(target->target) : std::nullopt;
+  return without_gil(
+      [&] { return value_of(code ? ptx::Module::load(*code, on) : ptx::Module::load_file(*path, on)); });
+}
+
+Bytes global_of(const py::object& self, const std::string& name) {
+  const std::span<std::byte> bytes = value_of(self.cast<const ptx::Module&>().variable(name));
+  return Bytes(py::array(unsigned_dtype(1), {std::ssize(bytes)}, {1}, bytes.data(), self));
+}
+
+constexpr const char* kLaunch =
+    R"(Runs the kernel as a grid, and returns what it did: a LaunchReport, whose fault is not raised.
+
+grid, block: up to three numbers, (x, y, z), or one. args: a sequence with one argument for each parameter:
+    an array is memory that the kernel reads and writes in place: C-contiguous, of any type; to write to a
+    read-only one is a fault;
+    None is a null pointer;
+    a number of Python's becomes what the parameter is: an int or bool its bytes, a float .f32 or .f64;
+    a NumPy scalar is its own bytes, which must be as many as those of the parameter;
+    bytes, or a scalar of a structured type (numpy.void), are a structure passed by value.
+shared_mem: dynamic shared memory of a block, in bytes. cluster: None.
+contract: products and sums are fused as the assembler does by default. check_shared: accesses to shared
+    memory that no barrier orders are faults, and reads of bytes that were never written. step_limit: the most
+    steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
+
+The GIL is released; launches of a module take turns. After a fault the content of the arrays is unspecified.
+Errors, raised: argument_mismatch and launch_shape for what no kernel can be called with.)";
+constexpr const char* kCall =
+    R"(As `launch`, but a fault is raised as Error, and what printf prints goes to sys.stdout.)";
+
+void add_report(py::module_& m) {
+  add_record(m, "KernelParameter", "A parameter of a kernel.",
+             field("name", &ptx::Parameter::name, "As the PTX has it."),
+             field("type", &ptx::Parameter::type,
+                   "As PTX spells it, without the dot; of an array that of its elements."),
+             field("bytes", &ptx::Parameter::bytes, "Of the whole parameter."),
+             field("offset", &ptx::Parameter::offset, "Among all parameters."),
+             field("alignment", &ptx::Parameter::alignment, "In bytes."));
+  add_record(m, "LaunchFaultSide", "Who does what a fault is about.",
+             field("warp", &LaunchFaultSide::warp, "Of the block."),
+             field("lanes", &LaunchFaultSide::lanes, "Of the warp; of the launch itself none."),
+             field("file", &LaunchFaultSide::file, "Where the instruction comes from (.file), or empty."),
+             field("line", &LaunchFaultSide::line, "In that file."),
+             field("ptx_line", &LaunchFaultSide::ptx_line, "Of the module's text, from 1."));
+  auto fault = add_record(
+      m, "LaunchFault",
+      "The first thing that a kernel must not do, in the first faulty block. str() is its message.",
+      field("error", &LaunchFault::error, "What it is: an Error that is not raised."),
+      field("kernel", &LaunchFault::kernel, "Its name."),
+      field("message", &LaunchFault::message, "The whole fault as text, a line for each side."),
+      field("block", &LaunchFault::block, "x, y and z."), field("at", &LaunchFault::at, "Who did it."),
+      field("other", &LaunchFault::other, "The other side of a conflict, or None."),
+      field("space", &LaunchFault::space, "The memory concerned: \"shared\", \"global\"; or None."),
+      field("byte", &LaunchFault::byte, "The byte in it; in global memory that of the array."));
+  fault.def("__str__", [](const LaunchFault& f) { return f.message; });
+  auto report =
+      add_record(m, "LaunchReport", "What a launch did.",
+                 field("fault", &LaunchReport::fault, "What the kernel must not do, or None."),
+                 field("inferred", &LaunchReport::inferred,
+                       "Whether arithmetic of the launch rests on no hardware result."),
+                 field("contracted", &LaunchReport::contracted, "Whether products and sums were fused."),
+                 field("blocks", &LaunchReport::blocks, "Blocks that have ended."),
+                 field("steps", &LaunchReport::steps, "Instructions of warps."),
+                 field("printed", &LaunchReport::printed, "By printf, block by block."));
+  set_repr(report, [](const LaunchReport& r) {
+    return "LaunchReport: " +
+           (r.fault ? r.fault->message
+                    : std::to_string(r.blocks) + " blocks, " + std::to_string(r.steps) + " steps");
+  });
+}
+
+}  // namespace
+
+void add_ptx(py::module_& m) {
+  add_report(m);
+  py::class_<ptx::Function> function(m, "RawKernel", "A kernel of a RawModule.");
+  const auto add = [&](const char* name, auto run, const char* doc) {
+    function.def(name, run, "grid"_a, "block"_a, "args"_a, py::kw_only(), "shared_mem"_a = 0,
+                 "cluster"_a = py::none(), "contract"_a = true, "check_shared"_a = true, "step_limit"_a = 0,
+                 "threads"_a = 0, "allow_inferred"_a = true, "undefined"_a = Undefined::error, doc);
+  };
+  add("launch", &launch, kLaunch);
+  add("__call__",
+      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, std::uint64_t, int, bool, Undefined>, kCall);
+  function
+      .def_property_readonly(
+          "name", [](const ptx::Function& f) { return f.name(); }, "As the PTX has it.")
+      .def_property_readonly(
+          "parameters", [](const ptx::Function& f) { return f.parameters(); }, "Its parameters, in order.")
+      .def_property_readonly("shared_size_bytes", &ptx::Function::shared_bytes,
+                             "Static shared memory of a block.")
+      .def("__repr__", [](const ptx::Function& f) { return "<RawKernel " + f.name() + ">"; });
+  py::class_<ptx::Module>(
+      m, "RawModule",
+      R"(A module of PTX, as nvcc -ptx and other compilers make it. Its variables keep their values from launch to launch.
+
+code: its text; path: or the file. target: for which to run it; the module's own without it. The other arguments of
+CuPy's RawModule have no meaning here and are refused, unless they are left empty.)")
+      .def(py::init(&module_of), "code"_a = py::none(), py::kw_only(), "path"_a = py::none(),
+           "target"_a = py::none(), "options"_a = py::tuple(), "backend"_a = py::none(),
+           "name_expressions"_a = py::none())
+      .def_property_readonly("target", &ptx::Module::target, "For which it runs.")
+      .def_property_readonly("kernels", &ptx::Module::entries,
+                             "The names of its kernels, in the order of the text.")
+      .def(
+          "get_function",
+          [](const ptx::Module& module, const std::string& name) { return module.function(name); }, "name"_a,
+          R"(A kernel by its name in the PTX, which of C++ is mangled unless it is extern "C". Errors: no_such_kernel_entry,
+which names all; that of the first instruction that it reaches and that cannot run.)")
+      .def("get_global", &global_of, "name"_a,
+           "The bytes of a variable in global or constant memory, to read and write. Errors: no_such_variable.")
+      .def("check", &ptx::Module::check,
+           "Everything that ptxas or a launch would refuse, with line and column: Errors that are not raised.")
+      .def("__repr__", [](const ptx::Module& module) {
+        std::string out = "<RawModule for " + std::string(module.target().name());
+        const char* between = ": ";
+        for (const std::string& name : module.entries()) out += std::exchange(between, ", ") + name;
+        return out + ">";
+      });
+  m.def(
+      "address", &address_of, "array"_a,
+      R"(The 64-bit number by which the launches of this process reach an array, for pointers inside structures and
+arrays.
+
+The array must be C-contiguous and writeable. The same memory has the same address until the array objects that
+it was asked of are collected; then launches do not reach it any more.)");
+}
+
+}  // namespace warpbit::python

@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of PTX on NumPy arrays. What a kernel must leave is computed here, by hand or by NumPy."""
+
+import _thread
+import gc
+import runpy
+import struct
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import warpbit
+from conftest import again, refusal
+
+# y = a x + y for n elements: product and sum in two instructions, which the assembler makes one.
+SAXPY = """
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry saxpy(.param .u64 y, .param .u64 x, .param .f32 a, .param .u32 n)
+{
+  .reg .pred %p<2>;  .reg .b32 %r<6>;  .reg .f32 %f<6>;  .reg .b64 %rd<6>;
+  ld.param.u64 %rd1, [y];
+  ld.param.u64 %rd2, [x];
+  ld.param.f32 %f1, [a];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.u32 %r4, %tid.x;
+  mad.lo.s32 %r5, %r2, %r3, %r4;
+  setp.ge.s32 %p1, %r5, %r1;
+  @%p1 bra DONE;
+  mul.wide.s32 %rd3, %r5, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+  ld.global.f32 %f2, [%rd5];
+  ld.global.f32 %f3, [%rd4];
+  mul.f32 %f4, %f1, %f2;
+  add.f32 %f5, %f4, %f3;
+  st.global.f32 [%rd4], %f5;
+DONE:
+  ret;
+}
+"""
+
+# What nvcc makes of kernels with parameters of other kinds.
+OTHERS = """
+.version 8.7
+.target sm_90a
+.address_size 64
+.extern .func (.param .b32 func_retval0) vprintf (.param .b64 vprintf_param_0, .param .b64 vprintf_param_1);
+.global .align 4 .u32 counter = 3;
+.const .align 4 .b8 table[16] = {10, 0, 0, 0, 20, 0, 0, 0, 30, 0, 0, 0, 40};
+.global .align 1 .b8 $str[13] = {98, 108, 111, 99, 107, 32, 37, 100, 58, 32, 37, 100, 10};
+
+// struct { int* to; int plus; }: to[thread] = table[thread] + plus, and the counter is one more.
+.visible .entry by_value(.param .align 8 .b8 pair[16])
+{
+  .reg .pred %p<2>;  .reg .b32 %r<7>;  .reg .b64 %rd<10>;
+  ld.param.u32 %r1, [pair+8];
+  ld.param.u64 %rd1, [pair];
+  mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd2, %r2, 4;
+  mov.u64 %rd3, table;
+  add.s64 %rd4, %rd3, %rd2;
+  ld.const.u32 %r3, [%rd4];
+  add.s32 %r4, %r3, %r1;
+  add.s64 %rd5, %rd1, %rd2;
+  st.global.u32 [%rd5], %r4;
+  setp.ne.s32 %p1, %r2, 0;
+  @%p1 bra DONE;
+  mov.u64 %rd6, counter;
+  atom.global.add.u32 %r5, [%rd6], 1;
+DONE:
+  ret;
+}
+
+// to[0] = the bytes of all parameters but the first.
+.visible .entry kinds(.param .u64 to, .param .f64 d, .param .u8 c, .param .u16 s, .param .u64 l, .param .f32 f, .param .b32 w)
+{
+  .reg .b16 %rs<3>;  .reg .b32 %r<3>;  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [to];
+  ld.param.b64 %rd2, [d];
+  st.global.b64 [%rd1], %rd2;
+  ld.param.b64 %rd3, [l];
+  st.global.b64 [%rd1+8], %rd3;
+  ld.param.b32 %r1, [f];
+  st.global.b32 [%rd1+16], %r1;
+  ld.param.b32 %r2, [w];
+  st.global.b32 [%rd1+20], %r2;
+  ld.param.b16 %rs1, [s];
+  st.global.b16 [%rd1+24], %rs1;
+  ld.param.b8 %rs2, [c];
+  st.global.b8 [%rd1+26], %rs2;
+  ret;
+}
+
+// *to = whether p is null.
+.visible .entry is_null(.param .u64 to, .param .u64 p)
+{
+  .reg .pred %p<2>;  .reg .b32 %r<2>;  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [to];
+  ld.param.u64 %rd2, [p];
+  setp.eq.s64 %p1, %rd2, 0;
+  selp.u32 %r1, 1, 0, %p1;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+
+.visible .entry say(.param .u32 n)
+{
+  .local .align 8 .b8 depot[8];
+  .reg .b32 %r<4>;  .reg .b64 %rd<5>;
+  mov.u64 %rd1, depot;
+  cvta.local.u64 %rd2, %rd1;
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %ctaid.x;
+  st.local.v2.u32 [%rd1], {%r2, %r1};
+  mov.u64 %rd3, $str;
+  cvta.global.u64 %rd4, %rd3;
+  { .reg .b32 temp;  .param .b64 param0;  .param .b64 param1;  .param .b32 retval0;
+  st.param.b64 [param0+0], %rd4;
+  st.param.b64 [param1+0], %rd2;
+  call.uni (retval0), vprintf, (param0, param1);
+  ld.param.b32 %r3, [retval0+0];
+  }
+  ret;
+}
+
+// Says it, too, and then writes where nothing is.
+.visible .entry astray()
+{
+  .local .align 8 .b8 depot[8];
+  .reg .b32 %r<4>;  .reg .b64 %rd<5>;
+  mov.u64 %rd1, depot;
+  cvta.local.u64 %rd2, %rd1;
+  mov.u32 %r2, 7;
+  st.local.v2.u32 [%rd1], {%r2, %r2};
+  mov.u64 %rd3, $str;
+  cvta.global.u64 %rd4, %rd3;
+  { .reg .b32 temp;  .param .b64 param0;  .param .b64 param1;  .param .b32 retval0;
+  st.param.b64 [param0+0], %rd4;
+  st.param.b64 [param1+0], %rd2;
+  call.uni (retval0), vprintf, (param0, param1);
+  ld.param.b32 %r3, [retval0+0];
+  }
+  mov.u64 %rd3, 64;
+  st.global.u32 [%rd3], %r2;
+  ret;
+}
+
+.visible .entry forever(.param .u64 p)
+{
+  .reg .pred %p<2>;  .reg .b32 %r<2>;  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+AGAIN:
+  ld.volatile.global.u32 %r1, [%rd1];
+  setp.eq.s32 %p1, %r1, 0;
+  @%p1 bra AGAIN;
+  ret;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def saxpy():
+    return warpbit.RawModule(SAXPY).get_function("saxpy")
+
+
+@pytest.fixture(scope="module")
+def others():
+    return warpbit.RawModule(code=OTHERS, target="sm_90a")
+
+
+def test_five_lines(tmp_path):
+    (tmp_path / "kernel.ptx").write_text(SAXPY)
+    x, y = np.arange(100, dtype=np.float32), np.ones(100, np.float32)
+    module = warpbit.RawModule(path=str(tmp_path / "kernel.ptx"), target="sm_90a")
+    module.get_function("saxpy")((4,), (32,), (y, x, np.float32(2), 100))
+    assert np.array_equal(y, 2 * np.arange(100) + 1)
+
+
+def test_what_a_module_says(saxpy, others):
+    assert str(others.target) == "sm_90a" and others.kernels[0] == "by_value" and others.check() == []
+    assert repr(others) == "<RawModule for sm_90a: " + ", ".join(others.kernels) + ">"
+    assert (saxpy.name, repr(saxpy), saxpy.shared_size_bytes) == ("saxpy", "<RawKernel saxpy>", 0)
+    assert [(p.name, p.type, p.bytes, p.offset, p.alignment) for p in saxpy.parameters] == [
+        ("y", "u64", 8, 0, 8), ("x", "u64", 8, 8, 8), ("a", "f32", 4, 16, 4), ("n", "u32", 4, 20, 4)]
+    again(saxpy.parameters[0])
+
+
+def test_a_report(saxpy):
+    y, x = np.zeros(64, np.float32), np.ones(64, np.float32)
+    report = saxpy.launch(2, 32, [y, x, 3, 64], threads=1)
+    assert (report.fault, report.inferred, report.contracted, report.blocks, report.printed) == (None, False, True, 2, "")
+    assert 0 < report.steps <= 2 * 19  # of each warp one for each instruction, some of which are done together
+    assert repr(report) == f"<LaunchReport: 2 blocks, {report.steps} steps>"
+    again(report)
+
+
+# (1 + 2^-12)^2 - 1 is 2^-11 + 2^-24; the product alone, rounded to 24 bits, loses 2^-24.
+@pytest.mark.parametrize("contract, expected", [(True, 2.0**-11 + 2.0**-24), (False, 2.0**-11)])
+def test_products_and_sums(saxpy, contract, expected):
+    a = np.float32(1 + 2.0**-12)
+    y = np.array([-1], np.float32)
+    report = saxpy.launch((1,), (1,), (y, np.array([a]), a, 1), contract=contract)
+    assert y[0] == expected and report.contracted == contract
+
+
+@pytest.mark.parametrize("cls", [list, tuple])
+def test_numbers_become_what_the_parameter_is(others, cls):
+    to = np.zeros(27, np.uint8)
+    others.get_function("kinds")((1,), (1,), cls([to, 0.1, -3, 65535, -(1 << 40), True, 0xFFFFFFFF]))
+    assert to.tobytes() == struct.pack("<dqfIHb", 0.1, -(1 << 40), 1.0, 0xFFFFFFFF, 65535, -3)
+    others.get_function("kinds")(1, 1, cls([to, np.float64(2), np.uint8(200), np.int16(-1), np.int64(5), 0.1, np.float32(1)]))
+    assert to.tobytes() == struct.pack("<dqffHB", 2, 5, 0.1, 1, 65535, 200)
+    others.get_function("kinds")(1, 1, cls([to, 7, b"\x11", True, (1 << 64) - 1, -0.0, False]))
+    assert to.tobytes() == struct.pack("<dqfIHB", 7, -1, -0.0, 0, 1, 0x11)
+
+
+NUMBERS = [
+    (1, "a", "argument 'd': object of type str; expected an array, a number, bytes or None"),
+    (1, np.float32(1), "argument 'd': 1.0, float32 of 4 bytes; expected 8 bytes (.f64)"),
+    (1, np.int64(1), "argument 'd': 1, int64 of 8 bytes; expected 8 bytes (.f64)"),
+    (2, 256, "argument 'c': 256; expected an integer of 1 bytes (.u8)"),
+    (2, -129, "argument 'c': -129; expected an integer of 1 bytes (.u8)"),
+    (3, 2.0, "argument 's': 2.0; expected an integer, or a NumPy scalar of 2 bytes (.u16)"),
+    (3, np.float16(2), "argument 's': 2.0, float16 of 2 bytes; expected 2 bytes (.u16)"),
+    (3, None, "argument 's': None, which is a pointer of 8 bytes; expected 2 bytes (.u16)"),
+    (4, 1 << 64, "argument 'l': 18446744073709551616; expected an integer of 8 bytes (.u64)"),
+    (5, 1e300, "argument 'f': 1e+300; expected a number that .f32 holds"),
+    (5, 10**40, f"argument 'f': {10**40}; expected a number that .f32 holds"),
+    (1, 10**400, f"argument 'd': {10**400}; expected a number that .f64 holds"),
+    (5, np.zeros(1), "argument 'f': an array, which is a pointer of 8 bytes; expected 4 bytes (.f32)"),
+    (6, 1.5, "argument 'w': 1.5; expected an integer, or a NumPy scalar of 4 bytes (.b32)"),
+    (6, b"123", "argument 'w': 3 bytes; expected 4 bytes (.b32)"),
+]
+
+
+@pytest.mark.parametrize("at, value, message", NUMBERS)
+def test_numbers_that_do_not_fit(others, at, value, message):
+    arguments = [np.zeros(27, np.uint8), 0, 0, 0, 0, 0, 0]
+    arguments[at] = value
+    error = refusal(lambda: others.get_function("kinds")(1, 1, arguments))
+    assert (error.code, str(error)) == ("argument_mismatch", message)
+
+
+def read_only(numbers):
+    out = np.array(numbers, np.float32)
+    out.flags.writeable = False
+    return out
+
+
+def test_a_read_only_array_is_read(saxpy):
+    x, y = read_only([1, 2, 3, 4]), np.ones(4, np.float32)
+    saxpy(1, 4, (y, x, 2, 4))
+    assert y.tolist() == [3, 5, 7, 9]
+    fault = saxpy.launch(1, 4, (x, y, 2, 4)).fault
+    assert fault.error.code == "address_out_of_bounds" and "a write to 'y'" in fault.message
+    assert x.tolist() == [1, 2, 3, 4]
+    error = refusal(lambda: warpbit.address(x))
+    assert str(error) == "address: float32 of shape (4,), which is read-only; expected an array that can be written to"
+
+
+@pytest.mark.parametrize("array, seen", [
+    (np.zeros(8, np.float32)[::2], "float32 of shape (4,), which is not C-contiguous"),
+    (np.zeros((2, 3), np.float32).T, "float32 of shape (3, 2), which is not C-contiguous"),
+    (np.zeros(4, ">f4"), ">f4 of shape (4,) in another byte order"),
+    (np.ma.zeros(4), "masked float64 of shape (4,)"),
+    (np.array([None, 1]), "object of shape (2,)"),
+])
+def test_arrays_that_are_refused(saxpy, array, seen):
+    error = refusal(lambda: saxpy(1, 1, (array, array, 1, 1)))
+    assert str(error) == f"argument 'y': {seen}; expected a C-contiguous array of numbers"
+    error = refusal(lambda: warpbit.address(array))
+    assert (error.where, error.seen) == ("address", seen)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.uint16, [("f", "<f4"), ("i", "u1", 3)], "S5", "M8[s]"])
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3), (0,)])
+def test_any_array_is_a_buffer(others, dtype, shape):
+    to = np.zeros(1, np.uint32)
+    others.get_function("is_null")(1, 1, (to, np.zeros(shape, dtype)))
+    assert to[0] == 0
+    others.get_function("is_null")(1, 1, (to, None))
+    assert to[0] == 1
+
+
+def test_a_structure_by_value_with_an_address(others):
+    to = np.zeros(4, np.int32)
+    kernel, counter = others.get_function("by_value"), others.get_global("counter").view(np.uint32)
+    before = int(counter[0])
+    pair = np.zeros((), [("to", np.uint64), ("plus", np.int32), ("pad", np.int32)])
+    pair["to"], pair["plus"] = warpbit.address(to), 5
+    assert warpbit.address(to) == warpbit.address(to) == pair["to"]
+    kernel(1, 4, (pair[()],))  # numpy.void
+    assert to.tolist() == [15, 25, 35, 45] and counter[0] == before + 1
+    kernel(1, 4, (struct.pack("<Qii", warpbit.address(to), -10, 0),))
+    assert to.tolist() == [0, 10, 20, 30] and counter[0] == before + 2
+    # One of its arguments, too: the same memory.
+    others.get_function("is_null")(1, 1, (to, to))
+    assert to.tolist() == [0, 10, 20, 30]
+
+
+def test_an_address_is_forgotten(others):
+    to = np.zeros(4, np.int32)
+    address = warpbit.address(to)
+    pair = struct.pack("<Qii", address, 0, 0)
+    others.get_function("by_value")(1, 4, (pair,))
+    other = np.zeros(4, np.int32)
+    assert warpbit.address(other) != address
+    del to
+    gc.collect()
+    report = others.get_function("by_value").launch(1, 4, (pair,))
+    assert report.fault.error.code == "address_out_of_bounds"
+
+
+def test_variables_of_the_module():
+    module = warpbit.RawModule(OTHERS)
+    counter, table = module.get_global("counter").view(np.uint32), module.get_global("table").view(np.int32)
+    assert counter.tolist() == [3] and table.tolist() == [10, 20, 30, 40]
+    counter[0], table[:] = 100, [1, 2, 3, 4]
+    to, kernel = np.zeros(4, np.int32), module.get_function("by_value")
+    pair = struct.pack("<Qii", warpbit.address(to), 0, 0)
+    del module
+    kernel((3,), (4,), (pair,))
+    assert to.tolist() == [1, 2, 3, 4] and counter.tolist() == [103]
+    del kernel
+    gc.collect()
+    assert counter.tolist() == [103]  # the view keeps it
+    error = refusal(lambda: warpbit.RawModule(OTHERS).get_global("none"))
+    assert error.code == "no_such_variable" and "counter" in error.accepted
+
+
+def test_printf(others, capsys):
+    others.get_function("say")((3,), (1,), (-5,))
+    assert capsys.readouterr().out == "block 0: -5\nblock 1: -5\nblock 2: -5\n"
+    assert others.get_function("say").launch(2, 1, (1,)).printed == "block 0: 1\nblock 1: 1\n"
+    assert capsys.readouterr().out == ""
+
+
+def test_a_fault(others, capsys):
+    report = others.get_function("astray").launch((2,), (3,), ())
+    fault = report.fault
+    assert (fault.kernel, fault.at.line) == ("astray", 0)
+    assert (fault.error.code, fault.block, fault.at.warp, fault.at.lanes) == ("address_out_of_bounds", (0, 0, 0), 0, [0])
+    assert OTHERS.splitlines()[fault.at.ptx_line - 1] == "  st.global.u32 [%rd3], %r2;"
+    assert str(fault) == fault.message and fault.message.startswith(str(fault.error)) and fault.message in repr(report)
+    assert report.printed.startswith("block 7: 7\n")
+    again(report)
+    error = refusal(lambda: others.get_function("astray")((2,), (3,), ()))
+    assert (error.code, str(error)) == ("address_out_of_bounds", fault.message)
+    assert capsys.readouterr().out.startswith("block 7: 7\n")
+
+
+def test_launches_that_are_none(saxpy):
+    y = np.zeros(4, np.float32)
+    for grid in (0, -1, (1, 1, 1, 1), (), "1", 1.5, None, 1 << 32):
+        error = refusal(lambda: saxpy(grid, 1, (y, y, 1, 1)))
+        assert (error.code, error.where, error.seen) == ("launch_shape", "grid", repr(grid))
+    assert refusal(lambda: saxpy(1, 1025, (y, y, 1, 1))).code == "launch_shape"
+    assert refusal(lambda: saxpy(1, 1, (y, y, 1, 1), shared_mem=1 << 20)).code == "launch_shape"
+    assert str(refusal(lambda: saxpy(1, 1, (y, y, 1, 1), cluster=(2, 1, 1)))) == "cluster: (2, 1, 1); expected None or (1, 1, 1)"
+    assert str(refusal(lambda: saxpy(1, 1, (y, y, 1)))) == "saxpy: 3 arguments; expected 4"
+    saxpy(np.int64(1), [np.uint8(4)], (y, y, 1, 1), cluster=(1, 1, 1))
+
+
+def test_modules_that_are_refused(tmp_path):
+    for call, where in ((lambda: warpbit.RawModule(), "RawModule"), (lambda: warpbit.RawModule(SAXPY, path="x"), "RawModule"),
+                        (lambda: warpbit.RawModule(SAXPY, options=("-std=c++17",)), "options"),
+                        (lambda: warpbit.RawModule(SAXPY, backend="nvcc"), "backend"),
+                        (lambda: warpbit.RawModule(SAXPY, name_expressions=["f<int>"]), "name_expressions")):
+        error = refusal(call)
+        assert (error.code, error.where) == ("usage", where)
+    warpbit.RawModule(SAXPY, options=(), backend=None, name_expressions=None)
+    assert refusal(lambda: warpbit.RawModule(path=tmp_path / "none.ptx")).code == "file_unreadable"
+    assert refusal(lambda: warpbit.RawModule(path=tmp_path)).code == "file_unreadable"
+    assert refusal(lambda: warpbit.RawModule(SAXPY, target="sm_80")).code == "not_on_target"
+    assert refusal(lambda: warpbit.RawModule("__global__ void f() {}")).where == "line 1, column 1"
+    error = refusal(lambda: warpbit.RawModule(SAXPY).get_function("sax"))
+    assert str(error) == "there is no kernel 'sax'; the module has saxpy"
+    broken = warpbit.RawModule(SAXPY.replace("mul.f32", "mul.f33"))
+    (error,) = broken.check()
+    line = 1 + SAXPY[:SAXPY.index("mul.f32")].count("\n")
+    assert error.where.startswith(f"line {line}, column 3") or f"line {line}" in str(error)
+    assert refusal(lambda: broken.get_function("saxpy")) == error
+
+
+def test_a_limit_of_steps(others):
+    report = others.get_function("forever").launch(1, 1, (np.zeros(1, np.uint32),), step_limit=1000)
+    assert report.fault.error.code == "step_limit"
+
+
+def test_keyboard_interrupt(others):
+    kernel = others.get_function("forever")
+    threading.Timer(0.3, _thread.interrupt_main).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        kernel(1, 64, (np.zeros(1, np.uint32),))
+    assert time.monotonic() - begin < 10
+    others.get_function("say")(1, 1, (1,))  # it can be used again
+
+
+def test_the_gil_is_released(others):
+    flag = np.zeros(1, np.uint32)
+
+    def end():
+        flag[0] = 1
+
+    threading.Timer(0.2, end).start()
+    others.get_function("forever")(1, 1, (flag,))
+    assert flag[0] == 1
+
+
+def test_launches_of_a_module_take_turns():
+    module = warpbit.RawModule(OTHERS)
+    kernel, counter = module.get_function("by_value"), module.get_global("counter").view(np.uint32)
+    arrays = [np.zeros(4, np.int32) for _ in range(4)]
+    launch = lambda to: [kernel(5, 4, (struct.pack("<Qii", warpbit.address(to), 1, 0),)) for _ in range(20)]
+    threads = [threading.Thread(target=launch, args=(to,)) for to in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counter[0] == 3 + 4 * 20 * 5 and all(to.tolist() == [11, 21, 31, 41] for to in arrays)
+
+
+def test_the_example(capsys):
+    runpy.run_path("examples/ptx_kernel.py")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "gemm: 0 of 2048 elements differ" and lines[1].startswith("gemm_exchanged: ")
+    assert lines[-3].startswith("gemm_too_far: ld.global.u32 ")
+    assert lines[-2:] == ["  gemm_too_far, block (3, 0, 0)", "  examples/ptx_kernel.cu:29: PTX line 258: warp 0, lane 28"]

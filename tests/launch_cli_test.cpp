@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command-line tool on modules of PTX: launch, check --ptx.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "on_terminal.hpp"
+#include "small_kernels.hpp"
+
+namespace launch_cli_test {
+
+using namespace tool;
+using archive::dictionary;
+using archive::npy;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+template <class T>
+std::string data_of(const std::vector<T>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
+}
+std::string floats(const std::vector<float>& numbers) {
+  return npy(dictionary("'<f4'", fmt::format("({},)", numbers.size())), data_of(numbers));
+}
+
+// The data of a .npy file, behind its header of 128 bytes or less.
+std::string data_in(const fs::path& path) {
+  const std::string all = archive::bytes_of(path);
+  REQUIRE(all.size() > 10);
+  const auto header = static_cast<unsigned char>(all[8]) + 256U * static_cast<unsigned char>(all[9]);
+  return all.substr(10 + header);
+}
+
+struct Place {
+  Directory directory;
+  std::string ptx = write(directory.path / "small.ptx", small_kernels::kText);
+
+  std::string file(const std::string& name) const { return (directory.path / name).string(); }
+  Output launch(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"launch", ptx});
+    return run(arguments);
+  }
+};
+
+TEST_CASE("launch reads arrays and writes them", "[quick][cli]") {
+  const Place place;
+  const std::string x = write(place.file("x.npy"), floats({0, 1, 2, 3})),
+                    y = write(place.file("y.npy"), floats({1, 1, 1, 1}));
+  const std::string before = archive::bytes_of(y);
+  const Output done =
+      place.launch({"--entry", "saxpy", "--grid", "2,1", "--block", "2", "--arg",
+                    y + ":" + place.file("out.npy"), "--arg", x, "--arg", "f32:0x1.8p0", "--arg", "i32:4"});
+  CHECK(done.err == "");
+  REQUIRE(done.status == 0);
+  const std::vector<std::string> lines = done.lines();
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], Catch::Matches("saxpy on sm_90a: 2 blocks, [0-9]+ steps"));
+  CHECK(lines[1] == place.file("out.npy") + ": float32 of shape (4,)");
+  CHECK(data_in(place.file("out.npy")) == data_of(std::vector<float>{1, 2.5F, 4, 5.5F}));
+  CHECK(archive::bytes_of(y) == before);
+  // In place, and a new array.
+  REQUIRE(place
+              .launch({"--entry", "saxpy", "--block", "4", "--arg", y + ":" + y, "--arg", x, "--arg", "f32:2",
+                       "--arg", "u32:0x3"})
+              .status == 0);
+  CHECK(data_in(y) == data_of(std::vector<float>{1, 3, 5, 1}));
+  const std::string zeros = "zeros:f32:2x2:" + place.file("z.npy");
+  REQUIRE(place
+              .launch({"--entry", "saxpy", "--block", "4", "--arg", zeros, "--arg", x, "--arg", "f32:1/2",
+                       "--arg", "b32:4"})
+              .status == 0);
+  CHECK_THAT(archive::bytes_of(place.file("z.npy")), Contains("'<f4'") && Contains("(2, 2)"));
+  CHECK(data_in(place.file("z.npy")) == data_of(std::vector<float>{0, 0.5F, 1, 1.5F}));
+}
+
+// (1 + 2^-12)^2 - 1 is 2^-11 + 2^-24; the product alone, rounded to 24 bits, loses 2^-24.
+TEST_CASE("launch fuses products and sums, or not", "[quick][cli]") {
+  const Place place;
+  const float a = 1 + 0x1p-12F;
+  const std::string x = write(place.file("x.npy"), floats({a})), y = write(place.file("y.npy"), floats({-1}));
+  std::vector<std::string> arguments{
+      "--entry", "saxpy",         "--json", "--arg", y + ":" + place.file("z.npy"), "--arg", x,
+      "--arg",   "f32:0x1.001p0", "--arg",  "i32:1"};
+  Output done = place.launch(arguments);
+  REQUIRE(done.status == 0);
+  CHECK(data_in(place.file("z.npy")) == data_of(std::vector<float>{0x1p-11F + 0x1p-24F}));
+  nlohmann::json answer = nlohmann::json::parse(done.out);
+  CHECK(answer["contracted"] == true);
+  CHECK(answer["kernel"] == "saxpy");
+  CHECK(answer["target"] == "sm_90a");
+  CHECK(answer["blocks"] == 1);
+  CHECK(answer["fault"] == nullptr);
+  CHECK(answer["written"] == nlohmann::json{place.file("z.npy")});
+  arguments.emplace_back("--no-contract");
+  done = place.launch(arguments);
+  CHECK(nlohmann::json::parse(done.out)["contracted"] == false);
+  CHECK(data_in(place.file("z.npy")) == data_of(std::vector<float>{0x1p-11F}));
+}
+
+TEST_CASE("after a fault nothing is written", "[quick][cli]") {
+  const Place place;
+  const std::string x = write(place.file("x.npy"), floats({1, 2, 3, 4}));
+  std::vector<std::string> arguments{
+      "--entry", "saxpy", "--block", "8",     "--arg", "zeros:f32:8:" + place.file("out.npy"),
+      "--arg",   x,       "--arg",   "f32:1", "--arg", "i32:8"};
+  const Output done = place.launch(arguments);
+  CHECK(done.status == 1);
+  CHECK(done.err == "");
+  CHECK_THAT(done.out, Catch::StartsWith("ld.global.f32 %f2, [%rd5]: 4 bytes from ") &&
+                           Contains("'x', which has 16") && Contains("block (0, 0, 0)\n") &&
+                           Contains("warp 0, lane 4"));
+  CHECK_FALSE(fs::exists(place.file("out.npy")));
+  arguments.emplace_back("--json");
+  const nlohmann::json answer = nlohmann::json::parse(place.launch(arguments).out);
+  CHECK(answer["fault"]["code"] == "address_out_of_bounds");
+  CHECK(answer["fault"]["message"].get<std::string>() + "\n" == done.out);
+  CHECK(answer["fault"]["block"] == nlohmann::json{0, 0, 0});
+  CHECK(answer["fault"]["at"]["lanes"] == nlohmann::json{4});
+  CHECK(answer["fault"]["at"]["ptx_line"] == 24);
+  CHECK(answer["written"] == nlohmann::json::array());
+  CHECK_FALSE(fs::exists(place.file("out.npy")));
+  const Output endless = place.launch({"--entry", "forever", "--arg", "zeros:u32:1", "--step-limit", "100"});
+  CHECK(endless.status == 1);
+}
+
+TEST_CASE("launch prints what the kernel prints", "[quick][cli]") {
+  const Place place;
+  const Output done = place.launch({"--entry", "say", "--grid", "2", "--arg", "i32:-7", "--threads", "1"});
+  REQUIRE(done.status == 0);
+  CHECK_THAT(done.out, Catch::StartsWith("-7\n-7\nsay on sm_90a: 2 blocks, "));
+  const Output json = place.launch({"--entry", "say", "--arg", "s32:12", "--json"});
+  CHECK(nlohmann::json::parse(json.out)["printed"] == "12\n");
+}
+
+TEST_CASE("a terminal shows how many blocks have ended", "[quick][cli]") {
+  const Place place;
+  const auto launch = [&](const std::string& more) {
+    return on_terminal(100, shell_words({named("WARPBIT_CLI"), "launch", place.ptx, "--entry", "say", "--grid",
+                                         "4", "--arg", "i32:1"}) +
+                                more);
+  };
+  const Output shown = launch("");
+  CHECK(shown.status == 0);
+  CHECK_THAT(shown.out, Contains("[##########..............................] 1/4"));
+  CHECK_THAT(seen(shown.out), Catch::StartsWith("1\n1\n1\n1\nsay on sm_90a: 4 blocks, "));
+  CHECK_THAT(launch(" | cat").out, !Contains("1/4"));
+}
+
+TEST_CASE("a structure is bytes", "[quick][cli]") {
+  const Place place;
+  CHECK(place.launch({"--entry", "by_value", "--arg", "bytes:00112233445566778899aabbccddeeff"}).status ==
+        1);  // nothing is there
+  const Output wrong = place.launch({"--entry", "by_value", "--arg", "bytes:0011"});
+  CHECK(wrong.status == 2);
+  CHECK(wrong.err == "warpbit: argument 'p': 2 bytes; expected 16 bytes (.b8)\n");
+}
+
+TEST_CASE("launch refuses what is none", "[quick][cli]") {
+  const Place place;
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {
+    arguments.insert(arguments.begin(), {"--entry", "say"});
+    const Output done = place.launch(arguments);
+    INFO(done.err);
+    CHECK(done.status == 2);
+    CHECK(done.out == "");
+    CHECK_THAT(done.err, Contains(words));
+  };
+  const auto bad = [&](const std::string& argument, const std::string& words) {
+    refused({"--arg", argument}, words);
+  };
+  bad("f32:x", "'x'; expected a decimal number");
+  bad("i32:4294967296", "'4294967296'; expected an integer that i32 holds");
+  bad("s32:2147483648", "'2147483648'; expected an integer that s32 holds");
+  bad("i32:-2147483649", "an integer that i32 holds");
+  bad("u8:-1", "'-1'; expected an integer that u8 holds");
+  bad("u8:0x", "'0x'; expected an integer that u8 holds");
+  bad("i64:", "''; expected an integer that i64 holds");
+  bad("foo", "--arg: 'foo'; expected null; IN.npy");
+  bad("q32:1", "type 'q32'; expected one of i8 to i64");
+  bad("e2m1:1", "type 'e2m1'; expected");
+  bad("zeros:f32", "no shape; expected");
+  bad("zeros:f32:4x", "shape '4x'; expected");
+  bad("zeros:f32:1099511627776", "shape '1099511627776'; expected");
+  bad("zeros:f32:4:c.txt", "'c.txt'; expected a name that ends in .npy");
+  bad("bytes:1", "'1'; expected two hexadecimal digits");
+  bad("bytes:zz", "'zz'; expected two hexadecimal digits");
+  bad(place.file("none.npy"), "none.npy: cannot be read");
+  bad(write(place.file("bad.npy"), "no array"), "bad.npy");
+  bad("u64:1", "argument 'n': 8 bytes; expected 4 bytes (.u32)");
+  bad("null", "argument 'n': 8 bytes; expected 4 bytes (.u32)");
+  refused({}, "say: 0 arguments; expected 1: n (4 bytes, .u32)");
+  refused({"--arg", "i32:1", "--grid", "0"}, "--grid: '0'; expected one to three numbers from 1 on");
+  refused({"--arg", "i32:1", "--grid", "1,2,3,4"}, "--grid: '1,2,3,4'");
+  refused({"--arg", "i32:1", "--block", "1,"}, "--block: '1,'");
+  refused({"--arg", "i32:1", "--block", "1025"}, "a block of 1025 x 1 x 1 threads");
+  refused({"--arg", "i32:1", "--target", "sm_80"}, "PTX for sm_90a does not exist on sm_80");
+  const Output two = run({"launch", place.ptx});
+  CHECK(two.status == 2);
+  CHECK(
+      two.err ==
+      "warpbit: launch: no --entry for a module with 5 kernels; expected saxpy, astray, by_value, forever, say\n");
+  CHECK(run({"launch", place.ptx, "--entry", "sa"}).err ==
+        "warpbit: there is no kernel 'sa'; the module has saxpy, astray, by_value, forever, say\n");
+  CHECK(run({"launch", place.file("none.ptx")}).status == 2);
+}
+
+TEST_CASE("an array that cannot be written", "[quick][cli]") {
+  const Place place;
+  const Output done = place.launch({"--entry", "forever", "--arg",
+                                    write(place.file("p.npy"), floats({1})) + ":" + place.file("no/out.npy")});
+  CHECK(done.status == 2);
+  CHECK_THAT(done.err, Contains("no/out.npy: cannot be written"));
+}
+
+TEST_CASE("check reads a module", "[quick][cli]") {
+  const Place place;
+  const Output good = run({"check", "--ptx", place.ptx});
+  CHECK(good.status == 0);
+  CHECK(good.out == "accepted on sm_90a: saxpy, astray, by_value, forever, say\n");
+  CHECK(run({"check", "--ptx", place.ptx, "--target", "sm_90a"}).out == good.out);
+  std::string text = small_kernels::kText;
+  const std::string right[] = {"mul.f32", "setp.eq.s32"}, wrong[] = {"mul.f33", "setp.qe.s32"};
+  std::vector<std::size_t> lines;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t at = text.find(right[i]);
+    REQUIRE(at != text.npos);
+    text.replace(at, right[i].size(), wrong[i]);
+    lines.push_back(1 + static_cast<std::size_t>(
+                            std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')));
+  }
+  const Output bad = run({"check", "--ptx", write(place.file("bad.ptx"), text)});
+  CHECK(bad.status == 1);
+  REQUIRE(bad.lines().size() == 2);
+  for (std::size_t i = 0; i < 2; ++i)
+    CHECK_THAT(bad.lines()[i], Catch::StartsWith(fmt::format("refused: line {}, column 3", lines[i])));
+  const Output none = run({"check", "--ptx", write(place.file("kernel.cu"), "__global__ void f() {}")});
+  CHECK(none.status == 1);
+  CHECK_THAT(none.out, Catch::StartsWith("refused: line 1, column 1: "));
+  CHECK(run({"check", "--ptx", place.ptx, "--target", "sm_80"}).status == 1);
+  CHECK(run({"check", "--ptx", place.file("none.ptx")}).status == 2);
+  CHECK(run({"check", "--ptx", place.ptx, "mma.sync"}).status == 2);
+}
+
+}  // namespace launch_cli_test

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of PTX through the interface for C.
+#include <fmt/format.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "small_kernels.hpp"
+#include "warpbit/warpbit.h"
+
+extern "C" const char* c_launch(const char* text, float y[50], float x[50]);
+
+namespace ptx_c_test {
+
+using small_kernels::kText;
+
+struct Kernel {
+  explicit Kernel(const char* name) {
+    REQUIRE(warpbit_load_module(kText, nullptr, &module) == WARPBIT_OK);
+    REQUIRE(warpbit_find_kernel(module, name, &kernel) == WARPBIT_OK);
+  }
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  ~Kernel() {
+    warpbit_free_kernel(kernel);
+    warpbit_free_module(module);
+  }
+  warpbit_module* module = nullptr;
+  warpbit_kernel* kernel = nullptr;
+};
+
+template <class T>
+warpbit_argument value(T& number) {
+  return {WARPBIT_VALUE, &number, sizeof number};
+}
+
+std::string message() {
+  return fmt::format("{}: {}", warpbit_error_name(), warpbit_message());
+}
+
+TEST_CASE("C launches a kernel", "[quick][ptx_c]") {
+  std::array<float, 50> x{}, y{};
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i), y[i] = 1;
+  const char* const failure = c_launch(kText, y.data(), x.data());
+  INFO((failure == nullptr ? "" : failure));
+  REQUIRE(failure == nullptr);
+  for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == static_cast<float>(2 * i + 1));
+}
+
+// (1 + 2^-12)^2 - 1 is 2^-11 + 2^-24; the product alone, rounded to 24 bits, loses 2^-24.
+TEST_CASE("products and sums are fused or not", "[quick][ptx_c]") {
+  const Kernel saxpy("saxpy");
+  float a = 1 + 0x1p-12F, x = a;
+  std::uint32_t n = 1;
+  for (const bool separate : {false, true}) {
+    float y = -1;
+    const warpbit_argument arguments[] = {
+        {WARPBIT_BUFFER, &y, sizeof y}, {WARPBIT_BUFFER, &x, sizeof x}, value(a), value(n)};
+    warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+    how.separate = separate;
+    warpbit_launch_report report = WARPBIT_INIT(warpbit_launch_report);
+    REQUIRE(warpbit_launch(saxpy.kernel, &how, arguments, 4, &report) == WARPBIT_OK);
+    CHECK(y == (separate ? 0x1p-11F : 0x1p-11F + 0x1p-24F));
+    CHECK(report.contracted == !separate);
+  }
+}
+
+TEST_CASE("a structure has an address, a module variables", "[quick][ptx_c]") {
+  const Kernel kernel("by_value");
+  std::uint32_t to = 0;
+  struct {
+    std::uint64_t to;
+    std::uint32_t plus, pad;
+  } pair{0, 7, 0};
+  REQUIRE(warpbit_address(&to, sizeof to, &pair.to) == WARPBIT_OK);
+  void* counter = nullptr;
+  std::size_t bytes = 0;
+  REQUIRE(warpbit_variable(kernel.module, "counter", &counter, &bytes) == WARPBIT_OK);
+  REQUIRE(bytes == 4);
+  const auto count = [&] {
+    std::uint32_t out = 0;
+    std::memcpy(&out, counter, sizeof out);
+    return out;
+  };
+  CHECK(count() == 3);
+  const warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  const warpbit_argument argument = value(pair);
+  REQUIRE(warpbit_launch(kernel.kernel, &how, &argument, 1, nullptr) == WARPBIT_OK);
+  CHECK(to == 7);
+  CHECK(count() == 4);
+  REQUIRE(warpbit_forget(pair.to) == WARPBIT_OK);
+  CHECK(warpbit_launch(kernel.kernel, &how, &argument, 1, nullptr) == WARPBIT_MEMORY);
+  CHECK(std::string(warpbit_error_name()) == "address_out_of_bounds");
+  CHECK(warpbit_forget(pair.to) == WARPBIT_USAGE);
+}
+
+TEST_CASE("a fault is the message, and in the report", "[quick][ptx_c]") {
+  const Kernel kernel("astray");
+  const warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  warpbit_launch_report report = WARPBIT_INIT(warpbit_launch_report);
+  CHECK(warpbit_launch(kernel.kernel, &how, nullptr, 0, &report) == WARPBIT_MEMORY);
+  CHECK(std::string(warpbit_error_name()) == "address_out_of_bounds");
+  REQUIRE(report.fault != nullptr);
+  CHECK(std::string(report.fault) == warpbit_message());
+  CHECK(std::string(report.fault).find("\n  astray, block (0, 0, 0)") != std::string::npos);
+  CHECK(report.blocks == 0);
+}
+
+TEST_CASE("printf and a limit of steps", "[quick][ptx_c]") {
+  const Kernel say("say"), forever("forever");
+  warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  warpbit_launch_report report = WARPBIT_INIT(warpbit_launch_report);
+  how.grid[0] = 2;
+  std::uint32_t n = 12;
+  const warpbit_argument argument = value(n);
+  REQUIRE(warpbit_launch(say.kernel, &how, &argument, 1, &report) == WARPBIT_OK);
+  CHECK(std::string(report.printed) == "12\n12\n");
+  how.step_limit = 100;
+  std::uint32_t zero = 0;
+  const warpbit_argument buffer{WARPBIT_BUFFER, &zero, sizeof zero};
+  CHECK(warpbit_launch(forever.kernel, &how, &buffer, 1, &report) == WARPBIT_EXECUTION);
+  CHECK(std::string(warpbit_error_name()) == "step_limit");
+}
+
+// Callers of an older library know less of a structure: the rest is not touched.
+TEST_CASE("structures may be shorter", "[quick][ptx_c]") {
+  const Kernel say("say");
+  warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  how.size = offsetof(warpbit_launch_options, separate);
+  how.threads = -1;  // behind its end
+  warpbit_launch_report report = WARPBIT_INIT(warpbit_launch_report);
+  report.size = offsetof(warpbit_launch_report, fault);
+  const char* const untouched = "untouched";
+  report.fault = report.printed = untouched;
+  std::uint32_t n = 1;
+  const warpbit_argument argument = value(n);
+  REQUIRE(warpbit_launch(say.kernel, &how, &argument, 1, &report) == WARPBIT_OK);
+  CHECK(report.blocks == 1);
+  CHECK(report.fault == untouched);
+  CHECK(report.printed == untouched);
+}
+
+TEST_CASE("calls that are wrong are refused", "[quick][ptx_c]") {
+  const Kernel saxpy("saxpy");
+  warpbit_module* module = saxpy.module;
+  warpbit_kernel* kernel = saxpy.kernel;
+  warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  warpbit_launch_report report = WARPBIT_INIT(warpbit_launch_report), no_size{};
+  warpbit_parameter parameter = WARPBIT_INIT(warpbit_parameter);
+  std::uint64_t address = 0;
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  const auto load = [](const char* text, const char* target) {
+    warpbit_module* out = nullptr;
+    const warpbit_status status = warpbit_load_module(text, target, &out);
+    CHECK(out == nullptr);
+    return status;
+  };
+  CHECK(load(nullptr, nullptr) == WARPBIT_USAGE);
+  CHECK(load("", nullptr) == WARPBIT_STATEMENT);
+  CHECK(load("int main() {}", nullptr) == WARPBIT_STATEMENT);
+  CHECK(load(kText, "sm_1") == WARPBIT_STATEMENT);
+  CHECK(load(kText, "sm_80") == WARPBIT_STATEMENT);
+  CHECK(std::string(warpbit_error_name()) == "not_on_target");
+  CHECK(warpbit_load_module(kText, nullptr, nullptr) == WARPBIT_USAGE);
+  CHECK(warpbit_describe_module(nullptr, nullptr) == WARPBIT_USAGE);
+  CHECK(warpbit_describe_module(module, nullptr) == WARPBIT_USAGE);
+  CHECK(warpbit_kernel_name(nullptr, 0) == nullptr);
+  CHECK(warpbit_kernel_name(module, -1) == nullptr);
+  kernel = nullptr;
+  CHECK(warpbit_find_kernel(module, nullptr, &kernel) == WARPBIT_USAGE);
+  CHECK(warpbit_find_kernel(nullptr, "saxpy", &kernel) == WARPBIT_USAGE);
+  CHECK(warpbit_find_kernel(module, "saxpx", &kernel) == WARPBIT_EXECUTION);
+  CHECK(
+      message() ==
+      "no_such_kernel_entry: there is no kernel 'saxpx'; the module has saxpy, astray, by_value, forever, say");
+  CHECK(kernel == nullptr);
+  kernel = saxpy.kernel;
+  CHECK(warpbit_describe_kernel(nullptr, nullptr) == WARPBIT_USAGE);
+  CHECK(warpbit_describe_parameter(kernel, 4, &parameter) == WARPBIT_USAGE);
+  CHECK(message() == "usage: parameter: 4; expected 0 to 3");
+  CHECK(warpbit_describe_parameter(kernel, -1, &parameter) == WARPBIT_USAGE);
+  CHECK(warpbit_variable(module, "none", &data, &bytes) == WARPBIT_EXECUTION);
+  CHECK(warpbit_variable(module, "counter", nullptr, &bytes) == WARPBIT_USAGE);
+  CHECK(warpbit_address(nullptr, 1, &address) == WARPBIT_USAGE);
+  CHECK(warpbit_forget(1) == WARPBIT_USAGE);
+
+  std::array<float, 4> y{};
+  float a = 1;
+  std::uint32_t n = 4;
+  const warpbit_argument buffer{WARPBIT_BUFFER, y.data(), sizeof y};
+  std::array<warpbit_argument, 4> arguments{buffer, buffer, value(a), value(n)};
+  const auto launch = [&] { return warpbit_launch(kernel, &how, arguments.data(), arguments.size(), &report); };
+  REQUIRE(launch() == WARPBIT_OK);
+  CHECK(warpbit_launch(nullptr, &how, arguments.data(), 4, &report) == WARPBIT_USAGE);
+  CHECK(warpbit_launch(kernel, nullptr, arguments.data(), 4, &report) == WARPBIT_USAGE);
+  CHECK(warpbit_launch(kernel, &how, nullptr, 4, &report) == WARPBIT_USAGE);
+  CHECK(warpbit_launch(kernel, &how, arguments.data(), 4, &no_size) == WARPBIT_USAGE);
+  CHECK(warpbit_launch(kernel, &how, arguments.data(), 3, &report) == WARPBIT_EXECUTION);
+  CHECK(message() == "argument_mismatch: saxpy: 3 arguments; expected 4");
+  arguments[2].bytes = 3;
+  CHECK(launch() == WARPBIT_EXECUTION);
+  CHECK(message() == "argument_mismatch: argument 'a': 3 bytes; expected 4 bytes (.f32)");
+  arguments[2] = {WARPBIT_NULL, nullptr, 0};
+  CHECK(launch() == WARPBIT_EXECUTION);
+  arguments[2] = {4, &a, sizeof a};
+  CHECK(launch() == WARPBIT_USAGE);
+  CHECK(message() == "usage: argument 2: kind 4; expected a warpbit_argument_kind");
+  arguments[2] = {WARPBIT_VALUE, nullptr, 4};
+  CHECK(launch() == WARPBIT_USAGE);
+  arguments[2] = value(a);
+  arguments[1].kind = WARPBIT_CONSTANT;
+  CHECK(launch() == WARPBIT_OK);
+  arguments[0].kind = WARPBIT_CONSTANT;
+  CHECK(launch() == WARPBIT_MEMORY);
+  arguments[0].kind = WARPBIT_BUFFER;
+  how.threads = -1;
+  CHECK(launch() == WARPBIT_USAGE);
+  how.threads = 0;
+  how.block[0] = 1025;
+  CHECK(launch() == WARPBIT_EXECUTION);
+  CHECK(std::string(warpbit_error_name()) == "launch_shape");
+  warpbit_free_module(nullptr);
+  warpbit_free_kernel(nullptr);
+}
+
+}  // namespace ptx_c_test
