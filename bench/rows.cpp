@@ -42,6 +42,11 @@ constexpr std::array kRows{
         " {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f4, %f5, %f6, %f7};",
         5000, Kind::parse},
     Row{"kernel: GEMM 512 bf16, 2 threads", "sm_90", kBf16, 2e9, Kind::launch, Values::ordinary, 2},
+    Row{"PTX: GEMM 1024 bf16, 1 thread", "sm_90", {}, 3e8, Kind::ptx_gemm},
+    Row{"PTX: GEMM 1024 bf16, 2 threads", "sm_90", {}, 1.7e8, Kind::ptx_gemm, Values::ordinary, 2},
+    Row{"PTX: GEMM 1024 bf16 checked, 1 thread", "sm_90", {}, 4.5e8, Kind::ptx_checked},
+    Row{"PTX: an instruction", "sm_90", {}, 20, Kind::ptx_products},
+    Row{"PTX: 10,000 instructions loaded", "sm_90", {}, 5e7, Kind::ptx_load},
     // The worst case: exponents far apart, infinities and NaNs.
     Row{"m16n8k16 f16->f32 any bits", "sm_90", kF16, 0, Kind::tile, Values::any_bits},
     Row{"m16n8k16 bf16->f32 any bits", "sm_90", kBf16, 0, Kind::tile, Values::any_bits},

@@ -14,6 +14,11 @@ enum class Kind {
   gemm,       ///< gemm() on square matrices, kGemmSize to a side; a tile is the whole product
   parse,      ///< Instruction::parse
   launch,     ///< the GEMM of tests/kernels/ as a launch, kLaunchSize to a side; a tile is the whole product
+  // Modules of PTX (kernels/):
+  ptx_gemm,      ///< the product of Kind::gemm by a kernel that nvcc made
+  ptx_checked,   ///< the same, its accesses to shared memory checked
+  ptx_products,  ///< products, sums and loads from shared memory; a tile is an instruction of a warp
+  ptx_load,      ///< loading a module of 10,000 instructions
 };
 
 enum class Values {

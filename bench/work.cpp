@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "warpbit/descriptor.hpp"
 #include "warpbit/gemm.hpp"
 #include "warpbit/machine.hpp"
+#include "warpbit/ptx.hpp"
 
 namespace bench {
 namespace {
@@ -219,6 +222,78 @@ Result<Work> kernel_gemm(const Instruction& instruction, Target target, int thre
   return Work{1, std::nullopt, [all] { return all->run(); }};
 }
 
+// ---- Modules of PTX
+
+Result<ptx::Module> load_kernels(Target target) {
+  std::ifstream file(WARPBIT_BENCH_KERNELS "/kernels.ptx");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return ptx::Module::load(text, target);
+}
+
+struct PtxKernel {
+  ptx::Function function;
+  ptx::Launch how;
+  std::vector<std::uint16_t> a, b;
+  std::vector<float> d;
+  int n;
+
+  ptx::Report launch() {
+    if (a.empty()) return function.launch(how, {ptx::buffer(d), ptx::value(n)});
+    return function.launch(how, {ptx::buffer(a), ptx::buffer(b), ptx::buffer(d), ptx::value(n)});
+  }
+  Result<std::string_view> run() {
+    const ptx::Report done = launch();
+    if (!done) return done.fault->error;
+    return kNotSaid;
+  }
+};
+
+Result<Work> ptx_kernel(const Row& row, Target target, int threads) {
+  const Result<ptx::Module> module = load_kernels(target);
+  if (!module) return module.error();
+  const bool is_gemm = row.kind != Kind::ptx_products;
+  const Result<ptx::Function> function = module->function(is_gemm ? "gemm" : "products");
+  if (!function) return function.error();
+  constexpr unsigned kTile = 128, kThreads = 256, kBlocks = 4;  // kernels/kernels.cu
+  constexpr int kLoops = 500;
+  const auto all = std::make_shared<PtxKernel>(PtxKernel{*function, {}, {}, {}, {}, kGemmSize});
+  all->how.block = {kThreads};
+  all->how.check_shared = row.kind == Kind::ptx_checked;
+  all->how.execute.threads = threads;
+  if (is_gemm) {
+    Random random(1);
+    all->how.grid = {kGemmSize / kTile, kGemmSize / kTile};
+    all->a = in_rows<std::uint16_t>(factor("bf16", kGemmSize, kGemmSize, random));
+    all->b = in_rows<std::uint16_t>(factor("bf16", kGemmSize, kGemmSize, random));
+    all->d.resize(std::size_t{kGemmSize} * kGemmSize);
+    return Work{1, std::nullopt, [all] { return all->run(); }};
+  }
+  all->how.grid = {kBlocks};
+  all->d.resize(std::size_t{kBlocks} * kThreads);
+  all->n = kLoops;
+  return Work{static_cast<std::size_t>(all->launch().steps), std::nullopt, [all] { return all->run(); }};
+}
+
+Result<Work> ptx_load(Target target) {
+  constexpr std::array kStatements = {"fma.rn.f32 %f1, %f2, %f3, %f1;", "add.s32 %r1, %r2, %r3;",
+                                      "shl.b32 %r2, %r1, 3;",           "mad.lo.s32 %r3, %r1, %r2, %r3;",
+                                      "mul.f32 %f2, %f1, %f3;",         "setp.lt.s32 %p1, %r1, %r2;",
+                                      "selp.b32 %r1, %r2, %r3, %p1;",   "ld.global.f32 %f3, [%d1+16];",
+                                      "st.global.f32 [%d1], %f1;",      "xor.b32 %r1, %r2, %r3;"};
+  std::string text =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+      ".reg .f32 %f<4>;\n.reg .b32 %r<4>;\n.reg .b64 %d<2>;\n.reg .pred %p<2>;\n";
+  for (std::size_t i = 0; i < 10'000; ++i) text += std::string(kStatements[i % kStatements.size()]) + "\n";
+  text += "ret;\n}\n";
+  return Work{1, std::nullopt, [text, target]() -> Result<std::string_view> {
+                const Result<ptx::Module> module = ptx::Module::load(text, target);
+                if (!module) return module.error();
+                const Result<ptx::Function> function = module->function("k");
+                if (!function) return function.error();
+                return kNotSaid;
+              }};
+}
+
 // ---- Decoding
 
 Result<Work> parse(const Row& row, Target target) {
@@ -236,6 +311,9 @@ Result<Work> make_work(const Row& row, int threads) {
   const Result<Target> target = Target::find(row.target);
   if (!target) return target.error();
   if (row.kind == Kind::parse) return parse(row, *target);
+  if (row.kind == Kind::ptx_load) return ptx_load(*target);
+  if (row.kind == Kind::ptx_gemm || row.kind == Kind::ptx_checked || row.kind == Kind::ptx_products)
+    return ptx_kernel(row, *target, threads);
   if (row.kind == Kind::warpgroup) return warpgroup(row, *target);
   const Result<Instruction> instruction = Instruction::parse(row.text, *target);
   if (!instruction) return instruction.error();

@@ -45,7 +45,7 @@ function(warpbit_pkg_config name description requires private)
 endfunction()
 warpbit_pkg_config(warpbit "executes tensor instructions" "" "-lfmt ${WARPBIT_OPENMP} -lstdc++ -lm")
 warpbit_pkg_config(warpbit-tools "captures, replay, explain, compare, diagnose, layout" warpbit "-lfmt -lzip ${WARPBIT_OPENMP}")
-warpbit_pkg_config(warpbit-kernels "runs kernels written on warpbit/device.hpp" warpbit "-lfmt -lboost_context ${WARPBIT_OPENMP}")
+warpbit_pkg_config(warpbit-kernels "runs kernels: of PTX, and those written on warpbit/device.hpp" warpbit "-lfmt -lboost_context ${WARPBIT_OPENMP}")
 
 # Under what all of this stands.
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/warpbit COMPONENT library)

@@ -13,6 +13,7 @@
 
 #include "tool.hpp"
 #include "warpbit/device.hpp"
+#include "warpbit/ptx.hpp"
 
 namespace device_compile_test {
 
@@ -186,8 +187,8 @@ std::string nvcc() {
 }
 
 // The PTX of a file, which ptxas takes for the target.
-std::string ptx_of(const std::string& file, const std::string& arch) {
-  const std::string compiler = nvcc();
+std::string ptx_of(const std::string& file, const std::string& arch, const std::string& options = "") {
+  const std::string compiler = nvcc() + options;
   const archive::Directory directory;
   const std::string ptx = (directory.path / "kernel.ptx").string();
   const tool::Output made =
@@ -206,6 +207,15 @@ Counts count(const std::string& text, const std::string& pattern) {
   Counts out;
   const std::regex expression("(?:^|\\n)\\s*((?:" + pattern + ")[a-zA-Z0-9_.:]*)");
   for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at) ++out[(*at)[1]];
+  return out;
+}
+
+// What the library cannot run of a module.
+std::string refusals(std::string ptx) {
+  const auto module = warpbit::ptx::Module::load(std::move(ptx));
+  if (!module) return module.error().message();
+  std::string out;
+  for (const warpbit::Error& error : module->check()) out += error.message() + "\n";
   return out;
 }
 
@@ -261,12 +271,18 @@ TEST_CASE("kernels become the PTX that they spell", "[cuda]") {
   check_entries("120a", kernels);
 }
 
-TEST_CASE("the program that records kernels compiles", "[cuda]") {
-  const tool::Output made = tool::shell(nvcc() +
-                                        " -I . -I tools/capture -arch=sm_90a -DWARPBIT_TARGET='\"sm_90a\"' "
-                                        "-cubin -o /dev/null tests/kernels/record.cu");
-  INFO(made.out << made.err);
-  CHECK(made.status == 0);
+// "// Cuda compilation tools, release 13.0, V13.0.88"
+std::string release_of(const std::string& ptx) {
+  const std::size_t at = ptx.find("// Cuda compilation tools");
+  return at == ptx.npos ? "" : ptx.substr(at, ptx.find('\n', at) - at);
+}
+
+TEST_CASE("kernels that a GPU has run become the PTX of golden/kernels/", "[recorded]") {
+  const std::string made = ptx_of("record.cu", "90a", " -I . -I tools/capture -DWARPBIT_TARGET='\"sm_90a\"'");
+  const std::string golden = archive::bytes_of("golden/kernels/sm_90a.ptx");
+  REQUIRE(!release_of(golden).empty());
+  if (release_of(made) != release_of(golden)) tool::not_run("needs the nvcc of '" + release_of(golden) + "'");
+  CHECK(made == golden);
 }
 
 TEST_CASE("every form that kernels may call is in the PTX once", "[cuda]") {
@@ -275,8 +291,9 @@ TEST_CASE("every form that kernels may call is in the PTX once", "[cuda]") {
   for (const auto& some : {forms(MmaRows{}), forms(MmaSpRows{}), forms(MmaBlockScaleRows{}),
                            forms(LdmatrixRows{}), forms(StmatrixRows{}), forms(CvtRows{})})
     for (const std::string& form : some) ++expected[form];
-  CHECK(count(ptx_of("rows.cu", "120a"), "mma|ldmatrix|stmatrix|movmatrix|cvt[.]r[nzp][.][a-z0-9.]*x2[.]") ==
-        expected);
+  const std::string ptx = ptx_of("rows.cu", "120a");
+  CHECK(count(ptx, "mma|ldmatrix|stmatrix|movmatrix|cvt[.]r[nzp][.][a-z0-9.]*x2[.]") == expected);
+  CHECK(refusals(ptx) == "");
 }
 
 TEST_CASE("a GEMM by wgmma and its forms become the PTX that they spell", "[cuda]") {
@@ -298,6 +315,7 @@ TEST_CASE("a GEMM by wgmma and its forms become the PTX that they spell", "[cuda
   ++expected["wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16"];
   expected["wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16"] += 4;
   CHECK(count(ptx, "wgmma\\.mma_async") == expected);
+  CHECK(refusals(ptx) == "");
   for (const std::string& operands :
        {std::string("p, 1, -1, 1, 0;"), std::string("p, 1, 1, 0, 1;"), std::string("p, -1, 1, 0, 0;"),
         std::string("p, -1, 1;"), std::string("p;"), std::string("wgmma.wait_group.sync.aligned 3;"),

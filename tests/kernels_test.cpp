@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of tests/kernels/: without a GPU they leave the bits in memory that a GPU left, and products of
-// small integers are those of integers.
+// The kernels of tests/kernels/: without a GPU they leave the bits in memory that a GPU left, as source and as the PTX
+// that nvcc makes of it, and products of small integers are those of integers.
 #include <fmt/format.h>
 
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "device_inputs.hpp"
 #include "kernels/cases.hpp"
+#include "warpbit/ptx.hpp"
 
 namespace kernels_test {
 
@@ -74,6 +76,69 @@ class Host {
   std::span<const std::byte> output_;
 };
 
+/// Launches of the PTX of tests/kernels/record.cu (golden/kernels/sm_90a.ptx).
+class FromPtx {
+ public:
+  explicit FromPtx(const ptx::Module& module) : module_(module) {}
+
+  std::vector<kernels::Outcome> outcomes;
+
+  void begin(const char* name) {
+    name_ = name;
+    memory_.clear();
+  }
+  template <class T>
+  ptx::Argument input(const std::vector<T>& values) {
+    const std::span<std::byte> at = allocate(values.size() * sizeof(T));
+    std::memcpy(at.data(), values.data(), at.size());
+    return at;
+  }
+  template <class T>
+  ptx::Argument output(std::size_t elements) {
+    output_ = allocate(elements * sizeof(T));
+    return output_;
+  }
+  template <class Kernel, class... Arguments>
+  void launch(const kernels::Shape& shape, Kernel, const Arguments&... arguments) {
+    INFO(name_);
+    const auto kernel = module_.function(entry());
+    REQUIRE(kernel);
+    ptx::Launch how;
+    how.grid = {shape.columns, shape.rows};
+    how.block = {shape.threads};
+    how.shared_bytes = shape.shared_bytes;
+    const ptx::Report report = kernel->launch(how, {argument(arguments)...});
+    INFO((report ? "" : report.fault->message()));
+    REQUIRE(report.ok());
+    std::vector<std::uint32_t> words(output_.size() / 4);
+    std::memcpy(words.data(), output_.data(), output_.size());
+    outcomes.push_back(kernels::outcome_of(name_, words));
+  }
+
+ private:
+  // "gemm 64x64x32" is a launch of the kernel whose name nvcc spells "_ZN7kernels4gemm...".
+  std::string entry() const {
+    const std::string name(name_, std::strcspn(name_, " "));
+    const std::string start = fmt::format("_ZN7kernels{}{}", name.size(), name);
+    for (const std::string& one : module_.entries())
+      if (one.starts_with(start)) return one;
+    return start;
+  }
+  static ptx::Argument argument(const ptx::Argument& array) { return array; }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  static ptx::Argument argument(T number) { return ptx::value(number); }
+  std::span<std::byte> allocate(std::size_t bytes) {
+    memory_.emplace_back(bytes, std::byte{0xFF});  // outputs begin with all bits set
+    return memory_.back();
+  }
+
+  const ptx::Module& module_;
+  const char* name_ = "";
+  std::vector<std::vector<std::byte>> memory_;
+  std::span<std::byte> output_;
+};
+
 std::string text(const kernels::Outcome& o) {
   return fmt::format("{}: {} words, digest {:#018x}, samples {:#010x}", o.name, o.words, o.digest,
                      fmt::join(o.samples, " "));
@@ -89,17 +154,36 @@ kernels::Outcome recorded(const nlohmann::json& entry) {
   return out;
 }
 
-TEST_CASE("kernels leave what a GPU left", "[quick][kernels]") {
+nlohmann::json golden() {
   std::ifstream file("golden/kernels/sm_90a.json");
   REQUIRE(file);
-  const nlohmann::json golden = nlohmann::json::parse(file);
-  CHECK(golden.at("source") == "hardware");
-  CHECK(golden.at("provenance").at("device") == "NVIDIA H200");
-  Host host(golden.at("target").get<std::string>());
+  nlohmann::json out = nlohmann::json::parse(file);
+  CHECK(out.at("source") == "hardware");
+  CHECK(out.at("provenance").at("device") == "NVIDIA H200");
+  return out;
+}
+
+void check_equal(const std::vector<kernels::Outcome>& outcomes, const nlohmann::json& cases) {
+  REQUIRE(cases.size() == outcomes.size());
+  for (std::size_t i = 0; i < outcomes.size(); ++i) CHECK(text(outcomes[i]) == text(recorded(cases[i])));
+}
+
+TEST_CASE("kernels leave what a GPU left", "[quick][kernels]") {
+  const nlohmann::json from_gpu = golden();
+  Host host(from_gpu.at("target").get<std::string>());
   kernels::run_all(host);
-  REQUIRE(golden.at("cases").size() == host.outcomes.size());
-  for (std::size_t i = 0; i < host.outcomes.size(); ++i)
-    CHECK(text(host.outcomes[i]) == text(recorded(golden.at("cases")[i])));
+  check_equal(host.outcomes, from_gpu.at("cases"));
+}
+
+TEST_CASE("so does the PTX that nvcc makes of them", "[quick][kernels][once]") {
+  std::ifstream file("golden/kernels/sm_90a.ptx");
+  REQUIRE(file);
+  const auto module = ptx::Module::load({std::istreambuf_iterator<char>(file), {}});
+  INFO((module ? "" : module.error().message()));
+  REQUIRE(module);
+  FromPtx launches(*module);
+  kernels::run_all(launches);
+  check_equal(launches.outcomes, golden().at("cases"));
 }
 
 // ---- Products of small integers, which no order of the sum can change

@@ -32,7 +32,7 @@ const Arrows kArrows = {
     {"format", {"numeric"}},
     {"api", {"isa", "machine", "format"}},
     {"block", {"api"}},
-    {"c", {"api", "replay"}},
+    {"c", {"api", "replay", "grid"}},
     // Tools.
     {"text", {}},
     {"capture", {}},
@@ -46,7 +46,10 @@ const Arrows kArrows = {
     {"run", {"replay", "format", "text"}},
     // Kernels.
     {"device", {"block"}},
-    {"cli", {"block", "explain", "compare", "diagnose", "layout", "run", "record"}},
+    {"ptx", {"isa"}},
+    {"scalar", {"ptx"}},
+    {"grid", {"scalar", "block"}},
+    {"cli", {"grid", "device", "explain", "compare", "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -65,7 +68,8 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"layout", "layout"},       {"diagnose", "diagnose"}, {"catch2", "diagnose"},  {"gmock", "diagnose"},
     {"vectors", "diagnose"},    {"run", "run"},           {"device", "device"},    {"common", "device"},
     {"forms", "device"},        {"host", "device"},       {"cuda", "device"},      {"calls", "device"},
-    {"launch", "device"},       {"fault", "block"},       {"block", "block"},      {"errors", "base"},
+    {"launch", "device"},       {"ptx", "grid"},          {"fault", "block"},      {"block", "block"},
+    {"errors", "base"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

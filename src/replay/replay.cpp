@@ -204,9 +204,10 @@ class FolderSearch {
   }
 
   void search(const fs::path& folder) {
-    if (!is_new(folder)) return;
-    std::vector<fs::path> entries;
     std::error_code error;
+    if (!is_new(folder) || fs::exists(folder / "case.json", error)) return;
+    std::vector<fs::path> entries;
+    error.clear();
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
       entries.push_back(at->path());
     if (error) found.push_back(folder);  // its report says that it could not be read

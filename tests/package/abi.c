@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What callers of WARPBIT_ABI 1 were compiled with on a 64-bit machine: it never changes. Something new gets a
- * line. */
+ * What callers were compiled with on a 64-bit machine: it never changes. Something new gets a line, and a new
+ * WARPBIT_ABI. */
 #include <warpbit/warpbit.h>
 
 #define OFFSET(type, member, bytes) \
@@ -9,7 +9,7 @@
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has another size")
 #define VALUE(name, value) _Static_assert((name) == (value), #name " has another value")
 
-VALUE(WARPBIT_ABI, 1);
+VALUE(WARPBIT_ABI, 2);
 
 VALUE(WARPBIT_OK, 0);
 VALUE(WARPBIT_STATEMENT, 1);
@@ -87,6 +87,56 @@ OFFSET(warpbit_report, mismatches, 24);
 OFFSET(warpbit_report, inferred, 32);
 SIZE(warpbit_report, 40);
 
+VALUE(WARPBIT_NULL, 0);
+VALUE(WARPBIT_BUFFER, 1);
+VALUE(WARPBIT_VALUE, 2);
+VALUE(WARPBIT_CONSTANT, 3);
+
+OFFSET(warpbit_module_description, size, 0);
+OFFSET(warpbit_module_description, target, 8);
+OFFSET(warpbit_module_description, kernels, 16);
+SIZE(warpbit_module_description, 24);
+
+OFFSET(warpbit_kernel_description, size, 0);
+OFFSET(warpbit_kernel_description, name, 8);
+OFFSET(warpbit_kernel_description, parameters, 16);
+OFFSET(warpbit_kernel_description, shared_bytes, 24);
+SIZE(warpbit_kernel_description, 32);
+
+OFFSET(warpbit_parameter, size, 0);
+OFFSET(warpbit_parameter, name, 8);
+OFFSET(warpbit_parameter, type, 16);
+OFFSET(warpbit_parameter, bytes, 24);
+OFFSET(warpbit_parameter, offset, 32);
+OFFSET(warpbit_parameter, alignment, 40);
+SIZE(warpbit_parameter, 48);
+
+OFFSET(warpbit_argument, kind, 0);
+OFFSET(warpbit_argument, data, 8);
+OFFSET(warpbit_argument, bytes, 16);
+SIZE(warpbit_argument, 24);
+
+OFFSET(warpbit_launch_options, size, 0);
+OFFSET(warpbit_launch_options, grid, 8);
+OFFSET(warpbit_launch_options, block, 20);
+OFFSET(warpbit_launch_options, shared_bytes, 32);
+OFFSET(warpbit_launch_options, step_limit, 40);
+OFFSET(warpbit_launch_options, separate, 48);
+OFFSET(warpbit_launch_options, unchecked_shared, 52);
+OFFSET(warpbit_launch_options, as_measured, 56);
+OFFSET(warpbit_launch_options, refuse_inferred, 60);
+OFFSET(warpbit_launch_options, threads, 64);
+SIZE(warpbit_launch_options, 72);
+
+OFFSET(warpbit_launch_report, size, 0);
+OFFSET(warpbit_launch_report, blocks, 8);
+OFFSET(warpbit_launch_report, steps, 16);
+OFFSET(warpbit_launch_report, inferred, 24);
+OFFSET(warpbit_launch_report, contracted, 28);
+OFFSET(warpbit_launch_report, fault, 32);
+OFFSET(warpbit_launch_report, printed, 40);
+SIZE(warpbit_launch_report, 48);
+
 static uint32_t (*const abi)(void) = warpbit_abi;
 static const char* (*const version)(void) = warpbit_version;
 static const char* (*const message)(void) = warpbit_message;
@@ -106,8 +156,25 @@ static warpbit_status (*const execute)(const warpbit_instruction*, const warpbit
 static warpbit_status (*const execute_warp)(const warpbit_instruction*, const warpbit_registers*, size_t, void*,
                                             size_t, uint64_t, const warpbit_options*) = warpbit_execute_warp;
 static warpbit_status (*const verify)(const char*, const char*, warpbit_report*) = warpbit_verify;
+static warpbit_status (*const load_module)(const char*, const char*, warpbit_module**) = warpbit_load_module;
+static void (*const free_module)(warpbit_module*) = warpbit_free_module;
+static warpbit_status (*const describe_module)(const warpbit_module*,
+                                               warpbit_module_description*) = warpbit_describe_module;
+static const char* (*const kernel_name)(const warpbit_module*, int32_t) = warpbit_kernel_name;
+static warpbit_status (*const find_kernel)(const warpbit_module*, const char*, warpbit_kernel**) = warpbit_find_kernel;
+static void (*const free_kernel)(warpbit_kernel*) = warpbit_free_kernel;
+static warpbit_status (*const describe_kernel)(const warpbit_kernel*,
+                                               warpbit_kernel_description*) = warpbit_describe_kernel;
+static warpbit_status (*const describe_parameter)(const warpbit_kernel*, int32_t,
+                                                  warpbit_parameter*) = warpbit_describe_parameter;
+static warpbit_status (*const variable)(const warpbit_module*, const char*, void**, size_t*) = warpbit_variable;
+static warpbit_status (*const address)(void*, size_t, uint64_t*) = warpbit_address;
+static warpbit_status (*const forget)(uint64_t) = warpbit_forget;
+static warpbit_status (*const launch)(const warpbit_kernel*, const warpbit_launch_options*, const warpbit_argument*,
+                                      size_t, warpbit_launch_report*) = warpbit_launch;
 
 int main(void) {
-  return !(abi() == 1 && version && message && error_name && parse && release && describe && describe_operand &&
-           element_at && places_of && dense && execute && execute_warp && verify);
+  return !(abi() == 2 && version && message && error_name && parse && release && describe && describe_operand &&
+           element_at && places_of && dense && execute && execute_warp && verify && load_module && free_module && describe_module && kernel_name && find_kernel &&
+           free_kernel && describe_kernel && describe_parameter && variable && address && forget && launch);
 }

@@ -8,6 +8,7 @@ Runs what a page of the guide shows, in FOLDER, as it stands there. A block tagg
                    follows;
   sh               has commands after "$ ", each of which must print the lines that follow it;
   cmake            is a file;
+  cuda             is a part of a file in examples/, as it stands there;
   bash             is for another machine, or for the repository: it is not run.
 
 A program or file whose first line is a comment that is a name is saved under that name. In what is expected, a line
@@ -22,13 +23,13 @@ import sys
 
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.M | re.S)
 NAME = re.compile(r"(?://|/\*|#) ([\w.-]+\.\w+)(?: \*/)?\n")
-KNOWN = {"cpp", "c", "python", "sh", "cmake", "bash", "text"}
+KNOWN = {"cpp", "c", "python", "sh", "cmake", "cuda", "bash", "text"}
 
 
 def compiled(compiler, standard):
     return lambda source, program: (
         f"{compiler} -std={standard} -Wall -Wextra -Werror {source} -o {program} "
-        f"$(pkg-config --cflags --libs warpbit-tools) && ./{program}")
+        f"$(pkg-config --cflags --libs warpbit-tools warpbit-kernels) && ./{program}")
 
 
 RUN = {
@@ -74,6 +75,9 @@ def main(page, folder):
             sys.exit(f"a block is tagged {tag!r}; there are {', '.join(sorted(KNOWN))}")
         name = NAME.match(text)
         name = name[1] if name else f"example{number}.{tag}"
+        if tag == "cuda" and not any(text in file.read_text(encoding="utf-8")
+                                     for file in pathlib.Path(folder, "examples").glob("*.cu")):
+            sys.exit(f"no file of examples/ has\n{text}")
         if tag in RUN or tag == "cmake":
             (pathlib.Path(folder) / name).write_text(text, encoding="utf-8")
         if tag in RUN:

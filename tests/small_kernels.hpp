@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules of PTX for tests of what launches them.
+#pragma once
+
+namespace small_kernels {
+
+// saxpy: y = a x + y for n elements; astray writes where nothing is; by_value: p.to[0] = p.plus, and the counter is one more;
+// forever: until p[0] is not zero; say prints its argument.
+inline constexpr const char* kText = R"(
+.version 8.7
+.target sm_90a
+.address_size 64
+.extern .func (.param .b32 func_retval0) vprintf (.param .b64 vprintf_param_0, .param .b64 vprintf_param_1);
+.global .align 4 .u32 counter = 3;
+.global .align 1 .b8 $str[4] = {37, 100, 10, 0};
+.visible .entry saxpy(.param .u64 y, .param .u64 x, .param .f32 a, .param .u32 n)
+{
+  .reg .pred %p<2>;  .reg .b32 %r<6>;  .reg .f32 %f<6>;  .reg .b64 %rd<6>;
+  ld.param.u64 %rd1, [y];
+  ld.param.u64 %rd2, [x];
+  ld.param.f32 %f1, [a];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.u32 %r4, %tid.x;
+  mad.lo.s32 %r5, %r2, %r3, %r4;
+  setp.ge.s32 %p1, %r5, %r1;
+  @%p1 bra DONE;
+  mul.wide.s32 %rd3, %r5, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+  ld.global.f32 %f2, [%rd5];
+  ld.global.f32 %f3, [%rd4];
+  mul.f32 %f4, %f1, %f2;
+  add.f32 %f5, %f4, %f3;
+  st.global.f32 [%rd4], %f5;
+DONE:
+  ret;
+}
+.visible .entry astray()
+{
+  .reg .b64 %rd<2>;
+  mov.u64 %rd1, 64;
+  st.global.u64 [%rd1], %rd1;
+  ret;
+}
+.visible .entry by_value(.param .align 8 .b8 p[16])
+{
+  .reg .b32 %r<3>;  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u32 %r1, [p+8];
+  st.global.u32 [%rd1], %r1;
+  mov.u64 %rd2, counter;
+  atom.global.add.u32 %r2, [%rd2], 1;
+  ret;
+}
+.visible .entry forever(.param .u64 p)
+{
+  .reg .pred %p<2>;  .reg .b32 %r<2>;  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+AGAIN:
+  ld.volatile.global.u32 %r1, [%rd1];
+  setp.eq.s32 %p1, %r1, 0;
+  @%p1 bra AGAIN;
+  ret;
+}
+.visible .entry say(.param .u32 n)
+{
+  .local .align 8 .b8 depot[8];
+  .reg .b32 %r<3>;  .reg .b64 %rd<4>;
+  mov.u64 %rd1, depot;
+  cvta.local.u64 %rd2, %rd1;
+  ld.param.u32 %r1, [n];
+  st.local.u32 [%rd1], %r1;
+  mov.u64 %rd1, $str;
+  cvta.global.u64 %rd3, %rd1;
+  { .param .b64 param0;  .param .b64 param1;  .param .b32 retval0;
+  st.param.b64 [param0+0], %rd3;
+  st.param.b64 [param1+0], %rd2;
+  call.uni (retval0), vprintf, (param0, param1);
+  ld.param.b32 %r2, [retval0+0];
+  }
+  ret;
+}
+)";
+
+}  // namespace small_kernels
