@@ -136,8 +136,8 @@ void require_blocks(std::uint64_t first, std::uint64_t step, const std::string& 
   CHECK(!tasks.empty());
 }
 
-TEST_CASE("so are two blocks of all inputs of the approximate functions", "[blocks]") {
-  require_blocks(63, 128);
+TEST_CASE("so is a block of all inputs of each approximate function", "[blocks]") {
+  require_blocks(63, 256);
 }
 
 TEST_CASE("so are all of their inputs", "[.][exhaustive]") {
