@@ -89,6 +89,8 @@ class Memory {
     std::size_t range;
     std::uint64_t offset;
   };
+  /// The errors of add_global.
+  Result<void> check_global(std::uint64_t address, std::uint64_t bytes) const;
   std::optional<Place> find(Space space, std::uint64_t address, std::uint64_t bytes) const;
   std::string extent(std::size_t range, Space space) const;
   Error out_of_bounds(Space space, std::uint64_t address, std::uint64_t bytes) const;

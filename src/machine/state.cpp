@@ -40,21 +40,26 @@ Memory::Memory(std::uint64_t shared_bytes, std::uint64_t window) {
   unordered_.resize(ranges_.front().bytes.size());
 }
 
-Result<void> Memory::add_global(std::uint64_t address, std::uint64_t bytes) {
+Result<void> Memory::check_global(std::uint64_t address, std::uint64_t bytes) const {
   if (bytes > 0 && bytes - 1 > ~address)
     return Error{Errc::address_out_of_bounds, "global memory",
                  fmt::format("{} bytes from {:#x}", bytes, address), "addresses have 64 bits"};
   for (std::size_t i = 0; i < ranges_.size(); ++i)
     if (overlap(address, bytes, ranges_[i].address, ranges_[i].size()))
       return Error{Errc::memory_overlap, "global memory", interval(address, bytes), extent(i, Space::generic)};
+  return {};
+}
+
+Result<void> Memory::add_global(std::uint64_t address, std::uint64_t bytes) {
+  if (Result<void> checked = check_global(address, bytes); !checked) return checked;
   ranges_.push_back({address, zeros(bytes), {}});
   return {};
 }
 
 Result<void> Memory::view_global(std::uint64_t address, std::span<std::byte> bytes) {
   if (bytes.empty()) return {};
-  if (Result<void> added = add_global(address, bytes.size()); !added) return added;
-  ranges_.back() = {address, {}, bytes};
+  if (Result<void> checked = check_global(address, bytes.size()); !checked) return checked;
+  ranges_.push_back({address, {}, bytes});
   return {};
 }
 
