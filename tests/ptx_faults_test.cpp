@@ -2,7 +2,8 @@
 // Each mistake that a kernel in PTX can make, alone, beside a correct neighbour.
 #include <catch2/catch.hpp>
 
-#include <numeric>
+#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -90,8 +91,8 @@ const std::vector<Mistake> kMistakes = {
      ".local .b32 mine[4]; mov.u32 %r4, mine; st.local.u32 [%r4], %r1;"},
     {"a store to a constant",
      1,
-     Errc::address_out_of_bounds,
-     {"constant"},
+     Errc::address_read_only,
+     {"'table'", "constant"},
      "mov.u64 %rd2, table; cvta.const.u64 %rd2, %rd2; st.u32 [%rd2], %r1;",
      "mov.u64 %rd2, table; cvta.const.u64 %rd2, %rd2; ld.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;",
      ".const .b32 table[2] = {1, 2};"},
@@ -284,6 +285,64 @@ TEST_CASE("a race is none where accesses are not checked") {
   how.check_shared = false;
   const Outcome out = run(kernel_text("ld.shared.u32 %r4, [%r2]; st.global.u32 [%rd1], %r4;"), 32, how);
   CHECK_FALSE(out.report.fault);
+}
+
+TEST_CASE("a matrix is not stored to an array that may only be read") {
+  const std::string text = kernel_text(
+      ".reg .f32 %f<9>; mov.f32 %f1, 0f3F800000; mov.u32 %r4, 16;"
+      " wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1}, %r4;");
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  REQUIRE(module);
+  const Result<ptx::Function> k = module->function("k");
+  REQUIRE(k);
+  std::vector<float> out(256);
+  ptx::Launch how;
+  how.block = {32};
+  CHECK(k->launch(how, {ptx::buffer(out), ptx::value(1)}).ok());
+  CHECK(out == std::vector<float>(256, 1.0F));
+  const std::vector<float> fixed(256);
+  const ptx::Report report = k->launch(how, {ptx::buffer(fixed), ptx::value(1)});
+  REQUIRE(report.fault);
+  CHECK(report.fault->error.code == Errc::address_read_only);
+  CHECK(fixed == std::vector<float>(256));
+}
+
+TEST_CASE("atomics on an array at an odd address of the host") {
+  const std::string text =
+      kernel_text("atom.global.add.u64 %rd2, [%rd1+8], 5; red.global.add.f32 [%rd1], 0f3F800000;");
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  REQUIRE(module);
+  const Result<ptx::Function> k = module->function("k");
+  REQUIRE(k);
+  std::vector<std::byte> bytes(33);
+  ptx::Launch how;
+  how.grid = {16};
+  how.block = {32};
+  const ptx::Report report = k->launch(how, {ptx::buffer(std::span(bytes).subspan(1)), ptx::value(1)});
+  if (report.fault) FAIL(report.fault->message());
+  std::uint64_t sum = 0;
+  float count = 0;
+  std::memcpy(&sum, &bytes[9], sizeof sum);
+  std::memcpy(&count, &bytes[1], sizeof count);
+  CHECK(sum == 16 * 32 * 5);
+  CHECK(count == 16 * 32);
+}
+
+TEST_CASE("forms without recordings can be refused") {
+  std::string text = kernel_text(".reg .f32 %f<4>; mov.f32 %f1, 0f3F800000; ex2.approx.f32 %f2, %f1;");
+  text.replace(text.find("sm_90a"), 6, "sm_80");
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  REQUIRE(module);
+  const Result<ptx::Function> k = module->function("k");
+  REQUIRE(k);
+  std::vector<float> out(4);
+  ptx::Launch how;
+  CHECK(k->launch(how, {ptx::buffer(out), ptx::value(1)}).inferred);
+  how.execute.allow_inferred = false;
+  const ptx::Report report = k->launch(how, {ptx::buffer(out), ptx::value(1)});
+  REQUIRE(report.fault);
+  CHECK(report.fault->error.code == Errc::inferred_plan);
+  CHECK_THAT(report.fault->message(), Catch::Contains("ex2.approx.f32 on sm_80"));
 }
 
 TEST_CASE("both sides of a race have their lines, in the source too") {

@@ -258,7 +258,7 @@ def test_a_read_only_array_is_read(saxpy):
     saxpy(1, 4, (y, x, 2, 4))
     assert y.tolist() == [3, 5, 7, 9]
     fault = saxpy.launch(1, 4, (x, y, 2, 4)).fault
-    assert fault.error.code == "address_out_of_bounds" and "a write to 'y'" in fault.message
+    assert fault.error.code == "address_read_only" and "'y' must not be written" in fault.message
     assert x.tolist() == [1, 2, 3, 4]
     error = refusal(lambda: warpbit.address(x))
     assert str(error) == "address: float32 of shape (4,), which is read-only; expected an array that can be written to"

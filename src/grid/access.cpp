@@ -85,10 +85,7 @@ class Resolver {
     if (range == nullptr)
       return fault(
           lane, {Errc::address_out_of_bounds, {}, memory.describe(address, bytes), "no argument reaches them"});
-    if (writes && !range->writable)
-      return fault(
-          lane,
-          {Errc::address_out_of_bounds, {}, fmt::format("a write to '{}'", range->name), "it is constant"});
+    if (writes && !range->writable) return fault(lane, written_to(*range));
     return {range->data + (address - range->address), StateSpace::global};
   }
   Warp& warp_;
@@ -115,10 +112,6 @@ std::uint64_t get(const std::byte* data, std::size_t bytes) {
 std::uint64_t extended(std::uint64_t value, const Access& access) {
   return access.sign_extends ? static_cast<std::uint64_t>(scalar::extend(value, access.bytes * 8)) : value;
 }
-
-}  // namespace
-
-namespace {
 
 /// The halves of a register of 128 bits.
 std::array<Place, 2> halves(Place place) {
@@ -230,9 +223,20 @@ std::uint64_t changed(const Change& change, std::uint64_t old) {
   return scalar::execute(*change.operation, sources).value;
 }
 
+/// For what the host's processor cannot change as a whole: 128 bits, and arrays that the host has at odd addresses.
+std::mutex one_at_a_time;
+
 // Blocks run side by side: the memory changes as a whole.
 template <class T>
 std::uint64_t apply(std::byte* data, const Change& change) {
+  if (reinterpret_cast<std::uintptr_t>(data) % std::atomic_ref<T>::required_alignment != 0) {
+    const std::lock_guard lock(one_at_a_time);
+    T old;
+    std::memcpy(&old, data, sizeof old);
+    const auto next = static_cast<T>(changed(change, old));
+    std::memcpy(data, &next, sizeof next);
+    return old;
+  }
   std::atomic_ref<T> memory(*reinterpret_cast<T*>(data));
   T old = memory.load();
   while (!memory.compare_exchange_weak(old, static_cast<T>(changed(change, old)))) continue;
@@ -312,7 +316,6 @@ void write_wide(Warp& warp, const Path& path, const Place& place, int lane, cons
 }  // namespace
 
 Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  static std::mutex one_at_a_time;
   Resolver resolver(warp, path, step);
   Records records(warp, step);
   for (int lane = 0; lane < kLanes; ++lane) {

@@ -78,7 +78,7 @@ std::uint64_t Block::special(ptx::Special special, int warp, int lane) const {
     case lanemask_le: return 2 * lane_bit - 1;
     case lanemask_gt: return kAllLanes & ~(2 * lane_bit - 1);
     case lanemask_ge: return kAllLanes & ~(lane_bit - 1);
-    case nsmid: return 132;
+    case nsmid: return 132;  // of an H100; the manual leaves it open
     case total_smem_size:
     case aggr_smem_size: return grid_.shared_bytes;
     case dynamic_smem_size: return grid_.shared_bytes - grid_.program.shared_bytes;
@@ -92,6 +92,16 @@ namespace {
 
 // A place in a fault of shared memory: a statement, from 1 on.
 constexpr const char* kStatement = "PTX";
+
+// A statement without its semicolon, in one line: the text of the module has tabs and line breaks.
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, text.find(';'))) {
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
+  }
+  return out;
+}
 
 // The name of a source file, which faults may keep for as long as the process lives.
 const char* interned(const std::string& name) {
@@ -110,8 +120,7 @@ block::Who Block::who(const Warp& warp, const Step& step, int lane) {
 // With the lines of the statement.
 FaultSide Block::side(FaultSide found) const {
   if (found.at.line == 0) return found;
-  const Origin& origin = grid_.program.origins[found.at.line - 1];
-  const ptx::Statement& statement = origin.function->statements[static_cast<std::size_t>(origin.statement)];
+  const ptx::Statement& statement = statement_of(grid_.program.origins[found.at.line - 1]);
   found.ptx_line = statement.position.line;
   const ptx::SourceLine& source = statement.source;
   const std::vector<std::string>& files = grid_.program.module->files;
@@ -133,11 +142,8 @@ void Block::fault(Fault found) {
   if (found.other) found.other = side(*std::move(found.other));
   found.block = {index_[0], index_[1], index_[2]};
   found.kernel = grid_.program.functions[static_cast<std::size_t>(grid_.program.entry)].function->name;
-  if (statement != 0) {
-    const Origin& origin = grid_.program.origins[statement - 1];
-    const std::string_view text = origin.function->statements[static_cast<std::size_t>(origin.statement)].text;
-    if (found.error.where.empty()) found.error.where = text.substr(0, text.find(';'));
-  }
+  if (statement != 0 && found.error.where.empty())
+    found.error.where = in_one_line(statement_of(grid_.program.origins[statement - 1]).text);
   fault_ = std::move(found);
 }
 
@@ -252,10 +258,9 @@ std::string Block::waiting() const {
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths()) {
       const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
-      const Origin& origin = grid_.program.origins[static_cast<std::size_t>(step.statement)];
-      const ptx::Statement& statement = origin.function->statements[static_cast<std::size_t>(origin.statement)];
+      const ptx::Statement& statement = statement_of(grid_.program, step);
       out += fmt::format("\n  warp {}, lanes {:#010x}, PTX line {}: {}", warp->number(), path.lanes,
-                         statement.position.line, statement.text);
+                         statement.position.line, in_one_line(statement.text));
     }
   return out;
 }

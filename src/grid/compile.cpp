@@ -93,21 +93,40 @@ class Compiler {
   }
 
   // ---- Statements
+  /// What an opcode becomes; one that has no row is a scalar operation.
+  struct Maker {
+    std::string_view opcode;
+    void (Compiler::*make)();
+  };
+  static const Maker kMakers[];
   void statement();
   const Result<std::vector<ptx::MatchedForm>>& matched();
   bool is_unmeasured(const ptx::MatchedForm& form) const;
   bool tensor();
   void note_evidence() {
-    program_.inferred = program_.inferred || !scalar::is_captured(statement_->opcode, words(), program_.target);
+    if (program_.inferred.empty() && !scalar::is_captured(statement_->opcode, words(), program_.target))
+      program_.inferred = fmt::format("{}.{}", statement_->opcode, fmt::join(words(), "."));
   }
   void compute(const scalar::Operation& operation);
   void product(int at, bool saves);
   void fused(const Fused& sum);
-  void move(Type type);
+  void scalar();
+  void branch();
+  void fence();
+  template <Run kRun>
+  void run() {
+    add({.run = kRun});
+  }
+  void nothing() { run<steps::nothing>(); }
+  void move();
   void logic();
   bool is_strong();
+  void load() { access(true); }
+  void store() { access(false); }
   void access(bool loads);
-  void atomic(bool returns);
+  void atomic() { atomic_of(true); }
+  void reduction() { atomic_of(false); }
+  void atomic_of(bool returns);
   void stack();
   void cluster_address();
   void policy();
@@ -438,7 +457,8 @@ void Compiler::fused(const Fused& sum) {
   add(step);
 }
 
-void Compiler::move(Type type) {
+void Compiler::move() {
+  const Type type = last_type();
   Step step;
   const Operand &d = operand(0), &a = operand(1);
   if (d.kind == Operand::Kind::vector) {
@@ -469,7 +489,9 @@ void Compiler::move(Type type) {
   add(step);
 }
 
+// Of predicates; other logic is that of scalar/.
 void Compiler::logic() {
+  if (last_type() != Type::pred) return scalar();
   constexpr std::array<std::string_view, 4> kNames = {"and", "or", "xor", "not"};
   Step step;
   step.run = steps::logic_predicates;
@@ -514,7 +536,7 @@ void Compiler::access(bool loads) {
   add(step);
 }
 
-void Compiler::atomic(bool returns) {
+void Compiler::atomic_of(bool returns) {
   Step step;
   const Type type = last_type();
   step.run = steps::atomic;
@@ -666,6 +688,7 @@ void Compiler::call() {
 }
 
 void Compiler::barrier() {
+  if (has("warp")) return lanes();
   Step step;
   step.run = steps::barrier;
   int i = 0;
@@ -822,6 +845,53 @@ const Result<std::vector<ptx::MatchedForm>>& Compiler::matched() {
       .first->second;
 }
 
+const Compiler::Maker Compiler::kMakers[] = {
+    {"bra", &Compiler::branch},
+    {"brx", &Compiler::branch_indexed},
+    {"ret", &Compiler::run<steps::go_back>},
+    {"exit", &Compiler::run<steps::exit>},
+    {"trap", &Compiler::run<steps::trap>},
+    {"brkpt", &Compiler::run<steps::trap>},
+    {"mov", &Compiler::move},
+    {"ld", &Compiler::load},
+    {"ldu", &Compiler::load},
+    {"st", &Compiler::store},
+    {"atom", &Compiler::atomic},
+    {"red", &Compiler::reduction},
+    {"alloca", &Compiler::stack},
+    {"stacksave", &Compiler::stack},
+    {"stackrestore", &Compiler::stack},
+    {"mapa", &Compiler::cluster_address},
+    {"getctarank", &Compiler::cluster_address},
+    {"createpolicy", &Compiler::policy},
+    {"cvta", &Compiler::window},
+    {"isspacep", &Compiler::window},
+    {"cp", &Compiler::copy_async},
+    {"shfl", &Compiler::lanes},
+    {"vote", &Compiler::lanes},
+    {"match", &Compiler::lanes},
+    {"redux", &Compiler::lanes},
+    {"activemask", &Compiler::lanes},
+    {"elect", &Compiler::lanes},
+    {"bar", &Compiler::barrier},
+    {"barrier", &Compiler::barrier},
+    {"membar", &Compiler::fence},
+    {"fence", &Compiler::fence},
+    {"and", &Compiler::logic},
+    {"or", &Compiler::logic},
+    {"xor", &Compiler::logic},
+    {"not", &Compiler::logic},
+    // Hints, and what only time tells.
+    {"prefetch", &Compiler::nothing},
+    {"prefetchu", &Compiler::nothing},
+    {"applypriority", &Compiler::nothing},
+    {"discard", &Compiler::nothing},
+    {"nanosleep", &Compiler::nothing},
+    {"pmevent", &Compiler::nothing},
+    {"setmaxnreg", &Compiler::nothing},
+    {"griddepcontrol", &Compiler::nothing},
+};
+
 void Compiler::statement() {
   const std::string_view opcode = statement_->opcode;
   if (opcode == "call") return call();
@@ -833,40 +903,27 @@ void Compiler::statement() {
   if (!taken) throw Refused{taken.error()};
   if (is_unmeasured(**taken))
     refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
-  const auto is = [&](std::initializer_list<std::string_view> names) {
-    return std::ranges::find(names, opcode) != names.end();
-  };
-  if (is({"bra"})) {
-    pending_.push_back({program_.steps.size(), operand(0).index});
-    return add({.run = steps::branch});
-  }
-  if (is({"brx"})) return branch_indexed();
-  if (is({"ret"})) return add({.run = steps::go_back});
-  if (is({"exit"})) return add({.run = steps::exit});
-  if (is({"trap", "brkpt"})) return add({.run = steps::trap});
-  if (is({"mov"})) return move(last_type());
-  if (is({"ld", "ldu"})) return access(true);
-  if (is({"st"})) return access(false);
-  if (is({"atom"})) return atomic(true);
-  if (is({"red"})) return atomic(false);
-  if (is({"alloca", "stacksave", "stackrestore"})) return stack();
-  if (is({"mapa", "getctarank"})) return cluster_address();
-  if (is({"createpolicy"})) return policy();
-  if (is({"cvta", "isspacep"})) return window();
-  if (is({"cp"})) return copy_async();
-  if (is({"shfl", "vote", "match", "redux", "activemask", "elect"}) || (opcode == "bar" && word(0) == "warp"))
-    return lanes();
-  if (is({"bar", "barrier"})) return barrier();
-  if (is({"membar", "fence"}))
-    program_.orders_by_memory = program_.orders_by_memory || words().empty() || word(0) != "proxy";
-  if (is({"membar", "fence", "prefetch", "prefetchu", "applypriority", "discard", "nanosleep", "pmevent",
-          "setmaxnreg", "griddepcontrol"}))
-    return add({.run = steps::nothing});
-  if (is({"and", "or", "xor", "not"}) && last_type() == Type::pred) return logic();
-  const scalar::Operation operation = scalar::operation(opcode, words());
+  const auto row = std::ranges::find(kMakers, opcode, &Maker::opcode);
+  row == std::end(kMakers) ? scalar() : (this->*row->make)();
+}
+
+// An instruction that computes by itself (scalar/).
+void Compiler::scalar() {
+  const scalar::Operation operation = scalar::operation(statement_->opcode, words());
   if (operation.execute == nullptr) refuse({Errc::instruction_not_modelled, {}, "it is not executed yet", {}});
   note_evidence();
   compute(operation);
+}
+
+void Compiler::branch() {
+  pending_.push_back({program_.steps.size(), operand(0).index});
+  add({.run = steps::branch});
+}
+
+// Threads may wait for each other by what is ordered so.
+void Compiler::fence() {
+  program_.orders_by_memory = program_.orders_by_memory || words().empty() || word(0) != "proxy";
+  nothing();
 }
 
 std::size_t Compiler::index_of(std::string_view name, const Statement* at) {

@@ -21,7 +21,7 @@ Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& m
     if (variable.space != ptx::StateSpace::global && variable.space != ptx::StateSpace::constant) return;
     if (variable.linkage == ptx::Linkage::external) return;
     const auto bytes = static_cast<std::uint64_t>(variable.bytes);
-    const std::string name(variable.name);
+    const std::string name = fmt::format("'{}'", variable.name);
     out.emplace_back(&variable, variable.space == ptx::StateSpace::constant ? memory.add_constant(name, bytes)
                                                                             : memory.add(name, bytes));
   };

@@ -208,16 +208,6 @@ std::size_t bytes_of(const std::vector<Parameter>& parameters) {
   return parameters.empty() ? 0 : parameters.back().offset + parameters.back().bytes;
 }
 
-// A statement in one line: the text of the module has tabs and line breaks.
-std::string in_one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
-  }
-  return out;
-}
-
 // What a module demands of its blocks (PTX manual, "Performance-Tuning Directives").
 std::optional<Error> check_block(const FunctionText& function, const Dim3& block) {
   const auto extent = [](const Extent& e) { return Dim3{e.x, e.y, e.z}; };
@@ -268,10 +258,11 @@ std::uint64_t LaunchMemory::reach(std::span<const std::byte> array, bool writabl
   for (const grid::GlobalMemory::Range& range : memory_.ranges())
     if (range.writable == writable && is_same({range.data, range.bytes}, array)) return range.address;
   const std::span<std::byte> bytes(const_cast<std::byte*>(array.data()), array.size());
-  if (writable) return memory_.add(fmt::format("'{}'", name), bytes);
+  const std::string quoted = fmt::format("'{}'", name);
+  if (writable) return memory_.add(quoted, bytes);
   const std::uint64_t address = next_constant_;
   next_constant_ += (array.size() / kConstantStep + 2) * kConstantStep;
-  memory_.add({address, bytes.size(), bytes.data(), false, name});
+  memory_.add({address, bytes.size(), bytes.data(), false, quoted});
   return address;
 }
 
@@ -331,6 +322,9 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (auto error = block::check_shape(how.grid, how.block, shared)) return fail(*std::move(error));
   if (auto error = check_block(*state_->text, how.block)) return fail(*std::move(error));
   if (const Result<Kernel> kernel = kernel_for(how.execute); !kernel) return fail(kernel.error());
+  if (!program.inferred.empty() && !how.execute.allow_inferred)
+    return fail({Errc::inferred_plan, fmt::format("{} on {}", program.inferred, program.target.name()),
+                 "it has no recording", "allow inferred arithmetic to execute it"});
   if (arguments.size() != state_->parameters.size())
     return fail({Errc::argument_mismatch, state_->name, fmt::format("{} arguments", arguments.size()),
                  fmt::format("{}", state_->parameters.size())});
@@ -355,8 +349,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   grid::Report report =
       grid::run(all, thread_count(how.execute.threads, block::product(how.grid)), how.progress);
   out.fault = std::move(report.fault);
-  if (out.fault) out.fault->error.where = in_one_line(out.fault->error.where);
-  out.inferred = report.inferred || program.inferred;
+  out.inferred = report.inferred || !program.inferred.empty();
   out.contracted = program.contracted;
   out.blocks = report.blocks;
   out.steps = report.steps;

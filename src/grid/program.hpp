@@ -171,9 +171,17 @@ struct Program {
   bool allocates = false;          ///< it calls malloc
   bool follows_written = false;    ///< some register may be read before it is written
   bool orders_by_memory =
-      false;              ///< it has fences, or accesses with an order: threads may wait for each other so
-  bool inferred = false;  ///< some form has no recorded results (scalar::is_captured)
+      false;             ///< it has fences, or accesses with an order: threads may wait for each other so
+  std::string inferred;  ///< the first form without recorded results (scalar::is_captured); empty: none
   bool contracts = true, contracted = false;  ///< products and sums may be fused; some are
 };
+
+/// The statement that a step executes. Precondition: step.statement is not -1.
+inline const ptx::Statement& statement_of(const Origin& origin) {
+  return origin.function->statements[static_cast<std::size_t>(origin.statement)];
+}
+inline const ptx::Statement& statement_of(const Program& program, const Step& step) {
+  return statement_of(program.origins[static_cast<std::size_t>(step.statement)]);
+}
 
 }  // namespace warpbit::grid

@@ -21,6 +21,11 @@ struct Target {
 inline constexpr std::size_t kMaxAccess = 32;  // bytes: .v8.b32, .v4.b64, .v2.b128
 using Buffer = std::array<std::byte, kMaxAccess>;
 
+/// The error of a write to memory that a kernel may only read.
+inline Error written_to(const GlobalMemory::Range& range) {
+  return {Errc::address_read_only, {}, range.name, "it is constant"};
+}
+
 /// Records a step's accesses to shared memory, if they are checked. Each function is false after a fault.
 class Records {
  public:
@@ -37,6 +42,9 @@ class Records {
                                            Block::who(warp_, step_, lane), block::Accesses::Written::done,
                                            step_.access.strong));
   }
+  /// The same for bytes of shared memory by their number.
+  bool reads(int lane, std::int64_t first, std::size_t bytes) { return reads(lane, shared(first), bytes); }
+  bool changes(int lane, std::int64_t first, std::size_t bytes) { return changes(lane, shared(first), bytes); }
   /// A store that changes nothing is not recorded: whoever else wrote these bytes wrote the same.
   bool writes(int lane, const Target& to, std::span<const std::byte> value) {
     if (!is_checked(to)) return true;
@@ -56,6 +64,7 @@ class Records {
   bool is_checked(const Target& target) const {
     return target.space == ptx::StateSpace::shared && block_.checks();
   }
+  Target shared(std::int64_t first) { return {block_.shared().data() + first, ptx::StateSpace::shared}; }
   std::int64_t offset(const Target& target) { return target.data - block_.shared().data(); }
   bool allowed(block::Found conflict) {
     if (!conflict) return true;

@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "grid/block.hpp"
+#include "grid/records.hpp"
 #include "grid/steps.hpp"
 #include "warpbit/machine.hpp"
 
@@ -54,24 +54,30 @@ void scatter(const Gathered& to, int first_lane, const Effects& effects, Lanes l
 }
 
 // Records what the lanes read and write in shared memory. False after a fault.
-bool records(Warp& warp, const Step& step, const Effects& effects) {
-  Block& block = warp.block();
-  if (!block.checks()) return true;
-  const auto record = [&](int lane, Space space, std::uint64_t address, std::uint64_t bytes, bool writes) {
-    const std::optional<ByteRange> range = block.memory().in_shared(space, address, bytes);
-    if (!range) return true;
-    const block::Who who = Block::who(warp, step, std::max(lane, 0));
-    const auto first = static_cast<std::int64_t>(range->first), count = static_cast<std::int64_t>(bytes);
-    block::Found found =
-        writes ? block.accesses().write({}, first, count, who) : block.accesses().read({}, first, count, who);
-    if (found) block.fault(*std::move(found));
-    return !block.has_fault();
+bool record(Warp& warp, const Step& step, const Effects& effects) {
+  Records records(warp, step);
+  const auto in_shared = [&](Space space, std::uint64_t address,
+                             std::uint64_t bytes) -> std::optional<std::int64_t> {
+    const std::optional<ByteRange> range = warp.block().memory().in_shared(space, address, bytes);
+    return range ? std::optional(static_cast<std::int64_t>(range->first)) : std::nullopt;
   };
   for (const Effects::MemoryRead& read : effects.memory_reads)
-    if (!record(read.lane, read.space, read.address, read.bytes, false)) return false;
+    if (const auto first = in_shared(read.space, read.address, read.bytes))
+      if (!records.reads(std::max(read.lane, 0), *first, read.bytes)) return false;
   for (const Effects::MemoryWrite& write : effects.memory_writes)
-    if (!record(write.lane, write.space, write.address, write.bytes.size(), true)) return false;
+    if (const auto first = in_shared(write.space, write.address, write.bytes.size()))
+      if (!records.changes(std::max(write.lane, 0), *first, write.bytes.size())) return false;
   return true;
+}
+
+// Global memory that the kernel may not write, among what an instruction writes; nullptr if there is none.
+const GlobalMemory::Range* read_only(Warp& warp, const Effects& effects) {
+  for (const Effects::MemoryWrite& write : effects.memory_writes) {
+    if (warp.block().memory().in_shared(write.space, write.address, write.bytes.size())) continue;
+    const GlobalMemory::Range* const range = warp.block().grid().memory.find(write.address, write.bytes.size());
+    if (range != nullptr && !range->writable) return range;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -104,7 +110,9 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Result<Effects> effects = execute_warp(who, binding, registers, block.memory(), block.grid().execute);
   if (!effects) return fault(warp, path, lanes, effects.error());
   block.inferred = block.inferred || effects->inferred;
-  if (!records(warp, step, *effects)) return Next::end;
+  if (const GlobalMemory::Range* const range = read_only(warp, *effects))
+    return warp.fault(path, lanes, written_to(*range));
+  if (!record(warp, step, *effects)) return Next::end;
   scatter({&warp, &path, &step}, 0, *effects, lanes);
   for (const Effects::MemoryWrite& write : effects->memory_writes)
     if (Result<void> written = block.memory().write(write.space, write.address, write.bytes); !written)

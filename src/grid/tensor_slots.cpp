@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "api/checks.hpp"
-#include "grid/block.hpp"
+#include "grid/records.hpp"
 #include "grid/steps.hpp"
 #include "isa/instruction.hpp"
 
@@ -256,15 +256,10 @@ bool find_rows(Warp& warp, const Path& path, const warpbit::Operand& address, co
 }
 
 bool record(Warp& warp, const Step& step, const Rows& rows, bool writes) {
-  Block& block = warp.block();
-  if (!block.checks()) return true;
+  Records records(warp, step);
   for (int i = 0; i < rows.count; ++i) {
-    const block::Who who = Block::who(warp, step, i);
     const std::int64_t first = rows.at[static_cast<std::size_t>(i)];
-    block::Found found = writes ? block.accesses().write({}, first, kRowBytes, who)
-                                : block.accesses().read({}, first, kRowBytes, who);
-    if (found) block.fault(*std::move(found));
-    if (block.has_fault()) return false;
+    if (!(writes ? records.changes(i, first, kRowBytes) : records.reads(i, first, kRowBytes))) return false;
   }
   return true;
 }

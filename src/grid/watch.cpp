@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint64_t kSector = 32;
 
-const ptx::Statement& statement_of(const Origin& origin) {
-  return origin.function->statements[static_cast<std::size_t>(origin.statement)];
-}
-
 // The addresses of a step's access to memory, one a lane, and the bytes from each; none for other steps. Rows of matrices
 // have 16 bytes (PTX manual, "ldmatrix", "stmatrix").
 struct Accessed {
@@ -71,8 +67,7 @@ bool Watch::observes(const Warp& warp) const {
 }
 
 void Watch::count_access(Warp& warp, const Path& path, const Step& step, Lanes lanes, Counts& counts) const {
-  const Origin& origin = program_.origins[static_cast<std::size_t>(step.statement)];
-  const Accessed access = accessed(warp, path, step, statement_of(origin).opcode, lanes);
+  const Accessed access = accessed(warp, path, step, statement_of(program_, step).opcode, lanes);
   if (access.addresses.empty()) return;
   if (access.shared) {
     counts.conflicts += static_cast<std::uint64_t>(bank_conflicts(access.addresses, access.bytes).total);
@@ -116,7 +111,7 @@ void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) 
 
 bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes) {
   if (step.statement < 0 || !observes(warp)) return true;
-  const ptx::Statement& statement = statement_of(program_.origins[static_cast<std::size_t>(step.statement)]);
+  const ptx::Statement& statement = statement_of(program_, step);
   const Extent at = warp.block().index();
   ptx::Observation seen{{at[0], at[1], at[2]},   warp.number(),  lanes,
                         statement.position.line, statement.text, {}};

@@ -24,8 +24,7 @@ constexpr Row kRows[] = {
 
 std::string_view opcode_of(const Program& program, const Step& step) {
   if (step.statement < 0) return "ret";  // behind the last statement
-  const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
-  return origin.function->statements[static_cast<std::size_t>(origin.statement)].opcode;
+  return statement_of(program, step).opcode;
 }
 
 using Visit = std::function<void(const Place&, Use)>;
