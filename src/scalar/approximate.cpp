@@ -32,8 +32,7 @@ struct Source {
 /// The truncated squarer: about l * l / 2^18, of 17 bits.
 std::int64_t square(std::int64_t l) {
   std::int64_t sum = 0;
-  for (int i = 0; i < 17; ++i)
-    if ((l >> i & 1) != 0) sum += l >> (18 - i);
+  for (int i = 0; i < 17; ++i) sum += (l >> i & 1) * (l >> (18 - i));
   return sum >> 1;
 }
 
@@ -175,12 +174,11 @@ std::uint32_t unit_tanh(Source x) {
 
 // ---- What the assembler puts around it
 
-/// a * b in f32, to nearest or as said.
-std::uint32_t times(std::uint32_t a, std::uint32_t b, bool ftz, Rounding rounding = Rounding::nearest_even) {
+/// a * b in f32, to nearest.
+std::uint32_t times(std::uint32_t a, std::uint32_t b, bool ftz) {
   Operation o;
   o.type = o.to = Type::f32;
   o.ftz = ftz;
-  o.rounding = rounding;
   return static_cast<std::uint32_t>(
       finished(o, product(value_taken(o, a, Type::f32), value_taken(o, b, Type::f32)), Type::f32));
 }
@@ -224,9 +222,11 @@ std::uint32_t sqrt(std::uint32_t x, bool ftz) {
   if (ftz || !is_tiny(x)) return unit_sqrt({x});
   return times(unit_sqrt({times(x, power(24), false)}), power(-12), false);
 }
-std::uint32_t sine(std::uint32_t x, bool ftz, bool cosine) {
-  constexpr std::uint32_t kTurn = 0x3E22'F983;  // 1 / (2 pi)
-  return unit_sin({times(x, kTurn, ftz, Rounding::toward_zero)}, cosine);
+// x times the f32 next to 1 / (2 pi), cut; below the normal numbers it is a zero to the unit, with .ftz or without.
+std::uint32_t turns(Source x) {
+  constexpr std::int64_t kTurn = 0xA2F983;  // / 2^26
+  if (x.is_zero() || x.magnitude() >= kInfinity) return x.code;
+  return cut_to_float(x.sign(), (x.fraction() | kUnit) * kTurn, 23 + 26 - x.exponent());
 }
 std::uint32_t div_approx(std::uint32_t a, std::uint32_t b, bool ftz) {
   if (!ftz && is_tiny(b)) {
@@ -254,7 +254,7 @@ std::uint32_t of_f32(const Operation& o, const Sources& s) {
   if (o.opcode == "tanh") return unit_tanh({x});
   if (o.opcode == "div")
     return o.precision == Precision::full ? div_full(x, y, o.ftz) : div_approx(x, y, o.ftz);
-  return sine(x, o.ftz, o.opcode == "cos");
+  return unit_sin({turns({x})}, o.opcode == "cos");
 }
 
 // ---- f64: the upper 20 bits of the fraction through the unit, the result cut to 20 bits; the lower word is 0
