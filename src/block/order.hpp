@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Happens-before relation of accesses to shared memory (PTX manual, "Memory Consistency Model"), and the
-// recorded accesses.
+// Happens-before relation of accesses to shared memory (PTX manual, "Memory Consistency Model").
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "block/fault.hpp"
@@ -65,91 +63,6 @@ class Order {
   std::vector<std::uint32_t> fenced_barrier_, fenced_;
   std::vector<std::uint8_t> fence_known_;
   bool any_fence_ = false;  // since the last barrier
-};
-
-/// The accesses to each byte of shared memory: the last write, and two reads since then, from different warps
-/// if possible, else from different lanes. No false positives. A write-after-read race is missed if the only
-/// conflicting read came from a third lane. Strong accesses (atomics, volatile ones, those with an order) do not
-/// conflict with each other (PTX manual, "Morally Strong Operations").
-class Accesses {
- public:
-  enum class Written : std::uint32_t { never, pending, done };  // 32 bits: a Cell without padding
-  /// An earlier access.
-  struct Access {
-    int thread;
-    Place at;
-  };
-  /// Two unordered or otherwise conflicting accesses.
-  struct Conflict {
-    enum class Kind { race, pending, never_written } kind;
-    std::int64_t byte;
-    std::optional<Access> before;
-    bool before_writes = false;
-  };
-
-  explicit Accesses(std::size_t bytes) : words_((bytes + 3) / 4), split_(words_.size()) {}
-
-  /// A thread accesses bytes [first, first + bytes), which must exist. The access is recorded even if it
-  /// conflicts.
-  std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order,
-                               bool strong = false);
-  std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int thread, Place at,
-                                const Order& order, Written state, bool strong = false);
-  /// Whether a byte was never written, or is being written by an asynchronous copy.
-  bool is_unsettled(std::int64_t byte) const { return cell(byte).written != Written::done; }
-  /// The first consecutive bytes whose last write is not proxy-fenced for one of the threads [first_thread,
-  /// first_thread + threads), and that write.
-  struct Unfenced {
-    std::int64_t first, last;
-    Access write;
-  };
-  std::optional<Unfenced> unfenced(std::int64_t first, std::int64_t bytes, int first_thread, int threads,
-                                   const Order& order) const;
-  /// A pending write of the thread to these bytes is complete.
-  void settle(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order);
-
-  /// The number of a place, and the place of a number.
-  std::uint16_t number(Place at);
-  Place place(std::uint16_t number) const { return places_[number]; }
-
- private:
-  struct Mark {
-    std::uint32_t clock = 0;
-    std::int16_t thread = -1;  // none
-    std::uint16_t place : 15 = 0;
-    std::uint16_t strong : 1 = 0;
-    friend bool operator==(const Mark&, const Mark&) = default;
-  };
-  struct Cell {
-    Mark write;
-    std::array<Mark, 2> read;
-    Written written = Written::never;
-    friend bool operator==(const Cell&, const Cell&) = default;
-  };
-  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, int thread, const Order& order,
-                                      bool strong) const;
-  Mark mark(int thread, Place at, const Order& order, bool strong = false);
-  Access access(const Mark& mark) const { return {mark.thread, places_[mark.place]}; }
-  static bool before(const Mark& mark, int me, const Order& order, bool strong) {
-    return mark.thread < 0 || (strong && mark.strong != 0) || order.before(mark.thread, mark.clock, me);
-  }
-  static void remember(Cell& cell, const Mark& read);
-
-  const Cell& cell(std::int64_t byte) const {
-    const auto i = static_cast<std::size_t>(byte);
-    return split_[i / 4] != 0 ? bytes_[i] : words_[i / 4];
-  }
-  // Calls visit(cell, first byte of it) for all bytes, those of a word that are alike together.
-  template <class Visit>
-  void for_each_cell(std::int64_t first, std::int64_t bytes, Visit visit);
-  void split(std::size_t word);
-  void unite(std::int64_t first, std::int64_t bytes);
-
-  std::vector<Cell> words_;          // by word of 4 bytes
-  std::vector<std::uint8_t> split_;  // by word: its bytes have cells of their own
-  std::vector<Cell> bytes_;          // empty until a word is split
-  std::vector<Place> places_;
-  std::array<std::uint16_t, 256> numbers_ = {};  // of places that were marked before, by their line
 };
 
 }  // namespace warpbit::block

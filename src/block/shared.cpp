@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>  // std::memcpy
 
 namespace warpbit::block {
@@ -26,7 +27,7 @@ Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict,
   const int writer = conflict.before->thread;
   const Copier& copier = copiers_[static_cast<std::size_t>(writer)];
   const auto copy = std::ranges::find_if(
-      copier.copies, [&](const Copy& c) { return conflict.byte >= c.to && conflict.byte < c.to + c.size; });
+      copier.copies, [&](const Copy& c) { return conflict.byte >= c.to && conflict.byte - c.to < c.size; });
   const bool committed = copy != copier.copies.end() && copy->group < copier.group;
   const std::string who = writer == thread ? std::string("this thread") : fmt::format("thread {}", writer);
   return {Errc::copy_pending, std::string(what),
@@ -38,9 +39,9 @@ Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict,
                                 : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
 }
 
-Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Who who) const {
+Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
   using Kind = Accesses::Conflict::Kind;
-  Fault out = fault_of(who, {});
+  Fault out = fault_of({conflict.thread, at}, {});
   out.address = {Space::shared, conflict.byte};
   if (conflict.before)
     out.other = {conflict.before->thread / kWarp, {conflict.before->thread % kWarp}, conflict.before->at};
@@ -49,7 +50,7 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
       out.error = {Errc::never_written, std::string(what), fmt::format("byte {:#x}", conflict.byte),
                    "shared memory is undefined until it is written"};
       break;
-    case Kind::pending: out.error = pending(what, conflict, who.thread); break;
+    case Kind::pending: out.error = pending(what, conflict, conflict.thread); break;
     case Kind::race:
       out.error = {
           Errc::data_race, std::string(what),
@@ -60,6 +61,11 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
       break;
   }
   return out;
+}
+
+// Whether products are pending, which may read what is written.
+bool Shared::is_read() const {
+  return std::ranges::any_of(readers_, [](const AsyncState* products) { return products->is_pending(); });
 }
 
 // Whether a pending product reads bytes that are about to be written.
@@ -74,7 +80,7 @@ Found Shared::overwritten(std::string_view what, std::int64_t first, std::int64_
 Found Shared::read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, bool strong) {
   const auto found = accesses_.read(first, bytes, who.thread, who.at, order_, strong);
   if (!found) return std::nullopt;
-  return conflict(what, *found, who);
+  return conflict(what, *found, who.at);
 }
 
 Found Shared::write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
@@ -82,7 +88,7 @@ Found Shared::write(std::string_view what, std::int64_t first, std::int64_t byte
   if (auto fault = overwritten(what, first, bytes, who)) return fault;
   const auto found = accesses_.write(first, bytes, who.thread, who.at, order_, state, strong);
   if (!found) return std::nullopt;
-  return conflict(what, *found, who);
+  return conflict(what, *found, who.at);
 }
 
 // ---- Accesses of a thread
@@ -107,12 +113,18 @@ Found Shared::store(std::string_view what, const View& to, std::span<const std::
 
 // PTX manual, "cp.async": the destination is written at some time before the copy is waited for. Here it is
 // written at the wait.
-Found Shared::copy_async(std::string_view what, const View& to, const std::array<std::byte, 16>& bytes,
-                         int size, Who who) {
+void Shared::begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& bytes, int thread,
+                        std::uint16_t place) {
+  Copier& of = copier(thread);
+  of.copies.push_back(
+      {bytes, static_cast<std::uint32_t>(to), of.group, place, static_cast<std::uint16_t>(size)});
+}
+
+Found Shared::copy_async(std::string_view what, const View& to, const CopiedBytes& bytes, int size, Who who) {
   if (auto fault = check_bytes(what, Space::shared, to, size, static_cast<std::size_t>(size), who))
     return fault;
   if (auto fault = write(what, to.at, size, who, Accesses::Written::pending)) return fault;
-  copier(who.thread).copies.push_back({to.at, size, bytes, who.at, copier(who.thread).group});
+  begin_copy(to.at, size, bytes, who.thread, accesses_.number(who.at));
   return std::nullopt;
 }
 
@@ -126,14 +138,42 @@ void Shared::wait_group(int thread, unsigned pending) {
   const auto end =
       std::ranges::find_if(copies, [first = group - pending](const Copy& c) { return c.group >= first; });
   for (auto c = copies.begin(); c != end; ++c) {
-    const auto bytes = std::span(c->bytes).first(static_cast<std::size_t>(c->size));
-    accesses_.settle(c->to, c->size, thread, c->at, order_);  // conflicting accesses have been refused before
-    (void)memory_.write(Space::shared, static_cast<std::uint64_t>(c->to), bytes);
+    accesses_.settle(c->to, c->size, thread, c->place, order_);  // conflicting accesses have been refused before
+    std::memcpy(memory_.shared_for_writing().data() + c->to, c->bytes.data(), c->size);
   }
   copies.erase(copies.begin(), end);
 }
 
 // ---- Accesses of instructions
+
+Found Shared::read(std::string_view what, const LaneAccesses& of) {
+  const auto found = accesses_.read(of, order_);
+  if (!found) return std::nullopt;
+  return conflict(what, *found, of.at);
+}
+
+Found Shared::write(std::string_view what, const LaneAccesses& of, Accesses::Written state) {
+  if (is_read())
+    for (const int lane : lanes_of(of.lanes))
+      if (auto fault = overwritten(what, of.first[static_cast<std::size_t>(lane)], of.bytes,
+                                   {of.warp * kWarp + lane, of.at}))
+        return fault;
+  const auto found = accesses_.write(of, order_, state);
+  if (!found) return std::nullopt;
+  return conflict(what, *found, of.at);
+}
+
+Found Shared::copy_async(std::string_view what, const LaneAccesses& to,
+                         const std::array<CopiedBytes, kWarp>& bytes) {
+  if (auto fault = write(what, to, Accesses::Written::pending)) return fault;
+  const std::uint16_t place = accesses_.number(to.at);
+  for (std::uint32_t rest = to.lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const auto i = static_cast<std::size_t>(lane);
+    begin_copy(to.first[i], to.bytes, bytes[i], to.warp * kWarp + lane, place);
+  }
+  return std::nullopt;
+}
 
 Found Shared::apply(std::string_view what, const Effects& effects, int warp, Place at) {
   for (const Effects::MemoryRead& r : effects.memory_reads)
@@ -154,11 +194,12 @@ Found Shared::apply(std::string_view what, const Effects& effects, int warp, Pla
 Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at) {
   const int first = group * kWarpgroup, second = first + kWarp;
   for (const int reader : {first, second}) {
-    const auto found = accesses_.read(static_cast<std::int64_t>(bytes.address),
-                                      static_cast<std::int64_t>(bytes.bytes), reader, at, order_);
+    auto found = accesses_.read(static_cast<std::int64_t>(bytes.address), static_cast<std::int64_t>(bytes.bytes),
+                                reader, at, order_);
     if (!found) continue;
     const bool by_first_warp = found->before && found->before->thread / kWarp == first / kWarp;
-    return of_group(group, conflict(what, *found, {by_first_warp ? second : first, at}));
+    found->thread = by_first_warp ? second : first;
+    return of_group(group, conflict(what, *found, at));
   }
   return std::nullopt;
 }

@@ -11,12 +11,16 @@
 #include <string_view>
 #include <vector>
 
+#include "block/accesses.hpp"
 #include "block/fault.hpp"
 #include "block/order.hpp"
 #include "warpbit/state.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {
+
+/// Of an asynchronous copy: 4, 8 or 16 of them.
+using CopiedBytes = std::array<std::byte, 16>;
 
 /// `what` is the action's name in faults. A fault of an access names the other one.
 class Shared {
@@ -41,8 +45,7 @@ class Shared {
   Found store(std::string_view what, const View& to, std::span<const std::byte> value, std::size_t alignment,
               Who who);
   /// Begins a copy of the first `size` of these bytes. They arrive when the thread waits for the copy.
-  Found copy_async(std::string_view what, const View& to, const std::array<std::byte, 16>& bytes, int size,
-                   Who who);
+  Found copy_async(std::string_view what, const View& to, const CopiedBytes& bytes, int size, Who who);
   /// Groups the thread's copies since the last commit.
   void commit_group(int thread);
   /// Completes all groups of the thread but the `pending` latest.
@@ -50,6 +53,12 @@ class Shared {
 
   // ---- Accesses of a warp's or a warpgroup's instruction
 
+  /// Records an access of each lane to bytes that exist.
+  Found read(std::string_view what, const LaneAccesses& of);
+  Found write(std::string_view what, const LaneAccesses& of,
+              Accesses::Written state = Accesses::Written::done);
+  /// Begins a copy of each lane to bytes that exist.
+  Found copy_async(std::string_view what, const LaneAccesses& to, const std::array<CopiedBytes, kWarp>& bytes);
   /// Records what an instruction of a warp reads and writes, and writes it.
   Found apply(std::string_view what, const Effects& effects, int warp, Place at);
   /// Records a read by each lane of a warpgroup.
@@ -78,19 +87,21 @@ class Shared {
  private:
   // A copy in flight.
   struct Copy {
-    std::int64_t to;
-    int size;
-    std::array<std::byte, 16> bytes;
-    Place at;
+    CopiedBytes bytes;
+    std::uint32_t to;
     unsigned group;
+    std::uint16_t place;
+    std::uint16_t size;
   };
   struct Copier {
     unsigned group = 0;
     std::vector<Copy> copies;  // in order
   };
   Copier& copier(int thread) { return copiers_[static_cast<std::size_t>(thread)]; }
+  void begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& bytes, int thread, std::uint16_t place);
+  bool is_read() const;
   Found overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
-  Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Who who) const;
+  Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
   Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
 
   Memory memory_;

@@ -45,6 +45,21 @@ class Records {
   /// The same for bytes of shared memory by their number.
   bool reads(int lane, std::int64_t first, std::size_t bytes) { return reads(lane, shared(first), bytes); }
   bool changes(int lane, std::int64_t first, std::size_t bytes) { return changes(lane, shared(first), bytes); }
+  /// The same for many lanes.
+  bool reads(const block::LaneAccesses& of) {
+    return !block_.checks() || allowed(block_.accesses().read({}, of));
+  }
+  bool changes(const block::LaneAccesses& of) {
+    return !block_.checks() || allowed(block_.accesses().write({}, of));
+  }
+  bool begins(const block::LaneAccesses& to, const std::array<block::CopiedBytes, kLanes>& bytes) {
+    return allowed(block_.accesses().copy_async({}, to, bytes));
+  }
+  /// What the lanes access, but for the first byte of each.
+  block::LaneAccesses of(Lanes lanes, std::size_t bytes) const {
+    return {warp_.number(), lanes,  {}, static_cast<std::int64_t>(bytes), Block::who(warp_, step_, 0).at,
+            step_.access.strong};
+  }
   /// A store that changes nothing is not recorded: whoever else wrote these bytes wrote the same.
   bool writes(int lane, const Target& to, std::span<const std::byte> value) {
     if (!is_checked(to)) return true;

@@ -257,11 +257,9 @@ bool find_rows(Warp& warp, const Path& path, const warpbit::Operand& address, co
 
 bool record(Warp& warp, const Step& step, const Rows& rows, bool writes) {
   Records records(warp, step);
-  for (int i = 0; i < rows.count; ++i) {
-    const std::int64_t first = rows.at[static_cast<std::size_t>(i)];
-    if (!(writes ? records.changes(i, first, kRowBytes) : records.reads(i, first, kRowBytes))) return false;
-  }
-  return true;
+  block::LaneAccesses accesses = records.of(kAllLanes >> (kLanes - rows.count), kRowBytes);
+  accesses.first = rows.at;
+  return writes ? records.changes(accesses) : records.reads(accesses);
 }
 
 bool are_apart(const Rows& rows) {

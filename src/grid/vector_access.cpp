@@ -139,10 +139,12 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::vector<Place>& to = warp.program().places[static_cast<std::size_t>(step.extra)];
   const std::size_t size = step.access.bytes;
   Records records(warp, step);
-  if (from.space == StateSpace::shared && warp.block().checks())
-    for (int lane = 0; lane < kLanes; ++lane)
-      if ((lanes >> lane & 1) != 0 && !records.reads(lane, from[lane], size * step.access.count))
-        return Next::end;
+  if (from.space == StateSpace::shared && warp.block().checks()) {
+    block::LaneAccesses accesses = records.of(lanes, size * step.access.count);
+    const std::byte* const memory = warp.block().shared().data();
+    for (std::size_t lane = 0; lane < kLanes; ++lane) accesses.first[lane] = from.data[lane] - memory;
+    if (!records.reads(accesses)) return Next::end;
+  }
   for (std::size_t i = 0; i < to.size(); ++i) {
     std::uint32_t* const slot = warp.at(path, to[i]);
     switch (size) {
@@ -200,25 +202,26 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
     there = there && (fits || (lanes >> lane & 1) == 0);
   }
   if (!there) return {};
-  for (int i = 0; i < kLanes; ++i) {
-    if ((lanes >> i & 1) == 0) continue;
-    const auto lane = static_cast<std::size_t>(i);
+  const auto copy = [&](std::size_t lane, std::byte* d) {
     const std::byte* const s = range->data + (source[lane] - range->address);
-    if (!block.checks()) {
-      std::byte* const d = block.shared().data() + target[lane];
-      bytes == 16 ? std::memcpy(d, s, 16) : std::memcpy(d, s, bytes);
-      continue;
-    }
-    std::array<std::byte, 16> copied = {};
-    std::memcpy(copied.data(), s, bytes);
-    block::Found conflict =
-        block.accesses().copy_async({}, block.accesses().view(static_cast<std::int64_t>(target[lane])), copied,
-                                    static_cast<int>(bytes), Block::who(warp, step, i));
-    if (!conflict) continue;
-    block.fault(*std::move(conflict));
-    return Next::end;
+    bytes == 16 ? std::memcpy(d, s, 16) : std::memcpy(d, s, bytes);
+  };
+  if (!block.checks()) {
+    for_each_lane(lanes, [&](int i) {
+      const auto lane = static_cast<std::size_t>(i);
+      copy(lane, block.shared().data() + target[lane]);
+    });
+    return Next::step;
   }
-  return Next::step;
+  Records records(warp, step);
+  block::LaneAccesses accesses = records.of(lanes, bytes);
+  std::array<block::CopiedBytes, kLanes> copied;
+  for_each_lane(lanes, [&](int i) {
+    const auto lane = static_cast<std::size_t>(i);
+    accesses.first[lane] = static_cast<std::int64_t>(target[lane]);
+    copy(lane, copied[lane].data());
+  });
+  return records.begins(accesses, copied) ? Next::step : Next::end;
 }
 
 Run access(const Step& step, const std::vector<Place>& places, bool loads) {

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block/accesses.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace warpbit::block {
+namespace {
+
+std::size_t index(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+std::uint16_t Accesses::number(Place at) {
+  constexpr std::size_t kMaxPlace = 0x7FFF;
+  std::uint16_t& out = numbers_[at.line % numbers_.size()];
+  if (out < places_.size() && places_[out] == at) return out;
+  // Too many places to number: the last number stands for all further ones.
+  const auto found = static_cast<std::size_t>(std::ranges::find(places_, at) - places_.begin());
+  if (found == places_.size() && found <= kMaxPlace) places_.push_back(at);
+  return out = static_cast<std::uint16_t>(std::min(found, kMaxPlace));
+}
+
+// ---- Cells
+
+const Accesses::Cell& Accesses::cell(std::int64_t byte) const {
+  switch (size_[index(byte / kUnit)]) {
+    case kUnit: return units_[index(byte / kUnit)];
+    case kWord: return words_[index(byte / kWord)];
+    default: return bytes_[index(byte)];
+  }
+}
+
+// The cells of a unit become as small as this.
+void Accesses::split(std::size_t unit, std::int64_t size) {
+  const std::int64_t first = static_cast<std::int64_t>(unit) * kUnit, before = size_[unit];
+  std::vector<Cell>& cells = size == kWord ? words_ : bytes_;
+  if (cells.empty()) cells.resize(units_.size() * index(kUnit / size));
+  for (std::int64_t byte = first; byte < first + kUnit; byte += size)
+    cells[index(byte / size)] = before == kUnit ? units_[unit] : words_[index(byte / kWord)];
+  size_[unit] = static_cast<std::uint8_t>(size);
+}
+
+template <class Visit>
+bool Accesses::for_each_cell(std::int64_t first, std::int64_t bytes, Visit visit) {
+  const std::int64_t end = first + bytes;
+  bool parts = false;
+  for (std::int64_t byte = first; byte < end;) {
+    const std::size_t unit = index(byte / kUnit);
+    const auto begins = [&](std::int64_t size) { return byte % size == 0 && end - byte >= size; };
+    if (size_[unit] == kUnit) {
+      if (begins(kUnit)) {
+        visit(units_[unit], byte);
+        byte += kUnit;
+        continue;
+      }
+      split(unit, begins(kWord) ? kWord : 1);
+    }
+    parts = true;
+    if (size_[unit] == kWord) {
+      if (begins(kWord)) {
+        visit(words_[index(byte / kWord)], byte);
+        byte += kWord;
+        continue;
+      }
+      split(unit, 1);
+    }
+    visit(bytes_[index(byte)], byte);
+    ++byte;
+  }
+  return parts;
+}
+
+// The units whose bytes have become alike.
+void Accesses::unite(std::int64_t first, std::int64_t bytes) {
+  const auto alike = [](const Cell* cells, std::int64_t count) {
+    return std::all_of(cells + 1, cells + count, [&](const Cell& one) { return one == *cells; });
+  };
+  for (std::int64_t byte = (first + kUnit - 1) / kUnit * kUnit; byte + kUnit <= first + bytes; byte += kUnit) {
+    const std::size_t unit = index(byte / kUnit);
+    const std::int64_t size = size_[unit];
+    if (size == kUnit) continue;
+    const Cell* const cells = size == kWord ? &words_[index(byte / kWord)] : &bytes_[index(byte)];
+    if (!alike(cells, kUnit / size)) continue;
+    units_[unit] = *cells;
+    size_[unit] = static_cast<std::uint8_t>(kUnit);
+  }
+}
+
+void Accesses::remember(Cell& cell, Mark read) {
+  const Mark last = cell.read[0], other = cell.read[1];
+  const auto apart = [&](Mark m) { return m.exists() && m.thread() / kWarp != read.thread() / kWarp; };
+  if (last.exists() && last.thread() != read.thread() && (apart(last) || !apart(other))) cell.read[1] = last;
+  cell.read[0] = read;
+}
+
+// Member by member, from registers: a copy of a Cell in memory waits for its stores.
+void Accesses::set(Cell& cell, Mark write, Written state) {
+  cell.write = write;
+  cell.read[0] = cell.read[1] = Mark();
+  cell.written = state;
+}
+
+// ---- Reads
+
+std::optional<Accesses::Conflict> Accesses::check_read(const Cell& cell, std::int64_t byte, Mark now,
+                                                       const Order& order) const {
+  using enum Conflict::Kind;
+  if (!before(cell.write, now, order)) return Conflict{race, now.thread(), byte, access(cell.write), true};
+  if (cell.written == Written::pending) return Conflict{pending, now.thread(), byte, access(cell.write), true};
+  if (cell.written == Written::never) return Conflict{never_written, now.thread(), byte, std::nullopt};
+  return std::nullopt;
+}
+
+std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_t bytes, Mark now,
+                                                 const Order& order) {
+  std::optional<Conflict> conflict;
+  for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
+    remember(cell, now);
+    const bool allowed = cell.written == Written::done && before(cell.write, now, order);
+    if (!allowed && !conflict) conflict = check_read(cell, byte, now, order);
+  });
+  return conflict;
+}
+
+std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_t bytes, int thread, Place at,
+                                                 const Order& order, bool strong) {
+  return read(first, bytes, mark(thread, number(at), order, strong), order);
+}
+
+std::optional<Accesses::Conflict> Accesses::read(const LaneAccesses& of, const Order& order) {
+  const std::uint16_t place = number(of.at);
+  std::optional<Conflict> out;
+  for (std::uint32_t rest = of.lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    auto found =
+        read(of.first[index(lane)], of.bytes, mark(of.warp * kWarp + lane, place, order, of.strong), order);
+    if (found && !out) out = found;
+  }
+  return out;
+}
+
+// ---- Writes
+
+std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::int64_t byte, Mark now,
+                                                        const Order& order) const {
+  using enum Conflict::Kind;
+  if (!before(cell.write, now, order)) return Conflict{race, now.thread(), byte, access(cell.write), true};
+  for (Mark read : cell.read)
+    if (!before(read, now, order)) return Conflict{race, now.thread(), byte, access(read), false};
+  if (cell.written == Written::pending) return Conflict{pending, now.thread(), byte, access(cell.write), true};
+  return std::nullopt;
+}
+
+std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, Mark now,
+                                                  const Order& order, Written state) {
+  std::optional<Conflict> conflict;
+  const bool parts = for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
+    const bool allowed = cell.written != Written::pending && before(cell.write, now, order) &&
+                         before(cell.read[0], now, order) && before(cell.read[1], now, order);
+    if (!allowed && !conflict) conflict = check_write(cell, byte, now, order);
+    // A strong access does not hide a weak one of its own thread.
+    const bool hides = now.strong() && cell.write.thread() == now.thread() && cell.write.clock() == now.clock();
+    const Mark write(now.thread(), now.clock(), now.place(), hides ? cell.write.strong() : now.strong());
+    set(cell, write, state);
+  });
+  if (parts) unite(first, bytes);
+  return conflict;
+}
+
+std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, int thread, Place at,
+                                                  const Order& order, Written state, bool strong) {
+  return write(first, bytes, mark(thread, number(at), order, strong), order, state);
+}
+
+std::optional<Accesses::Conflict> Accesses::write(const LaneAccesses& of, const Order& order, Written state) {
+  const std::uint16_t place = number(of.at);
+  std::optional<Conflict> out;
+  for (std::uint32_t rest = of.lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    auto found = write(of.first[index(lane)], of.bytes,
+                       mark(of.warp * kWarp + lane, place, order, of.strong), order, state);
+    if (found && !out) out = found;
+  }
+  return out;
+}
+
+void Accesses::settle(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place,
+                      const Order& order) {
+  const Mark now = mark(thread, place, order);
+  const bool parts =
+      for_each_cell(first, bytes, [&](Cell& cell, std::int64_t) { set(cell, now, Written::done); });
+  if (parts) unite(first, bytes);
+}
+
+// ---- Proxies
+
+std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::int64_t bytes, int first_thread,
+                                                     int threads, const Order& order) const {
+  std::optional<Unfenced> out;
+  Mark checked;
+  bool fenced = true;  // of the write that was checked
+  for (std::int64_t byte = first; byte < first + bytes; ++byte) {
+    const Mark write = cell(byte).write;
+    if (write != checked) {
+      checked = write;
+      fenced = true;
+      const bool all = !write.exists() || order.fenced(write.thread(), write.clock());
+      for (int me = first_thread; !all && fenced && me < first_thread + threads; ++me)
+        fenced = order.fenced(write.thread(), write.clock(), me);
+    }
+    if (fenced && out) break;
+    if (fenced) continue;
+    if (!out) out = Unfenced{byte, byte, access(write)};
+    out->last = byte;
+  }
+  return out;
+}
+
+}  // namespace warpbit::block

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of accesses to shared memory, and the conflicts that it finds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "block/order.hpp"
+
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+namespace warpbit::block {
+
+/// What lanes of a warp access by one instruction: each as many bytes, from its own first one on.
+struct LaneAccesses {
+  int warp;
+  std::uint32_t lanes;
+  std::array<std::int64_t, kWarp> first;  ///< by lane
+  std::int64_t bytes;
+  Place at;
+  bool strong = false;  ///< an atomic, volatile, or with an order
+};
+
+/// The accesses to each byte of shared memory: the last write, and two reads since then, from different warps
+/// if possible, else from different lanes. No false positives. A write-after-read race is missed if the only
+/// conflicting read came from a third lane. Strong accesses do not conflict with each other (PTX manual, "Morally
+/// Strong Operations").
+///
+/// Bytes that are accessed together share a cell: 16, or 4 where a smaller access has come, or 1.
+class Accesses {
+ public:
+  enum class Written : std::uint32_t { never, pending, done };  // 32 bits: a Cell without padding
+  /// An earlier access.
+  struct Access {
+    int thread;
+    Place at;
+  };
+  /// Two unordered or otherwise conflicting accesses.
+  struct Conflict {
+    enum class Kind { race, pending, never_written } kind;
+    int thread;  ///< whose access it is
+    std::int64_t byte;
+    std::optional<Access> before;
+    bool before_writes = false;
+  };
+
+  explicit Accesses(std::size_t bytes)
+      : units_((bytes + kUnit - 1) / kUnit), size_(units_.size(), static_cast<std::uint8_t>(kUnit)) {}
+
+  /// Bytes that must exist are accessed. The access is recorded even if it conflicts.
+  std::optional<Conflict> read(const LaneAccesses& of, const Order& order);
+  std::optional<Conflict> write(const LaneAccesses& of, const Order& order, Written state);
+  /// The same by one thread.
+  std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, int thread, Place at, const Order& order,
+                               bool strong = false);
+  std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int thread, Place at,
+                                const Order& order, Written state, bool strong = false);
+  /// Whether a byte was never written, or is being written by an asynchronous copy.
+  bool is_unsettled(std::int64_t byte) const { return cell(byte).written != Written::done; }
+  /// The first consecutive bytes whose last write is not proxy-fenced for one of the threads [first_thread,
+  /// first_thread + threads), and that write.
+  struct Unfenced {
+    std::int64_t first, last;
+    Access write;
+  };
+  std::optional<Unfenced> unfenced(std::int64_t first, std::int64_t bytes, int first_thread, int threads,
+                                   const Order& order) const;
+  /// A pending write of the thread to these bytes is complete. `place`: its number.
+  void settle(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place, const Order& order);
+
+  /// The number of a place, and the place of a number.
+  std::uint16_t number(Place at);
+  Place place(std::uint16_t number) const { return places_[number]; }
+
+ private:
+  static constexpr std::int64_t kUnit = 16, kWord = 4;
+
+  /// An access, in one word: parts of a word that are written one by one make the next read of it wait.
+  ///
+  ///     63           32 31          16  15          1   0
+  ///     clock           thread, or -1   place           strong
+  class Mark {
+   public:
+    Mark() = default;
+    Mark(int thread, std::uint32_t clock, std::uint16_t place, bool strong)
+        : word_(std::uint64_t{clock} << 32 | std::uint64_t{static_cast<std::uint16_t>(thread)} << 16 |
+                std::uint64_t{place} << 1 | std::uint64_t{strong}) {}
+    bool exists() const { return thread() >= 0; }
+    std::uint32_t clock() const { return static_cast<std::uint32_t>(word_ >> 32); }
+    int thread() const { return static_cast<std::int16_t>(word_ >> 16); }
+    std::uint16_t place() const { return static_cast<std::uint16_t>(word_ >> 1 & 0x7FFF); }
+    bool strong() const { return (word_ & 1) != 0; }
+    friend bool operator==(const Mark&, const Mark&) = default;
+
+   private:
+    std::uint64_t word_ = 0xFFFF'0000;
+  };
+  struct Cell {
+    Mark write;
+    std::array<Mark, 2> read;
+    Written written = Written::never;
+    friend bool operator==(const Cell&, const Cell&) = default;
+  };
+  std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, Mark now, const Order& order);
+  std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, Mark now, const Order& order,
+                                Written state);
+  std::optional<Conflict> check_read(const Cell& cell, std::int64_t byte, Mark now,
+                                     const Order& order) const;
+  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Mark now,
+                                      const Order& order) const;
+  static Mark mark(int thread, std::uint16_t place, const Order& order, bool strong = false) {
+    return {thread, order.clock(thread), place, strong};
+  }
+  Access access(Mark mark) const { return {mark.thread(), places_[mark.place()]}; }
+  static bool before(Mark mark, Mark now, const Order& order) {
+    return !mark.exists() || (now.strong() && mark.strong()) ||
+           order.before(mark.thread(), mark.clock(), now.thread());
+  }
+  static void remember(Cell& cell, Mark read);
+  static void set(Cell& cell, Mark write, Written state);
+
+  const Cell& cell(std::int64_t byte) const;
+  // Calls visit(cell, first byte of it) for all bytes, those of a cell together. True if a unit has several.
+  template <class Visit>
+  bool for_each_cell(std::int64_t first, std::int64_t bytes, Visit visit);
+  void split(std::size_t unit, std::int64_t size);
+  void unite(std::int64_t first, std::int64_t bytes);
+
+  std::vector<Cell> units_;         // of 16 bytes
+  std::vector<std::uint8_t> size_;  // by unit: the bytes that share a cell
+  std::vector<Cell> words_;         // of 4 bytes; empty until a unit is split
+  std::vector<Cell> bytes_;         // likewise
+  std::vector<Place> places_;
+  std::array<std::uint16_t, 256> numbers_ = {};  // of places that were marked before, by their line
+};
+
+}  // namespace warpbit::block
+#pragma GCC visibility pop
