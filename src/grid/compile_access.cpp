@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements that access memory, or that concern addresses.
+#include <bit>
+
+#include "grid/compiler.hpp"
+
+namespace warpbit::grid {
+
+StateSpace Compiler::space(bool& generic) const {
+  generic = false;
+  for (const std::string_view one : words()) {
+    if (one == "global") return StateSpace::global;
+    if (one.starts_with("shared")) return StateSpace::shared;
+    if (one == "local") return StateSpace::local;
+    if (one == "const") return StateSpace::constant;
+    if (one.starts_with("param")) return StateSpace::param;
+  }
+  generic = true;
+  return StateSpace::global;
+}
+
+// An access by which threads may wait for each other.
+bool Compiler::is_strong() {
+  const bool ordered = has("acquire") || has("release") || has("acq_rel") || has("volatile");
+  program_.orders_by_memory = program_.orders_by_memory || ordered;
+  return ordered || has("relaxed") || has("mmio");
+}
+
+void Compiler::access(bool loads) {
+  Step step;
+  const Type type = last_type();
+  step.access.space = space(step.access.generic);
+  const Operand& where = operand(loads ? 1 : 0);
+  step.place[2] = address(where, step.access);
+  // A parameter of a function or of a call lies in local memory; those of the kernel in a buffer of their own.
+  if (step.access.space == StateSpace::param) {
+    const Operand& base = child(where, 0);
+    if (base.kind == Operand::Kind::reg) {
+      step.access.space = StateSpace::global;
+      step.access.generic = true;
+    } else if (!is_kernel_parameter(base)) {
+      step.access.space = StateSpace::local;
+    }
+  }
+  const Operand& values = operand(loads ? 0 : 1);
+  std::vector<Place> places = elements(values, type, loads);
+  step.access.bytes = static_cast<std::uint8_t>(ptx::bits(type) / 8);
+  step.access.count = static_cast<std::uint8_t>(places.size());
+  step.access.sign_extends = ptx::is_signed(type);
+  step.access.strong = is_strong();
+  step.run = steps::access(step, places, loads);
+  step.extra = keep(std::move(places));
+  add(step);
+}
+
+// Of atom, red and redux.
+std::string_view Compiler::named_operation() const {
+  constexpr std::array<std::string_view, 6> kOperations = {"add", "min", "max", "and", "or", "xor"};
+  const auto name = std::ranges::find_if(kOperations, [&](std::string_view one) { return has(one); });
+  return name == kOperations.end() ? std::string_view() : *name;
+}
+
+void Compiler::atomic_of(bool returns) {
+  Step step;
+  const Type type = last_type();
+  step.run = steps::atomic;
+  step.access.space = space(step.access.generic);
+  step.access.bytes = static_cast<std::uint8_t>(ptx::bits(type) / 8);
+  const int first = returns ? 1 : 0;
+  is_strong();  // of its order
+  step.access.strong = true;
+  step.place[2] = address(operand(first), step.access);
+  std::vector<Place> addends = elements(operand(first + 1), type, false);
+  const bool is_vector = operand(first + 1).kind == Operand::Kind::vector;
+  std::vector<Place> old = returns ? elements(operand(0), type, true) : std::vector<Place>(addends.size());
+  step.place[0] = old[0];
+  step.place[3] = addends[0];
+  steps::Atomic kind = steps::Atomic::operation;
+  if (has("exch")) kind = steps::Atomic::exchange;
+  if (has("cas")) kind = steps::Atomic::compare;
+  if (has("inc")) kind = steps::Atomic::increment;
+  if (has("dec")) kind = steps::Atomic::decrement;
+  if (kind == steps::Atomic::compare) step.place[4] = source(operand(first + 2), type);
+  step.target = static_cast<std::int32_t>(kind);
+  if (kind == steps::Atomic::operation) {
+    const std::array<std::string_view, 1> of = {ptx::row(type).name};
+    step.extra = keep(scalar::operation(named_operation(), of));
+  }
+  if (is_vector) {
+    step.run = steps::atomic_vector;
+    step.access.count = static_cast<std::uint8_t>(addends.size());
+    old.insert(old.end(), addends.begin(), addends.end());
+    step.target = keep(std::move(old));
+  } else if (type == Type::b128) {
+    step.run = steps::atomic_128;
+  }
+  add(step);
+}
+
+void Compiler::copy_async() {
+  if (has("commit_group")) return add({.run = steps::commit_group});
+  if (has("wait_all")) return add({.run = steps::wait_group, .target = -1});
+  if (has("wait_group"))
+    return add({.run = steps::wait_group, .target = static_cast<std::int32_t>(operand(0).literal.bits)});
+  if (has("mbarrier")) refuse({Errc::instruction_not_modelled, {}, "it needs mbarrier objects", {}});
+  Step step;
+  step.run = steps::copy_async;
+  Access from;
+  step.place[2] = address(operand(0), step.access);
+  step.place[3] = address(operand(1), from);
+  step.target = static_cast<std::int32_t>(from.offset);
+  step.access.bytes = static_cast<std::uint8_t>(operand(2).literal.bits);
+  const int last = has("L2::cache_hint") ? count() - 1 : count();
+  if (last > 3) {
+    const Operand& size = operand(3);
+    const bool ignore = size.kind == Operand::Kind::reg &&
+                        function_->registers[static_cast<std::size_t>(size.index)].type == Type::pred;
+    step.place[4] = source(size, ignore ? Type::pred : Type::u32);
+  }
+  add(step);
+}
+
+// alloca, stacksave, stackrestore. What a call has allocated goes when it returns.
+void Compiler::stack() {
+  Step step;
+  const std::string_view opcode = statement_->opcode;
+  if (opcode == "stackrestore") {
+    step.run = steps::restore_stack;
+    step.place[2] = source(operand(0), last_type());
+    return add(step);
+  }
+  step.run = opcode == "stacksave" ? steps::save_stack : steps::allocate_on_stack;
+  step.place[0] = destination(operand(0));
+  if (opcode == "alloca") {
+    step.place[2] = source(operand(1), last_type());
+    const std::uint64_t alignment = count() > 2 ? operand(2).literal.bits : 8;
+    if (!std::has_single_bit(alignment)) refuse(fmt::format("an alignment of {}", alignment), "a power of two");
+    step.access.offset = static_cast<std::int64_t>(alignment);
+  }
+  add(step);
+}
+
+// cvta, cvta.to, isspacep
+void Compiler::window() {
+  Step step;
+  bool generic = false;
+  step.access.space = space(generic);
+  step.run = statement_->opcode == "isspacep" ? steps::is_space
+             : has("to")                      ? steps::from_generic
+                                              : steps::to_generic;
+  step.place[0] = destination(operand(0));
+  step.place[2] = source(operand(1), Type::u64);
+  add(step);
+}
+
+// In a cluster of one block each address is its own, and the rank is 0.
+void Compiler::cluster_address() {
+  Step step;
+  const bool maps = statement_->opcode == "mapa";
+  step.run = maps ? steps::map_address : steps::move;
+  step.place[0] = destination(operand(0));
+  step.place[2] = maps ? source(operand(1), last_type()) : constant(0, 32);
+  if (maps) step.place[3] = source(operand(2), Type::u32);
+  add(step);
+}
+
+// What policies are is not modelled: they change no result.
+void Compiler::policy() {
+  Step step;
+  step.run = steps::move;
+  step.place[0] = destination(operand(0));
+  step.place[2] = constant(0, 64);
+  add(step);
+}
+
+}  // namespace warpbit::grid

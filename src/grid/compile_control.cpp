@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements by which threads go elsewhere, wait for each other or exchange values.
+#include "grid/compiler.hpp"
+#include "ptx/operands.hpp"
+
+namespace warpbit::grid {
+
+void Compiler::branch() {
+  pending_.push_back({program_.steps.size(), operand(0).index});
+  add({.run = steps::branch});
+}
+
+void Compiler::branch_indexed() {
+  Step step;
+  step.run = steps::branch_indexed;
+  step.place[2] = source(operand(0), Type::u32);
+  pending_tables_.push_back(
+      {program_.steps.size(), &function_->tables[static_cast<std::size_t>(operand(1).index)]});
+  add(step);
+}
+
+// call{.uni} (results), function, (arguments){, table}; without results or arguments their lists are absent.
+void Compiler::call() {
+  if (Result<void> taken = ptx::check_call(*program_.module, *function_, *statement_); !taken)
+    throw Refused{taken.error()};
+  Step step;
+  step.run = steps::call;
+  Call call;
+  int i = 0;
+  const Operand* results = nullptr;
+  if (operand(i).kind == Operand::Kind::list) results = &operand(i++);
+  const Operand& callee = operand(i++);
+  const Operand* arguments = i < count() && operand(i).kind == Operand::Kind::list ? &operand(i++) : nullptr;
+  if (callee.kind == Operand::Kind::function) {
+    if (program_.module->find(callee.text)->has_body)
+      call.function = static_cast<int>(index_of(callee.text, statement_));
+    else
+      step.run = steps::system_call(callee.text);
+    program_.allocates = program_.allocates || callee.text == "malloc";
+    if (step.run == nullptr)
+      refuse({Errc::instruction_not_modelled,
+              fmt::format("a call of '{}'", callee.text),
+              "the module does not define it, and no device has it",
+              {}});
+  } else {
+    step.place[2] = source(callee, Type::u64);
+  }
+  const auto copies = [&](const Operand* list, std::vector<Call::Copy>& out) {
+    for (int k = 0; list != nullptr && k < list->count; ++k) {
+      const Operand& item = child(*list, k);
+      if (item.kind != Operand::Kind::symbol)
+        refuse("an argument that is not in .param", "the name of a .param variable");
+      const std::int64_t at = local_.at(item.variable);
+      out.push_back({at, at, item.variable->bytes});
+    }
+  };
+  copies(arguments, call.arguments);
+  copies(results, call.results);
+  step.extra = static_cast<std::int32_t>(program_.calls.size());
+  program_.calls.push_back(std::move(call));
+  add(step);
+}
+
+// Threads may wait for each other by what is ordered so.
+void Compiler::fence() {
+  program_.orders_by_memory = program_.orders_by_memory || words().empty() || word(0) != "proxy";
+  nothing();
+}
+
+void Compiler::barrier() {
+  if (has("warp")) return lanes();
+  Step step;
+  step.run = steps::barrier;
+  int i = 0;
+  const bool reduces = has("red");
+  if (reduces) step.place[0] = destination(operand(i++));
+  step.place[2] = source(operand(i++), Type::u32);
+  const int last = reduces ? count() - 1 : count();
+  if (i < last) step.place[3] = source(operand(i++), Type::u32);
+  if (reduces) {
+    step.place[4] = source(operand(count() - 1), Type::pred);
+    step.access.count = has("popc") ? 1 : has("and") ? 2 : 3;
+  } else {
+    step.access.count = 0;
+  }
+  const bool aligned = statement_->opcode == "bar" || has("aligned");
+  step.target = (has("arrive") ? 0 : steps::kWaits) | (aligned ? steps::kAligned : 0);
+  add(step);
+}
+
+// shfl, vote, match, redux, activemask, elect, bar.warp.sync.
+void Compiler::lanes() {
+  Step step;
+  const std::string_view opcode = statement_->opcode;
+  const Type type = last_type();
+  if (opcode == "bar") {
+    step.run = steps::sync_warp;
+    step.place[2] = source(operand(0), Type::b32);
+    return add(step);
+  }
+  step.place[0] = destination(operand(0));
+  step.place[1] = second(operand(0));
+  if (opcode == "activemask") {
+    step.run = steps::active_mask;
+    return add(step);
+  }
+  for (int i = 1; i < count(); ++i)
+    step.place[static_cast<std::size_t>(i + 1)] = source(operand(i), opcode == "vote" && i == 1 ? Type::pred
+                                                                     : i == 1                   ? type
+                                                                                                : Type::b32);
+  if (opcode == "shfl") {
+    step.run = steps::shuffle;
+    step.extra = static_cast<std::int32_t>(has("up")     ? steps::Shuffle::up
+                                           : has("down") ? steps::Shuffle::down
+                                           : has("bfly") ? steps::Shuffle::butterfly
+                                                         : steps::Shuffle::index);
+  } else if (opcode == "vote") {
+    step.run = steps::vote;
+    step.extra = static_cast<std::int32_t>(has("all")   ? steps::Vote::all
+                                           : has("any") ? steps::Vote::any
+                                           : has("uni") ? steps::Vote::uniform
+                                                        : steps::Vote::ballot);
+  } else if (opcode == "match") {
+    step.run = steps::match;
+    step.extra = has("all") ? 1 : 0;
+  } else if (opcode == "redux") {
+    step.run = steps::reduce;
+    const std::array<std::string_view, 1> of = {ptx::row(type).name};
+    step.extra = keep(scalar::operation(named_operation(), of));
+  } else {
+    step.run = steps::elect;
+  }
+  add(step);
+}
+
+}  // namespace warpbit::grid

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where registers, variables and operands lie.
+#include "grid/compiler.hpp"
+#include "grid/memory.hpp"
+#include "ptx/operands.hpp"
+
+namespace warpbit::grid {
+
+void Compiler::lay_out_registers() {
+  slot_.clear();
+  std::uint32_t slots = 0, predicates = 0;
+  for (const ptx::Register& one : function_->registers) {
+    if (one.type == Type::pred) {
+      slot_.push_back(predicates++);
+      continue;
+    }
+    const int bits = ptx::bits(one.type);
+    slot_.push_back(slots);
+    slots += bits <= 32 ? 1 : static_cast<std::uint32_t>(bits / 32);
+  }
+  carry_ = predicates++;
+  code_->slots = static_cast<int>(slots);
+  code_->predicates = static_cast<int>(predicates);
+}
+
+// The variables of the module and of all its functions; behind them what the launch adds.
+void Compiler::lay_out_shared() {
+  std::uint64_t& size = program_.shared_bytes;
+  std::uint64_t alignment = 16;
+  const auto place = [&](const ptx::Variable& variable) {
+    if (variable.space != StateSpace::shared) return;
+    const auto aligned = static_cast<std::uint64_t>(variable.alignment);
+    if (variable.bytes == 0) {
+      alignment = std::max(alignment, aligned);
+      return;
+    }
+    size = (size + aligned - 1) / aligned * aligned;
+    shared_[&variable] = size;
+    size += static_cast<std::uint64_t>(variable.bytes);
+  };
+  for (const ptx::Variable& variable : program_.module->variables) place(variable);
+  for (const ptx::FunctionText& function : program_.module->functions)
+    for (const ptx::Variable& variable : function.variables) place(variable);
+  size = (size + alignment - 1) / alignment * alignment;
+}
+
+// Local variables, and the parameters of functions and of calls, lie in local memory; shared ones one after another.
+void Compiler::lay_out_variables() {
+  local_.clear();
+  std::int64_t at = 0;
+  const auto place = [&](const ptx::Variable& variable) {
+    at = (at + variable.alignment - 1) / variable.alignment * variable.alignment;
+    local_[&variable] = at;
+    at += variable.bytes;
+    return local_[&variable];
+  };
+  if (!function_->is_entry) {
+    for (const ptx::Variable& one : function_->parameters)
+      code_->parameters.push_back(one.space == StateSpace::param ? place(one) : -1);
+    for (const ptx::Variable& one : function_->returns)
+      code_->returns.push_back(one.space == StateSpace::param ? place(one) : -1);
+  } else {
+    for (const ptx::Variable& one : function_->parameters) {  // places in the buffer of all parameters
+      at = (at + one.alignment - 1) / one.alignment * one.alignment;
+      local_[&one] = at;
+      at += one.bytes;
+    }
+    at = 0;
+  }
+  for (const ptx::Variable& one : function_->variables) {
+    if (one.space == StateSpace::local || one.space == StateSpace::param) place(one);
+  }
+  if (std::ranges::find(function_->statements, "alloca", &Statement::opcode) != function_->statements.end()) {
+    code_->saved_stack = (at + 7) / 8 * 8;
+    at = code_->saved_stack + 8;
+  }
+  code_->local_bytes = at;
+}
+
+Place Compiler::constant(std::uint64_t value, int bits, std::uint64_t upper,
+                         std::optional<ptx::Special> special) {
+  const Key key{value, upper, bits, special ? static_cast<int>(*special) : -1};
+  const auto [found, added] = constants_.try_emplace(key, static_cast<std::uint32_t>(program_.constant_slots));
+  if (added) {
+    program_.constants.push_back({found->second, bits, value, upper, special});
+    program_.constant_slots += bits <= 32 ? 1 : bits / 32;
+  }
+  return {Place::Kind::constant, static_cast<std::uint8_t>(bits), false, found->second};
+}
+
+Place Compiler::predicate(int index, bool negated) const {
+  return {Place::Kind::predicate, 1, negated, slot_[static_cast<std::size_t>(index)]};
+}
+
+Place Compiler::reg(int index) const {
+  const Type type = function_->registers[static_cast<std::size_t>(index)].type;
+  if (type == Type::pred) return predicate(index, false);
+  return {Place::Kind::reg, static_cast<std::uint8_t>(ptx::bits(type)), false,
+          slot_[static_cast<std::size_t>(index)]};
+}
+
+Place Compiler::second(const Operand& operand) const {
+  return operand.second >= 0 ? predicate(operand.second, false) : Place{};
+}
+
+// The address of a variable in its own space, and of a function.
+std::uint64_t Compiler::address_of(const Operand& symbol) {
+  const ptx::Variable* variable = symbol.variable;
+  const auto offset = static_cast<std::uint64_t>(symbol.offset);
+  if (const auto local = local_.find(variable); local != local_.end())
+    return static_cast<std::uint64_t>(local->second) + offset;
+  if (const auto shared = shared_.find(variable); shared != shared_.end()) return shared->second + offset;
+  if (variable->space == StateSpace::shared)
+    return program_.shared_bytes + offset;  // of the size that the launch gives
+  for (const auto& [one, address] : addresses_)
+    if (one == variable) return address + offset;
+  refuse(fmt::format("'{}'", variable->name), "a variable that is defined in the module");
+}
+
+bool Compiler::is_kernel_parameter(const Operand& symbol) const {
+  return symbol.kind == Operand::Kind::symbol && function_->is_entry &&
+         std::ranges::any_of(function_->parameters,
+                             [&](const ptx::Variable& one) { return &one == symbol.variable; });
+}
+
+Place Compiler::source(const Operand& operand, Type type) {
+  switch (operand.kind) {
+    case Operand::Kind::reg: {
+      Place out = reg(operand.index);
+      out.negated = operand.negated;
+      return out;
+    }
+    case Operand::Kind::literal: {
+      const std::uint64_t value = ptx::literal_bits(operand.literal, type);
+      return constant(type == Type::pred ? operand.literal.bits != 0 : value, std::max(ptx::bits(type), 8));
+    }
+    case Operand::Kind::special: {
+      const auto special = static_cast<ptx::Special>(operand.index);
+      const Type of = ptx::find_special(operand.text)->type;
+      return constant(0, std::max(ptx::bits(of), 32), 0, special);
+    }
+    case Operand::Kind::symbol: return constant(address_of(operand), 64);
+    case Operand::Kind::function: {
+      index_of(operand.text, statement_);
+      return constant(function_address(*program_.module, operand.text), 64);
+    }
+    default: refuse(fmt::format("operand '{}'", operand.text), "a register or a constant");
+  }
+}
+
+Place Compiler::destination(const Operand& operand) const {
+  if (operand.kind == Operand::Kind::sink) return {};
+  if (operand.kind != Operand::Kind::reg) refuse(fmt::format("destination '{}'", operand.text), "a register");
+  return reg(operand.index);
+}
+
+// [base + offset]: the base as a place.
+Place Compiler::address(const Operand& operand, Access& access) {
+  if (operand.kind != Operand::Kind::address) refuse("an operand without brackets", "an address");
+  const Operand& base = child(operand, 0);
+  access.offset = operand.offset;
+  if (base.kind == Operand::Kind::literal) return constant(base.literal.bits, 64);
+  if (base.kind == Operand::Kind::symbol) {
+    access.in_frame = local_.contains(base.variable) && !is_kernel_parameter(base);
+    return constant(address_of(base), 64);
+  }
+  if (base.kind == Operand::Kind::reg) return reg(base.index);
+  refuse(fmt::format("address '{}'", base.text), "a register, a variable or a constant");
+}
+
+std::vector<Place> Compiler::elements(const Operand& operand, Type type, bool destinations) {
+  std::vector<Place> out;
+  const auto one = [&](const Operand& item) {
+    out.push_back(destinations ? destination(item) : source(item, type));
+  };
+  if (operand.kind != Operand::Kind::vector)
+    one(operand);
+  else
+    for (int i = 0; i < operand.count; ++i) one(child(operand, i));
+  return out;
+}
+
+}  // namespace warpbit::grid

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor instructions, matrix moves, conversions of small formats: what isa/ knows.
+#include <functional>
+
+#include "grid/compiler.hpp"
+#include "isa/instruction.hpp"
+
+namespace warpbit::grid {
+
+bool Compiler::tensor() {
+  const std::string_view opcode = statement_->opcode;
+  constexpr std::array<std::string_view, 7> kOpcodes = {"mma",      "wmma",      "wgmma", "ldmatrix",
+                                                        "stmatrix", "movmatrix", "cvt"};
+  const bool proxy = opcode == "fence" && statement_->qualifiers > 0 && word(0) == "proxy";
+  if (std::ranges::find(kOpcodes, opcode) == kOpcodes.end() && !proxy) return false;
+  // Names of registers, as this statement's scope has them.
+  const std::function<const Operand*(const Operand&, std::string_view)> find =
+      [&](const Operand& in, std::string_view name) -> const Operand* {
+    if (in.kind == Operand::Kind::reg && in.text == name) return &in;
+    for (int i = 0; i < in.count; ++i)
+      if (const Operand* found = find(child(in, i), name)) return found;
+    return nullptr;
+  };
+  const auto types = [&](std::string_view name) -> std::optional<std::string> {
+    for (int i = 0; i < count(); ++i)
+      if (const Operand* found = find(operand(i), name))
+        return std::string(ptx::row(function_->registers[static_cast<std::size_t>(found->index)].type).name);
+    return {};
+  };
+  Result<Instruction> parsed = Instruction::parse(statement_->text, program_.target, types);
+  if (!parsed) refuse(parsed.error());
+  Step step;
+  step.run = std::holds_alternative<Control>(parsed->decoded().kernel) ? steps::nothing : steps::tensor;
+  std::vector<Place> places;
+  // Operand by operand, in the statement's order: as many places as it has registers.
+  int k = 0;
+  for (const warpbit::Operand& one : parsed->operands()) {
+    const Operand& written = operand(k++);
+    if (one.registers == 0) continue;
+    std::vector<Place> of;
+    if (written.kind == Operand::Kind::address) {
+      Access ignored;  // the offset is the instruction's own
+      of.push_back(address(written, ignored));
+    } else {
+      of = elements(written,
+                    one.register_bits == 64   ? Type::b64
+                    : one.register_bits == 16 ? Type::b16
+                                              : Type::b32,
+                    one.is_destination());
+    }
+    of.resize(static_cast<std::size_t>(one.registers));
+    places.insert(places.end(), of.begin(), of.end());
+  }
+  step.target = keep(std::move(places));
+  step.extra = static_cast<std::int32_t>(program_.instructions.size());
+  program_.tensor_plans.push_back(steps::tensor_plan(*parsed));
+  program_.instructions.push_back(*std::move(parsed));
+  add(step);
+  return true;
+}
+
+}  // namespace warpbit::grid

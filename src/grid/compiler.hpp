@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes steps of statements. Which opcode becomes which step says the table in compile.cpp; how, by file:
+// compile_places.cpp operands, compile_compute.cpp, compile_access.cpp, compile_control.cpp, compile_tensor.cpp.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "grid/compile.hpp"
+#include "grid/contract.hpp"
+#include "grid/flow.hpp"
+#include "grid/steps.hpp"
+#include "ptx/forms.hpp"
+
+namespace warpbit::grid {
+
+using ptx::Operand, ptx::Statement, ptx::StateSpace, ptx::Type;
+
+/// Thrown inside Compiler alone; compile returns it.
+struct Refused {
+  Error error;
+};
+
+/// One function at a time; what all share is in the program.
+class Compiler {
+ public:
+  Compiler(Program& program, const Addresses& addresses) : program_(program), addresses_(addresses) {
+    lay_out_shared();
+  }
+  /// Every refusal is kept in `refused`, if there is one, instead of being thrown.
+  void function(std::size_t index, std::vector<Error>* refused = nullptr);
+  std::size_t index_of(std::string_view name, const Statement* at);
+
+ private:
+  // ---- The statement at hand
+  std::string_view word(int i) const {
+    return function_->qualifiers[static_cast<std::size_t>(statement_->first_qualifier + i)];
+  }
+  std::span<const std::string_view> words() const {
+    return std::span(function_->qualifiers)
+        .subspan(static_cast<std::size_t>(statement_->first_qualifier),
+                 static_cast<std::size_t>(statement_->qualifiers));
+  }
+  bool has(std::string_view wanted) const { return std::ranges::find(words(), wanted) != words().end(); }
+  int count() const { return statement_->operands; }
+  const Operand& operand(int i) const {
+    return function_->operands[static_cast<std::size_t>(statement_->first_operand + i)];
+  }
+  const Operand& child(const Operand& parent, int i) const {
+    return function_->operands[static_cast<std::size_t>(parent.first + i)];
+  }
+  [[noreturn]] void refuse(Error error) const;
+  [[noreturn]] void refuse(std::string seen, std::string accepted) const;
+
+  // ---- Places
+  void lay_out_shared();
+  void lay_out_registers();
+  void lay_out_variables();
+  Place constant(std::uint64_t value, int bits, std::uint64_t upper = 0,
+                 std::optional<ptx::Special> special = {});
+  Place reg(int index) const;
+  Place second(const Operand& operand) const;
+  Place predicate(int index, bool negated) const;
+  Place source(const Operand& operand, Type type);
+  Place destination(const Operand& operand) const;
+  std::uint64_t address_of(const Operand& symbol);
+  bool is_kernel_parameter(const Operand& symbol) const;
+  Place address(const Operand& operand, Access& access);
+  std::vector<Place> elements(const Operand& operand, Type type, bool destinations);
+  int keep(std::vector<Place> places) {
+    program_.places.push_back(std::move(places));
+    return static_cast<int>(program_.places.size()) - 1;
+  }
+  int keep(scalar::Operation operation) {
+    program_.operations.push_back(std::move(operation));
+    return static_cast<int>(program_.operations.size()) - 1;
+  }
+
+  // ---- Statements
+  /// What an opcode becomes; one that has no row is a scalar operation.
+  struct Maker {
+    std::string_view opcode;
+    void (Compiler::*make)();
+  };
+  static const Maker kMakers[];
+  void statement();
+  const Result<std::vector<ptx::MatchedForm>>& matched();
+  bool is_unmeasured(const ptx::MatchedForm& form) const;
+  void note_evidence() {
+    if (program_.inferred.empty() && !scalar::is_captured(statement_->opcode, words(), program_.target))
+      program_.inferred = fmt::format("{}.{}", statement_->opcode, fmt::join(words(), "."));
+  }
+  void add(Step step);
+  template <Run kRun>
+  void run() {
+    add({.run = kRun});
+  }
+  void nothing() { run<steps::nothing>(); }
+  Type last_type() const;
+
+  // ---- Each lane alone
+  void scalar();
+  void compute(const scalar::Operation& operation);
+  void product(int at, bool saves);
+  void fused(const Fused& sum);
+  void move();
+  void logic();
+
+  // ---- Memory
+  StateSpace space(bool& generic) const;
+  bool is_strong();
+  void load() { access(true); }
+  void store() { access(false); }
+  void access(bool loads);
+  std::string_view named_operation() const;
+  void atomic() { atomic_of(true); }
+  void reduction() { atomic_of(false); }
+  void atomic_of(bool returns);
+  void copy_async();
+  void stack();
+  void window();
+  void cluster_address();
+  void policy();
+
+  // ---- Control, and what lanes do together
+  void branch();
+  void branch_indexed();
+  void call();
+  void fence();
+  void barrier();
+  void lanes();
+
+  bool tensor();
+
+  Program& program_;
+  const Addresses& addresses_;
+  const ptx::FunctionText* function_ = nullptr;
+  FunctionCode* code_ = nullptr;
+  const Statement* statement_ = nullptr;
+  std::optional<Definitions> definitions_;  // above the statement
+  std::vector<std::uint32_t> slot_;         // by register
+  std::uint32_t carry_ = 0;
+  std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand
+  std::unordered_map<const ptx::Variable*, std::uint64_t> shared_;  // of all
+  struct Key {
+    std::uint64_t value, upper;
+    int bits;
+    int special;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::map<Key, std::uint32_t> constants_;
+  std::unordered_map<std::string, Result<std::vector<ptx::MatchedForm>>> matched_;  // by opcode and qualifiers
+  struct Pending {
+    std::size_t step;
+    int statement;
+  };
+  std::vector<Pending> pending_;
+  struct Product {
+    std::array<Place, 2> factors;
+    bool exchanged;
+  };
+  std::map<int, Product> products_;  // by statement
+  std::vector<std::pair<std::size_t, const ptx::LabelTable*>> pending_tables_;
+};
+
+}  // namespace warpbit::grid

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions: parameters, scopes, labels, statements.
+#include <array>
+
+#include "ptx/parser.hpp"
+
+namespace warpbit::ptx {
+
+Variable Parser::parameter() {
+  const std::optional<StateSpace> in = space();
+  if (in != StateSpace::param && in != StateSpace::reg) unexpected(".param or .reg");
+  Variable out{{}, *in};
+  int vector = 1;
+  attributes(out, vector);
+  out.position = token_.position;
+  out.name = name("the name of a parameter");
+  const int element = bits(out.type) / 8 * vector;
+  out.alignment = std::max(out.alignment, element);
+  out.bytes = element;
+  if (take('[')) {
+    out.bytes = token_.is(']') ? 0 : element * integer("a number of elements");
+    if (out.bytes < 0 || out.bytes > 1 << 20)
+      refuse(Errc::statement_syntax, out.position, "a size of a parameter", "at most 1 MiB");
+    expect(']');
+  }
+  return out;
+}
+
+std::deque<Variable> Parser::parameters() {
+  std::deque<Variable> out;
+  if (!take('(')) return out;
+  if (take(')')) return out;
+  do out.push_back(parameter());
+  while (take(','));
+  expect(')');
+  return out;
+}
+
+void Parser::function(Linkage linkage, bool is_entry) {
+  FunctionText made;
+  made.is_entry = is_entry;
+  made.linkage = linkage;
+  if (take(".attribute")) skip_parentheses();
+  if (!is_entry) made.returns = parameters();
+  made.position = token_.position;
+  made.name = name("the name of a function");
+  made.parameters = parameters();
+  while (performance_directive(made)) continue;
+  FunctionText* known = nullptr;
+  for (FunctionText& function : out_.functions)
+    if (function.name == made.name) known = &function;
+  if (known != nullptr && known->is_entry != made.is_entry)
+    refuse(Errc::statement_syntax, made.position, fmt::format("'{}' as a kernel and as a function", made.name),
+           "one of both");
+  if (known != nullptr && known->has_body && token_.is('{'))
+    refuse(Errc::statement_syntax, made.position, fmt::format("'{}' a second time", made.name), "another name");
+  if (known == nullptr)
+    known = &out_.functions.emplace_back(std::move(made));
+  else if (token_.is('{'))
+    *known = std::move(made);
+  if (!take(';')) body(*known);
+}
+
+void Parser::body(FunctionText& function) {
+  function_ = &function;
+  function.has_body = true;
+  scopes_.clear();
+  references_.clear();
+  source_ = {};
+  scope_ = -1;
+  if (!token_.is('{')) unexpected("'{' or ';'");
+  open_scope();
+  for (std::deque<Variable>* list : {&function.returns, &function.parameters})
+    for (const Variable& variable : *list) {
+      if (variable.space == StateSpace::reg)
+        one_register(variable.name, variable.type, 1, variable.position);
+      else {
+        if (!scope().variables.try_emplace(variable.name, &variable).second)
+          refuse(Errc::statement_syntax, variable.position, fmt::format("'{}' a second time", variable.name),
+                 "another name");
+      }
+    }
+  advance();
+  while (scope_ >= 0) in_body();
+  for (const Reference& reference : references_) resolve(reference);
+  function_ = nullptr;
+}
+
+void Parser::open_scope() {
+  scopes_.emplace_back().parent = scope_;
+  scope_ = static_cast<int>(scopes_.size()) - 1;
+}
+
+void Parser::in_body() {
+  if (take('{')) return open_scope();
+  if (take('}')) {
+    scope_ = scope().parent;
+    return;
+  }
+  if (take(".loc")) return loc();
+  if (take(".pragma")) return pragma();
+  if (const std::optional<StateSpace> in = space()) return declaration(*in, Linkage::internal);
+  if (token_.kind == Kind::name || token_.is('@')) return statement();
+  unexpected("an instruction, a label, a declaration or '}'");
+}
+
+void Parser::label(std::string_view label, Position at) {
+  constexpr std::array kTables = {std::pair{".branchtargets", LabelTable::Kind::branch_targets},
+                                  std::pair{".calltargets", LabelTable::Kind::call_targets},
+                                  std::pair{".callprototype", LabelTable::Kind::prototype}};
+  for (const auto& [dotted, kind] : kTables) {
+    if (!take(dotted)) continue;
+    function_->tables.push_back(label_table(kind, label));
+    scope().tables.try_emplace(label, static_cast<int>(function_->tables.size()) - 1);
+    return;
+  }
+  if (declares_register(scope(), label) || scope().variables.contains(label) ||
+      !scope().labels.try_emplace(label, static_cast<int>(function_->statements.size())).second)
+    refuse(Errc::statement_syntax, at, fmt::format("label '{}' a second time", label), "another name");
+}
+
+LabelTable Parser::label_table(LabelTable::Kind kind, std::string_view label) {
+  LabelTable out{kind, label};
+  if (kind == LabelTable::Kind::prototype) {
+    out.returns = parameters();
+    name("_ or a name");
+    out.parameters = parameters();
+    while (performance_directive(*function_)) continue;
+  } else {
+    do {
+      const Position at = token_.position;
+      const std::string_view target = name(kind == LabelTable::Kind::branch_targets ? "a label" : "a function");
+      if (kind == LabelTable::Kind::call_targets) {
+        out.functions.push_back(target);
+        continue;
+      }
+      references_.push_back({-1, static_cast<int>(function_->tables.size()),
+                             static_cast<int>(out.labels.size()), scope_, target, at});
+      out.labels.push_back(-1);
+    } while (take(','));
+  }
+  expect(';');
+  return out;
+}
+
+// [@{!}p] opcode.qualifiers operands;
+void Parser::statement() {
+  Statement out;
+  if (take('@')) {
+    out.guard_negated = take('!');
+    out.guard = guard_register();
+  }
+  out.position = token_.position;
+  out.source = source_;
+  const auto first = static_cast<std::size_t>(token_.text.data() - out_.text.data());
+  out.opcode = name("an instruction");
+  if (out.guard < 0 && take(':')) return label(out.opcode, out.position);
+  out.first_qualifier = static_cast<int>(function_->qualifiers.size());
+  while (token_.kind == Kind::dotted) {
+    function_->qualifiers.push_back(token_.text.substr(1));
+    advance();
+  }
+  out.qualifiers = static_cast<int>(function_->qualifiers.size()) - out.first_qualifier;
+  std::vector<Operand> operands;
+  const bool of_call = out.opcode == "call";
+  moves_ = out.opcode == "mov";
+  if (!token_.is(';')) do
+      operands.push_back(operand(of_call));
+    while (take(','));
+  Operand all;
+  add_children(all, operands);
+  out.first_operand = all.first;
+  out.operands = all.count;
+  expect(';');
+  out.text = std::string_view(out_.text).substr(first, end_of_last_ - first);
+  function_->statements.push_back(out);
+}
+
+}  // namespace warpbit::ptx

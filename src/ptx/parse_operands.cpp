@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands, and the names in them.
+#include <algorithm>
+#include <charconv>
+
+#include "ptx/parser.hpp"
+#include "ptx/special.hpp"
+
+namespace warpbit::ptx {
+
+void Parser::add_children(Operand& parent, const std::vector<Operand>& children) {
+  parent.first = static_cast<int>(function_->operands.size());
+  parent.count = static_cast<int>(children.size());
+  for (const Operand& child : children) {
+    if (child.index == kUnresolved)
+      references_.push_back(
+          {static_cast<int>(function_->operands.size()), -1, -1, scope_, child.text, child.position});
+    function_->operands.push_back(child);
+  }
+}
+
+Operand Parser::operand(bool of_call) {
+  const Position at = token_.position;
+  Operand out = token_.is('{')              ? group(Operand::Kind::vector, '}', of_call)
+                : token_.is('[')            ? bracketed()
+                : of_call && token_.is('(') ? group(Operand::Kind::list, ')', of_call)
+                : token_.is('!')            ? negated_operand()
+                : token_.kind == Kind::name && token_.text != "WARP_SZ" ? named_operand()
+                                                                        : constant_operand();
+  out.position = at;
+  if (token_.is('[') && out.kind == Operand::Kind::symbol) {  // symbol[4]: of the elements of its type
+    advance();
+    const Position index = token_.position;
+    const std::int64_t element = integer("the number of an element");
+    if (element < 0 || element > std::int64_t{1} << 40)
+      refuse(Errc::statement_syntax, index, fmt::format("element {}", element), "0 to 2^40");
+    out.offset += element * (bits(out.variable->type) / 8);
+    expect(']');
+    if (!moves_) out = address(out);
+  }
+  return out;
+}
+
+Operand Parser::constant_operand() {
+  const bool begins =
+      token_.kind == Kind::number || token_.kind == Kind::name ||
+      (token_.kind == Kind::mark && std::string_view("(-+~!").find(token_.text[0]) != std::string_view::npos);
+  if (!begins) unexpected("an operand");
+  Operand out;
+  out.kind = Operand::Kind::literal;
+  out.literal = constant().literal;
+  return out;
+}
+
+Operand Parser::negated_operand() {
+  expect('!');
+  Operand out;
+  out.kind = Operand::Kind::reg;
+  out.negated = true;
+  out.index = guard_register();
+  return out;
+}
+
+// A register, d|p, a special register, a symbol with an offset, or a name that is declared later.
+Operand Parser::named_operand() {
+  Operand out;
+  out.position = token_.position;
+  std::string_view named = name("an operand");
+  if (token_.kind == Kind::dotted && token_.adjacent) {  // %tid.x
+    named = {named.data(), named.size() + token_.text.size()};
+    advance();
+  }
+  out.text = named;
+  if (named == "_") {
+    out.kind = Operand::Kind::sink;
+  } else if (const std::optional<Scope::Registers> range = find_registers(named); range && range->is_vector) {
+    out.kind = Operand::Kind::vector;
+    std::vector<Operand> parts(static_cast<std::size_t>(range->count));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts[i].kind = Operand::Kind::reg;
+      parts[i].index = range->first + static_cast<int>(i);
+    }
+    add_children(out, parts);
+    return out;
+  } else if (out.index = find_register(named); out.index >= 0) {
+    out.kind = Operand::Kind::reg;
+  } else if (const SpecialRow* special = find_special(named)) {
+    out.kind = Operand::Kind::special;
+    out.index = static_cast<int>(special->special);
+  } else if (out.variable = find_variable(named); out.variable != nullptr) {
+    out.kind = Operand::Kind::symbol;
+    if (token_.is('+') || token_.is('-')) out.offset = integer("an offset");
+    return out;
+  } else if (out.index = find_table(named); out.index >= 0) {
+    out.kind = Operand::Kind::table;
+  } else if (named.starts_with('%')) {
+    refuse(Errc::statement_syntax, out.position, fmt::format("'{}'", named),
+           "the name of a register that is declared");
+  } else {
+    out.kind = Operand::Kind::label;
+    out.index = kUnresolved;
+  }
+  if (take('|'))
+    out.second =
+        token_.kind == Kind::name && token_.text == "_" ? (advance(), kSinkPredicate) : guard_register();
+  return out;
+}
+
+Operand Parser::group(Operand::Kind kind, char close, bool of_call) {
+  const Nested nested(*this);
+  advance();
+  std::vector<Operand> items;
+  if (!token_.is(close)) do
+      items.push_back(operand(of_call));
+    while (take(','));
+  expect(close);
+  Operand out;
+  out.kind = kind;
+  add_children(out, items);
+  return out;
+}
+
+Operand Parser::address(Operand base) {
+  Operand out;
+  out.kind = Operand::Kind::address;
+  out.offset = base.kind == Operand::Kind::literal ? 0 : std::exchange(base.offset, 0);
+  add_children(out, {base});
+  return out;
+}
+
+// [base], [base + offset], [base, {coordinates}]
+Operand Parser::bracketed() {
+  const Nested nested(*this);
+  expect('[');
+  Operand base = token_.kind == Kind::name && token_.text != "WARP_SZ" ? named_operand() : constant_operand();
+  if (take('+'))
+    base.offset += integer("an offset");
+  else if (token_.is('-'))
+    unexpected("'+' and the offset, such as [p+-16]");
+  std::vector<Operand> items{base};
+  while (take(',')) items.push_back(operand(false));
+  expect(']');
+  Operand out;
+  out.kind = Operand::Kind::address;
+  out.offset = base.kind == Operand::Kind::literal ? 0 : std::exchange(items[0].offset, 0);
+  add_children(out, items);
+  return out;
+}
+
+// ---- Names
+
+std::optional<Scope::Registers> Parser::find_registers(std::string_view wanted) const {
+  for (const Scope* in = &scopes_[static_cast<std::size_t>(scope_)]; in != nullptr; in = enclosing(*in)) {
+    const auto whole = in->registers.find(wanted);
+    if (whole != in->registers.end()) return whole->second;
+    if (in->variables.contains(wanted)) return {};
+  }
+  return {};
+}
+
+// The register of %name<count> in one scope; -1 if there is none.
+int Parser::number_in_range(const Scope& in, std::string_view wanted) {
+  const std::size_t stem = wanted.find_last_not_of("0123456789") + 1;
+  const std::string_view digits = wanted.substr(std::min(stem, wanted.size()));
+  const auto range = in.registers.find(wanted.substr(0, stem));
+  if (digits.empty() || range == in.registers.end() || range->second.is_vector) return -1;
+  int number = -1;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number >= 0 && number < range->second.count ? range->second.first + number : -1;
+}
+
+// The register of a name; -1 if there is none. "%r12" is %r<..> with number 12, never %r1<..> with number 2.
+int Parser::find_register(std::string_view wanted) const {
+  constexpr std::string_view kComponents = "xyzwrgba";
+  for (const Scope* in = &scopes_[static_cast<std::size_t>(scope_)]; in != nullptr; in = enclosing(*in)) {
+    const auto whole = in->registers.find(wanted);
+    if (whole != in->registers.end() && whole->second.count == Scope::kSingle) return whole->second.first;
+    if (wanted.size() > 2 && wanted[wanted.size() - 2] == '.') {
+      const auto vector = in->registers.find(wanted.substr(0, wanted.size() - 2));
+      const std::size_t component = kComponents.find(wanted.back()) % 4;
+      if (vector != in->registers.end() && vector->second.is_vector &&
+          static_cast<int>(component) < vector->second.count)
+        return vector->second.first + static_cast<int>(component);
+    }
+    if (const int number = number_in_range(*in, wanted); number >= 0) return number;
+    if (in->variables.contains(wanted)) return -1;
+  }
+  return -1;
+}
+
+const Variable* Parser::find_variable(std::string_view wanted) const {
+  for (const Scope* in = &scopes_[static_cast<std::size_t>(scope_)]; in != nullptr; in = enclosing(*in))
+    if (const auto found = in->variables.find(wanted); found != in->variables.end()) return found->second;
+  return find_module_variable(wanted);
+}
+
+const Variable* Parser::find_module_variable(std::string_view wanted) const {
+  const auto found = variables_.find(wanted);
+  return found == variables_.end() ? nullptr : found->second;
+}
+
+int Parser::find_table(std::string_view wanted) const {
+  for (const Scope* in = &scopes_[static_cast<std::size_t>(scope_)]; in != nullptr; in = enclosing(*in))
+    if (const auto found = in->tables.find(wanted); found != in->tables.end()) return found->second;
+  return -1;
+}
+
+int Parser::guard_register() {
+  const Position at = token_.position;
+  const std::string_view named = name("a predicate register");
+  const int out = find_register(named);
+  if (out < 0 || function_->registers[static_cast<std::size_t>(out)].type != Type::pred)
+    refuse(Errc::statement_syntax, at, fmt::format("'{}'", named), "a predicate register that is declared");
+  return out;
+}
+
+// A label of an enclosing scope, a table that follows, or a function of the module.
+void Parser::resolve(const Reference& reference) {
+  for (const Scope* in = &scopes_[static_cast<std::size_t>(reference.scope)]; in != nullptr;
+       in = enclosing(*in)) {
+    const auto label = in->labels.find(reference.name);
+    const auto table = in->tables.find(reference.name);
+    if (label == in->labels.end() && (table == in->tables.end() || reference.operand < 0)) continue;
+    if (reference.operand < 0) {
+      function_->tables[static_cast<std::size_t>(reference.table)]
+          .labels[static_cast<std::size_t>(reference.entry)] = label->second;
+      return;
+    }
+    Operand& operand = function_->operands[static_cast<std::size_t>(reference.operand)];
+    operand.kind = label != in->labels.end() ? Operand::Kind::label : Operand::Kind::table;
+    operand.index = label != in->labels.end() ? label->second : table->second;
+    return;
+  }
+  if (reference.operand >= 0 && out_.find(reference.name) != nullptr) {
+    Operand& operand = function_->operands[static_cast<std::size_t>(reference.operand)];
+    operand.kind = Operand::Kind::function;
+    return;
+  }
+  refuse(Errc::statement_syntax, reference.at, fmt::format("'{}'", reference.name),
+         "the name of a label, a variable or a function that is declared");
+}
+
+}  // namespace warpbit::ptx
