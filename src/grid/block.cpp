@@ -81,6 +81,8 @@ std::uint64_t Block::special(ptx::Special special, int warp, int lane) const {
     case nsmid: return 132;  // of an H100; the manual leaves it open
     case total_smem_size:
     case aggr_smem_size: return grid_.shared_bytes;
+    case envreg1: return kWorkspace >> 32;
+    case envreg2: return kWorkspace & 0xFFFF'FFFF;
     case dynamic_smem_size: return grid_.shared_bytes - grid_.program.shared_bytes;
     default: return 0;
   }

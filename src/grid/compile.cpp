@@ -210,13 +210,10 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
   out.contracts = contracts;
   Compiler compiler(out, addresses);
   try {
-    compiler.index_of(entry, nullptr);
-    // Functions whose address a variable has may be called.
-    for (const ptx::Variable& variable : out.module->variables)
-      for (const ptx::Relocation& relocation : variable.relocations)
-        if (const ptx::FunctionText* named = out.module->find(relocation.symbol);
-            named != nullptr && named->has_body)
-          compiler.index_of(relocation.symbol, nullptr);
+    const std::size_t kernel = compiler.index_of(entry, nullptr);
+    const Named names = named(*out.module, *out.functions[kernel].function);
+    compiler.lay_out_shared([&](const ptx::Variable& variable) { return names.variables.contains(&variable); });
+    for (const ptx::FunctionText* function : names.functions) compiler.index_of(function->name, nullptr);
     for (std::size_t i = 0; i < out.functions.size(); ++i) compiler.function(i);
   } catch (Refused& refused) {
     return std::move(refused.error);
@@ -230,6 +227,7 @@ std::vector<Error> check(std::shared_ptr<const ptx::ModuleText> module, Target t
   Program program(std::move(module), target);
   program.contracts = false;
   Compiler compiler(program, addresses);
+  compiler.lay_out_shared([](const ptx::Variable&) { return true; });
   for (const ptx::FunctionText& function : program.module->functions)
     if (function.has_body) compiler.index_of(function.name, nullptr);
   for (std::size_t i = 0; i < program.functions.size(); ++i) compiler.function(i, &out);

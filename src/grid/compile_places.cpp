@@ -23,12 +23,12 @@ void Compiler::lay_out_registers() {
   code_->predicates = static_cast<int>(predicates);
 }
 
-// The variables of the module and of all its functions; behind them what the launch adds.
-void Compiler::lay_out_shared() {
+// Variables of the module and of its functions; behind them what the launch adds.
+void Compiler::lay_out_shared(const std::function<bool(const ptx::Variable&)>& is_used) {
   std::uint64_t& size = program_.shared_bytes;
   std::uint64_t alignment = 16;
   const auto place = [&](const ptx::Variable& variable) {
-    if (variable.space != StateSpace::shared) return;
+    if (variable.space != StateSpace::shared || !is_used(variable)) return;
     const auto aligned = static_cast<std::uint64_t>(variable.alignment);
     if (variable.bytes == 0) {
       alignment = std::max(alignment, aligned);
@@ -137,6 +137,7 @@ Place Compiler::source(const Operand& operand, Type type) {
     case Operand::Kind::special: {
       const auto special = static_cast<ptx::Special>(operand.index);
       const Type of = ptx::find_special(operand.text)->type;
+      program_.has_workspace = program_.has_workspace || special == ptx::Special::envreg1;
       return constant(0, std::max(ptx::bits(of), 32), 0, special);
     }
     case Operand::Kind::symbol: return constant(address_of(operand), 64);

@@ -35,9 +35,9 @@ struct Refused {
 /// One function at a time; what all share is in the program.
 class Compiler {
  public:
-  Compiler(Program& program, const Addresses& addresses) : program_(program), addresses_(addresses) {
-    lay_out_shared();
-  }
+  Compiler(Program& program, const Addresses& addresses) : program_(program), addresses_(addresses) {}
+  /// Before any function. Variables that are not used have no bytes.
+  void lay_out_shared(const std::function<bool(const ptx::Variable&)>& is_used);
   /// Every refusal is kept in `refused`, if there is one, instead of being thrown.
   void function(std::size_t index, std::vector<Error>* refused = nullptr);
   std::size_t index_of(std::string_view name, const Statement* at);
@@ -64,7 +64,6 @@ class Compiler {
   [[noreturn]] void refuse(std::string seen, std::string accepted) const;
 
   // ---- Places
-  void lay_out_shared();
   void lay_out_registers();
   void lay_out_variables();
   Place constant(std::uint64_t value, int bits, std::uint64_t upper = 0,

@@ -3,6 +3,7 @@
 // Addresses of different ranges are far from each other, and an access must lie in one range.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -19,9 +20,13 @@ namespace warpbit::grid {
 inline constexpr std::uint64_t kSharedWindow = 0x7F00'0000'0000'0000, kLocalWindow = 0x7F10'0000'0000'0000,
                                kWindowBytes = std::uint64_t{1} << 32;
 /// Where variables in .const, the parameters of the kernel, all else in global memory, arrays with an address of the
-/// process (ptx::address) and the heap begin.
+/// process (ptx::address), the heap and the workspace of a grid begin.
 inline constexpr std::uint64_t kConstants = 0x0E00'0000'0000, kParameters = 0x0F00'0000'0000,
-                               kBuffers = 0x1000'0000'0000, kNamed = 0x2000'0000'0000, kHeap = 0x3000'0000'0000;
+                               kBuffers = 0x1000'0000'0000, kNamed = 0x2000'0000'0000, kHeap = 0x3000'0000'0000,
+                               kWorkspace = 0x3800'0000'0000;
+
+/// What a grid whose blocks wait for each other has (cooperative_groups::this_grid): its size, and a counter.
+using Workspace = std::array<std::byte, 16>;
 
 /// What malloc and free have (CUDA C++ Programming Guide, "Heap Memory Allocation"): 8 MiB, for all blocks.
 class Heap {

@@ -336,6 +336,9 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   grid::Heap* const heap = state_->module->heap.get();
   if (program.allocates)
     memory.memory().add({grid::kHeap, grid::Heap::kBytes, heap->data(), true, "the heap", heap});
+  grid::Workspace workspace = {};
+  if (program.has_workspace)
+    memory.memory().add({grid::kWorkspace, workspace.size(), workspace.data(), true, "the grid's workspace"});
 
   grid::Grid all{program, memory.memory(), extent(how.grid), extent(how.block), shared, memory.parameters()};
   all.execute = how.execute;

@@ -169,6 +169,7 @@ struct Program {
   std::uint64_t shared_bytes = 0;  ///< static
   int entry = 0;                   ///< of functions
   bool allocates = false;          ///< it calls malloc
+  bool has_workspace = false;      ///< it reads the address of the grid's workspace
   bool follows_written = false;    ///< some register may be read before it is written
   bool orders_by_memory =
       false;             ///< it has fences, or accesses with an order: threads may wait for each other so

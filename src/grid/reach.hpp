@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "ptx/module.hpp"
@@ -12,5 +13,13 @@ std::vector<bool> reached(const ptx::FunctionText& function);
 
 /// Adds the statements that may follow one.
 void followers(const ptx::FunctionText& function, std::size_t statement, std::vector<std::size_t>& to);
+
+/// What a kernel may use.
+struct Named {
+  std::vector<const ptx::FunctionText*> functions;  ///< with a body; the kernel first
+  std::set<const ptx::Variable*> variables;
+};
+/// What a kernel names, and what these functions and variables name in turn.
+Named named(const ptx::ModuleText& module, const ptx::FunctionText& kernel);
 
 }  // namespace warpbit::grid

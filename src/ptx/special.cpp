@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace warpbit::ptx {
 namespace {
@@ -60,6 +61,10 @@ constexpr std::array kSpecials = {
     SpecialRow{reserved_smem_offset_begin, "%reserved_smem_offset_begin", Type::u32},
     SpecialRow{reserved_smem_offset_end, "%reserved_smem_offset_end", Type::u32},
     SpecialRow{reserved_smem_offset_cap, "%reserved_smem_offset_cap", Type::u32},
+    SpecialRow{current_graph_exec, "%current_graph_exec", Type::u64},
+    SpecialRow{envreg, "%envreg0", Type::b32},
+    SpecialRow{envreg1, "%envreg1", Type::b32},
+    SpecialRow{envreg2, "%envreg2", Type::b32},
 };
 
 constexpr bool specials_in_order() {
@@ -72,6 +77,16 @@ static_assert(specials_in_order());
 }  // namespace
 
 const SpecialRow* find_special(std::string_view name) {
+  // %envreg3 to %envreg31 are as %envreg0.
+  constexpr std::string_view kEnvironment = "%envreg";
+  if (name.starts_with(kEnvironment)) {
+    int number = -1;
+    const std::string_view digits = name.substr(kEnvironment.size());
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const bool is_whole = error == std::errc() && end == digits.data() + digits.size() && digits.front() != '0';
+    if (is_whole && number > 2 && number < 32)
+      return &kSpecials[static_cast<std::size_t>(envreg)];
+  }
   const auto found = std::ranges::find(kSpecials, name, &SpecialRow::name);
   return found == kSpecials.end() ? nullptr : &*found;
 }

@@ -61,6 +61,10 @@ enum class Special : std::uint8_t {
   reserved_smem_offset_begin,
   reserved_smem_offset_end,
   reserved_smem_offset_cap,
+  current_graph_exec,
+  envreg,   ///< all but the next two
+  envreg1,  ///< the upper half of the address of a grid's workspace, if its blocks wait for each other
+  envreg2,  ///< the lower half
 };
 
 struct SpecialRow {
