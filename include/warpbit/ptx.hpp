@@ -108,6 +108,16 @@ struct LineCounts {
   std::uint64_t conflicts;  ///< extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp)
 };
 
+/// A statement with a result that PTX leaves open: it depends on the order in which threads run, on time, or on where the
+/// GPU runs them. A launch computes one of the results that there may be.
+struct OrderDependence {
+  int line;                 ///< of the module's text
+  std::string instruction;  ///< "atom.global.add.f32"
+  std::string why;          ///< "the sum depends on the order of the additions"
+  std::string file;         ///< by .loc; empty without it
+  int source_line;
+};
+
 /// How to run a kernel.
 struct Launch {
   Dim3 grid = {}, block = {};
@@ -140,6 +150,9 @@ struct Report {
   std::string printed;         ///< by printf, block by block
   std::vector<LineCounts> profile;  ///< of the statements that were executed, by line; see Launch::profile
   bool stopped = false;             ///< Launch::observe has ended it
+  /// Statements that were executed and leave something open, by line. Without them the launch has the same bits on any
+  /// number of host threads, unless threads race for global memory.
+  std::vector<OrderDependence> order_dependent;
 
   bool ok() const { return !fault; }
   explicit operator bool() const { return ok(); }

@@ -265,6 +265,14 @@ class AsyncState {
   /// by it, oldest first.
   std::vector<Product> apply(const AsyncActor& who, Effects effects, Registers& registers);
 
+  // For who follows registers without their values:
+
+  /// A thread copies a register. Until they are complete, pending products use `to` as they use `from`; an access to it
+  /// is one to `from`. What `to` was for them before, it is not any more.
+  void copy(int from, int to);
+  /// A thread has written to a register: a fence must follow before a product uses it.
+  void written(const AsyncActor& who, int reg);
+
   /// True if some product is incomplete.
   bool is_pending() const { return pending_groups() > 0 || !groups_.back().empty(); }
   /// Committed groups that are incomplete, empty ones included.

@@ -7,9 +7,10 @@
 
 namespace warpbit::block {
 
-Products::Products(int threads, Shared& shared, Name name)
+Products::Products(int threads, Shared& shared, Name name, Ordered ordered)
     : shared_(shared),
       name_(std::move(name)),
+      ordered_(std::move(ordered)),
       groups_(static_cast<std::size_t>((threads + kWarpgroup - 1) / kWarpgroup)) {}
 
 void Products::Group::reserve(int count) {
@@ -45,6 +46,18 @@ Found Products::release(std::string_view what, int first, int count, Who who) {
   return shared_.violated(fault_of(who, {}), *found);
 }
 
+// The first bytes that lack a proxy fence and need one.
+std::optional<Accesses::Unfenced> Products::unfenced(std::uint64_t address, std::uint64_t bytes,
+                                                     int group) const {
+  const std::uint64_t end = address + bytes;
+  while (address < end) {
+    std::optional<Accesses::Unfenced> found = shared_.unfenced(address, end - address, group);
+    if (!found || !ordered_ || !ordered_(found->write.at)) return found;
+    address = static_cast<std::uint64_t>(found->last) + 1;
+  }
+  return std::nullopt;
+}
+
 Found Products::issue(int number, const Instruction& product, Effects effects, Place at) {
   Group& g = group(number);
   const Who first{number * kWarpgroup, at};
@@ -52,7 +65,7 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
     if (auto fault = shared_.read_as_group(product.canonical(), read, number, at)) return fault;
   std::optional<Accesses::Unfenced> written;
   const auto unordered = [&](std::uint64_t address, std::uint64_t bytes) -> std::optional<ByteRange> {
-    written = shared_.unfenced(address, bytes, number);
+    written = unfenced(address, bytes, number);
     if (!written) return std::nullopt;
     return ByteRange{static_cast<std::uint64_t>(written->first), static_cast<std::uint64_t>(written->last)};
   };

@@ -25,8 +25,11 @@ class Products {
     void reserve(int count);
   };
 
+  /// Whether what was written at a place needs no proxy fence.
+  using Ordered = std::function<bool(Place)>;
+
   /// `shared` stays where it is.
-  Products(int threads, Shared& shared, Name name);
+  Products(int threads, Shared& shared, Name name, Ordered ordered = {});
 
   /// It begins without registers.
   Group& group(int number);
@@ -43,7 +46,10 @@ class Products {
 
  private:
   Shared& shared_;
+  std::optional<Accesses::Unfenced> unfenced(std::uint64_t address, std::uint64_t bytes, int group) const;
+
   Name name_;
+  Ordered ordered_;
   std::vector<std::unique_ptr<Group>> groups_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grid/block.hpp"
 
+#include "api/checks.hpp"
 #include "grid/steps.hpp"
 
 #include <fmt/format.h>
@@ -86,6 +87,27 @@ std::uint64_t Block::special(ptx::Special special, int warp, int lane) const {
     case dynamic_smem_size: return grid_.shared_bytes - grid_.program.shared_bytes;
     default: return 0;
   }
+}
+
+Products& Block::products() {
+  if (!products_) products_ = std::make_unique<Products>(*this);
+  return *products_;
+}
+
+bool Block::touches(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  if (!products_) return true;
+  block::Found found = products_->touch(warp, path, step, lanes);
+  if (!found) return true;
+  fault(*std::move(found));
+  return false;
+}
+
+void Block::executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const {
+  const Extent &n = grid_.threads, &blocks = grid_.blocks;
+  const std::uint64_t block = (std::uint64_t{index_[2]} * blocks[1] + index_[1]) * blocks[0] + index_[0];
+  const auto in_block = static_cast<std::uint64_t>(warp.number() * kLanes + std::countr_zero(lanes));
+  const std::uint64_t thread = block * n[0] * n[1] * n[2] + in_block;
+  grid_.executors[freedom].add(std::has_single_bit(lanes) ? thread : Executors::kSeveral - 1);
 }
 
 // ---- Faults
@@ -282,6 +304,49 @@ void Block::report_missing(Warp& warp, const Path& path) {
   fault(std::move(out));
 }
 
+// A path waits for the other warps of its warpgroup, and one of them does not come.
+Fault Block::missing_warp(Warp& warp, const Path& path) const {
+  const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+  const int first = warp.number() / block::kGroupWarps * block::kGroupWarps;
+  std::vector<int> here;
+  int absent = -1;
+  for (int w = first; w < first + block::kGroupWarps; ++w) {
+    const bool is_here =
+        w < static_cast<int>(warps_.size()) &&
+        std::ranges::any_of(warps_[static_cast<std::size_t>(w)]->paths(),
+                            [&](const Path& other) { return other.pc == path.pc && other.barrier == kGroup; });
+    if (is_here)
+      here.push_back(w);
+    else if (absent < 0)
+      absent = w;
+  }
+  const bool exists = absent < static_cast<int>(warps_.size());
+  Warp* const other = exists ? warps_[static_cast<std::size_t>(absent)].get() : nullptr;
+  const Path* const waits = other == nullptr || other->alive() == 0 ? nullptr : &other->paths().front();
+  std::string what = fmt::format("there is no warp {}", absent);
+  if (exists) what = fmt::format("warp {} has ended", absent);
+  if (waits != nullptr) {
+    const std::string_view text =
+        statement_of(grid_.program, grid_.program.steps[static_cast<std::size_t>(waits->pc)]).text;
+    what = fmt::format("{} by warp {}", text.substr(0, text.find_first_of(" \t\n;")), absent);
+  }
+  const bool at_barrier = waits != nullptr && waits->barrier >= 0 && waits->barrier < kGroup;
+  const Errc code = waits == nullptr ? Errc::lanes_missing
+                    : at_barrier     ? Errc::threads_diverge
+                                     : Errc::lanes_disagree;
+  Fault out = block::fault_of(
+      who(warp, step, 0),
+      {code,
+       {},
+       fmt::format("executed by {} {}, but {}", here.size() == 1 ? "warp" : "warps", ranges(here), what),
+       "all four warps of the warpgroup must execute it, at one place"});
+  out.lanes = block::lanes_of(waits == nullptr ? kAllLanes : waits->lanes);
+  if (waits != nullptr)
+    out.other = FaultSide{absent, out.lanes,
+                          who(*other, grid_.program.steps[static_cast<std::size_t>(waits->pc)], 0).at};
+  return out;
+}
+
 // No path can go on. The cause is an instruction that needs lanes which are elsewhere, or a barrier that others never
 // reach.
 void Block::report_deadlock() {
@@ -293,6 +358,9 @@ void Block::report_deadlock() {
     for (const Path& path : warp->paths())
       if (path.barrier < 0 && (waits == nullptr || path.pc < waits->pc)) who_waits = warp.get(), waits = &path;
   if (waits != nullptr) return report_missing(*who_waits, *waits);
+  for (const std::unique_ptr<Warp>& one : warps_)
+    for (const Path& path : one->paths())
+      if (path.barrier == kGroup) return fault(missing_warp(*one, path));
   Warp& warp = **std::ranges::find_if(warps_, [](const auto& one) { return one->alive() != 0; });
   fault(warp, warp.paths().front(), warp.paths().front().lanes,
         {Errc::threads_diverge, "deadlock", "no thread can go on; these wait:" + waiting(), {}});

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "block/shared.hpp"
+#include "grid/freedom.hpp"
 #include "grid/memory.hpp"
+#include "grid/products.hpp"
 #include "grid/warp.hpp"
 #include "grid/watch.hpp"
 #include "warpbit/execute.hpp"
@@ -34,6 +36,7 @@ struct Grid {
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
   bool check_shared = true;                                              ///< see ptx::Launch
   const ptx::Launch* watched = nullptr;     ///< if it is to be profiled or observed
+  Executors* executors = nullptr;           ///< of each of Program::freedoms
   Heap* heap = nullptr;                     ///< of malloc
   const std::atomic<bool>* stop = nullptr;  ///< see Stoppable
   int extension = -1;                       ///< of VectorSet; -1: the specification alone
@@ -62,6 +65,10 @@ class Block {
 
   bool checks() const { return grid_.check_shared; }
   block::Shared& accesses() { return shared_; }
+  /// Asynchronous ones of warpgroups, whose registers and tiles are checked, too.
+  Products& products();
+  /// Lanes of a warp touch registers of products. False after a fault.
+  bool touches(Warp& warp, const Path& path, const Step& step, Lanes lanes);
   /// A lane at a step.
   static block::Who who(const Warp& warp, const Step& step, int lane);
   bool step_limit_reached() { return ++steps_ > grid_.step_limit; }
@@ -71,6 +78,8 @@ class Block {
   /// Ends the launch without a fault.
   void stop() { stopped_ = true; }
   bool has_stopped() const { return stopped_; }
+  /// Lanes of a warp execute a statement that leaves something open.
+  void executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const;
   bool inferred = false;
   std::string printed;  ///< by vprintf
 
@@ -105,11 +114,13 @@ class Block {
   void check_barriers();
   void report_deadlock();
   void report_missing(Warp& warp, const Path& path);
+  Fault missing_warp(Warp& warp, const Path& path) const;
   std::string waiting() const;
 
   const Grid& grid_;
   Extent index_;
   block::Shared shared_;
+  std::unique_ptr<Products> products_;  // once there are some
   std::optional<Watch> watch_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_ = {};

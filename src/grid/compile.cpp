@@ -3,6 +3,8 @@
 #include "grid/compile.hpp"
 
 #include "grid/compiler.hpp"
+#include "grid/freedom.hpp"
+#include "grid/products.hpp"
 #include "grid/reach.hpp"
 #include "grid/written.hpp"
 #include "ptx/operands.hpp"
@@ -215,6 +217,8 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
     compiler.lay_out_shared([&](const ptx::Variable& variable) { return names.variables.contains(&variable); });
     for (const ptx::FunctionText* function : names.functions) compiler.index_of(function->name, nullptr);
     for (std::size_t i = 0; i < out.functions.size(); ++i) compiler.function(i);
+    find_freedoms(out);
+    find_touches(out);
   } catch (Refused& refused) {
     return std::move(refused.error);
   }

@@ -30,7 +30,7 @@ bool Compiler::tensor() {
   Result<Instruction> parsed = Instruction::parse(statement_->text, program_.target, types);
   if (!parsed) refuse(parsed.error());
   Step step;
-  step.run = std::holds_alternative<Control>(parsed->decoded().kernel) ? steps::nothing : steps::tensor;
+  step.run = std::holds_alternative<Control>(parsed->decoded().kernel) ? steps::control : steps::tensor;
   std::vector<Place> places;
   // Operand by operand, in the statement's order: as many places as it has registers.
   int k = 0;

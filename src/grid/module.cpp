@@ -346,6 +346,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (how.step_limit != 0) all.step_limit = how.step_limit;
   all.check_shared = how.check_shared;
   all.heap = heap;
+  std::vector<grid::Executors> executors(program.freedoms.size());
+  all.executors = executors.data();
   if (how.profile || how.observe) all.watched = &how;
   all.stop = stop_flag();
   all.extension = static_cast<int>(*kernel_for(how.execute)) - static_cast<int>(Kernel::scalar);
@@ -356,6 +358,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   out.contracted = program.contracted;
   out.blocks = report.blocks;
   out.steps = report.steps;
+  out.order_dependent =
+      grid::left_open(program, executors, block::product(how.grid) * block::product(how.block));
   out.printed = std::move(report.printed);
   out.profile = grid::profile(program, report.counts);
   out.stopped = report.stopped;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,10 @@ struct Step {
   std::int32_t extra = -1;          ///< of the table that belongs to `run`
   Access access = {};
   std::int32_t statement = -1;  ///< of Program::origins; -1: of the return behind the last statement
+  // Of a step that is noted when it is executed: what it does, and its numbers in the tables of the program.
+  Run noted = nullptr;
+  std::int32_t freedom = -1;  ///< of Program::freedoms
+  std::int32_t touch = -1;    ///< of Program::touches
   // Of a step on all lanes at once: what it equals, its functions, and what they take.
   Run specification = nullptr;
   VectorSet vector = {}, vector_high = {};
@@ -127,6 +132,26 @@ struct ProductRun {
   std::vector<std::int32_t> d;  ///< the same, [a][b]
 };
 
+/// A statement that leaves something open (freedom.hpp).
+struct Freedom {
+  /// When its result is open: if several threads execute atomics, if there are several threads, always.
+  enum class When : std::uint8_t { atomics, threads, always };
+  std::int32_t statement = -1;  ///< of Program::origins
+  When when = When::always;
+  std::string_view why;  ///< empty of atomics whose own result is not open
+};
+
+/// What a step does to registers that products of a warpgroup may use (products.hpp): slots.
+struct Touch {
+  enum class Kind : std::uint8_t {
+    computes,
+    copies,  ///< one to another
+    sets,    ///< to a value that is in no register
+  };
+  Kind kind = Kind::computes;
+  std::vector<int> reads, writes;
+};
+
 struct FunctionCode {
   const ptx::FunctionText* function = nullptr;
   int first_step = 0;
@@ -163,7 +188,9 @@ struct Program {
   std::vector<Instruction> instructions;  ///< tensor instructions and matrix moves
   std::vector<TensorPlan> tensor_plans;   ///< of each of them
   std::vector<ProductRun> product_runs;
-  std::vector<std::vector<Place>> places;         ///< further places of a step
+  std::vector<std::vector<Place>> places;  ///< further places of a step
+  std::vector<Freedom> freedoms;
+  std::vector<Touch> touches;
   std::vector<std::vector<std::int32_t>> tables;  ///< of brx.idx: steps
 
   std::uint64_t shared_bytes = 0;  ///< static
@@ -176,6 +203,13 @@ struct Program {
   std::string inferred;  ///< the first form without recorded results (scalar::is_captured); empty: none
   bool contracts = true, contracted = false;  ///< products and sums may be fused; some are
 };
+
+/// The steps of a function. Precondition: all functions are compiled.
+inline std::span<Step> steps_of(Program& program, std::size_t function) {
+  const auto first = [&](std::size_t f) { return static_cast<std::size_t>(program.functions[f].first_step); };
+  const std::size_t end = function + 1 < program.functions.size() ? first(function + 1) : program.steps.size();
+  return std::span(program.steps).subspan(first(function), end - first(function));
+}
 
 /// The statement that a step executes. Precondition: step.statement is not -1.
 inline const ptx::Statement& statement_of(const Origin& origin) {

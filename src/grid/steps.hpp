@@ -73,6 +73,11 @@ Next barrier(
 /// -, extra: call
 Run system_call(std::string_view name);
 
+// ---- freedom.cpp
+/// Has a step noted when it is executed.
+void note(Step& step);
+Next noted(Warp& warp, Path& path, const Step& step, Lanes lanes);
+
 // ---- lanes.cpp: lanes together
 Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, mask
 Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< d, p, a, b, c, mask; extra: mode
@@ -92,6 +97,8 @@ struct Gathered {
   const Step* step;
 };
 Next tensor_group(std::span<const Gathered> warps);
+Next control(Warp& warp, Path& path, const Step& step,
+             Lanes lanes);  ///< fences, groups and waits of asynchronous products; extra: instruction
 
 // ---- tensor_slots.cpp
 TensorPlan tensor_plan(const Instruction& instruction);

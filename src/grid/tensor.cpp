@@ -7,6 +7,7 @@
 
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
+#include "isa/instruction.hpp"
 #include "warpbit/machine.hpp"
 
 namespace warpbit::grid::steps {
@@ -120,26 +121,49 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   return Next::step;
 }
 
+// Without checks there is nothing to do: products are complete when they are issued.
+Next control(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  Block& block = warp.block();
+  if (!block.checks()) return Next::step;
+  const Instruction& instruction = instruction_of(warp, step);
+  if (instruction.lanes() != 1) return tensor(warp, path, step, lanes);
+  if (std::get<Control>(instruction.decoded().kernel).control.space != Space::global)
+    for_each_lane(lanes, [&](int lane) { block.accesses().fence_proxy(Block::who(warp, step, lane).thread); });
+  return Next::step;
+}
+
+namespace {
+
+// The fault of all lanes of a warpgroup.
+Next group_fault(Block& block, const Gathered& first, Error error) {
+  error.where.clear();
+  block.fault(block::of_group(first.warp->number() / block::kGroupWarps,
+                              block::fault_of(Block::who(*first.warp, *first.step, 0), std::move(error))));
+  return Next::end;
+}
+
+}  // namespace
+
 Next tensor_group(std::span<const Gathered> warps) {
-  if (tensor_group_slots(warps)) return Next::step;
   const Gathered& first = warps.front();
   const Instruction& instruction = instruction_of(*first.warp, *first.step);
   Block& block = first.warp->block();
+  if (std::holds_alternative<Control>(instruction.decoded().kernel))
+    return block.products().control(warps, instruction), Next::step;
+  if (tensor_group_slots(warps)) return Next::step;
   int count = 0;
   const Binding binding = binding_of(instruction, count);
   Registers registers(4 * kLanes, count);
   for (std::size_t w = 0; w < warps.size(); ++w) gather(warps[w], static_cast<int>(w) * kLanes, registers);
   const std::vector<const Instruction*> who(4 * kLanes, &instruction);
   const Result<Effects> effects = execute_warp(who, binding, registers, block.memory(), block.grid().execute);
-  if (!effects) return fault(*first.warp, *first.path, kAllLanes, effects.error());
+  if (!effects) return group_fault(block, first, effects.error());
   block.inferred = block.inferred || effects->inferred;
-  for (const Effects::MemoryRead& read : effects->memory_reads)
-    if (block.checks())
-      if (block::Found found = block.accesses().read_as_group({}, read, first.warp->number() / 4,
-                                                              Block::who(*first.warp, *first.step, 0).at)) {
-        block.fault(*std::move(found));
-        return Next::end;
-      }
+  if (block.checks())
+    if (block::Found found = block.products().issue(warps, instruction, *effects)) {
+      block.fault(*std::move(found));
+      return Next::end;
+    }
   for (std::size_t w = 0; w < warps.size(); ++w)
     scatter(warps[w], static_cast<int>(w) * kLanes, *effects, kAllLanes);
   return Next::step;

@@ -226,6 +226,22 @@ std::vector<AsyncState::Product> AsyncState::apply(const AsyncActor& who, Effect
   return {};
 }
 
+void AsyncState::copy(int from, int to) {
+  if (from == to) return;
+  for (std::vector<Product>& group : groups_)
+    for (Product& product : group)
+      for (std::vector<int>* const use :
+           {&product.effects.deferred->accumulators, &product.effects.deferred->factors}) {
+        std::erase(*use, to);
+        if (contains(*use, from)) use->push_back(to);
+      }
+  unfenced_[static_cast<std::size_t>(to)] = unfenced_[static_cast<std::size_t>(from)];
+}
+
+void AsyncState::written(const AsyncActor& who, int reg) {
+  unfenced_[static_cast<std::size_t>(reg)] = {Access::Kind::thread, {}, who.number};
+}
+
 Registers AsyncState::ahead(Registers registers) const {
   for (const std::vector<Product>& group : groups_)
     for (const Product& product : group) warpbit::apply(product.effects, registers);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/freedom.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "grid/block.hpp"
+#include "grid/steps.hpp"
+#include "grid/written.hpp"
+#include "ptx/special.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+using When = Freedom::When;
+
+std::span<const std::string_view> words_of(const Origin& origin) {
+  const ptx::Statement& statement = statement_of(origin);
+  return std::span(origin.function->qualifiers)
+      .subspan(static_cast<std::size_t>(statement.first_qualifier),
+               static_cast<std::size_t>(statement.qualifiers));
+}
+
+// ---- Which statements
+
+/// A step, and what rules ask of it.
+struct Seen {
+  const Program& program;
+  const Step& step;
+  const std::vector<bool>& read;  // slots that some step of the function reads
+  const Origin& origin() const { return program.origins[static_cast<std::size_t>(step.statement)]; }
+  bool has(std::string_view word) const {
+    const auto words = words_of(origin());
+    return std::ranges::find(words, word) != words.end();
+  }
+};
+
+bool any(const Seen&) {
+  return true;
+}
+
+// Integers commute, and so do minima, maxima and the logic of bits.
+bool adds_floats(const Seen& seen) {
+  if (!seen.has("add")) return false;
+  constexpr std::array<std::string_view, 6> kFloats = {"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"};
+  return std::ranges::any_of(kFloats, [&](std::string_view type) { return seen.has(type); });
+}
+
+bool returns_what_is_read(const Seen& seen) {
+  bool out = false;
+  for_each_use(seen.program, seen.step, [&](const Place& place, Use use) {
+    out = out || (use == Use::result && seen.read[place.slot]);
+  });
+  return out;
+}
+
+// The last one remains; a constant is what all of them leave.
+bool replaces(const Seen& seen) {
+  return seen.has("cas") || (seen.has("exch") && seen.step.place[3].kind != Place::Kind::constant);
+}
+
+// A load by which a thread may wait for others.
+bool polls(const Seen& seen) {
+  const ptx::StateSpace space = seen.step.access.space;
+  return seen.step.access.strong && (seen.step.access.generic || space == ptx::StateSpace::global);
+}
+
+bool has_special(const Seen& seen, std::span<const std::string_view> names) {
+  const ptx::Statement& statement = statement_of(seen.origin());
+  const std::vector<ptx::Operand>& all = seen.origin().function->operands;
+  const auto is_named = [&](const ptx::Operand& operand, const auto& self) -> bool {
+    if (operand.kind == ptx::Operand::Kind::special)
+      return std::ranges::find(names, std::string_view(operand.text)) != names.end();
+    for (int i = 0; i < operand.count; ++i)
+      if (self(all[static_cast<std::size_t>(operand.first + i)], self)) return true;
+    return false;
+  };
+  for (int i = 0; i < statement.operands; ++i)
+    if (is_named(all[static_cast<std::size_t>(statement.first_operand + i)], is_named)) return true;
+  return false;
+}
+bool reads_time(const Seen& seen) {
+  constexpr std::array<std::string_view, 6> kNames = {"%clock",       "%clock_hi",       "%clock64",
+                                                      "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"};
+  return has_special(seen, kNames);
+}
+bool reads_where_it_runs(const Seen& seen) {
+  constexpr std::array<std::string_view, 5> kNames = {"%smid", "%nsmid", "%warpid", "%nwarpid", "%gridid"};
+  return has_special(seen, kNames);
+}
+
+/// Of an opcode, or of all; the first rule that applies is taken.
+struct Rule {
+  std::string_view opcode;
+  bool (*applies)(const Seen&);
+  When when;
+  std::string_view why;
+};
+constexpr Rule kRules[] = {
+    {"atom", adds_floats, When::atomics, "the sum depends on the order of the additions"},
+    {"red", adds_floats, When::atomics, "the sum depends on the order of the additions"},
+    {"atom", returns_what_is_read, When::atomics, "the old value depends on the order of the threads"},
+    {"atom", replaces, When::atomics, "what remains depends on the order of the threads"},
+    {"atom", any, When::atomics, {}},
+    {"red", any, When::atomics, {}},
+    {"ld", polls, When::threads, "the value depends on when other threads write it"},
+    {"activemask", any, When::threads, "which lanes are together is left to the GPU"},
+    {{}, reads_time, When::always, "the time differs from run to run"},
+    {{}, reads_where_it_runs, When::always, "where a thread runs is left to the GPU"},
+};
+
+// The slots that steps of a function read.
+std::vector<bool> slots_read(const Program& program, const FunctionCode& function,
+                             std::span<const Step> steps) {
+  std::vector<bool> out(static_cast<std::size_t>(function.slots));
+  const auto take = [&](const Place& place) {
+    if (place.kind == Place::Kind::reg) out[place.slot] = true;
+  };
+  for (const Step& step : steps) {
+    for (std::size_t i = 2; i < step.place.size(); ++i) take(step.place[i]);
+    for_each_use(program, step, [&](const Place& place, Use use) {
+      if (use != Use::result) take(place);
+    });
+  }
+  return out;
+}
+
+}  // namespace
+
+void find_freedoms(Program& program) {
+  for (std::size_t f = 0; f < program.functions.size(); ++f) {
+    const std::span<Step> steps = steps_of(program, f);
+    const std::vector<bool> read = slots_read(program, program.functions[f], steps);
+    for (Step& step : steps) {
+      if (step.statement < 0) continue;
+      const Seen seen{program, step, read};
+      const std::string_view opcode = statement_of(program, step).opcode;
+      const auto rule = std::ranges::find_if(kRules, [&](const Rule& one) {
+        return (one.opcode.empty() || one.opcode == opcode) && one.applies(seen);
+      });
+      if (rule == std::end(kRules)) continue;
+      step.freedom = static_cast<std::int32_t>(program.freedoms.size());
+      program.freedoms.push_back({step.statement, rule->when, rule->why});
+      steps::note(step);
+    }
+  }
+}
+
+// ---- What a launch has executed
+
+namespace {
+
+ptx::OrderDependence dependence(const Program& program, const Freedom& freedom) {
+  const Origin& origin = program.origins[static_cast<std::size_t>(freedom.statement)];
+  const ptx::Statement& statement = statement_of(origin);
+  ptx::OrderDependence out{
+      statement.position.line, std::string(statement.opcode), std::string(freedom.why), {}, 0};
+  for (const std::string_view word : words_of(origin)) out.instruction.append(".").append(word);
+  const std::vector<std::string>& files = program.module->files;
+  if (statement.source.file > 0 && static_cast<std::size_t>(statement.source.file) < files.size()) {
+    out.file = files[static_cast<std::size_t>(statement.source.file)];
+    out.source_line = statement.source.line;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<ptx::OrderDependence> left_open(const Program& program, std::span<const Executors> executors,
+                                            std::uint64_t threads) {
+  Executors atomics;
+  for (std::size_t i = 0; i < executors.size(); ++i)
+    if (const std::uint64_t who = executors[i].who();
+        who != Executors::kNone && program.freedoms[i].when == When::atomics)
+      atomics.add(who - 1);
+  std::vector<ptx::OrderDependence> out;
+  for (std::size_t i = 0; i < executors.size(); ++i) {
+    const Freedom& freedom = program.freedoms[i];
+    if (freedom.why.empty() || executors[i].who() == Executors::kNone) continue;
+    if (freedom.when == When::atomics && atomics.who() != Executors::kSeveral) continue;
+    if (freedom.when == When::threads && threads == 1) continue;
+    out.push_back(dependence(program, freedom));
+  }
+  std::ranges::stable_sort(out, {}, &ptx::OrderDependence::line);
+  return out;
+}
+
+namespace steps {
+
+void note(Step& step) {
+  if (step.noted == nullptr) step.noted = std::exchange(step.run, noted);
+}
+
+Next noted(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (step.freedom >= 0) warp.block().executed(step.freedom, warp, lanes);
+  if (step.touch >= 0 && !warp.block().touches(warp, path, step, lanes)) return Next::end;
+  return step.noted(warp, path, step, lanes);
+}
+
+}  // namespace steps
+}  // namespace warpbit::grid

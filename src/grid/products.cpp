@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/products.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "grid/block.hpp"
+#include "grid/written.hpp"
+#include "isa/instruction.hpp"
+
+namespace warpbit::grid {
+
+// ---- Before a launch
+
+namespace {
+
+const Instruction* product_of(const Program& program, const Step& step) {
+  if (step.run != steps::tensor) return nullptr;
+  const Instruction& instruction = program.instructions[static_cast<std::size_t>(step.extra)];
+  return instruction.lanes() == 4 * kLanes ? &instruction : nullptr;
+}
+
+// A mov between two registers of 32 bits, or of a constant to one. Of a vector it computes.
+bool is_copy(const Program& program, const Step& step) {
+  return step.statement >= 0 && statement_of(program, step).opcode == "mov" && step.extra < 0 &&
+         step.place[0].kind == Place::Kind::reg && step.place[0].bits == 32;
+}
+
+/// The slots of one function that its products use, and those that are copies of them.
+class Used {
+ public:
+  Used(const Program& program, const FunctionCode& function, std::span<const Step> steps)
+      : program_(program), slots_(static_cast<std::size_t>(function.slots)) {
+    for (const Step& step : steps)
+      if (const Instruction* const product = product_of(program, step)) add_operands(step, *product);
+    while (any_ && add_copies(steps)) continue;
+  }
+  bool any() const { return any_; }
+  bool has(const Place& place) const { return place.kind == Place::Kind::reg && slots_[place.slot]; }
+
+ private:
+  void add(const Place& place) {
+    if (place.kind == Place::Kind::reg) any_ = slots_[place.slot] = true;
+  }
+  void add_operands(const Step& step, const Instruction& product) {
+    std::size_t at = 0;
+    for (const warpbit::Operand& operand : product.operands())
+      for (int r = 0; r < operand.registers; ++r, ++at)
+        if (operand.kind == OperandKind::vector && (operand.part == Part::d || operand.part == Part::a))
+          add(program_.places[static_cast<std::size_t>(step.target)][at]);
+  }
+  // Both ways: a value comes from a copy, too.
+  bool add_copies(std::span<const Step> steps) {
+    bool added = false;
+    for (const Step& step : steps) {
+      const Place &to = step.place[0], &from = step.place[2];
+      if (!is_copy(program_, step) || from.kind != Place::Kind::reg || has(to) == has(from)) continue;
+      add(to), add(from);
+      added = true;
+    }
+    return added;
+  }
+
+  const Program& program_;
+  std::vector<bool> slots_;
+  bool any_ = false;
+};
+
+Touch touch_of(const Program& program, const Step& step, const Used& used) {
+  Touch out;
+  for_each_use(program, step, [&](const Place& place, Use use) {
+    if (used.has(place)) (use == Use::result ? out.writes : out.reads).push_back(static_cast<int>(place.slot));
+  });
+  if (is_copy(program, step))
+    out.kind = step.place[2].kind == Place::Kind::reg ? Touch::Kind::copies : Touch::Kind::sets;
+  return out;
+}
+
+}  // namespace
+
+void find_touches(Program& program) {
+  for (std::size_t f = 0; f < program.functions.size(); ++f) {
+    const std::span<Step> steps = steps_of(program, f);
+    const Used used(program, program.functions[f], steps);
+    if (!used.any()) continue;
+    for (Step& step : steps) {
+      if (product_of(program, step) != nullptr) continue;
+      Touch touch = touch_of(program, step, used);
+      if (touch.reads.empty() && touch.writes.empty()) continue;
+      step.touch = static_cast<std::int32_t>(program.touches.size());
+      program.touches.push_back(std::move(touch));
+      steps::note(step);
+    }
+  }
+}
+
+// ---- During a launch
+
+namespace {
+
+int threads_of(const Grid& grid) {
+  return static_cast<int>(grid.threads[0] * grid.threads[1] * grid.threads[2]);
+}
+
+// Compilers put no proxy fence behind cp.async, although it writes through the generic proxy.
+block::Products::Ordered copied(const Program& program) {
+  return [&program](block::Place at) { return statement_of(program.origins[at.line - 1]).opcode == "cp"; };
+}
+
+}  // namespace
+
+Products::Products(Block& block)
+    : block_(block),
+      shared_(threads_of(block.grid()), block.accesses(), {}, copied(block.grid().program)),
+      warps_(static_cast<std::size_t>((threads_of(block.grid()) + kLanes - 1) / kLanes)) {}
+
+// With the registers of the path's function.
+AsyncState& Products::of(Warp& warp, const Path& path) {
+  std::unique_ptr<OfWarp>& out = warps_[static_cast<std::size_t>(warp.number())];
+  if (!out) {
+    out = std::make_unique<OfWarp>(OfWarp{AsyncState(0)});
+    out->state = AsyncState(0, [of = out.get()](int reg) {
+      const Place place{Place::Kind::reg, 32, false, static_cast<std::uint32_t>(reg - of->frame)};
+      return reg < of->frame ? "a register of a caller" : register_name(*of->function, place);
+    });
+  }
+  out->function = &warp.program().functions[static_cast<std::size_t>(path.function)];
+  out->frame = static_cast<int>(path.frame);
+  if (const int registers = out->frame + out->function->slots; registers > out->registers)
+    out->state.grow(out->registers = registers);
+  return out->state;
+}
+
+block::Found Products::issue(std::span<const steps::Gathered> warps, const Instruction& product,
+                             const Effects& effects) {
+  const steps::Gathered& first = warps.front();
+  const block::Place at = Block::who(*first.warp, *first.step, 0).at;
+  Effects of_group;
+  of_group.memory_reads = effects.memory_reads;
+  of_group.deferred = AsyncUse{effects.deferred->shape, {}, {}};
+  if (block::Found found =
+          shared_.issue(first.warp->number() / block::kGroupWarps, product, std::move(of_group), at))
+    return found;
+  block::Shared& memory = block_.accesses();
+  for (const steps::Gathered& one : warps) {
+    const std::vector<Place>& places = one.warp->program().places[static_cast<std::size_t>(one.step->target)];
+    AsyncState& state = of(*one.warp, *one.path);
+    Effects of_warp;
+    of_warp.deferred = AsyncUse{effects.deferred->shape, {}, {}};
+    const auto take = [&](const std::vector<int>& numbers, std::vector<int>& to) {
+      for (const int number : numbers)
+        if (const Place& place = places[static_cast<std::size_t>(number)]; place.kind == Place::Kind::reg)
+          to.push_back(static_cast<int>(one.path->frame + place.slot));
+    };
+    take(effects.deferred->accumulators, of_warp.deferred->accumulators);
+    take(effects.deferred->factors, of_warp.deferred->factors);
+    const block::Who who = Block::who(*one.warp, *one.step, 0);
+    const AsyncActor actor{product.canonical(), memory.actor({first.warp->number() * kLanes, at}, true)};
+    if (const auto found = state.check(actor, of_warp, {})) {
+      Fault out = memory.violated(block::fault_of(who, {}), *found);
+      out.lanes = block::lanes_of(kAllLanes);
+      return out;
+    }
+    Registers none(0, 0);
+    (void)state.apply(actor, std::move(of_warp), none);
+  }
+  return std::nullopt;
+}
+
+void Products::control(std::span<const steps::Gathered> warps, const Instruction& instruction) {
+  shared_.control(warps.front().warp->number() / block::kGroupWarps, instruction);
+  for (const steps::Gathered& one : warps) {
+    Effects effects;
+    effects.control = std::get<Control>(instruction.decoded().kernel).control;
+    Registers none(0, 0);
+    (void)of(*one.warp, *one.path).apply({instruction.canonical()}, std::move(effects), none);
+  }
+}
+
+block::Found Products::touch(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  const Touch& touch = warp.program().touches[static_cast<std::size_t>(step.touch)];
+  AsyncState& state = of(warp, path);
+  const auto frame = static_cast<int>(path.frame);
+  if (touch.kind == Touch::Kind::copies) {
+    state.copy(frame + touch.reads[0], frame + touch.writes[0]);
+    return std::nullopt;
+  }
+  Effects effects;
+  for (const int slot : touch.reads) effects.reads.push_back(frame + slot);
+  for (const int slot : touch.writes) effects.writes.push_back({0, frame + slot, 0});
+  const block::Who who = Block::who(warp, step, std::countr_zero(lanes));
+  const AsyncActor actor{{}, block_.accesses().actor(who)};
+  if (const auto found = state.check(actor, effects, {})) {
+    Fault out = block_.accesses().violated(block::fault_of(who, {}), *found);
+    out.lanes = block::lanes_of(lanes);
+    return out;
+  }
+  if (touch.kind == Touch::Kind::computes)
+    for (const Effects::Write& write : effects.writes) state.written(actor, write.reg);
+  return std::nullopt;
+}
+
+}  // namespace warpbit::grid

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The asynchronous products of a block's warpgroups: what they read in shared memory (block/products), and which registers
+// of each warp they use until they are waited for. Here a product is computed when it is issued; who accesses its
+// registers before they are its own again, or its tile, finds a fault.
+//
+// Compilers move values between registers as they like: a mov between two is no access, but makes the one what the other
+// is, and a constant may be set behind a fence.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "block/products.hpp"
+#include "grid/steps.hpp"
+
+namespace warpbit::grid {
+
+class Block;
+
+/// Finds the steps that touch registers of products, or copies of them, and has them noted.
+void find_touches(Program& program);
+
+class Products {
+ public:
+  explicit Products(Block& block);
+
+  /// Four warps issue a product. `effects` are those of execute_warp, with the numbers of its places as registers.
+  block::Found issue(std::span<const steps::Gathered> warps, const Instruction& product,
+                     const Effects& effects);
+  /// Four warps fence their registers, commit a group, or wait.
+  void control(std::span<const steps::Gathered> warps, const Instruction& instruction);
+  /// Lanes of a warp are about to do a step that touches registers.
+  block::Found touch(Warp& warp, const Path& path, const Step& step, Lanes lanes);
+
+ private:
+  struct OfWarp {
+    AsyncState state;
+    int registers = 0;
+    const FunctionCode* function = nullptr;  // at the access that is checked
+    int frame = 0;
+  };
+  AsyncState& of(Warp& warp, const Path& path);
+
+  Block& block_;
+  block::Products shared_;
+  std::vector<std::unique_ptr<OfWarp>> warps_;
+};
+
+}  // namespace warpbit::grid
