@@ -40,6 +40,7 @@ struct LaunchReport {
   bool inferred = false, contracted = false;
   std::uint64_t blocks = 0, steps = 0;
   std::string printed;
+  std::vector<ptx::OrderDependence> order_dependent;
 };
 
 // What printf has printed, as UTF-8: \xNN for a byte that is none.
@@ -76,7 +77,8 @@ LaunchReport report_of(const ptx::Report& report) {
           report.contracted,
           report.blocks,
           report.steps,
-          utf8(report.printed)};
+          utf8(report.printed),
+          report.order_dependent};
 }
 
 [[noreturn]] void raise(const LaunchFault& fault) {
@@ -368,6 +370,15 @@ void add_report(py::module_& m) {
       field("space", &LaunchFault::space, "The memory concerned: \"shared\", \"global\"; or None."),
       field("byte", &LaunchFault::byte, "The byte in it; in global memory that of the array."));
   fault.def("__str__", [](const LaunchFault& f) { return f.message; });
+  add_record(
+      m, "OrderDependence",
+      "A statement with a result that PTX leaves open: it depends on the order in which threads run, on time, or "
+      "on where the GPU runs them. A launch computes one of the results that there may be.",
+      field("line", &ptx::OrderDependence::line, "Of the module's text, from 1."),
+      field("instruction", &ptx::OrderDependence::instruction, "As in \"atom.global.add.f32\"."),
+      field("why", &ptx::OrderDependence::why, "As in \"the sum depends on the order of the additions\"."),
+      field("file", &ptx::OrderDependence::file, "Where the instruction comes from (.file), or empty."),
+      field("source_line", &ptx::OrderDependence::source_line, "In that file."));
   auto report =
       add_record(m, "LaunchReport", "What a launch did.",
                  field("fault", &LaunchReport::fault, "What the kernel must not do, or None."),
@@ -376,7 +387,9 @@ void add_report(py::module_& m) {
                  field("contracted", &LaunchReport::contracted, "Whether products and sums were fused."),
                  field("blocks", &LaunchReport::blocks, "Blocks that have ended."),
                  field("steps", &LaunchReport::steps, "Instructions of warps."),
-                 field("printed", &LaunchReport::printed, "By printf, block by block."));
+                 field("printed", &LaunchReport::printed, "By printf, block by block."),
+                 field("order_dependent", &LaunchReport::order_dependent,
+                       "Statements that were executed and leave a result open, by line."));
   set_repr(report, [](const LaunchReport& r) {
     return "LaunchReport: " +
            (r.fault ? r.fault->message

@@ -134,6 +134,31 @@ TEST_CASE("launch prints what the kernel prints", "[quick][cli]") {
   CHECK(nlohmann::json::parse(json.out)["printed"] == "12\n");
 }
 
+TEST_CASE("launch says what a kernel leaves open", "[quick][cli]") {
+  const Place place;
+  const std::string text = small_kernels::kText;
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("ld.volatile")), '\n');
+  std::vector<std::string> arguments{"--entry", "forever", "--block",
+                                     "2",       "--arg",   write(place.file("p.npy"), floats({1}))};
+  CHECK_THAT(place.launch(arguments).out,
+             Catch::Matches(fmt::format(
+                 "forever on sm_90a: 1 block, [0-9]+ steps, order-dependent: line {} ld.volatile.global.u32 "
+                 "\\(the value depends on when other threads write it\\)\n",
+                 line)));
+  arguments.emplace_back("--json");
+  const nlohmann::json answer = nlohmann::json::parse(place.launch(arguments).out);
+  REQUIRE(answer["order_dependent"].size() == 1);
+  CHECK(answer["order_dependent"][0] ==
+        nlohmann::json{{"ptx_line", line},
+                       {"instruction", "ld.volatile.global.u32"},
+                       {"why", "the value depends on when other threads write it"},
+                       {"file", ""},
+                       {"line", 0}});
+  arguments[3] = "1";  // there are no other threads
+  CHECK(nlohmann::json::parse(place.launch(arguments).out)["order_dependent"] == nlohmann::json::array());
+}
+
 TEST_CASE("a terminal shows how many blocks have ended", "[quick][cli]") {
   const Place place;
   const auto launch = [&](const std::string& more) {

@@ -124,6 +124,22 @@ TEST_CASE("printf and a limit of steps", "[quick][ptx_c]") {
   CHECK(std::string(warpbit_error_name()) == "step_limit");
 }
 
+TEST_CASE("what a kernel leaves open is in the report", "[quick][ptx_c]") {
+  const Kernel forever("forever");
+  warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  warpbit_launch_report report = WARPBIT_INIT(warpbit_launch_report);
+  std::uint32_t one = 1;
+  const warpbit_argument buffer{WARPBIT_BUFFER, &one, sizeof one};
+  REQUIRE(warpbit_launch(forever.kernel, &how, &buffer, 1, &report) == WARPBIT_OK);
+  CHECK(report.order_dependent == nullptr);
+  how.block[0] = 2;
+  REQUIRE(warpbit_launch(forever.kernel, &how, &buffer, 1, &report) == WARPBIT_OK);
+  REQUIRE(report.order_dependent != nullptr);
+  const std::string said = report.order_dependent;
+  CHECK(said.starts_with("line "));
+  CHECK(said.ends_with(": ld.volatile.global.u32: the value depends on when other threads write it"));
+}
+
 // Callers of an older library know less of a structure: the rest is not touched.
 TEST_CASE("structures may be shorter", "[quick][ptx_c]") {
   const Kernel say("say");

@@ -274,6 +274,9 @@ typedef struct warpbit_launch_report {
   int32_t contracted;  /**< 1: products and sums were fused */
   const char* fault;   /**< what the kernel must not do, a line for each side; null if there was nothing */
   const char* printed; /**< by printf, block by block */
+  /** Statements that were executed and leave a result open, a line for each: "line 40: atom.global.add.f32: the sum
+   * depends on the order of the additions"; null if there are none. */
+  const char* order_dependent;
 } warpbit_launch_report;
 /** Runs a kernel; launches of a module take turns. `arguments` has an entry for each parameter. A fault gives the status of
  * its kind, and is the message; then the content of the buffers is unspecified, but `report` is filled in, which may be

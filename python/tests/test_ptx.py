@@ -197,7 +197,18 @@ def test_a_report(saxpy):
     assert (report.fault, report.inferred, report.contracted, report.blocks, report.printed) == (None, False, True, 2, "")
     assert 0 < report.steps <= 2 * 19  # of each warp one for each instruction, some of which are done together
     assert repr(report) == f"<LaunchReport: 2 blocks, {report.steps} steps>"
+    assert report.order_dependent == []
     again(report)
+
+
+def test_what_a_kernel_leaves_open(others):
+    p = np.ones(1, np.uint32)  # so that it does not wait
+    kernel = others.get_function("forever")
+    (one,) = kernel.launch(1, 2, [p]).order_dependent
+    assert (one.instruction, one.why) == ("ld.volatile.global.u32", "the value depends on when other threads write it")
+    assert (one.line, one.file, one.source_line) == (OTHERS[: OTHERS.index("ld.volatile")].count("\n") + 1, "", 0)
+    again(one)
+    assert kernel.launch(1, 1, [p]).order_dependent == []  # there are no others
 
 
 # (1 + 2^-12)^2 - 1 is 2^-11 + 2^-24; the product alone, rounded to 24 bits, loses 2^-24.

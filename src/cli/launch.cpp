@@ -188,13 +188,33 @@ ordered_json fault_json(const Fault& fault) {
   return out;
 }
 
+ordered_json order_json(const ptx::Report& report) {
+  ordered_json out = ordered_json::array();
+  for (const ptx::OrderDependence& one : report.order_dependent)
+    out.push_back({{"ptx_line", one.line},
+                   {"instruction", one.instruction},
+                   {"why", one.why},
+                   {"file", one.file},
+                   {"line", one.source_line}});
+  return out;
+}
+
+// ", order-dependent: line 40 atom.global.add.f32 (the sum depends on the order of the additions)", or nothing.
+std::string order_text(const ptx::Report& report) {
+  std::string out;
+  for (const ptx::OrderDependence& one : report.order_dependent)
+    out += fmt::format("{} line {} {} ({})", out.empty() ? ", order-dependent:" : ",", one.line,
+                       one.instruction, one.why);
+  return out;
+}
+
 ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::Report& report,
                          const std::deque<LaunchArray>& arrays) {
-  ordered_json out{{"kernel", kernel.name()},         {"target", target.name()},
-                   {"blocks", report.blocks},         {"steps", report.steps},
-                   {"inferred", report.inferred},     {"contracted", report.contracted},
-                   {"printed", report.printed},       {"fault", nullptr},
-                   {"written", ordered_json::array()}};
+  ordered_json out{{"kernel", kernel.name()},          {"target", target.name()},
+                   {"blocks", report.blocks},          {"steps", report.steps},
+                   {"inferred", report.inferred},      {"contracted", report.contracted},
+                   {"printed", report.printed},        {"fault", nullptr},
+                   {"written", ordered_json::array()}, {"order_dependent", order_json(report)}};
   if (report.fault) out["fault"] = fault_json(*report.fault);
   for (const LaunchArray& one : arrays)
     if (!report.fault && !one.out.empty()) out["written"].push_back(one.out);
@@ -209,8 +229,9 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
     for (std::string line; std::getline(in, line);) fmt::print("{}\n", printable(line));
     return;
   }
-  print_fitted(fmt::format("{} on {}: {} block{}, {} steps{}", kernel.name(), target.name(), report.blocks,
-                           report.blocks == 1 ? "" : "s", report.steps, report.inferred ? ", inferred" : ""));
+  print_fitted(fmt::format("{} on {}: {} block{}, {} steps{}{}", kernel.name(), target.name(), report.blocks,
+                           report.blocks == 1 ? "" : "s", report.steps, report.inferred ? ", inferred" : "",
+                           order_text(report)));
   for (const LaunchArray& one : arrays)
     if (!one.out.empty())
       print_fitted(

@@ -135,7 +135,8 @@ OFFSET(warpbit_launch_report, inferred, 24);
 OFFSET(warpbit_launch_report, contracted, 28);
 OFFSET(warpbit_launch_report, fault, 32);
 OFFSET(warpbit_launch_report, printed, 40);
-SIZE(warpbit_launch_report, 48);
+OFFSET(warpbit_launch_report, order_dependent, 48);
+SIZE(warpbit_launch_report, 56);
 
 static uint32_t (*const abi)(void) = warpbit_abi;
 static const char* (*const version)(void) = warpbit_version;

@@ -71,20 +71,29 @@ Result<ptx::Argument> argument_of(const warpbit_argument& given, std::size_t i) 
 
 /// Texts of this thread's last launch.
 struct LastLaunch {
-  std::string fault, printed;
+  std::string fault, printed, order_dependent;
 };
 LastLaunch& last_launch() {
   thread_local LastLaunch last;
   return last;
 }
 
+// A line for each.
+std::string order_text(const std::vector<ptx::OrderDependence>& all) {
+  std::string out;
+  for (const ptx::OrderDependence& one : all)
+    out += fmt::format("{}line {}: {}: {}", out.empty() ? "" : "\n", one.line, one.instruction, one.why);
+  return out;
+}
+
 warpbit_status reported(ptx::Report done, warpbit_launch_report* report) {
   LastLaunch& last = last_launch();
-  last = {done.fault ? done.fault->message() : "", std::move(done.printed)};
+  last = {done.fault ? done.fault->message() : "", std::move(done.printed), order_text(done.order_dependent)};
   if (report != nullptr) {
     const warpbit_status filled =
         fill(report, {0, done.blocks, done.steps, done.inferred, done.contracted,
-                      done.fault ? last.fault.c_str() : nullptr, last.printed.c_str()});
+                      done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
+                      last.order_dependent.empty() ? nullptr : last.order_dependent.c_str()});
     if (filled != WARPBIT_OK) return filled;
   }
   if (!done.fault) return WARPBIT_OK;
