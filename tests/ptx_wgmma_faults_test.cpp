@@ -190,6 +190,23 @@ TEST_CASE("only some lanes touch an accumulator") {
   CHECK(fault.lanes == range(6, 6));
 }
 
+// As compilers do without optimisation. Global memory is no such place.
+TEST_CASE("accumulators that live in local memory") {
+  const std::string begin =
+      ".local .align 8 .b8 frame[8]; mov.u64 %rd6, frame; cvta.local.u64 %rd7, %rd6;"
+      " st.local.f32 [%rd6], %f1;" +
+      kFill;
+  for (const std::string& access : {std::string("local.f32 "), std::string("f32 ")}) {
+    const std::string at = access == "f32 " ? "[%rd7]" : "[%rd6]";
+    const std::string load = "ld." + access + "%f2, " + at + ";", store = "st." + access + at + ", %f2;";
+    require_ok(begin + kFence + load + kProduct + store + load + kProduct + store + kEnd + load + kAdd);
+  }
+  CHECK_THAT(fault_of(begin + kFence + "ld.global.f32 %f2, [%rd2];" + kOther + kProduct + kAt + kEnd).message(),
+             Catch::Contains("%f2 is part of D, and was accessed by a thread"));
+  CHECK_THAT(fault_of(begin + kFence + kProduct + kOther + "ld.f32 %f2, [%rd2];" + kAt + kEnd).message(),
+             Catch::Contains("%f2 is written, but it is an accumulator"));
+}
+
 TEST_CASE("registers of a function that is called") {
   const std::string before =
       ".func work() {\n.reg .f32 %f<10>; .reg .b64 %rd<6>; .reg .pred %p<8>; .reg .b32 %r<2>;\n"

@@ -71,6 +71,8 @@ Touch touch_of(const Program& program, const Step& step, const Used& used) {
   for_each_use(program, step, [&](const Place& place, Use use) {
     if (used.has(place)) (use == Use::result ? out.writes : out.reads).push_back(static_cast<int>(place.slot));
   });
+  const std::string_view opcode = step.statement < 0 ? "ret" : statement_of(program, step).opcode;
+  if (opcode == "ld" || opcode == "st") out.kind = Touch::Kind::moves;
   if (is_copy(program, step))
     out.kind = step.place[2].kind == Place::Kind::reg ? Touch::Kind::copies : Touch::Kind::sets;
   return out;
@@ -98,6 +100,15 @@ void find_touches(Program& program) {
 
 namespace {
 
+// Registers are numbered from 1; this one stands for values from local memory.
+constexpr int kFirst = 1, kMemory = 0;
+
+bool is_local(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  if (!step.access.generic) return step.access.space == ptx::StateSpace::local;
+  const std::uint64_t address = warp.read(path, step.place[2], std::countr_zero(lanes));
+  return address + static_cast<std::uint64_t>(step.access.offset) - kLocalWindow < kWindowBytes;
+}
+
 int threads_of(const Grid& grid) {
   return static_cast<int>(grid.threads[0] * grid.threads[1] * grid.threads[2]);
 }
@@ -120,13 +131,13 @@ AsyncState& Products::of(Warp& warp, const Path& path) {
   if (!out) {
     out = std::make_unique<OfWarp>(OfWarp{AsyncState(0)});
     out->state = AsyncState(0, [of = out.get()](int reg) {
-      const Place place{Place::Kind::reg, 32, false, static_cast<std::uint32_t>(reg - of->frame)};
-      return reg < of->frame ? "a register of a caller" : register_name(*of->function, place);
+      const Place place{Place::Kind::reg, 32, false, static_cast<std::uint32_t>(reg - of->first)};
+      return reg < of->first ? "a register of a caller" : register_name(*of->function, place);
     });
   }
   out->function = &warp.program().functions[static_cast<std::size_t>(path.function)];
-  out->frame = static_cast<int>(path.frame);
-  if (const int registers = out->frame + out->function->slots; registers > out->registers)
+  out->first = kFirst + static_cast<int>(path.frame);
+  if (const int registers = out->first + out->function->slots; registers > out->registers)
     out->state.grow(out->registers = registers);
   return out->state;
 }
@@ -150,7 +161,7 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
     const auto take = [&](const std::vector<int>& numbers, std::vector<int>& to) {
       for (const int number : numbers)
         if (const Place& place = places[static_cast<std::size_t>(number)]; place.kind == Place::Kind::reg)
-          to.push_back(static_cast<int>(one.path->frame + place.slot));
+          to.push_back(kFirst + static_cast<int>(one.path->frame + place.slot));
     };
     take(effects.deferred->accumulators, of_warp.deferred->accumulators);
     take(effects.deferred->factors, of_warp.deferred->factors);
@@ -180,14 +191,18 @@ void Products::control(std::span<const steps::Gathered> warps, const Instruction
 block::Found Products::touch(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   const Touch& touch = warp.program().touches[static_cast<std::size_t>(step.touch)];
   AsyncState& state = of(warp, path);
-  const auto frame = static_cast<int>(path.frame);
+  const int first = kFirst + static_cast<int>(path.frame);
   if (touch.kind == Touch::Kind::copies) {
-    state.copy(frame + touch.reads[0], frame + touch.writes[0]);
+    state.copy(first + touch.reads[0], first + touch.writes[0]);
+    return std::nullopt;
+  }
+  if (touch.kind == Touch::Kind::moves && is_local(warp, path, step, lanes)) {
+    for (const int slot : touch.writes) state.copy(kMemory, first + slot);
     return std::nullopt;
   }
   Effects effects;
-  for (const int slot : touch.reads) effects.reads.push_back(frame + slot);
-  for (const int slot : touch.writes) effects.writes.push_back({0, frame + slot, 0});
+  for (const int slot : touch.reads) effects.reads.push_back(first + slot);
+  for (const int slot : touch.writes) effects.writes.push_back({0, first + slot, 0});
   const block::Who who = Block::who(warp, step, std::countr_zero(lanes));
   const AsyncActor actor{{}, block_.accesses().actor(who)};
   if (const auto found = state.check(actor, effects, {})) {
@@ -195,7 +210,7 @@ block::Found Products::touch(Warp& warp, const Path& path, const Step& step, Lan
     out.lanes = block::lanes_of(lanes);
     return out;
   }
-  if (touch.kind == Touch::Kind::computes)
+  if (touch.kind != Touch::Kind::sets)
     for (const Effects::Write& write : effects.writes) state.written(actor, write.reg);
   return std::nullopt;
 }

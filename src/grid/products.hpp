@@ -4,7 +4,8 @@
 // registers before they are its own again, or its tile, finds a fault.
 //
 // Compilers move values between registers as they like: a mov between two is no access, but makes the one what the other
-// is, and a constant may be set behind a fence.
+// is, and a constant may be set behind a fence. Without optimisation all values live in local memory: accesses to it count
+// neither.
 #pragma once
 
 #include <memory>
@@ -38,7 +39,7 @@ class Products {
     AsyncState state;
     int registers = 0;
     const FunctionCode* function = nullptr;  // at the access that is checked
-    int frame = 0;
+    int first = 0;
   };
   AsyncState& of(Warp& warp, const Path& path);
 

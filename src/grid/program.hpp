@@ -147,6 +147,7 @@ struct Touch {
     computes,
     copies,  ///< one to another
     sets,    ///< to a value that is in no register
+    moves,   ///< a load or a store
   };
   Kind kind = Kind::computes;
   std::vector<int> reads, writes;
