@@ -112,7 +112,7 @@ struct LineCounts {
 /// GPU runs them. A launch computes one of the results that there may be.
 struct OrderDependence {
   int line;                 ///< of the module's text
-  std::string instruction;  ///< "atom.global.add.f32"
+  std::string instruction;  ///< opcode and qualifiers, as in "red.global.add"
   std::string why;          ///< "the sum depends on the order of the additions"
   std::string file;         ///< by .loc; empty without it
   int source_line;
