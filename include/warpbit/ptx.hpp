@@ -81,31 +81,42 @@ bool forget(std::uint64_t address);
 /// A register of a warp, by lane. A predicate is 0 or 1; of 128 bits, the lower half.
 struct RegisterValues {
   std::string name;
+  /// As what the statement takes it ("f32", "s32", "pred"): its declared type, or where that says less, the statement's.
+  std::string_view type;
   std::array<std::uint64_t, 32> values;
   std::uint32_t changed = 0;  ///< the lanes in which a step has changed it
 };
 
-/// A statement that a warp has executed.
+/// A statement that a warp has executed, or whose execution is a fault.
 struct Observation {
   device::Index3 block;
   int warp;
-  std::uint32_t lanes;  ///< that have executed it; 0 if its guard held for none
-  int line;             ///< of the module's text
-  std::string_view statement;
-  std::vector<RegisterValues> registers;  ///< its results
+  std::uint32_t lanes;                    ///< that have executed it; 0 if its guard held for none
+  int line;                               ///< of the module's text
+  std::string statement;                  ///< in one line, with its guard
+  std::vector<RegisterValues> registers;  ///< its results; none yet where it waits for other warps
+  std::vector<RegisterValues> sources;    ///< what it has read, its guard first
+};
+
+/// A statement of a kernel, or of a function that it calls.
+struct CodeLine {
+  int line;               ///< of the module's text
+  std::string statement;  ///< in one line, with its guard
+  std::string opcode;
+  /// The opcode, of accesses with their space, of groups with what tells them apart: "ld.global", "cp.async".
+  std::string family;
+  std::string file;     ///< by .loc; empty without it
+  int source_line = 0;  ///< in that file
 };
 
 /// How often a statement was executed, and what its accesses to memory cost. Counted, not sampled.
-struct LineCounts {
-  int line;  ///< of the module's text
-  std::string statement;
-  std::string opcode;
-  std::string file;  ///< by .loc; empty without it
-  int source_line;
-  std::uint64_t warps;      ///< executions by a warp, or by a part of one that has diverged
-  std::uint64_t lanes;      ///< executions by lanes: 32 for each of `warps` if nothing diverges
-  std::uint64_t sectors;    ///< of 32 bytes of global memory, of each execution
-  std::uint64_t conflicts;  ///< extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp)
+struct LineCounts : CodeLine {
+  std::uint64_t warps;    ///< executions by a warp, or by a part of one that has diverged
+  std::uint64_t lanes;    ///< executions by lanes: 32 for each of `warps` if nothing diverges
+  std::uint64_t bytes;    ///< of global memory that lanes ask for: of ld, st, atom, red, cp.async
+  std::uint64_t sectors;  ///< of 32 bytes in which those lie, of each execution
+  /// Extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp): of ld, st, atom, red, ldmatrix, stmatrix.
+  std::uint64_t conflicts;
 };
 
 /// A statement with a result that PTX leaves open: it depends on the order in which threads run, on time, or on where the
@@ -132,7 +143,8 @@ struct Launch {
   ExecuteOptions execute = {};
   /// Whether Report::profile is filled.
   bool profile = false;
-  /// Called after each statement of one warp of one block. The launch ends if it returns false.
+  /// Called after each statement of one warp of one block. The launch ends if it returns false. A block or a warp that
+  /// the launch has not is a fault: launch_shape.
   std::function<bool(const Observation&)> observe = {};
   device::Index3 observed_block = {};
   int observed_warp = 0;
@@ -166,6 +178,8 @@ class Function {
   const std::string& name() const;
   const std::vector<Parameter>& parameters() const;
   std::uint64_t shared_bytes() const;  ///< static shared memory of a block
+  /// The statements that a launch may execute, by line. With `contract` those that are fused into others are not there.
+  std::vector<CodeLine> lines(bool contract = true) const;
 
   /// Runs the kernel; launches of a module take turns. Arguments are given in the order of the parameters, each with
   /// the bytes of its parameter. Faults: launch_shape for an impossible launch; argument_mismatch; those of the

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/arguments.hpp"
+#include "cli/launch_watch.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/ptx.hpp"
@@ -22,6 +23,7 @@ struct LaunchArguments {
   std::string file, entry, target, grid = "1", block = "1";
   std::vector<std::string> arguments;
   ptx::Launch how;
+  WatchArguments watch;
   bool separate = false, unchecked = false, json = false;
 };
 
@@ -208,6 +210,11 @@ std::string order_text(const ptx::Report& report) {
   return out;
 }
 
+// Whether all blocks have ended, so that arrays are what the kernel leaves.
+bool is_complete(const ptx::Report& report) {
+  return !report.fault && !report.stopped;
+}
+
 ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::Report& report,
                          const std::deque<LaunchArray>& arrays) {
   ordered_json out{{"kernel", kernel.name()},          {"target", target.name()},
@@ -217,7 +224,7 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
                    {"written", ordered_json::array()}, {"order_dependent", order_json(report)}};
   if (report.fault) out["fault"] = fault_json(*report.fault);
   for (const LaunchArray& one : arrays)
-    if (!report.fault && !one.out.empty()) out["written"].push_back(one.out);
+    if (is_complete(report) && !one.out.empty()) out["written"].push_back(one.out);
   return out;
 }
 
@@ -231,9 +238,9 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
   }
   print_fitted(fmt::format("{} on {}: {} block{}, {} steps{}{}", kernel.name(), target.name(), report.blocks,
                            report.blocks == 1 ? "" : "s", report.steps, report.inferred ? ", inferred" : "",
-                           order_text(report)));
+                           report.stopped ? ", stopped by --break; no array is written" : order_text(report)));
   for (const LaunchArray& one : arrays)
-    if (!one.out.empty())
+    if (is_complete(report) && !one.out.empty())
       print_fitted(
           fmt::format("{}: {} of shape {}", one.out, one.array.header.dtype(), one.array.header.shape_text()));
 }
@@ -246,40 +253,52 @@ ptx::Function kernel_of(const ptx::Module& module, const std::string& name) {
   return required(module.function(name.empty() ? all[0] : name));
 }
 
-int launch(const LaunchArguments& o) {
-  const ptx::Module module = required(ptx::Module::load_file(o.file, find_target(o.target)));
-  const ptx::Function kernel = kernel_of(module, o.entry);
+std::vector<ptx::Argument> arguments_of(const LaunchArguments& o, const ptx::Function& kernel,
+                                        std::deque<LaunchArray>& arrays) {
   std::vector<std::string> parameters;
   for (const ptx::Parameter& p : kernel.parameters())
     parameters.push_back(fmt::format("{} ({} bytes, .{})", p.name, p.bytes, p.type));
   if (o.arguments.size() != parameters.size())
     refuse(kernel.name(), fmt::format("{} arguments", o.arguments.size()),
            fmt::format("{}: {}", parameters.size(), fmt::join(parameters, ", ")), Errc::argument_mismatch);
-  std::deque<LaunchArray> arrays;  // which stay where they are
-  std::vector<ptx::Argument> arguments;
-  for (const std::string& text : o.arguments) arguments.push_back(parse_argument(text, arrays));
+  std::vector<ptx::Argument> out;
+  for (const std::string& text : o.arguments) out.push_back(parse_argument(text, arrays));
+  return out;
+}
 
+ptx::Report run_kernel(const LaunchArguments& o, const ptx::Function& kernel, LaunchWatch& watch,
+                       const std::vector<ptx::Argument>& arguments) {
   ptx::Launch how = o.how;
   how.grid = parse_dim3("--grid", o.grid);
   how.block = parse_dim3("--block", o.block);
   how.contract = !o.separate;
   how.check_shared = !o.unchecked;
-  ptx::Report report;
-  {
-    ProgressBar bar;
-    how.progress = [&](std::uint64_t done, std::uint64_t blocks) { bar.show(done, blocks); };
-    report = kernel.launch(how, arguments);
-  }
+  watch.follow(how);
+  ProgressBar bar(!watch.prints_steps());
+  how.progress = [&](std::uint64_t done, std::uint64_t blocks) { bar.show(done, blocks); };
+  return kernel.launch(how, arguments);
+}
+
+int launch(const LaunchArguments& o) {
+  const ptx::Module module = required(ptx::Module::load_file(o.file, find_target(o.target)));
+  const ptx::Function kernel = kernel_of(module, o.entry);
+  std::deque<LaunchArray> arrays;  // which stay where they are
+  const std::vector<ptx::Argument> arguments = arguments_of(o, kernel, arrays);
+  LaunchWatch watch(o.watch, kernel, !o.separate, o.json);
+  const ptx::Report report = run_kernel(o, kernel, watch, arguments);
   if (report.fault && report.fault->lanes.empty()) throw Refusal{report.fault->error};  // nothing has run
-  if (!report.fault)
-    for (const LaunchArray& one : arrays)
-      if (!one.out.empty()) required(write_array(one.out, one.array));
-  if (o.json)
-    fmt::print("{}\n", report_json(kernel, module.target(), report, arrays)
-                           .dump(2, ' ', false, ordered_json::error_handler_t::replace));
-  else
+  for (const LaunchArray& one : arrays)
+    if (is_complete(report) && !one.out.empty()) required(write_array(one.out, one.array));
+  if (o.json) {
+    ordered_json answer = report_json(kernel, module.target(), report, arrays);
+    watch.add_to(answer, report);
+    fmt::print("{}\n", answer.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  } else {
+    watch.print_break();
     print_report(kernel, module.target(), report, arrays);
-  return report.fault ? kNo : kYes;
+    watch.print_profile(report);
+  }
+  return report.fault || watch.missed() ? kNo : kYes;
 }
 
 }  // namespace
@@ -307,11 +326,28 @@ void add_launch(CLI::App& command, int& status) {
       .add_option("--threads", o.how.execute.threads, "threads of this machine; those of OpenMP unless given")
       ->check(CLI::NonNegativeNumber);
   add_undefined(command, o.how.execute.undefined);
+  command.add_flag(
+      "--profile", o.watch.profile,
+      "count executions, active lanes, sectors of global memory and bank conflicts, by family of opcodes "
+      "and by line");
+  command
+      .add_option(
+          "--trace", o.watch.trace,
+          "show each statement that a warp executes and the registers that it writes: WARP of the first "
+          "block, or X,Y,Z:WARP of another")
+      ->type_name("WARP");
+  command
+      .add_option(
+          "--break", o.watch.break_at,
+          "end the launch at the first execution of a line by that warp (0 unless traced), and show by lane "
+          "what it reads and writes: LINE of the PTX, or FILE:LINE of the source; exit status 1 if it is "
+          "never executed")
+      ->type_name("LINE");
   command.add_flag("--json", o.json, "the answer as JSON");
   command.footer(examples(
       {"printf '%s\\n' '.version 8.0' '.target sm_90' '.address_size 64' '.entry f(.param .u64 x) { ret; }' >f.ptx && "
        "warpbit launch f.ptx --grid 4,4 --block 128 --arg zeros:f32:4096:x.npy",
-       "warpbit launch f.ptx --arg null --json"}));
+       "warpbit launch f.ptx --arg null --profile", "warpbit launch f.ptx --arg null --trace 0 --json"}));
 }
 
 }  // namespace warpbit::cli

@@ -117,16 +117,6 @@ namespace {
 // A place in a fault of shared memory: a statement, from 1 on.
 constexpr const char* kStatement = "PTX";
 
-// A statement without its semicolon, in one line: the text of the module has tabs and line breaks.
-std::string in_one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, text.find(';'))) {
-    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
-  }
-  return out;
-}
-
 // The name of a source file, which faults may keep for as long as the process lives.
 const char* interned(const std::string& name) {
   static std::mutex mutex;

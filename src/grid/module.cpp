@@ -310,6 +310,30 @@ std::uint64_t Function::shared_bytes() const {
   return state_->contracted.shared_bytes;
 }
 
+std::vector<CodeLine> Function::lines(bool contract) const {
+  if (contract) return grid::lines(state_->contracted);
+  const Result<grid::Program>& separate = state_->not_contracted();
+  return separate ? grid::lines(*separate) : std::vector<CodeLine>();
+}
+
+namespace {
+
+std::optional<Error> check_observed(const Launch& how) {
+  const device::Index3 at = how.observed_block;
+  const Dim3& grid = how.grid;
+  if (at.x >= grid.x || at.y >= grid.y || at.z >= grid.z)
+    return Error{Errc::launch_shape, "the observed block", fmt::format("({}, {}, {})", at.x, at.y, at.z),
+                 fmt::format("one of the {} x {} x {} blocks, from (0, 0, 0) on", grid.x, grid.y, grid.z)};
+  const std::uint64_t warps = (block::product(how.block) + grid::kLanes - 1) / grid::kLanes;
+  if (how.observed_warp < 0 || static_cast<std::uint64_t>(how.observed_warp) >= warps)
+    return Error{
+        Errc::launch_shape, "the observed warp", fmt::format("{}", how.observed_warp),
+        warps == 1 ? "0, the only warp of the block" : fmt::format("0 to {}, the warps of a block", warps - 1)};
+  return std::nullopt;
+}
+
+}  // namespace
+
 Report Function::launch(const Launch& how, std::span<const Argument> arguments) const {
   Report out;
   const auto fail = [&](Error error) {
@@ -321,6 +345,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   const std::uint64_t shared = program.shared_bytes + how.shared_bytes;
   if (auto error = block::check_shape(how.grid, how.block, shared)) return fail(*std::move(error));
   if (auto error = check_block(*state_->text, how.block)) return fail(*std::move(error));
+  if (how.observe)
+    if (auto error = check_observed(how)) return fail(*std::move(error));
   if (const Result<Kernel> kernel = kernel_for(how.execute); !kernel) return fail(kernel.error());
   if (!program.inferred.empty() && !how.execute.allow_inferred)
     return fail({Errc::inferred_plan, fmt::format("{} on {}", program.inferred, program.target.name()),

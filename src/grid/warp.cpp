@@ -262,9 +262,12 @@ Next Warp::unwritten(Path& path, const Step& step, Lanes lanes) {
 
 Next Warp::run_watched(Path& path, const Step& step, Lanes lanes) {
   const Path before = path;
-  watch_->before(*this, path, step, lanes);
+  watch_->before(*this, before, step, lanes);
   const Next next = lanes == 0 ? Next::step : step.run(*this, path, step, lanes);
-  if (!watch_->after(*this, before, step, lanes)) return block_.stop(), Next::end;
+  // A path that waits for lanes, or for bytes to be written, does the step again; behind a barrier it goes on.
+  const bool again =
+      next == Next::wait ? path.barrier < 0 : next == Next::end && path.lanes != 0 && !block_.has_fault();
+  if (!again && !watch_->after(*this, before, step, lanes, next == Next::wait)) return block_.stop(), Next::end;
   return next;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grid/watch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <set>
 
@@ -9,6 +12,16 @@
 #include "isa/instruction.hpp"
 
 namespace warpbit::grid {
+
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, text.find(';'))) {
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
+  }
+  return out;
+}
+
 namespace {
 
 constexpr std::uint64_t kSector = 32;
@@ -38,6 +51,16 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, std::string_vi
                            step.access.space == ptx::StateSpace::param ||
                            step.access.space == ptx::StateSpace::constant;
     if (elsewhere) return {};
+  } else if (opcode == "cp" && step.place[3].exists()) {  // cp.async, which reads global memory, or nothing
+    const Place& size = step.place[4];
+    if (size.exists()) {
+      const bool ignores = size.kind == Place::Kind::predicate;
+      for_each_lane(lanes, [&](int lane) {
+        if ((warp.read(path, size, lane) != 0) == ignores) lanes &= ~(Lanes{1} << lane);
+      });
+    }
+    take(step.place[3], step.target);
+    out.bytes = step.access.bytes;
   } else if (opcode == "ldmatrix" || opcode == "stmatrix") {
     const Instruction& instruction = warp.program().instructions[static_cast<std::size_t>(step.extra)];
     const std::vector<Place>& places = warp.program().places[static_cast<std::size_t>(step.target)];
@@ -55,6 +78,120 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, std::string_vi
   return out;
 }
 
+// Of the access of a step that begins.
+Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
+  const Accessed access = accessed(warp, path, step, statement_of(warp.program(), step).opcode, lanes);
+  if (access.addresses.empty()) return out;
+  if (access.shared) {
+    out.conflicts = static_cast<std::uint64_t>(bank_conflicts(access.addresses, access.bytes).total);
+    return out;
+  }
+  std::set<std::uint64_t> sectors;
+  const auto bytes = static_cast<std::uint64_t>(access.bytes);
+  for (const std::uint64_t address : access.addresses)
+    for (std::uint64_t s = address / kSector; s <= (address + bytes - 1) / kSector; ++s) sectors.insert(s);
+  out.bytes = access.addresses.size() * bytes;
+  out.sectors = sectors.size();
+  return out;
+}
+
+// ---- Statements
+
+// "@!%p1 bra DONE"
+std::string guarded_text(const Origin& origin) {
+  const ptx::Statement& statement = statement_of(origin);
+  std::string out;
+  if (statement.guard >= 0)
+    out = fmt::format("@{}{} ", statement.guard_negated ? "!" : "",
+                      origin.function->registers[static_cast<std::size_t>(statement.guard)].name);
+  return out + in_one_line(statement.text);
+}
+
+// Of accesses with their space; of opcodes that are several instructions with what comes behind it.
+std::string family_of(const ptx::FunctionText& function, const ptx::Statement& statement) {
+  constexpr std::array<std::string_view, 6> kAccesses = {"ld", "ldu", "st", "atom", "red", "prefetch"},
+                                            kGroups = {"cp", "wmma", "wgmma", "bar", "barrier", "mbarrier"};
+  constexpr std::array<std::string_view, 5> kSpaces = {"global", "shared", "local", "param", "const"};
+  const auto in = [](const auto& list, std::string_view word) {
+    return std::ranges::find(list, word) != list.end();
+  };
+  std::string out(statement.opcode);
+  for (int i = 0; i < statement.qualifiers; ++i) {
+    const std::string_view one = function.qualifiers[static_cast<std::size_t>(statement.first_qualifier + i)];
+    if (in(kGroups, statement.opcode)) return out + "." + std::string(one);
+    const std::string_view space = one.substr(0, one.find(':'));
+    if (in(kAccesses, statement.opcode) && in(kSpaces, space)) return out + "." + std::string(space);
+  }
+  return out;
+}
+
+ptx::CodeLine line_of(const Program& program, const Origin& origin) {
+  const ptx::Statement& statement = statement_of(origin);
+  ptx::CodeLine out{statement.position.line,
+                    guarded_text(origin),
+                    std::string(statement.opcode),
+                    family_of(*origin.function, statement),
+                    {}};
+  const std::vector<std::string>& files = program.module->files;
+  const auto file = static_cast<std::size_t>(statement.source.file);
+  if (statement.source.file > 0 && file < files.size()) {
+    out.file = files[file];
+    out.source_line = statement.source.line;
+  }
+  return out;
+}
+
+// ---- Registers
+
+// The type of a register as a statement takes it: a type of its size that the statement names, of results the first, of
+// sources the last (cvt.f32.s32 %f1, %r1), but not of a product's, whose sources have types of their own.
+std::string_view type_of(const FunctionCode& code, const ptx::Statement& statement,
+                         const ptx::Register& declared, const Place& place, bool is_result) {
+  constexpr std::size_t kMost = 2;
+  if (place.kind == Place::Kind::predicate) return ptx::row(ptx::Type::pred).name;
+  if (ptx::is_floating(declared.type)) return ptx::row(declared.type).name;
+  std::vector<ptx::Type> named;
+  for (int i = 0; i < statement.qualifiers; ++i)
+    if (const auto type =
+            ptx::find_type(code.function->qualifiers[static_cast<std::size_t>(statement.first_qualifier + i)]))
+      named.push_back(*type);
+  const bool fits = !named.empty() && (is_result || (named.size() <= kMost && statement.opcode != "wmma"));
+  const ptx::Type type = !fits ? ptx::Type::b32 : is_result ? named.front() : named.back();
+  if (fits && ptx::bits(type) == place.bits && ptx::row(type).cls != ptx::TypeClass::bits)
+    return ptx::row(type).name;
+  return ptx::row(declared.type).name;
+}
+
+std::vector<ptx::RegisterValues> registers_of(Warp& warp, const Path& path, const Step& step, bool results) {
+  std::vector<ptx::RegisterValues> out;
+  const FunctionCode& code = warp.program().functions[static_cast<std::size_t>(path.function)];
+  const ptx::Statement& statement = statement_of(warp.program(), step);
+  const auto add = [&](Place place) {
+    place.negated = false;
+    const ptx::Register* const declared = find_register(code, place);
+    if (declared == nullptr) return;  // the carry, or a factor that is kept for a later sum
+    ptx::RegisterValues one{declared->name, type_of(code, statement, *declared, place, results), {}, 0};
+    if (std::ranges::find(out, one.name, &ptx::RegisterValues::name) != out.end()) return;
+    for (int lane = 0; lane < kLanes; ++lane)
+      one.values[static_cast<std::size_t>(lane)] = warp.read(path, place, lane);
+    out.push_back(std::move(one));
+  };
+  if (!results && step.guard >= 0)
+    add({Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(step.guard)});
+  for_each_use(warp.program(), step, [&](const Place& place, Use use) {
+    if ((use == Use::result) == results) add(place);
+  });
+  return out;
+}
+
+// A statement may have several steps: the last one stands for it.
+bool stands_for_statement(const Program& program, const Path& path, const Step& step) {
+  const auto next = static_cast<std::size_t>(path.pc) + 1;
+  return step.statement >= 0 &&
+         (next >= program.steps.size() || program.steps[next].statement != step.statement);
+}
+
 }  // namespace
 
 Watch::Watch(const Program& program, const ptx::Launch& how, bool observes)
@@ -66,82 +203,48 @@ bool Watch::observes(const Warp& warp) const {
   return observes_ && warp.number() == how_.observed_warp;
 }
 
-void Watch::count_access(Warp& warp, const Path& path, const Step& step, Lanes lanes, Counts& counts) const {
-  const Accessed access = accessed(warp, path, step, statement_of(program_, step).opcode, lanes);
-  if (access.addresses.empty()) return;
-  if (access.shared) {
-    counts.conflicts += static_cast<std::uint64_t>(bank_conflicts(access.addresses, access.bytes).total);
-    return;
-  }
-  std::set<std::uint64_t> sectors;
-  for (const std::uint64_t address : access.addresses)
-    for (std::uint64_t s = address / kSector;
-         s <= (address + static_cast<std::uint64_t>(access.bytes) - 1) / kSector; ++s)
-      sectors.insert(s);
-  counts.sectors += sectors.size();
-}
-
-namespace {
-
-std::vector<ptx::RegisterValues> results_of(Warp& warp, const Path& path, const Step& step) {
-  std::vector<ptx::RegisterValues> out;
-  const FunctionCode& function = warp.program().functions[static_cast<std::size_t>(path.function)];
-  for_each_use(warp.program(), step, [&](const Place& place, Use use) {
-    if (use != Use::result) return;
-    ptx::RegisterValues one{register_name(function, place), {}, 0};
-    for (int lane = 0; lane < kLanes; ++lane)
-      one.values[static_cast<std::size_t>(lane)] = warp.read(path, place, lane);
-    out.push_back(std::move(one));
-  });
-  return out;
-}
-
-}  // namespace
-
 void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
-  if (step.statement < 0) return;
-  if (!counts_.empty() && lanes != 0) {
-    Counts& counts = counts_[static_cast<std::size_t>(step.statement)];
-    ++counts.warps;
-    counts.lanes += static_cast<std::uint64_t>(std::popcount(lanes));
-    count_access(warp, path, step, lanes, counts);
-  }
-  if (observes(warp)) results_ = results_of(warp, path, step);
+  if (!stands_for_statement(program_, path, step)) return;
+  if (!counts_.empty() && lanes != 0) cost_ = cost(warp, path, step, lanes);
+  if (!observes(warp)) return;
+  results_ = registers_of(warp, path, step, true);
+  sources_ = registers_of(warp, path, step, false);
 }
 
-bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes) {
-  if (step.statement < 0 || !observes(warp)) return true;
-  const ptx::Statement& statement = statement_of(program_, step);
+bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes, bool waits) {
+  if (!stands_for_statement(program_, before, step)) return true;
+  if (!counts_.empty() && lanes != 0) counts_[static_cast<std::size_t>(step.statement)] += cost_;
+  if (!observes(warp)) return true;
+  const Origin& origin = program_.origins[static_cast<std::size_t>(step.statement)];
   const Extent at = warp.block().index();
-  ptx::Observation seen{{at[0], at[1], at[2]},   warp.number(),  lanes,
-                        statement.position.line, statement.text, {}};
-  seen.registers = results_of(warp, before, step);
+  ptx::Observation seen{
+      {at[0], at[1], at[2]}, warp.number(), lanes, statement_of(origin).position.line, guarded_text(origin), {},
+      std::move(sources_)};
+  if (!waits) seen.registers = registers_of(warp, before, step, true);
   for (std::size_t i = 0; i < seen.registers.size(); ++i)
     for (std::size_t lane = 0; lane < kLanes; ++lane)
       seen.registers[i].changed |= Lanes{seen.registers[i].values[lane] != results_[i].values[lane]} << lane;
   return how_.observe(seen);
 }
 
+std::vector<ptx::CodeLine> lines(const Program& program) {
+  std::vector<bool> has_steps(program.origins.size());
+  for (const Step& step : program.steps)
+    if (step.statement >= 0) has_steps[static_cast<std::size_t>(step.statement)] = true;
+  std::vector<ptx::CodeLine> out;
+  for (std::size_t i = 0; i < has_steps.size(); ++i)
+    if (has_steps[i]) out.push_back(line_of(program, program.origins[i]));
+  std::ranges::stable_sort(out, {}, &ptx::CodeLine::line);
+  return out;
+}
+
 std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<Counts>& counts) {
   std::vector<ptx::LineCounts> out;
-  const std::vector<std::string>& files = program.module->files;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i].warps == 0) continue;
-    const ptx::Statement& statement = statement_of(program.origins[i]);
-    ptx::LineCounts line{statement.position.line,
-                         std::string(statement.text),
-                         std::string(statement.opcode),
-                         {},
-                         0,
-                         counts[i].warps,
-                         counts[i].lanes,
-                         counts[i].sectors,
-                         counts[i].conflicts};
-    if (statement.source.file > 0 && static_cast<std::size_t>(statement.source.file) < files.size()) {
-      line.file = files[static_cast<std::size_t>(statement.source.file)];
-      line.source_line = statement.source.line;
-    }
-    out.push_back(std::move(line));
+    const Counts& one = counts[i];
+    if (one.warps != 0)
+      out.push_back(
+          {line_of(program, program.origins[i]), one.warps, one.lanes, one.bytes, one.sectors, one.conflicts});
   }
   std::ranges::stable_sort(out, {}, &ptx::LineCounts::line);
   return out;

@@ -15,10 +15,11 @@ struct Path;
 
 /// What one statement cost, by its number in Program::origins.
 struct Counts {
-  std::uint64_t warps = 0, lanes = 0, sectors = 0, conflicts = 0;
+  std::uint64_t warps = 0, lanes = 0, bytes = 0, sectors = 0, conflicts = 0;
   Counts& operator+=(const Counts& other) {
     warps += other.warps;
     lanes += other.lanes;
+    bytes += other.bytes;
     sectors += other.sectors;
     conflicts += other.conflicts;
     return *this;
@@ -31,22 +32,30 @@ class Watch {
   /// `observes`: the block is the one that `how` names.
   Watch(const Program& program, const ptx::Launch& how, bool observes);
 
+  /// A step begins, at `path`, for these lanes.
   void before(Warp& warp, const Path& path, const Step& step, Lanes lanes);
-  /// `before`: the path as it was. False if the launch is to end.
-  bool after(Warp& warp, const Path& before, const Step& step, Lanes lanes);
+  /// It is done, or at a barrier and goes on behind it (`waits`). `before`: the path as it was. False if the launch is to
+  /// end.
+  bool after(Warp& warp, const Path& before, const Step& step, Lanes lanes, bool waits);
   const std::vector<Counts>& counts() const { return counts_; }
 
  private:
   bool observes(const Warp& warp) const;
-  void count_access(Warp& warp, const Path& path, const Step& step, Lanes lanes, Counts& counts) const;
 
   const Program& program_;
   const ptx::Launch& how_;
   bool observes_;
   std::vector<Counts> counts_;
-  std::vector<ptx::RegisterValues> results_;  // of the step, before it
+  // Of the step, before it.
+  Counts cost_;
+  std::vector<ptx::RegisterValues> results_, sources_;
 };
 
+/// A statement without its semicolon, in one line: the text of the module has tabs and line breaks.
+std::string in_one_line(std::string_view text);
+
+/// The statements that have steps, by line.
+std::vector<ptx::CodeLine> lines(const Program& program);
 /// The statements that were executed, by line.
 std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<Counts>& counts);
 

@@ -87,14 +87,19 @@ void for_each_use(const Program& program, const Step& step, const Visit& visit) 
   }
 }
 
-std::string register_name(const FunctionCode& function, const Place& place) {
+const ptx::Register* find_register(const FunctionCode& function, const Place& place) {
   for (std::size_t i = 0; i < function.slot.size(); ++i) {
     const ptx::Register& one = function.function->registers[i];
     if (function.slot[i] == place.slot &&
         (one.type == ptx::Type::pred) == (place.kind == Place::Kind::predicate))
-      return one.name;
+      return &one;
   }
-  return "a carry";
+  return nullptr;
+}
+
+std::string register_name(const FunctionCode& function, const Place& place) {
+  const ptx::Register* const found = find_register(function, place);
+  return found == nullptr ? "a carry" : found->name;
 }
 
 // ---- Before a launch: registers that are written on every way, as bits

@@ -23,7 +23,9 @@ enum class Use : std::uint8_t {
 void for_each_use(const Program& program, const Step& step,
                   const std::function<void(const Place&, Use)>& visit);
 
-/// The name of a register of a function, as the module spells it.
+/// The register of a function that is at a place; nullptr for a carry.
+const ptx::Register* find_register(const FunctionCode& function, const Place& place);
+/// Its name, as the module spells it.
 std::string register_name(const FunctionCode& function, const Place& place);
 
 /// Whether some way through the steps [first, last) of a function reads a register before it is written.

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launch_watch.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/arguments.hpp"
+#include "cli/launch_values.hpp"
+#include "cli/terminal.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::uint32_t kAll = 0xFFFF'FFFF;
+
+// "kernel.cu:29", or nothing.
+std::string source_of(const ptx::CodeLine& line) {
+  return line.file.empty() || line.source_line == 0 ? "" : fmt::format("{}:{}", line.file, line.source_line);
+}
+std::string without_folder(const std::string& source) {
+  return source.substr(source.rfind('/') + 1);  // all of it if there is none: npos + 1 is 0
+}
+
+// ---- What people type
+
+// "3", "0,1:3" or "0,1,2:3": a warp, and before it a block.
+void parse_warp(const std::string& text, device::Index3& block, int& warp) {
+  const auto bad = [&] {
+    refuse("--trace", fmt::format("'{}'", text), "WARP or X,Y,Z:WARP, as in 3 or 0,1,0:3");
+  };
+  const std::size_t colon = text.find(':');
+  const auto last = number<int>(text.substr(colon == text.npos ? 0 : colon + 1));
+  if (!last || *last < 0) bad();
+  warp = *last;
+  if (colon == text.npos) return;
+  unsigned* const all[] = {&block.x, &block.y, &block.z};
+  std::size_t count = 0;
+  for (std::size_t at = 0; at <= colon; ++count) {
+    const std::size_t end = std::min(text.find(',', at), colon);
+    const auto one = number<unsigned>(text.substr(at, end - at));
+    if (!one || count == std::size(all)) bad();
+    *all[count] = *one;
+    at = end + 1;
+  }
+}
+
+// A file as its whole path, or the end of it from a slash on.
+bool is_named(const std::string& file, const std::string& name) {
+  return file == name || file.ends_with("/" + name);
+}
+
+// "21, 22 and 24": the nearest on both sides.
+std::string near(const std::set<int>& lines, int line) {
+  constexpr int kEach = 3;
+  std::vector<int> out;
+  const auto at = lines.lower_bound(line);
+  auto first = at, last = at;
+  for (int i = 0; i < kEach && first != lines.begin(); ++i) --first;
+  for (int i = 0; i < kEach && last != lines.end(); ++i) ++last;
+  out.assign(first, last);
+  const int end = out.back();
+  out.pop_back();
+  return out.empty() ? fmt::format("{}", end) : fmt::format("{} and {}", fmt::join(out, ", "), end);
+}
+
+std::vector<ptx::CodeLine> find_source(const std::string& text, std::size_t colon,
+                                       const std::vector<ptx::CodeLine>& all) {
+  const std::string file = text.substr(0, colon);
+  const auto line = number<int>(text.substr(colon + 1));
+  if (!line) refuse("--break", fmt::format("'{}'", text), "LINE of the PTX, or FILE:LINE of the source");
+  std::set<std::string> files;
+  std::set<int> lines;
+  std::vector<ptx::CodeLine> out;
+  for (const ptx::CodeLine& one : all) {
+    if (source_of(one).empty()) continue;
+    files.insert(one.file);
+    if (!is_named(one.file, file)) continue;
+    lines.insert(one.source_line);
+    if (one.source_line == *line) out.push_back(one);
+  }
+  if (files.empty())
+    refuse("--break", fmt::format("'{}' for a kernel without lines of a source", text),
+           "a line of the PTX, or a module of nvcc -lineinfo");
+  if (lines.empty())
+    refuse("--break", fmt::format("'{}', a file that the kernel is not from", file),
+           fmt::format("{}", fmt::join(files, ", ")));
+  if (out.empty())
+    refuse("--break", fmt::format("line {} of {}, from which no statement is", *line, file),
+           fmt::format("a line near it that has one: {}", near(lines, *line)));
+  return out;
+}
+
+std::vector<ptx::CodeLine> find_lines(const std::string& text, const ptx::Function& kernel, bool contract) {
+  const std::vector<ptx::CodeLine> all = kernel.lines(contract);
+  const std::size_t colon = text.rfind(':');
+  if (colon != text.npos) return find_source(text, colon, all);
+  const auto line = number<int>(text);
+  if (!line) refuse("--break", fmt::format("'{}'", text), "LINE of the PTX, or FILE:LINE of the source");
+  std::set<int> lines;
+  std::vector<ptx::CodeLine> out;
+  for (const ptx::CodeLine& one : all) {
+    lines.insert(one.line);
+    if (one.line == *line) out.push_back(one);
+  }
+  if (!out.empty()) return out;
+  const std::vector<ptx::CodeLine> separate = contract ? kernel.lines(false) : all;
+  if (std::ranges::find(separate, *line, &ptx::CodeLine::line) != separate.end())
+    refuse("--break", fmt::format("line {}, whose product is part of a sum", *line),
+           fmt::format("--no-contract, or a line near it: {}", near(lines, *line)));
+  refuse("--break", fmt::format("line {}, which has no statement that {} may execute", *line, kernel.name()),
+         fmt::format("a line near it that has one: {}", near(lines, *line)));
+}
+
+// ---- Steps of a warp
+
+std::string block_text(const device::Index3& block) {
+  return fmt::format("({}, {}, {})", block.x, block.y, block.z);
+}
+
+// "%r5 = 0 to 31; %p1 = 0"
+std::string results_text(const ptx::Observation& seen) {
+  std::string out;
+  for (const ptx::RegisterValues& one : seen.registers) {
+    if (seen.lanes == 0) break;
+    out += fmt::format("{}{} = {}{}", out.empty() ? "" : "; ", one.name, values_text(one, seen.lanes),
+                       (one.changed & seen.lanes) == 0 ? " (unchanged)" : "");
+  }
+  return out;
+}
+
+// Line, lanes, statement and results: on a terminal that is too narrow for them these stand below.
+void print_step(const ptx::Observation& seen) {
+  constexpr std::size_t kStatement = 44, kIndent = 8;
+  const std::string lanes = seen.lanes == 0 ? "none" : lanes_text(seen.lanes),
+                    results = printable(results_text(seen));
+  const std::string begin = fmt::format("{:>5}  {:<5}  {}", seen.line, lanes, printable(seen.statement));
+  const std::string line = results.empty() ? begin : fmt::format("{:<{}}  {}", begin, 14 + kStatement, results);
+  const std::size_t columns = terminal().is_one ? terminal().columns : line.npos;
+  if (line.size() <= columns) {
+    fmt::print("{}\n", line);
+    return;
+  }
+  for (const std::string& part : broken(begin, columns)) fmt::print("{}\n", part);
+  if (results.empty()) return;
+  for (const std::string& part : broken(results, columns - kIndent))
+    fmt::print("{}{}\n", std::string(kIndent, ' '), part);
+}
+
+// One row a lane: what the statement has read, and what it has written.
+Table lanes_table(const ptx::Observation& seen) {
+  Table out{{"lane"}};
+  for (int lane = 0; lane < 32; ++lane) out.push_back({fmt::format("{}", lane)});
+  const auto add = [&](const std::string& heading, const auto& text_of) {
+    out[0].push_back(heading);
+    for (std::size_t lane = 0; lane < 32; ++lane) out[lane + 1].push_back(text_of(lane));
+  };
+  if (seen.lanes != kAll)
+    add("executes", [&](std::size_t lane) { return (seen.lanes >> lane & 1) != 0 ? "yes" : "no"; });
+  for (const auto* all : {&seen.sources, &seen.registers})
+    for (const ptx::RegisterValues& one : *all)
+      add(one.name + (all == &seen.sources ? " read" : " written"),
+          [&](std::size_t lane) { return value_and_bits(one.type, one.values[lane]); });
+  return out;
+}
+
+std::vector<int> lanes_of(std::uint32_t lanes) {
+  std::vector<int> out;
+  for (int lane = 0; lane < 32; ++lane)
+    if ((lanes >> lane & 1) != 0) out.push_back(lane);
+  return out;
+}
+
+ordered_json registers_json(const std::vector<ptx::RegisterValues>& all, bool with_changed) {
+  ordered_json out = ordered_json::array();
+  for (const ptx::RegisterValues& one : all) {
+    out.push_back({{"name", one.name}, {"type", one.type}, {"values", one.values}});
+    if (with_changed) out.back()["changed"] = lanes_of(one.changed);
+  }
+  return out;
+}
+
+ordered_json step_json(const ptx::Observation& seen) {
+  return {{"block", {seen.block.x, seen.block.y, seen.block.z}},
+          {"warp", seen.warp},
+          {"line", seen.line},
+          {"statement", seen.statement},
+          {"lanes", lanes_of(seen.lanes)},
+          {"read", registers_json(seen.sources, false)},
+          {"written", registers_json(seen.registers, true)}};
+}
+
+// ---- Profiles
+
+/// The sum over a family of opcodes, or one line.
+struct ProfileRow {
+  std::string key;
+  std::uint64_t warps = 0, lanes = 0, bytes = 0, sectors = 0, conflicts = 0;
+  ProfileRow& operator+=(const ptx::LineCounts& other) {
+    warps += other.warps;
+    lanes += other.lanes;
+    bytes += other.bytes;
+    sectors += other.sectors;
+    conflicts += other.conflicts;
+    return *this;
+  }
+};
+
+std::vector<ProfileRow> by_family(const std::vector<ptx::LineCounts>& lines) {
+  std::vector<ProfileRow> out;
+  for (const ptx::LineCounts& line : lines) {
+    auto at = std::ranges::find(out, line.family, &ProfileRow::key);
+    if (at == out.end()) at = out.insert(at, {line.family});
+    *at += line;
+  }
+  std::ranges::stable_sort(out, std::greater(), &ProfileRow::warps);
+  return out;
+}
+
+std::vector<ptx::LineCounts> most_executed_first(std::vector<ptx::LineCounts> lines) {
+  std::ranges::stable_sort(lines, std::greater(), &ptx::LineCounts::warps);
+  return lines;
+}
+
+const Row kCounted = {"executed", "lanes", "bytes", "sectors", "conflicts"};
+
+template <class Counted>
+Row counted(const Counted& row) {
+  const auto some = [](std::uint64_t count) { return count == 0 ? "-" : fmt::format("{}", count); };
+  return {fmt::format("{}", row.warps),
+          fmt::format("{:.1f}", static_cast<double>(row.lanes) / static_cast<double>(row.warps)),
+          some(row.bytes), some(row.sectors), some(row.conflicts)};
+}
+
+// Without the columns that say nothing.
+Table without_empty(const Table& table) {
+  Table out(table.size());
+  for (std::size_t j = 0; j < table[0].size(); ++j) {
+    const auto says = [&](const Row& row) { return row[j] != "-" && !row[j].empty(); };
+    if (!std::ranges::any_of(table.begin() + 1, table.end(), says)) continue;
+    for (std::size_t i = 0; i < table.size(); ++i) out[i].push_back(table[i][j]);
+  }
+  return out;
+}
+
+template <class Counted>
+void add_counts(ordered_json& to, const Counted& row) {
+  to["executed"] = row.warps;
+  to["lanes"] = row.lanes;
+  to["bytes"] = row.bytes;
+  to["sectors"] = row.sectors;
+  to["conflicts"] = row.conflicts;
+}
+
+ordered_json profile_json(const std::vector<ptx::LineCounts>& profile) {
+  ordered_json families = ordered_json::array(), lines = ordered_json::array();
+  for (const ProfileRow& row : by_family(profile))
+    add_counts(families.emplace_back(ordered_json{{"family", row.key}}), row);
+  for (const ptx::LineCounts& line : most_executed_first(profile))
+    add_counts(lines.emplace_back(ordered_json{{"line", line.line},
+                                               {"file", line.file},
+                                               {"source_line", line.source_line},
+                                               {"family", line.family},
+                                               {"statement", line.statement}}),
+               line);
+  return {{"families", families}, {"lines", lines}};
+}
+
+}  // namespace
+
+// ---- The watch
+
+LaunchWatch::LaunchWatch(const WatchArguments& arguments, const ptx::Function& kernel, bool contract, bool json)
+    : arguments_(arguments), json_(json) {
+  if (!arguments.trace.empty()) parse_warp(arguments.trace, block_, warp_);
+  if (!arguments.break_at.empty()) stops_ = find_lines(arguments.break_at, kernel, contract);
+}
+
+void LaunchWatch::follow(ptx::Launch& how) {
+  how.profile = arguments_.profile;
+  if (arguments_.trace.empty() && stops_.empty()) return;
+  how.observed_block = block_;
+  how.observed_warp = warp_;
+  how.observe = [this](const ptx::Observation& seen) { return take(seen); };
+}
+
+bool LaunchWatch::take(const ptx::Observation& seen) {
+  if (prints_steps()) print_step(seen);
+  if (json_ && !arguments_.trace.empty()) trace_.push_back(seen);
+  const bool stops =
+      seen.lanes != 0 && std::ranges::find(stops_, seen.line, &ptx::CodeLine::line) != stops_.end();
+  if (stops) reached_ = seen;
+  return !stops;
+}
+
+std::string LaunchWatch::where() const {
+  return fmt::format("warp {} of block {}", warp_, block_text(block_));
+}
+
+void LaunchWatch::print_break() const {
+  if (missed()) print_fitted(fmt::format("--break {}: {} has not executed it", arguments_.break_at, where()));
+  if (!reached_) return;
+  const std::string source = source_of(*std::ranges::find(stops_, reached_->line, &ptx::CodeLine::line));
+  print_fitted(fmt::format("{}{}line {}: {}", source, source.empty() ? "" : ": PTX ", reached_->line,
+                           reached_->statement));
+  print_fitted(fmt::format(
+      "{} of {}", reached_->lanes == kAll ? "all lanes" : "lanes " + lanes_text(reached_->lanes), where()));
+  if (!reached_->sources.empty() || !reached_->registers.empty()) print(lanes_table(*reached_), false);
+}
+
+void LaunchWatch::print_profile(const ptx::Report& report) const {
+  constexpr std::size_t kMost = 20;
+  if (!arguments_.profile) return;
+  Table families{joined({"family"}, kCounted)},
+      lines{joined(joined({"line"}, kCounted), {"source", "statement"})};
+  for (const ProfileRow& row : by_family(report.profile)) families.push_back(joined({row.key}, counted(row)));
+  for (const ptx::LineCounts& line : most_executed_first(report.profile))
+    if (lines.size() <= kMost)
+      lines.push_back(joined(joined({fmt::format("{}", line.line)}, counted(line)),
+                             {printable(without_folder(source_of(line))), printable(line.statement)}));
+  if (report.profile.empty()) return;
+  fmt::print("\n");
+  print_narrow(without_empty(families));
+  fmt::print("\n");
+  print_narrow(without_empty(lines));
+  if (report.profile.size() > kMost)
+    print_fitted(fmt::format("{} of {} lines; --json has all", kMost, report.profile.size()));
+}
+
+void LaunchWatch::add_to(ordered_json& answer, const ptx::Report& report) const {
+  if (arguments_.profile) answer["profile"] = profile_json(report.profile);
+  if (!arguments_.trace.empty()) {
+    answer["trace"] = ordered_json::array();
+    for (const ptx::Observation& seen : trace_) answer["trace"].push_back(step_json(seen));
+  }
+  if (!arguments_.break_at.empty()) answer["break"] = reached_ ? step_json(*reached_) : ordered_json(nullptr);
+}
+
+}  // namespace warpbit::cli

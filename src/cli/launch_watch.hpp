@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What warpbit launch shows of the steps of a kernel: a profile, a trace, the first execution of a line.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "warpbit/ptx.hpp"
+
+namespace warpbit::cli {
+
+/// As the command line has them; empty: not given.
+struct WatchArguments {
+  bool profile = false;
+  std::string trace;     ///< "WARP" or "X,Y,Z:WARP"
+  std::string break_at;  ///< "LINE" of the PTX, or "FILE:LINE" by .loc
+};
+
+/// The watch of one launch. Refuses a line without a statement.
+class LaunchWatch {
+ public:
+  LaunchWatch(const WatchArguments& arguments, const ptx::Function& kernel, bool contract, bool json);
+
+  /// Lets the launch tell it what it does. Precondition: the watch outlives the launch.
+  void follow(ptx::Launch& how);
+  /// Whether a trace is printed while the kernel runs.
+  bool prints_steps() const { return !arguments_.trace.empty() && !json_; }
+  /// Whether the line to break at was given, and never executed.
+  bool missed() const { return !arguments_.break_at.empty() && !reached_; }
+  bool reached() const { return reached_.has_value(); }
+
+  /// What stands before the report, and behind it.
+  void print_break() const;
+  void print_profile(const ptx::Report& report) const;
+  /// Adds the members "profile", "trace" and "break", of those that were asked for.
+  void add_to(nlohmann::ordered_json& answer, const ptx::Report& report) const;
+
+ private:
+  bool take(const ptx::Observation& seen);
+  std::string where() const;
+
+  const WatchArguments& arguments_;
+  bool json_;
+  device::Index3 block_;
+  int warp_ = 0;
+  std::vector<ptx::CodeLine> stops_;  // the statements to break at
+  std::vector<ptx::Observation> trace_;
+  std::optional<ptx::Observation> reached_;
+};
+
+}  // namespace warpbit::cli
