@@ -41,6 +41,7 @@ struct LaunchReport {
   std::uint64_t blocks = 0, steps = 0;
   std::string printed;
   std::vector<ptx::OrderDependence> order_dependent;
+  std::vector<ptx::LineCounts> profile;
 };
 
 // What printf has printed, as UTF-8: \xNN for a byte that is none.
@@ -78,7 +79,8 @@ LaunchReport report_of(const ptx::Report& report) {
           report.blocks,
           report.steps,
           utf8(report.printed),
-          report.order_dependent};
+          report.order_dependent,
+          report.profile};
 }
 
 [[noreturn]] void raise(const LaunchFault& fault) {
@@ -255,18 +257,19 @@ Dim3 dim3_of(const Extent& given, const char* what) {
   return {all[0], all[1], all[2]};
 }
 
-// CuPy's launches have no clusters; those that the module demands are of one block.
+// CuPy's launches have no clusters, so that None and one block are the same.
 void check_cluster(const py::object& cluster) {
   if (cluster.is_none()) return;
   const Dim3 size = dim3_of(Extent(cluster), "cluster");
   if (size.x != 1 || size.y != 1 || size.z != 1)
-    refuse(Errc::launch_shape, "cluster", py::repr(cluster).cast<std::string>(), "None or (1, 1, 1)");
+    refuse(Errc::launch_shape, "cluster", py::repr(cluster).cast<std::string>(),
+           "None or (1, 1, 1): clusters of blocks are not modelled yet");
 }
 
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
                     const Arguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
                     bool contract, bool check_shared, std::uint64_t step_limit, int threads,
-                    bool allow_inferred, Undefined undefined) {
+                    bool allow_inferred, Undefined undefined, bool profile) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
@@ -277,21 +280,21 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
   std::vector<ptx::Argument> arguments;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     arguments.push_back(argument_of(parameters[i], objects.emplace_back(args[i])));
-  ptx::Launch how{dim3_of(grid, "grid"),
-                  dim3_of(block, "block"),
-                  shared_mem,
-                  contract,
-                  check_shared,
-                  step_limit,
-                  {undefined, allow_inferred, threads, {}},
-                  {}};
+  const ptx::Launch how{.grid = dim3_of(grid, "grid"),
+                        .block = dim3_of(block, "block"),
+                        .shared_bytes = shared_mem,
+                        .contract = contract,
+                        .check_shared = check_shared,
+                        .step_limit = step_limit,
+                        .execute = {undefined, allow_inferred, threads, {}},
+                        .profile = profile};
   return report_of(interruptible([&] { return function.launch(how, arguments); }));
 }
 
 template <class... Options>
 void call(const ptx::Function& function, const Extent& grid, const Extent& block, const Arguments& args,
           const Options&... options) {
-  const LaunchReport report = launch(function, grid, block, args, options...);
+  const LaunchReport report = launch(function, grid, block, args, options..., false);
   if (!report.printed.empty()) py::print(report.printed, "end"_a = "");
   if (report.fault) raise(*report.fault);
 }
@@ -335,17 +338,44 @@ grid, block: up to three numbers, (x, y, z), or one. args: a sequence with one a
     a number of Python's becomes what the parameter is: an int or bool its bytes, a float .f32 or .f64;
     a NumPy scalar is its own bytes, which must be as many as those of the parameter;
     bytes, or a scalar of a structured type (numpy.void), are a structure passed by value.
-shared_mem: dynamic shared memory of a block, in bytes. cluster: None.
+shared_mem: dynamic shared memory of a block, in bytes. cluster: None, or one block; others are not modelled yet.
 contract: products and sums are fused as the assembler does by default. check_shared: accesses to shared
     memory that no barrier orders are faults, and reads of bytes that were never written. step_limit: the most
     steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
 
 The GIL is released; launches of a module take turns. After a fault the content of the arrays is unspecified.
 Errors, raised: argument_mismatch and launch_shape for what no kernel can be called with.)";
+constexpr const char* kProfile =
+    R"(
+
+profile: the report has a profile: for each line, how often it was executed, and what its accesses to memory cost.)";
 constexpr const char* kCall =
     R"(As `launch`, but a fault is raised as Error, and what printf prints goes to sys.stdout.)";
 
+template <class M>
+Field<ptx::LineCounts, M> line_field(const char* name, M ptx::CodeLine::*member, const char* doc) {
+  return field(name, static_cast<M ptx::LineCounts::*>(member), doc);
+}
+
+void add_line(py::module_& m) {
+  add_record(
+      m, "LaunchLine", "How often a statement was executed, and what its accesses to memory cost: counted.",
+      line_field("line", &ptx::CodeLine::line, "Of the module's text, from 1."),
+      line_field("statement", &ptx::CodeLine::statement, "In one line, with its guard."),
+      line_field("opcode", &ptx::CodeLine::opcode, "Its first word: \"ld\"."),
+      line_field("family", &ptx::CodeLine::family,
+                 "The opcode, of accesses with their space: \"ld.global\", \"cp.async\"."),
+      line_field("file", &ptx::CodeLine::file, "Where it comes from (.loc), or empty."),
+      line_field("source_line", &ptx::CodeLine::source_line, "In that file."),
+      field("warps", &ptx::LineCounts::warps, "Executions by a warp, or by a part that has diverged."),
+      field("lanes", &ptx::LineCounts::lanes, "Executions by lanes."),
+      field("bytes", &ptx::LineCounts::bytes, "Of global memory that lanes ask for."),
+      field("sectors", &ptx::LineCounts::sectors, "Of 32 bytes in which those lie."),
+      field("conflicts", &ptx::LineCounts::conflicts, "Extra wavefronts of shared memory, by bank conflicts."));
+}
+
 void add_report(py::module_& m) {
+  add_line(m);
   add_record(m, "KernelParameter", "A parameter of a kernel.",
              field("name", &ptx::Parameter::name, "As the PTX has it."),
              field("type", &ptx::Parameter::type,
@@ -389,7 +419,9 @@ void add_report(py::module_& m) {
                  field("steps", &LaunchReport::steps, "Instructions of warps."),
                  field("printed", &LaunchReport::printed, "By printf, block by block."),
                  field("order_dependent", &LaunchReport::order_dependent,
-                       "Statements that were executed and leave a result open, by line."));
+                       "Statements that were executed and leave a result open, by line."),
+                 field("profile", &LaunchReport::profile,
+                       "With `profile`: the statements that were executed, by line."));
   set_repr(report, [](const LaunchReport& r) {
     return "LaunchReport: " +
            (r.fault ? r.fault->message
@@ -402,12 +434,13 @@ void add_report(py::module_& m) {
 void add_ptx(py::module_& m) {
   add_report(m);
   py::class_<ptx::Function> function(m, "RawKernel", "A kernel of a RawModule.");
-  const auto add = [&](const char* name, auto run, const char* doc) {
+  const auto add = [&](const char* name, auto run, const std::string& doc, auto... more) {
     function.def(name, run, "grid"_a, "block"_a, "args"_a, py::kw_only(), "shared_mem"_a = 0,
                  "cluster"_a = py::none(), "contract"_a = true, "check_shared"_a = true, "step_limit"_a = 0,
-                 "threads"_a = 0, "allow_inferred"_a = true, "undefined"_a = Undefined::error, doc);
+                 "threads"_a = 0, "allow_inferred"_a = true, "undefined"_a = Undefined::error, more...,
+                 doc.c_str());
   };
-  add("launch", &launch, kLaunch);
+  add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
   add("__call__",
       &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, std::uint64_t, int, bool, Undefined>, kCall);
   function

@@ -119,6 +119,12 @@ std::string value_and_bits(std::string_view type, std::uint64_t value) {
   return fmt::format("{} ({})", bits_text(found, value), number_text(found, value));
 }
 
+std::string value_in_a_word(std::string_view type, std::uint64_t value) {
+  const RegisterType found = register_type(type);
+  if (found.kind != RegisterKind::number) return value_text(type, value);
+  return fmt::format("{}={}", bits_text(found, value), number_text(found, value));
+}
+
 std::string values_text(const ptx::RegisterValues& of, std::uint32_t lanes) {
   constexpr std::size_t kFew = 3, kFirst = 6;
   const std::vector<RunOfLanes> runs = runs_of(of, lanes);

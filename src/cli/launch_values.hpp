@@ -17,6 +17,8 @@ std::string lanes_text(std::uint32_t lanes);
 std::string value_text(std::string_view type, std::uint64_t value);
 /// The same, of a floating-point number with its bits: "0x3fc00000 (1.5)".
 std::string value_and_bits(std::string_view type, std::uint64_t value);
+/// The same for a cell of a table, which is not broken: "0x3fc00000=1.5".
+std::string value_in_a_word(std::string_view type, std::uint64_t value);
 
 /// The values in these lanes, as short as they can be: "5" if all are equal, "0 to 31" or "0x40 to 0xbc by 4" if they
 /// rise evenly, "1 (0-15), 0 (16-31)" if there are few; otherwise the first ones.

@@ -166,7 +166,7 @@ Table lanes_table(const ptx::Observation& seen) {
   for (const auto* all : {&seen.sources, &seen.registers})
     for (const ptx::RegisterValues& one : *all)
       add(one.name + (all == &seen.sources ? " read" : " written"),
-          [&](std::size_t lane) { return value_and_bits(one.type, one.values[lane]); });
+          [&](std::size_t lane) { return value_in_a_word(one.type, one.values[lane]); });
   return out;
 }
 
