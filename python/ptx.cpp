@@ -44,7 +44,7 @@ struct LaunchReport {
   std::vector<ptx::LineCounts> profile;
 };
 
-// What printf has printed, as UTF-8: \xNN for a byte that is none.
+// Bytes, as what printf has printed, as UTF-8: \xNN for a byte that is none.
 std::string utf8(const std::string& bytes) {
   return py::reinterpret_steal<py::str>(
              PyUnicode_DecodeUTF8(bytes.data(), std::ssize(bytes), "backslashreplace"))
@@ -72,6 +72,13 @@ LaunchFault fault_of(const Fault& fault) {
   return out;
 }
 
+std::vector<ptx::LineCounts> profile_of(const ptx::Report& report) {
+  std::vector<ptx::LineCounts> out = report.profile;
+  for (ptx::LineCounts& line : out)
+    for (std::string* text : {&line.statement, &line.file}) *text = utf8(*text);
+  return out;
+}
+
 LaunchReport report_of(const ptx::Report& report) {
   return {report.fault ? std::optional(fault_of(*report.fault)) : std::nullopt,
           report.inferred,
@@ -80,7 +87,7 @@ LaunchReport report_of(const ptx::Report& report) {
           report.steps,
           utf8(report.printed),
           report.order_dependent,
-          report.profile};
+          profile_of(report)};
 }
 
 [[noreturn]] void raise(const LaunchFault& fault) {

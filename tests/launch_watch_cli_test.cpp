@@ -301,6 +301,13 @@ TEST_CASE("launch refuses to watch what is not there", "[quick][cli]") {
   refused(
       {"--break", "kernel.cu:3"},
       "--break: 'kernel.cu:3' for a kernel without lines of a source; expected a line of the PTX, or a module of nvcc -lineinfo");
+  const std::string empty = write(saxpy.directory.path / "empty.ptx",
+                                  ".version 8.7\n.target sm_90a\n.address_size 64\n.entry k() { }\n");
+  CHECK(
+      run({"launch", empty, "--break", "4"}).err ==
+      "warpbit: --break: line 4, which has no statement that k may execute; expected a line near it that has one: "
+      "none\n");
+  CHECK(run({"launch", empty, "--trace", "0", "--profile"}).out == "k on sm_90a: 1 block, 1 steps\n");
   const Output separate = saxpy.launch({"--break", "26", "--no-contract"});
   CHECK(separate.status == 0);
   CHECK_THAT(separate.out, Catch::StartsWith("line 26: mul.f32 %f4, %f1, %f2\n"));

@@ -81,7 +81,7 @@ bool forget(std::uint64_t address);
 /// A register of a warp, by lane. A predicate is 0 or 1; of 128 bits, the lower half.
 struct RegisterValues {
   std::string name;
-  /// As what the statement takes it ("f32", "s32", "pred"): its declared type, or where that says less, the statement's.
+  /// As what the statement takes it, without the dot: its declared type, or where that is of bits, the statement's.
   std::string_view type;
   std::array<std::uint64_t, 32> values;
   std::uint32_t changed = 0;  ///< the lanes in which a step has changed it
@@ -115,7 +115,7 @@ struct LineCounts : CodeLine {
   std::uint64_t lanes;    ///< executions by lanes: 32 for each of `warps` if nothing diverges
   std::uint64_t bytes;    ///< of global memory that lanes ask for: of ld, st, atom, red, cp.async
   std::uint64_t sectors;  ///< of 32 bytes in which those lie, of each execution
-  /// Extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp): of ld, st, atom, red, ldmatrix, stmatrix.
+  /// Extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp): of ld, st, atom, red and matrix moves.
   std::uint64_t conflicts;
 };
 

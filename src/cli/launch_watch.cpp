@@ -65,6 +65,7 @@ std::string near(const std::set<int>& lines, int line) {
   for (int i = 0; i < kEach && first != lines.begin(); ++i) --first;
   for (int i = 0; i < kEach && last != lines.end(); ++i) ++last;
   out.assign(first, last);
+  if (out.empty()) return "none";
   const int end = out.back();
   out.pop_back();
   return out.empty() ? fmt::format("{}", end) : fmt::format("{} and {}", fmt::join(out, ", "), end);
