@@ -202,7 +202,7 @@ Program compiled(std::vector<std::string>& statements, Target target) {
     const auto module = ptx::parse_module(module_of(statements));
     INFO((module ? std::string() : module.error().message()));
     REQUIRE(module.ok());
-    Result<Program> program = compile(*module, "k", target, {}, false);
+    Result<Program> program = compile(*module, "k", target, {}, {.contracts = false, .shares_slots = false});
     if (program) return *std::move(program);
     INFO(program.error().message());
     std::size_t line = 0;

@@ -6,6 +6,7 @@
 #include "grid/freedom.hpp"
 #include "grid/products.hpp"
 #include "grid/reach.hpp"
+#include "grid/slots.hpp"
 #include "grid/written.hpp"
 #include "ptx/operands.hpp"
 
@@ -149,6 +150,7 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   function_ = code.function;
   code_ = &code;
   code.first_step = static_cast<int>(program_.steps.size());
+  const std::size_t first_list = program_.places.size();
   lay_out_registers();
   lay_out_variables();
   const Contraction contraction = program_.contracts ? contract(*function_) : Contraction{};
@@ -192,6 +194,7 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   }
   statement_ = nullptr;
   code.slot = slot_;
+  if (program_.shares_slots) share_slots(program_, code, first_list);
   steps::find_product_runs(program_, static_cast<std::size_t>(code.first_step));
   if (refused == nullptr &&
       may_read_unwritten(program_, code, code.first_step, static_cast<int>(program_.steps.size())))
@@ -207,15 +210,21 @@ std::uint64_t function_address(const ptx::ModuleText& module, std::string_view n
 }
 
 Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::string_view entry, Target target,
-                        const Addresses& addresses, bool contracts) {
+                        const Addresses& addresses, const CompileOptions& options) {
   Program out(std::move(module), target);
-  out.contracts = contracts;
+  out.contracts = options.contracts;
+  out.shares_slots = options.shares_slots;
   Compiler compiler(out, addresses);
   try {
     const std::size_t kernel = compiler.index_of(entry, nullptr);
     const Named names = named(*out.module, *out.functions[kernel].function);
     compiler.lay_out_shared([&](const ptx::Variable& variable) { return names.variables.contains(&variable); });
-    for (const ptx::FunctionText* function : names.functions) compiler.index_of(function->name, nullptr);
+    for (const ptx::FunctionText* function : names.functions) {
+      compiler.index_of(function->name, nullptr);
+      // Products that are pending are known by the slots of their registers.
+      if (std::ranges::find(function->statements, "wgmma", &Statement::opcode) != function->statements.end())
+        out.shares_slots = false;
+    }
     for (std::size_t i = 0; i < out.functions.size(); ++i) compiler.function(i);
     find_freedoms(out);
     find_touches(out);
@@ -229,7 +238,7 @@ std::vector<Error> check(std::shared_ptr<const ptx::ModuleText> module, Target t
                          const Addresses& addresses) {
   std::vector<Error> out;
   Program program(std::move(module), target);
-  program.contracts = false;
+  program.contracts = program.shares_slots = false;
   Compiler compiler(program, addresses);
   compiler.lay_out_shared([](const ptx::Variable&) { return true; });
   for (const ptx::FunctionText& function : program.module->functions)

@@ -12,11 +12,14 @@ using Addresses = std::vector<std::pair<const ptx::Variable*, std::uint64_t>>;
 /// The address of a function: its number in the module, from 1 on, times 16; 0 if there is none of that name.
 std::uint64_t function_address(const ptx::ModuleText& module, std::string_view name);
 
-/// The program of a kernel. `contracts`: products and sums are fused as the assembler does by default. Errors: those of
-/// ptx::match_scalar and of Instruction::parse, for the first statement that it reaches and that cannot run, with line
-/// and column. Precondition: the module has the kernel.
+struct CompileOptions {
+  bool contracts = true;     ///< products and sums are fused as the assembler does by default
+  bool shares_slots = true;  ///< registers lie in one slot where no value is lost (slots.hpp)
+};
+/// The program of a kernel. Errors: those of ptx::match_scalar and of Instruction::parse, for the first statement that it
+/// reaches and that cannot run, with line and column. Precondition: the module has the kernel.
 Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::string_view entry, Target target,
-                        const Addresses& addresses, bool contracts = true);
+                        const Addresses& addresses, const CompileOptions& options = {});
 
 /// What cannot run, over all functions, whether they are reached or not.
 std::vector<Error> check(std::shared_ptr<const ptx::ModuleText> module, Target target,

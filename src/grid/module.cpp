@@ -177,15 +177,24 @@ struct Function::State {
   const FunctionText* text;
   std::string name;
   std::vector<Parameter> parameters;
-  grid::Program contracted;  // products and sums are fused
-  // They are not: compiled when it is asked for.
-  mutable std::once_flag once = {};
-  mutable std::optional<Result<grid::Program>> separate = {};
+  grid::Program usual;
+  // By CompileOptions; compiled when it is asked for.
+  struct Other {
+    std::once_flag once = {};
+    std::optional<Result<grid::Program>> program = {};
+  };
+  mutable std::array<Other, 4> others = {};
 
-  const Result<grid::Program>& not_contracted() const {
-    std::call_once(
-        once, [&] { separate = grid::compile(module->text, name, module->target, module->addresses, false); });
-    return *separate;
+  /// What a launch runs. Who observes it sees what each register had before.
+  Result<const grid::Program*> program(const Launch& how) const {
+    const grid::CompileOptions options{how.contract, !how.observe};
+    if (options.contracts && options.shares_slots) return &usual;
+    Other& other = others[(options.contracts ? 1U : 0U) | (options.shares_slots ? 2U : 0U)];
+    std::call_once(other.once, [&] {
+      other.program = grid::compile(module->text, name, module->target, module->addresses, options);
+    });
+    if (!*other.program) return other.program->error();
+    return &**other.program;
   }
 };
 
@@ -293,11 +302,11 @@ Result<Function> Module::function(std::string_view name) const {
   if (found == nullptr || !found->is_entry || !found->has_body)
     return Error{
         Errc::no_such_kernel_entry, {}, std::string(name), fmt::format("{}", fmt::join(entries(), ", "))};
-  Result<grid::Program> contracted = grid::compile(state_->text, name, state_->target, state_->addresses, true);
-  if (!contracted) return contracted.error();
-  if (contracted->allocates && !state_->heap) state_->heap = std::make_unique<grid::Heap>();
+  Result<grid::Program> usual = grid::compile(state_->text, name, state_->target, state_->addresses);
+  if (!usual) return usual.error();
+  if (usual->allocates && !state_->heap) state_->heap = std::make_unique<grid::Heap>();
   return Function(std::shared_ptr<const Function::State>(
-      new Function::State{state_, found, std::string(name), parameters_of(*found), *std::move(contracted)}));
+      new Function::State{state_, found, std::string(name), parameters_of(*found), *std::move(usual)}));
 }
 
 const std::string& Function::name() const {
@@ -307,7 +316,7 @@ const std::vector<Parameter>& Function::parameters() const {
   return state_->parameters;
 }
 std::uint64_t Function::shared_bytes() const {
-  return state_->contracted.shared_bytes;
+  return state_->usual.shared_bytes;
 }
 
 std::vector<CodeLine> Function::lines(bool contract) const {
@@ -340,8 +349,9 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
     out.fault = block::refused(std::move(error));
     return std::move(out);
   };
-  if (!how.contract && !state_->not_contracted()) return fail(state_->not_contracted().error());
-  const grid::Program& program = how.contract ? state_->contracted : *state_->not_contracted();
+  const Result<const grid::Program*> compiled = state_->program(how);
+  if (!compiled) return fail(compiled.error());
+  const grid::Program& program = **compiled;
   const std::uint64_t shared = program.shared_bytes + how.shared_bytes;
   if (auto error = block::check_shape(how.grid, how.block, shared)) return fail(*std::move(error));
   if (auto error = check_block(*state_->text, how.block)) return fail(*std::move(error));

@@ -125,14 +125,14 @@ Products::Products(Block& block)
       shared_(threads_of(block.grid()), block.accesses(), {}, copied(block.grid().program)),
       warps_(static_cast<std::size_t>((threads_of(block.grid()) + kLanes - 1) / kLanes)) {}
 
-// With the registers of the path's function.
+// With the registers of the path's function, each of which has a slot of its own.
 AsyncState& Products::of(Warp& warp, const Path& path) {
   std::unique_ptr<OfWarp>& out = warps_[static_cast<std::size_t>(warp.number())];
   if (!out) {
     out = std::make_unique<OfWarp>(OfWarp{AsyncState(0)});
     out->state = AsyncState(0, [of = out.get()](int reg) {
       const Place place{Place::Kind::reg, 32, false, static_cast<std::uint32_t>(reg - of->first)};
-      return reg < of->first ? "a register of a caller" : register_name(*of->function, place);
+      return reg < of->first ? "a register of a caller" : register_name(*of->function, place, 0);
     });
   }
   out->function = &warp.program().functions[static_cast<std::size_t>(path.function)];

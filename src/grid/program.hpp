@@ -158,6 +158,13 @@ struct FunctionCode {
   int first_step = 0;
   int slots = 0, predicates = 0;
   std::vector<std::uint32_t> slot;  ///< or predicate, by register of the function
+  /// A register that has a slot from one point to another (slots.hpp).
+  struct Held {
+    std::uint32_t slot;
+    int first, last;
+    int reg;  ///< of the function
+  };
+  std::vector<Held> held = {};  ///< where registers share slots; none: each has its own
   std::int64_t local_bytes = 0;
   std::int64_t saved_stack = -1;  ///< where a function that has alloca keeps what its caller has of the stack
   std::vector<std::int64_t> parameters, returns;  ///< in its local memory
@@ -203,6 +210,7 @@ struct Program {
       false;             ///< it has fences, or accesses with an order: threads may wait for each other so
   std::string inferred;  ///< the first form without recorded results (scalar::is_captured); empty: none
   bool contracts = true, contracted = false;  ///< products and sums may be fused; some are
+  bool shares_slots = true;                   ///< registers may lie in one slot
 };
 
 /// The steps of a function. Precondition: all functions are compiled.
@@ -218,6 +226,11 @@ inline const ptx::Statement& statement_of(const Origin& origin) {
 }
 inline const ptx::Statement& statement_of(const Program& program, const Step& step) {
   return statement_of(program.origins[static_cast<std::size_t>(step.statement)]);
+}
+
+/// Of a step's statement. The return behind the last one is a ret.
+inline std::string_view opcode_of(const Program& program, const Step& step) {
+  return step.statement < 0 ? "ret" : statement_of(program, step).opcode;
 }
 
 }  // namespace warpbit::grid

@@ -18,19 +18,27 @@ void jumps(const ptx::FunctionText& function, const ptx::Statement& statement, s
   }
 }
 
-bool goes_on(const ptx::Statement& statement) {
+bool goes_on(std::string_view opcode, bool has_guard) {
   constexpr std::array<std::string_view, 4> kLast = {"bra", "brx", "ret", "exit"};
-  for (const std::string_view last : kLast)
-    if (statement.opcode == last && statement.guard < 0) return false;
-  return true;
+  return has_guard || std::ranges::find(kLast, opcode) == kLast.end();
 }
 
 }  // namespace
 
 void followers(const ptx::FunctionText& function, std::size_t i, std::vector<std::size_t>& to) {
   const ptx::Statement& statement = function.statements[i];
-  if (goes_on(statement)) to.push_back(i + 1);
+  if (goes_on(statement.opcode, statement.guard >= 0)) to.push_back(i + 1);
   jumps(function, statement, to);
+}
+
+void followers(const Program& program, int i, std::vector<int>& to) {
+  const Step& step = program.steps[static_cast<std::size_t>(i)];
+  const std::string_view opcode = opcode_of(program, step);
+  if (goes_on(opcode, step.guard >= 0)) to.push_back(i + 1);
+  if (opcode == "bra") to.push_back(step.target);
+  if (opcode != "brx") return;
+  const std::vector<std::int32_t>& targets = program.tables[static_cast<std::size_t>(step.extra)];
+  to.insert(to.end(), targets.begin(), targets.end());
 }
 
 std::vector<bool> reached(const ptx::FunctionText& function) {

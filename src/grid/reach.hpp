@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "ptx/module.hpp"
+#include "grid/program.hpp"
 
 namespace warpbit::grid {
 
@@ -13,6 +13,8 @@ std::vector<bool> reached(const ptx::FunctionText& function);
 
 /// Adds the statements that may follow one.
 void followers(const ptx::FunctionText& function, std::size_t statement, std::vector<std::size_t>& to);
+/// The same of the steps of a function. Behind its last one is none of its own.
+void followers(const Program& program, int step, std::vector<int>& to);
 
 /// What a kernel may use.
 struct Named {

@@ -249,7 +249,7 @@ Next Warp::unwritten(Path& path, const Step& step, Lanes lanes) {
   const auto check = [&](const Written::Missing& missing) {
     if (missing.lanes == 0) return Next::step;
     const std::string name =
-        register_name(program_.functions[static_cast<std::size_t>(path.function)], missing.place);
+        register_name(program_.functions[static_cast<std::size_t>(path.function)], missing.place, 2 * path.pc);
     return fault(path, missing.lanes, {Errc::never_written, {}, name, "its value is unspecified"});
   };
   if (step.guard >= 0) {

@@ -169,7 +169,7 @@ std::vector<ptx::RegisterValues> registers_of(Warp& warp, const Path& path, cons
   const ptx::Statement& statement = statement_of(warp.program(), step);
   const auto add = [&](Place place) {
     place.negated = false;
-    const ptx::Register* const declared = find_register(code, place);
+    const ptx::Register* const declared = find_register(code, place, 2 * path.pc + (results ? 1 : 0));
     if (declared == nullptr) return;  // the carry, or a factor that is kept for a later sum
     ptx::RegisterValues one{declared->name, type_of(code, statement, *declared, place, results), {}, 0};
     if (std::ranges::find(out, one.name, &ptx::RegisterValues::name) != out.end()) return;

@@ -5,12 +5,13 @@
 #include <array>
 #include <string_view>
 
+#include "grid/reach.hpp"
 #include "grid/warp.hpp"
 
 namespace warpbit::grid {
 namespace {
 
-/// The uses of a step's places by opcode: r result, v value, m matters, - not followed. Places that are not named are values
+/// The uses of a step's places by opcode: r result, v value, m matters, a any. Places that are not named are values
 /// behind the two results. `list`: those of the places that `extra` counts.
 struct Row {
   std::string_view opcode, places, list = {};
@@ -18,33 +19,32 @@ struct Row {
 constexpr Row kRows[] = {
     {"ld", "rrm", "r"},   {"ldu", "rrm", "r"}, {"st", "rrm", "m"}, {"atom", "rrmmm"},
     {"red", "rrmmm"},     {"brx", "rrm"},      {"call", "rrm"},    {"bar", "rrmmv"},
-    {"barrier", "rrmmv"}, {"cp", "--mmm"},     {"shfl", "rr-vvm"}, {"vote", "rrvm"},
-    {"match", "rrvm"},    {"redux", "rrvm"},   {"elect", "rrm"},   {"selp", "rr--v"},
+    {"barrier", "rrmmv"}, {"cp", "rrmmm"},     {"shfl", "rravvm"}, {"vote", "rrvm"},
+    {"match", "rrvm"},    {"redux", "rrvm"},   {"elect", "rrm"},   {"selp", "rraav"},
 };
-
-std::string_view opcode_of(const Program& program, const Step& step) {
-  if (step.statement < 0) return "ret";  // behind the last statement
-  return statement_of(program, step).opcode;
-}
 
 using Visit = std::function<void(const Place&, Use)>;
 
 void visit_as(const Place& place, char use, const Visit& visit) {
-  if (!place.exists() || place.kind == Place::Kind::constant || use == '-') return;
-  visit(place, use == 'r' ? Use::result : use == 'm' ? Use::matters : Use::value);
+  if (!place.exists() || place.kind == Place::Kind::constant) return;
+  visit(place, use == 'r' ? Use::result : use == 'm' ? Use::matters : use == 'a' ? Use::any : Use::value);
 }
 
-// Of an asynchronous product D is not followed: with scale-d 0 it needs no value.
+// An asynchronous product reads D: with scale-d 0 it needs no value.
 void visit_tensor(const Program& program, const Step& step, bool results, const Visit& visit) {
   const Instruction& instruction = program.instructions[static_cast<std::size_t>(step.extra)];
   const std::vector<Place>& places = program.places[static_cast<std::size_t>(step.target)];
   std::size_t at = 0;
   const bool stores = !instruction.operands().empty() && !instruction.operands().front().is_destination();
+  const bool accumulates = instruction.lanes() == 4 * kLanes;
   for (const warpbit::Operand& operand : instruction.operands()) {
     const bool matters =
         operand.kind == OperandKind::address || operand.kind == OperandKind::descriptor || stores;
-    for (int r = 0; r < operand.registers; ++r, ++at)
-      if (operand.is_destination() == results) visit_as(places[at], results ? 'r' : matters ? 'm' : 'v', visit);
+    const bool is_d = operand.is_destination();
+    for (int r = 0; r < operand.registers; ++r, ++at) {
+      if (is_d == results) visit_as(places[at], results ? 'r' : matters ? 'm' : 'v', visit);
+      if (is_d && !results && accumulates) visit_as(places[at], 'a', visit);
+    }
   }
 }
 
@@ -87,7 +87,13 @@ void for_each_use(const Program& program, const Step& step, const Visit& visit) 
   }
 }
 
-const ptx::Register* find_register(const FunctionCode& function, const Place& place) {
+const ptx::Register* find_register(const FunctionCode& function, const Place& place, int point) {
+  const auto has = [&](const FunctionCode::Held& one) {
+    return one.slot == place.slot && one.first <= point && point <= one.last;
+  };
+  if (place.kind == Place::Kind::reg)
+    if (const auto found = std::ranges::find_if(function.held, has); found != function.held.end())
+      return &function.function->registers[static_cast<std::size_t>(found->reg)];
   for (std::size_t i = 0; i < function.slot.size(); ++i) {
     const ptx::Register& one = function.function->registers[i];
     if (function.slot[i] == place.slot &&
@@ -97,8 +103,8 @@ const ptx::Register* find_register(const FunctionCode& function, const Place& pl
   return nullptr;
 }
 
-std::string register_name(const FunctionCode& function, const Place& place) {
-  const ptx::Register* const found = find_register(function, place);
+std::string register_name(const FunctionCode& function, const Place& place, int point) {
+  const ptx::Register* const found = find_register(function, place, point);
   return found == nullptr ? "a carry" : found->name;
 }
 
@@ -149,35 +155,33 @@ class Analysis {
       const Step& s = program_.steps[static_cast<std::size_t>(step)];
       if (s.guard >= 0 && !sure[static_cast<std::size_t>(s.guard + function_.slots)]) found_ = true;
       for_each_use(program_, s, [&](const Place& place, Use use) {
-        if (use != Use::result)
+        if (use == Use::value || use == Use::matters)
           found_ = found_ || !sure[bit(place)];
-        else if (s.guard < 0)
+        else if (use == Use::result && s.guard < 0)
           sure[bit(place)] = true;
       });
       if (found_) return next_.clear();
-      if (!goes_on(s, sure)) return;
+      if (!goes_on(step, sure)) return;
       // The steps to which others jump are begun anew.
       if (index(step + 1) < in_.size() && is_target(step + 1)) return reach(step + 1, sure);
     }
   }
-  bool goes_on(const Step& s, const Sure& sure) {
-    const std::string_view opcode = opcode_of(program_, s);
-    if (opcode == "bra") reach(s.target, sure);
-    if (opcode == "brx")
-      for (const std::int32_t target : program_.tables[static_cast<std::size_t>(s.extra)]) reach(target, sure);
-    const bool last = opcode == "bra" || opcode == "brx" || opcode == "ret" || opcode == "exit";
-    return !last || s.guard >= 0;
+  // Whether the next step follows.
+  bool goes_on(int step, const Sure& sure) {
+    to_.clear();
+    followers(program_, step, to_);
+    for (const int one : to_)
+      if (one != step + 1) reach(one, sure);
+    return std::ranges::find(to_, step + 1) != to_.end();
   }
   bool is_target(int step) {
     if (targets_.empty()) {
       targets_.resize(in_.size());
-      for (std::size_t i = 0; i < in_.size(); ++i) {
-        const Step& s = program_.steps[i + static_cast<std::size_t>(first_)];
-        const std::string_view opcode = opcode_of(program_, s);
-        if (opcode == "bra") targets_[index(s.target)] = true;
-        if (opcode == "brx")
-          for (const std::int32_t target : program_.tables[static_cast<std::size_t>(s.extra)])
-            targets_[index(target)] = true;
+      for (int i = first_; index(i) < in_.size(); ++i) {
+        to_.clear();
+        followers(program_, i, to_);
+        for (const int one : to_)
+          if (one != i + 1) targets_[index(one)] = true;
       }
     }
     return targets_[index(step)];
@@ -188,7 +192,7 @@ class Analysis {
   int first_;
   std::vector<Sure> in_;  // by step; empty: not reached yet, or not begun there
   std::vector<bool> targets_;
-  std::vector<int> next_;
+  std::vector<int> next_, to_;
   bool found_ = false;
 };
 
@@ -224,6 +228,7 @@ Written::Missing Written::follow(const Program& program, const Path& path, const
       written = (written & ~lanes) | (lanes & ~unknown);
       return;
     }
+    if (use == Use::any) return;
     const Lanes without = lanes & ~written;
     unknown |= without;
     if (use == Use::matters && without != 0 && missing.lanes == 0) missing = {place, without};

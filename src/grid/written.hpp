@@ -16,6 +16,7 @@ struct Path;
 /// How a step uses a register.
 enum class Use : std::uint8_t {
   result,   ///< it is written
+  any,      ///< it is read, and needs no value
   value,    ///< the results depend on it
   matters,  ///< an address, a guard, a branch or what is stored depends on it
 };
@@ -23,10 +24,10 @@ enum class Use : std::uint8_t {
 void for_each_use(const Program& program, const Step& step,
                   const std::function<void(const Place&, Use)>& visit);
 
-/// The register of a function that is at a place; nullptr for a carry.
-const ptx::Register* find_register(const FunctionCode& function, const Place& place);
+/// The register of a function that a place is at a point (slots.hpp); nullptr for a carry.
+const ptx::Register* find_register(const FunctionCode& function, const Place& place, int point);
 /// Its name, as the module spells it.
-std::string register_name(const FunctionCode& function, const Place& place);
+std::string register_name(const FunctionCode& function, const Place& place, int point);
 
 /// Whether some way through the steps [first, last) of a function reads a register before it is written.
 bool may_read_unwritten(const Program& program, const FunctionCode& function, int first, int last);
