@@ -185,9 +185,7 @@ struct Function::State {
   };
   mutable std::array<Other, 4> others = {};
 
-  /// What a launch runs. Who observes it sees what each register had before.
-  Result<const grid::Program*> program(const Launch& how) const {
-    const grid::CompileOptions options{how.contract, !how.observe};
+  Result<const grid::Program*> program(const grid::CompileOptions& options) const {
     if (options.contracts && options.shares_slots) return &usual;
     Other& other = others[(options.contracts ? 1U : 0U) | (options.shares_slots ? 2U : 0U)];
     std::call_once(other.once, [&] {
@@ -320,9 +318,8 @@ std::uint64_t Function::shared_bytes() const {
 }
 
 std::vector<CodeLine> Function::lines(bool contract) const {
-  if (contract) return grid::lines(state_->contracted);
-  const Result<grid::Program>& separate = state_->not_contracted();
-  return separate ? grid::lines(*separate) : std::vector<CodeLine>();
+  const Result<const grid::Program*> program = state_->program({contract, true});
+  return program ? grid::lines(**program) : std::vector<CodeLine>();
 }
 
 namespace {
@@ -349,7 +346,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
     out.fault = block::refused(std::move(error));
     return std::move(out);
   };
-  const Result<const grid::Program*> compiled = state_->program(how);
+  // Who observes a launch sees what each register had before.
+  const Result<const grid::Program*> compiled = state_->program({how.contract, !how.observe});
   if (!compiled) return fail(compiled.error());
   const grid::Program& program = **compiled;
   const std::uint64_t shared = program.shared_bytes + how.shared_bytes;
