@@ -133,7 +133,7 @@ TEST_CASE("statements that cannot be replayed", "[quick][cli]") {
           "tcgen05.mma.cta_group::1.kind::f16 [d], a, b, i, p;",
           "unsupported: tcgen05.mma.cta_group::1.kind::f16 is not modelled yet: there is no tensor memory"),
       statement("tcgen06.mma {d}, {a};",
-                "unsupported: 'tcgen06' is not an instruction of this library; it has "),
+                "unsupported: tcgen06.mma: 'tcgen06' is not an instruction of this library; it has "),
       statement("wgmma.wait_group.sync.aligned 0;",
                 "unreadable: member 'statement': an instruction without results; expected one with results"),
       statement("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {r}, [addr];",

@@ -83,7 +83,7 @@ TEST_CASE("a refusal names the target, the instruction or the operand", "[quick]
       "sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_110, sm_110a, sm_110f, sm_120, sm_120a, sm_120f, "
       "sm_121, sm_121a, sm_121f");
   CHECK_THAT(message("mul.lo.s32 {d}, {a};"),
-             Catch::StartsWith("'mul' is not an instruction of this library; it has mma"));
+             Catch::StartsWith("mul.lo.s32: 'mul' is not an instruction of this library; it has mma"));
   const std::pair<std::string, std::string> rows[] = {
       {"{d}, {a}, {b};", ": operand c is missing; expected d:4xf32 a:4xb32 b:2xb32 c:4xf32"},
       {"{d}, {a}, {b}, {c}, {e};", ": operand {e} is one too many; expected d:4xf32 a:4xb32 b:2xb32 c:4xf32"},

@@ -134,4 +134,93 @@ TEST_CASE("progress counts the blocks", "[quick][ptx]") {
   CHECK(seen == std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7});
 }
 
+constexpr std::string_view kHead = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+TEST_CASE("a kernel has the shared variables that it names, and those of its functions", "[quick][ptx]") {
+  const ptx::Module module = module_of(std::string(kHead) + R"(
+.shared .align 16 .b8 unused[4096];
+.shared .align 16 .b8 of_function[64];
+.shared .align 16 .b8 behind_pointer[256];
+.global .u64 table[1] = {behind_pointer_user};
+.func called() { .reg .b32 %r<2>; mov.u32 %r1, of_function; ret; }
+.func behind_pointer_user() { .reg .b32 %r<2>; mov.u32 %r1, behind_pointer; ret; }
+.entry alone() { .shared .align 16 .b8 own[1024]; .reg .b32 %r<2>; mov.u32 %r1, own; ret; }
+.entry calls() { .shared .align 16 .b8 own[512]; .reg .b32 %r<2>; mov.u32 %r1, own; call called; ret; }
+.entry points() { .reg .b64 %q<2>; mov.u64 %q1, table; ret; }
+.entry none() { .shared .align 16 .b8 own[2048]; ret; }
+)");
+  CHECK(kernel_of(module, "alone").shared_bytes() == 1024);
+  CHECK(kernel_of(module, "calls").shared_bytes() == 512 + 64);
+  CHECK(kernel_of(module, "points").shared_bytes() == 256);
+  CHECK(kernel_of(module, "none").shared_bytes() == 0);
+}
+
+// Counts blocks in the grid's workspace, as cooperative_groups::this_grid().sync() does, whose address are %envreg1 and
+// %envreg2. Behind it each block sees what all others have written before.
+TEST_CASE("blocks wait for all of their grid", "[quick][ptx]") {
+  const ptx::Module module = module_of(std::string(kHead) + R"(
+.entry k(.param .u64 p, .param .u64 q) {
+  .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [p];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %nctaid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd2, %rd2, %rd1;
+  add.u32 %r3, %r1, 1;
+  st.global.u32 [%rd2], %r3;
+  mov.u32 %r4, %envreg2;
+  mov.u32 %r5, %envreg1;
+  mov.b64 %rd3, {%r4, %r5};
+  atom.add.release.gpu.u32 %r6, [%rd3+4], 1;
+WAIT:
+  ld.acquire.gpu.u32 %r6, [%rd3+4];
+  setp.lt.u32 %p1, %r6, %r2;
+  @%p1 bra WAIT;
+  mov.u32 %r7, 0;
+  mov.u32 %r8, 0;
+SUM:
+  mul.wide.u32 %rd4, %r7, 4;
+  add.u64 %rd4, %rd4, %rd1;
+  ld.global.u32 %r6, [%rd4];
+  add.u32 %r8, %r8, %r6;
+  add.u32 %r7, %r7, 1;
+  setp.lt.u32 %p1, %r7, %r2;
+  @%p1 bra SUM;
+  ld.param.u64 %rd5, [q];
+  mul.wide.u32 %rd6, %r1, 4;
+  add.u64 %rd5, %rd5, %rd6;
+  st.global.u32 [%rd5], %r8;
+  ret;
+})");
+  constexpr unsigned kBlocks = 20;
+  for (const int threads : {1, 3}) {
+    std::vector<std::uint32_t> numbers(kBlocks), sums(kBlocks);
+    const ptx::Report report = kernel_of(module, "k").launch(
+        {.grid = {kBlocks}, .block = {1}, .execute = {.threads = threads}}, {ptx::buffer(numbers), ptx::buffer(sums)});
+    REQUIRE(report.ok());
+    CHECK(sums == std::vector<std::uint32_t>(kBlocks, kBlocks * (kBlocks + 1) / 2));
+  }
+}
+
+TEST_CASE("what is not modelled is refused by its name, with its line and the reason", "[quick][ptx]") {
+  const ptx::Module module = module_of(std::string(kHead) + R"(
+.entry k() { .reg .b32 %r<4>; .reg .b64 %rd<2>;
+  mbarrier.init.shared.b64 [%r1],
+    32;
+  vadd4.u32.u32.u32 %r1, %r2, %r3, %r1;
+  frobnicate.u32 %r1, %r2;
+  ret;
+})");
+  std::vector<std::string> messages;
+  for (const Error& error : module.check()) messages.push_back(error.message());
+  CHECK(messages ==
+        std::vector<std::string>{
+            "line 6, column 3: mbarrier.init.shared.b64 [%r1], 32 is not modelled yet: there are no barrier objects "
+            "in memory",
+            "line 8, column 3: vadd4.u32.u32.u32 %r1, %r2, %r3, %r1 is not modelled yet: video instructions are not "
+            "executed",
+            "line 9, column 3: frobnicate.u32 %r1, %r2: 'frobnicate' is not an instruction of this library; it has "
+            "those of the PTX manual"});
+}
+
 }  // namespace ptx_interface_test

@@ -157,7 +157,7 @@ void Block::fault(Fault found) {
   found.block = {index_[0], index_[1], index_[2]};
   found.kernel = grid_.program.functions[static_cast<std::size_t>(grid_.program.entry)].function->name;
   if (statement != 0 && found.error.where.empty())
-    found.error.where = in_one_line(statement_of(grid_.program.origins[statement - 1]).text);
+    found.error.where = ptx::one_line(statement_of(grid_.program.origins[statement - 1]).text);
   fault_ = std::move(found);
 }
 
@@ -274,7 +274,7 @@ std::string Block::waiting() const {
       const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
       const ptx::Statement& statement = statement_of(grid_.program, step);
       out += fmt::format("\n  warp {}, lanes {:#010x}, PTX line {}: {}", warp->number(), path.lanes,
-                         statement.position.line, in_one_line(statement.text));
+                         statement.position.line, ptx::one_line(statement.text));
     }
   return out;
 }

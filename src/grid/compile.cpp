@@ -15,7 +15,7 @@ namespace warpbit::grid {
 void Compiler::refuse(Error error) const {
   if (statement_ != nullptr)
     error.where = fmt::format("{}: {}", ptx::text(statement_->position),
-                              error.where.empty() ? std::string(statement_->text) : error.where);
+                              error.where.empty() ? ptx::one_line(statement_->text) : error.where);
   throw Refused{std::move(error)};
 }
 
@@ -72,8 +72,57 @@ const Compiler::Maker Compiler::kMakers[] = {
     {"griddepcontrol", &Compiler::nothing},
 };
 
+// What modules may have and no kernel can run yet: how its name begins, and the reason. An opcode of the video instructions
+// ends with a number of parts or not.
+const Compiler::NotModelled Compiler::kNotModelled[] = {
+    {"mbarrier", "there are no barrier objects in memory"},
+    {"cp.async.bulk", "bulk copies complete on barrier objects"},
+    {"cp.async.mbarrier", "there are no barrier objects in memory"},
+    {"cp.reduce.async.bulk", "bulk copies complete on barrier objects"},
+    {"st.async", "it completes on a barrier object"},
+    {"red.async", "it completes on a barrier object"},
+    {"st.bulk", "there are no bulk stores"},
+    {"tensormap", "there are no copies of tensors"},
+    {"barrier.cluster", "a cluster has one block"},
+    {"clusterlaunchcontrol", "a cluster has one block"},
+    {"multimem", "there is one GPU"},
+    {"tcgen05", "there is no tensor memory"},
+    {"tex", "there are no textures"},
+    {"tld4", "there are no textures"},
+    {"txq", "there are no textures"},
+    {"istypep", "there are no textures"},
+    {"suld", "there are no surfaces"},
+    {"sust", "there are no surfaces"},
+    {"sured", "there are no surfaces"},
+    {"suq", "there are no surfaces"},
+    {"vadd", "video instructions are not executed"},
+    {"vsub", "video instructions are not executed"},
+    {"vabsdiff", "video instructions are not executed"},
+    {"vmin", "video instructions are not executed"},
+    {"vmax", "video instructions are not executed"},
+    {"vshl", "video instructions are not executed"},
+    {"vshr", "video instructions are not executed"},
+    {"vmad", "video instructions are not executed"},
+    {"vset", "video instructions are not executed"},
+    {"vavrg", "video instructions are not executed"},
+};
+
+void Compiler::check_modelled() const {
+  std::string spelled(statement_->opcode);
+  for (const std::string_view one : words()) spelled.append(".").append(one);
+  const auto fits = [&](const NotModelled& row) {
+    if (!spelled.starts_with(row.name)) return false;
+    std::string_view rest = std::string_view(spelled).substr(row.name.size());
+    if (row.name.front() == 'v' && (rest.starts_with('2') || rest.starts_with('4'))) rest.remove_prefix(1);
+    return rest.empty() || rest.front() == '.';
+  };
+  const auto found = std::ranges::find_if(kNotModelled, fits);
+  if (found != std::end(kNotModelled))
+    refuse({Errc::instruction_not_modelled, {}, std::string(found->reason), {}});
+}
+
 // Forms that the assembler takes, and whose results were not measured: of sm_100 (sums of two types, min and max of three,
-// redux of f32), of clusters, and those that the manual does not have (testp without its test, exch with a second operand).
+// redux of f32), and those that the manual does not have (testp without its test, exch with a second operand).
 bool Compiler::is_unmeasured(const ptx::MatchedForm& form) const {
   const std::string_view opcode = statement_->opcode;
   const Type type = form.types.empty() ? Type::b32 : form.types.back();
@@ -82,7 +131,6 @@ bool Compiler::is_unmeasured(const ptx::MatchedForm& form) const {
   if (opcode == "add" || opcode == "sub" || opcode == "fma") return form.types.size() == 2;
   if (opcode == "min" || opcode == "max") return count() == 4;
   if (opcode == "redux") return form.types[0] == Type::f32;
-  if (opcode == "barrier") return has("cluster");
   if (opcode == "testp") return statement_->qualifiers == 1;
   return opcode == "atom" && has("exch") && count() == 4 && !has("L2::cache_hint");
 }
@@ -100,6 +148,7 @@ const Result<std::vector<ptx::MatchedForm>>& Compiler::matched() {
 void Compiler::statement() {
   const std::string_view opcode = statement_->opcode;
   if (opcode == "call") return call();
+  check_modelled();
   if (opcode != "cvt" && tensor()) return;
   const Result<std::vector<ptx::MatchedForm>>& form = matched();
   if (!form && opcode == "cvt" && tensor()) return;

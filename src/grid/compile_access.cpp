@@ -102,7 +102,6 @@ void Compiler::copy_async() {
   if (has("wait_all")) return add({.run = steps::wait_group, .target = -1});
   if (has("wait_group"))
     return add({.run = steps::wait_group, .target = static_cast<std::int32_t>(operand(0).literal.bits)});
-  if (has("mbarrier")) refuse({Errc::instruction_not_modelled, {}, "it needs mbarrier objects", {}});
   Step step;
   step.run = steps::copy_async;
   Access from;

@@ -93,9 +93,14 @@ class Compiler {
     void (Compiler::*make)();
   };
   static const Maker kMakers[];
+  struct NotModelled {
+    std::string_view name, reason;
+  };
+  static const NotModelled kNotModelled[];
   void statement();
   const Result<std::vector<ptx::MatchedForm>>& matched();
   bool is_unmeasured(const ptx::MatchedForm& form) const;
+  void check_modelled() const;
   void note_evidence() {
     if (program_.inferred.empty() && !scalar::is_captured(statement_->opcode, words(), program_.target))
       program_.inferred = fmt::format("{}.{}", statement_->opcode, fmt::join(words(), "."));

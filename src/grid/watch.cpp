@@ -12,16 +12,6 @@
 #include "isa/instruction.hpp"
 
 namespace warpbit::grid {
-
-std::string in_one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, text.find(';'))) {
-    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
-  }
-  return out;
-}
-
 namespace {
 
 constexpr std::uint64_t kSector = 32;
@@ -105,7 +95,7 @@ std::string guarded_text(const Origin& origin) {
   if (statement.guard >= 0)
     out = fmt::format("@{}{} ", statement.guard_negated ? "!" : "",
                       origin.function->registers[static_cast<std::size_t>(statement.guard)].name);
-  return out + in_one_line(statement.text);
+  return out + ptx::one_line(statement.text);
 }
 
 // Of accesses with their space; of opcodes that are several instructions with what comes behind it.

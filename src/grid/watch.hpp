@@ -51,9 +51,6 @@ class Watch {
   std::vector<ptx::RegisterValues> results_, sources_;
 };
 
-/// A statement without its semicolon, in one line: the text of the module has tabs and line breaks.
-std::string in_one_line(std::string_view text);
-
 /// The statements that have steps, by line.
 std::vector<ptx::CodeLine> lines(const Program& program);
 /// The statements that were executed, by line.

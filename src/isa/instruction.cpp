@@ -51,7 +51,7 @@ Error unknown(const Statement& statement) {
       return {Errc::instruction_not_modelled, spelled, std::string(row.reason), {}};
   std::string known;
   for (const Family& family : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family.name);
-  return {Errc::unknown_instruction, {}, std::string(statement.opcode), known};
+  return {Errc::unknown_instruction, spelled, std::string(statement.opcode), known};
 }
 
 }  // namespace

@@ -708,7 +708,7 @@ Result<std::vector<MatchedForm>> match_scalar(std::string_view opcode, std::span
                                               Target target) {
   const auto rows = forms().by_opcode.find(opcode);
   if (rows == forms().by_opcode.end())
-    return Error{Errc::unknown_instruction, {}, std::string(opcode), "the instructions of the PTX manual"};
+    return Error{Errc::unknown_instruction, {}, std::string(opcode), "those of the PTX manual"};
   std::vector<MatchedForm> out;
   Progress progress;
   Features lacking;

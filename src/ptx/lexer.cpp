@@ -23,6 +23,15 @@ bool is_name_part(char c) {
 
 }  // namespace
 
+std::string one_line(std::string_view statement) {
+  std::string out;
+  for (const char c : statement.substr(0, statement.find(';'))) {
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
+  }
+  return out;
+}
+
 std::string text(Position at) {
   return fmt::format("line {}, column {}", at.line, at.column);
 }

@@ -158,6 +158,9 @@ struct ModuleText {
 /// f32 where the type has 32 bits; of the rest the lowest bits (PTX manual, "Floating-Point Constants"; ptxas).
 std::uint64_t literal_bits(const Literal& value, Type type);
 
+/// A statement without its semicolon, in one line: the text of a module has tabs and line breaks.
+std::string one_line(std::string_view statement);
+
 /// Errors: statement_syntax and the like, with line and column.
 Result<std::shared_ptr<const ModuleText>> parse_module(std::string text);
 
