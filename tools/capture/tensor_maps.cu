@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the driver for tensor maps and the GPU to replace their fields (../../src/tensor_map/LAYOUT.md).
+//
+//   nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I tools/capture -o tensor_maps tools/capture/tensor_maps.cu
+//   ./tensor_maps >golden/tensor-maps/sm_90a.tsv
+//   ./tensor_maps --all GROUP      each set of arguments of a group in full, with the wide function's
+//   ./tensor_maps --replace N      only `tensormap.replace` of field N, with values that no map may have, too
+//
+// Needs compute capability 9.0 or later. tensor_map_cases.hpp makes the arguments. Lines are, tab between columns:
+//
+//   # {...}                              device, driver, toolkit, date
+//   block GROUP FIRST COUNT REFUSED DIGEST   sets FIRST... of a group; REFUSED has a hexadecimal bit for each, the first
+//                                        lowest; FNV-1a of the 128 bytes of the accepted ones
+//   map GROUP INDEX RESULT ARGUMENTS WORDS   a set in full; 32 little-endian words in hexadecimal
+//   replace FIELD ORDINAL VALUE BEFORE AFTER
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "provenance.hpp"
+#include "tensor_map_cases.hpp"
+
+using namespace tensor_maps;
+
+namespace {
+
+void require(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  std::fprintf(stderr, "tensor_maps: %s: %s\n", what, cudaGetErrorString(status));
+  std::exit(1);
+}
+
+// A function of the driver, or null if it has none of that name.
+template <class Function>
+Function driver_function(const char* name, unsigned version) {
+  void* address = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  require(cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &found), name);
+  return reinterpret_cast<Function>(found == cudaDriverEntryPointSuccess ? address : nullptr);
+}
+
+struct Words {
+  alignas(64) std::uint32_t words[32];
+  friend bool operator==(const Words&, const Words&) = default;
+};
+
+constexpr std::uint32_t kUntouched = 0xA5A5A5A5;  // in a map before the driver writes it
+
+struct Encoded {
+  int result;  // CUresult
+  Words map;
+};
+
+class Driver {
+ public:
+  Encoded operator()(const Arguments& a) const {
+    Encoded out{};
+    std::fill_n(out.map.words, 32, kUntouched);
+    auto* const map = reinterpret_cast<CUtensorMap*>(&out.map);
+    // What lies behind the last entry that the driver may read: rank 7.
+    const std::array<std::uint64_t, 8> dim{a.dim[0], a.dim[1], a.dim[2], a.dim[3], a.dim[4], 16, 16, 16};
+    const std::array<std::uint64_t, 8> stride{a.stride[0], a.stride[1], a.stride[2], a.stride[3],
+                                              1u << 31,    1u << 31,    1u << 31,    1u << 31};
+    const std::array<std::uint32_t, 8> box{a.box[0], a.box[1], a.box[2], a.box[3], a.box[4], 1, 1, 1},
+        step{a.step[0], a.step[1], a.step[2], a.step[3], a.step[4], 1, 1, 1};
+    const std::array<int, 8> lower{a.lower[0], a.lower[1], a.lower[2]}, upper{a.upper[0], a.upper[1], a.upper[2]};
+    const auto type = static_cast<CUtensorMapDataType>(a.dataType);
+    void* const address = reinterpret_cast<void*>(a.address);
+    const auto interleave = static_cast<CUtensorMapInterleave>(a.interleave);
+    const auto swizzle = static_cast<CUtensorMapSwizzle>(a.swizzle);
+    const auto promotion = static_cast<CUtensorMapL2promotion>(a.promotion);
+    const auto fill = static_cast<CUtensorMapFloatOOBfill>(a.fill);
+    if (a.kind == kTiled)
+      out.result = tiled_(map, type, a.rank, address, dim.data(), reinterpret_cast<const cuuint64_t*>(stride.data()),
+                          box.data(), step.data(), interleave, swizzle, promotion, fill);
+    else if (a.kind == kIm2col)
+      out.result = im2col_(map, type, a.rank, address, dim.data(), stride.data(), lower.data(), upper.data(), a.channels,
+                           a.pixels, step.data(), interleave, swizzle, promotion, fill);
+    else
+      out.result = wide_ == nullptr
+                       ? CUDA_ERROR_NOT_SUPPORTED
+                       : wide_(map, type, a.rank, address, dim.data(), stride.data(), a.lower[0], a.upper[0], a.channels,
+                               a.pixels, step.data(), interleave, static_cast<CUtensorMapIm2ColWideMode>(a.mode), swizzle,
+                               promotion, fill);
+    return out;
+  }
+
+  int replace_address(Words& map, std::uint64_t address) const {
+    return replace_(reinterpret_cast<CUtensorMap*>(&map), reinterpret_cast<void*>(address));
+  }
+
+ private:
+  decltype(&cuTensorMapEncodeTiled) tiled_ =
+      driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled", 12000);
+  decltype(&cuTensorMapEncodeIm2col) im2col_ =
+      driver_function<decltype(&cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col", 12000);
+  decltype(&cuTensorMapEncodeIm2colWide) wide_ =
+      driver_function<decltype(&cuTensorMapEncodeIm2colWide)>("cuTensorMapEncodeIm2colWide", 12080);
+  decltype(&cuTensorMapReplaceAddress) replace_ =
+      driver_function<decltype(&cuTensorMapReplaceAddress)>("cuTensorMapReplaceAddress", 12000);
+};
+
+// ---- tensormap.replace
+
+// The fields that sm_90a replaces, under their names of the PTX manual. `values` of the last four are immediates.
+struct Field {
+  const char* name;
+  unsigned ordinals, values;
+};
+constexpr std::array<Field, 10> kFields{{{"global_address", 1, 0},
+                                         {"rank", 1, 0},
+                                         {"box_dim", 5, 0},
+                                         {"global_dim", 5, 0},
+                                         {"global_stride", 4, 0},
+                                         {"element_stride", 5, 0},
+                                         {"elemtype", 1, 13},
+                                         {"interleave_layout", 1, 3},
+                                         {"swizzle_mode", 1, 4},
+                                         {"fill_mode", 1, 2}}};
+
+struct Replacement {
+  std::uint32_t field, ordinal;
+  std::uint64_t value;
+  std::uint32_t image;
+};
+
+#define REPLACE(space, name, type, operands, ...) \
+  asm volatile("tensormap.replace.tile." name "." space ".b1024." type " [%0], " operands ";" ::__VA_ARGS__ : "memory")
+
+// One lane; `map` is an address of the space.
+#define REPLACER(function, space)                                                                                   \
+  template <unsigned Ordinal>                                                                                       \
+  __device__ void function##_ordinal(std::uint64_t map, const Replacement& r) {                                     \
+    const auto v = static_cast<std::uint32_t>(r.value);                                                             \
+    if (r.field == 2) REPLACE(space, "box_dim", "b32", "%1, %2", "l"(map), "n"(Ordinal), "r"(v));                   \
+    if (r.field == 3) REPLACE(space, "global_dim", "b32", "%1, %2", "l"(map), "n"(Ordinal), "r"(v));                \
+    if constexpr (Ordinal < 4)                                                                                      \
+      if (r.field == 4) REPLACE(space, "global_stride", "b64", "%1, %2", "l"(map), "n"(Ordinal), "l"(r.value));     \
+    if (r.field == 5) REPLACE(space, "element_stride", "b32", "%1, %2", "l"(map), "n"(Ordinal), "r"(v));            \
+  }                                                                                                                 \
+  template <unsigned Value>                                                                                         \
+  __device__ void function##_immediate(std::uint64_t map, const Replacement& r) {                                   \
+    if (r.value != Value) return;                                                                                   \
+    if (r.field == 6) REPLACE(space, "elemtype", "b32", "%1", "l"(map), "n"(Value));                                \
+    if constexpr (Value < 3)                                                                                        \
+      if (r.field == 7) REPLACE(space, "interleave_layout", "b32", "%1", "l"(map), "n"(Value));                     \
+    if constexpr (Value < 4)                                                                                        \
+      if (r.field == 8) REPLACE(space, "swizzle_mode", "b32", "%1", "l"(map), "n"(Value));                          \
+    if constexpr (Value < 2)                                                                                        \
+      if (r.field == 9) REPLACE(space, "fill_mode", "b32", "%1", "l"(map), "n"(Value));                             \
+  }                                                                                                                 \
+  template <unsigned... Values>                                                                                     \
+  __device__ void function##_immediates(std::uint64_t map, const Replacement& r) {                                  \
+    (function##_immediate<Values>(map, r), ...);                                                                    \
+  }                                                                                                                 \
+  __device__ void function(std::uint64_t map, const Replacement& r) {                                               \
+    if (r.field == 0) REPLACE(space, "global_address", "b64", "%1", "l"(map), "l"(r.value));                        \
+    if (r.field == 1) REPLACE(space, "rank", "b32", "%1", "l"(map), "r"(static_cast<std::uint32_t>(r.value)));      \
+    if (r.ordinal == 0) function##_ordinal<0>(map, r);                                                              \
+    if (r.ordinal == 1) function##_ordinal<1>(map, r);                                                              \
+    if (r.ordinal == 2) function##_ordinal<2>(map, r);                                                              \
+    if (r.ordinal == 3) function##_ordinal<3>(map, r);                                                              \
+    if (r.ordinal == 4) function##_ordinal<4>(map, r);                                                              \
+    if (r.field >= 6) function##_immediates<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(map, r);                      \
+  }
+REPLACER(replace_global, "global")
+REPLACER(replace_shared, "shared::cta")
+
+// A block for each replacement, 32 threads; `after` has two maps for each: replaced in shared and in global memory.
+__global__ void replace_fields(const Replacement* all, const Words* images, Words* after) {
+  __shared__ alignas(128) Words map;
+  const Replacement r = all[blockIdx.x];
+  Words *const in_shared = &after[2 * blockIdx.x], *const in_global = in_shared + 1;
+  map.words[threadIdx.x] = in_global->words[threadIdx.x] = images[r.image].words[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) replace_shared(__cvta_generic_to_shared(&map), r);
+  if (threadIdx.x == 0) replace_global(__cvta_generic_to_global(in_global), r);
+  __syncthreads();
+  in_shared->words[threadIdx.x] = map.words[threadIdx.x];
+}
+
+// Values of a field: those that the driver takes, and `wild` ones.
+std::vector<std::uint64_t> values_of(std::size_t field, bool wild) {
+  std::vector<std::uint64_t> out;
+  if (kFields[field].values != 0) {
+    for (std::uint64_t v = 0; v < kFields[field].values; ++v) out.push_back(v);
+    return out;
+  }
+  switch (field) {
+    case 0: out = {0, 0x7f1234560000, 0xfffffffffff0, 0x123456789abcdef0}; break;
+    case 1: out = {0, 1, 2, 3, 4}; break;
+    case 2: out = {1, 2, 3, 8, 64, 100, 128, 255, 256}; break;
+    case 3: out = {1, 2, 3, 256, 1000, 0x12345678, 0x80000000, 0xffffffff}; break;
+    case 4: out = {16, 32, 0x1230, 0x40000000, 0x123456780, 0xfffffffff0, 0x8000000000}; break;
+    default: out = {1, 2, 3, 4, 5, 6, 7, 8};
+  }
+  if (!wild) return out;
+  for (std::uint32_t bit = 0; bit < 64; ++bit) out.push_back(std::uint64_t{1} << bit);
+  for (const std::uint64_t v : {0ull, 5ull, 6ull, 7ull, 9ull, 15ull, 17ull, 257ull, 511ull, ~0ull, 0x0123456789abcdefull})
+    out.push_back(v);
+  return out;
+}
+
+// Replaces in shared memory; false with a message if the GPU refuses, or if global memory has another result.
+bool run_replacements(const std::vector<Replacement>& all, const std::vector<Words>& images, std::vector<Words>& after) {
+  Replacement* device_all = nullptr;
+  Words *device_images = nullptr, *device_after = nullptr;
+  require(cudaMalloc(&device_all, all.size() * sizeof(Replacement)), "cudaMalloc");
+  require(cudaMalloc(&device_images, images.size() * sizeof(Words)), "cudaMalloc");
+  require(cudaMalloc(&device_after, 2 * all.size() * sizeof(Words)), "cudaMalloc");
+  require(cudaMemcpy(device_all, all.data(), all.size() * sizeof(Replacement), cudaMemcpyDefault), "cudaMemcpy");
+  require(cudaMemcpy(device_images, images.data(), images.size() * sizeof(Words), cudaMemcpyDefault), "cudaMemcpy");
+  replace_fields<<<static_cast<unsigned>(all.size()), 32>>>(device_all, device_images, device_after);
+  std::vector<Words> both(2 * all.size());
+  require(cudaDeviceSynchronize(), "tensormap.replace");
+  require(cudaMemcpy(both.data(), device_after, both.size() * sizeof(Words), cudaMemcpyDefault), "cudaMemcpy");
+  cudaFree(device_all), cudaFree(device_images), cudaFree(device_after);
+  bool same = true;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    after.push_back(both[2 * i]);
+    if (both[2 * i] != both[2 * i + 1]) same = false;
+  }
+  if (!same) std::fprintf(stderr, "tensor_maps: shared and global memory differ\n");
+  return same;
+}
+
+// ---- Lines
+
+std::string text(const Words& map) {
+  std::string out;
+  for (std::size_t i = 0; i < 32; ++i) {
+    char word[16];
+    std::snprintf(word, sizeof word, i == 0 ? "%x" : " %x", map.words[i]);
+    out += word;
+  }
+  return out;
+}
+
+template <class Numbers>
+std::string list(const Numbers& numbers) {
+  std::string out;
+  for (const auto n : numbers) out += (out.empty() ? "" : ",") + std::to_string(n);
+  return out;
+}
+
+// In the order of the struct, blanks between.
+std::string text(const Arguments& a) {
+  char first[64];
+  std::snprintf(first, sizeof first, "%u %u %u %" PRIx64, a.kind, a.dataType, a.rank, a.address);
+  std::string out = first;
+  for (const std::string& part : {list(a.dim), list(a.stride), list(a.box), list(a.step), list(a.lower), list(a.upper)})
+    out += " " + part;
+  for (const std::uint32_t n : {a.channels, a.pixels, a.interleave, a.mode, a.swizzle, a.promotion, a.fill})
+    out += " " + std::to_string(n);
+  return out;
+}
+
+void print_map(const std::string& group, std::size_t index, const Arguments& a, const Encoded& e) {
+  const bool untouched = std::all_of(e.map.words, e.map.words + 32, [](auto w) { return w == kUntouched; });
+  std::printf("map\t%s\t%zu\t%d\t%s\t%s\n", group.c_str(), index, e.result, text(a).c_str(),
+              untouched ? "-" : text(e.map).c_str());
+}
+
+constexpr std::size_t kBlock = 100;
+
+// A group: its blocks, and in full every `each`-th set.
+void print_group(const Driver& driver, const std::string& group, const std::vector<Arguments>& sets, std::size_t each) {
+  std::size_t accepted = 0;
+  for (std::size_t first = 0; first < sets.size(); first += kBlock) {
+    const std::size_t count = std::min(kBlock, sets.size() - first);
+    std::uint64_t digest = 0xcbf29ce484222325u;  // FNV-1a
+    std::array<std::uint64_t, 2> refused{};
+    for (std::size_t i = 0; i < count; ++i) {
+      const Arguments& a = sets[first + i];
+      const Encoded e = driver(a);
+      if ((first + i) % each == 0) print_map(group, first + i, a, e);
+      if (e.result != CUDA_SUCCESS) {
+        refused[i / 64] |= std::uint64_t{1} << i % 64;
+        continue;
+      }
+      ++accepted;
+      for (const std::uint32_t word : e.map.words)
+        for (int byte = 0; byte < 4; ++byte) digest = (digest ^ (word >> 8 * byte & 0xff)) * 0x100000001b3u;
+    }
+    std::printf("block\t%s\t%zu\t%zu\t", group.c_str(), first, count);
+    if (refused[1] != 0)
+      std::printf("%" PRIx64 "%016" PRIx64, refused[1], refused[0]);
+    else
+      std::printf("%" PRIx64, refused[0]);
+    std::printf("\t%016" PRIx64 "\n", digest);
+    std::fflush(stdout);
+  }
+  std::fprintf(stderr, "%s: %zu sets, %zu accepted\n", group.c_str(), sets.size(), accepted);
+}
+
+template <class Make>
+std::vector<Arguments> drawn(std::uint64_t n, std::uint64_t seed, std::uint32_t kinds, Make make) {
+  std::vector<Arguments> out;
+  for (std::uint64_t i = 0; i < n; ++i) out.push_back(make(seed + i, kinds));
+  return out;
+}
+
+// Maps to replace fields of: all bits 0, all 1, others; then the driver's.
+std::vector<Words> images(const Driver& driver) {
+  std::vector<Words> out(4);
+  std::fill_n(out[1].words, 32, ~0u);
+  Draw draw(7);
+  for (auto& word : out[2].words) word = static_cast<std::uint32_t>(draw());
+  for (auto& word : out[3].words) word = static_cast<std::uint32_t>(draw());
+  for (std::uint32_t rank = 1; rank <= 5; ++rank) out.push_back(driver(base(kTiled, 6, rank, 0, 0)).map);
+  out.push_back(driver(base(kTiled, 9, 5, 2, 1)).map);
+  out.push_back(driver(base(kTiled, 6, 4, 1, 3)).map);
+  out.push_back(driver(base(kIm2col, 6, 4, 0, 3)).map);
+  return out;
+}
+
+bool print_replacements(const Driver& driver, std::size_t first_field, std::size_t end_field, bool wild) {
+  const std::vector<Words> before = images(driver);
+  std::vector<Replacement> all;
+  for (std::size_t f = first_field; f < end_field; ++f)
+    for (std::uint32_t ordinal = 0; ordinal < kFields[f].ordinals; ++ordinal)
+      for (const std::uint64_t value : values_of(f, wild))
+        for (std::size_t i = wild ? 0 : 2; i < before.size(); i += wild ? 1 : 3)
+          all.push_back({static_cast<std::uint32_t>(f), ordinal, value, static_cast<std::uint32_t>(i)});
+  std::vector<Words> after;
+  const bool same = run_replacements(all, before, after);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    std::printf("replace\t%s\t%u\t%" PRIx64 "\t%s\t%s\n", kFields[all[i].field].name, all[i].ordinal, all[i].value,
+                text(before[all[i].image]).c_str(), text(after[i]).c_str());
+  return same;
+}
+
+// cuTensorMapReplaceAddress.
+void print_replaced_addresses(const Driver& driver) {
+  for (const Words& before : images(driver))
+    for (std::uint32_t bit = 0; bit < 64; ++bit)
+      for (const std::uint64_t address : {std::uint64_t{1} << bit, ~(std::uint64_t{1} << bit)}) {
+        Words after = before;
+        const int result = driver.replace_address(after, address);
+        std::printf("replace\tdriver\t%d\t%" PRIx64 "\t%s\t%s\n", result, address, text(before).c_str(),
+                    text(after).c_str());
+      }
+}
+
+std::string provenance() {
+  cudaDeviceProp properties{};
+  int driver = 0;
+  require(cudaGetDeviceProperties(&properties, 0), "the GPU");
+  require(cudaDriverGetVersion(&driver), "the driver");
+  const capture::Answerer by{properties.name, 10 * properties.major + properties.minor, capture::cuda_version(driver),
+                             capture::cuda_version(CUDART_VERSION), capture::today()};
+  return "{" + capture::about(by) + ", \"program\": \"tools/capture/tensor_maps.cu\"}";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string option = argc == 3 ? argv[1] : "", which = argc == 3 ? argv[2] : "";
+  if (argc > 1 && option != "--all" && option != "--replace") {
+    std::fprintf(stderr, "usage: tensor_maps [--all varied|combined|legal|near|address | --replace N]\n");
+    return 2;
+  }
+  require(cudaFree(nullptr), "the GPU");  // makes a context
+  const Driver driver;
+  std::printf("# %s\n", provenance().c_str());
+  if (option == "--replace") {
+    const auto field = static_cast<std::size_t>(std::stoul(which));
+    return field < kFields.size() && print_replacements(driver, field, field + 1, true) ? 0 : 1;
+  }
+  const std::uint32_t kinds = option.empty() ? 2 : 3;
+  const auto print = [&](const char* group, std::size_t each, auto make) {
+    if (option.empty() || which == group) print_group(driver, group, make(), option.empty() ? each : 1);
+  };
+  print("varied", 401, [&] { return varied(kinds); });
+  print("combined", 401, [&] { return combined(kinds); });
+  print("legal", 97, [&] { return drawn(12000, 1, kinds, legal); });
+  print("near", 401, [&] { return drawn(20000, 1, kinds, near_limits); });
+  if (which == "address") print_replaced_addresses(driver);
+  return !option.empty() || print_replacements(driver, 0, kFields.size(), false) ? 0 : 1;
+}
