@@ -21,7 +21,7 @@ struct Arguments {
   std::array<std::uint64_t, 5> dim{};
   std::array<std::uint64_t, 4> stride{};
   std::array<std::uint32_t, 5> box{};
-  std::array<std::uint32_t, 5> step{};         // elementStrides
+  std::array<std::uint32_t, 5> step{};           // elementStrides
   std::array<std::int32_t, 3> lower{}, upper{};  // corners of the pixel box; of the wide function the first
   std::uint32_t channels = 0, pixels = 0;
   std::uint32_t interleave = 0, mode = 0, swizzle = 0, promotion = 0, fill = 0;
@@ -32,16 +32,22 @@ struct DataType {
   std::uint32_t bits;
   bool is_floating;
 };
-inline constexpr std::array<DataType, 16> kDataTypes{
-    {{8, false}, {16, false}, {32, false}, {32, false}, {64, false}, {64, false}, {16, true}, {32, true},
-     {64, true}, {16, true},  {32, true},  {32, true},  {32, true},  {4, false},  {4, false}, {6, false}}};
-inline constexpr std::uint32_t k4Align8 = 13, k4Align16 = 14, k6Align16 = 15;  // 16U4_ALIGN8B and so on
-
-/// Bytes that `n` elements fill in shared memory; the last two types leave gaps: 16 elements to 16 bytes.
-inline std::uint64_t shared_bytes(std::uint32_t type, std::uint64_t n) {
-  return type >= k4Align16 ? n : n * kDataTypes[type].bits / 8;
-}
-
+inline constexpr std::array<DataType, 16> kDataTypes{{{8, false},
+                                                      {16, false},
+                                                      {32, false},
+                                                      {32, false},
+                                                      {64, false},
+                                                      {64, false},
+                                                      {16, true},
+                                                      {32, true},
+                                                      {64, true},
+                                                      {16, true},
+                                                      {32, true},
+                                                      {32, true},
+                                                      {32, true},
+                                                      {4, false},
+                                                      {4, false},
+                                                      {6, false}}};
 /// SplitMix64.
 class Draw {
  public:
@@ -61,7 +67,7 @@ class Draw {
     return 1 + below(range);
   }
   template <class List>
-  auto of(const List& list) {
+  typename List::value_type of(const List& list) {
     return list[below(list.size())];
   }
 
@@ -69,52 +75,63 @@ class Draw {
   std::uint64_t state_;
 };
 
-// ---- Legal arguments, as cuda.h describes them
+// ---- Legal arguments
 
-inline std::uint32_t span_bytes(std::uint32_t swizzle) {
-  return swizzle == 0 ? 0 : swizzle == 1 ? 32 : swizzle == 2 ? 64 : 128;
+inline constexpr std::uint64_t kMostBytes = 228 << 10;  // of a box: the shared memory of a multiprocessor
+
+inline std::uint64_t element_bytes(const Arguments& a) {
+  return kDataTypes[a.dataType].bits / 8;
 }
 
 // A number of elements of the innermost dimension that is copied: whole 16 bytes, no more than the swizzle's span.
 inline std::uint32_t inner_elements(Draw& draw, const Arguments& a) {
-  if (a.dataType >= k4Align16) return 128;
-  const std::uint32_t bits = kDataTypes[a.dataType].bits;
-  if (a.interleave != 0) return static_cast<std::uint32_t>(draw.magnitude(8));
-  std::uint32_t most = 256 * bits / 8;
-  if (span_bytes(a.swizzle) != 0 && span_bytes(a.swizzle) < most) most = span_bytes(a.swizzle);
-  return 16 * (1 + draw.below32(most / 16)) * 8 / bits;
+  const std::uint32_t bytes = kDataTypes[a.dataType].bits / 8;
+  const std::uint32_t span = a.swizzle == 0 || a.interleave != 0 ? 256 * bytes : 16u << a.swizzle;
+  return 16 * (1 + draw.below32((span < 256 * bytes ? span : 256 * bytes) / 16)) / bytes;
 }
 
-// A corner of one dimension: 16, 8 or 5 bits.
+// A corner in one dimension: 16, 8 or 5 bits.
 inline std::int32_t corner(Draw& draw, std::uint32_t rank) {
-  const std::int64_t half = rank == 3 ? 32768 : rank == 4 ? 128 : 16;
-  const auto magnitude = static_cast<std::int64_t>(draw.magnitude(rank == 3 ? 15 : rank == 4 ? 7 : 4));
-  const std::int64_t value = draw.below(2) ? -magnitude : magnitude - 1;
-  return static_cast<std::int32_t>(value < -half ? -half : value);
+  const auto magnitude = static_cast<std::int32_t>(draw.magnitude(rank == 3 ? 15 : rank == 4 ? 7 : 4));
+  return draw.below(2) ? -magnitude : magnitude - 1;
 }
 
 inline void draw_box(Draw& draw, Arguments& a) {
-  a.box[0] = inner_elements(draw, a);
+  a.box[0] = a.channels = inner_elements(draw, a);
   for (std::size_t i = 1; i < 5; ++i) a.box[i] = static_cast<std::uint32_t>(draw.magnitude(8));
-  a.channels = a.box[0];
   a.pixels = static_cast<std::uint32_t>(draw.magnitude(10));
+  while (element_bytes(a) * a.channels * a.pixels > kMostBytes) a.pixels = (a.pixels + 1) / 2;
+  const auto bytes = [&] {
+    std::uint64_t out = element_bytes(a);
+    for (std::size_t i = 0; i < a.rank; ++i) out *= a.box[i];
+    return out;
+  };
+  for (std::size_t i = 4; bytes() > kMostBytes; i = i == 1 ? 4 : i - 1) a.box[i] = (a.box[i] + 1) / 2;
   for (std::size_t i = 0; i < 3; ++i) {
-    a.lower[i] = corner(draw, a.kind == kIm2colWide ? 3 : a.rank);
-    a.upper[i] = corner(draw, a.kind == kIm2colWide ? 3 : a.rank);
-    // Three of four boxes are the image without a border, which is not empty.
-    if (draw.below(4) != 0 && a.lower[i] > 0) a.lower[i] = 1 - a.lower[i];
-    if (draw.below(4) != 0 && a.upper[i] < 0) a.upper[i] = -1 - a.upper[i];
+    a.lower[i] = corner(draw, a.rank);
+    a.upper[i] = corner(draw, a.rank);
+  }
+}
+
+// The image of the corners must not be empty: with 32 bits, D + upper - lower > 0.
+inline void fit_image(Draw& draw, Arguments& a) {
+  for (std::size_t i = 0; a.kind != kTiled && i + 2 < a.rank; ++i) {
+    const bool has_corner = a.kind == kIm2col || i == 0;
+    const std::int64_t border = has_corner ? std::int64_t{a.lower[i]} - a.upper[i] : 0;
+    std::uint64_t& dim = a.dim[a.interleave == 0 ? i + 1 : i];
+    if (border > 0) dim = static_cast<std::uint64_t>(border) + draw.magnitude(16);
+    if (dim > std::uint64_t{1} << 31) dim >>= 1;
+    if (dim > (std::uint64_t{1} << 31) - (1 << 17)) dim -= 1 << 17;
   }
 }
 
 inline void draw_tensor(Draw& draw, Arguments& a) {
-  const std::uint64_t align = a.interleave == 2 || a.dataType >= k4Align16 ? 32 : 16;
-  a.address = (draw() >> (17 + draw.below(32))) / align * align;
+  const std::uint64_t align = a.interleave == 2 ? 32 : 16;
+  a.address = (draw() >> (7 + draw.below(40))) / align * align;
   const bool is_dense = draw.below(2) != 0;
   for (std::size_t i = 0; i < 5; ++i) a.dim[i] = draw.magnitude(is_dense ? 12 : 32);
-  if (a.dataType == k4Align8) a.dim[0] = (a.dim[0] + 1) / 2 * 2;
-  if (a.dataType >= k4Align16) a.dim[0] = a.dim[0] > (1u << 24) ? std::uint64_t{1} << 32 : 128 * a.dim[0];
-  std::uint64_t bytes = a.dataType < 16 ? a.dim[0] * kDataTypes[a.dataType].bits / 8 : 16;
+  fit_image(draw, a);
+  std::uint64_t bytes = a.dim[0] * element_bytes(a);
   for (std::size_t i = 0; i < 4; ++i) {
     if (is_dense) {
       a.stride[i] = (bytes + align - 1) / align * align + align * (draw.below(2) ? draw.below(16) : 0);
@@ -126,41 +143,34 @@ inline void draw_tensor(Draw& draw, Arguments& a) {
   for (std::size_t i = 0; i < 5; ++i) a.step[i] = draw.below(2) ? 1 : 1 + draw.below32(8);
 }
 
-/// Arguments that cuda.h allows; two thirds are of tiles. Those of the wide function are for GPUs since compute
-/// capability 10.0.
-inline Arguments legal(std::uint64_t seed, std::uint32_t kinds = 2) {
+/// Arguments that the driver takes for a GPU of compute capability 9.0: two thirds are of tiles, a twelfth is for the
+/// wide function.
+inline Arguments legal(std::uint64_t seed) {
   Draw draw(seed);
   Arguments a;
-  a.kind = draw.below(3) != 0 ? kTiled : kinds - 1 < 2 ? kIm2col : kIm2col + draw.below32(kinds - 1);
-  a.dataType = draw.below32(16);
+  a.kind = draw.below(3) != 0 ? kTiled : draw.below(4) != 0 ? kIm2col : kIm2colWide;
+  a.dataType = draw.below32(13);
   a.rank = a.kind == kTiled ? 1 + draw.below32(5) : 3 + draw.below32(3);
-  const bool may_interleave = a.rank >= 3 && a.dataType < k4Align16 && a.kind != kIm2colWide;
-  a.interleave = may_interleave && draw.below(2) ? 1 + draw.below32(2) : 0;
-  if (a.interleave == 2)
-    a.swizzle = 1;
-  else if (a.kind == kIm2colWide)
-    a.swizzle = a.dataType >= k4Align16 ? 3 + draw.below32(2) : 2 + draw.below32(3);
-  else if (a.dataType >= k4Align16)
-    a.swizzle = draw.of(std::array<std::uint32_t, 3>{0, 3, 4});
-  else
-    a.swizzle = draw.below32(7);
-  a.mode = a.kind == kIm2colWide ? draw.below32(2) : 0;
+  a.interleave = a.rank >= 3 && draw.below(2) ? 1 + draw.below32(2) : 0;
+  a.mode = draw.below32(2);
+  a.swizzle = draw.below32(4);
   a.promotion = draw.below32(4);
   a.fill = kDataTypes[a.dataType].is_floating ? draw.below32(2) : 0;
-  draw_tensor(draw, a);
   draw_box(draw, a);
+  draw_tensor(draw, a);
   return a;
 }
 
 // ---- Arguments near the limits
 
-inline constexpr std::array<std::uint64_t, 26> kNearNumbers{0,  1,  2,   3,   4,   7,   8,   9,   10,  12,   15,   16,  17,
-                                                            24, 31, 32,  33,  48,  64,  65,  96,  128, 129,  255,  256, 257};
+inline constexpr std::array<std::uint64_t, 26> kNearNumbers{
+    0, 1, 2, 3, 4, 7, 8, 9, 10, 12, 15, 16, 17, 24, 31, 32, 33, 48, 64, 65, 96, 128, 129, 255, 256, 257};
 
 // A power of two, or a number near it.
 inline std::uint64_t near_power(Draw& draw, std::uint32_t bits) {
   const std::uint64_t power = std::uint64_t{1} << draw.below(bits);
-  static constexpr std::array<std::uint64_t, 7> kOffsets{0, 0, 1, 16, 0 - std::uint64_t{1}, 0 - std::uint64_t{16}, 8};
+  static constexpr std::array<std::uint64_t, 7> kOffsets{
+      0, 0, 1, 16, 0 - std::uint64_t{1}, 0 - std::uint64_t{16}, 8};
   return power + draw.of(kOffsets);
 }
 
@@ -189,8 +199,8 @@ inline void spoil(Draw& draw, Arguments& a) {
 }
 
 /// Legal arguments, one or two of them spoiled.
-inline Arguments near_limits(std::uint64_t seed, std::uint32_t kinds = 2) {
-  Arguments a = legal(seed ^ 0x5555555555u, kinds);
+inline Arguments near_limits(std::uint64_t seed) {
+  Arguments a = legal(seed ^ 0x5555555555u);
   Draw draw(seed);
   for (std::uint64_t n = 1 + draw.below(2); n > 0; --n) spoil(draw, a);
   return a;
@@ -208,7 +218,7 @@ inline Arguments base(std::uint32_t kind, std::uint32_t type, std::uint32_t rank
   a.address = 0x7f1234560000u;
   a.dim = {256, 48, 40, 36, 34};
   a.stride = {0x1000, 0x40000, 0x1000000, 0x40000000};
-  a.box = {type >= k4Align16 ? 128u : type == k4Align8 ? 64u : 128 / kDataTypes[type].bits, 6, 5, 4, 3};
+  a.box = {128 / kDataTypes[type].bits, 6, 5, 4, 3};  // 16 bytes
   a.step = {1, 1, 1, 1, 1};
   a.lower = {-2, -1, -3};
   a.upper = {1, 2, 3};
@@ -219,21 +229,20 @@ inline Arguments base(std::uint32_t kind, std::uint32_t type, std::uint32_t rank
   return a;
 }
 
-inline std::vector<Arguments> bases(std::uint32_t kinds) {
+inline std::vector<Arguments> bases() {
   std::vector<Arguments> out;
-  for (std::uint32_t kind = 0; kind < kinds; ++kind) {
-    const bool wide = kind == kIm2colWide;
+  for (const Kind kind : {kTiled, kIm2col}) {
     for (std::uint32_t rank = kind == kTiled ? 1 : 3; rank <= 5; ++rank) {
-      out.push_back(base(kind, 6, rank, 0, wide ? 3 : 0));
-      if (rank >= 3 && !wide) out.push_back(base(kind, 6, rank, 1, 0));
-      if (rank >= 3 && !wide) out.push_back(base(kind, 9, rank, 2, 1));
+      out.push_back(base(kind, 6, rank, 0, 0));
+      if (rank >= 3) out.push_back(base(kind, 6, rank, 1, 0));
+      if (rank >= 3) out.push_back(base(kind, 9, rank, 2, 1));
     }
-    for (const std::uint32_t type : {0u, 7u, 8u, k4Align8, k4Align16, k6Align16})
-      out.push_back(base(kind, type, 3, 0, wide ? 3 : 0));
-    if (!wide) out.push_back(base(kind, 6, 4, 0, 1));
-    if (!wide) out.push_back(base(kind, 0, 4, 1, 3));
+    for (const std::uint32_t type : {0u, 7u, 8u}) out.push_back(base(kind, type, 3, 0, 0));
+    out.push_back(base(kind, 6, 4, 0, 1));
+    out.push_back(base(kind, 0, 4, 1, 3));
     out.push_back(base(kind, 6, 4, 0, 3));
   }
+  for (std::uint32_t rank = 3; rank <= 5; ++rank) out.push_back(base(kIm2colWide, 6, rank, 0, 3));
   return out;
 }
 
@@ -259,7 +268,8 @@ inline void vary(const Arguments& from, std::vector<Arguments>& out) {
   for (std::size_t i = 0; i < 5; ++i) {
     for (const std::uint64_t v : near)
       if (v <= (std::uint64_t{1} << 34)) with([&](Arguments& a) { a.dim[i] = v; });
-    for (const std::uint64_t v : kNearNumbers) with([&](Arguments& a) { a.box[i] = static_cast<std::uint32_t>(v); });
+    for (const std::uint64_t v : kNearNumbers)
+      with([&](Arguments& a) { a.box[i] = static_cast<std::uint32_t>(v); });
     for (const std::uint32_t v : {80u, 112u, 160u, 176u, 192u, 208u, 224u, 240u, 512u, 1024u, 65536u, 1u << 31})
       with([&](Arguments& a) { a.box[i] = v; });
     for (const std::uint32_t v : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 16u, 17u, 32u, 64u, 256u, 257u})
@@ -267,8 +277,9 @@ inline void vary(const Arguments& from, std::vector<Arguments>& out) {
   }
   for (std::size_t i = 0; i < 4; ++i)
     for (std::uint32_t bit = 0; bit < 44; ++bit)
-      for (const std::uint64_t v : {std::uint64_t{1} << bit, (std::uint64_t{1} << bit) - 16, (std::uint64_t{1} << bit) + 16,
-                                    (std::uint64_t{1} << bit) - 32, std::uint64_t{16} * 37 * bit})
+      for (const std::uint64_t v :
+           {std::uint64_t{1} << bit, (std::uint64_t{1} << bit) - 16, (std::uint64_t{1} << bit) + 16,
+            (std::uint64_t{1} << bit) - 32, std::uint64_t{16} * 37 * bit})
         with([&](Arguments& a) { a.stride[i] = v; });
   for (std::uint32_t v = 0; v < 9; ++v) {
     with([&](Arguments& a) { a.interleave = v; });
@@ -281,7 +292,8 @@ inline void vary(const Arguments& from, std::vector<Arguments>& out) {
     with([&](Arguments& a) { a.channels = static_cast<std::uint32_t>(v); });
     with([&](Arguments& a) { a.pixels = static_cast<std::uint32_t>(v); });
   }
-  for (const std::uint32_t v : {160u, 192u, 224u, 240u, 511u, 512u, 513u, 1000u, 1023u, 1024u, 1025u, 2048u, 65536u, 1u << 31}) {
+  for (const std::uint32_t v :
+       {160u, 192u, 224u, 240u, 511u, 512u, 513u, 1000u, 1023u, 1024u, 1025u, 2048u, 65536u, 1u << 31}) {
     with([&](Arguments& a) { a.channels = v; });
     with([&](Arguments& a) { a.pixels = v; });
   }
@@ -295,26 +307,53 @@ inline void vary(const Arguments& from, std::vector<Arguments>& out) {
         }
 }
 
-inline std::vector<Arguments> varied(std::uint32_t kinds) {
+inline std::vector<Arguments> varied() {
   std::vector<Arguments> out;
-  for (const Arguments& a : bases(kinds)) vary(a, out);
+  for (const Arguments& a : bases()) vary(a, out);
   return out;
 }
 
 /// All data types, interleaves, swizzles and fills with several sizes of the innermost dimension.
-inline std::vector<Arguments> combined(std::uint32_t kinds) {
+inline std::vector<Arguments> combined() {
   std::vector<Arguments> out;
-  for (std::uint32_t kind = 0; kind < kinds; ++kind)
-    for (std::uint32_t type = 0; type < 16; ++type)
+  for (const Kind kind : {kTiled, kIm2col})
+    for (std::uint32_t type = 0; type < kDataTypes.size(); ++type)
       for (std::uint32_t interleave = 0; interleave < 3; ++interleave)
         for (std::uint32_t swizzle = 0; swizzle < 7; ++swizzle)
           for (std::uint32_t fill = 0; fill < 2; ++fill)
             for (const std::uint32_t bytes : {8u, 16u, 24u, 32u, 48u, 64u, 80u, 96u, 128u, 144u, 160u, 256u}) {
               Arguments a = base(kind, type, 4, interleave, swizzle);
               a.fill = fill;
-              a.box[0] = a.channels = type >= k4Align16 ? bytes : bytes * 8 / kDataTypes[type].bits;
+              a.box[0] = a.channels = bytes * 8 / kDataTypes[type].bits;
               out.push_back(a);
             }
+  return out;
+}
+
+/// Boxes of about as many bytes as the shared memory has, of f16; some with element strides, by which boxes of tiles are
+/// divided.
+inline std::vector<Arguments> large() {
+  std::vector<Arguments> out;
+  for (std::uint32_t units = kMostBytes / 16 - 40; units < kMostBytes / 16 + 40; ++units) {
+    Arguments a = base(kTiled, 6, 4, 0, 0);
+    for (std::uint32_t i = 256; i > 28; --i)
+      for (std::uint32_t j = 256; j > 28; --j) {
+        if (units % (i * j) != 0 || units / (i * j) > 32) continue;
+        a.box = {8 * (units / (i * j)), i, j, 1, 1};
+        out.push_back(a);
+      }
+    for (const std::uint32_t i : {30u, 40u, 57u, 60u, 64u, 80u, 100u}) {
+      a.box = {8 * 31, i, 1 + units * 2 / (31 * i), 3, 1};
+      a.step = {1, 1, 2, 2, 1};
+      out.push_back(a);
+    }
+    a = base(kIm2col, 6, 4, 0, 0);
+    for (std::uint32_t i = 1; i <= 32; ++i) {
+      a.channels = 8 * i;
+      a.pixels = units / i;
+      if (units % i == 0) out.push_back(a);
+    }
+  }
   return out;
 }
 

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the driver for tensor maps and the GPU to replace their fields (../../src/tensor_map/LAYOUT.md).
+// Asks the driver for tensor maps and the GPU to replace their fields (src/tensor_map/LAYOUT.md).
 //
-//   nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I tools/capture -o tensor_maps tools/capture/tensor_maps.cu
+//   nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I tools/capture -o tensor_maps tools/capture/tensor_maps.cu \
+//     tools/capture/driver.cpp
 //   ./tensor_maps >golden/tensor-maps/sm_90a.tsv
-//   ./tensor_maps --all GROUP      each set of arguments of a group in full, with the wide function's
+//   ./tensor_maps --all GROUP      each set of arguments of a group in full
 //   ./tensor_maps --replace N      only `tensormap.replace` of field N, with values that no map may have, too
 //
-// Needs compute capability 9.0 or later. tensor_map_cases.hpp makes the arguments. Lines are, tab between columns:
+// Needs an H100 or H200. tensor_map_cases.hpp makes the arguments. Lines are, tabs between their columns:
 //
-//   # {...}                              device, driver, toolkit, date
-//   block GROUP FIRST COUNT REFUSED DIGEST   sets FIRST... of a group; REFUSED has a hexadecimal bit for each, the first
-//                                        lowest; FNV-1a of the 128 bytes of the accepted ones
-//   map GROUP INDEX RESULT ARGUMENTS WORDS   a set in full; 32 little-endian words in hexadecimal
-//   replace FIELD ORDINAL VALUE BEFORE AFTER
+//   # {...}                                  device, driver, toolkit, date
+//   block GROUP FIRST COUNT REFUSED DIGEST   sets FIRST... of a group. REFUSED has a hexadecimal bit for each, the first
+//                                            lowest; DIGEST is FNV-1a (64 bits) of the maps of the others
+//   map GROUP INDEX RESULT ARGUMENTS WORDS   a set in full. ARGUMENTS are in the order of the struct; WORDS the map, 32 words
+//                                            in hexadecimal, little-endian, zeros at the end left out; none if refused
+//   image N WORDS                            a map whose fields are replaced
+//   replace FIELD ORDINAL VALUE N I=WORD...  and the words that are others then; of the field `driver`, which is
+//                                            cuTensorMapReplaceAddress, the ordinal is its result
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -24,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "driver.hpp"
 #include "provenance.hpp"
 #include "tensor_map_cases.hpp"
 
@@ -70,7 +75,8 @@ class Driver {
                                               1u << 31,    1u << 31,    1u << 31,    1u << 31};
     const std::array<std::uint32_t, 8> box{a.box[0], a.box[1], a.box[2], a.box[3], a.box[4], 1, 1, 1},
         step{a.step[0], a.step[1], a.step[2], a.step[3], a.step[4], 1, 1, 1};
-    const std::array<int, 8> lower{a.lower[0], a.lower[1], a.lower[2]}, upper{a.upper[0], a.upper[1], a.upper[2]};
+    const std::array<int, 8> lower{a.lower[0], a.lower[1], a.lower[2]},
+        upper{a.upper[0], a.upper[1], a.upper[2]};
     const auto type = static_cast<CUtensorMapDataType>(a.dataType);
     void* const address = reinterpret_cast<void*>(a.address);
     const auto interleave = static_cast<CUtensorMapInterleave>(a.interleave);
@@ -78,17 +84,18 @@ class Driver {
     const auto promotion = static_cast<CUtensorMapL2promotion>(a.promotion);
     const auto fill = static_cast<CUtensorMapFloatOOBfill>(a.fill);
     if (a.kind == kTiled)
-      out.result = tiled_(map, type, a.rank, address, dim.data(), reinterpret_cast<const cuuint64_t*>(stride.data()),
-                          box.data(), step.data(), interleave, swizzle, promotion, fill);
+      out.result =
+          tiled_(map, type, a.rank, address, dim.data(), reinterpret_cast<const cuuint64_t*>(stride.data()),
+                 box.data(), step.data(), interleave, swizzle, promotion, fill);
     else if (a.kind == kIm2col)
-      out.result = im2col_(map, type, a.rank, address, dim.data(), stride.data(), lower.data(), upper.data(), a.channels,
-                           a.pixels, step.data(), interleave, swizzle, promotion, fill);
+      out.result = im2col_(map, type, a.rank, address, dim.data(), stride.data(), lower.data(), upper.data(),
+                           a.channels, a.pixels, step.data(), interleave, swizzle, promotion, fill);
     else
       out.result = wide_ == nullptr
                        ? CUDA_ERROR_NOT_SUPPORTED
-                       : wide_(map, type, a.rank, address, dim.data(), stride.data(), a.lower[0], a.upper[0], a.channels,
-                               a.pixels, step.data(), interleave, static_cast<CUtensorMapIm2ColWideMode>(a.mode), swizzle,
-                               promotion, fill);
+                       : wide_(map, type, a.rank, address, dim.data(), stride.data(), a.lower[0], a.upper[0],
+                               a.channels, a.pixels, step.data(), interleave,
+                               static_cast<CUtensorMapIm2ColWideMode>(a.mode), swizzle, promotion, fill);
     return out;
   }
 
@@ -131,44 +138,46 @@ struct Replacement {
   std::uint32_t image;
 };
 
-#define REPLACE(space, name, type, operands, ...) \
-  asm volatile("tensormap.replace.tile." name "." space ".b1024." type " [%0], " operands ";" ::__VA_ARGS__ : "memory")
+#define REPLACE(space, name, type, operands, ...)                                                           \
+  asm volatile("tensormap.replace.tile." name "." space ".b1024." type " [%0], " operands ";" ::__VA_ARGS__ \
+               : "memory")
 
 // One lane; `map` is an address of the space.
-#define REPLACER(function, space)                                                                                   \
-  template <unsigned Ordinal>                                                                                       \
-  __device__ void function##_ordinal(std::uint64_t map, const Replacement& r) {                                     \
-    const auto v = static_cast<std::uint32_t>(r.value);                                                             \
-    if (r.field == 2) REPLACE(space, "box_dim", "b32", "%1, %2", "l"(map), "n"(Ordinal), "r"(v));                   \
-    if (r.field == 3) REPLACE(space, "global_dim", "b32", "%1, %2", "l"(map), "n"(Ordinal), "r"(v));                \
-    if constexpr (Ordinal < 4)                                                                                      \
-      if (r.field == 4) REPLACE(space, "global_stride", "b64", "%1, %2", "l"(map), "n"(Ordinal), "l"(r.value));     \
-    if (r.field == 5) REPLACE(space, "element_stride", "b32", "%1, %2", "l"(map), "n"(Ordinal), "r"(v));            \
-  }                                                                                                                 \
-  template <unsigned Value>                                                                                         \
-  __device__ void function##_immediate(std::uint64_t map, const Replacement& r) {                                   \
-    if (r.value != Value) return;                                                                                   \
-    if (r.field == 6) REPLACE(space, "elemtype", "b32", "%1", "l"(map), "n"(Value));                                \
-    if constexpr (Value < 3)                                                                                        \
-      if (r.field == 7) REPLACE(space, "interleave_layout", "b32", "%1", "l"(map), "n"(Value));                     \
-    if constexpr (Value < 4)                                                                                        \
-      if (r.field == 8) REPLACE(space, "swizzle_mode", "b32", "%1", "l"(map), "n"(Value));                          \
-    if constexpr (Value < 2)                                                                                        \
-      if (r.field == 9) REPLACE(space, "fill_mode", "b32", "%1", "l"(map), "n"(Value));                             \
-  }                                                                                                                 \
-  template <unsigned... Values>                                                                                     \
-  __device__ void function##_immediates(std::uint64_t map, const Replacement& r) {                                  \
-    (function##_immediate<Values>(map, r), ...);                                                                    \
-  }                                                                                                                 \
-  __device__ void function(std::uint64_t map, const Replacement& r) {                                               \
-    if (r.field == 0) REPLACE(space, "global_address", "b64", "%1", "l"(map), "l"(r.value));                        \
-    if (r.field == 1) REPLACE(space, "rank", "b32", "%1", "l"(map), "r"(static_cast<std::uint32_t>(r.value)));      \
-    if (r.ordinal == 0) function##_ordinal<0>(map, r);                                                              \
-    if (r.ordinal == 1) function##_ordinal<1>(map, r);                                                              \
-    if (r.ordinal == 2) function##_ordinal<2>(map, r);                                                              \
-    if (r.ordinal == 3) function##_ordinal<3>(map, r);                                                              \
-    if (r.ordinal == 4) function##_ordinal<4>(map, r);                                                              \
-    if (r.field >= 6) function##_immediates<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(map, r);                      \
+#define REPLACER(function, space)                                                                              \
+  template <unsigned Ordinal>                                                                                  \
+  __device__ void function##_ordinal(std::uint64_t map, const Replacement& r) {                                \
+    const auto v = static_cast<std::uint32_t>(r.value);                                                        \
+    if (r.field == 2) REPLACE(space, "box_dim", "b32", "%1, %2", "l"(map), "n"(Ordinal), "r"(v));              \
+    if (r.field == 3) REPLACE(space, "global_dim", "b32", "%1, %2", "l"(map), "n"(Ordinal), "r"(v));           \
+    if constexpr (Ordinal < 4)                                                                                 \
+      if (r.field == 4)                                                                                        \
+        REPLACE(space, "global_stride", "b64", "%1, %2", "l"(map), "n"(Ordinal), "l"(r.value));                \
+    if (r.field == 5) REPLACE(space, "element_stride", "b32", "%1, %2", "l"(map), "n"(Ordinal), "r"(v));       \
+  }                                                                                                            \
+  template <unsigned Value>                                                                                    \
+  __device__ void function##_immediate(std::uint64_t map, const Replacement& r) {                              \
+    if (r.value != Value) return;                                                                              \
+    if (r.field == 6) REPLACE(space, "elemtype", "b32", "%1", "l"(map), "n"(Value));                           \
+    if constexpr (Value < 3)                                                                                   \
+      if (r.field == 7) REPLACE(space, "interleave_layout", "b32", "%1", "l"(map), "n"(Value));                \
+    if constexpr (Value < 4)                                                                                   \
+      if (r.field == 8) REPLACE(space, "swizzle_mode", "b32", "%1", "l"(map), "n"(Value));                     \
+    if constexpr (Value < 2)                                                                                   \
+      if (r.field == 9) REPLACE(space, "fill_mode", "b32", "%1", "l"(map), "n"(Value));                        \
+  }                                                                                                            \
+  template <unsigned... Values>                                                                                \
+  __device__ void function##_immediates(std::uint64_t map, const Replacement& r) {                             \
+    (function##_immediate<Values>(map, r), ...);                                                               \
+  }                                                                                                            \
+  __device__ void function(std::uint64_t map, const Replacement& r) {                                          \
+    if (r.field == 0) REPLACE(space, "global_address", "b64", "%1", "l"(map), "l"(r.value));                   \
+    if (r.field == 1) REPLACE(space, "rank", "b32", "%1", "l"(map), "r"(static_cast<std::uint32_t>(r.value))); \
+    if (r.ordinal == 0) function##_ordinal<0>(map, r);                                                         \
+    if (r.ordinal == 1) function##_ordinal<1>(map, r);                                                         \
+    if (r.ordinal == 2) function##_ordinal<2>(map, r);                                                         \
+    if (r.ordinal == 3) function##_ordinal<3>(map, r);                                                         \
+    if (r.ordinal == 4) function##_ordinal<4>(map, r);                                                         \
+    if (r.field >= 6) function##_immediates<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(map, r);                 \
   }
 REPLACER(replace_global, "global")
 REPLACER(replace_shared, "shared::cta")
@@ -203,20 +212,24 @@ std::vector<std::uint64_t> values_of(std::size_t field, bool wild) {
   }
   if (!wild) return out;
   for (std::uint32_t bit = 0; bit < 64; ++bit) out.push_back(std::uint64_t{1} << bit);
-  for (const std::uint64_t v : {0ull, 5ull, 6ull, 7ull, 9ull, 15ull, 17ull, 257ull, 511ull, ~0ull, 0x0123456789abcdefull})
+  for (const std::uint64_t v :
+       {0ull, 5ull, 6ull, 7ull, 9ull, 15ull, 17ull, 257ull, 511ull, ~0ull, 0x0123456789abcdefull})
     out.push_back(v);
   return out;
 }
 
 // Replaces in shared memory; false with a message if the GPU refuses, or if global memory has another result.
-bool run_replacements(const std::vector<Replacement>& all, const std::vector<Words>& images, std::vector<Words>& after) {
+bool run_replacements(const std::vector<Replacement>& all, const std::vector<Words>& images,
+                      std::vector<Words>& after) {
   Replacement* device_all = nullptr;
   Words *device_images = nullptr, *device_after = nullptr;
   require(cudaMalloc(&device_all, all.size() * sizeof(Replacement)), "cudaMalloc");
   require(cudaMalloc(&device_images, images.size() * sizeof(Words)), "cudaMalloc");
   require(cudaMalloc(&device_after, 2 * all.size() * sizeof(Words)), "cudaMalloc");
-  require(cudaMemcpy(device_all, all.data(), all.size() * sizeof(Replacement), cudaMemcpyDefault), "cudaMemcpy");
-  require(cudaMemcpy(device_images, images.data(), images.size() * sizeof(Words), cudaMemcpyDefault), "cudaMemcpy");
+  require(cudaMemcpy(device_all, all.data(), all.size() * sizeof(Replacement), cudaMemcpyDefault),
+          "cudaMemcpy");
+  require(cudaMemcpy(device_images, images.data(), images.size() * sizeof(Words), cudaMemcpyDefault),
+          "cudaMemcpy");
   replace_fields<<<static_cast<unsigned>(all.size()), 32>>>(device_all, device_images, device_after);
   std::vector<Words> both(2 * all.size());
   require(cudaDeviceSynchronize(), "tensormap.replace");
@@ -234,10 +247,23 @@ bool run_replacements(const std::vector<Replacement>& all, const std::vector<Wor
 // ---- Lines
 
 std::string text(const Words& map) {
+  std::size_t n = 32;
+  while (n > 0 && map.words[n - 1] == 0) --n;
   std::string out;
-  for (std::size_t i = 0; i < 32; ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     char word[16];
     std::snprintf(word, sizeof word, i == 0 ? "%x" : " %x", map.words[i]);
+    out += word;
+  }
+  return out;
+}
+
+std::string changes(const Words& before, const Words& after) {
+  std::string out;
+  for (std::size_t i = 0; i < 32; ++i) {
+    if (before.words[i] == after.words[i]) continue;
+    char word[16];
+    std::snprintf(word, sizeof word, "%s%zu=%x", out.empty() ? "" : " ", i, after.words[i]);
     out += word;
   }
   return out;
@@ -255,23 +281,24 @@ std::string text(const Arguments& a) {
   char first[64];
   std::snprintf(first, sizeof first, "%u %u %u %" PRIx64, a.kind, a.dataType, a.rank, a.address);
   std::string out = first;
-  for (const std::string& part : {list(a.dim), list(a.stride), list(a.box), list(a.step), list(a.lower), list(a.upper)})
+  for (const std::string& part :
+       {list(a.dim), list(a.stride), list(a.box), list(a.step), list(a.lower), list(a.upper)})
     out += " " + part;
   for (const std::uint32_t n : {a.channels, a.pixels, a.interleave, a.mode, a.swizzle, a.promotion, a.fill})
     out += " " + std::to_string(n);
   return out;
 }
 
-void print_map(const std::string& group, std::size_t index, const Arguments& a, const Encoded& e) {
-  const bool untouched = std::all_of(e.map.words, e.map.words + 32, [](auto w) { return w == kUntouched; });
-  std::printf("map\t%s\t%zu\t%d\t%s\t%s\n", group.c_str(), index, e.result, text(a).c_str(),
-              untouched ? "-" : text(e.map).c_str());
+void print_map(const char* group, std::size_t index, const Arguments& a, const Encoded& e) {
+  std::printf("map\t%s\t%zu\t%d\t%s\t%s\n", group, index, e.result, text(a).c_str(),
+              e.result == CUDA_SUCCESS ? text(e.map).c_str() : "");
 }
 
 constexpr std::size_t kBlock = 100;
 
 // A group: its blocks, and in full every `each`-th set.
-void print_group(const Driver& driver, const std::string& group, const std::vector<Arguments>& sets, std::size_t each) {
+void print_group(const Driver& driver, const char* group, const std::vector<Arguments>& sets,
+                 std::size_t each) {
   std::size_t accepted = 0;
   for (std::size_t first = 0; first < sets.size(); first += kBlock) {
     const std::size_t count = std::min(kBlock, sets.size() - first);
@@ -289,7 +316,7 @@ void print_group(const Driver& driver, const std::string& group, const std::vect
       for (const std::uint32_t word : e.map.words)
         for (int byte = 0; byte < 4; ++byte) digest = (digest ^ (word >> 8 * byte & 0xff)) * 0x100000001b3u;
     }
-    std::printf("block\t%s\t%zu\t%zu\t", group.c_str(), first, count);
+    std::printf("block\t%s\t%zu\t%zu\t", group, first, count);
     if (refused[1] != 0)
       std::printf("%" PRIx64 "%016" PRIx64, refused[1], refused[0]);
     else
@@ -297,13 +324,12 @@ void print_group(const Driver& driver, const std::string& group, const std::vect
     std::printf("\t%016" PRIx64 "\n", digest);
     std::fflush(stdout);
   }
-  std::fprintf(stderr, "%s: %zu sets, %zu accepted\n", group.c_str(), sets.size(), accepted);
+  std::fprintf(stderr, "%s: %zu sets, %zu accepted\n", group, sets.size(), accepted);
 }
 
-template <class Make>
-std::vector<Arguments> drawn(std::uint64_t n, std::uint64_t seed, std::uint32_t kinds, Make make) {
+std::vector<Arguments> drawn(std::uint64_t n, Arguments (*make)(std::uint64_t seed)) {
   std::vector<Arguments> out;
-  for (std::uint64_t i = 0; i < n; ++i) out.push_back(make(seed + i, kinds));
+  for (std::uint64_t seed = 1; seed <= n; ++seed) out.push_back(make(seed));
   return out;
 }
 
@@ -321,67 +347,73 @@ std::vector<Words> images(const Driver& driver) {
   return out;
 }
 
-bool print_replacements(const Driver& driver, std::size_t first_field, std::size_t end_field, bool wild) {
-  const std::vector<Words> before = images(driver);
+void print_replacement(const char* field, unsigned ordinal, std::uint64_t value, std::size_t image,
+                       const Words& before, const Words& after) {
+  std::printf("replace\t%s\t%u\t%" PRIx64 "\t%zu\t%s\n", field, ordinal, value, image,
+              changes(before, after).c_str());
+}
+
+bool print_replacements(const std::vector<Words>& before, std::size_t first_field, std::size_t end_field,
+                        bool wild) {
   std::vector<Replacement> all;
   for (std::size_t f = first_field; f < end_field; ++f)
     for (std::uint32_t ordinal = 0; ordinal < kFields[f].ordinals; ++ordinal)
       for (const std::uint64_t value : values_of(f, wild))
-        for (std::size_t i = wild ? 0 : 2; i < before.size(); i += wild ? 1 : 3)
+        for (std::size_t i = 0; i < before.size(); i += wild ? 1 : 4)
           all.push_back({static_cast<std::uint32_t>(f), ordinal, value, static_cast<std::uint32_t>(i)});
   std::vector<Words> after;
   const bool same = run_replacements(all, before, after);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    std::printf("replace\t%s\t%u\t%" PRIx64 "\t%s\t%s\n", kFields[all[i].field].name, all[i].ordinal, all[i].value,
-                text(before[all[i].image]).c_str(), text(after[i]).c_str());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Replacement& r = all[i];
+    print_replacement(kFields[r.field].name, r.ordinal, r.value, r.image, before[r.image], after[i]);
+  }
   return same;
 }
 
-// cuTensorMapReplaceAddress.
-void print_replaced_addresses(const Driver& driver) {
-  for (const Words& before : images(driver))
-    for (std::uint32_t bit = 0; bit < 64; ++bit)
-      for (const std::uint64_t address : {std::uint64_t{1} << bit, ~(std::uint64_t{1} << bit)}) {
-        Words after = before;
-        const int result = driver.replace_address(after, address);
-        std::printf("replace\tdriver\t%d\t%" PRIx64 "\t%s\t%s\n", result, address, text(before).c_str(),
-                    text(after).c_str());
-      }
+void print_replaced_addresses(const Driver& driver, const std::vector<Words>& images) {
+  for (std::uint32_t bit = 0; bit < 64; ++bit) {
+    const std::size_t image = bit % images.size();
+    const std::uint64_t address = std::uint64_t{1} << bit;
+    Words after = images[image];
+    const int result = driver.replace_address(after, address);
+    print_replacement("driver", static_cast<unsigned>(result), address, image, images[image], after);
+  }
 }
 
-std::string provenance() {
-  cudaDeviceProp properties{};
-  int driver = 0;
-  require(cudaGetDeviceProperties(&properties, 0), "the GPU");
-  require(cudaDriverGetVersion(&driver), "the driver");
-  const capture::Answerer by{properties.name, 10 * properties.major + properties.minor, capture::cuda_version(driver),
+int run(int argc, char** argv) {
+  const std::string option = argc == 3 ? argv[1] : "", which = argc == 3 ? argv[2] : "";
+  if (argc > 1 && option != "--all" && option != "--replace") {
+    std::fprintf(stderr, "usage: tensor_maps [--all varied|combined|large|legal|near | --replace N]\n");
+    return 2;
+  }
+  const capture::Device gpu(0);  // its context is the process's from here on
+  const capture::Answerer by{gpu.name(), gpu.compute_capability(), gpu.driver(),
                              capture::cuda_version(CUDART_VERSION), capture::today()};
-  return "{" + capture::about(by) + ", \"program\": \"tools/capture/tensor_maps.cu\"}";
+  std::printf("# {%s, \"program\": \"tools/capture/tensor_maps.cu\"}\n", capture::about(by).c_str());
+  const Driver driver;
+  const std::vector<Words> before = images(driver);
+  for (std::size_t i = 0; i < before.size() && option != "--all"; ++i)
+    std::printf("image\t%zu\t%s\n", i, text(before[i]).c_str());
+  if (option == "--replace") {
+    const std::size_t field = std::stoul(which);
+    return field < kFields.size() && print_replacements(before, field, field + 1, true) ? 0 : 1;
+  }
+  const auto print = [&](const char* group, std::size_t each, auto make) {
+    if (option.empty() || which == group) print_group(driver, group, make(), option.empty() ? each : 1);
+  };
+  print("varied", 997, [] { return varied(); });
+  print("combined", 401, [] { return combined(); });
+  print("large", 101, [] { return large(); });
+  print("legal", 97, [] { return drawn(12000, legal); });
+  print("near", 401, [] { return drawn(16000, near_limits); });
+  if (option == "--all") return 0;
+  print_replaced_addresses(driver, before);
+  return print_replacements(before, 0, kFields.size(), false) ? 0 : 1;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string option = argc == 3 ? argv[1] : "", which = argc == 3 ? argv[2] : "";
-  if (argc > 1 && option != "--all" && option != "--replace") {
-    std::fprintf(stderr, "usage: tensor_maps [--all varied|combined|legal|near|address | --replace N]\n");
-    return 2;
-  }
-  require(cudaFree(nullptr), "the GPU");  // makes a context
-  const Driver driver;
-  std::printf("# %s\n", provenance().c_str());
-  if (option == "--replace") {
-    const auto field = static_cast<std::size_t>(std::stoul(which));
-    return field < kFields.size() && print_replacements(driver, field, field + 1, true) ? 0 : 1;
-  }
-  const std::uint32_t kinds = option.empty() ? 2 : 3;
-  const auto print = [&](const char* group, std::size_t each, auto make) {
-    if (option.empty() || which == group) print_group(driver, group, make(), option.empty() ? each : 1);
-  };
-  print("varied", 401, [&] { return varied(kinds); });
-  print("combined", 401, [&] { return combined(kinds); });
-  print("legal", 97, [&] { return drawn(12000, 1, kinds, legal); });
-  print("near", 401, [&] { return drawn(20000, 1, kinds, near_limits); });
-  if (which == "address") print_replaced_addresses(driver);
-  return !option.empty() || print_replacements(driver, 0, kFields.size(), false) ? 0 : 1;
+int main(int argc, char** argv) try { return run(argc, argv); } catch (const capture::Failure& failure) {
+  std::fprintf(stderr, "tensor_maps: %s\n", failure.what());
+  return 1;
 }
