@@ -360,6 +360,66 @@ TEST_CASE("check answers for one target, for all, and for lines", "[quick][cli]"
   CHECK(run({"check", "--batch"}).out.empty());
 }
 
+TEST_CASE("tensormap says what a map means and what looks wrong", "[quick][cli]") {
+  // 1024 rows of 4096 bf16, boxes of 128 rows of 64, 128-byte swizzle; as 64-bit words.
+  std::vector<std::string> map{"tensormap", "0x7f0000000000", "20000066510", "0",
+                               "0",         "0x3ff00000fff",  "0,",          "0x3f00000000000000, 0x7f",
+                               "0x4000",    "0X400",          "0 0 0 0 0 0"};
+  const Output good = run(map);
+  CHECK(good.status == 0);
+  CHECK(good.err.empty());
+  CHECK(good.out ==
+        "mode               tiled\n"
+        "elemtype           bf16\n"
+        "rank               2\n"
+        "global_address     0x7f0000000000\n"
+        "global_dim         4096 1024\n"
+        "global_stride      8192\n"
+        "box_dim            64 128\n"
+        "element_stride     1 1\n"
+        "interleave_layout  none\n"
+        "swizzle_mode       bytes_128\n"
+        "l2_promotion       bytes_256\n"
+        "fill_mode          zeros\n"
+        "box_bytes          16384\n");
+  // The same as bytes, and as 32-bit words.
+  const std::string bytes = "00000000007f00001065060000020000" + std::string(32, '0') +
+                            "ff0f0000ff0300000000000000000000000000000000003f7f00000000000000"
+                            "00400000000000000004000000000000" +
+                            std::string(96, '0');
+  REQUIRE(bytes.size() == 256);
+  CHECK(run({"tensormap", bytes}).out == good.out);
+  std::string words = "0 7f00 66510 200 0 0 0 0 fff 3ff 0 0 0 3f000000 7f 0 4000 0 400";
+  for (int i = 19; i < 32; ++i) words += " 0";
+  CHECK(run({"tensormap", words}).out == good.out);
+
+  map[1] = "0x7f0000000008";
+  const Output bad = run(map);
+  CHECK(bad.status == 1);
+  CHECK(bad.lines().back() == "refused: global_address: 0x7f0000000008; expected a multiple of 16");
+  map.insert(map.begin() + 1, "--json");
+  const Output json = run(map);
+  CHECK(json.status == 1);
+  const nlohmann::json object = nlohmann::json::parse(json.out);
+  CHECK(object["global_dim"] == nlohmann::json{4096, 1024});
+  CHECK(object["findings"][0]["issue"] == "refused");
+  CHECK(object["findings"][0]["message"] == "global_address: 0x7f0000000008; expected a multiple of 16");
+  const Output unknown = run({"tensormap", std::string(256, 'f')});
+  CHECK(unknown.status == 1);
+  CHECK(unknown.out == "unknown_code: rank: 8; expected 3 to 5\n");
+
+  for (const auto& [words_given, message] : std::vector<std::pair<std::string, std::string>>{
+           {"12", "map: 2 digits; expected 128 bytes"},
+           {"1 2 3", "map: 3 words; expected 128 bytes"},
+           {std::string(255, '0') + "g", "map: '0g'; expected at most 2 hexadecimal digits"},
+           {"123456789" + words.substr(1), "map: '123456789'; expected at most 8 hexadecimal digits"}}) {
+    const Output refused = run({"tensormap", words_given});
+    CHECK(refused.status == 2);
+    CHECK(refused.out.empty());
+    CHECK_THAT(refused.err, Contains(message));
+  }
+}
+
 TEST_CASE("descriptor says what is read and what looks wrong", "[quick][cli]") {
   const std::string form = "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16";
   const Output good = run({"descriptor", "0x4000004000010040", "--form", form});

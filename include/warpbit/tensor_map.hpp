@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps: the 128 bytes of a CUtensorMap, by which bulk copies know a tensor in global memory (the layout is
-// measured, src/tensor_map/LAYOUT.md; arguments are those of cuTensorMapEncodeTiled and its companions).
+// Tensor maps: the 128 bytes of a CUtensorMap, by which bulk copies know a tensor in global memory, as the driver makes
+// them for compute capability 9.0 (measured: src/tensor_map/LAYOUT.md). Members have the names of `tensormap.replace`, else
+// those of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
 #pragma once
 
 #include <array>
@@ -11,18 +12,18 @@
 #include <string_view>
 #include <vector>
 
+#include "warpbit/detail/swizzle.hpp"
 #include "warpbit/result.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// How coordinates become addresses: the function that makes the map.
-enum class TensorMapMode : std::uint8_t {
-  tiled,   ///< cuTensorMapEncodeTiled
-  im2col,  ///< cuTensorMapEncodeIm2col
-};
-/// CUtensorMapDataType, the same numbers under PTX's names. Behind an x: 16 numbers of 4 or 6 bits each, in shared
-/// memory with gaps of 8 bytes (p64) or 4 (p32).
+/// How the elements of a copy are chosen: the function that makes the map. cuTensorMapEncodeIm2colWide makes the map
+/// that im2col makes with the corners (W, 0, 0).
+enum class TensorMapMode : std::uint8_t { tiled, im2col };
+
+/// The type of an element, in the order of PTX's `.elemtype`; CUtensorMapDataType has f32_ftz behind bf16. Types of 4
+/// and 6 bits are refused by the driver of compute capability 9.0.
 enum class TensorType : std::uint8_t {
   u8,
   u16,
@@ -32,53 +33,96 @@ enum class TensorType : std::uint8_t {
   s64,
   f16,
   f32,
+  f32_ftz,
   f64,
   bf16,
-  f32_ftz,
   tf32,
-  tf32_ftz,
-  b4x16,
-  b4x16_p64,
-  b6x16_p32,
+  tf32_ftz
 };
-/// CUtensorMapInterleave: channels in slices of so many bytes, NC/8HWC8 and NC/16HWC16 of 16-bit elements.
+
+/// Whether channels lie in slices, and their bytes: NC/8HWC8 has 16, NC/16HWC16 has 32.
 enum class TensorInterleave : std::uint8_t { none, bytes_16, bytes_32 };
-/// CUtensorMapSwizzle: the span and, if they are not 16 bytes, the chunks that change places within it.
-enum class TensorSwizzle : std::uint8_t {
-  none,
-  bytes_32,
-  bytes_64,
-  bytes_128,
-  bytes_128_atom_32,
-  bytes_128_atom_32_flip_8,
-  bytes_128_atom_64,
-};
-/// CUtensorMapL2promotion: bytes that the L2 cache fetches at once.
+
+/// The bytes that the L2 cache fetches at once.
 enum class L2Promotion : std::uint8_t { none, bytes_64, bytes_128, bytes_256 };
-/// CUtensorMapFloatOOBfill: what stands for elements outside the tensor.
+
+/// What stands for elements outside the tensor: zeros, or CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA.
 enum class TensorFill : std::uint8_t { zeros, nan };
 
-/// The arguments of a tensor map. Entries of arrays beyond the rank are 0, as are those of the other mode.
+/// The name as it is spelled above.
+std::string_view name(TensorMapMode mode);
+/// The name as it is spelled above.
+std::string_view name(TensorType type);
+/// The name as it is spelled above.
+std::string_view name(TensorInterleave interleave);
+/// The name as it is spelled above.
+std::string_view name(L2Promotion promotion);
+/// The name as it is spelled above.
+std::string_view name(TensorFill fill);
+/// The bytes of an element. Precondition: one of the enumerators.
+std::uint32_t element_bytes(TensorType type);
+
+/// A CUtensorMap.
+using TensorMapBytes = std::array<std::byte, 128>;
+
+/// The arguments of a tensor map. Entries beyond the rank, and members of the other mode, have no effect; `decode`
+/// leaves them 0.
 struct TensorMap {
   TensorMapMode mode = TensorMapMode::tiled;
   TensorType elemtype = TensorType::u8;
-  int rank = 1;                                    ///< dimensions, 1 to 5; with im2col or an interleave 3 to 5
+  int rank = 1;  ///< dimensions: 1 to 5; 3 to 5 with im2col, or with an interleave
   std::uint64_t global_address = 0;
-  std::array<std::uint64_t, 5> global_dim{};       ///< elements, the innermost dimension first
-  std::array<std::uint64_t, 4> global_stride{};    ///< bytes, of the dimensions from the second on
-  std::array<std::uint32_t, 5> box_dim{};          ///< tiled: elements of a copy
-  std::array<std::int32_t, 3> lower_corner{};      ///< im2col: pixelBoxLowerCorner, W, then H, then D
-  std::array<std::int32_t, 3> upper_corner{};      ///< im2col: pixelBoxUpperCorner
-  std::uint32_t channels_per_pixel = 0;            ///< im2col
-  std::uint32_t pixels_per_column = 0;             ///< im2col
-  std::array<std::uint32_t, 5> element_stride{};
+  std::array<std::uint64_t, 5> global_dim{};      ///< in elements, the contiguous dimension first
+  std::array<std::uint64_t, 4> global_stride{};   ///< in bytes, from the second dimension on
+  std::array<std::uint32_t, 5> box_dim{};         ///< of tiles: elements of a copy before element strides
+  std::array<std::uint32_t, 5> element_stride{};  ///< every how manieth element is copied
+  std::array<std::int32_t, 3> pixel_box_lower{};  ///< of im2col: corner of the image, rank - 2 offsets, W first
+  std::array<std::int32_t, 3> pixel_box_upper{};  ///< of im2col: the opposite corner
+  std::uint32_t channels_per_pixel = 0;           ///< of im2col
+  std::uint32_t pixels_per_column = 0;            ///< of im2col
   TensorInterleave interleave_layout = TensorInterleave::none;
-  TensorSwizzle swizzle_mode = TensorSwizzle::none;
+  Swizzle swizzle_mode = Swizzle::none;
   L2Promotion l2_promotion = L2Promotion::none;
   TensorFill fill_mode = TensorFill::zeros;
 
+  /// The map. Errors: descriptor_field, the first that the driver refuses.
+  Result<TensorMapBytes> encode() const;
+  /// The arguments of a map, also of one that the driver would refuse. Bits that mean nothing are ignored. Errors:
+  /// descriptor_field, for a code that the driver never writes.
+  static Result<TensorMap> decode(std::span<const std::byte, 128> map);
+
+  /// What the driver refuses, each argument with what it would take there (descriptor_field); empty for a legal map.
+  std::vector<Error> refusals() const;
+  /// The bytes of a copy in shared memory, as the driver counts them: each extent of a box is divided by its element
+  /// stride, without the remainder. Precondition: the driver takes the arguments.
+  std::uint64_t box_bytes() const;
+
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };
+
+/// The most bytes of a box: the shared memory of a multiprocessor.
+inline constexpr std::uint64_t kMostBoxBytes = 233472;  // 228 KiB
+
+/// What looks wrong about a map.
+enum class TensorMapIssue : std::uint8_t {
+  unknown_code,  ///< a field has a code that the driver never writes
+  refused,       ///< the driver refuses an argument
+  undocumented,  ///< the driver takes the arguments, but cuda.h forbids them
+  overlap,       ///< elements of one dimension lie among those of the next
+  ignored_bits,  ///< bits are set that no field has
+  stale,         ///< what the driver derived from the arguments belongs to others: fields were replaced
+};
+/// The name of an issue as it is spelled above.
+std::string_view name(TensorMapIssue issue);
+
+/// An issue of one map.
+struct TensorMapFinding {
+  TensorMapIssue issue;
+  std::string message;  ///< one sentence: what was seen, and what would be right
+};
+
+/// What looks wrong about the bytes of a map, by issue. A map of unknown codes has this finding alone.
+std::vector<TensorMapFinding> check_tensor_map(std::span<const std::byte, 128> map);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

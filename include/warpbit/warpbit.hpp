@@ -27,4 +27,5 @@
 #include "warpbit/state.hpp"
 #include "warpbit/stop.hpp"
 #include "warpbit/target.hpp"
+#include "warpbit/tensor_map.hpp"
 #include "warpbit/version.hpp"

@@ -26,6 +26,7 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   command(check, "say whether a form or statement exists, on which targets, and why not") \
   command(list, "list what results rest on, by instruction and target: captured, published or inferred") \
   command(descriptor, "say what a matrix descriptor of wgmma reads, and what looks wrong about it (exit status 1)") \
+  command(tensormap, "say what the 128 bytes of a tensor map mean, and what looks wrong about them (exit status 1)") \
   command(pack, "copy captures, deflated") \
   command(diagnose, "find the mistake in a kernel that explains a wrong D, from the intended inputs and that D") \
   command(format, "say what a code of a format means, which code a number becomes, what a format can represent") \
