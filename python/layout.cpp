@@ -6,7 +6,6 @@
 #include "warpbit/descriptor.hpp"
 
 namespace warpbit::python {
-namespace {
 
 Swizzle swizzle_of(int bytes) {
   for (const Swizzle s : {Swizzle::none, Swizzle::bytes_32, Swizzle::bytes_64, Swizzle::bytes_128})
@@ -17,6 +16,8 @@ Swizzle swizzle_of(int bytes) {
 int bytes_of(Swizzle s) {
   return s == Swizzle::none ? 0 : span_bytes(s);
 }
+
+namespace {
 
 std::string table_of(const Layout& l, int width, bool by_lanes) {
   return layout_text(l, {by_lanes, width, {}});

@@ -54,7 +54,7 @@ PYBIND11_MODULE(_core, m) {
   m.attr("__version__") = WARPBIT_VERSION_TEXT;
   py::register_exception_translator(&throw_in_python);
   for (Add* add : {add_instruction, add_execute, add_fragments, add_formats, add_gemm, add_explain, add_compare,
-                   add_layout, add_captures, add_replay, add_diagnose, add_ptx})
+                   add_layout, add_captures, add_replay, add_diagnose, add_ptx, add_tensor_maps})
     add(m);
   m.attr("_words") = all_words(kWords);
   for (const auto& [name, object] : py::dict(m.attr("__dict__")))

@@ -35,7 +35,7 @@ using GilReleased = py::call_guard<py::gil_scoped_release>;  ///< for functions 
 // What each file adds to the module, in the order in which they need each other.
 using Add = void(py::module_& m);
 Add add_instruction, add_execute, add_fragments, add_formats, add_gemm, add_explain, add_compare, add_layout,
-    add_captures, add_replay, add_diagnose, add_ptx;
+    add_captures, add_replay, add_diagnose, add_ptx, add_tensor_maps;
 
 inline constexpr int kColumns = 100;  ///< of texts for a person
 
@@ -104,6 +104,10 @@ void add_equality(Class& c, Same same) {
       [same](const T& x, const py::object& y) { return py::isinstance<T>(y) && same(x, y.cast<const T&>()); },
       "other"_a);
 }
+
+/// Bytes of a span, 0 without a swizzle; and back. Errors: usage.
+int bytes_of(Swizzle swizzle);
+Swizzle swizzle_of(int bytes);
 
 // ---- Types in signatures
 

@@ -17,6 +17,7 @@
 #include "warpbit/inputs/text.hpp"
 #include "warpbit/layout.hpp"
 #include "warpbit/replay.hpp"
+#include "warpbit/tensor_map.hpp"
 
 namespace warpbit::python {
 
@@ -45,6 +46,11 @@ inline constexpr Table kWords{
     Words{"source", CaptureSource::model, {"name()"}},
     Words{"verdict", Verdict::none, {"name()"}},
     Words{"profile", static_cast<inputs::Profile>(std::size(inputs::kProfileNames) - 1), {"name()"}},
+    Words{"tensor_map_mode", TensorMapMode::im2col, {"name()"}},
+    Words{"tensor_type", TensorType::tf32_ftz, {"name()"}},
+    Words{"interleave", TensorInterleave::bytes_32, {"name()"}},
+    Words{"promotion", L2Promotion::bytes_256, {"name()"}},
+    Words{"fill", TensorFill::nan, {"name()"}},
     Words{"undefined", Undefined::as_measured, {"error", "as_measured"}},
     Words{"rounding", Rounding::nearest_away, {"rn", "rz", "rm", "rp", "rna"}},
     Words{"status", FileStatus::unreadable, {"replayed", "other_shard", "unsupported", "unreadable"}},
