@@ -67,8 +67,11 @@ template <class Numbers>
 void read(Numbers& out, const std::string& list) {
   const std::vector<std::string> parts = split(list, ',');
   REQUIRE(parts.size() == out.size());
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = static_cast<typename Numbers::value_type>(std::stoll(parts[i]));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const bool negative = parts[i].starts_with('-');
+    const std::uint64_t magnitude = number(parts[i].substr(negative ? 1 : 0));
+    out[i] = static_cast<typename Numbers::value_type>(negative ? 0 - magnitude : magnitude);
+  }
 }
 
 // In the order of the struct.
@@ -231,7 +234,8 @@ TEST_CASE("more than 10,000 drawn maps and all varied ones are the driver's, oth
 // What a replacement does to the arguments, by the PTX manual.
 void replace(TensorMap& m, const std::string& field, std::size_t i, std::uint64_t value) {
   constexpr Swizzle kSwizzles[] = {Swizzle::none, Swizzle::bytes_32, Swizzle::bytes_64, Swizzle::bytes_128};
-  if (field == "global_address" || field == "driver") m.global_address = value;
+  if (field == "global_address") m.global_address = value;
+  if (field == "driver") m.global_address = m.global_address >> 57 << 57 | value;  // its field has 57 bits
   if (field == "box_dim") m.box_dim[i] = static_cast<std::uint32_t>(value);
   if (field == "global_dim") m.global_dim[i] = value;
   if (field == "global_stride") m.global_stride[i] = value;

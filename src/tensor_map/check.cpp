@@ -67,13 +67,13 @@ class Refusals {
     check_enumerator("swizzle_mode", m_.swizzle_mode, Swizzle::bytes_32);
     check_enumerator("l2_promotion", m_.l2_promotion, L2Promotion::bytes_256);
     check_enumerator("fill_mode", m_.fill_mode, TensorFill::nan);
-    if (m_.fill_mode == TensorFill::nan && !is_floating(m_.elemtype))
-      add("fill_mode", fmt::format("nan for elements of {}", name(m_.elemtype)),
-          "zeros, or elements of a floating-point type");
   }
 
   void check_tensor() {
     constexpr std::uint64_t kAddresses = std::uint64_t{1} << 57, kStrides = std::uint64_t{1} << 40;
+    if (m_.fill_mode == TensorFill::nan && !is_floating(m_.elemtype))
+      add("fill_mode", fmt::format("nan for elements of {}", name(m_.elemtype)),
+          "zeros, or elements of a floating-point type");
     check_multiple("global_address", m_.global_address);
     if (m_.global_address >= kAddresses)
       add("global_address", fmt::format("{:#x}", m_.global_address), "an address below 2^57");
