@@ -43,10 +43,10 @@ class Refusals {
   }
 
   template <class Number>
-  void check(std::string where, Number value, std::int64_t least, std::int64_t most,
+  void check(const std::string& where, Number value, std::int64_t least, std::int64_t most,
              std::string_view why = "") {
     if (std::cmp_less(value, least) || std::cmp_greater(value, most))
-      add(std::move(where), fmt::format("{}", value), fmt::format("{} to {}{}", least, most, why));
+      add(where, fmt::format("{}", value), fmt::format("{} to {}{}", least, most, why));
   }
   template <class Enum>
   void check_enumerator(const char* where, Enum value, Enum last) {
