@@ -195,8 +195,9 @@ SUM:
   constexpr unsigned kBlocks = 20;
   for (const int threads : {1, 3}) {
     std::vector<std::uint32_t> numbers(kBlocks), sums(kBlocks);
-    const ptx::Report report = kernel_of(module, "k").launch(
-        {.grid = {kBlocks}, .block = {1}, .execute = {.threads = threads}}, {ptx::buffer(numbers), ptx::buffer(sums)});
+    const ptx::Report report = kernel_of(module, "k")
+                                   .launch({.grid = {kBlocks}, .block = {1}, .execute = {.threads = threads}},
+                                           {ptx::buffer(numbers), ptx::buffer(sums)});
     REQUIRE(report.ok());
     CHECK(sums == std::vector<std::uint32_t>(kBlocks, kBlocks * (kBlocks + 1) / 2));
   }
@@ -213,14 +214,15 @@ TEST_CASE("what is not modelled is refused by its name, with its line and the re
 })");
   std::vector<std::string> messages;
   for (const Error& error : module.check()) messages.push_back(error.message());
-  CHECK(messages ==
-        std::vector<std::string>{
-            "line 6, column 3: mbarrier.init.shared.b64 [%r1], 32 is not modelled yet: there are no barrier objects "
-            "in memory",
-            "line 8, column 3: vadd4.u32.u32.u32 %r1, %r2, %r3, %r1 is not modelled yet: video instructions are not "
-            "executed",
-            "line 9, column 3: frobnicate.u32 %r1, %r2: 'frobnicate' is not an instruction of this library; it has "
-            "those of the PTX manual"});
+  CHECK(
+      messages ==
+      std::vector<std::string>{
+          "line 6, column 3: mbarrier.init.shared.b64 [%r1], 32 is not modelled yet: there are no barrier objects "
+          "in memory",
+          "line 8, column 3: vadd4.u32.u32.u32 %r1, %r2, %r3, %r1 is not modelled yet: video instructions are not "
+          "executed",
+          "line 9, column 3: frobnicate.u32 %r1, %r2: 'frobnicate' is not an instruction of this library; it has "
+          "those of the PTX manual"});
 }
 
 }  // namespace ptx_interface_test

@@ -100,8 +100,8 @@ struct TensorMap {
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };
 
-/// The most bytes of a box: the shared memory of a multiprocessor.
-inline constexpr std::uint64_t kMostBoxBytes = 233472;  // 228 KiB
+/// The maximum number of bytes of a box: the shared memory of a multiprocessor.
+inline constexpr std::uint64_t kMaxBoxBytes = 233472;  // 228 KiB
 
 /// What looks wrong about a map.
 enum class TensorMapIssue : std::uint8_t {

@@ -180,8 +180,8 @@ std::optional<Accesses::Conflict> Accesses::write(const LaneAccesses& of, const 
   std::optional<Conflict> out;
   for (std::uint32_t rest = of.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    auto found = write(of.first[index(lane)], of.bytes,
-                       mark(of.warp * kWarp + lane, place, order, of.strong), order, state);
+    auto found = write(of.first[index(lane)], of.bytes, mark(of.warp * kWarp + lane, place, order, of.strong),
+                       order, state);
     if (found && !out) out = found;
   }
   return out;

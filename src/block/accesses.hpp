@@ -106,10 +106,8 @@ class Accesses {
   std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, Mark now, const Order& order);
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, Mark now, const Order& order,
                                 Written state);
-  std::optional<Conflict> check_read(const Cell& cell, std::int64_t byte, Mark now,
-                                     const Order& order) const;
-  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Mark now,
-                                      const Order& order) const;
+  std::optional<Conflict> check_read(const Cell& cell, std::int64_t byte, Mark now, const Order& order) const;
+  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Mark now, const Order& order) const;
   static Mark mark(int thread, std::uint16_t place, const Order& order, bool strong = false) {
     return {thread, order.clock(thread), place, strong};
   }

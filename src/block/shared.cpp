@@ -138,7 +138,8 @@ void Shared::wait_group(int thread, unsigned pending) {
   const auto end =
       std::ranges::find_if(copies, [first = group - pending](const Copy& c) { return c.group >= first; });
   for (auto c = copies.begin(); c != end; ++c) {
-    accesses_.settle(c->to, c->size, thread, c->place, order_);  // conflicting accesses have been refused before
+    accesses_.settle(c->to, c->size, thread, c->place,
+                     order_);  // conflicting accesses have been refused before
     std::memcpy(memory_.shared_for_writing().data() + c->to, c->bytes.data(), c->size);
   }
   copies.erase(copies.begin(), end);
@@ -194,8 +195,8 @@ Found Shared::apply(std::string_view what, const Effects& effects, int warp, Pla
 Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at) {
   const int first = group * kWarpgroup, second = first + kWarp;
   for (const int reader : {first, second}) {
-    auto found = accesses_.read(static_cast<std::int64_t>(bytes.address), static_cast<std::int64_t>(bytes.bytes),
-                                reader, at, order_);
+    auto found = accesses_.read(static_cast<std::int64_t>(bytes.address),
+                                static_cast<std::int64_t>(bytes.bytes), reader, at, order_);
     if (!found) continue;
     const bool by_first_warp = found->before && found->before->thread / kWarp == first / kWarp;
     found->thread = by_first_warp ? second : first;

@@ -55,8 +55,7 @@ class Shared {
 
   /// Records an access of each lane to bytes that exist.
   Found read(std::string_view what, const LaneAccesses& of);
-  Found write(std::string_view what, const LaneAccesses& of,
-              Accesses::Written state = Accesses::Written::done);
+  Found write(std::string_view what, const LaneAccesses& of, Accesses::Written state = Accesses::Written::done);
   /// Begins a copy of each lane to bytes that exist.
   Found copy_async(std::string_view what, const LaneAccesses& to, const std::array<CopiedBytes, kWarp>& bytes);
   /// Records what an instruction of a warp reads and writes, and writes it.
@@ -98,7 +97,8 @@ class Shared {
     std::vector<Copy> copies;  // in order
   };
   Copier& copier(int thread) { return copiers_[static_cast<std::size_t>(thread)]; }
-  void begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& bytes, int thread, std::uint16_t place);
+  void begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& bytes, int thread,
+                  std::uint16_t place);
   bool is_read() const;
   Found overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const;

@@ -243,6 +243,7 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   }
   statement_ = nullptr;
   code.slot = slot_;
+  find_read_results(program_, code);
   if (program_.shares_slots) share_slots(program_, code, first_list);
   steps::find_product_runs(program_, static_cast<std::size_t>(code.first_step));
   if (refused == nullptr &&

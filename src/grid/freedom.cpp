@@ -29,7 +29,6 @@ std::span<const std::string_view> words_of(const Origin& origin) {
 struct Seen {
   const Program& program;
   const Step& step;
-  const std::vector<bool>& read;  // slots that some step of the function reads
   const Origin& origin() const { return program.origins[static_cast<std::size_t>(step.statement)]; }
   bool has(std::string_view word) const {
     const auto words = words_of(origin());
@@ -49,11 +48,7 @@ bool adds_floats(const Seen& seen) {
 }
 
 bool returns_what_is_read(const Seen& seen) {
-  bool out = false;
-  for_each_use(seen.program, seen.step, [&](const Place& place, Use use) {
-    out = out || (use == Use::result && seen.read[place.slot]);
-  });
-  return out;
+  return seen.step.result_is_read;
 }
 
 // The last one remains; a constant is what all of them leave.
@@ -111,12 +106,17 @@ constexpr Rule kRules[] = {
     {{}, reads_where_it_runs, When::always, "where a thread runs is left to the GPU"},
 };
 
-// The slots that steps of a function read.
-std::vector<bool> slots_read(const Program& program, const FunctionCode& function,
-                             std::span<const Step> steps) {
-  std::vector<bool> out(static_cast<std::size_t>(function.slots));
+}  // namespace
+
+void find_read_results(Program& program, const FunctionCode& function) {
+  const std::span<Step> steps = std::span(program.steps).subspan(static_cast<std::size_t>(function.first_step));
+  const auto is_atomic = [&](const Step& step) {
+    return step.statement >= 0 && statement_of(program, step).opcode == "atom";
+  };
+  if (std::ranges::none_of(steps, is_atomic)) return;
+  std::vector<bool> read(static_cast<std::size_t>(function.slots));
   const auto take = [&](const Place& place) {
-    if (place.kind == Place::Kind::reg) out[place.slot] = true;
+    if (place.kind == Place::Kind::reg) read[place.slot] = true;
   };
   for (const Step& step : steps) {
     for (std::size_t i = 2; i < step.place.size(); ++i) take(step.place[i]);
@@ -124,18 +124,18 @@ std::vector<bool> slots_read(const Program& program, const FunctionCode& functio
       if (use != Use::result) take(place);
     });
   }
-  return out;
+  for (Step& step : steps)
+    if (is_atomic(step))
+      for_each_use(program, step, [&](const Place& place, Use use) {
+        step.result_is_read = step.result_is_read || (use == Use::result && read[place.slot]);
+      });
 }
-
-}  // namespace
 
 void find_freedoms(Program& program) {
   for (std::size_t f = 0; f < program.functions.size(); ++f) {
-    const std::span<Step> steps = steps_of(program, f);
-    const std::vector<bool> read = slots_read(program, program.functions[f], steps);
-    for (Step& step : steps) {
+    for (Step& step : steps_of(program, f)) {
       if (step.statement < 0) continue;
-      const Seen seen{program, step, read};
+      const Seen seen{program, step};
       const std::string_view opcode = statement_of(program, step).opcode;
       const auto rule = std::ranges::find_if(kRules, [&](const Rule& one) {
         return (one.opcode.empty() || one.opcode == opcode) && one.applies(seen);

@@ -85,8 +85,9 @@ struct Step {
   std::int32_t statement = -1;  ///< of Program::origins; -1: of the return behind the last statement
   // Of a step that is noted when it is executed: what it does, and its numbers in the tables of the program.
   Run noted = nullptr;
-  std::int32_t freedom = -1;  ///< of Program::freedoms
-  std::int32_t touch = -1;    ///< of Program::touches
+  std::int32_t freedom = -1;    ///< of Program::freedoms
+  std::int32_t touch = -1;      ///< of Program::touches
+  bool result_is_read = false;  ///< of `atom`: by some step of its function
   // Of a step on all lanes at once: what it equals, its functions, and what they take.
   Run specification = nullptr;
   VectorSet vector = {}, vector_high = {};

@@ -57,7 +57,7 @@ class Records {
   }
   /// What the lanes access, but for the first byte of each.
   block::LaneAccesses of(Lanes lanes, std::size_t bytes) const {
-    return {warp_.number(), lanes,  {}, static_cast<std::int64_t>(bytes), Block::who(warp_, step_, 0).at,
+    return {warp_.number(),     lanes, {}, static_cast<std::int64_t>(bytes), Block::who(warp_, step_, 0).at,
             step_.access.strong};
   }
   /// A store that changes nothing is not recorded: whoever else wrote these bytes wrote the same.

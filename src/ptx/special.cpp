@@ -84,8 +84,7 @@ const SpecialRow* find_special(std::string_view name) {
     const std::string_view digits = name.substr(kEnvironment.size());
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     const bool is_whole = error == std::errc() && end == digits.data() + digits.size() && digits.front() != '0';
-    if (is_whole && number > 2 && number < 32)
-      return &kSpecials[static_cast<std::size_t>(envreg)];
+    if (is_whole && number > 2 && number < 32) return &kSpecials[static_cast<std::size_t>(envreg)];
   }
   const auto found = std::ranges::find(kSpecials, name, &SpecialRow::name);
   return found == kSpecials.end() ? nullptr : &*found;

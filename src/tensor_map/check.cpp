@@ -32,8 +32,8 @@ class Refusals {
       check_box();
     else
       check_pixels();
-    if (out_.empty() && m_.box_bytes() > kMostBoxBytes)
-      add("a copy", fmt::format("{} bytes", m_.box_bytes()), fmt::format("at most {}", kMostBoxBytes));
+    if (out_.empty() && m_.box_bytes() > kMaxBoxBytes)
+      add("a copy", fmt::format("{} bytes", m_.box_bytes()), fmt::format("at most {}", kMaxBoxBytes));
     return std::move(out_);
   }
 
