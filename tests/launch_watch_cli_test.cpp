@@ -188,7 +188,7 @@ TEST_CASE("launch stops at a line and shows its registers by lane", "[quick][cli
   CHECK(lines[18] == "lane executes %f1 read %f2 read %f3 read %f5 written");
   CHECK(lines[22] == "3 yes 0x3f000000=0.5 0x42860000=67 0x00000000=0 0x42060000=33.5");
   CHECK_THAT(lines[50], Catch::StartsWith("31 no "));
-  CHECK_THAT(lines[51], Catch::EndsWith(" steps, stopped by --break; no array is written"));
+  CHECK_THAT(lines[51], Catch::EndsWith(": stopped by --break; no array is written"));
   CHECK_FALSE(fs::exists(saxpy.out));
   const json answer = saxpy.answer({"--break", "24"});
   CHECK(answer["break"]["line"] == 24);

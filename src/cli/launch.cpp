@@ -236,11 +236,12 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
     for (std::string line; std::getline(in, line);) fmt::print("{}\n", printable(line));
     return;
   }
-  print_fitted(fmt::format("{} on {}: {} block{}, {} steps{}{}", kernel.name(), target.name(), report.blocks,
-                           report.blocks == 1 ? "" : "s", report.steps, report.inferred ? ", inferred" : "",
-                           report.stopped ? ", stopped by --break; no array is written" : order_text(report)));
+  const std::string where = fmt::format("{} on {}", kernel.name(), target.name());
+  if (report.stopped) return print_fitted(where + ": stopped by --break; no array is written");
+  print_fitted(fmt::format("{}: {} block{}, {} steps{}{}", where, report.blocks, report.blocks == 1 ? "" : "s",
+                           report.steps, report.inferred ? ", inferred" : "", order_text(report)));
   for (const LaunchArray& one : arrays)
-    if (is_complete(report) && !one.out.empty())
+    if (!one.out.empty())
       print_fitted(
           fmt::format("{}: {} of shape {}", one.out, one.array.header.dtype(), one.array.header.shape_text()));
 }
