@@ -416,19 +416,18 @@ void add_report(py::module_& m) {
       field("why", &ptx::OrderDependence::why, "As in \"the sum depends on the order of the additions\"."),
       field("file", &ptx::OrderDependence::file, "Where the instruction comes from (.file), or empty."),
       field("source_line", &ptx::OrderDependence::source_line, "In that file."));
-  auto report =
-      add_record(m, "LaunchReport", "What a launch did.",
-                 field("fault", &LaunchReport::fault, "What the kernel must not do, or None."),
-                 field("inferred", &LaunchReport::inferred,
-                       "Whether arithmetic of the launch rests on no hardware result."),
-                 field("contracted", &LaunchReport::contracted, "Whether products and sums were fused."),
-                 field("blocks", &LaunchReport::blocks, "Blocks that have ended."),
-                 field("steps", &LaunchReport::steps, "Instructions of warps."),
-                 field("printed", &LaunchReport::printed, "By printf, block by block."),
-                 field("order_dependent", &LaunchReport::order_dependent,
-                       "Statements that were executed and leave a result open, by line."),
-                 field("profile", &LaunchReport::profile,
-                       "With `profile`: the statements that were executed, by line."));
+  auto report = add_record(
+      m, "LaunchReport", "What a launch did.",
+      field("fault", &LaunchReport::fault, "What the kernel must not do, or None."),
+      field("inferred", &LaunchReport::inferred,
+            "Whether arithmetic of the launch rests on no hardware result."),
+      field("contracted", &LaunchReport::contracted, "Whether products and sums were fused."),
+      field("blocks", &LaunchReport::blocks, "Blocks that have ended."),
+      field("steps", &LaunchReport::steps, "Instructions of warps."),
+      field("printed", &LaunchReport::printed, "By printf, block by block."),
+      field("order_dependent", &LaunchReport::order_dependent,
+            "Statements that were executed and leave a result open, by line."),
+      field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."));
   set_repr(report, [](const LaunchReport& r) {
     return "LaunchReport: " +
            (r.fault ? r.fault->message
