@@ -267,7 +267,8 @@ TEST_CASE("instructions of other kinds are refused by name, whatever their opera
     const std::string name = text.substr(0, text.find(' '));
     CHECK_THAT(message(text), Catch::StartsWith(name + " is not modelled yet: ") && Catch::EndsWith(reason));
   }
-  CHECK_THAT(message("ld.global.f32 %f0, [a, b];"), Catch::StartsWith("'ld' is not an instruction"));
+  CHECK_THAT(message("ld.global.f32 %f0, [a, b];"),
+             Catch::StartsWith("ld.global.f32: 'ld' is not an instruction"));
 }
 
 TEST_CASE("a refusal of the text gives the column", "[quick][decoder]") {

@@ -141,9 +141,9 @@ TEST_CASE("a kernel has the shared variables that it names, and those of its fun
 .shared .align 16 .b8 unused[4096];
 .shared .align 16 .b8 of_function[64];
 .shared .align 16 .b8 behind_pointer[256];
-.global .u64 table[1] = {behind_pointer_user};
 .func called() { .reg .b32 %r<2>; mov.u32 %r1, of_function; ret; }
 .func behind_pointer_user() { .reg .b32 %r<2>; mov.u32 %r1, behind_pointer; ret; }
+.global .u64 table[1] = {behind_pointer_user};
 .entry alone() { .shared .align 16 .b8 own[1024]; .reg .b32 %r<2>; mov.u32 %r1, own; ret; }
 .entry calls() { .shared .align 16 .b8 own[512]; .reg .b32 %r<2>; mov.u32 %r1, own; call called; ret; }
 .entry points() { .reg .b64 %q<2>; mov.u64 %q1, table; ret; }
