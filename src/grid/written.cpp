@@ -64,8 +64,11 @@ void for_each_use(const Program& program, const Step& step, const Visit& visit) 
   const bool tensor = none && step.target >= 0 && step.extra >= 0 && opcode != "bra" && opcode != "call";
   // mov of a vector: to its parts, or from them.
   const bool moves = opcode == "mov" && step.extra >= 0;
+  // What a thread stores for itself alone need have no value: an argument of an empty class, the rest of a union.
+  const bool own = opcode == "st" && step.access.space == ptx::StateSpace::local;
   const char list = moves                                          ? (step.place[0].exists() ? 'v' : 'r')
                     : row.list.empty() || found == std::end(kRows) ? 0
+                    : own                                          ? 'v'
                                                                    : row.list[0];
   const auto listed = [&](bool results) {
     if (list != 0 && (list == 'r') == results)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers that are read before they are written. Such a register has an unspecified value; that is a fault where the
-// value matters: in an address, a guard, a branch or a store.
+// value matters: in an address, a guard, a branch, or a store, but not in one to .local or .param, which is the thread's own.
 #pragma once
 
 #include <functional>
