@@ -245,6 +245,28 @@ const std::vector<Mistake> kMistakes = {
      {"%r9", "lanes 16-31"},
      "setp.lt.u32 %p1, %r1, 16; @%p1 mov.u32 %r9, 1; st.shared.u32 [%r2], %r9;",
      "setp.lt.u32 %p1, %r1, 16; @%p1 mov.u32 %r9, 1; @!%p1 mov.u32 %r9, 2; st.shared.u32 [%r2], %r9;"},
+    {"a register without a value stored to global memory, and as a part of an argument",
+     32,
+     Errc::never_written,
+     {"%r9"},
+     "add.u32 %r9, %r10, 1; st.global.u32 [%rd1], %r9;",
+     ".param .align 4 .b8 p[8]; .local .b32 l; st.local.u32 [l], %r9; st.param.u32 [p], %r1;"
+     " st.param.u32 [p+4], %r9; call first, (p);",
+     ".func first(.param .align 4 .b8 a[8]) { .reg .b32 %x; ld.param.u32 %x, [a]; ret; }"},
+    {"a call by address with other arguments than the function has",
+     1,
+     Errc::argument_mismatch,
+     {"'none'"},
+     "P: .callprototype _ (.param .b64 _); .param .b64 p; st.param.b64 [p], %rd1; mov.u64 %rd2, none; call %rd2, (p), P;",
+     "P: .callprototype _ (.param .b64 _); .param .b64 p; st.param.b64 [p], %rd1; mov.u64 %rd2, one; call %rd2, (p), P;",
+     ".func none() { ret; }\n.func one(.param .b64 a) { ret; }"},
+    {"a call by address with a smaller argument than the function has",
+     1,
+     Errc::argument_mismatch,
+     {"'one'"},
+     "P: .callprototype _ (.param .b32 _); .param .b32 p; st.param.b32 [p], %r1; mov.u64 %rd2, one; call %rd2, (p), P;",
+     "P: .callprototype _ (.param .b64 _); .param .b64 p; st.param.b64 [p], %rd1; mov.u64 %rd2, one; call %rd2, (p), P;",
+     ".func one(.param .b64 a) { ret; }"},
     {"a branch by a sum of registers without a value",
      1,
      Errc::never_written,
@@ -278,6 +300,21 @@ TEST_CASE("each mistake is a fault, and its correct neighbour is none") {
       CHECK_FALSE(fault.lanes.empty());
     }
   }
+}
+
+TEST_CASE("calls that cannot be made are refused") {
+  const auto refusal = [](const std::string& body, const std::string& before) {
+    const Result<ptx::Module> module = ptx::Module::load(kernel_text(body, before));
+    if (!module) FAIL(module.error().message());
+    const Result<ptx::Function> k = module->function("k");
+    REQUIRE_FALSE(k);
+    CHECK_FALSE(module->check().empty());
+    return k.error().message();
+  };
+  CHECK_THAT(refusal(".param .b32 p; st.param.b32 [p], 1; call g, (p);", ".func g(.reg .b32 a) { ret; }"),
+             Catch::Contains("its parameters are in registers"));
+  CHECK_THAT(refusal("call g, (out);", ".func g(.param .b64 a) { ret; }"),
+             Catch::Contains("'out' of the function itself; expected a .param variable of its body"));
 }
 
 TEST_CASE("a race is none where accesses are not checked") {

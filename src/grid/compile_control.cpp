@@ -42,14 +42,29 @@ void Compiler::call() {
               fmt::format("a call of '{}'", callee.text),
               "the module does not define it, and no device has it",
               {}});
+    const ptx::FunctionText& called = *program_.module->find(callee.text);
+    const auto in_registers = [](const ptx::Variable& one) { return one.space != StateSpace::param; };
+    if (std::ranges::any_of(called.parameters, in_registers) ||
+        std::ranges::any_of(called.returns, in_registers))
+      refuse({Errc::instruction_not_modelled,
+              fmt::format("a call of '{}'", callee.text),
+              "its parameters are in registers",
+              {}});
   } else {
     step.place[2] = source(callee, Type::u64);
   }
+  const auto is_formal = [&](const ptx::Variable* variable) {
+    const auto is_it = [&](const ptx::Variable& one) { return &one == variable; };
+    return std::ranges::any_of(function_->parameters, is_it) || std::ranges::any_of(function_->returns, is_it);
+  };
   const auto copies = [&](const Operand* list, std::vector<Call::Copy>& out) {
     for (int k = 0; list != nullptr && k < list->count; ++k) {
       const Operand& item = child(*list, k);
       if (item.kind != Operand::Kind::symbol)
         refuse("an argument that is not in .param", "the name of a .param variable");
+      if (is_formal(item.variable))
+        refuse(fmt::format("the parameter '{}' of the function itself", item.text),
+               "a .param variable of its body");
       const std::int64_t at = local_.at(item.variable);
       out.push_back({at, at, item.variable->bytes});
     }

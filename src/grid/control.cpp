@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <deque>
 
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
@@ -39,6 +41,20 @@ Next branch_indexed(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   return warp.branch(path, same, table[static_cast<std::size_t>(index)]);
 }
 
+namespace {
+
+// Whether what a call copies is what the function declares.
+bool fits(const Call& call, const FunctionCode& callee) {
+  const auto fit = [](const std::vector<Call::Copy>& copies, const std::deque<ptx::Variable>& declared) {
+    return std::ranges::equal(copies, declared, [](const Call::Copy& copy, const ptx::Variable& one) {
+      return one.space == ptx::StateSpace::param && one.bytes == copy.bytes;
+    });
+  };
+  return fit(call.arguments, callee.function->parameters) && fit(call.results, callee.function->returns);
+}
+
+}  // namespace
+
 Next call(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Call& call = warp.program().calls[static_cast<std::size_t>(step.extra)];
   if (call.function >= 0) return warp.call(path, call, call.function, lanes);
@@ -51,6 +67,13 @@ Next call(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     return warp.fault(
         path, Lanes{1} << lane,
         {Errc::address_out_of_bounds, {}, fmt::format("{:#x}", address), "it is the address of no function"});
+  const FunctionCode& callee = warp.program().functions[static_cast<std::size_t>(function_of[number])];
+  if (!fits(call, callee))
+    return warp.fault(path, Lanes{1} << lane,
+                      {Errc::argument_mismatch,
+                       {},
+                       fmt::format("arguments and results that '{}' does not have", callee.function->name),
+                       "as many .param variables as it declares, each as large"});
   Lanes same = 0;
   for (int i = 0; i < kLanes; ++i)
     if ((lanes >> i & 1) != 0 && warp.read(path, step.place[2], i) == address) same |= Lanes{1} << i;
