@@ -190,6 +190,21 @@ TEST_CASE("only some lanes touch an accumulator") {
   CHECK(fault.lanes == range(6, 6));
 }
 
+// Products without a dependence are executed as one: each of them is checked.
+TEST_CASE("an mma behind another one touches an accumulator") {
+  const std::string a = "{%r10, %r11, %r12, %r13}, ",
+                    form = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 ";
+  const std::string before =
+      "mov.b32 %r14, %r5; mov.b32 %r15, %r5; mov.f32 %f5, 0f3F800000; mov.f32 %f6, %f5;"
+      "mov.f32 %f7, %f5; mov.f32 %f8, %f5; add.f32 %f10, %f5, %f5; add.f32 %f11, %f5, %f5;"
+      "add.f32 %f12, %f5, %f5; add.f32 %f13, %f5, %f5;";
+  const std::string one = form + "{%f5, %f6, %f7, %f8}, " + a + "{%r14, %r15}, {%f5, %f6, %f7, %f8};\n";
+  const std::string two = form + "{%f1, %f2, %f3, %f4}, " + a + "{%r5, %r5}, {%f10, %f11, %f12, %f13};";
+  require_ok(before + kIssued + kCommit + kWait + one + two);
+  CHECK_THAT(fault_of(before + kIssue + kCommit + one + two + kAt + kWait).message(),
+             Catch::Contains("%f1 is written, but it is an accumulator"));
+}
+
 // As compilers do without optimisation. Global memory is no such place.
 TEST_CASE("accumulators that live in local memory") {
   const std::string begin =

@@ -71,7 +71,7 @@ Touch touch_of(const Program& program, const Step& step, const Used& used) {
   for_each_use(program, step, [&](const Place& place, Use use) {
     if (used.has(place)) (use == Use::result ? out.writes : out.reads).push_back(static_cast<int>(place.slot));
   });
-  const std::string_view opcode = step.statement < 0 ? "ret" : statement_of(program, step).opcode;
+  const std::string_view opcode = opcode_of(program, step);
   if (opcode == "ld" || opcode == "st") out.kind = Touch::Kind::moves;
   if (is_copy(program, step))
     out.kind = step.place[2].kind == Place::Kind::reg ? Touch::Kind::copies : Touch::Kind::sets;
@@ -87,6 +87,8 @@ void find_touches(Program& program) {
     if (!used.any()) continue;
     for (Step& step : steps) {
       if (product_of(program, step) != nullptr) continue;
+      // A run of products would pass by what its later steps touch.
+      if (step.run == steps::tensor) program.tensor_plans[static_cast<std::size_t>(step.extra)].run = -1;
       Touch touch = touch_of(program, step, used);
       if (touch.reads.empty() && touch.writes.empty()) continue;
       step.touch = static_cast<std::int32_t>(program.touches.size());
