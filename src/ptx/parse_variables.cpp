@@ -24,9 +24,11 @@ void Parser::attributes(Variable& variable, int& vector) {
   while (token_.kind == Kind::dotted) {
     if (take(".align")) {
       const Position at = token_.position;
-      variable.alignment = static_cast<int>(integer("an alignment"));
-      if (variable.alignment <= 0 || (variable.alignment & (variable.alignment - 1)) != 0)
-        refuse(Errc::statement_syntax, at, fmt::format("alignment {}", variable.alignment), "a power of two");
+      constexpr std::int64_t kMost = std::int64_t{1} << 30;
+      const std::int64_t wanted = integer("an alignment");
+      if (wanted <= 0 || wanted > kMost || (wanted & (wanted - 1)) != 0)
+        refuse(Errc::statement_syntax, at, fmt::format("alignment {}", wanted), "a power of two, at most 2^30");
+      variable.alignment = static_cast<int>(wanted);
     } else if (take(".v2")) {
       vector = 2;
     } else if (take(".v4")) {
