@@ -69,8 +69,9 @@ bool find(Warp& warp, const Path& path, const Step& step, Lanes lanes, bool writ
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     const std::uint64_t offset = addresses[lane] - area.first;
     const bool is_here = (lanes >> lane & 1) != 0;
-    common = common && (!is_here || (offset <= last && (addresses[lane] & (bytes - 1)) == 0));
-    out.data[lane] = area.data + (is_here ? offset : 0);
+    const bool fits = offset <= last && (addresses[lane] & (bytes - 1)) == 0;
+    common = common && (!is_here || fits);
+    out.data[lane] = area.data + (is_here && fits ? offset : 0);
   }
   return common;
 }
