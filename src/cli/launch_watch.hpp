@@ -23,7 +23,7 @@ class LaunchWatch {
  public:
   LaunchWatch(const WatchArguments& arguments, const ptx::Function& kernel, bool contract, bool json);
 
-  /// Lets the launch tell it what it does. Precondition: the watch outlives the launch.
+  /// The launch calls the watch at each step. Precondition: the watch outlives the launch.
   void follow(ptx::Launch& how);
   /// Whether a trace is printed while the kernel runs.
   bool prints_steps() const { return !arguments_.trace.empty() && !json_; }

@@ -14,7 +14,7 @@
 namespace warpbit::grid {
 namespace {
 
-/// Words of sets beyond which nothing is shared: of a function whose size is no use to anybody.
+/// A function with more words in one set of each block shares nothing: the four sets would have more than 512 MiB.
 constexpr std::size_t kMostWords = std::size_t{1} << 24;
 
 int slots_of(int bits) {
