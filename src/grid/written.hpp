@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers that are read before they are written. Such a register has an unspecified value; that is a fault where the
-// value matters: in an address, a guard, a branch, or a store, but not in one to .local or .param, which is the thread's own.
+// value matters: in an address, a guard, a branch, or a store. Stores to .local and .param do not count: they are the
+// thread's own.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ enum class Use : std::uint8_t {
   result,   ///< it is written
   any,      ///< it is read, and needs no value
   value,    ///< the results depend on it
-  matters,  ///< an address, a guard, a branch or what is stored depends on it
+  matters,  ///< an address, a guard, a branch or what others can read depends on it
 };
 /// Calls visit for each register and predicate of a step but its guard, sources first.
 void for_each_use(const Program& program, const Step& step,
