@@ -14,8 +14,10 @@ std::size_t index(std::int64_t i) {
 }  // namespace
 
 std::uint16_t Accesses::number(Place at) {
-  constexpr std::size_t kMaxPlace = 0x7FFF;
-  std::uint16_t& out = numbers_[at.line % numbers_.size()];
+  constexpr std::size_t kMaxPlace = 0x7FFF, kMaxLine = 0xFFFF;
+  const std::size_t line = at.line & kMaxLine;
+  if (line >= numbers_.size()) numbers_.resize(line + 1);
+  std::uint16_t& out = numbers_[line];
   if (out < places_.size() && places_[out] == at) return out;
   // Too many places to number: the last number stands for all further ones.
   const auto found = static_cast<std::size_t>(std::ranges::find(places_, at) - places_.begin());

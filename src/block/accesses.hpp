@@ -131,7 +131,7 @@ class Accesses {
   std::vector<Cell> words_;         // of 4 bytes; empty until a unit is split
   std::vector<Cell> bytes_;         // likewise
   std::vector<Place> places_;
-  std::array<std::uint16_t, 256> numbers_ = {};  // of places that were marked before, by their line
+  std::vector<std::uint16_t> numbers_;  // of the last place that was marked, by its line
 };
 
 }  // namespace warpbit::block

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements that access memory, or that concern addresses.
+#include <fmt/format.h>
+
 #include <bit>
+#include <limits>
 
 #include "grid/compiler.hpp"
 
@@ -100,13 +103,18 @@ void Compiler::atomic_of(bool returns) {
 void Compiler::copy_async() {
   if (has("commit_group")) return add({.run = steps::commit_group});
   if (has("wait_all")) return add({.run = steps::wait_group, .target = -1});
-  if (has("wait_group"))
-    return add({.run = steps::wait_group, .target = static_cast<std::int32_t>(operand(0).literal.bits)});
+  constexpr auto kMax = std::numeric_limits<std::int32_t>::max();
+  if (has("wait_group")) {
+    const auto pending = std::min<std::uint64_t>(operand(0).literal.bits, kMax);
+    return add({.run = steps::wait_group, .target = static_cast<std::int32_t>(pending)});
+  }
   Step step;
   step.run = steps::copy_async;
   Access from;
   step.place[2] = address(operand(0), step.access);
   step.place[3] = address(operand(1), from);
+  if (from.offset != static_cast<std::int32_t>(from.offset))
+    refuse(fmt::format("offset {}", from.offset), "an offset that 32 bits hold");
   step.target = static_cast<std::int32_t>(from.offset);
   step.access.bytes = static_cast<std::uint8_t>(operand(2).literal.bits);
   const int last = has("L2::cache_hint") ? count() - 1 : count();
