@@ -201,10 +201,14 @@ void Accesses::settle(std::int64_t first, std::int64_t bytes, int thread, std::u
 
 std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::int64_t bytes, int first_thread,
                                                      int threads, const Order& order) const {
+  const std::int64_t end = first + bytes;
   std::optional<Unfenced> out;
   Mark checked;
   bool fenced = true;  // of the write that was checked
-  for (std::int64_t byte = first; byte < first + bytes; ++byte) {
+  std::int64_t next = first;
+  for (std::int64_t byte = first; byte < end; byte = next) {
+    const std::int64_t size = size_[index(byte / kUnit)];
+    next = std::min(end, (byte / size + 1) * size);
     const Mark write = cell(byte).write;
     if (write != checked) {
       checked = write;
@@ -216,7 +220,7 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
     if (fenced && out) break;
     if (fenced) continue;
     if (!out) out = Unfenced{byte, byte, access(write)};
-    out->last = byte;
+    out->last = next - 1;
   }
   return out;
 }

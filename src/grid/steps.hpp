@@ -107,8 +107,8 @@ inline constexpr std::size_t kMaxProducts = 64;  ///< of a run
 void find_product_runs(Program& program, std::size_t first);
 /// A tensor instruction of a warp; nothing if it is left to the general case, before anything is done.
 std::optional<Next> tensor_slots(Warp& warp, Path& path, const Step& step, Lanes lanes);
-/// The same of four warps; false if it is left to the general case.
-bool tensor_group_slots(std::span<const Gathered> warps);
+/// The same of four warps.
+std::optional<Next> tensor_group_slots(std::span<const Gathered> warps);
 
 /// Of a barrier: bits of its target.
 inline constexpr int kWaits = 1, kAligned = 2;

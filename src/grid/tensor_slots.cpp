@@ -387,17 +387,42 @@ std::optional<std::uint64_t> common_value(std::span<const Gathered> warps, const
   return first;
 }
 
+// What a product reads in shared memory, and the registers that are its own until it is waited for, by their numbers among
+// its places.
+Effects asynchronous_use(const Instruction& instruction, const WarpgroupSources& sources) {
+  const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
+  Effects out;
+  const auto reads = [&](const std::optional<DescribedMatrix>& factor, std::uint64_t descriptor) {
+    if (!factor) return;
+    for (const ByteRange& range : DescriptorMap(Descriptor::decode(descriptor), *factor).ranges())
+      out.memory_reads.push_back(
+          {Effects::kEveryLane, Space::shared, range.first, range.last - range.first + 1});
+  };
+  reads(tile.b_described, sources.b_descriptor);
+  reads(tile.a_described, sources.a_descriptor);
+  AsyncUse use{{instruction.rows(), instruction.columns(), instruction.depth()}, {}, {}};
+  int number = 0;
+  for (const warpbit::Operand& operand : instruction.operands()) {
+    for (int end = number + operand.registers; number < end; ++number) {
+      if (operand.part == Part::d) use.accumulators.push_back(number);
+      if (operand.part == Part::a && !tile.a_described) use.factors.push_back(number);
+    }
+  }
+  out.deferred = std::move(use);
+  return out;
+}
+
 }  // namespace
 
-bool tensor_group_slots(std::span<const Gathered> warps) {
+std::optional<Next> tensor_group_slots(std::span<const Gathered> warps) {
   const auto& [warp, path, step] = warps.front();
   const Program& program = warp->program();
   const Instruction& instruction = program.instructions[static_cast<std::size_t>(step->extra)];
   const std::span<const Place> places = program.places[static_cast<std::size_t>(step->target)];
   Block& block = warp->block();
-  if (block.grid().extension < 0 || block.checks() || warps.size() != 4 || instruction.inferred() ||
+  if (block.grid().extension < 0 || warps.size() != 4 || instruction.inferred() ||
       !std::holds_alternative<Tile>(instruction.decoded().kernel))
-    return false;
+    return std::nullopt;
   static thread_local std::array<std::vector<std::byte>, 3> sides;  // D, A, metadata
   const auto gathered = [&](std::vector<std::byte>& side, const warpbit::Operand& operand, std::size_t at) {
     const auto count = static_cast<std::size_t>(operand.registers);
@@ -423,7 +448,7 @@ bool tensor_group_slots(std::span<const Gathered> warps) {
       sources.metadata = gathered(sides[2], operand, first);
     } else {
       const std::optional<std::uint64_t> value = common_value(warps, places[first]);
-      if (!value) return false;
+      if (!value) return std::nullopt;
       if (operand.part == Part::a)
         sources.a_descriptor = *value;
       else if (operand.part == Part::b)
@@ -431,18 +456,23 @@ bool tensor_group_slots(std::span<const Gathered> warps) {
       else if (operand.part == Part::scale_d)
         sources.accumulate = *value != 0;
       else
-        return false;
+        return std::nullopt;
     }
   }
   const Result<Execution> done =
       execute_warpgroup(instruction, sources, block.memory().shared(), d, block.grid().execute);
-  if (!done) return false;
+  if (!done) return std::nullopt;
+  if (block.checks())
+    if (block::Found found = block.products().issue(warps, instruction, asynchronous_use(instruction, sources))) {
+      block.fault(*std::move(found));
+      return Next::end;
+    }
   const warpbit::Operand& of = instruction.operands()[0];
   const auto count = static_cast<std::size_t>(of.registers);
   for (std::size_t w = 0; w < warps.size(); ++w)
     scatter({*warps[w].warp, *warps[w].path, places.first(count), of.register_bits},
             sides[0].data() + w * sides[0].size() / warps.size(), kAllLanes);
-  return true;
+  return Next::step;
 }
 
 }  // namespace warpbit::grid::steps
