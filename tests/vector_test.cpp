@@ -17,6 +17,7 @@
 
 #include "grid/block.hpp"
 #include "grid/compile.hpp"
+#include "grid/steps.hpp"
 #include "kernel/floating.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/module.hpp"
@@ -35,20 +36,41 @@ using Words = std::vector<std::string>;
 using Slots = std::vector<Words>;
 
 const Words kIntegers = {"u16", "s16", "u32", "s32", "u64", "s64"}, kBits = {"b16", "b32", "b64"},
-            kFloats = {"f16", "bf16", "f32", "f64"},
-            kAll = {"u8",  "s8",  "u16", "s16", "u32", "s32",  "u64", "s64",
-                    "b16", "b32", "b64", "f16", "f32", "bf16", "f64"},
+            kCarried = {"u32", "s32", "u64", "s64"}, kHalves = {"f16", "f16x2", "bf16", "bf16x2"},
+            kWords = {"u16", "s16", "u32", "s32", "u64", "s64", "f32", "f64"},
+            kAll = {"u8",  "s8",  "u16", "s16", "u32",  "s32", "u64",   "s64",   "b16",
+                    "b32", "b64", "f16", "f32", "bf16", "f64", "f16x2", "bf16x2"},
             kRoundings = {"", "rn", "rz", "rni", "rzi", "rmi", "rpi"};
 
 std::vector<std::pair<std::string, Slots>> candidates() {
-  const Words ftz = {"", "ftz"}, sat = {"", "sat"}, rn = {"", "rn", "rz"};
+  const Words ftz = {"", "ftz"}, sat = {"", "sat"}, rn = {"", "rn", "rz", "rm", "rp"};
   std::vector<std::pair<std::string, Slots>> out;
-  for (const char* opcode : {"add", "sub", "mul", "fma", "mad"}) out.push_back({opcode, {rn, ftz, sat, kAll}});
+  for (const char* opcode : {"add", "sub", "mul", "fma", "mad"}) {
+    out.push_back({opcode, {rn, ftz, sat, kWords}});
+    out.push_back({opcode, {{"", "rn"}, ftz, {"", "sat", "relu"}, kHalves}});
+  }
   for (const char* opcode : {"mul", "mad"}) out.push_back({opcode, {{"lo", "hi", "wide"}, kAll}});
   for (const char* opcode : {"min", "max", "abs", "neg"}) out.push_back({opcode, {ftz, {"", "NaN"}, kAll}});
   for (const char* opcode :
        {"div", "rem", "and", "or", "xor", "not", "shl", "shr", "lop3", "bfe", "bfi", "popc", "clz", "selp"})
     out.push_back({opcode, {kAll}});
+  for (const char* opcode : {"addc", "subc"}) out.push_back({opcode, {{"", "cc"}, kCarried}});
+  for (const char* opcode : {"add", "sub"}) out.push_back({opcode, {{"cc"}, kCarried}});
+  out.push_back({"madc", {{"lo", "hi"}, {"", "cc"}, kCarried}});
+  out.push_back({"mad", {{"lo", "hi"}, {"cc"}, kCarried}});
+  for (const char* opcode : {"div", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"})
+    out.push_back({opcode, {{"approx", "full", "rn", "rz"}, ftz, kAll}});
+  out.push_back({"bfind", {{"", "shiftamt"}, kAll}});
+  out.push_back({"brev", {kAll}});
+  out.push_back({"dp4a", {{"u32", "s32"}, {"u32", "s32"}}});
+  out.push_back({"dp2a", {{"lo", "hi"}, {"u32", "s32"}, {"u32", "s32"}}});
+  out.push_back({"slct", {ftz, kAll, {"s32", "f32"}}});
+  out.push_back({"set",
+                 {{"eq", "lt", "hs", "neu", "gtu", "nan"},
+                  {"", "and", "or", "xor"},
+                  ftz,
+                  {"u16", "s32", "f16", "bf16", "f32", "f16x2", "bf16x2"},
+                  kAll}});
   out.push_back({"prmt", {{"b32"}}});
   out.push_back({"shf", {{"l", "r"}, {"wrap", "clamp"}, {"b32"}}});
   out.push_back({"setp",
@@ -82,7 +104,8 @@ std::string statement(std::string_view opcode, const Words& words, const ptx::Ma
     const bool immediate = one.kind == ptx::OperandForm::Kind::immediate || opcode == "lop3";
     if (immediate && i + 1 == operands.size()) text = "0xCA";
     const ptx::Type type = form.type_of(one);
-    const bool half = type == ptx::Type::f16 || type == ptx::Type::bf16;
+    const bool half = type == ptx::Type::f16 || ptx::row(type).element == ptx::Type::f16 ||
+                      ptx::row(type).element == ptx::Type::bf16;
     if (constant && i > 0 && i + 1 == operands.size() && bits != 1 && opcode != "cvt" && !half)
       text = ptx::is_floating(type) ? (bits == 64 ? "0d3FF8000000000000" : "0f3FC00000") : "37";
     out += fmt::format("{} {}", i == 0 ? "" : ",", text);
@@ -134,7 +157,9 @@ std::uint64_t boundary(int bits, std::mt19937_64& random) {
                                                     0xFFF0'0000'0000'0001,
                                                     0x41DF'FFFF'FFC0'0000,
                                                     0x47EF'FFFF'F000'0000};
-  constexpr std::array<std::uint64_t, 8> kHalf = {0, 0x8000, 0x7C00, 0x7F80, 0xFC01, 0x7FFF, 0x0001, 0x0080};
+  constexpr std::array<std::uint64_t, 22> kHalf = {
+      0,      0x8000, 0x7C00, 0x7F80, 0xFC01, 0x7FFF, 0x0001, 0x0080, 0x3C00, 0xBBFF, 0x3F80,
+      0xBF7F, 0x0400, 0x83FF, 0x7BFF, 0xFBFF, 0x7F7F, 0xFF7F, 0x807F, 0xFC00, 0xFF80, 0x1400};
   constexpr std::array<std::uint64_t, 10> kWhole = {0,  1,  2,  31,          32,
                                                     33, 63, 64, 0x7FFF'FFFF, ~std::uint64_t{0}};
   const auto of = [&](const auto& list) { return list[random() % list.size()]; };
@@ -145,6 +170,7 @@ std::uint64_t boundary(int bits, std::mt19937_64& random) {
 // Any bits, boundary values, small numbers, and floating-point numbers near 1, at the ends of f32 and at those of integers.
 std::uint64_t value(int bits, std::mt19937_64& random) {
   const std::uint64_t any = random();
+  if (bits == 32 && random() % 4 == 0) return (value(16, random) & 0xFFFF) | (value(16, random) & 0xFFFF) << 16;
   switch (random() % 6) {
     case 0: return any;
     case 1: return any % 80;
@@ -221,6 +247,23 @@ TEST_CASE("steps on all lanes equal the specification", "[vector]") {
                     {"mov.b32 %r0, %r1;", "mov.b64 %d0, %d1;", "mov.b16 %h0, %h1;", "mov.u32 %r0, 77;",
                      "mov.b64 %d0, {%r1, %r2};", "mov.b64 {%r0, %r2}, %d1;", "mov.b32 %r0, {%h1, %h2};",
                      "mov.b32 {%h0, %h2}, %r1;", "mov.b64 {_, %r2}, %d1;"});
+  for (const char* type : {"f16x2", "bf16x2"})
+    for (const char* relu : {"", ".relu"})
+      for (const char* places : {"%r0, %r1, %r2", "%r0, %r2, %r0", "%r0, %r0, %r0", "%r0, %r1, 0f3FC00001"})
+        statements.push_back(fmt::format("cvt.rn{}.{}.f32 {};", relu, type, places));
+  for (const char* mode : {"up", "down", "bfly", "idx"})
+    for (const char* places : {"%r0, %r1, %r2, %r3", "%r0|%p4, %r1, %r2, %r3", "%r0|%p4, %r0, 5, %r3",
+                               "%r1|%p4, %r0, %r1, 31", "%r3, %r0, 1, %r3", "%r0|%p4, %r1, %r2, 0x1807"})
+      statements.push_back(fmt::format("shfl.sync.{}.b32 {}, -1;", mode, places));
+  for (const char* form :
+       {"add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32", "xor.b32"})
+    for (const char* places : {"%r0, %r1", "%r0, %r0"})
+      statements.push_back(fmt::format("redux.sync.{} {}, -1;", form, places));
+  for (const char* source : {"%p1", "!%p2"}) {
+    for (const char* mode : {"all", "any", "uni"})
+      statements.push_back(fmt::format("vote.sync.{}.pred %p0, {}, -1;", mode, source));
+    statements.push_back(fmt::format("vote.sync.ballot.b32 %r0, {}, -1;", source));
+  }
   const Program program = compiled(statements, target);
 
   std::mt19937_64 random(1);
@@ -235,7 +278,8 @@ TEST_CASE("steps on all lanes equal the specification", "[vector]") {
     std::string different;
     int found = 0;
     for (const Step& step : program.steps) {
-      if (step.specification == nullptr || step.vector[static_cast<std::size_t>(extension)] == nullptr)
+      if (step.specification == nullptr ||
+          (step.run != steps::vector_vote && step.vector[static_cast<std::size_t>(extension)] == nullptr))
         continue;
       const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
       const ptx::Statement& from = origin.function->statements[static_cast<std::size_t>(origin.statement)];
@@ -252,11 +296,14 @@ TEST_CASE("steps on all lanes equal the specification", "[vector]") {
         }
         for (Runner* runner : {&one, &all}) std::ranges::copy(slots, runner->slot(0));
         for (int i = 0; i < one.predicates(); ++i) {
-          const auto lanes = static_cast<Lanes>(random());
+          // Of some votes, all lanes or none.
+          const std::uint64_t any = random();
+          const auto lanes = any % 4 == 0 ? kAllLanes : any % 4 == 1 ? 0 : static_cast<Lanes>(any >> 32);
           one.set_predicate(i, lanes);
           all.set_predicate(i, lanes);
         }
-        const Lanes lanes = round % 3 != 0 ? kAllLanes : static_cast<Lanes>(random()) | 1;
+        const bool together = from.opcode == "shfl" || from.opcode == "redux" || from.opcode == "vote";
+        const Lanes lanes = round % 3 != 0 || together ? kAllLanes : static_cast<Lanes>(random()) | 1;
         CHECK(one.run(step.specification, step, lanes) == Next::step);
         CHECK(all.run(step.run, step, lanes) == Next::step);
         if (one.state() == all.state()) continue;
@@ -266,14 +313,105 @@ TEST_CASE("steps on all lanes equal the specification", "[vector]") {
     }
     CHECK(different == "");
   }
-  int total = 0;
-  for (const auto& [opcode, count] : forms) total += count;
-  WARN(fmt::format("{} steps of {} statements, over all vector extensions", total, statements.size()));
+  std::map<std::string, int> totals;  // by vector extension
+  for (const auto& [form, count] : forms) totals[form.substr(0, form.find(' '))] += count;
+  for (const auto& [extension, count] : totals) {
+    INFO(extension);
+    CHECK(count >= 5590);
+  }
   // Every opcode has some, wherever there is a vector extension at all.
   for (const char* opcode :
-       {"add", "sub", "mul",  "mad", "min", "max",  "abs",  "neg", "div",  "rem", "and",  "or",  "xor", "not",
-        "shl", "shr", "lop3", "bfe", "bfi", "prmt", "popc", "clz", "selp", "shf", "setp", "cvt", "mov"})
+       {"add",  "sub",  "mul",   "mad", "min",  "max",   "abs",  "neg",  "div",  "rem",   "and",  "or",
+        "xor",  "not",  "shl",   "shr", "lop3", "bfe",   "bfi",  "prmt", "popc", "clz",   "selp", "shf",
+        "setp", "cvt",  "mov",   "set", "slct", "bfind", "brev", "dp4a", "dp2a", "addc",  "subc", "madc",
+        "rcp",  "sqrt", "rsqrt", "sin", "cos",  "lg2",   "ex2",  "tanh", "shfl", "redux", "vote"})
     CHECK(forms[fmt::format("scalar {}", opcode)] > 0);
+}
+
+constexpr std::uint64_t kStride = 509;  // of codes
+
+// Registers of 32 bits, by lane, and what the function of one step leaves in %r0.
+struct Many {
+  Many(const Program& program, int extension) : one(program, extension), all(program, extension) {}
+  // The first codes that differ, or nothing.
+  std::string compare(const Step& step, const std::array<std::array<std::uint32_t, kLanes>, 3>& sources) {
+    for (Runner* runner : {&one, &all})
+      for (std::uint32_t i = 0; i < sources.size(); ++i) std::ranges::copy(sources[i], runner->slot(1 + i));
+    (void)one.run(step.specification, step, kAllLanes);
+    (void)all.run(step.run, step, kAllLanes);
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      if (one.slot(0)[lane] != all.slot(0)[lane])
+        return fmt::format("{:#x} {:#x} {:#x}: {:#x}, not {:#x}", sources[0][lane], sources[1][lane],
+                           sources[2][lane], all.slot(0)[lane], one.slot(0)[lane]);
+    return {};
+  }
+  Runner one, all;
+};
+
+// Codes all over a format, each time other ones of those between: of f32 one in 509, of two halves every pair of the upper
+// one with some of the lower.
+TEST_CASE("functions of f32 and of two halves equal the specification", "[vector]") {
+  const std::string registers = ".reg .b32 %r<4>;\n";
+  Words statements;
+  for (const char* form :
+       {"sqrt.rn.f32",        "sqrt.rn.ftz.f32",      "rcp.rn.f32",         "rcp.rn.ftz.f32",
+        "sqrt.approx.f32",    "sqrt.approx.ftz.f32",  "rcp.approx.f32",     "rcp.approx.ftz.f32",
+        "rsqrt.approx.f32",   "rsqrt.approx.ftz.f32", "sin.approx.f32",     "cos.approx.f32",
+        "lg2.approx.f32",     "lg2.approx.ftz.f32",   "ex2.approx.f32",     "ex2.approx.ftz.f32",
+        "tanh.approx.f32",    "ex2.approx.f16x2",     "tanh.approx.f16x2",  "ex2.approx.ftz.bf16x2",
+        "tanh.approx.bf16x2", "cvt.rni.f32.f32",      "cvt.rmi.ftz.f32.f32"})
+    statements.push_back(fmt::format("{} %r0, %r1;", form));
+  for (const char* form : {"div.rn.f32", "div.rn.ftz.f32", "div.full.f32", "div.full.ftz.f32", "div.approx.f32",
+                           "div.approx.ftz.f32", "cvt.rn.f16x2.f32", "cvt.rn.bf16x2.f32", "add.rn.f16x2",
+                           "sub.rn.ftz.f16x2", "mul.rn.f16x2", "mul.rn.ftz.sat.f16x2", "add.rn.bf16x2",
+                           "mul.rn.bf16x2", "min.f16x2", "max.NaN.bf16x2", "add.rz.f32", "mul.rm.f32"})
+    statements.push_back(fmt::format("{} %r0, %r1, %r2;", form));
+  for (const char* form :
+       {"fma.rn.f16x2", "fma.rn.ftz.f16x2", "fma.rn.bf16x2", "fma.rn.relu.bf16x2", "fma.rz.f32", "fma.rp.f32"})
+    statements.push_back(fmt::format("{} %r0, %r1, %r2, %r3;", form));
+  std::string text = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n" + registers;
+  for (const std::string& one : statements) text += one + "\n";
+  const auto module = ptx::parse_module(text + "ret;\n}\n");
+  REQUIRE(module.ok());
+  const Result<Program> program =
+      compile(*module, "k", *Target::find("sm_90a"), {}, {.contracts = false, .shares_slots = false});
+  REQUIRE(program.ok());
+  for (const Kernel kernel : kernels()) {
+    if (kernel == Kernel::reference) continue;
+    const int extension = static_cast<int>(kernel) - static_cast<int>(Kernel::scalar);
+    const DefaultFloating floating;
+    Many many(*program, extension);
+    REQUIRE(many.one.slots() == 4);
+    std::mt19937 engine(static_cast<std::uint32_t>(extension));
+    const auto random = [&engine] { return static_cast<std::uint32_t>(engine()); };
+    std::size_t compared = 0;
+    std::string different;
+    for (const Step& step : program->steps) {
+      if (step.statement < 0 || step.vector[static_cast<std::size_t>(extension)] == nullptr) continue;
+      ++compared;
+      std::string first;
+      for (std::uint64_t code = 0; code < std::uint64_t{1} << 32 && first.empty();) {
+        std::array<std::array<std::uint32_t, kLanes>, 3> sources;
+        for (std::size_t lane = 0; lane < kLanes; ++lane, code += kStride) {
+          const auto x = static_cast<std::uint32_t>(code + random() % kStride);
+          // Exponents near that of the first, too: their sums and quotients are ordinary, and cancel.
+          const std::uint32_t y = random(), near = (x & 0xFFC0'FF80) ^ (y & 0x83FF'83FF);
+          sources[0][lane] = x;
+          sources[1][lane] = lane % 2 == 0 ? y : near;
+          sources[2][lane] = lane % 4 < 2 ? random() : near ^ (random() & 0x8180'8180);
+        }
+        first = many.compare(step, sources);
+      }
+      if (first.empty()) continue;
+      const Origin& origin = program->origins[static_cast<std::size_t>(step.statement)];
+      different +=
+          fmt::format("{} {} {}\n", name(kernel),
+                      origin.function->statements[static_cast<std::size_t>(origin.statement)].text, first);
+    }
+    CHECK(different == "");
+    // Without fused products, those of f32 to nearest have no function; none is here.
+    CHECK(compared == statements.size());
+  }
 }
 
 // Products run by run, rows of matrices and asynchronous copies at once: with ordinary factors, and with any bits, whose NaNs,

@@ -141,10 +141,13 @@ void Compiler::lanes() {
   } else if (opcode == "redux") {
     step.run = steps::reduce;
     const std::array<std::string_view, 1> of = {ptx::row(type).name};
-    step.extra = keep(scalar::operation(named_operation(), of));
+    scalar::Operation operation = scalar::operation(named_operation(), of);
+    vectorise_lanes(step, &operation);
+    step.extra = keep(std::move(operation));
   } else {
     step.run = steps::elect;
   }
+  if (opcode == "shfl" || opcode == "vote") vectorise_lanes(step, nullptr);
   add(step);
 }
 

@@ -51,6 +51,7 @@ bool Compiler::tensor() {
     of.resize(static_cast<std::size_t>(one.registers));
     places.insert(places.end(), of.begin(), of.end());
   }
+  vectorise_pair(step, *parsed, places);
   step.target = keep(std::move(places));
   step.extra = static_cast<std::int32_t>(program_.instructions.size());
   program_.tensor_plans.push_back(steps::tensor_plan(*parsed));

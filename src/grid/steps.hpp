@@ -24,6 +24,11 @@ Next clock(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d
 
 // ---- vector.cpp: as Step::specification, all lanes at once
 Next vector(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next vector_carry(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next vector_set(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next vector_reduce(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next vector_shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next vector_vote(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next vector_setp(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next vector_pack(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next vector_unpack(Warp& warp, Path& path, const Step& step, Lanes lanes);

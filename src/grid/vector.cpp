@@ -6,6 +6,7 @@
 
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
+#include "isa/instruction.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -19,28 +20,54 @@ struct Named {
   VectorCode code;
 };
 constexpr Named kOpcodes[] = {
-    {"add", VectorCode::add},   {"sub", VectorCode::sub},          {"mul", VectorCode::mul},
-    {"mad", VectorCode::mad},   {"fma", VectorCode::fma},          {"min", VectorCode::min},
-    {"max", VectorCode::max},   {"abs", VectorCode::abs},          {"neg", VectorCode::neg},
-    {"div", VectorCode::div},   {"rem", VectorCode::rem},          {"and", VectorCode::bit_and},
-    {"or", VectorCode::bit_or}, {"xor", VectorCode::bit_xor},      {"not", VectorCode::bit_not},
-    {"shl", VectorCode::shl},   {"shr", VectorCode::shr},          {"lop3", VectorCode::lop3},
-    {"bfe", VectorCode::bfe},   {"bfi", VectorCode::bfi},          {"prmt", VectorCode::prmt},
-    {"popc", VectorCode::popc}, {"clz", VectorCode::clz},          {"selp", VectorCode::selp},
-    {"setp", VectorCode::setp}, {"shf", VectorCode::funnel_right}, {"cvt", VectorCode::cvt},
+    {"add", VectorCode::add},        {"sub", VectorCode::sub},          {"mul", VectorCode::mul},
+    {"mad", VectorCode::mad},        {"fma", VectorCode::fma},          {"min", VectorCode::min},
+    {"max", VectorCode::max},        {"abs", VectorCode::abs},          {"neg", VectorCode::neg},
+    {"div", VectorCode::div},        {"rem", VectorCode::rem},          {"and", VectorCode::bit_and},
+    {"or", VectorCode::bit_or},      {"xor", VectorCode::bit_xor},      {"not", VectorCode::bit_not},
+    {"shl", VectorCode::shl},        {"shr", VectorCode::shr},          {"lop3", VectorCode::lop3},
+    {"bfe", VectorCode::bfe},        {"bfi", VectorCode::bfi},          {"prmt", VectorCode::prmt},
+    {"popc", VectorCode::popc},      {"clz", VectorCode::clz},          {"selp", VectorCode::selp},
+    {"setp", VectorCode::setp},      {"shf", VectorCode::funnel_right}, {"cvt", VectorCode::cvt},
+    {"set", VectorCode::setp},       {"slct", VectorCode::slct},        {"bfind", VectorCode::bfind},
+    {"brev", VectorCode::brev},      {"dp4a", VectorCode::dp4a},        {"dp2a", VectorCode::dp2a},
+    {"addc", VectorCode::add_carry}, {"subc", VectorCode::sub_carry},   {"madc", VectorCode::mad_carry},
+    {"rcp", VectorCode::rcp},        {"sqrt", VectorCode::sqrt},        {"rsqrt", VectorCode::rsqrt},
+    {"sin", VectorCode::sin},        {"cos", VectorCode::cos},          {"lg2", VectorCode::lg2},
+    {"ex2", VectorCode::ex2},        {"tanh", VectorCode::tanh},
 };
+
+bool is_half(Type type) {
+  return type == Type::f16 || type == Type::f16x2 || type == Type::bf16 || type == Type::bf16x2;
+}
+bool is_float(Type type) {
+  return type == Type::f32 || type == Type::f64 || is_half(type);
+}
+
+// With .cc, or with the carry of another.
+VectorCode code_with_carry(const Operation& o) {
+  if (o.opcode.starts_with("add")) return VectorCode::add_carry;
+  if (o.opcode.starts_with("sub")) return VectorCode::sub_carry;
+  return o.mode == Mode::low    ? VectorCode::mad_carry
+         : o.mode == Mode::high ? VectorCode::mad_high_carry
+                                : VectorCode::none;
+}
+bool carries(VectorCode code) {
+  return code >= VectorCode::add_carry && code <= VectorCode::mad_high_carry;
+}
 
 VectorCode code_of(const Operation& o) {
   const auto* const found = std::ranges::find(kOpcodes, o.opcode, &Named::opcode);
   if (found == std::end(kOpcodes)) return VectorCode::none;
-  const bool is_float = o.type == Type::f32 || o.type == Type::f64;
+  if (o.carry || carries(found->code)) return code_with_carry(o);
+  const bool floating = is_float(o.type);
   switch (found->code) {
     case VectorCode::mul:
-      return is_float || o.mode == Mode::low ? VectorCode::mul
+      return floating || o.mode == Mode::low ? VectorCode::mul
              : o.mode == Mode::high          ? VectorCode::mul_high
                                              : VectorCode::mul_wide;
     case VectorCode::mad:
-      return is_float               ? VectorCode::fma
+      return floating               ? VectorCode::fma
              : o.mode == Mode::low  ? VectorCode::mad
              : o.mode == Mode::wide ? VectorCode::mad_wide
                                     : VectorCode::none;
@@ -59,29 +86,45 @@ bool is_register(const Place& place) {
 
 // What no function knows.
 bool is_modified(const Operation& o) {
-  return o.relu || o.oob || o.xorsign || o.abs || o.carry || o.precision != scalar::Precision::exact ||
-         o.shift_amount || ptx::is_packed(o.type) || ptx::is_packed(o.to) ||
-         o.permutation != scalar::Permutation::index;
+  const bool packed = ptx::is_packed(o.type) || ptx::is_packed(o.to);
+  return (o.relu && !is_half(o.type)) || o.oob || o.xorsign || o.abs || (packed && !is_half(o.type)) ||
+         (o.sat && !is_float(o.type)) || o.permutation != scalar::Permutation::index;
 }
 
 bool has_places(const Step& step, VectorCode code, const Operation& o) {
   const int bits = ptx::bits(o.type), to = ptx::bits(o.to);
   const auto& [d, second, a, b, c, e, none] = step.place;
   if (none.exists() || !is_slot(a, bits)) return false;
+  if (code == VectorCode::setp && o.opcode == "set" && !is_register(d)) return false;
   if (code == VectorCode::setp)
     return is_slot(b, bits) && (o.boolean == scalar::Boolean::none) != c.exists() && !e.exists() &&
            (!c.exists() || c.kind == Place::Kind::predicate);
-  if (!is_register(d) || second.exists()) return false;
+  if (!is_register(d) || (second.exists() && !carries(code))) return false;
   switch (code) {
     case VectorCode::abs:
     case VectorCode::neg:
+    case VectorCode::brev:
+    case VectorCode::rcp:
+    case VectorCode::sqrt:
+    case VectorCode::rsqrt:
+    case VectorCode::sin:
+    case VectorCode::cos:
+    case VectorCode::lg2:
+    case VectorCode::ex2:
+    case VectorCode::tanh:
     case VectorCode::bit_not: return d.bits == to && !b.exists();
+    case VectorCode::bfind:
     case VectorCode::popc:
     case VectorCode::clz: return d.bits == 32 && !b.exists();
     case VectorCode::shl:
     case VectorCode::shr: return d.bits == to && is_slot(b, 32) && !c.exists();
+    case VectorCode::slct: return d.bits == bits && is_slot(b, bits) && is_slot(c, 32) && !e.exists();
     case VectorCode::mad:
     case VectorCode::mad_wide:
+    case VectorCode::mad_carry:
+    case VectorCode::mad_high_carry:
+    case VectorCode::dp4a:
+    case VectorCode::dp2a:
     case VectorCode::fma: return d.bits == to && is_slot(b, bits) && is_slot(c, to) && !e.exists();
     case VectorCode::selp:
       return d.bits == bits && bits >= 16 && is_slot(b, bits) && c.kind == Place::Kind::predicate &&
@@ -109,6 +152,8 @@ bool has_places_of_cvt(const Step& step, const Operation& o) {
   if (!from_integer && a.bits != bits) return false;
   if (!to_integer && d.bits != to) return false;
   if (from_integer && (a.bits == 64) != (bits == 64)) return false;
+  if (o.type == Type::f32 && o.to == Type::f32) return o.rounds_to_integer;
+  if (o.sat) return false;
   const bool nearest = o.rounding == Rounding::nearest_even && !o.rounds_to_integer;
   if (to_integer) return o.rounds_to_integer && d.bits <= 32 && to <= 32;
   if (o.ftz) return false;
@@ -121,6 +166,10 @@ std::uint32_t parameter_of(const Step& step, const Operation& o, VectorCode code
   if (code == VectorCode::fma) return (o.negate_product ? 1U : 0U) | (o.negate_addend ? 2U : 0U);
   if (code == VectorCode::setp) return static_cast<std::uint32_t>(o.boolean);
   if (code == VectorCode::funnel_left || code == VectorCode::funnel_right) return o.clamp ? 1 : 0;
+  if (code == VectorCode::bfind) return o.shift_amount ? 1 : 0;
+  if (code == VectorCode::dp4a || code == VectorCode::dp2a)
+    return (ptx::is_signed(o.third) ? 1U : 0U) | (ptx::is_signed(o.type) ? 2U : 0U) |
+           (o.mode == Mode::high ? 4U : 0U);
   if (code != VectorCode::cvt) return 0;
   const auto bits = [](Type type) {
     return static_cast<std::uint32_t>(ptx::bits(type)) | (ptx::is_signed(type) ? 0x80U : 0U);
@@ -153,28 +202,39 @@ void become(Step& step, Run run, const VectorSet& set) {
   step.vector = set;
 }
 
-void vectorise_compute(Step& step, const Operation& o) {
-  const VectorCode code = code_of(o);
-  if (code == VectorCode::none || is_modified(o) || step.target >= 0) return;
-  const bool is_float = o.type == Type::f32 || o.type == Type::f64;
-  if (o.sat && (!is_float || o.to != o.type)) return;
-  if (code == VectorCode::cvt ? !has_places_of_cvt(step, o) : !has_places(step, code, o)) return;
-  if (code != VectorCode::cvt && o.rounding != Rounding::nearest_even) return;
-  if (code == VectorCode::lop3 && o.boolean != scalar::Boolean::none) return;
-  if (code != VectorCode::setp && code != VectorCode::lop3 && o.boolean != scalar::Boolean::none) return;
+VectorKey key_of(const Step& step, const Operation& o, VectorCode code) {
   VectorKey key;
   key.code = code;
   key.type = o.type;
   key.to = o.to;
+  key.third = o.third;
   key.d_bits = step.place[0].bits;
   key.a_bits = step.place[2].bits;
   key.compare = static_cast<std::uint8_t>(o.compare);
   key.rounding = rounding_of(o);
+  key.precision = static_cast<std::uint8_t>(o.precision);
   key.ftz = o.ftz;
   key.sat = o.sat;
+  key.relu = o.relu;
   key.nan = o.nan;
+  return key;
+}
+
+Run runner_of(const Operation& o, VectorCode code) {
+  if (carries(code)) return steps::vector_carry;
+  if (code != VectorCode::setp) return steps::vector;
+  return o.opcode == "set" ? steps::vector_set : steps::vector_setp;
+}
+
+void vectorise_compute(Step& step, const Operation& o) {
+  const VectorCode code = code_of(o);
+  if (code == VectorCode::none || is_modified(o) || (step.target >= 0 && !carries(code))) return;
+  const bool compares = code == VectorCode::setp, converts = code == VectorCode::cvt;
+  if (is_half(o.type) && !converts && !compares && o.to != o.type) return;
+  if (converts ? !has_places_of_cvt(step, o) : !has_places(step, code, o)) return;
+  if (!compares && o.boolean != scalar::Boolean::none) return;
   step.parameter = parameter_of(step, o, code);
-  become(step, code == VectorCode::setp ? steps::vector_setp : steps::vector, find(key));
+  become(step, runner_of(o, code), find(key_of(step, o, code)));
 }
 
 void vectorise_move(Step& step) {
@@ -192,6 +252,44 @@ void vectorise_move(Step& step) {
 void vectorise(Step& step, const Operation* operation) {
   if (operation != nullptr) return vectorise_compute(step, *operation);
   if (step.run == steps::move) vectorise_move(step);
+}
+
+void vectorise_pair(Step& step, const Instruction& instruction, std::span<const Place> places) {
+  const auto* const kernel = std::get_if<ElementwiseKernel>(&instruction.decoded().kernel);
+  if (kernel == nullptr || !kernel->conversion || instruction.inferred() || places.size() != 3) return;
+  Conversion c = *kernel->conversion;
+  const bool relu = std::exchange(c.relu, false);
+  const bool to_half = c.to == FormatId::f16 || c.to == FormatId::bf16;
+  if (!to_half || c != Conversion{FormatId::f32, c.to, CvtRounding::rn}) return;
+  if (!is_register(places[0]) || !std::ranges::all_of(places, [](const Place& p) { return is_slot(p, 32); }))
+    return;
+  VectorKey key;
+  key.code = VectorCode::cvt_pair;
+  key.to = c.to == FormatId::f16 ? Type::f16x2 : Type::bf16x2;
+  key.relu = relu;
+  step.place[0] = places[0];
+  step.place[2] = places[1];
+  step.place[3] = places[2];
+  become(step, steps::vector, find(key));
+}
+
+void vectorise_lanes(Step& step, const Operation* operation) {
+  const Place &d = step.place[0], &a = step.place[2];
+  VectorKey key;
+  step.specification = nullptr;
+  if (operation != nullptr) {
+    key.code = code_of(*operation);
+    key.type = operation->type;
+    if (is_register(d) && is_slot(a, 32) && !is_float(key.type)) become(step, steps::vector_reduce, find(key));
+  } else if (step.run == steps::shuffle) {
+    key.code = VectorCode::shuffle;
+    step.parameter = static_cast<std::uint32_t>(step.extra);
+    if (is_register(d) && is_slot(a, 32) && is_slot(step.place[3], 32) && is_slot(step.place[4], 32))
+      become(step, steps::vector_shuffle, find(key));
+  } else if (a.kind == Place::Kind::predicate && (is_register(d) || d.kind == Place::Kind::predicate)) {
+    step.specification = step.run;
+    step.run = steps::vector_vote;
+  }
 }
 
 void vectorise_halves(Step& step, std::span<const Place> parts) {
@@ -246,6 +344,34 @@ Vector function_of(Warp& warp, const VectorSet& set) {
   return extension < 0 ? nullptr : set[static_cast<std::size_t>(extension)];
 }
 
+Lanes joined(scalar::Boolean boolean, Lanes held, Lanes c) {
+  switch (boolean) {
+    case scalar::Boolean::conjunction: return held & c;
+    case scalar::Boolean::disjunction: return held | c;
+    case scalar::Boolean::exclusive: return held ^ c;
+    default: return held;
+  }
+}
+
+// What `set` gives where the comparison holds; of two halves to each.
+std::uint32_t one_of(const Operation& o) {
+  switch (ptx::is_packed(o.to) ? ptx::row(o.to).element : o.to) {
+    case Type::f32: return 0x3F80'0000;
+    case Type::f16: return 0x3C00;
+    case Type::bf16: return 0x3F80;
+    default: return static_cast<std::uint32_t>(ones(ptx::is_packed(o.type) ? 16 : ptx::bits(o.to)));
+  }
+}
+
+// Whether all lanes are here, and all are in the mask of each.
+bool is_whole(Warp& warp, const Path& path, const Place& mask, Lanes lanes) {
+  if (lanes != kAllLanes || (mask.kind != Place::Kind::reg && mask.kind != Place::Kind::constant)) return false;
+  const std::uint32_t* const words = warp.at(path, mask);
+  Lanes common = kAllLanes;
+  for (int i = 0; i < kLanes; ++i) common &= words[i];
+  return common == kAllLanes;
+}
+
 }  // namespace
 
 Next vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
@@ -274,16 +400,95 @@ Next vector_setp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   v.b = warp.at(path, step.place[3]);
   if (!function(v)) return step.specification(warp, path, step, lanes);
   const Lanes c = step.place[4].exists() ? warp.holds(path, step.place[4]) : 0;
-  const auto joined = [&](Lanes held) {
-    switch (static_cast<scalar::Boolean>(step.parameter)) {
-      case scalar::Boolean::conjunction: return held & c;
-      case scalar::Boolean::disjunction: return held | c;
-      case scalar::Boolean::exclusive: return held ^ c;
-      default: return held;
-    }
-  };
-  if (step.place[0].exists()) warp.set(path, step.place[0], lanes, joined(v.mask));
-  if (step.place[1].exists()) warp.set(path, step.place[1], lanes, joined(~v.mask));
+  const auto boolean = static_cast<scalar::Boolean>(step.parameter);
+  if (step.place[0].exists()) warp.set(path, step.place[0], lanes, joined(boolean, v.mask, c));
+  if (step.place[1].exists()) warp.set(path, step.place[1], lanes, joined(boolean, v.second, c));
+  return Next::step;
+}
+
+// As scalar/compare.cpp.
+Next vector_set(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const Vector function = function_of(warp, step.vector);
+  if (function == nullptr) return step.specification(warp, path, step, lanes);
+  Vectors v;
+  v.a = warp.at(path, step.place[2]);
+  v.b = warp.at(path, step.place[3]);
+  if (!function(v)) return step.specification(warp, path, step, lanes);
+  const scalar::Operation& o = warp.program().operations[static_cast<std::size_t>(step.extra)];
+  const Lanes c = step.place[4].exists() ? warp.holds(path, step.place[4]) : 0;
+  const Lanes low = joined(o.boolean, v.mask, c),
+              high = ptx::is_packed(o.type) ? joined(o.boolean, v.second, c) : 0;
+  const std::uint32_t one = one_of(o);
+  std::uint32_t* const d = warp.at(path, step.place[0]);
+  for (int i = 0; i < kLanes; ++i) {
+    const std::uint32_t value = ((low >> i & 1) != 0 ? one : 0) | ((high >> i & 1) != 0 ? one << 16 : 0);
+    d[i] = (lanes >> i & 1) != 0 ? value : d[i];
+  }
+  return Next::step;
+}
+
+Next vector_carry(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const Vector function = function_of(warp, step.vector);
+  if (function == nullptr) return step.specification(warp, path, step, lanes);
+  Vectors v;
+  v.a = warp.at(path, step.place[2]);
+  v.b = warp.at(path, step.place[3]);
+  if (step.place[4].exists()) v.c = warp.at(path, step.place[4]);
+  const Place carry{Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(std::max(step.target, 0))};
+  if (step.target >= 0) v.mask = warp.holds(path, carry);
+  if (!compute_into(warp, path, step.place[0], lanes, function, v))
+    return step.specification(warp, path, step, lanes);
+  if (step.place[1].exists()) warp.set(path, step.place[1], lanes, v.second);
+  return Next::step;
+}
+
+// ---- Lanes together: all of them, each of which names all
+
+// Sums of 2, 4, 8, 16 and 32 lanes: the operation has no order.
+Next vector_reduce(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const Vector function = function_of(warp, step.vector);
+  if (function == nullptr || !is_whole(warp, path, step.place[3], lanes))
+    return step.specification(warp, path, step, lanes);
+  alignas(64) std::array<std::uint32_t, kLanes> values, others;
+  std::memcpy(values.data(), warp.at(path, step.place[2]), sizeof values);
+  for (std::size_t by = 1; by < kLanes; by *= 2) {
+    for (std::size_t i = 0; i < kLanes; ++i) others[i] = values[i ^ by];
+    Vectors v;
+    v.d = values.data();
+    v.a = values.data();
+    v.b = others.data();
+    (void)function(v);
+  }
+  std::memcpy(warp.at(path, step.place[0]), values.data(), sizeof values);
+  return Next::step;
+}
+
+Next vector_shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const Vector function = function_of(warp, step.vector);
+  if (function == nullptr || !is_whole(warp, path, step.place[5], lanes))
+    return step.specification(warp, path, step, lanes);
+  Vectors v;
+  v.parameter = step.parameter;
+  v.d = warp.at(path, step.place[0]);
+  v.a = warp.at(path, step.place[2]);
+  v.b = warp.at(path, step.place[3]);
+  v.c = warp.at(path, step.place[4]);
+  (void)function(v);
+  if (step.place[1].exists()) warp.set(path, step.place[1], lanes, v.second);
+  return Next::step;
+}
+
+Next vector_vote(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (warp.block().grid().extension < 0 || !is_whole(warp, path, step.place[3], lanes))
+    return step.specification(warp, path, step, lanes);
+  const Lanes value = warp.holds(path, step.place[2]);
+  const bool all = value == kAllLanes, any = value != 0;
+  switch (static_cast<Vote>(step.extra)) {
+    case Vote::all: warp.set(path, step.place[0], lanes, all ? kAllLanes : 0); break;
+    case Vote::any: warp.set(path, step.place[0], lanes, any ? kAllLanes : 0); break;
+    case Vote::uniform: warp.set(path, step.place[0], lanes, all || !any ? kAllLanes : 0); break;
+    case Vote::ballot: std::fill_n(warp.at(path, step.place[0]), kLanes, value); break;
+  }
   return Next::step;
 }
 

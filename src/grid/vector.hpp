@@ -14,6 +14,10 @@ namespace warpbit::scalar {
 struct Operation;
 }
 
+namespace warpbit {
+class Instruction;
+}
+
 namespace warpbit::grid {
 
 struct Step;
@@ -23,7 +27,10 @@ struct Place;
 struct Vectors {
   void* d = nullptr;
   const void *a = nullptr, *b = nullptr, *c = nullptr, *e = nullptr;
-  std::uint32_t mask = 0;       ///< selp: where a is taken; setp: where the comparison holds, a result
+  std::uint32_t mask =
+      0;  ///< selp: where a is taken; sums: the carry; setp: where the comparison holds, a result
+  std::uint32_t second =
+      0;  ///< a result: setp: where it does not, or that of the upper halves; sums: the carry
   std::uint32_t parameter = 0;  ///< see VectorKey
 };
 /// False: d is as before, the specification must compute it.
@@ -66,17 +73,40 @@ enum class VectorCode : std::uint8_t {
   setp,
   fma,
   cvt,
+  cvt_pair,  ///< of two f32, a above b
+  slct,
+  shuffle,
+  bfind,
+  brev,
+  dp4a,
+  dp2a,
+  add_carry,
+  sub_carry,
+  mad_carry,
+  mad_high_carry,
+  rcp,
+  sqrt,
+  rsqrt,
+  sin,
+  cos,
+  lg2,
+  ex2,
+  tanh,
 };
 
 /// Which function: plain data, so that a body takes nothing else with it.
 struct VectorKey {
   VectorCode code = VectorCode::none;
   ptx::Type type = ptx::Type::b32, to = ptx::Type::b32;
+  ptx::Type third = ptx::Type::b32;       ///< slct: of the selector
   std::uint8_t d_bits = 32, a_bits = 32;  ///< of the registers
   std::uint8_t compare = 0;               ///< scalar::Compare
-  std::uint8_t rounding = 0;              ///< of cvt to integers: 0 nearest, 1 toward zero, 2 down, 3 up
-  bool ftz = false, sat = false, nan = false;
+  std::uint8_t rounding = 0;              ///< 0 nearest, 1 toward zero, 2 down, 3 up
+  std::uint8_t precision = 0;             ///< 0 exact, kApprox, kFull
+  bool ftz = false, sat = false, relu = false, nan = false;
 };
+
+inline constexpr std::uint8_t kApprox = 1, kFull = 2;
 
 /// In the order of the vector extensions: scalar, avx2, avx512; nullptr where there is none.
 using VectorSet = std::array<Vector, 3>;
@@ -87,6 +117,10 @@ Vector find_vector_avx512(const VectorKey& key);
 
 /// Gives a step of steps::compute (with its operation) or steps::move functions, if there are any for it.
 void vectorise(Step& step, const scalar::Operation* operation);
+/// The same of cvt from two f32, a step of steps::tensor.
+void vectorise_pair(Step& step, const Instruction& instruction, std::span<const Place> places);
+/// The same of steps::reduce, with its operation, of steps::shuffle and of steps::vote.
+void vectorise_lanes(Step& step, const scalar::Operation* operation);
 /// The same of steps::pack and steps::unpack with their parts.
 void vectorise_halves(Step& step, std::span<const Place> parts);
 
