@@ -328,7 +328,7 @@ TEST_CASE("steps on all lanes equal the specification", "[vector]") {
     CHECK(forms[fmt::format("scalar {}", opcode)] > 0);
 }
 
-constexpr std::uint64_t kStride = 509;  // of codes
+constexpr std::uint64_t kStride = 32003;  // of codes
 
 // Registers of 32 bits, by lane, and what the function of one step leaves in %r0.
 struct Many {

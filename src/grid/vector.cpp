@@ -444,22 +444,22 @@ Next vector_carry(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 
 // ---- Lanes together: all of them, each of which names all
 
-// Sums of 2, 4, 8, 16 and 32 lanes: the operation has no order.
+// Of 2, 4, 8, 16 and 32 lanes, in the first: the operation has no order.
 Next vector_reduce(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Vector function = function_of(warp, step.vector);
   if (function == nullptr || !is_whole(warp, path, step.place[3], lanes))
     return step.specification(warp, path, step, lanes);
-  alignas(64) std::array<std::uint32_t, kLanes> values, others;
-  std::memcpy(values.data(), warp.at(path, step.place[2]), sizeof values);
-  for (std::size_t by = 1; by < kLanes; by *= 2) {
-    for (std::size_t i = 0; i < kLanes; ++i) others[i] = values[i ^ by];
+  alignas(64) std::array<std::array<std::uint32_t, std::size_t{2} * kLanes>, 2> values = {};
+  std::memcpy(values[0].data(), warp.at(path, step.place[2]), kLanes * sizeof(std::uint32_t));
+  std::size_t now = 0;
+  for (std::size_t by = kLanes / 2; by != 0; by /= 2, now = 1 - now) {
     Vectors v;
-    v.d = values.data();
-    v.a = values.data();
-    v.b = others.data();
+    v.d = values[1 - now].data();
+    v.a = values[now].data();
+    v.b = values[now].data() + by;
     (void)function(v);
   }
-  std::memcpy(warp.at(path, step.place[0]), values.data(), sizeof values);
+  std::fill_n(warp.at(path, step.place[0]), kLanes, values[now][0]);
   return Next::step;
 }
 

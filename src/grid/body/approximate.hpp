@@ -82,8 +82,9 @@ struct UnitEx2 {
     const u32 fixed = shifted(significand_of(x), e < 7 ? e : 6), part = fraction_of(fixed);
     const bool negative = (x & kSign) != 0, between = part != 0;
     const auto n = static_cast<s32>(fixed >> 23);
-    const u32 f = negative && between ? fraction_of(~part) : part;
-    return {f >> 17, f & 0x1FFFF, negative ? (between ? -n - 1 : -n) : n};
+    const u32 f = negative & between ? fraction_of(~part) : part;
+    const s32 down = between ? -n - 1 : -n;
+    return {f >> 17, f & 0x1FFFF, negative ? down : n};
   }
   static double sum(double a, double bl, double cs, s32) { return a * 0x1p13 + bl + cs + 0x77E2; }
   static u32 result(u32 x, double sum, s32 n) {
@@ -153,9 +154,9 @@ struct UnitSin {
   static Point point(u32 t) {
     // |t| * 2^25, modulo 2^25.
     const s32 e = exponent_of(t) + 2;
-    const u32 angle = e >= 25 ? 0 : shifted(significand_of(t), e) & 0x1FF'FFFF;
+    const u32 fixed = shifted(significand_of(t), e), angle = e >= 25 ? 0 : fixed & 0x1FF'FFFF;
     const u32 all = Cosine ? angle + kUnit : angle, quadrant = all >> 23 & 3;
-    const u32 f = fraction_of((quadrant & 1) != 0 ? ~all : all);
+    const u32 f = fraction_of(all ^ (0 - (quadrant & 1)));
     const u32 sign = (Cosine ? 0 : t & kSign) ^ (quadrant >> 1) << 31;
     return {f >> 17, f & 0x1FFFF, static_cast<s32>(sign)};
   }
@@ -165,21 +166,25 @@ struct UnitSin {
   }
 };
 
-// By exponent from -8 to 2: the first segment, and how many bits of the fraction choose one from there.
-constexpr u32 kTanhFirst[] = {0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43};
-constexpr u32 kTanhBits[] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3};
 struct UnitTanh {
   static constexpr const Segment* kTable = kTanh;
+  // By exponent from -8 to 2, 0, 0, 0, 1, 1, 2, 2, 2, 3, 4 and 3 bits of the fraction choose the segment.
   static Point point(u32 x) {
     const s32 e = exponent_of(x);
-    const s32 at = e < -8 ? 0 : e > 2 ? 10 : e + 8;
-    const u32 k = kTanhBits[at];
-    return {kTanhFirst[at] + (fraction_of(x) >> (23 - k)), fraction_of(x) >> (6 - k) & 0x1FFFF, e};
+    const auto is = [e](s32 least, u32 value) __attribute__((always_inline)) {
+      return (0U - static_cast<u32>(e >= least)) & value;
+    };
+    const u32 k = is(-5, 1) + is(-3, 1) + is(0, 1) + is(1, 1) - is(2, 1);
+    const u32 first = is(-7, 1) + is(-6, 1) + is(-5, 1) + is(-4, 2) + is(-3, 2) + is(-2, 4) + is(-1, 4) +
+                      is(0, 4) + is(1, 8) + is(2, 16);
+    const u32 chosen = fraction_of(x) >> (23 - k);  // of numbers below 2^-8 none, to be within the table
+    return {first + (e < -8 ? 0 : chosen), fraction_of(x) >> (6 - k) & 0x1FFFF, e};
   }
   static double sum(double a, double bl, double cs, s32) { return a * 0x1p17 + bl + 2 * cs; }
   static u32 result(u32 x, double sum, s32 e) {
-    const u32 sign = x & kSign, out = sign | cut_to_float(sum, 41);
-    return is_nan(x) ? kNan : e < -8 ? x : e >= 3 ? sign | kOne : out;
+    const u32 sign = x & kSign, one = sign | kOne, out = sign | cut_to_float(sum, 41);
+    const u32 large = e >= 3 ? one : out, number = e < -8 ? x : large;
+    return is_nan(x) ? kNan : number;
   }
 };
 

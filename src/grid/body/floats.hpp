@@ -123,6 +123,18 @@ bool sqrt_f64(Vectors& v) {
       v, [&v](int i) __attribute__((always_inline)) { return __builtin_sqrt(f64(get<u64>(v.a, i))); });
 }
 
+// ---- Roundings of more than a number of f32
+
+// s + e, where `near` is s to nearest: the sign is that of what `near` lacks; a zero where it is exact, a NaN where there is
+// no number. It may be as small as 2^-298.
+inline float toward_exact(double s, double e, float near) {
+  const double rest = s - static_cast<double>(near);
+  return static_cast<float>((rest != 0 ? rest : e) * 0x1p200);
+}
+inline float toward_exact(float, float e, float) {
+  return e;
+}
+
 // ---- Other roundings of f32: 1 toward zero, 2 down, 3 up
 
 // s + e, to f32. What lies between two numbers of f32 is moved from the nearer to the other, if that is the wanted one. Where
@@ -134,17 +146,15 @@ inline bool directed(Vectors& v, F f) {
   WARPBIT_EACH {
     const auto [s, e] = f(i);
     const float near = static_cast<float>(s);
-    const double rest = s - static_cast<double>(near);
-    const bool below = (rest < 0) | (!(rest > 0) & (e < 0)), above = (rest > 0) | (!(rest < 0) & (e > 0));
-    const u32 code = bits(near);
-    const bool negative = (code & kSign) != 0;
-    const bool shrinks = Rounding == 1   ? (negative ? above : below)
-                         : Rounding == 2 ? below & !negative
-                                         : above & negative;
-    const bool grows = Rounding == 2 ? below & negative : Rounding == 3 ? above & !negative : false;
+    const float toward = toward_exact(s, e, near);
+    const u32 code = bits(near), sign = code >> 31, differs = (bits(toward) ^ code) >> 31;
+    const u32 moved = Rounding == 1   ? code - differs
+                      : Rounding == 2 ? code + 2 * sign - 1
+                                      : code + 1 - 2 * sign;
+    const bool moves = Rounding == 1 ? (toward < 0) | (toward > 0) : Rounding == 2 ? toward < 0 : toward > 0;
     const u32 magnitude = code & ~kSign;
     left |= magnitude <= (Ftz ? kLeastNormal : 0) ? 1U : 0U;
-    out[i] = finished<Sat>(f32(code + (grows ? 1U : shrinks ? ~0U : 0U)), false);
+    out[i] = finished<Sat>(f32(moves ? moved : code), false);
   }
   if (left != 0) return false;
   WARPBIT_EACH static_cast<u32*>(v.d)[i] = out[i];

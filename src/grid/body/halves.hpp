@@ -65,13 +65,10 @@ inline u32 half_finished(float x) {
 // s + e, cut to f32 with an odd last bit where it is not exact: then another rounding errs no more.
 template <class T>
 inline float to_odd(T s, T e) {
-  const float near = static_cast<float>(s);
-  const T rest = s - static_cast<T>(near);
-  const bool below = (rest < 0) | (!(rest > 0) & (e < 0)), above = (rest > 0) | (!(rest < 0) & (e > 0));
-  const u32 code = bits(near);
-  const bool grows = above != ((code & kSign) != 0);
-  const bool moves = (below | above) & ((code & 1) == 0);
-  return f32(code + (moves ? grows ? 1U : ~0U : 0U));
+  const float near = static_cast<float>(s), toward = toward_exact(s, e, near);
+  const u32 code = bits(near), differs = (bits(toward) ^ code) >> 31;
+  const u32 moved = code + ((1 - 2 * differs) & ((code & 1) - 1));
+  return f32((toward < 0) | (toward > 0) ? moved : code);
 }
 
 // f of each half, of as many sources.
