@@ -82,7 +82,7 @@ struct UnitEx2 {
     const u32 fixed = shifted(significand_of(x), e < 7 ? e : 6), part = fraction_of(fixed);
     const bool negative = (x & kSign) != 0, between = part != 0;
     const auto n = static_cast<s32>(fixed >> 23);
-    const u32 f = negative & between ? fraction_of(~part) : part;
+    const u32 f = (negative & between) ? fraction_of(~part) : part;
     const s32 down = between ? -n - 1 : -n;
     return {f >> 17, f & 0x1FFFF, negative ? down : n};
   }

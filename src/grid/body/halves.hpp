@@ -68,7 +68,8 @@ inline float to_odd(T s, T e) {
   const float near = static_cast<float>(s), toward = toward_exact(s, e, near);
   const u32 code = bits(near), differs = (bits(toward) ^ code) >> 31;
   const u32 moved = code + ((1 - 2 * differs) & ((code & 1) - 1));
-  return f32((toward < 0) | (toward > 0) ? moved : code);
+  const bool moves = (toward < 0) | (toward > 0);
+  return f32(moves ? moved : code);
 }
 
 // f of each half, of as many sources.
