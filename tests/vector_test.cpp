@@ -348,7 +348,7 @@ struct Many {
   Runner one, all;
 };
 
-// Codes all over a format, each time other ones of those between: of f32 one in 509, of two halves every pair of the upper
+// Codes all over a format, each time other ones of those between: of f32 one in kStride, of two halves every pair of the upper
 // one with some of the lower.
 TEST_CASE("functions of f32 and of two halves equal the specification", "[vector]") {
   const std::string registers = ".reg .b32 %r<4>;\n";
@@ -409,7 +409,6 @@ TEST_CASE("functions of f32 and of two halves equal the specification", "[vector
                       origin.function->statements[static_cast<std::size_t>(origin.statement)].text, first);
     }
     CHECK(different == "");
-    // Without fused products, those of f32 to nearest have no function; none is here.
     CHECK(compared == statements.size());
   }
 }
