@@ -463,7 +463,8 @@ std::optional<Next> tensor_group_slots(std::span<const Gathered> warps) {
       execute_warpgroup(instruction, sources, block.memory().shared(), d, block.grid().execute);
   if (!done) return std::nullopt;
   if (block.checks())
-    if (block::Found found = block.products().issue(warps, instruction, asynchronous_use(instruction, sources))) {
+    if (block::Found found =
+            block.products().issue(warps, instruction, asynchronous_use(instruction, sources))) {
       block.fault(*std::move(found));
       return Next::end;
     }

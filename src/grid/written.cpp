@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "grid/reach.hpp"
+#include "grid/steps.hpp"
 #include "grid/warp.hpp"
 
 namespace warpbit::grid {
@@ -61,7 +62,8 @@ void for_each_use(const Program& program, const Step& step, const Visit& visit) 
     }
   };
   const bool none = std::ranges::none_of(step.place, &Place::exists);
-  const bool tensor = none && step.target >= 0 && step.extra >= 0 && opcode != "bra" && opcode != "call";
+  const bool is_tensor = none || step.specification == steps::tensor;  // which has its places twice
+  const bool tensor = is_tensor && step.target >= 0 && step.extra >= 0 && opcode != "bra" && opcode != "call";
   // mov of a vector: to its parts, or from them.
   const bool moves = opcode == "mov" && step.extra >= 0;
   // What a thread stores for itself alone need have no value: an argument of an empty class, the rest of a union.
