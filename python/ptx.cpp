@@ -359,26 +359,28 @@ profile: the report has a profile: for each line, how often it was executed, and
 constexpr const char* kCall =
     R"(As `launch`, but a fault is raised as Error, and what printf prints goes to sys.stdout.)";
 
-template <class M>
-Field<ptx::LineCounts, M> line_field(const char* name, M ptx::CodeLine::*member, const char* doc) {
+// A member of what LineCounts is made of.
+template <class M, class Base>
+Field<ptx::LineCounts, M> line_field(const char* name, M Base::*member, const char* doc) {
   return field(name, static_cast<M ptx::LineCounts::*>(member), doc);
 }
 
 void add_line(py::module_& m) {
-  add_record(
-      m, "LaunchLine", "How often a statement was executed, and what its accesses to memory cost: counted.",
-      line_field("line", &ptx::CodeLine::line, "Of the module's text, from 1."),
-      line_field("statement", &ptx::CodeLine::statement, "In one line, with its guard."),
-      line_field("opcode", &ptx::CodeLine::opcode, "Its first word: \"ld\"."),
-      line_field("family", &ptx::CodeLine::family,
-                 "The opcode, of accesses with their space: \"ld.global\", \"cp.async\"."),
-      line_field("file", &ptx::CodeLine::file, "Where it comes from (.loc), or empty."),
-      line_field("source_line", &ptx::CodeLine::source_line, "In that file."),
-      field("warps", &ptx::LineCounts::warps, "Executions by a warp, or by a part that has diverged."),
-      field("lanes", &ptx::LineCounts::lanes, "Executions by lanes."),
-      field("bytes", &ptx::LineCounts::bytes, "Of global memory that lanes ask for."),
-      field("sectors", &ptx::LineCounts::sectors, "Of 32 bytes in which those lie."),
-      field("conflicts", &ptx::LineCounts::conflicts, "Extra wavefronts of shared memory, by bank conflicts."));
+  add_record(m, "LaunchLine",
+             "How often a statement was executed, and what its accesses to memory cost: counted.",
+             line_field("line", &ptx::CodeLine::line, "Of the module's text, from 1."),
+             line_field("statement", &ptx::CodeLine::statement, "In one line, with its guard."),
+             line_field("opcode", &ptx::CodeLine::opcode, "Its first word: \"ld\"."),
+             line_field("family", &ptx::CodeLine::family,
+                        "The opcode, of accesses with their space: \"ld.global\", \"cp.async\"."),
+             line_field("file", &ptx::CodeLine::file, "Where it comes from (.loc), or empty."),
+             line_field("source_line", &ptx::CodeLine::source_line, "In that file."),
+             line_field("warps", &ptx::Counts::warps, "Executions by a warp, or by a part that has diverged."),
+             line_field("lanes", &ptx::Counts::lanes, "Executions by lanes."),
+             line_field("bytes", &ptx::Counts::bytes, "Of global memory that lanes ask for."),
+             line_field("sectors", &ptx::Counts::sectors, "Of 32 bytes in which those lie."),
+             line_field("conflicts", &ptx::Counts::conflicts,
+                        "Extra wavefronts of shared memory, by bank conflicts."));
 }
 
 void add_report(py::module_& m) {

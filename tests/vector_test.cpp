@@ -21,6 +21,7 @@
 #include "kernel/floating.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/module.hpp"
+#include "warpbit/format.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace vector_test {
@@ -348,10 +349,22 @@ struct Many {
   Runner one, all;
 };
 
+// Statements of %r0 to %r3.
+Program program_of_words(const Words& statements) {
+  std::string text =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<4>;\n";
+  for (const std::string& one : statements) text += one + "\n";
+  const auto module = ptx::parse_module(text + "ret;\n}\n");
+  REQUIRE(module.ok());
+  Result<Program> program =
+      compile(*module, "k", *Target::find("sm_90a"), {}, {.contracts = false, .shares_slots = false});
+  REQUIRE(program.ok());
+  return *std::move(program);
+}
+
 // Codes all over a format, each time other ones of those between: of f32 one in kStride, of two halves every pair of the upper
 // one with some of the lower.
 TEST_CASE("functions of f32 and of two halves equal the specification", "[vector]") {
-  const std::string registers = ".reg .b32 %r<4>;\n";
   Words statements;
   for (const char* form :
        {"sqrt.rn.f32",        "sqrt.rn.ftz.f32",      "rcp.rn.f32",         "rcp.rn.ftz.f32",
@@ -369,24 +382,18 @@ TEST_CASE("functions of f32 and of two halves equal the specification", "[vector
   for (const char* form :
        {"fma.rn.f16x2", "fma.rn.ftz.f16x2", "fma.rn.bf16x2", "fma.rn.relu.bf16x2", "fma.rz.f32", "fma.rp.f32"})
     statements.push_back(fmt::format("{} %r0, %r1, %r2, %r3;", form));
-  std::string text = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n" + registers;
-  for (const std::string& one : statements) text += one + "\n";
-  const auto module = ptx::parse_module(text + "ret;\n}\n");
-  REQUIRE(module.ok());
-  const Result<Program> program =
-      compile(*module, "k", *Target::find("sm_90a"), {}, {.contracts = false, .shares_slots = false});
-  REQUIRE(program.ok());
+  const Program program = program_of_words(statements);
   for (const Kernel kernel : kernels()) {
     if (kernel == Kernel::reference) continue;
     const int extension = static_cast<int>(kernel) - static_cast<int>(Kernel::scalar);
     const DefaultFloating floating;
-    Many many(*program, extension);
+    Many many(program, extension);
     REQUIRE(many.one.slots() == 4);
     std::mt19937 engine(static_cast<std::uint32_t>(extension));
     const auto random = [&engine] { return static_cast<std::uint32_t>(engine()); };
     std::size_t compared = 0;
     std::string different;
-    for (const Step& step : program->steps) {
+    for (const Step& step : program.steps) {
       if (step.statement < 0 || step.vector[static_cast<std::size_t>(extension)] == nullptr) continue;
       ++compared;
       std::string first;
@@ -403,13 +410,76 @@ TEST_CASE("functions of f32 and of two halves equal the specification", "[vector
         first = many.compare(step, sources);
       }
       if (first.empty()) continue;
-      const Origin& origin = program->origins[static_cast<std::size_t>(step.statement)];
+      const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
       different +=
           fmt::format("{} {} {}\n", name(kernel),
                       origin.function->statements[static_cast<std::size_t>(origin.statement)].text, first);
     }
     CHECK(different == "");
     CHECK(compared == statements.size());
+  }
+}
+
+/// 32 random bits.
+struct Random {
+  std::mt19937 engine{1};
+  std::uint32_t operator()() { return static_cast<std::uint32_t>(engine()); }
+};
+
+// Two halves whose product is next to the smallest normal number: what rounds to it is no zero with .ftz, what does not is.
+std::array<std::array<std::uint32_t, kLanes>, 3> small_products(const Codec& half, std::uint64_t smallest,
+                                                                Random& random) {
+  std::array<std::array<std::uint32_t, kLanes>, 3> out = {};
+  const double wanted = half.decode(smallest);
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
+    for (const int shift : {0, 16}) {
+      const auto x = static_cast<std::uint32_t>(smallest + random() % (0x7000 - smallest));
+      const auto y = static_cast<std::uint32_t>(half.encode(wanted / half.decode(x)).value());
+      const std::uint32_t sign = random() & 0x8000;
+      out[0][lane] |= (x ^ sign) << shift;
+      out[1][lane] |= ((y + random() % 3 - 1) & 0x7FFF) << shift;
+      out[2][lane] |= (random() & 0x8003) << shift;  // next to nothing
+    }
+  return out;
+}
+// Quotients by more than 2^126, which are scaled, around 2^-126.
+std::array<std::array<std::uint32_t, kLanes>, 3> huge_divisors(Random& random) {
+  std::array<std::array<std::uint32_t, kLanes>, 3> out = {};
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    out[0][lane] = (random() & 0x807F'FFFF) | (random() % 6) << 23 | (random() % 2) * 0x3F00'0000U;
+    out[1][lane] = (random() & 0x807F'FFFF) | (0xFB + random() % 4) << 23;
+  }
+  return out;
+}
+
+TEST_CASE("what is flushed is what the specification flushes", "[vector]") {
+  const Words halves = {"mul.rn.ftz.f16x2 %r0, %r1, %r2;",      "mul.rn.ftz.sat.f16x2 %r0, %r1, %r2;",
+                        "fma.rn.ftz.f16x2 %r0, %r1, %r2, %r3;", "fma.rn.ftz.relu.f16x2 %r0, %r1, %r2, %r3;",
+                        "mul.rn.f16x2 %r0, %r1, %r2;",          "fma.rn.f16x2 %r0, %r1, %r2, %r3;"},
+              quotients = {"div.full.ftz.f32 %r0, %r1, %r2;", "div.full.f32 %r0, %r1, %r2;",
+                           "div.approx.ftz.f32 %r0, %r1, %r2;", "div.approx.f32 %r0, %r1, %r2;",
+                           "div.rn.ftz.f32 %r0, %r1, %r2;"};
+  const Codec half = *Codec::find("f16");
+  for (const Kernel kernel : kernels()) {
+    if (kernel == Kernel::reference) continue;
+    const int extension = static_cast<int>(kernel) - static_cast<int>(Kernel::scalar);
+    const DefaultFloating floating;
+    Random random;
+    for (const Words* const statements : {&halves, &quotients}) {
+      const Program program = program_of_words(*statements);
+      Many many(program, extension);
+      std::size_t compared = 0;
+      for (const Step& step : program.steps) {
+        if (step.statement < 0 || step.vector[static_cast<std::size_t>(extension)] == nullptr) continue;
+        ++compared;
+        for (int i = 0; i < 2000; ++i) {
+          INFO(fmt::format("{} {}", name(kernel), statement_of(program, step).text));
+          REQUIRE(many.compare(step, statements == &halves ? small_products(half, 0x0400, random)
+                                                           : huge_divisors(random)) == "");
+        }
+      }
+      CHECK(compared == statements->size());
+    }
   }
 }
 

@@ -109,15 +109,28 @@ struct CodeLine {
   int source_line = 0;  ///< in that file
 };
 
-/// How often a statement was executed, and what its accesses to memory cost. Counted, not sampled.
-struct LineCounts : CodeLine {
-  std::uint64_t warps;    ///< executions by a warp, or by a part of one that has diverged
-  std::uint64_t lanes;    ///< executions by lanes: 32 for each of `warps` if nothing diverges
-  std::uint64_t bytes;    ///< of global memory that lanes ask for: of ld, st, atom, red, cp.async
-  std::uint64_t sectors;  ///< of 32 bytes in which those lie, of each execution
+/// Executions of statements, and what their accesses to memory cost. Counted, not sampled.
+struct Counts {
+  std::uint64_t warps = 0;    ///< executions by a warp, or by a part of one that has diverged
+  std::uint64_t lanes = 0;    ///< executions by lanes: 32 for each of `warps` if nothing diverges
+  std::uint64_t bytes = 0;    ///< of global memory that lanes ask for: of ld, st, atom, red, cp.async
+  std::uint64_t sectors = 0;  ///< of 32 bytes in which those lie, of each execution
   /// Extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp): of ld, st, atom, red and matrix moves.
-  std::uint64_t conflicts;
+  std::uint64_t conflicts = 0;
+
+  /// The sum of both.
+  Counts& operator+=(const Counts& other) {
+    warps += other.warps;
+    lanes += other.lanes;
+    bytes += other.bytes;
+    sectors += other.sectors;
+    conflicts += other.conflicts;
+    return *this;
+  }
 };
+
+/// The executions of one statement.
+struct LineCounts : CodeLine, Counts {};
 
 /// A statement with a result that PTX leaves open: it depends on the order in which threads run, on time, or on where the
 /// GPU runs them. A launch computes one of the results that there may be.

@@ -8,6 +8,7 @@
 
 #include "kernel/tile.hpp"
 #include "warpbit/execute.hpp"
+#include "warpbit/state.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
@@ -47,6 +48,10 @@ TileViews tile_views(const Instruction& instruction, std::span<const OperandView
 /// The same for a product of a warpgroup; `before` is D, if it is added.
 TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources& sources,
                           std::span<const std::byte> memory, const OperandView& before);
+
+/// What a product reads in shared memory by its descriptors, by each lane. Precondition: one of a warpgroup.
+std::vector<Effects::MemoryRead> described_reads(const Instruction& instruction,
+                                                 const WarpgroupSources& sources);
 
 /// The K steps, each as deep as an instruction, in the order of execution, and the length of a run (GemmOptions).
 struct KSteps {

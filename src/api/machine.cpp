@@ -183,6 +183,22 @@ Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
   return first;
 }
 
+}  // namespace
+
+std::vector<Effects::MemoryRead> described_reads(const Instruction& instruction,
+                                                 const WarpgroupSources& sources) {
+  const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
+  std::vector<Effects::MemoryRead> out;
+  for (const auto& [factor, descriptor] :
+       {std::pair(&tile.b_described, sources.b_descriptor), std::pair(&tile.a_described, sources.a_descriptor)})
+    if (*factor)
+      for (const ByteRange& read : DescriptorMap(Descriptor::decode(descriptor), **factor).ranges())
+        out.push_back({Effects::kEveryLane, Space::shared, read.first, read.last - read.first + 1});
+  return out;
+}
+
+namespace {
+
 // Executes with factors in shared memory and D in place.
 Result<Effects> execute_described(const Warp& warp, const Memory& memory, const ExecuteOptions& options) {
   const Tile& tile = std::get<Tile>(warp.instruction.decoded().kernel);
@@ -194,10 +210,8 @@ Result<Effects> execute_described(const Warp& warp, const Memory& memory, const 
     const Result<std::uint64_t> bits = common_value(warp, *warp.find(part));
     if (!bits) return bits.error();
     *descriptor = *bits;
-    for (const ByteRange& read : DescriptorMap(Descriptor::decode(*bits), **factor).ranges())
-      effects.memory_reads.push_back(
-          {Effects::kEveryLane, Space::shared, read.first, read.last - read.first + 1});
   }
+  effects.memory_reads = described_reads(warp.instruction, sources);
   if (!tile.a_described) sources.a = warp.view(*warp.find(Part::a));
   if (const std::optional<std::size_t> e = warp.find(Part::metadata)) sources.metadata = warp.view(*e);
   const Result<std::uint64_t> scale_d = common_value(warp, *warp.find(Part::scale_d));

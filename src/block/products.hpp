@@ -45,9 +45,9 @@ class Products {
   void control(int group, const Instruction& instruction);
 
  private:
-  Shared& shared_;
   std::optional<Accesses::Unfenced> unfenced(std::uint64_t address, std::uint64_t bytes, int group) const;
 
+  Shared& shared_;
   Name name_;
   Ordered ordered_;
   std::vector<std::unique_ptr<Group>> groups_;

@@ -53,11 +53,11 @@ std::string number_text(const RegisterType& type, std::uint64_t value) {
 }
 
 std::string integer_text(const RegisterType& type, std::uint64_t value) {
-  constexpr std::uint64_t kMost = 999'999;
+  constexpr std::uint64_t kMaxDecimal = 999'999;
   const std::uint64_t sign = std::uint64_t{1} << (type.bits - 1), all = 2 * (sign - 1) + 1;
-  if (value <= kMost) return fmt::format("{}", value);
+  if (value <= kMaxDecimal) return fmt::format("{}", value);
   const std::uint64_t negated = (~value + 1) & all;
-  if (type.is_signed && (value & sign) != 0 && negated <= kMost) return fmt::format("-{}", negated);
+  if (type.is_signed && (value & sign) != 0 && negated <= kMaxDecimal) return fmt::format("-{}", negated);
   return fmt::format("{:#x}", value);
 }
 
@@ -80,8 +80,8 @@ std::vector<RunOfLanes> runs_of(const ptx::RegisterValues& of, std::uint32_t lan
 // By how much integers rise or fall from lane to lane, if it is always the same.
 std::optional<std::int64_t> step_of(const RegisterType& type, const std::vector<RunOfLanes>& runs,
                                     std::uint32_t lanes) {
-  constexpr std::size_t kLeast = 4;
-  if (runs.size() < kLeast || runs.size() != static_cast<std::size_t>(std::popcount(lanes))) return {};
+  constexpr std::size_t kMinRuns = 4;
+  if (runs.size() < kMinRuns || runs.size() != static_cast<std::size_t>(std::popcount(lanes))) return {};
   const auto wide = [&](std::uint64_t value) {  // with its sign
     const int above = type.is_signed ? 64 - type.bits : 0;
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << above) >> above);

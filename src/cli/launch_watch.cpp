@@ -199,28 +199,19 @@ ordered_json step_json(const ptx::Observation& seen) {
 
 // ---- Profiles
 
-/// The sum over a family of opcodes, or one line.
-struct ProfileRow {
-  std::string key;
-  std::uint64_t warps = 0, lanes = 0, bytes = 0, sectors = 0, conflicts = 0;
-  ProfileRow& operator+=(const ptx::LineCounts& other) {
-    warps += other.warps;
-    lanes += other.lanes;
-    bytes += other.bytes;
-    sectors += other.sectors;
-    conflicts += other.conflicts;
-    return *this;
-  }
+/// The sum over a family of opcodes.
+struct FamilyCounts : ptx::Counts {
+  std::string family;
 };
 
-std::vector<ProfileRow> by_family(const std::vector<ptx::LineCounts>& lines) {
-  std::vector<ProfileRow> out;
+std::vector<FamilyCounts> by_family(const std::vector<ptx::LineCounts>& lines) {
+  std::vector<FamilyCounts> out;
   for (const ptx::LineCounts& line : lines) {
-    auto at = std::ranges::find(out, line.family, &ProfileRow::key);
-    if (at == out.end()) at = out.insert(at, {line.family});
+    auto at = std::ranges::find(out, line.family, &FamilyCounts::family);
+    if (at == out.end()) at = out.insert(at, {{}, line.family});
     *at += line;
   }
-  std::ranges::stable_sort(out, std::greater(), &ProfileRow::warps);
+  std::ranges::stable_sort(out, std::greater(), &FamilyCounts::warps);
   return out;
 }
 
@@ -231,8 +222,7 @@ std::vector<ptx::LineCounts> most_executed_first(std::vector<ptx::LineCounts> li
 
 const Row kCounted = {"executed", "lanes", "bytes", "sectors", "conflicts"};
 
-template <class Counted>
-Row counted(const Counted& row) {
+Row counted(const ptx::Counts& row) {
   const auto some = [](std::uint64_t count) { return count == 0 ? "-" : fmt::format("{}", count); };
   return {fmt::format("{}", row.warps),
           fmt::format("{:.1f}", static_cast<double>(row.lanes) / static_cast<double>(row.warps)),
@@ -250,8 +240,7 @@ Table without_empty(const Table& table) {
   return out;
 }
 
-template <class Counted>
-void add_counts(ordered_json& to, const Counted& row) {
+void add_counts(ordered_json& to, const ptx::Counts& row) {
   to["executed"] = row.warps;
   to["lanes"] = row.lanes;
   to["bytes"] = row.bytes;
@@ -261,8 +250,8 @@ void add_counts(ordered_json& to, const Counted& row) {
 
 ordered_json profile_json(const std::vector<ptx::LineCounts>& profile) {
   ordered_json families = ordered_json::array(), lines = ordered_json::array();
-  for (const ProfileRow& row : by_family(profile))
-    add_counts(families.emplace_back(ordered_json{{"family", row.key}}), row);
+  for (const FamilyCounts& row : by_family(profile))
+    add_counts(families.emplace_back(ordered_json{{"family", row.family}}), row);
   for (const ptx::LineCounts& line : most_executed_first(profile))
     add_counts(lines.emplace_back(ordered_json{{"line", line.line},
                                                {"file", line.file},
@@ -316,13 +305,14 @@ void LaunchWatch::print_break() const {
 }
 
 void LaunchWatch::print_profile(const ptx::Report& report) const {
-  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kMaxLines = 20;
   if (!arguments_.profile) return;
   Table families{joined({"family"}, kCounted)},
       lines{joined(joined({"line"}, kCounted), {"source", "statement"})};
-  for (const ProfileRow& row : by_family(report.profile)) families.push_back(joined({row.key}, counted(row)));
+  for (const FamilyCounts& row : by_family(report.profile))
+    families.push_back(joined({row.family}, counted(row)));
   for (const ptx::LineCounts& line : most_executed_first(report.profile))
-    if (lines.size() <= kMost)
+    if (lines.size() <= kMaxLines)
       lines.push_back(joined(joined({fmt::format("{}", line.line)}, counted(line)),
                              {printable(without_folder(source_of(line))), printable(line.statement)}));
   if (report.profile.empty()) return;
@@ -330,8 +320,8 @@ void LaunchWatch::print_profile(const ptx::Report& report) const {
   print_narrow(without_empty(families));
   fmt::print("\n");
   print_narrow(without_empty(lines));
-  if (report.profile.size() > kMost)
-    print_fitted(fmt::format("{} of {} lines; --json has all", kMost, report.profile.size()));
+  if (report.profile.size() > kMaxLines)
+    print_fitted(fmt::format("{} of {} lines; --json has all", kMaxLines, report.profile.size()));
 }
 
 void LaunchWatch::add_to(ordered_json& answer, const ptx::Report& report) const {

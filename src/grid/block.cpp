@@ -136,11 +136,9 @@ FaultSide Block::side(FaultSide found) const {
   if (found.at.line == 0) return found;
   const ptx::Statement& statement = statement_of(grid_.program.origins[found.at.line - 1]);
   found.ptx_line = statement.position.line;
-  const ptx::SourceLine& source = statement.source;
-  const std::vector<std::string>& files = grid_.program.module->files;
+  const auto [file, line] = source_of(*grid_.program.module, statement);
   found.at = {};
-  if (source.file > 0 && static_cast<std::size_t>(source.file) < files.size())
-    found.at = {interned(files[static_cast<std::size_t>(source.file)]), static_cast<unsigned>(source.line)};
+  if (!file.empty()) found.at = {interned(std::string(file)), static_cast<unsigned>(line)};
   return found;
 }
 

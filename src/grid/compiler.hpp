@@ -44,14 +44,8 @@ class Compiler {
 
  private:
   // ---- The statement at hand
-  std::string_view word(int i) const {
-    return function_->qualifiers[static_cast<std::size_t>(statement_->first_qualifier + i)];
-  }
-  std::span<const std::string_view> words() const {
-    return std::span(function_->qualifiers)
-        .subspan(static_cast<std::size_t>(statement_->first_qualifier),
-                 static_cast<std::size_t>(statement_->qualifiers));
-  }
+  std::string_view word(int i) const { return words()[static_cast<std::size_t>(i)]; }
+  std::span<const std::string_view> words() const { return words_of(*function_, *statement_); }
   bool has(std::string_view wanted) const { return std::ranges::find(words(), wanted) != words().end(); }
   int count() const { return statement_->operands; }
   const Operand& operand(int i) const {

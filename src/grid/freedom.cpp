@@ -16,13 +16,6 @@ namespace {
 
 using When = Freedom::When;
 
-std::span<const std::string_view> words_of(const Origin& origin) {
-  const ptx::Statement& statement = statement_of(origin);
-  return std::span(origin.function->qualifiers)
-      .subspan(static_cast<std::size_t>(statement.first_qualifier),
-               static_cast<std::size_t>(statement.qualifiers));
-}
-
 // ---- Which statements
 
 /// A step, and what rules ask of it.
@@ -31,7 +24,7 @@ struct Seen {
   const Step& step;
   const Origin& origin() const { return program.origins[static_cast<std::size_t>(step.statement)]; }
   bool has(std::string_view word) const {
-    const auto words = words_of(origin());
+    const auto words = words_of(*origin().function, statement_of(origin()));
     return std::ranges::find(words, word) != words.end();
   }
 };
@@ -155,14 +148,11 @@ namespace {
 ptx::OrderDependence dependence(const Program& program, const Freedom& freedom) {
   const Origin& origin = program.origins[static_cast<std::size_t>(freedom.statement)];
   const ptx::Statement& statement = statement_of(origin);
-  ptx::OrderDependence out{
-      statement.position.line, std::string(statement.opcode), std::string(freedom.why), {}, 0};
-  for (const std::string_view word : words_of(origin)) out.instruction.append(".").append(word);
-  const std::vector<std::string>& files = program.module->files;
-  if (statement.source.file > 0 && static_cast<std::size_t>(statement.source.file) < files.size()) {
-    out.file = files[static_cast<std::size_t>(statement.source.file)];
-    out.source_line = statement.source.line;
-  }
+  const auto [file, line] = source_of(*program.module, statement);
+  ptx::OrderDependence out{statement.position.line, std::string(statement.opcode), std::string(freedom.why),
+                           std::string(file), line};
+  for (const std::string_view word : words_of(*origin.function, statement))
+    out.instruction.append(".").append(word);
   return out;
 }
 

@@ -102,7 +102,7 @@ void Queue::record(std::uint64_t number, Block& block) {
   report_.steps += block.steps();
   report_.inferred = report_.inferred || block.inferred;
   if (block.watch() != nullptr) {
-    const std::vector<Counts>& counts = block.watch()->counts();
+    const std::vector<ptx::Counts>& counts = block.watch()->counts();
     report_.counts.resize(counts.size());
     for (std::size_t i = 0; i < counts.size(); ++i) report_.counts[i] += counts[i];
   }

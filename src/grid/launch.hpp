@@ -18,8 +18,8 @@ struct Report {
   std::uint64_t blocks = 0;  ///< that have ended
   std::uint64_t steps = 0;
   std::string printed;
-  std::vector<Counts> counts;  ///< if they are wanted
-  bool stopped = false;        ///< by what observes it
+  std::vector<ptx::Counts> counts;  ///< if they are wanted
+  bool stopped = false;             ///< by what observes it
 };
 
 /// Runs the blocks on as many host threads. A block that waits for others lets them go first.

@@ -15,7 +15,7 @@ namespace warpbit::grid {
 namespace {
 
 /// A function with more words in one set of each block shares nothing: the four sets would have more than 512 MiB.
-constexpr std::size_t kMostWords = std::size_t{1} << 24;
+constexpr std::size_t kMaxWords = std::size_t{1} << 24;
 
 int slots_of(int bits) {
   return bits <= 32 ? 1 : bits / 32;
@@ -32,7 +32,7 @@ class Sharing {
     find_touches();
     find_blocks();
     number_registers();
-    if (blocks_.size() * words() > kMostWords) return;
+    if (blocks_.size() * words() > kMaxWords) return;
     find_live();
     find_ranges();
     const std::vector<std::uint32_t> homes = assign();

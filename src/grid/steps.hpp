@@ -22,6 +22,11 @@ Next frame_address(Warp& warp, Path& path, const Step& step,
                    Lanes lanes);                                    ///< d, -, offset in the call's local memory
 Next clock(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d
 
+/// What a step does, however it is noted or executed.
+inline Run what_runs(const Step& step) {
+  return step.specification != nullptr ? step.specification : step.noted != nullptr ? step.noted : step.run;
+}
+
 // ---- vector.cpp: as Step::specification, all lanes at once
 Next vector(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next vector_carry(Warp& warp, Path& path, const Step& step, Lanes lanes);

@@ -390,22 +390,14 @@ std::optional<std::uint64_t> common_value(std::span<const Gathered> warps, const
 // What a product reads in shared memory, and the registers that are its own until it is waited for, by their numbers among
 // its places.
 Effects asynchronous_use(const Instruction& instruction, const WarpgroupSources& sources) {
-  const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
   Effects out;
-  const auto reads = [&](const std::optional<DescribedMatrix>& factor, std::uint64_t descriptor) {
-    if (!factor) return;
-    for (const ByteRange& range : DescriptorMap(Descriptor::decode(descriptor), *factor).ranges())
-      out.memory_reads.push_back(
-          {Effects::kEveryLane, Space::shared, range.first, range.last - range.first + 1});
-  };
-  reads(tile.b_described, sources.b_descriptor);
-  reads(tile.a_described, sources.a_descriptor);
+  out.memory_reads = described_reads(instruction, sources);
   AsyncUse use{{instruction.rows(), instruction.columns(), instruction.depth()}, {}, {}};
   int number = 0;
   for (const warpbit::Operand& operand : instruction.operands()) {
     for (int end = number + operand.registers; number < end; ++number) {
       if (operand.part == Part::d) use.accumulators.push_back(number);
-      if (operand.part == Part::a && !tile.a_described) use.factors.push_back(number);
+      if (operand.part == Part::a && operand.kind == OperandKind::vector) use.factors.push_back(number);
     }
   }
   out.deferred = std::move(use);

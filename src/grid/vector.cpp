@@ -363,6 +363,18 @@ std::uint32_t one_of(const Operation& o) {
   }
 }
 
+// The two sources of a step.
+Vectors two_sources(Warp& warp, const Path& path, const Step& step) {
+  Vectors v;
+  v.a = warp.at(path, step.place[2]);
+  v.b = warp.at(path, step.place[3]);
+  return v;
+}
+// A predicate that is joined to a comparison; none if there is none.
+Lanes joined_to(Warp& warp, const Path& path, const Step& step) {
+  return step.place[4].exists() ? warp.holds(path, step.place[4]) : 0;
+}
+
 // Whether all lanes are here, and all are in the mask of each.
 bool is_whole(Warp& warp, const Path& path, const Place& mask, Lanes lanes) {
   if (lanes != kAllLanes || (mask.kind != Place::Kind::reg && mask.kind != Place::Kind::constant)) return false;
@@ -394,12 +406,9 @@ Next vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 
 Next vector_setp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Vector function = function_of(warp, step.vector);
-  if (function == nullptr) return step.specification(warp, path, step, lanes);
-  Vectors v;
-  v.a = warp.at(path, step.place[2]);
-  v.b = warp.at(path, step.place[3]);
-  if (!function(v)) return step.specification(warp, path, step, lanes);
-  const Lanes c = step.place[4].exists() ? warp.holds(path, step.place[4]) : 0;
+  Vectors v = two_sources(warp, path, step);
+  if (function == nullptr || !function(v)) return step.specification(warp, path, step, lanes);
+  const Lanes c = joined_to(warp, path, step);
   const auto boolean = static_cast<scalar::Boolean>(step.parameter);
   if (step.place[0].exists()) warp.set(path, step.place[0], lanes, joined(boolean, v.mask, c));
   if (step.place[1].exists()) warp.set(path, step.place[1], lanes, joined(boolean, v.second, c));
@@ -409,13 +418,10 @@ Next vector_setp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 // As scalar/compare.cpp.
 Next vector_set(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Vector function = function_of(warp, step.vector);
-  if (function == nullptr) return step.specification(warp, path, step, lanes);
-  Vectors v;
-  v.a = warp.at(path, step.place[2]);
-  v.b = warp.at(path, step.place[3]);
-  if (!function(v)) return step.specification(warp, path, step, lanes);
+  Vectors v = two_sources(warp, path, step);
+  if (function == nullptr || !function(v)) return step.specification(warp, path, step, lanes);
   const scalar::Operation& o = warp.program().operations[static_cast<std::size_t>(step.extra)];
-  const Lanes c = step.place[4].exists() ? warp.holds(path, step.place[4]) : 0;
+  const Lanes c = joined_to(warp, path, step);
   const Lanes low = joined(o.boolean, v.mask, c),
               high = ptx::is_packed(o.type) ? joined(o.boolean, v.second, c) : 0;
   const std::uint32_t one = one_of(o);
@@ -430,9 +436,7 @@ Next vector_set(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 Next vector_carry(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Vector function = function_of(warp, step.vector);
   if (function == nullptr) return step.specification(warp, path, step, lanes);
-  Vectors v;
-  v.a = warp.at(path, step.place[2]);
-  v.b = warp.at(path, step.place[3]);
+  Vectors v = two_sources(warp, path, step);
   if (step.place[4].exists()) v.c = warp.at(path, step.place[4]);
   const Place carry{Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(std::max(step.target, 0))};
   if (step.target >= 0) v.mask = warp.holds(path, carry);
@@ -457,7 +461,7 @@ Next vector_reduce(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     v.d = values[1 - now].data();
     v.a = values[now].data();
     v.b = values[now].data() + by;
-    (void)function(v);
+    if (!function(v)) return step.specification(warp, path, step, lanes);
   }
   std::fill_n(warp.at(path, step.place[0]), kLanes, values[now][0]);
   return Next::step;
@@ -467,13 +471,11 @@ Next vector_shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Vector function = function_of(warp, step.vector);
   if (function == nullptr || !is_whole(warp, path, step.place[5], lanes))
     return step.specification(warp, path, step, lanes);
-  Vectors v;
+  Vectors v = two_sources(warp, path, step);
   v.parameter = step.parameter;
   v.d = warp.at(path, step.place[0]);
-  v.a = warp.at(path, step.place[2]);
-  v.b = warp.at(path, step.place[3]);
   v.c = warp.at(path, step.place[4]);
-  (void)function(v);
+  if (!function(v)) return step.specification(warp, path, step, lanes);
   if (step.place[1].exists()) warp.set(path, step.place[1], lanes, v.second);
   return Next::step;
 }

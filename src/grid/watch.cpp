@@ -69,8 +69,8 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, std::string_vi
 }
 
 // Of the access of a step that begins.
-Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
-  Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
+ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  ptx::Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
   const Accessed access = accessed(warp, path, step, statement_of(warp.program(), step).opcode, lanes);
   if (access.addresses.empty()) return out;
   if (access.shared) {
@@ -107,8 +107,7 @@ std::string family_of(const ptx::FunctionText& function, const ptx::Statement& s
     return std::ranges::find(list, word) != list.end();
   };
   std::string out(statement.opcode);
-  for (int i = 0; i < statement.qualifiers; ++i) {
-    const std::string_view one = function.qualifiers[static_cast<std::size_t>(statement.first_qualifier + i)];
+  for (const std::string_view one : words_of(function, statement)) {
     if (in(kGroups, statement.opcode)) return out + "." + std::string(one);
     const std::string_view space = one.substr(0, one.find(':'));
     if (in(kAccesses, statement.opcode) && in(kSpaces, space)) return out + "." + std::string(space);
@@ -118,18 +117,13 @@ std::string family_of(const ptx::FunctionText& function, const ptx::Statement& s
 
 ptx::CodeLine line_of(const Program& program, const Origin& origin) {
   const ptx::Statement& statement = statement_of(origin);
-  ptx::CodeLine out{statement.position.line,
-                    guarded_text(origin),
-                    std::string(statement.opcode),
-                    family_of(*origin.function, statement),
-                    {}};
-  const std::vector<std::string>& files = program.module->files;
-  const auto file = static_cast<std::size_t>(statement.source.file);
-  if (statement.source.file > 0 && file < files.size()) {
-    out.file = files[file];
-    out.source_line = statement.source.line;
-  }
-  return out;
+  const auto [file, source_line] = source_of(*program.module, statement);
+  return {statement.position.line,
+          guarded_text(origin),
+          std::string(statement.opcode),
+          family_of(*origin.function, statement),
+          std::string(file),
+          source_line};
 }
 
 // ---- Registers
@@ -138,15 +132,13 @@ ptx::CodeLine line_of(const Program& program, const Origin& origin) {
 // sources the last (cvt.f32.s32 %f1, %r1), but not of a product's, whose sources have types of their own.
 std::string_view type_of(const FunctionCode& code, const ptx::Statement& statement,
                          const ptx::Register& declared, const Place& place, bool is_result) {
-  constexpr std::size_t kMost = 2;
+  constexpr std::size_t kMaxTypes = 2;
   if (place.kind == Place::Kind::predicate) return ptx::row(ptx::Type::pred).name;
   if (ptx::is_floating(declared.type)) return ptx::row(declared.type).name;
   std::vector<ptx::Type> named;
-  for (int i = 0; i < statement.qualifiers; ++i)
-    if (const auto type =
-            ptx::find_type(code.function->qualifiers[static_cast<std::size_t>(statement.first_qualifier + i)]))
-      named.push_back(*type);
-  const bool fits = !named.empty() && (is_result || (named.size() <= kMost && statement.opcode != "wmma"));
+  for (const std::string_view one : words_of(*code.function, statement))
+    if (const auto type = ptx::find_type(one)) named.push_back(*type);
+  const bool fits = !named.empty() && (is_result || (named.size() <= kMaxTypes && statement.opcode != "wmma"));
   const ptx::Type type = !fits ? ptx::Type::b32 : is_result ? named.front() : named.back();
   if (fits && ptx::bits(type) == place.bits && ptx::row(type).cls != ptx::TypeClass::bits)
     return ptx::row(type).name;
@@ -228,14 +220,10 @@ std::vector<ptx::CodeLine> lines(const Program& program) {
   return out;
 }
 
-std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<Counts>& counts) {
+std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<ptx::Counts>& counts) {
   std::vector<ptx::LineCounts> out;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const Counts& one = counts[i];
-    if (one.warps != 0)
-      out.push_back(
-          {line_of(program, program.origins[i]), one.warps, one.lanes, one.bytes, one.sectors, one.conflicts});
-  }
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i].warps != 0) out.push_back({line_of(program, program.origins[i]), counts[i]});
   std::ranges::stable_sort(out, {}, &ptx::LineCounts::line);
   return out;
 }

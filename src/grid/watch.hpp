@@ -13,19 +13,6 @@ namespace warpbit::grid {
 class Warp;
 struct Path;
 
-/// What one statement cost, by its number in Program::origins.
-struct Counts {
-  std::uint64_t warps = 0, lanes = 0, bytes = 0, sectors = 0, conflicts = 0;
-  Counts& operator+=(const Counts& other) {
-    warps += other.warps;
-    lanes += other.lanes;
-    bytes += other.bytes;
-    sectors += other.sectors;
-    conflicts += other.conflicts;
-    return *this;
-  }
-};
-
 /// The watch of one block.
 class Watch {
  public:
@@ -37,7 +24,8 @@ class Watch {
   /// It is done, or at a barrier and goes on behind it (`waits`). `before`: the path as it was. False if the launch is to
   /// end.
   bool after(Warp& warp, const Path& before, const Step& step, Lanes lanes, bool waits);
-  const std::vector<Counts>& counts() const { return counts_; }
+  /// By the number of a statement in Program::origins.
+  const std::vector<ptx::Counts>& counts() const { return counts_; }
 
  private:
   bool observes(const Warp& warp) const;
@@ -45,15 +33,15 @@ class Watch {
   const Program& program_;
   const ptx::Launch& how_;
   bool observes_;
-  std::vector<Counts> counts_;
+  std::vector<ptx::Counts> counts_;
   // Of the step, before it.
-  Counts cost_;
+  ptx::Counts cost_;
   std::vector<ptx::RegisterValues> results_, sources_;
 };
 
 /// The statements that have steps, by line.
 std::vector<ptx::CodeLine> lines(const Program& program);
 /// The statements that were executed, by line.
-std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<Counts>& counts);
+std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<ptx::Counts>& counts);
 
 }  // namespace warpbit::grid

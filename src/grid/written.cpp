@@ -61,9 +61,9 @@ void for_each_use(const Program& program, const Step& step, const Visit& visit) 
       if ((use == 'r') == results) visit_as(step.place[i], use, visit);
     }
   };
-  const bool none = std::ranges::none_of(step.place, &Place::exists);
-  const bool is_tensor = none || step.specification == steps::tensor;  // which has its places twice
-  const bool tensor = is_tensor && step.target >= 0 && step.extra >= 0 && opcode != "bra" && opcode != "call";
+  // Its places are in a list; those that a function for all lanes takes are the same once more.
+  const Run run = steps::what_runs(step);
+  const bool tensor = run == steps::tensor || run == steps::control;
   // mov of a vector: to its parts, or from them.
   const bool moves = opcode == "mov" && step.extra >= 0;
   // What a thread stores for itself alone need have no value: an argument of an empty class, the rest of a union.

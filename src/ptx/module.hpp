@@ -141,6 +141,9 @@ struct FunctionText {
   std::vector<LabelTable> tables = {};
 };
 
+/// The qualifiers of a statement of the function.
+std::span<const std::string_view> words_of(const FunctionText& function, const Statement& statement);
+
 struct ModuleText {
   std::string text;  ///< viewed by everything else
   int major = 0, minor = 0;
@@ -153,6 +156,9 @@ struct ModuleText {
   /// Of an alias the function that it is; nullptr if there is none.
   const FunctionText* find(std::string_view name) const;
 };
+
+/// The file and the line that a statement comes from, by .loc; an empty file and 0 without it.
+std::pair<std::string_view, int> source_of(const ModuleText& module, const Statement& statement);
 
 /// The bits of a constant in a type: an integer cut to its size, 0f... as it is, another floating-point constant rounded to
 /// f32 where the type has 32 bits; of the rest the lowest bits (PTX manual, "Floating-Point Constants"; ptxas).

@@ -181,9 +181,7 @@ bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type ty
 std::optional<StateSpace> Check::space(int nth) const {
   constexpr std::array kSpaces = {StateSpace::param, StateSpace::local, StateSpace::shared, StateSpace::global,
                                   StateSpace::constant};
-  for (int i = 0; i < statement_.qualifiers; ++i) {
-    const std::string_view word =
-        function_.qualifiers[static_cast<std::size_t>(statement_.first_qualifier + i)];
+  for (const std::string_view word : words_of(function_, statement_)) {
     const auto found = std::ranges::find(kSpaces, word.substr(0, word.find(':')),
                                          [](StateSpace space) { return name(space); });
     if (found != kSpaces.end() && nth-- == 0) return *found;

@@ -241,6 +241,18 @@ std::string_view name(StateSpace space) {
   return kNames[static_cast<std::size_t>(space)];
 }
 
+std::span<const std::string_view> words_of(const FunctionText& function, const Statement& statement) {
+  return std::span(function.qualifiers)
+      .subspan(static_cast<std::size_t>(statement.first_qualifier),
+               static_cast<std::size_t>(statement.qualifiers));
+}
+
+std::pair<std::string_view, int> source_of(const ModuleText& module, const Statement& statement) {
+  const auto [file, line] = statement.source;
+  if (file <= 0 || static_cast<std::size_t>(file) >= module.files.size()) return {{}, 0};
+  return {module.files[static_cast<std::size_t>(file)], line};
+}
+
 const FunctionText* ModuleText::find(std::string_view name) const {
   for (const FunctionText& function : functions)
     if (function.name == name) return function.alias.empty() ? &function : find(function.alias);

@@ -24,9 +24,9 @@ void Parser::attributes(Variable& variable, int& vector) {
   while (token_.kind == Kind::dotted) {
     if (take(".align")) {
       const Position at = token_.position;
-      constexpr std::int64_t kMost = std::int64_t{1} << 30;
+      constexpr std::int64_t kMaxAlignment = std::int64_t{1} << 30;
       const std::int64_t wanted = integer("an alignment");
-      if (wanted <= 0 || wanted > kMost || (wanted & (wanted - 1)) != 0)
+      if (wanted <= 0 || wanted > kMaxAlignment || (wanted & (wanted - 1)) != 0)
         refuse(Errc::statement_syntax, at, fmt::format("alignment {}", wanted), "a power of two, at most 2^30");
       variable.alignment = static_cast<int>(wanted);
     } else if (take(".v2")) {

@@ -219,6 +219,12 @@ inline u32 times(u32 a, float b) {
   return finished<false>(f32(a) * b, false);
 }
 
+// Subnormals by 2^24.
+template <bool Ftz>
+inline u32 raised(u32 x) {
+  return !Ftz && is_zero(x) ? bits(f32(x) * 0x1p24F) : x;
+}
+
 template <bool Ftz>
 inline bool is_scaled_ex2(u32 x) {
   return !Ftz && x > (kSign | 0x42FC'0000) && x <= (kSign | kInfinity);  // x < -126
@@ -241,10 +247,7 @@ bool ex2(Vectors& v) {
 template <bool Ftz>
 bool lg2(Vectors& v) {
   Codes x, y;
-  WARPBIT_EACH {
-    const u32 a = get<u32>(v.a, i);
-    x.of[i] = !Ftz && is_zero(a) ? bits(f32(a) * 0x1p24F) : a;
-  }
+  WARPBIT_EACH x.of[i] = raised<Ftz>(get<u32>(v.a, i));
   unit<UnitLg2>(x, y);
   WARPBIT_EACH {
     const u32 scaled = finished<false>(f32(y.of[i]) - 24, false);
@@ -273,10 +276,7 @@ bool rcp(Vectors& v) {
 template <class U, bool Ftz>
 inline bool root(Vectors& v, float back) {
   Codes x, y;
-  WARPBIT_EACH {
-    const u32 a = get<u32>(v.a, i);
-    x.of[i] = !Ftz && is_zero(a) ? bits(f32(a) * 0x1p24F) : a;
-  }
+  WARPBIT_EACH x.of[i] = raised<Ftz>(get<u32>(v.a, i));
   unit<U>(x, y);
   WARPBIT_EACH {
     const u32 scaled = times(y.of[i], back);
@@ -333,9 +333,8 @@ bool div_approximate(Vectors& v) {
   return products<Ftz, false>(
       v, [&v, &y ](int i) __attribute__((always_inline)) {
         const u32 a = get<u32>(v.a, i), b = get<u32>(v.b, i);
-        // With .ftz a fourth of it is flushed, too.
-        const u32 least = Full && is_huge(b) ? bits(0x1p-124F) : kLeastNormal;
-        const u32 kept = Ftz && magnitude_of(a) < least ? a & kSign : a;
+        // A fourth of a may be subnormal and is not flushed: by such a b the quotient is a zero anyhow.
+        const u32 kept = Ftz && is_zero(a) ? a & kSign : a;
         return f32(y.of[i]) * (f32(kept) * div_scale<Full, Ftz>(b));
       });
 }
