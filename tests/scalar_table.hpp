@@ -80,11 +80,16 @@ inline const std::map<std::string, std::string>& wide() {
 /// The statement with fresh registers; none where an operand has no type.
 inline std::optional<std::string> statement(const std::string& name, const std::string& notation) {
   std::vector<std::string> types;
-  int vector = 1, fresh = 0;
-  for (const std::string& word : split(name, '.')) {
+  int vector = 1, fresh = 0, coordinates = 0, offsets = 0;
+  const std::vector<std::string> words = split(name, '.');
+  const auto has = [&](const char* word) { return std::ranges::find(words, word) != words.end(); };
+  for (const std::string& word : words) {
     if (warpbit::ptx::find_type(word)) types.push_back(word);
     if (word == "v2" || word == "v4" || word == "v8") vector = word[1] - '0';
+    if (word.size() == 2 && word[1] == 'd' && word[0] >= '1' && word[0] <= '5') coordinates = word[0] - '0';
   }
+  offsets = has("im2col::w") || has("im2col::w::128") ? 2 : std::max(coordinates - 2, 1);
+  if (has("tile::gather4") || has("tile::scatter4")) coordinates = 5;
   bool known = true;
   const auto reg = [&](const std::string& type) -> std::string {
     std::string of = type;
@@ -97,22 +102,27 @@ inline std::optional<std::string> statement(const std::string& name, const std::
     }
     return letter(of) + std::to_string(fresh++);
   };
+  const auto group = [&](const std::string& type, int count) {
+    std::vector<std::string> parts;
+    for (int i = 0; i < count; ++i) parts.push_back(reg(type));
+    return fmt::format("{{{}}}", fmt::join(parts, ", "));
+  };
   const std::function<std::string(const std::string&)> spell = [&](const std::string& operand) -> std::string {
     const std::string type = operand.substr(operand.find(':') + 1);
     std::vector<std::string> parts;
+    if (operand == "_") return operand;
+    if (operand == "[t,c]") return fmt::format("[%q1, {}]", group("s32", coordinates));
+    if (operand == "{o}") return group("b16", offsets);
     if (operand[0] == '{') {
       for (const std::string& one : split(operand.substr(1, operand.size() - 2), ','))
         parts.push_back(spell(one));
       return fmt::format("{{{}}}", fmt::join(parts, ", "));
     }
     if (operand[0] == '#' && operand.find(':') == operand.npos) return operand.substr(1);
-    if (operand[0] == '#') {
-      for (int i = 0; i < vector; ++i) parts.push_back(reg(type));
-      return vector == 1 ? parts[0] : fmt::format("{{{}}}", fmt::join(parts, ", "));
-    }
+    if (operand[0] == '#') return vector == 1 ? reg(type) : group(type, vector);
     if (operand[0] == '[') return operand == "[p]" ? "[%q0]" : "[%q1]";
     if (operand[0] == '!') return "!%p3";
-    return reg(type) + (operand[1] == '|' ? "|%p5" : "");
+    return (operand[0] == '_' ? "_" : reg(type)) + (operand[1] == '|' ? "|%p5" : "");
   };
   std::vector<std::string> operands;
   for (const std::string& one : isa_table::operands(notation)) operands.push_back(spell(one));

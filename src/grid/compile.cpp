@@ -85,6 +85,8 @@ const Compiler::NotModelled Compiler::kNotModelled[] = {
     {"tensormap", "there are no copies of tensors"},
     {"barrier.cluster", "a cluster has one block"},
     {"clusterlaunchcontrol", "a cluster has one block"},
+    {"fence.proxy.tensormap::generic", "there are no copies of tensors"},
+    {"fence.proxy.async::generic", "a cluster has one block"},
     {"multimem", "there is one GPU"},
     {"tcgen05", "there is no tensor memory"},
     {"tex", "there are no textures"},
@@ -122,7 +124,8 @@ void Compiler::check_modelled() const {
 }
 
 // Forms that the assembler takes, and whose results were not measured: of sm_100 (sums of two types, min and max of three,
-// redux of f32), and those that the manual does not have (testp without its test, exch with a second operand).
+// redux of f32), and those that the manual does not have (testp without its test, exch with a second operand, a fence of a
+// proxy with .sync_restrict).
 bool Compiler::is_unmeasured(const ptx::MatchedForm& form) const {
   const std::string_view opcode = statement_->opcode;
   const Type type = form.types.empty() ? Type::b32 : form.types.back();
@@ -130,6 +133,8 @@ bool Compiler::is_unmeasured(const ptx::MatchedForm& form) const {
   if (opcode == "madc") return ptx::bits(type) == 16 || has("sat");
   if (opcode == "add" || opcode == "sub" || opcode == "fma") return form.types.size() == 2;
   if (opcode == "min" || opcode == "max") return count() == 4;
+  if (opcode == "fence")
+    return has("proxy") && (has("sync_restrict::shared::cta") || has("sync_restrict::shared::cluster"));
   if (opcode == "redux") return form.types[0] == Type::f32;
   if (opcode == "testp") return statement_->qualifiers == 1;
   return opcode == "atom" && has("exch") && count() == 4 && !has("L2::cache_hint");

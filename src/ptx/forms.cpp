@@ -76,6 +76,39 @@ constexpr NamedSet kSets[] = {
      ".L2::evict_last.L2::evict_unchanged,.L2::evict_normal.L2::evict_unchanged,.L2::evict_first.L2::evict_unchanged,"
      ".L2::evict_unchanged.L2::evict_unchanged,.L2::evict_last.L2::evict_first,.L2::evict_normal.L2::evict_first,"
      ".L2::evict_first.L2::evict_first,.L2::evict_unchanged.L2::evict_first"},
+    // Asynchronous copies, and barrier objects.
+    {"own", ",.shared,.shared::cta"},
+    {"arrive_order", ".release.cta,.release.cluster,.relaxed.cta,.relaxed.cluster"},
+    {"wait_order", ".acquire.cta,.acquire.cluster,.relaxed.cta,.relaxed.cluster"},
+    {"dim", ".1d,.2d,.3d,.4d,.5d"},
+    {"group", ",.cta_group::1,.cta_group::2"},
+    {"bulk_red",
+     ".and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.add.u32,.add.u64,.add.s32,.add.f32,.add.f64,.inc.u32,.dec.u32,"
+     ".min.u32,.min.u64,.min.s32,.min.s64,.max.u32,.max.u64,.max.s32,.max.s64,.add.noftz.f16,.add.noftz.bf16,.min.f16,"
+     ".min.bf16,.max.f16,.max.bf16"},
+    {"bulk_red_shared",
+     ".and.b32,.or.b32,.xor.b32,.add.u32,.add.u64,.add.s32,.inc.u32,.dec.u32,.min.u32,.min.s32,.max.u32,.max.s32"},
+    {"red_async", ".add.u32,.add.u64,.add.s32,.add.s64,.inc.u32,.dec.u32,.min.u32,.min.s32,.max.u32,.max.s32"},
+    {"async", ".b32,.b64,.u32,.u64,.s32,.s64,.f32,.f64"},
+    {"async_vector",
+     ".v2.b32,.v2.b64,.v2.u32,.v2.u64,.v2.s32,.v2.s64,.v2.f32,.v2.f64,.v4.b32,.v4.u32,.v4.s32,.v4.f32"},
+    {"async_narrow", ".b8,.u8,.s8,.b16,.u16,.s16"},
+    {"restrict", ".sync_restrict::shared::cta,.sync_restrict::shared::cluster"},
+    // Of several GPUs at once.
+    {"multimem_load",
+     ",.weak,.relaxed.cta,.relaxed.cluster,.relaxed.gpu,.relaxed.sys,.acquire.cta,.acquire.cluster,"
+     ".acquire.gpu,.acquire.sys"},
+    {"multimem_store",
+     ",.weak,.relaxed.cta,.relaxed.cluster,.relaxed.gpu,.relaxed.sys,.release.cta,.release.cluster,"
+     ".release.gpu,.release.sys"},
+    {"multimem_red",
+     ",.relaxed.cta,.relaxed.cluster,.relaxed.gpu,.relaxed.sys,.release.cta,.release.cluster,.release.gpu,"
+     ".release.sys"},
+    {"multimem_integer",
+     ".and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.add.u32,.add.u64,.add.s32,.min.u32,.min.u64,.min.s32,.min.s64,"
+     ".max.u32,.max.u64,.max.s32,.max.s64"},
+    {"half_vector",
+     ".v2.f16,.v2.bf16,.v2.f16x2,.v2.bf16x2,.v4.f16,.v4.bf16,.v4.f16x2,.v4.bf16x2,.v8.f16,.v8.bf16"},
 };
 
 using enum Feature;
@@ -220,8 +253,8 @@ constexpr FormRow kRows[] = {
     {"isspacep.shared::cluster", "d:pred a:u64", sm_90},
     {"isspacep{.const,.global,.local,.param,.param::entry,.shared,.shared::cta}", "d:pred a:u32", sm_75},
     {"isspacep.shared::cluster", "d:pred a:u32", sm_90},
-    {"mapa{,.shared::cluster}{.u32,.u64}", "d:T a:T b:u32", sm_90},
-    {"getctarank{,.shared::cluster}{.u32,.u64}", "d:u32 a:T", sm_90},
+    {"mapa{,.shared::cluster}{.u32,.u64,.s32,.s64}", "d:T a:T b:u32", sm_90},
+    {"getctarank{,.shared::cluster}{.u32,.u64,.s32,.s64}", "d:u32 a:T", sm_90},
     {"cvt{$ints8}{$ints8}", "d:U a:T", sm_75},
     {"cvt.sat{.u8,.s8,.s16}{.u16,.u32,.u64,.s32,.s64}", "d:U a:T", sm_75},  // where it may change the number
     {"cvt.sat{.u8,.u16,.u32,.u64}{.s8,.s16}", "d:U a:T", sm_75},
@@ -360,12 +393,24 @@ constexpr FormRow kRows[] = {
     {"fence.acquire.sync_restrict::shared::cluster.cluster", "", sm_90},
     {"fence.release.sync_restrict::shared::cta.cluster", "", sm_90},
     {"fence.mbarrier_init.release.cluster", "", sm_90},
+    {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", "", sm_90},
+    {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", "", sm_90},
+    {"fence.proxy.tensormap::generic.release{,$restrict}{$scope,.cluster}", "", sm_90},
+    {"fence.proxy.tensormap::generic.acquire{$scope,.cluster}", "[x] #imm(128)", sm_90},
+    {"fence.proxy{.alias,.async,.async.global,.async.shared::cta,.async.shared::cluster}{$restrict}", "",
+     sm_90},
     {"barrier.cluster.arrive{,.release,.relaxed}{,.aligned}", "", sm_90},
     {"barrier.cluster.wait{,.acquire}{,.aligned}", "", sm_90},
-    {"clusterlaunchcontrol.try_cancel.async{,.shared::cta}.mbarrier::complete_tx::bytes.b128", "[p] [q]",
-     sm_100},
-    {"clusterlaunchcontrol.try_cancel.async{,.shared::cta}.mbarrier::complete_tx::bytes.multicast::cluster::all.b128",
+    {"clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128", "[p] [q]", sm_100},
+    {"clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128", "[p] [m]", sm_100},
+    {"clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.multicast::cluster::all.b128",
      "[p] [q]", cancel_multicast},
+    {"clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128",
+     "[p] [m]", cancel_multicast},
+    {"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128", "d:pred a:T", sm_100},
+    {"clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128", "#d:b32 a:T", sm_100},
+    {"clusterlaunchcontrol.query_cancel{.get_first_ctaid::x,.get_first_ctaid::y,.get_first_ctaid::z}.b32.b128",
+     "d:U a:T", sm_100},
     {"fence.proxy.async{,.global,.shared::cta,.shared::cluster}", "", sm_90},
     {"griddepcontrol{.launch_dependents,.wait}", "", sm_90},
 
@@ -389,7 +434,175 @@ constexpr FormRow kRows[] = {
     {"cp.async.commit_group", "", sm_80},
     {"cp.async.wait_group", "#imm", sm_80},
     {"cp.async.wait_all", "", sm_80},
-    {"cp.async.mbarrier.arrive{,.noinc}{,.shared,.shared::cta}.b64", "[p]", sm_80},
+    {"cp.async.mbarrier.arrive{,.noinc}{$own}.b64", "[p]", sm_80},
+
+    // Barrier objects. One in another block gives no state.
+    {"mbarrier.init{$own}.b64", "[m] a:u32", sm_80},
+    {"mbarrier.inval{$own}.b64", "[m]", sm_80},
+    {"mbarrier{.expect_tx,.complete_tx}{,.relaxed.cta,.relaxed.cluster}{$own,.shared::cluster}.b64",
+     "[m] a:u32", sm_90},
+    {"mbarrier{.arrive,.arrive_drop}{,.release.cta}{$own}.b64", "d_:u64 [m]", sm_80},
+    {"mbarrier{.arrive,.arrive_drop}.noComplete{,.release.cta}{$own}.b64", "d_:u64 [m] a:u32(1..)", sm_80},
+    {"mbarrier{.arrive,.arrive_drop}{,$arrive_order}{$own}.b64", "d_:u64 [m] a:u32(1..)?", sm_90},
+    {"mbarrier{.arrive,.arrive_drop}{,$arrive_order}.shared::cluster.b64", "_ [m] a:u32(1..)?", sm_90},
+    {"mbarrier{.arrive,.arrive_drop}.expect_tx{,$arrive_order}{$own}.b64", "d_:u64 [m] a:u32", sm_90},
+    {"mbarrier{.arrive,.arrive_drop}.expect_tx{,$arrive_order}.shared::cluster.b64", "_ [m] a:u32", sm_90},
+    {"mbarrier.test_wait{,.acquire.cta}{$own}.b64", "d:pred [m] a:u64", sm_80},
+    {"mbarrier.test_wait.parity{,.acquire.cta}{$own}.b64", "d:pred [m] a:u32(0..1)", sm_80},
+    {"mbarrier.test_wait{$wait_order}{$own}.b64", "d:pred [m] a:u64", sm_90},
+    {"mbarrier.test_wait.parity{$wait_order}{$own}.b64", "d:pred [m] a:u32(0..1)", sm_90},
+    {"mbarrier.try_wait{,$wait_order}{$own}.b64", "d:pred [m] a:u64 b:u32?", sm_90},
+    {"mbarrier.try_wait.parity{,$wait_order}{$own}.b64", "d:pred [m] a:u32(0..1) b:u32?", sm_90},
+    {"mbarrier.pending_count.b64", "d:u32 a:u64", sm_80},
+
+    // Asynchronous copies in bulk
+    {"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+     "[p] [q] a:u32(0..1048560/16) [m]", sm_90},
+    {"cp.async.bulk{.shared::cta,.shared::cluster}.global.mbarrier::complete_tx::bytes{,.L2::cache_hint}",
+     "[p] [q] a:u32(0..1048560/16) [m] c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{,.L2::cache_hint}",
+     "[p] [q] a:u32(0..1048560/16) [m] b:u16 c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.global.shared::cta.bulk_group{,.L2::cache_hint}",
+     "[p] [q] a:u32(0..1048560/16) c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.global.shared::cta.bulk_group{,.L2::cache_hint}.cp_mask",
+     "[p] [q] a:u32(0..1048560/16) c:u64&L2::cache_hint b:u16", sm_100},
+    {"cp.async.bulk.commit_group", "", sm_90},
+    {"cp.async.bulk.wait_group{,.read}", "#imm", sm_90},
+    {"cp.async.bulk.prefetch.L2.global{,.L2::cache_hint}", "[p] a:u32(0..1048560/16) c:u64&L2::cache_hint",
+     sm_90},
+    {"cp.reduce.async.bulk.global.shared::cta.bulk_group{,.L2::cache_hint}{$bulk_red}",
+     "[p] [q] a:u32(0..1048560/16) c:u64&L2::cache_hint", sm_90},
+    {"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{$bulk_red_shared}",
+     "[p] [q] a:u32(0..1048560/16) [m]", sm_90},
+
+    // Asynchronous copies of tensors
+    {"cp.async.bulk.tensor{$dim}{.shared::cta,.shared::cluster}.global{,.tile}.mbarrier::complete_tx::bytes{,.L2::cache_hint}",
+     "[p] [t,c] [m] c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.tensor{$dim}.shared::cluster.global{,.tile}.mbarrier::complete_tx::bytes.multicast::cluster"
+     "{,.L2::cache_hint}",
+     "[p] [t,c] [m] b:u16 c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.tensor{.3d,.4d,.5d}{.shared::cta,.shared::cluster}.global.im2col.mbarrier::complete_tx::bytes"
+     "{,.L2::cache_hint}",
+     "[p] [t,c] [m] {o} c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.tensor{.3d,.4d,.5d}.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster"
+     "{,.L2::cache_hint}",
+     "[p] [t,c] [m] {o} b:u16 c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes{,.L2::cache_hint}",
+     "[p] [t,c] [m] c:u64&L2::cache_hint", sm_100},
+    {"cp.async.bulk.tensor{.3d,.4d,.5d}.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes{,.L2::cache_hint}",
+     "[p] [t,c] [m] {o} c:u64&L2::cache_hint", sm_100},
+    {"cp.async.bulk.tensor{$dim}{.shared::cta,.shared::cluster}.global{,.tile}.mbarrier::complete_tx::bytes{$group}"
+     "{,.L2::cache_hint}",
+     "[p] [t,c] [m] c:u64&L2::cache_hint", tensor_group},
+    {"cp.async.bulk.tensor{$dim}.shared::cluster.global{,.tile}.mbarrier::complete_tx::bytes.multicast::cluster{$group}"
+     "{,.L2::cache_hint}",
+     "[p] [t,c] [m] b:u16 c:u64&L2::cache_hint", tensor_group},
+    {"cp.async.bulk.tensor.2d{.shared::cta,.shared::cluster}.global.tile::gather4.mbarrier::complete_tx::bytes{$group}"
+     "{,.L2::cache_hint}",
+     "[p] [t,c] [m] c:u64&L2::cache_hint", tensor_group},
+    {"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes.multicast::cluster{$group}"
+     "{,.L2::cache_hint}",
+     "[p] [t,c] [m] b:u16 c:u64&L2::cache_hint", tensor_group},
+    {"cp.async.bulk.tensor{.3d,.4d,.5d}{.shared::cta,.shared::cluster}.global{.im2col,.im2col::w,.im2col::w::128}"
+     ".mbarrier::complete_tx::bytes{$group}{,.L2::cache_hint}",
+     "[p] [t,c] [m] {o} c:u64&L2::cache_hint", tensor_group},
+    {"cp.async.bulk.tensor{.3d,.4d,.5d}.shared::cluster.global{.im2col,.im2col::w,.im2col::w::128}"
+     ".mbarrier::complete_tx::bytes.multicast::cluster{$group}{,.L2::cache_hint}",
+     "[p] [t,c] [m] {o} b:u16 c:u64&L2::cache_hint", tensor_group},
+    {"cp.async.bulk.tensor{$dim}.global.shared::cta{,.tile}.bulk_group{,.L2::cache_hint}",
+     "[t,c] [q] c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.tensor{.3d,.4d,.5d}.global.shared::cta.im2col_no_offs.bulk_group{,.L2::cache_hint}",
+     "[t,c] [q] c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group{,.L2::cache_hint}",
+     "[t,c] [q] c:u64&L2::cache_hint", tensor_group},
+    {"cp.reduce.async.bulk.tensor{$dim}.global.shared::cta{.and,.or,.xor,.add,.inc,.dec,.min,.max}{,.tile}.bulk_group"
+     "{,.L2::cache_hint}",
+     "[t,c] [q] c:u64&L2::cache_hint", sm_90},
+    {"cp.reduce.async.bulk.tensor{.3d,.4d,.5d}.global.shared::cta{.and,.or,.xor,.add,.inc,.dec,.min,.max}.im2col_no_offs"
+     ".bulk_group{,.L2::cache_hint}",
+     "[t,c] [q] c:u64&L2::cache_hint", sm_90},
+    {"cp.reduce.async.bulk.tensor.2d.global.shared::cta{.and,.or,.xor,.add,.inc,.dec,.min,.max}.tile::scatter4.bulk_group"
+     "{,.L2::cache_hint}",
+     "[t,c] [q] c:u64&L2::cache_hint", tensor_group},
+    {"cp.async.bulk.prefetch.tensor{$dim}.L2.global{,.tile}{,.L2::cache_hint}", "[t,c] c:u64&L2::cache_hint",
+     sm_90},
+    {"cp.async.bulk.prefetch.tensor{.3d,.4d,.5d}.L2.global.im2col{,.L2::cache_hint}",
+     "[t,c] {o} c:u64&L2::cache_hint", sm_90},
+    {"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4{,.L2::cache_hint}", "[t,c] c:u64&L2::cache_hint",
+     tensor_group},
+    {"cp.async.bulk.prefetch.tensor{.3d,.4d,.5d}.L2.global{.im2col::w,.im2col::w::128}{,.L2::cache_hint}",
+     "[t,c] {o} c:u64&L2::cache_hint", tensor_group},
+    {"tensormap.replace.tile.global_address{,.global,.shared::cta}.b1024.b64", "[p] a:T", tensormap_replace},
+    {"tensormap.replace.tile.rank{,.global,.shared::cta}.b1024.b32", "[p] a:T", tensormap_replace},
+    {"tensormap.replace.tile{.box_dim,.global_dim,.element_stride}{,.global,.shared::cta}.b1024.b32",
+     "[p] #imm(0..4) a:u32", tensormap_replace},
+    {"tensormap.replace.tile.global_stride{,.global,.shared::cta}.b1024.b64", "[p] #imm(0..4) a:T",
+     tensormap_replace},
+    {"tensormap.replace.tile.elemtype{,.global,.shared::cta}.b1024.b32", "[p] #imm(0..15)", tensormap_replace},
+    {"tensormap.replace.tile.interleave_layout{,.global,.shared::cta}.b1024.b32", "[p] #imm(0..2)",
+     tensormap_replace},
+    {"tensormap.replace.tile.swizzle_mode{,.global,.shared::cta}.b1024.b32", "[p] #imm(0..3)",
+     tensormap_replace},
+    {"tensormap.replace.tile.swizzle_atomicity{,.global,.shared::cta}.b1024.b32", "[p] #imm(0..3)",
+     swizzle_atomicity},
+    {"tensormap.replace.tile.fill_mode{,.global,.shared::cta}.b1024.b32", "[p] #imm(0..1)", tensormap_replace},
+    {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release{$scope,.cluster}.sync.aligned",
+     "[p] [q] #imm(128)", sm_90},
+
+    // Asynchronous stores. Those without a barrier object take any size.
+    {"st.async{,.weak}{$own,.shared::cluster}.mbarrier::complete_tx::bytes{$async,$async_vector}",
+     "[p] #a:T [m]", sm_90},
+    {"st.async.cluster{,.shared::cluster}.mbarrier::complete_tx::bytes{$async,$async_vector}", "[p] #a:T [m]",
+     sm_90},
+    {"st.async{,.weak}{.shared,.shared::cta}{$async,$async_vector}", "[p] #a:T [m]", sm_90},
+    {"st.async{,.weak}.global{$async,$async_vector}", "[p] #a:T [p]", sm_100},
+    {"st.async{,.release}{.gpu,.sys}.global{$async,$async_vector}", "[p] #a:T [p]", sm_100},
+    {"st.async.mmio.release{.gpu,.sys}.global{$async}", "[p] #a:T [p]", sm_100},
+    {"st.async{,.weak}{$own}{,.mbarrier::complete_tx::bytes}{$async,$async_narrow}", "[p] #a:T", sm_90},
+    {"st.async{,.weak}.shared::cluster.mbarrier::complete_tx::bytes{$async,$async_narrow}", "[p] #a:T", sm_90},
+    {"st.async.cluster{,.shared::cluster}.mbarrier::complete_tx::bytes{$async,$async_narrow}", "[p] #a:T",
+     sm_90},
+    {"st.async{.gpu,.sys}{$async,$async_narrow}", "[p] #a:T", sm_90},
+    {"st.async{,.weak}.global{$async,$async_narrow}", "[p] #a:T", sm_100},
+    {"st.async{,.release,.mmio.release}{.gpu,.sys}{,.global}{$async,$async_narrow}", "[p] #a:T", sm_100},
+    {"red.async.relaxed.cluster{,.shared::cluster}.mbarrier::complete_tx::bytes{.and,.or,.xor}.b32",
+     "[p] a:T [m]?", sm_90},
+    {"red.async.relaxed{.gpu,.sys}{.and,.or,.xor}.b32", "[p] a:u32", sm_90},
+    {"red.async{.relaxed,.release,.mmio.release}{.gpu,.sys}{,.global}{.and,.or,.xor}.b32", "[p] a:u32", sm_100},
+    {"red.async{.relaxed,.release,.mmio.release}{.gpu,.sys}.global{.and,.or,.xor}.b32", "[p] a:T [p]", sm_100},
+    {"red.async.relaxed.cluster{,.shared::cluster}.mbarrier::complete_tx::bytes{$red_async}", "[p] a:T [m]?",
+     sm_90},
+    {"red.async.relaxed{.gpu,.sys}{$red_async}", "[p] a:T", sm_90},
+    {"red.async{.relaxed,.release,.mmio.release}{.gpu,.sys}{,.global}{$red_async}", "[p] a:T", sm_100},
+    {"red.async{.relaxed,.release,.mmio.release}{.gpu,.sys}.global{$red_async}", "[p] a:T [p]", sm_100},
+    {"st.bulk{,.weak}", "[p] a:u32=(1..0) #imm(0)", sm_100},
+    {"st.bulk{,.weak}", "[p] a:u64(0..16777216/8) #imm(0)", sm_100},
+    {"st.bulk{,.weak}.shared::cta", "[r] a:u32=(1..0) #imm(0)", sm_100},
+    {"st.bulk{,.weak}.shared::cta", "[r] a:u64(0..16777216/8) #imm(0)", sm_100},
+
+    // Memory of several GPUs
+    {"multimem.ld_reduce{$multimem_load}{,.global}{$multimem_integer}", "d:T [p]", sm_90},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add.f64,.add.f32,.add.v2.f32,.add.v4.f32}", "#d:T [p]",
+     sm_90},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add,.min,.max}{.f16x2,.bf16x2,$half_vector}", "#d:T [p]",
+     sm_90},
+    {"multimem.ld_reduce{$multimem_load}{,.global}.add.acc::f32{.f16x2,.bf16x2,$half_vector}", "#d:T [p]",
+     sm_90},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add,.add.acc::f16,.min,.max}{.v4,.v8}{.e4m3,.e5m2}",
+     "#d:b8 [p]", multimem_fp8},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add,.add.acc::f16,.min,.max}{.v2,.v4,.v8}{.e4m3x2,.e5m2x2}",
+     "#d:b16 [p]", multimem_fp8},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add,.add.acc::f16,.min,.max}{,.v2,.v4}{.e4m3x4,.e5m2x4}",
+     "#d:b32 [p]", multimem_fp8},
+    {"multimem.st{$multimem_store}{,.global}{$async,.f16x2,.bf16x2,.v2.f32,.v4.f32,$half_vector}", "[p] #a:T",
+     sm_90},
+    {"multimem.st{$multimem_store}{,.global}{.v4,.v8}{.e4m3,.e5m2}", "[p] #a:b8", multimem_fp8},
+    {"multimem.st{$multimem_store}{,.global}{.v2,.v4,.v8}{.e4m3x2,.e5m2x2}", "[p] #a:b16", multimem_fp8},
+    {"multimem.st{$multimem_store}{,.global}{,.v2,.v4}{.e4m3x4,.e5m2x4}", "[p] #a:b32", multimem_fp8},
+    {"multimem.red{$multimem_red}{,.global}{$multimem_integer}", "[w] a:T", sm_90},
+    {"multimem.red{$multimem_red}{,.global}{.add.f64,.add.f32,.add.v2.f32,.add.v4.f32,.add.f16x2,.add.bf16x2}",
+     "[w] #a:T", sm_90},
+    {"multimem.red{$multimem_red}{,.global}{.add,.min,.max}{$half_vector}", "[w] #a:T", sm_90},
 
     // Hints
     {"prefetch{,.global,.local}{.L1,.L2}", "[p]", sm_75},
@@ -485,14 +698,32 @@ OperandForm operand_form(std::string_view text) {
   if (text.ends_with('?')) out.presence = OperandForm::Presence::optional;
   if (text.ends_with('&')) out.presence = OperandForm::Presence::with_boolean;
   if (out.presence != OperandForm::Presence::always) text.remove_suffix(1);
+  if (const std::size_t with = text.find('&', text.find(':')); with != text.npos) {
+    out.presence = OperandForm::Presence::with_word;
+    out.word = text.substr(with + 1);
+    text = text.substr(0, with);
+  }
   if (text.ends_with(')')) {
     const std::size_t open = text.find('(');
     out.values = text.substr(open + 1, text.size() - open - 2);
     text = text.substr(0, open);
   }
+  if (text.ends_with('=')) {
+    out.is_strict = true;
+    text.remove_suffix(1);
+  }
   if (text.starts_with('[')) {
-    out.kind = OperandForm::Kind::address;
-    out.role = text.substr(1, text.size() - 2);
+    out.kind = text == "[t,c]" ? OperandForm::Kind::tensor : OperandForm::Kind::address;
+    out.role = text.substr(1, 1);
+    return out;
+  }
+  if (text == "{o}") {
+    out.kind = OperandForm::Kind::offsets;
+    out.role = "o";
+    return out;
+  }
+  if (text == "_") {
+    out.kind = OperandForm::Kind::sink;
     return out;
   }
   if (text == "#imm") {
@@ -668,12 +899,16 @@ bool fits_in_any_order(const ScalarForm& form, std::string_view opcode,
 }
 
 MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> words) {
-  MatchedForm out{&form, {}, 1, false};
+  MatchedForm out{&form, {}, 1, false, 0, 0};
+  const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
   for (const std::string_view word : words) {
     if (const std::optional<Type> type = find_type(word)) out.types.push_back(*type);
     if (word == "v2" || word == "v4" || word == "v8") out.vector = word[1] - '0';
+    if (is_among("1d 2d 3d 4d 5d", word)) out.coordinates = word[0] - '0';
     if (word == "and" || word == "or" || word == "xor") out.boolean = true;
   }
+  out.offsets = has("im2col::w") || has("im2col::w::128") ? 2 : out.coordinates - 2;
+  if (has("tile::gather4") || has("tile::scatter4")) out.coordinates = 5;  // a column and four rows
   return out;
 }
 

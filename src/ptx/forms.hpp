@@ -22,12 +22,28 @@ namespace warpbit::ptx {
 ///     #d:T      a vector of as many as .v2, .v4, .v8 says, or one of them
 ///     d|p:T     a second destination, a predicate, may follow;  d&p:T  one follows
 ///     p:pred    a predicate;  b:T?  an operand that may be absent;  c:pred&  that is there with .and, .or or .xor
-///     {a:b16*2} a vector of two;  [p]  an address;  [r]  one in a register;  #imm  a constant
+///     c:u64&L2::cache_hint  that is there with this word;  _  nothing else
+///     {a:b16*2} a vector of two;  [p]  an address;  #imm  a constant
+///     [r]       an address in a register;  [w]  of 64 bits;  [m]  in .shared;  [x]  in any space, parameters too
+///     a:u32=    a register of an integer type, none of bits
+///     [t,c]     the address of a tensor map, and as many coordinates as .1d to .5d says, 5 with four rows
+///     {o}       offsets of .im2col, two for fewer than coordinates; two of .im2col::w
 ///     @label    of an instruction;  @table  of .branchtargets
 ///     #imm(0..15), b:u32(0..255)  a constant of these values;  (24..256/8)  that is a multiple of 8;  (1..0)  none
 struct OperandForm {
-  enum class Kind : std::uint8_t { value, vector, pack, address, immediate, label, table };
-  enum class Presence : std::uint8_t { always, optional, with_boolean };
+  enum class Kind : std::uint8_t {
+    value,
+    vector,
+    pack,
+    address,
+    tensor,
+    offsets,
+    sink,
+    immediate,
+    label,
+    table
+  };
+  enum class Presence : std::uint8_t { always, optional, with_boolean, with_word };
   enum class Second : std::uint8_t { none, allowed, required };
   Kind kind = Kind::value;
   std::string_view role;
@@ -35,8 +51,10 @@ struct OperandForm {
   Type type = Type::b32;
   int count = 1;  ///< of a pack
   Presence presence = Presence::always;
+  std::string_view word = {};    ///< with which it is there
   Second second = Second::none;  ///< |p
   bool sink = false;
+  bool is_strict = false;        ///< registers of bits are not taken
   std::string_view values = {};  ///< of a constant; empty: all
 
   bool is_destination() const { return role == "d"; }
@@ -66,7 +84,8 @@ struct MatchedForm {
   const ScalarForm* form = nullptr;
   std::vector<Type> types;  ///< among the qualifiers, in order
   int vector = 1;
-  bool boolean = false;  ///< .and, .or, .xor
+  bool boolean = false;              ///< .and, .or, .xor
+  int coordinates = 0, offsets = 0;  ///< of a tensor
 
   /// The type of an operand.
   Type type_of(const OperandForm& operand) const;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -17,7 +18,7 @@ namespace {
 
 // ---- Constants
 
-// "0..15", "24..256/8", "4,8,16", of which the last names multiples.
+// "0..15", "24..256/8", "4,8,16", "1..", of which the second names multiples.
 bool is_in(std::string_view ranges, std::int64_t value) {
   const auto number = [](std::string_view digits) {
     std::int64_t out = 0;
@@ -28,7 +29,10 @@ bool is_in(std::string_view ranges, std::int64_t value) {
     const std::string_view one = ranges.substr(0, ranges.find(','));
     ranges.remove_prefix(std::min(one.size() + 1, ranges.size()));
     const std::size_t dots = one.find(".."), slash = one.find('/');
-    const std::int64_t first = number(one), last = dots == one.npos ? first : number(one.substr(dots + 2));
+    const std::int64_t first = number(one);
+    const std::int64_t last = dots == one.npos         ? first
+                              : dots + 2 == one.size() ? std::numeric_limits<std::int64_t>::max()
+                                                       : number(one.substr(dots + 2));
     const std::int64_t step = slash == one.npos ? 1 : number(one.substr(slash + 1));
     if (value >= first && value <= last && value % step == 0) return true;
   }
@@ -84,8 +88,9 @@ class Check {
   bool is_opcode(std::initializer_list<std::string_view> names) const {
     return std::ranges::find(names, statement_.opcode) != names.end();
   }
+  bool moves() const { return is_opcode({"ld", "ldu", "st"}) && !has_word("async"); }
   bool takes_wider(const OperandForm& form) const {
-    return form.type_from != 0 && is_opcode({"ld", "ldu", "st", "cvt"}) &&
+    return form.type_from != 0 && (moves() || is_opcode({"cvt"})) &&
            std::ranges::find(form_.types, Type::bf16) == form_.types.end();
   }
 
@@ -96,8 +101,13 @@ class Check {
   bool takes_special(const Operand& operand, Type type) const;
   bool takes_symbol(const Operand& operand, Type type) const;
   bool takes_parts(const OperandForm& form, const Operand& operand, Type type, bool wider);
+  bool is_float_vector(const Operand& vector) const;
   std::optional<StateSpace> space(int nth) const;
+  std::optional<StateSpace> space_of(const OperandForm& form) const;
+  bool takes_variable(const OperandForm& form, const Variable& variable) const;
+  bool takes_base(const OperandForm& form, const Operand& base) const;
   bool takes_address(const OperandForm& form, const Operand& operand) const;
+  bool takes_tensor(const OperandForm& form, const Operand& operand);
   std::string describe(const OperandForm& form) const;
 
   const FunctionText& function_;
@@ -122,6 +132,7 @@ bool Check::takes_reg(const OperandForm& form, const Operand& operand) {
   wrong_type_ = true;
   if (operand.negated && (type != Type::pred || form.is_destination())) return false;
   if (form.type_from == 0 && is == Type::f16x2) return false;
+  if (form.is_strict && row(is).cls == TypeClass::bits) return false;
   return takes_second(form, operand) && takes_register(type, is, takes_wider(form));
 }
 
@@ -177,6 +188,18 @@ bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type ty
   return true;
 }
 
+// Whether a vector has registers of a floating-point type and none of bits, beside which they may stand.
+bool Check::is_float_vector(const Operand& vector) const {
+  bool floats = false;
+  for (int i = 0; i < vector.count; ++i) {
+    const Operand& part = child(vector, i);
+    if (part.kind != Operand::Kind::reg) continue;
+    if (row(declared(part)).cls == TypeClass::bits) return false;
+    floats = floats || is_floating(declared(part));
+  }
+  return floats;
+}
+
 // The space of the statement's n-th address, by its words; nothing if it is generic.
 std::optional<StateSpace> Check::space(int nth) const {
   constexpr std::array kSpaces = {StateSpace::param, StateSpace::local, StateSpace::shared, StateSpace::global,
@@ -189,17 +212,40 @@ std::optional<StateSpace> Check::space(int nth) const {
   return {};
 }
 
-bool Check::takes_address(const OperandForm& form, const Operand& operand) const {
-  if (operand.kind != Operand::Kind::address || operand.count != 1) return false;
-  const Operand& base = child(operand, 0);
-  if (base.kind == Operand::Kind::symbol) {
-    const std::optional<StateSpace> in = space(form.role == "q" ? 1 : 0);
-    return form.role != "r" && (in ? *in == base.variable->space : base.variable->space != StateSpace::param);
-  }
+// The space of an address: of barrier objects and tensor maps always the same, of others by the words.
+std::optional<StateSpace> Check::space_of(const OperandForm& form) const {
+  if (form.role == "m") return StateSpace::shared;
+  if (form.role == "t") return StateSpace::global;
+  return space(form.role == "q" ? 1 : 0);
+}
+
+// Without a space, the windows of .const and .param are out of reach.
+bool Check::takes_variable(const OperandForm& form, const Variable& variable) const {
+  if (form.role == "r") return false;
+  if (form.role == "x") return true;
+  const std::optional<StateSpace> in = space_of(form);
+  return in ? *in == variable.space
+            : variable.space != StateSpace::param && variable.space != StateSpace::constant;
+}
+
+bool Check::takes_base(const OperandForm& form, const Operand& base) const {
+  if (base.kind == Operand::Kind::symbol) return takes_variable(form, *base.variable);
   if (base.kind == Operand::Kind::literal) return !base.literal.is_float && has_word("local");
   if (base.kind != Operand::Kind::reg || base.negated || base.second != -1) return false;
   const Type is = declared(base);
-  return !is_floating(is) && (bits(is) == 32 || bits(is) == 64);
+  return !is_floating(is) && ((bits(is) == 32 && form.role != "w") || bits(is) == 64);
+}
+
+bool Check::takes_address(const OperandForm& form, const Operand& operand) const {
+  return operand.kind == Operand::Kind::address && operand.count == 1 && takes_base(form, child(operand, 0));
+}
+
+// [map, {coordinates}], where an offset of the map's address is none of the syntax.
+bool Check::takes_tensor(const OperandForm& form, const Operand& operand) {
+  if (operand.kind != Operand::Kind::address || operand.count != 2 || operand.offset != 0) return false;
+  const Operand& at = child(operand, 1);
+  return takes_base(form, child(operand, 0)) && at.kind == Operand::Kind::vector &&
+         at.count == form_.coordinates && takes_parts(form, at, Type::b32, false) && !is_float_vector(at);
 }
 
 bool Check::takes(const OperandForm& form, const Operand& operand) {
@@ -207,14 +253,18 @@ bool Check::takes(const OperandForm& form, const Operand& operand) {
   const bool vector = operand.kind == Operand::Kind::vector;
   switch (form.kind) {
     case OperandForm::Kind::address: return takes_address(form, operand);
+    case OperandForm::Kind::tensor: return takes_tensor(form, operand);
+    case OperandForm::Kind::offsets:
+      return vector && operand.count == form_.offsets && takes_parts(form, operand, Type::b16, false) &&
+             !is_float_vector(operand);
+    case OperandForm::Kind::sink: return operand.kind == Operand::Kind::sink && operand.second == -1;
     case OperandForm::Kind::immediate:
       return operand.kind == Operand::Kind::literal && takes_literal(form, Type::b64, operand.literal);
     case OperandForm::Kind::pack:
       return vector && operand.count == form.count && takes_parts(form, operand, form.type, false);
     case OperandForm::Kind::vector: {
-      const bool moves = is_opcode({"ld", "ldu", "st"});
-      if (vector && (form_.vector > 1 || moves))
-        return operand.count == form_.vector && takes_parts(form, operand, form_.type_of(form), moves);
+      if (vector && (form_.vector > 1 || moves()))
+        return operand.count == form_.vector && takes_parts(form, operand, form_.type_of(form), moves());
       return form_.vector == 1 && takes_value(form, operand);
     }
     case OperandForm::Kind::value: return takes_value(form, operand);
@@ -229,9 +279,12 @@ bool Check::takes(const OperandForm& form, const Operand& operand) {
 std::string Check::describe(const OperandForm& form) const {
   switch (form.kind) {
     case OperandForm::Kind::address: {
-      const std::optional<StateSpace> in = space(form.role == "q" ? 1 : 0);
+      const std::optional<StateSpace> in = space_of(form);
       return in ? fmt::format("[address] in .{}", name(*in)) : "[address]";
     }
+    case OperandForm::Kind::tensor: return fmt::format("[tensor map, {{{} coordinates}}]", form_.coordinates);
+    case OperandForm::Kind::offsets: return fmt::format("a vector of {} .b16 offsets", form_.offsets);
+    case OperandForm::Kind::sink: return "'_'";
     case OperandForm::Kind::immediate:
       return form.values.empty() ? "a constant" : fmt::format("a constant of {}", form.values);
     case OperandForm::Kind::pack:
@@ -268,7 +321,9 @@ bool Check::fits(std::size_t wanted, int at) {
     return ends;
   }
   const OperandForm& form = form_.form->operands[wanted];
-  const bool here = form.presence != OperandForm::Presence::with_boolean || form_.boolean;
+  const bool here = form.presence == OperandForm::Presence::with_boolean ? form_.boolean
+                    : form.presence == OperandForm::Presence::with_word  ? has_word(form.word)
+                                                                         : true;
   if (here && !ends) {
     if (takes(form, operand(at))) {
       if (fits(wanted + 1, at + 1)) return true;

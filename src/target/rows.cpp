@@ -468,12 +468,13 @@ constexpr Features kSm89 = kSm86 | Feature::fp8;
 constexpr Features kSm90 = kSm89 | Feature::sm_90;
 constexpr Features kSm90a = kSm90 | Feature::wgmma | Feature::setmaxnreg;
 constexpr Features kSm100 = kSm90 | Feature::sm_100;
-constexpr Features kSm110f =
+constexpr Features kFamily =
     kSm100 | Feature::kind_f8f6f4_fp8 | Feature::narrow_moves | Feature::setmaxnreg | Feature::cancel_multicast;
+constexpr Features kSm110f = kFamily | Feature::tensor_group | Feature::multimem_fp8;
 constexpr Features kSm100f = kSm110f | Feature::redux_f32;
 constexpr Features kSm100a = kSm100f | Feature::stochastic_rounding;
-constexpr Features kSm120f = kSm110f | Feature::kind_f8f6f4;
-constexpr Features kSm120a = kSm120f | Feature::sparse_fp4;
+constexpr Features kSm120f = kFamily | Feature::kind_f8f6f4;
+constexpr Features kSm120a = kSm120f | Feature::sparse_fp4 | Feature::multimem_fp8;
 
 constexpr std::string_view kToolkit = "CUDA 13.0, ptxas V13.0.88";
 constexpr std::string_view kNoToolkit = "no toolkit: CUDA 13.0 has dropped the target";

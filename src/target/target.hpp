@@ -52,6 +52,11 @@ enum class Feature : std::uint32_t {
   redux_f32 = 1 << 15,  ///< redux.sync with f32
   setmaxnreg = 1 << 16,
   cancel_multicast = 1 << 17,  ///< clusterlaunchcontrol.try_cancel with .multicast::cluster::all
+  tensor_group =
+      1 << 18,  ///< copies of tensors with .cta_group, .tile::gather4, .tile::scatter4 and .im2col::w
+  multimem_fp8 = 1 << 19,  ///< multimem with e4m3 and e5m2
+  tensormap_replace = setmaxnreg,
+  swizzle_atomicity = cancel_multicast,  ///< tensormap.replace of that field
 };
 using Features = Flags<Feature>;
 constexpr Features operator|(Feature x, Feature y) {

@@ -38,7 +38,14 @@ def statement(parts, operands):
     def reg(t, i=None):
         t = {'T': lambda: types[-1], 'U': lambda: types[-2], 'V': lambda: types[-2], 'W': lambda: WIDE[types[-1]]}.get(t, lambda: t)()
         return '%' + REG[t] + str(next(count) if i is None else i)
+    dimensions = next((int(q[0]) for q in quals if re.fullmatch('[1-5]d', q)), 0)
+    def coordinates(): return 5 if 'tile::gather4' in quals or 'tile::scatter4' in quals else dimensions
+    def offsets(): return 2 if 'im2col::w' in quals or 'im2col::w::128' in quals else max(dimensions - 2, 1)
+    def vector(t, n): return '{' + ', '.join(reg(t) for _ in range(n)) + '}'
     def one(op):
+        if op == '_': return op
+        if op == '[t,c]': return '[%q1, ' + vector('s32', coordinates()) + ']'
+        if op == '{o}': return vector('b16', offsets())
         if op.startswith('{'): return '{' + ', '.join(one(o) for o in op[1:-1].split(',')) + '}'
         if op.startswith('#v:') or op.startswith('#w:'):
             r = [reg(op[3:]) for _ in range(n)]
@@ -47,7 +54,7 @@ def statement(parts, operands):
         if op.startswith('['): return '[%q0]' if op == '[p]' else '[%q1]'
         if op.startswith('!'): return '!%p3'
         n1, _, t = op.partition(':')
-        if '|' in n1: return reg(t) + '|%p5'
+        if '|' in n1: return ('_' if n1[0] == '_' else reg(t)) + '|%p5'
         return reg(t)
     try: text = [one(o) for o in operands.split()]
     except (IndexError, KeyError): return None
