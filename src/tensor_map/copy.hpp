@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one tensor copy moves (PTX manual, "Tensors" and "cp.async.bulk.tensor"; COPIES.md has what was measured): which
+// bytes of global memory go to which bytes of shared memory, or the other way round. No grid, no memory: the caller moves
+// the bytes of the runs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "warpbit/result.hpp"
+#include "warpbit/tensor_map.hpp"
+
+#pragma GCC visibility push(default)  // the tests use it
+namespace warpbit::tensor_map {
+
+/// The load and store modes of PTX. Those behind im2col_no_offs are of sm_100 and were not recorded.
+enum class CopyMode : std::uint8_t {
+  tile,
+  im2col,          ///< loads: coordinates and offsets
+  im2col_no_offs,  ///< stores, reductions: im2col without offsets
+  tile_gather4,    ///< loads of four rows of a tensor of rank 2: the column, then four rows
+  tile_scatter4,   ///< the same for stores
+  im2col_w,        ///< refused: its halo has no unambiguous description
+  im2col_w_128,    ///< refused, as the one before
+};
+/// The name as PTX has it: "tile", "im2col_no_offs", "tile::gather4".
+std::string_view name(CopyMode mode);
+
+/// The operands of one copy.
+struct TensorCopy {
+  CopyMode mode = CopyMode::tile;
+  std::array<std::int32_t, 5>
+      coordinates{};  ///< the contiguous dimension first; those beyond the rank are ignored
+  std::array<std::uint16_t, 3> offsets{};  ///< of im2col: W first; added to the coordinates of each pixel
+  std::uint32_t shared = 0;                ///< address of the tile in the shared window
+};
+
+/// Bytes that are contiguous on both sides. Of an `outside` run `global` means nothing: a load fills its bytes, a
+/// store leaves them out.
+struct CopyRun {
+  std::uint64_t global = 0;  ///< address in global memory
+  bool outside = false;
+  std::uint32_t shared = 0;  ///< address in the shared window
+  std::uint32_t bytes = 0;   ///< whole elements
+  friend bool operator==(const CopyRun&, const CopyRun&) = default;
+};
+
+/// What a copy moves, by ascending places in the tile. As long as bytes stay contiguous a run goes on, so a tile without
+/// a swizzle may be one run; with one, runs are chunks of 16 bytes and what happens to lie in a row. Preconditions: the
+/// driver takes the map (TensorMap::refusals is empty) or it is decoded. Errors: address_misaligned, for `shared`;
+/// descriptor_field, for a mode that the map is not made for; instruction_not_modelled.
+Result<std::vector<CopyRun>> runs(const TensorMap& map, const TensorCopy& copy);
+
+/// The bytes that a load counts on its mbarrier, elements outside included.
+std::uint64_t counted_bytes(const TensorMap& map, CopyMode mode);
+
+/// The alignment that `shared` must have.
+std::uint32_t shared_alignment(const TensorMap& map);
+
+/// Writes what stands for elements outside the tensor. Precondition: whole elements.
+void fill(const TensorMap& map, std::span<std::byte> elements);
+
+/// Whether `convert` changes anything: f32_ftz, tf32, tf32_ftz.
+bool converts(TensorType type);
+/// Changes elements as a load does on their way: f32_ftz, tf32 and tf32_ftz; others stay. Precondition: whole elements.
+void convert(TensorType type, std::span<std::byte> elements);
+
+/// Where bits 4 to 6 of an address in shared memory lie with a swizzle: an XOR with bits 7 to 9.
+inline std::uint32_t swizzled(std::uint32_t address, Swizzle swizzle) {
+  constexpr std::uint32_t kMasks[] = {0, 7, 3, 1};  // none, 128, 64, 32 bytes
+  return address ^ (address >> 7 & kMasks[static_cast<std::size_t>(swizzle)]) << 4;
+}
+
+}  // namespace warpbit::tensor_map
+#pragma GCC visibility pop
