@@ -16,6 +16,7 @@
 #include "capture/archive.hpp"
 #include "capture/npy.hpp"
 #include "warpbit/ptx.hpp"
+#include "warpbit/tensor_map.hpp"
 
 namespace recorded_kernel {
 
@@ -74,10 +75,29 @@ inline Bytes scalar(const std::string& type, const json& value) {
   return out;
 }
 
+/// The bytes of a tensor map in hexadecimal, with the address that its tensor has here.
+inline Bytes tensor_map(const std::string& hexadecimal, std::uint64_t address) {
+  TensorMapBytes bytes;
+  REQUIRE(hexadecimal.size() == 2 * bytes.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>(std::stoul(hexadecimal.substr(2 * i, 2), nullptr, 16));
+  Result<TensorMap> map = TensorMap::decode(bytes);
+  REQUIRE(map);
+  map->global_address = address;
+  const Result<TensorMapBytes> encoded = map->encode();
+  INFO((encoded ? "" : encoded.error().message()));
+  REQUIRE(encoded);
+  return {encoded->begin(), encoded->end()};
+}
+
 /// What a launch is given, and the addresses that it needs.
 class Arguments {
  public:
-  explicit Arguments(Arrays& memory) : memory_(memory) {}
+  Arguments(const json& recorded, Arrays& memory) : memory_(memory) {
+    std::size_t blocks = 1;
+    for (const json& extent : recorded.at("grid")) blocks *= extent.get<std::size_t>();
+    scratch_.resize(blocks * recorded.value("global_scratch", std::size_t{0}));
+  }
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
   ~Arguments() {
@@ -85,20 +105,26 @@ class Arguments {
   }
 
   ptx::Argument argument(const json& parameter) {
-    if (parameter.contains("array")) return ptx::buffer(array(parameter));
+    if (parameter.contains("array")) return ptx::buffer(array(parameter.at("array")));
+    if (parameter.contains("null") && parameter.at("null") != "profile_scratch" && !scratch_.empty())
+      return ptx::buffer(scratch_);
     return bytes(parameter);
   }
 
  private:
-  Bytes& array(const json& parameter) { return memory_.at("in_" + parameter.at("array").get<std::string>()); }
+  Bytes& array(const std::string& name) { return memory_.at("in_" + name); }
+
+  std::uint64_t address(const std::string& name) {
+    addresses_.push_back(ptx::address(array(name)));
+    return addresses_.back();
+  }
 
   Bytes bytes(const json& parameter) {
     if (parameter.contains("scalar")) return scalar(parameter.at("scalar"), parameter.at("value"));
     if (parameter.contains("null")) return bytes_of(std::uint64_t{0});
-    if (parameter.contains("array")) {
-      addresses_.push_back(ptx::address(array(parameter)));
-      return bytes_of(addresses_.back());
-    }
+    if (parameter.contains("array")) return bytes_of(address(parameter.at("array")));
+    if (parameter.contains("tensor_map"))
+      return tensor_map(parameter.at("tensor_map"), address(parameter.at("of")));
     Bytes out(parameter.at("struct").get<std::size_t>());
     for (const json& field : parameter.at("fields")) {
       const Bytes piece = bytes(field);
@@ -110,6 +136,7 @@ class Arguments {
   }
 
   Arrays& memory_;
+  Bytes scratch_;  // of all blocks
   std::vector<std::uint64_t> addresses_;
 };
 
@@ -129,7 +156,7 @@ inline ptx::Launch shape_of(const json& recorded) {
 /// Whatever nvcc was told (`fmad`), the driver's assembler fuses products and sums.
 inline ptx::Report launch(const ptx::Function& function, const json& recorded, Arrays& memory,
                           const ptx::Launch& how) {
-  Arguments arguments(memory);
+  Arguments arguments(recorded, memory);
   std::vector<ptx::Argument> given;
   for (const json& parameter : recorded.at("params")) given.push_back(arguments.argument(parameter));
   return function.launch(how, given);

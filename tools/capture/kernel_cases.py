@@ -29,13 +29,37 @@ class Struct:
         self.name, self.size, self.align, self.fields = name, size, align, fields
 
 
-class Case:
-    """How a kernel is compiled and launched. `outputs` are names of arrays."""
+# CUtensorMapDataType, and the bytes of an element.
+TENSOR_TYPES = {"u8": (0, 1), "u16": (1, 2), "u32": (2, 4), "s32": (3, 4), "u64": (4, 8), "s64": (5, 8), "f16": (6, 2),
+                "f32": (7, 4), "f64": (8, 8), "bf16": (9, 2), "f32_ftz": (10, 4), "tf32": (11, 4), "tf32_ftz": (12, 4)}
 
-    def __init__(self, make, grid, block, outputs, source, target, shared, lineinfo, prints):
+
+class TensorMap:
+    """A tensor map of an array, passed by value: arguments of cuTensorMapEncodeTiled, or with corners of
+    cuTensorMapEncodeIm2col. Strides, in bytes, are those of a dense tensor unless given."""
+
+    def __init__(self, name, of, type, dim, box=None, stride=None, element_stride=None, interleave=0, swizzle=0,
+                 promotion=0, fill=0, lower=None, upper=None, channels=0, pixels=0):
+        self.name, self.of = name, of
+        code, size = TENSOR_TYPES[type]
+        dense = [int(np.prod(dim[:i], dtype=np.int64)) * size for i in range(1, len(dim))]
+        self.encode = {"type": code, "dim": list(dim), "stride": list(stride or dense),
+                       "element_stride": list(element_stride or [1] * len(dim)), "interleave": interleave,
+                       "swizzle": swizzle, "promotion": promotion, "fill": fill}
+        self.encode.update({"box": list(box)} if box else {"lower": list(lower), "upper": list(upper),
+                                                           "channels": channels, "pixels": pixels})
+
+
+class Case:
+    """How a kernel is compiled and launched. `outputs` are names of arrays. `fmad`: the values of nvcc's option.
+    `reference` makes of the arrays before the launch, by name, what some outputs are about: only to see whether a
+    kernel does what it should."""
+
+    def __init__(self, make, grid, block, outputs, source, target, shared, lineinfo, prints, cluster, fmad, reference):
         self.name, self.source = make.__name__ if not source else source[0], source[1] if source else make.__name__
         self.make, self.grid, self.block, self.outputs = make, triple(grid), triple(block), outputs.split()
         self.target, self.shared, self.lineinfo, self.prints = target, shared, lineinfo, prints
+        self.cluster, self.fmad, self.reference = triple(cluster), fmad, reference
 
     def arguments(self):
         return self.make(Generator(self.source))
@@ -45,11 +69,12 @@ def triple(size):
     return [*size, 1, 1][:3]
 
 
-def case(grid, block, outputs, source=None, target="sm_80", shared=0, lineinfo=False, prints=False):
+def case(grid, block, outputs, source=None, target="sm_80", shared=0, lineinfo=False, prints=False, cluster=(1,),
+         fmad=(True, False), reference=None):
     """A row of the table. `source`: the case's name and its file's, where they differ."""
 
     def add(make):
-        row = Case(make, grid, block, outputs, source, target, shared, lineinfo, prints)
+        row = Case(make, grid, block, outputs, source, target, shared, lineinfo, prints, cluster, fmad, reference)
         CASES[row.name] = row
         return make
 

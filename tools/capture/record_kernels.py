@@ -3,6 +3,7 @@
 """Compiles the kernels of tests/kernels/cuda/, runs them on a GPU and records what they leave in memory.
 
     record_kernels.py [--out DIR] [--only REGEX] [--triton | --random SEEDS] [--compile-only] [--jobs N]
+                      [--rejected DIR]
     record_kernels.py --run FOLDER --to FILE
 
 Each launch gets a folder of DIR with kernel.ptx, case.json and arrays.npz; one more, NAME.fmad_false, where nvcc's
@@ -27,19 +28,36 @@ import tempfile
 
 import numpy as np
 
+import hopper_cases  # adds its launches to the table
 import kernel_cases
-from kernel_cases import Array, Scalar, Struct
+from kernel_cases import Array, Scalar, Struct, TensorMap
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "tests/kernels/cuda"
 SCALARS = {"s8": "i1", "u8": "u1", "s16": "<i2", "u16": "<u2", "s32": "<i4", "u32": "<u4", "s64": "<i8", "u64": "<u8",
            "f32": "<f4", "f64": "<f8"}
 PTX_SCALARS = {"f32": "float", "f64": "double"}
-LAUNCH_LIMIT = 120  # seconds
+TENSOR_MAP_BYTES = 128
+MAP = "tensor_map_"  # before the name of a map among the outputs of a launch
+LAUNCH_LIMIT = 120  # seconds, of the process; so a kernel that hangs ends
 STACK_BYTES = 16384  # for a thread, of which recursion needs more than the driver's default
 
 
 class Failure(Exception):
     """What stands in the way of a case; the others go on."""
+
+
+class LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute with the size of a cluster, which is at the beginning of a union of 64 bytes."""
+
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_char * 4), ("cluster", ctypes.c_uint * 3),
+                ("others", ctypes.c_char * 52)]
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint),
+                ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint)]
 
 
 class Gpu:
@@ -93,16 +111,53 @@ class Gpu:
                   ctypes.c_size_t(data.nbytes))
         return data
 
+    def scratch(self, count):
+        """The address of so many bytes of zeros, or a null pointer for none."""
+        return self.upload(np.zeros(count, np.uint8)) if count else 0
+
+    def tensor_map(self, about, address):
+        """The bytes of a map: the arguments of TensorMap, or a map in hexadecimal, which gets the address."""
+        memory = ctypes.create_string_buffer(TENSOR_MAP_BYTES + 64)
+        at = -ctypes.addressof(memory) % 64
+        map, address = ctypes.byref(memory, at), ctypes.c_void_p(address)
+        if isinstance(about, str):
+            memory[at : at + TENSOR_MAP_BYTES] = bytes.fromhex(about)
+            self.call("cuTensorMapReplaceAddress", map, address)
+        else:
+            numbers = lambda type, name: (type * len(about[name]))(*about[name])
+            ends = [ctypes.c_int(about[name]) for name in ("interleave", "swizzle", "promotion", "fill")]
+            tensor = [ctypes.c_int(about["type"]), ctypes.c_uint(len(about["dim"])), address,
+                      numbers(ctypes.c_uint64, "dim"), numbers(ctypes.c_uint64, "stride")]
+            steps = numbers(ctypes.c_uint, "element_stride")
+            if "box" in about:
+                self.call("cuTensorMapEncodeTiled", map, *tensor, numbers(ctypes.c_uint, "box"), steps, *ends)
+            else:
+                corners = [numbers(ctypes.c_int, name) for name in ("lower", "upper")]
+                counts = [ctypes.c_uint(about[name]) for name in ("channels", "pixels")]
+                self.call("cuTensorMapEncodeIm2col", map, *tensor, *corners, *counts, steps, *ends)
+        return memory[at : at + TENSOR_MAP_BYTES]
+
     def launch(self, function, case, parameters):
         """Parameters: the bytes of each."""
         buffers = [ctypes.create_string_buffer(p, len(p)) for p in parameters]
         pointers = (ctypes.c_void_p * len(buffers))(*(ctypes.addressof(b) for b in buffers))
-        self.call("cuLaunchKernel", function, *case["grid"], *case["block"], case["shared"], None, pointers, None)
+        cluster = LaunchAttribute(4, b"", tuple(case["cluster"]))  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        config = LaunchConfig(tuple(case["grid"]), tuple(case["block"]), case["shared"], None, ctypes.pointer(cluster),
+                              int(case["cluster"] != [1, 1, 1]))
+        self.call("cuLaunchKernelEx", ctypes.byref(config), function, pointers, None)
         self.call("cuCtxSynchronize")
 
 
-def parameter_bytes(parameter, addresses):
+def flat(parameters):
+    """Parameters and, instead of a struct, its fields."""
+    for parameter in parameters:
+        yield from flat(parameter["fields"]) if "struct" in parameter else [parameter]
+
+
+def parameter_bytes(parameter, addresses, maps):
     """What the launch is given for an entry of case.json's `params`."""
+    if "tensor_map" in parameter:
+        return maps[parameter["name"]]
     if "array" in parameter:
         return np.uint64(addresses[parameter["array"]]).tobytes()
     if "scalar" in parameter:
@@ -110,24 +165,31 @@ def parameter_bytes(parameter, addresses):
     if "struct" in parameter:
         data = bytearray(parameter["struct"])
         for field in parameter["fields"]:
-            piece = parameter_bytes(field, addresses)
+            piece = parameter_bytes(field, addresses, maps)
             data[field["at"] : field["at"] + len(piece)] = piece
         return bytes(data)
-    return np.uint64(0).tobytes()  # a scratch buffer of no bytes
+    return np.uint64(addresses.get(parameter["null"], 0)).tobytes()
 
 
 def run(folder, to):
-    """Launches what a folder holds and writes its outputs. What the kernel prints goes to the standard output."""
+    """Launches what a folder holds and writes its outputs and, as tensor_map_NAME, its maps without their addresses.
+    What the kernel prints goes to the standard output."""
     case = json.loads((folder / "case.json").read_text())
-    if case["global_scratch"] or case["profile_scratch"]:
-        raise Failure("it needs a scratch buffer")
+    if case["profile_scratch"]:
+        raise Failure("it needs a scratch buffer for profiles")
     gpu = Gpu()
     function = gpu.function((folder / "kernel.ptx").read_bytes() + b"\0", case["entry"], case["shared"])
     with np.load(folder / "arrays.npz") as file:
         inputs = {key[3:]: file[key] for key in file.files if key.startswith("in_")}
     addresses = {name: gpu.upload(data) for name, data in inputs.items()}
-    gpu.launch(function, case, [parameter_bytes(p, addresses) for p in case["params"]])
-    np.savez(to, **{name: gpu.download(addresses[name], inputs[name]) for name in case["outputs"]})
+    mapped = [p for p in flat(case["params"]) if "tensor_map" in p]
+    maps = {p["name"]: gpu.tensor_map(p["tensor_map"], addresses[p["of"]]) for p in mapped}
+    blocks = int(np.prod(case["grid"]))
+    addresses.update({"global_scratch": gpu.scratch(case["global_scratch"] * blocks), "profile_scratch": 0})
+    gpu.launch(function, case, [parameter_bytes(p, addresses, maps) for p in case["params"]])
+    outputs = {name: gpu.download(addresses[name], inputs[name]) for name in case["outputs"]}
+    without = {MAP + name: np.frombuffer(bytes(8) + map[8:], np.uint8) for name, map in maps.items()}
+    np.savez(to, **outputs, **without)
 
 
 def compile_cuda(case, fmad, to):
@@ -151,14 +213,20 @@ def description(argument):
         value = argument.value
         about = {"name": argument.name, "kind": "scalar", "type": PTX_SCALARS.get(argument.type, "int"), "value": value}
         return about, {"scalar": argument.type, "value": value, "name": argument.name}
+    if isinstance(argument, TensorMap):
+        of, _ = description(argument.of)
+        return ({"name": argument.name, "kind": "tensor_map", "of": of},
+                {"tensor_map": argument.encode, "of": argument.of.name, "name": argument.name})
     fields = [{"at": at, **description(field)[1]} for at, field in argument.fields.items()]
     return ({"name": argument.name, "kind": "struct", "args": [description(f)[0] for f in argument.fields.values()]},
             {"struct": argument.size, "align": argument.align, "fields": fields, "name": argument.name})
 
 
 def arrays_of(arguments):
+    """Each once: those that are arguments, and those of tensor maps."""
     fields = [f for a in arguments if isinstance(a, Struct) for f in a.fields.values()]
-    return [a for a in [*arguments, *fields] if isinstance(a, Array)]
+    arrays = [a.of if isinstance(a, TensorMap) else a for a in [*arguments, *fields]]
+    return list({a.name: a for a in arrays if isinstance(a, Array)}.values())
 
 
 def as_bytes(data):
@@ -166,11 +234,11 @@ def as_bytes(data):
     return data.view(np.uint8) if data.ndim else data.reshape(1).view(np.uint8)
 
 
-def write_case(folder, about, arguments, scratch=0):
-    """What a launch needs. Triton's kernels have two parameters for scratch buffers more."""
+def write_case(folder, about, arguments, scratch=()):
+    """What a launch needs. `scratch`: names of parameters behind the arguments, for scratch buffers."""
     pairs = [description(a) for a in arguments]
-    about = {**about, "global_scratch": 0, "profile_scratch": 0, "args": [a for a, _ in pairs],
-             "params": [p for _, p in pairs] + [{"null": "scratch"}] * scratch}
+    about = {"global_scratch": 0, "profile_scratch": 0, **about, "args": [a for a, _ in pairs],
+             "params": [p for _, p in pairs] + [{"null": name} for name in scratch]}
     (folder / "case.json").write_text(json.dumps(about, indent=1) + "\n")
     np.savez_compressed(folder / "arrays.npz", **{"in_" + a.name: as_bytes(a.data) for a in arrays_of(arguments)})
 
@@ -178,7 +246,7 @@ def write_case(folder, about, arguments, scratch=0):
 def prepare_cuda(case, out):
     """The folders of a case, ready to be run."""
     with tempfile.TemporaryDirectory() as work:
-        texts = {fmad: compile_cuda(case, fmad, pathlib.Path(work) / f"{fmad}.ptx") for fmad in (True, False)}
+        texts = {fmad: compile_cuda(case, fmad, pathlib.Path(work) / f"{fmad}.ptx") for fmad in case.fmad}
     folders = []
     for fmad, text in texts.items():
         if not fmad and text == texts[True]:
@@ -188,7 +256,7 @@ def prepare_cuda(case, out):
         (folder / "kernel.ptx").write_text(text)
         entry = re.search(r"\.visible \.entry (\w+)", text).group(1)
         write_case(folder, {"entry": entry, "grid": case.grid, "block": case.block, "shared": case.shared,
-                            "cluster": [1, 1, 1], "outputs": case.outputs, "fmad": fmad, "prints": case.prints},
+                            "cluster": case.cluster, "outputs": case.outputs, "fmad": fmad, "prints": case.prints},
                    case.arguments())
         folders.append(folder)
     return folders
@@ -206,13 +274,69 @@ def launched(folder):
             return {name: file[name] for name in file.files}, done.stdout.decode()
 
 
-def record(folder, provenance):
+def numbers(data, dtype):
+    """Of bytes, in f64."""
+    if dtype == "bfloat16":
+        return (data.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return data.view(dtype).astype(np.float64)
+
+
+def far_from(reference, arrays, outputs, types):
+    """The outputs that are not what a reference says, within what rounding may do; in words."""
+    codes = {"bfloat16": np.uint16}
+    inputs = {name: data.view(codes.get(types[name], types[name])) for name, data in arrays.items()}
+    said = []
+    for name, expected in reference(inputs).items():
+        got = numbers(outputs[name], types[name]).reshape(expected.shape)
+        scale = np.sqrt(np.mean(np.where(np.isfinite(expected), expected, 0) ** 2, axis=-1, keepdims=True))
+        with np.errstate(invalid="ignore"):
+            near = (got == expected) | (np.abs(got - expected) <= np.abs(expected) / 64 + scale / 64)
+        near |= np.isnan(got) & np.isnan(expected)
+        if not near.all():
+            at = tuple(int(i) for i in np.argwhere(~near)[0])
+            said.append(f"{name}: {(~near).sum()} of {near.size} are far from the reference; at {at} {got[at]}, "
+                        f"expected {expected[at]}")
+    return said
+
+
+def types_of(args):
+    """The types of arrays by name, of case.json's `args`."""
+    types = {}
+    for arg in args:
+        types.update(types_of(arg["args"]) if arg["kind"] == "struct" else types_of([arg["of"]]) if "of" in arg else
+                     {arg["name"]: arg.get("dtype")})
+    return types
+
+
+def check(folder, types, outputs, reference, rejected):
+    """That a kernel does what it should. What it left otherwise is kept in `rejected`."""
+    with np.load(folder / "arrays.npz") as file:
+        inputs = {name[3:]: file[name] for name in file.files}
+    said = far_from(reference, inputs, outputs, types)
+    if said and rejected:
+        rejected.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(rejected / f"{folder.name}.npz", **outputs)
+    if said:
+        raise Failure("; ".join(said))
+
+
+def add_maps(parameters, outputs):
+    """The maps that the driver made, instead of its arguments."""
+    for parameter in flat(parameters):
+        if "tensor_map" in parameter:
+            parameter["tensor_map"] = outputs.pop(MAP + parameter["name"]).tobytes().hex()
+
+
+def record(folder, provenance, reference, rejected):
     """Runs a prepared folder twice and adds what came out."""
     about = json.loads((folder / "case.json").read_text())
     first, second = launched(folder), launched(folder)
     differ = [name for name in first[0] if not np.array_equal(first[0][name], second[0][name])]
     if differ or first[1] != second[1]:
         raise Failure(f"two runs differ in {', '.join(differ) or 'what is printed'}")
+    add_maps(about["params"], first[0])
+    if reference:
+        check(folder, types_of(about["args"]), first[0], reference, rejected)
     prints = about.pop("prints")
     if bool(first[1]) != prints:
         raise Failure(f"expected {'some' if prints else 'no'} printed text: {first[1]!r}")
@@ -256,6 +380,7 @@ def options():
     parser.add_argument("--random", type=int, default=0, help="random products and sums instead, of so many seeds")
     parser.add_argument("--compile-only", action="store_true", help="everything but the launches; needs no GPU")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers and launches at a time")
+    parser.add_argument("--rejected", type=pathlib.Path, help="where outputs go that are far from a case's reference")
     parser.add_argument("--run", type=pathlib.Path, help="launch what is in this folder")
     parser.add_argument("--to", type=pathlib.Path, help="where --run writes the outputs")
     return parser.parse_args()
@@ -281,7 +406,10 @@ def main():
     print(f"record_kernels: {len(folders)} launches of {len(chosen)} cases are compiled", flush=True)
     if not o.compile_only:
         about = provenance()
-        recorded, more = each(o.jobs, lambda folder: record(folder, about), folders, lambda folder: folder.name)
+        references = {c.name: c.reference for c in chosen if hasattr(c, "reference")}
+        reference_of = lambda folder: references.get(folder.name.removesuffix(".fmad_false"))
+        recorded, more = each(o.jobs, lambda folder: record(folder, about, reference_of(folder), o.rejected), folders,
+                              lambda folder: folder.name)
         failed += more
         print(f"record_kernels: {len(recorded)} are recorded, {failed} failed")
     return 1 if failed else 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels in Triton that record_kernels.py --triton records, and how it compiles them for the GPU of this machine."""
 import os
+import re
 
 os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # the PTX shall have no path of this machine
 
@@ -9,7 +10,9 @@ import torch
 import triton
 import triton.language as tl
 
-from kernel_cases import Array, Generator, Scalar, with_specials
+from hopper_cases import rolled
+from kernel_cases import Array, Generator, Scalar, TensorMap, with_specials
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 TYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.int8, "int32": torch.int32,
          "float8_e4m3fn": torch.float8_e4m3fn}
@@ -61,10 +64,59 @@ def sort(x, y, BLOCK: tl.constexpr):
     tl.store(y + row * BLOCK + at, tl.sort(tl.load(x + row * BLOCK + at)))
 
 
+@triton.jit
+def matmul_by_descriptors(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
+    sums = tl.zeros((BM, BN), dtype=tl.float32)
+    for at in range(0, K, BK):
+        sums = tl.dot(a.load([row, at]), b.load([column, at]).T, sums)
+    c.store([row, column], sums.to(tl.float16))
+
+
+@triton.jit
+def matmul_persistent(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, BLOCKS: tl.constexpr,
+                      SPECIALISED: tl.constexpr):
+    left = tl.make_tensor_descriptor(a, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    right = tl.make_tensor_descriptor(b, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
+    result = tl.make_tensor_descriptor(c, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+    columns = tl.cdiv(N, BN)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BM) * columns, BLOCKS, flatten=False,
+                         warp_specialize=SPECIALISED):
+        row, column = tile // columns * BM, tile % columns * BN
+        sums = tl.zeros((BM, BN), dtype=tl.float32)
+        for at in range(0, K, BK):
+            sums = tl.dot(left.load([row, at]), right.load([column, at]).T, sums)
+        result.store([row, column], sums.to(tl.float16))
+
+
+class Described:
+    """An argument that is a descriptor of an array, made by the host, with the blocks that a kernel loads or stores."""
+
+    def __init__(self, array, block):
+        self.array, self.name, self.block = array, array.name, block
+
+    def value(self):
+        """For the compiler."""
+        return TensorDescriptor.from_tensor(torch.empty(self.array.data.shape, dtype=TYPES[self.array.dtype],
+                                                        device="cuda"), self.block)
+
+    def parameters(self, meta):
+        """The map as Triton's launcher makes it, the shape and the strides."""
+        rows, columns = self.array.data.shape
+        type, size = {torch.float16: ("f16", 2)}[TYPES[self.array.dtype]]
+        if meta["elem_size"] != size:
+            raise ValueError(f"{self.name}: elements of {meta['elem_size']} bytes in {meta}")
+        map = TensorMap("map_" + self.name, self.array, type, (columns, rows), meta["block_size"][::-1],
+                        swizzle=meta["swizzle"], promotion=2)
+        return [map, Scalar(self.name + "_rows", "s32", rows), Scalar(self.name + "_columns", "s32", columns),
+                Scalar(self.name + "_stride", "s64", columns), Scalar(self.name + "_step", "s64", 1)]
+
+
 class Case:
-    def __init__(self, name, kernel, grid, outputs, arguments, constants, warps=4):
+    def __init__(self, name, kernel, grid, outputs, arguments, constants, warps=4, stages=3, reference=None):
         self.name, self.kernel, self.grid, self.outputs = name, kernel, [*grid, 1, 1][:3], outputs.split()
-        self.arguments, self.constants, self.warps = arguments, constants, warps
+        self.arguments, self.constants, self.warps, self.stages = arguments, constants, warps, stages
+        self.reference = reference
 
 
 def rows(name, n, columns, dtype=np.float32):
@@ -83,7 +135,35 @@ def products(name, dtype, result):
             Scalar("N", "s32", n), Scalar("K", "s32", k)]
 
 
+def halves(name, m, n, k):
+    """A, B with K in a row, C."""
+    r = Generator(name)
+    a, b = (rolled(r, size, k).astype(np.float16) for size in (m, n))
+    return Array("a", a), Array("b", b), Array("c", np.full((m, n), -1, np.float16))
+
+
+def product(inputs):
+    return {"c": inputs["a"].astype(np.float64) @ inputs["b"].astype(np.float64).T}
+
+
+def descriptors():
+    """Tensor maps: of the host, of the kernel; warps of different tasks."""
+    m, n, k = 104, 72, 200
+    a, b, c = halves("triton_descriptors", m, n, k)
+    yield Case("triton_descriptors", matmul_by_descriptors, (2, 2), "c",
+               [Described(a, [64, 64]), Described(b, [64, 64]), Described(c, [64, 64]), Scalar("K", "s32", k)],
+               {"BM": 64, "BN": 64, "BK": 64}, reference=product)
+    for name, rows, warps, specialised in (("triton_persistent", 64, 4, False), ("triton_specialised", 64, 4, True),
+                                           ("triton_specialised_128", 128, 8, True)):
+        a, b, c = halves(name, m, n, k)
+        yield Case(name, matmul_persistent, (2,), "c",
+                   [a, b, c, Scalar("M", "s32", m), Scalar("N", "s32", n), Scalar("K", "s32", k)],
+                   {"BM": rows, "BN": 64, "BK": 64, "BLOCKS": 2, "SPECIALISED": specialised}, warps=warps,
+                   reference=product)
+
+
 def table():
+    yield from descriptors()
     r = Generator("triton")
     x = rows("triton_softmax", 19, 300)
     yield Case("triton_softmax_300", softmax, (19,), "y",
@@ -109,19 +189,50 @@ def table():
 CASES = list(table())
 
 
+def value(argument):
+    """What the compiler needs to know of an argument."""
+    if isinstance(argument, Described):
+        return argument.value()
+    return TYPES[argument.dtype] if isinstance(argument, Array) else argument.value
+
+
+def parameters_of(ptx):
+    """Those of the kernel: "u32", "b8[128]"."""
+    head = re.search(r"\.visible \.entry \w+\((.*?)\)", ptx, re.S).group(1)
+    found = re.findall(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)[^,\[]*(\[\d+\])?", head)
+    return [type + size for type, size in found]
+
+
+def check_parameters(name, arguments, scratch, ptx):
+    """That the compiler has made the parameters that the arguments are for."""
+    kinds = {Array: "u64", TensorMap: "b8[128]"}
+    expected = [kinds.get(type(a)) or a.type.replace("s", "u") for a in arguments]
+    expected += ["u64"] * len(scratch)
+    if parameters_of(ptx) != expected:
+        raise ValueError(f"{name}: has parameters {parameters_of(ptx)}, expected {expected}")
+
+
 def prepare(case, out, write_case):
     """Compiles a case and writes its folder."""
-    values = [TYPES[a.dtype] if isinstance(a, Array) else a.value for a in case.arguments]
-    compiled = case.kernel.warmup(*values, grid=tuple(case.grid), num_warps=case.warps, **case.constants)
-    meta = compiled.metadata
+    compiled = case.kernel.warmup(*(value(a) for a in case.arguments), grid=tuple(case.grid), num_warps=case.warps,
+                                  num_stages=case.stages, **case.constants)
+    meta, ptx = compiled.metadata, compiled.asm["ptx"]
     folder = out / case.name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "kernel.ptx").write_text(compiled.asm["ptx"])
-    about = {"entry": meta.name, "grid": case.grid, "block": [32 * meta.num_warps, 1, 1], "shared": meta.shared,
+    (folder / "kernel.ptx").write_text(ptx)
+    described = iter(getattr(meta, "tensordesc_meta", None) or [])
+    arguments = []
+    for a in case.arguments:
+        arguments += a.parameters(next(described)) if isinstance(a, Described) else [a]
+    scratch = ["global_scratch", "profile_scratch"]
+    check_parameters(case.name, arguments, scratch, ptx)
+    threads = re.search(r"\.(?:reqntid|maxntid)\s+(\d+)", ptx)  # also of warps with other tasks
+    if not threads:
+        raise ValueError(f"{case.name}: the kernel does not say how many threads it has")
+    about = {"entry": meta.name, "grid": case.grid, "block": [int(threads.group(1)), 1, 1], "shared": meta.shared,
              "cluster": [1, 1, 1], "outputs": case.outputs, "triton": triton.__version__, "prints": False,
-             "meta": {k: str(v) for k, v in case.constants.items()}}
-    scratch = getattr(meta, "global_scratch_size", 0), getattr(meta, "profile_scratch_size", 0)
-    if any(scratch):
-        raise ValueError(f"{case.name}: needs scratch buffers of {scratch} bytes")
-    write_case(folder, about, case.arguments, scratch=2)
+             "meta": {k: str(v) for k, v in case.constants.items()},
+             "global_scratch": getattr(meta, "global_scratch_size", 0),
+             "profile_scratch": getattr(meta, "profile_scratch_size", 0)}
+    write_case(folder, about, arguments, scratch=scratch)
     return [folder]
