@@ -3,7 +3,7 @@
 """Compiles the kernels of tests/kernels/cuda/, runs them on a GPU and records what they leave in memory.
 
     record_kernels.py [--out DIR] [--only REGEX] [--triton | --random SEEDS] [--compile-only] [--jobs N]
-                      [--rejected DIR]
+                      [--rejected DIR] [--limit SECONDS]
     record_kernels.py --run FOLDER --to FILE
 
 Each launch gets a folder of DIR with kernel.ptx, case.json and arrays.npz; one more, NAME.fmad_false, where nvcc's
@@ -38,7 +38,6 @@ SCALARS = {"s8": "i1", "u8": "u1", "s16": "<i2", "u16": "<u2", "s32": "<i4", "u3
 PTX_SCALARS = {"f32": "float", "f64": "double"}
 TENSOR_MAP_BYTES = 128
 MAP = "tensor_map_"  # before the name of a map among the outputs of a launch
-LAUNCH_LIMIT = 120  # seconds, of the process; so a kernel that hangs ends
 STACK_BYTES = 16384  # for a thread, of which recursion needs more than the driver's default
 
 
@@ -262,12 +261,12 @@ def prepare_cuda(case, out):
     return folders
 
 
-def launched(folder):
-    """Outputs and printed text of a launch in a process of its own."""
+def launched(folder, limit):
+    """Outputs and printed text of a launch in a process of its own, which ends after so many seconds."""
     with tempfile.TemporaryDirectory() as work:
         to = pathlib.Path(work) / "out.npz"
         done = subprocess.run([sys.executable, __file__, "--run", str(folder), "--to", str(to)], capture_output=True,
-                              timeout=LAUNCH_LIMIT)
+                              timeout=limit)
         if done.returncode != 0:
             raise Failure(done.stderr.decode(errors="replace").strip())
         with np.load(to) as file:
@@ -327,10 +326,10 @@ def add_maps(parameters, outputs):
             parameter["tensor_map"] = outputs.pop(MAP + parameter["name"]).tobytes().hex()
 
 
-def record(folder, provenance, reference, rejected):
+def record(folder, provenance, reference, rejected, limit):
     """Runs a prepared folder twice and adds what came out."""
     about = json.loads((folder / "case.json").read_text())
-    first, second = launched(folder), launched(folder)
+    first, second = launched(folder, limit), launched(folder, limit)
     differ = [name for name in first[0] if not np.array_equal(first[0][name], second[0][name])]
     if differ or first[1] != second[1]:
         raise Failure(f"two runs differ in {', '.join(differ) or 'what is printed'}")
@@ -380,6 +379,7 @@ def options():
     parser.add_argument("--random", type=int, default=0, help="random products and sums instead, of so many seeds")
     parser.add_argument("--compile-only", action="store_true", help="everything but the launches; needs no GPU")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers and launches at a time")
+    parser.add_argument("--limit", type=float, default=120, help="seconds for a launch, after which its process ends")
     parser.add_argument("--rejected", type=pathlib.Path, help="where outputs go that are far from a case's reference")
     parser.add_argument("--run", type=pathlib.Path, help="launch what is in this folder")
     parser.add_argument("--to", type=pathlib.Path, help="where --run writes the outputs")
@@ -408,8 +408,8 @@ def main():
         about = provenance()
         references = {c.name: c.reference for c in chosen if hasattr(c, "reference")}
         reference_of = lambda folder: references.get(folder.name.removesuffix(".fmad_false"))
-        recorded, more = each(o.jobs, lambda folder: record(folder, about, reference_of(folder), o.rejected), folders,
-                              lambda folder: folder.name)
+        run_twice = lambda folder: record(folder, about, reference_of(folder), o.rejected, o.limit)
+        recorded, more = each(o.jobs, run_twice, folders, lambda folder: folder.name)
         failed += more
         print(f"record_kernels: {len(recorded)} are recorded, {failed} failed")
     return 1 if failed else 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of hopper_*.cu have in common: instructions of sm_90a under short names. Addresses of shared memory are
-// numbers of 32 bits, barriers are addresses of 64-bit words there. Tiles have rows of 128 bytes with the 128-byte swizzle, as
-// a tensor map lays them: they begin at multiples of 1024 bytes.
+// What the kernels of hopper_*.cu have in common: instructions of sm_90a under short names. Addresses of
+// shared memory are numbers of 32 bits, barriers are addresses of 64-bit words there. Tiles have rows of 128
+// bytes with the 128-byte swizzle, as a tensor map lays them: they begin at multiples of 1024 bytes.
 #pragma once
 
 #include <cstdint>
@@ -185,11 +185,13 @@ __device__ inline void product_bf16(float (&d)[32], uint64_t a, uint64_t b, int 
 
 // A from registers; B with N in a row.
 __device__ inline void product_bf16(float (&d)[32], const unsigned (&a)[4], uint64_t b) {
-  asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " KERNEL_SUMS
-               "{%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
-               : KERNEL_OPERANDS(d)
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)
-               : "memory");
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.eq.b32 p, 0, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " KERNEL_SUMS
+      "{%32, %33, %34, %35}, %36, p, 1, 1, 1;\n}"
+      : KERNEL_OPERANDS(d)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)
+      : "memory");
 }
 
 __device__ inline void product_e4m3(float (&d)[32], uint64_t a, uint64_t b, int scale_d) {

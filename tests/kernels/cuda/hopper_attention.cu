@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// O = softmax(Q K^T) V of bf16, causal, a head of 64 for each block row: one warp copies, two warpgroups compute 64 queries
-// each. They issue their products in turn, so that one computes its softmax while the other multiplies; the probabilities
-// stay in registers. `logs` gets the logarithms (base 2) of the sums.
+// O = softmax(Q K^T) V of bf16, causal, a head of 64 for each block row: one warp copies, two warpgroups
+// compute 64 queries each. They issue their products in turn, so that one computes its softmax while the
+// other multiplies; the probabilities stay in registers. `logs` gets the logarithms (base 2) of the sums.
 #include "hopper.cuh"
 
 namespace kernel {

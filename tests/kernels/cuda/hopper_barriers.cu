@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mbarriers answer: states and pending counts, arrivals by number, arrivals that drop, transactions, waits by state and
-// by parity, copies that arrive; and instructions that only have an effect on when things happen.
+// What mbarriers answer: states and pending counts, arrivals by number, arrivals that drop, transactions,
+// waits by state and by parity, copies that arrive; and instructions that only have an effect on when things
+// happen.
 #include "hopper.cuh"
 
 namespace kernel {

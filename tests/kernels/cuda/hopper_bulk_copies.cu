@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk copies without a tensor map, and reductions in bulk: into memory, by address and by a tensor map, and into shared memory.
-// Every element is reduced once. A block for each kind; hints of caches and prefetches change nothing.
+// Bulk copies without a tensor map, and reductions in bulk: into memory, by address and by a tensor map, and
+// into shared memory. Every element is reduced once. A block for each kind; hints of caches and prefetches
+// change nothing.
 #include "hopper.cuh"
 
 namespace kernel {
@@ -70,7 +71,8 @@ __device__ void reduce_tensor(const TensorMap& map, unsigned from, unsigned kind
   }
 }
 
-// Rows of 512 bytes: `from`, what is added; `memory`, `shared`, `tensor`, what it is added to. `copy` is a plain copy.
+// Rows of 512 bytes: `from`, what is added; `memory`, `shared`, `tensor`, what it is added to. `copy` is a
+// plain copy.
 extern "C" __global__ void __launch_bounds__(kThreads)
     hopper_bulk_copies(const uint8_t* from, uint8_t* memory, unsigned* shared, uint8_t* copy,
                        const __grid_constant__ TensorMap map) {

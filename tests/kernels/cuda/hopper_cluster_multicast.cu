@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A B of bf16 by clusters of two blocks that need the same rows of A: each loads half of them into both blocks. A stage is
-// filled again when the warps of both blocks have read it, so they arrive at both empty barriers. The size of the cluster is
-// an argument of the launch. Warp 4 copies, warps 0 to 3 multiply.
+// D = A B of bf16 by clusters of two blocks that need the same rows of A: each loads half of them into both
+// blocks. A stage is filled again when the warps of both blocks have read it, so they arrive at both empty
+// barriers. The size of the cluster is an argument of the launch. Warp 4 copies, warps 0 to 3 multiply.
 #include "hopper.cuh"
 
 namespace kernel {

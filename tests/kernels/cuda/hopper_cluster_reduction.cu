@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows to mean 0 and variance 1 by clusters of four blocks, a quarter of a row each, through each other's shared memory: sums
-// are read there (ld.shared::cluster and generic loads), those of squares are sent (st.async), and counts of integers are made
-// where all send (red.async, atom). Sums are added in the order of the blocks. `counts` and `places` show what arrived.
+// Rows to mean 0 and variance 1 by clusters of four blocks, a quarter of a row each, through each other's
+// shared memory: sums are read there (ld.shared::cluster and generic loads), those of squares are sent
+// (st.async), and counts of integers are made where all send (red.async, atom). Sums are added in the order
+// of the blocks. `counts` and `places` show what arrived.
 #include "hopper.cuh"
 
 namespace kernel {

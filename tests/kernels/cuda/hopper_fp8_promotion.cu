@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A B of e4m3, scaled: a factor for each row of A and 128 of K, one for each 64 columns of B and 128 of K. The sums of
-// wgmma, which keep few bits, are added to f32 registers after each 128 of K. D is rounded to bf16.
+// D = A B of e4m3, scaled: a factor for each row of A and 128 of K, one for each 64 columns of B and 128 of
+// K. The sums of wgmma, which keep few bits, are added to f32 registers after each 128 of K. D is rounded to
+// bf16.
 #include "hopper.cuh"
 
 namespace kernel {

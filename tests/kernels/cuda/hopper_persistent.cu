@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A B of bf16, rounded to bf16, by blocks that take tile after tile of 64 x 64. Two warpgroups multiply in turn, each a
-// whole tile; while one multiplies the other stores: by stmatrix into shared memory, from there by a tensor map.
+// D = A B of bf16, rounded to bf16, by blocks that take tile after tile of 64 x 64. Two warpgroups multiply
+// in turn, each a whole tile; while one multiplies the other stores: by stmatrix into shared memory, from
+// there by a tensor map.
 #include "hopper.cuh"
 
 namespace kernel {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A B of f16 with f32 sums, A sparse 2:4, by wgmma.mma_async.sp m64n64k32 with both selectors. A is stored row by row,
-// two elements of four; `metadata` has 16 bits for each 16 columns of a row of A. A step of 128 of K: a tile of A, and two of B,
-// which has K in a row.
+// D = A B of f16 with f32 sums, A sparse 2:4, by wgmma.mma_async.sp m64n64k32 with both selectors. A is
+// stored row by row, two elements of four; `metadata` has 16 bits for each 16 columns of a row of A. A step
+// of 128 of K: a tile of A, and two of B, which has K in a row.
 #include "hopper.cuh"
 
 namespace kernel {
@@ -9,9 +9,9 @@ namespace kernel {
 constexpr int kTile = 64, kStep = 128, kStages = 2, kThreads = 128;
 constexpr unsigned kTileBytes = kTile * 128;
 
-// Of product `number` of a step. Lanes of the first pair of four give the metadata of selector 0, those of the second of
-// selector 1: 16 columns each, of row lane / 4 in the lower half, of the row 8 further in the upper half. The others have what
-// must not be used.
+// Of product `number` of a step. Lanes of the first pair of four give the metadata of selector 0, those of
+// the second of selector 1: 16 columns each, of row lane / 4 in the lower half, of the row 8 further in the
+// upper half. The others have what must not be used.
 __device__ unsigned metadata_of(const uint16_t* codes, int row_size, int number) {
   const int lane = threadIdx.x % 32;
   const uint16_t* const upper = codes + 2 * number + lane % 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One copy for each block, by a tensor map of its own: tiles of all ranks, im2col, element strides, what stands for elements
-// outside, types that are converted, and a map whose fields the kernel replaces. Shared memory is written before, and shown.
+// One copy for each block, by a tensor map of its own: tiles of all ranks, im2col, element strides, what
+// stands for elements outside, types that are converted, and a map whose fields the kernel replaces. Shared
+// memory is written before, and shown.
 #include "hopper.cuh"
 
 namespace kernel {
@@ -41,8 +42,8 @@ __device__ void copy(unsigned to, const TensorMap* map, const Copy& c, unsigned 
   asm volatile("tensormap.replace.tile." field ".shared::cta.b1024." type ";" ::"r"(map), __VA_ARGS__ \
                : "memory")
 
-// A map of rank 2 of f32 becomes one of `part`: dimensions 24 and 9, rows of 128 bytes, a box of 16 x 6 with every second row,
-// the 64-byte swizzle, zeros outside. All lanes of a warp copy it to `in_memory`.
+// A map of rank 2 of f32 becomes one of `part`: dimensions 24 and 9, rows of 128 bytes, a box of 16 x 6 with
+// every second row, the 64-byte swizzle, zeros outside. All lanes of a warp copy it to `in_memory`.
 __device__ void replace_fields(unsigned map, const float* part, TensorMap* in_memory) {
   if (threadIdx.x == 0) {
     REPLACE("global_address", "b64 [%0], %1", "l"(part));

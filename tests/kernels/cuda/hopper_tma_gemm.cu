@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A B of bf16 with f32 sums by wgmma m64n64k16; A and B with K in a row. One warpgroup for each 64 x 64 fills a ring of
-// three stages by tensor maps, which put zeros where a tile is not in the matrix, and multiplies.
+// D = A B of bf16 with f32 sums by wgmma m64n64k16; A and B with K in a row. One warpgroup for each 64 x 64
+// fills a ring of three stages by tensor maps, which put zeros where a tile is not in the matrix, and
+// multiplies.
 #include "hopper.cuh"
 
 namespace kernel {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A B of bf16, rounded to bf16, 128 x 64 for each block: a warpgroup that only copies and gives its registers away, and two
-// that take them and multiply 64 rows each. A warp of those arrives once at a stage's empty barrier.
+// D = A B of bf16, rounded to bf16, 128 x 64 for each block: a warpgroup that only copies and gives its
+// registers away, and two that take them and multiply 64 rows each. A warp of those arrives once at a stage's
+// empty barrier.
 #include "hopper.cuh"
 
 namespace kernel {
