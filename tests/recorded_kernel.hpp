@@ -150,6 +150,7 @@ inline ptx::Launch shape_of(const json& recorded) {
   how.grid = extent(recorded.at("grid"));
   how.block = extent(recorded.at("block"));
   how.shared_bytes = recorded.at("shared");
+  if (recorded.contains("cluster")) how.cluster = extent(recorded.at("cluster"));
   return how;
 }
 

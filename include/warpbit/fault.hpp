@@ -21,6 +21,8 @@ struct FaultSide {
   device::Place at;  ///< where in the source
   int warps = 1;     ///< starting at `warp`; four if a warpgroup acts
   int ptx_line = 0;  ///< of a kernel in PTX, where `at` is what .loc says
+  /// Of the other side, if it is another block of the cluster.
+  std::optional<device::Index3> elsewhere = {};
 };
 
 /// The first forbidden action of a kernel, in the first faulty block; blocks are counted with x fastest. The

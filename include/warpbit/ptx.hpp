@@ -145,11 +145,17 @@ struct OrderDependence {
 /// How to run a kernel.
 struct Launch {
   Dim3 grid = {}, block = {};
+  /// The blocks of a cluster (CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION): extents that divide those of the grid, at most 16
+  /// blocks. Nothing: what the kernel demands (.reqnctapercluster), else no clusters.
+  std::optional<Dim3> cluster = {};
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory of a block
   /// Products and sums are fused as the assembler does by default (`ptxas --fmad=true`).
   bool contract = true;
   /// Accesses to shared memory that no barrier orders are faults, and reads of bytes that were never written.
   bool check_shared = true;
+  /// What check_shared finds is collected in Report::findings, and the launch goes on. A fault behind which nothing can go on
+  /// still ends it.
+  bool lenient = false;
   /// The maximum number of steps of a block, one for each instruction of a path of a warp; 0: any number.
   std::uint64_t step_limit = 0;
   /// What to refuse, and the number of host threads.
@@ -165,6 +171,12 @@ struct Launch {
   std::function<void(std::uint64_t done, std::uint64_t blocks)> progress = {};
 };
 
+/// A fault behind which a launch has gone on, the first of its kind at these places in its block.
+struct Finding {
+  Fault fault;
+  std::uint64_t times = 1;  ///< it was found in the block
+};
+
 /// What a launch did.
 struct Report {
   std::optional<Fault> fault;  ///< after a fault, the content of the arrays is unspecified
@@ -173,6 +185,7 @@ struct Report {
   std::uint64_t blocks = 0;    ///< that have ended
   std::uint64_t steps = 0;     ///< instructions of warps
   std::string printed;         ///< by printf, block by block
+  std::vector<Finding> findings;  ///< of a launch that is lenient, block by block
   std::vector<LineCounts> profile;  ///< of the statements that were executed, by line; see Launch::profile
   bool stopped = false;             ///< Launch::observe has ended it
   /// Statements that were executed and leave something open, by line. Without them the launch has the same bits on any

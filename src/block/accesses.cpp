@@ -107,20 +107,20 @@ void Accesses::set(Cell& cell, Mark write, Written state) {
 
 // ---- Reads
 
-std::optional<Accesses::Conflict> Accesses::check_read(const Cell& cell, std::int64_t byte, Mark now,
+std::optional<Accesses::Conflict> Accesses::check_read(const Cell& cell, std::int64_t byte, Now now,
                                                        const Order& order) const {
   using enum Conflict::Kind;
-  if (!before(cell.write, now, order)) return Conflict{race, now.thread(), byte, access(cell.write), true};
-  if (cell.written == Written::pending) return Conflict{pending, now.thread(), byte, access(cell.write), true};
-  if (cell.written == Written::never) return Conflict{never_written, now.thread(), byte, std::nullopt};
+  if (!before(cell.write, now, order)) return Conflict{race, now.me, byte, access(cell.write), true};
+  if (cell.written == Written::pending) return Conflict{pending, now.me, byte, access(cell.write), true};
+  if (cell.written == Written::never) return Conflict{never_written, now.me, byte, std::nullopt};
   return std::nullopt;
 }
 
-std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_t bytes, Mark now,
+std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_t bytes, Now now,
                                                  const Order& order) {
   std::optional<Conflict> conflict;
   for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
-    remember(cell, now);
+    remember(cell, now.mark);
     const bool allowed = cell.written == Written::done && before(cell.write, now, order);
     if (!allowed && !conflict) conflict = check_read(cell, byte, now, order);
   });
@@ -146,17 +146,17 @@ std::optional<Accesses::Conflict> Accesses::read(const LaneAccesses& of, const O
 
 // ---- Writes
 
-std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::int64_t byte, Mark now,
+std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::int64_t byte, Now now,
                                                         const Order& order) const {
   using enum Conflict::Kind;
-  if (!before(cell.write, now, order)) return Conflict{race, now.thread(), byte, access(cell.write), true};
+  if (!before(cell.write, now, order)) return Conflict{race, now.me, byte, access(cell.write), true};
   for (Mark read : cell.read)
-    if (!before(read, now, order)) return Conflict{race, now.thread(), byte, access(read), false};
-  if (cell.written == Written::pending) return Conflict{pending, now.thread(), byte, access(cell.write), true};
+    if (!before(read, now, order)) return Conflict{race, now.me, byte, access(read), false};
+  if (cell.written == Written::pending) return Conflict{pending, now.me, byte, access(cell.write), true};
   return std::nullopt;
 }
 
-std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, Mark now,
+std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, Now now,
                                                   const Order& order, Written state) {
   std::optional<Conflict> conflict;
   const bool parts = for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
@@ -164,8 +164,10 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
                          before(cell.read[0], now, order) && before(cell.read[1], now, order);
     if (!allowed && !conflict) conflict = check_write(cell, byte, now, order);
     // A strong access does not hide a weak one of its own thread.
-    const bool hides = now.strong() && cell.write.thread() == now.thread() && cell.write.clock() == now.clock();
-    const Mark write(now.thread(), now.clock(), now.place(), hides ? cell.write.strong() : now.strong());
+    const Mark mark = now.mark;
+    const bool hides =
+        mark.strong() && cell.write.thread() == mark.thread() && cell.write.clock() == mark.clock();
+    const Mark write(mark.thread(), mark.clock(), mark.place(), hides ? cell.write.strong() : mark.strong());
     set(cell, write, state);
   });
   if (parts) unite(first, bytes);
@@ -191,10 +193,48 @@ std::optional<Accesses::Conflict> Accesses::write(const LaneAccesses& of, const 
 
 void Accesses::settle(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place,
                       const Order& order) {
-  const Mark now = mark(thread, place, order);
+  const Mark now = mark(thread, place, order).mark;
   const bool parts =
       for_each_cell(first, bytes, [&](Cell& cell, std::int64_t) { set(cell, now, Written::done); });
   if (parts) unite(first, bytes);
+}
+
+// ---- Agents
+
+std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_t bytes, int me, Place at,
+                                                 Agent agent, const Order& order) {
+  return read(first, bytes, mark(agent, me, at), order);
+}
+
+std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, int me, Place at,
+                                                  Agent agent, const Order& order) {
+  return write(first, bytes, mark(agent, me, at), order, Written::pending);
+}
+
+void Accesses::settle(std::int64_t first, std::int64_t bytes, Agent agent, Place at) {
+  const Mark now = mark(agent, 0, at).mark;
+  const bool parts =
+      for_each_cell(first, bytes, [&](Cell& cell, std::int64_t) { set(cell, now, Written::done); });
+  if (parts) unite(first, bytes);
+}
+
+std::optional<Accesses::Conflict> Accesses::foreign(std::int64_t first, std::int64_t bytes, int first_thread,
+                                                    int threads, int me, const Order& order) const {
+  const auto is_foreign = [&](Mark mark) {
+    if (!mark.exists() || order.is_agent(mark.thread())) return false;
+    if (mark.thread() >= first_thread && mark.thread() < first_thread + threads) return false;
+    for (int warp = first_thread; warp < first_thread + threads; warp += kWarp)
+      if (order.before(mark.thread(), mark.clock(), warp)) return false;
+    return true;
+  };
+  for (std::int64_t byte = first; byte < first + bytes;) {
+    const std::int64_t size = size_[index(byte / kUnit)];
+    const Cell& of = cell(byte);
+    for (const Mark mark : {of.write, of.read[0], of.read[1]})
+      if (is_foreign(mark)) return Conflict{Conflict::Kind::race, me, byte, access(mark), mark == of.write};
+    byte = (byte / size + 1) * size;
+  }
+  return std::nullopt;
 }
 
 // ---- Proxies
@@ -213,7 +253,8 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
     if (write != checked) {
       checked = write;
       fenced = true;
-      const bool all = !write.exists() || order.fenced(write.thread(), write.clock());
+      const bool all =
+          !write.exists() || order.is_agent(write.thread()) || order.fenced(write.thread(), write.clock());
       for (int me = first_thread; !all && fenced && me < first_thread + threads; ++me)
         fenced = order.fenced(write.thread(), write.clock(), me);
     }

@@ -34,8 +34,9 @@ class Accesses {
   enum class Written : std::uint32_t { never, pending, done };  // 32 bits: a Cell without padding
   /// An earlier access.
   struct Access {
-    int thread;
+    int thread;  ///< or an agent
     Place at;
+    std::uint32_t clock = 0;
   };
   /// Two unordered or otherwise conflicting accesses.
   struct Conflict {
@@ -57,6 +58,22 @@ class Accesses {
                                bool strong = false);
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int thread, Place at,
                                 const Order& order, Written state, bool strong = false);
+  /// The same by an agent (order.hpp) at its clock, for the thread `me`, which issues what it does.
+  struct Agent {
+    int number;
+    std::uint32_t clock;
+    bool strong = false;  ///< a reduction
+  };
+  std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, int me, Place at, Agent agent,
+                               const Order& order);
+  std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int me, Place at, Agent agent,
+                                const Order& order);
+  /// What an agent has written has arrived.
+  void settle(std::int64_t first, std::int64_t bytes, Agent agent, Place at);
+  /// The first access to these bytes by another thread than [first_thread, first_thread + threads) that does not happen
+  /// before the current action of any of them. `me` is who asks.
+  std::optional<Conflict> foreign(std::int64_t first, std::int64_t bytes, int first_thread, int threads, int me,
+                                  const Order& order) const;
   /// Whether a byte was never written, or is being written by an asynchronous copy.
   bool is_unsettled(std::int64_t byte) const { return cell(byte).written != Written::done; }
   /// The first consecutive bytes whose last write is not proxy-fenced for one of the threads [first_thread,
@@ -103,18 +120,26 @@ class Accesses {
     Written written = Written::never;
     friend bool operator==(const Cell&, const Cell&) = default;
   };
-  std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, Mark now, const Order& order);
-  std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, Mark now, const Order& order,
+  /// An access that is marked as `mark`, and allowed or not for the thread `me`.
+  struct Now {
+    Mark mark;
+    int me;
+  };
+  std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, Now now, const Order& order);
+  std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, Now now, const Order& order,
                                 Written state);
-  std::optional<Conflict> check_read(const Cell& cell, std::int64_t byte, Mark now, const Order& order) const;
-  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Mark now, const Order& order) const;
-  static Mark mark(int thread, std::uint16_t place, const Order& order, bool strong = false) {
-    return {thread, order.clock(thread), place, strong};
+  std::optional<Conflict> check_read(const Cell& cell, std::int64_t byte, Now now, const Order& order) const;
+  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Now now, const Order& order) const;
+  static Now mark(int thread, std::uint16_t place, const Order& order, bool strong = false) {
+    return {{thread, order.clock(thread), place, strong}, thread};
   }
-  Access access(Mark mark) const { return {mark.thread(), places_[mark.place()]}; }
-  static bool before(Mark mark, Mark now, const Order& order) {
-    return !mark.exists() || (now.strong() && mark.strong()) ||
-           order.before(mark.thread(), mark.clock(), now.thread());
+  Now mark(Agent agent, int me, Place at) {
+    return {{agent.number, agent.clock, number(at), agent.strong}, me};
+  }
+  Access access(Mark mark) const { return {mark.thread(), places_[mark.place()], mark.clock()}; }
+  static bool before(Mark mark, Now now, const Order& order) {
+    return !mark.exists() || (now.mark.strong() && mark.strong()) ||
+           order.before(mark.thread(), mark.clock(), now.me);
   }
   static void remember(Cell& cell, Mark read);
   static void set(Cell& cell, Mark write, Written state);

@@ -72,6 +72,7 @@ std::string Fault::message() const {
     std::string out = "\n  ";
     if (s.at.line != 0) out += fmt::format("{}:{}: ", s.at.file, s.at.line);
     if (s.ptx_line != 0) out += fmt::format("PTX line {}: ", s.ptx_line);
+    if (s.elsewhere) out += fmt::format("block ({}, {}, {}), ", s.elsewhere->x, s.elsewhere->y, s.elsewhere->z);
     out += s.warps == 1 ? fmt::format("warp {}", s.warp)
                         : fmt::format("warps {}-{}", s.warp, s.warp + s.warps - 1);
     if (with_lanes && !s.lanes.empty())

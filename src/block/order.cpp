@@ -5,42 +5,86 @@
 #include <array>
 
 namespace warpbit::block {
+namespace {
+
+using Clocks = std::vector<std::uint32_t>;
+
+// Each of `into` becomes the later one.
+void join(Clocks& into, const Clocks& from) {
+  if (into.size() < from.size()) into.resize(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
+}
+
+}  // namespace
 
 Order::Order(int threads)
-    : clock_(index(threads)),
-      barrier_(index(threads)),
-      known_(index(threads) * index(kWarp)),
-      fenced_barrier_(index(threads)),
+    : threads_((threads + kWarp - 1) / kWarp * kWarp),
+      clock_(index(threads_)),
+      barrier_(index(threads_)),
+      known_(index(threads_) * index(kWarp)),
+      fenced_barrier_(index(threads_)),
       fenced_(known_.size()),
-      fence_known_(index(threads)) {}
+      fence_known_(index(threads_)) {}
 
-void Order::fence(int thread) {
+int Order::add_agent() {
+  for (Clocks* one : {&clock_, &barrier_, &fenced_barrier_}) one->push_back(0);
+  need_warps();
+  for (Knowledge& one : of_warps_) one.known.resize(clock_.size()), one.fenced.resize(clock_.size());
+  return static_cast<int>(clock_.size()) - 1;
+}
+
+void Order::need_warps() {
+  if (!of_warps_.empty()) return;
+  const Clocks none(clock_.size());
+  of_warps_.assign(index(threads_ / kWarp), {none, none});
+}
+
+bool Order::knows_of(int first, int count, int me) const {
+  for (int thread = first; thread < first + count; ++thread)
+    if (before(thread, 0, me)) return true;
+  return false;
+}
+
+void Order::fence(int warp, std::uint32_t lanes) {
   any_fence_ = true;
-  fence_known_[index(thread)] = 1;
   for (int lane = 0; lane < kWarp; ++lane) {
-    std::uint32_t& fenced = fenced_[index(thread * kWarp + lane)];
-    fenced = std::max(fenced, known(thread, lane));
+    if ((lanes >> lane & 1U) == 0) continue;
+    const int thread = warp * kWarp + lane;
+    fence_known_[index(thread)] = 1;
+    for (int other = 0; other < kWarp; ++other) {
+      std::uint32_t& fenced = fenced_[index(thread * kWarp + other)];
+      fenced = std::max(fenced, known(thread, other));
+    }
+    fenced_[index(thread * kWarp + lane)] = ++clock_[index(thread)];
   }
-  fenced_[index(thread * kWarp + thread % kWarp)] = ++clock_[index(thread)];
+  if (!of_warps_.empty()) join(of_warp(warp).fenced, of_warp(warp).known);
+}
+
+// What agents have done and some thread knows.
+void Order::share_agents() {
+  for (const Knowledge& one : of_warps_)
+    for (std::size_t i = index(threads_); i < clock_.size(); ++i)
+      barrier_[i] = std::max(barrier_[i], one.known[i]);
+}
+
+void Order::share_fences() {
+  const bool crossed = std::ranges::find(fence_known_, 1) != fence_known_.end();
+  for (int me = 0; me < threads_; ++me) {
+    if (crossed) fenced_barrier_[index(me)] = std::max(fenced_barrier_[index(me)], barrier_[index(me)]);
+    for (int lane = 0; lane < kWarp; ++lane) {
+      std::uint32_t& other = fenced_barrier_[index(me / kWarp * kWarp + lane)];
+      other = std::max(other, fenced_[index(me * kWarp + lane)]);
+    }
+  }
+  std::ranges::fill(fence_known_, std::uint8_t{0});
+  any_fence_ = false;
 }
 
 void Order::barrier() {
-  if (any_fence_) {
-    const bool crossed = std::ranges::find(fence_known_, 1) != fence_known_.end();
-    const int threads = static_cast<int>(clock_.size());
-    for (int me = 0; me < threads; ++me) {
-      if (crossed) fenced_barrier_[index(me)] = std::max(fenced_barrier_[index(me)], barrier_[index(me)]);
-      for (int lane = 0; lane < kWarp; ++lane) {
-        const int other = me / kWarp * kWarp + lane;
-        if (other >= threads) break;
-        fenced_barrier_[index(other)] =
-            std::max(fenced_barrier_[index(other)], fenced_[index(me * kWarp + lane)]);
-      }
-    }
-    std::ranges::fill(fence_known_, std::uint8_t{0});
-    any_fence_ = false;
-  }
-  for (std::size_t i = 0; i < clock_.size(); ++i) barrier_[i] = ++clock_[i];
+  if (any_fence_) share_fences();
+  for (const Knowledge& one : of_warps_) join(fenced_barrier_, one.fenced);
+  share_agents();
+  for (std::size_t i = 0; i < index(threads_); ++i) barrier_[i] = ++clock_[i];
 }
 
 void Order::sync_warp(int warp, std::uint32_t lanes) {
@@ -66,29 +110,48 @@ void Order::sync_warp(int warp, std::uint32_t lanes) {
   }
 }
 
-void Order::join_warps(std::uint32_t warps, std::vector<std::uint32_t>& with) {
-  const auto threads = static_cast<int>(clock_.size());
-  if (of_warps_.empty()) of_warps_.resize(index((threads + kWarp - 1) / kWarp) * clock_.size());
-  with.resize(clock_.size());
-  const auto each = [&](auto&& what) {
-    for (int warp = 0; warp * kWarp < threads; ++warp)
-      if ((warps >> warp & 1U) != 0) what(warp);
-  };
-  each([&](int warp) {
-    for (std::size_t t = 0; t < with.size(); ++t) with[t] = std::max(with[t], of_warp(warp)[t]);
-    for (int t = warp * kWarp; t < std::min((warp + 1) * kWarp, threads); ++t)
-      with[index(t)] = ++clock_[index(t)];
-  });
-  each([&](int warp) { std::ranges::copy(with, of_warp(warp)); });
+// Everybody knows what came before the last barrier: `known` leaves it out. Whether it is fenced, not everybody knows.
+void Order::release(int warp, std::uint32_t lanes, Knowledge& into) {
+  need_warps();
+  join(into.known, of_warp(warp).known);
+  join(into.fenced, of_warp(warp).fenced);
+  const bool fences = any_fence_;  // else all fences are known to everybody
+  for (int lane = 0; lane < kWarp; ++lane) {
+    if ((lanes >> lane & 1U) == 0) continue;
+    const int thread = warp * kWarp + lane;
+    if (fences && fence_known_[index(thread)] != 0) join(into.fenced, barrier_);
+    const auto of_lanes = [&](Clocks& clocks, const Clocks& from) {
+      for (int other = 0; other < kWarp; ++other) {
+        std::uint32_t& clock = clocks[index(warp * kWarp + other)];
+        clock = std::max(clock, from[index(thread * kWarp + other)]);
+      }
+    };
+    if (lanes != kAllLanes) of_lanes(into.known, known_);
+    if (fences) of_lanes(into.fenced, fenced_);
+    into.known[index(thread)] = ++clock_[index(thread)];
+  }
 }
 
-void Order::barrier_of(std::uint32_t warps) {
-  std::vector<std::uint32_t> together;
-  join_warps(warps, together);
+void Order::acquire(int warp, const Knowledge& from) {
+  need_warps();
+  join(of_warp(warp).known, from.known);
+  join(of_warp(warp).fenced, from.fenced);
+}
+
+void Order::learn(int warp, int agent, std::uint32_t clock) {
+  std::uint32_t& known = of_warp(warp).known[index(agent)];
+  known = std::max(known, clock);
+}
+
+void Order::barrier_of(std::span<const int> warps) {
+  Knowledge together;
+  for (const int warp : warps) release(warp, kAllLanes, together);
+  for (const int warp : warps) acquire(warp, together);
 }
 
 void Order::through_memory(int warp) {
-  join_warps(std::uint32_t{1} << warp, in_memory_);
+  release(warp, kAllLanes, in_memory_);
+  acquire(warp, in_memory_);
 }
 
 }  // namespace warpbit::block

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "block/fault.hpp"
@@ -12,19 +13,31 @@
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {
 
-/// Vector clocks of the threads of a block. A thread's clock ticks when it synchronises or fences. Each
-/// thread knows the clock of every other thread up to which that thread's actions happen before its own, and
+/// The clock of each actor up to which its actions are known, and up to which they are also proxy-fenced. Actors beyond
+/// the end are at 0.
+struct Knowledge {
+  std::vector<std::uint32_t> known, fenced;
+};
+
+/// Vector clocks of the actors of a block or a cluster. Actors are threads, and agents: what a barrier object or a bulk
+/// group completes is done by an agent, whose clock counts the phases or groups. A thread's clock ticks when it synchronises
+/// or fences. Each thread knows the clock of every other actor up to which that one's actions happen before its own, and
 /// likewise the clock up to which they are also proxy-fenced.
 class Order {
  public:
   explicit Order(int threads);
 
+  int threads() const { return threads_; }
+  /// A new actor that is no thread: its number.
+  int add_agent();
+  bool is_agent(int actor) const { return actor >= threads_; }
+
   std::uint32_t clock(int thread) const { return clock_[index(thread)]; }
-  /// Whether the action of `thread` at that clock happens before the current action of `me`.
-  bool before(int thread, std::uint32_t clock, int me) const {
-    if (thread == me || clock < barrier_[index(thread)]) return true;
-    if (thread / kWarp == me / kWarp && clock < known(me, thread % kWarp)) return true;
-    return !of_warps_.empty() && clock < of_warp(me / kWarp)[index(thread)];
+  /// Whether the action of an actor at that clock happens before the current action of the thread `me`.
+  bool before(int actor, std::uint32_t clock, int me) const {
+    if (actor == me || clock < barrier_[index(actor)]) return true;
+    if (actor / kWarp == me / kWarp && clock < known(me, actor % kWarp)) return true;
+    return !of_warps_.empty() && clock < of_warp(me / kWarp).known[index(actor)];
   }
   /// Whether a proxy fence follows the action of `thread` at that clock and precedes the last barrier.
   bool fenced(int thread, std::uint32_t clock) const { return clock < fenced_barrier_[index(thread)]; }
@@ -33,31 +46,44 @@ class Order {
   bool fenced(int thread, std::uint32_t clock, int me) const {
     if (fenced(thread, clock)) return true;
     if (fence_known_[index(me)] != 0 && clock < barrier_[index(thread)]) return true;
-    return thread / kWarp == me / kWarp && clock < fenced_[index(me * kWarp + thread % kWarp)];
+    if (thread / kWarp == me / kWarp && clock < fenced_[index(me * kWarp + thread % kWarp)]) return true;
+    return !of_warps_.empty() && clock < of_warp(me / kWarp).fenced[index(thread)];
   }
-  /// A thread executes a proxy fence, after everything it knows of.
-  void fence(int thread);
+  /// Whether anything that one of these threads has done is known to `me`.
+  bool knows_of(int first, int count, int me) const;
+
+  /// Lanes of a warp execute a proxy fence, after everything they know of.
+  void fence(int warp, std::uint32_t lanes);
   /// All threads meet.
   void barrier();
-  /// The warps of a mask meet, e.g. at a barrier of some warps.
-  void barrier_of(std::uint32_t warps);
+  /// Warps meet, e.g. at a barrier of some warps.
+  void barrier_of(std::span<const int> warps);
   /// Lanes of a warp meet.
   void sync_warp(int warp, std::uint32_t lanes);
   /// A warp synchronises through memory, by an atomic or another strong access: what came before happens before
   /// what follows the next such access of any warp.
   void through_memory(int warp);
+  /// What lanes of a warp know is added to `into`, with all that they have done.
+  void release(int warp, std::uint32_t lanes, Knowledge& into);
+  /// A warp learns it.
+  void acquire(int warp, const Knowledge& from);
+  /// A warp learns what an agent has done before this clock.
+  void learn(int warp, int agent, std::uint32_t clock);
 
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   std::uint32_t known(int me, int lane) const { return known_[index(me * kWarp + lane)]; }
-  const std::uint32_t* of_warp(int warp) const { return &of_warps_[index(warp) * clock_.size()]; }
-  std::uint32_t* of_warp(int warp) { return &of_warps_[index(warp) * clock_.size()]; }
-  void join_warps(std::uint32_t warps, std::vector<std::uint32_t>& with);
+  const Knowledge& of_warp(int warp) const { return of_warps_[index(warp)]; }
+  Knowledge& of_warp(int warp) { return of_warps_[index(warp)]; }
+  void need_warps();
+  void share_agents();
+  void share_fences();
 
-  std::vector<std::uint32_t> clock_, barrier_;  // by thread
+  int threads_;
+  std::vector<std::uint32_t> clock_, barrier_;  // by actor
   std::vector<std::uint32_t> known_;            // by thread and lane of its warp
-  std::vector<std::uint32_t> of_warps_;         // by warp and thread; empty until some warps meet alone
-  std::vector<std::uint32_t> in_memory_;        // by thread, likewise
+  std::vector<Knowledge> of_warps_;             // empty until some warps meet alone
+  Knowledge in_memory_;
   // Latest proxy-fenced epoch visible to all threads, and to each thread. For other warps the latter is the
   // epoch of the last barrier, if the thread knows of a fence since.
   std::vector<std::uint32_t> fenced_barrier_, fenced_;

@@ -23,7 +23,7 @@ void Products::Group::reserve(int count) {
 }
 
 Products::Group& Products::group(int number) {
-  std::unique_ptr<Group>& out = groups_[static_cast<std::size_t>(number)];
+  std::unique_ptr<Group>& out = groups_[static_cast<std::size_t>(number - shared_.first_group())];
   if (!out) {
     const auto name = [this, number](int reg) { return name_(number, reg); };
     out = std::make_unique<Group>(Group{Registers(kWarpgroup, 0), AsyncState(0, name)});

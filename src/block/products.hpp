@@ -14,6 +14,7 @@
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {
 
+/// Warpgroups are numbered as their threads are: in the cluster.
 class Products {
  public:
   /// The name of a register of a warpgroup in faults.

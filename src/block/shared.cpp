@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>  // std::memcpy
+#include <utility>
 
 namespace warpbit::block {
 namespace {
@@ -15,21 +16,27 @@ constexpr int kPlaceBits = 16;
 
 }  // namespace
 
-Shared::Shared(int threads, std::uint64_t bytes, std::uint64_t window, bool records)
-    : memory_(bytes, window),
-      order_(threads),
+Shared::Shared(std::shared_ptr<Cluster> cluster, int rank, std::uint64_t bytes, std::uint64_t window,
+               bool records)
+    : cluster_(std::move(cluster)),
+      rank_(rank),
+      records_(records),
+      memory_(bytes, window),
       accesses_(records ? static_cast<std::size_t>(bytes) : 0),
-      copiers_(static_cast<std::size_t>(threads)) {}
+      copiers_(static_cast<std::size_t>(cluster_->stride())) {}
+
+Shared::Shared(int threads, std::uint64_t bytes) : Shared(std::make_shared<Cluster>(1, threads), 0, bytes) {}
 
 // ---- Conflicts
 
 Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const {
   const int writer = conflict.before->thread;
-  const Copier& copier = copiers_[static_cast<std::size_t>(writer)];
+  const Copier& copier = copiers_[static_cast<std::size_t>(writer - first_thread())];
   const auto copy = std::ranges::find_if(
       copier.copies, [&](const Copy& c) { return conflict.byte >= c.to && conflict.byte - c.to < c.size; });
   const bool committed = copy != copier.copies.end() && copy->group < copier.group;
-  const std::string who = writer == thread ? std::string("this thread") : fmt::format("thread {}", writer);
+  const std::string who =
+      writer == thread ? std::string("this thread") : fmt::format("thread {}", writer - first_thread());
   return {Errc::copy_pending, std::string(what),
           fmt::format(
               "byte {:#x} is still on its way by a cp.async of {}, {}", conflict.byte, who,
@@ -39,12 +46,34 @@ Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict,
                                 : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
 }
 
+// A bulk copy is the other side: it is still on its way, or who accesses its bytes has not waited for it.
+Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict) const {
+  const Accesses::Access& before = *conflict.before;
+  const Who by = cluster_->issuer(before.thread, before.at);
+  const bool is_on_its_way = conflict.kind == Accesses::Conflict::Kind::pending;
+  const std::string_view how = is_on_its_way            ? "is still on its way by"
+                               : conflict.before_writes ? "is written by"
+                                                        : "is read by";
+  return {Errc::copy_pending, std::string(what),
+          fmt::format("byte {:#x} {} a bulk copy of {}{}", conflict.byte, how, cluster_->name(by.thread, rank_),
+                      is_on_its_way ? "" : ", which has not been waited for"),
+          cluster_->advice(before.thread, before.clock)};
+}
+
 Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
   using Kind = Accesses::Conflict::Kind;
   Fault out = fault_of({conflict.thread, at}, {});
   out.address = {Space::shared, conflict.byte};
-  if (conflict.before)
-    out.other = {conflict.before->thread / kWarp, {conflict.before->thread % kWarp}, conflict.before->at};
+  if (conflict.before) {
+    const bool by_agent = cluster_->order.is_agent(conflict.before->thread);
+    const Who by = by_agent ? cluster_->issuer(conflict.before->thread, conflict.before->at)
+                            : Who{conflict.before->thread, conflict.before->at};
+    out.other = {by.thread / kWarp, {by.thread % kWarp}, by.at};
+    if (by_agent) {
+      out.error = this->by_agent(what, conflict);
+      return out;
+    }
+  }
   switch (conflict.kind) {
     case Kind::never_written:
       out.error = {Errc::never_written, std::string(what), fmt::format("byte {:#x}", conflict.byte),
@@ -52,12 +81,14 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
       break;
     case Kind::pending: out.error = pending(what, conflict, conflict.thread); break;
     case Kind::race:
-      out.error = {
-          Errc::data_race, std::string(what),
-          fmt::format("byte {:#x} was {} by lane {} of warp {}, and no barrier came between", conflict.byte,
-                      conflict.before_writes ? "written" : "read", out.other->lanes.front(), out.other->warp),
-          out.other->warp == out.warp ? "a __syncwarp or a __syncthreads must order them"
-                                      : "a __syncthreads must order them"};
+      out.error = {Errc::data_race, std::string(what),
+                   fmt::format("byte {:#x} was {} by {}, and no barrier came between", conflict.byte,
+                               conflict.before_writes ? "written" : "read",
+                               cluster_->name(conflict.before->thread, cluster_->rank_of(conflict.thread))),
+                   out.other->warp == out.warp ? "a __syncwarp or a __syncthreads must order them"
+                   : cluster_->rank_of(conflict.before->thread) != cluster_->rank_of(conflict.thread)
+                       ? "a barrier.cluster or an mbarrier must order them"
+                       : "a __syncthreads must order them"};
       break;
   }
   return out;
@@ -78,7 +109,7 @@ Found Shared::overwritten(std::string_view what, std::int64_t first, std::int64_
 }
 
 Found Shared::read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, bool strong) {
-  const auto found = accesses_.read(first, bytes, who.thread, who.at, order_, strong);
+  const auto found = accesses_.read(first, bytes, who.thread, who.at, cluster_->order, strong);
   if (!found) return std::nullopt;
   return conflict(what, *found, who.at);
 }
@@ -86,7 +117,7 @@ Found Shared::read(std::string_view what, std::int64_t first, std::int64_t bytes
 Found Shared::write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                     Accesses::Written state, bool strong) {
   if (auto fault = overwritten(what, first, bytes, who)) return fault;
-  const auto found = accesses_.write(first, bytes, who.thread, who.at, order_, state, strong);
+  const auto found = accesses_.write(first, bytes, who.thread, who.at, cluster_->order, state, strong);
   if (!found) return std::nullopt;
   return conflict(what, *found, who.at);
 }
@@ -133,22 +164,103 @@ void Shared::commit_group(int thread) {
 }
 
 void Shared::wait_group(int thread, unsigned pending) {
-  auto& [group, copies] = copier(thread);
+  auto& [group, copies, delivered] = copier(thread);
+  for (const Accesses::Agent& agent : delivered)
+    cluster_->order.learn(thread / kWarp, agent.number, agent.clock + 1);
+  delivered.clear();
   if (group <= pending) return;
   const auto end =
       std::ranges::find_if(copies, [first = group - pending](const Copy& c) { return c.group >= first; });
   for (auto c = copies.begin(); c != end; ++c) {
     accesses_.settle(c->to, c->size, thread, c->place,
-                     order_);  // conflicting accesses have been refused before
+                     cluster_->order);  // conflicting accesses have been refused before
     std::memcpy(memory_.shared_for_writing().data() + c->to, c->bytes.data(), c->size);
   }
   copies.erase(copies.begin(), end);
 }
 
+// PTX manual, "cp.async.mbarrier.arrive".
+void Shared::deliver(int thread, Accesses::Agent agent) {
+  Copier& of = copier(thread);
+  if (of.copies.empty()) return;
+  for (const Copy& c : of.copies) {
+    const Place at = accesses_.place(c.place);
+    cluster_->issued(agent.number, {thread, at});
+    accesses_.settle(c.to, c.size, agent, at);
+    std::memcpy(memory_.shared_for_writing().data() + c.to, c.bytes.data(), c.size);
+  }
+  of.copies.clear();
+  of.delivered.push_back(agent);
+}
+
+// ---- Accesses of bulk copies
+
+Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const {
+  const auto found = accesses_.unfenced(first, bytes, who.thread, 1, cluster_->order);
+  if (!found) return std::nullopt;
+  Fault out =
+      fault_of(who, {Errc::protocol_violation, std::string(what),
+                     fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
+                                 "fence.proxy.async came between",
+                                 found->first, found->last, cluster_->name(found->write.thread, rank_)),
+                     "the thread that wrote them must execute fence.proxy.async before it synchronises"});
+  out.address = {Space::shared, found->first};
+  out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
+  return out;
+}
+
+Found Shared::read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+                      Accesses::Agent agent) {
+  cluster_->issued(agent.number, who);
+  const auto found = accesses_.read(first, bytes, who.thread, who.at, agent, cluster_->order);
+  if (found) return conflict(what, *found, who.at);
+  return unfenced_write(what, first, bytes, who);
+}
+
+Found Shared::write_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+                       Accesses::Agent agent, bool async) {
+  if (auto fault = overwritten(what, first, bytes, who)) return fault;
+  cluster_->issued(agent.number, who);
+  Found unfenced = async ? unfenced_write(what, first, bytes, who) : std::nullopt;
+  const auto found = accesses_.write(first, bytes, who.thread, who.at, agent, cluster_->order);
+  if (found) return conflict(what, *found, who.at);
+  return unfenced;
+}
+
+Found Shared::ends(Who who) {
+  const auto found = accesses_.foreign(0, static_cast<std::int64_t>(memory_.shared_bytes()), first_thread(),
+                                       cluster_->stride(), who.thread, cluster_->order);
+  if (!found) return std::nullopt;
+  Fault out = conflict({}, *found, who.at);
+  out.error = {
+      Errc::protocol_violation,
+      {},
+      fmt::format("the block ends, and {} {} byte {:#x} of its shared memory without having met it since",
+                  cluster_->name(found->before->thread, rank_), found->before_writes ? "writes" : "reads",
+                  found->byte),
+      "a barrier.cluster must come behind the last access to another block's shared memory"};
+  return out;
+}
+
+// ---- Order
+
+void Shared::barrier() {
+  if (cluster_->blocks() == 1) return order().barrier();
+  std::vector<int> warps;
+  for (int warp = 0; warp < cluster_->stride() / kWarp; ++warp) warps.push_back(first_warp() + warp);
+  order().barrier_of(warps);
+}
+
+void Shared::barrier_of(std::uint32_t warps) {
+  std::vector<int> out;
+  for (const int warp : lanes_of(warps)) out.push_back(first_warp() + warp);
+  order().barrier_of(out);
+}
+
 // ---- Accesses of instructions
 
 Found Shared::read(std::string_view what, const LaneAccesses& of) {
-  const auto found = accesses_.read(of, order_);
+  const auto found = accesses_.read(of, cluster_->order);
   if (!found) return std::nullopt;
   return conflict(what, *found, of.at);
 }
@@ -159,7 +271,7 @@ Found Shared::write(std::string_view what, const LaneAccesses& of, Accesses::Wri
       if (auto fault = overwritten(what, of.first[static_cast<std::size_t>(lane)], of.bytes,
                                    {of.warp * kWarp + lane, of.at}))
         return fault;
-  const auto found = accesses_.write(of, order_, state);
+  const auto found = accesses_.write(of, cluster_->order, state);
   if (!found) return std::nullopt;
   return conflict(what, *found, of.at);
 }
@@ -196,7 +308,7 @@ Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& by
   const int first = group * kWarpgroup, second = first + kWarp;
   for (const int reader : {first, second}) {
     auto found = accesses_.read(static_cast<std::int64_t>(bytes.address),
-                                static_cast<std::int64_t>(bytes.bytes), reader, at, order_);
+                                static_cast<std::int64_t>(bytes.bytes), reader, at, cluster_->order);
     if (!found) continue;
     const bool by_first_warp = found->before && found->before->thread / kWarp == first / kWarp;
     found->thread = by_first_warp ? second : first;
@@ -208,7 +320,7 @@ Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& by
 std::optional<Accesses::Unfenced> Shared::unfenced(std::uint64_t address, std::uint64_t bytes,
                                                    int group) const {
   return accesses_.unfenced(static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes),
-                            group * kWarpgroup, kWarpgroup, order_);
+                            group * kWarpgroup, kWarpgroup, cluster_->order);
 }
 
 // ---- Actors

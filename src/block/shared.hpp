@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shared memory of a block: its bytes, the record of accesses to them with their order, and copies in
-// flight. Those who act are thread numbers; who runs the threads, and when, is not known here.
+// flight. Those who act are threads by their number in the cluster, also those of other blocks; who runs the threads, and
+// when, is not known here.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "block/accesses.hpp"
+#include "block/cluster.hpp"
 #include "block/fault.hpp"
 #include "block/order.hpp"
 #include "warpbit/state.hpp"
@@ -25,8 +28,21 @@ using CopiedBytes = std::array<std::byte, 16>;
 /// `what` is the action's name in faults. A fault of an access names the other one.
 class Shared {
  public:
-  /// `window`: the generic address of the first byte. Without `records` no access may be recorded.
-  Shared(int threads, std::uint64_t bytes, std::uint64_t window = 0, bool records = true);
+  /// A block by its rank in a cluster. `window`: the generic address of the first byte. Without `records` no access may
+  /// be recorded.
+  Shared(std::shared_ptr<Cluster> cluster, int rank, std::uint64_t bytes, std::uint64_t window = 0,
+         bool records = true);
+  /// The only block of a cluster.
+  Shared(int threads, std::uint64_t bytes);
+
+  Cluster& cluster() const { return *cluster_; }
+  Order& order() const { return cluster_->order; }
+  int rank() const { return rank_; }
+  /// The block's own first thread, warp and warpgroup.
+  int first_thread() const { return rank_ * cluster_->stride(); }
+  int first_warp() const { return first_thread() / kWarp; }
+  int first_group() const { return first_thread() / kWarpgroup; }
+  bool records() const { return records_; }
 
   const Memory& memory() const { return memory_; }
   Memory& memory() { return memory_; }
@@ -60,6 +76,22 @@ class Shared {
   Found copy_async(std::string_view what, const LaneAccesses& to, const std::array<CopiedBytes, kWarp>& bytes);
   /// Records what an instruction of a warp reads and writes, and writes it.
   Found apply(std::string_view what, const Effects& effects, int warp, Place at);
+  // ---- Accesses of a bulk copy, which an agent does for a thread (PTX manual, "Async proxy")
+
+  /// Records that an agent reads bytes, or begins to write them.
+  Found read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, Accesses::Agent agent);
+  /// `async`: through the async proxy.
+  Found write_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, Accesses::Agent agent,
+                 bool async = true);
+  /// What it has written has arrived.
+  void settle(std::int64_t first, std::int64_t bytes, Accesses::Agent agent, Place at) {
+    accesses_.settle(first, bytes, agent, at);
+  }
+  /// The thread's copies up to now arrive, as an agent's, without a wait_group.
+  void deliver(int thread, Accesses::Agent agent);
+  /// The fault of the block's end while other blocks' threads access its memory, for its thread `who`.
+  Found ends(Who who);
+
   /// Records a read by each lane of a warpgroup.
   Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at);
   /// The first consecutive bytes whose last write is not proxy-fenced for a thread of the warpgroup.
@@ -69,12 +101,12 @@ class Shared {
 
   // ---- Order
 
-  /// All threads meet.
-  void barrier() { order_.barrier(); }
-  void barrier_of(std::uint32_t warps) { order_.barrier_of(warps); }
-  void through_memory(int warp) { order_.through_memory(warp); }
-  void sync_warp(int warp, std::uint32_t lanes) { order_.sync_warp(warp, lanes); }
-  void fence_proxy(int thread) { order_.fence(thread); }
+  /// Threads of the block meet: all, or warps of a mask. Warps are those of the block.
+  void barrier();
+  void barrier_of(std::uint32_t warps);
+  void through_memory(int warp) { order().through_memory(first_warp() + warp); }
+  void sync_warp(int warp, std::uint32_t lanes) { order().sync_warp(first_warp() + warp, lanes); }
+  void fence_proxy(int warp, std::uint32_t lanes) { order().fence(first_warp() + warp, lanes); }
 
   // ---- The actors of AsyncState
 
@@ -94,9 +126,10 @@ class Shared {
   };
   struct Copier {
     unsigned group = 0;
-    std::vector<Copy> copies;  // in order
+    std::vector<Copy> copies;                // in order
+    std::vector<Accesses::Agent> delivered;  // by these
   };
-  Copier& copier(int thread) { return copiers_[static_cast<std::size_t>(thread)]; }
+  Copier& copier(int thread) { return copiers_[static_cast<std::size_t>(thread - first_thread())]; }
   void begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& bytes, int thread,
                   std::uint16_t place);
   bool is_read() const;
@@ -104,8 +137,13 @@ class Shared {
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
   Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
 
+  Found unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
+  Error by_agent(std::string_view what, const Accesses::Conflict& conflict) const;
+
+  std::shared_ptr<Cluster> cluster_;
+  int rank_;
+  bool records_;
   Memory memory_;
-  Order order_;
   Accesses accesses_;
   std::vector<Copier> copiers_;
   std::vector<const AsyncState*> readers_;

@@ -7,10 +7,54 @@
 #include <cstring>
 #include <mutex>
 
+#include "grid/cluster.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
 
 namespace warpbit::grid::steps {
+
+// The bytes belong to the block that the address names; where only the own block's may be accessed, it must be this one.
+Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uint64_t address,
+                                std::uint64_t bytes, bool of_cluster) {
+  Block& here = warp.block();
+  const std::uint64_t rank = address >> kRankShift, offset = address & ((std::uint64_t{1} << kRankShift) - 1);
+  Block* const block = here.cluster().block(rank);
+  if (block == nullptr || (block != &here && !of_cluster)) {
+    const std::size_t blocks = here.cluster().blocks().size();
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
+                 blocks == 1 ? fmt::format("the block has {} bytes", here.shared().size())
+                 : block == nullptr
+                     ? fmt::format("the cluster has {} blocks of {} bytes", blocks, here.shared().size())
+                     : fmt::format("they are of block {} of the cluster: .shared::cluster, or a generic "
+                                   "address, accesses them",
+                                   rank)};
+  }
+  const std::uint64_t size = block->shared().size();
+  if (bytes > size || offset > size - bytes)
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
+                 fmt::format("the block has {} bytes", size)};
+  if (block == &here) return SharedBytes{block, offset};
+  if (block->has_ended())
+    return Error{Errc::protocol_violation,
+                 {},
+                 fmt::format("block {} of the cluster has ended", rank),
+                 "its shared memory is gone: a barrier.cluster must come behind the last access"};
+  const block::Who who = Block::who(warp, step, lane);
+  block::Shared& memory = block->accesses();
+  if (here.checks() && !memory.order().knows_of(memory.first_thread(), memory.cluster().stride(), who.thread))
+    if (!here.allows(
+            block::fault_of(who, {Errc::protocol_violation,
+                                  {},
+                                  fmt::format("block {} of the cluster may not have begun", rank),
+                                  "a barrier.cluster must come before the first access to its shared memory"})))
+      return here.found()->error;
+  return SharedBytes{block, offset};
+}
+
 namespace {
 
 using ptx::StateSpace;
@@ -30,15 +74,15 @@ class Resolver {
     if (step_.access.generic) {
       space = StateSpace::global;
       if (address - kSharedWindow < kWindowBytes) {
-        space = StateSpace::shared;
         address -= kSharedWindow;
+        return shared(lane, address, bytes, true);
       } else if (address - kLocalWindow < kWindowBytes) {
         space = StateSpace::local;
         address -= kLocalWindow;
       }
     }
     switch (space) {
-      case StateSpace::shared: return shared(lane, address, bytes);
+      case StateSpace::shared: return shared(lane, address, bytes, step_.access.cluster);
       case StateSpace::local: return local(lane, address, bytes);
       case StateSpace::param: return parameter(lane, address, bytes);
       default: return global(lane, address, bytes, writes);
@@ -50,14 +94,10 @@ class Resolver {
     warp_.fault(path_, Lanes{1} << lane, std::move(error));
     return {};
   }
-  Target shared(int lane, std::uint64_t address, std::uint64_t bytes) {
-    const std::span<std::byte> memory = warp_.block().shared();
-    if (bytes <= memory.size() && address <= memory.size() - bytes)
-      return {memory.data() + address, StateSpace::shared};
-    return fault(lane, {Errc::address_out_of_bounds,
-                        {},
-                        fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
-                        fmt::format("the block has {} bytes", memory.size())});
+  Target shared(int lane, std::uint64_t address, std::uint64_t bytes, bool of_cluster) {
+    Result<SharedBytes> found = find_shared(warp_, step_, lane, address, bytes, of_cluster);
+    if (found) return {found->block->shared().data() + found->offset, StateSpace::shared, found->block};
+    return fault(lane, std::move(found.error()));
   }
   Target local(int lane, std::uint64_t address, std::uint64_t bytes) {
     std::byte* const data =
@@ -381,24 +421,23 @@ Next copy_async(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       continue;
     }
     const std::int64_t at = to.data - block.shared().data();
-    if (block::Found conflict = block.accesses().copy_async({}, block.accesses().view(at), bytes, size,
-                                                            Block::who(warp, step, lane))) {
-      block.fault(*std::move(conflict));
+    if (!block.allows(block.accesses().copy_async({}, block.accesses().view(at), bytes, size,
+                                                  Block::who(warp, step, lane))))
       return Next::end;
-    }
   }
   return Next::step;
 }
 
 Next commit_group(Warp& warp, Path&, const Step&, Lanes lanes) {
-  for_each_lane(lanes, [&](int lane) { warp.block().accesses().commit_group(warp.number() * kLanes + lane); });
+  for_each_lane(
+      lanes, [&](int lane) { warp.block().accesses().commit_group(warp.number_in_cluster() * kLanes + lane); });
   return Next::step;
 }
 
 Next wait_group(Warp& warp, Path&, const Step& step, Lanes lanes) {
   block::Shared& shared = warp.block().accesses();
   for_each_lane(lanes, [&](int lane) {
-    const int thread = warp.number() * kLanes + lane;
+    const int thread = warp.number_in_cluster() * kLanes + lane;
     if (step.target < 0) shared.commit_group(thread);  // wait_all
     shared.wait_group(thread, static_cast<unsigned>(std::max(step.target, 0)));
   });
@@ -442,7 +481,10 @@ Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       in = StateSpace::constant;
     else if (address >= kParameters && address < kBuffers)
       in = StateSpace::param;
-    const bool is = in == step.access.space;
+    const bool is_others =
+        in == StateSpace::shared && !step.access.cluster &&
+        (address - kSharedWindow) >> kRankShift != static_cast<std::uint64_t>(warp.block().rank());
+    const bool is = in == step.access.space && !is_others;
     value |= Lanes{is} << lane;
   });
   warp.set(path, step.place[0], lanes, value);
@@ -450,16 +492,26 @@ Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next map_address(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  constexpr std::uint64_t kRank = std::uint64_t{0xFF} << kRankShift;
+  const std::size_t blocks = warp.block().cluster().blocks().size();
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
-    if (const std::uint64_t rank = warp.read(path, step.place[3], lane); rank != 0)
+    const std::uint64_t rank = warp.read(path, step.place[3], lane);
+    if (rank >= blocks)
       return warp.fault(path, Lanes{1} << lane,
                         {Errc::address_out_of_bounds,
                          {},
                          fmt::format("block {} of the cluster", rank),
-                         "the cluster has one block"});
-    warp.write(path, step.place[0], lane, warp.read(path, step.place[2], lane));
+                         blocks == 1 ? "the cluster has one block" : fmt::format("it has {} blocks", blocks)});
+    const std::uint64_t address = warp.read(path, step.place[2], lane);
+    warp.write(path, step.place[0], lane, (address & ~kRank) | rank << kRankShift);
   }
+  return Next::step;
+}
+Next rank_of_address(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  for_each_lane(lanes, [&](int lane) {
+    warp.write(path, step.place[0], lane, warp.read(path, step.place[2], lane) >> kRankShift & 0xFF);
+  });
   return Next::step;
 }
 

@@ -2,6 +2,7 @@
 #include "grid/block.hpp"
 
 #include "api/checks.hpp"
+#include "grid/cluster.hpp"
 #include "grid/steps.hpp"
 
 #include <fmt/format.h>
@@ -14,19 +15,18 @@
 namespace warpbit::grid {
 namespace {
 
-constexpr int kGroup = 100;  // Path::barrier of a path that waits for its warpgroup
-
 std::string threads(std::uint32_t count) {
   return count == 0 ? "all threads" : fmt::format("{} threads", count);
 }
 
 }  // namespace
 
-Block::Block(const Grid& grid, Extent index)
+Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
     : grid_(grid),
+      cluster_(cluster),
+      rank_(rank),
       index_(index),
-      shared_(static_cast<int>(grid.threads[0] * grid.threads[1] * grid.threads[2]), grid.shared_bytes,
-              kSharedWindow, grid.check_shared) {
+      shared_(cluster.shared_state(), rank, grid.shared_bytes, kSharedWindow, grid.check_shared) {
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});
@@ -46,7 +46,7 @@ Block::Block(const Grid& grid, Extent index)
 std::uint64_t Block::special(ptx::Special special, int warp, int lane) const {
   using enum ptx::Special;
   const auto thread = static_cast<std::uint32_t>(warp * kLanes + lane);
-  const Extent& n = grid_.threads;
+  const Extent &n = grid_.threads, &c = grid_.cluster;
   const std::uint64_t lane_bit = std::uint64_t{1} << lane;
   switch (special) {
     case tid_x: return thread % n[0];
@@ -55,22 +55,27 @@ std::uint64_t Block::special(ptx::Special special, int warp, int lane) const {
     case ntid_x: return n[0];
     case ntid_y: return n[1];
     case ntid_z: return n[2];
-    case ctaid_x:
-    case clusterid_x: return index_[0];
-    case ctaid_y:
-    case clusterid_y: return index_[1];
-    case ctaid_z:
-    case clusterid_z: return index_[2];
-    case nctaid_x:
-    case nclusterid_x: return grid_.blocks[0];
-    case nctaid_y:
-    case nclusterid_y: return grid_.blocks[1];
-    case nctaid_z:
-    case nclusterid_z: return grid_.blocks[2];
-    case cluster_nctaid_x:
-    case cluster_nctaid_y:
-    case cluster_nctaid_z:
-    case cluster_nctarank: return 1;
+    case ctaid_x: return index_[0];
+    case ctaid_y: return index_[1];
+    case ctaid_z: return index_[2];
+    case nctaid_x: return grid_.blocks[0];
+    case nctaid_y: return grid_.blocks[1];
+    case nctaid_z: return grid_.blocks[2];
+    case clusterid_x: return index_[0] / c[0];
+    case clusterid_y: return index_[1] / c[1];
+    case clusterid_z: return index_[2] / c[2];
+    case nclusterid_x: return grid_.blocks[0] / c[0];
+    case nclusterid_y: return grid_.blocks[1] / c[1];
+    case nclusterid_z: return grid_.blocks[2] / c[2];
+    case cluster_ctaid_x: return index_[0] % c[0];
+    case cluster_ctaid_y: return index_[1] % c[1];
+    case cluster_ctaid_z: return index_[2] % c[2];
+    case cluster_nctaid_x: return c[0];
+    case cluster_nctaid_y: return c[1];
+    case cluster_nctaid_z: return c[2];
+    case cluster_ctarank: return static_cast<std::uint64_t>(rank_);
+    case cluster_nctarank: return std::uint64_t{c[0]} * c[1] * c[2];
+    case is_explicit_cluster: return grid_.has_clusters ? 1 : 0;
     case laneid: return static_cast<std::uint64_t>(lane);
     case warpid: return static_cast<std::uint64_t>(warp);
     case nwarpid: return warps_.size();
@@ -96,10 +101,7 @@ Products& Block::products() {
 
 bool Block::touches(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   if (!products_) return true;
-  block::Found found = products_->touch(warp, path, step, lanes);
-  if (!found) return true;
-  fault(*std::move(found));
-  return false;
+  return allows(products_->touch(warp, path, step, lanes));
 }
 
 void Block::executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const {
@@ -128,11 +130,17 @@ const char* interned(const std::string& name) {
 }  // namespace
 
 block::Who Block::who(const Warp& warp, const Step& step, int lane) {
-  return {warp.number() * kLanes + lane, {kStatement, static_cast<unsigned>(step.statement + 1)}};
+  return {warp.number_in_cluster() * kLanes + lane, {kStatement, static_cast<unsigned>(step.statement + 1)}};
 }
 
-// With the lines of the statement.
+// With the lines of the statement, and the warp's number in its block.
 FaultSide Block::side(FaultSide found) const {
+  const int stride = shared_.cluster().stride() / kLanes;
+  if (const int rank = found.warp / stride; rank != rank_ && rank < shared_.cluster().blocks()) {
+    const Extent at = cluster_.blocks()[static_cast<std::size_t>(rank)]->index();
+    found.elsewhere = device::Index3{at[0], at[1], at[2]};
+  }
+  found.warp %= stride;
   if (found.at.line == 0) return found;
   const ptx::Statement& statement = statement_of(grid_.program.origins[found.at.line - 1]);
   found.ptx_line = statement.position.line;
@@ -142,6 +150,53 @@ FaultSide Block::side(FaultSide found) const {
   return found;
 }
 
+// With its places in the kernel.
+Fault Block::located(Fault found) const {
+  const unsigned statement = found.at.line;
+  const Extent at =
+      cluster_.blocks()[static_cast<std::size_t>(found.warp / (shared_.cluster().stride() / kLanes))]->index();
+  static_cast<FaultSide&>(found) = side(found);
+  found.elsewhere.reset();
+  if (found.other) {
+    found.other = side(*std::move(found.other));
+    const device::Index3 here{at[0], at[1], at[2]};
+    if (here == device::Index3{index_[0], index_[1], index_[2]}) {
+    } else if (found.other->elsewhere == here) {
+      found.other->elsewhere.reset();
+    } else if (!found.other->elsewhere) {
+      found.other->elsewhere = device::Index3{index_[0], index_[1], index_[2]};
+    }
+  }
+  found.block = {at[0], at[1], at[2]};
+  found.kernel = grid_.program.functions[static_cast<std::size_t>(grid_.program.entry)].function->name;
+  if (statement != 0 && found.error.where.empty())
+    found.error.where = ptx::one_line(statement_of(grid_.program.origins[statement - 1]).text);
+  return found;
+}
+
+// A warp that has waited for a phase which it had seen complete goes on too early: that is the cause of what follows.
+void Block::explain_by_phase(Fault& fault) {
+  const auto of = [&](const FaultSide& side) -> const block::Mbarriers::Repeated* {
+    const int stride = shared_.cluster().stride() / kLanes;
+    Block* const block = cluster_.block(static_cast<std::uint64_t>(side.warp / stride));
+    for (int warp = side.warp; block != nullptr && warp < side.warp + side.warps; ++warp)
+      if (const auto* const found = block->mbarriers().repeated(warp)) return found;
+    return nullptr;
+  };
+  const block::Mbarriers::Repeated* found = of(fault);
+  if (found == nullptr && fault.other) found = of(*fault.other);
+  if (found == nullptr) return;
+  Fault out = block::fault_of(
+      found->who,
+      {Errc::phase_mistaken,
+       {},
+       found->what,
+       "the parity must follow from how often the object has been used; then: " + fault.error.message()});
+  out.address = fault.address;
+  out.other = static_cast<FaultSide&>(fault);
+  fault = std::move(out);
+}
+
 void Block::fault(Fault found) {
   if (fault_) return;
   // The write may come, and then be in a race with this read.
@@ -149,14 +204,25 @@ void Block::fault(Fault found) {
     stuck_ = std::move(found);
     return;
   }
-  const unsigned statement = found.at.line;
-  static_cast<FaultSide&>(found) = side(found);
-  if (found.other) found.other = side(*std::move(found.other));
-  found.block = {index_[0], index_[1], index_[2]};
-  found.kernel = grid_.program.functions[static_cast<std::size_t>(grid_.program.entry)].function->name;
-  if (statement != 0 && found.error.where.empty())
-    found.error.where = ptx::one_line(statement_of(grid_.program.origins[statement - 1]).text);
-  fault_ = std::move(found);
+  explain_by_phase(found);
+  fault_ = located(std::move(found));
+}
+
+bool Block::allows(block::Found found) {
+  if (!found) return true;
+  if (!grid_.lenient) return fault(*std::move(found)), false;
+  explain_by_phase(*found);
+  Fault one = located(*std::move(found));
+  const auto is_same = [&](const Finding& other) {
+    return other.fault.error.code == one.error.code && other.fault.ptx_line == one.ptx_line &&
+           other.fault.other.has_value() == one.other.has_value() &&
+           (!one.other || other.fault.other->ptx_line == one.other->ptx_line);
+  };
+  if (const auto found_before = std::ranges::find_if(findings_, is_same); found_before != findings_.end())
+    ++found_before->times;
+  else
+    findings_.push_back({std::move(one)});
+  return true;
 }
 
 void Block::fault(Warp& warp, const Path& path, Lanes lanes, Error error) {
@@ -192,7 +258,7 @@ void Block::release(int number, Barrier& barrier) {
   all ? shared_.barrier() : shared_.barrier_of(together);
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (Path& path : warp->paths()) {
-      if (path.barrier != number) continue;
+      if (path.waits_for != Waits::barrier || path.barrier != number) continue;
       const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
       const Place& to = step.place[0];
       if (to.kind == Place::Kind::predicate) {
@@ -203,11 +269,12 @@ void Block::release(int number, Barrier& barrier) {
         for (int lane = 0; lane < kLanes; ++lane)
           if ((path.lanes >> lane & 1) != 0) warp->write(path, to, lane, barrier.count);
       }
-      path.barrier = -1;
+      path.waits_for = Waits::none;
       path.waits = false;
       ++path.pc;
       moved_ = true;
     }
+  cluster_.happened();
   std::ranges::fill(barrier.arrived, 0);
   barrier.count = barrier.lanes = barrier.threads = 0;
   barrier.in_use = false;
@@ -228,6 +295,7 @@ Next Block::arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival) 
   barrier.in_use = true;
   if (arrival.waits) {
     warp.keep(path, lanes);
+    path.waits_for = Waits::barrier;
     path.barrier = arrival.barrier;
     path.waits = true;
   }
@@ -240,21 +308,22 @@ Next Block::arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival) 
 // The paths of the four warps at this step.
 Next Block::meet_group(Warp& warp, Path& path, const Step& step) {
   path.waits = true;
-  path.barrier = kGroup;
+  path.waits_for = Waits::warpgroup;
   std::vector<steps::Gathered> all;
   const int first = warp.number() / 4 * 4;
   for (int w = first; w < first + 4 && w < static_cast<int>(warps_.size()); ++w)
     for (Path& other : warps_[static_cast<std::size_t>(w)]->paths())
-      if (other.pc == path.pc && other.barrier == kGroup)
+      if (other.pc == path.pc && other.waits_for == Waits::warpgroup)
         all.push_back({warps_[static_cast<std::size_t>(w)].get(), &other, &step});
   if (all.size() < 4) return Next::wait;
   for (const steps::Gathered& one : all) {
     one.path->waits = false;
-    one.path->barrier = -1;
+    one.path->waits_for = Waits::none;
   }
   if (steps::tensor_group(all) == Next::end) return Next::end;
   for (const steps::Gathered& one : all) ++one.path->pc;
   moved_ = true;
+  cluster_.happened();
   return Next::moved;
 }
 
@@ -264,15 +333,23 @@ void Block::check_barriers() {
     if (barriers_[i].in_use && complete(barriers_[i])) release(static_cast<int>(i), barriers_[i]);
 }
 
-// Every path, its place and what it waits for.
+std::string Block::awaited(const Path& path) const {
+  if (path.waits_for == Waits::test || path.gives_up) return ", for " + mbarriers_.awaited(path.awaited);
+  if (path.waits_for == Waits::registers) return ", for registers that no other warp gives back";
+  return {};
+}
+
 std::string Block::waiting() const {
   std::string out;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths()) {
       const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
       const ptx::Statement& statement = statement_of(grid_.program, step);
-      out += fmt::format("\n  warp {}, lanes {:#010x}, PTX line {}: {}", warp->number(), path.lanes,
-                         statement.position.line, ptx::one_line(statement.text));
+      const std::string block = shared_.cluster().blocks() == 1
+                                    ? ""
+                                    : fmt::format("block ({}, {}, {}), ", index_[0], index_[1], index_[2]);
+      out += fmt::format("\n  {}warp {}, lanes {:#010x}, PTX line {}: {}{}", block, warp->number(), path.lanes,
+                         statement.position.line, ptx::one_line(statement.text), awaited(path));
     }
   return out;
 }
@@ -286,7 +363,8 @@ void Block::report_missing(Warp& warp, const Path& path) {
   for (const Path& other : warp.paths()) {
     if (&other == &path || (other.lanes & missing) == 0) continue;
     const Step& at = grid_.program.steps[static_cast<std::size_t>(other.pc)];
-    out.other = FaultSide{warp.number(), block::lanes_of(other.lanes & missing), who(warp, at, 0).at};
+    out.other =
+        FaultSide{warp.number_in_cluster(), block::lanes_of(other.lanes & missing), who(warp, at, 0).at};
     break;
   }
   fault(std::move(out));
@@ -301,8 +379,9 @@ Fault Block::missing_warp(Warp& warp, const Path& path) const {
   for (int w = first; w < first + block::kGroupWarps; ++w) {
     const bool is_here =
         w < static_cast<int>(warps_.size()) &&
-        std::ranges::any_of(warps_[static_cast<std::size_t>(w)]->paths(),
-                            [&](const Path& other) { return other.pc == path.pc && other.barrier == kGroup; });
+        std::ranges::any_of(warps_[static_cast<std::size_t>(w)]->paths(), [&](const Path& other) {
+          return other.pc == path.pc && other.waits_for == Waits::warpgroup;
+        });
     if (is_here)
       here.push_back(w);
     else if (absent < 0)
@@ -318,7 +397,7 @@ Fault Block::missing_warp(Warp& warp, const Path& path) const {
         statement_of(grid_.program, grid_.program.steps[static_cast<std::size_t>(waits->pc)]).text;
     what = fmt::format("{} by warp {}", text.substr(0, text.find_first_of(" \t\n;")), absent);
   }
-  const bool at_barrier = waits != nullptr && waits->barrier >= 0 && waits->barrier < kGroup;
+  const bool at_barrier = waits != nullptr && waits->waits_for == Waits::barrier;
   const Errc code = waits == nullptr ? Errc::lanes_missing
                     : at_barrier     ? Errc::threads_diverge
                                      : Errc::lanes_disagree;
@@ -330,46 +409,94 @@ Fault Block::missing_warp(Warp& warp, const Path& path) const {
        "all four warps of the warpgroup must execute it, at one place"});
   out.lanes = block::lanes_of(waits == nullptr ? kAllLanes : waits->lanes);
   if (waits != nullptr)
-    out.other = FaultSide{absent, out.lanes,
+    out.other = FaultSide{shared_.first_warp() + absent, out.lanes,
                           who(*other, grid_.program.steps[static_cast<std::size_t>(waits->pc)], 0).at};
   return out;
 }
 
-// No path can go on. The cause is an instruction that needs lanes which are elsewhere, or a barrier that others never
-// reach.
-void Block::report_deadlock() {
-  if (stuck_) return fault(*std::move(stuck_));
+bool Block::report_cause() {
+  if (stuck_) {
+    fault(*std::move(stuck_));
+    return true;
+  }
   // The first step of the program that lacks lanes.
   Warp* who_waits = nullptr;
   const Path* waits = nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths())
-      if (path.barrier < 0 && (waits == nullptr || path.pc < waits->pc)) who_waits = warp.get(), waits = &path;
-  if (waits != nullptr) return report_missing(*who_waits, *waits);
+      if (path.waits_for == Waits::none && path.waits && (waits == nullptr || path.pc < waits->pc))
+        who_waits = warp.get(), waits = &path;
+  if (waits != nullptr) return report_missing(*who_waits, *waits), true;
   for (const std::unique_ptr<Warp>& one : warps_)
     for (const Path& path : one->paths())
-      if (path.barrier == kGroup) return fault(missing_warp(*one, path));
-  Warp& warp = **std::ranges::find_if(warps_, [](const auto& one) { return one->alive() != 0; });
-  fault(warp, warp.paths().front(), warp.paths().front().lanes,
-        {Errc::threads_diverge, "deadlock", "no thread can go on; these wait:" + waiting(), {}});
+      if (path.waits_for == Waits::warpgroup) return fault(missing_warp(*one, path)), true;
+  return false;
+}
+
+// Of the waits, the one for a barrier object says most.
+bool Block::report_deadlock(const std::string& waiting) {
+  Warp* who_waits = nullptr;
+  const Path* waits = nullptr;
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths()) {
+      const bool tests = path.waits_for == Waits::test;
+      if (waits == nullptr || (tests && waits->waits_for != Waits::test)) who_waits = warp.get(), waits = &path;
+    }
+  if (waits == nullptr) return false;
+  fault(*who_waits, *waits, waits->lanes,
+        {Errc::threads_diverge, "deadlock", "no thread can go on; these wait:" + waiting, {}});
+  return true;
+}
+
+// The registers of a multiprocessor are shared out at the launch: by its threads, in eights. More than a thread has may come
+// from warps that have given some back.
+Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool more) {
+  constexpr int kRegisters = 65536, kMaxRegisters = 255;
+  if (registers_.empty()) {
+    const int of_thread = kRegisters / kLanes / static_cast<int>(warps_.size());
+    registers_.assign(warps_.size(), std::min(of_thread / 8 * 8, kMaxRegisters));
+    free_registers_ =
+        of_thread * static_cast<int>(warps_.size()) - registers_[0] * static_cast<int>(warps_.size());
+  }
+  int& has = registers_[static_cast<std::size_t>(warp.number())];
+  if (more ? count < has : count > has)
+    return warp.fault(path, lanes,
+                      {Errc::barrier_misused,
+                       {},
+                       fmt::format("{} registers of a thread that has {}", count, has),
+                       more ? "setmaxnreg.inc takes more" : "setmaxnreg.dec takes fewer"});
+  if (count - has > free_registers_) return warp.wait_for(path, lanes, Waits::registers);
+  free_registers_ -= count - has;
+  has = count;
+  cluster_.happened();
+  return Next::step;
+}
+
+// Other blocks must not access its memory any more.
+void Block::end() {
+  ended_ = true;
+  cluster_.happened();
+  if (shared_.cluster().blocks() > 1 && checks()) allows(shared_.ends(last_));
 }
 
 Outcome Block::run() {
+  if (ended_) return Outcome::ended;
   while (true) {
     bool ended = true, yielded = false;
     moved_ = false;
     for (const std::unique_ptr<Warp>& warp : warps_) {
+      warp->wake(cluster_.events());
       const Outcome outcome = warp->run();
       if (has_fault()) return Outcome::fault;
       ended = ended && outcome == Outcome::ended;
       yielded = yielded || outcome == Outcome::yields;
     }
     check_barriers();
+    if (ended) end();
+    if (has_fault()) return Outcome::fault;
     if (ended) return Outcome::ended;
     if (moved_) continue;
-    if (yielded) return Outcome::yields;
-    report_deadlock();
-    return Outcome::fault;
+    return yielded ? Outcome::yields : Outcome::waits;
   }
 }
 

@@ -11,13 +11,16 @@
 #include <optional>
 #include <vector>
 
+#include "block/mbarrier.hpp"
 #include "block/shared.hpp"
+#include "grid/async.hpp"
 #include "grid/freedom.hpp"
 #include "grid/memory.hpp"
 #include "grid/products.hpp"
 #include "grid/warp.hpp"
 #include "grid/watch.hpp"
 #include "warpbit/execute.hpp"
+#include "warpbit/ptx.hpp"
 #include "warpbit/state.hpp"
 
 namespace warpbit::grid {
@@ -29,12 +32,14 @@ using Extent = std::array<std::uint32_t, 3>;
 struct Grid {
   const Program& program;
   GlobalMemory& memory;
-  Extent blocks = {1, 1, 1}, threads = {1, 1, 1};
+  Extent blocks = {1, 1, 1}, threads = {1, 1, 1}, cluster = {1, 1, 1};
+  bool has_clusters = false;       ///< the launch or the kernel gives their size, be it 1
   std::uint64_t shared_bytes = 0;  ///< static and dynamic
   std::span<const std::byte> parameters = {};
   ExecuteOptions execute = {};
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
   bool check_shared = true;                                              ///< see ptx::Launch
+  bool lenient = false;                                                  ///< likewise
   const ptx::Launch* watched = nullptr;     ///< if it is to be profiled or observed
   Executors* executors = nullptr;           ///< of each of Program::freedoms
   Heap* heap = nullptr;                     ///< of malloc
@@ -42,12 +47,33 @@ struct Grid {
   int extension = -1;                       ///< of VectorSet; -1: the specification alone
 };
 
+class Cluster;
+
+using ptx::Finding;
+
+/// Shared addresses carry the rank of their block from this bit on, as an H100's do.
+inline constexpr int kRankShift = 24;
+
 class Block {
  public:
-  Block(const Grid& grid, Extent index);
+  /// `rank`: in its cluster.
+  Block(const Grid& grid, Cluster& cluster, int rank, Extent index);
 
-  /// Runs until all warps have ended, or none can go on but by what other blocks do (yields), or a fault.
+  /// Runs until all warps have ended (ended), or none can go on alone (waits), or but by what other clusters do (yields), or
+  /// a fault.
   Outcome run();
+  bool has_ended() const { return ended_; }
+  /// A thread has ended, behind this.
+  void ends(block::Who who) { last_ = who; }
+  Cluster& cluster() { return cluster_; }
+  int rank() const { return rank_; }
+  const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
+  /// Where the addresses of its shared memory begin: 0 in a launch without clusters.
+  std::uint64_t shared_base() const { return static_cast<std::uint64_t>(rank_) << kRankShift; }
+  block::Mbarriers& mbarriers() { return mbarriers_; }
+  BulkGroups& bulk_groups() { return bulk_groups_; }
+  /// Registers that setmaxnreg has given back, by thread of a warp; negative if too few are left.
+  Next set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool more);
 
   const Grid& grid() const { return grid_; }
   Extent index() const { return index_; }
@@ -58,8 +84,17 @@ class Block {
   bool has_fault() const { return fault_.has_value() || stopped_; }
   const std::optional<Fault>& found() const { return fault_; }
   void fault(Warp& warp, const Path& path, Lanes lanes, Error error);
-  /// A fault of `accesses`, whose places are those of `who`.
+  /// A fault of `accesses`, whose places are those of `who`, and behind which nothing goes on.
   void fault(Fault found);
+  /// A fault behind which a launch that is lenient goes on: whether the block does. Nothing is none.
+  bool allows(block::Found found);
+  const std::vector<Finding>& findings() const { return findings_; }
+  /// Nothing goes on. The fault of an instruction that needs lanes or warps which are elsewhere; false if there is none.
+  bool report_cause();
+  /// The fault of a thread that waits; false if none does. `waiting`: all that wait.
+  bool report_deadlock(const std::string& waiting);
+  /// Every path, its place and what it waits for.
+  std::string waiting() const;
 
   // ---- Accesses to shared memory, if they are checked
 
@@ -69,7 +104,7 @@ class Block {
   Products& products();
   /// Lanes of a warp touch registers of products. False after a fault.
   bool touches(Warp& warp, const Path& path, const Step& step, Lanes lanes);
-  /// A lane at a step.
+  /// A lane at a step, by its number in the cluster.
   static block::Who who(const Warp& warp, const Step& step, int lane);
   bool step_limit_reached() { return ++steps_ > grid_.step_limit; }
   std::uint64_t steps() const { return steps_; }
@@ -110,16 +145,24 @@ class Block {
   };
   bool complete(const Barrier& barrier) const;
   FaultSide side(FaultSide found) const;
+  Fault located(Fault found) const;
+  void explain_by_phase(Fault& fault);
+  void end();
   void release(int number, Barrier& barrier);
   void check_barriers();
-  void report_deadlock();
   void report_missing(Warp& warp, const Path& path);
   Fault missing_warp(Warp& warp, const Path& path) const;
-  std::string waiting() const;
+  std::string awaited(const Path& path) const;
 
   const Grid& grid_;
+  Cluster& cluster_;
+  int rank_;
   Extent index_;
   block::Shared shared_;
+  block::Mbarriers mbarriers_{shared_};
+  BulkGroups bulk_groups_{shared_};
+  std::vector<int> registers_;          // of a thread, by warp
+  int free_registers_ = 0;              // for a thread of each warp
   std::unique_ptr<Products> products_;  // once there are some
   std::optional<Watch> watch_;
   std::vector<std::unique_ptr<Warp>> warps_;
@@ -128,8 +171,10 @@ class Block {
   std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes
   bool waits_for_write_ = false;  // there was such a read
   std::uint64_t steps_ = 0, clock_ = 0;
-  bool stopped_ = false;
+  bool stopped_ = false, ended_ = false;
   bool moved_ = false;  // some path has gone on behind a barrier
+  std::vector<Finding> findings_;
+  block::Who last_{};  // the thread that ended last
 };
 
 }  // namespace warpbit::grid

@@ -47,6 +47,8 @@ const Compiler::Maker Compiler::kMakers[] = {
     {"cvta", &Compiler::window},
     {"isspacep", &Compiler::window},
     {"cp", &Compiler::copy_async},
+    {"mbarrier", &Compiler::mbarrier},
+    {"tensormap", &Compiler::tensor_map},
     {"shfl", &Compiler::lanes},
     {"vote", &Compiler::lanes},
     {"match", &Compiler::lanes},
@@ -68,24 +70,15 @@ const Compiler::Maker Compiler::kMakers[] = {
     {"discard", &Compiler::nothing},
     {"nanosleep", &Compiler::nothing},
     {"pmevent", &Compiler::nothing},
-    {"setmaxnreg", &Compiler::nothing},
+    {"setmaxnreg", &Compiler::registers},
     {"griddepcontrol", &Compiler::nothing},
 };
 
 // What modules may have and no kernel can run yet: how its name begins, and the reason. An opcode of the video instructions
 // ends with a number of parts or not.
 const Compiler::NotModelled Compiler::kNotModelled[] = {
-    {"mbarrier", "there are no barrier objects in memory"},
-    {"cp.async.bulk", "bulk copies complete on barrier objects"},
-    {"cp.async.mbarrier", "there are no barrier objects in memory"},
-    {"cp.reduce.async.bulk", "bulk copies complete on barrier objects"},
-    {"st.async", "it completes on a barrier object"},
-    {"red.async", "it completes on a barrier object"},
     {"st.bulk", "there are no bulk stores"},
-    {"tensormap", "there are no copies of tensors"},
-    {"barrier.cluster", "a cluster has one block"},
     {"clusterlaunchcontrol", "a cluster has one block"},
-    {"fence.proxy.tensormap::generic", "there are no copies of tensors"},
     {"fence.proxy.async::generic", "a cluster has one block"},
     {"multimem", "there is one GPU"},
     {"tcgen05", "there is no tensor memory"},
@@ -154,7 +147,8 @@ void Compiler::statement() {
   const std::string_view opcode = statement_->opcode;
   if (opcode == "call") return call();
   check_modelled();
-  if (opcode != "cvt" && tensor()) return;
+  const bool by_forms = opcode == "cvt" || has("tensormap::generic");  // of which some are tensor instructions
+  if (!by_forms && tensor()) return;
   const Result<std::vector<ptx::MatchedForm>>& form = matched();
   if (!form && opcode == "cvt" && tensor()) return;
   if (!form) refuse(form.error());

@@ -33,6 +33,7 @@ void Compiler::access(bool loads) {
   Step step;
   const Type type = last_type();
   step.access.space = space(step.access.generic);
+  step.access.cluster = has("shared::cluster");
   const Operand& where = operand(loads ? 1 : 0);
   step.place[2] = address(where, step.access);
   // A parameter of a function or of a call lies in local memory; those of the kernel in a buffer of their own.
@@ -68,6 +69,7 @@ void Compiler::atomic_of(bool returns) {
   const Type type = last_type();
   step.run = steps::atomic;
   step.access.space = space(step.access.generic);
+  step.access.cluster = has("shared::cluster");
   step.access.bytes = static_cast<std::uint8_t>(ptx::bits(type) / 8);
   const int first = returns ? 1 : 0;
   is_strong();  // of its order
@@ -101,6 +103,8 @@ void Compiler::atomic_of(bool returns) {
 }
 
 void Compiler::copy_async() {
+  if (has("bulk")) return bulk();
+  if (has("mbarrier")) return copies_arrive();
   if (has("commit_group")) return add({.run = steps::commit_group});
   if (has("wait_all")) return add({.run = steps::wait_group, .target = -1});
   constexpr auto kMax = std::numeric_limits<std::int32_t>::max();
@@ -152,6 +156,7 @@ void Compiler::window() {
   Step step;
   bool generic = false;
   step.access.space = space(generic);
+  step.access.cluster = has("shared::cluster");
   step.run = statement_->opcode == "isspacep" ? steps::is_space
              : has("to")                      ? steps::from_generic
                                               : steps::to_generic;
@@ -160,13 +165,12 @@ void Compiler::window() {
   add(step);
 }
 
-// In a cluster of one block each address is its own, and the rank is 0.
 void Compiler::cluster_address() {
   Step step;
   const bool maps = statement_->opcode == "mapa";
-  step.run = maps ? steps::map_address : steps::move;
+  step.run = maps ? steps::map_address : steps::rank_of_address;
   step.place[0] = destination(operand(0));
-  step.place[2] = maps ? source(operand(1), last_type()) : constant(0, 32);
+  step.place[2] = source(operand(1), last_type());
   if (maps) step.place[3] = source(operand(2), Type::u32);
   add(step);
 }

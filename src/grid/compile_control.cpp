@@ -78,12 +78,15 @@ void Compiler::call() {
 
 // Threads may wait for each other by what is ordered so.
 void Compiler::fence() {
+  if (!words().empty() && (word(0) == "mbarrier_init" || (count() > 0 || has("tensormap::generic"))))
+    return async_fence();
   program_.orders_by_memory = program_.orders_by_memory || words().empty() || word(0) != "proxy";
   nothing();
 }
 
 void Compiler::barrier() {
   if (has("warp")) return lanes();
+  if (has("cluster")) return cluster_barrier();
   Step step;
   step.run = steps::barrier;
   int i = 0;

@@ -78,11 +78,11 @@ void Compiler::lay_out_variables() {
 }
 
 Place Compiler::constant(std::uint64_t value, int bits, std::uint64_t upper,
-                         std::optional<ptx::Special> special) {
-  const Key key{value, upper, bits, special ? static_cast<int>(*special) : -1};
+                         std::optional<ptx::Special> special, bool in_shared) {
+  const Key key{value, upper, bits, special ? static_cast<int>(*special) : -1, in_shared};
   const auto [found, added] = constants_.try_emplace(key, static_cast<std::uint32_t>(program_.constant_slots));
   if (added) {
-    program_.constants.push_back({found->second, bits, value, upper, special});
+    program_.constants.push_back({found->second, bits, value, upper, special, in_shared});
     program_.constant_slots += bits <= 32 ? 1 : bits / 32;
   }
   return {Place::Kind::constant, static_cast<std::uint8_t>(bits), false, found->second};
@@ -117,6 +117,10 @@ std::uint64_t Compiler::address_of(const Operand& symbol) {
   refuse(fmt::format("'{}'", variable->name), "a variable that is defined in the module");
 }
 
+Place Compiler::symbol(const Operand& operand) {
+  return constant(address_of(operand), 64, 0, {}, operand.variable->space == StateSpace::shared);
+}
+
 bool Compiler::is_kernel_parameter(const Operand& symbol) const {
   return symbol.kind == Operand::Kind::symbol && function_->is_entry &&
          std::ranges::any_of(function_->parameters,
@@ -140,7 +144,7 @@ Place Compiler::source(const Operand& operand, Type type) {
       program_.has_workspace = program_.has_workspace || special == ptx::Special::envreg1;
       return constant(0, std::max(ptx::bits(of), 32), 0, special);
     }
-    case Operand::Kind::symbol: return constant(address_of(operand), 64);
+    case Operand::Kind::symbol: return symbol(operand);
     case Operand::Kind::function: {
       index_of(operand.text, statement_);
       return constant(function_address(*program_.module, operand.text), 64);
@@ -163,7 +167,7 @@ Place Compiler::address(const Operand& operand, Access& access) {
   if (base.kind == Operand::Kind::literal) return constant(base.literal.bits, 64);
   if (base.kind == Operand::Kind::symbol) {
     access.in_frame = local_.contains(base.variable) && !is_kernel_parameter(base);
-    return constant(address_of(base), 64);
+    return symbol(base);
   }
   if (base.kind == Operand::Kind::reg) return reg(base.index);
   refuse(fmt::format("address '{}'", base.text), "a register, a variable or a constant");

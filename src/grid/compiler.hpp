@@ -61,7 +61,8 @@ class Compiler {
   void lay_out_registers();
   void lay_out_variables();
   Place constant(std::uint64_t value, int bits, std::uint64_t upper = 0,
-                 std::optional<ptx::Special> special = {});
+                 std::optional<ptx::Special> special = {}, bool in_shared = false);
+  Place symbol(const Operand& operand);
   Place reg(int index) const;
   Place second(const Operand& operand) const;
   Place predicate(int index, bool negated) const;
@@ -119,17 +120,31 @@ class Compiler {
   StateSpace space(bool& generic) const;
   bool is_strong();
   void load() { access(true); }
-  void store() { access(false); }
+  void store() { has("async") ? element_async() : access(false); }
   void access(bool loads);
   std::string_view named_operation() const;
   void atomic() { atomic_of(true); }
-  void reduction() { atomic_of(false); }
+  void reduction() { has("async") ? element_async() : atomic_of(false); }
   void atomic_of(bool returns);
   void copy_async();
   void stack();
   void window();
   void cluster_address();
   void policy();
+
+  // ---- Hopper's asynchronous machine
+  AddressPlace address_place(const Operand& operand);
+  void barrier_object(const Operand& operand, Step& step);
+  void mbarrier();
+  void copies_arrive();
+  void tensor_operand(const Operand& operand, BulkOperation& out);
+  void bulk();
+  void add_bulk(BulkOperation operation);
+  void element_async();
+  void cluster_barrier();
+  void tensor_map();
+  void async_fence();
+  void registers();
 
   // ---- Control, and what lanes do together
   void branch();
@@ -155,6 +170,7 @@ class Compiler {
     std::uint64_t value, upper;
     int bits;
     int special;
+    bool in_shared;
     auto operator<=>(const Key&) const = default;
   };
   std::map<Key, std::uint32_t> constants_;

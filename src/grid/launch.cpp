@@ -49,81 +49,94 @@ Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& m
 
 namespace {
 
-/// Blocks that wait to be run, and what those that have ended leave. Its functions may be called by all host threads.
+/// Clusters that wait to be run, and what those that have ended leave. Its functions may be called by all host threads.
 class Queue {
  public:
   Queue(const Grid& grid, const std::function<void(std::uint64_t, std::uint64_t)>& progress)
       : grid_(grid),
         progress_(progress),
-        count_(std::uint64_t{grid.blocks[0]} * grid.blocks[1] * grid.blocks[2]) {}
+        count_(std::uint64_t{grid.blocks[0]} * grid.blocks[1] * grid.blocks[2]),
+        clusters_(count_ / (std::uint64_t{grid.cluster[0]} * grid.cluster[1] * grid.cluster[2])) {}
 
-  /// New blocks first, for which those that have begun may wait. Nothing if none is left for this host thread.
-  std::unique_ptr<Block> take();
-  void put(std::unique_ptr<Block> block, Outcome outcome);
+  /// New clusters first, for which those that have begun may wait. Nothing if none is left for this host thread.
+  std::unique_ptr<Cluster> take();
+  void put(std::unique_ptr<Cluster> cluster, Outcome outcome);
   void fail(std::exception_ptr exception);
   Report finish();
 
  private:
-  std::uint64_t number_of(const Block& block) const {
-    const Extent at = block.index();
-    return (std::uint64_t{at[2]} * grid_.blocks[1] + at[1]) * grid_.blocks[0] + at[0];
+  static std::uint64_t number_of(const Extent& at, const Extent& n) {
+    return (std::uint64_t{at[2]} * n[1] + at[1]) * n[0] + at[0];
   }
-  /// After a fault only the blocks before the faulty one go on: the first faulty block is reported.
-  bool is_wanted(std::uint64_t number) const { return !exception_ && number < faulty_; }
-  void record(std::uint64_t number, Block& block);
+  /// The index of the first block of a cluster.
+  Extent first_of(std::uint64_t cluster) const {
+    const Extent &blocks = grid_.blocks, &n = grid_.cluster;
+    const std::uint32_t x = blocks[0] / n[0], y = blocks[1] / n[1];
+    return {static_cast<std::uint32_t>(cluster % x) * n[0], static_cast<std::uint32_t>(cluster / x % y) * n[1],
+            static_cast<std::uint32_t>(cluster / x / y) * n[2]};
+  }
+  /// After a fault only the clusters before the faulty one go on: the first faulty block is reported.
+  bool is_wanted(std::uint64_t cluster) const { return !exception_ && cluster < faulty_; }
+  void record(Cluster& cluster);
 
   const Grid& grid_;
   const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
-  const std::uint64_t count_;
+  const std::uint64_t count_, clusters_;
   std::mutex mutex_;
   std::uint64_t next_ = 0, faulty_ = std::numeric_limits<std::uint64_t>::max();
-  std::deque<std::unique_ptr<Block>> waiting_;
-  std::map<std::uint64_t, std::string> printed_;  // by block
+  std::deque<std::unique_ptr<Cluster>> waiting_;
+  std::map<std::uint64_t, std::string> printed_;            // by block
+  std::map<std::uint64_t, std::vector<Finding>> findings_;  // by block
   Report report_;
   std::exception_ptr exception_;
 };
 
-std::unique_ptr<Block> Queue::take() {
+std::unique_ptr<Cluster> Queue::take() {
   const std::lock_guard lock(mutex_);
-  if (next_ < count_ && is_wanted(next_)) {
-    const std::uint64_t i = next_++;
-    const Extent index{static_cast<std::uint32_t>(i % grid_.blocks[0]),
-                       static_cast<std::uint32_t>(i / grid_.blocks[0] % grid_.blocks[1]),
-                       static_cast<std::uint32_t>(i / grid_.blocks[0] / grid_.blocks[1])};
-    return std::make_unique<Block>(grid_, index);
+  if (next_ < clusters_ && is_wanted(next_)) {
+    const std::uint64_t number = next_++;
+    return std::make_unique<Cluster>(grid_, number, first_of(number));
   }
   if (waiting_.empty()) return nullptr;
-  std::unique_ptr<Block> out = std::move(waiting_.front());
+  std::unique_ptr<Cluster> out = std::move(waiting_.front());
   waiting_.pop_front();
   return out;
 }
 
-void Queue::record(std::uint64_t number, Block& block) {
-  report_.steps += block.steps();
-  report_.inferred = report_.inferred || block.inferred;
-  if (block.watch() != nullptr) {
-    const std::vector<ptx::Counts>& counts = block.watch()->counts();
-    report_.counts.resize(counts.size());
-    for (std::size_t i = 0; i < counts.size(); ++i) report_.counts[i] += counts[i];
+void Queue::record(Cluster& cluster) {
+  for (const std::unique_ptr<Block>& block : cluster.blocks()) {
+    report_.steps += block->steps();
+    report_.inferred = report_.inferred || block->inferred;
+    if (block->watch() != nullptr) {
+      const std::vector<ptx::Counts>& counts = block->watch()->counts();
+      report_.counts.resize(counts.size());
+      for (std::size_t i = 0; i < counts.size(); ++i) report_.counts[i] += counts[i];
+    }
+    const std::uint64_t number = number_of(block->index(), grid_.blocks);
+    if (!block->printed.empty()) printed_[number] = std::move(block->printed);
+    if (!block->findings().empty()) findings_[number] = block->findings();
   }
-  if (!block.printed.empty()) printed_[number] = std::move(block.printed);
 }
 
-void Queue::put(std::unique_ptr<Block> block, Outcome outcome) {
+void Queue::put(std::unique_ptr<Cluster> cluster, Outcome outcome) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t number = number_of(*block);
+  const std::uint64_t number = cluster->number();
   if (outcome == Outcome::yields) {  // with a fault elsewhere it may wait for ever
-    if (faulty_ == std::numeric_limits<std::uint64_t>::max()) return waiting_.push_back(std::move(block));
-    return record(number, *block);
+    if (faulty_ == std::numeric_limits<std::uint64_t>::max()) return waiting_.push_back(std::move(cluster));
+    return record(*cluster);
   }
-  record(number, *block);
+  record(*cluster);
   if (outcome != Outcome::fault) {
-    ++report_.blocks;
+    report_.blocks += cluster->blocks().size();
     if (progress_) progress_(report_.blocks, count_);
   } else if (is_wanted(number)) {
     faulty_ = number;
-    report_.fault = block->found();
-    report_.stopped = block->has_stopped();
+    for (const std::unique_ptr<Block>& block : cluster->blocks()) {
+      if (!block->has_fault()) continue;
+      report_.fault = block->found();
+      report_.stopped = block->has_stopped();
+      break;
+    }
     waiting_.clear();
   }
 }
@@ -137,6 +150,8 @@ void Queue::fail(std::exception_ptr exception) {
 Report Queue::finish() {
   if (exception_) std::rethrow_exception(exception_);
   for (const auto& [number, text] : printed_) report_.printed += text;
+  for (const auto& [number, found] : findings_)
+    report_.findings.insert(report_.findings.end(), found.begin(), found.end());
   return std::move(report_);
 }
 
@@ -147,9 +162,9 @@ Report run(const Grid& grid, int threads, const std::function<void(std::uint64_t
 #pragma omp parallel num_threads(threads)
   try {
     const DefaultFloating floating;
-    while (std::unique_ptr<Block> block = queue.take()) {
-      const Outcome outcome = block->run();
-      queue.put(std::move(block), outcome);
+    while (std::unique_ptr<Cluster> cluster = queue.take()) {
+      const Outcome outcome = cluster->run();
+      queue.put(std::move(cluster), outcome);
     }
   } catch (...) {
     queue.fail(std::current_exception());

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "grid/block.hpp"
+#include "grid/cluster.hpp"
 #include "grid/compile.hpp"
 
 namespace warpbit::grid {
@@ -20,9 +20,10 @@ struct Report {
   std::string printed;
   std::vector<ptx::Counts> counts;  ///< if they are wanted
   bool stopped = false;             ///< by what observes it
+  std::vector<Finding> findings;    ///< of a launch that is lenient, by cluster
 };
 
-/// Runs the blocks on as many host threads. A block that waits for others lets them go first.
+/// Runs the clusters on as many host threads. A cluster that waits for others lets them go first.
 Report run(const Grid& grid, int threads, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 
 }  // namespace warpbit::grid

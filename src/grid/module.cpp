@@ -235,6 +235,34 @@ grid::Extent extent(const Dim3& d) {
   return {d.x, d.y, d.z};
 }
 
+// Its size, if the launch has clusters (PTX manual, "Cluster Dimension Directives").
+Result<std::optional<Dim3>> cluster_of(const FunctionText& function, const Launch& how) {
+  constexpr unsigned kMaxBlocks = 16;
+  const Extent& required = function.required_cluster;
+  std::optional<Dim3> out = how.cluster;
+  const auto error = [&](std::string seen, std::string accepted) {
+    return Error{Errc::launch_shape, std::string(function.name), std::move(seen), std::move(accepted)};
+  };
+  const auto text = [](const Dim3& d) { return fmt::format("{} x {} x {}", d.x, d.y, d.z); };
+  if (required.x != 0) {
+    const Dim3 size{required.x, required.y, required.z};
+    if (out && text(*out) != text(size))
+      return error(fmt::format("a cluster of {} blocks", text(*out)),
+                   fmt::format("{} blocks (.reqnctapercluster)", text(size)));
+    out = size;
+  }
+  if (!out && function.explicit_cluster)
+    return error("a launch without a cluster", "the size of a cluster (.explicitcluster)");
+  if (!out) return out;
+  const auto divides = [](unsigned n, unsigned of) { return n != 0 && of % n == 0; };
+  if (!divides(out->x, how.grid.x) || !divides(out->y, how.grid.y) || !divides(out->z, how.grid.z))
+    return error(fmt::format("a cluster of {} blocks", text(*out)),
+                 fmt::format("extents that divide the grid of {} blocks", text(how.grid)));
+  if (block::product(*out) > kMaxBlocks)
+    return error(fmt::format("a cluster of {} blocks", block::product(*out)), "at most 16 blocks");
+  return out;
+}
+
 /// Where arrays that are only read begin, between buffers and arrays with an address.
 constexpr std::uint64_t kConstantBuffers = 0x1800'0000'0000, kConstantStep = 1 << 21;
 
@@ -353,6 +381,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   const std::uint64_t shared = program.shared_bytes + how.shared_bytes;
   if (auto error = block::check_shape(how.grid, how.block, shared)) return fail(*std::move(error));
   if (auto error = check_block(*state_->text, how.block)) return fail(*std::move(error));
+  const Result<std::optional<Dim3>> cluster = cluster_of(*state_->text, how);
+  if (!cluster) return fail(cluster.error());
   if (how.observe)
     if (auto error = check_observed(how)) return fail(*std::move(error));
   if (const Result<Kernel> kernel = kernel_for(how.execute); !kernel) return fail(kernel.error());
@@ -374,11 +404,16 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (program.has_workspace)
     memory.memory().add({grid::kWorkspace, workspace.size(), workspace.data(), true, "the grid's workspace"});
 
-  grid::Grid all{program, memory.memory(), extent(how.grid), extent(how.block), shared, memory.parameters()};
+  grid::Grid all{program, memory.memory(), extent(how.grid), extent(how.block)};
+  all.shared_bytes = shared;
+  all.parameters = memory.parameters();
   all.execute = how.execute;
   all.execute.threads = 1;
   if (how.step_limit != 0) all.step_limit = how.step_limit;
   all.check_shared = how.check_shared;
+  all.lenient = how.lenient;
+  all.has_clusters = cluster->has_value();
+  if (*cluster) all.cluster = extent(**cluster);
   all.heap = heap;
   std::vector<grid::Executors> executors(program.freedoms.size());
   all.executors = executors.data();
@@ -395,6 +430,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   out.order_dependent =
       grid::left_open(program, executors, block::product(how.grid) * block::product(how.block));
   out.printed = std::move(report.printed);
+  out.findings = std::move(report.findings);
   out.profile = grid::profile(program, report.counts);
   out.stopped = report.stopped;
   return out;

@@ -152,7 +152,7 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
   of_group.memory_reads = effects.memory_reads;
   of_group.deferred = AsyncUse{effects.deferred->shape, {}, {}};
   if (block::Found found =
-          shared_.issue(first.warp->number() / block::kGroupWarps, product, std::move(of_group), at))
+          shared_.issue(first.warp->number_in_cluster() / block::kGroupWarps, product, std::move(of_group), at))
     return found;
   block::Shared& memory = block_.accesses();
   for (const steps::Gathered& one : warps) {
@@ -168,7 +168,8 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
     take(effects.deferred->accumulators, of_warp.deferred->accumulators);
     take(effects.deferred->factors, of_warp.deferred->factors);
     const block::Who who = Block::who(*one.warp, *one.step, 0);
-    const AsyncActor actor{product.canonical(), memory.actor({first.warp->number() * kLanes, at}, true)};
+    const AsyncActor actor{product.canonical(),
+                           memory.actor({first.warp->number_in_cluster() * kLanes, at}, true)};
     if (const auto found = state.check(actor, of_warp, {})) {
       Fault out = memory.violated(block::fault_of(who, {}), *found);
       out.lanes = block::lanes_of(kAllLanes);
@@ -181,7 +182,7 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
 }
 
 void Products::control(std::span<const steps::Gathered> warps, const Instruction& instruction) {
-  shared_.control(warps.front().warp->number() / block::kGroupWarps, instruction);
+  shared_.control(warps.front().warp->number_in_cluster() / block::kGroupWarps, instruction);
   for (const steps::Gathered& one : warps) {
     Effects effects;
     effects.control = std::get<Control>(instruction.decoded().kernel).control;

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "grid/async_tables.hpp"
 #include "grid/vector.hpp"
 #include "ptx/module.hpp"
 #include "ptx/special.hpp"
@@ -39,16 +40,6 @@ void for_each_lane(Lanes lanes, F f) {
     if ((lanes >> lane & 1) != 0) f(lane);
 }
 
-/// Where a source or a result is.
-struct Place {
-  enum class Kind : std::uint8_t { none, reg, constant, predicate };
-  Kind kind = Kind::none;
-  std::uint8_t bits = 32;  ///< of the register: 8 to 128; 1 of a predicate
-  bool negated = false;    ///< of a predicate
-  std::uint32_t slot = 0;  ///< of the frame, or of the constants; the number of a predicate
-  bool exists() const { return kind != Kind::none; }
-};
-
 struct Step;
 struct Path;
 class Warp;
@@ -68,6 +59,7 @@ struct Access {
   bool generic = false;
   bool sign_extends = false;
   bool strong = false;     ///< an atomic, or with an order (PTX manual, "Strong Operations")
+  bool cluster = false;    ///< of shared memory: also of another block (.shared::cluster)
   bool in_frame = false;   ///< from the beginning of the call's local memory
   std::uint8_t bytes = 4;  ///< of an element
   std::uint8_t count = 1;  ///< elements
@@ -178,6 +170,7 @@ struct ConstantSlot {
   std::uint64_t value = 0;
   std::uint64_t upper = 0;  ///< of 128 bits
   std::optional<ptx::Special> special = {};
+  bool in_shared = false;  ///< the address of a shared variable, which carries the block's rank
 };
 
 struct Program {
@@ -201,6 +194,7 @@ struct Program {
   std::vector<Freedom> freedoms;
   std::vector<Touch> touches;
   std::vector<std::vector<std::int32_t>> tables;  ///< of brx.idx: steps
+  AsyncTables async;
 
   std::uint64_t shared_bytes = 0;  ///< static
   int entry = 0;                   ///< of functions

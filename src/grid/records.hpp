@@ -16,7 +16,18 @@ namespace warpbit::grid::steps {
 struct Target {
   std::byte* data = nullptr;
   ptx::StateSpace space = ptx::StateSpace::global;
+  Block* block = nullptr;  ///< whose shared memory it is, where it may be another one's
 };
+
+/// Bytes of shared memory.
+struct SharedBytes {
+  Block* block;
+  std::uint64_t offset;
+};
+/// The bytes at a shared address, which carries the rank of its block. Errors: address_out_of_bounds; protocol_violation of
+/// a block that has not begun or has ended.
+Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uint64_t address,
+                                std::uint64_t bytes, bool of_cluster);
 
 inline constexpr std::size_t kMaxAccess = 32;  // bytes: .v8.b32, .v4.b64, .v2.b128
 using Buffer = std::array<std::byte, kMaxAccess>;
@@ -33,12 +44,12 @@ class Records {
 
   bool reads(int lane, const Target& from, std::size_t bytes) {
     if (!is_checked(from)) return true;
-    return allowed(block_.accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
-                                          Block::who(warp_, step_, lane), step_.access.strong));
+    return allowed(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
+                                            Block::who(warp_, step_, lane), step_.access.strong));
   }
   bool changes(int lane, const Target& to, std::size_t bytes) {
     if (!is_checked(to)) return true;
-    return allowed(block_.accesses().write({}, offset(to), static_cast<std::int64_t>(bytes),
+    return allowed(of(to).accesses().write({}, offset(to), static_cast<std::int64_t>(bytes),
                                            Block::who(warp_, step_, lane), block::Accesses::Written::done,
                                            step_.access.strong));
   }
@@ -57,15 +68,16 @@ class Records {
   }
   /// What the lanes access, but for the first byte of each.
   block::LaneAccesses of(Lanes lanes, std::size_t bytes) const {
-    return {warp_.number(),     lanes, {}, static_cast<std::int64_t>(bytes), Block::who(warp_, step_, 0).at,
-            step_.access.strong};
+    return {
+        warp_.number_in_cluster(), lanes, {}, static_cast<std::int64_t>(bytes), Block::who(warp_, step_, 0).at,
+        step_.access.strong};
   }
   /// A store that changes nothing is not recorded: whoever else wrote these bytes wrote the same.
   bool writes(int lane, const Target& to, std::span<const std::byte> value) {
     if (!is_checked(to)) return true;
     bool same = std::memcmp(to.data, value.data(), value.size()) == 0;
     for (std::size_t i = 0; same && i < value.size(); ++i)
-      same = !block_.accesses().is_unsettled(offset(to) + static_cast<std::int64_t>(i));
+      same = !of(to).accesses().is_unsettled(offset(to) + static_cast<std::int64_t>(i));
     return same || changes(lane, to, value.size());
   }
   /// Follows the accesses of all lanes: other warps may wait for them.
@@ -80,12 +92,9 @@ class Records {
     return target.space == ptx::StateSpace::shared && block_.checks();
   }
   Target shared(std::int64_t first) { return {block_.shared().data() + first, ptx::StateSpace::shared}; }
-  std::int64_t offset(const Target& target) { return target.data - block_.shared().data(); }
-  bool allowed(block::Found conflict) {
-    if (!conflict) return true;
-    block_.fault(*std::move(conflict));
-    return false;
-  }
+  Block& of(const Target& target) { return target.block != nullptr ? *target.block : block_; }
+  std::int64_t offset(const Target& target) { return target.data - of(target).shared().data(); }
+  bool allowed(block::Found conflict) { return block_.allows(std::move(conflict)); }
 
   Warp& warp_;
   Block& block_;

@@ -59,8 +59,9 @@ Next wait_group(Warp& warp, Path& path, const Step& step,
                 Lanes lanes);  ///< target: pending groups; -1: wait_all
 Next to_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a
 Next from_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);
-Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes);     ///< p, -, a
-Next map_address(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a, rank
+Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes);         ///< p, -, a
+Next map_address(Warp& warp, Path& path, const Step& step, Lanes lanes);      ///< d, -, a, rank
+Next rank_of_address(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a
 Next allocate_on_stack(Warp& warp, Path& path, const Step& step,
                        Lanes lanes);  ///< d, -, bytes; access.offset: alignment
 Next save_stack(Warp& warp, Path& path, const Step& step, Lanes lanes);     ///< d
@@ -77,6 +78,20 @@ Next trap(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next barrier(
     Warp& warp, Path& path, const Step& step,
     Lanes lanes);  ///< d, -, number, threads, predicate; access.count: reduction; target: kWaits, kAligned
+
+// ---- mbarrier.cpp
+Next mbarrier(Warp& warp, Path& path, const Step& step,
+              Lanes lanes);  ///< d, -, address, count, bytes or state; extra: of AsyncTables::mbarriers
+Next cluster_arrive(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: kOrders, kAligned
+Next cluster_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< likewise
+Next fence_mbarrier_init(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: count; extra: 1 if more
+
+// ---- bulk.cpp
+Next bulk(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< extra: of AsyncTables::bulks
+Next bulk_commit(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next bulk_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< target: pending groups
+Next change_map(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< extra: of AsyncTables::maps
 
 // ---- system.cpp
 /// Functions that a device has without a definition: vprintf, malloc, free, __assertfail; nullptr for other names.
@@ -121,7 +136,7 @@ std::optional<Next> tensor_slots(Warp& warp, Path& path, const Step& step, Lanes
 std::optional<Next> tensor_group_slots(std::span<const Gathered> warps);
 
 /// Of a barrier: bits of its target.
-inline constexpr int kWaits = 1, kAligned = 2;
+inline constexpr int kWaits = 1, kAligned = 2, kOrders = 4;
 enum class Shuffle : std::int32_t { up, down, butterfly, index };
 enum class Vote : std::int32_t { all, any, uniform, ballot };
 /// Of memory: exchange, compare-and-swap, increment and decrement have no scalar operation.

@@ -34,7 +34,7 @@ const std::byte* at(Warp& warp, int lane, std::uint64_t address, std::uint64_t b
                       static_cast<std::int64_t>(bytes));
   if (address - kSharedWindow < kWindowBytes) {
     const std::span<std::byte> shared = warp.block().shared();
-    const std::uint64_t offset = address - kSharedWindow;
+    const std::uint64_t offset = address - kSharedWindow - warp.block().shared_base();
     return offset + bytes <= shared.size() ? shared.data() + offset : nullptr;
   }
   const GlobalMemory::Range* range = warp.block().grid().memory.find(address, bytes);

@@ -45,6 +45,21 @@ void gather(const Gathered& from, int first_lane, Registers& registers) {
                           ? from.warp->read(*from.path, places[static_cast<std::size_t>(r)], lane)
                           : 0);
 }
+// Addresses of the block's own shared memory as its memory counts them, without the block's rank.
+void remove_rank(const Gathered& from, const Instruction& instruction, const Binding& binding,
+                 Registers& registers) {
+  const std::uint64_t base = from.warp->block().shared_base();
+  if (base == 0) return;
+  for (std::size_t i = 0; i < binding.size(); ++i) {
+    if (instruction.operands()[i].kind != OperandKind::address) continue;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const std::uint64_t address = registers.read(lane, binding[i]);
+      const std::uint64_t window = address >= kSharedWindow ? kSharedWindow : 0;
+      if (address - window - base < (std::uint64_t{1} << kRankShift))
+        registers.write(lane, binding[i], address - base);
+    }
+  }
+}
 void scatter(const Gathered& to, int first_lane, const Effects& effects, Lanes lanes) {
   const std::vector<Place>& places = places_of(*to.warp, *to.step);
   for (const Effects::Write& write : effects.writes) {
@@ -104,6 +119,7 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Binding binding = binding_of(instruction, count);
   Registers registers(kLanes, count);
   gather({&warp, &path, &step}, 0, registers);
+  remove_rank({&warp, &path, &step}, instruction, binding, registers);
   std::array<const Instruction*, kLanes> who = {};
   for (int lane = 0; lane < kLanes; ++lane)
     who[static_cast<std::size_t>(lane)] = (lanes >> lane & 1) != 0 ? &instruction : nullptr;
@@ -128,7 +144,7 @@ Next control(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Instruction& instruction = instruction_of(warp, step);
   if (instruction.lanes() != 1) return tensor(warp, path, step, lanes);
   if (std::get<Control>(instruction.decoded().kernel).control.space != Space::global)
-    for_each_lane(lanes, [&](int lane) { block.accesses().fence_proxy(Block::who(warp, step, lane).thread); });
+    block.accesses().fence_proxy(warp.number(), lanes);
   return Next::step;
 }
 
@@ -137,7 +153,7 @@ namespace {
 // The fault of all lanes of a warpgroup.
 Next group_fault(Block& block, const Gathered& first, Error error) {
   error.where.clear();
-  block.fault(block::of_group(first.warp->number() / block::kGroupWarps,
+  block.fault(block::of_group(first.warp->number_in_cluster() / block::kGroupWarps,
                               block::fault_of(Block::who(*first.warp, *first.step, 0), std::move(error))));
   return Next::end;
 }
@@ -160,10 +176,7 @@ Next tensor_group(std::span<const Gathered> warps) {
   if (!effects) return group_fault(block, first, effects.error());
   block.inferred = block.inferred || effects->inferred;
   if (block.checks())
-    if (block::Found found = block.products().issue(warps, instruction, *effects)) {
-      block.fault(*std::move(found));
-      return Next::end;
-    }
+    if (!block.allows(block.products().issue(warps, instruction, *effects))) return Next::end;
   for (std::size_t w = 0; w < warps.size(); ++w)
     scatter(warps[w], static_cast<int>(w) * kLanes, *effects, kAllLanes);
   return Next::step;

@@ -240,7 +240,8 @@ struct Rows {
 bool find_rows(Warp& warp, const Path& path, const warpbit::Operand& address, const Place& place,
                const Move& move, Space space, Rows& out) {
   const std::uint64_t size = warp.block().shared().size();
-  const std::uint64_t window = space == Space::generic ? warp.block().memory().window() : 0;
+  const std::uint64_t window =
+      (space == Space::generic ? warp.block().memory().window() : 0) + warp.block().shared_base();
   if (!place.exists() || place.kind == Place::Kind::predicate || size < kRowBytes) return false;
   const std::uint32_t* const slot = warp.at(path, place);
   out.count = move.lines;
@@ -455,11 +456,8 @@ std::optional<Next> tensor_group_slots(std::span<const Gathered> warps) {
       execute_warpgroup(instruction, sources, block.memory().shared(), d, block.grid().execute);
   if (!done) return std::nullopt;
   if (block.checks())
-    if (block::Found found =
-            block.products().issue(warps, instruction, asynchronous_use(instruction, sources))) {
-      block.fault(*std::move(found));
+    if (!block.allows(block.products().issue(warps, instruction, asynchronous_use(instruction, sources))))
       return Next::end;
-    }
   const warpbit::Operand& of = instruction.operands()[0];
   const auto count = static_cast<std::size_t>(of.registers);
   for (std::size_t w = 0; w < warps.size(); ++w)

@@ -45,8 +45,9 @@ struct Area {
 Area area_of(Warp& warp, const Step& step, std::uint64_t address, std::uint64_t bytes, bool writes) {
   const std::span<std::byte> shared = warp.block().shared();
   const bool in_window = step.access.generic && address - kSharedWindow < kWindowBytes;
-  if (in_window) return {kSharedWindow, shared.size(), shared.data(), StateSpace::shared};
-  if (step.access.space == StateSpace::shared) return {0, shared.size(), shared.data(), StateSpace::shared};
+  const std::uint64_t base = warp.block().shared_base();  // others are left to the specification
+  if (in_window) return {kSharedWindow + base, shared.size(), shared.data(), StateSpace::shared};
+  if (step.access.space == StateSpace::shared) return {base, shared.size(), shared.data(), StateSpace::shared};
   const GlobalMemory::Range* const range = warp.block().grid().memory.find(address, bytes);
   if (range == nullptr || range->heap != nullptr || (writes && !range->writable)) return {};
   return {range->address, range->bytes, range->data, StateSpace::global};
@@ -115,7 +116,8 @@ bool load_words(Warp& warp, Path& path, const Step& step, const Place& to) {
       warp.block().grid().execute.kernel == Kernel::reference)
     return false;
   const std::uint32_t* const addresses = warp.at(path, base);
-  const auto offset = static_cast<std::uint32_t>(step.access.offset);
+  const auto offset =
+      static_cast<std::uint32_t>(step.access.offset) - static_cast<std::uint32_t>(warp.block().shared_base());
   const auto last = static_cast<std::uint32_t>(std::min<std::size_t>(memory.size() - 4, 0xFFFF'FFFC));
   std::array<std::uint32_t, kLanes> at;
   std::uint32_t wrong = 0;
@@ -197,7 +199,7 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
   const std::uint64_t last_source = range->bytes - bytes;
   bool there = true;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    target[lane] = static_cast<std::uint32_t>(target[lane]);
+    target[lane] = static_cast<std::uint32_t>(target[lane] - block.shared_base());
     const bool fits = ((target[lane] | source[lane]) & (bytes - 1)) == 0 && target[lane] <= last &&
                       source[lane] - range->address <= last_source;
     there = there && (fits || (lanes >> lane & 1) == 0);

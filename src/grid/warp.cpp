@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "grid/block.hpp"
+#include "grid/cluster.hpp"
 #include "threads.hpp"
 
 namespace warpbit::grid {
@@ -29,6 +29,7 @@ Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
       program_(program),
       watch_(block.watch()),
       number_(number),
+      first_(block.accesses().first_warp()),
       local_(kLanes),
       allocated_(kLanes) {
   stack_.fill(kStack);
@@ -40,7 +41,8 @@ Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
     Path none;
     for (int lane = 0; lane < kLanes; ++lane) {
       write(none, place, lane,
-            constant.special ? block.special(*constant.special, number, lane) : constant.value);
+            constant.special ? block.special(*constant.special, number, lane)
+                             : constant.value + (constant.in_shared ? block.shared_base() : 0));
       if (constant.bits == 128) {
         const Place upper{Place::Kind::constant, 64, false, constant.slot + 2};
         write(none, upper, lane, constant.upper);
@@ -108,6 +110,24 @@ void Warp::keep(Path& path, Lanes lanes) {
   path.jumps_back = 0;
 }
 
+Next Warp::wait_for(Path& path, Lanes lanes, Waits what) {
+  keep(path, lanes);
+  path.waits = true;
+  path.waits_for = what;
+  path.waits_since = block_.cluster().events();
+  return Next::wait;
+}
+
+void Warp::wake(std::uint64_t events) {
+  for (Path& path : paths_) {
+    const bool by_events =
+        path.waits_for == Waits::test || path.waits_for == Waits::cluster || path.waits_for == Waits::registers;
+    if (!by_events || path.waits_since == events) continue;
+    path.waits_for = Waits::none;
+    path.waits = false;
+  }
+}
+
 Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
   if (path.calls.size() >= kCallDepth)
     return fault(path, lanes, {Errc::stack_overflow, {}, "more than 1000 calls inside each other", {}});
@@ -170,7 +190,9 @@ Next Warp::end(Path& path, Lanes lanes) {
   keep(path, lanes);
   path.lanes = 0;
   for (Path& other : paths_)  // those that wait for the lanes that have ended
-    if (other.barrier < 0) other.waits = false;
+    if (other.waits_for == Waits::none) other.waits = false;
+  block_.cluster().happened();
+  block_.ends(Block::who(*this, program_.steps[static_cast<std::size_t>(path.pc)], std::countr_zero(lanes)));
   return Next::end;
 }
 
@@ -213,7 +235,8 @@ void Warp::join() {
   std::erase_if(paths_, [](const Path& path) { return path.lanes == 0; });
   for (std::size_t i = 0; i < paths_.size(); ++i)
     for (std::size_t j = i + 1; j < paths_.size();) {
-      if (!paths_[i].is_with(paths_[j]) || paths_[i].barrier >= 0 || paths_[j].barrier >= 0) {
+      if (!paths_[i].is_with(paths_[j]) || paths_[i].waits_for != Waits::none ||
+          paths_[j].waits_for != Waits::none) {
         ++j;
         continue;
       }
@@ -265,8 +288,8 @@ Next Warp::run_watched(Path& path, const Step& step, Lanes lanes) {
   watch_->before(*this, before, step, lanes);
   const Next next = lanes == 0 ? Next::step : step.run(*this, path, step, lanes);
   // A path that waits for lanes, or for bytes to be written, does the step again; behind a barrier it goes on.
-  const bool again =
-      next == Next::wait ? path.barrier < 0 : next == Next::end && path.lanes != 0 && !block_.has_fault();
+  const bool again = next == Next::wait ? path.waits_for != Waits::barrier && path.waits_for != Waits::warpgroup
+                                        : next == Next::end && path.lanes != 0 && !block_.has_fault();
   if (!again && !watch_->after(*this, before, step, lanes, next == Next::wait)) return block_.stop(), Next::end;
   return next;
 }

@@ -30,6 +30,16 @@ struct Return {
   friend bool operator==(const Return&, const Return&) = default;
 };
 
+/// What a path waits for that others do, but for lanes of its warp.
+enum class Waits : std::uint8_t {
+  none,
+  barrier,    ///< one of the block's sixteen
+  warpgroup,  ///< the three other warps
+  test,       ///< a phase of a barrier object
+  cluster,    ///< barrier.cluster
+  registers,  ///< setmaxnreg
+};
+
 struct Path {
   int pc = 0;
   Lanes lanes = 0;
@@ -38,9 +48,13 @@ struct Path {
   std::int64_t local = 0;                   ///< where its local memory begins
   std::vector<Return> calls = {};
   bool waits = false;
-  int barrier = -1;    ///< at which it waits
-  Lanes needs = 0;     ///< lanes without which its step cannot be done, while it waits for them
-  bool rests = false;  ///< it has jumped back too often; the others go first
+  Waits waits_for = Waits::none;
+  int barrier = -1;               ///< at which it waits
+  std::int64_t awaited = 0;       ///< the barrier object that it tests
+  std::uint64_t waits_since = 0;  ///< Cluster::events when it began to wait
+  bool gives_up = false;          ///< its test may fail now
+  Lanes needs = 0;                ///< lanes without which its step cannot be done, while it waits for them
+  bool rests = false;             ///< it has jumped back too often; the others go first
   int jumps_back = 0;
 
   bool is_with(const Path& other) const {
@@ -74,6 +88,8 @@ class Warp {
   /// Lanes that have not ended.
   Lanes alive() const;
   int number() const { return number_; }
+  /// Its number among all warps of the cluster, as block::Order counts them.
+  int number_in_cluster() const { return first_ + number_; }
   Block& block() { return block_; }
   const Program& program() const { return program_; }
   std::vector<Path>& paths() { return paths_; }
@@ -106,6 +122,10 @@ class Warp {
   Next end(Path& path, Lanes lanes);
   /// Another path, which is joined with the others before the next one is chosen.
   void split(Path path) { split_.push_back(std::move(path)); }
+  /// Lanes of the path wait until something happens; then they do the same step again.
+  Next wait_for(Path& path, Lanes lanes, Waits what);
+  /// Paths that have waited for what happens in the cluster go on.
+  void wake(std::uint64_t events);
   /// Only these lanes of the path are at its step any more; the rest is behind it.
   void keep(Path& path, Lanes lanes);
   Next fault(const Path& path, Lanes lanes, Error error);
@@ -129,7 +149,7 @@ class Warp {
   Block& block_;
   const Program& program_;
   Watch* watch_;  // of the block, or nullptr
-  int number_;
+  int number_, first_;
   RegisterFile registers_, constants_;
   std::vector<Path> paths_, split_;
   std::vector<std::vector<std::byte>> local_, allocated_;  // by lane: frames, what alloca has made

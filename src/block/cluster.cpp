@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace warpbit::block {
+
+int Cluster::add_agent(Advice advice) {
+  agents_.push_back({std::move(advice), {}});
+  return order.add_agent();
+}
+
+void Cluster::issued(int agent, Who by) {
+  std::vector<Who>& issuers = agents_[static_cast<std::size_t>(agent - order.threads())].issuers;
+  const auto found = std::ranges::find(issuers, by.at, &Who::at);
+  found == issuers.end() ? issuers.push_back(by) : void(*found = by);
+}
+
+Who Cluster::issuer(int agent, Place at) const {
+  const std::vector<Who>& issuers = of(agent).issuers;
+  const auto found = std::ranges::find(issuers, at, &Who::at);
+  return found == issuers.end() ? Who{0, at} : *found;
+}
+
+std::string Cluster::name(int thread, int rank) const {
+  const int in_block = thread % stride_;
+  std::string out = fmt::format("lane {} of warp {}", in_block % kWarp, in_block / kWarp);
+  if (rank_of(thread) != rank) out += fmt::format(" of block {} of the cluster", rank_of(thread));
+  return out;
+}
+
+}  // namespace warpbit::block

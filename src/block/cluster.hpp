@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the blocks of a cluster share: the numbers of their threads, the order of what they do, and the agents that copy for
+// them. Threads are numbered by block, each with whole warpgroups:
+//
+//     block     0              1              2
+//     threads   0 ... s - 1    s ... 2s - 1   2s ...      s: stride()
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "block/order.hpp"
+
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+namespace warpbit::block {
+
+class Cluster {
+ public:
+  Cluster(int blocks, int threads)
+      : blocks_(blocks),
+        stride_((threads + kWarpgroup - 1) / kWarpgroup * kWarpgroup),
+        order(blocks * stride_) {}
+
+  int blocks() const { return blocks_; }
+  int stride() const { return stride_; }
+  int rank_of(int thread) const { return thread / stride_; }
+
+  /// What makes an agent's work up to a clock known, as an advice: "wait for phase 3 of ...".
+  using Advice = std::function<std::string(std::uint32_t clock)>;
+  /// A new agent: its number in `order`.
+  int add_agent(Advice advice);
+  /// A thread has an agent do something.
+  void issued(int agent, Who by);
+  /// The last thread that did so at a place.
+  Who issuer(int agent, Place at) const;
+  std::string advice(int agent, std::uint32_t clock) const { return of(agent).advice(clock); }
+  /// "lane 3 of warp 1", for a thread of another block than `rank` with its own.
+  std::string name(int thread, int rank) const;
+
+ private:
+  struct Agent {
+    Advice advice;
+    std::vector<Who> issuers;  // by place
+  };
+  const Agent& of(int agent) const { return agents_[static_cast<std::size_t>(agent - order.threads())]; }
+
+  int blocks_, stride_;
+  std::vector<Agent> agents_;
+
+ public:
+  Order order;
+};
+
+}  // namespace warpbit::block
+#pragma GCC visibility pop

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block/mbarrier.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace warpbit::block {
+
+// ---- What is at an address
+
+std::string Mbarriers::name(std::int64_t address) const {
+  return fmt::format("the mbarrier at {:#x}", address);
+}
+
+Found Mbarriers::misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted,
+                         Who who, const Object* object) const {
+  Fault out = fault_of(who, {Errc::barrier_misused, std::string(what), std::move(seen), std::move(accepted)});
+  out.address = {Space::shared, address};
+  if (object != nullptr)
+    out.other = {object->made.thread / kWarp, {object->made.thread % kWarp}, object->made.at};
+  return out;
+}
+
+bool Mbarriers::overlaps(std::int64_t first, std::int64_t bytes) const {
+  const auto found = objects_.lower_bound(first - kBytes + 1);
+  return found != objects_.end() && found->first < first + bytes;
+}
+
+Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Object*& out) {
+  const auto found = objects_.find(address);
+  if (found == objects_.end())
+    return misused(what, address, fmt::format("there is no barrier object at {:#x}", address),
+                   "mbarrier.init must come before", who);
+  out = &found->second;
+  return std::nullopt;
+}
+
+// A thread uses an object: strong accesses to its bytes are ordered by nothing but its init and its inval.
+Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Object*& out) {
+  if (auto fault = find(address, what, who, out)) return fault;
+  if (!shared_.records()) return std::nullopt;
+  Found race = shared_.read(what, address, kBytes, who, true);
+  if (!race || race->error.code != Errc::data_race) return std::nullopt;
+  return misused(what, address,
+                 fmt::format("{} was initialised by {}, and nothing orders that before", name(address),
+                             shared_.cluster().name(out->made.thread, shared_.rank())),
+                 "a barrier of the block, or fence.mbarrier_init and barrier.cluster, must come between", who,
+                 out);
+}
+
+//     63      62 ........ 43   42   41 ........ 21   20 ........ 1   0
+//     phase   -pending         0    -bytes           -expected       0       (measured on an H100: NOTES below)
+//
+// An H100 returns the upper 32 bits of this word; the lower ones are what the register had.
+std::uint64_t Mbarriers::state(const Object& object) {
+  const auto field = [](std::int64_t value, int bits, int at) {
+    return (static_cast<std::uint64_t>(-value) & ((std::uint64_t{1} << bits) - 1)) << at;
+  };
+  return static_cast<std::uint64_t>(object.phase & 1) << 63 | field(object.pending, 20, 43) |
+         field(object.bytes, 21, 21) | field(object.expected, 20, 1);
+}
+
+std::uint32_t Mbarriers::pending_count(std::uint64_t state) {
+  return static_cast<std::uint32_t>(-(state >> 43)) & kMaxCount;
+}
+
+// ---- Beginning and end
+
+Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
+  constexpr std::string_view kWhat = "mbarrier.init";
+  if (count == 0 || count > kMaxCount)
+    return misused(kWhat, address, fmt::format("a count of {}", count), fmt::format("1 to {}", kMaxCount), who);
+  if (const auto found = objects_.find(address); found != objects_.end())
+    return misused(kWhat, address, fmt::format("{} is in use", name(address)),
+                   "mbarrier.inval must come before", who, &found->second);
+  if (shared_.records())
+    if (auto fault = shared_.write(kWhat, address, kBytes, who)) return fault;
+  objects_.emplace(address, Object{count, count, 0, 0, who, shared_.order().clock(who.thread)});
+  return std::nullopt;
+}
+
+Found Mbarriers::invalidate(std::int64_t address, Who who) {
+  constexpr std::string_view kWhat = "mbarrier.inval";
+  Object* object = nullptr;
+  if (auto fault = find(address, kWhat, who, object)) return fault;
+  if (object->pending != object->expected || object->bytes != 0 || object->copies != 0)
+    return misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
+                   "its phase must be complete", who, object);
+  if (shared_.records())
+    if (auto fault = shared_.write(kWhat, address, kBytes, who)) return fault;
+  objects_.erase(address);
+  return std::nullopt;
+}
+
+void Mbarriers::fence_init(int thread) {
+  for (auto& [address, object] : objects_)
+    if (object.made.thread == thread) object.fenced = true;
+}
+
+// ---- Arrivals and bytes
+
+void Mbarriers::settle(Object& object) {
+  if (object.pending != 0 || object.bytes != 0) return;
+  ++object.phase;
+  object.pending = object.expected;
+  object.came = 0;
+  object.complete = object.released;
+  if (object.agent >= 0) {
+    std::vector<std::uint32_t>& known = object.complete.known;
+    const auto agent = static_cast<std::size_t>(object.agent);
+    if (known.size() <= agent) known.resize(agent + 1);
+    known[agent] = static_cast<std::uint32_t>(object.phase);
+  }
+}
+
+Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Who who, std::uint64_t& state) {
+  const std::string_view what = arrival.drops ? "mbarrier.arrive_drop" : "mbarrier.arrive";
+  Object* object = nullptr;
+  if (auto fault = use(address, what, who, object)) return fault;
+  if (arrival.count == 0 || arrival.count > kMaxCount)
+    return misused(what, address, fmt::format("a count of {}", arrival.count),
+                   fmt::format("1 to {}", kMaxCount), who);
+  if (arrival.expected != 0)
+    if (auto fault = add_bytes(address, *object, arrival.expected, who)) return fault;
+  if (arrival.count > object->pending) {
+    Found out =
+        misused(what, address,
+                fmt::format("{} more of {} arrivals, of which {} are pending in phase {} of {}", arrival.count,
+                            object->expected, object->pending, object->phase, name(address)),
+                "each phase takes the arrivals that mbarrier.init has counted", who, object);
+    if (!object->arrived.empty()) {
+      const Who& last = object->arrived.back().who;
+      out->other = {last.thread / kWarp, {last.thread % kWarp}, last.at};
+    }
+    return out;
+  }
+  if (!arrival.completes && arrival.count == object->pending)
+    return misused(what, address, "an arrival with .noComplete completes the phase", "another one must do so",
+                   who, object);
+  state = Mbarriers::state(*object);
+  if (arrival.releases && shared_.records())
+    shared_.order().release(who.thread / kWarp, 1U << who.thread % kWarp, object->released);
+  const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
+  std::erase_if(object->arrived, same);
+  object->arrived.push_back({who, object->phase});
+  object->pending -= arrival.count;
+  if (arrival.drops) object->expected -= arrival.count;
+  settle(*object);
+  return std::nullopt;
+}
+
+Found Mbarriers::add_bytes(std::int64_t address, Object& object, std::int64_t bytes, Who who) {
+  object.bytes += bytes;
+  if (object.bytes >= -std::int64_t{kMaxCount} && object.bytes <= kMaxCount) return std::nullopt;
+  return misused({}, address, fmt::format("{} bytes are expected", object.bytes),
+                 fmt::format("-{} to {}", kMaxCount, kMaxCount), who, &object);
+}
+
+Found Mbarriers::expect(std::int64_t address, std::uint32_t bytes, Who who) {
+  Object* object = nullptr;
+  if (auto fault = use(address, "mbarrier.expect_tx", who, object)) return fault;
+  return add_bytes(address, *object, bytes, who);
+}
+
+Found Mbarriers::complete(std::int64_t address, std::uint32_t bytes, Who who) {
+  Object* object = nullptr;
+  if (auto fault = use(address, "mbarrier.complete_tx", who, object)) return fault;
+  if (auto fault = add_bytes(address, *object, -std::int64_t{bytes}, who)) return fault;
+  object->came += bytes;
+  settle(*object);
+  return std::nullopt;
+}
+
+// ---- Tests
+
+// A fresh object is as if the phase before its first one were complete.
+Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, Who who, bool& is_complete) {
+  Object* object = nullptr;
+  if (auto fault = use(address, "mbarrier.test_wait", who, object)) return fault;
+  const std::uint64_t of = test.is_parity ? test.value & 1 : test.value >> 63;
+  is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
+  if (!is_complete || !shared_.records()) return std::nullopt;
+  const int warp = who.thread / kWarp;
+  if (test.acquires) shared_.order().acquire(warp, object->complete);
+  if (!test.is_parity) return std::nullopt;
+  const std::int64_t phase = object->phase - 1;
+  const auto [seen, is_first] = object->seen.try_emplace(warp, phase);
+  if (!is_first && seen->second == phase && repeated(warp) == nullptr)
+    repeated_[warp] = {
+        fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before", phase,
+                    name(address), of),
+        who};
+  else if (seen->second != phase)
+    repeated_.erase(warp);
+  seen->second = phase;
+  return std::nullopt;
+}
+
+const Mbarriers::Repeated* Mbarriers::repeated(int warp) const {
+  const auto found = repeated_.find(warp);
+  return found == repeated_.end() ? nullptr : &found->second;
+}
+
+// ---- Copies
+
+int Mbarriers::agent_of(std::int64_t address, Object& object) {
+  if (object.agent < 0)
+    object.agent = shared_.cluster().add_agent([address, rank = shared_.rank()](std::uint32_t phase) {
+      return fmt::format("wait for phase {} (parity {}) of the mbarrier at {:#x}{} first", phase, phase & 1,
+                         address, rank == 0 ? "" : fmt::format(" of block {} of the cluster", rank));
+    });
+  return object.agent;
+}
+
+Found Mbarriers::begin_copies(std::int64_t address, bool counted, Who who) {
+  constexpr std::string_view kWhat = "cp.async.mbarrier.arrive";
+  Object* object = nullptr;
+  if (auto fault = use(address, kWhat, who, object)) return fault;
+  if (counted) {
+    if (object->pending == kMaxCount)
+      return misused(kWhat, address, "the count of pending arrivals is at its maximum", {}, who, object);
+    ++object->pending;
+  }
+  const Accesses::Agent agent{agent_of(address, *object), static_cast<std::uint32_t>(object->phase)};
+  if (shared_.records()) shared_.deliver(who.thread, agent);
+  std::uint64_t state = 0;
+  return arrive(address, {.releases = false}, who, state);
+}
+
+// The init of an object is a write through the generic proxy.
+Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agent, bool async) {
+  constexpr std::string_view kWhat = "cp.async.bulk";
+  Object* object = nullptr;
+  if (auto fault = use(address, kWhat, who, object)) return fault;
+  Order& order = shared_.order();
+  if (async && shared_.records() && !object->fenced &&
+      !order.fenced(object->made.thread, object->made_at, who.thread))
+    return misused(kWhat, address,
+                   fmt::format("{} was initialised by {} through the generic proxy, and no fence came between",
+                               name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
+                   "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object);
+  agent = {agent_of(address, *object), static_cast<std::uint32_t>(object->phase)};
+  ++object->copies;
+  return std::nullopt;
+}
+
+Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Accesses::Agent, Who who) {
+  Object* object = nullptr;
+  if (auto fault = find(address, "cp.async.bulk", who, object)) return fault;
+  --object->copies;
+  if (auto fault = add_bytes(address, *object, -std::int64_t{bytes}, who)) return fault;
+  object->came += bytes;
+  settle(*object);
+  return std::nullopt;
+}
+
+// ---- Words
+
+std::string Mbarriers::awaited(std::int64_t address) const {
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return fmt::format("there is no barrier object at {:#x}", address);
+  const Object& object = found->second;
+  std::string out = fmt::format("phase {} of {}: {} of {} arrivals", object.phase, name(address),
+                                object.expected - object.pending, object.expected);
+  if (object.bytes > 0)
+    out += fmt::format(", {} of {} bytes have come", object.came, object.came + object.bytes);
+  else if (object.bytes < 0)
+    out += fmt::format(", {} bytes have come, {} more than expected", object.came, -object.bytes);
+  std::vector<std::string> missing;
+  for (const Arrived& one : object.arrived)
+    if (one.phase < object.phase && object.pending > 0)
+      missing.push_back(fmt::format("{}", shared_.cluster().name(one.who.thread, shared_.rank())));
+  constexpr std::size_t kMaxNames = 4;
+  if (missing.size() > kMaxNames) {
+    missing.resize(kMaxNames);
+    missing.emplace_back("others");
+  }
+  if (!missing.empty())
+    out += fmt::format("; arrived before, and not in this phase: {}", fmt::join(missing, ", "));
+  return out;
+}
+
+}  // namespace warpbit::block

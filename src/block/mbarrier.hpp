@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The barrier objects in a block's shared memory (PTX manual, "mbarrier"). A phase is complete when as many arrivals have
+// come as are expected, and as many bytes; then the next one begins.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "block/shared.hpp"
+
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+namespace warpbit::block {
+
+/// What an arrive does; `expected` bytes first.
+struct MbarrierArrival {
+  std::uint32_t count = 1, expected = 0;
+  bool drops = false;     ///< arrive_drop: also from the phases that follow
+  bool completes = true;  ///< not of .noComplete
+  bool releases = true;   ///< not of .relaxed
+};
+
+/// What a test asks for: a state that an arrive has returned, or a parity.
+struct MbarrierTest {
+  std::uint64_t value;
+  bool is_parity;
+  bool acquires = true;  ///< not of .relaxed
+};
+
+/// Addresses are bytes of the block's shared memory. Who acts may be a thread of another block of the cluster.
+class Mbarriers {
+ public:
+  /// `shared` stays where it is.
+  explicit Mbarriers(Shared& shared) : shared_(shared) {}
+
+  static constexpr std::int64_t kBytes = 8;
+  static constexpr std::uint32_t kMaxCount = (1U << 20) - 1;
+
+  Found init(std::int64_t address, std::uint32_t count, Who who);
+  Found invalidate(std::int64_t address, Who who);
+  /// `state`: what it was before.
+  Found arrive(std::int64_t address, const MbarrierArrival& arrival, Who who, std::uint64_t& state);
+  Found expect(std::int64_t address, std::uint32_t bytes, Who who);
+  Found complete(std::int64_t address, std::uint32_t bytes, Who who);
+  /// Whether the phase is complete. A thread that learns it knows what has been released and copied in it.
+  Found test(std::int64_t address, const MbarrierTest& test, Who who, bool& is_complete);
+  /// The thread's cp.async up to now arrive when they are done (PTX manual, "cp.async.mbarrier.arrive").
+  Found begin_copies(std::int64_t address, bool counted, Who who);
+
+  // ---- Bulk copies
+
+  /// The agent of a copy that will complete bytes of the phase at hand, issued by `who`. Each
+  /// such copy must be completed. `async`: through the async proxy.
+  Found begin_copy(std::int64_t address, Who who, Accesses::Agent& agent, bool async = true);
+  /// Its bytes have arrived.
+  Found complete_copy(std::int64_t address, std::uint32_t bytes, Accesses::Agent agent, Who who);
+
+  /// fence.mbarrier_init by a thread: its objects may be used by others, and by copies.
+  void fence_init(int thread);
+
+  /// How many arrivals are pending in a state (PTX manual, "mbarrier.pending_count").
+  static std::uint32_t pending_count(std::uint64_t state);
+  /// What a thread waits for that tests in vain: the phase, who has arrived, which bytes have come, who should have come.
+  std::string awaited(std::int64_t address) const;
+  /// The wait of a warp for a phase that it had seen complete, if that was its last one on some object: what that says,
+  /// for a fault that followed.
+  struct Repeated {
+    std::string what;
+    Who who;
+  };
+  const Repeated* repeated(int warp) const;
+  /// Whether some byte belongs to a barrier object.
+  bool overlaps(std::int64_t first, std::int64_t bytes) const;
+
+ private:
+  /// An arrival of the phase at hand or before it.
+  struct Arrived {
+    Who who;
+    std::int64_t phase;
+  };
+  struct Object {
+    std::uint32_t expected, pending;
+    std::int64_t bytes = 0;  ///< that are expected and have not come
+    std::int64_t phase = 0;
+    Who made;
+    std::uint32_t made_at;  ///< its thread's clock
+    bool fenced = false;    ///< by fence.mbarrier_init
+    int agent = -1;
+    Knowledge released = {}, complete = {};
+    std::vector<Arrived> arrived = {};      ///< the last of each warp and place
+    std::map<int, std::int64_t> seen = {};  ///< by warp: the last phase that it has seen complete
+    std::int64_t came = 0, copies = 0;      ///< bytes of the phase at hand, copies on their way
+  };
+  Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
+  Found use(std::int64_t address, std::string_view what, Who who, Object*& out);
+  Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
+                const Object* object = nullptr) const;
+  Found add_bytes(std::int64_t address, Object& object, std::int64_t bytes, Who who);
+  void settle(Object& object);
+  int agent_of(std::int64_t address, Object& object);
+  static std::uint64_t state(const Object& object);
+  std::string name(std::int64_t address) const;
+
+  Shared& shared_;
+  std::map<std::int64_t, Object> objects_;
+  std::map<int, Repeated> repeated_;  // by warp
+};
+
+}  // namespace warpbit::block
+#pragma GCC visibility pop

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch keeps of the asynchronous machine: bulk groups of threads, and tensor maps that were changed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "block/shared.hpp"
+
+namespace warpbit::grid {
+
+/// The bulk groups of a block's threads (PTX manual, "Bulk async-group").
+class BulkGroups {
+ public:
+  explicit BulkGroups(block::Shared& shared) : shared_(shared) {}
+  /// Whose copies belong to the thread's group at hand.
+  block::Accesses::Agent agent(int thread);
+  void commit(int thread);
+  /// All but the `pending` latest have been waited for.
+  void wait(int thread, std::uint32_t pending);
+
+ private:
+  struct Group {
+    int agent;
+    std::uint32_t committed = 0;
+  };
+  block::Shared& shared_;
+  std::map<int, Group> groups_;  // by thread
+};
+
+/// Tensor maps in global memory that a kernel changes: a copy may use one when the change is released and acquired
+/// (PTX manual, "tensormap.cp_fenceproxy", "fence.proxy.tensormap").
+class ChangedMaps {
+ public:
+  void change(std::uint64_t address, block::Who who) { states_[address] = {who, false, false}; }
+  void release_all();
+  void copy(std::uint64_t address, block::Who who) { states_[address] = {who, true, false}; }
+  void acquire(std::uint64_t address);
+  /// What is missing before a map may be used, and who has changed it; nothing if nothing is.
+  struct Missing {
+    block::Who who;
+    std::string_view fence;
+  };
+  std::optional<Missing> missing(std::uint64_t address) const;
+
+ private:
+  struct State {
+    block::Who who;
+    bool released, acquired;
+  };
+  std::map<std::uint64_t, State> states_;
+};
+
+}  // namespace warpbit::grid

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the statements of Hopper's asynchronous machine do: barrier objects, bulk copies, tensor maps. Each statement is a row
+// of one of these tables of the program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "block/mbarrier.hpp"
+#include "grid/place.hpp"
+#include "tensor_map/copy.hpp"
+#include "tensor_map/reduce.hpp"
+
+namespace warpbit::grid {
+
+/// An address operand.
+struct AddressPlace {
+  Place base;
+  std::int64_t offset = 0;
+  bool exists() const { return base.exists(); }
+};
+
+/// mbarrier.* and cp.async.mbarrier.arrive. Places of its step: d, -, address, count or bytes or state.
+struct MbarrierOperation {
+  enum class Kind : std::uint8_t { init, inval, arrive, expect, complete, test, copies, pending };
+  Kind kind;
+  block::MbarrierArrival arrival = {};
+  bool expects = false;    ///< the operand of an arrive: bytes, not a count
+  bool is_parity = false;  ///< of a test
+  bool acquires = true;
+  bool counted = true;  ///< of copies: not .noinc
+};
+
+/// cp.async.bulk, cp.reduce.async.bulk, both with or without .tensor, st.async, red.async.
+struct BulkOperation {
+  enum class Kind : std::uint8_t {
+    load,      ///< global -> shared, completes on a barrier object
+    store,     ///< shared -> global, in a bulk group
+    exchange,  ///< shared -> shared of another block, completes on a barrier object there
+    element,   ///< registers -> shared, likewise (st.async, red.async)
+  };
+  Kind kind;
+  bool is_tensor = false;
+  std::optional<tensor_map::Reduction> reduction = {};
+  tensor_map::CopyMode mode = tensor_map::CopyMode::tile;
+  TensorType type = TensorType::u8;  ///< of elements that are reduced, without a tensor map
+  std::uint8_t element_bytes = 0;    ///< of registers that are stored
+  AddressPlace to, from, barrier, map;
+  Place bytes = {}, mask = {};
+  std::vector<Place> coordinates = {}, offsets = {}, values = {};
+};
+
+/// tensormap.replace and tensormap.cp_fenceproxy, fence.proxy.tensormap.
+struct MapOperation {
+  enum class Kind : std::uint8_t { replace, copy, release, acquire };
+  Kind kind;
+  std::string_view field = {};
+  unsigned ordinal = 0;
+  bool in_shared = false;  ///< .shared::cta, not generic or global
+  AddressPlace map, from;
+  Place value = {};
+};
+
+struct AsyncTables {
+  std::vector<MbarrierOperation> mbarriers;
+  std::vector<BulkOperation> bulks;
+  std::vector<MapOperation> maps;
+};
+
+}  // namespace warpbit::grid

@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bulk copies and tensor maps. A copy is checked when it is issued, and moves its bytes when it arrives (cluster.hpp).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <memory>
+
+#include "grid/cluster.hpp"
+#include "grid/records.hpp"
+#include "grid/steps.hpp"
+#include "tensor_map/replace.hpp"
+
+namespace warpbit::grid::steps {
+namespace {
+
+using Kind = BulkOperation::Kind;
+using tensor_map::CopyRun;
+using Agent = block::Accesses::Agent;
+
+constexpr std::size_t kMapBytes = 128, kMapAlignment = 64;
+constexpr std::uint32_t kOffset = (1U << kRankShift) - 1;  // of an address in its block's shared memory
+
+/// One lane's copy: its operands, and where bytes go. Each function is an error, or false if the launch ends.
+class Issue {
+ public:
+  Issue(Warp& warp, const Path& path, const Step& step, const BulkOperation& operation, int lane)
+      : warp_(warp),
+        path_(path),
+        step_(step),
+        operation_(operation),
+        lane_(lane),
+        who_(Block::who(warp, step, lane)) {}
+
+  Result<bool> issue();
+
+ private:
+  std::uint64_t value(const Place& place) const { return warp_.read(path_, place, lane_); }
+  std::uint64_t address(const AddressPlace& place) const {
+    return value(place.base) + static_cast<std::uint64_t>(place.offset);
+  }
+  std::uint32_t shared(const AddressPlace& place) const;
+  Block& here() const { return warp_.block(); }
+  const GlobalMemory& memory() const { return here().grid().memory; }
+  Result<void> read_map();
+  Result<void> find_runs(std::uint32_t shared);
+  Result<void> find_global();
+  Result<bool> load();
+  Result<bool> load_into(Block& to, std::uint32_t at, std::uint32_t barrier);
+  Result<bool> store();
+  Result<bool> exchange();
+  Result<bool> element();
+  /// Begins to write bytes of a block for its barrier object.
+  bool begin(Block& to, std::uint32_t at, std::uint64_t bytes, std::uint32_t barrier, Agent& agent,
+             bool generic = false);
+  /// They have arrived.
+  std::function<bool()> arrival(Block& to, std::uint32_t at, std::uint64_t bytes, std::uint32_t barrier,
+                                Agent agent, std::uint64_t counted,
+                                std::function<void(std::byte* shared)> move) const;
+
+  Warp& warp_;
+  const Path& path_;
+  const Step& step_;
+  const BulkOperation& operation_;
+  int lane_;
+  block::Who who_;
+  TensorMap map_ = {};
+  std::vector<CopyRun> runs_;     // `shared` without the rank of a block
+  std::vector<std::byte*> data_;  // in global memory, of each run that is not outside
+};
+
+// In a window of 32 bits; a generic address lies in it, too.
+std::uint32_t Issue::shared(const AddressPlace& place) const {
+  return static_cast<std::uint32_t>(address(place));
+}
+
+Result<void> Issue::read_map() {
+  const std::uint64_t at = address(operation_.map);
+  if (at % kMapAlignment != 0)
+    return Error{
+        Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "a multiple of 64 bytes"};
+  const GlobalMemory::Range* const range = memory().find(at, kMapBytes);
+  if (range == nullptr)
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 "tensor map: " + memory().describe(at, kMapBytes),
+                 "it lies in global, constant or parameter memory"};
+  if (const auto missing = here().cluster().changed_maps().missing(at); missing && here().checks()) {
+    Fault out = block::fault_of(who_, {Errc::protocol_violation,
+                                       {},
+                                       fmt::format("the tensor map at {:#x} was changed", at),
+                                       fmt::format("{} must come between", missing->fence)});
+    out.other = {missing->who.thread / kLanes, {missing->who.thread % kLanes}, missing->who.at};
+    if (!here().allows(std::move(out))) return here().found()->error;
+  }
+  std::array<std::byte, kMapBytes> bytes;
+  std::memcpy(bytes.data(), range->data + (at - range->address), kMapBytes);
+  Result<TensorMap> map = TensorMap::decode(bytes);
+  if (!map) {
+    Error error = map.error();
+    error.where = "tensor map: " + error.where;
+    return error;
+  }
+  map_ = *std::move(map);
+  const auto dimensions = static_cast<int>(operation_.coordinates.size());
+  const bool rows = operation_.mode == tensor_map::CopyMode::tile_gather4 ||
+                    operation_.mode == tensor_map::CopyMode::tile_scatter4;
+  if (!rows && dimensions != map_.rank)
+    return Error{Errc::descriptor_field, "rank", fmt::format("a tensor map of {} dimensions", map_.rank),
+                 fmt::format("{}, as the instruction has", dimensions)};
+  return {};
+}
+
+// What a tensor copy moves, from or to this place of a block's shared memory.
+Result<void> Issue::find_runs(std::uint32_t shared) {
+  tensor_map::TensorCopy copy{operation_.mode};
+  copy.shared = shared;
+  for (std::size_t i = 0; i < operation_.coordinates.size(); ++i)
+    copy.coordinates[i] = static_cast<std::int32_t>(value(operation_.coordinates[i]));
+  for (std::size_t i = 0; i < operation_.offsets.size(); ++i)
+    copy.offsets[i] = static_cast<std::uint16_t>(value(operation_.offsets[i]));
+  Result<std::vector<CopyRun>> found = tensor_map::runs(map_, copy);
+  if (!found) return found.error();
+  runs_ = *std::move(found);
+  return {};
+}
+
+Result<void> Issue::find_global() {
+  const bool writes = operation_.kind == Kind::store;
+  const GlobalMemory::Range* range = nullptr;
+  data_.clear();
+  for (const CopyRun& run : runs_) {
+    if (run.outside) {
+      data_.push_back(nullptr);
+      continue;
+    }
+    const bool inside = range != nullptr && run.global >= range->address &&
+                        run.global - range->address + run.bytes <= range->bytes && range->heap == nullptr;
+    if (!inside) range = memory().find(run.global, run.bytes);
+    if (range == nullptr)
+      return Error{Errc::address_out_of_bounds,
+                   {},
+                   memory().describe(run.global, run.bytes),
+                   "no argument reaches them"};
+    if (writes && !range->writable) return written_to(*range);
+    data_.push_back(range->data + (run.global - range->address));
+  }
+  return {};
+}
+
+namespace {
+
+/// The smallest range of shared memory in which all runs lie.
+struct Hull {
+  std::uint32_t first = 0xFFFF'FFFF, end = 0;
+  std::uint64_t bytes = 0;  ///< in runs
+  bool is_full() const { return end - first == bytes; }
+};
+Hull hull_of(const std::vector<CopyRun>& runs, bool with_outside) {
+  Hull out;
+  for (const CopyRun& run : runs) {
+    if (run.outside && !with_outside) continue;
+    out.first = std::min(out.first, run.shared);
+    out.end = std::max(out.end, run.shared + run.bytes);
+    out.bytes += run.bytes;
+  }
+  if (out.bytes == 0) out.first = out.end = 0;
+  return out;
+}
+
+Error beyond(std::uint64_t first, std::uint64_t bytes, Block& of) {
+  return {Errc::address_out_of_bounds,
+          {},
+          fmt::format("{} bytes from {:#x} of shared memory on", bytes, first),
+          fmt::format("the block has {} bytes", of.shared().size())};
+}
+
+}  // namespace
+
+bool Issue::begin(Block& to, std::uint32_t at, std::uint64_t bytes, std::uint32_t barrier, Agent& agent,
+                  bool generic) {
+  if (!here().allows(to.mbarriers().begin_copy(barrier, who_, agent, !generic))) return false;
+  if (!here().checks() || bytes == 0) return true;
+  agent.strong = operation_.reduction.has_value();
+  return here().allows(to.accesses().write_by({}, at, static_cast<std::int64_t>(bytes), who_, agent, !generic));
+}
+
+std::function<bool()> Issue::arrival(Block& to, std::uint32_t at, std::uint64_t bytes, std::uint32_t barrier,
+                                     Agent agent, std::uint64_t counted,
+                                     std::function<void(std::byte* shared)> move) const {
+  return [&from = here(), &to, who = who_, at, bytes, barrier, agent, counted, move = std::move(move)] {
+    move(to.shared().data());
+    if (from.checks() && bytes != 0) to.accesses().settle(at, static_cast<std::int64_t>(bytes), agent, who.at);
+    return from.allows(to.mbarriers().complete_copy(barrier, static_cast<std::uint32_t>(counted), agent, who));
+  };
+}
+
+Result<bool> Issue::issue() {
+  switch (operation_.kind) {
+    case Kind::load: return load();
+    case Kind::store: return store();
+    case Kind::exchange: return exchange();
+    default: return element();
+  }
+}
+
+// ---- From global to shared memory
+
+Result<bool> Issue::load() {
+  const std::uint32_t at = shared(operation_.to), barrier = shared(operation_.barrier);
+  if (operation_.is_tensor)
+    if (const Result<void> read = read_map(); !read) return read.error();
+  std::uint64_t blocks = std::uint64_t{1} << (at >> kRankShift);
+  if (operation_.mask.exists()) blocks = value(operation_.mask) & 0xFFFF;
+  for (std::uint64_t rest = blocks; rest != 0; rest &= rest - 1) {
+    const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest)) << kRankShift;
+    const Result<SharedBytes> object =
+        find_shared(warp_, step_, lane_, (barrier & kOffset) | rank, block::Mbarriers::kBytes, true);
+    if (!object) return object.error();
+    const Result<bool> done =
+        load_into(*object->block, at & kOffset, static_cast<std::uint32_t>(object->offset));
+    if (!done || !*done) return done;
+  }
+  return true;
+}
+
+namespace {
+
+// Moves what a load moves.
+void move_in(const std::vector<CopyRun>& runs, const std::vector<std::byte*>& data, const TensorMap* map,
+             std::byte* shared) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::byte* const to = shared + runs[i].shared;
+    if (runs[i].outside) {
+      tensor_map::fill(*map, {to, runs[i].bytes});
+      continue;
+    }
+    std::memcpy(to, data[i], runs[i].bytes);
+    if (map != nullptr && tensor_map::converts(map->elemtype))
+      tensor_map::convert(map->elemtype, {to, runs[i].bytes});
+  }
+}
+
+}  // namespace
+
+Result<bool> Issue::load_into(Block& to, std::uint32_t at, std::uint32_t barrier) {
+  std::uint64_t counted = 0;
+  if (operation_.is_tensor) {
+    if (const Result<void> found = find_runs(at); !found) return found.error();
+    counted = tensor_map::counted_bytes(map_, operation_.mode);
+  } else {
+    counted = value(operation_.bytes);
+    const std::uint64_t from = address(operation_.from);
+    if ((from | at | counted) % 16 != 0)
+      return Error{Errc::address_misaligned,
+                   {},
+                   fmt::format("a copy of {} bytes from {:#x} to {:#x}", counted, from, at),
+                   "all three must be multiples of 16"};
+    runs_ = {{from, false, at, static_cast<std::uint32_t>(counted)}};
+    if (counted == 0) runs_.clear();
+  }
+  if (const Result<void> found = find_global(); !found) return found.error();
+  const Hull hull = hull_of(runs_, true);
+  if (hull.end > to.shared().size()) return beyond(hull.first, hull.end - hull.first, to);
+  Agent agent{};
+  if (!begin(to, hull.first, hull.end - hull.first, barrier, agent)) return false;
+  const std::shared_ptr<TensorMap> map = operation_.is_tensor ? std::make_shared<TensorMap>(map_) : nullptr;
+  here().cluster().send({arrival(to, hull.first, hull.end - hull.first, barrier, agent, counted,
+                                 [runs = std::move(runs_), data = std::move(data_), map](std::byte* shared) {
+                                   move_in(runs, data, map.get(), shared);
+                                 })});
+  return true;
+}
+
+// ---- From shared to global memory
+
+namespace {
+
+// An element of global memory becomes the old and the new one together; blocks run side by side.
+template <class T>
+void reduce_element(tensor_map::Reduction reduction, TensorType type, std::byte* at, const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  if (reinterpret_cast<std::uintptr_t>(at) % std::atomic_ref<T>::required_alignment != 0) {
+    T old;
+    std::memcpy(&old, at, sizeof old);
+    old = static_cast<T>(tensor_map::reduce(reduction, type, old, value));
+    std::memcpy(at, &old, sizeof old);
+    return;
+  }
+  std::atomic_ref<T> memory(*reinterpret_cast<T*>(at));
+  T old = memory.load();
+  while (!memory.compare_exchange_weak(old, static_cast<T>(tensor_map::reduce(reduction, type, old, value))))
+    continue;
+}
+
+void reduce_bytes(tensor_map::Reduction reduction, TensorType type, std::byte* to,
+                  std::span<const std::byte> from) {
+  const std::uint32_t size = element_bytes(type);
+  for (std::size_t i = 0; i < from.size(); i += size) switch (size) {
+      case 1: reduce_element<std::uint8_t>(reduction, type, to + i, &from[i]); break;
+      case 2: reduce_element<std::uint16_t>(reduction, type, to + i, &from[i]); break;
+      case 4: reduce_element<std::uint32_t>(reduction, type, to + i, &from[i]); break;
+      default: reduce_element<std::uint64_t>(reduction, type, to + i, &from[i]); break;
+    }
+}
+
+}  // namespace
+
+Result<bool> Issue::store() {
+  const std::uint32_t address = shared(operation_.from);
+  if (address >> kRankShift != static_cast<std::uint32_t>(here().rank()))
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 fmt::format("address {:#x} of another block", address),
+                 "a block copies from its own shared memory"};
+  const std::uint32_t at = address & kOffset;
+  TensorType type = operation_.type;
+  if (operation_.is_tensor) {
+    if (const Result<void> read = read_map(); !read) return read.error();
+    if (const Result<void> found = find_runs(at); !found) return found.error();
+    type = map_.elemtype;
+    if (operation_.reduction && !tensor_map::exists(*operation_.reduction, type, true))
+      return Error{Errc::descriptor_field, "elemtype", std::string(name(type)),
+                   fmt::format("a type that .{} reduces", tensor_map::name(*operation_.reduction))};
+  } else {
+    const std::uint64_t to = this->address(operation_.to), bytes = value(operation_.bytes);
+    if ((to | at | bytes) % 16 != 0)
+      return Error{Errc::address_misaligned,
+                   {},
+                   fmt::format("a copy of {} bytes from {:#x} to {:#x}", bytes, at, to),
+                   "all three must be multiples of 16"};
+    runs_ = {{to, false, at, static_cast<std::uint32_t>(bytes)}};
+    if (bytes == 0) runs_.clear();
+  }
+  if (const Result<void> found = find_global(); !found) return found.error();
+  const Hull hull = hull_of(runs_, false);
+  if (hull.end > here().shared().size()) return beyond(hull.first, hull.end - hull.first, here());
+  if (here().checks()) {
+    const Agent agent = here().bulk_groups().agent(who_.thread);
+    const auto reads = [&](std::uint32_t first, std::uint32_t bytes) {
+      return here().allows(here().accesses().read_by({}, first, bytes, who_, agent));
+    };
+    if (hull.is_full()) {
+      if (hull.bytes != 0 && !reads(hull.first, hull.end - hull.first)) return false;
+    } else {
+      for (const CopyRun& run : runs_)
+        if (!run.outside && !reads(run.shared, run.bytes)) return false;
+    }
+  }
+  here().cluster().send({[&block = here(), runs = std::move(runs_), data = std::move(data_), type,
+                          reduction = operation_.reduction] {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (data[i] == nullptr) continue;
+      const std::span<const std::byte> from = block.shared().subspan(runs[i].shared, runs[i].bytes);
+      reduction ? reduce_bytes(*reduction, type, data[i], from)
+                : void(std::memcpy(data[i], from.data(), from.size()));
+    }
+    return true;
+  }});
+  return true;
+}
+
+// ---- Between blocks
+
+Result<bool> Issue::exchange() {
+  const std::uint32_t from = shared(operation_.from) & kOffset, barrier = shared(operation_.barrier);
+  const std::uint64_t bytes = value(operation_.bytes);
+  const Result<SharedBytes> to = find_shared(warp_, step_, lane_, shared(operation_.to), bytes, true);
+  if (!to) return to.error();
+  const Result<SharedBytes> object = find_shared(warp_, step_, lane_, barrier, block::Mbarriers::kBytes, true);
+  if (!object) return object.error();
+  if (object->block != to->block)
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 "a barrier object of another block",
+                 "that of the destination's block"};
+  if ((from | to->offset | bytes) % 16 != 0)
+    return Error{Errc::address_misaligned,
+                 {},
+                 fmt::format("a copy of {} bytes from {:#x} to {:#x}", bytes, from, to->offset),
+                 "all three must be multiples of 16"};
+  if (from + bytes > here().shared().size()) return beyond(from, bytes, here());
+  const auto at = static_cast<std::uint32_t>(to->offset),
+             object_at = static_cast<std::uint32_t>(object->offset);
+  Agent agent{};
+  if (!begin(*to->block, at, bytes, object_at, agent)) return false;
+  if (here().checks() && bytes != 0 &&
+      !here().allows(here().accesses().read_by({}, from, static_cast<std::int64_t>(bytes), who_, agent)))
+    return false;
+  here().cluster().send({arrival(*to->block, at, bytes, object_at, agent, bytes,
+                                 [&block = here(), from, at, bytes, this_reduction = operation_.reduction,
+                                  type = operation_.type](std::byte* shared) {
+                                   const std::span<const std::byte> source =
+                                       block.shared().subspan(from, bytes);
+                                   this_reduction ? reduce_bytes(*this_reduction, type, shared + at, source)
+                                                  : void(std::memcpy(shared + at, source.data(), bytes));
+                                 })});
+  return true;
+}
+
+// st.async and red.async are in the generic proxy.
+Result<bool> Issue::element() {
+  const std::size_t size = operation_.element_bytes, bytes = size * operation_.values.size();
+  const std::uint32_t address = shared(operation_.to);
+  if (address % bytes != 0)
+    return Error{Errc::address_misaligned,
+                 {},
+                 fmt::format("address {:#x}", address),
+                 fmt::format("a multiple of {} bytes", bytes)};
+  const Result<SharedBytes> to = find_shared(warp_, step_, lane_, address, bytes, true);
+  if (!to) return to.error();
+  const Result<SharedBytes> object =
+      find_shared(warp_, step_, lane_, shared(operation_.barrier), block::Mbarriers::kBytes, true);
+  if (!object) return object.error();
+  if (object->block != to->block)
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 "a barrier object of another block",
+                 "that of the destination's block"};
+  Buffer data{};
+  for (std::size_t i = 0; i < operation_.values.size(); ++i) {
+    const std::uint64_t bits = value(operation_.values[i]);
+    std::memcpy(data.data() + i * size, &bits, size);
+  }
+  const auto at = static_cast<std::uint32_t>(to->offset),
+             object_at = static_cast<std::uint32_t>(object->offset);
+  Agent agent{};
+  if (!begin(*to->block, at, bytes, object_at, agent, true)) return false;
+  here().cluster().send(
+      {arrival(*to->block, at, bytes, object_at, agent, bytes,
+               [data, at, bytes, reduction = operation_.reduction, type = operation_.type](std::byte* shared) {
+                 reduction ? reduce_bytes(*reduction, type, shared + at, std::span(data).first(bytes))
+                           : void(std::memcpy(shared + at, data.data(), bytes));
+               })});
+  return true;
+}
+
+}  // namespace
+
+Next bulk(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const BulkOperation& operation = warp.program().async.bulks[static_cast<std::size_t>(step.extra)];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const Result<bool> done = Issue(warp, path, step, operation, lane).issue();
+    if (warp.block().has_fault()) return Next::end;
+    if (!done) return warp.fault(path, Lanes{1} << lane, done.error());
+    if (!*done) return Next::end;
+  }
+  return Next::step;
+}
+
+Next bulk_commit(Warp& warp, Path&, const Step& step, Lanes lanes) {
+  for_each_lane(lanes,
+                [&](int lane) { warp.block().bulk_groups().commit(Block::who(warp, step, lane).thread); });
+  return Next::step;
+}
+
+Next bulk_wait(Warp& warp, Path&, const Step& step, Lanes lanes) {
+  if (!warp.block().cluster().deliver()) return Next::end;
+  for_each_lane(lanes, [&](int lane) {
+    warp.block().bulk_groups().wait(Block::who(warp, step, lane).thread,
+                                    static_cast<std::uint32_t>(step.target));
+  });
+  return Next::step;
+}
+
+// ---- Tensor maps
+
+namespace {
+
+/// The bytes of a map in the own shared memory, or in global memory; records the access.
+Result<std::byte*> map_bytes(Warp& warp, const Path& path, const Step& step, const AddressPlace& place,
+                             bool in_shared, bool writes, int lane) {
+  std::uint64_t at = warp.read(path, place.base, lane) + static_cast<std::uint64_t>(place.offset);
+  if (at % kMapAlignment != 0)
+    return Error{
+        Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "a multiple of 64 bytes"};
+  const bool in_window = at - kSharedWindow < kWindowBytes;
+  if (in_shared || in_window) {
+    at = static_cast<std::uint32_t>(at - (in_window ? kSharedWindow : 0));
+    const Result<SharedBytes> found = find_shared(warp, step, lane, at, kMapBytes, false);
+    if (!found) return found.error();
+    Records records(warp, step);
+    const auto first = static_cast<std::int64_t>(found->offset);
+    const bool allowed =
+        writes ? records.changes(lane, first, kMapBytes) : records.reads(lane, first, kMapBytes);
+    if (!allowed) return warp.block().found()->error;
+    return found->block->shared().data() + found->offset;
+  }
+  const GlobalMemory& memory = warp.block().grid().memory;
+  const GlobalMemory::Range* const range = memory.find(at, kMapBytes);
+  if (range == nullptr)
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 "tensor map: " + memory.describe(at, kMapBytes),
+                 "no argument reaches it"};
+  if (writes && !range->writable) return written_to(*range);
+  if (writes) warp.block().cluster().changed_maps().change(at, Block::who(warp, step, lane));
+  return range->data + (at - range->address);
+}
+
+Result<void> change_one(Warp& warp, const Path& path, const Step& step, const MapOperation& operation,
+                        int lane) {
+  const bool copies = operation.kind == MapOperation::Kind::copy;
+  const Result<std::byte*> to =
+      map_bytes(warp, path, step, operation.map, !copies && operation.in_shared, true, lane);
+  if (!to) return to.error();
+  if (!copies) {
+    tensor_map::replace(std::span<std::byte, kMapBytes>(*to, kMapBytes), operation.field, operation.ordinal,
+                        warp.read(path, operation.value, lane));
+    return {};
+  }
+  const Result<std::byte*> from = map_bytes(warp, path, step, operation.from, true, false, lane);
+  if (!from) return from.error();
+  std::memcpy(*to, *from, kMapBytes);
+  const std::uint64_t at =
+      warp.read(path, operation.map.base, lane) + static_cast<std::uint64_t>(operation.map.offset);
+  warp.block().cluster().changed_maps().copy(at, Block::who(warp, step, lane));
+  return {};
+}
+
+}  // namespace
+
+// A copy of a map is done by the lanes of a warp together.
+Next change_map(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  using Map = MapOperation::Kind;
+  const MapOperation& operation = warp.program().async.maps[static_cast<std::size_t>(step.extra)];
+  ChangedMaps& maps = warp.block().cluster().changed_maps();
+  if (operation.kind == Map::release) return maps.release_all(), Next::step;
+  if (operation.kind == Map::copy) lanes &= -lanes;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    if (operation.kind == Map::acquire) {
+      maps.acquire(warp.read(path, operation.map.base, lane) +
+                   static_cast<std::uint64_t>(operation.map.offset));
+      continue;
+    }
+    const Result<void> done = change_one(warp, path, step, operation, lane);
+    if (warp.block().has_fault()) return Next::end;
+    if (!done) return warp.fault(path, Lanes{1} << lane, done.error());
+  }
+  return Next::step;
+}
+
+}  // namespace warpbit::grid::steps

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements of Hopper's asynchronous machine.
+#include "grid/compiler.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+using tensor_map::CopyMode;
+using tensor_map::Reduction;
+
+constexpr std::pair<std::string_view, CopyMode> kModes[] = {
+    {"tile", CopyMode::tile},
+    {"im2col", CopyMode::im2col},
+    {"im2col_no_offs", CopyMode::im2col_no_offs},
+    {"tile::gather4", CopyMode::tile_gather4},
+    {"tile::scatter4", CopyMode::tile_scatter4},
+    {"im2col::w", CopyMode::im2col_w},
+    {"im2col::w::128", CopyMode::im2col_w_128},
+};
+constexpr std::pair<std::string_view, Reduction> kReductions[] = {
+    {"add", Reduction::add}, {"min", Reduction::min},  {"max", Reduction::max}, {"inc", Reduction::inc},
+    {"dec", Reduction::dec}, {"and", Reduction::and_}, {"or", Reduction::or_},  {"xor", Reduction::xor_},
+};
+constexpr std::pair<Type, TensorType> kTypes[] = {
+    {Type::u32, TensorType::u32}, {Type::b32, TensorType::u32},   {Type::s32, TensorType::s32},
+    {Type::u64, TensorType::u64}, {Type::b64, TensorType::u64},   {Type::s64, TensorType::s64},
+    {Type::f16, TensorType::f16}, {Type::bf16, TensorType::bf16}, {Type::f32, TensorType::f32},
+    {Type::f64, TensorType::f64},
+};
+
+// The row of a table that one of the words names.
+template <class Row, std::size_t N, class Has>
+const Row* find_word(const Row (&rows)[N], Has has) {
+  for (const Row& row : rows)
+    if (has(row.first)) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+AddressPlace Compiler::address_place(const Operand& operand) {
+  Access access;
+  AddressPlace out{address(operand, access), 0};
+  out.offset = access.offset;
+  return out;
+}
+
+// Where an object lies: in a window of 32 bits, or at a generic address.
+void Compiler::barrier_object(const Operand& operand, Step& step) {
+  step.access.space = StateSpace::shared;
+  step.access.cluster = has("shared::cluster");
+  step.access.generic = !has("shared") && !has("shared::cta") && !has("shared::cluster");
+  step.place[2] = address(operand, step.access);
+}
+
+void Compiler::mbarrier() {
+  using Kind = MbarrierOperation::Kind;
+  constexpr std::pair<std::string_view, Kind> kKinds[] = {
+      {"init", Kind::init},          {"inval", Kind::inval},      {"arrive", Kind::arrive},
+      {"arrive_drop", Kind::arrive}, {"expect_tx", Kind::expect}, {"complete_tx", Kind::complete},
+      {"test_wait", Kind::test},     {"try_wait", Kind::test},    {"pending_count", Kind::pending},
+  };
+  MbarrierOperation out{std::ranges::find(kKinds, word(0), &std::pair<std::string_view, Kind>::first)->second};
+  Step step;
+  step.run = steps::mbarrier;
+  int i = 0;
+  if (out.kind == Kind::arrive || out.kind == Kind::test || out.kind == Kind::pending)
+    step.place[0] = destination(operand(i++));
+  if (out.kind != Kind::pending) barrier_object(operand(i++), step);
+  out.is_parity = has("parity");
+  out.acquires = out.arrival.releases = !has("relaxed");
+  out.arrival.drops = word(0) == "arrive_drop";
+  out.arrival.completes = !has("noComplete");
+  out.expects = out.kind == Kind::arrive && has("expect_tx");
+  const bool wide = out.kind == Kind::pending || (out.kind == Kind::test && !out.is_parity);
+  if (i < count()) step.place[3] = source(operand(i), wide ? Type::u64 : Type::u32);
+  step.extra = static_cast<std::int32_t>(program_.async.mbarriers.size());
+  program_.async.mbarriers.push_back(out);
+  add(step);
+}
+
+// cp.async.mbarrier.arrive{.noinc}
+void Compiler::copies_arrive() {
+  Step step;
+  step.run = steps::mbarrier;
+  barrier_object(operand(0), step);
+  MbarrierOperation out{MbarrierOperation::Kind::copies};
+  out.counted = !has("noinc");
+  step.extra = static_cast<std::int32_t>(program_.async.mbarriers.size());
+  program_.async.mbarriers.push_back(out);
+  add(step);
+}
+
+// [map, {coordinates}]
+void Compiler::tensor_operand(const Operand& operand, BulkOperation& out) {
+  const Operand& base = child(operand, 0);
+  out.map = {source(base, Type::u64), operand.offset};
+  out.coordinates = elements(child(operand, 1), Type::s32, false);
+}
+
+// cp{.reduce}.async.bulk{.tensor}
+void Compiler::bulk() {
+  using Kind = BulkOperation::Kind;
+  if (has("prefetch")) return nothing();
+  if (has("commit_group")) return add({.run = steps::bulk_commit});
+  if (has("wait_group"))
+    return add({.run = steps::bulk_wait, .target = static_cast<std::int32_t>(operand(0).literal.bits)});
+  BulkOperation out{};
+  out.is_tensor = has("tensor");
+  const bool from_global = std::ranges::find(words(), "global") >
+                           std::ranges::find_if(words(), [](auto one) { return one.starts_with("shared"); });
+  out.kind = has("bulk_group") ? Kind::store : from_global && has("global") ? Kind::load : Kind::exchange;
+  if (has("cp_mask")) refuse({Errc::instruction_not_modelled, {}, "masks of bytes have not been measured", {}});
+  const auto in_words = [&](std::string_view name) { return has(name); };
+  if (const auto* const row = find_word(kModes, in_words)) out.mode = row->second;
+  if (word(0) == "reduce") {
+    out.reduction = find_word(kReductions, in_words)->second;
+    if (!out.is_tensor)
+      out.type = std::ranges::find(kTypes, last_type(), &std::pair<Type, TensorType>::first)->second;
+  }
+  int i = 0;
+  if (out.is_tensor && out.kind == Kind::store)
+    tensor_operand(operand(i++), out);
+  else
+    out.to = address_place(operand(i++));
+  if (out.is_tensor && out.kind == Kind::load)
+    tensor_operand(operand(i++), out);
+  else
+    out.from = address_place(operand(i++));
+  if (!out.is_tensor) out.bytes = source(operand(i++), Type::u32);
+  if (out.kind != Kind::store) out.barrier = address_place(operand(i++));
+  if (i < count() && operand(i).kind == Operand::Kind::vector)
+    out.offsets = elements(operand(i++), Type::u16, false);
+  if (has("multicast::cluster")) out.mask = source(operand(i++), Type::u16);
+  add_bulk(std::move(out));
+}
+
+void Compiler::add_bulk(BulkOperation operation) {
+  Step step;
+  step.run = steps::bulk;
+  step.extra = static_cast<std::int32_t>(program_.async.bulks.size());
+  program_.async.bulks.push_back(std::move(operation));
+  add(step);
+}
+
+// st.async, red.async: to shared memory of the cluster, completing on a barrier object there.
+void Compiler::element_async() {
+  if (!has("mbarrier::complete_tx::bytes") || count() != 3)
+    refuse({Errc::instruction_not_modelled,
+            {},
+            "asynchronous stores without a barrier object are not modelled",
+            {}});
+  BulkOperation out{};
+  out.kind = BulkOperation::Kind::element;
+  out.to = address_place(operand(0));
+  out.values = elements(operand(1), last_type(), false);
+  out.barrier = address_place(operand(2));
+  out.element_bytes = static_cast<std::uint8_t>(ptx::bits(last_type()) / 8);
+  if (statement_->opcode == "red") {
+    out.reduction = find_word(kReductions, [&](std::string_view name) { return has(name); })->second;
+    out.type = std::ranges::find(kTypes, last_type(), &std::pair<Type, TensorType>::first)->second;
+  }
+  add_bulk(std::move(out));
+}
+
+void Compiler::cluster_barrier() {
+  Step step;
+  step.run = has("arrive") ? steps::cluster_arrive : steps::cluster_wait;
+  step.target = (has("relaxed") ? 0 : steps::kOrders) | (has("aligned") ? steps::kAligned : 0);
+  add(step);
+}
+
+// tensormap.replace, tensormap.cp_fenceproxy
+void Compiler::tensor_map() {
+  MapOperation out{};
+  out.in_shared = has("shared::cta");
+  Step step;
+  step.run = steps::change_map;
+  if (has("replace")) {
+    out.kind = MapOperation::Kind::replace;
+    out.field = word(2);
+    out.map = address_place(operand(0));
+    if (count() == 3) out.ordinal = static_cast<unsigned>(operand(1).literal.bits);
+    out.value = source(operand(count() - 1), last_type());
+  } else {
+    out.kind = MapOperation::Kind::copy;
+    out.map = address_place(operand(0));
+    out.from = address_place(operand(1));
+  }
+  step.extra = static_cast<std::int32_t>(program_.async.maps.size());
+  program_.async.maps.push_back(out);
+  add(step);
+}
+
+// fence.proxy.tensormap, fence.mbarrier_init
+void Compiler::async_fence() {
+  if (word(0) == "mbarrier_init") return add({.run = steps::fence_mbarrier_init});
+  MapOperation out{};
+  out.kind = has("release") ? MapOperation::Kind::release : MapOperation::Kind::acquire;
+  if (count() > 0) out.map = address_place(operand(0));
+  Step step;
+  step.run = steps::change_map;
+  step.extra = static_cast<std::int32_t>(program_.async.maps.size());
+  program_.async.maps.push_back(out);
+  add(step);
+}
+
+void Compiler::registers() {
+  Step step;
+  step.run = steps::set_registers;
+  step.target = static_cast<std::int32_t>(operand(0).literal.bits);
+  step.extra = has("inc") ? 1 : 0;
+  add(step);
+}
+
+}  // namespace warpbit::grid

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Barrier objects, barrier.cluster and setmaxnreg.
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "grid/cluster.hpp"
+#include "grid/records.hpp"
+#include "grid/steps.hpp"
+
+namespace warpbit::grid::steps {
+namespace {
+
+using Kind = MbarrierOperation::Kind;
+
+// The object at a lane's address. Only one of the own block may be waited for.
+Result<SharedBytes> find_object(Warp& warp, const Path& path, const Step& step, int lane, bool of_cluster) {
+  std::uint64_t address = warp.read(path, step.place[2], lane) + static_cast<std::uint64_t>(step.access.offset);
+  if (step.access.generic) {
+    if (address - kSharedWindow >= kWindowBytes)
+      return Error{
+          Errc::address_not_shared, {}, fmt::format("address {:#x}", address), "barrier objects lie there"};
+    address -= kSharedWindow;
+  }
+  address = static_cast<std::uint32_t>(address);
+  if (address % block::Mbarriers::kBytes != 0)
+    return Error{Errc::address_misaligned,
+                 {},
+                 fmt::format("address {:#x}", address),
+                 "barrier objects need a multiple of 8"};
+  return find_shared(warp, step, lane, address, block::Mbarriers::kBytes, of_cluster);
+}
+
+// One lane's. `result` is what its destination becomes.
+block::Found execute(const MbarrierOperation& operation, block::Mbarriers& of, std::int64_t address,
+                     std::uint64_t value, bool has_value, block::Who who, std::uint64_t& result) {
+  const auto number = static_cast<std::uint32_t>(value);
+  switch (operation.kind) {
+    case Kind::init: return of.init(address, number, who);
+    case Kind::inval: return of.invalidate(address, who);
+    case Kind::expect: return of.expect(address, number, who);
+    case Kind::complete: return of.complete(address, number, who);
+    case Kind::copies: return of.begin_copies(address, operation.counted, who);
+    case Kind::arrive: {
+      block::MbarrierArrival arrival = operation.arrival;
+      if (has_value) (operation.expects ? arrival.expected : arrival.count) = number;
+      return of.arrive(address, arrival, who, result);
+    }
+    case Kind::test: {
+      bool is_complete = false;
+      block::Found out = of.test(address, {value, operation.is_parity, operation.acquires}, who, is_complete);
+      result = is_complete ? 1 : 0;
+      return out;
+    }
+    default: return std::nullopt;
+  }
+}
+
+// Those lanes whose phase is not complete let the path wait, until nothing else can happen.
+Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, Lanes complete, std::int64_t awaited) {
+  if (complete != lanes && !path.gives_up) {
+    path.awaited = awaited;
+    return warp.wait_for(path, lanes, Waits::test);
+  }
+  path.gives_up = false;
+  warp.set(path, step.place[0], lanes, complete);
+  return Next::step;
+}
+
+}  // namespace
+
+Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const MbarrierOperation& operation = warp.program().async.mbarriers[static_cast<std::size_t>(step.extra)];
+  const Place& operand = step.place[3];
+  Lanes complete = 0;
+  std::int64_t awaited = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const std::uint64_t value = operand.exists() ? warp.read(path, operand, lane) : 0;
+    if (operation.kind == Kind::pending) {
+      warp.write(path, step.place[0], lane, block::Mbarriers::pending_count(value));
+      continue;
+    }
+    Result<SharedBytes> at = find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
+    if (at && operation.kind == Kind::test && at->block != &warp.block())
+      at = Error{Errc::address_out_of_bounds,
+                 {},
+                 "a barrier object of another block",
+                 "a thread may test its own block's"};
+    if (!at) return warp.fault(path, Lanes{1} << lane, at.error());
+    const auto address = static_cast<std::int64_t>(at->offset);
+    std::uint64_t result = 0;
+    if (!warp.block().allows(execute(operation, at->block->mbarriers(), address, value, operand.exists(),
+                                     Block::who(warp, step, lane), result)))
+      return Next::end;
+    if (operation.kind == Kind::test) {
+      complete |= static_cast<Lanes>(result) << lane;
+      if (result == 0) awaited = address;
+    } else {
+      warp.write(path, step.place[0], lane, result);
+    }
+  }
+  if (operation.kind == Kind::test) return test(warp, path, step, lanes, complete, awaited);
+  warp.block().cluster().happened();
+  return Next::step;
+}
+
+Next fence_mbarrier_init(Warp& warp, Path&, const Step& step, Lanes lanes) {
+  for_each_lane(lanes,
+                [&](int lane) { warp.block().mbarriers().fence_init(Block::who(warp, step, lane).thread); });
+  return Next::step;
+}
+
+// ---- barrier.cluster
+
+namespace {
+
+// Whether all lanes of the warp are here, where they must be.
+Next aligned(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if ((step.target & kAligned) == 0 || lanes == warp.alive()) return Next::step;
+  warp.keep(path, lanes);
+  path.needs = warp.alive();
+  return Next::wait;
+}
+
+}  // namespace
+
+Next cluster_arrive(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (const Next next = aligned(warp, path, step, lanes); next != Next::step) return next;
+  return warp.block().cluster().arrive(warp, path, lanes, (step.target & kOrders) != 0);
+}
+
+Next cluster_wait(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (const Next next = aligned(warp, path, step, lanes); next != Next::step) return next;
+  return warp.block().cluster().wait(warp, path, lanes, (step.target & kOrders) != 0);
+}
+
+Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (lanes != warp.alive()) {
+    warp.keep(path, lanes);
+    path.needs = warp.alive();
+    return Next::wait;
+  }
+  return warp.block().set_registers(warp, path, lanes, step.target, step.extra != 0);
+}
+
+}  // namespace warpbit::grid::steps
