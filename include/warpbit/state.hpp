@@ -306,11 +306,14 @@ class AsyncState {
                     Condition condition) const;
   std::string name(int reg) const;
   std::vector<Product> control(const AsyncControl& what, Registers& registers);
+  void add_reads(const Effects& effects);
+  bool may_read(ByteRange bytes) const;
   void record(std::span<const int> registers, const Access& access);
 
   RegisterName name_;
   std::deque<std::vector<Product>> groups_ = std::deque<std::vector<Product>>(1);  // the last one is open
   std::vector<Access> unfenced_;                                                   // by register
+  std::vector<std::uint64_t> is_read_;  // a bit for 16 bytes of which an incomplete product reads some
   bool fenced_ = false;                                                            // at least once
 };
 

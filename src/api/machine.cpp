@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>  // std::countr_zero
 #include <iterator>
 #include <optional>
 #include <string>
@@ -183,17 +184,59 @@ Result<std::uint64_t> common_value(const Warp& warp, std::size_t operand) {
   return first;
 }
 
+// Calls put(first byte, bytes) for the ranges of DescriptorMap: of a matrix whose lines are whole chunks, and whose chunks
+// lie no farther apart than a descriptor reaches, by a bit for each chunk.
+template <class Put>
+void for_ranges(const Descriptor& descriptor, const DescribedMatrix& matrix, Put put) {
+  constexpr std::uint64_t kChunk = ChunkMap::kChunk, kReach = 1 << 18, kBits = 64;
+  const ChunkMap at(descriptor, matrix.major);
+  const bool by_depth = matrix.major == Major::mn;
+  const auto lines = static_cast<std::uint64_t>(by_depth ? matrix.depth : matrix.lines);
+  const auto bits = static_cast<std::uint64_t>(by_depth ? matrix.lines : matrix.depth) *
+                    static_cast<std::uint64_t>(matrix.element_bits);
+  const std::uint64_t chunks = bits / (8 * kChunk), end = at.bound(lines, chunks);
+  if (bits % (8 * kChunk) != 0 || end > kReach) {
+    for (const ByteRange& range : DescriptorMap(descriptor, matrix).ranges())
+      put(range.first, range.last - range.first + 1);
+    return;
+  }
+  std::uint64_t is_read[kReach / kChunk / kBits + 1];
+  std::fill_n(is_read, end / kChunk / kBits + 1, std::uint64_t{0});
+  for (std::uint64_t line = 0; line < lines; ++line)
+    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+      const std::uint64_t number = at(line, chunk) / kChunk;
+      is_read[number / kBits] |= std::uint64_t{1} << number % kBits;
+    }
+  std::uint64_t first = 0, count = 0;  // of chunks
+  for (std::uint64_t i = 0; i <= end / kChunk / kBits; ++i)
+    for (std::uint64_t rest = is_read[i]; rest != 0;) {
+      const auto zeros = static_cast<std::uint64_t>(std::countr_zero(rest));
+      const auto ones = static_cast<std::uint64_t>(std::countr_one(rest >> zeros));
+      rest = zeros + ones == kBits ? 0 : rest >> (zeros + ones) << (zeros + ones);
+      if (count != 0 && first + count == i * kBits + zeros) {
+        count += ones;
+        continue;
+      }
+      if (count != 0) put(first * kChunk, count * kChunk);
+      first = i * kBits + zeros;
+      count = ones;
+    }
+  if (count != 0) put(first * kChunk, count * kChunk);
+}
+
 }  // namespace
 
 std::vector<Effects::MemoryRead> described_reads(const Instruction& instruction,
                                                  const WarpgroupSources& sources) {
   const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
   std::vector<Effects::MemoryRead> out;
+  out.reserve(static_cast<std::size_t>(tile.rows + tile.columns));
   for (const auto& [factor, descriptor] :
        {std::pair(&tile.b_described, sources.b_descriptor), std::pair(&tile.a_described, sources.a_descriptor)})
     if (*factor)
-      for (const ByteRange& read : DescriptorMap(Descriptor::decode(descriptor), **factor).ranges())
-        out.push_back({Effects::kEveryLane, Space::shared, read.first, read.last - read.first + 1});
+      for_ranges(Descriptor::decode(descriptor), **factor, [&](std::uint64_t first, std::uint64_t bytes) {
+        out.push_back({Effects::kEveryLane, Space::shared, first, bytes});
+      });
   return out;
 }
 

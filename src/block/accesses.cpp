@@ -144,6 +144,27 @@ std::optional<Accesses::Conflict> Accesses::read(const LaneAccesses& of, const O
   return out;
 }
 
+bool Accesses::read_at_once(std::span<const Effects::MemoryRead> bytes, int first_thread, int second_thread,
+                            Place at, Agent agent, const Order& order) {
+  const Now first = mark(agent, first_thread, at), second{first.mark, second_thread};
+  Mark allowed;
+  for (const Effects::MemoryRead& read : bytes) {
+    if (read.address % kUnit != 0 || read.bytes % kUnit != 0) return false;
+    const std::uint64_t end = (read.address + read.bytes) / kUnit;
+    for (std::uint64_t unit = read.address / kUnit; unit < end; ++unit) {
+      Cell& cell = units_[unit];
+      if (size_[unit] != kUnit || cell.written != Written::done) return false;
+      if (cell.write != allowed) {
+        if (!before(cell.write, first, order) || !before(cell.write, second, order)) return false;
+        allowed = cell.write;
+      }
+      if (cell.read[0].thread() != agent.number) cell.read[1] = cell.read[0];
+      cell.read[0] = first.mark;
+    }
+  }
+  return true;
+}
+
 // ---- Writes
 
 std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::int64_t byte, Now now,
@@ -239,6 +260,14 @@ std::optional<Accesses::Conflict> Accesses::foreign(std::int64_t first, std::int
 
 // ---- Proxies
 
+bool Accesses::is_fenced(Mark write, int first_thread, int threads, const Order& order) {
+  if (!write.exists() || order.is_agent(write.thread()) || order.fenced(write.thread(), write.clock()))
+    return true;
+  for (int me = first_thread; me < first_thread + threads; ++me)
+    if (!order.fenced(write.thread(), write.clock(), me)) return false;
+  return true;
+}
+
 std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::int64_t bytes, int first_thread,
                                                      int threads, const Order& order) const {
   const std::int64_t end = first + bytes;
@@ -252,11 +281,7 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
     const Mark write = cell(byte).write;
     if (write != checked) {
       checked = write;
-      fenced = true;
-      const bool all =
-          !write.exists() || order.is_agent(write.thread()) || order.fenced(write.thread(), write.clock());
-      for (int me = first_thread; !all && fenced && me < first_thread + threads; ++me)
-        fenced = order.fenced(write.thread(), write.clock(), me);
+      fenced = is_fenced(write, first_thread, threads, order);
     }
     if (fenced && out) break;
     if (fenced) continue;
@@ -264,6 +289,25 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
     out->last = next - 1;
   }
   return out;
+}
+
+bool Accesses::are_fenced(std::span<const Effects::MemoryRead> bytes, int first_thread, int threads,
+                          const Order& order, const std::function<bool(Place)>& needs_none) const {
+  Mark checked;
+  for (const Effects::MemoryRead& read : bytes) {
+    const auto end = static_cast<std::int64_t>(read.address + read.bytes);
+    for (auto byte = static_cast<std::int64_t>(read.address); byte < end;) {
+      const std::int64_t size = size_[index(byte / kUnit)];
+      const Mark write = cell(byte).write;
+      byte = (byte / size + 1) * size;
+      if (write == checked) continue;
+      checked = write;
+      if (!is_fenced(write, first_thread, threads, order) &&
+          !(needs_none && needs_none(places_[write.place()])))
+        return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace warpbit::block

@@ -5,10 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "block/order.hpp"
+#include "warpbit/state.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {
@@ -74,6 +77,10 @@ class Accesses {
   /// before the current action of any of them. `me` is who asks.
   std::optional<Conflict> foreign(std::int64_t first, std::int64_t bytes, int first_thread, int threads, int me,
                                   const Order& order) const;
+  /// The same of many bytes, for two threads of different warps. False, and maybe recorded in part, if it conflicts for one of
+  /// them, or if other than whole cells of 16 bytes are read.
+  bool read_at_once(std::span<const Effects::MemoryRead> bytes, int first_thread, int second_thread, Place at,
+                    Agent agent, const Order& order);
   /// Whether a byte was never written, or is being written by an asynchronous copy.
   bool is_unsettled(std::int64_t byte) const { return cell(byte).written != Written::done; }
   /// The first consecutive bytes whose last write is not proxy-fenced for one of the threads [first_thread,
@@ -84,6 +91,9 @@ class Accesses {
   };
   std::optional<Unfenced> unfenced(std::int64_t first, std::int64_t bytes, int first_thread, int threads,
                                    const Order& order) const;
+  /// True if there are none among many bytes, but for writes at places that need no fence.
+  bool are_fenced(std::span<const Effects::MemoryRead> bytes, int first_thread, int threads, const Order& order,
+                  const std::function<bool(Place)>& needs_none) const;
   /// A pending write of the thread to these bytes is complete. `place`: its number.
   void settle(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place, const Order& order);
 
@@ -143,6 +153,8 @@ class Accesses {
   }
   static void remember(Cell& cell, Mark read);
   static void set(Cell& cell, Mark write, Written state);
+
+  static bool is_fenced(Mark write, int first_thread, int threads, const Order& order);
 
   const Cell& cell(std::int64_t byte) const;
   // Calls visit(cell, first byte of it) for all bytes, those of a cell together. True if a unit has several.

@@ -28,12 +28,14 @@ class Cluster {
 
   /// What makes an agent's work up to a clock known, as an advice: "wait for phase 3 of ...".
   using Advice = std::function<std::string(std::uint32_t clock)>;
-  /// A new agent: its number in `order`.
+  /// A new agent that makes bulk copies, or else products: its number in `order`.
   int add_agent(Advice advice);
   /// A thread has an agent do something.
   void issued(int agent, Who by);
-  /// The last thread that did so at a place.
-  Who issuer(int agent, Place at) const;
+  /// An actor's thread: of an agent, the last one that had it do something at a place.
+  Who who(int actor, Place at) const;
+  /// Whether it is an agent that makes bulk copies.
+  bool copies(int actor) const { return order.is_agent(actor) && of(actor).advice; }
   std::string advice(int agent, std::uint32_t clock) const { return of(agent).advice(clock); }
   /// "lane 3 of warp 1", for a thread of another block than `rank` with its own.
   std::string name(int thread, int rank) const;

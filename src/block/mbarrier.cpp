@@ -230,13 +230,14 @@ Found Mbarriers::begin_copies(std::int64_t address, bool counted, Who who) {
   return arrive(address, {.releases = false}, who, state);
 }
 
-// The init of an object is a write through the generic proxy.
+// The init of an object is a write through the generic proxy. Compilers put no fence before copies of the block's own.
 Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agent, bool async) {
   constexpr std::string_view kWhat = "cp.async.bulk";
   Object* object = nullptr;
   if (auto fault = use(address, kWhat, who, object)) return fault;
   Order& order = shared_.order();
-  if (async && shared_.records() && !object->fenced &&
+  const bool is_others = shared_.cluster().rank_of(who.thread) != shared_.rank();
+  if (async && is_others && shared_.records() && !object->fenced &&
       !order.fenced(object->made.thread, object->made_at, who.thread))
     return misused(kWhat, address,
                    fmt::format("{} was initialised by {} through the generic proxy, and no fence came between",

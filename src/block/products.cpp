@@ -61,11 +61,14 @@ std::optional<Accesses::Unfenced> Products::unfenced(std::uint64_t address, std:
 Found Products::issue(int number, const Instruction& product, Effects effects, Place at) {
   Group& g = group(number);
   const Who first{number * kWarpgroup, at};
-  for (const Effects::MemoryRead& read : effects.memory_reads)
-    if (auto fault = shared_.read_as_group(product.canonical(), read, number, at)) return fault;
+  if (g.agent < 0) g.agent = shared_.cluster().add_agent({});
+  if (auto fault =
+          shared_.read_as_group(product.canonical(), effects.memory_reads, number, at, {g.agent, g.issued++}))
+    return fault;
+  const bool all_fenced = shared_.are_fenced(effects.memory_reads, number, ordered_);
   std::optional<Accesses::Unfenced> written;
   const auto unordered = [&](std::uint64_t address, std::uint64_t bytes) -> std::optional<ByteRange> {
-    written = unfenced(address, bytes, number);
+    if (!all_fenced) written = unfenced(address, bytes, number);
     if (!written) return std::nullopt;
     return ByteRange{static_cast<std::uint64_t>(written->first), static_cast<std::uint64_t>(written->last)};
   };
@@ -79,15 +82,16 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
   return std::nullopt;
 }
 
-// A completed product has read its operands up to now.
+// A warpgroup that waits knows what the completed products have read.
 void Products::control(int number, const Instruction& instruction) {
   Group& g = group(number);
   Effects effects;
   effects.control = std::get<Control>(instruction.decoded().kernel).control;
-  for (const AsyncState::Product& complete :
-       g.async.apply({instruction.canonical()}, std::move(effects), g.registers))
-    for (const Effects::MemoryRead& read : complete.effects.memory_reads)
-      (void)shared_.read_as_group(complete.text, read, number, shared_.side(complete.number).at);
+  g.complete += static_cast<std::uint32_t>(
+      g.async.apply({instruction.canonical()}, std::move(effects), g.registers).size());
+  if (g.agent < 0) return;
+  for (int warp = number * kGroupWarps; warp < (number + 1) * kGroupWarps; ++warp)
+    shared_.order().learn(warp, g.agent, g.complete);
 }
 
 }  // namespace warpbit::block

@@ -49,7 +49,7 @@ Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict,
 // A bulk copy is the other side: it is still on its way, or who accesses its bytes has not waited for it.
 Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict) const {
   const Accesses::Access& before = *conflict.before;
-  const Who by = cluster_->issuer(before.thread, before.at);
+  const Who by = cluster_->who(before.thread, before.at);
   const bool is_on_its_way = conflict.kind == Accesses::Conflict::Kind::pending;
   const std::string_view how = is_on_its_way            ? "is still on its way by"
                                : conflict.before_writes ? "is written by"
@@ -65,12 +65,10 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
   Fault out = fault_of({conflict.thread, at}, {});
   out.address = {Space::shared, conflict.byte};
   if (conflict.before) {
-    const bool by_agent = cluster_->order.is_agent(conflict.before->thread);
-    const Who by = by_agent ? cluster_->issuer(conflict.before->thread, conflict.before->at)
-                            : Who{conflict.before->thread, conflict.before->at};
+    const Who by = cluster_->who(conflict.before->thread, conflict.before->at);
     out.other = {by.thread / kWarp, {by.thread % kWarp}, by.at};
-    if (by_agent) {
-      out.error = this->by_agent(what, conflict);
+    if (cluster_->copies(conflict.before->thread)) {
+      out.error = by_agent(what, conflict);
       return out;
     }
   }
@@ -267,10 +265,12 @@ Found Shared::read(std::string_view what, const LaneAccesses& of) {
 
 Found Shared::write(std::string_view what, const LaneAccesses& of, Accesses::Written state) {
   if (is_read())
-    for (const int lane : lanes_of(of.lanes))
+    for (std::uint32_t rest = of.lanes; rest != 0; rest &= rest - 1) {
+      const int lane = std::countr_zero(rest);
       if (auto fault = overwritten(what, of.first[static_cast<std::size_t>(lane)], of.bytes,
                                    {of.warp * kWarp + lane, of.at}))
         return fault;
+    }
   const auto found = accesses_.write(of, cluster_->order, state);
   if (!found) return std::nullopt;
   return conflict(what, *found, of.at);
@@ -304,16 +304,27 @@ Found Shared::apply(std::string_view what, const Effects& effects, int warp, Pla
 
 // Lanes of two warps represent the rest: without a barrier, a lane's write must not be read by any lane of
 // another warp.
-Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at) {
+Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at,
+                            Accesses::Agent agent) {
   const int first = group * kWarpgroup, second = first + kWarp;
   for (const int reader : {first, second}) {
     auto found = accesses_.read(static_cast<std::int64_t>(bytes.address),
-                                static_cast<std::int64_t>(bytes.bytes), reader, at, cluster_->order);
+                                static_cast<std::int64_t>(bytes.bytes), reader, at, agent, cluster_->order);
     if (!found) continue;
     const bool by_first_warp = found->before && found->before->thread / kWarp == first / kWarp;
     found->thread = by_first_warp ? second : first;
     return of_group(group, conflict(what, *found, at));
   }
+  return std::nullopt;
+}
+
+Found Shared::read_as_group(std::string_view what, std::span<const Effects::MemoryRead> bytes, int group,
+                            Place at, Accesses::Agent agent) {
+  const int first = group * kWarpgroup;
+  cluster_->issued(agent.number, {first, at});
+  if (accesses_.read_at_once(bytes, first, first + kWarp, at, agent, cluster_->order)) return std::nullopt;
+  for (const Effects::MemoryRead& read : bytes)
+    if (auto fault = read_as_group(what, read, group, at, agent)) return fault;
   return std::nullopt;
 }
 

@@ -92,8 +92,14 @@ class Shared {
   /// The fault of the block's end while other blocks' threads access its memory, for its thread `who`.
   Found ends(Who who);
 
-  /// Records a read by each lane of a warpgroup.
-  Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at);
+  /// Records a read of a product, which an agent does for each lane of a warpgroup.
+  Found read_as_group(std::string_view what, std::span<const Effects::MemoryRead> bytes, int group, Place at,
+                      Accesses::Agent agent);
+  /// Whether nothing of it lacks a proxy fence, but for writes at places that need none.
+  bool are_fenced(std::span<const Effects::MemoryRead> bytes, int group,
+                  const std::function<bool(Place)>& needs_none) const {
+    return accesses_.are_fenced(bytes, group * kWarpgroup, kWarpgroup, cluster_->order, needs_none);
+  }
   /// The first consecutive bytes whose last write is not proxy-fenced for a thread of the warpgroup.
   std::optional<Accesses::Unfenced> unfenced(std::uint64_t address, std::uint64_t bytes, int group) const;
   /// From now on writes to what these products are about to read are faults.
@@ -137,6 +143,8 @@ class Shared {
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
   Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
 
+  Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at,
+                      Accesses::Agent agent);
   Found unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
   Error by_agent(std::string_view what, const Accesses::Conflict& conflict) const;
 

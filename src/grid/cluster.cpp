@@ -76,9 +76,13 @@ Next Cluster::arrive(Warp& warp, Path& path, Lanes lanes, bool releases) {
         {Errc::barrier_misused, {}, "a thread arrives a second time", "barrier.cluster.wait between"});
   of.here |= lanes;
   for_each_lane(lanes, [&](int lane) { of.phase[static_cast<std::size_t>(lane)] = phase_; });
-  if (releases && grid_.check_shared) state_->order.release(warp.number_in_cluster(), lanes, released_);
+  if (releases) release(warp, lanes);
   check_barrier();
   return Next::step;
+}
+
+void Cluster::release(Warp& warp, Lanes lanes) {
+  if (grid_.check_shared) state_->order.release(warp.number_in_cluster(), lanes, released_);
 }
 
 Next Cluster::wait(Warp& warp, Path& path, Lanes lanes, bool acquires) {

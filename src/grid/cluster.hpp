@@ -52,6 +52,8 @@ class Cluster {
   /// Lanes of a warp arrive, or wait. A path that waits goes on when all threads have arrived.
   Next arrive(Warp& warp, Path& path, Lanes lanes, bool releases);
   Next wait(Warp& warp, Path& path, Lanes lanes, bool acquires);
+  /// What lanes of a warp know, others know behind the phase at hand.
+  void release(Warp& warp, Lanes lanes);
 
  private:
   struct Arrived {

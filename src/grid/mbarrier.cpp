@@ -105,7 +105,9 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   return Next::step;
 }
 
+// It orders what barrier.cluster.arrive.relaxed does not.
 Next fence_mbarrier_init(Warp& warp, Path&, const Step& step, Lanes lanes) {
+  warp.block().cluster().release(warp, lanes);
   for_each_lane(lanes,
                 [&](int lane) { warp.block().mbarriers().fence_init(Block::who(warp, step, lane).thread); });
   return Next::step;

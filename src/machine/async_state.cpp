@@ -169,7 +169,33 @@ std::optional<AsyncViolation> AsyncState::check(const AsyncActor& who, const Eff
   return check_proxy(who, effects, unordered);
 }
 
+// ---- Which bytes incomplete products read, for a quick answer that a store meets none
+
+namespace {
+
+constexpr std::uint64_t kUnit = 16, kBits = 64;
+
+}  // namespace
+
+void AsyncState::add_reads(const Effects& effects) {
+  for (const Effects::MemoryRead& read : effects.memory_reads) {
+    const std::uint64_t last = (read.address + read.bytes - 1) / kUnit;
+    if (last / kBits >= is_read_.size()) is_read_.resize(last / kBits + 1);
+    for (std::uint64_t unit = read.address / kUnit; unit <= last; ++unit)
+      is_read_[unit / kBits] |= std::uint64_t{1} << unit % kBits;
+  }
+}
+
+bool AsyncState::may_read(ByteRange bytes) const {
+  for (std::uint64_t unit = bytes.first / kUnit; unit <= bytes.last / kUnit; ++unit) {
+    if (unit / kBits >= is_read_.size()) return false;
+    if ((is_read_[unit / kBits] >> unit % kBits & 1) != 0) return true;
+  }
+  return false;
+}
+
 std::optional<AsyncViolation> AsyncState::check_store(const AsyncActor& who, ByteRange bytes) const {
+  if (!may_read(bytes)) return std::nullopt;
   ByteRange both{};
   const auto reads = [&](const Effects& effects) {
     for (const Effects::MemoryRead& read : effects.memory_reads) {
@@ -205,6 +231,10 @@ std::vector<AsyncState::Product> AsyncState::control(const AsyncControl& what, R
           warpbit::apply(product.effects, registers);
           complete.push_back(std::move(product));
         }
+      if (complete.empty()) break;
+      std::ranges::fill(is_read_, std::uint64_t{0});
+      for (const std::vector<Product>& group : groups_)
+        for (const Product& product : group) add_reads(product.effects);
       break;
     case AsyncControl::Kind::proxy_fence: break;
   }
@@ -222,6 +252,7 @@ std::vector<AsyncState::Product> AsyncState::apply(const AsyncActor& who, Effect
   }
   record(effects.deferred->factors, {Access::Kind::factor, {}, who.number});
   record(effects.deferred->accumulators, {Access::Kind::accumulator, effects.deferred->shape, who.number});
+  add_reads(effects);
   groups_.back().push_back({std::string(who.text), who.number, std::move(effects)});
   return {};
 }
