@@ -141,8 +141,8 @@ TEST_CASE("operands are accepted or refused as by ptxas", "[once]") {
     INFO(leniencies()[i].what);
     CHECK(met[i] > 0);
   }
-  CHECK(accepted >= 16000);
-  CHECK(refused >= 110000);
+  CHECK(accepted >= 21000);
+  CHECK(refused >= 130000);
 }
 
 // ---- Branches and calls

@@ -64,8 +64,8 @@ TEST_CASE("every scalar form is accepted or refused as by ptxas", "[once]") {
   const std::size_t shown = std::min<std::size_t>(differences.size(), 50);
   INFO(fmt::format("{}", fmt::join(std::span(differences).first(shown), "\n")));
   CHECK(differences.empty());
-  CHECK(accepted >= 158000);
-  CHECK(refused >= 2300000);
+  CHECK(accepted >= 197000);
+  CHECK(refused >= 3800000);
 }
 
 // Integer registers for a bf16 result of set, which ptx_operands_test explains.
@@ -74,9 +74,9 @@ bool is_lenient(const std::string& statement) {
 }
 
 TEST_CASE("qualifiers are taken in the orders that ptxas takes") {
-  const Target target = Target::find("sm_90a").value();
   std::size_t accepted = 0, refused = 0, lenient = 0;
   for (const Row& row : isa_table::read("scalar_order")) {
+    const Target target = Target::find(row.at("target")).value();
     const std::string& statement = row.at("statement");
     INFO(statement);
     const auto module = ptx::parse_module(scalar_table::module(statement));
@@ -93,8 +93,8 @@ TEST_CASE("qualifiers are taken in the orders that ptxas takes") {
   }
   fmt::print("{} other orders accepted, {} refused as by ptxas; {} that it takes are refused\n", accepted,
              refused, lenient);
-  CHECK(accepted >= 700);
-  CHECK(refused >= 150);
+  CHECK(accepted >= 1500);
+  CHECK(refused >= 450);
 }
 
 }  // namespace scalar_forms_test

@@ -836,10 +836,13 @@ constexpr FixedWords kFixed[] = {
     {"bar barrier", "cta arrive red warp cluster wait"},
     {"membar fence", "proxy"},
     {"createpolicy", "fractional range cvt"},
-    {"cp", "async mbarrier arrive commit_group wait_group wait_all"},
+    {"cp", "async mbarrier arrive commit_group wait_group wait_all bulk tensor reduce prefetch"},
+    {"mbarrier", "init inval arrive arrive_drop expect_tx complete_tx test_wait try_wait parity pending_count"},
+    {"st red", "async bulk"},
+    {"tensormap", "replace cp_fenceproxy"},
+    {"multimem", "ld_reduce st red"},
     {"setmaxnreg", "inc dec"},
-    {"clusterlaunchcontrol",
-     "try_cancel async shared::cta mbarrier::complete_tx::bytes multicast::cluster::all"},
+    {"clusterlaunchcontrol", "try_cancel async query_cancel"},
 };
 
 bool is_among(std::string_view list, std::string_view word) {
