@@ -145,6 +145,32 @@ TEST_CASE("operands are accepted or refused as by ptxas", "[once]") {
   CHECK(refused >= 130000);
 }
 
+// ---- Special registers
+
+struct NeedsTarget {
+  std::string_view registers, first;
+};
+constexpr NeedsTarget kSpecials[] = {
+    {"%tid.x %ctaid.y %laneid %smid %clock %total_smem_size %dynamic_smem_size %lanemask_eq", "sm_75"},
+    {"%reserved_smem_offset_begin %reserved_smem_offset_end %reserved_smem_offset_cap", "sm_80"},
+    {"%clusterid.x %clusterid.z %nclusterid.y %cluster_ctaid.x %cluster_nctaid.z %cluster_ctarank %cluster_nctarank "
+     "%aggr_smem_size",
+     "sm_90"},
+};
+
+TEST_CASE("special registers are those of the target") {
+  const Target first = Target::find("sm_75").value(), ampere = Target::find("sm_80").value();
+  for (const auto& [registers, from] : kSpecials)
+    for (const std::string& name : scalar_table::split(std::string(registers), ' ')) {
+      INFO(name);
+      const std::string statement = fmt::format("mov.u32 %u0, {};", name);
+      CHECK(!refusal(statement, first).has_value() == (from == "sm_75"));
+      CHECK(!refusal(statement, ampere).has_value() == (from != "sm_90"));
+      for (const char* const later : {"sm_90", "sm_90a", "sm_100", "sm_121f"})
+        CHECK_FALSE(refusal(statement, Target::find(later).value()).has_value());
+    }
+}
+
 // ---- Branches and calls
 
 struct Flow {

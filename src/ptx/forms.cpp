@@ -901,8 +901,8 @@ bool fits_in_any_order(const ScalarForm& form, std::string_view opcode,
          fits_in_any_order(form, 0, {opcode, words, std::vector<bool>(words.size()), 0});
 }
 
-MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> words) {
-  MatchedForm out{&form, {}, 1, false, 0, 0};
+MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> words, Features features) {
+  MatchedForm out{&form, {}, 1, false, 0, 0, features};
   const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
   for (const std::string_view word : words) {
     if (const std::optional<Type> type = find_type(word)) out.types.push_back(*type);
@@ -953,7 +953,7 @@ Result<std::vector<MatchedForm>> match_scalar(std::string_view opcode, std::span
   for (const ScalarForm* form : rows->second) {
     if (!fits(*form, 0, words, 0, progress) && !fits_in_any_order(*form, opcode, words)) continue;
     if (target.row().features.has(form->row->needs))
-      out.push_back(matched(*form, words));
+      out.push_back(matched(*form, words, target.row().features));
     else
       lacking = form->row->needs;
   }

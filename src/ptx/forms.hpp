@@ -86,6 +86,7 @@ struct MatchedForm {
   int vector = 1;
   bool boolean = false;              ///< .and, .or, .xor
   int coordinates = 0, offsets = 0;  ///< of a tensor
+  Features features = {};            ///< of the target, which special registers need too
 
   /// The type of an operand.
   Type type_of(const OperandForm& operand) const;

@@ -138,7 +138,9 @@ bool Check::takes_reg(const OperandForm& form, const Operand& operand) {
 
 // The special registers are sources of mov, and of cvt between integers.
 bool Check::takes_special(const Operand& operand, Type type) const {
-  const Type is = find_special(operand.text)->type;
+  const SpecialRow& special = *find_special(operand.text);
+  if (!form_.features.has(special.needs)) return false;
+  const Type is = special.type;
   if (is_opcode({"mov"})) {
     if (is_floating(type) || type == Type::pred || is == Type::pred) return type == is;
     return bits(type) == bits(is) || (bits(type) == 16 && bits(is) == 32);

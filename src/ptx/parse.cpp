@@ -6,6 +6,7 @@
 
 #include "numeric/value.hpp"
 #include "ptx/parser.hpp"
+#include "target/target.hpp"
 
 namespace warpbit::ptx {
 namespace {
@@ -224,14 +225,62 @@ bool Parser::performance_directive(FunctionText& function) {
     function.explicit_cluster = true;
   else if (take(".blocksareclusters") || take(".noreturn"))
     return true;
-  else if (take(".minnctapersm") || take(".maxnctapersm") || take(".maxnreg") || take(".maxclusterrank") ||
-           take(".abi_preserve") || take(".abi_preserve_control"))
+  else if (take(".minnctapersm") || take(".maxnreg") || take(".maxclusterrank") || take(".abi_preserve") ||
+           take(".abi_preserve_control"))
     integer("a number");
   else if (take(".pragma"))
     pragma();
   else
     return false;
   return true;
+}
+
+// Directives of kernels alone: what ptxas asks of them.
+struct DirectiveRule {
+  std::string_view name;
+  bool of_sm_90;
+  std::array<std::string_view, 2> needs;
+  std::string_view excludes;
+};
+constexpr DirectiveRule kDirectiveRules[] = {
+    {".maxntid", false, {}, ".reqntid"},
+    {".reqntid", false, {}, ".maxntid"},
+    {".minnctapersm", false, {}, {}},
+    {".maxnreg", false, {}, {}},
+    {".reqnctapercluster", true, {}, ".maxclusterrank"},
+    {".maxclusterrank", true, {}, ".reqnctapercluster"},
+    {".explicitcluster", true, {}, {}},
+    {".blocksareclusters", true, {".reqntid", ".reqnctapercluster"}, {}},
+};
+
+void Parser::performance_directives(FunctionText& function) {
+  struct Seen {
+    std::string_view name;
+    Position at;
+  };
+  std::vector<Seen> all;
+  for (Seen one{token_.text, token_.position}; performance_directive(function);
+       one = {token_.text, token_.position})
+    all.push_back(one);
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(all, name, &Seen::name) != all.end();
+  };
+  const Result<Target> target = Target::find(out_.target);
+  for (const Seen& one : all) {
+    const auto rule = std::ranges::find(kDirectiveRules, one.name, &DirectiveRule::name);
+    if (rule == std::end(kDirectiveRules)) continue;
+    if (!function.is_entry)
+      refuse(Errc::statement_syntax, one.at, fmt::format("'{}' of a function", one.name), "one of a kernel");
+    if (rule->of_sm_90 && target.ok() && !target->row().features.has(Feature::sm_90))
+      refuse(Errc::statement_syntax, one.at, fmt::format("'{}' for {}", one.name, out_.target),
+             "sm_90 or later");
+    for (const std::string_view needed : rule->needs)
+      if (!needed.empty() && !has(needed))
+        refuse(Errc::statement_syntax, one.at, fmt::format("'{}' without '{}'", one.name, needed), "both");
+    if (!rule->excludes.empty() && has(rule->excludes))
+      refuse(Errc::statement_syntax, one.at, fmt::format("'{}' beside '{}'", one.name, rule->excludes),
+             "one of both");
+  }
 }
 
 // ---- What a module is

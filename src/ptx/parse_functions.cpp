@@ -45,7 +45,7 @@ void Parser::function(Linkage linkage, bool is_entry) {
   made.position = token_.position;
   made.name = name("the name of a function");
   made.parameters = parameters();
-  while (performance_directive(made)) continue;
+  performance_directives(made);
   FunctionText* known = nullptr;
   for (FunctionText& function : out_.functions)
     if (function.name == made.name) known = &function;

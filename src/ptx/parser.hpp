@@ -90,6 +90,7 @@ class Parser {
   void skip_section();
   Extent extent();
   bool performance_directive(FunctionText& function);
+  void performance_directives(FunctionText& function);
   void skip_parentheses();
   void pragma();
   void alias();

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ptx/type.hpp"
+#include "target/target.hpp"
 
 namespace warpbit::ptx {
 
@@ -71,6 +72,7 @@ struct SpecialRow {
   Special special;
   std::string_view name;  ///< with its '%' and component
   Type type;
+  Feature needs = Feature::sm_70;
 };
 
 /// nullptr if there is none of that name.
