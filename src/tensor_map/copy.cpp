@@ -36,8 +36,13 @@ std::uint32_t pitch(const TensorMap& m) {
 // Collects runs, line by line.
 class Runs {
  public:
-  Runs(const TensorMap& m, std::uint32_t shared)
-      : m_(m), shared_(shared), bytes_(element_bytes(m.elemtype)), inner_(inner(m)), pitch_(pitch(m)) {}
+  Runs(const TensorMap& m, const TensorCopy& copy)
+      : m_(m),
+        shared_(copy.shared),
+        unit_(copy.to_global ? 16 / element_bytes(m.elemtype) : 1),
+        bytes_(element_bytes(m.elemtype)),
+        inner_(inner(m)),
+        pitch_(pitch(m)) {}
 
   // The next line of the tile, which begins at a point of the tensor.
   void add_line(const Point& at) {
@@ -48,7 +53,8 @@ class Runs {
       global += static_cast<std::uint64_t>(at[d]) * m_.global_stride[d - 1];
     }
     const std::int64_t first = at[0], end = first + inner_;
-    const std::int64_t dim = outside ? 0 : static_cast<std::int64_t>(m_.global_dim[0]);
+    const std::int64_t dim =
+        outside ? 0 : static_cast<std::int64_t>((m_.global_dim[0] + unit_ - 1) / unit_ * unit_);
     const std::int64_t in = std::clamp<std::int64_t>(outside ? end : 0, first, end);
     const std::int64_t out = std::clamp(dim, in, end);
     add(true, 0, 0, in - first);
@@ -86,7 +92,7 @@ class Runs {
   }
 
   const TensorMap& m_;
-  std::uint32_t shared_, bytes_, inner_, pitch_, line_ = 0;
+  std::uint32_t shared_, unit_, bytes_, inner_, pitch_, line_ = 0;  // unit_: elements that move together
   std::vector<CopyRun> out_;
 };
 
@@ -159,7 +165,7 @@ std::string_view name(CopyMode mode) {
 
 Result<std::vector<CopyRun>> runs(const TensorMap& map, const TensorCopy& copy) {
   if (std::optional<Error> refused = refusal(map, copy)) return *std::move(refused);
-  Runs out(map, copy.shared);
+  Runs out(map, copy);
   Point at{};
   std::copy_n(copy.coordinates.begin(), map.rank, at.begin());
   if (has_four_rows(copy.mode))
@@ -188,17 +194,13 @@ std::uint32_t shared_alignment(const TensorMap&) {
 
 namespace {
 
-std::uint64_t nan_of(TensorType type) {
-  switch (type) {
-    case TensorType::f16:
-    case TensorType::bf16: return 0x7FFF;
-    case TensorType::f64: return 0x7FFFFFFFFFFFFFFF;
-    default: return 0x7FFFFFFF;
-  }
-}
+// What stands for a NaN, two bytes at a time, whatever the type.
+constexpr std::uint32_t kNan = 0x7FF7;
 
-std::uint32_t flushed(std::uint32_t bits) {
-  return (bits & 0x7F800000) == 0 ? bits & 0x80000000 : bits;
+// To nearest even; a NaN loses its sign and its payload.
+std::uint32_t to_tf32(std::uint32_t bits) {
+  if ((bits & 0x7FFFFFFF) > 0x7F800000) return 0x7FFFE000;
+  return (bits & 0x7F800000) == 0x7F800000 ? bits : (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000;
 }
 
 }  // namespace
@@ -208,14 +210,11 @@ void fill(const TensorMap& map, std::span<std::byte> elements) {
     std::ranges::fill(elements, std::byte{0});
     return;
   }
-  const std::uint64_t bits = nan_of(map.elemtype);
-  const std::size_t bytes = element_bytes(map.elemtype);
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    elements[i] = static_cast<std::byte>(bits >> 8 * (i % bytes));
+  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::byte>(kNan >> 8 * (i % 2));
 }
 
 bool converts(TensorType type) {
-  return type == TensorType::f32_ftz || type == TensorType::tf32 || type == TensorType::tf32_ftz;
+  return type == TensorType::tf32 || type == TensorType::tf32_ftz;
 }
 
 void convert(TensorType type, std::span<std::byte> elements) {
@@ -223,9 +222,7 @@ void convert(TensorType type, std::span<std::byte> elements) {
   for (std::size_t i = 0; i + 4 <= elements.size(); i += 4) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &elements[i], 4);
-    if (type != TensorType::tf32) bits = flushed(bits);
-    if (type != TensorType::f32_ftz && (bits & 0x7F800000) != 0x7F800000)  // to nearest even
-      bits = (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000;
+    bits = to_tf32(bits);
     std::memcpy(&elements[i], &bits, 4);
   }
 }

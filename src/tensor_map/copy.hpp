@@ -37,10 +37,12 @@ struct TensorCopy {
       coordinates{};  ///< the contiguous dimension first; those beyond the rank are ignored
   std::array<std::uint16_t, 3> offsets{};  ///< of im2col: W first; added to the coordinates of each pixel
   std::uint32_t shared = 0;                ///< address of the tile in the shared window
+  bool to_global = false;                  ///< a store or a reduction
 };
 
 /// Bytes that are contiguous on both sides. Of an `outside` run `global` means nothing: a load fills its bytes, a
-/// store leaves them out.
+/// store leaves them out. A store writes 16 bytes at a time, so it goes on behind the last element of a dimension that is
+/// not a multiple of them; there is only padding, since strides are multiples of 16.
 struct CopyRun {
   std::uint64_t global = 0;  ///< address in global memory
   bool outside = false;
@@ -51,8 +53,9 @@ struct CopyRun {
 
 /// What a copy moves, by ascending places in the tile. As long as bytes stay contiguous a run goes on, so a tile without
 /// a swizzle may be one run; with one, runs are chunks of 16 bytes and what happens to lie in a row. Preconditions: the
-/// driver takes the map (TensorMap::refusals is empty) or it is decoded. Errors: address_misaligned, for `shared`;
-/// descriptor_field, for a mode that the map is not made for; instruction_not_modelled.
+/// driver takes the map (TensorMap::refusals is empty) or it is decoded. Errors: address_misaligned, for `shared` and for
+/// a first coordinate that is not at a multiple of 16 bytes; descriptor_field, for a mode that the map is not made for and
+/// for elements that a store may not name, those before the tensor; instruction_not_modelled.
 Result<std::vector<CopyRun>> runs(const TensorMap& map, const TensorCopy& copy);
 
 /// The bytes that a load counts on its mbarrier, elements outside included.
@@ -64,9 +67,9 @@ std::uint32_t shared_alignment(const TensorMap& map);
 /// Writes what stands for elements outside the tensor. Precondition: whole elements.
 void fill(const TensorMap& map, std::span<std::byte> elements);
 
-/// Whether `convert` changes anything: f32_ftz, tf32, tf32_ftz.
+/// Whether `convert` changes anything: tf32, tf32_ftz. A load does not flush subnormals, whatever the type's name.
 bool converts(TensorType type);
-/// Changes elements as a load does on their way: f32_ftz, tf32 and tf32_ftz; others stay. Precondition: whole elements.
+/// Changes elements as a load does on their way: tf32 and tf32_ftz are rounded. Precondition: whole elements.
 void convert(TensorType type, std::span<std::byte> elements);
 
 /// Where bits 4 to 6 of an address in shared memory lie with a swizzle: an XOR with bits 7 to 9.

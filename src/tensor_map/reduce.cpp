@@ -19,8 +19,9 @@ constexpr U64 low_bits(unsigned n) {
 //  sign:1  exponent  fraction
 struct Format {
   unsigned bits, fraction;
-  bool flushes;  // subnormals in and out of a sum become zeros of their sign
-  U64 nan;       // of sums and of what has no number
+  bool flushes;    // subnormals in and out of a sum become zeros of their sign
+  bool keeps_nan;  // a sum with NaN has its bits, signaling or not; those of the second operand if both are
+  U64 nan;         // of sums and of what has no number
 
   U64 sign() const { return U64{1} << (bits - 1); }
   U64 infinity() const { return low_bits(bits - 1 - fraction) << fraction; }
@@ -28,8 +29,8 @@ struct Format {
   U64 flushed(U64 x) const { return flushes && (x & infinity()) == 0 ? x & sign() : x; }
 };
 
-constexpr Format kF16{16, 10, false, 0x7FFF}, kBf16{16, 7, false, 0x7FFF}, kF32{32, 23, true, 0x7FFFFFFF},
-    kF64{64, 52, false, 0xFFF8000000000000};
+constexpr Format kF16{16, 10, false, false, 0x7FFF}, kBf16{16, 7, false, false, 0x7FFF},
+    kF32{32, 23, false, false, 0x7FFFFFFF}, kF64{64, 52, false, true, 0xFFF8000000000000};
 
 bool is_floating(TensorType type) {
   return type >= TensorType::f16;
@@ -62,7 +63,7 @@ U64 packed(const Format& f, U64 sign, U64 exponent, U64 significand) {
 }
 
 U64 sum(const Format& f, U64 x, U64 y) {
-  if (f.is_nan(x) || f.is_nan(y)) return f.nan;
+  if (f.is_nan(x) || f.is_nan(y)) return f.keeps_nan ? (f.is_nan(y) ? y : x) : f.nan;
   x = f.flushed(x), y = f.flushed(y);
   if ((x & ~f.sign()) < (y & ~f.sign())) std::swap(x, y);
   const U64 sx = x & f.sign(), sy = y & f.sign(), a = x ^ sx, b = y ^ sy;
