@@ -15,21 +15,33 @@ namespace {
 
 using Point = std::array<std::int64_t, 5>;
 
-// Elements that a dimension's extent has in a box.
-std::uint32_t steps(const TensorMap& m, std::size_t d) {
-  const std::uint32_t stride = d == 0 ? 1 : m.element_stride[d];
-  return (m.box_dim[d] + stride - 1) / stride;
+bool has_slices(const TensorMap& m) {
+  return m.interleave_layout != TensorInterleave::none;
 }
 
-// The contiguous elements of a line of the tile.
+// Bytes that a step of the first dimension goes: an element, or with an interleave a slice of channels.
+std::uint32_t unit_bytes(const TensorMap& m) {
+  if (!has_slices(m)) return element_bytes(m.elemtype);
+  return m.interleave_layout == TensorInterleave::bytes_16 ? 16 : 32;
+}
+
+// How often a dimension steps in a tile. Elements of the first one lie in a line; with an interleave they are slices, all
+// of one place in the dimension of channels, whatever the box says of it.
+std::uint32_t steps(const TensorMap& m, std::size_t d) {
+  if (has_slices(m) ? d + 2 == static_cast<std::size_t>(m.rank) : d == 0) return 1;
+  return (m.box_dim[d] + m.element_stride[d] - 1) / m.element_stride[d];
+}
+
+// The contiguous units of a line of the tile.
 std::uint32_t inner(const TensorMap& m) {
-  return m.mode == TensorMapMode::im2col ? m.channels_per_pixel : steps(m, 0);
+  if (has_slices(m)) return 1;
+  return m.mode == TensorMapMode::im2col ? m.channels_per_pixel : m.box_dim[0];
 }
 
 // Bytes from a line of the tile to the next: rows narrower than the swizzle's span fill it.
 std::uint32_t pitch(const TensorMap& m) {
-  const std::uint32_t bytes = inner(m) * element_bytes(m.elemtype);
-  if (m.swizzle_mode == Swizzle::none) return bytes;
+  const std::uint32_t bytes = inner(m) * unit_bytes(m);
+  if (has_slices(m) || m.swizzle_mode == Swizzle::none) return bytes;
   return std::max(bytes, static_cast<std::uint32_t>(span_bytes(m.swizzle_mode)));
 }
 
@@ -37,12 +49,10 @@ std::uint32_t pitch(const TensorMap& m) {
 class Runs {
  public:
   Runs(const TensorMap& m, const TensorCopy& copy)
-      : m_(m),
-        shared_(copy.shared),
-        unit_(copy.to_global ? 16 / element_bytes(m.elemtype) : 1),
-        bytes_(element_bytes(m.elemtype)),
-        inner_(inner(m)),
-        pitch_(pitch(m)) {}
+      : m_(m), shared_(copy.shared), bytes_(unit_bytes(m)), inner_(inner(m)), pitch_(pitch(m)) {
+    const std::uint64_t together = copy.to_global ? std::max(16 / bytes_, 1u) : 1;
+    dim_ = static_cast<std::int64_t>((m.global_dim[0] + together - 1) / together * together);
+  }
 
   // The next line of the tile, which begins at a point of the tensor.
   void add_line(const Point& at) {
@@ -53,8 +63,7 @@ class Runs {
       global += static_cast<std::uint64_t>(at[d]) * m_.global_stride[d - 1];
     }
     const std::int64_t first = at[0], end = first + inner_;
-    const std::int64_t dim =
-        outside ? 0 : static_cast<std::int64_t>((m_.global_dim[0] + unit_ - 1) / unit_ * unit_);
+    const std::int64_t dim = outside ? 0 : dim_;
     const std::int64_t in = std::clamp<std::int64_t>(outside ? end : 0, first, end);
     const std::int64_t out = std::clamp(dim, in, end);
     add(true, 0, 0, in - first);
@@ -92,19 +101,20 @@ class Runs {
   }
 
   const TensorMap& m_;
-  std::uint32_t shared_, unit_, bytes_, inner_, pitch_, line_ = 0;  // unit_: elements that move together
+  std::uint32_t shared_, bytes_, inner_, pitch_, line_ = 0;
+  std::int64_t dim_ = 0;  // units of the first dimension that are moved
   std::vector<CopyRun> out_;
 };
 
 void add_tile(const TensorMap& m, const Point& first, Runs& out) {
   std::array<std::uint32_t, 5> count{1, 1, 1, 1, 1}, i{};
-  for (std::size_t d = 1; d < static_cast<std::size_t>(m.rank); ++d) count[d] = steps(m, d);
+  for (std::size_t d = 0; d < static_cast<std::size_t>(m.rank); ++d) count[d] = steps(m, d);
   while (i[4] < count[4]) {
     Point at = first;
-    for (std::size_t d = 1; d < static_cast<std::size_t>(m.rank); ++d)
+    for (std::size_t d = 0; d < static_cast<std::size_t>(m.rank); ++d)
       at[d] += std::int64_t{i[d]} * m.element_stride[d];
     out.add_line(at);
-    for (std::size_t d = 1; d < 5; ++d) {
+    for (std::size_t d = 0; d < 5; ++d) {
       if (++i[d] < count[d] || d == 4) break;
       i[d] = 0;
     }
@@ -113,16 +123,20 @@ void add_tile(const TensorMap& m, const Point& first, Runs& out) {
 
 // Pixels follow each other in the box between the corners, W first, then in the next image. Offsets move each.
 void add_pixels(const TensorMap& m, const TensorCopy& copy, Point at, Runs& out) {
-  const auto rank = static_cast<std::size_t>(m.rank);
+  const std::size_t first = has_slices(m) ? 0 : 1, spatial = static_cast<std::size_t>(m.rank) - 2;
   for (std::uint32_t pixel = 0; pixel < m.pixels_per_column; ++pixel) {
     Point moved = at;
-    for (std::size_t d = 1; d + 1 < rank && copy.mode == CopyMode::im2col; ++d) moved[d] += copy.offsets[d - 1];
+    for (std::size_t i = 0; i < spatial && copy.mode == CopyMode::im2col; ++i)
+      moved[first + i] += copy.offsets[i];
     out.add_line(moved);
-    for (std::size_t d = 1; d < rank; ++d) {
-      at[d] += m.element_stride[d];
-      if (d + 1 == rank || at[d] < static_cast<std::int64_t>(m.global_dim[d]) + m.pixel_box_upper[d - 1]) break;
-      at[d] = m.pixel_box_lower[d - 1];
+    std::size_t i = 0;
+    for (; i < spatial; ++i) {
+      std::int64_t& x = at[first + i];
+      x += m.element_stride[first + i];
+      if (x < static_cast<std::int64_t>(m.global_dim[first + i]) + m.pixel_box_upper[i]) break;
+      x = m.pixel_box_lower[i];
     }
+    if (i == spatial) at[spatial + 1] += m.element_stride[spatial + 1];
   }
 }
 
@@ -135,13 +149,36 @@ bool has_four_rows(CopyMode mode) {
   return mode == CopyMode::tile_gather4 || mode == CopyMode::tile_scatter4;
 }
 
+// What the GPU takes for an illegal instruction, by the coordinates.
+std::optional<Error> place_refusal(const TensorMap& m, const TensorCopy& copy, const std::string& where) {
+  const auto rank = static_cast<std::size_t>(m.rank);
+  const std::int64_t first = std::int64_t{copy.coordinates[0]} * element_bytes(m.elemtype);
+  if (!has_slices(m) && first % 16 != 0)
+    return Error{Errc::address_misaligned, where,
+                 fmt::format("coordinate {}, byte {},", copy.coordinates[0], first),
+                 "a multiple of 16 is accepted"};
+  for (std::size_t d = 0; d < rank && copy.to_global; ++d)
+    if (copy.coordinates[d] < 0)
+      return Error{Errc::descriptor_field, where, fmt::format("a store to coordinate {}", copy.coordinates[d]),
+                   "coordinates that are not negative"};
+  if (m.mode == TensorMapMode::tiled) return std::nullopt;
+  for (std::size_t i = 0; i + 2 < rank; ++i) {
+    const std::int32_t at = copy.coordinates[i + (has_slices(m) ? 0 : 1)];
+    const int low = m.pixel_box_lower[i], up = m.pixel_box_upper[i];
+    if (copy.to_global && (low < 0 || up > 0))
+      return Error{Errc::descriptor_field, where, fmt::format("a store between the corners {} and {}", low, up),
+                   "corners inside the tensor"};
+    if (at < low)
+      return Error{Errc::descriptor_field, where, fmt::format("coordinate {}", at),
+                   fmt::format("at least the lower corner, {}", low)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> refusal(const TensorMap& m, const TensorCopy& copy) {
   const std::string where = fmt::format(".{}", name(copy.mode));
   if (copy.mode == CopyMode::im2col_w || copy.mode == CopyMode::im2col_w_128)
     return Error{Errc::instruction_not_modelled, where, "its halo has not been recorded", ""};
-  if (m.interleave_layout != TensorInterleave::none)
-    return Error{Errc::instruction_not_modelled, "interleave_layout", "copies of slices have not been recorded",
-                 ""};
   const bool im2col = copy.mode == CopyMode::im2col || copy.mode == CopyMode::im2col_no_offs;
   if (im2col != (m.mode == TensorMapMode::im2col))
     return Error{Errc::descriptor_field, where, fmt::format("a tensor map of mode {}", name(m.mode)),
@@ -149,10 +186,12 @@ std::optional<Error> refusal(const TensorMap& m, const TensorCopy& copy) {
   if (has_four_rows(copy.mode) && (m.rank != 2 || m.box_dim[1] != 1))
     return Error{Errc::descriptor_field, where, fmt::format("rank {}, box_dim[1] {}", m.rank, m.box_dim[1]),
                  "rank 2 and one row"};
+  if (has_four_rows(copy.mode) && has_slices(m))
+    return Error{Errc::instruction_not_modelled, where, "rows of slices have not been recorded", ""};
   if (copy.shared % shared_alignment(m) != 0)
     return Error{Errc::address_misaligned, where, fmt::format("{:#x}", copy.shared),
                  fmt::format("a multiple of {} is accepted", shared_alignment(m))};
-  return std::nullopt;
+  return place_refusal(m, copy, where);
 }
 
 }  // namespace
@@ -181,9 +220,9 @@ std::uint64_t counted_bytes(const TensorMap& map, CopyMode mode) {
   std::uint64_t lines = map.pixels_per_column;
   if (map.mode == TensorMapMode::tiled) {
     lines = has_four_rows(mode) ? 4 : 1;
-    for (std::size_t d = 1; d < static_cast<std::size_t>(map.rank); ++d) lines *= steps(map, d);
+    for (std::size_t d = 0; d < static_cast<std::size_t>(map.rank); ++d) lines *= steps(map, d);
   }
-  return lines * inner(map) * element_bytes(map.elemtype);
+  return lines * inner(map) * unit_bytes(map);
 }
 
 std::uint32_t shared_alignment(const TensorMap&) {
