@@ -79,6 +79,7 @@ const Compiler::Maker Compiler::kMakers[] = {
 const Compiler::NotModelled Compiler::kNotModelled[] = {
     {"st.bulk", "there are no bulk stores"},
     {"clusterlaunchcontrol", "a cluster has one block"},
+    {"fence.proxy.alias", "memory has one address"},
     {"fence.proxy.async::generic", "a cluster has one block"},
     {"multimem", "there is one GPU"},
     {"tcgen05", "there is no tensor memory"},
@@ -117,8 +118,7 @@ void Compiler::check_modelled() const {
 }
 
 // Forms that the assembler takes, and whose results were not measured: of sm_100 (sums of two types, min and max of three,
-// redux of f32), and those that the manual does not have (testp without its test, exch with a second operand, a fence of a
-// proxy with .sync_restrict).
+// redux of f32), and those that the manual does not have (testp without its test, exch with a second operand).
 bool Compiler::is_unmeasured(const ptx::MatchedForm& form) const {
   const std::string_view opcode = statement_->opcode;
   const Type type = form.types.empty() ? Type::b32 : form.types.back();
@@ -126,8 +126,6 @@ bool Compiler::is_unmeasured(const ptx::MatchedForm& form) const {
   if (opcode == "madc") return ptx::bits(type) == 16 || has("sat");
   if (opcode == "add" || opcode == "sub" || opcode == "fma") return form.types.size() == 2;
   if (opcode == "min" || opcode == "max") return count() == 4;
-  if (opcode == "fence")
-    return has("proxy") && (has("sync_restrict::shared::cta") || has("sync_restrict::shared::cluster"));
   if (opcode == "redux") return form.types[0] == Type::f32;
   if (opcode == "testp") return statement_->qualifiers == 1;
   return opcode == "atom" && has("exch") && count() == 4 && !has("L2::cache_hint");

@@ -354,9 +354,14 @@ std::string spell(const FunctionText& function, const Operand& operand) {
     case Operand::Kind::list: return "a list in parentheses";
     case Operand::Kind::address: {
       const Operand& base = function.operands[static_cast<std::size_t>(operand.first)];
+      const std::string more =
+          operand.count == 1
+              ? ""
+              : ", " + spell(function, function.operands[static_cast<std::size_t>(operand.first + 1)]);
       if (base.kind == Operand::Kind::symbol)
-        return fmt::format("the address of '{}' in .{}", base.variable->name, name(base.variable->space));
-      return fmt::format("an address in {}", spell(function, base));
+        return fmt::format("the address of '{}' in .{}{}", base.variable->name, name(base.variable->space),
+                           more);
+      return fmt::format("an address in {}{}", spell(function, base), more);
     }
     case Operand::Kind::sink: return "'_'";
     default: return fmt::format("'{}'", operand.text);
