@@ -173,7 +173,8 @@ std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::i
   if (!before(cell.write, now, order)) return Conflict{race, now.me, byte, access(cell.write), true};
   for (Mark read : cell.read)
     if (!before(read, now, order)) return Conflict{race, now.me, byte, access(read), false};
-  if (cell.written == Written::pending) return Conflict{pending, now.me, byte, access(cell.write), true};
+  if (cell.written == Written::pending && !(now.mark.strong() && cell.write.strong()))
+    return Conflict{pending, now.me, byte, access(cell.write), true};
   return std::nullopt;
 }
 
@@ -181,8 +182,9 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
                                                   const Order& order, Written state) {
   std::optional<Conflict> conflict;
   const bool parts = for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
-    const bool allowed = cell.written != Written::pending && before(cell.write, now, order) &&
-                         before(cell.read[0], now, order) && before(cell.read[1], now, order);
+    const bool is_free = cell.written != Written::pending || (now.mark.strong() && cell.write.strong());
+    const bool allowed = is_free && before(cell.write, now, order) && before(cell.read[0], now, order) &&
+                         before(cell.read[1], now, order);
     if (!allowed && !conflict) conflict = check_write(cell, byte, now, order);
     // A strong access does not hide a weak one of its own thread.
     const Mark mark = now.mark;

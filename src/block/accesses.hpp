@@ -83,6 +83,10 @@ class Accesses {
                     Agent agent, const Order& order);
   /// Whether a byte was never written, or is being written by an asynchronous copy.
   bool is_unsettled(std::int64_t byte) const { return cell(byte).written != Written::done; }
+  std::optional<Access> last_write(std::int64_t byte) const {
+    const Mark write = cell(byte).write;
+    return write.exists() ? std::optional(access(write)) : std::nullopt;
+  }
   /// The first consecutive bytes whose last write is not proxy-fenced for one of the threads [first_thread,
   /// first_thread + threads), and that write.
   struct Unfenced {

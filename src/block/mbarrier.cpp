@@ -24,18 +24,28 @@ Found Mbarriers::misused(std::string_view what, std::int64_t address, std::strin
   return out;
 }
 
-bool Mbarriers::overlaps(std::int64_t first, std::int64_t bytes) const {
-  const auto found = objects_.lower_bound(first - kBytes + 1);
-  return found != objects_.end() && found->first < first + bytes;
-}
-
 Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Object*& out) {
   const auto found = objects_.find(address);
   if (found == objects_.end())
     return misused(what, address, fmt::format("there is no barrier object at {:#x}", address),
                    "mbarrier.init must come before", who);
   out = &found->second;
-  return std::nullopt;
+  if (!is_overwritten(address, *out)) return std::nullopt;
+  const Accesses::Access by = *shared_.last_write(address);
+  const Who writer = shared_.cluster().who(by.thread, by.at);
+  Found fault = misused(what, address,
+                        fmt::format("{} was overwritten by {}", name(address),
+                                    shared_.cluster().name(writer.thread, shared_.rank())),
+                        "mbarrier.init must come again", who);
+  fault->other = {writer.thread / kWarp, {writer.thread % kWarp}, writer.at};
+  return fault;
+}
+
+// An object's last write is its init.
+bool Mbarriers::is_overwritten(std::int64_t address, const Object& object) const {
+  if (!shared_.records()) return false;
+  const std::optional<Accesses::Access> last = shared_.last_write(address);
+  return last && (last->thread != object.made.thread || last->at != object.made.at);
 }
 
 // A thread uses an object: strong accesses to its bytes are ordered by nothing but its init and its inval.
@@ -49,6 +59,17 @@ Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Objec
                              shared_.cluster().name(out->made.thread, shared_.rank())),
                  "a barrier of the block, or fence.mbarrier_init and barrier.cluster, must come between", who,
                  out);
+}
+
+// An init or an inval is a write: other threads' uses must be ordered with it.
+Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
+  if (!shared_.records()) return std::nullopt;
+  Found fault = shared_.write(what, address, kBytes, who);
+  if (fault && fault->error.code == Errc::data_race && objects_.contains(address)) {
+    fault->error.code = Errc::barrier_misused;
+    fault->error.seen = fmt::format("{} is in use: {}", name(address), fault->error.seen);
+  }
+  return fault;
 }
 
 //     63      62 ........ 43   42   41 ........ 21   20 ........ 1   0
@@ -86,11 +107,10 @@ Found Mbarriers::invalidate(std::int64_t address, Who who) {
   constexpr std::string_view kWhat = "mbarrier.inval";
   Object* object = nullptr;
   if (auto fault = find(address, kWhat, who, object)) return fault;
-  if (object->pending != object->expected || object->bytes != 0 || object->copies != 0)
+  if (!is_idle(*object))
     return misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
                    "its phase must be complete", who, object);
-  if (shared_.records())
-    if (auto fault = shared_.write(kWhat, address, kBytes, who)) return fault;
+  if (auto fault = change(address, kWhat, who)) return fault;
   objects_.erase(address);
   return std::nullopt;
 }

@@ -73,8 +73,6 @@ class Mbarriers {
     Who who;
   };
   const Repeated* repeated(int warp) const;
-  /// Whether some byte belongs to a barrier object.
-  bool overlaps(std::int64_t first, std::int64_t bytes) const;
 
  private:
   /// An arrival of the phase at hand or before it.
@@ -96,6 +94,7 @@ class Mbarriers {
     std::int64_t came = 0, copies = 0;      ///< bytes of the phase at hand, copies on their way
   };
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
+  Found change(std::int64_t address, std::string_view what, Who who);
   Found use(std::int64_t address, std::string_view what, Who who, Object*& out);
   Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
                 const Object* object = nullptr) const;
@@ -103,6 +102,10 @@ class Mbarriers {
   void settle(Object& object);
   int agent_of(std::int64_t address, Object& object);
   static std::uint64_t state(const Object& object);
+  static bool is_idle(const Object& object) {
+    return object.pending == object.expected && object.bytes == 0 && object.copies == 0;
+  }
+  bool is_overwritten(std::int64_t address, const Object& object) const;
   std::string name(std::int64_t address) const;
 
   Shared& shared_;

@@ -56,6 +56,7 @@ class Shared {
   Found write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
               Accesses::Written state = Accesses::Written::done, bool strong = false);
   bool is_unsettled(std::int64_t byte) const { return accesses_.is_unsettled(byte); }
+  std::optional<Accesses::Access> last_write(std::int64_t byte) const { return accesses_.last_write(byte); }
   Found load(std::string_view what, const View& from, std::span<std::byte> value, std::size_t alignment,
              Who who);
   Found store(std::string_view what, const View& to, std::span<const std::byte> value, std::size_t alignment,

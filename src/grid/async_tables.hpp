@@ -15,11 +15,15 @@
 
 namespace warpbit::grid {
 
-/// An address operand.
-struct AddressPlace {
-  Place base;
+/// An operand: one of the step's places (Program::places, by Step::target); -1: none. An address has an offset.
+struct OperandAt {
+  int place = -1;
   std::int64_t offset = 0;
-  bool exists() const { return base.exists(); }
+  bool exists() const { return place >= 0; }
+};
+/// Places one behind the other.
+struct OperandsAt {
+  int first = 0, count = 0;
 };
 
 /// mbarrier.* and cp.async.mbarrier.arrive. Places of its step: d, -, address, count or bytes or state.
@@ -47,9 +51,8 @@ struct BulkOperation {
   tensor_map::CopyMode mode = tensor_map::CopyMode::tile;
   TensorType type = TensorType::u8;  ///< of elements that are reduced, without a tensor map
   std::uint8_t element_bytes = 0;    ///< of registers that are stored
-  AddressPlace to, from, barrier, map;
-  Place bytes = {}, mask = {};
-  std::vector<Place> coordinates = {}, offsets = {}, values = {};
+  OperandAt to = {}, from = {}, barrier = {}, map = {}, bytes = {}, mask = {};
+  OperandsAt coordinates = {}, offsets = {}, values = {};
 };
 
 /// tensormap.replace and tensormap.cp_fenceproxy, fence.proxy.tensormap.
@@ -59,8 +62,7 @@ struct MapOperation {
   std::string_view field = {};
   unsigned ordinal = 0;
   bool in_shared = false;  ///< .shared::cta, not generic or global
-  AddressPlace map, from;
-  Place value = {};
+  OperandAt map = {}, from = {}, value = {};
 };
 
 struct AsyncTables {

@@ -24,6 +24,13 @@ using Agent = block::Accesses::Agent;
 constexpr std::size_t kMapBytes = 128, kMapAlignment = 64;
 constexpr std::uint32_t kOffset = (1U << kRankShift) - 1;  // of an address in its block's shared memory
 
+// A lane's number, or its address with its offset.
+std::uint64_t value(Warp& warp, const Path& path, const Step& step, const OperandAt& of, int lane) {
+  const std::vector<Place>& places = warp.program().places[static_cast<std::size_t>(step.target)];
+  return warp.read(path, places[static_cast<std::size_t>(of.place)], lane) +
+         static_cast<std::uint64_t>(of.offset);
+}
+
 /// One lane's copy: its operands, and where bytes go. Each function is an error, or false if the launch ends.
 class Issue {
  public:
@@ -38,11 +45,10 @@ class Issue {
   Result<bool> issue();
 
  private:
-  std::uint64_t value(const Place& place) const { return warp_.read(path_, place, lane_); }
-  std::uint64_t address(const AddressPlace& place) const {
-    return value(place.base) + static_cast<std::uint64_t>(place.offset);
-  }
-  std::uint32_t shared(const AddressPlace& place) const;
+  /// Of a number; of an address with its offset.
+  std::uint64_t value(const OperandAt& of) const { return steps::value(warp_, path_, step_, of, lane_); }
+  std::uint64_t element(const OperandsAt& of, int i) const { return value({of.first + i, 0}); }
+  std::uint32_t shared(const OperandAt& of) const { return static_cast<std::uint32_t>(value(of)); }
   Block& here() const { return warp_.block(); }
   const GlobalMemory& memory() const { return here().grid().memory; }
   Result<void> read_map();
@@ -72,13 +78,8 @@ class Issue {
   std::vector<std::byte*> data_;  // in global memory, of each run that is not outside
 };
 
-// In a window of 32 bits; a generic address lies in it, too.
-std::uint32_t Issue::shared(const AddressPlace& place) const {
-  return static_cast<std::uint32_t>(address(place));
-}
-
 Result<void> Issue::read_map() {
-  const std::uint64_t at = address(operation_.map);
+  const std::uint64_t at = value(operation_.map);
   if (at % kMapAlignment != 0)
     return Error{
         Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "a multiple of 64 bytes"};
@@ -105,7 +106,7 @@ Result<void> Issue::read_map() {
     return error;
   }
   map_ = *std::move(map);
-  const auto dimensions = static_cast<int>(operation_.coordinates.size());
+  const auto dimensions = operation_.coordinates.count;
   const bool rows = operation_.mode == tensor_map::CopyMode::tile_gather4 ||
                     operation_.mode == tensor_map::CopyMode::tile_scatter4;
   if (!rows && dimensions != map_.rank)
@@ -118,10 +119,12 @@ Result<void> Issue::read_map() {
 Result<void> Issue::find_runs(std::uint32_t shared) {
   tensor_map::TensorCopy copy{operation_.mode};
   copy.shared = shared;
-  for (std::size_t i = 0; i < operation_.coordinates.size(); ++i)
-    copy.coordinates[i] = static_cast<std::int32_t>(value(operation_.coordinates[i]));
-  for (std::size_t i = 0; i < operation_.offsets.size(); ++i)
-    copy.offsets[i] = static_cast<std::uint16_t>(value(operation_.offsets[i]));
+  copy.to_global = operation_.kind == Kind::store;
+  for (int i = 0; i < operation_.coordinates.count; ++i)
+    copy.coordinates[static_cast<std::size_t>(i)] =
+        static_cast<std::int32_t>(element(operation_.coordinates, i));
+  for (int i = 0; i < operation_.offsets.count; ++i)
+    copy.offsets[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(element(operation_.offsets, i));
   Result<std::vector<CopyRun>> found = tensor_map::runs(map_, copy);
   if (!found) return found.error();
   runs_ = *std::move(found);
@@ -253,7 +256,7 @@ Result<bool> Issue::load_into(Block& to, std::uint32_t at, std::uint32_t barrier
     counted = tensor_map::counted_bytes(map_, operation_.mode);
   } else {
     counted = value(operation_.bytes);
-    const std::uint64_t from = address(operation_.from);
+    const std::uint64_t from = value(operation_.from);
     if ((from | at | counted) % 16 != 0)
       return Error{Errc::address_misaligned,
                    {},
@@ -327,7 +330,7 @@ Result<bool> Issue::store() {
       return Error{Errc::descriptor_field, "elemtype", std::string(name(type)),
                    fmt::format("a type that .{} reduces", tensor_map::name(*operation_.reduction))};
   } else {
-    const std::uint64_t to = this->address(operation_.to), bytes = value(operation_.bytes);
+    const std::uint64_t to = value(operation_.to), bytes = value(operation_.bytes);
     if ((to | at | bytes) % 16 != 0)
       return Error{Errc::address_misaligned,
                    {},
@@ -404,7 +407,8 @@ Result<bool> Issue::exchange() {
 
 // st.async and red.async are in the generic proxy.
 Result<bool> Issue::element() {
-  const std::size_t size = operation_.element_bytes, bytes = size * operation_.values.size();
+  const std::size_t size = operation_.element_bytes,
+                    bytes = size * static_cast<std::size_t>(operation_.values.count);
   const std::uint32_t address = shared(operation_.to);
   if (address % bytes != 0)
     return Error{Errc::address_misaligned,
@@ -422,9 +426,9 @@ Result<bool> Issue::element() {
                  "a barrier object of another block",
                  "that of the destination's block"};
   Buffer data{};
-  for (std::size_t i = 0; i < operation_.values.size(); ++i) {
-    const std::uint64_t bits = value(operation_.values[i]);
-    std::memcpy(data.data() + i * size, &bits, size);
+  for (int i = 0; i < operation_.values.count; ++i) {
+    const std::uint64_t bits = element(operation_.values, i);
+    std::memcpy(data.data() + static_cast<std::size_t>(i) * size, &bits, size);
   }
   const auto at = static_cast<std::uint32_t>(to->offset),
              object_at = static_cast<std::uint32_t>(object->offset);
@@ -473,9 +477,9 @@ Next bulk_wait(Warp& warp, Path&, const Step& step, Lanes lanes) {
 namespace {
 
 /// The bytes of a map in the own shared memory, or in global memory; records the access.
-Result<std::byte*> map_bytes(Warp& warp, const Path& path, const Step& step, const AddressPlace& place,
+Result<std::byte*> map_bytes(Warp& warp, const Path& path, const Step& step, const OperandAt& of,
                              bool in_shared, bool writes, int lane) {
-  std::uint64_t at = warp.read(path, place.base, lane) + static_cast<std::uint64_t>(place.offset);
+  std::uint64_t at = value(warp, path, step, of, lane);
   if (at % kMapAlignment != 0)
     return Error{
         Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "a multiple of 64 bytes"};
@@ -511,14 +515,13 @@ Result<void> change_one(Warp& warp, const Path& path, const Step& step, const Ma
   if (!to) return to.error();
   if (!copies) {
     tensor_map::replace(std::span<std::byte, kMapBytes>(*to, kMapBytes), operation.field, operation.ordinal,
-                        warp.read(path, operation.value, lane));
+                        value(warp, path, step, operation.value, lane));
     return {};
   }
   const Result<std::byte*> from = map_bytes(warp, path, step, operation.from, true, false, lane);
   if (!from) return from.error();
   std::memcpy(*to, *from, kMapBytes);
-  const std::uint64_t at =
-      warp.read(path, operation.map.base, lane) + static_cast<std::uint64_t>(operation.map.offset);
+  const std::uint64_t at = value(warp, path, step, operation.map, lane);
   warp.block().cluster().changed_maps().copy(at, Block::who(warp, step, lane));
   return {};
 }
@@ -535,8 +538,7 @@ Next change_map(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     if (operation.kind == Map::acquire) {
-      maps.acquire(warp.read(path, operation.map.base, lane) +
-                   static_cast<std::uint64_t>(operation.map.offset));
+      maps.acquire(value(warp, path, step, operation.map, lane));
       continue;
     }
     const Result<void> done = change_one(warp, path, step, operation, lane);

@@ -38,11 +38,31 @@ const Row* find_word(const Row (&rows)[N], Has has) {
 
 }  // namespace
 
-AddressPlace Compiler::address_place(const Operand& operand) {
+// Operands whose places are a list of the step.
+OperandAt Compiler::listed(Place place, std::int64_t offset) {
+  listed_.push_back(place);
+  return {static_cast<int>(listed_.size()) - 1, offset};
+}
+
+OperandAt Compiler::listed_address(const Operand& operand) {
   Access access;
-  AddressPlace out{address(operand, access), 0};
-  out.offset = access.offset;
-  return out;
+  const Place base = address(operand, access);
+  return listed(base, access.offset);
+}
+
+OperandsAt Compiler::listed_elements(const Operand& operand, Type type) {
+  const std::vector<Place> places = elements(operand, type, false);
+  listed_.insert(listed_.end(), places.begin(), places.end());
+  return {static_cast<int>(listed_.size() - places.size()), static_cast<int>(places.size())};
+}
+
+// A step of a table's latest row.
+void Compiler::add_listed(Run what, std::size_t rows) {
+  Step step;
+  step.run = what;
+  step.target = keep(std::exchange(listed_, {}));
+  step.extra = static_cast<std::int32_t>(rows) - 1;
+  add(step);
 }
 
 // Where an object lies: in a window of 32 bits, or at a generic address.
@@ -94,8 +114,8 @@ void Compiler::copies_arrive() {
 // [map, {coordinates}]
 void Compiler::tensor_operand(const Operand& operand, BulkOperation& out) {
   const Operand& base = child(operand, 0);
-  out.map = {source(base, Type::u64), operand.offset};
-  out.coordinates = elements(child(operand, 1), Type::s32, false);
+  out.map = listed(source(base, Type::u64), operand.offset);
+  out.coordinates = listed_elements(child(operand, 1), Type::s32);
 }
 
 // cp{.reduce}.async.bulk{.tensor}
@@ -122,25 +142,22 @@ void Compiler::bulk() {
   if (out.is_tensor && out.kind == Kind::store)
     tensor_operand(operand(i++), out);
   else
-    out.to = address_place(operand(i++));
+    out.to = listed_address(operand(i++));
   if (out.is_tensor && out.kind == Kind::load)
     tensor_operand(operand(i++), out);
   else
-    out.from = address_place(operand(i++));
-  if (!out.is_tensor) out.bytes = source(operand(i++), Type::u32);
-  if (out.kind != Kind::store) out.barrier = address_place(operand(i++));
+    out.from = listed_address(operand(i++));
+  if (!out.is_tensor) out.bytes = listed(source(operand(i++), Type::u32));
+  if (out.kind != Kind::store) out.barrier = listed_address(operand(i++));
   if (i < count() && operand(i).kind == Operand::Kind::vector)
-    out.offsets = elements(operand(i++), Type::u16, false);
-  if (has("multicast::cluster")) out.mask = source(operand(i++), Type::u16);
-  add_bulk(std::move(out));
+    out.offsets = listed_elements(operand(i++), Type::u16);
+  if (has("multicast::cluster")) out.mask = listed(source(operand(i++), Type::u16));
+  add_bulk(out);
 }
 
-void Compiler::add_bulk(BulkOperation operation) {
-  Step step;
-  step.run = steps::bulk;
-  step.extra = static_cast<std::int32_t>(program_.async.bulks.size());
-  program_.async.bulks.push_back(std::move(operation));
-  add(step);
+void Compiler::add_bulk(const BulkOperation& operation) {
+  program_.async.bulks.push_back(operation);
+  add_listed(steps::bulk, program_.async.bulks.size());
 }
 
 // st.async, red.async: to shared memory of the cluster, completing on a barrier object there.
@@ -152,15 +169,15 @@ void Compiler::element_async() {
             {}});
   BulkOperation out{};
   out.kind = BulkOperation::Kind::element;
-  out.to = address_place(operand(0));
-  out.values = elements(operand(1), last_type(), false);
-  out.barrier = address_place(operand(2));
+  out.to = listed_address(operand(0));
+  out.values = listed_elements(operand(1), last_type());
+  out.barrier = listed_address(operand(2));
   out.element_bytes = static_cast<std::uint8_t>(ptx::bits(last_type()) / 8);
   if (statement_->opcode == "red") {
     out.reduction = find_word(kReductions, [&](std::string_view name) { return has(name); })->second;
     out.type = std::ranges::find(kTypes, last_type(), &std::pair<Type, TensorType>::first)->second;
   }
-  add_bulk(std::move(out));
+  add_bulk(out);
 }
 
 void Compiler::cluster_barrier() {
@@ -174,22 +191,19 @@ void Compiler::cluster_barrier() {
 void Compiler::tensor_map() {
   MapOperation out{};
   out.in_shared = has("shared::cta");
-  Step step;
-  step.run = steps::change_map;
   if (has("replace")) {
     out.kind = MapOperation::Kind::replace;
     out.field = word(2);
-    out.map = address_place(operand(0));
+    out.map = listed_address(operand(0));
     if (count() == 3) out.ordinal = static_cast<unsigned>(operand(1).literal.bits);
-    out.value = source(operand(count() - 1), last_type());
+    out.value = listed(source(operand(count() - 1), last_type()));
   } else {
     out.kind = MapOperation::Kind::copy;
-    out.map = address_place(operand(0));
-    out.from = address_place(operand(1));
+    out.map = listed_address(operand(0));
+    out.from = listed_address(operand(1));
   }
-  step.extra = static_cast<std::int32_t>(program_.async.maps.size());
   program_.async.maps.push_back(out);
-  add(step);
+  add_listed(steps::change_map, program_.async.maps.size());
 }
 
 // fence.proxy.tensormap, fence.mbarrier_init
@@ -197,12 +211,9 @@ void Compiler::async_fence() {
   if (word(0) == "mbarrier_init") return add({.run = steps::fence_mbarrier_init});
   MapOperation out{};
   out.kind = has("release") ? MapOperation::Kind::release : MapOperation::Kind::acquire;
-  if (count() > 0) out.map = address_place(operand(0));
-  Step step;
-  step.run = steps::change_map;
-  step.extra = static_cast<std::int32_t>(program_.async.maps.size());
+  if (count() > 0) out.map = listed_address(operand(0));
   program_.async.maps.push_back(out);
-  add(step);
+  add_listed(steps::change_map, program_.async.maps.size());
 }
 
 void Compiler::registers() {

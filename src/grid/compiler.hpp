@@ -133,13 +133,16 @@ class Compiler {
   void policy();
 
   // ---- Hopper's asynchronous machine
-  AddressPlace address_place(const Operand& operand);
+  OperandAt listed(Place place, std::int64_t offset = 0);
+  OperandAt listed_address(const Operand& operand);
+  OperandsAt listed_elements(const Operand& operand, Type type);
+  void add_listed(Run what, std::size_t rows);
   void barrier_object(const Operand& operand, Step& step);
   void mbarrier();
   void copies_arrive();
   void tensor_operand(const Operand& operand, BulkOperation& out);
   void bulk();
-  void add_bulk(BulkOperation operation);
+  void add_bulk(const BulkOperation& operation);
   void element_async();
   void cluster_barrier();
   void tensor_map();
@@ -161,7 +164,8 @@ class Compiler {
   const ptx::FunctionText* function_ = nullptr;
   FunctionCode* code_ = nullptr;
   const Statement* statement_ = nullptr;
-  std::optional<Definitions> definitions_;  // above the statement
+  std::vector<Place> listed_;               // of the statement
+  std::optional<Definitions> definitions_;  // above it
   std::vector<std::uint32_t> slot_;         // by register
   std::uint32_t carry_ = 0;
   std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand

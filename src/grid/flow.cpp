@@ -28,8 +28,8 @@ bool writes_first(const FunctionText& f, const Statement& s) {
 
 /// Whether an instruction does more than to write registers.
 bool has_effect(const FunctionText& f, const Statement& s) {
-  constexpr std::array<std::string_view, 9> kMore = {"atom",  "wgmma", "brx",   "shfl",    "vote",
-                                                     "match", "redux", "elect", "ldmatrix"};
+  constexpr std::array<std::string_view, 10> kMore = {"mbarrier", "atom",  "wgmma", "brx",   "shfl",
+                                                      "vote",     "match", "redux", "elect", "ldmatrix"};
   return !writes_first(f, s) || is_one_of(s.opcode, kMore);
 }
 

@@ -18,10 +18,10 @@ struct Row {
   std::string_view opcode, places, list = {};
 };
 constexpr Row kRows[] = {
-    {"ld", "rrm", "r"},   {"ldu", "rrm", "r"}, {"st", "rrm", "m"}, {"atom", "rrmmm"},
-    {"red", "rrmmm"},     {"brx", "rrm"},      {"call", "rrm"},    {"bar", "rrmmv"},
-    {"barrier", "rrmmv"}, {"cp", "rrmmm"},     {"shfl", "rravvm"}, {"vote", "rrvm"},
-    {"match", "rrvm"},    {"redux", "rrvm"},   {"elect", "rrm"},   {"selp", "rraav"},
+    {"ld", "rrm", "r"}, {"ldu", "rrm", "r"}, {"st", "rrm", "m"},   {"atom", "rrmmm"},    {"red", "rrmmm"},
+    {"brx", "rrm"},     {"call", "rrm"},     {"bar", "rrmmv"},     {"barrier", "rrmmv"}, {"cp", "rrmmm"},
+    {"shfl", "rravvm"}, {"vote", "rrvm"},    {"mbarrier", "rrmm"}, {"match", "rrvm"},    {"redux", "rrvm"},
+    {"elect", "rrm"},   {"selp", "rraav"},
 };
 
 using Visit = std::function<void(const Place&, Use)>;
@@ -61,8 +61,14 @@ void for_each_use(const Program& program, const Step& step, const Visit& visit) 
       if ((use == 'r') == results) visit_as(step.place[i], use, visit);
     }
   };
-  // Its places are in a list; those that a function for all lanes takes are the same once more.
   const Run run = steps::what_runs(step);
+  // An asynchronous copy, or a change of a tensor map: all its places are in a list.
+  if (run == steps::bulk || run == steps::change_map) {
+    for (const Place& place : program.places[static_cast<std::size_t>(step.target)])
+      visit_as(place, 'm', visit);
+    return;
+  }
+  // Its places are in a list; those that a function for all lanes takes are the same once more.
   const bool tensor = run == steps::tensor || run == steps::control;
   // mov of a vector: to its parts, or from them.
   const bool moves = opcode == "mov" && step.extra >= 0;
