@@ -94,12 +94,12 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
   constexpr std::string_view kWhat = "mbarrier.init";
   if (count == 0 || count > kMaxCount)
     return misused(kWhat, address, fmt::format("a count of {}", count), fmt::format("1 to {}", kMaxCount), who);
-  if (const auto found = objects_.find(address); found != objects_.end())
-    return misused(kWhat, address, fmt::format("{} is in use", name(address)),
+  if (const auto found = objects_.find(address);
+      found != objects_.end() && !is_idle(found->second) && !is_overwritten(address, found->second))
+    return misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
                    "mbarrier.inval must come before", who, &found->second);
-  if (shared_.records())
-    if (auto fault = shared_.write(kWhat, address, kBytes, who)) return fault;
-  objects_.emplace(address, Object{count, count, 0, 0, who, shared_.order().clock(who.thread)});
+  if (auto fault = change(address, kWhat, who)) return fault;
+  objects_.insert_or_assign(address, Object{count, count, 0, 0, who, shared_.order().clock(who.thread)});
   return std::nullopt;
 }
 
