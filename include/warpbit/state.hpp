@@ -234,15 +234,17 @@ class AsyncState {
   /// The name of a register in errors.
   using RegisterName = std::function<std::string(int)>;
   /// The first consecutive bytes, among `bytes` from `address` of shared memory, that were written through
-  /// the generic proxy without a proxy fence before the current access.
+  /// the generic proxy without a proxy fence before the current access. An empty function finds none.
   using Unordered = std::function<std::optional<ByteRange>(std::uint64_t address, std::uint64_t bytes)>;
 
   /// For a warpgroup with this many registers per lane. Without `name`, they are called "register 0" and so
   /// on.
-  explicit AsyncState(int registers, RegisterName name = {})
-      : name_(std::move(name)), unfenced_(static_cast<std::size_t>(registers)) {}
+  explicit AsyncState(int registers, RegisterName name = {}) : name_(std::move(name)) { grow(registers); }
   /// Changes the number of registers per lane. Precondition: it does not shrink.
-  void grow(int registers) { unfenced_.resize(static_cast<std::size_t>(registers)); }
+  void grow(int registers) {
+    unfenced_.resize(static_cast<std::size_t>(registers));
+    roles_.resize(static_cast<std::size_t>(registers));
+  }
 
   /// Finds an undefined action in the effects of `who`. Errors: protocol_violation, if
   ///
@@ -288,10 +290,13 @@ class AsyncState {
   };
   // The kind of the last access to a register since the last fence, and its actor.
   struct Access {
-    enum class Kind { none, thread, accumulator, factor } kind = Kind::none;
-    std::array<int, 3> shape = {};
+    enum class Kind : std::uint8_t { none, thread, accumulator, factor } kind = Kind::none;
+    std::array<std::uint16_t, 3> shape = {};
+    std::uint32_t fences = 0;  // that came before it
     std::uint64_t number = 0;
   };
+  // What incomplete products use a register for: bits.
+  static constexpr std::uint8_t kAccumulates = 1, kMultiplies = 2;
   using Violated = std::optional<AsyncViolation>;
 
   template <class Condition>
@@ -306,15 +311,27 @@ class AsyncState {
                     Condition condition) const;
   std::string name(int reg) const;
   std::vector<Product> control(const AsyncControl& what, Registers& registers);
-  void add_reads(const Effects& effects);
+  void add_uses(const Effects& effects);
   bool may_read(ByteRange bytes) const;
-  void record(std::span<const int> registers, const Access& access);
+  bool is_free(const AsyncUse& use) const;
+  std::uint8_t& role(int reg) { return roles_[static_cast<std::size_t>(reg)]; }
+  std::uint8_t role(int reg) const {
+    const auto i = static_cast<std::size_t>(reg);
+    return i < roles_.size() ? roles_[i] : std::uint8_t{0};
+  }
+  // The last access since the last fence.
+  Access unfenced(int reg) const {
+    const Access& out = unfenced_[static_cast<std::size_t>(reg)];
+    return out.fences == fences_ ? out : Access{};
+  }
+  void record(std::span<const int> registers, Access access);
 
   RegisterName name_;
   std::deque<std::vector<Product>> groups_ = std::deque<std::vector<Product>>(1);  // the last one is open
-  std::vector<Access> unfenced_;                                                   // by register
+  std::vector<Access> unfenced_;        // by register; older ones than the last fence do not count
+  std::uint32_t fences_ = 0;            // executed
+  std::vector<std::uint8_t> roles_;     // by register
   std::vector<std::uint64_t> is_read_;  // a bit for 16 bytes of which an incomplete product reads some
-  bool fenced_ = false;                                                            // at least once
 };
 
 }  // namespace warpbit

@@ -202,10 +202,13 @@ void for_ranges(const Descriptor& descriptor, const DescribedMatrix& matrix, Put
   }
   std::uint64_t is_read[kReach / kChunk / kBits + 1];
   std::fill_n(is_read, end / kChunk / kBits + 1, std::uint64_t{0});
-  for (std::uint64_t line = 0; line < lines; ++line)
+  const auto add = [&](std::uint64_t number) { is_read[number / kBits] |= std::uint64_t{1} << number % kBits; };
+  const std::optional<std::uint64_t> step = lines % 8 == 0 ? at.eight_lines() : std::nullopt;
+  for (std::uint64_t line = 0; line < (step ? 8 : lines); ++line)
     for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
       const std::uint64_t number = at(line, chunk) / kChunk;
-      is_read[number / kBits] |= std::uint64_t{1} << number % kBits;
+      add(number);
+      for (std::uint64_t eight = 1; step && eight < lines / 8; ++eight) add(number + eight * (*step / kChunk));
     }
   std::uint64_t first = 0, count = 0;  // of chunks
   for (std::uint64_t i = 0; i <= end / kChunk / kBits; ++i)

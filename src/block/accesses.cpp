@@ -296,17 +296,21 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
 bool Accesses::are_fenced(std::span<const Effects::MemoryRead> bytes, int first_thread, int threads,
                           const Order& order, const std::function<bool(Place)>& needs_none) const {
   Mark checked;
+  const auto allowed = [&](Mark write) {
+    if (write == checked) return true;
+    checked = write;
+    return is_fenced(write, first_thread, threads, order) || (needs_none && needs_none(places_[write.place()]));
+  };
   for (const Effects::MemoryRead& read : bytes) {
-    const auto end = static_cast<std::int64_t>(read.address + read.bytes);
-    for (auto byte = static_cast<std::int64_t>(read.address); byte < end;) {
-      const std::int64_t size = size_[index(byte / kUnit)];
-      const Mark write = cell(byte).write;
-      byte = (byte / size + 1) * size;
-      if (write == checked) continue;
-      checked = write;
-      if (!is_fenced(write, first_thread, threads, order) &&
-          !(needs_none && needs_none(places_[write.place()])))
-        return false;
+    const std::uint64_t end = read.address + read.bytes;
+    for (std::uint64_t unit = read.address / kUnit; unit * kUnit < end; ++unit) {
+      if (size_[unit] == kUnit) {
+        if (!allowed(units_[unit].write)) return false;
+        continue;
+      }
+      const std::uint64_t last = std::min(end, (unit + 1) * kUnit);
+      for (std::uint64_t byte = std::max(read.address, unit * kUnit); byte < last; ++byte)
+        if (!allowed(cell(static_cast<std::int64_t>(byte)).write)) return false;
     }
   }
   return true;

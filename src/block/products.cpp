@@ -65,15 +65,15 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
   if (auto fault =
           shared_.read_as_group(product.canonical(), effects.memory_reads, number, at, {g.agent, g.issued++}))
     return fault;
-  const bool all_fenced = shared_.are_fenced(effects.memory_reads, number, ordered_);
   std::optional<Accesses::Unfenced> written;
   const auto unordered = [&](std::uint64_t address, std::uint64_t bytes) -> std::optional<ByteRange> {
-    if (!all_fenced) written = unfenced(address, bytes, number);
+    written = unfenced(address, bytes, number);
     if (!written) return std::nullopt;
     return ByteRange{static_cast<std::uint64_t>(written->first), static_cast<std::uint64_t>(written->last)};
   };
   const AsyncActor who{product.canonical(), shared_.actor(first, true)};
-  if (const auto found = g.async.check(who, effects, unordered)) {
+  const bool all_fenced = shared_.are_fenced(effects.memory_reads, number, ordered_);
+  if (const auto found = g.async.check(who, effects, all_fenced ? AsyncState::Unordered() : unordered)) {
     Fault out = shared_.violated(of_group(number, fault_of(first, {})), *found);
     if (written) out.other = shared_.side(shared_.actor({written->write.thread, written->write.at}));
     return out;

@@ -145,11 +145,11 @@ AsyncState& Products::of(Warp& warp, const Path& path) {
 }
 
 block::Found Products::issue(std::span<const steps::Gathered> warps, const Instruction& product,
-                             const Effects& effects) {
+                             Effects effects) {
   const steps::Gathered& first = warps.front();
   const block::Place at = Block::who(*first.warp, *first.step, 0).at;
   Effects of_group;
-  of_group.memory_reads = effects.memory_reads;
+  of_group.memory_reads = std::move(effects.memory_reads);
   of_group.deferred = AsyncUse{effects.deferred->shape, {}, {}};
   if (block::Found found =
           shared_.issue(first.warp->number_in_cluster() / block::kGroupWarps, product, std::move(of_group), at))
@@ -161,6 +161,7 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
     Effects of_warp;
     of_warp.deferred = AsyncUse{effects.deferred->shape, {}, {}};
     const auto take = [&](const std::vector<int>& numbers, std::vector<int>& to) {
+      to.reserve(numbers.size());
       for (const int number : numbers)
         if (const Place& place = places[static_cast<std::size_t>(number)]; place.kind == Place::Kind::reg)
           to.push_back(kFirst + static_cast<int>(one.path->frame + place.slot));

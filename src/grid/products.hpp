@@ -27,8 +27,7 @@ class Products {
   explicit Products(Block& block);
 
   /// Four warps issue a product. `effects` are those of execute_warp, with the numbers of its places as registers.
-  block::Found issue(std::span<const steps::Gathered> warps, const Instruction& product,
-                     const Effects& effects);
+  block::Found issue(std::span<const steps::Gathered> warps, const Instruction& product, Effects effects);
   /// Four warps fence their registers, commit a group, or wait.
   void control(std::span<const steps::Gathered> warps, const Instruction& instruction);
   /// Lanes of a warp are about to do a step that touches registers.

@@ -15,7 +15,13 @@ bool contains(const std::vector<int>& registers, int reg) {
   return std::ranges::find(registers, reg) != registers.end();
 }
 
-std::string shape_text(const std::array<int, 3>& shape) {
+// As an Access has it.
+std::array<std::uint16_t, 3> narrow(const std::array<int, 3>& shape) {
+  return {static_cast<std::uint16_t>(shape[0]), static_cast<std::uint16_t>(shape[1]),
+          static_cast<std::uint16_t>(shape[2])};
+}
+
+std::string shape_text(const std::array<std::uint16_t, 3>& shape) {
   return fmt::format("m{}n{}k{}", shape[0], shape[1], shape[2]);
 }
 
@@ -89,6 +95,7 @@ AsyncState::Violated AsyncState::check_access(const AsyncActor& who, std::span<c
                                               std::string_view access) const {
   if (!is_pending()) return std::nullopt;
   for (const int reg : registers) {
+    if (role(reg) == 0) continue;
     if (Violated found = occupied(who, reg, access, "an accumulator", accumulates(reg))) return found;
     if (Violated found = occupied(who, reg, access, "part of A", multiplies(reg))) return found;
   }
@@ -107,8 +114,25 @@ std::optional<AsyncViolation> AsyncState::check_release(const AsyncActor& who, i
   return check_access(who, registers, "given up");
 }
 
+// Whether it is easily seen that no pending product has one of the registers in another role or shape.
+bool AsyncState::is_free(const AsyncUse& use) const {
+  const auto has = [this](std::uint8_t what) {
+    return [this, what](int reg) { return (role(reg) & what) != 0; };
+  };
+  if (std::ranges::any_of(use.accumulators, has(kMultiplies)) ||
+      std::ranges::any_of(use.factors, has(kAccumulates)))
+    return false;
+  if (std::ranges::none_of(use.accumulators, has(kAccumulates))) return true;
+  const auto in_this_shape = [&](const Product& product) {
+    return product.effects.deferred->shape == use.shape;
+  };
+  return std::ranges::all_of(
+      groups_, [&](const std::vector<Product>& group) { return std::ranges::all_of(group, in_this_shape); });
+}
+
 // Likewise, by another product.
 AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const AsyncUse& use) const {
+  if (is_free(use)) return std::nullopt;
   for (const int reg : use.accumulators) {
     const auto in_other_shape = [&](const Effects& e) {
       return e.deferred->shape != use.shape && accumulates(reg)(e);
@@ -123,11 +147,11 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
 }
 
 AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
-  if (!fenced_)
+  if (fences_ == 0)
     return violation(who, "it is the first of its warpgroup, and no wgmma.fence came before",
                      "wgmma.fence must come before");
   const auto refuse = [&](int reg, std::string_view role) {
-    const Access& access = unfenced_[static_cast<std::size_t>(reg)];
+    const Access access = unfenced(reg);
     const std::string by = access.kind == Access::Kind::thread ? "by a thread"
                            : access.kind == Access::Kind::accumulator
                                ? "as an accumulator of " + shape_text(access.shape)
@@ -137,12 +161,12 @@ AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncU
         "wgmma.fence must stand between", access.number);
   };
   for (const int reg : use.accumulators) {
-    const Access& access = unfenced_[static_cast<std::size_t>(reg)];
-    const bool same = access.kind == Access::Kind::accumulator && access.shape == use.shape;
+    const Access access = unfenced(reg);
+    const bool same = access.kind == Access::Kind::accumulator && access.shape == narrow(use.shape);
     if (access.kind != Access::Kind::none && !same) return refuse(reg, "part of D");
   }
   for (const int reg : use.factors) {
-    const Access::Kind kind = unfenced_[static_cast<std::size_t>(reg)].kind;
+    const Access::Kind kind = unfenced(reg).kind;
     if (kind != Access::Kind::none && kind != Access::Kind::factor) return refuse(reg, "part of A");
   }
   return std::nullopt;
@@ -150,6 +174,7 @@ AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncU
 
 AsyncState::Violated AsyncState::check_proxy(const AsyncActor& who, const Effects& effects,
                                              const Unordered& unordered) const {
+  if (!unordered) return std::nullopt;
   for (const Effects::MemoryRead& read : effects.memory_reads)
     if (const std::optional<ByteRange> found = unordered(read.address, read.bytes))
       return violation(
@@ -169,7 +194,7 @@ std::optional<AsyncViolation> AsyncState::check(const AsyncActor& who, const Eff
   return check_proxy(who, effects, unordered);
 }
 
-// ---- Which bytes incomplete products read, for a quick answer that a store meets none
+// ---- What incomplete products use, for a quick answer that an access meets none
 
 namespace {
 
@@ -177,7 +202,9 @@ constexpr std::uint64_t kUnit = 16, kBits = 64;
 
 }  // namespace
 
-void AsyncState::add_reads(const Effects& effects) {
+void AsyncState::add_uses(const Effects& effects) {
+  for (const int reg : effects.deferred->accumulators) role(reg) |= kAccumulates;
+  for (const int reg : effects.deferred->factors) role(reg) |= kMultiplies;
   for (const Effects::MemoryRead& read : effects.memory_reads) {
     const std::uint64_t last = (read.address + read.bytes - 1) / kUnit;
     if (last / kBits >= is_read_.size()) is_read_.resize(last / kBits + 1);
@@ -213,17 +240,22 @@ std::optional<AsyncViolation> AsyncState::check_store(const AsyncActor& who, Byt
       found.remedy, found.product->number, both);
 }
 
-void AsyncState::record(std::span<const int> registers, const Access& access) {
-  for (const int reg : registers) unfenced_[static_cast<std::size_t>(reg)] = access;
+// Member by member, from registers: a copy of an Access in memory waits for its stores.
+void AsyncState::record(std::span<const int> registers, Access access) {
+  const auto& [kind, shape, fences, number] = access;
+  for (const int reg : registers) {
+    Access& to = unfenced_[static_cast<std::size_t>(reg)];
+    to.kind = kind;
+    to.shape = shape;
+    to.fences = fences_;
+    to.number = number;
+  }
 }
 
 std::vector<AsyncState::Product> AsyncState::control(const AsyncControl& what, Registers& registers) {
   std::vector<Product> complete;
   switch (what.kind) {
-    case AsyncControl::Kind::register_fence:
-      fenced_ = true;
-      std::ranges::fill(unfenced_, Access{});
-      break;
+    case AsyncControl::Kind::register_fence: ++fences_; break;
     case AsyncControl::Kind::commit_group: groups_.emplace_back(); break;
     case AsyncControl::Kind::wait_group:
       for (; pending_groups() > what.pending; groups_.pop_front())
@@ -232,9 +264,10 @@ std::vector<AsyncState::Product> AsyncState::control(const AsyncControl& what, R
           complete.push_back(std::move(product));
         }
       if (complete.empty()) break;
+      std::ranges::fill(roles_, std::uint8_t{0});
       std::ranges::fill(is_read_, std::uint64_t{0});
       for (const std::vector<Product>& group : groups_)
-        for (const Product& product : group) add_reads(product.effects);
+        for (const Product& product : group) add_uses(product.effects);
       break;
     case AsyncControl::Kind::proxy_fence: break;
   }
@@ -244,15 +277,16 @@ std::vector<AsyncState::Product> AsyncState::control(const AsyncControl& what, R
 std::vector<AsyncState::Product> AsyncState::apply(const AsyncActor& who, Effects effects,
                                                    Registers& registers) {
   if (effects.control) return control(*effects.control, registers);
-  record(thread_reads(effects), {Access::Kind::thread, {}, who.number});
-  record(thread_writes(effects), {Access::Kind::thread, {}, who.number});
+  record(thread_reads(effects), {Access::Kind::thread, {}, 0, who.number});
+  record(thread_writes(effects), {Access::Kind::thread, {}, 0, who.number});
   if (!effects.deferred) {
     warpbit::apply(effects, registers);
     return {};
   }
-  record(effects.deferred->factors, {Access::Kind::factor, {}, who.number});
-  record(effects.deferred->accumulators, {Access::Kind::accumulator, effects.deferred->shape, who.number});
-  add_reads(effects);
+  record(effects.deferred->factors, {Access::Kind::factor, {}, 0, who.number});
+  record(effects.deferred->accumulators,
+         {Access::Kind::accumulator, narrow(effects.deferred->shape), 0, who.number});
+  add_uses(effects);
   groups_.back().push_back({std::string(who.text), who.number, std::move(effects)});
   return {};
 }
@@ -266,11 +300,12 @@ void AsyncState::copy(int from, int to) {
         std::erase(*use, to);
         if (contains(*use, from)) use->push_back(to);
       }
+  role(to) = role(from);
   unfenced_[static_cast<std::size_t>(to)] = unfenced_[static_cast<std::size_t>(from)];
 }
 
 void AsyncState::written(const AsyncActor& who, int reg) {
-  unfenced_[static_cast<std::size_t>(reg)] = {Access::Kind::thread, {}, who.number};
+  record(std::span(&reg, 1), {Access::Kind::thread, {}, 0, who.number});
 }
 
 Registers AsyncState::ahead(Registers registers) const {
