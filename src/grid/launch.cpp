@@ -166,6 +166,7 @@ Report run(const Grid& grid, int threads, const std::function<void(std::uint64_t
       const Outcome outcome = cluster->run();
       queue.put(std::move(cluster), outcome);
     }
+    RegisterFile::forget_spare();
   } catch (...) {
     queue.fail(std::current_exception());
   }
