@@ -83,11 +83,45 @@ std::string PartsTile::source() const {
 
 namespace {
 
+// Lines of K that are two chunks, x and y: of B one after the other, of A two rows, eight lines apart.
+//
+//     B  x0 y0 x1 y1 ...        A  x0 x0' y0 y0'  x1 x1' y1 y1' ...
+void load_two_chunks(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
+                     bool is_a, std::uint32_t* to) {
+  using Chunk [[gnu::vector_size(kChunkBytes)]] = std::uint32_t;
+  const LineChunks at(d, 2);
+  const auto chunk = [&](unsigned eight, unsigned i, unsigned number) {
+    Chunk out;
+    std::memcpy(&out, memory.data() + at(eight, i, number), sizeof out);
+    return out;
+  };
+  const auto put = [&to](Chunk x, Chunk y) {  // x0 y0 ...
+    const Chunk low = __builtin_shufflevector(x, y, 0, 4, 1, 5),
+                high = __builtin_shufflevector(x, y, 2, 6, 3, 7);
+    std::memcpy(to, &low, sizeof low);
+    std::memcpy(to + kChunkWords, &high, sizeof high);
+    to += 2 * kChunkWords;
+  };
+  for (unsigned eight = 0; eight < static_cast<unsigned>(factor.lines); eight += is_a ? 16 : 8)
+    for (unsigned i = 0; i < 8; ++i) {
+      const Chunk x = chunk(eight, i, 0), y = chunk(eight, i, 1);
+      if (!is_a) {
+        put(x, y);
+        continue;
+      }
+      const Chunk other_x = chunk(eight + 8, i, 0), other_y = chunk(eight + 8, i, 1);
+      put(__builtin_shufflevector(x, y, 0, 4, 1, 5), __builtin_shufflevector(other_x, other_y, 0, 4, 1, 5));
+      put(__builtin_shufflevector(x, y, 2, 6, 3, 7), __builtin_shufflevector(other_x, other_y, 2, 6, 3, 7));
+    }
+}
+
 void load_factor(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
                  bool is_a, Scratch::Words& out) {
   const auto units = static_cast<unsigned>(factor.depth * factor.element_bits / 128);
   const unsigned each = is_a ? 2 : 1;
   out.resize(static_cast<std::size_t>(factor.lines) * 4 * units);
+  if (factor.major == Major::k && units == 2)
+    return load_two_chunks(Descriptor::decode(descriptor), factor, memory, is_a, out.data());
   load_described(
       descriptor, factor, memory, [=, to = out.data()](unsigned line, unsigned word, std::uint32_t value) {
         const unsigned pair = is_a ? line / 16 * 8 + line % 8 : line, which = is_a ? line / 8 % 2 : 0;
