@@ -53,6 +53,15 @@ TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources
 std::vector<Effects::MemoryRead> described_reads(const Instruction& instruction,
                                                  const WarpgroupSources& sources);
 
+/// Whether kernels may compute a product of a warpgroup with D where warps have their registers.
+bool may_run_in_registers(const Instruction& instruction);
+/// Whether this kernel has something for one of those, and execute_warpgroup would not refuse the sources.
+bool can_run_in_registers(const Instruction& instruction, Kernel kernel, const WarpgroupSources& sources,
+                          std::span<const std::byte> memory, const ExecuteOptions& options);
+/// Then computes it. The lanes of register r of warp w of D, which has n, are at registers[w n + r].
+void run_in_registers(const Instruction& instruction, Kernel kernel, const WarpgroupSources& sources,
+                      std::span<const std::byte> memory, std::uint32_t* const* registers);
+
 /// The K steps, each as deep as an instruction, in the order of execution, and the length of a run (GemmOptions).
 struct KSteps {
   std::vector<std::size_t> steps;

@@ -300,6 +300,30 @@ Result<Execution> execute_warpgroup(const Instruction& instruction, const Warpgr
   return Execution{instruction.inferred(), run_cases(*tile, views, d, 1, *kernel, options)};
 }
 
+bool may_run_in_registers(const Instruction& instruction) {
+  const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  const auto* const fused = tile != nullptr ? dynamic_cast<const FusedTile*>(tile->fast.get()) : nullptr;
+  return fused != nullptr && fused->takes_registers(*tile);
+}
+
+bool can_run_in_registers(const Instruction& instruction, Kernel kernel, const WarpgroupSources& sources,
+                          std::span<const std::byte> memory, const ExecuteOptions& options) {
+  const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
+  static constexpr std::byte kSomewhere{};  // D, which is not looked at
+  const OperandView d =
+      OperandView::dense(&kSomewhere, tile.lanes, tile.d.registers.count, tile.d.registers.bits);
+  return body_for(tile, kernel) != nullptr &&
+         check_warpgroup(instruction, tile, warpgroup_views(instruction, sources, memory, d), options);
+}
+
+void run_in_registers(const Instruction& instruction, Kernel kernel, const WarpgroupSources& sources,
+                      std::span<const std::byte> memory, std::uint32_t* const* registers) {
+  const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
+  const auto& fused = static_cast<const FusedTile&>(*tile.fast);
+  fused.run_in_registers(*body_for(tile, kernel), tile, warpgroup_views(instruction, sources, memory, {}),
+                         registers);
+}
+
 Result<Element> execute_element(const Instruction& instruction, const ElementCodes& element,
                                 const ExecuteOptions& options) {
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();

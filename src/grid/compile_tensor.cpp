@@ -52,9 +52,9 @@ bool Compiler::tensor() {
     places.insert(places.end(), of.begin(), of.end());
   }
   vectorise_pair(step, *parsed, places);
-  step.target = keep(std::move(places));
   step.extra = static_cast<std::int32_t>(program_.instructions.size());
-  program_.tensor_plans.push_back(steps::tensor_plan(*parsed));
+  program_.tensor_plans.push_back(steps::tensor_plan(*parsed, places));
+  step.target = keep(std::move(places));
   program_.instructions.push_back(*std::move(parsed));
   add(step);
   return true;

@@ -115,6 +115,7 @@ struct TensorPlan {
   const Tile* tile = nullptr;                  ///< dense
   std::array<std::uint8_t, 4> registers = {};  ///< dense: of D, A, B and C
   std::int32_t run = -1;                       ///< dense: of Program::product_runs, if one begins here
+  bool d_in_place = false;                     ///< of a warpgroup: D may be computed in its slots
 };
 
 /// Products one after another, D = A B + C, of each of some A with each of some B.

@@ -126,7 +126,8 @@ Next control(Warp& warp, Path& path, const Step& step,
              Lanes lanes);  ///< fences, groups and waits of asynchronous products; extra: instruction
 
 // ---- tensor_slots.cpp
-TensorPlan tensor_plan(const Instruction& instruction);
+/// `places`: of the instruction's registers; those of different registers are different.
+TensorPlan tensor_plan(const Instruction& instruction, std::span<const Place> places);
 inline constexpr std::size_t kMaxProducts = 64;  ///< of a run
 /// Finds the runs of products among the steps from `first` on, and gives them to their first steps.
 void find_product_runs(Program& program, std::size_t first);

@@ -325,12 +325,28 @@ TensorPlan::Kind kind_of_rows(const Instruction& instruction) {
   return Kind::general;
 }
 
+// Whether all are registers of 32 bits, and no two the same.
+bool are_registers_apart(std::span<const Place> places) {
+  std::vector<std::uint32_t> slots;
+  for (const Place& place : places) {
+    if (place.kind != Place::Kind::reg || place.bits != 32) return false;
+    slots.push_back(place.slot);
+  }
+  std::ranges::sort(slots);
+  return std::ranges::adjacent_find(slots) == slots.end();
+}
+
 }  // namespace
 
-TensorPlan tensor_plan(const Instruction& instruction) {
+TensorPlan tensor_plan(const Instruction& instruction, std::span<const Place> places) {
   using Kind = TensorPlan::Kind;
   TensorPlan out;
-  if (instruction.lanes() == 4 * kLanes) return out;
+  if (instruction.lanes() == 4 * kLanes) {
+    out.d_in_place =
+        may_run_in_registers(instruction) &&
+        are_registers_apart(places.first(static_cast<std::size_t>(instruction.operands()[0].registers)));
+    return out;
+  }
   if (is_dense_tile(instruction)) {
     const std::span<const warpbit::Operand> operands = instruction.operands();
     bool words = true;
@@ -379,12 +395,25 @@ std::optional<Next> tensor_slots(Warp& warp, Path& path, const Step& step, Lanes
 
 namespace {
 
+constexpr std::size_t kMaxSums = 128;  // registers of D in a lane
+
 // The value that all lanes of the warps have; nothing if they differ.
 std::optional<std::uint64_t> common_value(std::span<const Gathered> warps, const Place& place) {
   const std::uint64_t first = warps.front().warp->read(*warps.front().path, place, 0);
-  for (const Gathered& one : warps)
-    for (int lane = 0; lane < kLanes; ++lane)
-      if (one.warp->read(*one.path, place, lane) != first) return {};
+  for (const Gathered& one : warps) {
+    if (place.kind == Place::Kind::predicate) {
+      if (one.warp->holds(*one.path, place) != (first != 0 ? kAllLanes : 0)) return {};
+      continue;
+    }
+    const std::uint32_t* const slot = one.warp->at(*one.path, place);
+    std::uint64_t different = 0;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      std::uint64_t value = slot[lane];
+      if (place.bits == 64) std::memcpy(&value, slot + 2 * lane, sizeof value);
+      different |= value ^ first;
+    }
+    if (different != 0) return {};
+  }
   return first;
 }
 
@@ -405,6 +434,30 @@ Effects asynchronous_use(const Instruction& instruction, const WarpgroupSources&
   return out;
 }
 
+// Records the product, if products are checked. False after a fault.
+bool issue(std::span<const Gathered> warps, const Instruction& instruction, const WarpgroupSources& sources) {
+  Block& block = warps.front().warp->block();
+  if (!block.checks()) return true;
+  return block.allows(block.products().issue(warps, instruction, asynchronous_use(instruction, sources)));
+}
+
+// The same with D in its slots. Nothing if it is left to the general case.
+std::optional<Next> compute_in_place(std::span<const Gathered> warps, const Instruction& instruction,
+                                     const WarpgroupSources& sources, std::span<const Place> places) {
+  Block& block = warps.front().warp->block();
+  const auto kernel = static_cast<Kernel>(block.grid().extension + static_cast<int>(Kernel::scalar));
+  const std::span<const std::byte> memory = block.memory().shared();
+  if (!can_run_in_registers(instruction, kernel, sources, memory, block.grid().execute)) return std::nullopt;
+  if (!issue(warps, instruction, sources)) return Next::end;
+  const auto count = static_cast<std::size_t>(instruction.operands()[0].registers);
+  std::array<std::uint32_t*, 4 * kMaxSums> registers;
+  for (std::size_t w = 0; w < warps.size(); ++w)
+    for (std::size_t r = 0; r < count; ++r)
+      registers[w * count + r] = warps[w].warp->at(*warps[w].path, places[r]);
+  run_in_registers(instruction, kernel, sources, memory, registers.data());
+  return Next::step;
+}
+
 }  // namespace
 
 std::optional<Next> tensor_group_slots(std::span<const Gathered> warps) {
@@ -412,6 +465,7 @@ std::optional<Next> tensor_group_slots(std::span<const Gathered> warps) {
   const Program& program = warp->program();
   const Instruction& instruction = program.instructions[static_cast<std::size_t>(step->extra)];
   const std::span<const Place> places = program.places[static_cast<std::size_t>(step->target)];
+  const TensorPlan& plan = program.tensor_plans[static_cast<std::size_t>(step->extra)];
   Block& block = warp->block();
   if (block.grid().extension < 0 || warps.size() != 4 || instruction.inferred() ||
       !std::holds_alternative<Tile>(instruction.decoded().kernel))
@@ -434,7 +488,7 @@ std::optional<Next> tensor_group_slots(std::span<const Gathered> warps) {
     at += static_cast<std::size_t>(operand.registers);
     if (operand.kind == OperandKind::immediate || operand.is_all_literals()) continue;
     if (operand.part == Part::d) {
-      d = gathered(sides[0], operand, first);
+      if (!plan.d_in_place) d = gathered(sides[0], operand, first);
     } else if (operand.part == Part::a && operand.kind == OperandKind::vector) {
       sources.a = gathered(sides[1], operand, first);
     } else if (operand.part == Part::metadata) {
@@ -452,12 +506,11 @@ std::optional<Next> tensor_group_slots(std::span<const Gathered> warps) {
         return std::nullopt;
     }
   }
+  if (plan.d_in_place) return compute_in_place(warps, instruction, sources, places);
   const Result<Execution> done =
       execute_warpgroup(instruction, sources, block.memory().shared(), d, block.grid().execute);
   if (!done) return std::nullopt;
-  if (block.checks())
-    if (!block.allows(block.products().issue(warps, instruction, asynchronous_use(instruction, sources))))
-      return Next::end;
+  if (!issue(warps, instruction, sources)) return Next::end;
   const warpbit::Operand& of = instruction.operands()[0];
   const auto count = static_cast<std::size_t>(of.registers);
   for (std::size_t w = 0; w < warps.size(); ++w)

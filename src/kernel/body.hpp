@@ -116,6 +116,13 @@ inline constexpr int kQuadValues = 16 * kBlock;  ///< of a quad in B's table
 struct BlockView {
   std::byte* base = nullptr;
   std::ptrdiff_t piece_stride = 0, row_stride = 0, column_stride = 0;  ///< in bytes; of a row of blocks, ...
+  /// Or the registers of warps that have 16 rows each, of f32, those of all lanes side by side: [warp][column][4]. Lane
+  /// 4 r + t of row r of blocks has the elements of piece t: (row 0, column 2t), (0, 2t+1), (1, 2t), (1, 2t+1).
+  std::uint32_t* const* registers = nullptr;
+
+  std::uint32_t* const* registers_of(int row, int column, int columns) const {
+    return registers + 4 * (std::ptrdiff_t{row} / 8 * columns + column);
+  }
 };
 
 /// A lane of a block that a body leaves to the specification.

@@ -224,6 +224,25 @@ void FusedTile::run_whole(const FastRun& run) const {
   result.store();
 }
 
+bool FusedTile::takes_registers(const Tile& t) const {
+  return is_whole_ && t.rows == 64 && t.d.format->id == FormatId::f32 && t.c.format->id == FormatId::f32 &&
+         !program.half_nodes;
+}
+
+void FusedTile::run_in_registers(const Body& body, const Tile& t, const TileViews& views,
+                                 std::uint32_t* const* registers) const {
+  static const ResultView kNone;
+  FusedBlocks blocks;
+  blocks.rows = t.rows / 2;
+  blocks.columns = t.columns / 8;
+  decode_whole(body, t, load_lines({body, t, views, kNone, 0, 1}), blocks);
+  blocks.d.registers = registers;
+  if (views.accumulate) blocks.c = blocks.d;
+  ExactLanes exact(t, views, t.rows);
+  blocks.exact = exact.callback();
+  body.fused(blocks);
+}
+
 namespace {
 
 constexpr int kLaneBytes = 16;  // of four f32 in D, a lane's part of a fragment

@@ -20,6 +20,12 @@ class FusedTile : public PartsTile {
   void run_all(const Body& body, const Tile& tile, int of_rows, int of_columns, const std::byte* left,
                const std::byte* right, std::byte* sums) const;
 
+  /// D = A B + D, or A B, of a tile that uses memory, with D in the registers of warps as BlockView has them.
+  /// Precondition: takes_registers().
+  void run_in_registers(const Body& body, const Tile& tile, const TileViews& views,
+                        std::uint32_t* const* registers) const;
+  bool takes_registers(const Tile& tile) const;
+
   /// Whether A and B in registers are panels as they are, with nothing that is not in a matrix.
   bool is_dense() const { return is_dense_; }
 

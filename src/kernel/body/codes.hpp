@@ -42,6 +42,43 @@ inline void store_part(std::byte* to, std::ptrdiff_t piece_stride, V v) {
   for (int t = 0; t < kLanes / 4; ++t) __builtin_memcpy(to + t * piece_stride, pieces + t * kPiece, kPiece);
 }
 
+// The same in registers of a warp: the lanes of four registers from the first one of a part on.
+//
+//     r0[0] r2[0] r1[0] r3[0]  r0[1] r2[1] ...   <->   r0[0] r0[1] ..  r1[0] r1[1] ..  r2[0] ..  r3[0] ..
+inline U32 load_part(std::uint32_t* const* registers, int first_lane) {
+  constexpr int kEach = kLanes / 4;
+  std::uint32_t pieces[kLanes];
+  U32 v;
+#if defined(__AVX512F__)
+  __m512i all = _mm512_castsi128_si512(load<__m128i>(registers[0] + first_lane));
+  all = _mm512_inserti32x4(all, load<__m128i>(registers[1] + first_lane), 1);
+  all = _mm512_inserti32x4(all, load<__m128i>(registers[2] + first_lane), 2);
+  v = bits<U32>(_mm512_inserti32x4(all, load<__m128i>(registers[3] + first_lane), 3));
+  (void)pieces;
+#else
+  for (int r = 0; r < 4; ++r)
+    __builtin_memcpy(pieces + r * kEach, registers[r] + first_lane, kEach * sizeof(std::uint32_t));
+  v = load<U32>(pieces);
+#endif
+  return shuffle(v, [](int i) { return (i % 2 * 2 + i % 4 / 2) * kEach + i / 4; });
+}
+inline void store_part(std::uint32_t* const* registers, int first_lane, U32 v) {
+  constexpr int kEach = kLanes / 4;
+  v = shuffle(v, [](int i) { return i % kEach * 4 + i / kEach % 2 * 2 + i / kEach / 2; });
+#if defined(__AVX512F__)
+  const __m512i all = bits<__m512i>(v);
+  store(registers[0] + first_lane, _mm512_castsi512_si128(all));
+  store(registers[1] + first_lane, _mm512_extracti32x4_epi32(all, 1));
+  store(registers[2] + first_lane, _mm512_extracti32x4_epi32(all, 2));
+  store(registers[3] + first_lane, _mm512_extracti32x4_epi32(all, 3));
+#else
+  std::uint32_t pieces[kLanes];
+  store(pieces, v);
+  for (int r = 0; r < 4; ++r)
+    __builtin_memcpy(registers[r] + first_lane, pieces + r * kEach, kEach * sizeof(std::uint32_t));
+#endif
+}
+
 // Codes of C and D, in 32 bits, or in 16 where it is known that they are f16.
 template <bool kHalves>
 struct CodesIn {

@@ -57,6 +57,14 @@ constexpr bool has_halves(Fixed fixed) {
 template <Fixed kFixed>
 using Codes = typename CodesIn<has_halves(kFixed)>::type;
 
+// Whether C and D may lie in registers of warps.
+constexpr bool takes_registers(Fixed fixed) {
+  return fixed.single && !fixed.half_nodes && !fixed.scaled && !fixed.sparse;
+}
+constexpr int first_lane_of(PartPlace at) {
+  return 4 * (at.row % 8) + at.lane / 4;
+}
+
 template <Fixed kFixed>
 struct StepResult {
   Codes<kFixed> d;
@@ -67,6 +75,9 @@ struct StepResult {
 template <Fixed kFixed>
 inline __attribute__((always_inline)) Codes<kFixed> load_c(const FusedBlocks& blocks,
                                                            const FusedProgram& program, PartPlace at) {
+  if constexpr (takes_registers(kFixed))
+    if (blocks.c.registers != nullptr)
+      return load_part(blocks.c.registers_of(at.row, at.column, blocks.columns), first_lane_of(at));
   if (blocks.c.base == nullptr) return Codes<kFixed>{};
   const std::byte* from = blocks.c.base + at.row * blocks.c.row_stride + at.column * blocks.c.column_stride +
                           at.lane / 4 * blocks.c.piece_stride;
@@ -215,6 +226,14 @@ inline void some_rows(const FusedBlocks& given, const FusedBlocks& blocks, const
         *to++ = careful_steps<kFixed, Exponent>(given, bounds, {row, column, lane});
   }
   to = d;
+  if constexpr (takes_registers(kFixed))
+    if (blocks.d.registers != nullptr) {
+      for (int row = first; row < last; ++row)
+        for (int lane = 0; lane < kBlock; lane += kLanes)
+          store_part(blocks.d.registers_of(row, column, blocks.columns), first_lane_of({row, column, lane}),
+                     *to++);
+      return;
+    }
   for (int row = first; row < last; ++row)
     for (int lane = 0; lane < kBlock; lane += kLanes) {
       std::byte* at = blocks.d.base + row * blocks.d.row_stride + column * blocks.d.column_stride +
