@@ -319,11 +319,6 @@ class AsyncState {
     const auto i = static_cast<std::size_t>(reg);
     return i < roles_.size() ? roles_[i] : std::uint8_t{0};
   }
-  // The last access since the last fence.
-  Access unfenced(int reg) const {
-    const Access& out = unfenced_[static_cast<std::size_t>(reg)];
-    return out.fences == fences_ ? out : Access{};
-  }
   void record(std::span<const int> registers, Access access);
 
   RegisterName name_;

@@ -424,6 +424,7 @@ Effects asynchronous_use(const Instruction& instruction, const WarpgroupSources&
   out.memory_reads = described_reads(instruction, sources);
   AsyncUse use{{instruction.rows(), instruction.columns(), instruction.depth()}, {}, {}};
   int number = 0;
+  use.accumulators.reserve(static_cast<std::size_t>(instruction.operands()[0].registers));
   for (const warpbit::Operand& operand : instruction.operands()) {
     for (int end = number + operand.registers; number < end; ++number) {
       if (operand.part == Part::d) use.accumulators.push_back(number);

@@ -151,7 +151,7 @@ AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncU
     return violation(who, "it is the first of its warpgroup, and no wgmma.fence came before",
                      "wgmma.fence must come before");
   const auto refuse = [&](int reg, std::string_view role) {
-    const Access access = unfenced(reg);
+    const Access& access = unfenced_[static_cast<std::size_t>(reg)];
     const std::string by = access.kind == Access::Kind::thread ? "by a thread"
                            : access.kind == Access::Kind::accumulator
                                ? "as an accumulator of " + shape_text(access.shape)
@@ -160,14 +160,18 @@ AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncU
         who, fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
         "wgmma.fence must stand between", access.number);
   };
+  const auto is_new = [this](const Access& access) {
+    return access.fences == fences_ && access.kind != Access::Kind::none;
+  };
+  const std::array<std::uint16_t, 3> shape = narrow(use.shape);
   for (const int reg : use.accumulators) {
-    const Access access = unfenced(reg);
-    const bool same = access.kind == Access::Kind::accumulator && access.shape == narrow(use.shape);
-    if (access.kind != Access::Kind::none && !same) return refuse(reg, "part of D");
+    const Access& access = unfenced_[static_cast<std::size_t>(reg)];
+    const bool same = access.kind == Access::Kind::accumulator && access.shape == shape;
+    if (!same && is_new(access)) return refuse(reg, "part of D");
   }
   for (const int reg : use.factors) {
-    const Access::Kind kind = unfenced(reg).kind;
-    if (kind != Access::Kind::none && kind != Access::Kind::factor) return refuse(reg, "part of A");
+    const Access& access = unfenced_[static_cast<std::size_t>(reg)];
+    if (access.kind != Access::Kind::factor && is_new(access)) return refuse(reg, "part of A");
   }
   return std::nullopt;
 }
@@ -208,8 +212,11 @@ void AsyncState::add_uses(const Effects& effects) {
   for (const Effects::MemoryRead& read : effects.memory_reads) {
     const std::uint64_t last = (read.address + read.bytes - 1) / kUnit;
     if (last / kBits >= is_read_.size()) is_read_.resize(last / kBits + 1);
-    for (std::uint64_t unit = read.address / kUnit; unit <= last; ++unit)
-      is_read_[unit / kBits] |= std::uint64_t{1} << unit % kBits;
+    for (std::uint64_t unit = read.address / kUnit; unit <= last;) {
+      const std::uint64_t count = std::min(last - unit + 1, kBits - unit % kBits);
+      is_read_[unit / kBits] |= ~std::uint64_t{0} >> (kBits - count) << unit % kBits;
+      unit += count;
+    }
   }
 }
 
