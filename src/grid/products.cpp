@@ -161,10 +161,12 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
     Effects of_warp;
     of_warp.deferred = AsyncUse{effects.deferred->shape, {}, {}};
     const auto take = [&](const std::vector<int>& numbers, std::vector<int>& to) {
-      to.reserve(numbers.size());
+      to.resize(numbers.size());
+      std::size_t count = 0;
       for (const int number : numbers)
         if (const Place& place = places[static_cast<std::size_t>(number)]; place.kind == Place::Kind::reg)
-          to.push_back(kFirst + static_cast<int>(one.path->frame + place.slot));
+          to[count++] = kFirst + static_cast<int>(one.path->frame + place.slot);
+      to.resize(count);
     };
     take(effects.deferred->accumulators, of_warp.deferred->accumulators);
     take(effects.deferred->factors, of_warp.deferred->factors);

@@ -163,10 +163,11 @@ AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncU
   const auto is_new = [this](const Access& access) {
     return access.fences == fences_ && access.kind != Access::Kind::none;
   };
-  const std::array<std::uint16_t, 3> shape = narrow(use.shape);
+  const auto [m, n, k] = narrow(use.shape);
   for (const int reg : use.accumulators) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
-    const bool same = access.kind == Access::Kind::accumulator && access.shape == shape;
+    const bool same = access.kind == Access::Kind::accumulator && access.shape[0] == m &&
+                      access.shape[1] == n && access.shape[2] == k;
     if (!same && is_new(access)) return refuse(reg, "part of D");
   }
   for (const int reg : use.factors) {
