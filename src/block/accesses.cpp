@@ -299,8 +299,7 @@ bool Accesses::are_fenced(std::span<const Effects::MemoryRead> bytes, int first_
   const auto allowed = [&](Mark write) {
     if (write == checked) return true;
     checked = write;
-    return (write.exists() && order.fenced(write.thread(), write.clock())) ||
-           is_fenced(write, first_thread, threads, order) || (needs_none && needs_none(places_[write.place()]));
+    return is_fenced(write, first_thread, threads, order) || (needs_none && needs_none(places_[write.place()]));
   };
   for (const Effects::MemoryRead& read : bytes) {
     const std::uint64_t end = read.address + read.bytes;
