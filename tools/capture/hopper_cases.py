@@ -194,30 +194,19 @@ def hopper_tensor_maps(r):
     return tensor_maps(r, [
         (("u32", (40,), (64,)), {}, copy(1, 256, (-4,))),
         (("f16", (24, 5, 4), (32, 3, 2)), dict(swizzle=SWIZZLE_64, fill=FILL_NAN), copy(3, 384, (-8, 3, -1))),
-        (("f32", (20, 30), (16, 9)), dict(element_stride=(1, 3)), copy(2, 192, (5, 2))),
+        (("f32", (20, 30), (16, 8)), dict(element_stride=(1, 3)), copy(2, 192, (8, 26))),
         (("f32", (8, 6, 5, 2)), image_of_4, copy(-4, 640, (0, 2, -1, 0), (1, 2))),
-        (("u8", (32, 3, 3, 2, 2), (16, 2, 2, 2, 2)), {}, copy(5, 256, (8, -1, 2, 1, 0))),
+        (("u8", (32, 3, 3, 2, 2), (16, 2, 2, 2, 2)), {}, copy(5, 256, (16, -1, 2, 1, 0))),
         (("f32_ftz", (16, 20), (16, 8)), dict(fill=FILL_NAN), copy(2, 512, (0, 16))),
         (("tf32", (16, 20), (16, 16)), dict(swizzle=SWIZZLE_64), copy(2, 1024, (0, 0))),
         (("bf16", (16, 10, 3)), image_of_3, copy(-3, 384, (0, 3, 1), (1,))),
     ], replacing=[copy(2, 192, (4, 5))])
 
 
-def counted(name, size, arguments, more, at):
-    """A map of which it is not certain how many bytes are copied: where they are others, a launch does not end."""
-
-    def make(r):
-        return tensor_maps(r, [(arguments, more, copy(len(at), size, at))])
-
-    kernel((1,), (64,), "out", source=(f"hopper_tensor_maps.{name}_{size}", "hopper_tensor_maps"))(make)
-
-
-for size in (128, 192):
-    counted("remainder", size, ("f32", (20, 30), (16, 8)), dict(element_stride=(1, 3)), (5, 2))
-for size in (256, 512):
-    counted("inner", size, ("f32", (40, 20), (32, 4)), dict(element_stride=(2, 1)), (3, 2))
-counted("interleaved", 512, ("f16", (16, 6, 3, 2), (8, 4, 4, 2)), dict(interleave=1, stride=(16, 96, 576)),
-        (0, 1, -1, 0))
+@kernel((1,), (64,), "out", source=("hopper_tensor_maps.interleaved_512", "hopper_tensor_maps"))
+def hopper_interleaved(r):
+    slices = ("f16", (16, 6, 3, 2), (8, 4, 4, 2)), dict(interleave=1, stride=(16, 96, 576)), copy(4, 512, (0, 1, -1, 0))
+    return tensor_maps(r, [slices])
 
 
 def of_kinds(r, bits_of_kinds, k):
@@ -225,17 +214,18 @@ def of_kinds(r, bits_of_kinds, k):
     return np.stack([r.codes(4096 // bits, bits, k).view(np.uint8) for bits in bits_of_kinds])
 
 
-@kernel((16,), (64,), "memory shared copy tensor")
+@kernel((16,), (64,), "memory shared copy tensor", cluster=(2,))
 def hopper_bulk_copies(r):
     bits = [32, 16, 16, 64, 16, 16, 32, 32, 64, 64, 32, 32, 32, 64, 32, 64]
     source, memory = of_kinds(r, bits, 0), of_kinds(r, bits, 1)
+    words = source.view(np.uint32)
+    near = lambda numbers: numbers + r.integers(-1, 2, numbers.shape).astype(np.uint32)
     # Of inc and dec: numbers on both sides of the limit, and at it.
     for kind in (10, 11):
-        limits = source[kind].view(np.uint32)
-        near, small = limits + r.integers(-1, 2, 128).astype(np.uint32), r.integers(0, 3, 128).astype(np.uint32)
-        memory[kind].view(np.uint32)[:] = np.where(r.random.rand(128) < 0.7, near, small)
-    shared = source.view(np.uint32) + r.integers(-1, 2, (16, 128)).astype(np.uint32)
-    tensor = Array("tensor", source.view(np.uint32)[:, 4:36] + r.integers(-1, 2, (16, 32)).astype(np.uint32))
+        small = r.integers(0, 3, 128).astype(np.uint32)
+        memory[kind].view(np.uint32)[:] = np.where(r.random.rand(128) < 0.7, near(words[kind]), small)
+    shared = near(words[np.arange(16) ^ 1])  # what the other block of the cluster has
+    tensor = Array("tensor", near(np.roll(words[:8, :64].reshape(16, 32), 4, axis=1)))
     return [Array("from", source), Array("memory", memory), Array("shared", shared),
             Array("copy", np.full((16, 512), 0xAA, np.uint8)), TensorMap("map", tensor, "u32", (32, 16), (32, 2))]
 

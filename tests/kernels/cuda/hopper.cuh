@@ -25,6 +25,13 @@ __device__ inline bool elect() {
   return elected != 0;
 }
 
+// The same place in a block of the cluster.
+__device__ inline unsigned at_rank(unsigned address, unsigned rank) {
+  unsigned there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+  return there;
+}
+
 // ---- barriers
 
 __device__ inline void init(unsigned barrier, unsigned count) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bulk copies without a tensor map, and reductions in bulk: into memory, by address and by a tensor map, and
-// into shared memory. Every element is reduced once. A block for each kind; hints of caches and prefetches
-// change nothing.
+// into shared memory of the other block of a cluster. Every element is reduced once. A block for each kind; hints
+// of caches and prefetches change nothing.
 #include "hopper.cuh"
 
 namespace kernel {
@@ -20,7 +20,7 @@ constexpr int kThreads = 64, kBytes = 512, kWords = kBytes / 4;
 #define REDUCE_TENSOR(operation)                                              \
   asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." operation \
                ".tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),          \
-               "r"(-4), "r"(2 * static_cast<int>(kind)), "r"(from)            \
+               "r"(4), "r"(2 * static_cast<int>(kind)), "r"(from)             \
                : "memory")
 
 __device__ void reduce(uint8_t* to, unsigned from, unsigned kind) {
@@ -57,7 +57,7 @@ __device__ void reduce_shared(unsigned to, unsigned from, unsigned barrier, unsi
   }
 }
 
-// The box of the map is 32 x 2 words, of which the first four columns are not in memory.
+// The box of the map is 32 x 2 words, of which the last four columns are not in memory.
 __device__ void reduce_tensor(const TensorMap& map, unsigned from, unsigned kind) {
   switch (kind % 8) {
     case 0: REDUCE_TENSOR("add"); break;
@@ -71,8 +71,8 @@ __device__ void reduce_tensor(const TensorMap& map, unsigned from, unsigned kind
   }
 }
 
-// Rows of 512 bytes: `from`, what is added; `memory`, `shared`, `tensor`, what it is added to. `copy` is a
-// plain copy.
+// Rows of 512 bytes: `from`, what is added; `memory`, `shared` (by the other block) and what the map is of, what it
+// is added to. `copy` is a plain copy.
 extern "C" __global__ void __launch_bounds__(kThreads)
     hopper_bulk_copies(const uint8_t* from, uint8_t* memory, unsigned* shared, uint8_t* copy,
                        const __grid_constant__ TensorMap map) {
@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   __shared__ __align__(128) unsigned target[kWords];
   __shared__ uint64_t barriers[2];
   const unsigned kind = blockIdx.x, first = shared_address(barriers), second = first + 8,
-                 at = shared_address(source);
+                 at = shared_address(source), other = cluster_rank() ^ 1;
   const uint8_t* const mine = from + kind * kBytes;
   for (int i = threadIdx.x; i < kWords; i += kThreads) target[i] = shared[kind * kWords + i];
   fence_async_shared();
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
         "l"(mine), "n"(kBytes), "r"(first), "l"(policy)
         : "memory");
   }
-  __syncthreads();
+  cluster_sync();
   wait(first, 0);
   if (threadIdx.x == 0) {
     reduce(memory + kind * kBytes, at, kind);
@@ -114,11 +114,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     commit_bulk();
     asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
     arrive_expecting(second, kBytes);
-    reduce_shared(shared_address(target), at, second, kind);
+    reduce_shared(at_rank(shared_address(target), other), at, at_rank(second, other), kind);
     wait_bulk();
   }
-  wait(second, 0);
+  wait_cluster(second, 0);
   for (int i = threadIdx.x; i < kWords; i += kThreads) shared[kind * kWords + i] = target[i];
+  cluster_sync();  // a block's shared memory is there until the other one is done
 }
 
 }  // namespace kernel

@@ -9,12 +9,6 @@ namespace kernel {
 
 constexpr int kBlocks = 4, kThreads = 128, kPart = 256;
 
-__device__ unsigned at_rank(unsigned address, unsigned rank) {
-  unsigned there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-  return there;
-}
-
 __device__ float load_there(unsigned there) {
   float x;
   asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(there) : "memory");

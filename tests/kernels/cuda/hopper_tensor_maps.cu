@@ -42,7 +42,7 @@ __device__ void copy(unsigned to, const TensorMap* map, const Copy& c, unsigned 
   asm volatile("tensormap.replace.tile." field ".shared::cta.b1024." type ";" ::"r"(map), __VA_ARGS__ \
                : "memory")
 
-// A map of rank 2 of f32 becomes one of `part`: dimensions 24 and 9, rows of 128 bytes, a box of 16 x 6 with
+// A map of rank 1 of u32 becomes one of f32 of `part`: 24 x 9 elements, rows of 128 bytes, a box of 16 x 6 with
 // every second row, the 64-byte swizzle, zeros outside. All lanes of a warp copy it to `in_memory`.
 __device__ void replace_fields(unsigned map, const float* part, TensorMap* in_memory) {
   if (threadIdx.x == 0) {
