@@ -178,35 +178,28 @@ def copy(rank, size, at, offsets=()):
     return [rank, size, *at, *[0] * (5 - len(at)), *offsets, *[0] * (3 - len(offsets))]
 
 
-def tensor_maps(r, rows, replacing=()):
-    """Rows: arguments of a map and what a block copies by it. `replacing`: copies by maps that the kernel makes."""
-    of = image(r)
-    fields = {128 * i: TensorMap(f"map{i}", of, *arguments, **more) for i, (arguments, more, _) in enumerate(rows)}
-    about = [*(copied for *_, copied in rows), *replacing]
-    return [Struct("maps", 1024, 64, fields), Array("copies", np.array(about, np.int32)), of,
-            Array("replaced", np.zeros(32, np.uint32)), Array("out", unwritten(len(about), 1024, np.uint32))]
-
-
-@kernel((9,), (64,), "out")
+@kernel((10,), (64,), "out")
 def hopper_tensor_maps(r):
     image_of_4 = dict(lower=(-1, -1), upper=(-1, -1), channels=8, pixels=20)
     image_of_3 = dict(lower=(-2,), upper=(0,), channels=16, pixels=12, swizzle=SWIZZLE_32)
-    return tensor_maps(r, [
+    slices = dict(interleave=1, stride=(96, 480, 1440), fill=FILL_NAN)
+    rows = [  # arguments of a map, and what a block copies by it
         (("u32", (40,), (64,)), {}, copy(1, 256, (-4,))),
         (("f16", (24, 5, 4), (32, 3, 2)), dict(swizzle=SWIZZLE_64, fill=FILL_NAN), copy(3, 384, (-8, 3, -1))),
         (("f32", (20, 30), (16, 8)), dict(element_stride=(1, 3)), copy(2, 192, (8, 26))),
-        (("f32", (8, 6, 5, 2)), image_of_4, copy(-4, 640, (0, 2, -1, 0), (1, 2))),
+        (("f32", (8, 6, 5, 2)), image_of_4, copy(-4, 640, (0, 2, 1, 0), (1, 2))),
         (("u8", (32, 3, 3, 2, 2), (16, 2, 2, 2, 2)), {}, copy(5, 256, (16, -1, 2, 1, 0))),
         (("f32_ftz", (16, 20), (16, 8)), dict(fill=FILL_NAN), copy(2, 512, (0, 16))),
         (("tf32", (16, 20), (16, 16)), dict(swizzle=SWIZZLE_64), copy(2, 1024, (0, 0))),
         (("bf16", (16, 10, 3)), image_of_3, copy(-3, 384, (0, 3, 1), (1,))),
-    ], replacing=[copy(2, 192, (4, 5))])
-
-
-@kernel((1,), (64,), "out", source=("hopper_tensor_maps.interleaved_512", "hopper_tensor_maps"))
-def hopper_interleaved(r):
-    slices = ("f16", (16, 6, 3, 2), (8, 4, 4, 2)), dict(interleave=1, stride=(16, 96, 576)), copy(4, 512, (0, 1, -1, 0))
-    return tensor_maps(r, [slices])
+        (("f16", (6, 5, 3, 2), (8, 3, 1, 2)), slices, copy(4, 768, (-1, 3, 1, 0))),
+    ]
+    of = image(r)
+    fields = {128 * i: TensorMap(f"map{i}", of, *arguments, **more) for i, (arguments, more, _) in enumerate(rows)}
+    replacing = copy(2, 192, (4, 5))  # by the map that the kernel makes of the first one
+    copies = np.array([*(copied for *_, copied in rows), replacing], np.int32)
+    return [Struct("maps", 1152, 64, fields), Array("copies", copies), of, Array("replaced", np.zeros(32, np.uint32)),
+            Array("out", unwritten(len(copies), 1024, np.uint32))]
 
 
 def of_kinds(r, bits_of_kinds, k):

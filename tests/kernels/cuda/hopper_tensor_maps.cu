@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One copy for each block, by a tensor map of its own: tiles of all ranks, im2col, element strides, what
-// stands for elements outside, types that are converted, and a map whose fields the kernel replaces. Shared
-// memory is written before, and shown.
+// stands for elements outside, types that are converted, slices of channels, and for the last block a map whose
+// fields the kernel replaces. Shared memory is written before, and shown.
 #include "hopper.cuh"
 
 namespace kernel {
 
-constexpr int kThreads = 64, kWords = 1024, kMaps = 8, kReplacing = 8;
+constexpr int kThreads = 64, kWords = 1024, kMaps = 9;
 
 struct Maps {
   TensorMap map[kMaps];
@@ -83,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     init(at, 1);
     fence_barriers();
   }
-  if (blockIdx.x == kReplacing && threadIdx.x < 32) {
+  if (blockIdx.x == kMaps && threadIdx.x < 32) {
     if (threadIdx.x < 16) changed.words[threadIdx.x] = map->words[threadIdx.x];
     __syncwarp();
     replace_fields(shared_address(&changed), image + 40, replaced);
