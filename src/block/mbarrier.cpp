@@ -64,6 +64,7 @@ Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Objec
 // An init or an inval is a write: other threads' uses must be ordered with it.
 Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
   if (!shared_.records()) return std::nullopt;
+  shared_.needs_no_fence(who.at);  // compilers reuse the bytes of objects so
   Found fault = shared_.write(what, address, kBytes, who);
   if (fault && fault->error.code == Errc::data_race && objects_.contains(address)) {
     fault->error.code = Errc::barrier_misused;

@@ -193,8 +193,18 @@ void Shared::deliver(int thread, Accesses::Agent agent) {
 
 // ---- Accesses of bulk copies
 
-Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const {
-  const auto found = accesses_.unfenced(first, bytes, who.thread, 1, cluster_->order);
+void Shared::needs_no_fence(Place at) {
+  if (std::ranges::find(need_no_fence_, at) == need_no_fence_.end()) need_no_fence_.push_back(at);
+}
+
+Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+                             bool reads) const {
+  std::optional<Accesses::Unfenced> found;
+  for (const std::int64_t end = first + bytes; first < end; first = found->last + 1) {
+    found = accesses_.unfenced(first, end - first, who.thread, 1, cluster_->order);
+    if (!found || reads || std::ranges::find(need_no_fence_, found->write.at) == need_no_fence_.end()) break;
+    if (found->last + 1 >= end) return std::nullopt;
+  }
   if (!found) return std::nullopt;
   Fault out =
       fault_of(who, {Errc::protocol_violation, std::string(what),
@@ -212,14 +222,14 @@ Found Shared::read_by(std::string_view what, std::int64_t first, std::int64_t by
   cluster_->issued(agent.number, who);
   const auto found = accesses_.read(first, bytes, who.thread, who.at, agent, cluster_->order);
   if (found) return conflict(what, *found, who.at);
-  return unfenced_write(what, first, bytes, who);
+  return unfenced_write(what, first, bytes, who, true);
 }
 
 Found Shared::write_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                        Accesses::Agent agent, bool async) {
   if (auto fault = overwritten(what, first, bytes, who)) return fault;
   cluster_->issued(agent.number, who);
-  Found unfenced = async ? unfenced_write(what, first, bytes, who) : std::nullopt;
+  Found unfenced = async ? unfenced_write(what, first, bytes, who, false) : std::nullopt;
   const auto found = accesses_.write(first, bytes, who.thread, who.at, agent, cluster_->order);
   if (found) return conflict(what, *found, who.at);
   return unfenced;

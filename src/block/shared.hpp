@@ -79,6 +79,8 @@ class Shared {
   Found apply(std::string_view what, const Effects& effects, int warp, Place at);
   // ---- Accesses of a bulk copy, which an agent does for a thread (PTX manual, "Async proxy")
 
+  /// What is written at a place may be overwritten through the async proxy without a fence.
+  void needs_no_fence(Place at);
   /// Records that an agent reads bytes, or begins to write them.
   Found read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, Accesses::Agent agent);
   /// `async`: through the async proxy.
@@ -146,7 +148,8 @@ class Shared {
 
   Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at,
                       Accesses::Agent agent);
-  Found unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
+  Found unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+                       bool reads) const;
   Error by_agent(std::string_view what, const Accesses::Conflict& conflict) const;
 
   std::shared_ptr<Cluster> cluster_;
@@ -156,6 +159,7 @@ class Shared {
   Accesses accesses_;
   std::vector<Copier> copiers_;
   std::vector<const AsyncState*> readers_;
+  std::vector<Place> need_no_fence_;
 };
 
 }  // namespace warpbit::block
