@@ -4,6 +4,7 @@
 //   nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I tools/capture -o tensor_copies \
 //     tools/capture/tensor_copies.cu tools/capture/driver.cpp
 //   ./tensor_copies >golden/tensor-copies/sm_90a.tsv
+//   ./tensor_copies GROUP...              these groups only, without the first line
 //   ./tensor_copies --from GROUP N [FILE]   each case of a group from the N-th on as a line; what they changed into FILE
 //
 // Needs an H100 or H200. tensor_copy_cases.hpp makes the copies and the bytes. Lines are, tabs between their columns:
@@ -11,7 +12,8 @@
 //   # {...}                              device, driver, toolkit, date
 //   digests GROUP FIRST DIGEST...        of the window that a copy goes to, and of the bytes that its mbarrier counted
 //   example GROUP N COUNTED FIRST BYTES  all that case N changed, from byte FIRST of the window on, in hexadecimal
-//   case GROUP N COUNTED STATE DIGEST CASE    with --from. STATE is `complete` if the phase ended with these bytes
+//   case GROUP N COUNTED STATE DIGEST CASE WORDS    with --from. STATE is `complete` if the phase ended with all bytes of
+//                                        the tile, which are COUNTED then; WORDS of the mbarrier before and after
 //   fault GROUP N MESSAGE CASE           with --from, the last line
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -40,11 +42,12 @@ struct Operands {
   std::uint32_t operation, reduction, rank, im2col, type;
   std::int32_t coordinates[5];
   std::uint16_t offsets[3];
-  std::uint32_t shared, other, bytes;
+  std::uint32_t shared, other, bytes, expected, to;
 };
 
 struct Outcome {
   std::uint32_t counted, complete, window;  // window: address of the shared window
+  unsigned long long before, after;         // words of the mbarrier
 };
 
 struct Places {
@@ -209,12 +212,6 @@ __device__ std::uint64_t word_of(std::uint32_t barrier) {
   return out;
 }
 
-__device__ std::uint64_t nanoseconds() {
-  std::uint64_t out;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(out));
-  return out;
-}
-
 __device__ void init(std::uint32_t barrier) {
   asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier) : "memory");
 }
@@ -224,59 +221,82 @@ __device__ void expect(std::uint32_t barrier, std::uint32_t bytes) {
                : "memory");
 }
 
-// The barrier's word when it has not changed for 30 microseconds; 300 until the first change.
-__device__ std::uint64_t settled(std::uint32_t barrier, std::uint64_t first) {
-  std::uint64_t last = first, since = nanoseconds();
-  for (;;) {
-    const std::uint64_t word = word_of(barrier), now = nanoseconds();
-    if (word != last) last = word, since = now;
-    if (now - since > (last == first ? 300000 : 30000)) return last;
-  }
-}
-
-// The bytes that completed: by the word of the barrier, whose field another barrier shows by 16 bytes expected. Then they
-// are expected, and the phase must end.
-__device__ void count(std::uint32_t barrier, std::uint32_t other, std::uint64_t before, Outcome& out) {
-  init(other);
-  const std::uint64_t zero = word_of(other);
-  expect(other, 16);
-  const std::uint64_t step = word_of(other) - zero;
-  const int bit = __ffsll(static_cast<long long>(step)) - 1 - 4;
-  const auto field = [&](std::uint64_t x) { return static_cast<std::uint32_t>(x >> bit & 0xFFFFF); };
-  const std::uint64_t after = settled(barrier, before);
-  out.counted = field(field(step) == 16 ? before - after : after - before);
-  expect(barrier, out.counted);
+// An arrival that expects bytes; then the phase must end within a millisecond or so.
+__device__ std::uint32_t completes(std::uint32_t barrier, std::uint32_t bytes) {
+  expect(barrier, bytes);
   asm volatile("{\n .reg .b64 state;\n mbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(barrier) : "memory");
-  out.complete = 0;
-  for (int i = 0; i < 1000 && !out.complete; ++i)
+  std::uint32_t complete = 0;
+  for (const long long begin = clock64(); !complete && clock64() - begin < 1000000;)
     asm volatile(
         "{\n .reg .pred p;\n mbarrier.test_wait.parity.shared.b64 p, [%1], 0;\n selp.u32 %0, 1, 0, p;\n}"
-        : "=r"(out.complete)
+        : "=r"(complete)
         : "r"(barrier)
         : "memory");
+  return complete;
 }
 
+__device__ std::uint32_t in_block(std::uint32_t address, std::uint32_t rank) {
+  std::uint32_t out;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(out) : "r"(address), "r"(rank));
+  return out;
+}
+
+__device__ std::uint32_t block_rank() {
+  std::uint32_t out;
+  asm volatile("mov.u32 %0, %cluster_ctarank;" : "=r"(out));
+  return out;
+}
+
+__device__ void cluster_sync() {
+  asm volatile("barrier.cluster.arrive;\n barrier.cluster.wait;" ::: "memory");
+}
+
+// The first block issues; block `o.to` has the tile and the mbarrier.
 __global__ void copy(const __grid_constant__ CUtensorMap map, const Operands o, unsigned char* global,
                      uint4* shared_window, Outcome* out) {
   __shared__ alignas(1024) uint4 window[kSharedBytes / 16];
-  __shared__ alignas(8) std::uint64_t barriers[2];
+  __shared__ alignas(8) std::uint64_t one;
   for (std::uint32_t i = threadIdx.x; i < kSharedBytes / 16; i += blockDim.x) window[i] = shared_window[i];
   const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(window));
-  const auto barrier = static_cast<std::uint32_t>(__cvta_generic_to_shared(barriers));
+  const auto barrier = static_cast<std::uint32_t>(__cvta_generic_to_shared(&one));
+  const bool is_plain = o.operation < kSharedCopy || o.to == 2;
+  const std::uint32_t rank = block_rank(), to = is_plain ? 0 : o.to;
   if (threadIdx.x == 0) init(barrier);
   asm volatile("fence.mbarrier_init.release.cluster;\n fence.proxy.async;" ::: "memory");
   __syncthreads();
+  cluster_sync();
   if (threadIdx.x == 0) {
-    Outcome r{0, 1, at};
-    const std::uint64_t before = word_of(barrier);
-    issue(o, {reinterpret_cast<std::uint64_t>(&map), __cvta_generic_to_global(global + o.other), at + o.shared,
-              at + o.other, barrier});
-    if (o.operation == kLoad || o.operation == kBulkLoad || o.operation >= kSharedCopy)
-      count(barrier, barrier + 8, before, r);
-    *out = r;
+    Outcome r{0, 1, at, word_of(barrier), 0};
+    if (rank == 0)
+      issue(o, {reinterpret_cast<std::uint64_t>(&map), __cvta_generic_to_global(global + o.other),
+                is_plain ? at + o.shared : in_block(at + o.shared, to), at + o.other,
+                is_plain ? barrier : in_block(barrier, to)});
+    if (rank == to) {
+      if (o.operation == kLoad || o.operation == kBulkLoad || o.operation >= kSharedCopy) {
+        r.complete = completes(barrier, o.expected);
+        r.counted = r.complete ? o.expected : 0;
+      }
+      r.after = word_of(barrier);
+      *out = r;
+    }
   }
   __syncthreads();
+  cluster_sync();
+  if (rank != to) return;
   for (std::uint32_t i = threadIdx.x; i < kSharedBytes / 16; i += blockDim.x) shared_window[i] = window[i];
+}
+
+// Shared copies go from block to block of a cluster; others have it for themselves.
+void launch(const CUtensorMap& map, const Operands& o, unsigned char* global, uint4* window, Outcome* out) {
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {o.operation >= kSharedCopy ? 2u : 1u, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = cluster.val.clusterDim.x;
+  config.blockDim = 128;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  require(cudaLaunchKernelEx(&config, copy, map, o, global, window, out), "cudaLaunchKernelEx");
 }
 
 // ---- Cases
@@ -314,7 +334,7 @@ class Recorder {
     }
     require(cudaMemcpy(global, windows[0].data(), kGlobalBytes, cudaMemcpyDefault), "cudaMemcpy");
     require(cudaMemcpy(shared_, windows[1].data(), kSharedBytes, cudaMemcpyDefault), "cudaMemcpy");
-    copy<<<1, 128>>>(map, operands(c), global, reinterpret_cast<uint4*>(shared_), outcome_);
+    launch(map, operands(c), global, reinterpret_cast<uint4*>(shared_), outcome_);
     if (const cudaError_t status = cudaDeviceSynchronize(); status != cudaSuccess) {
       r.fault = cudaGetErrorString(status);
       return r;
@@ -330,9 +350,18 @@ class Recorder {
 
  private:
   static Operands operands(const CopyCase& c) {
-    Operands o{
-        c.operation, c.reduction, c.instruction_rank, c.instruction_im2col, c.map.dataType, {}, {}, c.shared,
-        c.other,     c.bytes};
+    Operands o{c.operation,
+               c.reduction,
+               c.instruction_rank,
+               c.instruction_im2col,
+               c.map.dataType,
+               {},
+               {},
+               c.shared,
+               c.other,
+               c.bytes,
+               expected_bytes(c),
+               c.to};
     std::copy(c.coordinates.begin(), c.coordinates.end(), o.coordinates);
     std::copy(c.offsets.begin(), c.offsets.end(), o.offsets);
     return o;
@@ -398,8 +427,9 @@ bool print_cases(const Recorder& record, const Group& group, std::size_t from, s
       return false;
     }
     const char* state = r.refused ? "refused" : r.outcome.complete ? "complete" : "incomplete";
-    std::printf("case\t%s\t%zu\t%u\t%s\t%016" PRIx64 "\t%s\n", group.name, i, r.outcome.counted, state,
-                digest(r.after, r.outcome.counted), describe(cases[i]).c_str());
+    std::printf("case\t%s\t%zu\t%u\t%s\t%016" PRIx64 "\t%s\t%016llx %016llx\n", group.name, i,
+                r.outcome.counted, state, digest(r.after, r.outcome.counted), describe(cases[i]).c_str(),
+                r.outcome.before, r.outcome.after);
     std::fflush(stdout);
     if (file == nullptr || r.refused) continue;
     const Change changed = change(r);
@@ -413,19 +443,28 @@ bool print_cases(const Recorder& record, const Group& group, std::size_t from, s
   return true;
 }
 
+bool has(char** names, const char* name) {
+  for (; *names != nullptr; ++names)
+    if (std::string(*names) == name) return true;
+  return false;
+}
+
 int run(int argc, char** argv) {
-  if (argc != 1 && (argc < 4 || std::string(argv[1]) != "--from")) {
-    std::fprintf(stderr, "usage: tensor_copies [--from GROUP N [FILE]]\n");
+  const bool from = argc > 1 && std::string(argv[1]) == "--from";
+  if (from && argc < 4) {
+    std::fprintf(stderr, "usage: tensor_copies [GROUP... | --from GROUP N [FILE]]\n");
     return 2;
   }
   const capture::Device gpu(0);  // its context is the process's from here on
   const Recorder record;
-  if (argc == 1) {
+  if (!from) {
     const capture::Answerer by{gpu.name(), gpu.compute_capability(), gpu.driver(),
                                capture::cuda_version(CUDART_VERSION), capture::today()};
-    std::printf("# {%s, \"program\": \"tools/capture/tensor_copies.cu\"}\n", capture::about(by).c_str());
+    if (argc == 1)
+      std::printf("# {%s, \"program\": \"tools/capture/tensor_copies.cu\"}\n", capture::about(by).c_str());
     for (const Group& group : groups())
-      if (std::string(group.name).rfind("ask-", 0) != 0) print_group(record, group);
+      if (argc == 1 ? std::string(group.name).rfind("ask-", 0) != 0 : has(argv + 1, group.name))
+        print_group(record, group);
     return 0;
   }
   for (const Group& group : groups()) {

@@ -47,6 +47,7 @@ struct CopyCase {
   std::uint32_t other = 0,
                 bytes = 0;  // of bulk copies: offset in the global window, or of the source in the shared one
   std::uint32_t seed = 0, content = 0;  // content 1: element i is the number i
+  std::uint32_t to = 1;  // of shared copies: a block of the cluster of two; 2: the own one, its plain address
 };
 
 inline bool is_bulk(Operation o) {
@@ -137,11 +138,25 @@ inline std::uint64_t digest(const std::vector<std::uint8_t>& after, std::uint64_
   return h;
 }
 
-// ---- Drawing
-
 inline std::uint32_t bytes_of(const Arguments& a) {
   return tensor_maps::kDataTypes[a.dataType].bits / 8;
 }
+
+/// The bytes that a load should count: all of its tile. With an interleave an element of the first dimension is a slice,
+/// and there is one of the dimension of channels.
+inline std::uint32_t expected_bytes(const CopyCase& c) {
+  const Arguments& a = c.map;
+  if (is_bulk(c.operation)) return c.bytes;
+  std::uint32_t bytes = a.interleave == 0 ? bytes_of(a) : 16 * a.interleave;
+  if (a.kind != tensor_maps::kTiled) return bytes * a.pixels * (a.interleave == 0 ? a.channels : 1);
+  for (std::uint32_t i = 0; i < a.rank; ++i) {
+    const std::uint32_t step = i == 0 && a.interleave == 0 ? 1 : a.step[i];
+    if (a.interleave == 0 || i + 2 != a.rank) bytes *= (a.box[i] + step - 1) / step;
+  }
+  return bytes;
+}
+
+// ---- Drawing
 
 /// In [first, last].
 inline std::int32_t between(Draw& draw, std::int64_t first, std::int64_t last) {
@@ -156,8 +171,14 @@ inline std::uint32_t line_elements(Draw& draw, const Arguments& a) {
   return 16 * (draw.below(3) == 0 && a.swizzle != 0 ? most / 16 : 1 + draw.below32(most / 16)) / bytes_of(a);
 }
 
+// Bytes of a step of the first dimension.
+inline std::uint32_t unit_of(const Arguments& a) {
+  return a.interleave == 0 ? bytes_of(a) : 16 * a.interleave;
+}
+
 // Bytes from a line of a tile to the next, the most that it may be.
 inline std::uint32_t most_pitch(const Arguments& a, std::uint32_t inner) {
+  if (a.interleave != 0) return inner * unit_of(a);
   const std::uint32_t span = a.swizzle == 0 ? 16 : 16u << a.swizzle;
   return inner * bytes_of(a) > span ? inner * bytes_of(a) : span;
 }
@@ -169,7 +190,7 @@ inline void draw_tensor(Draw& draw, Arguments& a, bool may_overlap) {
   const std::uint32_t inner = a.kind == tensor_maps::kTiled ? a.box[0] : a.channels;
   a.dim = {1 + draw.below(2 * inner), 1, 1, 1, 1};
   if (draw.below(3) == 0) a.dim[0] = inner;
-  std::uint64_t bytes = a.dim[0] * bytes_of(a);
+  std::uint64_t bytes = a.dim[0] * unit_of(a);
   for (std::size_t i = 1; i < a.rank; ++i) {
     a.stride[i - 1] = (bytes + align - 1) / align * align + align * (draw.below(2) ? draw.below(4) : 0);
     if (may_overlap && draw.below(12) == 0) a.stride[i - 1] = align * draw.below(8);
@@ -179,6 +200,15 @@ inline void draw_tensor(Draw& draw, Arguments& a, bool may_overlap) {
     a.dim[i] = 1 + draw.below(room < most ? room + 1 : most);
     bytes += (a.dim[i] - 1) * a.stride[i - 1];
   }
+}
+
+// Moves coordinates to where a GPU takes them: the first one to whole 16 bytes, those of stores into the tensor or behind.
+inline void make_legal(CopyCase& c) {
+  const Arguments& a = c.map;
+  const auto together = static_cast<std::int32_t>(a.interleave == 0 ? 16 / bytes_of(a) : 1);
+  c.coordinates[0] &= -together;
+  for (std::int32_t& x : c.coordinates)
+    if (c.operation != kLoad && x < 0) x = 0;
 }
 
 inline void draw_type(Draw& draw, Arguments& a) {
@@ -211,6 +241,7 @@ inline void draw_tile(Draw& draw, CopyCase& c) {
     c.coordinates[i] = draw.below(4) == 0 ? 0 : between(draw, -box - 1, dim + 1);
     if (draw.below(2)) c.coordinates[i] = between(draw, 0, dim - 1);
   }
+  make_legal(c);
 }
 
 inline void draw_pixels(Draw& draw, CopyCase& c) {
@@ -218,23 +249,26 @@ inline void draw_pixels(Draw& draw, CopyCase& c) {
   a.kind = tensor_maps::kIm2col;
   c.instruction_im2col = 1;
   a.channels = line_elements(draw, a);
-  const std::uint32_t room = kMostTile / most_pitch(a, a.channels);
+  const std::uint32_t room = kMostTile / most_pitch(a, a.interleave == 0 ? a.channels : 1);
   a.pixels = 1 + draw.below32(room < 100 ? room : 100);
   draw_tensor(draw, a, false);
   const std::size_t first = a.interleave == 0 ? 1 : 0;
   for (std::size_t i = 0; i + 2 < a.rank; ++i) {
     const auto dim = static_cast<std::int64_t>(a.dim[i + first]);
-    a.lower[i] = between(draw, -3, 2);
-    a.upper[i] = between(draw, -3, 2);
-    if (dim + a.upper[i] - a.lower[i] <= 0) a.lower[i] = a.upper[i] = -1;
+    a.lower[i] = between(draw, c.operation == kLoad ? -3 : 0, 2);
+    a.upper[i] = between(draw, -3, c.operation == kLoad ? 2 : 0);
+    if (dim + a.upper[i] - a.lower[i] <= 0) a.lower[i] = a.upper[i] = c.operation == kLoad ? -1 : 0;
     if (draw.below(2)) a.step[i + first] = 1 + draw.below32(3);
     c.offsets[i] = static_cast<std::uint16_t>(draw.below(4));
     c.coordinates[i + first] = between(draw, a.lower[i], dim + a.upper[i] - 1);
   }
-  const auto channels = static_cast<std::int64_t>(a.channels);
-  c.coordinates[0] = draw.below(2) ? 0 : between(draw, -channels, static_cast<std::int64_t>(a.dim[0]) + 1);
+  const std::size_t channel = a.interleave == 0 ? 0 : a.rank - 2;
+  const std::int64_t channels = a.interleave == 0 ? a.channels : 1;
+  if (draw.below(2))
+    c.coordinates[channel] = between(draw, -channels, static_cast<std::int64_t>(a.dim[channel]) + 1);
   const std::size_t n = a.rank - 1;
   c.coordinates[n] = between(draw, draw.below(4) == 0 ? -2 : 0, static_cast<std::int64_t>(a.dim[n]) - 1);
+  make_legal(c);
 }
 
 // A tensor copy; `im2col` 0 or 1, `interleave` 0, or 1 for either of them.
@@ -341,6 +375,7 @@ inline std::vector<CopyCase> far_loads() {
     Draw draw(c.seed);
     const std::size_t d = draw.below(c.map.rank);
     c.coordinates[d] = draw.of(kFar);
+    make_legal(c);
     if (d == 0 || c.seed % 2 == 0) continue;
     c.map.dim[d] = draw.of(kLarge);
     c.map.stride[d - 1] = 0;
@@ -348,23 +383,12 @@ inline std::vector<CopyCase> far_loads() {
   return out;
 }
 
-/// Pixels that begin outside the box between the corners, and steps of the first and last dimension.
-inline std::vector<CopyCase> beyond_corners() {
-  std::vector<CopyCase> out = loads(31000, 200, true, false);
+/// Steps of channels and of images, which a step of pixels does not use.
+inline std::vector<CopyCase> other_steps() {
+  std::vector<CopyCase> out = loads(31000, 100, true, false);
   for (CopyCase& c : out) {
     Draw draw(c.seed);
-    if (c.seed % 4 == 0) {
-      c.map.step[0] = 1 + draw.below32(8);
-      continue;
-    }
-    if (c.seed % 4 == 1) {
-      c.map.step[c.map.rank - 1] = 1 + draw.below32(3);
-      continue;
-    }
-    const std::size_t d = 1 + draw.below(c.map.rank - 2);
-    const std::int32_t low = c.map.lower[d - 1],
-                       end = static_cast<std::int32_t>(c.map.dim[d]) + c.map.upper[d - 1];
-    c.coordinates[d] = c.seed % 4 == 2 ? between(draw, low - 5, low - 1) : between(draw, end, end + 4);
+    c.map.step[c.seed % 2 ? 0 : c.map.rank - 1] = 1 + draw.below32(c.seed % 2 ? 8 : 3);
   }
   return out;
 }
@@ -394,22 +418,90 @@ inline std::vector<CopyCase> bulk_reductions(std::uint32_t first_seed, std::size
 
 // ---- Questions: what faults? These are asked in processes of their own.
 
+// A tile of 8 rows of a tensor with 20.
+inline CopyCase question(Operation operation, std::uint32_t type, std::uint32_t swizzle) {
+  CopyCase c;
+  c.operation = operation;
+  c.map = tensor_maps::base(tensor_maps::kTiled, type, 2, 0, swizzle);
+  const std::uint32_t element = bytes_of(c.map);
+  c.map.address = 256, c.map.dim = {128 / element, 20, 1, 1, 1}, c.map.stride = {128, 0, 0, 0};
+  c.map.box = {(swizzle == 0 ? 128 : 16u << swizzle) / element, 8, 1, 1, 1};
+  c.instruction_rank = 2;
+  c.shared = 1024;
+  c.content = 1;
+  return c;
+}
+
 /// Tiles at multiples of 16 bytes.
 inline std::vector<CopyCase> ask_alignment() {
   std::vector<CopyCase> out;
   for (const Operation operation : {kLoad, kStore})
     for (std::uint32_t swizzle = 0; swizzle < 4; ++swizzle)
-      for (const std::uint32_t shared : {1040u, 1056u, 1088u, 1032u, 1025u, 1152u}) {
+      for (const std::uint32_t shared : {1040u, 1088u, 1152u}) {
+        out.push_back(question(operation, 6, swizzle));
+        out.back().shared = shared;
+      }
+  return out;
+}
+
+/// First coordinates within 16 bytes, and negative ones, of tiles and slices.
+inline std::vector<CopyCase> ask_coordinates() {
+  std::vector<CopyCase> out;
+  for (const Operation operation : {kLoad, kStore, kReduce})
+    for (const std::uint32_t type : {2u, 4u, 6u}) {
+      const std::int32_t together = type == 2 ? 4 : type == 4 ? 2 : 8;
+      for (const std::int32_t first : {1, together / 2, together, -together, 3 * together / 2}) {
+        out.push_back(question(operation, type, 0));
+        out.back().coordinates[0] = first;
+      }
+      out.push_back(question(operation, type, 0));
+      out.back().coordinates[1] = -1;
+    }
+  for (const Operation operation : {kLoad, kStore})
+    for (std::size_t d = 0; d < 3; ++d) {
+      out.push_back(drawn(70000, operation, false, true));
+      for (std::int32_t& x : out.back().coordinates) x = 0;
+      out.back().coordinates[d] = -1;
+    }
+  return out;
+}
+
+/// Pixels that begin outside the box between the corners, by `kLoad` below and above; stores with each of the corners.
+inline std::vector<CopyCase> ask_corners() {
+  std::vector<CopyCase> out = loads(32000, 24, true, false);
+  for (CopyCase& c : out) {
+    Draw draw(c.seed);
+    const std::size_t d = 1 + draw.below(c.map.rank - 2);
+    const std::int32_t low = c.map.lower[d - 1],
+                       end = static_cast<std::int32_t>(c.map.dim[d]) + c.map.upper[d - 1];
+    c.coordinates[d] = c.seed % 3 == 0 ? between(draw, low - 5, low - 1) : between(draw, end, end + 4);
+  }
+  for (const std::int32_t low : {-1, 0, 1})
+    for (const std::int32_t up : {-1, 0, 1})
+      for (const std::uint32_t pixels : {1u, 6u}) {
         CopyCase c;
-        c.operation = operation;
-        c.map = tensor_maps::base(tensor_maps::kTiled, 6, 2, 0, swizzle);
-        c.map.address = 256, c.map.dim = {64, 20, 1, 1, 1}, c.map.stride = {128, 0, 0, 0};
-        c.map.box = {swizzle == 0 ? 64 : 8u << swizzle, 8, 1, 1, 1};
-        c.instruction_rank = 2;
-        c.shared = shared;
+        c.operation = kStore;
+        c.map = tensor_maps::base(tensor_maps::kIm2col, 6, 3, 0, 0);
+        c.map.address = 256, c.map.dim = {16, 8, 6, 1, 1}, c.map.stride = {32, 256, 0, 0};
+        c.map.channels = 16, c.map.pixels = pixels;
+        c.map.lower = {low, 0, 0}, c.map.upper = {up, 0, 0};
+        c.coordinates = {0, 1, 1, 0, 0};
+        c.instruction_rank = 3, c.instruction_im2col = 1;
+        c.shared = 1024;
         c.content = 1;
         out.push_back(c);
       }
+  return out;
+}
+
+/// Shared copies whose destination is the own block's.
+inline std::vector<CopyCase> ask_own() {
+  std::vector<CopyCase> out;
+  for (const std::uint32_t to : {0u, 2u})
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      out.push_back(drawn_bulk(82100 + i, kSharedCopy, 2, 0));
+      out.back().to = to;
+    }
   return out;
 }
 
@@ -440,7 +532,8 @@ inline std::vector<CopyCase> ask_modes() {
     for (const tensor_maps::Kind kind : {tensor_maps::kTiled, tensor_maps::kIm2col})
       for (std::uint32_t rank = 3; rank <= 4; ++rank)
         for (std::uint32_t im2col = 0; im2col < 2; ++im2col)
-          for (std::uint32_t instruction_rank = im2col ? 3 : 2; instruction_rank <= 5; ++instruction_rank) {
+          for (std::uint32_t instruction_rank = rank - 1 + im2col * (rank == 3); instruction_rank <= 4;
+               ++instruction_rank) {
             CopyCase c;
             c.operation = operation;
             c.map = tensor_maps::base(kind, 6, rank, 0, 0);
@@ -456,46 +549,6 @@ inline std::vector<CopyCase> ask_modes() {
   return out;
 }
 
-/// Slices, element i being the number i: extents, steps and coordinates one after the other.
-inline std::vector<CopyCase> ask_interleave(bool im2col) {
-  std::vector<CopyCase> out;
-  for (std::uint32_t rank = 3; rank <= 5; ++rank)
-    for (std::uint32_t interleave = 1; interleave <= 2; ++interleave)
-      for (std::uint32_t swizzle = 0; swizzle < 4; ++swizzle)
-        for (std::uint32_t vary = 0; vary < 18; ++vary) {
-          CopyCase c;
-          Arguments& a = c.map;
-          a = tensor_maps::base(im2col ? tensor_maps::kIm2col : tensor_maps::kTiled, 1, rank, interleave,
-                                swizzle);
-          a.address = 256, a.dim = {24, 5, 3, 2, 2}, a.stride = {512, 2560 + 32, 8192, 15872};
-          a.box = {16, 3, 2, 2, 1}, a.channels = 16, a.pixels = 12;
-          a.lower = a.upper = {-1, -1, 0};
-          if (vary >= 1 && vary <= 5) c.coordinates[vary - 1] = 1;
-          if (vary >= 6 && vary <= 10) c.coordinates[vary - 6] = -1;
-          if (vary >= 11 && vary <= 15) a.step[vary - 11] = 2;
-          if (vary == 16) a.box[0] = a.channels = 32;
-          if (vary == 17) a.box[0] = a.channels = 48, c.offsets = {1, 2, 1};
-          c.instruction_rank = rank;
-          c.instruction_im2col = im2col;
-          c.shared = 1024;
-          c.content = 1;
-          out.push_back(c);
-        }
-  return out;
-}
-
-/// Pixels, element i being the number i.
-inline std::vector<CopyCase> ask_pixels() {
-  std::vector<CopyCase> out = loads(41000, 60, true, false);
-  for (CopyCase& c : out) {
-    c.map.dataType = 1, c.map.fill = 0, c.content = 1;
-    c.map.channels = 16, c.map.swizzle = 0;
-    c.map.dim[0] = 16, c.coordinates[0] = 0;
-    if (c.map.stride[0] < 32) c.map.stride[0] = 32;
-  }
-  return out;
-}
-
 struct Group {
   const char* name;
   std::vector<CopyCase> (*make)();
@@ -506,7 +559,7 @@ inline const std::vector<Group>& groups() {
       {"tile", [] { return loads(1, 1600, false, false); }},
       {"far", far_loads},
       {"im2col", [] { return loads(30000, 700, true, false); }},
-      {"beyond", beyond_corners},
+      {"other-steps", other_steps},
       {"store", [] { return stores(50000, 500, false, false); }},
       {"store-im2col", [] { return stores(51000, 200, true, false); }},
       {"reduce", [] { return reductions(60000, 10, false, kGlobalReductions); }},
@@ -520,12 +573,12 @@ inline const std::vector<Group>& groups() {
       {"bulk-reduce", [] { return bulk_reductions(81000, 8, kBulkReduce, kGlobalReductions); }},
       {"shared-copy", [] { return bulk(82000, 26, kSharedCopy); }},
       {"shared-reduce", [] { return bulk_reductions(83000, 6, kSharedReduce, kSharedReductions); }},
+      {"ask-own", ask_own},
       {"ask-alignment", ask_alignment},
+      {"ask-coordinates", ask_coordinates},
+      {"ask-corners", ask_corners},
       {"ask-reductions", ask_reductions},
       {"ask-modes", ask_modes},
-      {"ask-slices", [] { return ask_interleave(false); }},
-      {"ask-slices-im2col", [] { return ask_interleave(true); }},
-      {"ask-pixels", ask_pixels},
   };
   return kGroups;
 }
@@ -550,7 +603,7 @@ inline std::string describe(const CopyCase& c) {
   out += std::string(" ") + kTypes[a.dataType];
   if (is_bulk(c.operation))
     return out + " shared " + std::to_string(c.shared) + " other " + std::to_string(c.other) + " bytes " +
-           std::to_string(c.bytes) + " seed " + std::to_string(c.seed);
+           std::to_string(c.bytes) + " to " + std::to_string(c.to) + " seed " + std::to_string(c.seed);
   const std::size_t n = a.rank;
   out += a.kind == tensor_maps::kTiled ? " tiled" : " im2col";
   out += " rank " + std::to_string(a.rank);
