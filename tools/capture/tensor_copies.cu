@@ -13,7 +13,8 @@
 //   digests GROUP FIRST DIGEST...        of the window that a copy goes to, and of the bytes that its mbarrier counted
 //   example GROUP N COUNTED FIRST BYTES  all that case N changed, from byte FIRST of the window on, in hexadecimal
 //   case GROUP N COUNTED STATE DIGEST CASE WORDS    with --from. STATE is `complete` if the phase ended with all bytes of
-//                                        the tile, which are COUNTED then; WORDS of the mbarrier before and after
+//                                        the tile, which are COUNTED then; WORDS of the mbarrier before and after,
+//                                        before anything was expected
 //   fault GROUP N MESSAGE CASE           with --from, the last line
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -273,10 +274,10 @@ __global__ void copy(const __grid_constant__ CUtensorMap map, const Operands o, 
                 is_plain ? barrier : in_block(barrier, to)});
     if (rank == to) {
       if (o.operation == kLoad || o.operation == kBulkLoad || o.operation >= kSharedCopy) {
+        for (const long long begin = clock64(); clock64() - begin < 40000;) r.after = word_of(barrier);
         r.complete = completes(barrier, o.expected);
         r.counted = r.complete ? o.expected : 0;
       }
-      r.after = word_of(barrier);
       *out = r;
     }
   }
