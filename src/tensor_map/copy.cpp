@@ -15,6 +15,9 @@ namespace {
 
 using Point = std::array<std::int64_t, 5>;
 
+constexpr std::uint64_t kMaxDim =
+    std::uint64_t{1} << 31;  // a map may have more, a copy may not; not recorded of the first dimension
+
 bool has_slices(const TensorMap& m) {
   return m.interleave_layout != TensorInterleave::none;
 }
@@ -149,9 +152,33 @@ bool has_four_rows(CopyMode mode) {
   return mode == CopyMode::tile_gather4 || mode == CopyMode::tile_scatter4;
 }
 
+// The first pixel must lie between the corners, and those of stores in the tensor.
+std::optional<Error> pixel_refusal(const TensorMap& m, const TensorCopy& copy, const std::string& where) {
+  const std::size_t first = has_slices(m) ? 0 : 1, spatial = static_cast<std::size_t>(m.rank) - 2;
+  constexpr unsigned kOffsetBits[] = {0, 16, 8, 5};  // by the number of offsets
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const std::int64_t at = copy.coordinates[first + i], low = m.pixel_box_lower[i], up = m.pixel_box_upper[i];
+    const std::int64_t end = static_cast<std::int64_t>(m.global_dim[first + i]) + up;
+    if (copy.to_global && (low < 0 || up > 0))
+      return Error{Errc::descriptor_field, where, fmt::format("a store between the corners {} and {}", low, up),
+                   "corners inside the tensor"};
+    if (at < low || at >= end)
+      return Error{copy.to_global ? Errc::instruction_not_modelled : Errc::descriptor_field, where,
+                   fmt::format("coordinate {}", at), fmt::format("{} to {}, by the corners", low, end - 1)};
+    if (copy.mode == CopyMode::im2col && copy.offsets[i] >> kOffsetBits[spatial] != 0)
+      return Error{Errc::instruction_not_modelled, where, fmt::format("offset {}", copy.offsets[i]),
+                   fmt::format("{} bits", kOffsetBits[spatial])};
+  }
+  return std::nullopt;
+}
+
 // What the GPU takes for an illegal instruction, by the coordinates.
 std::optional<Error> place_refusal(const TensorMap& m, const TensorCopy& copy, const std::string& where) {
   const auto rank = static_cast<std::size_t>(m.rank);
+  for (std::size_t d = 0; d < rank; ++d)
+    if (m.global_dim[d] > kMaxDim)
+      return Error{d == 0 ? Errc::instruction_not_modelled : Errc::descriptor_field, where,
+                   fmt::format("a dimension of {}", m.global_dim[d]), fmt::format("at most {}", kMaxDim)};
   const std::int64_t first = std::int64_t{copy.coordinates[0]} * element_bytes(m.elemtype);
   if (!has_slices(m) && first % 16 != 0)
     return Error{Errc::address_misaligned, where,
@@ -161,18 +188,7 @@ std::optional<Error> place_refusal(const TensorMap& m, const TensorCopy& copy, c
     if (copy.coordinates[d] < 0)
       return Error{Errc::descriptor_field, where, fmt::format("a store to coordinate {}", copy.coordinates[d]),
                    "coordinates that are not negative"};
-  if (m.mode == TensorMapMode::tiled) return std::nullopt;
-  for (std::size_t i = 0; i + 2 < rank; ++i) {
-    const std::int32_t at = copy.coordinates[i + (has_slices(m) ? 0 : 1)];
-    const int low = m.pixel_box_lower[i], up = m.pixel_box_upper[i];
-    if (copy.to_global && (low < 0 || up > 0))
-      return Error{Errc::descriptor_field, where, fmt::format("a store between the corners {} and {}", low, up),
-                   "corners inside the tensor"};
-    if (at < low)
-      return Error{Errc::descriptor_field, where, fmt::format("coordinate {}", at),
-                   fmt::format("at least the lower corner, {}", low)};
-  }
-  return std::nullopt;
+  return m.mode == TensorMapMode::tiled ? std::nullopt : pixel_refusal(m, copy, where);
 }
 
 std::optional<Error> refusal(const TensorMap& m, const TensorCopy& copy) {

@@ -30,7 +30,8 @@ struct Format {
 };
 
 constexpr Format kF16{16, 10, false, false, 0x7FFF}, kBf16{16, 7, false, false, 0x7FFF},
-    kF32{32, 23, false, false, 0x7FFFFFFF}, kF64{64, 52, false, true, 0xFFF8000000000000};
+    kF32{32, 23, false, false, 0x7FFFFFFF}, kF32Ftz{32, 23, true, false, 0x7FFFFFFF},
+    kF64{64, 52, false, true, 0xFFF8000000000000};
 
 bool is_floating(TensorType type) {
   return type >= TensorType::f16;
@@ -41,6 +42,8 @@ const Format& format(TensorType type) {
     case TensorType::f16: return kF16;
     case TensorType::bf16: return kBf16;
     case TensorType::f64: return kF64;
+    case TensorType::f32_ftz:
+    case TensorType::tf32_ftz: return kF32Ftz;
     default: return kF32;
   }
 }
@@ -109,15 +112,15 @@ std::string_view name(Reduction reduction) {
 bool exists(Reduction reduction, TensorType type, bool tensor) {
   using enum TensorType;
   switch (reduction) {
-    case Reduction::add:  // f32_ftz and the tf32 types of maps have not been recorded
-      return (type == f64 || type == bf16 || type < f32_ftz) && type != u8 && type != u16 &&
-             (tensor || type != s64);
+    case Reduction::add:
+      return type == u32 || type == s32 || type == u64 || type == f16 || type == f32 || type == f64 ||
+             type == bf16 || (tensor && (type == f32_ftz || type == tf32 || type == tf32_ftz));
     case Reduction::min:
     case Reduction::max:
       return type == u32 || type == s32 || type == u64 || type == s64 || type == f16 || type == bf16;
     case Reduction::inc:
     case Reduction::dec: return type == u32;
-    default: return type == u32 || type == u64 || (tensor && (type == s32 || type == s64));
+    default: return type == u32 || type == u64 || (tensor && type == s32);
   }
 }
 

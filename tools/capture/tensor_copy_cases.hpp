@@ -362,23 +362,26 @@ inline std::vector<CopyCase> stores(std::uint32_t first_seed, std::size_t n, boo
   return out;
 }
 
-/// Coordinates far from the tensor; in a half of them a dimension behind the first is so large that some are inside.
-inline std::vector<CopyCase> far_loads() {
-  std::vector<CopyCase> out = loads(20000, 160, false, false);
+/// Coordinates far from the tensor; in a half of them a dimension behind the first is so large that some are inside, if
+/// `beyond` above 2^31.
+inline std::vector<CopyCase> far_loads(bool beyond) {
   static constexpr std::array<std::int32_t, 10> kFar{
       INT32_MIN, INT32_MIN + 1, -1,     1 << 30, -(1 << 30),
       INT32_MAX, INT32_MAX - 7, -65536, 65536,   INT32_MAX - 255};
   static constexpr std::array<std::uint64_t, 4> kLarge{std::uint64_t{1} << 32, std::uint64_t{1} << 31,
                                                        (std::uint64_t{1} << 31) + 5,
                                                        (std::uint64_t{1} << 31) - 5};
-  for (CopyCase& c : out) {
+  std::vector<CopyCase> out;
+  for (CopyCase c : loads(20000, 78, false, false)) {
     Draw draw(c.seed);
     const std::size_t d = draw.below(c.map.rank);
     c.coordinates[d] = draw.of(kFar);
     make_legal(c);
-    if (d == 0 || c.seed % 2 == 0) continue;
-    c.map.dim[d] = draw.of(kLarge);
-    c.map.stride[d - 1] = 0;
+    if (d != 0 && c.seed % 2 != 0) {
+      c.map.dim[d] = draw.of(kLarge);
+      c.map.stride[d - 1] = 0;
+    }
+    if ((c.map.dim[d] > kLarge[1]) == beyond) out.push_back(c);
   }
   return out;
 }
@@ -557,7 +560,7 @@ struct Group {
 inline const std::vector<Group>& groups() {
   static const std::vector<Group> kGroups{
       {"tile", [] { return loads(1, 1600, false, false); }},
-      {"far", far_loads},
+      {"far", [] { return far_loads(false); }},
       {"im2col", [] { return loads(30000, 700, true, false); }},
       {"other-steps", other_steps},
       {"store", [] { return stores(50000, 500, false, false); }},
@@ -573,6 +576,7 @@ inline const std::vector<Group>& groups() {
       {"bulk-reduce", [] { return bulk_reductions(81000, 8, kBulkReduce, kGlobalReductions); }},
       {"shared-copy", [] { return bulk(82000, 26, kSharedCopy); }},
       {"shared-reduce", [] { return bulk_reductions(83000, 6, kSharedReduce, kSharedReductions); }},
+      {"ask-far", [] { return far_loads(true); }},
       {"ask-own", ask_own},
       {"ask-alignment", ask_alignment},
       {"ask-coordinates", ask_coordinates},
