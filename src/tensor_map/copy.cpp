@@ -152,7 +152,7 @@ bool has_four_rows(CopyMode mode) {
   return mode == CopyMode::tile_gather4 || mode == CopyMode::tile_scatter4;
 }
 
-// The first pixel must lie between the corners, and those of stores in the tensor.
+// The first pixel must lie between the corners, and the corners of a store in the tensor.
 std::optional<Error> pixel_refusal(const TensorMap& m, const TensorCopy& copy, const std::string& where) {
   const std::size_t first = has_slices(m) ? 0 : 1, spatial = static_cast<std::size_t>(m.rank) - 2;
   constexpr unsigned kOffsetBits[] = {0, 16, 8, 5};  // by the number of offsets
@@ -162,12 +162,15 @@ std::optional<Error> pixel_refusal(const TensorMap& m, const TensorCopy& copy, c
     if (copy.to_global && (low < 0 || up > 0))
       return Error{Errc::descriptor_field, where, fmt::format("a store between the corners {} and {}", low, up),
                    "corners inside the tensor"};
+    const std::string range = fmt::format("{} to {}, by the corners", low, end - 1);
+    if ((at < low || at >= end) && copy.to_global)
+      return Error{Errc::instruction_not_modelled, where,
+                   fmt::format("a store to coordinate {}, not {}", at, range), ""};
     if (at < low || at >= end)
-      return Error{copy.to_global ? Errc::instruction_not_modelled : Errc::descriptor_field, where,
-                   fmt::format("coordinate {}", at), fmt::format("{} to {}, by the corners", low, end - 1)};
+      return Error{Errc::descriptor_field, where, fmt::format("coordinate {}", at), range};
     if (copy.mode == CopyMode::im2col && copy.offsets[i] >> kOffsetBits[spatial] != 0)
-      return Error{Errc::instruction_not_modelled, where, fmt::format("offset {}", copy.offsets[i]),
-                   fmt::format("{} bits", kOffsetBits[spatial])};
+      return Error{Errc::instruction_not_modelled, where,
+                   fmt::format("offset {} of more than {} bits", copy.offsets[i], kOffsetBits[spatial]), ""};
   }
   return std::nullopt;
 }
@@ -175,10 +178,13 @@ std::optional<Error> pixel_refusal(const TensorMap& m, const TensorCopy& copy, c
 // What the GPU takes for an illegal instruction, by the coordinates.
 std::optional<Error> place_refusal(const TensorMap& m, const TensorCopy& copy, const std::string& where) {
   const auto rank = static_cast<std::size_t>(m.rank);
-  for (std::size_t d = 0; d < rank; ++d)
+  if (m.global_dim[0] > kMaxDim)
+    return Error{Errc::instruction_not_modelled, where, fmt::format("a first dimension of {}", m.global_dim[0]),
+                 ""};
+  for (std::size_t d = 1; d < rank; ++d)
     if (m.global_dim[d] > kMaxDim)
-      return Error{d == 0 ? Errc::instruction_not_modelled : Errc::descriptor_field, where,
-                   fmt::format("a dimension of {}", m.global_dim[d]), fmt::format("at most {}", kMaxDim)};
+      return Error{Errc::descriptor_field, where, fmt::format("a dimension of {}", m.global_dim[d]),
+                   fmt::format("at most {}", kMaxDim)};
   const std::int64_t first = std::int64_t{copy.coordinates[0]} * element_bytes(m.elemtype);
   if (!has_slices(m) && first % 16 != 0)
     return Error{Errc::address_misaligned, where,

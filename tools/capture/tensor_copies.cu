@@ -16,6 +16,9 @@
 //                                        the tile, which are COUNTED then; WORDS of the mbarrier before and after,
 //                                        before anything was expected
 //   fault GROUP N MESSAGE CASE           with --from, the last line
+//
+// The recording has both of the last two, too, of groups whose names begin with `ask-`: `case GROUP N DIGEST`,
+// `fault GROUP N`.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
