@@ -143,15 +143,6 @@ void add_pixels(const TensorMap& m, const TensorCopy& copy, Point at, Runs& out)
   }
 }
 
-// Four rows, each of its own coordinate (not recorded).
-void add_rows(const TensorCopy& copy, Runs& out) {
-  for (std::size_t i = 1; i < 5; ++i) out.add_line({copy.coordinates[0], copy.coordinates[i]});
-}
-
-bool has_four_rows(CopyMode mode) {
-  return mode == CopyMode::tile_gather4 || mode == CopyMode::tile_scatter4;
-}
-
 // The first pixel must lie between the corners, and the corners of a store in the tensor.
 std::optional<Error> pixel_refusal(const TensorMap& m, const TensorCopy& copy, const std::string& where) {
   const std::size_t first = has_slices(m) ? 0 : 1, spatial = static_cast<std::size_t>(m.rank) - 2;
@@ -199,17 +190,12 @@ std::optional<Error> place_refusal(const TensorMap& m, const TensorCopy& copy, c
 
 std::optional<Error> refusal(const TensorMap& m, const TensorCopy& copy) {
   const std::string where = fmt::format(".{}", name(copy.mode));
-  if (copy.mode == CopyMode::im2col_w || copy.mode == CopyMode::im2col_w_128)
-    return Error{Errc::instruction_not_modelled, where, "its halo has not been recorded", ""};
+  if (copy.mode > CopyMode::im2col_no_offs)
+    return Error{Errc::instruction_not_modelled, where, "not recorded", ""};
   const bool im2col = copy.mode == CopyMode::im2col || copy.mode == CopyMode::im2col_no_offs;
   if (im2col != (m.mode == TensorMapMode::im2col))
     return Error{Errc::descriptor_field, where, fmt::format("a tensor map of mode {}", name(m.mode)),
                  fmt::format("a map of mode {}", name(im2col ? TensorMapMode::im2col : TensorMapMode::tiled))};
-  if (has_four_rows(copy.mode) && (m.rank != 2 || m.box_dim[1] != 1))
-    return Error{Errc::descriptor_field, where, fmt::format("rank {}, box_dim[1] {}", m.rank, m.box_dim[1]),
-                 "rank 2 and one row"};
-  if (has_four_rows(copy.mode) && has_slices(m))
-    return Error{Errc::instruction_not_modelled, where, "rows of slices have not been recorded", ""};
   if (copy.shared % shared_alignment(m) != 0)
     return Error{Errc::address_misaligned, where, fmt::format("{:#x}", copy.shared),
                  fmt::format("a multiple of {} is accepted", shared_alignment(m))};
@@ -229,19 +215,17 @@ Result<std::vector<CopyRun>> runs(const TensorMap& map, const TensorCopy& copy) 
   Runs out(map, copy);
   Point at{};
   std::copy_n(copy.coordinates.begin(), map.rank, at.begin());
-  if (has_four_rows(copy.mode))
-    add_rows(copy, out);
-  else if (map.mode == TensorMapMode::tiled)
+  if (map.mode == TensorMapMode::tiled)
     add_tile(map, at, out);
   else
     add_pixels(map, copy, at, out);
   return out.take();
 }
 
-std::uint64_t counted_bytes(const TensorMap& map, CopyMode mode) {
+std::uint64_t counted_bytes(const TensorMap& map) {
   std::uint64_t lines = map.pixels_per_column;
   if (map.mode == TensorMapMode::tiled) {
-    lines = has_four_rows(mode) ? 4 : 1;
+    lines = 1;
     for (std::size_t d = 0; d < static_cast<std::size_t>(map.rank); ++d) lines *= steps(map, d);
   }
   return lines * inner(map) * unit_bytes(map);

@@ -17,15 +17,15 @@
 #pragma GCC visibility push(default)  // the tests use it
 namespace warpbit::tensor_map {
 
-/// The load and store modes of PTX. Those behind im2col_no_offs are of sm_100 and were not recorded.
+/// The load and store modes of PTX. Those behind im2col_no_offs are of sm_100, and refused: they were not recorded.
 enum class CopyMode : std::uint8_t {
   tile,
   im2col,          ///< loads: coordinates and offsets
   im2col_no_offs,  ///< stores, reductions: im2col without offsets
-  tile_gather4,    ///< loads of four rows of a tensor of rank 2: the column, then four rows
-  tile_scatter4,   ///< the same for stores
-  im2col_w,        ///< refused: its halo has no unambiguous description
-  im2col_w_128,    ///< refused, as the one before
+  tile_gather4,
+  tile_scatter4,
+  im2col_w,
+  im2col_w_128,
 };
 /// The name as PTX has it: "tile", "im2col_no_offs", "tile::gather4".
 std::string_view name(CopyMode mode);
@@ -53,13 +53,13 @@ struct CopyRun {
 
 /// What a copy moves, by ascending places in the tile. As long as bytes stay contiguous a run goes on, so a tile without
 /// a swizzle may be one run; with one, runs are chunks of 16 bytes and what happens to lie in a row. Preconditions: the
-/// driver takes the map (TensorMap::refusals is empty) or it is decoded. Errors: address_misaligned, for `shared` and for
-/// a first coordinate that is not at a multiple of 16 bytes; descriptor_field, for a mode that the map is not made for and
-/// for elements that a store may not name, those before the tensor; instruction_not_modelled.
+/// driver takes the map (TensorMap::refusals is empty) or it is decoded; the instruction has its rank. Errors: for what a
+/// GPU does not take (COPIES.md) address_misaligned and descriptor_field; instruction_not_modelled for what was not
+/// recorded.
 Result<std::vector<CopyRun>> runs(const TensorMap& map, const TensorCopy& copy);
 
 /// The bytes that a load counts on its mbarrier, elements outside included.
-std::uint64_t counted_bytes(const TensorMap& map, CopyMode mode);
+std::uint64_t counted_bytes(const TensorMap& map);
 
 /// The alignment that `shared` must have.
 std::uint32_t shared_alignment(const TensorMap& map);
