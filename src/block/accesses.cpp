@@ -278,9 +278,10 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
   bool fenced = true;  // of the write that was checked
   std::int64_t next = first;
   for (std::int64_t byte = first; byte < end; byte = next) {
-    const std::int64_t size = size_[index(byte / kUnit)];
-    next = std::min(end, (byte / size + 1) * size);
-    const Mark write = cell(byte).write;
+    const std::size_t unit = index(byte / kUnit);
+    const std::int64_t size = size_[unit];
+    next = std::min(end, size == kUnit ? (byte / kUnit + 1) * kUnit : (byte / size + 1) * size);
+    const Mark write = size == kUnit ? units_[unit].write : cell(byte).write;
     if (write != checked) {
       checked = write;
       fenced = is_fenced(write, first_thread, threads, order);
