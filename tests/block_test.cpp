@@ -136,7 +136,7 @@ TEST_CASE("products read shared memory until a wait", "[quick][block]") {
   CHECK(unfenced->warps == 4);
   products.control(0, fence);
   CHECK_THAT(issue(4)->message(), Contains("proxy"));  // written through the generic proxy
-  for (int i = 0; i < 128; ++i) shared.fence_proxy(i);
+  for (int warp = 0; warp < 4; ++warp) shared.fence_proxy(warp, 0xFFFF'FFFF);
   shared.barrier();
   REQUIRE_FALSE(issue(5));
   products.control(0, commit);

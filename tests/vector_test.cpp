@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "grid/block.hpp"
+#include "grid/cluster.hpp"
 #include "grid/compile.hpp"
 #include "grid/steps.hpp"
 #include "kernel/floating.hpp"
@@ -191,8 +192,8 @@ struct Runner {
   Runner(const Program& program, int extension) {
     grid_.emplace(Grid{program, memory_});
     grid_->extension = extension;
-    block_.emplace(*grid_, Extent{0, 0, 0});
-    warp_.emplace(*block_, program, 0, kAllLanes);
+    cluster_.emplace(*grid_, std::uint64_t{0}, Extent{0, 0, 0});
+    warp_.emplace(*cluster_->block(0), program, 0, kAllLanes);
     slots_ = program.functions[0].slots;
     predicates_ = program.functions[0].predicates;
   }
@@ -217,7 +218,7 @@ struct Runner {
 
   GlobalMemory memory_;
   std::optional<Grid> grid_;
-  std::optional<Block> block_;
+  std::optional<Cluster> cluster_;
   std::optional<Warp> warp_;
   int slots_ = 0, predicates_ = 0;
 };
