@@ -60,12 +60,11 @@ std::size_t require_equal(const fs::path& folder, bool checks) {
   return bytes;
 }
 
-/// All launches under a folder, in alphabetical order, but for one whose instructions are not modelled.
-void require_all_equal(const fs::path& root, const std::string& without = "") {
+/// All launches under a folder, in alphabetical order.
+void require_all_equal(const fs::path& root) {
   std::set<fs::path> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(root))
-    if (fs::exists(entry.path() / "case.json") && entry.path().filename() != without)
-      folders.insert(entry.path());
+    if (fs::exists(entry.path() / "case.json")) folders.insert(entry.path());
   std::set<std::string> kernels;
   std::size_t bytes = 0;
   for (const fs::path& folder : folders) {
@@ -91,14 +90,7 @@ TEST_CASE("so do those beside the captures of WARPBIT_GOLDEN_PATH", "[path]") {
     std::fflush(stdout);
     std::exit(kNotRun);
   }
-  const std::string without = "triton_matmul_tma_device";
-  require_all_equal(root, without);
-  const Result<ptx::Module> module = ptx::Module::load(text_of(root / without / "kernel.ptx"));
-  REQUIRE(module);
-  const Result<ptx::Function> refused = module->function("matmul_tma_device");
-  REQUIRE(!refused);
-  CHECK_THAT(refused.error().message(),
-             Catch::Contains("tensormap.replace") && Catch::Contains("is not modelled yet"));
+  require_all_equal(root);
 }
 
 }  // namespace whole_kernels_test

@@ -13,6 +13,11 @@ int Cluster::add_agent(Advice advice) {
   return order.add_agent();
 }
 
+int Cluster::add_pair() {
+  agents_.resize(agents_.size() + 2);
+  return order.add_pair();
+}
+
 void Cluster::issued(int agent, Who by) {
   std::vector<Who>& issuers = agents_[static_cast<std::size_t>(agent - order.threads())].issuers;
   const auto found = std::ranges::find(issuers, by.at, &Who::at);

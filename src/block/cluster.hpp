@@ -28,8 +28,10 @@ class Cluster {
 
   /// What makes an agent's work up to a clock known, as an advice: "wait for phase 3 of ...".
   using Advice = std::function<std::string(std::uint32_t clock)>;
-  /// A new agent that makes bulk copies, or else products: its number in `order`.
+  /// A new agent that makes bulk copies: its number in `order`.
   int add_agent(Advice advice);
+  /// A pair that makes products.
+  int add_pair();
   /// A thread has an agent do something.
   void issued(int agent, Who by);
   /// An actor's thread: of an agent, the last one that had it do something at a place.

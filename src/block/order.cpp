@@ -28,9 +28,17 @@ Order::Order(int threads)
 
 int Order::add_agent() {
   for (Clocks* one : {&clock_, &barrier_, &fenced_barrier_}) one->push_back(0);
+  is_pair_.push_back(0);
   need_warps();
   for (Knowledge& one : of_warps_) one.known.resize(clock_.size()), one.fenced.resize(clock_.size());
   return static_cast<int>(clock_.size()) - 1;
+}
+
+int Order::add_pair() {
+  const int first = add_agent();
+  (void)add_agent();
+  is_pair_[index(first - threads_)] = 1;
+  return first;
 }
 
 void Order::need_warps() {
@@ -65,6 +73,11 @@ void Order::share_agents() {
   for (const Knowledge& one : of_warps_)
     for (std::size_t i = index(threads_); i < clock_.size(); ++i)
       barrier_[i] = std::max(barrier_[i], one.known[i]);
+  for (std::size_t i = 0; i < is_pair_.size(); ++i)
+    if (is_pair_[i] != 0) {
+      std::uint32_t& first = barrier_[index(threads_) + i];
+      first = std::min(first, barrier_[index(threads_) + i + 1]);
+    }
 }
 
 void Order::share_fences() {
@@ -115,6 +128,11 @@ void Order::release(int warp, std::uint32_t lanes, Knowledge& into) {
   need_warps();
   join(into.known, of_warp(warp).known);
   join(into.fenced, of_warp(warp).fenced);
+  for (std::size_t i = 0; i < is_pair_.size(); ++i) {
+    if (is_pair_[i] == 0) continue;
+    std::uint32_t &one = into.known[index(threads_) + i], &other = into.known[index(threads_) + i + 1];
+    one = other = std::max(one, other);
+  }
   const bool fences = any_fence_;  // else all fences are known to everybody
   for (int lane = 0; lane < kWarp; ++lane) {
     if ((lanes >> lane & 1U) == 0) continue;

@@ -30,6 +30,9 @@ class Order {
   int threads() const { return threads_; }
   /// A new actor that is no thread: its number.
   int add_agent();
+  /// Two for what a warpgroup does together, of which a warp that waits knows one alone: what the first has done is known to
+  /// those who know both. Who releases one to others releases both.
+  int add_pair();
   bool is_agent(int actor) const { return actor >= threads_; }
 
   std::uint32_t clock(int thread) const { return clock_[index(thread)]; }
@@ -37,7 +40,9 @@ class Order {
   bool before(int actor, std::uint32_t clock, int me) const {
     if (actor == me || clock < barrier_[index(actor)]) return true;
     if (actor / kWarp == me / kWarp && clock < known(me, actor % kWarp)) return true;
-    return !of_warps_.empty() && clock < of_warp(me / kWarp).known[index(actor)];
+    if (of_warps_.empty()) return false;
+    const std::vector<std::uint32_t>& known = of_warp(me / kWarp).known;
+    return clock < known[index(actor)] && clock < known[index(second_of(actor))];
   }
   /// Whether a proxy fence follows the action of `thread` at that clock and precedes the last barrier.
   bool fenced(int thread, std::uint32_t clock) const { return clock < fenced_barrier_[index(thread)]; }
@@ -75,6 +80,9 @@ class Order {
   std::uint32_t known(int me, int lane) const { return known_[index(me * kWarp + lane)]; }
   const Knowledge& of_warp(int warp) const { return of_warps_[index(warp)]; }
   Knowledge& of_warp(int warp) { return of_warps_[index(warp)]; }
+  int second_of(int actor) const {
+    return is_agent(actor) && is_pair_[index(actor - threads_)] != 0 ? actor + 1 : actor;
+  }
   void need_warps();
   void share_agents();
   void share_fences();
@@ -83,6 +91,7 @@ class Order {
   std::vector<std::uint32_t> clock_, barrier_;  // by actor
   std::vector<std::uint32_t> known_;            // by thread and lane of its warp
   std::vector<Knowledge> of_warps_;             // empty until some warps meet alone
+  std::vector<std::uint8_t> is_pair_;           // by agent: the first of two
   Knowledge in_memory_;
   // Latest proxy-fenced epoch visible to all threads, and to each thread. For other warps the latter is the
   // epoch of the last barrier, if the thread knows of a fence since.

@@ -61,7 +61,7 @@ std::optional<Accesses::Unfenced> Products::unfenced(std::uint64_t address, std:
 Found Products::issue(int number, const Instruction& product, Effects effects, Place at) {
   Group& g = group(number);
   const Who first{number * kWarpgroup, at};
-  if (g.agent < 0) g.agent = shared_.cluster().add_agent({});
+  if (g.agent < 0) g.agent = shared_.cluster().add_pair();
   if (auto fault =
           shared_.read_as_group(product.canonical(), effects.memory_reads, number, at, {g.agent, g.issued++}))
     return fault;
@@ -82,7 +82,8 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
   return std::nullopt;
 }
 
-// A warpgroup that waits knows what the completed products have read.
+// A warp that waits knows what the completed products have read for it, and not for the others: the first warp knows it of
+// one agent of the pair, the others of the other one.
 void Products::control(int number, const Instruction& instruction) {
   Group& g = group(number);
   Effects effects;
@@ -91,7 +92,7 @@ void Products::control(int number, const Instruction& instruction) {
       g.async.apply({instruction.canonical()}, std::move(effects), g.registers).size());
   if (g.agent < 0) return;
   for (int warp = number * kGroupWarps; warp < (number + 1) * kGroupWarps; ++warp)
-    shared_.order().learn(warp, g.agent, g.complete);
+    shared_.order().learn(warp, g.agent + (warp % kGroupWarps == 0 ? 0 : 1), g.complete);
 }
 
 }  // namespace warpbit::block

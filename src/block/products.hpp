@@ -22,7 +22,7 @@ class Products {
   struct Group {
     Registers registers;
     AsyncState async;
-    int agent = -1;                          ///< which reads for its products; its clock is their number
+    int agent = -1;  ///< of the pair which reads for its products; its clock is their number
     std::uint32_t issued = 0, complete = 0;  ///< products
     /// Ensures that lanes have this number of registers or more.
     void reserve(int count);
