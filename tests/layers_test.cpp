@@ -49,7 +49,7 @@ const Arrows kArrows = {
     {"tensor_map", {"fragment"}},
     {"ptx", {"isa"}},
     {"scalar", {"ptx"}},
-    {"grid", {"scalar", "block"}},
+    {"grid", {"scalar", "block", "tensor_map"}},
     {"cli", {"grid", "tensor_map", "device", "explain", "compare", "diagnose", "layout", "run", "record"}},
 };
 

@@ -253,7 +253,7 @@ Result<bool> Issue::load_into(Block& to, std::uint32_t at, std::uint32_t barrier
   std::uint64_t counted = 0;
   if (operation_.is_tensor) {
     if (const Result<void> found = find_runs(at); !found) return found.error();
-    counted = tensor_map::counted_bytes(map_, operation_.mode);
+    counted = tensor_map::counted_bytes(map_);
   } else {
     counted = value(operation_.bytes);
     const std::uint64_t from = value(operation_.from);
