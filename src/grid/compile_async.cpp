@@ -130,7 +130,6 @@ void Compiler::bulk() {
   const bool from_global = std::ranges::find(words(), "global") >
                            std::ranges::find_if(words(), [](auto one) { return one.starts_with("shared"); });
   out.kind = has("bulk_group") ? Kind::store : from_global && has("global") ? Kind::load : Kind::exchange;
-  if (has("cp_mask")) refuse({Errc::instruction_not_modelled, {}, "masks of bytes have not been measured", {}});
   constexpr std::string_view kUnmeasured[] = {"cp_mask",        "tile::gather4", "tile::scatter4", "im2col::w",
                                               "im2col::w::128", "cta_group::1",  "cta_group::2"};
   for (const std::string_view one : kUnmeasured)
