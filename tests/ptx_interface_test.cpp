@@ -206,8 +206,8 @@ SUM:
 TEST_CASE("what is not modelled is refused by its name, with its line and the reason", "[quick][ptx]") {
   const ptx::Module module = module_of(std::string(kHead) + R"(
 .entry k() { .reg .b32 %r<4>; .reg .b64 %rd<2>;
-  mbarrier.init.shared.b64 [%r1],
-    32;
+  multimem.red.relaxed.sys.global.add.u32 [%rd1],
+    %r1;
   vadd4.u32.u32.u32 %r1, %r2, %r3, %r1;
   frobnicate.u32 %r1, %r2;
   ret;
@@ -217,8 +217,8 @@ TEST_CASE("what is not modelled is refused by its name, with its line and the re
   CHECK(
       messages ==
       std::vector<std::string>{
-          "line 6, column 3: mbarrier.init.shared.b64 [%r1], 32 is not modelled yet: there are no barrier objects "
-          "in memory",
+          "line 6, column 3: multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1 is not modelled yet: there is one "
+          "GPU",
           "line 8, column 3: vadd4.u32.u32.u32 %r1, %r2, %r3, %r1 is not modelled yet: video instructions are not "
           "executed",
           "line 9, column 3: frobnicate.u32 %r1, %r2: 'frobnicate' is not an instruction of this library; it has "

@@ -326,6 +326,7 @@ TEST_CASE("each read of a compiler's kernel finds its register on every way") {
         CHECK(follower.wrong() == "");
         reads += follower.reads();
         CHECK(shared.functions[i].slots <= apart.functions[i].slots);
+        if (!shared.shares_slots) continue;  // it has asynchronous products
         before += apart.functions[i].slots;
         after += shared.functions[i].slots;
       }
