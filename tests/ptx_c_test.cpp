@@ -14,11 +14,11 @@ extern "C" const char* c_launch(const char* text, float y[50], float x[50]);
 
 namespace ptx_c_test {
 
-using small_kernels::kText;
+using small_kernels::kHopper, small_kernels::kText;
 
 struct Kernel {
-  explicit Kernel(const char* name) {
-    REQUIRE(warpbit_load_module(kText, nullptr, &module) == WARPBIT_OK);
+  explicit Kernel(const char* name, const char* text = kText) {
+    REQUIRE(warpbit_load_module(text, nullptr, &module) == WARPBIT_OK);
     REQUIRE(warpbit_find_kernel(module, name, &kernel) == WARPBIT_OK);
   }
   Kernel(const Kernel&) = delete;
@@ -138,6 +138,64 @@ TEST_CASE("what a kernel leaves open is in the report", "[quick][ptx_c]") {
   const std::string said = report.order_dependent;
   CHECK(said.starts_with("line "));
   CHECK(said.ends_with(": ld.volatile.global.u32: the value depends on when other threads write it"));
+}
+
+TEST_CASE("blocks form clusters", "[quick][ptx_c]") {
+  const Kernel kernel("neighbours", kHopper);
+  const auto after = [&](std::uint32_t x, std::uint32_t y) {
+    warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+    how.grid[0] = 4;
+    how.cluster[0] = x;
+    how.cluster[1] = y;
+    std::array<std::uint32_t, 4> to{};
+    const warpbit_argument buffer{WARPBIT_BUFFER, to.data(), sizeof to};
+    CHECK(warpbit_launch(kernel.kernel, &how, &buffer, 1, nullptr) == WARPBIT_OK);
+    return to;
+  };
+  CHECK(after(0, 0) == std::array<std::uint32_t, 4>{0, 1, 2, 3});
+  CHECK(after(2, 0) == std::array<std::uint32_t, 4>{1, 0, 3, 2});
+  CHECK(after(4, 1) == std::array<std::uint32_t, 4>{1, 2, 3, 0});
+  warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  how.grid[0] = 3;
+  how.cluster[0] = 2;
+  std::array<std::uint32_t, 3> to{};
+  const warpbit_argument buffer{WARPBIT_BUFFER, to.data(), sizeof to};
+  CHECK(warpbit_launch(kernel.kernel, &how, &buffer, 1, nullptr) == WARPBIT_EXECUTION);
+  CHECK(std::string(warpbit_error_name()) == "launch_shape");
+}
+
+TEST_CASE("a lenient launch goes on behind what it finds", "[quick][ptx_c]") {
+  const Kernel kernel("racing", kHopper);
+  warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  warpbit_launch_report report = WARPBIT_INIT(warpbit_launch_report);
+  how.grid[0] = 2;
+  how.block[0] = 64;
+  std::uint32_t to = 0;
+  const warpbit_argument buffer{WARPBIT_BUFFER, &to, sizeof to};
+  CHECK(warpbit_launch(kernel.kernel, &how, &buffer, 1, &report) == WARPBIT_EXECUTION);
+  CHECK(std::string(warpbit_error_name()) == "data_race");
+  CHECK(report.findings == 0);
+  how.lenient = 1;
+  REQUIRE(warpbit_launch(kernel.kernel, &how, &buffer, 1, &report) == WARPBIT_OK);
+  CHECK(to == 7);
+  CHECK(report.fault == nullptr);
+  CHECK(report.blocks == 2);
+  REQUIRE(report.findings == 2);
+  warpbit_finding finding = WARPBIT_INIT(warpbit_finding);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    REQUIRE(warpbit_describe_finding(i, &finding) == WARPBIT_OK);
+    CHECK(std::string(finding.name) == "data_race");
+    CHECK(std::string(finding.message).find(fmt::format("\n  racing, block ({}, 0, 0)", i)) !=
+          std::string::npos);
+    CHECK(finding.times == 1);
+  }
+  CHECK(warpbit_describe_finding(2, &finding) == WARPBIT_USAGE);
+  CHECK(message() == "usage: finding: 2; expected 0 to 1");
+  CHECK(warpbit_describe_finding(0, nullptr) == WARPBIT_USAGE);
+  how.unchecked_shared = 1;
+  REQUIRE(warpbit_launch(kernel.kernel, &how, &buffer, 1, nullptr) == WARPBIT_OK);
+  CHECK(warpbit_describe_finding(0, &finding) == WARPBIT_USAGE);
+  CHECK(message() == "usage: finding: 0; expected none: the last launch has found nothing");
 }
 
 // Callers of an older library know less of a structure: the rest is not touched.

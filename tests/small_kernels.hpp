@@ -84,4 +84,79 @@ AGAIN:
 }
 )";
 
+// neighbours: to[block] = the number of the next block of the cluster, which that has in its shared memory; racing: thread 32
+// reads what thread 0 writes, with no barrier between them; box: to[0] to to[15] is the box of 4 x 4 words at (column, row).
+inline constexpr const char* kHopper = R"(
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry neighbours(.param .u64 to)
+{
+  .shared .align 4 .b32 mine;
+  .reg .b32 %r<8>;  .reg .b64 %rd<4>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, mine;
+  st.shared.u32 [%r2], %r1;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  mov.u32 %r3, %cluster_ctarank;
+  mov.u32 %r4, %cluster_nctarank;
+  add.s32 %r5, %r3, 1;
+  rem.u32 %r5, %r5, %r4;
+  mapa.shared::cluster.u32 %r6, %r2, %r5;
+  ld.shared::cluster.u32 %r7, [%r6];
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  ld.param.u64 %rd1, [to];
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r7;
+  ret;
+}
+.visible .entry racing(.param .u64 to)
+{
+  .shared .align 4 .b32 cell;
+  .reg .pred %p<3>;  .reg .b32 %r<4>;  .reg .b64 %rd<2>;
+  mov.u32 %r1, %tid.x;
+  setp.eq.u32 %p1, %r1, 0;
+  setp.eq.u32 %p2, %r1, 32;
+  mov.u32 %r2, 7;
+  @%p1 st.shared.u32 [cell], %r2;
+  @%p2 ld.shared.u32 %r3, [cell];
+  ld.param.u64 %rd1, [to];
+  @%p2 st.global.u32 [%rd1], %r3;
+  ret;
+}
+.visible .entry box(.param .align 64 .b8 map[128], .param .u32 column, .param .u32 row, .param .u64 to)
+{
+  .shared .align 128 .b8 tile[64];
+  .shared .align 8 .b64 full;
+  .reg .pred %p<3>;  .reg .b32 %r<8>;  .reg .b64 %rd<6>;
+  mov.u32 %r1, tile;
+  mov.u32 %r2, full;
+  ld.param.u32 %r3, [column];
+  ld.param.u32 %r4, [row];
+  mbarrier.init.shared.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r2], 64;
+  mov.b64 %rd2, map;
+  cvta.param.u64 %rd3, %rd2;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd3, {%r3, %r4}], [%r2];
+  ld.param.u64 %rd4, [to];
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0;
+  @!%p1 bra WAIT;
+  mov.u32 %r5, 0;
+NEXT:
+  ld.shared.u32 %r6, [%r1];
+  st.global.u32 [%rd4], %r6;
+  add.s32 %r1, %r1, 4;
+  add.s64 %rd4, %rd4, 4;
+  add.s32 %r5, %r5, 1;
+  setp.lt.u32 %p2, %r5, 16;
+  @%p2 bra NEXT;
+  ret;
+}
+)";
+
 }  // namespace small_kernels

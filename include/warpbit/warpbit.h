@@ -263,6 +263,10 @@ typedef struct warpbit_launch_options {
   int32_t as_measured;        /**< these three as in warpbit_options */
   int32_t refuse_inferred;
   int32_t threads;
+  int32_t lenient; /**< 1: what is found in shared memory is a finding, and the launch goes on */
+  /** Blocks of a cluster: x, y, z; 0 counts as 1. Zeros alone are what the kernel demands (.reqnctapercluster), else
+   * no clusters. */
+  uint32_t cluster[3];
 } warpbit_launch_options;
 
 /** What a launch did. Texts are valid until this thread's next launch. */
@@ -277,6 +281,7 @@ typedef struct warpbit_launch_report {
   /** Statements that were executed and leave a result open, a line for each: "line 40: atom.global.add.f32: the sum
    * depends on the order of the additions"; null if there are none. */
   const char* order_dependent;
+  uint64_t findings; /**< of a launch that is lenient, for warpbit_describe_finding */
 } warpbit_launch_report;
 /** Runs a kernel; launches of a module take turns. `arguments` has an entry for each parameter. A fault gives the status of
  * its kind, and is the message; then the content of the buffers is unspecified, but `report` is filled in, which may be
@@ -284,6 +289,17 @@ typedef struct warpbit_launch_report {
 WARPBIT_API warpbit_status warpbit_launch(const warpbit_kernel* kernel, const warpbit_launch_options* options,
                                           const warpbit_argument* arguments, size_t count,
                                           warpbit_launch_report* report);
+
+/** A fault behind which a launch has gone on, the first of its kind at these places in its block. Texts are valid until
+ * this thread's next launch. */
+typedef struct warpbit_finding {
+  size_t size;
+  const char* message; /**< a line for each side */
+  const char* name;    /**< as warpbit_error_name */
+  uint64_t times;      /**< it was found in the block */
+} warpbit_finding;
+/** Describes a finding of this thread's last launch; they are numbered from 0, block by block. */
+WARPBIT_API warpbit_status warpbit_describe_finding(uint64_t finding, warpbit_finding* description);
 
 #ifdef __cplusplus
 }

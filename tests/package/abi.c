@@ -126,7 +126,9 @@ OFFSET(warpbit_launch_options, unchecked_shared, 52);
 OFFSET(warpbit_launch_options, as_measured, 56);
 OFFSET(warpbit_launch_options, refuse_inferred, 60);
 OFFSET(warpbit_launch_options, threads, 64);
-SIZE(warpbit_launch_options, 72);
+OFFSET(warpbit_launch_options, lenient, 68);
+OFFSET(warpbit_launch_options, cluster, 72);
+SIZE(warpbit_launch_options, 88);
 
 OFFSET(warpbit_launch_report, size, 0);
 OFFSET(warpbit_launch_report, blocks, 8);
@@ -136,7 +138,14 @@ OFFSET(warpbit_launch_report, contracted, 28);
 OFFSET(warpbit_launch_report, fault, 32);
 OFFSET(warpbit_launch_report, printed, 40);
 OFFSET(warpbit_launch_report, order_dependent, 48);
-SIZE(warpbit_launch_report, 56);
+OFFSET(warpbit_launch_report, findings, 56);
+SIZE(warpbit_launch_report, 64);
+
+OFFSET(warpbit_finding, size, 0);
+OFFSET(warpbit_finding, message, 8);
+OFFSET(warpbit_finding, name, 16);
+OFFSET(warpbit_finding, times, 24);
+SIZE(warpbit_finding, 32);
 
 static uint32_t (*const abi)(void) = warpbit_abi;
 static const char* (*const version)(void) = warpbit_version;
@@ -173,9 +182,10 @@ static warpbit_status (*const address)(void*, size_t, uint64_t*) = warpbit_addre
 static warpbit_status (*const forget)(uint64_t) = warpbit_forget;
 static warpbit_status (*const launch)(const warpbit_kernel*, const warpbit_launch_options*, const warpbit_argument*,
                                       size_t, warpbit_launch_report*) = warpbit_launch;
+static warpbit_status (*const describe_finding)(uint64_t, warpbit_finding*) = warpbit_describe_finding;
 
 int main(void) {
   return !(abi() == 2 && version && message && error_name && parse && release && describe && describe_operand &&
            element_at && places_of && dense && execute && execute_warp && verify && load_module && free_module && describe_module && kernel_name && find_kernel &&
-           free_kernel && describe_kernel && describe_parameter && variable && address && forget && launch);
+           free_kernel && describe_kernel && describe_parameter && variable && address && forget && launch && describe_finding);
 }

@@ -45,6 +45,8 @@ Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   ptx::Launch out;
   out.grid = dim3_of(all.grid);
   out.block = dim3_of(all.block);
+  if (all.cluster[0] != 0 || all.cluster[1] != 0 || all.cluster[2] != 0) out.cluster = dim3_of(all.cluster);
+  out.lenient = all.lenient != 0;
   out.shared_bytes = all.shared_bytes;
   out.step_limit = all.step_limit;
   out.contract = all.separate == 0;
@@ -71,11 +73,23 @@ Result<ptx::Argument> argument_of(const warpbit_argument& given, std::size_t i) 
 
 /// Texts of this thread's last launch.
 struct LastLaunch {
+  struct Finding {
+    std::string message, name;
+    std::uint64_t times;
+  };
   std::string fault, printed, order_dependent;
+  std::vector<Finding> findings;
 };
 LastLaunch& last_launch() {
   thread_local LastLaunch last;
   return last;
+}
+
+std::vector<LastLaunch::Finding> findings_of(const ptx::Report& report) {
+  std::vector<LastLaunch::Finding> out;
+  for (const ptx::Finding& one : report.findings)
+    out.push_back({one.fault.message(), std::string(name(one.fault.error.code)), one.times});
+  return out;
 }
 
 // A line for each.
@@ -88,12 +102,13 @@ std::string order_text(const std::vector<ptx::OrderDependence>& all) {
 
 warpbit_status reported(ptx::Report done, warpbit_launch_report* report) {
   LastLaunch& last = last_launch();
-  last = {done.fault ? done.fault->message() : "", std::move(done.printed), order_text(done.order_dependent)};
+  last = {done.fault ? done.fault->message() : "", std::move(done.printed), order_text(done.order_dependent),
+          findings_of(done)};
   if (report != nullptr) {
-    const warpbit_status filled =
-        fill(report, {0, done.blocks, done.steps, done.inferred, done.contracted,
-                      done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
-                      last.order_dependent.empty() ? nullptr : last.order_dependent.c_str()});
+    const warpbit_status filled = fill(
+        report, {0, done.blocks, done.steps, done.inferred, done.contracted,
+                 done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
+                 last.order_dependent.empty() ? nullptr : last.order_dependent.c_str(), last.findings.size()});
     if (filled != WARPBIT_OK) return filled;
   }
   if (!done.fault) return WARPBIT_OK;
@@ -230,5 +245,17 @@ warpbit_status warpbit_launch(const warpbit_kernel* kernel, const warpbit_launch
       all.push_back(*std::move(argument));
     }
     return reported(kernel->function.launch(*how, all), report);
+  });
+}
+
+warpbit_status warpbit_describe_finding(uint64_t finding, warpbit_finding* description) {
+  return guarded([&] {
+    const LastLaunch& last = last_launch();
+    if (finding >= last.findings.size())
+      return wrong_argument("finding", std::to_string(finding),
+                            last.findings.empty() ? "none: the last launch has found nothing"
+                                                  : fmt::format("0 to {}", last.findings.size() - 1));
+    const LastLaunch::Finding& one = last.findings[finding];
+    return fill(description, {0, one.message.c_str(), one.name.c_str(), one.times});
   });
 }
