@@ -34,8 +34,10 @@ std::string data_in(const fs::path& path) {
 }
 
 struct Place {
+  explicit Place(const char* text = small_kernels::kText) : ptx(write(directory.path / "small.ptx", text)) {}
+
   Directory directory;
-  std::string ptx = write(directory.path / "small.ptx", small_kernels::kText);
+  std::string ptx;
 
   std::string file(const std::string& name) const { return (directory.path / name).string(); }
   Output launch(std::vector<std::string> arguments) const {
@@ -180,6 +182,101 @@ TEST_CASE("a structure is bytes", "[quick][cli]") {
   const Output wrong = place.launch({"--entry", "by_value", "--arg", "bytes:0011"});
   CHECK(wrong.status == 2);
   CHECK(wrong.err == "warpbit: argument 'p': 2 bytes; expected 16 bytes (.b8)\n");
+}
+
+TEST_CASE("launch forms clusters", "[quick][cli]") {
+  const Place place(small_kernels::kHopper);
+  const auto after = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"--entry", "neighbours", "--grid", "4", "--arg", "zeros:u32:4:" + place.file("to.npy")});
+    const Output done = place.launch(more);
+    CHECK(done.err == "");
+    CHECK(done.status == 0);
+    return data_in(place.file("to.npy"));
+  };
+  using Words = std::vector<std::uint32_t>;
+  CHECK(after({}) == data_of(Words{0, 1, 2, 3}));
+  CHECK(after({"--cluster", "2"}) == data_of(Words{1, 0, 3, 2}));
+  CHECK(after({"--cluster", "4,1,1"}) == data_of(Words{1, 2, 3, 0}));
+  for (const auto& [cluster, words] :
+       {std::pair{"3", "expected"}, {"2,", "--cluster: '2,'; expected one to three numbers from 1 on"}}) {
+    const Output wrong =
+        place.launch({"--entry", "neighbours", "--grid", "4", "--cluster", cluster, "--arg", "zeros:u32:4"});
+    CHECK(wrong.status == 2);
+    CHECK_THAT(wrong.err, Contains(words) && Contains("cluster"));
+  }
+}
+
+TEST_CASE("a lenient launch shows all that it finds", "[quick][cli]") {
+  const Place place(small_kernels::kHopper);
+  std::vector<std::string> arguments{"--entry",   "racing", "--grid", "2",
+                                     "--block",   "64",     "--arg",  "zeros:u32:1:" + place.file("to.npy"),
+                                     "--threads", "1"};
+  const Output fault = place.launch(arguments);
+  CHECK(fault.status == 1);
+  CHECK_FALSE(fs::exists(place.file("to.npy")));
+  arguments.emplace_back("--lenient");
+  const Output done = place.launch(arguments);
+  CHECK(done.err == "");
+  CHECK(done.status == 1);
+  CHECK_THAT(done.out, Catch::StartsWith(fault.out));
+  CHECK_THAT(done.out, Contains("racing, block (1, 0, 0)") && Contains("\nracing on sm_90a: 2 blocks, ") &&
+                           Contains(" steps, 2 findings\n"));
+  CHECK(data_in(place.file("to.npy")) == data_of(std::vector<std::uint32_t>{7}));
+  arguments.emplace_back("--json");
+  const nlohmann::json answer = nlohmann::json::parse(place.launch(arguments).out);
+  CHECK(answer["fault"] == nullptr);
+  REQUIRE(answer["findings"].size() == 2);
+  CHECK(answer["findings"][0]["times"] == 1);
+  CHECK(answer["findings"][0]["fault"]["code"] == "data_race");
+  CHECK(answer["findings"][0]["fault"]["message"].get<std::string>() + "\n" == fault.out);
+  CHECK(answer["findings"][1]["fault"]["block"] == nlohmann::json{1, 0, 0});
+  CHECK(answer["written"] == nlohmann::json{place.file("to.npy")});
+}
+
+// An array of 6 x 8, of which the box at (4, 3) has three rows.
+TEST_CASE("an argument may be a tensor map", "[quick][cli]") {
+  const Place place(small_kernels::kHopper);
+  std::vector<std::uint32_t> image(48), tile(16);
+  for (std::uint32_t i = 0; i < 48; ++i) image[i] = 100 + i;
+  for (std::uint32_t row = 0; row < 3; ++row)
+    for (std::uint32_t column = 0; column < 4; ++column)
+      tile[4 * row + column] = 100 + 8 * (row + 3) + column + 4;
+  const std::string file = write(place.file("image.npy"), npy(dictionary("'<u4'", "(6, 8)"), data_of(image)));
+  const auto launch = [&](const std::string& map) {
+    return place.launch({"--entry", "box", "--arg", map, "--arg", "u32:4", "--arg", "u32:3", "--arg",
+                         "zeros:u32:4x4:" + place.file("tile.npy")});
+  };
+  for (const char* const members : {"", "elemtype=s32:", "element_stride=1x1:l2_promotion=bytes_256:"}) {
+    const Output done = launch(fmt::format("tensor_map:4x4:{}{}", members, file));
+    CHECK(done.err == "");
+    REQUIRE(done.status == 0);
+    CHECK(data_in(place.file("tile.npy")) == data_of(tile));
+  }
+  const Output filled = launch("tensor_map:4x4:fill_mode=nan:zeros:f32:6x8");
+  CHECK(filled.err == "");
+  CHECK(data_in(place.file("tile.npy")).substr(48, 4) == data_of(std::vector<std::uint32_t>{0x7FF7'7FF7}));
+  const auto bad = [&](const std::string& map, const std::string& words) {
+    const Output done = launch(map);
+    INFO(done.err);
+    CHECK(done.status == 2);
+    CHECK_THAT(done.err, Contains(words));
+  };
+  bad("tensor_map:4x4", "''; expected an array, or MEMBER=VALUE with one of elemtype, element_stride");
+  bad("tensor_map:4x4:swizzle=none:zeros:f32:6x8",
+      "'swizzle=none:zeros:f32:6x8'; expected an array, or MEMBER=VALUE");
+  bad("tensor_map:4:zeros:f32:6x8",
+      "box '4'; expected 2 numbers as in 64x16, in the order of the array's shape");
+  bad("tensor_map:4x4x4:zeros:f32:6x8", "box '4x4x4'; expected 2 numbers");
+  bad("tensor_map:4x4:swizzle_mode=bytes_16:zeros:f32:6x8",
+      "swizzle_mode 'bytes_16'; expected one of none, bytes_32, bytes_64, bytes_128");
+  bad("tensor_map:4x4:elemtype=f16:zeros:f32:6x8",
+      "elemtype f16 for an array of float32; expected a type of 4 bytes");
+  bad("tensor_map:4x4:elemtype=f15:zeros:f32:6x8", "elemtype 'f15'; expected one of u8, u16");
+  bad("tensor_map:4x16:zeros:i8:6x16",
+      "an array of i8; expected elemtype=TYPE before it, with a type of 1 bytes");
+  bad("tensor_map:4x5:zeros:f32:6x8", "box_dim[0]");
+  bad("tensor_map:1x1x1x1x1x1:zeros:f32:1x1x1x1x1x1", "expected one to five dimensions");
 }
 
 TEST_CASE("launch refuses what is none", "[quick][cli]") {

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launch_arguments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "cli/arguments.hpp"
+#include "cli/terminal.hpp"
+#include "warpbit/format.hpp"
+#include "warpbit/run.hpp"
+#include "warpbit/tensor_map.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+// ---- Types of numbers
+
+constexpr std::string_view kTypes =
+    "i8 to i64, s8 to s64, u8 to u64, b8 to b64, f16, bf16, f32, f64, e4m3, e5m2";
+
+/// A type of numbers: of integers or of a floating-point format.
+struct NumberType {
+  std::string_view name;
+  std::size_t bytes;
+  char kind;  ///< NumPy's
+  bool is_integer;
+};
+
+NumberType parse_type(const std::string& where, std::string_view name) {
+  for (const int bits : {8, 16, 32, 64})
+    for (const char letter : {'i', 's', 'u', 'b'})
+      if (name == fmt::format("{}{}", letter, bits))
+        return {name, static_cast<std::size_t>(bits) / 8, letter == 'i' || letter == 's' ? 'i' : 'u', true};
+  const Result<FormatInfo> format = find_format_info(name);
+  if (!format || format->is_integer || format->bits % 8 != 0)
+    refuse(where, fmt::format("type '{}'", name), fmt::format("one of {}", kTypes));
+  const bool numpy = format->name == "f16" || format->name == "f32" || format->name == "f64";
+  return {name, static_cast<std::size_t>(format->bits) / 8, numpy ? 'f' : 'u', false};
+}
+
+// An integer as decimal or hexadecimal digits. The types i and b take both signs.
+std::uint64_t parse_integer(const std::string& where, const NumberType& type, std::string_view text) {
+  const auto bits = 8 * type.bytes;
+  const bool negative = text.starts_with('-'), hexadecimal = text.substr(negative).starts_with("0x");
+  const auto digits =
+      number<std::uint64_t>(text.substr(negative + (hexadecimal ? 2 : 0)), hexadecimal ? 16 : 10);
+  const std::uint64_t largest = std::numeric_limits<std::uint64_t>::max() >> (64 - bits);
+  const std::uint64_t least = largest / 2 + 1;  // without its sign
+  const bool is_signed = type.name[0] == 's', is_unsigned = type.name[0] == 'u';
+  const bool fits =
+      digits && (negative ? !is_unsigned && *digits <= least : *digits <= (is_signed ? least - 1 : largest));
+  if (!fits) refuse(where, fmt::format("'{}'", text), fmt::format("an integer that {} holds", type.name));
+  return negative ? (0 - *digits) & largest : *digits;
+}
+
+std::uint64_t parse_number(const std::string& where, const NumberType& type, const std::string& text) {
+  if (type.is_integer) return parse_integer(where, type, text);
+  const Result<EncodedNumber> code = parse_code(type.name, text);
+  if (!code) refuse(where, code.error().seen, code.error().accepted, code.error().code);
+  return code->code;
+}
+
+// ---- Arguments
+
+constexpr std::string_view kArgument =
+    "null; IN.npy or IN.npy:OUT.npy; zeros:TYPE:SHAPE or zeros:TYPE:SHAPE:OUT.npy; TYPE:NUMBER; bytes:HEX; "
+    "tensor_map:BOX:ARRAY";
+
+// "4096" or "64x64"
+std::vector<std::uint64_t> parse_shape(const std::string& where, const std::string& text,
+                                       std::uint64_t item_bytes) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // bytes
+  std::vector<std::uint64_t> out;
+  std::uint64_t bytes = item_bytes;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    const auto one = number<std::uint64_t>(text.substr(at, end - at));
+    if (!one || (*one != 0 && bytes > kMost / *one) || out.size() == 32)
+      refuse(where, fmt::format("shape '{}'", text), "numbers as in 4096 or 64x64, of at most 2^40 bytes");
+    bytes *= *one;
+    out.push_back(*one);
+    at = end + 1;
+  }
+  return out;
+}
+
+std::vector<std::byte> parse_bytes(const std::string& where, std::string_view text) {
+  std::vector<std::byte> out;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const auto byte = number<unsigned>(text.substr(i, 2), 16);
+    if (!byte || i + 2 > text.size())
+      refuse(where, fmt::format("'{}'", text), "two hexadecimal digits for each byte");
+    out.push_back(static_cast<std::byte>(*byte));
+  }
+  return out;
+}
+
+// "IN.npy" or "IN.npy:OUT.npy"
+LaunchArray read_file(const std::string& text) {
+  constexpr std::string_view kEnd = ".npy:";
+  const std::size_t colon = text.find(kEnd);
+  if (colon == text.npos) return {required(read_array(text)), "", ""};
+  return {required(read_array(text.substr(0, colon + kEnd.size() - 1))), text.substr(colon + kEnd.size()), ""};
+}
+
+// "TYPE:SHAPE" or "TYPE:SHAPE:OUT.npy"
+LaunchArray make_zeros(const std::string& where, const std::string& text) {
+  const std::size_t first = text.find(':'), second = first == text.npos ? first : text.find(':', first + 1);
+  if (first == text.npos) refuse(where, "no shape", std::string(kArgument));
+  const std::string name = text.substr(0, first);
+  const NumberType type = parse_type(where, name);
+  const std::string shape = text.substr(first + 1, second == text.npos ? second : second - first - 1);
+  LaunchArray out{Array::zeros("zeros", type.bytes, parse_shape(where, shape, type.bytes)),
+                  second == text.npos ? "" : text.substr(second + 1), name};
+  out.array.header.kind = type.kind;
+  return out;
+}
+
+constexpr std::string_view kZeros = "zeros:";
+
+bool is_array(const std::string& text) {
+  return text.starts_with(kZeros) || text.ends_with(".npy");
+}
+
+LaunchArray& add_array(const std::string& where, const std::string& text, std::deque<LaunchArray>& arrays) {
+  LaunchArray array =
+      text.starts_with(kZeros) ? make_zeros(where, text.substr(kZeros.size())) : read_file(text);
+  if (!array.out.empty() && !array.out.ends_with(".npy"))
+    refuse(where, fmt::format("'{}'", array.out), "a name that ends in .npy");
+  return arrays.emplace_back(std::move(array));
+}
+
+// ---- Tensor maps
+
+// The enumerator with that name, from 0 to `last`.
+template <class Enum>
+Enum parse_word(const std::string& where, const std::string& member, const std::string& text, Enum last) {
+  std::vector<std::string_view> all;
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    all.push_back(name(static_cast<Enum>(i)));
+    if (all.back() == text) return static_cast<Enum>(i);
+  }
+  refuse(where, fmt::format("{} '{}'", member, text), fmt::format("one of {}", fmt::join(all, ", ")));
+}
+
+Swizzle parse_swizzle(const std::string& where, const std::string& member, const std::string& text) {
+  constexpr std::pair<std::string_view, Swizzle> kAll[] = {{"none", Swizzle::none},
+                                                           {"bytes_32", Swizzle::bytes_32},
+                                                           {"bytes_64", Swizzle::bytes_64},
+                                                           {"bytes_128", Swizzle::bytes_128}};
+  for (const auto& [word, swizzle] : kAll)
+    if (word == text) return swizzle;
+  refuse(where, fmt::format("{} '{}'", member, text), "one of none, bytes_32, bytes_64, bytes_128");
+}
+
+// "64x16" for an array of that rank: as numbers for each dimension, the contiguous one first.
+std::array<std::uint32_t, 5> parse_extents(const std::string& where, const std::string& member,
+                                           const std::string& text, int rank) {
+  const auto refused = [&] {
+    refuse(
+        where, fmt::format("{} '{}'", member, text),
+        fmt::format("{} number{} as in 64x16, in the order of the array's shape", rank, rank == 1 ? "" : "s"));
+  };
+  std::vector<std::uint32_t> all;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    const auto one = number<std::uint32_t>(text.substr(at, end - at));
+    if (!one || std::ssize(all) == rank) refused();
+    all.push_back(*one);
+    at = end + 1;
+  }
+  if (std::ssize(all) != rank) refused();
+  std::array<std::uint32_t, 5> out{};
+  std::ranges::copy(all.rbegin(), all.rend(), out.begin());
+  return out;
+}
+
+// The type of an array's elements: of zeros the name, of a file what it says.
+TensorType element_type(const std::string& where, const LaunchArray& of) {
+  const ArrayHeader& header = of.array.header;
+  const char letter = header.kind == 'i' ? 's' : header.kind;
+  const std::string own = fmt::format("{}{}", letter, 8 * header.item_bytes);
+  for (int i = 0; i <= static_cast<int>(TensorType::tf32_ftz); ++i)
+    for (const std::string& word : {of.type, own})
+      if (name(static_cast<TensorType>(i)) == word) return static_cast<TensorType>(i);
+  refuse(where, fmt::format("an array of {}", of.type.empty() ? header.dtype() : of.type),
+         fmt::format("elemtype=TYPE before it, with a type of {} bytes", header.item_bytes));
+}
+
+// The map of a whole array, without box and other members.
+TensorMap map_of(const std::string& where, LaunchArray& of) {
+  const std::vector<std::uint64_t>& shape = of.array.header.shape;
+  TensorMap out;
+  if (shape.empty() || shape.size() > out.global_dim.size())
+    refuse(where, fmt::format("an array of shape {}", of.array.header.shape_text()), "one to five dimensions");
+  out.rank = static_cast<int>(shape.size());
+  out.global_address = ptx::address(of.array.data);
+  std::ranges::copy(shape.rbegin(), shape.rend(), out.global_dim.begin());
+  std::uint64_t bytes = of.array.header.item_bytes;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) out.global_stride[i] = bytes *= out.global_dim[i];
+  std::fill_n(out.element_stride.begin(), shape.size(), 1);
+  return out;
+}
+
+/// A member of a tensor map that an argument may set.
+struct MapMember {
+  std::string_view name;
+  void (*set)(const std::string& where, const std::string& text, TensorMap& map);
+};
+constexpr MapMember kMapMembers[] = {
+    {"elemtype",
+     [](const std::string& where, const std::string& text, TensorMap& map) {
+       map.elemtype = parse_word(where, "elemtype", text, TensorType::tf32_ftz);
+     }},
+    {"element_stride",
+     [](const std::string& where, const std::string& text, TensorMap& map) {
+       map.element_stride = parse_extents(where, "element_stride", text, map.rank);
+     }},
+    {"swizzle_mode", [](const std::string& where, const std::string& text,
+                        TensorMap& map) { map.swizzle_mode = parse_swizzle(where, "swizzle_mode", text); }},
+    {"l2_promotion",
+     [](const std::string& where, const std::string& text, TensorMap& map) {
+       map.l2_promotion = parse_word(where, "l2_promotion", text, L2Promotion::bytes_256);
+     }},
+    {"fill_mode", [](const std::string& where, const std::string& text, TensorMap& map) {
+       map.fill_mode = parse_word(where, "fill_mode", text, TensorFill::nan);
+     }}};
+
+/// "swizzle_mode=bytes_128", split.
+struct MemberText {
+  const MapMember* member;
+  std::string value;
+};
+
+std::optional<MemberText> parse_member(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const auto found = std::ranges::find(kMapMembers, std::string_view(text).substr(0, equals), &MapMember::name);
+  if (equals == text.npos || found == std::end(kMapMembers)) return std::nullopt;
+  return MemberText{&*found, text.substr(equals + 1)};
+}
+
+// "BOX[:MEMBER=VALUE...]:ARRAY"
+ptx::Argument make_map(const std::string& where, std::string text, std::deque<LaunchArray>& arrays) {
+  const auto next = [&] {  // up to the next colon, or all of it
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::string out = text.substr(0, colon);
+    text.erase(0, colon + 1);
+    return out;
+  };
+  const std::string box = next();
+  std::vector<MemberText> members;
+  while (const std::optional<MemberText> member = parse_member(text.substr(0, text.find(':')))) {
+    members.push_back(*member);
+    next();
+  }
+  if (!is_array(text)) {
+    std::vector<std::string_view> known;
+    for (const MapMember& member : kMapMembers) known.push_back(member.name);
+    refuse(where, fmt::format("'{}'", text),
+           fmt::format("an array, or MEMBER=VALUE with one of {}", fmt::join(known, ", ")));
+  }
+  LaunchArray& array = add_array(where, text, arrays);
+  TensorMap map = map_of(where, array);
+  map.box_dim = parse_extents(where, "box", box, map.rank);
+  const bool has_type =
+      std::ranges::any_of(members, [](const MemberText& m) { return m.member == kMapMembers; });
+  if (!has_type) map.elemtype = element_type(where, array);
+  for (const MemberText& one : members) one.member->set(where, one.value, map);
+  if (element_bytes(map.elemtype) != array.array.header.item_bytes)
+    refuse(where, fmt::format("elemtype {} for an array of {}", name(map.elemtype), array.array.header.dtype()),
+           fmt::format("a type of {} bytes", array.array.header.item_bytes));
+  const Result<TensorMapBytes> bytes = map.encode();
+  if (!bytes)
+    refuse(fmt::format("{}: {}", where, bytes.error().where), bytes.error().seen, bytes.error().accepted,
+           bytes.error().code);
+  return std::vector<std::byte>(bytes->begin(), bytes->end());
+}
+
+// ---- Any of them
+
+ptx::Argument parse_argument(const std::string& text, std::deque<LaunchArray>& arrays) {
+  const std::string where = fmt::format("--arg {}", text);
+  if (text == "null") return ptx::null();
+  const std::size_t colon = text.find(':');
+  const std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
+  if (word == "tensor_map" && colon != text.npos) return make_map(where, rest, arrays);
+  if (is_array(text)) return ptx::buffer(add_array(where, text, arrays).array.data);
+  if (colon == text.npos) refuse("--arg", fmt::format("'{}'", text), std::string(kArgument));
+  if (word == "bytes") return parse_bytes(where, rest);
+  const NumberType type = parse_type(where, word);
+  const std::uint64_t code = parse_number(where, type, rest);
+  const auto* const first = reinterpret_cast<const std::byte*>(&code);
+  return std::vector<std::byte>(first, first + type.bytes);
+}
+
+}  // namespace
+
+std::vector<ptx::Argument> parse_arguments(const std::vector<std::string>& texts, const ptx::Function& kernel,
+                                           std::deque<LaunchArray>& arrays) {
+  std::vector<std::string> parameters;
+  for (const ptx::Parameter& p : kernel.parameters())
+    parameters.push_back(fmt::format("{} ({} bytes, .{})", p.name, p.bytes, p.type));
+  if (texts.size() != parameters.size())
+    refuse(kernel.name(), fmt::format("{} arguments", texts.size()),
+           fmt::format("{}: {}", parameters.size(), fmt::join(parameters, ", ")), Errc::argument_mismatch);
+  std::vector<ptx::Argument> out;
+  for (const std::string& text : texts) out.push_back(parse_argument(text, arrays));
+  return out;
+}
+
+}  // namespace warpbit::cli
