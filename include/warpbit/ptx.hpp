@@ -61,7 +61,8 @@ template <class T>
 Argument buffer(const std::vector<T>& array) {
   return buffer(std::span(array));
 }
-/// A number or a structure, by value. Pointers in a structure are numbers that `address` has returned.
+/// A number or a structure, by value. Pointers in a structure are numbers that `address` has returned; so is the address of
+/// a tensor map, which is a structure: TensorMapBytes.
 template <class T>
 requires std::is_trivially_copyable_v<T> Argument value(const T& number) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(&number, 1));
@@ -72,8 +73,8 @@ inline Argument null() {
   return value(std::uint64_t{0});
 }
 
-/// The address by which all launches of this process reach an array, for pointers inside structures. The same array has
-/// the same address until it is forgotten.
+/// The address by which all launches of this process reach an array, for pointers inside structures and for
+/// tensor maps. The same array has the same address until it is forgotten.
 std::uint64_t address(std::span<std::byte> array);
 /// The array of an address is not reached any more. False if `address` has not returned it.
 bool forget(std::uint64_t address);
@@ -179,12 +180,12 @@ struct Finding {
 
 /// What a launch did.
 struct Report {
-  std::optional<Fault> fault;  ///< after a fault, the content of the arrays is unspecified
-  bool inferred = false;       ///< as in Execution, for any instruction of the launch
-  bool contracted = false;     ///< products and sums were fused, by the rule of the project's numerics page
-  std::uint64_t blocks = 0;    ///< that have ended
-  std::uint64_t steps = 0;     ///< instructions of warps
-  std::string printed;         ///< by printf, block by block
+  std::optional<Fault> fault;     ///< after a fault, the content of the arrays is unspecified
+  bool inferred = false;          ///< as in Execution, for any instruction of the launch
+  bool contracted = false;        ///< products and sums were fused, by the rule of the project's numerics page
+  std::uint64_t blocks = 0;       ///< that have ended
+  std::uint64_t steps = 0;        ///< instructions of warps
+  std::string printed;            ///< by printf, block by block
   std::vector<Finding> findings;  ///< of a launch that is lenient, block by block
   std::vector<LineCounts> profile;  ///< of the statements that were executed, by line; see Launch::profile
   bool stopped = false;             ///< Launch::observe has ended it

@@ -247,8 +247,8 @@ typedef struct warpbit_argument {
   size_t bytes;
 } warpbit_argument;
 
-/** The number by which the launches of this process reach an array, for pointers inside structures, until it is
- * forgotten as often as it was asked for. */
+/** The number by which the launches of this process reach an array, for pointers inside structures and for tensor
+ * maps, until it is forgotten as often as it was asked for. */
 WARPBIT_API warpbit_status warpbit_address(void* data, size_t bytes, uint64_t* address);
 WARPBIT_API warpbit_status warpbit_forget(uint64_t address);
 
