@@ -26,7 +26,7 @@ _AnyPath = Union[str, PathLike[str]]
 _Bits = Union[NDArray[np.unsignedinteger[Any]], NDArray[np.float16], NDArray[np.float32], NDArray[np.float64]]
 _Codes = Union[Sequence[int], NDArray[np.unsignedinteger[Any]]]
 _Number = Union[float, np.floating[Any], np.integer[Any]]
-_Argument = Union[NDArray[Any], np.generic, int, float, bytes, None]
+_Argument = Union[NDArray[Any], np.generic, int, float, bytes, "TensorMap", None]
 _Extent = Union[int, Sequence[int]]
 _Numbers = Union[_Number, Sequence[Any], NDArray[np.floating[Any]], NDArray[np.integer[Any]]]
 

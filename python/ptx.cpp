@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "records.hpp"
+#include "warpbit/tensor_map.hpp"
 
 namespace warpbit::python {
 namespace {
@@ -16,23 +17,31 @@ using AnyArray = As<"NDArray[Any]">;
 
 // ---- What a launch gives
 
+using Block = std::tuple<unsigned, unsigned, unsigned>;
+
 struct LaunchFaultSide {
   int warp = 0;
   std::vector<int> lanes;
   std::string file;
   unsigned line = 0;
   int ptx_line = 0;
+  std::optional<Block> elsewhere;
 };
 
 struct LaunchFault {
   Error error;
   std::string kernel;
   std::string message;
-  std::tuple<unsigned, unsigned, unsigned> block;
+  Block block;
   LaunchFaultSide at;
   std::optional<LaunchFaultSide> other;
   std::optional<std::string> space;
   std::optional<std::int64_t> byte;
+};
+
+struct LaunchFinding {
+  LaunchFault fault;
+  std::uint64_t times = 0;
 };
 
 struct LaunchReport {
@@ -40,6 +49,7 @@ struct LaunchReport {
   bool inferred = false, contracted = false;
   std::uint64_t blocks = 0, steps = 0;
   std::string printed;
+  std::vector<LaunchFinding> findings;
   std::vector<ptx::OrderDependence> order_dependent;
   std::vector<ptx::LineCounts> profile;
 };
@@ -51,24 +61,30 @@ std::string utf8(const std::string& bytes) {
       .cast<std::string>();
 }
 
+Block block_of(const device::Index3& block) {
+  return {block.x, block.y, block.z};
+}
+
 LaunchFaultSide side_of(const FaultSide& side) {
-  return {side.warp, side.lanes, side.at.file, side.at.line, side.ptx_line};
+  return {side.warp,     side.lanes,
+          side.at.file,  side.at.line,
+          side.ptx_line, side.elsewhere ? std::optional(block_of(*side.elsewhere)) : std::nullopt};
 }
 
 LaunchFault fault_of(const Fault& fault) {
-  LaunchFault out{fault.error,
-                  fault.kernel,
-                  fault.message(),
-                  {fault.block.x, fault.block.y, fault.block.z},
-                  side_of(fault),
-                  {},
-                  {},
+  LaunchFault out{fault.error, fault.kernel, fault.message(), block_of(fault.block), side_of(fault), {}, {},
                   {}};
   if (fault.other) out.other = side_of(*fault.other);
   if (fault.address) {
     out.space = name(fault.address->space);
     out.byte = fault.address->byte;
   }
+  return out;
+}
+
+std::vector<LaunchFinding> findings_of(const ptx::Report& report) {
+  std::vector<LaunchFinding> out;
+  for (const ptx::Finding& one : report.findings) out.push_back({fault_of(one.fault), one.times});
   return out;
 }
 
@@ -86,6 +102,7 @@ LaunchReport report_of(const ptx::Report& report) {
           report.blocks,
           report.steps,
           utf8(report.printed),
+          findings_of(report),
           report.order_dependent,
           profile_of(report)};
 }
@@ -196,6 +213,14 @@ std::vector<std::byte> scalar_bytes(const ptx::Parameter& parameter, const py::h
   return bytes_of(object.attr("tobytes")());
 }
 
+std::vector<std::byte> map_bytes(const ptx::Parameter& parameter, const TensorMap& map) {
+  const TensorMapBytes bytes = value_of(map.encode());
+  if (parameter.bytes != bytes.size())
+    refuse_argument(parameter, "a TensorMap, which is " + std::to_string(bytes.size()) + " bytes",
+                    type_text(parameter));
+  return {bytes.begin(), bytes.end()};
+}
+
 ptx::Argument argument_of(const ptx::Parameter& parameter, const py::handle& object) {
   if (object.is_none()) {
     if (parameter.bytes != 8)
@@ -208,11 +233,12 @@ ptx::Argument argument_of(const ptx::Parameter& parameter, const py::handle& obj
     if (array.writeable()) return writable(memory);
     return memory;
   }
+  if (py::isinstance<TensorMap>(object)) return map_bytes(parameter, object.cast<const TensorMap&>());
   if (PyBytes_Check(object.ptr())) return bytes_of(py::reinterpret_borrow<py::bytes>(object));
   if (py::isinstance(object, py::module_::import("numpy").attr("generic")))
     return scalar_bytes(parameter, object);
   if (PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr())) return number_bytes(parameter, object);
-  refuse_argument(parameter, seen_text(object), "an array, a number, bytes or None");
+  refuse_argument(parameter, seen_text(object), "an array, a number, a TensorMap, bytes or None");
 }
 
 // ---- Addresses
@@ -264,24 +290,14 @@ Dim3 dim3_of(const Extent& given, const char* what) {
   return {all[0], all[1], all[2]};
 }
 
-// CuPy's launches have no clusters, so that None and one block are the same.
-void check_cluster(const py::object& cluster) {
-  if (cluster.is_none()) return;
-  const Dim3 size = dim3_of(Extent(cluster), "cluster");
-  if (size.x != 1 || size.y != 1 || size.z != 1)
-    refuse(Errc::launch_shape, "cluster", py::repr(cluster).cast<std::string>(),
-           "None or (1, 1, 1): clusters of blocks are not modelled yet");
-}
-
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
                     const Arguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
-                    bool contract, bool check_shared, std::uint64_t step_limit, int threads,
+                    bool contract, bool check_shared, bool lenient, std::uint64_t step_limit, int threads,
                     bool allow_inferred, Undefined undefined, bool profile) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
            std::to_string(parameters.size()));
-  check_cluster(cluster);
   const py::list held(addressed().attr("values")());
   std::vector<py::object> objects;  // the caller may change its list
   std::vector<ptx::Argument> arguments;
@@ -289,13 +305,24 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
     arguments.push_back(argument_of(parameters[i], objects.emplace_back(args[i])));
   const ptx::Launch how{.grid = dim3_of(grid, "grid"),
                         .block = dim3_of(block, "block"),
+                        .cluster = cluster.is_none()
+                                       ? std::nullopt
+                                       : std::optional(dim3_of(Extent(py::object(cluster)), "cluster")),
                         .shared_bytes = shared_mem,
                         .contract = contract,
                         .check_shared = check_shared,
+                        .lenient = lenient,
                         .step_limit = step_limit,
                         .execute = {undefined, allow_inferred, threads, {}},
                         .profile = profile};
   return report_of(interruptible([&] { return function.launch(how, arguments); }));
+}
+
+// A lenient call says what it found as a warning, at the caller.
+void warn(const LaunchFinding& finding) {
+  const std::string text =
+      finding.fault.message + (finding.times > 1 ? "\n  " + std::to_string(finding.times) + " times" : "");
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw py::error_already_set();
 }
 
 template <class... Options>
@@ -303,6 +330,7 @@ void call(const ptx::Function& function, const Extent& grid, const Extent& block
           const Options&... options) {
   const LaunchReport report = launch(function, grid, block, args, options..., false);
   if (!report.printed.empty()) py::print(report.printed, "end"_a = "");
+  for (const LaunchFinding& finding : report.findings) warn(finding);
   if (report.fault) raise(*report.fault);
 }
 
@@ -344,11 +372,13 @@ grid, block: up to three numbers, (x, y, z), or one. args: a sequence with one a
     None is a null pointer;
     a number of Python's becomes what the parameter is: an int or bool its bytes, a float .f32 or .f64;
     a NumPy scalar is its own bytes, which must be as many as those of the parameter;
+    a TensorMap is its 128 bytes; its global_address is `address` of an array;
     bytes, or a scalar of a structured type (numpy.void), are a structure passed by value.
-shared_mem: dynamic shared memory of a block, in bytes. cluster: None, or one block; others are not modelled yet.
-contract: products and sums are fused as the assembler does by default. check_shared: accesses to shared
-    memory that no barrier orders are faults, and reads of bytes that were never written. step_limit: the most
-    steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
+shared_mem: dynamic shared memory of a block, in bytes. cluster: blocks of a cluster, as grid; None is what the
+    kernel demands (.reqnctapercluster), else no clusters. contract: products and sums are fused as the assembler
+    does by default. check_shared: accesses to shared memory that no barrier orders are faults, and reads of bytes
+    that were never written. lenient: what check_shared finds is collected, and the launch goes on. step_limit:
+    the maximum number of steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
 
 The GIL is released; launches of a module take turns. After a fault the content of the arrays is unspecified.
 Errors, raised: argument_mismatch and launch_shape for what no kernel can be called with.)";
@@ -357,7 +387,8 @@ constexpr const char* kProfile =
 
 profile: the report has a profile: for each line, how often it was executed, and what its accesses to memory cost.)";
 constexpr const char* kCall =
-    R"(As `launch`, but a fault is raised as Error, and what printf prints goes to sys.stdout.)";
+    R"(As `launch`, but a fault is raised as Error, and what printf prints goes to sys.stdout; findings
+of a lenient call are warnings, RuntimeWarning.)";
 
 // A member of what LineCounts is made of.
 template <class M, class Base>
@@ -397,7 +428,9 @@ void add_report(py::module_& m) {
              field("lanes", &LaunchFaultSide::lanes, "Of the warp; of the launch itself none."),
              field("file", &LaunchFaultSide::file, "Where the instruction comes from (.file), or empty."),
              field("line", &LaunchFaultSide::line, "In that file."),
-             field("ptx_line", &LaunchFaultSide::ptx_line, "Of the module's text, from 1."));
+             field("ptx_line", &LaunchFaultSide::ptx_line, "Of the module's text, from 1."),
+             field("elsewhere", &LaunchFaultSide::elsewhere,
+                   "x, y and z, where it is another block of the cluster than the fault's; or None."));
   auto fault = add_record(
       m, "LaunchFault",
       "The first thing that a kernel must not do, in the first faulty block. str() is its message.",
@@ -409,6 +442,11 @@ void add_report(py::module_& m) {
       field("space", &LaunchFault::space, "The memory concerned: \"shared\", \"global\"; or None."),
       field("byte", &LaunchFault::byte, "The byte in it; in global memory that of the array."));
   fault.def("__str__", [](const LaunchFault& f) { return f.message; });
+  add_record(
+      m, "LaunchFinding",
+      "A fault behind which a lenient launch has gone on, the first of its kind at these places in its block.",
+      field("fault", &LaunchFinding::fault, "What it is."),
+      field("times", &LaunchFinding::times, "How often it was found in the block."));
   add_record(
       m, "OrderDependence",
       "A statement with a result that PTX leaves open: it depends on the order in which threads run, on time, or "
@@ -427,13 +465,16 @@ void add_report(py::module_& m) {
       field("blocks", &LaunchReport::blocks, "Blocks that have ended."),
       field("steps", &LaunchReport::steps, "Instructions of warps."),
       field("printed", &LaunchReport::printed, "By printf, block by block."),
+      field("findings", &LaunchReport::findings,
+            "Of a lenient launch: what check_shared found, block by block."),
       field("order_dependent", &LaunchReport::order_dependent,
             "Statements that were executed and leave a result open, by line."),
       field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."));
   set_repr(report, [](const LaunchReport& r) {
     return "LaunchReport: " +
            (r.fault ? r.fault->message
-                    : std::to_string(r.blocks) + " blocks, " + std::to_string(r.steps) + " steps");
+                    : std::to_string(r.blocks) + " blocks, " + std::to_string(r.steps) + " steps" +
+                          (r.findings.empty() ? "" : ", " + std::to_string(r.findings.size()) + " findings"));
   });
 }
 
@@ -444,13 +485,14 @@ void add_ptx(py::module_& m) {
   py::class_<ptx::Function> function(m, "RawKernel", "A kernel of a RawModule.");
   const auto add = [&](const char* name, auto run, const std::string& doc, auto... more) {
     function.def(name, run, "grid"_a, "block"_a, "args"_a, py::kw_only(), "shared_mem"_a = 0,
-                 "cluster"_a = py::none(), "contract"_a = true, "check_shared"_a = true, "step_limit"_a = 0,
-                 "threads"_a = 0, "allow_inferred"_a = true, "undefined"_a = Undefined::error, more...,
-                 doc.c_str());
+                 "cluster"_a = py::none(), "contract"_a = true, "check_shared"_a = true, "lenient"_a = false,
+                 "step_limit"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
+                 "undefined"_a = Undefined::error, more..., doc.c_str());
   };
   add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
   add("__call__",
-      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, std::uint64_t, int, bool, Undefined>, kCall);
+      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, bool, std::uint64_t, int, bool, Undefined>,
+      kCall);
   function
       .def_property_readonly(
           "name", [](const ptx::Function& f) { return f.name(); }, "As the PTX has it.")
@@ -489,7 +531,7 @@ which names all; that of the first instruction that it reaches and that cannot r
   m.def(
       "address", &address_of, "array"_a,
       R"(The 64-bit number by which the launches of this process reach an array, for pointers inside structures and
-arrays.
+arrays, and for tensor maps.
 
 The array must be C-contiguous and writeable. The same memory has the same address until the array objects that
 it was asked of are collected; then launches do not reach it any more.)");

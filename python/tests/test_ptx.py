@@ -164,6 +164,115 @@ AGAIN:
 """
 
 
+# Kernels with clusters and the asynchronous machine.
+HOPPER = """
+.version 8.7
+.target sm_90a
+.address_size 64
+
+// to[block] = the number of the next block of the cluster, which that has in its shared memory.
+.visible .entry neighbours(.param .u64 to)
+{
+  .shared .align 4 .b32 mine;
+  .reg .b32 %r<8>;  .reg .b64 %rd<4>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, mine;
+  st.shared.u32 [%r2], %r1;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  mov.u32 %r3, %cluster_ctarank;
+  mov.u32 %r4, %cluster_nctarank;
+  add.s32 %r5, %r3, 1;
+  rem.u32 %r5, %r5, %r4;
+  mapa.shared::cluster.u32 %r6, %r2, %r5;
+  ld.shared::cluster.u32 %r7, [%r6];
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  ld.param.u64 %rd1, [to];
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r7;
+  ret;
+}
+
+// The same with the first barrier before the store.
+.visible .entry hasty(.param .u64 to)
+{
+  .shared .align 4 .b32 mine;
+  .reg .b32 %r<8>;  .reg .b64 %rd<4>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, mine;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  st.shared.u32 [%r2], %r1;
+  mov.u32 %r3, %cluster_ctarank;
+  xor.b32 %r5, %r3, 1;
+  mapa.shared::cluster.u32 %r6, %r2, %r5;
+  ld.shared::cluster.u32 %r7, [%r6];
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  ld.param.u64 %rd1, [to];
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r7;
+  ret;
+}
+
+// Thread 0 writes what thread 32 reads, and no barrier is between them.
+.visible .entry racing(.param .u64 to)
+{
+  .shared .align 4 .b32 cell;
+  .reg .pred %p<3>;  .reg .b32 %r<4>;  .reg .b64 %rd<2>;
+  mov.u32 %r1, %tid.x;
+  setp.eq.u32 %p1, %r1, 0;
+  setp.eq.u32 %p2, %r1, 32;
+  mov.u32 %r2, 7;
+  @%p1 st.shared.u32 [cell], %r2;
+  @%p2 ld.shared.u32 %r3, [cell];
+  ld.param.u64 %rd1, [to];
+  @%p2 st.global.u32 [%rd1], %r3;
+  ret;
+}
+
+// to[0] to to[15]: the box of 4 x 4 words at (column, row).
+.visible .entry box(.param .align 64 .b8 map[128], .param .u32 column, .param .u32 row, .param .u64 to)
+{
+  .shared .align 128 .b8 tile[64];
+  .shared .align 8 .b64 full;
+  .reg .pred %p<3>;  .reg .b32 %r<8>;  .reg .b64 %rd<6>;
+  mov.u32 %r1, tile;
+  mov.u32 %r2, full;
+  ld.param.u32 %r3, [column];
+  ld.param.u32 %r4, [row];
+  mbarrier.init.shared.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r2], 64;
+  mov.b64 %rd2, map;
+  cvta.param.u64 %rd3, %rd2;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd3, {%r3, %r4}], [%r2];
+  ld.param.u64 %rd4, [to];
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0;
+  @!%p1 bra WAIT;
+  mov.u32 %r5, 0;
+NEXT:
+  ld.shared.u32 %r6, [%r1];
+  st.global.u32 [%rd4], %r6;
+  add.s32 %r1, %r1, 4;
+  add.s64 %rd4, %rd4, 4;
+  add.s32 %r5, %r5, 1;
+  setp.lt.u32 %p2, %r5, 16;
+  @%p2 bra NEXT;
+  ret;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def hopper():
+    return warpbit.RawModule(HOPPER)
+
+
 @pytest.fixture(scope="module")
 def saxpy():
     return warpbit.RawModule(SAXPY).get_function("saxpy")
@@ -248,7 +357,7 @@ def test_numbers_become_what_the_parameter_is(others, cls):
 
 
 NUMBERS = [
-    (1, "a", "argument 'd': object of type str; expected an array, a number, bytes or None"),
+    (1, "a", "argument 'd': object of type str; expected an array, a number, a TensorMap, bytes or None"),
     (1, np.float32(1), "argument 'd': 1.0, float32 of 4 bytes; expected 8 bytes (.f64)"),
     (1, np.int64(1), "argument 'd': 1, int64 of 8 bytes; expected 8 bytes (.f64)"),
     (2, 256, "argument 'c': 256; expected an integer of 1 bytes (.u8)"),
@@ -389,10 +498,63 @@ def test_launches_that_are_none(saxpy):
         assert (error.code, error.where, error.seen) == ("launch_shape", "grid", repr(grid))
     assert refusal(lambda: saxpy(1, 1025, (y, y, 1, 1))).code == "launch_shape"
     assert refusal(lambda: saxpy(1, 1, (y, y, 1, 1), shared_mem=1 << 20)).code == "launch_shape"
-    assert str(refusal(lambda: saxpy(1, 1, (y, y, 1, 1), cluster=(2, 1, 1)))) == (
-        "cluster: (2, 1, 1); expected None or (1, 1, 1): clusters of blocks are not modelled yet")
+    for cluster in (0, (), (2, 1, 1, 1), "2"):
+        error = refusal(lambda: saxpy(1, 1, (y, y, 1, 1), cluster=cluster))
+        assert (error.code, error.where, error.seen) == ("launch_shape", "cluster", repr(cluster))
+    assert refusal(lambda: saxpy(3, 1, (y, y, 1, 1), cluster=2)).code == "launch_shape"
     assert str(refusal(lambda: saxpy(1, 1, (y, y, 1)))) == "saxpy: 3 arguments; expected 4"
     saxpy(np.int64(1), [np.uint8(4)], (y, y, 1, 1), cluster=(1, 1, 1))
+    saxpy(2, 2, (y, y, 1, 1), cluster=2)
+
+
+@pytest.mark.parametrize("cluster, expected", [(None, [0, 1, 2, 3]), (2, [1, 0, 3, 2]), ((4, 1), [1, 2, 3, 0])])
+def test_blocks_of_a_cluster(hopper, cluster, expected):
+    to = np.full(4, 9, np.uint32)
+    hopper.get_function("neighbours")(4, 1, (to,), cluster=cluster)
+    assert to.tolist() == expected
+
+
+def test_a_launch_goes_on_behind_what_it_finds(hopper):
+    kernel, to = hopper.get_function("racing"), np.zeros(1, np.uint32)
+    report = kernel.launch(1, 64, (to,))
+    assert report.fault.error.code == "data_race" and report.findings == []
+    report = kernel.launch(3, 64, (to,), lenient=True)
+    assert report.fault is None and report.blocks == 3 and to[0] == 7
+    assert [(f.fault.error.code, f.fault.block, f.times) for f in report.findings] == [
+        ("data_race", (block, 0, 0), 1) for block in range(3)]
+    found = report.findings[0].fault
+    assert (found.at.warp, found.other.warp, found.at.elsewhere) == (1, 0, None)
+    assert "3 findings" in repr(report)
+    again(report)
+    with pytest.warns(RuntimeWarning) as warnings:
+        kernel(1, 64, (to,), lenient=True)
+    assert [str(w.message) for w in warnings] == [found.message] and warnings[0].filename == __file__
+
+
+def test_the_other_side_is_another_block(hopper):
+    to = np.zeros(2, np.uint32)
+    fault = hopper.get_function("hasty").launch(2, 1, (to,), cluster=2).fault
+    assert fault.error.code == "data_race" and "of block 1 of the cluster" in fault.message
+    assert fault.at.elsewhere is None and {fault.block, fault.other.elsewhere} == {(0, 0, 0), (1, 0, 0)}
+    again(fault)
+
+
+def test_a_tensor_map(hopper):
+    image = np.arange(6 * 8, dtype=np.uint32).reshape(6, 8)
+    tensor = warpbit.TensorMap("u32", warpbit.address(image), [8, 6], [32], [4, 4])
+    expected = np.pad(image, ((0, 1), (0, 0)))[3:7, 4:8]
+    for argument in (tensor, tensor.encode(), np.frombuffer(tensor.encode(), "V128")[0]):
+        tile = np.full((4, 4), 9, np.uint32)
+        hopper.get_function("box")(1, 1, (argument, 4, 3, tile))
+        assert np.array_equal(tile, expected)
+    error = refusal(lambda: hopper.get_function("box")(1, 1, (tensor, tensor, 3, tile)))
+    assert (error.code, str(error)) == (
+        "argument_mismatch", "argument 'column': a TensorMap, which is 128 bytes; expected 4 bytes (.u32)")
+    error = refusal(lambda: hopper.get_function("box")(1, 1, (warpbit.TensorMap("u32", 8, [8], []), 4, 3, tile)))
+    assert error.code == "descriptor_field"
+    lost = warpbit.TensorMap("u32", 0, [8, 6], [32], [4, 4])
+    fault = hopper.get_function("box").launch(1, 1, (lost, 4, 3, tile)).fault
+    assert fault.error.code == "address_out_of_bounds"
 
 
 def test_modules_that_are_refused(tmp_path):
