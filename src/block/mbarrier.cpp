@@ -8,6 +8,13 @@
 #include <utility>
 
 namespace warpbit::block {
+namespace {
+
+void set_other(Fault& fault, Who who) {
+  fault.other = {who.thread / kWarp, {who.thread % kWarp}, who.at};
+}
+
+}  // namespace
 
 // ---- What is at an address
 
@@ -19,8 +26,7 @@ Found Mbarriers::misused(std::string_view what, std::int64_t address, std::strin
                          Who who, const Object* object) const {
   Fault out = fault_of(who, {Errc::barrier_misused, std::string(what), std::move(seen), std::move(accepted)});
   out.address = {Space::shared, address};
-  if (object != nullptr)
-    out.other = {object->made.thread / kWarp, {object->made.thread % kWarp}, object->made.at};
+  if (object != nullptr) set_other(out, object->made);
   return out;
 }
 
@@ -37,7 +43,7 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
                         fmt::format("{} was overwritten by {}", name(address),
                                     shared_.cluster().name(writer.thread, shared_.rank())),
                         "mbarrier.init must come again", who);
-  fault->other = {writer.thread / kWarp, {writer.thread % kWarp}, writer.at};
+  set_other(*fault, writer);
   return fault;
 }
 
@@ -152,10 +158,7 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
                 fmt::format("{} more of {} arrivals, of which {} are pending in phase {} of {}", arrival.count,
                             object->expected, object->pending, object->phase, name(address)),
                 "each phase takes the arrivals that mbarrier.init has counted", who, object);
-    if (!object->arrived.empty()) {
-      const Who& last = object->arrived.back().who;
-      out->other = {last.thread / kWarp, {last.thread % kWarp}, last.at};
-    }
+    if (!object->arrived.empty()) set_other(*out, object->arrived.back().who);
     return out;
   }
   if (!arrival.completes && arrival.count == object->pending)
@@ -208,15 +211,17 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, Who who, b
   if (test.acquires) shared_.order().acquire(warp, object->complete);
   if (!test.is_parity) return std::nullopt;
   const std::int64_t phase = object->phase - 1;
-  const auto [seen, is_first] = object->seen.try_emplace(warp, phase);
-  if (!is_first && seen->second == phase && repeated(warp) == nullptr)
+  const auto [found, is_first] = object->seen.try_emplace(warp, Seen{phase, who});
+  Seen& seen = found->second;
+  const bool is_same_test = seen.phase == phase && seen.by.at == who.at && seen.by.thread < who.thread;
+  if (is_first || seen.phase != phase)
+    repeated_.erase(warp);
+  else if (!is_same_test && repeated(warp) == nullptr)
     repeated_[warp] = {
         fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before", phase,
                     name(address), of),
         who};
-  else if (seen->second != phase)
-    repeated_.erase(warp);
-  seen->second = phase;
+  seen = {phase, who};
   return std::nullopt;
 }
 
@@ -269,14 +274,26 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
   return std::nullopt;
 }
 
-Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Accesses::Agent, Who who) {
+// A phase waits for the bytes that are expected in it. Those that come behind it were not: had they come in time, it would
+// have waited for ever.
+Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Accesses::Agent agent, Who who) {
+  constexpr std::string_view kWhat = "cp.async.bulk";
   Object* object = nullptr;
-  if (auto fault = find(address, "cp.async.bulk", who, object)) return fault;
+  if (auto fault = find(address, kWhat, who, object)) return fault;
   --object->copies;
+  Found late;
+  if (bytes != 0 && agent.clock < object->phase) {
+    late = misused(kWhat, address,
+                   fmt::format("{} bytes of a copy in phase {} of {} come in phase {}: too few were expected",
+                               bytes, agent.clock, name(address), object->phase),
+                   "mbarrier.expect_tx must count the bytes of all copies before the phase is complete", who,
+                   object);
+    if (!object->arrived.empty()) set_other(*late, object->arrived.back().who);
+  }
   if (auto fault = add_bytes(address, *object, -std::int64_t{bytes}, who)) return fault;
   object->came += bytes;
   settle(*object);
-  return std::nullopt;
+  return late;
 }
 
 // ---- Words

@@ -80,6 +80,12 @@ class Mbarriers {
     Who who;
     std::int64_t phase;
   };
+  /// The last phase that a warp has seen complete, and which of its threads was the last to see it, where: one after the
+  /// other in a single test.
+  struct Seen {
+    std::int64_t phase;
+    Who by;
+  };
   struct Object {
     std::uint32_t expected, pending;
     std::int64_t bytes = 0;  ///< that are expected and have not come
@@ -89,9 +95,9 @@ class Mbarriers {
     bool fenced = false;    ///< by fence.mbarrier_init
     int agent = -1;
     Knowledge released = {}, complete = {};
-    std::vector<Arrived> arrived = {};      ///< the last of each warp and place
-    std::map<int, std::int64_t> seen = {};  ///< by warp: the last phase that it has seen complete
-    std::int64_t came = 0, copies = 0;      ///< bytes of the phase at hand, copies on their way
+    std::vector<Arrived> arrived = {};  ///< the last of each warp and place
+    std::map<int, Seen> seen = {};      ///< by warp
+    std::int64_t came = 0, copies = 0;  ///< bytes of the phase at hand, copies on their way
   };
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
   Found change(std::int64_t address, std::string_view what, Who who);

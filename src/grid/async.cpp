@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace warpbit::grid {
 
 block::Accesses::Agent BulkGroups::agent(int thread) {
@@ -42,6 +44,59 @@ std::optional<ChangedMaps::Missing> ChangedMaps::missing(std::uint64_t address) 
   if (found == states_.end() || found->second.acquired) return std::nullopt;
   return Missing{found->second.who, found->second.released ? "fence.proxy.tensormap::generic.acquire"
                                                            : "fence.proxy.tensormap::generic.release"};
+}
+
+// ---- Tiles
+
+namespace {
+
+constexpr std::uint64_t kLine = 128, kChunk = 16;
+
+/// What a swizzle takes of a line's number.
+std::uint64_t mask(Swizzle swizzle) {
+  return static_cast<std::uint64_t>(span_bytes(swizzle)) / kChunk - 1;
+}
+
+}  // namespace
+
+void CopiedTiles::add(std::uint64_t first, std::uint64_t bytes, Swizzle swizzle, block::Who who) {
+  const std::uint64_t end = first + bytes;
+  std::erase_if(tiles_, [&](const Copied& one) { return one.first < end && first < one.end; });
+  tiles_.push_back({first, end, swizzle, who});
+}
+
+block::Found CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
+                                   const DescribedMatrix& matrix, block::Who who) const {
+  const std::uint64_t reads = mask(descriptor.swizzle), begin = descriptor.start / kLine * kLine,
+                      end = described_end(descriptor, matrix);
+  const auto offset = static_cast<std::uint64_t>(descriptor.base_offset);
+  for (const Copied& tile : tiles_) {
+    if (tile.first >= end || tile.end <= begin) continue;
+    if (tile.swizzle == descriptor.swizzle && (offset & reads) == 0) continue;
+    for (const ByteRange& range : DescriptorMap(descriptor, matrix).ranges()) {
+      const std::uint64_t last = std::min(range.last, tile.end - 1);
+      for (std::uint64_t at = std::max(range.first, tile.first); at <= last; at = (at / kLine + 1) * kLine) {
+        const std::uint64_t line = at / kLine, put = line & mask(tile.swizzle), taken = (line - offset) & reads;
+        if (put == taken) continue;
+        const auto write = shared_.last_write(static_cast<std::int64_t>(at));
+        if (!write || write->at != tile.who.at || !shared_.cluster().copies(write->thread)) continue;
+        const std::uint64_t chunk = at % kLine / kChunk;
+        Fault out = block::fault_of(
+            who,
+            {Errc::protocol_violation, std::string(what),
+             fmt::format(
+                 "the tile from {:#x} on was copied with {}, and byte {:#x} is read with {} and base offset {}: "
+                 "chunk {} of its line is there, and chunk {} is expected",
+                 tile.first, name(tile.swizzle), at, name(descriptor.swizzle), offset, chunk ^ put,
+                 chunk ^ taken),
+             "the descriptor must have the swizzle of the tensor map and base offset 0"});
+        out.address = {Space::shared, static_cast<std::int64_t>(at)};
+        out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};
+        return out;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace warpbit::grid

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch keeps of the asynchronous machine: bulk groups of threads, and tensor maps that were changed.
+// What a launch keeps of the asynchronous machine: bulk groups of threads, tensor maps that were changed, and tiles that
+// tensor copies have written.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "block/shared.hpp"
+#include "warpbit/descriptor.hpp"
 
 namespace warpbit::grid {
 
@@ -51,6 +54,28 @@ class ChangedMaps {
     bool released, acquired;
   };
   std::map<std::uint64_t, State> states_;
+};
+
+/// The tiles that tensor copies have written to a block's shared memory. A copy with a swizzle XORs the number of a 16-byte
+/// chunk in its line of 128 bytes with that of the line, as much of it as the swizzle takes; a product does so, too, with the
+/// line's number less its base offset.
+class CopiedTiles {
+ public:
+  explicit CopiedTiles(const block::Shared& shared) : shared_(shared) {}
+  bool empty() const { return tiles_.empty(); }
+  void add(std::uint64_t first, std::uint64_t bytes, Swizzle swizzle, block::Who who);
+  /// The fault of a product by `who` that expects another chunk at some byte than the copy has put there.
+  block::Found mistaken(std::string_view what, const Descriptor& descriptor, const DescribedMatrix& matrix,
+                        block::Who who) const;
+
+ private:
+  struct Copied {
+    std::uint64_t first, end;
+    Swizzle swizzle;
+    block::Who who;
+  };
+  const block::Shared& shared_;
+  std::vector<Copied> tiles_;
 };
 
 }  // namespace warpbit::grid

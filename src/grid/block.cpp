@@ -152,7 +152,7 @@ FaultSide Block::side(FaultSide found) const {
 
 // With its places in the kernel.
 Fault Block::located(Fault found) const {
-  const unsigned statement = found.at.line;
+  name_statement(found);
   const Extent at =
       cluster_.blocks()[static_cast<std::size_t>(found.warp / (shared_.cluster().stride() / kLanes))]->index();
   static_cast<FaultSide&>(found) = side(found);
@@ -169,13 +169,17 @@ Fault Block::located(Fault found) const {
   }
   found.block = {at[0], at[1], at[2]};
   found.kernel = grid_.program.functions[static_cast<std::size_t>(grid_.program.entry)].function->name;
-  if (statement != 0 && found.error.where.empty())
-    found.error.where = ptx::one_line(statement_of(grid_.program.origins[statement - 1]).text);
   return found;
 }
 
+// An error whose place has no other name has that of its statement.
+void Block::name_statement(Fault& fault) const {
+  if (fault.at.line != 0 && fault.error.where.empty())
+    fault.error.where = ptx::one_line(statement_of(grid_.program.origins[fault.at.line - 1]).text);
+}
+
 // A warp that has waited for a phase which it had seen complete goes on too early: that is the cause of what follows.
-void Block::explain_by_phase(Fault& fault) {
+void Block::explain_by_phase(Fault& fault) const {
   const auto of = [&](const FaultSide& side) -> const block::Mbarriers::Repeated* {
     const int stride = shared_.cluster().stride() / kLanes;
     Block* const block = cluster_.block(static_cast<std::uint64_t>(side.warp / stride));
@@ -186,6 +190,7 @@ void Block::explain_by_phase(Fault& fault) {
   const block::Mbarriers::Repeated* found = of(fault);
   if (found == nullptr && fault.other) found = of(*fault.other);
   if (found == nullptr) return;
+  name_statement(fault);
   Fault out = block::fault_of(
       found->who,
       {Errc::phase_mistaken,

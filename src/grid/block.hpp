@@ -72,6 +72,7 @@ class Block {
   std::uint64_t shared_base() const { return static_cast<std::uint64_t>(rank_) << kRankShift; }
   block::Mbarriers& mbarriers() { return mbarriers_; }
   BulkGroups& bulk_groups() { return bulk_groups_; }
+  CopiedTiles& copied_tiles() { return copied_tiles_; }
   /// Registers that setmaxnreg has given back, by thread of a warp; negative if too few are left.
   Next set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool more);
 
@@ -146,7 +147,8 @@ class Block {
   bool complete(const Barrier& barrier) const;
   FaultSide side(FaultSide found) const;
   Fault located(Fault found) const;
-  void explain_by_phase(Fault& fault);
+  void name_statement(Fault& fault) const;
+  void explain_by_phase(Fault& fault) const;
   void end();
   void release(int number, Barrier& barrier);
   void check_barriers();
@@ -161,6 +163,7 @@ class Block {
   block::Shared shared_;
   block::Mbarriers mbarriers_{shared_};
   BulkGroups bulk_groups_{shared_};
+  CopiedTiles copied_tiles_{shared_};
   std::vector<int> registers_;          // of a thread, by warp
   int free_registers_ = 0;              // for a thread of each warp
   std::unique_ptr<Products> products_;  // once there are some

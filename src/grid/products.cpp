@@ -144,6 +144,26 @@ AsyncState& Products::of(Warp& warp, const Path& path) {
   return out->state;
 }
 
+// Whether the product takes tiles of tensor copies for what they are.
+block::Found Products::mistaken(const steps::Gathered& first, const Instruction& product) const {
+  const CopiedTiles& tiles = block_.copied_tiles();
+  if (tiles.empty()) return std::nullopt;
+  const Tile& tile = std::get<Tile>(product.decoded().kernel);
+  const std::vector<Place>& places = first.warp->program().places[static_cast<std::size_t>(first.step->target)];
+  std::size_t at = 0;
+  for (const Operand& operand : product.operands()) {
+    const std::size_t place = std::exchange(at, at + static_cast<std::size_t>(operand.registers));
+    const std::optional<DescribedMatrix>& matrix =
+        operand.part == Part::a ? tile.a_described : tile.b_described;
+    if ((operand.part != Part::a && operand.part != Part::b) || !matrix) continue;
+    const Descriptor descriptor = Descriptor::decode(first.warp->read(*first.path, places[place], 0));
+    if (auto found =
+            tiles.mistaken(product.canonical(), descriptor, *matrix, Block::who(*first.warp, *first.step, 0)))
+      return found;
+  }
+  return std::nullopt;
+}
+
 block::Found Products::issue(std::span<const steps::Gathered> warps, const Instruction& product,
                              Effects effects) {
   const steps::Gathered& first = warps.front();
@@ -154,6 +174,8 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
   if (block::Found found =
           shared_.issue(first.warp->number_in_cluster() / block::kGroupWarps, product, std::move(of_group), at))
     return found;
+  if (block::Found found = mistaken(first, product))
+    return block::of_group(first.warp->number_in_cluster() / block::kGroupWarps, *std::move(found));
   block::Shared& memory = block_.accesses();
   for (const steps::Gathered& one : warps) {
     const std::vector<Place>& places = one.warp->program().places[static_cast<std::size_t>(one.step->target)];

@@ -41,6 +41,7 @@ class Products {
     int first = 0;
   };
   AsyncState& of(Warp& warp, const Path& path);
+  block::Found mistaken(const steps::Gathered& first, const Instruction& product) const;
 
   Block& block_;
   block::Products shared_;
