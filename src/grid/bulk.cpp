@@ -52,10 +52,14 @@ class Issue {
   Block& here() const { return warp_.block(); }
   const GlobalMemory& memory() const { return here().grid().memory; }
   Result<void> read_map();
+  tensor_map::TensorCopy copy_at(std::uint32_t shared) const;
   Result<void> find_runs(std::uint32_t shared);
   Result<void> find_global();
+  const std::byte* data_of(const tensor_map::CopyLines& lines) const;
   Result<bool> load();
   Result<bool> load_into(Block& to, std::uint32_t at, std::uint32_t barrier);
+  Result<bool> load_lines(Block& to, const tensor_map::CopyLines& lines, const std::byte* from,
+                          std::uint32_t barrier);
   Result<bool> store();
   Result<bool> exchange();
   Result<bool> element();
@@ -115,8 +119,8 @@ Result<void> Issue::read_map() {
   return {};
 }
 
-// What a tensor copy moves, from or to this place of a block's shared memory.
-Result<void> Issue::find_runs(std::uint32_t shared) {
+// A tensor copy from or to this place of a block's shared memory.
+tensor_map::TensorCopy Issue::copy_at(std::uint32_t shared) const {
   tensor_map::TensorCopy copy{operation_.mode};
   copy.shared = shared;
   copy.to_global = operation_.kind == Kind::store;
@@ -125,7 +129,11 @@ Result<void> Issue::find_runs(std::uint32_t shared) {
         static_cast<std::int32_t>(element(operation_.coordinates, i));
   for (int i = 0; i < operation_.offsets.count; ++i)
     copy.offsets[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(element(operation_.offsets, i));
-  Result<std::vector<CopyRun>> found = tensor_map::runs(map_, copy);
+  return copy;
+}
+
+Result<void> Issue::find_runs(std::uint32_t shared) {
+  Result<std::vector<CopyRun>> found = tensor_map::runs(map_, copy_at(shared));
   if (!found) return found.error();
   runs_ = *std::move(found);
   return {};
@@ -152,6 +160,12 @@ Result<void> Issue::find_global() {
     data_.push_back(range->data + (run.global - range->address));
   }
   return {};
+}
+
+// Where lines begin, if all lie in one range of memory; else nullptr.
+const std::byte* Issue::data_of(const tensor_map::CopyLines& lines) const {
+  const GlobalMemory::Range* const range = memory().find(lines.global, lines.reach());
+  return range == nullptr || range->heap != nullptr ? nullptr : range->data + (lines.global - range->address);
 }
 
 namespace {
@@ -249,9 +263,25 @@ void move_in(const std::vector<CopyRun>& runs, const std::vector<std::byte*>& da
 
 }  // namespace
 
+// The common case of a tensor copy.
+Result<bool> Issue::load_lines(Block& to, const tensor_map::CopyLines& lines, const std::byte* from,
+                               std::uint32_t barrier) {
+  const std::uint64_t bytes = lines.all();
+  if (lines.shared + bytes > to.shared().size()) return beyond(lines.shared, bytes, to);
+  Agent agent{};
+  if (!begin(to, lines.shared, bytes, barrier, agent)) return false;
+  here().cluster().send({arrival(to, lines.shared, bytes, barrier, agent, tensor_map::counted_bytes(map_),
+                                 [lines, from](std::byte* shared) { tensor_map::move(lines, from, shared); })});
+  return true;
+}
+
 Result<bool> Issue::load_into(Block& to, std::uint32_t at, std::uint32_t barrier) {
   std::uint64_t counted = 0;
   if (operation_.is_tensor) {
+    const tensor_map::TensorCopy copy = copy_at(at);
+    if (const Result<void> checked = tensor_map::check(map_, copy); !checked) return checked.error();
+    if (const auto lines = tensor_map::lines(map_, copy))
+      if (const std::byte* const from = data_of(*lines)) return load_lines(to, *lines, from, barrier);
     if (const Result<void> found = find_runs(at); !found) return found.error();
     counted = tensor_map::counted_bytes(map_);
   } else {

@@ -210,8 +210,13 @@ std::string_view name(CopyMode mode) {
   return kNames[static_cast<std::size_t>(mode)];
 }
 
-Result<std::vector<CopyRun>> runs(const TensorMap& map, const TensorCopy& copy) {
+Result<void> check(const TensorMap& map, const TensorCopy& copy) {
   if (std::optional<Error> refused = refusal(map, copy)) return *std::move(refused);
+  return {};
+}
+
+Result<std::vector<CopyRun>> runs(const TensorMap& map, const TensorCopy& copy) {
+  if (const Result<void> checked = check(map, copy); !checked) return checked.error();
   Runs out(map, copy);
   Point at{};
   std::copy_n(copy.coordinates.begin(), map.rank, at.begin());
@@ -220,6 +225,77 @@ Result<std::vector<CopyRun>> runs(const TensorMap& map, const TensorCopy& copy) 
   else
     add_pixels(map, copy, at, out);
   return out.take();
+}
+
+// ---- Lines
+
+std::uint64_t CopyLines::reach() const {
+  std::uint64_t out = bytes;
+  for (std::size_t d = 0; d < count.size(); ++d) out += (count[d] - 1) * stride[d];
+  return out;
+}
+
+std::optional<CopyLines> lines(const TensorMap& map, const TensorCopy& copy) {
+  if (map.mode != TensorMapMode::tiled || has_slices(map) || copy.to_global || converts(map.elemtype))
+    return std::nullopt;
+  CopyLines out;
+  out.shared = copy.shared;
+  out.bytes = inner(map) * unit_bytes(map);
+  out.swizzle = map.swizzle_mode;
+  const auto span =
+      map.swizzle_mode == Swizzle::none ? 16 : static_cast<std::uint32_t>(span_bytes(map.swizzle_mode));
+  if (out.bytes % span != 0) return std::nullopt;
+  out.count.fill(1);
+  out.global = map.global_address;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(map.rank); ++d) {
+    const std::int64_t first = copy.coordinates[d];
+    if (map.element_stride[d] != 1 || first < 0 ||
+        static_cast<std::uint64_t>(first) + map.box_dim[d] > map.global_dim[d])
+      return std::nullopt;
+    const std::uint64_t stride = d == 0 ? unit_bytes(map) : map.global_stride[d - 1];
+    out.global += static_cast<std::uint64_t>(first) * stride;
+    if (d == 0) continue;
+    out.count[d - 1] = map.box_dim[d];
+    out.stride[d - 1] = stride;
+  }
+  return out;
+}
+
+namespace {
+
+// Of bytes from `at` on in shared memory.
+void move_line(const std::byte* from, std::byte* shared, std::uint32_t at, std::uint32_t bytes,
+               Swizzle swizzle) {
+  constexpr std::uint32_t kChunk = 16, kPattern = 128;
+  if (swizzle == Swizzle::none) {
+    std::memcpy(shared + at, from, bytes);
+    return;
+  }
+  if (bytes == kPattern && at % kPattern == 0) {  // chunks of one row of the pattern: one XOR for all
+    const std::uint32_t moved = swizzled(at, swizzle) - at;
+    for (std::uint32_t i = 0; i < kPattern; i += kChunk)
+      std::memcpy(shared + at + (i ^ moved), from + i, kChunk);
+    return;
+  }
+  for (std::uint32_t i = 0; i < bytes; i += kChunk)
+    std::memcpy(shared + swizzled(at + i, swizzle), from + i, kChunk);
+}
+
+}  // namespace
+
+void move(const CopyLines& lines, const std::byte* from, std::byte* shared) {
+  std::uint32_t at = lines.shared;
+  std::array<std::uint32_t, 4> i{};
+  for (i[3] = 0; i[3] < lines.count[3]; ++i[3])
+    for (i[2] = 0; i[2] < lines.count[2]; ++i[2])
+      for (i[1] = 0; i[1] < lines.count[1]; ++i[1]) {
+        const std::byte* line = from + i[1] * lines.stride[1] + i[2] * lines.stride[2] + i[3] * lines.stride[3];
+        for (i[0] = 0; i[0] < lines.count[0]; ++i[0]) {
+          move_line(line, shared, at, lines.bytes, lines.swizzle);
+          line += lines.stride[0];
+          at += lines.bytes;
+        }
+      }
 }
 
 std::uint64_t counted_bytes(const TensorMap& map) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,29 @@ struct CopyRun {
 /// GPU does not take (COPIES.md) address_misaligned and descriptor_field; instruction_not_modelled for what was not
 /// recorded.
 Result<std::vector<CopyRun>> runs(const TensorMap& map, const TensorCopy& copy);
+
+/// What a load moves if all of it lies in the tensor and each line fills whole spans of the swizzle: lines, one behind the
+/// other in shared memory, whose chunks of 16 bytes are swizzled.
+struct CopyLines {
+  std::uint64_t global = 0;              ///< address of the first line
+  std::uint32_t shared = 0, bytes = 0;   ///< of the first line; of each line
+  std::array<std::uint32_t, 4> count{};  ///< of lines, by dimension from the second one on
+  std::array<std::uint64_t, 4> stride{};
+  Swizzle swizzle = Swizzle::none;
+
+  /// All bytes, and the distance from the first byte in global memory to the end of the last line.
+  std::uint64_t all() const { return std::uint64_t{bytes} * count[0] * count[1] * count[2] * count[3]; }
+  std::uint64_t reach() const;
+};
+
+/// The lines of a load that `runs` accepts; nothing if it moves other than such lines, or changes elements.
+std::optional<CopyLines> lines(const TensorMap& map, const TensorCopy& copy);
+
+/// Moves them. `from`: the first line in global memory.
+void move(const CopyLines& lines, const std::byte* from, std::byte* shared);
+
+/// An error as of `runs`.
+Result<void> check(const TensorMap& map, const TensorCopy& copy);
 
 /// The bytes that a load counts on its mbarrier, elements outside included.
 std::uint64_t counted_bytes(const TensorMap& map);
