@@ -30,19 +30,23 @@ std::uint16_t Accesses::number(Place at) {
 const Accesses::Cell& Accesses::cell(std::int64_t byte) const {
   switch (size_[index(byte / kUnit)]) {
     case kUnit: return units_[index(byte / kUnit)];
-    case kWord: return words_[index(byte / kWord)];
-    default: return bytes_[index(byte)];
+    case kWord: return words_[byte];
+    default: return bytes_[byte];
   }
+}
+
+template <class Cells>
+void Accesses::split_into(Cells& cells, std::size_t unit) {
+  const std::int64_t first = static_cast<std::int64_t>(unit) * kUnit, before = size_[unit];
+  cells.add(unit, units_.size());
+  for (std::int64_t byte = first; byte < first + kUnit; byte += Cells::kSize)
+    cells[byte] = before == kUnit ? units_[unit] : words_[byte];
+  size_[unit] = static_cast<std::uint8_t>(Cells::kSize);
 }
 
 // The cells of a unit become as small as this.
 void Accesses::split(std::size_t unit, std::int64_t size) {
-  const std::int64_t first = static_cast<std::int64_t>(unit) * kUnit, before = size_[unit];
-  std::vector<Cell>& cells = size == kWord ? words_ : bytes_;
-  if (cells.empty()) cells.resize(units_.size() * index(kUnit / size));
-  for (std::int64_t byte = first; byte < first + kUnit; byte += size)
-    cells[index(byte / size)] = before == kUnit ? units_[unit] : words_[index(byte / kWord)];
-  size_[unit] = static_cast<std::uint8_t>(size);
+  size == kWord ? split_into(words_, unit) : split_into(bytes_, unit);
 }
 
 template <class Visit>
@@ -63,13 +67,13 @@ bool Accesses::for_each_cell(std::int64_t first, std::int64_t bytes, Visit visit
     parts = true;
     if (size_[unit] == kWord) {
       if (begins(kWord)) {
-        visit(words_[index(byte / kWord)], byte);
+        visit(words_[byte], byte);
         byte += kWord;
         continue;
       }
       split(unit, 1);
     }
-    visit(bytes_[index(byte)], byte);
+    visit(bytes_[byte], byte);
     ++byte;
   }
   return parts;
@@ -84,7 +88,7 @@ void Accesses::unite(std::int64_t first, std::int64_t bytes) {
     const std::size_t unit = index(byte / kUnit);
     const std::int64_t size = size_[unit];
     if (size == kUnit) continue;
-    const Cell* const cells = size == kWord ? &words_[index(byte / kWord)] : &bytes_[index(byte)];
+    const Cell* const cells = size == kWord ? &words_[byte] : &bytes_[byte];
     if (!alike(cells, kUnit / size)) continue;
     units_[unit] = *cells;
     size_[unit] = static_cast<std::uint8_t>(kUnit);
@@ -96,13 +100,6 @@ void Accesses::remember(Cell& cell, Mark read) {
   const auto apart = [&](Mark m) { return m.exists() && m.thread() / kWarp != read.thread() / kWarp; };
   if (last.exists() && last.thread() != read.thread() && (apart(last) || !apart(other))) cell.read[1] = last;
   cell.read[0] = read;
-}
-
-// Member by member, from registers: a copy of a Cell in memory waits for its stores.
-void Accesses::set(Cell& cell, Mark write, Written state) {
-  cell.write = write;
-  cell.read[0] = cell.read[1] = Mark();
-  cell.written = state;
 }
 
 // ---- Reads
@@ -145,7 +142,8 @@ std::optional<Accesses::Conflict> Accesses::read(const LaneAccesses& of, const O
 }
 
 bool Accesses::read_at_once(std::span<const Effects::MemoryRead> bytes, int first_thread, int second_thread,
-                            Place at, Agent agent, const Order& order) {
+                            int threads, Place at, Agent agent, const Order& order, bool& fenced) {
+  bool all_fenced = true;
   const Now first = mark(agent, first_thread, at), second{first.mark, second_thread};
   Mark allowed;
   for (const Effects::MemoryRead& read : bytes) {
@@ -157,11 +155,13 @@ bool Accesses::read_at_once(std::span<const Effects::MemoryRead> bytes, int firs
       if (cell.write != allowed) {
         if (!before(cell.write, first, order) || !before(cell.write, second, order)) return false;
         allowed = cell.write;
+        all_fenced = all_fenced && is_fenced(allowed, first_thread, threads, order);
       }
       if (cell.read[0].thread() != agent.number) cell.read[1] = cell.read[0];
       cell.read[0] = first.mark;
     }
   }
+  fenced = all_fenced;
   return true;
 }
 
@@ -232,6 +232,28 @@ std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_
 std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, int me, Place at,
                                                   Agent agent, const Order& order) {
   return write(first, bytes, mark(agent, me, at), order, Written::pending);
+}
+
+bool Accesses::write_at_once(std::int64_t first, std::int64_t bytes, int me, Place at, Agent agent,
+                             const Order& order) {
+  if (first % kUnit != 0 || bytes % kUnit != 0 || agent.strong) return false;
+  const Now now = mark(agent, me, at);
+  const std::size_t begin = index(first / kUnit), end = index((first + bytes) / kUnit);
+  Mark write, last, other;  // those that were found to be allowed
+  const auto allowed = [&](Mark read, Mark& known) {
+    if (read == known) return true;
+    known = read;
+    return before(read, now, order);
+  };
+  for (std::size_t unit = begin; unit < end; ++unit) {
+    const Cell& cell = units_[unit];
+    if (size_[unit] != kUnit || cell.written == Written::pending) return false;
+    if (cell.write != write && !is_fenced(cell.write, me, 1, order)) return false;
+    if (!allowed(cell.write, write) || !allowed(cell.read[0], last) || !allowed(cell.read[1], other))
+      return false;
+  }
+  for (std::size_t unit = begin; unit < end; ++unit) set(units_[unit], now.mark, Written::pending);
+  return true;
 }
 
 void Accesses::settle(std::int64_t first, std::int64_t bytes, Agent agent, Place at) {

@@ -71,6 +71,9 @@ class Accesses {
                                const Order& order);
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int me, Place at, Agent agent,
                                 const Order& order);
+  /// True if the agent may begin to write whole cells of 16 bytes, and none of the last writes to them lacks a proxy fence;
+  /// then it is recorded. Else nothing is.
+  bool write_at_once(std::int64_t first, std::int64_t bytes, int me, Place at, Agent agent, const Order& order);
   /// What an agent has written has arrived.
   void settle(std::int64_t first, std::int64_t bytes, Agent agent, Place at);
   /// The first access to these bytes by another thread than [first_thread, first_thread + threads) that does not happen
@@ -78,9 +81,10 @@ class Accesses {
   std::optional<Conflict> foreign(std::int64_t first, std::int64_t bytes, int first_thread, int threads, int me,
                                   const Order& order) const;
   /// The same of many bytes, for two threads of different warps. False, and maybe recorded in part, if it conflicts for one of
-  /// them, or if other than whole cells of 16 bytes are read.
-  bool read_at_once(std::span<const Effects::MemoryRead> bytes, int first_thread, int second_thread, Place at,
-                    Agent agent, const Order& order);
+  /// them, or if other than whole cells of 16 bytes are read. `fenced` is set if it is seen besides that each last write is
+  /// proxy-fenced for all threads [first_thread, first_thread + threads).
+  bool read_at_once(std::span<const Effects::MemoryRead> bytes, int first_thread, int second_thread,
+                    int threads, Place at, Agent agent, const Order& order, bool& fenced);
   /// Whether a byte was never written, or is being written by an asynchronous copy.
   bool is_unsettled(std::int64_t byte) const { return cell(byte).written != Written::done; }
   std::optional<Access> last_write(std::int64_t byte) const {
@@ -134,6 +138,31 @@ class Accesses {
     Written written = Written::never;
     friend bool operator==(const Cell&, const Cell&) = default;
   };
+  /// Cells of `size` bytes, for the units that were split into such: those of a unit side by side.
+  template <std::int64_t size>
+  class Parts {
+   public:
+    static constexpr std::int64_t kSize = size;
+    /// The cell of a byte, whose unit was added.
+    Cell& operator[](std::int64_t byte) { return cells_[number(byte)]; }
+    const Cell& operator[](std::int64_t byte) const { return cells_[number(byte)]; }
+    /// Of `units` ones.
+    void add(std::size_t unit, std::size_t units) {
+      if (first_.empty()) first_.resize(units, kNone);
+      if (first_[unit] != kNone) return;
+      first_[unit] = static_cast<std::uint32_t>(cells_.size());
+      cells_.resize(cells_.size() + static_cast<std::size_t>(kUnit / size));
+    }
+
+   private:
+    static constexpr std::uint32_t kNone = 0xFFFF'FFFF;
+    std::size_t number(std::int64_t byte) const {
+      return first_[static_cast<std::size_t>(byte / kUnit)] + static_cast<std::size_t>(byte % kUnit / size);
+    }
+
+    std::vector<std::uint32_t> first_;  // by unit
+    std::vector<Cell> cells_;
+  };
   /// An access that is marked as `mark`, and allowed or not for the thread `me`.
   struct Now {
     Mark mark;
@@ -156,7 +185,12 @@ class Accesses {
            order.before(mark.thread(), mark.clock(), now.me);
   }
   static void remember(Cell& cell, Mark read);
-  static void set(Cell& cell, Mark write, Written state);
+  // Member by member, from registers: a copy of a Cell in memory waits for its stores.
+  static void set(Cell& cell, Mark write, Written state) {
+    cell.write = write;
+    cell.read[0] = cell.read[1] = Mark();
+    cell.written = state;
+  }
 
   static bool is_fenced(Mark write, int first_thread, int threads, const Order& order);
 
@@ -165,12 +199,14 @@ class Accesses {
   template <class Visit>
   bool for_each_cell(std::int64_t first, std::int64_t bytes, Visit visit);
   void split(std::size_t unit, std::int64_t size);
+  template <class Cells>
+  void split_into(Cells& cells, std::size_t unit);
   void unite(std::int64_t first, std::int64_t bytes);
 
   std::vector<Cell> units_;         // of 16 bytes
   std::vector<std::uint8_t> size_;  // by unit: the bytes that share a cell
-  std::vector<Cell> words_;         // of 4 bytes; empty until a unit is split
-  std::vector<Cell> bytes_;         // likewise
+  Parts<kWord> words_;
+  Parts<1> bytes_;
   std::vector<Place> places_;
   std::vector<std::uint16_t> numbers_;  // of the last place that was marked, by its line
 };

@@ -208,7 +208,11 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, Who who, b
   is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
   if (!is_complete || !shared_.records()) return std::nullopt;
   const int warp = who.thread / kWarp;
-  if (test.acquires) shared_.order().acquire(warp, object->complete);
+  if (test.acquires && (object->acquired_by != warp || object->acquired_in != object->phase)) {
+    shared_.order().acquire(warp, object->complete);
+    object->acquired_by = warp;
+    object->acquired_in = object->phase;
+  }
   if (!test.is_parity) return std::nullopt;
   const std::int64_t phase = object->phase - 1;
   const auto [found, is_first] = object->seen.try_emplace(warp, Seen{phase, who});

@@ -95,6 +95,8 @@ class Mbarriers {
     bool fenced = false;    ///< by fence.mbarrier_init
     int agent = -1;
     Knowledge released = {}, complete = {};
+    int acquired_by = -1;  ///< the warp that has learned `complete` last: lanes ask one by one
+    std::int64_t acquired_in = -1;
     std::vector<Arrived> arrived = {};  ///< the last of each warp and place
     std::map<int, Seen> seen = {};      ///< by warp
     std::int64_t came = 0, copies = 0;  ///< bytes of the phase at hand, copies on their way

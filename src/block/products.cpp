@@ -62,8 +62,9 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
   Group& g = group(number);
   const Who first{number * kWarpgroup, at};
   if (g.agent < 0) g.agent = shared_.cluster().add_pair();
-  if (auto fault =
-          shared_.read_as_group(product.canonical(), effects.memory_reads, number, at, {g.agent, g.issued++}))
+  bool all_fenced = false;
+  if (auto fault = shared_.read_as_group(product.canonical(), effects.memory_reads, number, at,
+                                         {g.agent, g.issued++}, all_fenced))
     return fault;
   std::optional<Accesses::Unfenced> written;
   const auto unordered = [&](std::uint64_t address, std::uint64_t bytes) -> std::optional<ByteRange> {
@@ -72,7 +73,7 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
     return ByteRange{static_cast<std::uint64_t>(written->first), static_cast<std::uint64_t>(written->last)};
   };
   const AsyncActor who{product.canonical(), shared_.actor(first, true)};
-  const bool all_fenced = shared_.are_fenced(effects.memory_reads, number, ordered_);
+  all_fenced = all_fenced || shared_.are_fenced(effects.memory_reads, number, ordered_);
   if (const auto found = g.async.check(who, effects, all_fenced ? AsyncState::Unordered() : unordered)) {
     Fault out = shared_.violated(of_group(number, fault_of(first, {})), *found);
     if (written) out.other = shared_.side(shared_.actor({written->write.thread, written->write.at}));

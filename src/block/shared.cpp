@@ -229,6 +229,7 @@ Found Shared::write_by(std::string_view what, std::int64_t first, std::int64_t b
                        Accesses::Agent agent, bool async) {
   if (auto fault = overwritten(what, first, bytes, who)) return fault;
   cluster_->issued(agent.number, who);
+  if (accesses_.write_at_once(first, bytes, who.thread, who.at, agent, cluster_->order)) return std::nullopt;
   Found unfenced = async ? unfenced_write(what, first, bytes, who, false) : std::nullopt;
   const auto found = accesses_.write(first, bytes, who.thread, who.at, agent, cluster_->order);
   if (found) return conflict(what, *found, who.at);
@@ -329,10 +330,11 @@ Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& by
 }
 
 Found Shared::read_as_group(std::string_view what, std::span<const Effects::MemoryRead> bytes, int group,
-                            Place at, Accesses::Agent agent) {
+                            Place at, Accesses::Agent agent, bool& fenced) {
   const int first = group * kWarpgroup;
   cluster_->issued(agent.number, {first, at});
-  if (accesses_.read_at_once(bytes, first, first + kWarp, at, agent, cluster_->order)) return std::nullopt;
+  if (accesses_.read_at_once(bytes, first, first + kWarp, kWarpgroup, at, agent, cluster_->order, fenced))
+    return std::nullopt;
   for (const Effects::MemoryRead& read : bytes)
     if (auto fault = read_as_group(what, read, group, at, agent)) return fault;
   return std::nullopt;

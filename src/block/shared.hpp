@@ -95,9 +95,10 @@ class Shared {
   /// The fault of the block's end while other blocks' threads access its memory, for its thread `who`.
   Found ends(Who who);
 
-  /// Records a read of a product, which an agent does for each lane of a warpgroup.
+  /// Records a read of a product, which an agent does for each lane of a warpgroup. `fenced` is set if it is seen besides
+  /// that nothing of it lacks a proxy fence.
   Found read_as_group(std::string_view what, std::span<const Effects::MemoryRead> bytes, int group, Place at,
-                      Accesses::Agent agent);
+                      Accesses::Agent agent, bool& fenced);
   /// Whether nothing of it lacks a proxy fence, but for writes at places that need none.
   bool are_fenced(std::span<const Effects::MemoryRead> bytes, int group,
                   const std::function<bool(Place)>& needs_none) const {

@@ -177,11 +177,11 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
   if (block::Found found = mistaken(first, product))
     return block::of_group(first.warp->number_in_cluster() / block::kGroupWarps, *std::move(found));
   block::Shared& memory = block_.accesses();
+  Effects of_last;  // of this warp, and of others that have the same registers
+  const steps::Gathered* last = nullptr;
   for (const steps::Gathered& one : warps) {
     const std::vector<Place>& places = one.warp->program().places[static_cast<std::size_t>(one.step->target)];
     AsyncState& state = of(*one.warp, *one.path);
-    Effects of_warp;
-    of_warp.deferred = AsyncUse{effects.deferred->shape, {}, {}};
     const auto take = [&](const std::vector<int>& numbers, std::vector<int>& to) {
       to.resize(numbers.size());
       std::size_t count = 0;
@@ -190,8 +190,13 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
           to[count++] = kFirst + static_cast<int>(one.path->frame + place.slot);
       to.resize(count);
     };
-    take(effects.deferred->accumulators, of_warp.deferred->accumulators);
-    take(effects.deferred->factors, of_warp.deferred->factors);
+    if (last == nullptr || last->step != one.step || last->path->frame != one.path->frame) {
+      of_last.deferred = AsyncUse{effects.deferred->shape, {}, {}};
+      take(effects.deferred->accumulators, of_last.deferred->accumulators);
+      take(effects.deferred->factors, of_last.deferred->factors);
+      last = &one;
+    }
+    Effects of_warp = of_last;
     const block::Who who = Block::who(*one.warp, *one.step, 0);
     const AsyncActor actor{product.canonical(),
                            memory.actor({first.warp->number_in_cluster() * kLanes, at}, true)};
