@@ -257,7 +257,7 @@ typedef struct warpbit_launch_options {
   size_t size;
   uint32_t grid[3], block[3]; /**< x, y, z; 0 counts as 1 */
   uint64_t shared_bytes;      /**< dynamic shared memory of a block */
-  uint64_t step_limit;        /**< the most steps of a block; 0: any number */
+  uint64_t step_limit;        /**< the maximum number of steps of a block; 0: any number */
   int32_t separate;           /**< 1: products and sums are not fused, as by `ptxas --fmad=false` */
   int32_t unchecked_shared;   /**< 1: races and bytes never written in shared memory are not looked for */
   int32_t as_measured;        /**< these three as in warpbit_options */
