@@ -148,7 +148,8 @@ void Block::execute_alone(const calls::Statement& statement, const calls::Operan
   const block::Who me = who(at);
   const Result<Instruction>& instruction = find(statement).instruction;
   if (!instruction) fail(block::fault_of(me, instruction.error()));
-  if (operands.d == nullptr) return shared.fence_proxy(me.thread / block::kWarp, 1U << me.thread % block::kWarp);
+  if (operands.d == nullptr)
+    return shared.fence_proxy(me.thread / block::kWarp, 1U << me.thread % block::kWarp);
   if (const Result<void> done = compute(*instruction, std::array{&operands}); !done)
     fail(block::fault_of(me, done.error()));
 }

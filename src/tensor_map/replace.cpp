@@ -29,7 +29,7 @@ constexpr Row kRows[] = {
     {"fill_mode", {79, 1}},
 };
 
-void set(std::span<std::byte, 128> map, Field at, std::uint64_t value) {
+void write_field(std::span<std::byte, 128> map, Field at, std::uint64_t value) {
   for (unsigned bit = 0; bit < at.bits; ++bit) {
     std::byte& byte = map[(at.bit + bit) / 8];
     const std::byte mask{static_cast<unsigned char>(1U << (at.bit + bit) % 8)};
@@ -45,7 +45,7 @@ bool replace(std::span<std::byte, 128> map, std::string_view field, unsigned ord
     if (row.name != field || ordinal >= row.dimensions) continue;
     Field at = row.at;
     at.bit += ordinal * row.step;
-    set(map, at, (value - at.less) >> at.shift);
+    write_field(map, at, (value - at.less) >> at.shift);
     found = true;
   }
   return found;
