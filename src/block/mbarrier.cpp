@@ -302,7 +302,7 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
 
 // ---- Words
 
-std::string Mbarriers::awaited(std::int64_t address) const {
+std::string Mbarriers::awaited(std::int64_t address, int warp) const {
   const auto found = objects_.find(address);
   if (found == objects_.end()) return fmt::format("there is no barrier object at {:#x}", address);
   const Object& object = found->second;
@@ -313,9 +313,11 @@ std::string Mbarriers::awaited(std::int64_t address) const {
   else if (object.bytes < 0)
     out += fmt::format(", {} bytes have come, {} more than expected", object.came, -object.bytes);
   std::vector<std::string> missing;
-  for (const Arrived& one : object.arrived)
-    if (one.phase < object.phase && object.pending > 0)
-      missing.push_back(fmt::format("{}", shared_.cluster().name(one.who.thread, shared_.rank())));
+  for (const Arrived& one : object.arrived) {
+    if (one.phase >= object.phase || object.pending == 0) continue;
+    std::string name = shared_.cluster().name(one.who.thread, shared_.rank());
+    if (std::ranges::find(missing, name) == missing.end()) missing.push_back(std::move(name));
+  }
   constexpr std::size_t kMaxNames = 4;
   if (missing.size() > kMaxNames) {
     missing.resize(kMaxNames);
@@ -323,6 +325,11 @@ std::string Mbarriers::awaited(std::int64_t address) const {
   }
   if (!missing.empty())
     out += fmt::format("; arrived before, and not in this phase: {}", fmt::join(missing, ", "));
+  const auto seen = object.seen.find(warp);
+  if (const std::int64_t last = object.phase - 1;
+      warp >= 0 && last >= 0 && (seen == object.seen.end() || seen->second.phase < last))
+    out +=
+        fmt::format("; phase {} (parity {}) is complete, and this warp has not waited for it", last, last & 1);
   return out;
 }
 

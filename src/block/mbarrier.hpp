@@ -65,7 +65,8 @@ class Mbarriers {
   /// How many arrivals are pending in a state (PTX manual, "mbarrier.pending_count").
   static std::uint32_t pending_count(std::uint64_t state);
   /// What a thread waits for that tests in vain: the phase, who has arrived, which bytes have come, who should have come.
-  std::string awaited(std::int64_t address) const;
+  /// `warp`: whose thread it is; a phase that it has left out is named, too.
+  std::string awaited(std::int64_t address, int warp = -1) const;
   /// The wait of a warp for a phase that it had seen complete, if that was its last one on some object: what that says,
   /// for a fault that followed.
   struct Repeated {

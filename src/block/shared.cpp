@@ -60,6 +60,24 @@ Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict
           cluster_->advice(before.thread, before.clock)};
 }
 
+Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, bool same_warp) const {
+  const Accesses::Access& before = *conflict.before;
+  const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
+  const std::string_view how = conflict.before_writes ? "written" : "read";
+  if (cluster_->order.is_agent(before.thread))
+    return {
+        Errc::data_race, std::string(what),
+        fmt::format("byte {:#x} was {} by a product of the warpgroup of {}, and no barrier came between",
+                    conflict.byte, how, cluster_->name(by, rank)),
+        "each of its warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
+  return {Errc::data_race, std::string(what),
+          fmt::format("byte {:#x} was {} by {}, and no barrier came between", conflict.byte, how,
+                      cluster_->name(by, rank)),
+          same_warp                       ? "a __syncwarp or a __syncthreads must order them"
+          : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must order them"
+                                          : "a __syncthreads must order them"};
+}
+
 Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
   using Kind = Accesses::Conflict::Kind;
   Fault out = fault_of({conflict.thread, at}, {});
@@ -71,6 +89,8 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
       out.error = by_agent(what, conflict);
       return out;
     }
+    if (cluster_->order.is_agent(conflict.before->thread))
+      out.other = FaultSide{by.thread / kWarp, lanes_of(kAllLanes), by.at, kGroupWarps};
   }
   switch (conflict.kind) {
     case Kind::never_written:
@@ -78,16 +98,7 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
                    "shared memory is undefined until it is written"};
       break;
     case Kind::pending: out.error = pending(what, conflict, conflict.thread); break;
-    case Kind::race:
-      out.error = {Errc::data_race, std::string(what),
-                   fmt::format("byte {:#x} was {} by {}, and no barrier came between", conflict.byte,
-                               conflict.before_writes ? "written" : "read",
-                               cluster_->name(conflict.before->thread, cluster_->rank_of(conflict.thread))),
-                   out.other->warp == out.warp ? "a __syncwarp or a __syncthreads must order them"
-                   : cluster_->rank_of(conflict.before->thread) != cluster_->rank_of(conflict.thread)
-                       ? "a barrier.cluster or an mbarrier must order them"
-                       : "a __syncthreads must order them"};
-      break;
+    case Kind::race: out.error = race(what, conflict, out.other->warp == out.warp); break;
   }
   return out;
 }

@@ -145,6 +145,7 @@ class Shared {
   bool is_read() const;
   Found overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
+  Error race(std::string_view what, const Accesses::Conflict& conflict, bool same_warp) const;
   Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
 
   Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at,

@@ -62,7 +62,7 @@ std::uint64_t mask(Swizzle swizzle) {
 void CopiedTiles::add(std::uint64_t first, std::uint64_t bytes, Swizzle swizzle, block::Who who) {
   const std::uint64_t end = first + bytes;
   std::erase_if(tiles_, [&](const Copied& one) { return one.first < end && first < one.end; });
-  tiles_.push_back({first, end, swizzle, who});
+  if (swizzle != Swizzle::none) tiles_.push_back({first, end, swizzle, who});
 }
 
 block::Found CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
@@ -73,30 +73,33 @@ block::Found CopiedTiles::mistaken(std::string_view what, const Descriptor& desc
   for (const Copied& tile : tiles_) {
     if (tile.first >= end || tile.end <= begin) continue;
     if (tile.swizzle == descriptor.swizzle && (offset & reads) == 0) continue;
+    const bool has_other_rows = tile.swizzle != descriptor.swizzle && descriptor.swizzle != Swizzle::none;
     for (const ByteRange& range : DescriptorMap(descriptor, matrix).ranges()) {
       const std::uint64_t last = std::min(range.last, tile.end - 1);
       for (std::uint64_t at = std::max(range.first, tile.first); at <= last; at = (at / kLine + 1) * kLine) {
-        const std::uint64_t line = at / kLine, put = line & mask(tile.swizzle), taken = (line - offset) & reads;
-        if (put == taken) continue;
+        const std::uint64_t line = at / kLine;
+        if (!has_other_rows && (line & mask(tile.swizzle)) == ((line - offset) & reads)) continue;
         const auto write = shared_.last_write(static_cast<std::int64_t>(at));
         if (!write || write->at != tile.who.at || !shared_.cluster().copies(write->thread)) continue;
-        const std::uint64_t chunk = at % kLine / kChunk;
-        Fault out = block::fault_of(
-            who,
-            {Errc::protocol_violation, std::string(what),
-             fmt::format(
-                 "the tile from {:#x} on was copied with {}, and byte {:#x} is read with {} and base offset {}: "
-                 "chunk {} of its line is there, and chunk {} is expected",
-                 tile.first, name(tile.swizzle), at, name(descriptor.swizzle), offset, chunk ^ put,
-                 chunk ^ taken),
-             "the descriptor must have the swizzle of the tensor map and base offset 0"});
-        out.address = {Space::shared, static_cast<std::int64_t>(at)};
-        out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};
-        return out;
+        return mistaken(what, descriptor, tile, at, who);
       }
     }
   }
   return std::nullopt;
+}
+
+Fault CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor, const Copied& tile,
+                            std::uint64_t byte, block::Who who) {
+  Fault out = block::fault_of(
+      who,
+      {Errc::protocol_violation, std::string(what),
+       fmt::format(
+           "the tile from {:#x} on was copied with {}, and its byte {:#x} is read with {} and base offset {}",
+           tile.first, name(tile.swizzle), byte, name(descriptor.swizzle), descriptor.base_offset),
+       "the descriptor must have the swizzle of the tensor map, by whole addresses: base offset 0"});
+  out.address = {Space::shared, static_cast<std::int64_t>(byte)};
+  out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};
+  return out;
 }
 
 }  // namespace warpbit::grid

@@ -64,7 +64,8 @@ class CopiedTiles {
   explicit CopiedTiles(const block::Shared& shared) : shared_(shared) {}
   bool empty() const { return tiles_.empty(); }
   void add(std::uint64_t first, std::uint64_t bytes, Swizzle swizzle, block::Who who);
-  /// The fault of a product by `who` that expects another chunk at some byte than the copy has put there.
+  /// The fault of a product by `who` that expects another chunk at some byte than a copy with a swizzle has put there, or rows
+  /// of another length. What was copied without one may have been swizzled before.
   block::Found mistaken(std::string_view what, const Descriptor& descriptor, const DescribedMatrix& matrix,
                         block::Who who) const;
 
@@ -74,6 +75,9 @@ class CopiedTiles {
     Swizzle swizzle;
     block::Who who;
   };
+  static Fault mistaken(std::string_view what, const Descriptor& descriptor, const Copied& tile,
+                        std::uint64_t byte, block::Who who);
+
   const block::Shared& shared_;
   std::vector<Copied> tiles_;
 };

@@ -338,8 +338,9 @@ void Block::check_barriers() {
     if (barriers_[i].in_use && complete(barriers_[i])) release(static_cast<int>(i), barriers_[i]);
 }
 
-std::string Block::awaited(const Path& path) const {
-  if (path.waits_for == Waits::test || path.gives_up) return ", for " + mbarriers_.awaited(path.awaited);
+std::string Block::awaited(const Warp& warp, const Path& path) const {
+  if (path.waits_for == Waits::test || path.gives_up)
+    return ", for " + mbarriers_.awaited(path.awaited, warp.number_in_cluster());
   if (path.waits_for == Waits::registers) return ", for registers that no other warp gives back";
   return {};
 }
@@ -354,7 +355,7 @@ std::string Block::waiting() const {
                                     ? ""
                                     : fmt::format("block ({}, {}, {}), ", index_[0], index_[1], index_[2]);
       out += fmt::format("\n  {}warp {}, lanes {:#010x}, PTX line {}: {}{}", block, warp->number(), path.lanes,
-                         statement.position.line, ptx::one_line(statement.text), awaited(path));
+                         statement.position.line, ptx::one_line(statement.text), awaited(*warp, path));
     }
   return out;
 }
@@ -419,6 +420,17 @@ Fault Block::missing_warp(Warp& warp, const Path& path) const {
   return out;
 }
 
+namespace {
+
+// Whether some of these lanes wait for a barrier object: no one else waits for a better reason.
+bool any_tests(Warp& warp, Lanes lanes) {
+  return std::ranges::any_of(warp.paths(), [&](const Path& path) {
+    return path.waits_for == Waits::test && (path.lanes & lanes) != 0;
+  });
+}
+
+}  // namespace
+
 bool Block::report_cause() {
   if (stuck_) {
     fault(*std::move(stuck_));
@@ -429,24 +441,39 @@ bool Block::report_cause() {
   const Path* waits = nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths())
-      if (path.waits_for == Waits::none && path.waits && (waits == nullptr || path.pc < waits->pc))
+      if (path.waits_for == Waits::none && path.waits && (waits == nullptr || path.pc < waits->pc) &&
+          !any_tests(*warp, path.needs & ~path.lanes))
         who_waits = warp.get(), waits = &path;
   if (waits != nullptr) return report_missing(*who_waits, *waits), true;
+  const auto group_tests = [&](const Warp& one) {
+    return std::ranges::any_of(warps_, [&](const std::unique_ptr<Warp>& other) {
+      return other->number() / block::kGroupWarps == one.number() / block::kGroupWarps &&
+             any_tests(*other, kAllLanes);
+    });
+  };
   for (const std::unique_ptr<Warp>& one : warps_)
     for (const Path& path : one->paths())
-      if (path.waits_for == Waits::warpgroup) return fault(missing_warp(*one, path)), true;
+      if (path.waits_for == Waits::warpgroup && !group_tests(*one))
+        return fault(missing_warp(*one, path)), true;
   return false;
 }
 
-// Of the waits, the one for a barrier object says most.
+namespace {
+
+// Which of the waits says most.
+int says(Waits waits) {
+  return waits == Waits::registers ? 2 : waits == Waits::test ? 1 : 0;
+}
+
+}  // namespace
+
 bool Block::report_deadlock(const std::string& waiting) {
   Warp* who_waits = nullptr;
   const Path* waits = nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_)
-    for (const Path& path : warp->paths()) {
-      const bool tests = path.waits_for == Waits::test;
-      if (waits == nullptr || (tests && waits->waits_for != Waits::test)) who_waits = warp.get(), waits = &path;
-    }
+    for (const Path& path : warp->paths())
+      if (waits == nullptr || says(path.waits_for) > says(waits->waits_for))
+        who_waits = warp.get(), waits = &path;
   if (waits == nullptr) return false;
   fault(*who_waits, *waits, waits->lanes,
         {Errc::threads_diverge, "deadlock", "no thread can go on; these wait:" + waiting, {}});

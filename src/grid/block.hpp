@@ -154,7 +154,7 @@ class Block {
   void check_barriers();
   void report_missing(Warp& warp, const Path& path);
   Fault missing_warp(Warp& warp, const Path& path) const;
-  std::string awaited(const Path& path) const;
+  std::string awaited(const Warp& warp, const Path& path) const;
 
   const Grid& grid_;
   Cluster& cluster_;
