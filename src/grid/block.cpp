@@ -345,18 +345,31 @@ std::string Block::awaited(const Warp& warp, const Path& path) const {
   return {};
 }
 
+// Warps that wait alike are named together.
 std::string Block::waiting() const {
-  std::string out;
+  struct Group {
+    int first, last;
+    std::string how;
+  };
+  std::vector<Group> groups;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths()) {
-      const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
-      const ptx::Statement& statement = statement_of(grid_.program, step);
-      const std::string block = shared_.cluster().blocks() == 1
-                                    ? ""
-                                    : fmt::format("block ({}, {}, {}), ", index_[0], index_[1], index_[2]);
-      out += fmt::format("\n  {}warp {}, lanes {:#010x}, PTX line {}: {}{}", block, warp->number(), path.lanes,
-                         statement.position.line, ptx::one_line(statement.text), awaited(*warp, path));
+      const ptx::Statement& statement =
+          statement_of(grid_.program, grid_.program.steps[static_cast<std::size_t>(path.pc)]);
+      std::string how = fmt::format("lanes {:#010x}, PTX line {}: {}{}", path.lanes, statement.position.line,
+                                    ptx::one_line(statement.text), awaited(*warp, path));
+      const int number = warp->number();
+      const auto alike = std::ranges::find_if(
+          groups, [&](const Group& one) { return one.last == number - 1 && one.how == how; });
+      alike == groups.end() ? groups.push_back({number, number, std::move(how)}) : void(alike->last = number);
     }
+  std::string out;
+  for (const auto& [first, last, how] : groups) {
+    if (shared_.cluster().blocks() > 1)
+      out += fmt::format(" block ({}, {}, {}),", index_[0], index_[1], index_[2]);
+    out += first == last ? fmt::format(" warp {}, {};", first, how)
+                         : fmt::format(" warps {}-{}, {};", first, last, how);
+  }
   return out;
 }
 
@@ -476,7 +489,10 @@ bool Block::report_deadlock(const std::string& waiting) {
         who_waits = warp.get(), waits = &path;
   if (waits == nullptr) return false;
   fault(*who_waits, *waits, waits->lanes,
-        {Errc::threads_diverge, "deadlock", "no thread can go on; these wait:" + waiting, {}});
+        {Errc::threads_diverge,
+         "deadlock",
+         "no thread can go on; these wait:" + waiting.substr(0, waiting.size() - 1),
+         {}});
   return true;
 }
 
