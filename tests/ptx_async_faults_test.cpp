@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each mistake with barrier objects, bulk copies, tensor maps and clusters, planted in a recorded kernel or in a small one.
 // Beside it stands the kernel without it: it is silent, and leaves what a GPU left.
-#include <fmt/format.h>
-
 #include "recorded_kernel.hpp"
 
 namespace ptx_async_faults_test {
@@ -112,8 +110,10 @@ const std::vector<Mistake> kMistakes = {
       {"done, [%r116], %r117;", "done, [%r116], 0;"},
       {"done, [%r170], %r171;", "done, [%r170], 0;"}},
      Errc::phase_mistaken,
-     {"x"},
-     {"x"}},
+     {"phase 0 of the mbarrier at 0x12000 (parity 0) was complete, and this warp had waited for it before",
+      "then: wgmma.mma_async", "wait for phase 1 (parity 1) of the mbarrier at 0x12000 first"},
+     {"done, [%r116]"},
+     Spot{"wgmma.mma_async", 5}},
     {"a parity of the phase before",
      "hopper_tma_gemm",
      {{"mbarrier.try_wait.parity.shared::cta.b64 done, [%r76], %r77;",
@@ -227,6 +227,15 @@ const std::vector<Mistake> kMistakes = {
       "wgmma.wait_group"},
      {"[%r114], [%rd33"},
      kProduct},
+    {"a stage that is released to other blocks before its products are done",
+     "hopper_cluster_multicast",
+     {{"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"},
+      {"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"}},
+     Errc::data_race,
+     {"byte 0x1000 was read by a product of the warpgroup of lane 0 of warp 0 of block 0 of the cluster",
+      "each of its warps must execute wgmma.wait_group", "block (0, 0, 0), warps 0-3"},
+     {"[%r14], [%rd65, {%r250"},
+     kProduct},
     {"a stage that is released before its products are done",
      "hopper_persistent",
      {{"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"},
@@ -307,6 +316,12 @@ const std::vector<Mistake> kMistakes = {
      Errc::address_misaligned,
      {"0x40", "multiple of 128"},
      kCopyA},
+    {"a bulk copy to a multiple of 8 bytes",
+     "hopper_bulk_copies",
+     {{"[%r83], [%rd24], 512", "[%r83+8], [%rd24], 512"}},
+     Errc::address_misaligned,
+     {"a copy of 512 bytes", "multiples of 16"},
+     {"[%r83+8], [%rd24], 512"}},
     {"a product that expects another swizzle than the tensor map's",
      "hopper_tma_gemm",
      {{"or.b64  \t%rd15, %rd25, 4611686293305360384;", "or.b64  \t%rd15, %rd25, 0x8000004000010000;"}},
@@ -368,10 +383,6 @@ TEST_CASE("each mistake in a recorded kernel is a fault with both places") {
       const ptx::Report report = recorded.launch(text, false);
       REQUIRE(report.fault);
       const Fault& fault = *report.fault;
-      if (std::getenv("SHOW")) {
-        fmt::print("## {}\n[{}] {}\n", one.name, name(fault.error.code), fault.message());
-        continue;
-      }
       INFO(fault.message());
       CHECK(name(fault.error.code) == name(one.code));
       for (const char* words : one.says) CHECK_THAT(fault.message(), Catch::Contains(words));
@@ -449,6 +460,7 @@ constexpr const char* kBefore = R"(.version 9.0
 {
   .reg .pred %p<8>;
   .reg .b32 %r<16>;
+  .reg .b64 %rd<2>;
   .shared .align 8 .b64 object;
   mov.u32 %r1, %tid.x;
   mov.u32 %r2, %cluster_ctarank;
@@ -502,9 +514,35 @@ const std::vector<Small> kSmall = {
      {"65 more of 64 arrivals, of which 64 are pending in phase 0"},
      kInit + kOther + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3], 65;" + kAt,
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3], 64;"},
+    {"a store to an object",
+     Errc::barrier_misused,
+     {"the mbarrier at 0x0 was overwritten by lane 0 of warp 0", "mbarrier.init must come again"},
+     kInit + kFence + kMeet + "@%p2 st.shared.u32 [%r3], 7;" + kOther +
+         "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];" + kAt,
+     kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];"},
+    {"an object of no arrivals",
+     Errc::barrier_misused,
+     {"a count of 0", "1 to 1048575"},
+     "mov.u32 %r6, 0;\n@%p2 mbarrier.init.shared::cta.b64 [%r3], %r6;" + kAt,
+     "mov.u32 %r6, 1;\n@%p2 mbarrier.init.shared::cta.b64 [%r3], %r6;"},
+    {"an object at a multiple of 4 bytes",
+     Errc::address_misaligned,
+     {"address 0x4", "a multiple of 8"},
+     "@%p2 mbarrier.init.shared::cta.b64 [%r3+4], 1;" + kAt,
+     "@%p2 mbarrier.init.shared::cta.b64 [%r3], 1;"},
+    {"an arrival with .noComplete that completes the phase",
+     Errc::barrier_misused,
+     {"an arrival with .noComplete completes the phase"},
+     kInit + kOther + kFence + kMeet + "@%p2 mbarrier.arrive.noComplete.shared::cta.b64 %rd1, [%r3], 64;" + kAt,
+     kInit + kFence + kMeet + "@%p2 mbarrier.arrive.noComplete.shared::cta.b64 %rd1, [%r3], 63;"},
+    {"setmaxnreg.inc to fewer registers",
+     Errc::barrier_misused,
+     {"232 registers of a thread that has 255", "setmaxnreg.inc takes more"},
+     "setmaxnreg.inc.sync.aligned.u32 232;" + kAt,
+     "setmaxnreg.dec.sync.aligned.u32 232; setmaxnreg.inc.sync.aligned.u32 240;"},
     {"barrier.cluster.wait without an arrival",
      Errc::barrier_misused,
-     {"x"},
+     {"a thread waits that has not arrived"},
      kMeet + kWait + kAt,
      kMeet + kMeet},
     {"barrier.cluster.arrive twice",
@@ -540,10 +578,6 @@ TEST_CASE("each mistake between the blocks of a cluster is a fault, and its corr
       const ptx::Report wrong = run_small(text);
       REQUIRE(wrong.fault);
       const Fault& fault = *wrong.fault;
-      if (std::getenv("SHOW")) {
-        fmt::print("## {}\n[{}] {}\n", one.name, name(fault.error.code), fault.message());
-        continue;
-      }
       INFO(fault.message());
       CHECK(name(fault.error.code) == name(one.code));
       for (const char* words : one.says) CHECK_THAT(fault.message(), Catch::Contains(words));
