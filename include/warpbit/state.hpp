@@ -272,6 +272,9 @@ class AsyncState {
   /// A thread copies a register. Until they are complete, pending products use `to` as they use `from`; an access to it
   /// is one to `from`. What `to` was for them before, it is not any more.
   void copy(int from, int to);
+  /// True if the last action was a product of the same text that uses the same registers, with nothing else of it known, and
+  /// it is in the open group: then this one follows it as if it were applied, and there is nothing to check.
+  bool repeat(const AsyncActor& who, const AsyncUse& use);
   /// A thread has written to a register: a fence must follow before a product uses it.
   void written(const AsyncActor& who, int reg);
 
@@ -325,6 +328,7 @@ class AsyncState {
   std::deque<std::vector<Product>> groups_ = std::deque<std::vector<Product>>(1);  // the last one is open
   std::vector<Access> unfenced_;        // by register; older ones than the last fence do not count
   std::uint32_t fences_ = 0;            // executed
+  bool repeats_ = false;                // nothing came behind the last product, which has registers alone
   std::vector<std::uint8_t> roles_;     // by register
   std::vector<std::uint64_t> is_read_;  // a bit for 16 bytes of which an incomplete product reads some
 };

@@ -196,17 +196,17 @@ block::Found Products::issue(std::span<const steps::Gathered> warps, const Instr
       take(effects.deferred->factors, of_last.deferred->factors);
       last = &one;
     }
-    Effects of_warp = of_last;
     const block::Who who = Block::who(*one.warp, *one.step, 0);
     const AsyncActor actor{product.canonical(),
                            memory.actor({first.warp->number_in_cluster() * kLanes, at}, true)};
-    if (const auto found = state.check(actor, of_warp, {})) {
+    if (state.repeat(actor, *of_last.deferred)) continue;
+    if (const auto found = state.check(actor, of_last, {})) {
       Fault out = memory.violated(block::fault_of(who, {}), *found);
       out.lanes = block::lanes_of(kAllLanes);
       return out;
     }
     Registers none(0, 0);
-    (void)state.apply(actor, std::move(of_warp), none);
+    (void)state.apply(actor, of_last, none);
   }
   return std::nullopt;
 }

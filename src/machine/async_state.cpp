@@ -284,6 +284,7 @@ std::vector<AsyncState::Product> AsyncState::control(const AsyncControl& what, R
 
 std::vector<AsyncState::Product> AsyncState::apply(const AsyncActor& who, Effects effects,
                                                    Registers& registers) {
+  repeats_ = false;
   if (effects.control) return control(*effects.control, registers);
   record(thread_reads(effects), {Access::Kind::thread, {}, 0, who.number});
   record(thread_writes(effects), {Access::Kind::thread, {}, 0, who.number});
@@ -295,12 +296,29 @@ std::vector<AsyncState::Product> AsyncState::apply(const AsyncActor& who, Effect
   record(effects.deferred->accumulators,
          {Access::Kind::accumulator, narrow(effects.deferred->shape), 0, who.number});
   add_uses(effects);
+  repeats_ = effects.reads.empty() && effects.writes.empty() && effects.memory_reads.empty() &&
+             effects.memory_writes.empty();
   groups_.back().push_back({std::string(who.text), who.number, std::move(effects)});
   return {};
 }
 
+// The later one stands for both.
+bool AsyncState::repeat(const AsyncActor& who, const AsyncUse& use) {
+  if (!repeats_) return false;
+  Product& last = groups_.back().back();
+  const AsyncUse& before = *last.effects.deferred;
+  if (last.text != who.text || before.shape != use.shape || before.accumulators != use.accumulators ||
+      before.factors != use.factors)
+    return false;
+  last.number = who.number;
+  for (const std::vector<int>* const registers : {&use.factors, &use.accumulators})
+    for (const int reg : *registers) unfenced_[static_cast<std::size_t>(reg)].number = who.number;
+  return true;
+}
+
 void AsyncState::copy(int from, int to) {
   if (from == to) return;
+  repeats_ = false;
   for (std::vector<Product>& group : groups_)
     for (Product& product : group)
       for (std::vector<int>* const use :
@@ -313,6 +331,7 @@ void AsyncState::copy(int from, int to) {
 }
 
 void AsyncState::written(const AsyncActor& who, int reg) {
+  repeats_ = false;
   record(std::span(&reg, 1), {Access::Kind::thread, {}, 0, who.number});
 }
 
