@@ -191,6 +191,15 @@ std::size_t Compiler::index_of(std::string_view name, const Statement* at) {
   return program_.functions.size() - 1;
 }
 
+namespace {
+
+// Products that are pending are known by the slots of their registers, so no two may share one.
+bool has_products(const ptx::FunctionText& function) {
+  return std::ranges::find(function.statements, "wgmma", &Statement::opcode) != function.statements.end();
+}
+
+}  // namespace
+
 void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   FunctionCode code = program_.functions[index];
   function_ = code.function;
@@ -241,7 +250,8 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   statement_ = nullptr;
   code.slot = slot_;
   find_read_results(program_, code);
-  if (program_.shares_slots) share_slots(program_, code, first_list);
+  if (program_.shares_slots || (refused == nullptr && has_products(*code.function)))
+    share_slots(program_, code, first_list, program_.shares_slots);
   steps::find_product_runs(program_, static_cast<std::size_t>(code.first_step));
   if (refused == nullptr &&
       may_read_unwritten(program_, code, code.first_step, static_cast<int>(program_.steps.size())))
@@ -268,9 +278,7 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
     compiler.lay_out_shared([&](const ptx::Variable& variable) { return names.variables.contains(&variable); });
     for (const ptx::FunctionText* function : names.functions) {
       compiler.index_of(function->name, nullptr);
-      // Products that are pending are known by the slots of their registers.
-      if (std::ranges::find(function->statements, "wgmma", &Statement::opcode) != function->statements.end())
-        out.shares_slots = false;
+      if (has_products(*function)) out.shares_slots = false;
     }
     for (std::size_t i = 0; i < out.functions.size(); ++i) compiler.function(i);
     find_freedoms(out);

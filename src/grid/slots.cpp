@@ -27,9 +27,10 @@ class Sharing {
   Sharing(Program& program, FunctionCode& code, std::size_t first_list)
       : program_(program), code_(code), first_list_(first_list), registers_(index(code.slots)) {}
 
-  void run() {
+  void run(bool shares) {
     find_registers();
     find_touches();
+    if (!shares) return pack();
     find_blocks();
     number_registers();
     if (blocks_.size() * words() > kMaxWords) return;
@@ -69,6 +70,13 @@ class Sharing {
   std::span<const Touch> touches(int step) const {
     const std::size_t at = index(step - code_.first_step);
     return std::span(touches_).subspan(begin_[at], begin_[at + 1] - begin_[at]);
+  }
+
+  // Each register keeps its slot from the first point to the last one.
+  void pack() {
+    for (Register& reg : registers_)
+      if (reg.bits > 0) reg.cover(2 * code_.first_step), reg.cover(2 * end());
+    rename(assign());
   }
 
   void find_registers() {
@@ -186,7 +194,8 @@ class Sharing {
     std::map<int, std::vector<std::uint32_t>> by_bits;
     for (std::size_t i = 0; i < registers_.size(); ++i)
       if (registers_[i].bits > 0) by_bits[registers_[i].bits].push_back(static_cast<std::uint32_t>(i));
-    std::vector<std::uint32_t> homes(registers_.size());
+    constexpr auto kNowhere = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint32_t> homes(registers_.size(), kNowhere);
     std::uint32_t slots = 0;
     for (auto& [bits, all] : by_bits) {
       std::ranges::stable_sort(all, {}, [&](std::uint32_t i) { return registers_[i].first; });
@@ -238,8 +247,8 @@ class Sharing {
 
 }  // namespace
 
-void share_slots(Program& program, FunctionCode& code, std::size_t first_list) {
-  Sharing(program, code, first_list).run();
+void share_slots(Program& program, FunctionCode& code, std::size_t first_list, bool shares) {
+  Sharing(program, code, first_list).run(shares);
 }
 
 }  // namespace warpbit::grid

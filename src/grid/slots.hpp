@@ -17,6 +17,7 @@ namespace warpbit::grid {
 /// point lies in the ranges of both. A range reaches over all points at which some way leads from there to a read without
 /// a write between: what is read before it is written lives from the beginning on. So each read finds what it would find if
 /// nothing were shared, of a value that was never written too.
-void share_slots(Program& program, FunctionCode& code, std::size_t first_list);
+/// Registers that no step has lose theirs. Without `shares`, no two registers share a slot.
+void share_slots(Program& program, FunctionCode& code, std::size_t first_list, bool shares);
 
 }  // namespace warpbit::grid
