@@ -64,7 +64,7 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
   if (g.agent < 0) g.agent = shared_.cluster().add_pair();
   bool all_fenced = false;
   if (auto fault = shared_.read_as_group(product.canonical(), effects.memory_reads, number, at,
-                                         {g.agent, g.issued++}, all_fenced))
+                                         {g.agent, g.issued}, all_fenced))
     return fault;
   std::optional<Accesses::Unfenced> written;
   const auto unordered = [&](std::uint64_t address, std::uint64_t bytes) -> std::optional<ByteRange> {
@@ -80,6 +80,7 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
     return out;
   }
   (void)g.async.apply(who, std::move(effects), g.registers);
+  ++g.issued;
   return std::nullopt;
 }
 

@@ -201,6 +201,7 @@ bool Issue::begin(Block& to, std::uint32_t at, std::uint64_t bytes, std::uint32_
                   bool generic) {
   if (!here().allows(to.mbarriers().begin_copy(barrier, who_, agent, !generic))) return false;
   if (!here().checks() || bytes == 0) return true;
+  if (operation_.is_tensor) to.copied_tiles().add(at, bytes, map_.swizzle_mode, who_);
   agent.strong = operation_.reduction.has_value();
   return here().allows(to.accesses().write_by({}, at, static_cast<std::int64_t>(bytes), who_, agent, !generic));
 }
@@ -300,8 +301,6 @@ Result<bool> Issue::load_into(Block& to, std::uint32_t at, std::uint32_t barrier
   if (hull.end > to.shared().size()) return beyond(hull.first, hull.end - hull.first, to);
   Agent agent{};
   if (!begin(to, hull.first, hull.end - hull.first, barrier, agent)) return false;
-  if (operation_.is_tensor && here().checks())
-    to.copied_tiles().add(hull.first, hull.end - hull.first, map_.swizzle_mode, who_);
   const std::shared_ptr<TensorMap> map = operation_.is_tensor ? std::make_shared<TensorMap>(map_) : nullptr;
   here().cluster().send({arrival(to, hull.first, hull.end - hull.first, barrier, agent, counted,
                                  [runs = std::move(runs_), data = std::move(data_), map](std::byte* shared) {
