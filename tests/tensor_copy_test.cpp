@@ -78,6 +78,8 @@ Outcome bulk_outcome(const CopyCase& c) {
   return {to_shared ? shared : global, to_shared ? c.bytes : 0u};
 }
 
+std::size_t lines_seen = 0;  // copies of whole lines
+
 Outcome outcome(const CopyCase& c) {
   if (is_bulk(c.operation)) return bulk_outcome(c);
   Window global = window(c, 0), shared = window(c, 1);
@@ -100,6 +102,12 @@ Outcome outcome(const CopyCase& c) {
     }
   }
   const bool is_load = c.operation == kLoad;
+  if (const auto lines = tensor_map::lines(m, copy); lines && is_load) {
+    Window moved = window(c, 1);
+    tensor_map::move(*lines, part(global, lines->global, lines->reach()).data(), part(moved, 0, 1).data());
+    CHECK(moved == shared);
+    ++lines_seen;
+  }
   return {is_load ? shared : global, is_load ? tensor_map::counted_bytes(m) : 0u};
 }
 
@@ -172,6 +180,7 @@ TEST_CASE("a recorded copy leaves the GPU's bytes and counts as many", "[golden]
   }
   for (const Group& group : groups())
     if (!is_question(group)) CHECK(seen[group.name] == group.make().size());
+  CHECK(lines_seen > 40);
 }
 
 TEST_CASE("a copy changes these bytes and no others", "[golden][tensor_copy]") {
