@@ -17,7 +17,7 @@
 namespace warpbit::grid::steps {
 namespace {
 
-using Kind = BulkOperation::Kind;
+using Moves = BulkOperation::Kind;
 using tensor_map::CopyRun;
 using Agent = block::Accesses::Agent;
 
@@ -123,7 +123,7 @@ Result<void> Issue::read_map() {
 tensor_map::TensorCopy Issue::copy_at(std::uint32_t shared) const {
   tensor_map::TensorCopy copy{operation_.mode};
   copy.shared = shared;
-  copy.to_global = operation_.kind == Kind::store;
+  copy.to_global = operation_.kind == Moves::store;
   for (int i = 0; i < operation_.coordinates.count; ++i)
     copy.coordinates[static_cast<std::size_t>(i)] =
         static_cast<std::int32_t>(element(operation_.coordinates, i));
@@ -140,7 +140,7 @@ Result<void> Issue::find_runs(std::uint32_t shared) {
 }
 
 Result<void> Issue::find_global() {
-  const bool writes = operation_.kind == Kind::store;
+  const bool writes = operation_.kind == Moves::store;
   const GlobalMemory::Range* range = nullptr;
   data_.clear();
   for (const CopyRun& run : runs_) {
@@ -218,9 +218,9 @@ std::function<bool()> Issue::arrival(Block& to, std::uint32_t at, std::uint64_t 
 
 Result<bool> Issue::issue() {
   switch (operation_.kind) {
-    case Kind::load: return load();
-    case Kind::store: return store();
-    case Kind::exchange: return exchange();
+    case Moves::load: return load();
+    case Moves::store: return store();
+    case Moves::exchange: return exchange();
     default: return element();
   }
 }

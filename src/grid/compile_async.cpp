@@ -21,7 +21,7 @@ constexpr std::pair<std::string_view, Reduction> kReductions[] = {
     {"add", Reduction::add}, {"min", Reduction::min},  {"max", Reduction::max}, {"inc", Reduction::inc},
     {"dec", Reduction::dec}, {"and", Reduction::and_}, {"or", Reduction::or_},  {"xor", Reduction::xor_},
 };
-constexpr std::pair<Type, TensorType> kTypes[] = {
+constexpr std::pair<Type, TensorType> kElementTypes[] = {
     {Type::u32, TensorType::u32}, {Type::b32, TensorType::u32},   {Type::s32, TensorType::s32},
     {Type::u64, TensorType::u64}, {Type::b64, TensorType::u64},   {Type::s64, TensorType::s64},
     {Type::f16, TensorType::f16}, {Type::bf16, TensorType::bf16}, {Type::f32, TensorType::f32},
@@ -140,7 +140,7 @@ void Compiler::bulk() {
   if (word(0) == "reduce") {
     out.reduction = find_word(kReductions, in_words)->second;
     if (!out.is_tensor)
-      out.type = std::ranges::find(kTypes, last_type(), &std::pair<Type, TensorType>::first)->second;
+      out.type = std::ranges::find(kElementTypes, last_type(), &std::pair<Type, TensorType>::first)->second;
   }
   int i = 0;
   if (out.is_tensor && out.kind == Kind::store)
@@ -179,7 +179,7 @@ void Compiler::element_async() {
   out.element_bytes = static_cast<std::uint8_t>(ptx::bits(last_type()) / 8);
   if (statement_->opcode == "red") {
     out.reduction = find_word(kReductions, [&](std::string_view name) { return has(name); })->second;
-    out.type = std::ranges::find(kTypes, last_type(), &std::pair<Type, TensorType>::first)->second;
+    out.type = std::ranges::find(kElementTypes, last_type(), &std::pair<Type, TensorType>::first)->second;
   }
   add_bulk(out);
 }

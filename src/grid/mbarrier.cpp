@@ -11,7 +11,7 @@
 namespace warpbit::grid::steps {
 namespace {
 
-using Kind = MbarrierOperation::Kind;
+using Object = MbarrierOperation::Kind;
 
 // The object at a lane's address. Only one of the own block may be waited for.
 Result<SharedBytes> find_object(Warp& warp, const Path& path, const Step& step, int lane, bool of_cluster) {
@@ -36,17 +36,17 @@ block::Found execute(const MbarrierOperation& operation, block::Mbarriers& of, s
                      std::uint64_t value, bool has_value, block::Who who, std::uint64_t& result) {
   const auto number = static_cast<std::uint32_t>(value);
   switch (operation.kind) {
-    case Kind::init: return of.init(address, number, who);
-    case Kind::inval: return of.invalidate(address, who);
-    case Kind::expect: return of.expect(address, number, who);
-    case Kind::complete: return of.complete(address, number, who);
-    case Kind::copies: return of.begin_copies(address, operation.counted, who);
-    case Kind::arrive: {
+    case Object::init: return of.init(address, number, who);
+    case Object::inval: return of.invalidate(address, who);
+    case Object::expect: return of.expect(address, number, who);
+    case Object::complete: return of.complete(address, number, who);
+    case Object::copies: return of.begin_copies(address, operation.counted, who);
+    case Object::arrive: {
       block::MbarrierArrival arrival = operation.arrival;
       if (has_value) (operation.expects ? arrival.expected : arrival.count) = number;
       return of.arrive(address, arrival, who, result);
     }
-    case Kind::test: {
+    case Object::test: {
       bool is_complete = false;
       block::Found out = of.test(address, {value, operation.is_parity, operation.acquires}, who, is_complete);
       result = is_complete ? 1 : 0;
@@ -77,12 +77,12 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const std::uint64_t value = operand.exists() ? warp.read(path, operand, lane) : 0;
-    if (operation.kind == Kind::pending) {
+    if (operation.kind == Object::pending) {
       warp.write(path, step.place[0], lane, block::Mbarriers::pending_count(value));
       continue;
     }
     Result<SharedBytes> at = find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
-    if (at && operation.kind == Kind::test && at->block != &warp.block())
+    if (at && operation.kind == Object::test && at->block != &warp.block())
       at = Error{Errc::address_out_of_bounds,
                  {},
                  "a barrier object of another block",
@@ -93,14 +93,14 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!warp.block().allows(execute(operation, at->block->mbarriers(), address, value, operand.exists(),
                                      Block::who(warp, step, lane), result)))
       return Next::end;
-    if (operation.kind == Kind::test) {
+    if (operation.kind == Object::test) {
       complete |= static_cast<Lanes>(result) << lane;
       if (result == 0) awaited = address;
     } else {
       warp.write(path, step.place[0], lane, result);
     }
   }
-  if (operation.kind == Kind::test) return test(warp, path, step, lanes, complete, awaited);
+  if (operation.kind == Object::test) return test(warp, path, step, lanes, complete, awaited);
   warp.block().cluster().happened();
   return Next::step;
 }

@@ -151,7 +151,7 @@ block::Found Products::mistaken(const steps::Gathered& first, const Instruction&
   const Tile& tile = std::get<Tile>(product.decoded().kernel);
   const std::vector<Place>& places = first.warp->program().places[static_cast<std::size_t>(first.step->target)];
   std::size_t at = 0;
-  for (const Operand& operand : product.operands()) {
+  for (const warpbit::Operand& operand : product.operands()) {
     const std::size_t place = std::exchange(at, at + static_cast<std::size_t>(operand.registers));
     const std::optional<DescribedMatrix>& matrix =
         operand.part == Part::a ? tile.a_described : tile.b_described;
