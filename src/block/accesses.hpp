@@ -200,7 +200,7 @@ class Accesses {
   bool for_each_cell(std::int64_t first, std::int64_t bytes, Visit visit);
   void split(std::size_t unit, std::int64_t size);
   template <class Cells>
-  void split_into(Cells& cells, std::size_t unit);
+  [[gnu::visibility("hidden")]] void split_into(Cells& cells, std::size_t unit);
   void unite(std::int64_t first, std::int64_t bytes);
 
   std::vector<Cell> units_;         // of 16 bytes
