@@ -2,11 +2,11 @@
 // Steps that access memory.
 #include <fmt/format.h>
 
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <mutex>
 
+#include "grid/atomic.hpp"
 #include "grid/cluster.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
@@ -263,24 +263,9 @@ std::uint64_t changed(const Change& change, std::uint64_t old) {
   return scalar::execute(*change.operation, sources).value;
 }
 
-/// For what the host's processor cannot change as a whole: 128 bits, and arrays that the host has at odd addresses.
-std::mutex one_at_a_time;
-
-// Blocks run side by side: the memory changes as a whole.
 template <class T>
 std::uint64_t apply(std::byte* data, const Change& change) {
-  if (reinterpret_cast<std::uintptr_t>(data) % std::atomic_ref<T>::required_alignment != 0) {
-    const std::lock_guard lock(one_at_a_time);
-    T old;
-    std::memcpy(&old, data, sizeof old);
-    const auto next = static_cast<T>(changed(change, old));
-    std::memcpy(data, &next, sizeof next);
-    return old;
-  }
-  std::atomic_ref<T> memory(*reinterpret_cast<T*>(data));
-  T old = memory.load();
-  while (!memory.compare_exchange_weak(old, static_cast<T>(changed(change, old)))) continue;
-  return old;
+  return change_whole<T>(data, [&](T old) { return static_cast<T>(changed(change, old)); });
 }
 
 std::uint64_t apply(std::byte* data, std::size_t bytes, const Change& change) {

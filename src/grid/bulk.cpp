@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
 
+#include "grid/atomic.hpp"
 #include "grid/cluster.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
@@ -31,6 +31,33 @@ std::uint64_t value(Warp& warp, const Path& path, const Step& step, const Operan
          static_cast<std::uint64_t>(of.offset);
 }
 
+/// The memory in which a tensor map lies.
+Result<const GlobalMemory::Range*> find_map(const GlobalMemory& memory, std::uint64_t at) {
+  if (at % kMapAlignment != 0)
+    return Error{
+        Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "a multiple of 64 bytes"};
+  if (const GlobalMemory::Range* const range = memory.find(at, kMapBytes)) return range;
+  return Error{Errc::address_out_of_bounds,
+               {},
+               "tensor map: " + memory.describe(at, kMapBytes),
+               "it lies in global, constant or parameter memory"};
+}
+
+// A copy in bulk moves whole 16 bytes.
+std::optional<Error> misaligned(std::uint64_t bytes, std::uint64_t from, std::uint64_t to) {
+  if ((bytes | from | to) % 16 == 0) return std::nullopt;
+  return Error{Errc::address_misaligned,
+               {},
+               fmt::format("a copy of {} bytes from {:#x} to {:#x}", bytes, from, to),
+               "all three must be multiples of 16"};
+}
+
+/// Where bytes go in a block's shared memory, and the barrier object there that counts them.
+struct Destination {
+  Block* block;
+  std::uint32_t at, barrier;
+};
+
 /// One lane's copy: its operands, and where bytes go. Each function is an error, or false if the launch ends.
 class Issue {
  public:
@@ -51,13 +78,16 @@ class Issue {
   std::uint32_t shared(const OperandAt& of) const { return static_cast<std::uint32_t>(value(of)); }
   Block& here() const { return warp_.block(); }
   const GlobalMemory& memory() const { return here().grid().memory; }
+  /// Of the block's own shared memory: the byte there.
+  Result<std::uint32_t> own(const OperandAt& of) const;
+  Result<Destination> destination(std::uint64_t bytes) const;
   Result<void> read_map();
   tensor_map::TensorCopy copy_at(std::uint32_t shared) const;
   Result<void> find_runs(std::uint32_t shared);
   Result<void> find_global();
   const std::byte* data_of(const tensor_map::CopyLines& lines) const;
   Result<bool> load();
-  Result<bool> load_into(Block& to, std::uint32_t at, std::uint32_t barrier);
+  Result<bool> load_into(const Destination& to);
   Result<bool> load_lines(Block& to, const tensor_map::CopyLines& lines, const std::byte* from,
                           std::uint32_t barrier);
   Result<bool> store();
@@ -82,17 +112,35 @@ class Issue {
   std::vector<std::byte*> data_;  // in global memory, of each run that is not outside
 };
 
-Result<void> Issue::read_map() {
-  const std::uint64_t at = value(operation_.map);
-  if (at % kMapAlignment != 0)
-    return Error{
-        Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "a multiple of 64 bytes"};
-  const GlobalMemory::Range* const range = memory().find(at, kMapBytes);
-  if (range == nullptr)
+Result<std::uint32_t> Issue::own(const OperandAt& of) const {
+  const std::uint32_t at = shared(of);
+  if (at >> kRankShift == static_cast<std::uint32_t>(here().rank())) return at & kOffset;
+  return Error{Errc::address_out_of_bounds,
+               {},
+               fmt::format("address {:#x} of another block", at),
+               "a block copies from its own shared memory"};
+}
+
+Result<Destination> Issue::destination(std::uint64_t bytes) const {
+  const Result<SharedBytes> to = find_shared(warp_, step_, lane_, shared(operation_.to), bytes, true);
+  if (!to) return to.error();
+  const Result<SharedBytes> object =
+      find_shared(warp_, step_, lane_, shared(operation_.barrier), block::Mbarriers::kBytes, true);
+  if (!object) return object.error();
+  if (object->block != to->block)
     return Error{Errc::address_out_of_bounds,
                  {},
-                 "tensor map: " + memory().describe(at, kMapBytes),
-                 "it lies in global, constant or parameter memory"};
+                 "a barrier object of another block",
+                 "that of the destination's block"};
+  return Destination{to->block, static_cast<std::uint32_t>(to->offset),
+                     static_cast<std::uint32_t>(object->offset)};
+}
+
+Result<void> Issue::read_map() {
+  const std::uint64_t at = value(operation_.map);
+  const Result<const GlobalMemory::Range*> found = find_map(memory(), at);
+  if (!found) return found.error();
+  const GlobalMemory::Range* const range = *found;
   if (const auto missing = here().cluster().changed_maps().missing(at); missing && here().checks()) {
     Fault out = block::fault_of(who_, {Errc::protocol_violation,
                                        {},
@@ -110,10 +158,7 @@ Result<void> Issue::read_map() {
     return error;
   }
   map_ = *std::move(map);
-  const auto dimensions = operation_.coordinates.count;
-  const bool rows = operation_.mode == tensor_map::CopyMode::tile_gather4 ||
-                    operation_.mode == tensor_map::CopyMode::tile_scatter4;
-  if (!rows && dimensions != map_.rank)
+  if (const int dimensions = operation_.coordinates.count; dimensions != map_.rank)
     return Error{Errc::descriptor_field, "rank", fmt::format("a tensor map of {} dimensions", map_.rank),
                  fmt::format("{}, as the instruction has", dimensions)};
   return {};
@@ -227,19 +272,21 @@ Result<bool> Issue::issue() {
 
 // ---- From global to shared memory
 
+// A multicast goes to the same places in each block of its mask.
 Result<bool> Issue::load() {
-  const std::uint32_t at = shared(operation_.to), barrier = shared(operation_.barrier);
   if (operation_.is_tensor)
     if (const Result<void> read = read_map(); !read) return read.error();
-  std::uint64_t blocks = std::uint64_t{1} << (at >> kRankShift);
-  if (operation_.mask.exists()) blocks = value(operation_.mask) & 0xFFFF;
-  for (std::uint64_t rest = blocks; rest != 0; rest &= rest - 1) {
+  if (!operation_.mask.exists()) {
+    const Result<Destination> to = destination(0);
+    return to ? load_into(*to) : to.error();
+  }
+  const std::uint32_t at = shared(operation_.to) & kOffset, barrier = shared(operation_.barrier) & kOffset;
+  for (std::uint64_t rest = value(operation_.mask) & 0xFFFF; rest != 0; rest &= rest - 1) {
     const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest)) << kRankShift;
     const Result<SharedBytes> object =
-        find_shared(warp_, step_, lane_, (barrier & kOffset) | rank, block::Mbarriers::kBytes, true);
+        find_shared(warp_, step_, lane_, barrier | rank, block::Mbarriers::kBytes, true);
     if (!object) return object.error();
-    const Result<bool> done =
-        load_into(*object->block, at & kOffset, static_cast<std::uint32_t>(object->offset));
+    const Result<bool> done = load_into({object->block, at, barrier});
     if (!done || !*done) return done;
   }
   return true;
@@ -276,7 +323,9 @@ Result<bool> Issue::load_lines(Block& to, const tensor_map::CopyLines& lines, co
   return true;
 }
 
-Result<bool> Issue::load_into(Block& to, std::uint32_t at, std::uint32_t barrier) {
+Result<bool> Issue::load_into(const Destination& destination) {
+  const auto& [block, at, barrier] = destination;
+  Block& to = *block;
   std::uint64_t counted = 0;
   if (operation_.is_tensor) {
     const tensor_map::TensorCopy copy = copy_at(at);
@@ -288,11 +337,7 @@ Result<bool> Issue::load_into(Block& to, std::uint32_t at, std::uint32_t barrier
   } else {
     counted = value(operation_.bytes);
     const std::uint64_t from = value(operation_.from);
-    if ((from | at | counted) % 16 != 0)
-      return Error{Errc::address_misaligned,
-                   {},
-                   fmt::format("a copy of {} bytes from {:#x} to {:#x}", counted, from, at),
-                   "all three must be multiples of 16"};
+    if (auto error = misaligned(counted, from, at)) return *std::move(error);
     runs_ = {{from, false, at, static_cast<std::uint32_t>(counted)}};
     if (counted == 0) runs_.clear();
   }
@@ -313,22 +358,11 @@ Result<bool> Issue::load_into(Block& to, std::uint32_t at, std::uint32_t barrier
 
 namespace {
 
-// An element of global memory becomes the old and the new one together; blocks run side by side.
 template <class T>
 void reduce_element(tensor_map::Reduction reduction, TensorType type, std::byte* at, const std::byte* from) {
   T value;
   std::memcpy(&value, from, sizeof value);
-  if (reinterpret_cast<std::uintptr_t>(at) % std::atomic_ref<T>::required_alignment != 0) {
-    T old;
-    std::memcpy(&old, at, sizeof old);
-    old = static_cast<T>(tensor_map::reduce(reduction, type, old, value));
-    std::memcpy(at, &old, sizeof old);
-    return;
-  }
-  std::atomic_ref<T> memory(*reinterpret_cast<T*>(at));
-  T old = memory.load();
-  while (!memory.compare_exchange_weak(old, static_cast<T>(tensor_map::reduce(reduction, type, old, value))))
-    continue;
+  change_whole<T>(at, [&](T old) { return static_cast<T>(tensor_map::reduce(reduction, type, old, value)); });
 }
 
 void reduce_bytes(tensor_map::Reduction reduction, TensorType type, std::byte* to,
@@ -345,13 +379,9 @@ void reduce_bytes(tensor_map::Reduction reduction, TensorType type, std::byte* t
 }  // namespace
 
 Result<bool> Issue::store() {
-  const std::uint32_t address = shared(operation_.from);
-  if (address >> kRankShift != static_cast<std::uint32_t>(here().rank()))
-    return Error{Errc::address_out_of_bounds,
-                 {},
-                 fmt::format("address {:#x} of another block", address),
-                 "a block copies from its own shared memory"};
-  const std::uint32_t at = address & kOffset;
+  const Result<std::uint32_t> own_bytes = own(operation_.from);
+  if (!own_bytes) return own_bytes.error();
+  const std::uint32_t at = *own_bytes;
   TensorType type = operation_.type;
   if (operation_.is_tensor) {
     if (const Result<void> read = read_map(); !read) return read.error();
@@ -362,11 +392,7 @@ Result<bool> Issue::store() {
                    fmt::format("a type that .{} reduces", tensor_map::name(*operation_.reduction))};
   } else {
     const std::uint64_t to = value(operation_.to), bytes = value(operation_.bytes);
-    if ((to | at | bytes) % 16 != 0)
-      return Error{Errc::address_misaligned,
-                   {},
-                   fmt::format("a copy of {} bytes from {:#x} to {:#x}", bytes, at, to),
-                   "all three must be multiples of 16"};
+    if (auto error = misaligned(bytes, at, to)) return *std::move(error);
     runs_ = {{to, false, at, static_cast<std::uint32_t>(bytes)}};
     if (bytes == 0) runs_.clear();
   }
@@ -401,37 +427,26 @@ Result<bool> Issue::store() {
 // ---- Between blocks
 
 Result<bool> Issue::exchange() {
-  const std::uint32_t from = shared(operation_.from) & kOffset, barrier = shared(operation_.barrier);
+  const Result<std::uint32_t> own_bytes = own(operation_.from);
+  if (!own_bytes) return own_bytes.error();
+  const std::uint32_t from = *own_bytes;
   const std::uint64_t bytes = value(operation_.bytes);
-  const Result<SharedBytes> to = find_shared(warp_, step_, lane_, shared(operation_.to), bytes, true);
+  const Result<Destination> to = destination(bytes);
   if (!to) return to.error();
-  const Result<SharedBytes> object = find_shared(warp_, step_, lane_, barrier, block::Mbarriers::kBytes, true);
-  if (!object) return object.error();
-  if (object->block != to->block)
-    return Error{Errc::address_out_of_bounds,
-                 {},
-                 "a barrier object of another block",
-                 "that of the destination's block"};
-  if ((from | to->offset | bytes) % 16 != 0)
-    return Error{Errc::address_misaligned,
-                 {},
-                 fmt::format("a copy of {} bytes from {:#x} to {:#x}", bytes, from, to->offset),
-                 "all three must be multiples of 16"};
+  if (auto error = misaligned(bytes, from, to->at)) return *std::move(error);
   if (from + bytes > here().shared().size()) return beyond(from, bytes, here());
-  const auto at = static_cast<std::uint32_t>(to->offset),
-             object_at = static_cast<std::uint32_t>(object->offset);
   Agent agent{};
-  if (!begin(*to->block, at, bytes, object_at, agent)) return false;
+  if (!begin(*to->block, to->at, bytes, to->barrier, agent)) return false;
   if (here().checks() && bytes != 0 &&
       !here().allows(here().accesses().read_by({}, from, static_cast<std::int64_t>(bytes), who_, agent)))
     return false;
-  here().cluster().send({arrival(*to->block, at, bytes, object_at, agent, bytes,
-                                 [&block = here(), from, at, bytes, this_reduction = operation_.reduction,
+  here().cluster().send({arrival(*to->block, to->at, bytes, to->barrier, agent, bytes,
+                                 [&block = here(), from, at = to->at, bytes, reduction = operation_.reduction,
                                   type = operation_.type](std::byte* shared) {
                                    const std::span<const std::byte> source =
                                        block.shared().subspan(from, bytes);
-                                   this_reduction ? reduce_bytes(*this_reduction, type, shared + at, source)
-                                                  : void(std::memcpy(shared + at, source.data(), bytes));
+                                   reduction ? reduce_bytes(*reduction, type, shared + at, source)
+                                             : void(std::memcpy(shared + at, source.data(), bytes));
                                  })});
   return true;
 }
@@ -446,31 +461,21 @@ Result<bool> Issue::element() {
                  {},
                  fmt::format("address {:#x}", address),
                  fmt::format("a multiple of {} bytes", bytes)};
-  const Result<SharedBytes> to = find_shared(warp_, step_, lane_, address, bytes, true);
+  const Result<Destination> to = destination(bytes);
   if (!to) return to.error();
-  const Result<SharedBytes> object =
-      find_shared(warp_, step_, lane_, shared(operation_.barrier), block::Mbarriers::kBytes, true);
-  if (!object) return object.error();
-  if (object->block != to->block)
-    return Error{Errc::address_out_of_bounds,
-                 {},
-                 "a barrier object of another block",
-                 "that of the destination's block"};
   Buffer data{};
   for (int i = 0; i < operation_.values.count; ++i) {
     const std::uint64_t bits = element(operation_.values, i);
     std::memcpy(data.data() + static_cast<std::size_t>(i) * size, &bits, size);
   }
-  const auto at = static_cast<std::uint32_t>(to->offset),
-             object_at = static_cast<std::uint32_t>(object->offset);
   Agent agent{};
-  if (!begin(*to->block, at, bytes, object_at, agent, true)) return false;
-  here().cluster().send(
-      {arrival(*to->block, at, bytes, object_at, agent, bytes,
-               [data, at, bytes, reduction = operation_.reduction, type = operation_.type](std::byte* shared) {
-                 reduction ? reduce_bytes(*reduction, type, shared + at, std::span(data).first(bytes))
-                           : void(std::memcpy(shared + at, data.data(), bytes));
-               })});
+  if (!begin(*to->block, to->at, bytes, to->barrier, agent, true)) return false;
+  here().cluster().send({arrival(
+      *to->block, to->at, bytes, to->barrier, agent, bytes,
+      [data, at = to->at, bytes, reduction = operation_.reduction, type = operation_.type](std::byte* shared) {
+        reduction ? reduce_bytes(*reduction, type, shared + at, std::span(data).first(bytes))
+                  : void(std::memcpy(shared + at, data.data(), bytes));
+      })});
   return true;
 }
 
@@ -526,13 +531,9 @@ Result<std::byte*> map_bytes(Warp& warp, const Path& path, const Step& step, con
     if (!allowed) return warp.block().found()->error;
     return found->block->shared().data() + found->offset;
   }
-  const GlobalMemory& memory = warp.block().grid().memory;
-  const GlobalMemory::Range* const range = memory.find(at, kMapBytes);
-  if (range == nullptr)
-    return Error{Errc::address_out_of_bounds,
-                 {},
-                 "tensor map: " + memory.describe(at, kMapBytes),
-                 "no argument reaches it"};
+  const Result<const GlobalMemory::Range*> found = find_map(warp.block().grid().memory, at);
+  if (!found) return found.error();
+  const GlobalMemory::Range* const range = *found;
   if (writes && !range->writable) return written_to(*range);
   if (writes) warp.block().cluster().changed_maps().change(at, Block::who(warp, step, lane));
   return range->data + (at - range->address);

@@ -40,6 +40,11 @@ bool adds_floats(const Seen& seen) {
   return std::ranges::any_of(kFloats, [&](std::string_view type) { return seen.has(type); });
 }
 
+// Of a tensor the map has the type.
+bool adds_in_bulk(const Seen& seen) {
+  return seen.has("reduce") && (adds_floats(seen) || (seen.has("tensor") && seen.has("add")));
+}
+
 bool returns_what_is_read(const Seen& seen) {
   return seen.step.result_is_read;
 }
@@ -89,6 +94,8 @@ struct Rule {
 constexpr Rule kRules[] = {
     {"atom", adds_floats, When::atomics, "the sum depends on the order of the additions"},
     {"red", adds_floats, When::atomics, "the sum depends on the order of the additions"},
+    {"cp", adds_in_bulk, When::atomics, "a sum of floats depends on the order of the additions"},
+    {"cp", [](const Seen& seen) { return seen.has("reduce"); }, When::atomics, {}},
     {"atom", returns_what_is_read, When::atomics, "the old value depends on the order of the threads"},
     {"atom", replaces, When::atomics, "what remains depends on the order of the threads"},
     {"atom", any, When::atomics, {}},

@@ -31,7 +31,8 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, std::string_vi
       out.addresses.push_back(warp.read(path, place, lane) + static_cast<std::uint64_t>(offset));
     });
   };
-  if (opcode == "ld" || opcode == "st" || opcode == "atom" || opcode == "red") {
+  const bool accesses = opcode == "ld" || opcode == "st" || opcode == "atom" || opcode == "red";
+  if (accesses && step.place[2].exists()) {  // st.async and red.async have a list of places
     take(step.place[2], step.access.offset);
     out.bytes = step.access.bytes * step.access.count;
     out.shared = step.access.space == ptx::StateSpace::shared;
