@@ -322,6 +322,18 @@ const std::vector<Mistake> kMistakes = {
      Errc::address_misaligned,
      {"a copy of 512 bytes", "multiples of 16"},
      {"[%r83+8], [%rd24], 512"}},
+    {"a bulk copy to an address of no block",
+     "hopper_tma_gemm",
+     {{"add.s32 \t%r52, %r68, %r47;", "add.s32 \t%r52, %r68, %r47; or.b32 %r52, %r52, 0x7F000000;"}},
+     Errc::address_out_of_bounds,
+     {"bytes from 0x7f000000 of shared memory on"},
+     kCopyA},
+    {"a bulk copy from another block's shared memory",
+     "hopper_bulk_copies",
+     {{".and.b32 [%r130], [%r127], 512", ".and.b32 [%r130], [%r130], 512"}},
+     Errc::address_out_of_bounds,
+     {"of another block", "a block copies from its own shared memory"},
+     {".and.b32 [%r130], [%r130], 512"}},
     {"a product that expects another swizzle than the tensor map's",
      "hopper_tma_gemm",
      {{"or.b64  \t%rd15, %rd25, 4611686293305360384;", "or.b64  \t%rd15, %rd25, 0x8000004000010000;"}},
@@ -587,6 +599,25 @@ TEST_CASE("each mistake between the blocks of a cluster is a fault, and its corr
       if (has_other) CHECK(fault.other->ptx_line == line_of(text, {kOther}));
     }
   }
+}
+
+TEST_CASE("sums of floats in bulk depend on the order of blocks") {
+  const fs::path folder = "golden/kernels/hopper_bulk_copies";
+  const json recorded = json::parse(text_of(folder / "case.json"));
+  Arrays memory = arrays_of(folder / "arrays.npz");
+  const Result<ptx::Module> module = ptx::Module::load(text_of(folder / "kernel.ptx"));
+  REQUIRE(module);
+  const Result<ptx::Function> function = module->function("hopper_bulk_copies");
+  REQUIRE(function);
+  const ptx::Report report = recorded_kernel::launch(*function, recorded, memory, shape_of(recorded));
+  REQUIRE(report.ok());
+  int floats = 0, integers = 0;
+  for (const ptx::OrderDependence& one : report.order_dependent) {
+    floats += one.instruction.ends_with(".bulk_group.add.f32") ? 1 : 0;
+    integers += one.instruction.ends_with(".bulk_group.add.u32") ? 1 : 0;
+  }
+  CHECK(floats == 1);
+  CHECK(integers == 0);
 }
 
 }  // namespace ptx_async_faults_test
