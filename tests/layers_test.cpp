@@ -45,11 +45,12 @@ const Arrows kArrows = {
     {"layout", {"api", "capture", "text"}},
     {"run", {"replay", "format", "text"}},
     // Kernels.
-    {"device", {"block"}},
     {"tensor_map", {"fragment"}},
+    {"async", {"block", "tensor_map"}},
+    {"device", {"async"}},
     {"ptx", {"isa"}},
     {"scalar", {"ptx"}},
-    {"grid", {"scalar", "block", "tensor_map"}},
+    {"grid", {"scalar", "async"}},
     {"cli", {"grid", "tensor_map", "device", "explain", "compare", "diagnose", "layout", "run", "record"}},
 };
 

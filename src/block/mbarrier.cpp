@@ -80,7 +80,7 @@ Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
 }
 
 //     63      62 ........ 43   42   41 ........ 21   20 ........ 1   0
-//     phase   -pending         0    -bytes           -expected       0       (src/grid/ASYNCHRONOUS.md)
+//     phase   -pending         0    -bytes           -expected       0       (src/async/ASYNCHRONOUS.md)
 //
 // An H100 returns the upper 32 bits of this word; the lower ones are what the register had.
 std::uint64_t Mbarriers::state(const Object& object) {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "grid/atomic.hpp"
+#include "async/atomic.hpp"
 #include "grid/cluster.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
@@ -38,20 +38,10 @@ Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uin
                  fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
                  fmt::format("the block has {} bytes", size)};
   if (block == &here) return SharedBytes{block, offset};
-  if (block->has_ended())
-    return Error{Errc::protocol_violation,
-                 {},
-                 fmt::format("block {} of the cluster has ended", rank),
-                 "its shared memory is gone: a barrier.cluster must come behind the last access"};
-  const block::Who who = Block::who(warp, step, lane);
-  block::Shared& memory = block->accesses();
-  if (here.checks() && !memory.order().knows_of(memory.first_thread(), memory.cluster().stride(), who.thread))
-    if (!here.allows(
-            block::fault_of(who, {Errc::protocol_violation,
-                                  {},
-                                  fmt::format("block {} of the cluster may not have begun", rank),
-                                  "a barrier.cluster must come before the first access to its shared memory"})))
-      return here.found()->error;
+  const Result<bool> may =
+      here.async().cluster.may_access(here.async(), block->async(), Block::who(warp, step, lane));
+  if (!may) return may.error();
+  if (!*may) return here.found()->error;
   return SharedBytes{block, offset};
 }
 
@@ -265,7 +255,7 @@ std::uint64_t changed(const Change& change, std::uint64_t old) {
 
 template <class T>
 std::uint64_t apply(std::byte* data, const Change& change) {
-  return change_whole<T>(data, [&](T old) { return static_cast<T>(changed(change, old)); });
+  return async::change_whole<T>(data, [&](T old) { return static_cast<T>(changed(change, old)); });
 }
 
 std::uint64_t apply(std::byte* data, std::size_t bytes, const Change& change) {
@@ -352,7 +342,7 @@ Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     const Wide a = read_wide(warp, path, step.place[3], lane);
     const bool compares = static_cast<Atomic>(step.target) == Atomic::compare;
     const Wide value = compares ? read_wide(warp, path, step.place[4], lane) : a;
-    const std::lock_guard lock(one_at_a_time);
+    const std::lock_guard lock(async::one_at_a_time);
     Wide old;
     std::memcpy(old.data(), to.data, sizeof old);
     if (!compares || old == a) std::memcpy(to.data, value.data(), sizeof value);

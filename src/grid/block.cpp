@@ -26,7 +26,9 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
       cluster_(cluster),
       rank_(rank),
       index_(index),
-      shared_(cluster.shared_state(), rank, grid.shared_bytes, kSharedWindow, grid.check_shared) {
+      async_(
+          cluster.async(), rank, grid.shared_bytes,
+          [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});
@@ -135,8 +137,8 @@ block::Who Block::who(const Warp& warp, const Step& step, int lane) {
 
 // With the lines of the statement, and the warp's number in its block.
 FaultSide Block::side(FaultSide found) const {
-  const int stride = shared_.cluster().stride() / kLanes;
-  if (const int rank = found.warp / stride; rank != rank_ && rank < shared_.cluster().blocks()) {
+  const int stride = async_.shared.cluster().stride() / kLanes;
+  if (const int rank = found.warp / stride; rank != rank_ && rank < async_.shared.cluster().blocks()) {
     const Extent at = cluster_.blocks()[static_cast<std::size_t>(rank)]->index();
     found.elsewhere = device::Index3{at[0], at[1], at[2]};
   }
@@ -154,7 +156,8 @@ FaultSide Block::side(FaultSide found) const {
 Fault Block::located(Fault found) const {
   name_statement(found);
   const Extent at =
-      cluster_.blocks()[static_cast<std::size_t>(found.warp / (shared_.cluster().stride() / kLanes))]->index();
+      cluster_.blocks()[static_cast<std::size_t>(found.warp / (async_.shared.cluster().stride() / kLanes))]
+          ->index();
   static_cast<FaultSide&>(found) = side(found);
   found.elsewhere.reset();
   if (found.other) {
@@ -181,10 +184,10 @@ void Block::name_statement(Fault& fault) const {
 // A warp that has waited for a phase which it had seen complete goes on too early: that is the cause of what follows.
 void Block::explain_by_phase(Fault& fault) const {
   const auto of = [&](const FaultSide& side) -> const block::Mbarriers::Repeated* {
-    const int stride = shared_.cluster().stride() / kLanes;
+    const int stride = async_.shared.cluster().stride() / kLanes;
     Block* const block = cluster_.block(static_cast<std::uint64_t>(side.warp / stride));
     for (int warp = side.warp; block != nullptr && warp < side.warp + side.warps; ++warp)
-      if (const auto* const found = block->mbarriers().repeated(warp)) return found;
+      if (const auto* const found = block->async().mbarriers.repeated(warp)) return found;
     return nullptr;
   };
   const block::Mbarriers::Repeated* found = of(fault);
@@ -260,7 +263,7 @@ void Block::release(int number, Barrier& barrier) {
     together |= std::uint32_t{is_here} << w;
     all = all && (is_here || warps_[w]->alive() == 0);
   }
-  all ? shared_.barrier() : shared_.barrier_of(together);
+  all ? async_.shared.barrier() : async_.shared.barrier_of(together);
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (Path& path : warp->paths()) {
       if (path.waits_for != Waits::barrier || path.barrier != number) continue;
@@ -279,7 +282,7 @@ void Block::release(int number, Barrier& barrier) {
       ++path.pc;
       moved_ = true;
     }
-  cluster_.happened();
+  async_.cluster.happened();
   std::ranges::fill(barrier.arrived, 0);
   barrier.count = barrier.lanes = barrier.threads = 0;
   barrier.in_use = false;
@@ -328,7 +331,7 @@ Next Block::meet_group(Warp& warp, Path& path, const Step& step) {
   if (steps::tensor_group(all) == Next::end) return Next::end;
   for (const steps::Gathered& one : all) ++one.path->pc;
   moved_ = true;
-  cluster_.happened();
+  async_.cluster.happened();
   return Next::moved;
 }
 
@@ -340,7 +343,7 @@ void Block::check_barriers() {
 
 std::string Block::awaited(const Warp& warp, const Path& path) const {
   if (path.waits_for == Waits::test || path.gives_up)
-    return ", for " + mbarriers_.awaited(path.awaited, warp.number_in_cluster());
+    return ", for " + async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
   if (path.waits_for == Waits::registers) return ", for registers that no other warp gives back";
   return {};
 }
@@ -365,7 +368,7 @@ std::string Block::waiting() const {
     }
   std::string out;
   for (const auto& [first, last, how] : groups) {
-    if (shared_.cluster().blocks() > 1)
+    if (async_.shared.cluster().blocks() > 1)
       out += fmt::format(" block ({}, {}, {}),", index_[0], index_[1], index_[2]);
     out += first == last ? fmt::format(" warp {}, {};", first, how)
                          : fmt::format(" warps {}-{}, {};", first, last, how);
@@ -428,7 +431,7 @@ Fault Block::missing_warp(Warp& warp, const Path& path) const {
        "all four warps of the warpgroup must execute it, at one place"});
   out.lanes = block::lanes_of(waits == nullptr ? kAllLanes : waits->lanes);
   if (waits != nullptr)
-    out.other = FaultSide{shared_.first_warp() + absent, out.lanes,
+    out.other = FaultSide{async_.shared.first_warp() + absent, out.lanes,
                           who(*other, grid_.program.steps[static_cast<std::size_t>(waits->pc)], 0).at};
   return out;
 }
@@ -516,24 +519,24 @@ Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool m
   if (count - has > free_registers_) return warp.wait_for(path, lanes, Waits::registers);
   free_registers_ -= count - has;
   has = count;
-  cluster_.happened();
+  async_.cluster.happened();
   return Next::step;
 }
 
 // Other blocks must not access its memory any more.
 void Block::end() {
-  ended_ = true;
-  cluster_.happened();
-  if (shared_.cluster().blocks() > 1 && checks()) allows(shared_.ends(last_));
+  async_.has_ended = true;
+  async_.cluster.happened();
+  if (async_.shared.cluster().blocks() > 1 && checks()) allows(async_.shared.ends(last_));
 }
 
 Outcome Block::run() {
-  if (ended_) return Outcome::ended;
+  if (async_.has_ended) return Outcome::ended;
   while (true) {
     bool ended = true, yielded = false;
     moved_ = false;
     for (const std::unique_ptr<Warp>& warp : warps_) {
-      warp->wake(cluster_.events());
+      warp->wake(async_.cluster.events());
       const Outcome outcome = warp->run();
       if (has_fault()) return Outcome::fault;
       ended = ended && outcome == Outcome::ended;

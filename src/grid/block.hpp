@@ -11,9 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "block/mbarrier.hpp"
-#include "block/shared.hpp"
-#include "grid/async.hpp"
+#include "async/block.hpp"
 #include "grid/freedom.hpp"
 #include "grid/memory.hpp"
 #include "grid/products.hpp"
@@ -62,7 +60,6 @@ class Block {
   /// Runs until all warps have ended (ended), or none can go on alone (waits), or but by what other clusters do (yields), or
   /// a fault.
   Outcome run();
-  bool has_ended() const { return ended_; }
   /// A thread has ended, behind this.
   void ends(block::Who who) { last_ = who; }
   Cluster& cluster() { return cluster_; }
@@ -70,16 +67,15 @@ class Block {
   const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
   /// Where the addresses of its shared memory begin: 0 in a launch without clusters.
   std::uint64_t shared_base() const { return static_cast<std::uint64_t>(rank_) << kRankShift; }
-  block::Mbarriers& mbarriers() { return mbarriers_; }
-  BulkGroups& bulk_groups() { return bulk_groups_; }
-  CopiedTiles& copied_tiles() { return copied_tiles_; }
+  /// Its shared memory, barrier objects and copies.
+  async::Block& async() { return async_; }
   /// Registers that setmaxnreg has given back, by thread of a warp; negative if too few are left.
   Next set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool more);
 
   const Grid& grid() const { return grid_; }
   Extent index() const { return index_; }
-  Memory& memory() { return shared_.memory(); }
-  std::span<std::byte> shared() { return shared_.memory().shared_for_writing(); }
+  Memory& memory() { return async_.shared.memory(); }
+  std::span<std::byte> shared() { return async_.memory(); }
   std::uint64_t special(ptx::Special special, int warp, int lane) const;
 
   bool has_fault() const { return fault_.has_value() || stopped_; }
@@ -100,7 +96,7 @@ class Block {
   // ---- Accesses to shared memory, if they are checked
 
   bool checks() const { return grid_.check_shared; }
-  block::Shared& accesses() { return shared_; }
+  block::Shared& accesses() { return async_.shared; }
   /// Asynchronous ones of warpgroups, whose registers and tiles are checked, too.
   Products& products();
   /// Lanes of a warp touch registers of products. False after a fault.
@@ -160,10 +156,7 @@ class Block {
   Cluster& cluster_;
   int rank_;
   Extent index_;
-  block::Shared shared_;
-  block::Mbarriers mbarriers_{shared_};
-  BulkGroups bulk_groups_{shared_};
-  CopiedTiles copied_tiles_{shared_};
+  async::Block async_;
   std::vector<int> registers_;          // of a thread, by warp
   int free_registers_ = 0;              // for a thread of each warp
   std::unique_ptr<Products> products_;  // once there are some
@@ -174,7 +167,7 @@ class Block {
   std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes
   bool waits_for_write_ = false;  // there was such a read
   std::uint64_t steps_ = 0, clock_ = 0;
-  bool stopped_ = false, ended_ = false;
+  bool stopped_ = false;
   bool moved_ = false;  // some path has gone on behind a barrier
   std::vector<Finding> findings_;
   block::Who last_{};  // the thread that ended last

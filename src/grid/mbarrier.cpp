@@ -90,7 +90,7 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!at) return warp.fault(path, Lanes{1} << lane, at.error());
     const auto address = static_cast<std::int64_t>(at->offset);
     std::uint64_t result = 0;
-    if (!warp.block().allows(execute(operation, at->block->mbarriers(), address, value, operand.exists(),
+    if (!warp.block().allows(execute(operation, at->block->async().mbarriers, address, value, operand.exists(),
                                      Block::who(warp, step, lane), result)))
       return Next::end;
     if (operation.kind == Object::test) {
@@ -101,15 +101,15 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     }
   }
   if (operation.kind == Object::test) return test(warp, path, step, lanes, complete, awaited);
-  warp.block().cluster().happened();
+  warp.block().async().cluster.happened();
   return Next::step;
 }
 
 // It orders what barrier.cluster.arrive.relaxed does not.
 Next fence_mbarrier_init(Warp& warp, Path&, const Step& step, Lanes lanes) {
-  warp.block().cluster().release(warp, lanes);
-  for_each_lane(lanes,
-                [&](int lane) { warp.block().mbarriers().fence_init(Block::who(warp, step, lane).thread); });
+  async::Block& block = warp.block().async();
+  block.cluster.barrier.release(warp.number_in_cluster(), lanes);
+  for_each_lane(lanes, [&](int lane) { block.mbarriers.fence_init(Block::who(warp, step, lane).thread); });
   return Next::step;
 }
 

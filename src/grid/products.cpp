@@ -146,7 +146,7 @@ AsyncState& Products::of(Warp& warp, const Path& path) {
 
 // Whether the product takes tiles of tensor copies for what they are.
 block::Found Products::mistaken(const steps::Gathered& first, const Instruction& product) const {
-  const CopiedTiles& tiles = block_.copied_tiles();
+  const async::CopiedTiles& tiles = block_.async().tiles;
   if (tiles.empty()) return std::nullopt;
   const Tile& tile = std::get<Tile>(product.decoded().kernel);
   const std::vector<Place>& places = first.warp->program().places[static_cast<std::size_t>(first.step->target)];

@@ -135,7 +135,7 @@ Next Warp::wait_for(Path& path, Lanes lanes, Waits what) {
   keep(path, lanes);
   path.waits = true;
   path.waits_for = what;
-  path.waits_since = block_.cluster().events();
+  path.waits_since = block_.async().cluster.events();
   return Next::wait;
 }
 
@@ -212,7 +212,7 @@ Next Warp::end(Path& path, Lanes lanes) {
   path.lanes = 0;
   for (Path& other : paths_)  // those that wait for the lanes that have ended
     if (other.waits_for == Waits::none) other.waits = false;
-  block_.cluster().happened();
+  block_.async().cluster.happened();
   block_.ends(Block::who(*this, program_.steps[static_cast<std::size_t>(path.pc)], std::countr_zero(lanes)));
   return Next::end;
 }

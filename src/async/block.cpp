@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grid/async.hpp"
+#include "async/block.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-namespace warpbit::grid {
+#include "async/cluster.hpp"
+
+namespace warpbit::async {
+
+Block::Block(Cluster& of, int rank, std::uint64_t bytes, Allows what, std::uint64_t window, bool records)
+    : cluster(of), shared(of.state(), rank, bytes, window, records), allows(std::move(what)) {}
+
+// ---- Bulk groups
 
 block::Accesses::Agent BulkGroups::agent(int thread) {
   auto found = groups_.find(thread);
@@ -28,22 +36,6 @@ void BulkGroups::wait(int thread, std::uint32_t pending) {
   const auto found = groups_.find(thread);
   if (found == groups_.end() || found->second.committed <= pending) return;
   shared_.order().learn(thread / block::kWarp, found->second.agent, found->second.committed - pending);
-}
-
-void ChangedMaps::release_all() {
-  for (auto& [address, state] : states_) state.released = true;
-}
-
-void ChangedMaps::acquire(std::uint64_t address) {
-  if (const auto found = states_.find(address); found != states_.end() && found->second.released)
-    found->second.acquired = true;
-}
-
-std::optional<ChangedMaps::Missing> ChangedMaps::missing(std::uint64_t address) const {
-  const auto found = states_.find(address);
-  if (found == states_.end() || found->second.acquired) return std::nullopt;
-  return Missing{found->second.who, found->second.released ? "fence.proxy.tensormap::generic.acquire"
-                                                           : "fence.proxy.tensormap::generic.release"};
 }
 
 // ---- Tiles
@@ -102,4 +94,4 @@ Fault CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
   return out;
 }
 
-}  // namespace warpbit::grid
+}  // namespace warpbit::async

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <mutex>
 
-namespace warpbit::grid {
+namespace warpbit::async {
 
 /// For what the host's processor cannot change as a whole: 128 bits, and arrays that the host has at odd addresses.
 inline std::mutex one_at_a_time;
@@ -30,4 +30,4 @@ T change_whole(std::byte* data, Change change) {
   return old;
 }
 
-}  // namespace warpbit::grid
+}  // namespace warpbit::async

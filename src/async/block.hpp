@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch keeps of the asynchronous machine: bulk groups of threads, tensor maps that were changed, and tiles that
-// tensor copies have written.
+// What a block of a cluster has, whoever runs its threads: shared memory, and what asynchronous copies need besides.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "block/mbarrier.hpp"
 #include "block/shared.hpp"
 #include "warpbit/descriptor.hpp"
 
-namespace warpbit::grid {
+namespace warpbit::async {
+
+class Cluster;
 
 /// The bulk groups of a block's threads (PTX manual, "Bulk async-group").
 class BulkGroups {
@@ -31,29 +34,6 @@ class BulkGroups {
   };
   block::Shared& shared_;
   std::map<int, Group> groups_;  // by thread
-};
-
-/// Tensor maps in global memory that a kernel changes: a copy may use one when the change is released and acquired
-/// (PTX manual, "tensormap.cp_fenceproxy", "fence.proxy.tensormap").
-class ChangedMaps {
- public:
-  void change(std::uint64_t address, block::Who who) { states_[address] = {who, false, false}; }
-  void release_all();
-  void copy(std::uint64_t address, block::Who who) { states_[address] = {who, true, false}; }
-  void acquire(std::uint64_t address);
-  /// What is missing before a map may be used, and who has changed it; nothing if nothing is.
-  struct Missing {
-    block::Who who;
-    std::string_view fence;
-  };
-  std::optional<Missing> missing(std::uint64_t address) const;
-
- private:
-  struct State {
-    block::Who who;
-    bool released, acquired;
-  };
-  std::map<std::uint64_t, State> states_;
 };
 
 /// The tiles that tensor copies have written to a block's shared memory. A copy with a swizzle XORs the number of a 16-byte
@@ -82,4 +62,23 @@ class CopiedTiles {
   std::vector<Copied> tiles_;
 };
 
-}  // namespace warpbit::grid
+/// By its rank in a cluster.
+struct Block {
+  /// What happens to a fault; whether the thread that acts goes on. Nothing is none.
+  using Allows = std::function<bool(block::Found)>;
+
+  /// `window`, `records`: as of block::Shared.
+  Block(Cluster& cluster, int rank, std::uint64_t bytes, Allows allows, std::uint64_t window = 0,
+        bool records = true);
+  std::span<std::byte> memory() { return shared.memory().shared_for_writing(); }
+
+  Cluster& cluster;
+  block::Shared shared;
+  block::Mbarriers mbarriers{shared};
+  BulkGroups groups{shared};
+  CopiedTiles tiles{shared};
+  Allows allows;
+  bool has_ended = false;
+};
+
+}  // namespace warpbit::async

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "async/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace warpbit::async {
+
+// ---- barrier.cluster
+
+ClusterBarrier::ClusterBarrier(block::Cluster& state, bool records)
+    : state_(state),
+      records_(records),
+      warps_(static_cast<std::size_t>(state.blocks() * state.stride() / block::kWarp)) {}
+
+Lanes ClusterBarrier::arrive(int warp, Lanes lanes, bool releases) {
+  Warp& one = of(warp);
+  Lanes twice = one.here & lanes;
+  for (const int lane : block::lanes_of(lanes))
+    twice |= Lanes{one.phase[static_cast<std::size_t>(lane)] != 0} << lane;
+  if (twice != 0) return twice;
+  one.here |= lanes;
+  for (const int lane : block::lanes_of(lanes)) one.phase[static_cast<std::size_t>(lane)] = phase_;
+  if (releases) release(warp, lanes);
+  return 0;
+}
+
+void ClusterBarrier::release(int warp, Lanes lanes) {
+  if (records_) state_.order.release(warp, lanes, released_);
+}
+
+bool ClusterBarrier::check(std::span<const Lanes> alive) {
+  bool any = false, all = true;
+  for (std::size_t warp = 0; warp < warps_.size(); ++warp) {
+    any = any || warps_[warp].here != 0;
+    all = all && (alive[warp] & ~warps_[warp].here) == 0;
+  }
+  if (!any || !all) return false;
+  ++phase_;
+  for (Warp& one : warps_) one.here = 0;
+  complete_ = released_;
+  return true;
+}
+
+ClusterBarrier::Wait ClusterBarrier::wait(int warp, Lanes lanes, bool acquires) {
+  Warp& one = of(warp);
+  Wait out{0, true};
+  for (const int lane : block::lanes_of(lanes)) {
+    const std::int64_t phase = one.phase[static_cast<std::size_t>(lane)];
+    out.never |= Lanes{phase == 0} << lane;
+    out.is_complete = out.is_complete && phase < phase_;
+  }
+  if (out.never != 0 || !out.is_complete) return out;
+  one.has_met = true;
+  for (const int lane : block::lanes_of(lanes)) one.phase[static_cast<std::size_t>(lane)] = 0;
+  if (acquires && records_) state_.order.acquire(warp, complete_);
+  return out;
+}
+
+// ---- Blocks
+
+Result<bool> Cluster::may_access(Block& here, const Block& other, block::Who who) const {
+  const int rank = other.shared.rank();
+  if (other.has_ended)
+    return Error{Errc::protocol_violation,
+                 {},
+                 fmt::format("block {} of the cluster has ended", rank),
+                 "its shared memory is gone: a barrier.cluster must come behind the last access"};
+  if (!here.shared.records() || barrier.has_met(who.thread / block::kWarp) ||
+      state_->order.knows_of(other.shared.first_thread(), state_->stride(), who.thread))
+    return true;
+  return here.allows(
+      block::fault_of(who, {Errc::protocol_violation,
+                            {},
+                            fmt::format("block {} of the cluster may not have begun", rank),
+                            "a barrier.cluster must come before the first access to its shared memory"}));
+}
+
+bool Cluster::deliver() {
+  while (!in_flight_.empty()) {
+    const std::function<bool()> arrive = std::move(in_flight_.front());
+    in_flight_.pop_front();
+    happened();
+    if (!arrive()) return false;
+  }
+  return true;
+}
+
+}  // namespace warpbit::async

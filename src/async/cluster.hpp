@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster of blocks, whoever runs their threads (PTX manual, "Clusters"): copies on their way from and to their memory,
+// and barrier.cluster. A block that has no cluster is one of one block.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "async/block.hpp"
+#include "block/cluster.hpp"
+
+namespace warpbit::async {
+
+/// Lanes of a warp, as a mask.
+using Lanes = std::uint32_t;
+
+/// barrier.cluster. Warps are numbered in the cluster.
+class ClusterBarrier {
+ public:
+  ClusterBarrier(block::Cluster& state, bool records);
+
+  /// Lanes of a warp arrive. Those that have arrived before, and have not waited since: then nothing is done.
+  Lanes arrive(int warp, Lanes lanes, bool releases);
+  /// What lanes of a warp know, others know behind the phase at hand.
+  void release(int warp, Lanes lanes);
+  /// Whether the phase is complete, and the next one begins: all lanes have arrived that have not ended, `alive` by warp.
+  bool check(std::span<const Lanes> alive);
+  /// Lanes of a warp wait.
+  struct Wait {
+    Lanes never;       ///< those that have not arrived: then nothing is done
+    bool is_complete;  ///< else they wait on
+  };
+  Wait wait(int warp, Lanes lanes, bool acquires);
+  /// Whether a warp has waited for a phase: all blocks had begun.
+  bool has_met(int warp) const { return of(warp).has_met; }
+
+ private:
+  struct Warp {
+    Lanes here = 0;  ///< in the phase at hand
+    std::array<std::int64_t, block::kWarp>
+        phase{};  ///< in which each lane has arrived last, from 1 on; 0: it has waited
+    bool has_met = false;
+  };
+  Warp& of(int warp) { return warps_[static_cast<std::size_t>(warp)]; }
+  const Warp& of(int warp) const { return warps_[static_cast<std::size_t>(warp)]; }
+
+  block::Cluster& state_;
+  bool records_;
+  std::vector<Warp> warps_;
+  std::int64_t phase_ = 1;
+  block::Knowledge released_, complete_;
+};
+
+class Cluster {
+ public:
+  /// `records`: of block::Shared.
+  Cluster(int blocks, int threads, bool records = true)
+      : state_(std::make_shared<block::Cluster>(blocks, threads)), barrier(*state_, records) {}
+
+  const std::shared_ptr<block::Cluster>& state() const { return state_; }
+
+  /// Whether a thread of `here` may access the memory of another block: false after a fault. Errors: protocol_violation if
+  /// that block has ended.
+  Result<bool> may_access(Block& here, const Block& other, block::Who who) const;
+
+  /// Counts what may let a thread go on that waits for others.
+  std::uint64_t events() const { return events_; }
+  void happened() { ++events_; }
+
+  /// A copy begins: `arrive` moves its bytes, and is false after a fault. It arrives when no thread can go on without it, as
+  /// those before it, or when it is waited for.
+  void send(std::function<bool()> arrive) { in_flight_.push_back(std::move(arrive)); }
+  /// All copies arrive. False after a fault.
+  bool deliver();
+
+ private:
+  std::shared_ptr<block::Cluster> state_;
+  std::deque<std::function<bool()>> in_flight_;
+  std::uint64_t events_ = 0;
+
+ public:
+  ClusterBarrier barrier;
+};
+
+/// Rounds in which all tests of barrier objects fail and nothing else happens, before nothing will.
+inline constexpr int kIdleRounds = 200;
+
+}  // namespace warpbit::async

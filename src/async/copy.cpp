@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "async/copy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>  // std::memcpy
+#include <memory>
+#include <utility>
+
+#include "async/atomic.hpp"
+
+namespace warpbit::async {
+
+using tensor_map::CopyRun;
+
+namespace {
+
+// A copy in bulk moves whole 16 bytes.
+std::optional<Error> misaligned(std::uint64_t bytes, std::uint64_t from, std::uint64_t to) {
+  if ((bytes | from | to) % 16 == 0) return std::nullopt;
+  return Error{Errc::address_misaligned,
+               {},
+               fmt::format("a copy of {} bytes from {:#x} to {:#x}", bytes, from, to),
+               "all three must be multiples of 16"};
+}
+
+Error beyond(std::uint64_t first, std::uint64_t bytes, Block& of) {
+  return {Errc::address_out_of_bounds,
+          {},
+          fmt::format("{} bytes from {:#x} of shared memory on", bytes, first),
+          fmt::format("the block has {} bytes", of.memory().size())};
+}
+
+bool is_beyond(std::uint64_t first, std::uint64_t bytes, Block& of) {
+  const std::uint64_t size = of.memory().size();
+  return bytes > size || first > size - bytes;
+}
+
+/// The smallest range of shared memory in which all runs lie.
+struct Hull {
+  std::uint32_t first = 0xFFFF'FFFF, end = 0;
+  std::uint64_t bytes = 0;  ///< in runs
+  bool is_full() const { return end - first == bytes; }
+};
+Hull hull_of(const std::vector<CopyRun>& runs, bool with_outside) {
+  Hull out;
+  for (const CopyRun& run : runs) {
+    if (run.outside && !with_outside) continue;
+    out.first = std::min(out.first, run.shared);
+    out.end = std::max(out.end, run.shared + run.bytes);
+    out.bytes += run.bytes;
+  }
+  if (out.bytes == 0) out.first = out.end = 0;
+  return out;
+}
+
+template <class T>
+void reduce_element(const Reduce& how, std::byte* at, const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  change_whole<T>(
+      at, [&](T old) { return static_cast<T>(tensor_map::reduce(how.reduction, how.type, old, value)); });
+}
+
+// Copies bytes, or reduces elements.
+void move_to(std::byte* to, std::span<const std::byte> from, const std::optional<Reduce>& how) {
+  if (!how) return void(std::memcpy(to, from.data(), from.size()));
+  const std::uint32_t size = element_bytes(how->type);
+  for (std::size_t i = 0; i < from.size(); i += size) switch (size) {
+      case 1: reduce_element<std::uint8_t>(*how, to + i, &from[i]); break;
+      case 2: reduce_element<std::uint16_t>(*how, to + i, &from[i]); break;
+      case 4: reduce_element<std::uint32_t>(*how, to + i, &from[i]); break;
+      default: reduce_element<std::uint64_t>(*how, to + i, &from[i]); break;
+    }
+}
+
+// Moves what a load moves.
+void move_in(const std::vector<CopyRun>& runs, const std::vector<std::byte*>& data, const TensorMap* map,
+             std::byte* shared) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::byte* const to = shared + runs[i].shared;
+    if (runs[i].outside) {
+      tensor_map::fill(*map, {to, runs[i].bytes});
+      continue;
+    }
+    std::memcpy(to, data[i], runs[i].bytes);
+    if (map != nullptr && tensor_map::converts(map->elemtype))
+      tensor_map::convert(map->elemtype, {to, runs[i].bytes});
+  }
+}
+
+}  // namespace
+
+// ---- What all copies do
+
+bool Issue::begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent& agent, bool generic,
+                  const Region* tensor, bool reduces) {
+  if (!here_.allows(to.block->mbarriers.begin_copy(to.barrier, who_, agent, !generic))) return false;
+  if (!here_.shared.records() || bytes == 0) return true;
+  if (tensor != nullptr && tensor->map != nullptr)
+    to.block->tiles.add(at, bytes, tensor->map->swizzle_mode, who_);
+  agent.strong = reduces;
+  return here_.allows(
+      to.block->shared.write_by({}, at, static_cast<std::int64_t>(bytes), who_, agent, !generic));
+}
+
+void Issue::send(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent agent,
+                 std::uint64_t counted, Move move) {
+  here_.cluster.send([&here = here_, to, who = who_, at, bytes, agent, counted, move = std::move(move)] {
+    move(to.block->memory().data());
+    if (here.shared.records() && bytes != 0)
+      to.block->shared.settle(at, static_cast<std::int64_t>(bytes), agent, who.at);
+    return here.allows(
+        to.block->mbarriers.complete_copy(to.barrier, static_cast<std::uint32_t>(counted), agent, who));
+  });
+}
+
+// What the copy moves between the region and this place of shared memory.
+Result<void> Issue::find_runs(const Region& region, std::uint32_t shared, bool writes) {
+  if (region.map != nullptr) {
+    tensor_map::TensorCopy box = region.box;
+    box.shared = shared;
+    box.to_global = writes;
+    Result<std::vector<CopyRun>> found = tensor_map::runs(*region.map, box);
+    if (!found) return found.error();
+    runs_ = *std::move(found);
+  } else {
+    if (auto error = writes ? misaligned(region.bytes, shared, region.address)
+                            : misaligned(region.bytes, region.address, shared))
+      return *std::move(error);
+    runs_ = {{region.address, false, shared, static_cast<std::uint32_t>(region.bytes)}};
+    if (region.bytes == 0) runs_.clear();
+  }
+  data_.clear();
+  for (const CopyRun& run : runs_) {
+    if (run.outside) {
+      data_.push_back(nullptr);
+      continue;
+    }
+    const Result<std::byte*> found = global_.find(run.global, run.bytes, writes);
+    if (!found) return found.error();
+    data_.push_back(*found);
+  }
+  return {};
+}
+
+// ---- From global to shared memory
+
+Result<bool> Issue::multicast(const Region& from, std::span<const Destination> to) {
+  for (const Destination& one : to)
+    if (Result<bool> done = load(from, one); !done || !*done) return done;
+  return true;
+}
+
+// The common case of a tensor copy.
+Result<bool> Issue::load_lines(const Region& from, const tensor_map::CopyLines& lines, const std::byte* data,
+                               const Destination& to) {
+  const std::uint64_t bytes = lines.all();
+  if (is_beyond(lines.shared, bytes, *to.block)) return beyond(lines.shared, bytes, *to.block);
+  Agent agent{};
+  if (!begin(to, lines.shared, bytes, agent, false, &from)) return false;
+  send(to, lines.shared, bytes, agent, tensor_map::counted_bytes(*from.map),
+       [lines, data](std::byte* shared) { tensor_map::move(lines, data, shared); });
+  return true;
+}
+
+Result<bool> Issue::load(const Region& from, const Destination& to) {
+  std::uint64_t counted = from.bytes;
+  if (from.map != nullptr) {
+    tensor_map::TensorCopy box = from.box;
+    box.shared = to.at;
+    if (const Result<void> checked = tensor_map::check(*from.map, box); !checked) return checked.error();
+    if (const auto lines = tensor_map::lines(*from.map, box))
+      if (const Result<std::byte*> data = global_.find(lines->global, lines->reach(), false))
+        return load_lines(from, *lines, *data, to);
+    counted = tensor_map::counted_bytes(*from.map);
+  }
+  if (const Result<void> found = find_runs(from, to.at, false); !found) return found.error();
+  const Hull hull = hull_of(runs_, true);
+  const std::uint32_t bytes = hull.end - hull.first;
+  if (is_beyond(hull.first, bytes, *to.block)) return beyond(hull.first, bytes, *to.block);
+  Agent agent{};
+  if (!begin(to, hull.first, bytes, agent, false, &from)) return false;
+  const auto map = from.map != nullptr ? std::make_shared<const TensorMap>(*from.map) : nullptr;
+  send(to, hull.first, bytes, agent, counted,
+       [runs = std::move(runs_), data = std::move(data_), map](std::byte* shared) {
+         move_in(runs, data, map.get(), shared);
+       });
+  return true;
+}
+
+// ---- From shared to global memory
+
+Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optional<Reduce>& reduce) {
+  std::optional<Reduce> how = reduce;
+  if (how && to.map != nullptr) {
+    how->type = to.map->elemtype;
+    if (!tensor_map::exists(how->reduction, how->type, true))
+      return Error{Errc::descriptor_field, "elemtype", std::string(name(how->type)),
+                   fmt::format("a type that .{} reduces", tensor_map::name(how->reduction))};
+  }
+  if (const Result<void> found = find_runs(to, from, true); !found) return found.error();
+  const Hull hull = hull_of(runs_, false);
+  if (is_beyond(hull.first, hull.end - hull.first, here_))
+    return beyond(hull.first, hull.end - hull.first, here_);
+  if (here_.shared.records()) {
+    const Agent agent = here_.groups.agent(who_.thread);
+    const auto reads = [&](std::uint32_t first, std::uint32_t bytes) {
+      return here_.allows(here_.shared.read_by({}, first, bytes, who_, agent));
+    };
+    if (hull.is_full()) {
+      if (hull.bytes != 0 && !reads(hull.first, hull.end - hull.first)) return false;
+    } else {
+      for (const CopyRun& run : runs_)
+        if (!run.outside && !reads(run.shared, run.bytes)) return false;
+    }
+  }
+  here_.cluster.send([&here = here_, runs = std::move(runs_), data = std::move(data_), how] {
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (data[i] != nullptr) move_to(data[i], here.memory().subspan(runs[i].shared, runs[i].bytes), how);
+    return true;
+  });
+  return true;
+}
+
+// ---- Between blocks
+
+Result<bool> Issue::exchange(std::uint32_t from, std::uint64_t bytes, const Destination& to,
+                             const std::optional<Reduce>& reduce) {
+  if (auto error = misaligned(bytes, from, to.at)) return *std::move(error);
+  if (is_beyond(from, bytes, here_)) return beyond(from, bytes, here_);
+  if (is_beyond(to.at, bytes, *to.block)) return beyond(to.at, bytes, *to.block);
+  Agent agent{};
+  if (!begin(to, to.at, bytes, agent, false, nullptr, reduce.has_value())) return false;
+  if (here_.shared.records() && bytes != 0 &&
+      !here_.allows(here_.shared.read_by({}, from, static_cast<std::int64_t>(bytes), who_, agent)))
+    return false;
+  send(to, to.at, bytes, agent, bytes, [&here = here_, from, at = to.at, bytes, reduce](std::byte* shared) {
+    move_to(shared + at, here.memory().subspan(from, bytes), reduce);
+  });
+  return true;
+}
+
+// st.async and red.async are in the generic proxy.
+Result<bool> Issue::element(std::span<const std::byte> value, const Destination& to,
+                            const std::optional<Reduce>& reduce) {
+  if (is_beyond(to.at, value.size(), *to.block)) return beyond(to.at, value.size(), *to.block);
+  std::array<std::byte, 32> data{};  // .v4.b64
+  std::ranges::copy(value, data.begin());
+  Agent agent{};
+  if (!begin(to, to.at, value.size(), agent, true, nullptr, reduce.has_value())) return false;
+  send(to, to.at, value.size(), agent, value.size(),
+       [data, at = to.at, bytes = value.size(), reduce](std::byte* shared) {
+         move_to(shared + at, std::span(data).first(bytes), reduce);
+       });
+  return true;
+}
+
+}  // namespace warpbit::async

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bulk copies (PTX manual, "cp.async.bulk" and "cp.reduce.async.bulk", with and without .tensor, "st.async", "red.async"). A
+// copy is checked when it is issued, and moves its bytes when it arrives (cluster.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "async/cluster.hpp"
+#include "tensor_map/copy.hpp"
+#include "tensor_map/reduce.hpp"
+
+namespace warpbit::async {
+
+/// Memory outside of the cluster.
+class Global {
+ public:
+  virtual ~Global() = default;
+  /// Where these bytes are. Errors: address_out_of_bounds, address_read_only.
+  virtual Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) = 0;
+};
+
+/// A copy's side in global memory: bytes from an address on, or a box of a tensor.
+struct Region {
+  std::uint64_t address = 0, bytes = 0;
+  const TensorMap* map = nullptr;
+  tensor_map::TensorCopy box = {};  ///< its place in shared memory is set by the copy
+};
+
+/// Where bytes go in a block's shared memory, and the barrier object there that counts them.
+struct Destination {
+  Block* block;
+  std::uint32_t at, barrier;
+};
+
+/// What becomes of elements that are there already.
+struct Reduce {
+  tensor_map::Reduction reduction;
+  TensorType type;  ///< but for tensors, whose map has it
+};
+
+/// The copies that a thread issues. Each function: an error of what cannot be carried out; false after a fault.
+class Issue {
+ public:
+  Issue(Block& here, block::Who who, Global& global) : here_(here), who_(who), global_(global) {}
+
+  /// From global memory, for the barrier object.
+  Result<bool> load(const Region& from, const Destination& to);
+  /// The same into the blocks of a mask, at the same places of each.
+  Result<bool> multicast(const Region& from, std::span<const Destination> to);
+  /// From this byte of the block's shared memory on to global memory, in the thread's bulk group.
+  Result<bool> store(std::uint32_t from, const Region& to, const std::optional<Reduce>& reduce);
+  /// From this byte on to another block's memory.
+  Result<bool> exchange(std::uint32_t from, std::uint64_t bytes, const Destination& to,
+                        const std::optional<Reduce>& reduce);
+  /// From registers, through the generic proxy.
+  Result<bool> element(std::span<const std::byte> value, const Destination& to,
+                       const std::optional<Reduce>& reduce);
+
+ private:
+  using Agent = block::Accesses::Agent;
+  using Move = std::function<void(std::byte* shared)>;
+
+  Result<void> find_runs(const Region& region, std::uint32_t shared, bool writes);
+  Result<bool> load_lines(const Region& from, const tensor_map::CopyLines& lines, const std::byte* data,
+                          const Destination& to);
+  /// Begins to write bytes of a block for its barrier object.
+  bool begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent& agent, bool generic = false,
+             const Region* tensor = nullptr, bool reduces = false);
+  /// When they have arrived, the object counts `counted` bytes.
+  void send(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent agent, std::uint64_t counted,
+            Move move);
+
+  Block& here_;
+  block::Who who_;
+  Global& global_;
+  std::vector<tensor_map::CopyRun> runs_;
+  std::vector<std::byte*> data_;  // in global memory, of each run that is not outside
+};
+
+}  // namespace warpbit::async
