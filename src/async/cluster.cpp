@@ -77,6 +77,15 @@ Result<bool> Cluster::may_access(Block& here, const Block& other, block::Who who
                             "a barrier.cluster must come before the first access to its shared memory"}));
 }
 
+void Cluster::locate(Fault& fault, const std::function<device::Index3(int rank)>& index) const {
+  const int warps = state_->stride() / block::kWarp, rank = fault.warp / warps;
+  fault.block = index(rank);
+  fault.warp %= warps;
+  if (!fault.other) return;
+  if (const int other = fault.other->warp / warps; other != rank) fault.other->elsewhere = index(other);
+  fault.other->warp %= warps;
+}
+
 bool Cluster::deliver() {
   while (!in_flight_.empty()) {
     const std::function<bool()> arrive = std::move(in_flight_.front());

@@ -68,6 +68,9 @@ class Cluster {
   /// that block has ended.
   Result<bool> may_access(Block& here, const Block& other, block::Who who) const;
 
+  /// Gives a fault, whose warps are numbered in the cluster, their numbers in their blocks, and the blocks' indices by rank.
+  void locate(Fault& fault, const std::function<device::Index3(int rank)>& index) const;
+
   /// Counts what may let a thread go on that waits for others.
   std::uint64_t events() const { return events_; }
   void happened() { ++events_; }

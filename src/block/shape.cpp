@@ -7,7 +7,8 @@ namespace warpbit::block {
 namespace {
 
 // The maximum over all GPUs (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
-constexpr std::uint64_t kMostThreads = 1024, kMostShared = 227 * 1024, kMostBlocks = 0x7FFF'FFFF;
+constexpr std::uint64_t kMostThreads = 1024, kMostShared = 227 * 1024, kMostBlocks = 0x7FFF'FFFF,
+                        kMostOfCluster = 16;
 
 }  // namespace
 
@@ -32,6 +33,23 @@ std::optional<Error> check_shape(const Dim3& grid, const Dim3& block, std::uint6
   if (shared_bytes > kMostShared)
     return refused(fmt::format("{} bytes of shared memory", shared_bytes),
                    fmt::format("at most {}", kMostShared));
+  return std::nullopt;
+}
+
+device::Index3 position(std::uint64_t number, const Dim3& size) {
+  return {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
+          static_cast<unsigned>(number / size.x / size.y)};
+}
+
+std::optional<Error> check_cluster(const Dim3& grid, const Dim3& cluster) {
+  const auto refused = [&](std::string accepted) {
+    return Error{Errc::launch_shape, "launch", fmt::format("a cluster of {} blocks", size(cluster)),
+                 std::move(accepted)};
+  };
+  const auto divides = [](unsigned n, unsigned of) { return n != 0 && of % n == 0; };
+  if (!divides(cluster.x, grid.x) || !divides(cluster.y, grid.y) || !divides(cluster.z, grid.z))
+    return refused(fmt::format("extents that divide the grid of {} blocks", size(grid)));
+  if (product(cluster) > kMostOfCluster) return refused(fmt::format("at most {} blocks", kMostOfCluster));
   return std::nullopt;
 }
 

@@ -135,42 +135,25 @@ block::Who Block::who(const Warp& warp, const Step& step, int lane) {
   return {warp.number_in_cluster() * kLanes + lane, {kStatement, static_cast<unsigned>(step.statement + 1)}};
 }
 
-// With the lines of the statement, and the warp's number in its block.
-FaultSide Block::side(FaultSide found) const {
-  const int stride = async_.shared.cluster().stride() / kLanes;
-  if (const int rank = found.warp / stride; rank != rank_ && rank < async_.shared.cluster().blocks()) {
-    const Extent at = cluster_.blocks()[static_cast<std::size_t>(rank)]->index();
-    found.elsewhere = device::Index3{at[0], at[1], at[2]};
-  }
-  found.warp %= stride;
-  if (found.at.line == 0) return found;
-  const ptx::Statement& statement = statement_of(grid_.program.origins[found.at.line - 1]);
-  found.ptx_line = statement.position.line;
+// With the lines of the statement.
+void Block::locate(FaultSide& side) const {
+  if (side.at.line == 0) return;
+  const ptx::Statement& statement = statement_of(grid_.program.origins[side.at.line - 1]);
+  side.ptx_line = statement.position.line;
   const auto [file, line] = source_of(*grid_.program.module, statement);
-  found.at = {};
-  if (!file.empty()) found.at = {interned(std::string(file)), static_cast<unsigned>(line)};
-  return found;
+  side.at = {};
+  if (!file.empty()) side.at = {interned(std::string(file)), static_cast<unsigned>(line)};
 }
 
 // With its places in the kernel.
 Fault Block::located(Fault found) const {
   name_statement(found);
-  const Extent at =
-      cluster_.blocks()[static_cast<std::size_t>(found.warp / (async_.shared.cluster().stride() / kLanes))]
-          ->index();
-  static_cast<FaultSide&>(found) = side(found);
-  found.elsewhere.reset();
-  if (found.other) {
-    found.other = side(*std::move(found.other));
-    const device::Index3 here{at[0], at[1], at[2]};
-    if (here == device::Index3{index_[0], index_[1], index_[2]}) {
-    } else if (found.other->elsewhere == here) {
-      found.other->elsewhere.reset();
-    } else if (!found.other->elsewhere) {
-      found.other->elsewhere = device::Index3{index_[0], index_[1], index_[2]};
-    }
-  }
-  found.block = {at[0], at[1], at[2]};
+  async_.cluster.locate(found, [&](int rank) -> device::Index3 {
+    const Extent at = cluster_.blocks()[static_cast<std::size_t>(rank)]->index();
+    return {at[0], at[1], at[2]};
+  });
+  locate(found);
+  if (found.other) locate(*found.other);
   found.kernel = grid_.program.functions[static_cast<std::size_t>(grid_.program.entry)].function->name;
   return found;
 }

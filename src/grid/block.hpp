@@ -141,7 +141,7 @@ class Block {
     bool in_use = false;
   };
   bool complete(const Barrier& barrier) const;
-  FaultSide side(FaultSide found) const;
+  void locate(FaultSide& side) const;
   Fault located(Fault found) const;
   void name_statement(Fault& fault) const;
   void explain_by_phase(Fault& fault) const;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "block/shape.hpp"
+
 namespace warpbit::grid {
 namespace {
 
@@ -21,10 +23,11 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
       async_(static_cast<int>(product(grid.cluster)), static_cast<int>(product(grid.threads)),
              grid.check_shared) {
   const Extent& n = grid.cluster;
-  for (std::uint32_t rank = 0; rank < product(n); ++rank)
-    blocks_.push_back(std::make_unique<Block>(
-        grid, *this, static_cast<int>(rank),
-        Extent{first[0] + rank % n[0], first[1] + rank / n[0] % n[1], first[2] + rank / n[0] / n[1]}));
+  for (std::uint64_t rank = 0; rank < product(n); ++rank) {
+    const device::Index3 at = block::position(rank, {n[0], n[1], n[2]});
+    blocks_.push_back(std::make_unique<Block>(grid, *this, static_cast<int>(rank),
+                                              Extent{first[0] + at.x, first[1] + at.y, first[2] + at.z}));
+  }
 }
 
 Cluster::~Cluster() = default;

@@ -237,29 +237,25 @@ grid::Extent extent(const Dim3& d) {
 
 // Its size, if the launch has clusters (PTX manual, "Cluster Dimension Directives").
 Result<std::optional<Dim3>> cluster_of(const FunctionText& function, const Launch& how) {
-  constexpr unsigned kMaxBlocks = 16;
   const Extent& required = function.required_cluster;
   std::optional<Dim3> out = how.cluster;
   const auto error = [&](std::string seen, std::string accepted) {
     return Error{Errc::launch_shape, std::string(function.name), std::move(seen), std::move(accepted)};
   };
-  const auto text = [](const Dim3& d) { return fmt::format("{} x {} x {}", d.x, d.y, d.z); };
   if (required.x != 0) {
-    const Dim3 size{required.x, required.y, required.z};
-    if (out && text(*out) != text(size))
-      return error(fmt::format("a cluster of {} blocks", text(*out)),
-                   fmt::format("{} blocks (.reqnctapercluster)", text(size)));
-    out = size;
+    const Dim3 needed{required.x, required.y, required.z};
+    if (out && block::size(*out) != block::size(needed))
+      return error(fmt::format("a cluster of {} blocks", block::size(*out)),
+                   fmt::format("{} blocks (.reqnctapercluster)", block::size(needed)));
+    out = needed;
   }
   if (!out && function.explicit_cluster)
     return error("a launch without a cluster", "the size of a cluster (.explicitcluster)");
   if (!out) return out;
-  const auto divides = [](unsigned n, unsigned of) { return n != 0 && of % n == 0; };
-  if (!divides(out->x, how.grid.x) || !divides(out->y, how.grid.y) || !divides(out->z, how.grid.z))
-    return error(fmt::format("a cluster of {} blocks", text(*out)),
-                 fmt::format("extents that divide the grid of {} blocks", text(how.grid)));
-  if (block::product(*out) > kMaxBlocks)
-    return error(fmt::format("a cluster of {} blocks", block::product(*out)), "at most 16 blocks");
+  if (auto refused = block::check_cluster(how.grid, *out)) {
+    refused->where = function.name;
+    return *std::move(refused);
+  }
   return out;
 }
 

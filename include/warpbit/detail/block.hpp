@@ -40,22 +40,25 @@ struct View {
   std::int64_t first, last, at;
   bool is_global = false;
   std::byte* global = nullptr;
+  int rank = -1;  ///< of the block of the cluster whose shared memory it is; -1: the thread's own
 };
 
 enum class Shuffle { index, up, down, exclusive_or };
 
 /// What a thread waits for.
 struct Request {
-  enum class Kind { barrier, active_mask, sync_warp, vote, shuffle, instruction, of_warpgroup };
+  enum class Kind { barrier, phase, cluster, active_mask, sync_warp, vote, shuffle, instruction, of_warpgroup };
   Kind kind;
   std::string_view name;  ///< the function, the instruction's form, or its statement
   Place at;
   std::uint32_t mask = 0;   ///< for requests with a mask
-  std::uint64_t value = 0;  ///< argument of a vote or a shuffle, then its result
+  std::uint64_t value = 0;  ///< argument of a vote or a shuffle, then its result; a phase's barrier object
   Shuffle how = {};
   int operand = 0, width = 32;  ///< for a shuffle
 
   std::string_view form() const { return name.substr(0, name.find(' ')); }
+  /// Whether it waits for what others do at any place: a phase of a barrier object, barrier.cluster.
+  bool is_elsewhere() const { return kind == Kind::phase || kind == Kind::cluster; }
   bool is_masked() const { return kind >= Kind::sync_warp && kind <= Kind::shuffle; }
   bool is_instruction() const { return kind >= Kind::instruction; }
   /// Whether lanes with these two requests can execute them together.
