@@ -24,7 +24,9 @@
 //     stmatrix<N>, stmatrix_trans<N>, stmatrix_b8_trans<N>
 //     cvt_rn<f16x2>, cvt_rn_satfinite<e4m3x2> ...: convert two f32, the first into the upper half
 //
-// Atomics, other fences, mbarriers and bulk copies are not supported.
+//     mbarrier_..., cp_async_bulk_..., barrier_cluster_...: warpbit/device/async.hpp
+//
+// Atomics and other fences are not supported.
 //
 // Accumulators of wgmma, and an A in registers, are AsyncFragments. Under nvcc these are Fragments. Here
 // every access to them is checked, since products read and write them until a wait.
@@ -38,12 +40,10 @@
 #error "warpbit/device.hpp needs -std=c++20"
 #else
 
+#include "warpbit/device/async.hpp"
 #include "warpbit/device/forms.hpp"
-#ifdef __CUDACC__
-#define WARPBIT_EITHER(cuda, ...) cuda
-#else
+#ifndef __CUDACC__
 #include "warpbit/device/launch.hpp"
-#define WARPBIT_EITHER(cuda, ...) __VA_ARGS__
 #endif
 
 namespace warpbit::device {
@@ -216,5 +216,4 @@ WARPBIT_DEVICE void wgmma(typename Wgmma<Shape, Sum, A, B>::Sum& d,
 
 }  // namespace warpbit::device
 
-#undef WARPBIT_EITHER
 #endif

@@ -40,6 +40,22 @@ bool Meeting::all_have_ended() const {
   return std::ranges::all_of(threads_, [](const Thread& t) { return t.state == State::ended; });
 }
 
+bool Meeting::waits_elsewhere() const {
+  return std::ranges::any_of(threads_, [](const Thread& t) { return t.waits_elsewhere(); });
+}
+
+bool Meeting::look_again(bool in_vain) {
+  bool any = false;
+  for (Thread& t : threads_) {
+    if (!t.waits() || !t.request->is_elsewhere() || (in_vain && t.request->kind != Request::Kind::phase))
+      continue;
+    t.request->in_vain = in_vain;
+    t.state = State::ready;
+    any = true;
+  }
+  return any;
+}
+
 void Meeting::wait(int i, Request& request) {
   thread(i) = {State::waits, &request, request.at};
 }
@@ -50,7 +66,6 @@ void Meeting::stick(int i, Fault fault) {
 }
 
 bool Meeting::pass_barrier() {
-  if (!fault_) fault_ = stuck_;
   if (!fault_) check_warpgroups();
   if (!fault_) check_barrier();
   if (fault_) return false;
@@ -70,6 +85,7 @@ bool Meeting::meet(int warp) {
   if (meet_masked(warp) || meet_instruction(warp)) return !fault_;
   if (fault_ || lanes_that(warp, [](const Thread& t) { return t.state == State::stuck; }) != 0) return false;
   if (meet_active_mask(warp)) return true;
+  if (lanes_that(warp, [](const Thread& t) { return t.waits_elsewhere(); }) != 0) return false;
   diagnose(warp);
   return false;
 }
@@ -84,7 +100,7 @@ bool Meeting::meet_masked(int warp) {
     const Request& first = *lane(warp, i).request;
     if (!first.is_masked()) continue;
     if ((first.mask & bit(i)) == 0) {
-      fault_ = fault_of({warp * kWarp + i, first.at},
+      fault_ = fault_of(who(warp * kWarp + i, first.at),
                         {Errc::inactive_lane, std::string(first.name),
                          fmt::format("lane {} is not in its own mask {:#010x}", i, first.mask),
                          "the mask must name every lane that executes it"});
@@ -116,7 +132,7 @@ Found Meeting::shuffle(int warp, std::uint32_t lanes) {
   for (const int i : lanes_of(lanes)) {
     Request& r = *lane(warp, i).request;
     const auto fault = [&](Errc code, std::string seen, std::string accepted) {
-      return fault_of({warp * kWarp + i, r.at},
+      return fault_of(who(warp * kWarp + i, r.at),
                       {code, std::string(r.name), std::move(seen), std::move(accepted)});
     };
     if (r.width < 1 || r.width > kWarp || !std::has_single_bit(static_cast<unsigned>(r.width)))
@@ -132,7 +148,7 @@ Found Meeting::shuffle(int warp, std::uint32_t lanes) {
     if ((lanes & bit(from)) == 0) {
       Fault out = fault(Errc::inactive_lane, fmt::format("lane {} reads lane {}, which takes no part", i, from),
                         fmt::format("a lane that executes it: {}", ranges(lanes_of(lanes))));
-      if (warp * kWarp + from < threads()) out.other = {warp, {from}, lane(warp, from).last};
+      if (warp * kWarp + from < threads()) out.other = side(warp, {from}, lane(warp, from).last);
       return out;
     }
     r.value = values[static_cast<std::size_t>(from)];
@@ -179,8 +195,8 @@ Fault Meeting::unmet(int first, const Thread* one, std::string_view here, std::s
   const Errc code = one == nullptr ? Errc::lanes_missing
                     : barrier      ? Errc::threads_diverge
                                    : Errc::lanes_disagree;
-  return fault_of({first, r.at}, {code, std::string(r.form()),
-                                  fmt::format("executed by {}, but {}", here, others), std::move(must)});
+  return fault_of(who(first, r.at), {code, std::string(r.form()),
+                                     fmt::format("executed by {}, but {}", here, others), std::move(must)});
 }
 
 // The fault if `wanted` lanes do not execute the instruction that lane `first` waits for.
@@ -201,7 +217,7 @@ Fault Meeting::missing(int warp, int first, std::uint32_t wanted) {
                                   r.kind == Request::Kind::of_warpgroup ? "warpgroup" : "warp"));
   out.lanes = lanes_of(away);
   if (one != nullptr || warp * kWarp + absent < threads())
-    out.other = {warp, out.lanes, one != nullptr ? one->request->at : lane(warp, absent).last};
+    out.other = side(warp, out.lanes, one != nullptr ? one->request->at : lane(warp, absent).last);
   return out;
 }
 
@@ -239,7 +255,7 @@ Fault Meeting::missing_warp(int first, int warp) {
                     "all four warps of the warpgroup must execute it, at one place");
   if (!exists) return out;
   out.lanes = lanes_of(one == nullptr ? kAllLanes : waits);
-  out.other = {warp, out.lanes, one == nullptr ? lane(warp, 0).last : one->request->at};
+  out.other = side(warp, out.lanes, one == nullptr ? lane(warp, 0).last : one->request->at);
   return out;
 }
 
@@ -266,12 +282,12 @@ void Meeting::check_barrier() {
     if (first == nullptr) first = &t;
     if (t.request->at == first->request->at) continue;
     const auto one = static_cast<int>(first - threads_.data());
-    Fault out =
-        fault_of({i, t.request->at}, {Errc::threads_diverge, std::string(t.request->name),
-                                      fmt::format("warp {} waits at {}, warp {} at {}", one / kWarp,
-                                                  place(first->request->at), i / kWarp, place(t.request->at)),
-                                      "all threads of a block must wait at the same place"});
-    out.other = {one / kWarp, {one % kWarp}, first->request->at};
+    Fault out = fault_of(who(i, t.request->at),
+                         {Errc::threads_diverge, std::string(t.request->name),
+                          fmt::format("warp {} waits at {}, warp {} at {}", one / kWarp,
+                                      place(first->request->at), i / kWarp, place(t.request->at)),
+                          "all threads of a block must wait at the same place"});
+    out.other = side(one / kWarp, {one % kWarp}, first->request->at);
     fault_ = std::move(out);
     return;
   }

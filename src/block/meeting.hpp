@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "block/shared.hpp"
@@ -28,6 +29,8 @@ class Meeting {
   bool has_ended(int i) const { return thread(i).state == State::ended; }
   bool any_can_run() const;
   bool all_have_ended() const;
+  /// Whether a thread waits for what others may do anywhere in the cluster.
+  bool waits_elsewhere() const;
 
   // ---- A thread that runs
 
@@ -40,6 +43,7 @@ class Meeting {
   /// there, which is a race.
   void stick(int i, Fault fault);
   void end(int i) { thread(i).state = State::ended; }
+  bool waits(int i) const { return thread(i).waits(); }
   /// Of a thread that waits.
   const Request& request(int i) const { return *thread(i).request; }
   /// The lanes of a warp that wait, or wait for what is `condition`.
@@ -57,6 +61,13 @@ class Meeting {
   bool meet(int warp);
   /// Lets all threads go on from a barrier, when none can run or meet; false after a fault.
   bool pass_barrier();
+  /// Lets threads go on that wait elsewhere, to look again; `in_vain`: those alone that wait for a phase. Whether there are
+  /// any.
+  bool look_again(bool in_vain);
+  /// The fault of threads that nothing lets go on, if a read of bytes that nobody wrote is the cause.
+  void report_stuck() {
+    if (!fault_) fault_ = stuck_;
+  }
   /// The first fault, also for the caller to set.
   Found& fault() { return fault_; }
 
@@ -68,6 +79,7 @@ class Meeting {
     Place last = {};  ///< its last known place
 
     bool waits() const { return state == State::waits; }
+    bool waits_elsewhere() const { return state == State::stuck || (waits() && request->is_elsewhere()); }
     bool waits_like(const Request& other) const { return waits() && request->is_same(other); }
   };
   Thread& thread(int i) { return threads_[static_cast<std::size_t>(i)]; }
@@ -81,6 +93,10 @@ class Meeting {
     return out;
   }
   void go_on(int warp, std::uint32_t lanes);
+  Who who(int i, Place at) const { return {shared_.first_thread() + i, at}; }
+  FaultSide side(int warp, std::vector<int> lanes, Place at) const {
+    return {shared_.first_warp() + warp, std::move(lanes), at};
+  }
   bool meet_masked(int warp);
   bool meet_instruction(int warp);
   bool meet_active_mask(int warp);

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <exception>
+
+#include "block/shape.hpp"
+#include "device/cluster.hpp"
 
 namespace warpbit::device {
 
@@ -16,7 +20,7 @@ namespace {
 thread_local Block* t_block = nullptr;
 
 int threads_in(const Dim3& block) {
-  return static_cast<int>(block.x * block.y * block.z);
+  return static_cast<int>(block::product(block));
 }
 
 }  // namespace
@@ -26,7 +30,7 @@ Block& current_block() {
 }
 
 Worker::Worker(const Launch& how, Stacks stacks) : how_(how), stacks_(std::move(stacks)) {
-  for (int i = 0; i < threads_in(how.block); ++i) fibres_.emplace_back(stacks_[i]);
+  for (int i = 0; i < threads_in(how.block) * threads_in(how.cluster); ++i) fibres_.emplace_back(stacks_[i]);
 }
 
 int RegisterStack::push(int count, Place made) {
@@ -49,7 +53,8 @@ const RegisterStack::Part* RegisterStack::find(int reg) const {
 
 // For the running thread, or for the first one of another warpgroup.
 std::string Block::register_name(int group, int reg) const {
-  const int owner = running_ / block::kWarpgroup == group ? running_ : group * block::kWarpgroup;
+  const int in_block = group - shared.first_group();
+  const int owner = running_ / block::kWarpgroup == in_block ? running_ : in_block * block::kWarpgroup;
   const RegisterStack::Part* part = fragments_[static_cast<std::size_t>(owner)].find(reg);
   if (part == nullptr) return fmt::format("register {}", reg);
   return fmt::format("register {} of the fragment of line {}", reg - part->first, part->made.line);
@@ -71,11 +76,19 @@ const Parsed& Worker::find(const calls::Statement& statement) {
   return latest_->second;
 }
 
-Block::Block(const Launch& how, Index3 index, const std::function<void()>& thread, Worker& worker)
-    : shared(threads_in(how.block), how.shared_bytes),
+Block::Block(const Launch& how, Cluster& cluster, int rank, Index3 index, const std::function<void()>& thread,
+             Worker& worker)
+    : async(cluster.async(), rank, how.shared_bytes,
+            [this](block::Found found) {
+              if (!found) return true;
+              if (!found_) found_ = std::move(found);
+              return false;
+            }),
       products(threads_in(how.block), shared, [this](int group, int reg) { return register_name(group, reg); }),
       meeting(threads_in(how.block), shared, [this](int first) { return execute(first); }),
       how_(how),
+      cluster_(cluster),
+      rank_(rank),
       options_(how.execute),
       index_(index),
       worker_(worker),
@@ -94,20 +107,19 @@ Block::Block(const Launch& how, Index3 index, const std::function<void()>& threa
 }
 
 void Block::run_thread(int i) {
-  const Dim3& size = how_.block;
-  const auto n = static_cast<unsigned>(i);
-  threadIdx = {n % size.x, n / size.x % size.y, n / (size.x * size.y)};
+  const auto n = static_cast<std::size_t>(i);
+  threadIdx = block::position(n, how_.block);
   running_ = i;
-  Fibre& fibre = worker_.fibre(i);
+  Fibre& fibre = worker_.fibre(rank_ * meeting.threads() + i);
   if (!begun_[n]) fibre.begin(body_);
   begun_[n] = true;
   fibre.resume();
   if (fibre.is_abandoned()) meeting.end(i);
   if (fibre.has_overflowed() && !meeting.fault())
     meeting.fault() =
-        block::fault_of({i, meeting.last(i)}, {Errc::stack_overflow, fmt::format("stack of thread {}", i),
-                                               fmt::format("it needs more than {} bytes", how_.stack_bytes),
-                                               "Launch.stack_bytes must be larger"});
+        block::fault_of(who(i, meeting.last(i)), {Errc::stack_overflow, fmt::format("stack of thread {}", i),
+                                                  fmt::format("it needs more than {} bytes", how_.stack_bytes),
+                                                  "Launch.stack_bytes must be larger"});
 }
 
 // A destructor that runs while its thread is being unwound must not wait.
@@ -117,7 +129,7 @@ void Block::end_if_unwinding() const {
 
 block::Who Block::who(Place at) {
   meeting.is_at(running_, at);
-  return {running_, at};
+  return who(running_, at);
 }
 
 void Block::wait(Call& call) {
@@ -144,12 +156,17 @@ void Block::fail_if(block::Found fault) {
   if (fault) fail(*std::move(fault));
 }
 
+void Block::fail_if_found(std::string_view form) {
+  if (!found_) return;
+  if (found_->error.where.empty()) found_->error.where = form;
+  fail(*std::exchange(found_, std::nullopt));
+}
+
 void Block::execute_alone(const calls::Statement& statement, const calls::Operands& operands, Place at) {
   const block::Who me = who(at);
   const Result<Instruction>& instruction = find(statement).instruction;
   if (!instruction) fail(block::fault_of(me, instruction.error()));
-  if (operands.d == nullptr)
-    return shared.fence_proxy(me.thread / block::kWarp, 1U << me.thread % block::kWarp);
+  if (operands.d == nullptr) return shared.fence_proxy(running_ / block::kWarp, 1U << running_ % block::kWarp);
   if (const Result<void> done = compute(*instruction, std::array{&operands}); !done)
     fail(block::fault_of(me, done.error()));
 }
@@ -162,29 +179,97 @@ void Block::run_warp(int warp) {
   } while (goes_on() && meeting.meet(warp));
 }
 
+void Block::enter() {
+  t_block = this;
+  blockIdx = index_;
+  blockDim = {how_.block.x, how_.block.y, how_.block.z};
+  gridDim = {how_.grid.x, how_.grid.y, how_.grid.z};
+}
+
 void Block::unwind() {
+  enter();
   unwinding_ = true;
   for (int i = 0; i < meeting.threads(); ++i)
     while (begun_[static_cast<std::size_t>(i)] && !meeting.has_ended(i)) run_thread(i);
 }
 
-void Block::run() {
-  Block* const before = std::exchange(t_block, this);
-  const std::array indices{threadIdx, blockIdx, blockDim, gridDim};
-  blockIdx = index_;
-  blockDim = {how_.block.x, how_.block.y, how_.block.z};
-  gridDim = {how_.grid.x, how_.grid.y, how_.grid.z};
+Block::Outcome Block::run() {
+  if (async.has_ended) return Outcome::ended;
+  enter();
+  if (std::exchange(seen_, async.cluster.events()) != async.cluster.events()) (void)meeting.look_again(false);
   while (!meeting.all_have_ended()) {
     do {  // the warps of a warpgroup wait for each other
       for (int warp = 0; warp < meeting.warps() && goes_on(); ++warp) run_warp(warp);
     } while (goes_on() && meeting.any_can_run());
-    if (exception_ || !meeting.pass_barrier()) break;
+    if (!goes_on()) return Outcome::fault;
+    if (meeting.waits_elsewhere()) return Outcome::waits;
+    if (!meeting.pass_barrier()) return Outcome::fault;
   }
-  unwind();
-  if (meeting.fault()) meeting.fault()->block = index_;
-  t_block = before;
-  threadIdx = indices[0], blockIdx = indices[1], blockDim = indices[2], gridDim = indices[3];
-  if (exception_) std::rethrow_exception(exception_);
+  if (!goes_on()) return Outcome::fault;
+  async.has_ended = true;
+  async.cluster.happened();
+  if (shared.cluster().blocks() == 1) return Outcome::ended;
+  meeting.fault() = shared.ends(who(running_, meeting.last(running_)));
+  return goes_on() ? Outcome::ended : Outcome::fault;
+}
+
+// ---- Deadlocks
+
+std::uint32_t Block::alive(int warp) const {
+  std::uint32_t out = 0;
+  for (int i = warp * block::kWarp; i < std::min((warp + 1) * block::kWarp, meeting.threads()); ++i)
+    out |= std::uint32_t{!meeting.has_ended(i)} << i % block::kWarp;
+  return out;
+}
+
+// Lanes of a warp that wait alike are named together.
+std::string Block::waiting() const {
+  std::string out;
+  for (int warp = 0; warp < meeting.warps(); ++warp)
+    for (std::uint32_t rest = meeting.waiting(warp); rest != 0;) {
+      const block::Request& one = meeting.request(warp * block::kWarp + std::countr_zero(rest));
+      const std::uint32_t lanes =
+          rest & meeting.waiting(warp, [&](const block::Request& other) { return other.is_same(one); });
+      rest &= ~lanes;
+      if (shared.cluster().blocks() > 1)
+        out += fmt::format(" block ({}, {}, {}),", index_.x, index_.y, index_.z);
+      out +=
+          fmt::format(" warp {}, lanes {:#010x}, {}:{}: {}", warp, lanes, one.at.file, one.at.line, one.form());
+      if (one.kind == block::Request::Kind::phase)
+        out += ", for " +
+               async.mbarriers.awaited(static_cast<std::int64_t>(one.value), shared.first_warp() + warp);
+      out += ";";
+    }
+  return out;
+}
+
+bool Block::report_deadlock(const std::string& waiting) {
+  meeting.report_stuck();
+  if (meeting.fault()) return true;
+  const auto is_elsewhere = [](const block::Request& r) { return r.is_elsewhere(); };
+  for (int warp = 0; warp < meeting.warps(); ++warp) {
+    const std::uint32_t lanes = meeting.waiting(warp, is_elsewhere);
+    if (lanes == 0) continue;
+    const int first = warp * block::kWarp + std::countr_zero(lanes);
+    Fault fault = block::fault_of(who(first, meeting.request(first).at),
+                                  {Errc::threads_diverge,
+                                   "deadlock",
+                                   "no thread can go on; these wait:" + waiting.substr(0, waiting.size() - 1),
+                                   {}});
+    fault.lanes = block::lanes_of(lanes);
+    meeting.fault() = std::move(fault);
+    return true;
+  }
+  return false;
+}
+
+// ---- Host threads
+
+Running::Running() : block_(t_block), indices_{threadIdx, blockIdx, blockDim, gridDim} {}
+
+Running::~Running() {
+  t_block = block_;
+  threadIdx = indices_[0], blockIdx = indices_[1], blockDim = indices_[2], gridDim = indices_[3];
 }
 
 }  // namespace warpbit::device

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "async/cluster.hpp"
 #include "block/meeting.hpp"
 #include "block/products.hpp"
-#include "block/shared.hpp"
 #include "device/fibre.hpp"
 #include "warpbit/device/launch.hpp"
 #include "warpbit/instruction.hpp"
@@ -59,6 +59,7 @@ struct Call : calls::Request {
 class Worker {
  public:
   Worker(const Launch& how, Stacks stacks);
+  /// Of a thread, counted through all blocks of a cluster.
   Fibre& fibre(int thread) { return fibres_[static_cast<std::size_t>(thread)]; }
   const Parsed& find(const calls::Statement& statement);
 
@@ -71,44 +72,68 @@ class Worker {
   decltype(statements_)::const_iterator latest_ = statements_.end();
 };
 
-/// One block, from the start of its first thread to the end of its last.
+class Cluster;
+
+/// One block of a cluster, from the start of its first thread to the end of its last.
 class Block {
  public:
-  Block(const Launch& how, Index3 index, const std::function<void()>& thread, Worker& worker);
+  Block(const Launch& how, Cluster& cluster, int rank, Index3 index, const std::function<void()>& thread,
+        Worker& worker);
 
-  /// Runs all threads. Rethrows exceptions of `thread`.
-  void run();
+  enum class Outcome { ended, waits, fault };
+  /// Runs threads until all have ended, or none can go on but by what happens in the cluster, or one is at fault.
+  Outcome run();
+  /// Ends all threads.
+  void unwind();
+  Index3 index() const { return index_; }
   bool inferred() const { return inferred_; }
+  const std::exception_ptr& exception() const { return exception_; }
+  /// That of its threads, or of a copy on its way.
+  const block::Found& fault() { return meeting.fault() ? meeting.fault() : found_; }
+  /// The lanes of a warp that have not ended.
+  std::uint32_t alive(int warp) const;
+  /// What its threads wait for, as text; each with its place.
+  std::string waiting() const;
+  /// Nothing goes on any more. Whether this block has a fault then, with what all threads of the cluster wait for.
+  bool report_deadlock(const std::string& waiting);
 
   // ---- For calls of the running thread. On a fault all threads end, and the call does not return.
 
   int running() const { return running_; }
   RegisterStack& fragments() { return fragments_[static_cast<std::size_t>(running_)]; }
   bool is_unwinding() const { return unwinding_; }
-  /// The thread, from now on at this place.
+  /// The thread by its number in the cluster, from now on at this place.
   block::Who who(Place at);
+  block::Who who(int thread, Place at) const { return {async.shared.first_thread() + thread, at}; }
   /// Suspends the thread until the request is fulfilled.
   void wait(Call& call);
   [[noreturn]] void fail(Fault fault);
   void fail_if(block::Found fault);
+  /// The same for what the asynchronous machine has found. Without a name, the error has that of the form.
+  void fail_if_found(std::string_view form);
+  const Launch& how() const { return how_; }
+  Cluster& cluster() { return cluster_; }
   const Parsed& find(const calls::Statement& statement) { return worker_.find(statement); }
   /// Executes an instruction of one thread.
   void execute_alone(const calls::Statement& statement, const calls::Operands& operands, Place at);
 
-  block::Shared shared;
+  async::Block async;
+  block::Shared& shared = async.shared;
   block::Products products;
   block::Meeting meeting;
 
  private:
   void run_thread(int i);
   void run_warp(int warp);
-  void unwind();
+  void enter();
   void end_if_unwinding() const;
   bool goes_on() { return !meeting.fault() && !exception_; }
   std::string register_name(int group, int reg) const;
 
   // ---- execute.cpp: the instruction for which the lanes from `first` on have met
   const Call& call(int thread) const { return static_cast<const Call&>(meeting.request(thread)); }
+  int group_of(int thread) const { return shared.first_group() + thread / block::kWarpgroup; }
+  Fault of_warp(int first, Error error) const;
   block::Found execute(int first);
   Result<void> compute(const Instruction& instruction, std::span<const calls::Operands* const> lanes);
   block::Found move(int first, const Instruction& instruction);
@@ -118,6 +143,8 @@ class Block {
   block::Found multiply(int first, const Instruction& instruction);
 
   const Launch& how_;
+  Cluster& cluster_;
+  int rank_;
   ExecuteOptions options_;  // of the launch, for one host thread
   Index3 index_;
   Worker& worker_;
@@ -127,10 +154,35 @@ class Block {
   int running_ = 0;
   std::array<std::vector<std::byte>, 8> registers_;  // of the lanes, by operand
   std::exception_ptr exception_;
+  block::Found found_;      // by the asynchronous machine, for the call at hand
+  std::uint64_t seen_ = 0;  // events of the cluster when threads that wait elsewhere looked last
   bool unwinding_ = false, inferred_ = false;
 };
 
 /// The block that runs on this host thread. Precondition: there is one.
 Block& current_block();
+
+namespace calls {
+
+/// The block whose shared memory the array is in, for an access of the running thread. Faults: protocol_violation if the
+/// block may not have begun, or has ended.
+Block& owner(std::string_view what, const View& array, Place at);
+/// Fails if the array is another block's: only loads, stores, arrivals and copies reach those.
+void check_own(std::string_view what, const View& array, Place at);
+
+}  // namespace calls
+
+/// While one exists, blocks may run on this host thread; then the variables of the kernel around it are as before.
+class Running {
+ public:
+  Running();
+  ~Running();
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Block* block_;
+  std::array<Index3, 4> indices_;
+};
 
 }  // namespace warpbit::device

@@ -51,10 +51,11 @@ View shared_view(std::int64_t offset, std::int64_t bytes, std::size_t alignment,
 }
 
 void load(const View& from, void* value, std::size_t bytes, std::size_t alignment, Place at) {
+  constexpr const char* kLoad = "load from shared memory";
   const std::span out(static_cast<std::byte*>(value), bytes);
   Block& block = current_block();
   if (!from.is_global)
-    return block.fail_if(block.shared.load("load from shared memory", from, out, alignment, block.who(at)));
+    return block.fail_if(owner(kLoad, from, at).shared.load(kLoad, from, out, alignment, block.who(at)));
   const auto copy = [&]<class Piece>(std::atomic_ref<Piece> piece, std::size_t i) {
     const Piece x = piece.load(std::memory_order_relaxed);
     std::memcpy(&out[i], &x, sizeof x);
@@ -63,10 +64,11 @@ void load(const View& from, void* value, std::size_t bytes, std::size_t alignmen
 }
 
 void store(const View& to, const void* value, std::size_t bytes, std::size_t alignment, Place at) {
+  constexpr const char* kStore = "store to shared memory";
   const std::span in(static_cast<const std::byte*>(value), bytes);
   Block& block = current_block();
   if (!to.is_global)
-    return block.fail_if(block.shared.store("store to shared memory", to, in, alignment, block.who(at)));
+    return block.fail_if(owner(kStore, to, at).shared.store(kStore, to, in, alignment, block.who(at)));
   const auto copy = [&]<class Piece>(std::atomic_ref<Piece> piece, std::size_t i) {
     Piece x;
     std::memcpy(&x, &in[i], sizeof x);
@@ -84,9 +86,9 @@ std::uint64_t meet(Request request) {
 void copy_async(const char* form, const View& to, const View& from, int size, int bytes, Place at) {
   Block& block = current_block();
   if (bytes < 0 || bytes > size)
-    block.fail(block::fault_of(
-        {block.running(), at},
-        {Errc::undefined_operand, form, fmt::format("src-size {}", bytes), fmt::format("0 to {}", size)}));
+    block.fail(block::fault_of(block.who(at), {Errc::undefined_operand, form, fmt::format("src-size {}", bytes),
+                                               fmt::format("0 to {}", size)}));
+  check_own(form, to, at);
   const std::byte* const source = in_global(form, from, bytes, static_cast<std::size_t>(size), at);
   std::array<std::byte, 16> copied{};  // at the call, which is one of the times that the PTX manual allows
   if (bytes > 0) std::memcpy(copied.data(), source, static_cast<std::size_t>(bytes));
@@ -105,6 +107,7 @@ void wait_group(unsigned pending, Place at) {
 
 void execute(const Statement& statement, const Operands& operands, Place at) {
   Block& block = current_block();
+  if (operands.row != nullptr) check_own(statement.form, *operands.row, at);
   if (operands.lanes == 1) return block.execute_alone(statement, operands, at);
   const Parsed& parsed = block.find(statement);
   const bool of_warp = operands.lanes == block::kWarp;
@@ -117,6 +120,7 @@ std::uint64_t matrix_descriptor(const View& start, int leading_bytes, int stride
                                 int base_offset, Place at) {
   Block& block = current_block();
   const block::Who who = block.who(at);
+  check_own("matrix_descriptor", start, at);
   block.fail_if(block::check_bytes("matrix_descriptor", Space::shared, start, 16, 16, who));
   const Descriptor fields{static_cast<std::uint32_t>(start.at), static_cast<std::uint32_t>(leading_bytes),
                           static_cast<std::uint32_t>(stride_bytes), base_offset, swizzle};
@@ -166,7 +170,7 @@ void release_registers(int first, int count, Place made) noexcept {
   Block& block = current_block();
   block::Found& fault = block.meeting.fault();
   if (!block.is_unwinding() && !fault && std::uncaught_exceptions() == 0)
-    fault = block.products.release("end of an AsyncFragment", first, count, {block.running(), made});
+    fault = block.products.release("end of an AsyncFragment", first, count, block.who(block.running(), made));
   block.fragments().release(first);
 }
 

@@ -50,26 +50,26 @@ std::optional<std::int64_t> beyond(const Instruction& instruction, const calls::
   return std::nullopt;
 }
 
+}  // namespace
+
 // The fault of all lanes of a warp.
-Fault of_warp(int first, Place at, Error error) {
-  Fault out = fault_of({first, at}, std::move(error));
+Fault Block::of_warp(int first, Error error) const {
+  Fault out = fault_of(who(first, call(first).at), std::move(error));
   out.lanes = lanes_of(kAllLanes);
   return out;
 }
-
-}  // namespace
 
 Found Block::execute(int first) {
   const Call& wanted = call(first);
   const bool grouped = wanted.kind == calls::Request::Kind::of_warpgroup;
   const Result<Instruction>& instruction = wanted.parsed->instruction;
   const auto failed = [&](Error error) -> Fault {
-    Fault fault = of_warp(first, wanted.at, std::move(error));
-    return grouped ? block::of_group(first / kWarpgroup, std::move(fault)) : fault;
+    Fault fault = of_warp(first, std::move(error));
+    return grouped ? block::of_group(group_of(first), std::move(fault)) : fault;
   };
   if (!instruction) return failed(instruction.error());
   if (wanted.operands.product != nullptr) return multiply(first, *instruction);
-  if (grouped) return products.control(first / kWarpgroup, *instruction), std::nullopt;
+  if (grouped) return products.control(group_of(first), *instruction), std::nullopt;
   if (wanted.operands.row != nullptr) return move(first, *instruction);
   std::array<const calls::Operands*, kWarp> lanes{};
   for (int i = 0; i < kWarp; ++i) lanes[static_cast<std::size_t>(i)] = &call(first + i).operands;
@@ -119,7 +119,7 @@ Found Block::move(int first, const Instruction& instruction) {
     lanes[static_cast<std::size_t>(i)] = &instruction;
     if (i < lines)
       if (auto fault =
-              block::check_bytes(r.name, Space::shared, *r.operands.row, row_bytes, 16, {first + i, r.at}))
+              block::check_bytes(r.name, Space::shared, *r.operands.row, row_bytes, 16, who(first + i, r.at)))
         return fault;
     registers.write(i, 0, static_cast<std::uint64_t>(r.operands.row->at));
     if (loads) continue;
@@ -129,11 +129,13 @@ Found Block::move(int first, const Instruction& instruction) {
   const Result<Effects> effects =
       execute_warp(lanes, loads ? Binding{1, 0} : Binding{0, 1}, registers, shared.memory(), options_);
   if (!effects) {
-    Fault fault = of_warp(first, call(first).at, effects.error());
+    Fault fault = of_warp(first, effects.error());
     fault.error.where = fmt::format("{}, {}", instruction.canonical(), fault.error.where);
     return fault;
   }
-  if (auto fault = shared.apply(instruction.canonical(), *effects, first / kWarp, call(first).at)) return fault;
+  if (auto fault =
+          shared.apply(instruction.canonical(), *effects, shared.first_warp() + first / kWarp, call(first).at))
+    return fault;
   for (const Effects::Write& w : effects->writes)
     static_cast<std::uint32_t*>(call(first + w.lane).operands.d)[w.reg - 1] =
         static_cast<std::uint32_t>(w.value);
@@ -149,12 +151,12 @@ Found Block::disagreeing(int first, const Instruction& instruction) const {
     const calls::WarpgroupProduct &one = product(thread), &other = product(first);
     if (one.d == other.d && (described || one.a == other.a)) continue;
     Fault out =
-        fault_of({thread, call(thread).at},
+        fault_of(who(thread, call(thread).at),
                  {Errc::lanes_disagree, std::string(instruction.canonical()),
                   fmt::format("{} is another fragment in lane {} of warp {} than in lane 0 of warp {}",
                               one.d == other.d ? "a" : "d", thread % kWarp, thread / kWarp, first / kWarp),
                   "all lanes must give the same"});
-    out.other = {first / kWarp, {0}, call(first).at};
+    out.other = {shared.first_warp() + first / kWarp, {0}, call(first).at};
     return out;
   }
   return std::nullopt;
@@ -162,17 +164,17 @@ Found Block::disagreeing(int first, const Instruction& instruction) const {
 
 // The fault for an error of execute_warp, with its lanes and address.
 Fault Block::refused(int first, const Instruction& instruction, Error error) const {
-  Fault out = block::of_group(first / kWarpgroup, fault_of({first, call(first).at}, std::move(error)));
+  Fault out = block::of_group(group_of(first), fault_of(who(first, call(first).at), std::move(error)));
   if (out.error.code == Errc::address_out_of_bounds)
     out.address = {Space::shared, *beyond(instruction, product(first), shared.memory().shared_bytes())};
   if (out.error.code != Errc::lanes_disagree) return out;
-  for (int warp = out.warp; warp < first / kWarp + kGroupWarps; ++warp) {
+  for (int warp = first / kWarp; warp < first / kWarp + kGroupWarps; ++warp) {
     const std::uint32_t different = meeting.waiting(warp, [&](const block::Request& r) {
       return *static_cast<const Call&>(r).operands.product != product(first);
     });
     if (different == 0) continue;
     out.other = {out.warp, {0}, out.at};
-    out.warp = warp;
+    out.warp = shared.first_warp() + warp;
     out.warps = 1;
     out.lanes = lanes_of(different);
     return out;
@@ -182,7 +184,7 @@ Fault Block::refused(int first, const Instruction& instruction, Error error) con
 
 Found Block::multiply(int first, const Instruction& instruction) {
   if (auto fault = disagreeing(first, instruction)) return fault;
-  block::Products::Group& g = products.group(first / kWarpgroup);
+  block::Products::Group& g = products.group(group_of(first));
   std::array<const Instruction*, kWarpgroup> lanes{};
   lanes.fill(&instruction);
   for (int lane = 0; lane < kWarpgroup; ++lane) {
@@ -194,7 +196,7 @@ Found Block::multiply(int first, const Instruction& instruction) {
                                          g.async.ahead(g.registers), shared.memory(), options_);
   if (!effects) return refused(first, instruction, effects.error());
   const bool inferred = effects->inferred;
-  if (auto fault = products.issue(first / kWarpgroup, instruction, *std::move(effects), call(first).at))
+  if (auto fault = products.issue(group_of(first), instruction, *std::move(effects), call(first).at))
     return fault;
   inferred_ = inferred_ || inferred;
   return std::nullopt;

@@ -7,7 +7,7 @@
 
 #include "api/checks.hpp"
 #include "block/shape.hpp"
-#include "device/block.hpp"
+#include "device/cluster.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
@@ -21,6 +21,7 @@ std::optional<Fault> check(const Launch& how) {
   };
   if (auto error = block::check_shape(how.grid, how.block, how.shared_bytes))
     return block::refused(*std::move(error));
+  if (auto error = block::check_cluster(how.grid, how.cluster)) return block::refused(*std::move(error));
   if (how.stack_bytes < kMinStack || how.stack_bytes > kMaxStack)
     return fault(fmt::format("stacks of {} bytes", how.stack_bytes),
                  fmt::format("{} to {}", kMinStack, kMaxStack));
@@ -28,35 +29,41 @@ std::optional<Fault> check(const Launch& how) {
   return std::nullopt;
 }
 
-// The combined outcome of the blocks so far.
+// The combined outcome of the clusters so far.
 struct Outcome {
   Launched launched;
-  std::int64_t fault_block = -1;
+  std::int64_t faulty = -1;
   std::exception_ptr exception;
   std::optional<Error> no_stacks;  // set by a host thread that could not run blocks
 };
 
-void run_block(const Launch& how, std::int64_t number, const std::function<void()>& thread,
-               device::Worker& worker, Outcome& outcome) {
-  const auto n = static_cast<unsigned>(number);
-  const device::Index3 index{n % how.grid.x, n / how.grid.x % how.grid.y, n / how.grid.x / how.grid.y};
-  device::Block block(how, index, thread, worker);
-  block.run();
+std::int64_t clusters_of(const Launch& how) {
+  return static_cast<std::int64_t>(block::product(how.grid) / block::product(how.cluster));
+}
+
+int threads_of(const Launch& how) {
+  return static_cast<int>(block::product(how.block) * block::product(how.cluster));
+}
+
+void run_cluster(const Launch& how, std::int64_t number, const std::function<void()>& thread,
+                 device::Worker& worker, Outcome& outcome) {
+  device::Cluster cluster(how, static_cast<std::uint64_t>(number), thread, worker);
+  cluster.run();
 #pragma omp critical(warpbit_launch)
   {
-    outcome.launched.inferred = outcome.launched.inferred || block.inferred();
-    if (block.meeting.fault() && (outcome.fault_block < 0 || number < outcome.fault_block)) {
-      outcome.launched.fault = std::move(block.meeting.fault());
-      outcome.fault_block = number;
+    outcome.launched.inferred = outcome.launched.inferred || cluster.inferred();
+    if (cluster.fault() && (outcome.faulty < 0 || number < outcome.faulty)) {
+      outcome.launched.fault = std::move(cluster.fault());
+      outcome.faulty = number;
     }
   }
 }
 
-// One host thread: takes waiting blocks until there are none.
-void run_blocks(const Launch& how, const std::function<void()>& thread, std::int64_t& next, Outcome& outcome) {
-  const auto blocks = static_cast<std::int64_t>(block::product(how.grid));
-  Result<device::Stacks> stacks =
-      device::Stacks::make(static_cast<int>(block::product(how.block)), how.stack_bytes);
+// One host thread: takes waiting clusters until there are none.
+void run_clusters(const Launch& how, const std::function<void()>& thread, std::int64_t& next,
+                  Outcome& outcome) {
+  const std::int64_t clusters = clusters_of(how);
+  Result<device::Stacks> stacks = device::Stacks::make(threads_of(how), how.stack_bytes);
   if (!stacks) {
 #pragma omp critical(warpbit_launch)
     outcome.no_stacks = stacks.error();
@@ -64,15 +71,15 @@ void run_blocks(const Launch& how, const std::function<void()>& thread, std::int
   }
   device::Worker worker(how, *std::move(stacks));
   for (;;) {
-    std::int64_t block = 0;
+    std::int64_t number = 0;
     bool stop = false;
 #pragma omp critical(warpbit_launch)
     {
-      block = next++;
-      stop = block >= blocks || outcome.exception || (outcome.fault_block >= 0 && block > outcome.fault_block);
+      number = next++;
+      stop = number >= clusters || outcome.exception || (outcome.faulty >= 0 && number > outcome.faulty);
     }
     if (stop) return;
-    run_block(how, block, thread, worker, outcome);
+    run_cluster(how, number, thread, worker, outcome);
   }
 }
 
@@ -82,15 +89,14 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
   Outcome outcome;
   outcome.launched.fault = check(how);
   if (!outcome.launched) return std::move(outcome.launched);
-  const auto blocks = static_cast<std::int64_t>(block::product(how.grid));
-  const auto threads = static_cast<int>(block::product(how.block));
-  const std::int64_t most = std::min<std::int64_t>(device::Stacks::max_workers(threads), blocks);
+  const std::int64_t most =
+      std::min<std::int64_t>(device::Stacks::max_workers(threads_of(how)), clusters_of(how));
   const int workers = thread_count(how.execute.threads, static_cast<std::uint64_t>(most));
   const device::Rescue rescue;
   std::int64_t next = 0;
 #pragma omp parallel num_threads(workers)
   try {
-    run_blocks(how, thread, next, outcome);
+    run_clusters(how, thread, next, outcome);
   } catch (...) {
 #pragma omp critical(warpbit_launch)
     if (!outcome.exception) outcome.exception = std::current_exception();

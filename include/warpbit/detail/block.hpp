@@ -55,6 +55,7 @@ struct Request {
   std::uint64_t value = 0;  ///< argument of a vote or a shuffle, then its result; a phase's barrier object
   Shuffle how = {};
   int operand = 0, width = 32;  ///< for a shuffle
+  bool in_vain = false;         ///< of a phase: nothing else can happen
 
   std::string_view form() const { return name.substr(0, name.find(' ')); }
   /// Whether it waits for what others do at any place: a phase of a barrier object, barrier.cluster.

@@ -9,6 +9,8 @@
 
 #include "warpbit/detail/block.hpp"
 #include "warpbit/detail/swizzle.hpp"
+#include "warpbit/device/common.hpp"
+#include "warpbit/tensor_map.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit::device {
@@ -58,6 +60,57 @@ struct Operands {
   const WarpgroupProduct* product = nullptr;
 };
 void execute(const Statement& statement, const Operands& operands, Place at);
+
+// ---- Hopper's asynchronous machine (PTX manual, "mbarrier", "cp.async.bulk", "barrier.cluster")
+
+/// The same array in the shared memory of another block of the cluster.
+View mapa(const View& array, unsigned rank, Place at);
+unsigned cluster_ctarank();
+/// The index of the block in its cluster, and the cluster's size.
+Index3 cluster_ctaid();
+Index3 cluster_nctaid();
+void barrier_cluster_arrive(bool releases, Place at);
+void barrier_cluster_wait(Place at);
+
+/// What is done to a barrier object.
+enum class Mbarrier : std::uint8_t {
+  init,
+  inval,
+  arrive,
+  arrive_drop,
+  arrive_expect_tx,
+  expect_tx,
+  complete_tx,
+  cp_async_arrive,
+  cp_async_arrive_noinc
+};
+/// `value`: a count or bytes, where the instruction has one. The state of before, of an arrive.
+std::uint64_t mbarrier(Mbarrier what, const View& object, std::uint32_t value, Place at);
+/// Whether the phase with this parity, or that of a state, is complete; waits as long as something else can happen.
+bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bool is_parity, Place at);
+std::uint32_t mbarrier_pending_count(std::uint64_t state);
+void fence_mbarrier_init(Place at);
+
+/// A bulk copy. `map`: of a tensor copy, which has no other side in global memory.
+struct BulkCopy {
+  const char* form;
+  const View *to = nullptr, *from = nullptr;
+  std::int64_t bytes = 0;
+  const View* barrier = nullptr;
+  const std::uint16_t* mask = nullptr;  ///< of a multicast
+  const TensorMapParameter* map = nullptr;
+  std::span<const int> coordinates = {};
+  std::span<const std::uint16_t> offsets = {};  ///< of im2col
+  bool is_im2col = false;
+  const Reduction* reduction = nullptr;
+  TensorType type = TensorType::u8;  ///< of elements that are reduced, without a tensor map
+};
+void copy_global_to_shared(const BulkCopy& copy, Place at);
+void copy_shared_to_global(const BulkCopy& copy, Place at);
+void copy_shared_to_cluster(const BulkCopy& copy, Place at);
+void bulk_commit_group(Place at);
+/// Until at most `pending` groups of the thread are pending.
+void bulk_wait_group(unsigned pending, Place at);
 
 /// `count` of the thread's registers, starting at `first`, and one of them.
 struct AsyncRegister {

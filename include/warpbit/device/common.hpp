@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>  // std::memcpy
 
 #include "warpbit/detail/swizzle.hpp"
 #ifndef __CUDACC__
@@ -15,10 +16,16 @@
 /// Marks a function that kernels call.
 #define WARPBIT_DEVICE __device__ __forceinline__
 #define WARPBIT_BOTH   __host__ __device__
+/// Marks a tensor map among the parameters of a kernel.
+#define WARPBIT_GRID_CONSTANT __grid_constant__
+/// What one of the compilers gets: nvcc the first argument, others the rest.
+#define WARPBIT_EITHER(cuda, ...) cuda
 #else
 #define WARPBIT_KERNEL inline
 #define WARPBIT_DEVICE inline
 #define WARPBIT_BOTH
+#define WARPBIT_GRID_CONSTANT
+#define WARPBIT_EITHER(cuda, ...) __VA_ARGS__
 #endif
 
 namespace warpbit::device {
@@ -72,6 +79,46 @@ struct Fragments {
   using B = Fragment<Factor, kB>;
   static constexpr int selectors = kSelectors;
 };
+
+// ---- Bulk copies
+
+/// What a copy makes of the elements that are there already (PTX manual, "cp.reduce.async.bulk").
+enum class Reduction : std::uint8_t { add, min, max, inc, dec, and_, or_, xor_ };
+
+/// The words of a statement for an operation, and for the type of elements.
+template <Reduction>
+struct OperationText;
+#define WARPBIT_OPERATION(name, word)             \
+  template <>                                     \
+  struct OperationText<Reduction::name> {         \
+    static constexpr char operation[] = "." word; \
+  };
+WARPBIT_OPERATION(add, "add")
+WARPBIT_OPERATION(min, "min")
+WARPBIT_OPERATION(max, "max")
+WARPBIT_OPERATION(inc, "inc")
+WARPBIT_OPERATION(dec, "dec")
+WARPBIT_OPERATION(and_, "and")
+WARPBIT_OPERATION(or_, "or")
+WARPBIT_OPERATION(xor_, "xor")
+#undef WARPBIT_OPERATION
+
+/// A tensor map as a parameter of a kernel: the 128 bytes of a CUtensorMap, or those of TensorMap::encode.
+///
+///     WARPBIT_KERNEL void kernel(const WARPBIT_GRID_CONSTANT TensorMapParameter map, ...)
+struct alignas(64) TensorMapParameter {
+  unsigned char bytes[128];
+
+  template <class Map>
+  static TensorMapParameter of(const Map& map) {
+    static_assert(sizeof map == 128, "a tensor map has 128 bytes");
+    TensorMapParameter out;
+    std::memcpy(out.bytes, &map, 128);
+    return out;
+  }
+};
+
+// ---- Products
 
 /// Selects the bytes and lanes that hold the scale factors of an operand: {byte-id, thread-id}.
 struct ScaleSelector {

@@ -77,4 +77,118 @@ WARPBIT_DEVICE void multiply(D& d, const A& a, std::uint64_t b, bool scale_d, Pl
   issue(Statement{}, d, a, b, scale_d ? 1 : 0);
 }
 
+// ---- Clusters
+
+/// x, y and z.
+struct Index3 {
+  unsigned x = 0, y = 0, z = 0;
+};
+
+WARPBIT_DEVICE unsigned special_cluster_ctarank() {
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+WARPBIT_DEVICE Index3 special_cluster_ctaid() {
+  Index3 at;
+  asm("mov.u32 %0, %%cluster_ctaid.x;\n\tmov.u32 %1, %%cluster_ctaid.y;\n\tmov.u32 %2, %%cluster_ctaid.z;"
+      : "=r"(at.x), "=r"(at.y), "=r"(at.z));
+  return at;
+}
+WARPBIT_DEVICE Index3 special_cluster_nctaid() {
+  Index3 size;
+  asm("mov.u32 %0, %%cluster_nctaid.x;\n\tmov.u32 %1, %%cluster_nctaid.y;\n\tmov.u32 %2, %%cluster_nctaid.z;"
+      : "=r"(size.x), "=r"(size.y), "=r"(size.z));
+  return size;
+}
+template <class T>
+WARPBIT_DEVICE T* mapped(T* array, unsigned rank) {
+  T* out;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(out) : "l"(array), "r"(rank));
+  return out;
+}
+
+// ---- Copies of boxes of a tensor. The text of a statement has as many coordinates as the map has dimensions. Operands: %0 the
+// map, %1 the tile, %2 the barrier object, %3 the mask, %4 to %8 the coordinates, then offsets.
+
+#define WARPBIT_TENSOR(N, before, vector, behind, ...)                                         \
+  asm volatile(before vector behind ::"l"(&map), "r"(tile), "r"(object), "h"(mask), "r"(c[0]), \
+               "r"(c[N < 2 ? 0 : 1]), "r"(c[N < 3 ? 0 : 2]), "r"(c[N < 4 ? 0 : 3]),            \
+               "r"(c[N < 5 ? 0 : 4]) __VA_OPT__(, ) __VA_ARGS__                                \
+               : "memory")
+#define WARPBIT_OF_RANKS(N, before, behind, ...)                                               \
+  if constexpr (N == 1)                                                                        \
+    WARPBIT_TENSOR(N, before("1"), "{%4}", behind __VA_OPT__(, ) __VA_ARGS__);                 \
+  else if constexpr (N == 2)                                                                   \
+    WARPBIT_TENSOR(N, before("2"), "{%4, %5}", behind __VA_OPT__(, ) __VA_ARGS__);             \
+  else if constexpr (N == 3)                                                                   \
+    WARPBIT_TENSOR(N, before("3"), "{%4, %5, %6}", behind __VA_OPT__(, ) __VA_ARGS__);         \
+  else if constexpr (N == 4)                                                                   \
+    WARPBIT_TENSOR(N, before("4"), "{%4, %5, %6, %7}", behind __VA_OPT__(, ) __VA_ARGS__);     \
+  else {                                                                                       \
+    static_assert(N == 5, "a tensor has 1 to 5 dimensions");                                   \
+    WARPBIT_TENSOR(N, before("5"), "{%4, %5, %6, %7, %8}", behind __VA_OPT__(, ) __VA_ARGS__); \
+  }
+
+#define WARPBIT_LOAD(rank) \
+  "cp.async.bulk.tensor." rank "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%1], [%0, "
+template <class T, int N>
+WARPBIT_DEVICE void load_tensor(T* to, const TensorMapParameter& map, const int (&c)[N],
+                                const std::uint64_t* barrier) {
+  const unsigned tile = shared_address(to), object = shared_address(barrier);
+  const std::uint16_t mask = 0;
+  WARPBIT_OF_RANKS(N, WARPBIT_LOAD, "], [%2];")
+}
+#undef WARPBIT_LOAD
+
+#define WARPBIT_LOAD(rank)                                                         \
+  "cp.async.bulk.tensor." rank                                                     \
+  "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster " \
+  "[%1], [%0, "
+template <class T, int N>
+WARPBIT_DEVICE void load_tensor_multicast(T* to, const TensorMapParameter& map, const int (&c)[N],
+                                          const std::uint64_t* barrier, std::uint16_t mask) {
+  const unsigned tile = shared_address(to), object = shared_address(barrier);
+  WARPBIT_OF_RANKS(N, WARPBIT_LOAD, "], [%2], %3;")
+}
+#undef WARPBIT_LOAD
+
+#define WARPBIT_LOAD(rank) \
+  "cp.async.bulk.tensor." rank "d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%1], [%0, "
+template <class T, int N, int M>
+WARPBIT_DEVICE void load_tensor_im2col(T* to, const TensorMapParameter& map, const int (&c)[N],
+                                       const std::uint16_t (&offsets)[M], const std::uint64_t* barrier) {
+  const unsigned tile = shared_address(to), object = shared_address(barrier);
+  const std::uint16_t mask = 0;
+  if constexpr (N == 3)
+    WARPBIT_TENSOR(N, WARPBIT_LOAD("3"), "{%4, %5, %6}", "], [%2], {%9};", "h"(offsets[0]));
+  else if constexpr (N == 4)
+    WARPBIT_TENSOR(N, WARPBIT_LOAD("4"), "{%4, %5, %6, %7}", "], [%2], {%9, %10};", "h"(offsets[0]),
+                   "h"(offsets[1]));
+  else
+    WARPBIT_TENSOR(N, WARPBIT_LOAD("5"), "{%4, %5, %6, %7, %8}", "], [%2], {%9, %10, %11};", "h"(offsets[0]),
+                   "h"(offsets[1]), "h"(offsets[2]));
+}
+#undef WARPBIT_LOAD
+
+#define WARPBIT_STORE(rank) "cp.async.bulk.tensor." rank "d.global.shared::cta.tile.bulk_group [%0, "
+template <class T, int N>
+WARPBIT_DEVICE void store_tensor(const TensorMapParameter& map, const int (&c)[N], const T* from) {
+  const unsigned tile = shared_address(from), object = 0;
+  const std::uint16_t mask = 0;
+  WARPBIT_OF_RANKS(N, WARPBIT_STORE, "], [%1];")
+}
+#undef WARPBIT_STORE
+
+#define WARPBIT_STORE(rank) "cp.reduce.async.bulk.tensor." rank "d.global.shared::cta%9.tile.bulk_group [%0, "
+template <class Text, class T, int N>
+WARPBIT_DEVICE void reduce_tensor(const TensorMapParameter& map, const int (&c)[N], const T* from) {
+  const unsigned tile = shared_address(from), object = 0;
+  const std::uint16_t mask = 0;
+  WARPBIT_OF_RANKS(N, WARPBIT_STORE, "], [%1];", "C"(Text::operation))
+}
+#undef WARPBIT_STORE
+#undef WARPBIT_OF_RANKS
+#undef WARPBIT_TENSOR
+
 }  // namespace warpbit::device

@@ -25,6 +25,7 @@ struct Launch {
   /// leaves in memory do not depend on the number of threads.
   ExecuteOptions execute = {};
   std::size_t stack_bytes = 128 * 1024;  ///< per thread
+  Dim3 cluster = {};                     ///< blocks that see each other's shared memory; it divides the grid
 };
 
 /// The outcome of a launch.

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of kernels for barrier objects, bulk copies and clusters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>  // std::memcpy
+#include <string_view>
+#include <vector>
+
+#include "async/copy.hpp"
+#include "block/shape.hpp"
+#include "device/cluster.hpp"
+#include "warpbit/device/calls.hpp"
+#include "warpbit/target.hpp"
+
+namespace warpbit::device::calls {
+namespace {
+
+constexpr std::int64_t kObject = block::Mbarriers::kBytes;
+
+// The machine exists from sm_90 on.
+void check_target(std::string_view form, Place at) {
+  static const std::vector<Target> later = [] {
+    std::vector<Target> all = Target::all();
+    all.erase(all.begin(), std::ranges::find(all, "sm_90", &Target::name));
+    return all;
+  }();
+  Block& block = current_block();
+  const Target target = block.how().target;
+  if (std::ranges::find(later, target) == later.end())
+    block.fail(block::fault_of(
+        block.who(at), {Errc::not_on_target, std::string(form), std::string(target.name()), names(later)}));
+}
+
+// Fails with an error of the asynchronous machine, or with what it has found; the form is its name.
+void check(std::string_view form, const Result<bool>& done, Place at) {
+  Block& block = current_block();
+  block.fail_if_found(form);
+  if (done) return;
+  Error error = done.error();
+  if (error.where.empty()) error.where = form;
+  block.fail(block::fault_of(block.who(at), std::move(error)));
+}
+
+}  // namespace
+
+// ---- Clusters
+
+Block& owner(std::string_view what, const View& array, Place at) {
+  Block& here = current_block();
+  if (array.rank < 0 || array.rank == here.shared.rank()) return here;
+  Block& other = here.cluster().block(array.rank);
+  check(what, here.async.cluster.may_access(here.async, other.async, here.who(at)), at);
+  return other;
+}
+
+void check_own(std::string_view what, const View& array, Place at) {
+  Block& block = current_block();
+  if (array.rank >= 0 && array.rank != block.shared.rank())
+    block.fail(block::fault_of(
+        block.who(at), {Errc::address_out_of_bounds, std::string(what),
+                        fmt::format("shared memory of block {} of the cluster", array.rank), "that of the own block"}));
+}
+
+View mapa(const View& array, unsigned rank, Place at) {
+  check_target("mapa", at);
+  Block& block = current_block();
+  const int blocks = block.cluster().blocks();
+  if (std::cmp_greater_equal(rank, blocks))
+    block.fail(
+        block::fault_of(block.who(at), {Errc::address_out_of_bounds, "mapa", fmt::format("rank {}", rank),
+                                        fmt::format("the cluster has {} blocks", blocks)}));
+  View out = array;
+  out.rank = static_cast<int>(rank);
+  return out;
+}
+
+unsigned cluster_ctarank() {
+  return static_cast<unsigned>(current_block().shared.rank());
+}
+
+Index3 cluster_ctaid() {
+  return block::position(cluster_ctarank(), current_block().how().cluster);
+}
+
+Index3 cluster_nctaid() {
+  const Dim3& size = current_block().how().cluster;
+  return {size.x, size.y, size.z};
+}
+
+void barrier_cluster_arrive(bool releases, Place at) {
+  check_target("barrier.cluster", at);
+  Block& block = current_block();
+  const block::Who me = block.who(at);
+  const std::uint32_t lane = std::uint32_t{1} << me.thread % block::kWarp;
+  if (block.async.cluster.barrier.arrive(me.thread / block::kWarp, lane, releases) != 0)
+    block.fail(block::fault_of(me, {Errc::barrier_misused, "barrier.cluster.arrive",
+                                    "a thread arrives a second time", "barrier.cluster.wait between"}));
+  block.cluster().check_barrier();
+}
+
+void barrier_cluster_wait(Place at) {
+  constexpr const char* kForm = "barrier.cluster.wait";
+  Block& block = current_block();
+  const block::Who me = block.who(at);
+  const std::uint32_t lane = std::uint32_t{1} << me.thread % block::kWarp;
+  while (true) {
+    const auto [never, is_complete] = block.async.cluster.barrier.wait(me.thread / block::kWarp, lane, true);
+    if (never != 0)
+      block.fail(block::fault_of(me, {Errc::barrier_misused, kForm, "a thread waits that has not arrived",
+                                      "barrier.cluster.arrive before"}));
+    if (is_complete) return;
+    Call call{{Request::Kind::cluster, kForm, at}};
+    block.wait(call);
+  }
+}
+
+// ---- Barrier objects
+
+namespace {
+
+std::string_view name(Mbarrier what) {
+  switch (what) {
+    case Mbarrier::init: return "mbarrier.init";
+    case Mbarrier::inval: return "mbarrier.inval";
+    case Mbarrier::arrive: return "mbarrier.arrive";
+    case Mbarrier::arrive_drop: return "mbarrier.arrive_drop";
+    case Mbarrier::arrive_expect_tx: return "mbarrier.arrive.expect_tx";
+    case Mbarrier::expect_tx: return "mbarrier.expect_tx";
+    case Mbarrier::complete_tx: return "mbarrier.complete_tx";
+    case Mbarrier::cp_async_arrive: return "cp.async.mbarrier.arrive";
+    case Mbarrier::cp_async_arrive_noinc: return "cp.async.mbarrier.arrive.noinc";
+  }
+  return {};
+}
+
+block::Found execute(Mbarrier what, block::Mbarriers& objects, std::int64_t at, std::uint32_t value,
+                     block::Who who, std::uint64_t& state) {
+  switch (what) {
+    case Mbarrier::init: return objects.init(at, value, who);
+    case Mbarrier::inval: return objects.invalidate(at, who);
+    case Mbarrier::arrive: return objects.arrive(at, {.count = value}, who, state);
+    case Mbarrier::arrive_drop: return objects.arrive(at, {.count = value, .drops = true}, who, state);
+    case Mbarrier::arrive_expect_tx: return objects.arrive(at, {.expected = value}, who, state);
+    case Mbarrier::expect_tx: return objects.expect(at, value, who);
+    case Mbarrier::complete_tx: return objects.complete(at, value, who);
+    case Mbarrier::cp_async_arrive: return objects.begin_copies(at, true, who);
+    case Mbarrier::cp_async_arrive_noinc: return objects.begin_copies(at, false, who);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::uint64_t mbarrier(Mbarrier what, const View& object, std::uint32_t value, Place at) {
+  const std::string_view form = name(what);
+  check_target(form, at);
+  Block& block = current_block();
+  const block::Who me = block.who(at);
+  block.fail_if(block::check_bytes(form, Space::shared, object, kObject, kObject, me));
+  if (what == Mbarrier::init || what == Mbarrier::inval || what >= Mbarrier::cp_async_arrive)
+    check_own(form, object, at);
+  std::uint64_t state = 0;
+  block.fail_if(execute(what, owner(form, object, at).async.mbarriers, object.at, value, me, state));
+  block.async.cluster.happened();
+  return state;
+}
+
+bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bool is_parity, Place at) {
+  check_target(form, at);
+  Block& block = current_block();
+  block.fail_if(block::check_bytes(form, Space::shared, object, kObject, kObject, block.who(at)));
+  check_own(form, object, at);
+  Call call{{Request::Kind::phase, form, at}};
+  call.value = static_cast<std::uint64_t>(object.at);
+  while (true) {
+    bool is_complete = false;
+    block.fail_if(block.async.mbarriers.test(object.at, {phase, is_parity}, block.who(at), is_complete));
+    if (is_complete || call.in_vain) return is_complete;
+    block.wait(call);
+  }
+}
+
+std::uint32_t mbarrier_pending_count(std::uint64_t state) {
+  return block::Mbarriers::pending_count(state);
+}
+
+void fence_mbarrier_init(Place at) {
+  check_target("fence.mbarrier_init", at);
+  Block& block = current_block();
+  const int thread = block.who(at).thread;
+  block.async.cluster.barrier.release(thread / block::kWarp, std::uint32_t{1} << thread % block::kWarp);
+  block.async.mbarriers.fence_init(thread);
+}
+
+// ---- Bulk copies
+
+namespace {
+
+/// An array. Addresses are bytes of it.
+class InArray : public async::Global {
+ public:
+  explicit InArray(const View& array) : array_(array) {}
+  Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
+    return array_.global + static_cast<std::int64_t>(address);  // checked before
+  }
+
+ private:
+  const View& array_;
+};
+
+/// The memory of a tensor, which whoever made the map vouches for.
+class InTensor : public async::Global {
+ public:
+  Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
+    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
+  }
+};
+
+/// One copy of the running thread.
+class Copy {
+ public:
+  Copy(const BulkCopy& copy, Place at)
+      : copy_(copy),
+        at_(at),
+        block_(current_block()),
+        in_array_(copy.from != nullptr && copy.from->is_global ? *copy.from : *copy.to),
+        issue_(block_.async, block_.who(at),
+               copy.map != nullptr ? static_cast<async::Global&>(in_tensor_) : in_array_) {
+    check_target(copy.form, at);
+    if (copy.bytes < 0 || copy.bytes >= std::int64_t{1} << 32)
+      fail(Errc::undefined_operand, fmt::format("{} bytes", copy.bytes), "a multiple of 16 below 2^32");
+  }
+
+  void load() { check(copy_.form, issue_.multicast(region(copy_.from), destinations()), at_); }
+  void store() { check(copy_.form, issue_.store(own(), region(copy_.to), reduce()), at_); }
+  void exchange() {
+    const std::uint32_t from = own();
+    check(copy_.form,
+          issue_.exchange(from, static_cast<std::uint64_t>(copy_.bytes), destination(copy_.to->rank), reduce()),
+          at_);
+  }
+
+ private:
+  [[noreturn]] void fail(Errc code, std::string seen, std::string accepted) {
+    block_.fail(block::fault_of(block_.who(at_), {code, copy_.form, std::move(seen), std::move(accepted)}));
+  }
+  void check_array(const View& array, std::int64_t bytes) {
+    block_.fail_if(block::check_bytes(copy_.form, array.is_global ? Space::global : Space::shared, array, bytes,
+                                      1, block_.who(at_)));
+  }
+  async::Region region(const View* array);
+  async::Destination destination(int rank);
+  std::vector<async::Destination> destinations();
+  std::uint32_t own();
+  std::optional<async::Reduce> reduce();
+
+  const BulkCopy& copy_;
+  Place at_;
+  Block& block_;
+  TensorMap map_ = {};
+  InArray in_array_;
+  InTensor in_tensor_;
+  async::Issue issue_;
+};
+
+// The side in global memory.
+async::Region Copy::region(const View* array) {
+  if (copy_.map == nullptr) {
+    check_array(*array, copy_.bytes);
+    return {static_cast<std::uint64_t>(array->at), static_cast<std::uint64_t>(copy_.bytes)};
+  }
+  TensorMapBytes bytes;
+  std::memcpy(bytes.data(), copy_.map->bytes, sizeof bytes);
+  const Result<TensorMap> map = TensorMap::decode(bytes);
+  if (!map) block_.fail(block::fault_of(block_.who(at_), map.error()));
+  map_ = *map;
+  if (std::cmp_not_equal(copy_.coordinates.size(), map_.rank))
+    fail(Errc::descriptor_field, fmt::format("a tensor map of {} dimensions", map_.rank),
+         fmt::format("{}, as the call has", copy_.coordinates.size()));
+  const bool stores = copy_.barrier == nullptr;
+  async::Region out{0,
+                    0,
+                    &map_,
+                    {!copy_.is_im2col ? tensor_map::CopyMode::tile
+                     : stores         ? tensor_map::CopyMode::im2col_no_offs
+                                      : tensor_map::CopyMode::im2col}};
+  std::ranges::copy(copy_.coordinates, out.box.coordinates.begin());
+  std::ranges::copy(copy_.offsets, out.box.offsets.begin());
+  check_array(stores ? *copy_.from : *copy_.to, static_cast<std::int64_t>(tensor_map::counted_bytes(map_)));
+  return out;
+}
+
+// In the block with a rank; -1: the own one.
+async::Destination Copy::destination(int rank) {
+  const block::Who me = block_.who(at_);
+  if (copy_.map == nullptr) check_array(*copy_.to, copy_.bytes);
+  block_.fail_if(block::check_bytes(copy_.form, Space::shared, *copy_.barrier, kObject, kObject, me));
+  View of = *copy_.to;
+  of.rank = rank;
+  return {&owner(copy_.form, of, at_).async, static_cast<std::uint32_t>(copy_.to->at),
+          static_cast<std::uint32_t>(copy_.barrier->at)};
+}
+
+std::vector<async::Destination> Copy::destinations() {
+  std::vector<async::Destination> out;
+  if (copy_.mask == nullptr) {
+    const auto rank = [&](const View& array) { return array.rank < 0 ? block_.shared.rank() : array.rank; };
+    if (rank(*copy_.to) != rank(*copy_.barrier))
+      fail(Errc::address_out_of_bounds, "a barrier object of another block", "that of the destination's block");
+    out.push_back(destination(copy_.to->rank));
+    return out;
+  }
+  for (unsigned rest = *copy_.mask; rest != 0; rest &= rest - 1) {
+    const int rank = std::countr_zero(rest), blocks = block_.cluster().blocks();
+    if (rank >= blocks)
+      fail(Errc::address_out_of_bounds, fmt::format("block {} in the mask {:#x}", rank, *copy_.mask),
+           fmt::format("the cluster has {} blocks", blocks));
+    out.push_back(destination(rank));
+  }
+  return out;
+}
+
+// The byte of the own shared memory from which on the copy reads.
+std::uint32_t Copy::own() {
+  check_own(copy_.form, *copy_.from, at_);
+  if (copy_.map == nullptr) check_array(*copy_.from, copy_.bytes);
+  return static_cast<std::uint32_t>(copy_.from->at);
+}
+
+std::optional<async::Reduce> Copy::reduce() {
+  if (copy_.reduction == nullptr) return std::nullopt;
+  const auto reduction = static_cast<tensor_map::Reduction>(*copy_.reduction);
+  if (copy_.map == nullptr && !tensor_map::exists(reduction, copy_.type, false))
+    fail(Errc::undefined_operand, fmt::format(".{}.{}", tensor_map::name(reduction), warpbit::name(copy_.type)),
+         "an operation that exists for the type of the elements");
+  return async::Reduce{reduction, copy_.type};
+}
+
+}  // namespace
+
+void copy_global_to_shared(const BulkCopy& copy, Place at) {
+  Copy(copy, at).load();
+}
+
+void copy_shared_to_global(const BulkCopy& copy, Place at) {
+  Copy(copy, at).store();
+}
+
+void copy_shared_to_cluster(const BulkCopy& copy, Place at) {
+  Copy(copy, at).exchange();
+}
+
+void bulk_commit_group(Place at) {
+  Block& block = current_block();
+  block.async.groups.commit(block.who(at).thread);
+}
+
+void bulk_wait_group(unsigned pending, Place at) {
+  Block& block = current_block();
+  (void)block.async.cluster.deliver();
+  block.fail_if_found("cp.async.bulk.wait_group");
+  block.async.groups.wait(block.who(at).thread, pending);
+}
+
+}  // namespace warpbit::device::calls
