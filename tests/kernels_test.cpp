@@ -26,6 +26,22 @@ struct alignas(16) Line {
   std::byte bytes[16];
 };
 
+TensorMapBytes encoded(const kernels::MatrixMap& matrix, std::uint64_t address) {
+  TensorMap map;
+  map.elemtype = matrix.is_bf16 ? TensorType::bf16 : TensorType::f32;
+  map.rank = 2;
+  map.global_address = address;
+  map.global_dim = {matrix.columns, matrix.rows};
+  map.global_stride = {matrix.columns * element_bytes(map.elemtype)};
+  map.box_dim = {matrix.box_columns, matrix.box_rows};
+  map.element_stride = {1, 1};
+  if (matrix.is_bf16) map.swizzle_mode = Swizzle::bytes_128;
+  const Result<TensorMapBytes> bytes = map.encode();
+  INFO((bytes ? "" : bytes.error().message()));
+  REQUIRE(bytes);
+  return *bytes;
+}
+
 /// Launches in the library.
 class Host {
  public:
@@ -49,11 +65,16 @@ class Host {
     output_ = std::as_bytes(at);
     return at;
   }
+  template <class T>
+  TensorMapParameter map(const GlobalArray<T>& array, const kernels::MatrixMap& matrix) {
+    const auto at = reinterpret_cast<std::uintptr_t>(array.view.global);
+    return TensorMapParameter::of(encoded(matrix, at));
+  }
   template <class... Parameters, class... Arguments>
   void launch(const kernels::Shape& shape, void (*kernel)(Parameters...), const Arguments&... arguments) {
-    const Launched launched =
-        warpbit::launch(Launch{target_, {shape.columns, shape.rows}, {shape.threads}, shape.shared_bytes},
-                        kernel, arguments...);
+    Launch how{target_, {shape.columns, shape.rows}, {shape.threads}, shape.shared_bytes};
+    how.cluster = {shape.cluster_columns, shape.cluster_rows};
+    const Launched launched = warpbit::launch(how, kernel, arguments...);
     INFO(name_ << (launched ? "" : ": " + launched.fault->message()));
     REQUIRE(launched.ok());
     std::vector<std::uint32_t> words(output_.size() / 4);
@@ -98,6 +119,9 @@ class FromPtx {
     output_ = allocate(elements * sizeof(T));
     return output_;
   }
+  ptx::Argument map(const ptx::Argument& array, const kernels::MatrixMap& matrix) {
+    return ptx::value(encoded(matrix, ptx::address(std::get<std::span<std::byte>>(array))));
+  }
   template <class Kernel, class... Arguments>
   void launch(const kernels::Shape& shape, Kernel, const Arguments&... arguments) {
     INFO(name_);
@@ -107,6 +131,8 @@ class FromPtx {
     how.grid = {shape.columns, shape.rows};
     how.block = {shape.threads};
     how.shared_bytes = shape.shared_bytes;
+    if (shape.cluster_columns * shape.cluster_rows > 1)
+      how.cluster = Dim3{shape.cluster_columns, shape.cluster_rows};
     const ptx::Report report = kernel->launch(how, {argument(arguments)...});
     INFO((report ? "" : report.fault->message()));
     REQUIRE(report.ok());
@@ -159,7 +185,7 @@ nlohmann::json golden() {
   REQUIRE(file);
   nlohmann::json out = nlohmann::json::parse(file);
   CHECK(out.at("source") == "hardware");
-  CHECK(out.at("provenance").at("device") == "NVIDIA H200");
+  CHECK(out.at("provenance").at("device") == "NVIDIA H100 80GB HBM3");
   return out;
 }
 

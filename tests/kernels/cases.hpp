@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "attention.cuh"
+#include "cluster_sum.cuh"
 #include "fp8_gemm.cuh"
 #include "gemm.cuh"
 #include "mental_model.cuh"
 #include "sparse_gemm.cuh"
+#include "tma_gemm.cuh"
 #include "warpbit/inputs.hpp"
 #include "wgmma_gemm.cuh"
 
@@ -71,9 +73,16 @@ class Generator {
   std::uint32_t operand_ = 0;
 };
 
-/// Blocks of a grid, threads of a block, bytes of shared memory.
+/// Blocks of a grid, threads of a block, bytes of shared memory; blocks of a cluster.
 struct Shape {
   unsigned columns, rows, threads, shared_bytes;
+  unsigned cluster_columns = 1, cluster_rows = 1;
+};
+
+/// A tensor map of a row-major matrix, and its box. Elements of bf16 have the swizzle of 128 bytes, those of f32 none.
+struct MatrixMap {
+  bool is_bf16;
+  unsigned columns, rows, box_columns, box_rows;
 };
 
 /// What is kept of an output.
@@ -93,7 +102,8 @@ inline Outcome outcome_of(std::string name, const std::vector<std::uint32_t>& wo
 
 // ---- The cases. `On` copies inputs to where kernels read them, makes room for the output, and launches:
 //
-//     on.begin(name)   on.input(vector)   on.output<T>(elements)   on.launch(shape, kernel, arguments...)
+//     on.begin(name)   on.input(vector)   on.output<T>(elements)   on.map(array, matrix)
+//     on.launch(shape, kernel, arguments...)
 
 /// Row by row of tiles of 64 x 64, by either GEMM of bf16.
 template <class On, class Kernel>
@@ -153,6 +163,31 @@ void run_attention(On& on, const char* name, unsigned queries, unsigned keys) {
             static_cast<int>(keys));
 }
 
+template <class On>
+void run_tma_gemm(On& on, const char* name, unsigned m, unsigned n, unsigned k) {
+  constexpr unsigned tile = tma_gemm::kTile, step = tma_gemm::kStep, blocks = tma_gemm::kBlocks;
+  on.begin(name);
+  Generator generator(name);
+  const auto a = on.input(generator.codes<std::uint16_t>(m * k, kBf16));
+  const auto b = on.input(generator.codes<std::uint16_t>(n * k, kBf16));
+  const auto d = on.template output<float>(m * n);
+  on.launch({n / tile, m / tile, tma_gemm::kThreads, tma_gemm::kShared, 1, blocks},
+            tma_gemm::gemm<tma_gemm::Mistake::none>, on.map(a, {true, k, m, step, tile}),
+            on.map(b, {true, k, n, step, tile / blocks}), on.map(d, {false, n, m, tile, tile}),
+            static_cast<int>(k / step));
+}
+
+template <class On>
+void run_cluster_sum(On& on, const char* name, unsigned columns, unsigned rows) {
+  on.begin(name);
+  Generator generator(name);
+  const unsigned blocks = columns * rows, clusters = blocks / cluster_sum::kBlocks;
+  const auto in = on.input(generator.words(blocks * cluster_sum::kThreads));
+  const auto out = on.template output<std::uint32_t>((blocks + 2 * clusters) * cluster_sum::kThreads + blocks);
+  on.launch({columns, rows, cluster_sum::kThreads, cluster_sum::kShared, 2, 2},
+            cluster_sum::sum<cluster_sum::Mistake::none>, in, out);
+}
+
 /// Those of sm_90a.
 template <class On>
 void run_all(On& on) {
@@ -165,6 +200,9 @@ void run_all(On& on) {
   const auto by_wgmma = wgmma_gemm::gemm<wgmma_gemm::Mistake::none>;
   run_gemm(on, "wgmma_gemm 128x64x64", 128, 64, 64, wgmma_gemm::kShared, by_wgmma);
   run_gemm(on, "wgmma_gemm 64x128x512", 64, 128, 512, wgmma_gemm::kShared, by_wgmma);
+  run_tma_gemm(on, "tma_gemm 128x64x64", 128, 64, 64);
+  run_tma_gemm(on, "tma_gemm 256x128x640", 256, 128, 640);
+  run_cluster_sum(on, "cluster_sum 4x6", 4, 6);
 }
 
 }  // namespace kernels

@@ -8,6 +8,7 @@
 #include "cases.hpp"
 #include "tools/capture/driver.hpp"
 #include "tools/capture/provenance.hpp"
+#include "tools/capture/tensor_map_driver.cuh"
 
 namespace {
 
@@ -40,6 +41,22 @@ class Gpu {
     output_ = at;
     return at;
   }
+  template <class T>
+  warpbit::device::TensorMapParameter map(const T* array, const kernels::MatrixMap& matrix) {
+    const cuuint64_t dim[] = {matrix.columns, matrix.rows}, stride[] = {matrix.columns * sizeof(T)};
+    const cuuint32_t box[] = {matrix.box_columns, matrix.box_rows}, step[] = {1, 1};
+    CUtensorMap made;
+    const CUresult result =
+        encode_(&made, matrix.is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2,
+                const_cast<T*>(array), dim, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                matrix.is_bf16 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+                CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result != CUDA_SUCCESS) {
+      std::fprintf(stderr, "record: %s: no tensor map: %d\n", name_, static_cast<int>(result));
+      std::exit(1);
+    }
+    return warpbit::device::TensorMapParameter::of(made);
+  }
   template <class... Parameters, class... Arguments>
   void launch(const kernels::Shape& shape, void (*kernel)(Parameters...), Arguments... arguments) {
     const auto bytes = static_cast<int>(shape.shared_bytes);
@@ -62,13 +79,23 @@ class Gpu {
   template <class Kernel, class... Arguments>
   std::vector<std::uint32_t> run(const kernels::Shape& shape, Kernel kernel, Arguments... arguments) {
     check(cudaMemset(output_, 0xFF, words_.size() * 4), "cudaMemset");
-    kernel<<<dim3(shape.columns, shape.rows), shape.threads, shape.shared_bytes>>>(arguments...);
-    check(cudaGetLastError(), name_);
+    cudaLaunchAttribute cluster{};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {shape.cluster_columns, shape.cluster_rows, 1};
+    cudaLaunchConfig_t how{};
+    how.gridDim = dim3(shape.columns, shape.rows);
+    how.blockDim = shape.threads;
+    how.dynamicSmemBytes = shape.shared_bytes;
+    how.attrs = &cluster;
+    how.numAttrs = 1;
+    check(cudaLaunchKernelEx(&how, kernel, arguments...), name_);
     check(cudaDeviceSynchronize(), name_);
     check(cudaMemcpy(words_.data(), output_, words_.size() * 4, cudaMemcpyDeviceToHost), "cudaMemcpy");
     return words_;
   }
 
+  decltype(&cuTensorMapEncodeTiled) encode_ =
+      tensor_maps::driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled", 12000);
   const char* name_ = "";
   std::vector<void*> memory_;
   void* output_ = nullptr;
