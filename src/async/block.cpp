@@ -11,7 +11,9 @@
 namespace warpbit::async {
 
 Block::Block(Cluster& of, int rank, std::uint64_t bytes, Allows what, std::uint64_t window, bool records)
-    : cluster(of), shared(of.state(), rank, bytes, window, records), allows(std::move(what)) {}
+    : cluster(of), shared(of.state(), rank, bytes, window, records), allows(std::move(what)) {
+  of.blocks_.push_back(this);
+}
 
 // ---- Bulk groups
 

@@ -67,7 +67,8 @@ struct Block {
   /// What happens to a fault; whether the thread that acts goes on. Nothing is none.
   using Allows = std::function<bool(block::Found)>;
 
-  /// `window`, `records`: as of block::Shared.
+  /// Those of a cluster are made in the order of their ranks, and stay where they are. `window`, `records`: as of
+  /// block::Shared.
   Block(Cluster& cluster, int rank, std::uint64_t bytes, Allows allows, std::uint64_t window = 0,
         bool records = true);
   std::span<std::byte> memory() { return shared.memory().shared_for_writing(); }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace warpbit::async {
@@ -77,6 +78,28 @@ Result<bool> Cluster::may_access(Block& here, const Block& other, block::Who who
                             "a barrier.cluster must come before the first access to its shared memory"}));
 }
 
+void Cluster::explain_by_phase(Fault& fault) const {
+  const int warps = state_->stride() / block::kWarp;
+  const auto repeated = [&](const FaultSide& side) -> const block::Mbarriers::Repeated* {
+    for (int warp = side.warp; warp < side.warp + side.warps; ++warp)
+      if (const auto* const found = blocks_[static_cast<std::size_t>(warp / warps)]->mbarriers.repeated(warp))
+        return found;
+    return nullptr;
+  };
+  const block::Mbarriers::Repeated* found = repeated(fault);
+  if (found == nullptr && fault.other) found = repeated(*fault.other);
+  if (found == nullptr) return;
+  Fault out = block::fault_of(
+      found->who,
+      {Errc::phase_mistaken,
+       {},
+       found->what,
+       "the parity must follow from how often the object has been used; then: " + fault.error.message()});
+  out.address = fault.address;
+  out.other = static_cast<FaultSide&>(fault);
+  fault = std::move(out);
+}
+
 void Cluster::locate(Fault& fault, const std::function<device::Index3(int rank)>& index) const {
   const int warps = state_->stride() / block::kWarp, rank = fault.warp / warps;
   fault.block = index(rank);
@@ -84,6 +107,24 @@ void Cluster::locate(Fault& fault, const std::function<device::Index3(int rank)>
   if (!fault.other) return;
   if (const int other = fault.other->warp / warps; other != rank) fault.other->elsewhere = index(other);
   fault.other->warp %= warps;
+}
+
+std::string text(const std::vector<Waiting>& warps, const std::string& block) {
+  struct Group {
+    int first, last;
+    const std::string& how;
+  };
+  std::vector<Group> groups;
+  for (const auto& [warp, how] : warps) {
+    const auto alike =
+        std::ranges::find_if(groups, [&](const Group& one) { return one.last == warp - 1 && one.how == how; });
+    alike == groups.end() ? groups.push_back({warp, warp, how}) : void(alike->last = warp);
+  }
+  std::string out;
+  for (const auto& [first, last, how] : groups)
+    out += first == last ? fmt::format("{} warp {}, {};", block, first, how)
+                         : fmt::format("{} warps {}-{}, {};", block, first, last, how);
+  return out;
 }
 
 bool Cluster::deliver() {

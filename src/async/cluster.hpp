@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "async/block.hpp"
@@ -68,6 +69,9 @@ class Cluster {
   /// that block has ended.
   Result<bool> may_access(Block& here, const Block& other, block::Who who) const;
 
+  /// A warp that has waited for a phase which it had seen complete goes on too early: that is the cause of what follows, and
+  /// becomes the fault. Warps are numbered in the cluster.
+  void explain_by_phase(Fault& fault) const;
   /// Gives a fault, whose warps are numbered in the cluster, their numbers in their blocks, and the blocks' indices by rank.
   void locate(Fault& fault, const std::function<device::Index3(int rank)>& index) const;
 
@@ -82,13 +86,24 @@ class Cluster {
   bool deliver();
 
  private:
+  friend Block;
+
   std::shared_ptr<block::Cluster> state_;
+  std::vector<const Block*> blocks_;  // by rank
   std::deque<std::function<bool()>> in_flight_;
   std::uint64_t events_ = 0;
 
  public:
   ClusterBarrier barrier;
 };
+
+/// A warp that cannot go on, and what it waits for.
+struct Waiting {
+  int warp;
+  std::string how;
+};
+/// As text, for a deadlock: those that wait alike are named together. `block`: words before each.
+std::string text(const std::vector<Waiting>& warps, const std::string& block);
 
 /// Rounds in which all tests of barrier objects fail and nothing else happens, before nothing will.
 inline constexpr int kIdleRounds = 200;

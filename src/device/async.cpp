@@ -59,9 +59,9 @@ Block& owner(std::string_view what, const View& array, Place at) {
 void check_own(std::string_view what, const View& array, Place at) {
   Block& block = current_block();
   if (array.rank >= 0 && array.rank != block.shared.rank())
-    block.fail(block::fault_of(
-        block.who(at), {Errc::address_out_of_bounds, std::string(what),
-                        fmt::format("shared memory of block {} of the cluster", array.rank), "that of the own block"}));
+    block.fail(block::fault_of(block.who(at), {Errc::address_out_of_bounds, std::string(what),
+                                               fmt::format("bytes of block {} of the cluster", array.rank),
+                                               "it reaches those of the own block"}));
 }
 
 View mapa(const View& array, unsigned rank, Place at) {
@@ -69,9 +69,9 @@ View mapa(const View& array, unsigned rank, Place at) {
   Block& block = current_block();
   const int blocks = block.cluster().blocks();
   if (std::cmp_greater_equal(rank, blocks))
-    block.fail(
-        block::fault_of(block.who(at), {Errc::address_out_of_bounds, "mapa", fmt::format("rank {}", rank),
-                                        fmt::format("the cluster has {} blocks", blocks)}));
+    block.fail(block::fault_of(block.who(at), {Errc::address_out_of_bounds, "mapa",
+                                               fmt::format("arrays of block {} of the cluster", rank),
+                                               fmt::format("the cluster has {} blocks", blocks)}));
   View out = array;
   out.rank = static_cast<int>(rank);
   return out;
@@ -309,14 +309,15 @@ std::vector<async::Destination> Copy::destinations() {
   if (copy_.mask == nullptr) {
     const auto rank = [&](const View& array) { return array.rank < 0 ? block_.shared.rank() : array.rank; };
     if (rank(*copy_.to) != rank(*copy_.barrier))
-      fail(Errc::address_out_of_bounds, "a barrier object of another block", "that of the destination's block");
+      fail(Errc::address_out_of_bounds, "barrier objects of another block",
+           "the object lies where the bytes go");
     out.push_back(destination(copy_.to->rank));
     return out;
   }
   for (unsigned rest = *copy_.mask; rest != 0; rest &= rest - 1) {
     const int rank = std::countr_zero(rest), blocks = block_.cluster().blocks();
     if (rank >= blocks)
-      fail(Errc::address_out_of_bounds, fmt::format("block {} in the mask {:#x}", rank, *copy_.mask),
+      fail(Errc::address_out_of_bounds, fmt::format("bytes of block {}, in the mask {:#x},", rank, *copy_.mask),
            fmt::format("the cluster has {} blocks", blocks));
     out.push_back(destination(rank));
   }

@@ -110,7 +110,7 @@ void Block::run_thread(int i) {
   const auto n = static_cast<std::size_t>(i);
   threadIdx = block::position(n, how_.block);
   running_ = i;
-  Fibre& fibre = worker_.fibre(rank_ * meeting.threads() + i);
+  Fibre& fibre = fibre_of(i);
   if (!begun_[n]) fibre.begin(body_);
   begun_[n] = true;
   fibre.resume();
@@ -136,7 +136,7 @@ void Block::wait(Call& call) {
   end_if_unwinding();
   if (unwinding_) return;
   meeting.wait(running_, call);
-  worker_.fibre(running_).suspend();
+  fibre_of(running_).suspend();
   end_if_unwinding();
 }
 
@@ -144,7 +144,7 @@ void Block::fail(Fault fault) {
   if (!unwinding_ && !meeting.fault()) {
     if (fault.error.code == Errc::never_written) {
       meeting.stick(running_, std::move(fault));
-      worker_.fibre(running_).suspend();
+      fibre_of(running_).suspend();
     } else {
       meeting.fault() = std::move(fault);
     }
@@ -210,6 +210,7 @@ Block::Outcome Block::run() {
   async.cluster.happened();
   if (shared.cluster().blocks() == 1) return Outcome::ended;
   meeting.fault() = shared.ends(who(running_, meeting.last(running_)));
+  if (meeting.fault()) meeting.fault()->error.where = "end of the block";
   return goes_on() ? Outcome::ended : Outcome::fault;
 }
 
@@ -224,23 +225,22 @@ std::uint32_t Block::alive(int warp) const {
 
 // Lanes of a warp that wait alike are named together.
 std::string Block::waiting() const {
-  std::string out;
+  std::vector<async::Waiting> out;
   for (int warp = 0; warp < meeting.warps(); ++warp)
     for (std::uint32_t rest = meeting.waiting(warp); rest != 0;) {
       const block::Request& one = meeting.request(warp * block::kWarp + std::countr_zero(rest));
       const std::uint32_t lanes =
           rest & meeting.waiting(warp, [&](const block::Request& other) { return other.is_same(one); });
       rest &= ~lanes;
-      if (shared.cluster().blocks() > 1)
-        out += fmt::format(" block ({}, {}, {}),", index_.x, index_.y, index_.z);
-      out +=
-          fmt::format(" warp {}, lanes {:#010x}, {}:{}: {}", warp, lanes, one.at.file, one.at.line, one.form());
+      std::string how = fmt::format("lanes {:#010x}, {}:{}: {}", lanes, one.at.file, one.at.line, one.form());
       if (one.kind == block::Request::Kind::phase)
-        out += ", for " +
+        how += ", for " +
                async.mbarriers.awaited(static_cast<std::int64_t>(one.value), shared.first_warp() + warp);
-      out += ";";
+      out.push_back({warp, std::move(how)});
     }
-  return out;
+  return async::text(out, shared.cluster().blocks() == 1
+                              ? ""
+                              : fmt::format(" block ({}, {}, {}),", index_.x, index_.y, index_.z));
 }
 
 bool Block::report_deadlock(const std::string& waiting) {

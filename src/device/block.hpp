@@ -123,6 +123,7 @@ class Block {
   block::Meeting meeting;
 
  private:
+  Fibre& fibre_of(int thread) { return worker_.fibre(rank_ * meeting.threads() + thread); }
   void run_thread(int i);
   void run_warp(int warp);
   void enter();
@@ -140,6 +141,7 @@ class Block {
   const calls::WarpgroupProduct& product(int thread) const { return *call(thread).operands.product; }
   block::Found disagreeing(int first, const Instruction& instruction) const;
   Fault refused(int first, const Instruction& instruction, Error error) const;
+  block::Found mistaken(int first, const Instruction& instruction) const;
   block::Found multiply(int first, const Instruction& instruction);
 
   const Launch& how_;

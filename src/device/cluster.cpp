@@ -78,8 +78,11 @@ void Cluster::run() {
     if (!done) block->unwind();
     if (!fault_) fault_ = block->fault();
   }
-  if (fault_)
-    async_.locate(*fault_, [&](int rank) { return blocks_[static_cast<std::size_t>(rank)]->index(); });
+  if (fault_) {
+    async_.explain_by_phase(*fault_);
+    if (fault_->error.where.empty()) fault_->error.where = "a wait by parity";
+    async_.locate(*fault_, [&](int rank) { return block(rank).index(); });
+  }
   for (const auto& block : blocks_)
     if (block->exception()) std::rethrow_exception(block->exception());
 }

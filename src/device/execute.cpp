@@ -182,6 +182,19 @@ Fault Block::refused(int first, const Instruction& instruction, Error error) con
   return out;
 }
 
+// Whether the product takes tiles of tensor copies for what they are.
+Found Block::mistaken(int first, const Instruction& instruction) const {
+  if (async.tiles.empty()) return std::nullopt;
+  const Tile& tile = std::get<Tile>(instruction.decoded().kernel);
+  for (const auto& [factor, descriptor] :
+       {std::pair(tile.a_described, product(first).a), std::pair(tile.b_described, product(first).b)})
+    if (factor)
+      if (auto found = async.tiles.mistaken(instruction.canonical(), Descriptor::decode(descriptor), *factor,
+                                            who(first, call(first).at)))
+        return found;
+  return std::nullopt;
+}
+
 Found Block::multiply(int first, const Instruction& instruction) {
   if (auto fault = disagreeing(first, instruction)) return fault;
   block::Products::Group& g = products.group(group_of(first));
@@ -198,6 +211,7 @@ Found Block::multiply(int first, const Instruction& instruction) {
   const bool inferred = effects->inferred;
   if (auto fault = products.issue(group_of(first), instruction, *std::move(effects), call(first).at))
     return fault;
+  if (auto fault = mistaken(first, instruction)) return block::of_group(group_of(first), *std::move(fault));
   inferred_ = inferred_ || inferred;
   return std::nullopt;
 }

@@ -164,28 +164,9 @@ void Block::name_statement(Fault& fault) const {
     fault.error.where = ptx::one_line(statement_of(grid_.program.origins[fault.at.line - 1]).text);
 }
 
-// A warp that has waited for a phase which it had seen complete goes on too early: that is the cause of what follows.
 void Block::explain_by_phase(Fault& fault) const {
-  const auto of = [&](const FaultSide& side) -> const block::Mbarriers::Repeated* {
-    const int stride = async_.shared.cluster().stride() / kLanes;
-    Block* const block = cluster_.block(static_cast<std::uint64_t>(side.warp / stride));
-    for (int warp = side.warp; block != nullptr && warp < side.warp + side.warps; ++warp)
-      if (const auto* const found = block->async().mbarriers.repeated(warp)) return found;
-    return nullptr;
-  };
-  const block::Mbarriers::Repeated* found = of(fault);
-  if (found == nullptr && fault.other) found = of(*fault.other);
-  if (found == nullptr) return;
   name_statement(fault);
-  Fault out = block::fault_of(
-      found->who,
-      {Errc::phase_mistaken,
-       {},
-       found->what,
-       "the parity must follow from how often the object has been used; then: " + fault.error.message()});
-  out.address = fault.address;
-  out.other = static_cast<FaultSide&>(fault);
-  fault = std::move(out);
+  async_.cluster.explain_by_phase(fault);
 }
 
 void Block::fault(Fault found) {
@@ -331,32 +312,19 @@ std::string Block::awaited(const Warp& warp, const Path& path) const {
   return {};
 }
 
-// Warps that wait alike are named together.
 std::string Block::waiting() const {
-  struct Group {
-    int first, last;
-    std::string how;
-  };
-  std::vector<Group> groups;
+  std::vector<async::Waiting> out;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths()) {
       const ptx::Statement& statement =
           statement_of(grid_.program, grid_.program.steps[static_cast<std::size_t>(path.pc)]);
-      std::string how = fmt::format("lanes {:#010x}, PTX line {}: {}{}", path.lanes, statement.position.line,
-                                    ptx::one_line(statement.text), awaited(*warp, path));
-      const int number = warp->number();
-      const auto alike = std::ranges::find_if(
-          groups, [&](const Group& one) { return one.last == number - 1 && one.how == how; });
-      alike == groups.end() ? groups.push_back({number, number, std::move(how)}) : void(alike->last = number);
+      out.push_back(
+          {warp->number(), fmt::format("lanes {:#010x}, PTX line {}: {}{}", path.lanes, statement.position.line,
+                                       ptx::one_line(statement.text), awaited(*warp, path))});
     }
-  std::string out;
-  for (const auto& [first, last, how] : groups) {
-    if (async_.shared.cluster().blocks() > 1)
-      out += fmt::format(" block ({}, {}, {}),", index_[0], index_[1], index_[2]);
-    out += first == last ? fmt::format(" warp {}, {};", first, how)
-                         : fmt::format(" warps {}-{}, {};", first, last, how);
-  }
-  return out;
+  return async::text(out, async_.shared.cluster().blocks() == 1
+                              ? ""
+                              : fmt::format(" block ({}, {}, {}),", index_[0], index_[1], index_[2]));
 }
 
 void Block::report_missing(Warp& warp, const Path& path) {

@@ -97,8 +97,8 @@ Result<async::Destination> Lane::destination(std::uint64_t bytes) const {
   if (object->block != to->block)
     return Error{Errc::address_out_of_bounds,
                  {},
-                 "a barrier object of another block",
-                 "that of the destination's block"};
+                 "barrier objects of another block",
+                 "the object lies where the bytes go"};
   return async::Destination{&to->block->async(), static_cast<std::uint32_t>(to->offset),
                             static_cast<std::uint32_t>(object->offset)};
 }

@@ -85,7 +85,7 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (at && operation.kind == Object::test && at->block != &warp.block())
       at = Error{Errc::address_out_of_bounds,
                  {},
-                 "a barrier object of another block",
+                 "barrier objects of another block",
                  "a thread may test its own block's"};
     if (!at) return warp.fault(path, Lanes{1} << lane, at.error());
     const auto address = static_cast<std::int64_t>(at->offset);
