@@ -112,6 +112,14 @@ const Refused kRefused[] = {
      "wgmma does not transpose an A in registers"},
     {"wgmma<m64nNkK<8, 32>, s32, s8, s8, 1, -1>(words, 0, 0, true)", "wgmma with A s8 or u8 negates nothing"},
     {"wgmma_wait_group<-1>()", "wgmma.wait_group takes a number of groups, 0 or more"},
+    {"(cp_async_bulk_wait_group_read<-1>(), 0)",
+     "cp.async.bulk.wait_group takes a number of groups, 0 or more"},
+    {"(cp_async_bulk_tensor_im2col_global_to_shared(tile, map, {1, 2, 3}, {1, 2}, object), 0)",
+     "im2col has 3 to 5 coordinates, and an offset for all but the first and the last"},
+    {"(cp_async_bulk_tensor_global_to_shared(tile, map, {1, 2, 3, 4, 5, 6}, object), 0)",
+     "a tensor has 1 to 5 dimensions"},
+    {"(cp_reduce_async_bulk_shared_to_global<Reduction::add, tf32>(from_bits, tile, 16), 0)",
+     "elements that are reduced are 32- or 64-bit integers, float, double, f16 or bf16"},
 };
 const std::string kAccepted[] = {
     "mma<m16n8k8, f32, bf16>({}, {}, {})",
@@ -122,11 +130,15 @@ const std::string kAccepted[] = {
     "wgmma<m64nNkK<8, 16>, f32, bf16, bf16, 1, 1, 0, 1>(sums, a, 0, false)",
     "wgmma<m64nNkK<8, 32>, s32, s8, u8>(words, a, matrix_descriptor(tile, 16, 16, Swizzle::bytes_64), true)",
     "wgmma_wait_group<2>(sums)",
+    "(cp_async_bulk_tensor_global_to_shared(tile, map, {1, 2, 3, 4, 5}, object), 0)",
+    "(cp_reduce_async_bulk_shared_to_global<Reduction::add>(from_bits, tile, 16), 0)",
 };
 
 std::string kernel(const std::string& statements) {
   return "#include \"warpbit/device.hpp\"\nusing namespace warpbit::device;\n"
-         "WARPBIT_KERNEL void kernel(SharedArray<float> tile, GlobalArray<const float> from) {\n"
+         "WARPBIT_KERNEL void kernel(SharedArray<float> tile, GlobalArray<const float> from,\n"
+         "                           SharedArray<Mbarrier> object, GlobalArray<float> from_bits,\n"
+         "                           const WARPBIT_GRID_CONSTANT TensorMapParameter map) {\n"
          "  AsyncFragment<float, 4> sums;\n  AsyncFragment<std::uint32_t, 4> words, a;\n" +
          statements + "}\n";
 }
@@ -321,6 +333,51 @@ TEST_CASE("a GEMM by wgmma and its forms become the PTX that they spell", "[cuda
         std::string("p, -1, 1;"), std::string("p;"), std::string("wgmma.wait_group.sync.aligned 3;"),
         std::string("fence.proxy.async.shared::cta;")})
     CHECK_THAT(ptx, Contains(operands));
+}
+
+TEST_CASE("barrier objects, copies and clusters become the PTX that they spell", "[cuda]") {
+  const std::string tensor = "cp.async.bulk.tensor.", bulk = "cp.async.bulk.",
+                    to_shared = "shared::cluster.global.", counted = "mbarrier::complete_tx::bytes",
+                    multicast = ".multicast::cluster", reduce = "cp.reduce.async.bulk.",
+                    to_global = "global.shared::cta.";
+  std::vector<std::string> forms = {bulk + "shared::cluster.global." + counted,
+                                    bulk + "shared::cluster.global." + counted + multicast,
+                                    bulk + "shared::cluster.shared::cta." + counted,
+                                    bulk + to_global + "bulk_group",
+                                    bulk + "commit_group",
+                                    bulk + "wait_group",
+                                    bulk + "wait_group.read",
+                                    "barrier.cluster.arrive.relaxed",
+                                    "barrier.cluster.wait.acquire",
+                                    "fence.mbarrier_init.release.cluster",
+                                    "cp.async.mbarrier.arrive.shared::cta.b64",
+                                    "cp.async.mbarrier.arrive.noinc.shared::cta.b64",
+                                    "mbarrier.arrive.release.cluster.shared::cluster.b64",
+                                    "mbarrier.pending_count.b64",
+                                    "mbarrier.init.shared::cta.b64",
+                                    "mbarrier.inval.shared::cta.b64"};
+  for (const char* one : {"arrive.release", "arrive_drop.release", "arrive.expect_tx.release",
+                          "expect_tx.relaxed", "complete_tx.relaxed"})
+    forms.push_back(fmt::format("mbarrier.{}.cta.shared::cta.b64", one));
+  for (const char* one : {"test_wait", "test_wait.parity", "try_wait", "try_wait.parity"})
+    forms.push_back(fmt::format("mbarrier.{}.acquire.cluster.shared::cta.b64", one));
+  for (int rank = 1; rank <= 5; ++rank) {
+    const std::string of_rank = tensor + std::to_string(rank) + "d.";
+    forms.push_back(of_rank + to_shared + "tile." + counted);
+    forms.push_back(of_rank + to_shared + "tile." + counted + multicast);
+    forms.push_back(of_rank + to_global + "tile.bulk_group");
+    if (rank >= 3) forms.push_back(of_rank + to_shared + "im2col." + counted);
+  }
+  for (const char* one : {"add", "min", "max", "inc", "dec", "and", "or", "xor"})
+    forms.push_back(fmt::format("{}tensor.2d.{}{}.tile.bulk_group", reduce, to_global, one));
+  for (const char* one : {"add.u32", "inc.u32", "and.b32", "min.s32", "xor.b64", "add.u64", "add.f32",
+                          "add.f64", "add.noftz.f16", "max.bf16"})
+    forms.push_back(reduce + to_global + "bulk_group." + one);
+  Counts expected;
+  for (const std::string& form : forms) expected[form] = 1;
+  const std::string ptx = ptx_of("async.cu", "90a");
+  CHECK(count(ptx, "mbarrier|cp\\.|barrier\\.cluster|fence\\.") == expected);
+  CHECK(refusals(ptx) == "");
 }
 
 TEST_CASE("nvcc's older standard says what is needed", "[cuda]") {

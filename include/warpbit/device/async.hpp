@@ -388,6 +388,7 @@ WARPBIT_DEVICE void cp_async_bulk_tensor_global_to_shared(SharedArray<T> to, con
                                                           const int (&coordinates)[N],
                                                           SharedArray<Mbarrier> object,
                                                           Place at = Place::here()) {
+  static_assert(N <= 5, "a tensor has 1 to 5 dimensions");
   WARPBIT_EITHER(load_tensor(to, map, coordinates, object),
                  calls::copy_global_to_shared({.form = "cp.async.bulk.tensor.shared::cluster.global.tile",
                                                .to = &to.view,
@@ -401,6 +402,7 @@ template <class T, int N>
 WARPBIT_DEVICE void cp_async_bulk_tensor_global_to_shared_multicast(
     SharedArray<T> to, const TensorMapParameter& map, const int (&coordinates)[N], SharedArray<Mbarrier> object,
     std::uint16_t mask, Place at = Place::here()) {
+  static_assert(N <= 5, "a tensor has 1 to 5 dimensions");
   WARPBIT_EITHER(load_tensor_multicast(to, map, coordinates, object, mask),
                  calls::copy_global_to_shared(
                      {.form = "cp.async.bulk.tensor.shared::cluster.global.tile.multicast::cluster",
@@ -433,6 +435,7 @@ template <class T, int N>
 WARPBIT_DEVICE void cp_async_bulk_tensor_shared_to_global(const TensorMapParameter& map,
                                                           const int (&coordinates)[N], SharedArray<T> from,
                                                           Place at = Place::here()) {
+  static_assert(N <= 5, "a tensor has 1 to 5 dimensions");
   WARPBIT_EITHER(store_tensor(map, coordinates, from),
                  calls::copy_shared_to_global({.form = "cp.async.bulk.tensor.global.shared::cta.tile",
                                                .from = &from.view,
@@ -446,6 +449,7 @@ WARPBIT_DEVICE void cp_reduce_async_bulk_tensor_shared_to_global(const TensorMap
                                                                  const int (&coordinates)[N],
                                                                  SharedArray<T> from,
                                                                  Place at = Place::here()) {
+  static_assert(N <= 5, "a tensor has 1 to 5 dimensions");
   WARPBIT_EITHER(reduce_tensor<OperationText<Of> >(map, coordinates, from), const Reduction operation = Of;
                  calls::copy_shared_to_global({.form = "cp.reduce.async.bulk.tensor.global.shared::cta.tile",
                                                .from = &from.view,

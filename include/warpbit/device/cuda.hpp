@@ -126,7 +126,6 @@ WARPBIT_DEVICE T* mapped(T* array, unsigned rank) {
   else if constexpr (N == 4)                                                                   \
     WARPBIT_TENSOR(N, before("4"), "{%4, %5, %6, %7}", behind __VA_OPT__(, ) __VA_ARGS__);     \
   else {                                                                                       \
-    static_assert(N == 5, "a tensor has 1 to 5 dimensions");                                   \
     WARPBIT_TENSOR(N, before("5"), "{%4, %5, %6, %7, %8}", behind __VA_OPT__(, ) __VA_ARGS__); \
   }
 
