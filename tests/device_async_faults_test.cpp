@@ -297,7 +297,8 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
   const auto begin = [](std::uint32_t count = 1) { mbarrier_init(object(), count); };
   const std::vector<Single> cases = {
       {"an object",
-       [&] { begin(), mbarrier_wait(object(), mbarrier_arrive(object())), mbarrier_inval(object()); }, {},
+       [&] { begin(), mbarrier_wait(object(), mbarrier_arrive(object())), mbarrier_inval(object()); },
+       {},
        nullptr},
       {"no object", [&] { mbarrier_arrive(object()); }, Errc::barrier_misused,
        "there is no barrier object at 0x0"},
@@ -315,7 +316,8 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
          mbarrier_wait_parity(object(), 0);
          if (room()[255] != 0) throw std::runtime_error("other bytes");
        },
-       {}, nullptr},
+       {},
+       nullptr},
       {"a copy that is not awaited",
        [&] {
          begin(), mbarrier_arrive_expect_tx(object(), 1024);
@@ -395,6 +397,49 @@ TEST_CASE("a cluster that cannot be", "[quick][device]") {
     REQUIRE(launched.fault);
     CHECK(name(launched.fault->error.code) == name(Errc::launch_shape));
   }
+}
+
+// Eight rows of 64 bf16 with the swizzle of 128 bytes: the first matrix of 8 x 8.
+TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are", "[quick][device]") {
+  Aligned<std::uint16_t> numbers(8 * 64);
+  for (std::size_t i = 0; i < numbers.elements.size(); ++i) numbers.elements[i] = static_cast<std::uint16_t>(i);
+  const TensorMapParameter map =
+      map_of(TensorType::bf16, numbers.memory.data(), {64, 8}, {64, 8}, Swizzle::bytes_128);
+  std::vector<std::uint32_t> seen(32);
+  const GlobalArray<std::uint32_t> out(seen);
+  const auto run = [&](bool swizzled) {
+    return launch({device_inputs::target("sm_90a"), {}, {32}, 4096}, [&] {
+      const SharedArray<std::uint16_t> tile = shared_array<std::uint16_t>(1024, 8 * 64);
+      const int lane = static_cast<int>(threadIdx.x), row = lane % 8;
+      if (lane == 0) {
+        mbarrier_init(object(), 1);
+        mbarrier_arrive_expect_tx(object(), 1024);
+        cp_async_bulk_tensor_global_to_shared(tile, map, {0, 0}, object());  // <- copied
+      }
+      __syncwarp();
+      mbarrier_wait_parity(object(), 0);
+      const int chunk = swizzled ? 5 ^ row : 5;
+      out[lane] = ldmatrix<1>(tile + (row * 64 + chunk * 8))[0];  // <- read
+    });
+  };
+  const Launched right = run(true), wrong = run(false);
+  INFO((right ? "" : right.fault->message()));
+  REQUIRE(right.ok());
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const std::uint32_t first = lane / 4 * 64 + 5 * 8 + lane % 4 * 2;
+    CHECK(seen[lane] == (first | (first + 1) << 16));
+  }
+  REQUIRE(wrong.fault);
+  CHECK(name(wrong.fault->error.code) == name(Errc::protocol_violation));
+  CHECK_THAT(
+      wrong.fault->error.message(),
+      Catch::Contains("the tile from 0x400 on was copied with 128-byte swizzle, and the rows of matrix 0 are "
+                      "chunk 5 of each of their lines, as without a swizzle; the chunk's number must be "
+                      "XORed with bits 7 to 9 of the address"));
+  const std::string file = "tests/device_async_faults_test.cpp";
+  CHECK(wrong.fault->at.line == device_inputs::line_of(file, " // <- read\n"));
+  REQUIRE(wrong.fault->other);
+  CHECK(wrong.fault->other->at.line == device_inputs::line_of(file, " // <- copied\n"));
 }
 
 // ---- What the functions return

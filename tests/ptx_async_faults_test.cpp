@@ -607,6 +607,78 @@ TEST_CASE("each mistake between the blocks of a cluster is a fault, and its corr
   }
 }
 
+// Eight rows of 64 bf16 with the swizzle of 128 bytes. %r5: the lane's row.
+constexpr const char* kLdmatrix = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128])
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<9>;
+  .reg .b64 %rd<4>;
+  .shared .align 1024 .b8 tile[1024];
+  .shared .align 8 .b64 object;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, object;
+  mov.u32 %r3, tile;
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r2], 1;
+  @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [%r2], 1024;
+  mov.u32 %r4, 0;
+  @%p1 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%rd2, {%r4, %r4}], [%r2];  // <- other
+  bar.warp.sync 0xffffffff;
+L: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra L;
+  and.b32 %r5, %r1, 7;
+  mov.u32 %r6, 5;
+)";
+
+TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are") {
+  alignas(16) std::array<std::uint16_t, 8 * 64> numbers{};
+  TensorMap map;
+  map.elemtype = TensorType::bf16;
+  map.rank = 2;
+  map.global_address = ptx::address(std::as_writable_bytes(std::span(numbers)));
+  map.global_dim = {64, 8};
+  map.global_stride = {128};
+  map.box_dim = {64, 8};
+  map.element_stride = {1, 1};
+  map.swizzle_mode = Swizzle::bytes_128;
+  const Result<TensorMapBytes> bytes = map.encode();
+  REQUIRE(bytes);
+  const std::string load =
+      "shl.b32 %r7, %r6, 4;\nshl.b32 %r8, %r5, 7;\nadd.u32 %r7, %r7, %r8;\nadd.u32 %r7, %r7, %r3;\n"
+      "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r8}, [%r7];  // <- at\nret;\n}\n";
+  const auto run = [&](const std::string& text, Kernel kernel) {
+    const Result<ptx::Module> module = ptx::Module::load(text);
+    if (!module) FAIL(module.error().message());
+    const Result<ptx::Function> function = module->function("k");
+    REQUIRE(function);
+    ptx::Launch how;
+    how.block = {32};
+    how.execute.kernel = kernel;
+    return function->launch(how, {ptx::value(*bytes)});
+  };
+  const std::string wrong = kLdmatrix + load;
+  for (const Kernel kernel : {Kernel::scalar, Kernel::reference}) {
+    const ptx::Report right = run(kLdmatrix + ("xor.b32 %r6, %r6, %r5;\n" + load), kernel);
+    if (right.fault) FAIL(right.fault->message());
+    const ptx::Report found = run(wrong, kernel);
+    REQUIRE(found.fault);
+    INFO(found.fault->message());
+    CHECK(name(found.fault->error.code) == name(Errc::protocol_violation));
+    CHECK_THAT(found.fault->message(),
+               Catch::Contains("the tile from 0x0 on was copied with 128-byte swizzle, and the "
+                               "rows of matrix 0 are chunk 5 of each of their lines"));
+    CHECK(found.fault->ptx_line == line_of(wrong, {kAt}));
+    REQUIRE(found.fault->other);
+    CHECK(found.fault->other->ptx_line == line_of(wrong, {kOther}));
+  }
+  CHECK(ptx::forget(map.global_address));
+}
+
 TEST_CASE("sums of floats in bulk depend on the order of blocks") {
   const fs::path folder = "golden/kernels/hopper_bulk_copies";
   const json recorded = json::parse(text_of(folder / "case.json"));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "async/cluster.hpp"
@@ -59,6 +60,41 @@ void CopiedTiles::add(std::uint64_t first, std::uint64_t bytes, Swizzle swizzle,
   if (swizzle != Swizzle::none) tiles_.push_back({first, end, swizzle, who});
 }
 
+bool CopiedTiles::is_of(const Copied& tile, std::uint64_t byte) const {
+  const auto write = shared_.last_write(static_cast<std::int64_t>(byte));
+  return write && write->at == tile.who.at && shared_.cluster().copies(write->thread);
+}
+
+block::Found CopiedTiles::mistaken(std::string_view what, std::span<const std::int64_t> rows,
+                                   block::Who who) const {
+  for (const Copied& tile : tiles_) {
+    const std::uint64_t span = kChunk * (mask(tile.swizzle) + 1);
+    for (std::size_t first = 0; first + 8 <= rows.size(); first += 8) {
+      const auto row = [&](std::size_t i) { return static_cast<std::uint64_t>(rows[first + i]); };
+      bool same_chunk = true, same_swizzle = true, inside = true;
+      for (std::size_t i = 0; i < 8; ++i) {
+        inside = inside && row(i) >= tile.first && row(i) < tile.end;
+        same_chunk = same_chunk && row(i) % span == row(0) % span;
+        same_swizzle = same_swizzle && ((row(i) / kLine ^ row(0) / kLine) & mask(tile.swizzle)) == 0;
+      }
+      if (!inside || !same_chunk || same_swizzle || !is_of(tile, row(0))) continue;
+      Fault out = block::fault_of(
+          who,
+          {Errc::protocol_violation, std::string(what),
+           fmt::format("the tile from {:#x} on was copied with {}, and the rows of matrix {} are chunk {} of "
+                       "each of their lines, as without a swizzle",
+                       tile.first, name(tile.swizzle), first / 8, row(0) % span / kChunk),
+           fmt::format("the chunk's number must be XORed with bits 7 to {} of the address",
+                       6 + std::bit_width(mask(tile.swizzle)))});
+      out.lanes = block::lanes_of(0xFFU << first);
+      out.address = {Space::shared, rows[first]};
+      out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};
+      return out;
+    }
+  }
+  return std::nullopt;
+}
+
 block::Found CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
                                    const DescribedMatrix& matrix, block::Who who) const {
   const std::uint64_t reads = mask(descriptor.swizzle), begin = descriptor.start / kLine * kLine,
@@ -73,9 +109,7 @@ block::Found CopiedTiles::mistaken(std::string_view what, const Descriptor& desc
       for (std::uint64_t at = std::max(range.first, tile.first); at <= last; at = (at / kLine + 1) * kLine) {
         const std::uint64_t line = at / kLine;
         if (!has_other_rows && (line & mask(tile.swizzle)) == ((line - offset) & reads)) continue;
-        const auto write = shared_.last_write(static_cast<std::int64_t>(at));
-        if (!write || write->at != tile.who.at || !shared_.cluster().copies(write->thread)) continue;
-        return mistaken(what, descriptor, tile, at, who);
+        if (is_of(tile, at)) return mistaken(what, descriptor, tile, at, who);
       }
     }
   }

@@ -48,6 +48,9 @@ class CopiedTiles {
   /// of another length. What was copied without one may have been swizzled before.
   block::Found mistaken(std::string_view what, const Descriptor& descriptor, const DescribedMatrix& matrix,
                         block::Who who) const;
+  /// The fault of an ldmatrix by lanes of a warp, whose first one is `who`: the eight rows of a matrix are the same chunk in
+  /// lines where a copy with a swizzle has put different ones there. `rows`: where they begin, 8 for each matrix.
+  block::Found mistaken(std::string_view what, std::span<const std::int64_t> rows, block::Who who) const;
 
  private:
   struct Copied {
@@ -57,6 +60,8 @@ class CopiedTiles {
   };
   static Fault mistaken(std::string_view what, const Descriptor& descriptor, const Copied& tile,
                         std::uint64_t byte, block::Who who);
+  /// Whether the last write of a byte is the copy's.
+  bool is_of(const Copied& tile, std::uint64_t byte) const;
 
   const block::Shared& shared_;
   std::vector<Copied> tiles_;

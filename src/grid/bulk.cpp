@@ -20,9 +20,9 @@ using Moves = BulkOperation::Kind;
 constexpr std::uint32_t kOffset = (1U << kRankShift) - 1;  // of an address in its block's shared memory
 
 /// Global memory of a launch, as copies see it.
-class Arguments : public async::Global {
+class Buffers : public async::Global {
  public:
-  explicit Arguments(const GlobalMemory& memory) : memory_(memory) {}
+  explicit Buffers(const GlobalMemory& memory) : memory_(memory) {}
   Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) override {
     const bool inside = range_ != nullptr && address >= range_->address &&
                         address - range_->address + bytes <= range_->bytes && range_->heap == nullptr;
@@ -75,7 +75,7 @@ class Lane {
   const BulkOperation& operation_;
   int lane_;
   TensorMap map_ = {};
-  Arguments global_;
+  Buffers global_;
   async::Issue copy_;
 };
 

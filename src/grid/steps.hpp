@@ -125,6 +125,9 @@ Next tensor_group(std::span<const Gathered> warps);
 Next control(Warp& warp, Path& path, const Step& step,
              Lanes lanes);  ///< fences, groups and waits of asynchronous products; extra: instruction
 
+/// Whether an ldmatrix, whose rows begin there, takes the tiles of tensor copies for what they are. False after a fault.
+bool takes_tiles(Warp& warp, const Step& step, std::span<const std::int64_t> rows);
+
 // ---- tensor_slots.cpp
 /// `places`: of the instruction's registers; those of different registers are different.
 TensorPlan tensor_plan(const Instruction& instruction, std::span<const Place> places);

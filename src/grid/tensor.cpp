@@ -86,6 +86,17 @@ bool record(Warp& warp, const Step& step, const Effects& effects) {
   return true;
 }
 
+// Where the rows of an ldmatrix begin in shared memory; nothing of other instructions.
+std::vector<std::int64_t> rows_of(Warp& warp, const Instruction& instruction, const Effects& effects) {
+  std::vector<std::int64_t> out;
+  const auto* const kernel = std::get_if<std::reference_wrapper<const Move>>(&instruction.decoded().kernel);
+  if (kernel == nullptr || kernel->get().addressing != Addressing::rows) return out;
+  for (const Effects::MemoryRead& read : effects.memory_reads)
+    if (const auto range = warp.block().memory().in_shared(read.space, read.address, read.bytes))
+      out.push_back(static_cast<std::int64_t>(range->first));
+  return out;
+}
+
 // Global memory that the kernel may not write, among what an instruction writes; nullptr if there is none.
 const GlobalMemory::Range* read_only(Warp& warp, const Effects& effects) {
   for (const Effects::MemoryWrite& write : effects.memory_writes) {
@@ -97,6 +108,12 @@ const GlobalMemory::Range* read_only(Warp& warp, const Effects& effects) {
 }
 
 }  // namespace
+
+bool takes_tiles(Warp& warp, const Step& step, std::span<const std::int64_t> rows) {
+  Block& block = warp.block();
+  if (!block.checks() || block.async().tiles.empty()) return true;
+  return block.allows(block.async().tiles.mistaken({}, rows, Block::who(warp, step, 0)));
+}
 
 Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (lanes == kAllLanes)
@@ -130,6 +147,7 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (const GlobalMemory::Range* const range = read_only(warp, *effects))
     return warp.fault(path, lanes, written_to(*range));
   if (!record(warp, step, *effects)) return Next::end;
+  if (!takes_tiles(warp, step, rows_of(warp, instruction, *effects))) return Next::end;
   scatter({&warp, &path, &step}, 0, *effects, lanes);
   for (const Effects::MemoryWrite& write : effects->memory_writes)
     if (Result<void> written = block.memory().write(write.space, write.address, write.bytes); !written)

@@ -283,6 +283,8 @@ std::optional<Next> move_slots(Warp& warp, Path& path, const Step& step, const I
     return std::nullopt;
   if (stores && !are_apart(rows)) return std::nullopt;
   if (!record(warp, step, rows, stores)) return Next::end;
+  if (!stores && !takes_tiles(warp, step, std::span(rows.at).first(static_cast<std::size_t>(rows.count))))
+    return Next::end;
   std::byte* const shared = warp.block().shared().data();
   const bool transposed =
       warp.program().tensor_plans[static_cast<std::size_t>(step.extra)].kind == TensorPlan::Kind::transposed;
