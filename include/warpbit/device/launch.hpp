@@ -37,16 +37,17 @@ struct Launched {
   explicit operator bool() const { return ok(); }
 };
 
-/// Runs `thread` once for each thread of each block. Threads of a block take turns, switching where one waits
-/// for others; blocks run in parallel. An exception that leaves `thread` is rethrown here after all threads
+/// Runs `thread` once for each thread of each block. Threads of a block and blocks of a cluster take turns, switching
+/// where one waits for others; clusters run in parallel. An exception that leaves `thread` is rethrown here after all threads
 /// have ended. Faults: launch_shape for an impossible launch; view_mismatch; those of Instruction::parse and
 /// execute_batch; lanes_missing, lanes_disagree, threads_diverge, inactive_lane; address_out_of_bounds,
 /// address_misaligned, stores_overlap, never_written, data_race, copy_pending; descriptor_field;
-/// protocol_violation (AsyncState::check).
+/// protocol_violation (AsyncState::check, src/async/ASYNCHRONOUS.md); barrier_misused, phase_mistaken; not_on_target.
 ///
-/// Shared memory follows the PTX manual's "Memory Consistency Model", with barriers as the only
+/// Shared memory follows the PTX manual's "Memory Consistency Model", with barriers and barrier objects as the only
 /// synchronisation: if different threads access a byte and one of them writes, a __syncthreads must lie
-/// between the accesses, or a __syncwarp whose mask has both lanes. Shuffles, votes and matrix instructions
+/// between the accesses, or a __syncwarp whose mask has both lanes, or a barrier_cluster, or an arrival and a wait for
+/// its phase. Shuffles, votes and matrix instructions
 /// order nothing. A product of a warpgroup counts as a read by all its lanes until a wait completes it. It
 /// also needs a proxy fence after the write and before the product: by the writer, or by another thread after
 /// a barrier, if that fence precedes all lanes of the warpgroup. Accesses to global memory are checked for
