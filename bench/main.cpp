@@ -77,6 +77,11 @@ class Suite {
     entry.measured = name(row);
     entry.tiles = add_work(entry.measured, *work, is_gemm || row.threads > 1);
     if (!entry.shape) return "";
+    if (work->gemm) {
+      entry.by_gemm = entry.measured + ", by gemm()";
+      add_work(entry.by_gemm, {1, {}, work->gemm}, row.threads > 1);
+      return "";
+    }
     if (!is_gemm || row.threads > 1) {
       entry.other = entry.measured + (is_gemm ? ", on one" : ", all threads");
       entry.tiles_of_other = add_work(entry.other, *other, is_gemm || other_threads > 1);
@@ -88,8 +93,7 @@ class Suite {
     return "";
   }
 
-  // The tiles of a run. Several threads are measured by the clock, and so are all products of whole matrices,
-  // with one thread too.
+  // The tiles of a run. Several threads are measured by the clock, and so are all of Kind::gemm, with one thread too.
   static double add_work(const std::string& name, const Work& work, bool by_clock) {
     benchmark::internal::Benchmark* added = benchmark::RegisterBenchmark(name.c_str(), measure_work, work);
     if (by_clock) added->UseRealTime();

@@ -26,6 +26,12 @@ std::string speedup_limit_of(const Line& l) {
   return fmt::format("{:g}{}", *l.speedup_limit, *l.speedup < *l.speedup_limit ? " UNDER" : "");
 }
 
+// What the ratio is to.
+std::string_view by(const Line& l) {
+  if (!l.rate) return "-";
+  return l.plain() == l.by_gemm ? "gemm" : l.plain() == l.by_hand ? "hand" : "Eigen";
+}
+
 double median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::ranges::nth_element(numbers, middle);
@@ -67,8 +73,10 @@ Line line(const Entry& entry, const Samples& samples) {
   if (entry.shape) {
     const double macs = multiplications(*entry.shape);
     out.rate = macs / out.ns;
-    if (!entry.by_hand.empty()) out.by_hand = macs / ns(entry.by_hand, entry.tiles_of_product);
-    out.by_eigen = macs / ns(entry.by_eigen, entry.tiles_of_product);
+    const auto rate = [&](const std::string& benchmark) {
+      return benchmark.empty() ? std::nullopt : std::optional(macs / ns(benchmark, entry.tiles_of_product));
+    };
+    out.by_hand = rate(entry.by_hand), out.by_eigen = rate(entry.by_eigen), out.by_gemm = rate(entry.by_gemm);
     out.ratio = out.plain() / *out.rate;
     if (!entry.other.empty()) {
       const double other = ns(entry.other, entry.tiles_of_other);
@@ -92,16 +100,14 @@ std::string table(const std::vector<Line>& lines, std::string_view extension, in
       out += fmt::format("{:<38} {}\n", l.work, l.error);
     else
       out += fmt::format(kFormat, l.work, l.kernel, cell(l.ns, 1), cell(l.rate, 2),
-                         cell(l.rate ? std::optional(l.plain()) : std::nullopt, 1),
-                         !l.rate                               ? "-"
-                         : l.by_hand.value_or(0) > *l.by_eigen ? "hand"
-                                                               : "Eigen",
-                         cell(l.ratio, 2), limit_of(l), cell(l.ratio_all_threads, 2));
+                         cell(l.rate ? std::optional(l.plain()) : std::nullopt, 1), by(l), cell(l.ratio, 2),
+                         limit_of(l), cell(l.ratio_all_threads, 2));
   for (const Line& l : lines)
     if (l.speedup)
       out += fmt::format("{}: {:.2f} times as fast as on one; limit {}\n", l.work, *l.speedup,
                          speedup_limit_of(l));
-  return out + fmt::format("Medians. Plain products on one thread, compiled for {}.\n", extension);
+  return out +
+         fmt::format("Medians. Plain products on one thread, compiled for {}; gemm is gemm().\n", extension);
 }
 
 std::string with_rows(const std::string& json, const std::vector<Line>& lines, std::string_view extension) {
@@ -121,6 +127,7 @@ std::string with_rows(const std::string& json, const std::vector<Line>& lines, s
       set("mac_per_ns", l.rate);
       set("plain_by_hand_mac_per_ns", l.by_hand);
       set("plain_by_eigen_mac_per_ns", l.by_eigen);
+      set("gemm_mac_per_ns", l.by_gemm);
       set("ratio", l.ratio);
       set("ratio_all_threads", l.ratio_all_threads);
       set("limit", l.limit);

@@ -45,22 +45,22 @@ struct Entry {
   std::string measured = {},
               other = {};  ///< other: on all threads; of Kind::gemm on one, if Row::threads are more
   double tiles = 1, tiles_of_other = 1;  ///< of a run
-  std::string by_hand = {}, by_eigen = {};
+  std::string by_hand = {}, by_eigen = {}, by_gemm = {};
   double tiles_of_product = 1;
 };
 
 /// A line of the table. What is absent does not apply.
 struct Line {
   std::string work = {}, kernel = {}, error = {};
-  double ns = 0;                                                 ///< a tile
-  std::optional<double> rate = {}, by_hand = {}, by_eigen = {};  ///< multiplications a ns
-  std::optional<double> ratio = {},
-                        ratio_all_threads = {};  ///< of times: to the faster plain product on one thread
-  std::optional<double> speedup = {};            ///< over one thread
+  double ns = 0;                                                               ///< a tile
+  std::optional<double> rate = {}, by_hand = {}, by_eigen = {}, by_gemm = {};  ///< multiplications a ns
+  std::optional<double> ratio = {}, ratio_all_threads =
+                                        {};  ///< of times: to the faster plain product on one thread, or gemm()
+  std::optional<double> speedup = {};        ///< over one thread
   std::optional<double> limit = {}, speedup_limit = {};
   bool within = true;  ///< the limits
 
-  double plain() const { return std::max(by_hand.value_or(0), *by_eigen); }
+  double plain() const { return std::max({by_hand.value_or(0), by_eigen.value_or(0), by_gemm.value_or(0)}); }
 };
 
 Line line(const Entry& entry, const Samples& samples);

@@ -15,10 +15,12 @@ enum class Kind {
   parse,      ///< Instruction::parse
   launch,     ///< the GEMM of tests/kernels/ as a launch, kLaunchSize to a side; a tile is the whole product
   // Modules of PTX (kernels/):
-  ptx_gemm,      ///< the product of Kind::gemm by a kernel that nvcc made
-  ptx_checked,   ///< the same, its accesses to shared memory checked
-  ptx_products,  ///< products, sums and loads from shared memory; a tile is an instruction of a warp
-  ptx_load,      ///< loading a module of 10,000 instructions
+  ptx_mma,            ///< the product of Kind::gemm, beside gemm(), by a kernel that nvcc made
+  ptx_mma_checked,    ///< the same, its accesses to shared memory checked
+  ptx_wgmma,          ///< the same by wgmma and tensor copies
+  ptx_wgmma_checked,  ///< checked, too
+  ptx_products,       ///< products, sums and loads from shared memory; a tile is an instruction of a warp
+  ptx_load,           ///< loading a module of 10,000 instructions
 };
 
 enum class Values {
@@ -32,10 +34,10 @@ struct Row {
   std::string_view name;
   std::string_view target;
   std::string_view text;  ///< a form or a statement; of a warpgroup a form
-  double limit = 0;       ///< times the plain product, where there is none ns; 0: none
+  double limit = 0;       ///< times the plain product or gemm(), where there is neither ns; 0: none
   Kind kind = Kind::tile;
   Values values = Values::ordinary;
-  int threads = 1;     ///< of Kind::gemm, with its plain product, and of Kind::launch
+  int threads = 1;     ///< of whole matrices, with what they are compared with
   double speedup = 0;  ///< how many times as fast as on one thread it must be; 0: no limit
 };
 

@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fstream>
@@ -18,6 +19,7 @@
 #include "warpbit/gemm.hpp"
 #include "warpbit/machine.hpp"
 #include "warpbit/ptx.hpp"
+#include "warpbit/tensor_map.hpp"
 
 namespace bench {
 namespace {
@@ -25,6 +27,7 @@ namespace {
 using namespace warpbit;
 
 constexpr std::string_view kNotSaid = "-";  // which kernel
+constexpr Shape kSquare{Element::f32, kGemmSize, kGemmSize, kGemmSize};
 constexpr std::size_t kCases = 64;  // for each thread; their registers stay in the second level of cache
 
 // ---- Tiles, by execute_batch
@@ -156,6 +159,7 @@ struct Matrices {
   std::vector<std::uint16_t> a, b;
   std::vector<std::uint32_t> c, d;
   GemmOptions options = {};
+  bool is_plain = false;  // B column by column, and no C
 
   Matrices(const Instruction& i, int threads) : instruction(i) {
     Random random(1);
@@ -175,8 +179,8 @@ struct Matrices {
                                          .columns = kGemmSize,
                                          .depth = kGemmSize,
                                          .a = view(a.data()),
-                                         .b = view(b.data()),
-                                         .c = view(c.data()),
+                                         .b = is_plain ? MatrixView{b.data(), 1, kGemmSize} : view(b.data()),
+                                         .c = is_plain ? MatrixView{} : view(c.data()),
                                          .d = {d.data(), kGemmSize, 1}},
                                         options);
     if (!done) return done.error();
@@ -186,7 +190,7 @@ struct Matrices {
 
 Result<Work> matrices(const Instruction& instruction, int threads) {
   const auto all = std::make_shared<Matrices>(instruction, threads);
-  return Work{1, Shape{Element::f32, kGemmSize, kGemmSize, kGemmSize}, [all] { return all->run(); }};
+  return Work{1, kSquare, [all] { return all->run(); }};
 }
 
 // ---- The source of a kernel
@@ -224,54 +228,88 @@ Result<Work> kernel_gemm(const Instruction& instruction, Target target, int thre
 
 // ---- Modules of PTX
 
-Result<ptx::Module> load_kernels(Target target) {
-  std::ifstream file(WARPBIT_BENCH_KERNELS "/kernels.ptx");
+Result<ptx::Function> load_kernel(std::string_view module, std::string_view name, Target target) {
+  std::ifstream file(std::string(WARPBIT_BENCH_KERNELS "/").append(module));
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return ptx::Module::load(text, target);
+  const Result<ptx::Module> loaded = ptx::Module::load(text, target);
+  if (!loaded) return loaded.error();
+  return loaded->function(std::string(name));
 }
 
 struct PtxKernel {
   ptx::Function function;
   ptx::Launch how;
-  std::vector<std::uint16_t> a, b;
-  std::vector<float> d;
-  int n;
+  std::vector<ptx::Argument> arguments;
 
-  ptx::Report launch() {
-    if (a.empty()) return function.launch(how, {ptx::buffer(d), ptx::value(n)});
-    return function.launch(how, {ptx::buffer(a), ptx::buffer(b), ptx::buffer(d), ptx::value(n)});
-  }
-  Result<std::string_view> run() {
-    const ptx::Report done = launch();
+  Result<std::string_view> run() const {
+    const ptx::Report done = function.launch(how, arguments);
     if (!done) return done.fault->error;
     return kNotSaid;
   }
 };
 
-Result<Work> ptx_kernel(const Row& row, Target target, int threads) {
-  const Result<ptx::Module> module = load_kernels(target);
-  if (!module) return module.error();
-  const bool is_gemm = row.kind != Kind::ptx_products;
-  const Result<ptx::Function> function = module->function(is_gemm ? "gemm" : "products");
+// By mma: tiles of kernels/kernels.cu.
+Result<PtxKernel> mma_kernel(Matrices& of, Target target) {
+  constexpr unsigned kTile = 128, kThreads = 256;
+  const Result<ptx::Function> function = load_kernel("kernels.ptx", "gemm", target);
   if (!function) return function.error();
-  constexpr unsigned kTile = 128, kThreads = 256, kBlocks = 4;  // kernels/kernels.cu
+  return PtxKernel{*function,
+                   {.grid = {kGemmSize / kTile, kGemmSize / kTile}, .block = {kThreads}},
+                   {ptx::buffer(of.a), ptx::buffer(of.b), ptx::buffer(of.d), ptx::value(kGemmSize)}};
+}
+
+// By wgmma and tensor copies: tiles and stages of kernels/hopper.cu.
+Result<PtxKernel> wgmma_kernel(Matrices& of, Target target) {
+  constexpr unsigned kRows = 64, kColumns = 256, kStep = 64, kStages = 4, kThreads = 128;
+  const Result<ptx::Function> function = load_kernel("hopper.ptx", "gemm", target);
+  if (!function) return function.error();
+  const auto map = [](std::vector<std::uint16_t>& factor, unsigned lines) {
+    TensorMap out{.elemtype = TensorType::bf16,
+                  .rank = 2,
+                  .global_address = ptx::address(std::as_writable_bytes(std::span(factor))),
+                  .global_dim = {kGemmSize, kGemmSize},
+                  .global_stride = {kGemmSize * sizeof(std::uint16_t)},
+                  .box_dim = {kStep, lines},
+                  .element_stride = {1, 1},
+                  .swizzle_mode = Swizzle::bytes_128};
+    return out.encode();
+  };
+  const Result<TensorMapBytes> a = map(of.a, kRows), b = map(of.b, kColumns);
+  if (!a || !b) return a ? b.error() : a.error();
+  return PtxKernel{*function,
+                   {.grid = {kGemmSize / kColumns, kGemmSize / kRows},
+                    .block = {kThreads},
+                    .shared_bytes = kStages * (kRows + kColumns) * kStep * sizeof(std::uint16_t)},
+                   {ptx::value(*a), ptx::value(*b), ptx::buffer(of.d), ptx::value(kGemmSize)}};
+}
+
+// Beside gemm(), whose D it must have.
+Result<Work> ptx_gemm(const Row& row, const Instruction& instruction, Target target, int threads) {
+  const auto all = std::make_shared<Matrices>(instruction, threads);
+  all->is_plain = true;
+  const bool is_wgmma = row.kind == Kind::ptx_wgmma || row.kind == Kind::ptx_wgmma_checked;
+  Result<PtxKernel> kernel = is_wgmma ? wgmma_kernel(*all, target) : mma_kernel(*all, target);
+  if (!kernel) return kernel.error();
+  kernel->how.check_shared = row.kind == Kind::ptx_mma_checked || row.kind == Kind::ptx_wgmma_checked;
+  kernel->how.execute.threads = threads;
+  if (const auto done = all->run(); !done) return done.error();
+  const std::vector<std::uint32_t> expected = all->d;
+  std::ranges::fill(all->d, 0);
+  if (const auto done = kernel->run(); !done) return done.error();
+  if (all->d != expected) return Error{Errc::assertion, std::string(row.name), "D is that of gemm()", {}};
+  return Work{1, kSquare, [all, kernel = *kernel] { return kernel.run(); }, [all] { return all->run(); }};
+}
+
+Result<Work> ptx_products(Target target, int threads) {
+  constexpr unsigned kThreads = 256, kBlocks = 4;  // kernels/kernels.cu
   constexpr int kLoops = 500;
-  const auto all = std::make_shared<PtxKernel>(PtxKernel{*function, {}, {}, {}, {}, kGemmSize});
-  all->how.block = {kThreads};
-  all->how.check_shared = row.kind == Kind::ptx_checked;
-  all->how.execute.threads = threads;
-  if (is_gemm) {
-    Random random(1);
-    all->how.grid = {kGemmSize / kTile, kGemmSize / kTile};
-    all->a = in_rows<std::uint16_t>(factor("bf16", kGemmSize, kGemmSize, random));
-    all->b = in_rows<std::uint16_t>(factor("bf16", kGemmSize, kGemmSize, random));
-    all->d.resize(std::size_t{kGemmSize} * kGemmSize);
-    return Work{1, std::nullopt, [all] { return all->run(); }};
-  }
-  all->how.grid = {kBlocks};
-  all->d.resize(std::size_t{kBlocks} * kThreads);
-  all->n = kLoops;
-  return Work{static_cast<std::size_t>(all->launch().steps), std::nullopt, [all] { return all->run(); }};
+  const Result<ptx::Function> function = load_kernel("kernels.ptx", "products", target);
+  if (!function) return function.error();
+  const auto d = std::make_shared<std::vector<float>>(std::size_t{kBlocks} * kThreads);
+  PtxKernel kernel{*function, {.grid = {kBlocks}, .block = {kThreads}}, {ptx::buffer(*d), ptx::value(kLoops)}};
+  kernel.how.execute.threads = threads;
+  const std::uint64_t steps = kernel.function.launch(kernel.how, kernel.arguments).steps;
+  return Work{static_cast<std::size_t>(steps), std::nullopt, [d, kernel] { return kernel.run(); }};
 }
 
 Result<Work> ptx_load(Target target) {
@@ -312,13 +350,13 @@ Result<Work> make_work(const Row& row, int threads) {
   if (!target) return target.error();
   if (row.kind == Kind::parse) return parse(row, *target);
   if (row.kind == Kind::ptx_load) return ptx_load(*target);
-  if (row.kind == Kind::ptx_gemm || row.kind == Kind::ptx_checked || row.kind == Kind::ptx_products)
-    return ptx_kernel(row, *target, threads);
+  if (row.kind == Kind::ptx_products) return ptx_products(*target, threads);
   if (row.kind == Kind::warpgroup) return warpgroup(row, *target);
   const Result<Instruction> instruction = Instruction::parse(row.text, *target);
   if (!instruction) return instruction.error();
   if (row.kind == Kind::gemm) return matrices(*instruction, threads);
   if (row.kind == Kind::launch) return kernel_gemm(*instruction, *target, threads);
+  if (row.kind != Kind::tile) return ptx_gemm(row, *instruction, *target, threads);
   return tiles(*instruction, row.values, threads);
 }
 

@@ -18,6 +18,7 @@ struct Work {
   std::optional<Shape> shape;  ///< of a tile, to compare with; nothing where there is no product
   /// Registers to registers. Which kernel computed it, "-" if that is not said.
   std::function<warpbit::Result<std::string_view>()> run;
+  std::function<warpbit::Result<std::string_view>()> gemm = {};  ///< the same product, to compare with instead
 };
 
 /// On so many threads: as many times the tiles of one.
