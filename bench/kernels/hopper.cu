@@ -63,9 +63,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     const unsigned stage = k / kStep % kStages, at = first + stage * kStageBytes;
     wait(full + 8 * stage, k / kStep / kStages % 2);
     fence_products();
+    const std::uint64_t left = descriptor(at), right = descriptor(at + kBytesOfA);
 #pragma unroll
-    for (int part = 0; part < kStep; part += 16)
-      multiply(sums, descriptor(at + 2 * part), descriptor(at + kBytesOfA + 2 * part), k + part > 0);
+    for (int part = 0; part < kStep; part += 16)  // 32 bytes on
+      multiply(sums, left + part / 8, right + part / 8, k + part > 0);
     commit_products();
     wait_products<0>();
     __syncthreads();  // the stage before may be filled again
