@@ -103,8 +103,9 @@ std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, in
 std::uint64_t described_end(const Descriptor& d, const DescribedMatrix& m) {
   const ChunkMap at(d, m.major);
   const auto [lines, chunks] = chunks_of(m);
+  const std::optional<std::uint64_t> step = lines % 8 == 0 ? at.eight_lines() : std::nullopt;
   std::uint64_t end = 0;
-  for (std::uint64_t line = 0; line < lines; ++line)
+  for (std::uint64_t line = step ? lines - 8 : 0; line < lines; ++line)
     for (std::uint64_t chunk = 0; chunk < chunks; ++chunk)
       end = std::max(end, at(line, chunk) + ChunkMap::kChunk);
   return end;
