@@ -217,7 +217,7 @@ struct AsyncViolation {
   std::optional<ByteRange> bytes;  ///< of shared memory
 };
 
-/// Groups in flight, oldest first. A product computes its values when it is issued, from the registers as all
+/// Groups in flight, oldest first. One thread uses a state at a time, for a check, too. A product computes its values when it is issued, from the registers as all
 /// earlier products will leave them and from the current memory. Its registers change when its group
 /// completes, which happens only when a wait demands it.
 ///
@@ -314,7 +314,8 @@ class AsyncState {
                     Condition condition) const;
   std::string name(int reg) const;
   std::vector<Product> control(const AsyncControl& what, Registers& registers);
-  void add_uses(const Effects& effects);
+  void add_roles(const AsyncUse& use);
+  void note_reads() const;
   bool may_read(ByteRange bytes) const;
   bool is_free(const AsyncUse& use) const;
   std::uint8_t& role(int reg) { return roles_[static_cast<std::size_t>(reg)]; }
@@ -326,11 +327,14 @@ class AsyncState {
 
   RegisterName name_;
   std::deque<std::vector<Product>> groups_ = std::deque<std::vector<Product>>(1);  // the last one is open
-  std::vector<Access> unfenced_;        // by register; older ones than the last fence do not count
-  std::uint32_t fences_ = 0;            // executed
-  bool repeats_ = false;                // nothing came behind the last product, which has registers alone
-  std::vector<std::uint8_t> roles_;     // by register
-  std::vector<std::uint64_t> is_read_;  // a bit for 16 bytes of which an incomplete product reads some
+  std::vector<Access> unfenced_;     // by register; older ones than the last fence do not count
+  std::uint32_t fences_ = 0;         // executed
+  bool repeats_ = false;             // nothing came behind the last product, which has registers alone
+  std::vector<std::uint8_t> roles_;  // by register
+  // A bit for 16 bytes of which an incomplete product reads some. Only a store asks for it: then the incomplete products
+  // behind the first `noted_` are added.
+  mutable std::vector<std::uint64_t> is_read_;
+  mutable std::size_t noted_ = 0;
 };
 
 }  // namespace warpbit

@@ -205,20 +205,32 @@ namespace {
 
 constexpr std::uint64_t kUnit = 16, kBits = 64;
 
-}  // namespace
-
-void AsyncState::add_uses(const Effects& effects) {
-  for (const int reg : effects.deferred->accumulators) role(reg) |= kAccumulates;
-  for (const int reg : effects.deferred->factors) role(reg) |= kMultiplies;
-  for (const Effects::MemoryRead& read : effects.memory_reads) {
+// Adds the units of what is read.
+void note(std::span<const Effects::MemoryRead> reads, std::vector<std::uint64_t>& bits) {
+  for (const Effects::MemoryRead& read : reads) {
     const std::uint64_t last = (read.address + read.bytes - 1) / kUnit;
-    if (last / kBits >= is_read_.size()) is_read_.resize(last / kBits + 1);
+    if (last / kBits >= bits.size()) bits.resize(last / kBits + 1);
     for (std::uint64_t unit = read.address / kUnit; unit <= last;) {
       const std::uint64_t count = std::min(last - unit + 1, kBits - unit % kBits);
-      is_read_[unit / kBits] |= ~std::uint64_t{0} >> (kBits - count) << unit % kBits;
+      bits[unit / kBits] |= ~std::uint64_t{0} >> (kBits - count) << unit % kBits;
       unit += count;
     }
   }
+}
+
+}  // namespace
+
+void AsyncState::add_roles(const AsyncUse& use) {
+  for (const int reg : use.accumulators) role(reg) |= kAccumulates;
+  for (const int reg : use.factors) role(reg) |= kMultiplies;
+}
+
+void AsyncState::note_reads() const {
+  std::size_t number = 0;
+  for (const std::vector<Product>& group : groups_)
+    for (const Product& product : group)
+      if (number++ >= noted_) note(product.effects.memory_reads, is_read_);
+  noted_ = number;
 }
 
 bool AsyncState::may_read(ByteRange bytes) const {
@@ -230,6 +242,7 @@ bool AsyncState::may_read(ByteRange bytes) const {
 }
 
 std::optional<AsyncViolation> AsyncState::check_store(const AsyncActor& who, ByteRange bytes) const {
+  note_reads();
   if (!may_read(bytes)) return std::nullopt;
   ByteRange both{};
   const auto reads = [&](const Effects& effects) {
@@ -273,9 +286,10 @@ std::vector<AsyncState::Product> AsyncState::control(const AsyncControl& what, R
         }
       if (complete.empty()) break;
       std::ranges::fill(roles_, std::uint8_t{0});
-      std::ranges::fill(is_read_, std::uint64_t{0});
+      if (noted_ != 0) std::ranges::fill(is_read_, std::uint64_t{0});
+      noted_ = 0;
       for (const std::vector<Product>& group : groups_)
-        for (const Product& product : group) add_uses(product.effects);
+        for (const Product& product : group) add_roles(*product.effects.deferred);
       break;
     case AsyncControl::Kind::proxy_fence: break;
   }
@@ -295,7 +309,7 @@ std::vector<AsyncState::Product> AsyncState::apply(const AsyncActor& who, Effect
   record(effects.deferred->factors, {Access::Kind::factor, {}, 0, who.number});
   record(effects.deferred->accumulators,
          {Access::Kind::accumulator, narrow(effects.deferred->shape), 0, who.number});
-  add_uses(effects);
+  add_roles(*effects.deferred);
   repeats_ = effects.reads.empty() && effects.writes.empty() && effects.memory_reads.empty() &&
              effects.memory_writes.empty();
   groups_.back().push_back({std::string(who.text), who.number, std::move(effects)});
