@@ -239,11 +239,11 @@ bool Accesses::write_at_once(std::int64_t first, std::int64_t bytes, int me, Pla
   if (first % kUnit != 0 || bytes % kUnit != 0 || agent.strong) return false;
   const Now now = mark(agent, me, at);
   const std::size_t begin = index(first / kUnit), end = index((first + bytes) / kUnit);
-  Mark write, last, other;  // those that were found to be allowed
-  const auto allowed = [&](Mark read, Mark& known) {
-    if (read == known) return true;
-    known = read;
-    return before(read, now, order);
+  Mark write, last, other;  // those that were found to be allowed: so are earlier ones of the same actor
+  const auto allowed = [&](Mark mark, Mark& known) {
+    if (mark.thread() == known.thread() && mark.clock() <= known.clock()) return true;
+    known = mark;
+    return before(mark, now, order);
   };
   for (std::size_t unit = begin; unit < end; ++unit) {
     const Cell& cell = units_[unit];

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/checks.hpp"
 #include "grid/block.hpp"
 #include "grid/written.hpp"
 #include "isa/instruction.hpp"
@@ -164,12 +165,45 @@ block::Found Products::mistaken(const steps::Gathered& first, const Instruction&
   return std::nullopt;
 }
 
+namespace {
+
+// What a product reads in shared memory, and the registers that are its own until it is waited for, by their numbers among
+// its places.
+Effects asynchronous_effects(const Instruction& product, const WarpgroupSources& sources) {
+  Effects out;
+  out.memory_reads = described_reads(product, sources);
+  AsyncUse use{{product.rows(), product.columns(), product.depth()}, {}, {}};
+  int number = 0;
+  for (const warpbit::Operand& operand : product.operands())
+    for (int end = number + operand.registers; number < end; ++number) {
+      if (operand.part == Part::d) use.accumulators.push_back(number);
+      if (operand.part == Part::a && operand.kind == OperandKind::vector) use.factors.push_back(number);
+    }
+  out.deferred = std::move(use);
+  return out;
+}
+
+}  // namespace
+
+const Effects& Products::effects_of(const Instruction& product, const WarpgroupSources& sources) {
+  constexpr std::size_t kMax = 256;
+  const std::tuple key(&product, sources.a_descriptor, sources.b_descriptor);
+  if (const auto found = effects_.find(key); found != effects_.end()) return found->second;
+  if (effects_.size() == kMax) effects_.clear();
+  return effects_.emplace(key, asynchronous_effects(product, sources)).first->second;
+}
+
 block::Found Products::issue(std::span<const steps::Gathered> warps, const Instruction& product,
-                             Effects effects) {
+                             const WarpgroupSources& sources) {
+  return issue(warps, product, effects_of(product, sources));
+}
+
+block::Found Products::issue(std::span<const steps::Gathered> warps, const Instruction& product,
+                             const Effects& effects) {
   const steps::Gathered& first = warps.front();
   const block::Place at = Block::who(*first.warp, *first.step, 0).at;
   Effects of_group;
-  of_group.memory_reads = std::move(effects.memory_reads);
+  of_group.memory_reads = effects.memory_reads;
   of_group.deferred = AsyncUse{effects.deferred->shape, {}, {}};
   if (block::Found found =
           shared_.issue(first.warp->number_in_cluster() / block::kGroupWarps, product, std::move(of_group), at))
@@ -224,6 +258,7 @@ void Products::control(std::span<const steps::Gathered> warps, const Instruction
 block::Found Products::touch(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   const Touch& touch = warp.program().touches[static_cast<std::size_t>(step.touch)];
   AsyncState& state = of(warp, path);
+  if (touch.writes.empty() && !state.is_pending()) return std::nullopt;
   const int first = kFirst + static_cast<int>(path.frame);
   if (touch.kind == Touch::Kind::copies) {
     state.copy(first + touch.reads[0], first + touch.writes[0]);

@@ -8,12 +8,15 @@
 // neither.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "block/products.hpp"
 #include "grid/steps.hpp"
+#include "warpbit/execute.hpp"
 
 namespace warpbit::grid {
 
@@ -27,7 +30,11 @@ class Products {
   explicit Products(Block& block);
 
   /// Four warps issue a product. `effects` are those of execute_warp, with the numbers of its places as registers.
-  block::Found issue(std::span<const steps::Gathered> warps, const Instruction& product, Effects effects);
+  block::Found issue(std::span<const steps::Gathered> warps, const Instruction& product,
+                     const Effects& effects);
+  /// The same of a product that is not computed by execute_warp.
+  block::Found issue(std::span<const steps::Gathered> warps, const Instruction& product,
+                     const WarpgroupSources& sources);
   /// Four warps fence their registers, commit a group, or wait.
   void control(std::span<const steps::Gathered> warps, const Instruction& instruction);
   /// Lanes of a warp are about to do a step that touches registers.
@@ -42,10 +49,13 @@ class Products {
   };
   AsyncState& of(Warp& warp, const Path& path);
   block::Found mistaken(const steps::Gathered& first, const Instruction& product) const;
+  const Effects& effects_of(const Instruction& product, const WarpgroupSources& sources);
 
   Block& block_;
   block::Products shared_;
   std::vector<std::unique_ptr<OfWarp>> warps_;
+  // By the product and its descriptors, of which a ring of stages has few.
+  std::map<std::tuple<const Instruction*, std::uint64_t, std::uint64_t>, Effects> effects_;
 };
 
 }  // namespace warpbit::grid

@@ -419,29 +419,11 @@ std::optional<std::uint64_t> common_value(std::span<const Gathered> warps, const
   return first;
 }
 
-// What a product reads in shared memory, and the registers that are its own until it is waited for, by their numbers among
-// its places.
-Effects asynchronous_use(const Instruction& instruction, const WarpgroupSources& sources) {
-  Effects out;
-  out.memory_reads = described_reads(instruction, sources);
-  AsyncUse use{{instruction.rows(), instruction.columns(), instruction.depth()}, {}, {}};
-  int number = 0;
-  use.accumulators.reserve(static_cast<std::size_t>(instruction.operands()[0].registers));
-  for (const warpbit::Operand& operand : instruction.operands()) {
-    for (int end = number + operand.registers; number < end; ++number) {
-      if (operand.part == Part::d) use.accumulators.push_back(number);
-      if (operand.part == Part::a && operand.kind == OperandKind::vector) use.factors.push_back(number);
-    }
-  }
-  out.deferred = std::move(use);
-  return out;
-}
-
 // Records the product, if products are checked. False after a fault.
 bool issue(std::span<const Gathered> warps, const Instruction& instruction, const WarpgroupSources& sources) {
   Block& block = warps.front().warp->block();
   if (!block.checks()) return true;
-  return block.allows(block.products().issue(warps, instruction, asynchronous_use(instruction, sources)));
+  return block.allows(block.products().issue(warps, instruction, sources));
 }
 
 // The same with D in its slots. Nothing if it is left to the general case.
