@@ -115,6 +115,7 @@ std::optional<Accesses::Conflict> Accesses::check_read(const Cell& cell, std::in
 
 std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_t bytes, Now now,
                                                  const Order& order) {
+  need_cells(first, bytes);
   std::optional<Conflict> conflict;
   for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
     remember(cell, now.mark);
@@ -145,8 +146,10 @@ bool Accesses::read_at_once(std::span<const Effects::MemoryRead> bytes, int firs
                             int threads, Place at, Agent agent, const Order& order, bool& fenced) {
   bool all_fenced = true;
   const Now first = mark(agent, first_thread, at), second{first.mark, second_thread};
+  if (read_regions(bytes, first, second, order)) return fenced = true;
   Mark allowed;
   for (const Effects::MemoryRead& read : bytes) {
+    need_cells(static_cast<std::int64_t>(read.address), static_cast<std::int64_t>(read.bytes));
     if (read.address % kUnit != 0 || read.bytes % kUnit != 0) return false;
     const std::uint64_t end = (read.address + read.bytes) / kUnit;
     for (std::uint64_t unit = read.address / kUnit; unit < end; ++unit) {
@@ -157,8 +160,7 @@ bool Accesses::read_at_once(std::span<const Effects::MemoryRead> bytes, int firs
         allowed = cell.write;
         all_fenced = all_fenced && is_fenced(allowed, first_thread, threads, order);
       }
-      if (cell.read[0].thread() != agent.number) cell.read[1] = cell.read[0];
-      cell.read[0] = first.mark;
+      remember_agent(cell, first.mark);
     }
   }
   fenced = all_fenced;
@@ -180,6 +182,7 @@ std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::i
 
 std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, Now now,
                                                   const Order& order, Written state) {
+  need_cells(first, bytes);
   std::optional<Conflict> conflict;
   const bool parts = for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
     const bool is_free = cell.written != Written::pending || (now.mark.strong() && cell.write.strong());
@@ -216,6 +219,7 @@ std::optional<Accesses::Conflict> Accesses::write(const LaneAccesses& of, const 
 
 void Accesses::settle(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place,
                       const Order& order) {
+  need_cells(first, bytes);
   const Mark now = mark(thread, place, order).mark;
   const bool parts =
       for_each_cell(first, bytes, [&](Cell& cell, std::int64_t) { set(cell, now, Written::done); });
@@ -238,6 +242,11 @@ bool Accesses::write_at_once(std::int64_t first, std::int64_t bytes, int me, Pla
                              const Order& order) {
   if (first % kUnit != 0 || bytes % kUnit != 0 || agent.strong) return false;
   const Now now = mark(agent, me, at);
+  Region* const region = region_of(first, first + bytes);
+  if (region != nullptr && region->first == first && region->end == first + bytes &&
+      rewrite(*region, now, order))
+    return true;
+  need_cells(first, bytes);
   const std::size_t begin = index(first / kUnit), end = index((first + bytes) / kUnit);
   Mark write, last, other;  // those that were found to be allowed: so are earlier ones of the same actor
   const auto allowed = [&](Mark mark, Mark& known) {
@@ -252,19 +261,29 @@ bool Accesses::write_at_once(std::int64_t first, std::int64_t bytes, int me, Pla
     if (!allowed(cell.write, write) || !allowed(cell.read[0], last) || !allowed(cell.read[1], other))
       return false;
   }
-  for (std::size_t unit = begin; unit < end; ++unit) set(units_[unit], now.mark, Written::pending);
+  if (bytes >= kMinRegion)
+    add_region(first, bytes, now.mark);
+  else
+    for (std::size_t unit = begin; unit < end; ++unit) set(units_[unit], now.mark, Written::pending);
   return true;
 }
 
 void Accesses::settle(std::int64_t first, std::int64_t bytes, Agent agent, Place at) {
   const Mark now = mark(agent, 0, at).mark;
+  Region* const region = region_of(first, first + bytes);
+  if (region != nullptr && region->first == first && region->end == first + bytes && region->write == now) {
+    region->written = Written::done;
+    return;
+  }
+  need_cells(first, bytes);
   const bool parts =
       for_each_cell(first, bytes, [&](Cell& cell, std::int64_t) { set(cell, now, Written::done); });
   if (parts) unite(first, bytes);
 }
 
 std::optional<Accesses::Conflict> Accesses::foreign(std::int64_t first, std::int64_t bytes, int first_thread,
-                                                    int threads, int me, const Order& order) const {
+                                                    int threads, int me, const Order& order) {
+  need_cells(first, bytes);
   const auto is_foreign = [&](Mark mark) {
     if (!mark.exists() || order.is_agent(mark.thread())) return false;
     if (mark.thread() >= first_thread && mark.thread() < first_thread + threads) return false;
@@ -282,6 +301,102 @@ std::optional<Accesses::Conflict> Accesses::foreign(std::int64_t first, std::int
   return std::nullopt;
 }
 
+// ---- Regions
+
+const Accesses::Region* Accesses::region_at(std::int64_t byte) const {
+  if (byte < regions_first_ || byte >= regions_end_) return nullptr;
+  const auto found =
+      std::ranges::find_if(regions_, [&](const Region& one) { return byte >= one.first && byte < one.end; });
+  return found == regions_.end() ? nullptr : &*found;
+}
+
+// The region in which all these bytes lie.
+Accesses::Region* Accesses::region_of(std::int64_t first, std::int64_t end) {
+  const auto found =
+      std::ranges::find_if(regions_, [&](const Region& one) { return first >= one.first && end <= one.end; });
+  return found == regions_.end() ? nullptr : &*found;
+}
+
+// Begins to write all of it again, if that is allowed after what its last write and its reads have been. Agents' writes need
+// no proxy fence.
+bool Accesses::rewrite(Region& region, Now now, const Order& order) {
+  const auto allowed = [&](Mark mark) { return before(mark, now, order); };
+  if (region.written == Written::pending || !allowed(region.write) ||
+      !std::ranges::all_of(region.latest, allowed))
+    return false;
+  region.write = now.mark;
+  region.written = Written::pending;
+  region.is_in_cells = false;
+  region.readers.clear();
+  region.ranges.clear();
+  region.latest.clear();
+  return true;
+}
+
+void Accesses::add_region(std::int64_t first, std::int64_t bytes, Mark write) {
+  constexpr std::size_t kMax = 32;
+  if (regions_.size() == kMax) end_regions(regions_.front().first, regions_.front().end);
+  regions_first_ = regions_.empty() ? first : std::min(regions_first_, first);
+  regions_end_ = regions_.empty() ? first + bytes : std::max(regions_end_, first + bytes);
+  regions_.push_back({first, first + bytes, write});
+}
+
+// Reads by an agent, all in regions. False, and maybe remembered in part, if others are among them or it is not allowed.
+bool Accesses::read_regions(std::span<const Effects::MemoryRead> bytes, Now first, Now second,
+                            const Order& order) {
+  constexpr std::size_t kMaxRanges = 4096;
+  Region* of = nullptr;
+  for (const Effects::MemoryRead& read : bytes) {
+    const auto begin = static_cast<std::int64_t>(read.address),
+               end = begin + static_cast<std::int64_t>(read.bytes);
+    if (begin % kUnit != 0 || end % kUnit != 0) return false;
+    if (of == nullptr || begin < of->first || end > of->end) {
+      of = region_of(begin, end);
+      if (of == nullptr || of->written != Written::done || !before(of->write, first, order) ||
+          !before(of->write, second, order))
+        return false;
+      if (of->ranges.size() >= kMaxRanges) write_to_cells(*of);
+      remember_read(*of, first.mark);
+    }
+    of->ranges.push_back({static_cast<std::uint32_t>(begin / kUnit), static_cast<std::uint32_t>(end / kUnit)});
+    ++of->readers.back().ranges;
+  }
+  return true;
+}
+
+void Accesses::remember_read(Region& region, Mark mark) {
+  if (region.readers.empty() || region.readers.back().mark != mark) region.readers.push_back({mark, 0});
+  const auto same = std::ranges::find(region.latest, mark.thread(), &Mark::thread);
+  same == region.latest.end() ? region.latest.push_back(mark) : void(*same = mark);
+}
+
+void Accesses::remember_agent(Cell& cell, Mark read) {
+  if (cell.read[0].thread() != read.thread()) cell.read[1] = cell.read[0];
+  cell.read[0] = read;
+}
+
+void Accesses::write_to_cells(Region& region) {
+  if (!region.is_in_cells)
+    for (std::int64_t unit = region.first / kUnit; unit < region.end / kUnit; ++unit)
+      set(units_[index(unit)], region.write, region.written);
+  region.is_in_cells = true;
+  auto range = region.ranges.begin();
+  for (const Region::Reader& reader : region.readers)
+    for (const auto end = range + static_cast<std::ptrdiff_t>(reader.ranges); range != end; ++range)
+      for (std::uint32_t unit = range->first; unit < range->end; ++unit)
+        remember_agent(units_[unit], reader.mark);
+  region.readers.clear();
+  region.ranges.clear();
+}
+
+void Accesses::end_regions(std::int64_t first, std::int64_t end) {
+  const auto is_met = [&](const Region& one) { return first < one.end && end > one.first; };
+  for (Region& one : regions_)
+    if (is_met(one)) write_to_cells(one);
+  std::erase_if(regions_, is_met);
+  if (regions_.empty()) regions_first_ = regions_end_ = 0;
+}
+
 // ---- Proxies
 
 bool Accesses::is_fenced(Mark write, int first_thread, int threads, const Order& order) {
@@ -293,7 +408,8 @@ bool Accesses::is_fenced(Mark write, int first_thread, int threads, const Order&
 }
 
 std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::int64_t bytes, int first_thread,
-                                                     int threads, const Order& order) const {
+                                                     int threads, const Order& order) {
+  need_cells(first, bytes);
   const std::int64_t end = first + bytes;
   std::optional<Unfenced> out;
   Mark checked;
@@ -317,7 +433,7 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
 }
 
 bool Accesses::are_fenced(std::span<const Effects::MemoryRead> bytes, int first_thread, int threads,
-                          const Order& order, const std::function<bool(Place)>& needs_none) const {
+                          const Order& order, const std::function<bool(Place)>& needs_none) {
   Mark checked;
   const auto allowed = [&](Mark write) {
     if (write == checked) return true;
@@ -325,6 +441,7 @@ bool Accesses::are_fenced(std::span<const Effects::MemoryRead> bytes, int first_
     return is_fenced(write, first_thread, threads, order) || (needs_none && needs_none(places_[write.place()]));
   };
   for (const Effects::MemoryRead& read : bytes) {
+    need_cells(static_cast<std::int64_t>(read.address), static_cast<std::int64_t>(read.bytes));
     const std::uint64_t end = read.address + read.bytes;
     for (std::uint64_t unit = read.address / kUnit; unit * kUnit < end; ++unit) {
       if (size_[unit] == kUnit) {

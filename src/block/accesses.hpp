@@ -79,16 +79,20 @@ class Accesses {
   /// The first access to these bytes by another thread than [first_thread, first_thread + threads) that does not happen
   /// before the current action of any of them. `me` is who asks.
   std::optional<Conflict> foreign(std::int64_t first, std::int64_t bytes, int first_thread, int threads, int me,
-                                  const Order& order) const;
+                                  const Order& order);
   /// The same of many bytes, for two threads of different warps. False, and maybe recorded in part, if it conflicts for one of
   /// them, or if other than whole cells of 16 bytes are read. `fenced` is set if it is seen besides that each last write is
   /// proxy-fenced for all threads [first_thread, first_thread + threads).
   bool read_at_once(std::span<const Effects::MemoryRead> bytes, int first_thread, int second_thread,
                     int threads, Place at, Agent agent, const Order& order, bool& fenced);
   /// Whether a byte was never written, or is being written by an asynchronous copy.
-  bool is_unsettled(std::int64_t byte) const { return cell(byte).written != Written::done; }
+  bool is_unsettled(std::int64_t byte) const {
+    const Region* const region = region_at(byte);
+    return (region != nullptr ? region->written : cell(byte).written) != Written::done;
+  }
   std::optional<Access> last_write(std::int64_t byte) const {
-    const Mark write = cell(byte).write;
+    const Region* const region = region_at(byte);
+    const Mark write = region != nullptr ? region->write : cell(byte).write;
     return write.exists() ? std::optional(access(write)) : std::nullopt;
   }
   /// The first consecutive bytes whose last write is not proxy-fenced for one of the threads [first_thread,
@@ -98,10 +102,10 @@ class Accesses {
     Access write;
   };
   std::optional<Unfenced> unfenced(std::int64_t first, std::int64_t bytes, int first_thread, int threads,
-                                   const Order& order) const;
+                                   const Order& order);
   /// True if there are none among many bytes, but for writes at places that need no fence.
   bool are_fenced(std::span<const Effects::MemoryRead> bytes, int first_thread, int threads, const Order& order,
-                  const std::function<bool(Place)>& needs_none) const;
+                  const std::function<bool(Place)>& needs_none);
   /// A pending write of the thread to these bytes is complete. `place`: its number.
   void settle(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place, const Order& order);
 
@@ -110,7 +114,7 @@ class Accesses {
   Place place(std::uint16_t number) const { return places_[number]; }
 
  private:
-  static constexpr std::int64_t kUnit = 16, kWord = 4;
+  static constexpr std::int64_t kUnit = 16, kWord = 4, kMinRegion = 1024;
 
   /// An access, in one word: parts of a word that are written one by one make the next read of it wait.
   ///
@@ -163,6 +167,24 @@ class Accesses {
     std::vector<std::uint32_t> first_;  // by unit
     std::vector<Cell> cells_;
   };
+  /// Whole units that an agent has written at once, and only agents have read at once since. Their cells become what this
+  /// says when anything else accesses them: a ring of tiles is written and read without them.
+  struct Region {
+    struct Reader {
+      Mark mark;
+      std::size_t ranges;  ///< so many
+    };
+    struct Range {
+      std::uint32_t first, end;  ///< units
+    };
+    std::int64_t first, end;
+    Mark write = {};
+    Written written = Written::pending;
+    bool is_in_cells = false;          ///< all but what follows
+    std::vector<Reader> readers = {};  ///< in order
+    std::vector<Range> ranges = {};    ///< of all readers
+    std::vector<Mark> latest = {};     ///< read of each agent, in the cells or not
+  };
   /// An access that is marked as `mark`, and allowed or not for the thread `me`.
   struct Now {
     Mark mark;
@@ -194,6 +216,20 @@ class Accesses {
 
   static bool is_fenced(Mark write, int first_thread, int threads, const Order& order);
 
+  const Region* region_at(std::int64_t byte) const;
+  Region* region_of(std::int64_t first, std::int64_t end);
+  bool rewrite(Region& region, Now now, const Order& order);
+  void add_region(std::int64_t first, std::int64_t bytes, Mark write);
+  bool read_regions(std::span<const Effects::MemoryRead> bytes, Now first, Now second, const Order& order);
+  static void remember_read(Region& region, Mark mark);
+  static void remember_agent(Cell& cell, Mark read);
+  void write_to_cells(Region& region);
+  // Before an access to cells.
+  void need_cells(std::int64_t first, std::int64_t bytes) {
+    if (first < regions_end_ && first + bytes > regions_first_) end_regions(first, first + bytes);
+  }
+  void end_regions(std::int64_t first, std::int64_t end);
+
   const Cell& cell(std::int64_t byte) const;
   // Calls visit(cell, first byte of it) for all bytes, those of a cell together. True if a unit has several.
   template <class Visit>
@@ -203,8 +239,10 @@ class Accesses {
   [[gnu::visibility("hidden")]] void split_into(Cells& cells, std::size_t unit);
   void unite(std::int64_t first, std::int64_t bytes);
 
-  std::vector<Cell> units_;         // of 16 bytes
-  std::vector<std::uint8_t> size_;  // by unit: the bytes that share a cell
+  std::vector<Region> regions_;                       // apart
+  std::int64_t regions_first_ = 0, regions_end_ = 0;  // all lie in between
+  std::vector<Cell> units_;                           // of 16 bytes
+  std::vector<std::uint8_t> size_;                    // by unit: the bytes that share a cell
   Parts<kWord> words_;
   Parts<1> bytes_;
   std::vector<Place> places_;

@@ -209,7 +209,7 @@ void Shared::needs_no_fence(Place at) {
 }
 
 Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-                             bool reads) const {
+                             bool reads) {
   std::optional<Accesses::Unfenced> found;
   for (const std::int64_t end = first + bytes; first < end; first = found->last + 1) {
     found = accesses_.unfenced(first, end - first, who.thread, 1, cluster_->order);
@@ -351,8 +351,7 @@ Found Shared::read_as_group(std::string_view what, std::span<const Effects::Memo
   return std::nullopt;
 }
 
-std::optional<Accesses::Unfenced> Shared::unfenced(std::uint64_t address, std::uint64_t bytes,
-                                                   int group) const {
+std::optional<Accesses::Unfenced> Shared::unfenced(std::uint64_t address, std::uint64_t bytes, int group) {
   return accesses_.unfenced(static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes),
                             group * kWarpgroup, kWarpgroup, cluster_->order);
 }

@@ -101,11 +101,11 @@ class Shared {
                       Accesses::Agent agent, bool& fenced);
   /// Whether nothing of it lacks a proxy fence, but for writes at places that need none.
   bool are_fenced(std::span<const Effects::MemoryRead> bytes, int group,
-                  const std::function<bool(Place)>& needs_none) const {
+                  const std::function<bool(Place)>& needs_none) {
     return accesses_.are_fenced(bytes, group * kWarpgroup, kWarpgroup, cluster_->order, needs_none);
   }
   /// The first consecutive bytes whose last write is not proxy-fenced for a thread of the warpgroup.
-  std::optional<Accesses::Unfenced> unfenced(std::uint64_t address, std::uint64_t bytes, int group) const;
+  std::optional<Accesses::Unfenced> unfenced(std::uint64_t address, std::uint64_t bytes, int group);
   /// From now on writes to what these products are about to read are faults.
   void add_readers(const AsyncState& products) { readers_.push_back(&products); }
 
@@ -150,8 +150,7 @@ class Shared {
 
   Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at,
                       Accesses::Agent agent);
-  Found unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-                       bool reads) const;
+  Found unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, bool reads);
   Error by_agent(std::string_view what, const Accesses::Conflict& conflict) const;
 
   std::shared_ptr<Cluster> cluster_;
