@@ -3,6 +3,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -219,6 +220,131 @@ TEST_CASE("threads meet, or it is known why not", "[quick][block]") {
     CHECK(meeting.fault()->other->at == thread(31, 5).at);
     CHECK(executed.empty());
   }
+}
+
+/// Two records of the same accesses: in one, copies write tiles and products read them at once, where that is possible; in
+/// the other each is by itself.
+struct Twins {
+  static constexpr int kThreads = 160, kGroup = 128, kTile = 1024, kTiles = 4;
+  using Conflict = std::optional<Accesses::Conflict>;
+  Accesses at_once{kTile * kTiles}, alone{kTile * kTiles};
+  Order order{kThreads};
+  int copier = order.add_agent(), products = order.add_pair();
+  std::uint32_t phase = 0, issued = 0;
+  std::array<std::uint32_t, kTiles> copied{};  // in which phase
+  int written = 0, read = 0;                   // at once
+
+  static void check_same(const Conflict& found, const Conflict& expected) {
+    REQUIRE(found.has_value() == expected.has_value());
+    if (!found) return;
+    CHECK(found->kind == expected->kind);
+    CHECK(found->thread == expected->thread);
+    CHECK(found->byte == expected->byte);
+    CHECK(found->before_writes == expected->before_writes);
+    check_same(found->before, expected->before);
+  }
+  static void check_same(const std::optional<Accesses::Access>& found,
+                         const std::optional<Accesses::Access>& expected) {
+    REQUIRE(found.has_value() == expected.has_value());
+    if (!found) return;
+    CHECK(found->thread == expected->thread);
+    CHECK(found->at == expected->at);
+    CHECK(found->clock == expected->clock);
+  }
+
+  void copy(int tile, int me) {
+    const device::Place at = thread(me, 1).at;
+    copied[static_cast<std::size_t>(tile)] = phase;
+    const Conflict expected = alone.write(tile * kTile, kTile, me, at, {copier, phase}, order);
+    if (at_once.write_at_once(tile * kTile, kTile, me, at, {copier, phase}, order)) {
+      ++written;
+      CHECK_FALSE(expected);
+    } else {
+      check_same(at_once.write(tile * kTile, kTile, me, at, {copier, phase}, order), expected);
+    }
+  }
+  void arrive(int tile, int me) {
+    const Accesses::Agent agent{copier, copied[static_cast<std::size_t>(tile)]};
+    for (Accesses* one : {&at_once, &alone}) one->settle(tile * kTile, kTile, agent, thread(me, 1).at);
+    ++phase;
+  }
+  static Conflict read_each(Accesses& of, std::span<const Effects::MemoryRead> bytes, Accesses::Agent agent,
+                            const Order& order) {
+    for (const Effects::MemoryRead& one : bytes)
+      for (const int reader : {0, 32})
+        if (auto found = of.read(static_cast<std::int64_t>(one.address), static_cast<std::int64_t>(one.bytes),
+                                 reader, thread(reader, 2).at, agent, order))
+          return found;
+    return std::nullopt;
+  }
+  void multiply(std::span<const Effects::MemoryRead> bytes) {
+    const Accesses::Agent agent{products, issued++};
+    const Conflict expected = read_each(alone, bytes, agent, order);
+    bool fenced = false;
+    if (!at_once.read_at_once(bytes, 0, 32, kGroup, thread(0, 2).at, agent, order, fenced))
+      return check_same(read_each(at_once, bytes, agent, order), expected);
+    ++read;
+    CHECK_FALSE(expected);
+    if (fenced) CHECK(alone.are_fenced(bytes, 0, kGroup, order, {}));
+  }
+  void access(bool writes, std::int64_t first, std::int64_t bytes, int me) {
+    const device::Place at = thread(me, writes ? 3 : 4).at;
+    const auto by = [&](Accesses& of) {
+      return writes ? of.write(first, bytes, me, at, order, Accesses::Written::done)
+                    : of.read(first, bytes, me, at, order);
+    };
+    check_same(by(at_once), by(alone));
+  }
+  void check_at(std::int64_t byte, std::int64_t bytes) {
+    CHECK(at_once.is_unsettled(byte) == alone.is_unsettled(byte));
+    check_same(at_once.last_write(byte), alone.last_write(byte));
+    if (bytes == 0) return;
+    const auto found = at_once.unfenced(byte, bytes, 0, kGroup, order),
+               expected = alone.unfenced(byte, bytes, 0, kGroup, order);
+    REQUIRE(found.has_value() == expected.has_value());
+    if (found) CHECK(std::pair(found->first, found->last) == std::pair(expected->first, expected->last));
+    check_same(at_once.foreign(byte, bytes, 0, 32, 0, order), alone.foreign(byte, bytes, 0, 32, 0, order));
+  }
+};
+
+TEST_CASE("tiles that are recorded at once conflict as each access to them", "[quick][block]") {
+  Twins twins;
+  std::mt19937 random(1);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const auto often = [&] { return below(16) != 0; };
+  const auto meet = [&] {  // most warps learn what was done
+    for (int warp = 0; warp < Twins::kThreads / 32; ++warp) {
+      if (often()) twins.order.learn(warp, twins.copier, twins.phase);
+      for (const int agent : {twins.products, twins.products + 1})
+        if (often()) twins.order.learn(warp, agent, twins.issued);
+    }
+  };
+  for (int step = 0; step < 5000; ++step) {
+    const int tile = step % Twins::kTiles, me = below(Twins::kThreads), rare = below(32);
+    if (often()) meet();
+    if (often()) twins.copy(tile, me);
+    if (often()) twins.arrive(tile, me);
+    meet();
+    const bool many = step % 100 < 2;  // more than are kept
+    for (int product = many ? 600 : below(4); product > 0; --product) {
+      std::vector<Effects::MemoryRead> bytes;
+      for (int i = 0; i < 8; ++i) {
+        const int from = (rare < 8 && i < 4 ? tile + 3 : tile) % Twins::kTiles,
+                  line = many ? below(16) + (product > 120 ? 0 : 15) : below(31);
+        bytes.push_back({Effects::kEveryLane, Space::shared,
+                         static_cast<std::uint64_t>(from * Twins::kTile + 32 * line),
+                         static_cast<std::uint64_t>(rare == 5 && i == 7 ? 20 : 32)});
+      }
+      twins.multiply(bytes);
+    }
+    if (rare > 28 || step % 100 == 0) twins.copy(tile, me);
+    if (rare < 2) twins.access(rare == 0, 4 * below(1000), below(2) == 0 ? 4 : 16, me);
+    if (rare == 2) twins.order.barrier();
+    if (rare == 3) twins.order.fence(me / 32, kAllLanes);
+    twins.check_at(below(4000), rare == 4 ? 96 : 0);
+  }
+  CHECK(twins.written > 1000);
+  CHECK(twins.read > 1000);
 }
 
 }  // namespace block_test
