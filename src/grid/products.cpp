@@ -258,7 +258,6 @@ void Products::control(std::span<const steps::Gathered> warps, const Instruction
 block::Found Products::touch(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   const Touch& touch = warp.program().touches[static_cast<std::size_t>(step.touch)];
   AsyncState& state = of(warp, path);
-  if (touch.writes.empty() && !state.is_pending()) return std::nullopt;
   const int first = kFirst + static_cast<int>(path.frame);
   if (touch.kind == Touch::Kind::copies) {
     state.copy(first + touch.reads[0], first + touch.writes[0]);
@@ -268,18 +267,20 @@ block::Found Products::touch(Warp& warp, const Path& path, const Step& step, Lan
     for (const int slot : touch.writes) state.copy(kMemory, first + slot);
     return std::nullopt;
   }
-  Effects effects;
-  for (const int slot : touch.reads) effects.reads.push_back(first + slot);
-  for (const int slot : touch.writes) effects.writes.push_back({0, first + slot, 0});
   const block::Who who = Block::who(warp, step, std::countr_zero(lanes));
   const AsyncActor actor{{}, block_.accesses().actor(who)};
-  if (const auto found = state.check(actor, effects, {})) {
-    Fault out = block_.accesses().violated(block::fault_of(who, {}), *found);
-    out.lanes = block::lanes_of(lanes);
-    return out;
+  if (state.is_pending()) {
+    Effects effects;
+    for (const int slot : touch.reads) effects.reads.push_back(first + slot);
+    for (const int slot : touch.writes) effects.writes.push_back({0, first + slot, 0});
+    if (const auto found = state.check(actor, effects, {})) {
+      Fault out = block_.accesses().violated(block::fault_of(who, {}), *found);
+      out.lanes = block::lanes_of(lanes);
+      return out;
+    }
   }
   if (touch.kind != Touch::Kind::sets)
-    for (const Effects::Write& write : effects.writes) state.written(actor, write.reg);
+    for (const int slot : touch.writes) state.written(actor, first + slot);
   return std::nullopt;
 }
 
