@@ -68,8 +68,8 @@ class Suite {
     const Row& row = *entry.row;
     const bool is_gemm = row.kind == Kind::gemm;
     const int other_threads = is_gemm ? 1 : threads_;
-    const warpbit::Result<Work> work = make_work(row, row.threads), other = make_work(row, other_threads);
-    if (!work || !other) return (work ? other.error() : work.error()).message();
+    const warpbit::Result<Work> work = make_work(row, row.threads);
+    if (!work) return work.error().message();
     const warpbit::Result<std::string_view> kernel = work->run();
     if (!kernel) return kernel.error().message();
     entry.kernel = *kernel;
@@ -83,6 +83,8 @@ class Suite {
       return "";
     }
     if (!is_gemm || row.threads > 1) {
+      const warpbit::Result<Work> other = make_work(row, other_threads);
+      if (!other) return other.error().message();
       entry.other = entry.measured + (is_gemm ? ", on one" : ", all threads");
       entry.tiles_of_other = add_work(entry.other, *other, is_gemm || other_threads > 1);
     }
