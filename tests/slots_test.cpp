@@ -305,7 +305,8 @@ int unused(const Program& program) {
 }
 
 TEST_CASE("each read of a compiler's kernel finds its register on every way") {
-  std::set<fs::path> files = {"golden/kernels/sm_90a.ptx", "bench/kernels/kernels.ptx"};
+  std::set<fs::path> files = {"golden/kernels/sm_90a.ptx", "bench/kernels/kernels.ptx",
+                              "bench/kernels/hopper.ptx"};
   for (const fs::directory_entry& entry : fs::directory_iterator("golden/kernels"))
     if (fs::exists(entry.path() / "kernel.ptx")) files.insert(entry.path() / "kernel.ptx");
   int reads = 0, kernels = 0, before = 0, after = 0;
