@@ -405,6 +405,21 @@ TEST_CASE("each mistake in a recorded kernel is a fault with both places") {
   }
 }
 
+TEST_CASE("a proxy fence with a restriction is one, and one for aliases is none") {
+  const auto run = [](const char* fence) {
+    Recorded recorded("hopper_bulk_copies");
+    return recorded.launch(edited(recorded.text(), {{"fence.proxy.async.shared::cta;", fence}}), false);
+  };
+  for (const char* fence : {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;",
+                            "fence.proxy.async.shared::cta.sync_restrict::shared::cta;"}) {
+    const ptx::Report right = run(fence);
+    if (right.fault) FAIL(right.fault->message());
+  }
+  const ptx::Report wrong = run("fence.proxy.alias;");
+  REQUIRE(wrong.fault);
+  CHECK(name(wrong.fault->error.code) == name(Errc::protocol_violation));
+}
+
 TEST_CASE("the same kernels without the mistakes are silent, and leave what a GPU left") {
   std::vector<std::string> kernels;
   for (const Mistake& one : kMistakes)

@@ -357,8 +357,7 @@ TEST_CASE("forms that are known and not executed are refused by name") {
        ".cta_group::2 [tile], [%q0, {%r0, %r1, %r2, %r3, 7}], [tile+512], %c0;",
        "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes [tile], [%q0, {%r0, %r1, %r2}], "
        "[tile+512], {%c0, 1};",
-       "fence.proxy.alias.sync_restrict::shared::cta;",
-       "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;", "st.bulk [tile], 64, 0;",
+       "st.bulk [tile], 64, 0;",
        "multimem.ld_reduce.acquire.sys.global.add.acc::f32.v4.bf16x2 {%r0, %r1, %r2, %r3}, [%q0];",
        "clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r0, %k0;"}) {
     const std::optional<Error> error = compiled(statement, Target::find("sm_100a").value());

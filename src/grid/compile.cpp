@@ -78,9 +78,7 @@ const Compiler::Maker Compiler::kMakers[] = {
 // ends with a number of parts or not.
 const Compiler::NotModelled Compiler::kNotModelled[] = {
     {"st.bulk", "there are no bulk stores"},
-    {"clusterlaunchcontrol", "a cluster has one block"},
-    {"fence.proxy.alias", "memory has one address"},
-    {"fence.proxy.async::generic", "a cluster has one block"},
+    {"clusterlaunchcontrol", "no cluster takes the place of another one"},
     {"multimem", "there is one GPU"},
     {"tcgen05", "there is no tensor memory"},
     {"tex", "there are no textures"},

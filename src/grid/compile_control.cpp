@@ -80,6 +80,7 @@ void Compiler::call() {
 void Compiler::fence() {
   if (!words().empty() && (word(0) == "mbarrier_init" || (count() > 0 || has("tensormap::generic"))))
     return async_fence();
+  if (words().size() > 1 && word(1).starts_with("async")) return add({.run = steps::fence_proxy});
   program_.orders_by_memory = program_.orders_by_memory || words().empty() || word(0) != "proxy";
   nothing();
 }

@@ -11,7 +11,8 @@ bool Compiler::tensor() {
   const std::string_view opcode = statement_->opcode;
   constexpr std::array<std::string_view, 7> kOpcodes = {"mma",      "wmma",      "wgmma", "ldmatrix",
                                                         "stmatrix", "movmatrix", "cvt"};
-  const bool proxy = opcode == "fence" && statement_->qualifiers > 0 && word(0) == "proxy";
+  const bool proxy = opcode == "fence" && words().size() > 1 && word(0) == "proxy" && word(1) == "async" &&
+                     !words().back().starts_with("sync_restrict");
   if (std::ranges::find(kOpcodes, opcode) == kOpcodes.end() && !proxy) return false;
   // Names of registers, as this statement's scope has them.
   const std::function<const Operand*(const Operand&, std::string_view)> find =

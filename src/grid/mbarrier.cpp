@@ -113,6 +113,12 @@ Next fence_mbarrier_init(Warp& warp, Path&, const Step& step, Lanes lanes) {
   return Next::step;
 }
 
+// Those of async that have a restriction, without it: src/async/ASYNCHRONOUS.md.
+Next fence_proxy(Warp& warp, Path&, const Step&, Lanes lanes) {
+  if (warp.block().checks()) warp.block().accesses().fence_proxy(warp.number(), lanes);
+  return Next::step;
+}
+
 // ---- barrier.cluster
 
 namespace {

@@ -85,6 +85,7 @@ Next mbarrier(Warp& warp, Path& path, const Step& step,
 Next cluster_arrive(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: kOrders, kAligned
 Next cluster_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< likewise
 Next fence_mbarrier_init(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next fence_proxy(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: count; extra: 1 if more
 
 // ---- bulk.cpp
