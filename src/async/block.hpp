@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -84,7 +85,7 @@ struct Block {
   BulkGroups groups{shared};
   CopiedTiles tiles{shared};
   Allows allows;
-  bool has_ended = false;
+  std::optional<block::Who> ended = {};  ///< its last thread, once all have
 };
 
 }  // namespace warpbit::async

@@ -61,21 +61,25 @@ ClusterBarrier::Wait ClusterBarrier::wait(int warp, Lanes lanes, bool acquires) 
 
 // ---- Blocks
 
-Result<bool> Cluster::may_access(Block& here, const Block& other, block::Who who) const {
-  const int rank = other.shared.rank();
-  if (other.has_ended)
-    return Error{Errc::protocol_violation,
-                 {},
-                 fmt::format("block {} of the cluster has ended", rank),
-                 "its shared memory is gone: a barrier.cluster must come behind the last access"};
-  if (!here.shared.records() || barrier.has_met(who.thread / block::kWarp) ||
+bool Cluster::may_access(Block& here, const Block& other, block::Who who) const {
+  const auto violation = [&](std::string_view what, std::string must) {
+    return block::fault_of(who, {Errc::protocol_violation,
+                                 {},
+                                 fmt::format("block {} of the cluster {}", other.shared.rank(), what),
+                                 std::move(must)});
+  };
+  if (!here.shared.records()) return true;
+  if (other.ended) {
+    Fault out =
+        violation("has ended", "its shared memory is gone: a barrier.cluster must come behind the last access");
+    out.other = {other.ended->thread / block::kWarp, {other.ended->thread % block::kWarp}, other.ended->at};
+    return here.allows(std::move(out));
+  }
+  if (barrier.has_met(who.thread / block::kWarp) ||
       state_->order.knows_of(other.shared.first_thread(), state_->stride(), who.thread))
     return true;
-  return here.allows(
-      block::fault_of(who, {Errc::protocol_violation,
-                            {},
-                            fmt::format("block {} of the cluster may not have begun", rank),
-                            "a barrier.cluster must come before the first access to its shared memory"}));
+  return here.allows(violation("may not have begun",
+                               "a barrier.cluster must come before the first access to its shared memory"));
 }
 
 void Cluster::explain_by_phase(Fault& fault) const {

@@ -65,9 +65,9 @@ class Cluster {
 
   const std::shared_ptr<block::Cluster>& state() const { return state_; }
 
-  /// Whether a thread of `here` may access the memory of another block: false after a fault. Errors: protocol_violation if
-  /// that block has ended.
-  Result<bool> may_access(Block& here, const Block& other, block::Who who) const;
+  /// Whether a thread of `here` may access the memory of another block: false after a fault, since that one may not have
+  /// begun or has ended.
+  bool may_access(Block& here, const Block& other, block::Who who) const;
 
   /// A warp that has waited for a phase which it had seen complete goes on too early: that is the cause of what follows, and
   /// becomes the fault. Warps are numbered in the cluster.

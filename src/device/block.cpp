@@ -194,7 +194,7 @@ void Block::unwind() {
 }
 
 Block::Outcome Block::run() {
-  if (async.has_ended) return Outcome::ended;
+  if (async.ended) return Outcome::ended;
   enter();
   if (std::exchange(seen_, async.cluster.events()) != async.cluster.events()) (void)meeting.look_again(false);
   while (!meeting.all_have_ended()) {
@@ -206,10 +206,10 @@ Block::Outcome Block::run() {
     if (!meeting.pass_barrier()) return Outcome::fault;
   }
   if (!goes_on()) return Outcome::fault;
-  async.has_ended = true;
+  async.ended = who(running_, meeting.last(running_));
   async.cluster.happened();
   if (shared.cluster().blocks() == 1) return Outcome::ended;
-  meeting.fault() = shared.ends(who(running_, meeting.last(running_)));
+  meeting.fault() = shared.ends(*async.ended);
   if (meeting.fault()) meeting.fault()->error.where = "end of the block";
   return goes_on() ? Outcome::ended : Outcome::fault;
 }

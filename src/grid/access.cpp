@@ -38,10 +38,8 @@ Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uin
                  fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
                  fmt::format("the block has {} bytes", size)};
   if (block == &here) return SharedBytes{block, offset};
-  const Result<bool> may =
-      here.async().cluster.may_access(here.async(), block->async(), Block::who(warp, step, lane));
-  if (!may) return may.error();
-  if (!*may) return here.found()->error;
+  if (!here.async().cluster.may_access(here.async(), block->async(), Block::who(warp, step, lane)))
+    return here.found()->error;
   return SharedBytes{block, offset};
 }
 

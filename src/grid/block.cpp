@@ -476,13 +476,13 @@ Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool m
 
 // Other blocks must not access its memory any more.
 void Block::end() {
-  async_.has_ended = true;
+  async_.ended = last_;
   async_.cluster.happened();
   if (async_.shared.cluster().blocks() > 1 && checks()) allows(async_.shared.ends(last_));
 }
 
 Outcome Block::run() {
-  if (async_.has_ended) return Outcome::ended;
+  if (async_.ended) return Outcome::ended;
   while (true) {
     bool ended = true, yielded = false;
     moved_ = false;
