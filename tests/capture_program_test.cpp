@@ -195,7 +195,7 @@ TEST_CASE("captures of every family replay without a mismatch", "[once]") {
   }
 }
 
-TEST_CASE("digests of every family are those of the inputs that verify makes") {
+TEST_CASE("digests of every family are those of the inputs that verify makes", "[once]") {
   for (const Selection& selection : kSelections) {
     const Bench bench(selection.target, selection.forms);
     const tool::Output said =

@@ -11,6 +11,7 @@
 #include <regex>
 
 #include "count_wanted.hpp"
+#include "in_turn.hpp"
 #include "isa/instruction.hpp"
 #include "oracle/oracle.hpp"
 #include "profiles.hpp"
@@ -250,10 +251,14 @@ void check(const Instruction& i, const Inputs& inputs, std::size_t cases, Undefi
   options.undefined = undefined;
   options.kernel = Kernel::reference;
   const Bytes expected = execute(i, inputs, cases, Layout::side_by_side, options, Kernel::reference);
+  constexpr std::size_t kLayouts = 5;
+  static std::size_t turn = 0;
   for (const Kernel kernel : kernels()) {
     if (kernel == Kernel::reference) continue;
+    ++turn;
     for (const Layout layout :
          {Layout::side_by_side, Layout::scattered, Layout::over_a, Layout::over_b, Layout::over_c}) {
+      if (!has_turn(turn, static_cast<std::size_t>(layout), kLayouts)) continue;
       const bool exists = layout <= Layout::scattered || operand_under_d(i, layout);
       if (!exists) continue;
       options.kernel = kernel;

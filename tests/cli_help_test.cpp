@@ -71,7 +71,7 @@ struct Place {
   }
 };
 
-TEST_CASE("every example in a command's help works", "[quick][cli]") {
+TEST_CASE("every example in a command's help works", "[quick][cli][once]") {
   const Place place;
   const std::string begin = place.begin();
   const Names all = commands();

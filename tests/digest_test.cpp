@@ -155,7 +155,8 @@ TEST_CASE("a generated capture replays as an ordinary one, wherever it begins", 
   }
 }
 
-TEST_CASE("digests depend on form, seed and profile, not on threads, kernel or selectors", "[quick][digest]") {
+TEST_CASE("digests depend on form, seed and profile, not on threads, kernel or selectors",
+          "[quick][digest][once]") {
   const Instruction i = parse(kSubjects[0].statement, "sm_90a");
   const auto digest = [](const Instruction& instruction, std::uint64_t seed, inputs::Profile profile,
                          const ExecuteOptions& options = {}) {

@@ -135,7 +135,8 @@ TEST_CASE("decode equals the oracle, and encode returns the code") {
   }
 }
 
-TEST_CASE("encode equals the oracle at every number and midpoint up to 16 bits, at boundaries beyond") {
+TEST_CASE("encode equals the oracle at every number and midpoint up to 16 bits, at boundaries beyond",
+          "[once]") {
   for (const Format& f : formats())
     if (!f.is_integer)
       compare_numbers(f, f.bits <= 16 ? all_codes(f) : boundary::codes(oracle::find_format(f.name)));

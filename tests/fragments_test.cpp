@@ -176,7 +176,7 @@ TEST_CASE("every element is held, and the inverse returns to it", "[once]") {
   }
 }
 
-TEST_CASE("find gives every place of an element") {
+TEST_CASE("find gives every place of an element", "[once]") {
   for (const Instruction& i : all_instructions()) {
     CAPTURE(i.canonical());
     for (const Operand& op : matrices(i)) {

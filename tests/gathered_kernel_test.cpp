@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kernel against the specification, Kernel::reference, on forms with fused nodes whose fragments are not those
 // of m16n8: wmma.mma of f16, bf16 and tf32, and mma.m8n8k4 of f16 where it is a tensor instruction.
+#include "in_turn.hpp"
 #include "tally.hpp"
 #include "warp.hpp"
 
@@ -137,7 +138,7 @@ void compare(const Instruction& i, Kernel kernel, const Words& got, const Words&
 
 constexpr std::size_t kCases = 3 * kKinds;
 
-TEST_CASE("gathered tiles: all kernels, all kinds of values") {
+TEST_CASE("gathered tiles: all kernels, all kinds of values", "[once]") {
   Tally tally;
   for (const Instruction& i : all_subjects()) {
     const std::vector<Words> sources = sources_of(i, kCases);
@@ -166,6 +167,9 @@ TEST_CASE("gathered tiles: the bits do not depend on how many cases there are, n
       }
   tally.judge("numbers of cases");
 }
+
+// Of pairs of a subject and a kernel, of which there are up to four.
+constexpr std::size_t kKernelTurns = 3;
 
 // ---- Views
 
@@ -199,12 +203,14 @@ struct Spread {
 
 TEST_CASE("gathered tiles: registers in any order and with gaps, which are left alone") {
   Tally tally;
+  std::size_t turn = 0;
   for (const Instruction& i : all_subjects()) {
     const std::vector<Words> sources = sources_of(i, kKinds);
     const Words expected = by_specification(i, dense(i, sources), kKinds);
     std::vector<Spread> spread;
     for (std::size_t s = 0; s < 3; ++s) spread.emplace_back(i.operands()[s + 1].registers, kKinds, sources[s]);
     for (const Kernel kernel : kernels()) {
+      if (!has_turn(turn++, 0, kKernelTurns)) continue;
       Spread d(i.operands()[0].registers, kKinds);
       execute(i, {spread[0].view(), spread[1].view(), spread[2].view()}, d.result_view(), kKinds, kernel);
       compare(i, kernel, d.dense(), expected, tally);
@@ -216,12 +222,14 @@ TEST_CASE("gathered tiles: registers in any order and with gaps, which are left 
 
 TEST_CASE("gathered tiles: D in the registers of C, of A, of B") {
   Tally tally;
+  std::size_t turn = 0;
   for (const Instruction& i : all_subjects()) {
     const std::vector<Words> sources = sources_of(i, kKinds);
     const Words expected = by_specification(i, dense(i, sources), kKinds);
     for (std::size_t s = 0; s < 3; ++s) {
       if (i.operands()[s + 1].registers != i.operands()[0].registers) continue;
       for (const Kernel kernel : kernels()) {
+        if (!has_turn(turn++, 0, kKernelTurns)) continue;
         std::vector<Words> copies = sources;
         execute(i, dense(i, copies), dense_result(i, copies[s]), kKinds, kernel);
         compare(i, kernel, copies[s], expected, tally);

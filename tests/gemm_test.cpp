@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "in_turn.hpp"
 #include "warp.hpp"
 #include "warpbit/gemm.hpp"
 
@@ -356,8 +357,10 @@ Sizes odd_sizes(const Instruction& i) {
 }
 
 TEST_CASE("products equal tiles executed one by one", "[gemm]") {
-  const auto& [form, target, has_body] = GENERATE(from_range(std::begin(kForms), std::end(kForms)));
+  const std::size_t subject = GENERATE(range(std::size_t{0}, std::size(kForms)));
+  const auto& [form, target, has_body] = kForms[subject];
   const Values values = GENERATE(Values::ordinary, Values::any, Values::some_special);
+  if (!has_turn(subject, static_cast<std::size_t>(values), 3)) return;
   INFO(form << " on " << target << ", values " << static_cast<int>(values));
   const Instruction instruction = warp::parse(form, target);
   const Problem problem(form, target, odd_sizes(instruction), values, 1);
@@ -397,6 +400,7 @@ TEST_CASE("products larger than a stripe", "[gemm]") {
   const std::string bf16 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
   const Values values = GENERATE(Values::ordinary, Values::any);
   const Sizes size = GENERATE(Sizes{3, 1042, 20}, Sizes{1034, 5, 20}, Sizes{70, 70, 290}, Sizes{3, 5, 600});
+  if (!has_turn(size.rows, static_cast<std::size_t>(values), 2)) return;
   INFO(size.rows << " x " << size.columns << " x " << size.depth << ", values " << static_cast<int>(values));
   const Problem problem(bf16, "sm_90", size, values, 3);
   const Codes plain = problem.naive({}, 1), parts = problem.naive({}, 2);

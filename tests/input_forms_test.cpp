@@ -90,7 +90,7 @@ void check_format(const Operand& op, const inputs::Format& f) {
   CHECK((f.no_numbers == inputs::NoNumbers::all_ones) == (row.specials == oracle::Specials::nan_all_ones));
 }
 
-TEST_CASE("fills have the formats and the registers of their operands", "[quick][inputs]") {
+TEST_CASE("fills have the formats and the registers of their operands", "[quick][inputs][once]") {
   std::set<std::string_view> formats;
   std::size_t checked = 0;
   for (const Statement& statement : statements()) {

@@ -512,7 +512,7 @@ TEST_CASE("pictures of all families are well-formed", "[quick][layout]") {
 
 // ---- Width
 
-TEST_CASE("no line is wider than the terminal, and a pipe has no colours", "[quick][layout]") {
+TEST_CASE("no line is wider than the terminal, and a pipe has no colours", "[quick][layout][once]") {
   std::size_t checked = 0;
   for (const std::string& form : one_of_each_family()) {
     const Result<Instruction> instruction = parse_on_newest(form);

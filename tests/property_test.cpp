@@ -93,7 +93,7 @@ TEST_CASE("each plan and pair of formats equals the oracle") {
 }
 
 // A target that was given another target's plan is not seen above.
-TEST_CASE("each form on each target equals the oracle") {
+TEST_CASE("each form on each target equals the oracle", "[once]") {
   const std::uint64_t count = std::max<std::uint64_t>(count_wanted("WARPBIT_PROPERTY_COUNT", 20000) / 100, 56);
   const std::vector<Combination> list = all_combinations();
   std::vector<Outcome> outcomes(list.size());

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -186,6 +187,21 @@ std::uint64_t value(int bits, std::mt19937_64& random) {
   }
 }
 
+// Many values of a width, made once; a register of 32 lanes has some that follow each other, from a place of its own.
+class Pool {
+ public:
+  Pool(int bits, std::mt19937_64& random) {
+    for (std::uint64_t& one : values_) one = value(bits, random);
+  }
+  std::span<const std::uint64_t, kLanes> lanes(std::mt19937_64& random) const {
+    return std::span(values_).subspan(random() % (kSize - kLanes)).first<kLanes>();
+  }
+
+ private:
+  static constexpr std::size_t kSize = 1 << 16;
+  std::vector<std::uint64_t> values_ = std::vector<std::uint64_t>(kSize);
+};
+
 // ---- One step
 
 struct Runner {
@@ -269,6 +285,7 @@ TEST_CASE("steps on all lanes equal the specification", "[vector]") {
   const Program program = compiled(statements, target);
 
   std::mt19937_64 random(1);
+  const Pool halves(16, random), words(32, random), pairs(64, random);
   std::map<std::string, int> forms;  // by opcode
   for (const Kernel kernel : kernels()) {
     if (kernel == Kernel::reference) continue;
@@ -288,14 +305,13 @@ TEST_CASE("steps on all lanes equal the specification", "[vector]") {
       ++forms[fmt::format("{} {}", name(kernel), from.opcode)];
       for (int round = 0; round < 12 && found < 20; ++round) {
         std::vector<std::uint32_t> slots;
-        for (int i = 0; i < 16 * kLanes; ++i)
-          slots.push_back(i < 8 * kLanes ? static_cast<std::uint32_t>(value(16, random) & 0xFFFF)
-                                         : static_cast<std::uint32_t>(value(32, random)));
-        for (int i = 0; i < 8 * kLanes; ++i) {
-          const std::uint64_t x = value(64, random);
-          slots.push_back(static_cast<std::uint32_t>(x));
-          slots.push_back(static_cast<std::uint32_t>(x >> 32));
-        }
+        for (int i = 0; i < 8; ++i)
+          for (const std::uint64_t x : halves.lanes(random)) slots.push_back(x & 0xFFFF);
+        for (int i = 0; i < 8; ++i)
+          for (const std::uint64_t x : words.lanes(random)) slots.push_back(static_cast<std::uint32_t>(x));
+        for (int i = 0; i < 8; ++i)
+          for (const std::uint64_t x : pairs.lanes(random))
+            slots.insert(slots.end(), {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(x >> 32)});
         for (Runner* runner : {&one, &all}) std::ranges::copy(slots, runner->slot(0));
         for (int i = 0; i < one.predicates(); ++i) {
           // Of some votes, all lanes or none.
