@@ -11,7 +11,7 @@ namespace warpbit {
 namespace {
 
 // The lines of one move, or of lanes that must be valid though they name no line.
-using Lines = std::vector<Effects::MemoryRead>;
+using LinesRead = std::vector<Effects::MemoryRead>;
 
 std::string name_of(const Effects::MemoryRead& line, std::size_t number) {
   return line.lane == Effects::kEveryLane ? fmt::format("line {}", number) : fmt::format("lane {}", line.lane);
@@ -28,8 +28,8 @@ bool aligned(const Move& move, std::uint64_t address) {
 
 // PTX manual, "ldmatrix" and "stmatrix": each address is the start of a row, lane by lane; on targets that say
 // so all lanes must contain valid addresses.
-Result<Lines> row_lines(const Move& move, const MoveAddresses& at) {
-  Lines lines;
+Result<LinesRead> row_lines(const Move& move, const MoveAddresses& at) {
+  LinesRead lines;
   for (int lane = 0; lane < (move.every_lane_valid ? move.lanes : move.lines); ++lane) {
     const std::uint64_t address = at.addresses[static_cast<std::size_t>(lane)];
     if (!aligned(move, address))
@@ -51,7 +51,7 @@ Result<void> check_agreement(std::string_view what, std::span<const T> values) {
 
 // PTX manual, "Matrix Storage for WMMA" (address alignment, default value for stride) and "wmma.load" (a stride
 // below the default, which is the length of a line, is undefined).
-Result<Lines> matrix_lines(const Move& move, const MoveAddresses& at) {
+Result<LinesRead> matrix_lines(const Move& move, const MoveAddresses& at) {
   if (Result<void> same = check_agreement("address", at.addresses); !same) return same.error();
   if (!at.strides.empty())
     if (Result<void> same = check_agreement("stride", at.strides); !same) return same.error();
@@ -69,7 +69,7 @@ Result<Lines> matrix_lines(const Move& move, const MoveAddresses& at) {
     return misaligned("stride", fmt::format("{} elements of {} bits", stride, move.element_bits),
                       move.stride_multiple);
 
-  Lines lines;
+  LinesRead lines;
   for (int i = 0; i < move.lines; ++i) {
     const std::uint64_t offset = static_cast<std::uint64_t>(i) * (bits / 8);
     if (offset > ~first)
@@ -92,9 +92,9 @@ Result<void> check_window(const Memory& memory, const Effects::MemoryRead& line,
 }
 
 // The lines with the bytes they hold now, one after the other.
-Result<Lines> checked_lines(const Move& move, const MoveAddresses& at, const Memory& memory,
-                            std::vector<std::byte>& bytes) {
-  Result<Lines> lines = move.addressing == Addressing::rows ? row_lines(move, at) : matrix_lines(move, at);
+Result<LinesRead> checked_lines(const Move& move, const MoveAddresses& at, const Memory& memory,
+                                std::vector<std::byte>& bytes) {
+  Result<LinesRead> lines = move.addressing == Addressing::rows ? row_lines(move, at) : matrix_lines(move, at);
   if (!lines) return lines;
   const auto line_bytes = static_cast<std::size_t>(move.line_bytes);
   bytes.resize(lines->size() * line_bytes);
@@ -114,7 +114,7 @@ Result<Lines> checked_lines(const Move& move, const MoveAddresses& at, const Mem
   return lines;
 }
 
-Result<void> check_overlap(const Lines& lines) {
+Result<void> check_overlap(const LinesRead& lines) {
   std::vector<std::size_t> order(lines.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return lines[i].address; });
@@ -156,7 +156,7 @@ std::size_t bit_of(const Move& move, const MoveElement& e) {
 Result<std::vector<Effects::MemoryRead>> load_matrix(const Move& move, const MoveAddresses& from,
                                                      const Memory& memory, std::span<std::uint64_t> registers) {
   std::vector<std::byte> bytes;
-  Result<Lines> lines = checked_lines(move, from, memory, bytes);
+  Result<LinesRead> lines = checked_lines(move, from, memory, bytes);
   if (!lines) return lines;
   std::ranges::fill(registers, 0);
   for (const MoveElement& e : move.elements)
@@ -168,7 +168,7 @@ Result<std::vector<Effects::MemoryWrite>> store_matrix(const Move& move, const M
                                                        const Memory& memory,
                                                        std::span<const std::uint64_t> registers) {
   std::vector<std::byte> bytes;
-  Result<Lines> lines = checked_lines(move, to, memory, bytes);
+  Result<LinesRead> lines = checked_lines(move, to, memory, bytes);
   if (!lines) return lines.error();
   if (Result<void> apart = check_overlap(*lines); !apart) return apart.error();
   for (const MoveElement& e : move.elements) {
