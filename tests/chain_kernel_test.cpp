@@ -273,7 +273,7 @@ void check(const Instruction& i, const Inputs& inputs, std::size_t cases, Undefi
 
 // The form with literals for C, if it takes them.
 std::optional<Instruction> with_literals(const Instruction& i) {
-  const auto all = forms();
+  static const auto all = forms();
   const auto form = std::ranges::find(all, i.canonical(), &FormInfo::canonical);
   const int count = std::ranges::find(i.operands(), Part::c, &Operand::part)->registers;
   std::string values = "c:={2147483647";

@@ -191,10 +191,10 @@ TEST_CASE("digests depend on form, seed and profile, not on threads, kernel or s
 
 TEST_CASE("a flipped bit names its block, and bisecting writes a capture of it", "[quick][digest]") {
   for (const Subject& s :
-       {Subject{"sm_90a", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};", 3 * 4096 + 10,
+       {Subject{"sm_90a", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};", 4096 + 10,
                 128},
-        Subject{"sm_90a", "cvt.rn.satfinite.e4m3x2.f32 d, a, b;", 2 * 4096 + 1, 2}})
-    for (const std::size_t block : {std::size_t{0}, std::size_t{1}, (s.cases - 1) / 4096}) {
+        Subject{"sm_90a", "cvt.rn.satfinite.e4m3x2.f32 d, a, b;", 3 * 4096 + 1, 2}})
+    for (std::size_t block = 0; block <= (s.cases - 1) / 4096; ++block) {
       const Directory directory;
       std::vector<std::uint64_t> digests = sums_of(s);
       digests[block] ^= std::uint64_t{1} << 40;

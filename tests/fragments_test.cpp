@@ -229,7 +229,7 @@ TEST_CASE("a map prints as shape and strides") {
   REQUIRE(i->operands()[0].fragment.text() == "((4,8),(2,2)):(((0,2),(1,0)),((0,1),(8,0)))");
 }
 
-TEST_CASE("the metadata lies where the manual puts it, and nowhere else") {
+TEST_CASE("the metadata lies where the manual puts it, and nowhere else", "[once]") {
   int maps = 0;
   for (const Instruction& i : all_instructions()) {
     if (!is_sparse(i)) continue;
@@ -275,7 +275,7 @@ TEST_CASE("the metadata lies where the manual puts it, and nowhere else") {
   REQUIRE(maps > 200);
 }
 
-TEST_CASE("the scale factors lie where the manual puts them, and nowhere else") {
+TEST_CASE("the scale factors lie where the manual puts them, and nowhere else", "[once]") {
   int maps = 0;
   for (const Instruction& bare : all_instructions()) {
     if (bare.blocks() == 0) continue;
@@ -318,7 +318,7 @@ TEST_CASE("the scale factors lie where the manual puts them, and nowhere else") 
   REQUIRE(maps > 1000);
 }
 
-TEST_CASE("a sparse A holds half of each row") {
+TEST_CASE("a sparse A holds half of each row", "[once]") {
   for (const Instruction& i : all_instructions()) {
     if (!is_mma(i) && !is_wgmma(i)) continue;
     CAPTURE(i.canonical());
