@@ -311,7 +311,7 @@ TEST_CASE("a tile with block scaling equals the oracle, whatever selects its sca
   // Dense and sparse: mxf8f6f4 with two spellings of 1X; 2X thrice; 4X once.
   REQUIRE(pairs == 2 * (128 + 49 * 16 + 32 + 2 * 8 + 8));
   REQUIRE(literals == in_registers);
-  REQUIRE(literals >= pairs / 8);
+  REQUIRE(literals >= (tries_all() ? pairs : pairs / 8));
 }
 
 TEST_CASE("random tiles with block scaling equal the oracle", "[once]") {

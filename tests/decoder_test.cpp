@@ -197,7 +197,7 @@ TEST_CASE("what the assembler refuses is refused on every target", "[quick][deco
     }
   REQUIRE(bare == 1);
   REQUIRE(counter.count() == asked);
-  REQUIRE(asked >= rows.size());
+  REQUIRE(asked >= rows.size() * (tries_all() ? targets.size() : 1));
 }
 
 TEST_CASE("qualifiers in other orders", "[quick][decoder]") {
