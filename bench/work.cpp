@@ -260,7 +260,7 @@ Result<PtxKernel> mma_kernel(Matrices& of, Target target) {
 
 // By wgmma and tensor copies: tiles and stages of kernels/hopper.cu.
 Result<PtxKernel> wgmma_kernel(Matrices& of, Target target) {
-  constexpr unsigned kRows = 64, kColumns = 256, kStep = 64, kStages = 4, kThreads = 128;
+  constexpr unsigned kTileRows = 64, kTileColumns = 256, kStep = 64, kStages = 4, kThreads = 128;
   const Result<ptx::Function> function = load_kernel("hopper.ptx", "gemm", target);
   if (!function) return function.error();
   const auto map = [](std::vector<std::uint16_t>& factor, unsigned lines) {
@@ -274,12 +274,12 @@ Result<PtxKernel> wgmma_kernel(Matrices& of, Target target) {
                   .swizzle_mode = Swizzle::bytes_128};
     return out.encode();
   };
-  const Result<TensorMapBytes> a = map(of.a, kRows), b = map(of.b, kColumns);
+  const Result<TensorMapBytes> a = map(of.a, kTileRows), b = map(of.b, kTileColumns);
   if (!a || !b) return a ? b.error() : a.error();
   return PtxKernel{*function,
-                   {.grid = {kGemmSize / kColumns, kGemmSize / kRows},
+                   {.grid = {kGemmSize / kTileColumns, kGemmSize / kTileRows},
                     .block = {kThreads},
-                    .shared_bytes = kStages * (kRows + kColumns) * kStep * sizeof(std::uint16_t)},
+                    .shared_bytes = kStages * (kTileRows + kTileColumns) * kStep * sizeof(std::uint16_t)},
                    {ptx::value(*a), ptx::value(*b), ptx::buffer(of.d), ptx::value(kGemmSize)}};
 }
 
@@ -307,6 +307,7 @@ Result<Work> ptx_products(Target target, int threads) {
   if (!function) return function.error();
   const auto d = std::make_shared<std::vector<float>>(std::size_t{kBlocks} * kThreads);
   PtxKernel kernel{*function, {.grid = {kBlocks}, .block = {kThreads}}, {ptx::buffer(*d), ptx::value(kLoops)}};
+  kernel.how.check_shared = false;
   kernel.how.execute.threads = threads;
   const std::uint64_t steps = kernel.function.launch(kernel.how, kernel.arguments).steps;
   return Work{static_cast<std::size_t>(steps), std::nullopt, [d, kernel] { return kernel.run(); }};

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace warpbit::block {
@@ -54,17 +55,20 @@ bool Mbarriers::is_overwritten(std::int64_t address, const Object& object) const
   return last && (last->thread != object.made.thread || last->at != object.made.at);
 }
 
-// A thread uses an object: strong accesses to its bytes are ordered by nothing but its init and its inval.
 Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Object*& out) {
   if (auto fault = find(address, what, who, out)) return fault;
-  if (!shared_.records()) return std::nullopt;
+  return shared_.records() ? record_use(address, what, who, *out) : std::nullopt;
+}
+
+// A thread uses an object: strong accesses to its bytes are ordered by nothing but its init and its inval.
+Found Mbarriers::record_use(std::int64_t address, std::string_view what, Who who, const Object& object) {
   Found race = shared_.read(what, address, kBytes, who, true);
   if (!race || race->error.code != Errc::data_race) return std::nullopt;
   return misused(what, address,
                  fmt::format("{} was initialised by {}, and nothing orders that before", name(address),
-                             shared_.cluster().name(out->made.thread, shared_.rank())),
+                             shared_.cluster().name(object.made.thread, shared_.rank())),
                  "a barrier of the block, or fence.mbarrier_init and barrier.cluster, must come between", who,
-                 out);
+                 &object);
 }
 
 // An init or an inval is a write: other threads' uses must be ordered with it.
@@ -200,14 +204,25 @@ Found Mbarriers::complete(std::int64_t address, std::uint32_t bytes, Who who) {
 
 // ---- Tests
 
-// A fresh object is as if the phase before its first one were complete.
-Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, Who who, bool& is_complete) {
+// A fresh object is as if the phase before its first one were complete. The record of accesses keeps two reads of a warp:
+// those of the first and the last lane are enough, as long as the object's init is ordered before the others.
+Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, std::uint32_t lanes, Place at,
+                      bool& is_complete) {
+  constexpr std::string_view kWhat = "mbarrier.test_wait";
+  const int first = std::countr_zero(lanes), last = kWarp - 1 - std::countl_zero(lanes);
+  const Who who{warp * kWarp + last, at};
   Object* object = nullptr;
-  if (auto fault = use(address, "mbarrier.test_wait", who, object)) return fault;
+  if (auto fault = find(address, kWhat, {warp * kWarp + first, at}, object)) return fault;
+  if (shared_.records())
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const int lane = std::countr_zero(rest), thread = warp * kWarp + lane;
+      if (lane != first && lane != last && shared_.order().before(object->made.thread, object->made_at, thread))
+        continue;
+      if (auto fault = record_use(address, kWhat, {thread, at}, *object)) return fault;
+    }
   const std::uint64_t of = test.is_parity ? test.value & 1 : test.value >> 63;
   is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
   if (!is_complete || !shared_.records()) return std::nullopt;
-  const int warp = who.thread / kWarp;
   if (test.acquires && (object->acquired_by != warp || object->acquired_in != object->phase)) {
     shared_.order().acquire(warp, object->complete);
     object->acquired_by = warp;
@@ -217,7 +232,7 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, Who who, b
   const std::int64_t phase = object->phase - 1;
   const auto [found, is_first] = object->seen.try_emplace(warp, Seen{phase, who});
   Seen& seen = found->second;
-  const bool is_same_test = seen.phase == phase && seen.by.at == who.at && seen.by.thread < who.thread;
+  const bool is_same_test = seen.phase == phase && seen.by.at == at && seen.by.thread < warp * kWarp + first;
   if (is_first || seen.phase != phase)
     repeated_.erase(warp);
   else if (!is_same_test && repeated(warp) == nullptr)

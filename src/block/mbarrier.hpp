@@ -46,8 +46,10 @@ class Mbarriers {
   Found arrive(std::int64_t address, const MbarrierArrival& arrival, Who who, std::uint64_t& state);
   Found expect(std::int64_t address, std::uint32_t bytes, Who who);
   Found complete(std::int64_t address, std::uint32_t bytes, Who who);
-  /// Whether the phase is complete. A thread that learns it knows what has been released and copied in it.
-  Found test(std::int64_t address, const MbarrierTest& test, Who who, bool& is_complete);
+  /// Whether the phase is complete, for lanes of a warp that ask for the same one by one instruction. A warp that learns it
+  /// knows what has been released and copied in it.
+  Found test(std::int64_t address, const MbarrierTest& test, int warp, std::uint32_t lanes, Place at,
+             bool& is_complete);
   /// The thread's cp.async up to now arrive when they are done (PTX manual, "cp.async.mbarrier.arrive").
   Found begin_copies(std::int64_t address, bool counted, Who who);
 
@@ -81,8 +83,8 @@ class Mbarriers {
     Who who;
     std::int64_t phase;
   };
-  /// The last phase that a warp has seen complete, and which of its threads was the last to see it, where: one after the
-  /// other in a single test.
+  /// The last phase that a warp has seen complete, and which of its threads was the last to see it, where: some after others
+  /// in a single test.
   struct Seen {
     std::int64_t phase;
     Who by;
@@ -105,6 +107,7 @@ class Mbarriers {
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
   Found change(std::int64_t address, std::string_view what, Who who);
   Found use(std::int64_t address, std::string_view what, Who who, Object*& out);
+  Found record_use(std::int64_t address, std::string_view what, Who who, const Object& object);
   Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
                 const Object* object = nullptr) const;
   Found add_bytes(std::int64_t address, Object& object, std::int64_t bytes, Who who);

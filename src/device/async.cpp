@@ -177,7 +177,9 @@ bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bo
   call.value = static_cast<std::uint64_t>(object.at);
   while (true) {
     bool is_complete = false;
-    block.fail_if(block.async.mbarriers.test(object.at, {phase, is_parity}, block.who(at), is_complete));
+    const int thread = block.who(at).thread;
+    block.fail_if(block.async.mbarriers.test(object.at, {phase, is_parity}, thread / block::kWarp,
+                                             std::uint32_t{1} << thread % block::kWarp, at, is_complete));
     if (is_complete || call.in_vain) return is_complete;
     block.wait(call);
   }

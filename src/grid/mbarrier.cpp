@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <utility>
 
 #include "grid/cluster.hpp"
 #include "grid/records.hpp"
@@ -46,22 +47,41 @@ block::Found execute(const MbarrierOperation& operation, block::Mbarriers& of, s
       if (has_value) (operation.expects ? arrival.expected : arrival.count) = number;
       return of.arrive(address, arrival, who, result);
     }
-    case Object::test: {
-      bool is_complete = false;
-      block::Found out = of.test(address, {value, operation.is_parity, operation.acquires}, who, is_complete);
-      result = is_complete ? 1 : 0;
-      return out;
-    }
     default: return std::nullopt;
   }
 }
 
-// Those lanes whose phase is not complete let the path wait, until nothing else can happen.
-Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, Lanes complete, std::int64_t awaited) {
-  if (complete != lanes && !path.gives_up) {
-    path.awaited = awaited;
-    return warp.wait_for(path, lanes, Waits::test);
+// Lanes that ask for the same phase of one object do so together. Those whose phase is not complete let the path wait, until
+// nothing else can happen.
+Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierOperation& operation) {
+  Lanes complete = 0;
+  for (Lanes rest = lanes; rest != 0;) {
+    const int first = std::countr_zero(rest);
+    const auto read = [&](int lane) {
+      return std::pair(warp.read(path, step.place[2], lane), warp.read(path, step.place[3], lane));
+    };
+    Lanes alike = 0;
+    for_each_lane(rest, [&](int lane) { alike |= Lanes{read(lane) == read(first)} << lane; });
+    rest &= ~alike;
+    Result<SharedBytes> at = find_object(warp, path, step, first, step.access.generic || step.access.cluster);
+    if (at && at->block != &warp.block())
+      at = Error{Errc::address_out_of_bounds,
+                 {},
+                 "barrier objects of another block",
+                 "a thread may test its own block's"};
+    if (!at) return warp.fault(path, alike, at.error());
+    const auto address = static_cast<std::int64_t>(at->offset);
+    bool is_complete = false;
+    if (!warp.block().allows(warp.block().async().mbarriers.test(
+            address, {read(first).second, operation.is_parity, operation.acquires}, warp.number_in_cluster(),
+            alike, Block::who(warp, step, first).at, is_complete)))
+      return Next::end;
+    if (is_complete)
+      complete |= alike;
+    else
+      path.awaited = address;
   }
+  if (complete != lanes && !path.gives_up) return warp.wait_for(path, lanes, Waits::test);
   path.gives_up = false;
   warp.set(path, step.place[0], lanes, complete);
   return Next::step;
@@ -71,9 +91,8 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, Lanes complete,
 
 Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const MbarrierOperation& operation = warp.program().async.mbarriers[static_cast<std::size_t>(step.extra)];
+  if (operation.kind == Object::test) return test(warp, path, step, lanes, operation);
   const Place& operand = step.place[3];
-  Lanes complete = 0;
-  std::int64_t awaited = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const std::uint64_t value = operand.exists() ? warp.read(path, operand, lane) : 0;
@@ -81,26 +100,16 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       warp.write(path, step.place[0], lane, block::Mbarriers::pending_count(value));
       continue;
     }
-    Result<SharedBytes> at = find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
-    if (at && operation.kind == Object::test && at->block != &warp.block())
-      at = Error{Errc::address_out_of_bounds,
-                 {},
-                 "barrier objects of another block",
-                 "a thread may test its own block's"};
+    const Result<SharedBytes> at =
+        find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
     if (!at) return warp.fault(path, Lanes{1} << lane, at.error());
-    const auto address = static_cast<std::int64_t>(at->offset);
     std::uint64_t result = 0;
-    if (!warp.block().allows(execute(operation, at->block->async().mbarriers, address, value, operand.exists(),
+    if (!warp.block().allows(execute(operation, at->block->async().mbarriers,
+                                     static_cast<std::int64_t>(at->offset), value, operand.exists(),
                                      Block::who(warp, step, lane), result)))
       return Next::end;
-    if (operation.kind == Object::test) {
-      complete |= static_cast<Lanes>(result) << lane;
-      if (result == 0) awaited = address;
-    } else {
-      warp.write(path, step.place[0], lane, result);
-    }
+    warp.write(path, step.place[0], lane, result);
   }
-  if (operation.kind == Object::test) return test(warp, path, step, lanes, complete, awaited);
   warp.block().async().cluster.happened();
   return Next::step;
 }
