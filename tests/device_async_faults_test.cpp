@@ -198,15 +198,14 @@ const std::vector<Mistaken> kMistaken = {
      "cp_async_bulk_shared_to_cluster(mapa(slots",
      "mine[thread] = in",
      0},
-    {"a load that no release orders",
+    {"bytes that no release orders",
      sum<S::early_load>,
      kSum,
      Errc::data_race,
-     {"was written by lane 31 of warp 1 of block 2 of the cluster",
-      "a barrier.cluster or an mbarrier must order"},
-     "mapa(mine, static_cast<unsigned>(neighbour))",
+     {"byte 0x4 was written by lane 1 of warp 0, and no barrier came between"},
+     "cp_async_bulk_shared_to_cluster(mapa(slots",
      "mine[thread] = in",
-     1},
+     0},
     {"a block that ends while the other one reads",
      sum<S::ends_early>,
      kSum,
@@ -230,7 +229,7 @@ const std::vector<Mistaken> kMistaken = {
      {"block 4 of the cluster", "the cluster has 4 blocks"},
      "mapa(mine, static_cast<unsigned>(neighbour))",
      "",
-     1},
+     0},
 };
 
 TEST_CASE("kernels that a GPU has recorded are silent", "[quick][device]") {
@@ -337,7 +336,7 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
        Errc::address_out_of_bounds, "1024 bytes from 0x50"},
       {"a multicast beyond the cluster",
        [&] { begin(), cp_async_bulk_global_to_shared_multicast(room(), global, 1024, object(), 2); },
-       Errc::address_out_of_bounds, "the cluster has 1 blocks"},
+       Errc::address_out_of_bounds, "the cluster has one block"},
       {"a map of other dimensions",
        [&] {
          begin(), cp_async_bulk_tensor_global_to_shared(room() + 16, map, {0, 0, 0}, object());
@@ -378,6 +377,133 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
   }
 }
 
+// Two blocks of a cluster, which meet before and behind.
+Launched together(const std::function<void()>& thread) {
+  Launch how{device_inputs::target("sm_90a"), {2}, {1}, 2048};
+  how.cluster = {2};
+  return launch(how, [&] {
+    mbarrier_init(object(), 2);
+    fence_mbarrier_init();
+    cluster_sync();
+    thread();
+    cluster_sync();
+  });
+}
+
+TEST_CASE("what reaches another block, and what does not", "[quick][device]") {
+  const auto fill = [] {
+    for (int i = 0; i < 4; ++i) room()[i] = 1;
+    fence_proxy_async();
+  };
+  const unsigned other = 1;
+  const std::vector<Single> cases = {
+      {"an arrival", [&] { mbarrier_arrive_cluster(mapa(object(), other)); }, {}, nullptr},
+      {"an arrival of the own block's", [&] { mbarrier_arrive(mapa(object(), cluster_ctarank() ^ 1)); },
+       Errc::address_out_of_bounds, "bytes of block 1 of the cluster"},
+      {"a wait", [&] { mbarrier_wait_parity(mapa(object(), cluster_ctarank() ^ 1), 1); },
+       Errc::address_out_of_bounds, "bytes of block 1 of the cluster"},
+      {"a copy",
+       [&] {
+         fill();
+         mbarrier_arrive_expect_tx(object(), 16);
+         const unsigned rank = cluster_ctarank() ^ 1;
+         cp_async_bulk_shared_to_cluster(mapa(room(), rank) + 4, room(), 16, mapa(object(), rank));
+         mbarrier_arrive(object());
+         mbarrier_wait_parity(object(), 0);
+       },
+       {},
+       nullptr},
+      {"a copy for an object of the own block",
+       [&] {
+         fill();
+         cp_async_bulk_shared_to_cluster(mapa(room(), cluster_ctarank() ^ 1) + 4, room(), 16, object());
+       },
+       Errc::address_out_of_bounds, "barrier objects of another block"},
+      {"a copy from there",
+       [&] {
+         const SharedArray<float> there = mapa(room(), cluster_ctarank() ^ 1);
+         cp_async_bulk_shared_to_cluster(room(), there, 16, object());
+       },
+       Errc::address_out_of_bounds, "bytes of block 1 of the cluster"},
+  };
+  for (const Single& one : cases) {
+    INFO(one.name);
+    const Launched launched = together(one.thread);
+    INFO((launched ? "" : launched.fault->message()));
+    REQUIRE(launched.ok() == (one.says == nullptr));
+    if (launched) continue;
+    CHECK(name(launched.fault->error.code) == name(one.code));
+    CHECK_THAT(launched.fault->error.message(), Catch::Contains(one.says));
+  }
+}
+
+TEST_CASE("bytes that nobody has written are the cause, not who waits", "[quick][device]") {
+  const Launched launched = together([] {
+    if (cluster_ctarank() == 1 && room()[0] != 0) room()[1] = 1;
+  });
+  REQUIRE(launched.fault);
+  CHECK(name(launched.fault->error.code) == name(Errc::never_written));
+  CHECK(launched.fault->block == Index3{1, 0, 0});
+}
+
+struct WaitsAtItsEnd {
+  bool of_cluster;
+  ~WaitsAtItsEnd() {
+    if (of_cluster)
+      cluster_sync();
+    else
+      mbarrier_wait_parity(object(), 0);
+  }
+};
+
+TEST_CASE("a destructor that waits does not hold up the end of a launch", "[quick][device]") {
+  for (const bool of_cluster : {false, true}) {
+    const Launched launched = alone([&] {
+      mbarrier_init(object(), 1);
+      const WaitsAtItsEnd waits{of_cluster};
+      room()[256] = 1;
+    });
+    REQUIRE(launched.fault);
+    CHECK(name(launched.fault->error.code) == name(Errc::address_out_of_bounds));
+  }
+}
+
+TEST_CASE("lanes that wait one by one have waited once", "[quick][device]") {
+  const auto run = [](bool twice) {
+    return launch({device_inputs::target("sm_90a"), {}, {32}, 2048}, [&] {
+      if (threadIdx.x == 0) mbarrier_init(object(), 1);
+      __syncwarp();
+      if (threadIdx.x == 31) mbarrier_arrive(object());
+      mbarrier_wait_parity(object(), 0);
+      if (twice) mbarrier_wait_parity(object(), 0);
+      room()[256] = 1;
+    });
+  };
+  const Launched once = run(false), again = run(true);
+  REQUIRE(once.fault);
+  CHECK(name(once.fault->error.code) == name(Errc::address_out_of_bounds));
+  REQUIRE(again.fault);
+  CHECK(name(again.fault->error.code) == name(Errc::phase_mistaken));
+}
+
+TEST_CASE("bits of signed numbers are reduced", "[quick][device]") {
+  Aligned<std::int32_t> numbers(4);
+  numbers.elements[3] = 6;
+  const GlobalArray<std::int32_t> global(numbers.elements);
+  const Launched launched = alone([&] {
+    const SharedArray<std::int32_t> mine = as<std::int32_t>(room());
+    for (int i = 0; i < 4; ++i) mine[i] = 3;
+    fence_proxy_async();
+    cp_reduce_async_bulk_shared_to_global<Reduction::xor_>(global, mine, 16);
+    cp_async_bulk_commit_group();
+    cp_async_bulk_wait_group<0>();
+  });
+  INFO((launched ? "" : launched.fault->message()));
+  REQUIRE(launched.ok());
+  CHECK(numbers.elements[0] == 3);
+  CHECK(numbers.elements[3] == 5);
+}
+
 TEST_CASE("older targets have none of it", "[quick][device]") {
   for (const std::function<void()>& thread : {std::function<void()>([] { mbarrier_init(object(), 1); }),
                                               std::function<void()>([] { cluster_sync(); }),
@@ -387,6 +513,14 @@ TEST_CASE("older targets have none of it", "[quick][device]") {
     CHECK(name(launched.fault->error.code) == name(Errc::not_on_target));
     CHECK_THAT(launched.fault->error.message(), Catch::Contains("sm_89") && Catch::Contains("sm_90a"));
   }
+}
+
+TEST_CASE("a cluster on an older target", "[quick][device]") {
+  Launch how{device_inputs::target("sm_80"), {2}, {32}, 0};
+  how.cluster = {2};
+  const Launched launched = launch(how, [] {});
+  REQUIRE(launched.fault);
+  CHECK(name(launched.fault->error.code) == name(Errc::not_on_target));
 }
 
 TEST_CASE("a cluster that cannot be", "[quick][device]") {
@@ -407,7 +541,7 @@ TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are", "[qu
       map_of(TensorType::bf16, numbers.memory.data(), {64, 8}, {64, 8}, Swizzle::bytes_128);
   std::vector<std::uint32_t> seen(32);
   const GlobalArray<std::uint32_t> out(seen);
-  const auto run = [&](bool swizzled) {
+  const auto run = [&](bool swizzled, bool in_place = false) {
     return launch({device_inputs::target("sm_90a"), {}, {32}, 4096}, [&] {
       const SharedArray<std::uint16_t> tile = shared_array<std::uint16_t>(1024, 8 * 64);
       const int lane = static_cast<int>(threadIdx.x), row = lane % 8;
@@ -418,23 +552,35 @@ TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are", "[qu
       }
       __syncwarp();
       mbarrier_wait_parity(object(), 0);
+      if (in_place) {  // row 0 stays as it is
+        for (int i = 0; i < 8 && lane < 8 && lane > 0; ++i) {
+          const int from = 5 ^ row;
+          const std::uint16_t other = tile[row * 64 + from * 8 + i], mine = tile[row * 64 + 5 * 8 + i];
+          tile[row * 64 + 5 * 8 + i] = other;
+          tile[row * 64 + from * 8 + i] = mine;
+        }
+        __syncwarp();
+      }
       const int chunk = swizzled ? 5 ^ row : 5;
       out[lane] = ldmatrix<1>(tile + (row * 64 + chunk * 8))[0];  // <- read
     });
   };
-  const Launched right = run(true), wrong = run(false);
-  INFO((right ? "" : right.fault->message()));
-  REQUIRE(right.ok());
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    const std::uint32_t first = lane / 4 * 64 + 5 * 8 + lane % 4 * 2;
-    CHECK(seen[lane] == (first | (first + 1) << 16));
+  for (const bool in_place : {false, true}) {
+    const Launched right = run(!in_place, in_place);
+    INFO((right ? "" : right.fault->message()));
+    REQUIRE(right.ok());
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      const std::uint32_t first = lane / 4 * 64 + 5 * 8 + lane % 4 * 2;
+      CHECK(seen[lane] == (first | (first + 1) << 16));
+    }
   }
+  const Launched wrong = run(false);
   REQUIRE(wrong.fault);
   CHECK(name(wrong.fault->error.code) == name(Errc::protocol_violation));
   CHECK_THAT(
       wrong.fault->error.message(),
-      Catch::Contains("the tile from 0x400 on was copied with 128-byte swizzle, and the rows of matrix 0 are "
-                      "chunk 5 of each of their lines, as without a swizzle; the chunk's number must be "
+      Catch::Contains("the tile from 0x400 on was copied with 128-byte swizzle, and lanes 0-7 read chunk 5 "
+                      "of each of their lines, as without a swizzle; the chunk's number must be "
                       "XORed with bits 7 to 9 of the address"));
   const std::string file = "tests/device_async_faults_test.cpp";
   CHECK(wrong.fault->at.line == device_inputs::line_of(file, " // <- read\n"));

@@ -370,7 +370,7 @@ TEST_CASE("barrier objects, copies and clusters become the PTX that they spell",
   }
   for (const char* one : {"add", "min", "max", "inc", "dec", "and", "or", "xor"})
     forms.push_back(fmt::format("{}tensor.2d.{}{}.tile.bulk_group", reduce, to_global, one));
-  for (const char* one : {"add.u32", "inc.u32", "and.b32", "min.s32", "xor.b64", "add.u64", "add.f32",
+  for (const char* one : {"add.u32", "inc.u32", "and.b32", "min.s32", "or.b32", "xor.b64", "add.u64", "add.f32",
                           "add.f64", "add.noftz.f16", "max.bf16"})
     forms.push_back(reduce + to_global + "bulk_group." + one);
   Counts expected;

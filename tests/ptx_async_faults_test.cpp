@@ -543,6 +543,13 @@ const std::vector<Small> kSmall = {
      {"block 1 of the cluster has ended", "a barrier.cluster must come behind the last access"},
      kInit + kFence + kArrive + "\n@!%p1 ret;" + kOther + kWait + kToSecond + kAt,
      kInit + kFence + kMeet + kToSecond + kArrive + kWait},
+    {"copies that arrive at an object of another block",
+     Errc::address_out_of_bounds,
+     {"barrier objects of another block"},
+     kInit + kFence + kMeet +
+         "cvta.shared.u64 %rd1, 0;\nmapa.u64 %rd1, %rd1, 1;\n@%p1 cp.async.mbarrier.arrive.b64 [%rd1];" + kAt +
+         kMeet,
+     kInit + kFence + kMeet + "@%p2 cp.async.mbarrier.arrive.shared::cta.b64 [%r3];" + kMeet},
     {"an arrival with a count beyond the object's",
      Errc::barrier_misused,
      {"65 more of 64 arrivals, of which 64 are pending in phase 0"},
@@ -686,8 +693,8 @@ TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are") {
     INFO(found.fault->message());
     CHECK(name(found.fault->error.code) == name(Errc::protocol_violation));
     CHECK_THAT(found.fault->message(),
-               Catch::Contains("the tile from 0x0 on was copied with 128-byte swizzle, and the "
-                               "rows of matrix 0 are chunk 5 of each of their lines"));
+               Catch::Contains("the tile from 0x0 on was copied with 128-byte swizzle, and "
+                               "lanes 0-7 read chunk 5 of each of their lines"));
     CHECK(found.fault->ptx_line == line_of(wrong, {kAt}));
     REQUIRE(found.fault->other);
     CHECK(found.fault->other->ptx_line == line_of(wrong, {kOther}));

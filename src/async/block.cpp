@@ -71,21 +71,22 @@ block::Found CopiedTiles::mistaken(std::string_view what, std::span<const std::i
     const std::uint64_t span = kChunk * (mask(tile.swizzle) + 1);
     for (std::size_t first = 0; first + 8 <= rows.size(); first += 8) {
       const auto row = [&](std::size_t i) { return static_cast<std::uint64_t>(rows[first + i]); };
-      bool same_chunk = true, same_swizzle = true, inside = true;
+      bool same_chunk = true, same_swizzle = true, copied = true;
       for (std::size_t i = 0; i < 8; ++i) {
-        inside = inside && row(i) >= tile.first && row(i) < tile.end;
+        copied = copied && row(i) >= tile.first && row(i) < tile.end && is_of(tile, row(i));
         same_chunk = same_chunk && row(i) % span == row(0) % span;
         same_swizzle = same_swizzle && ((row(i) / kLine ^ row(0) / kLine) & mask(tile.swizzle)) == 0;
       }
-      if (!inside || !same_chunk || same_swizzle || !is_of(tile, row(0))) continue;
+      if (!copied || !same_chunk || same_swizzle) continue;
+      const int bits = std::popcount(mask(tile.swizzle));
       Fault out = block::fault_of(
           who,
           {Errc::protocol_violation, std::string(what),
-           fmt::format("the tile from {:#x} on was copied with {}, and the rows of matrix {} are chunk {} of "
-                       "each of their lines, as without a swizzle",
-                       tile.first, name(tile.swizzle), first / 8, row(0) % span / kChunk),
-           fmt::format("the chunk's number must be XORed with bits 7 to {} of the address",
-                       6 + std::bit_width(mask(tile.swizzle)))});
+           fmt::format("the tile from {:#x} on was copied with {}, and lanes {}-{} read chunk {} of each of "
+                       "their lines, as without a swizzle",
+                       tile.first, name(tile.swizzle), first, first + 7, row(0) % span / kChunk),
+           fmt::format("the chunk's number must be XORed with {} of the address",
+                       bits == 1 ? "bit 7" : fmt::format("bits 7 to {}", 6 + bits))});
       out.lanes = block::lanes_of(0xFFU << first);
       out.address = {Space::shared, rows[first]};
       out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};

@@ -68,14 +68,13 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who) const 
                                  fmt::format("block {} of the cluster {}", other.shared.rank(), what),
                                  std::move(must)});
   };
-  if (!here.shared.records()) return true;
   if (other.ended) {
     Fault out =
         violation("has ended", "its shared memory is gone: a barrier.cluster must come behind the last access");
     out.other = {other.ended->thread / block::kWarp, {other.ended->thread % block::kWarp}, other.ended->at};
     return here.allows(std::move(out));
   }
-  if (barrier.has_met(who.thread / block::kWarp) ||
+  if (!here.shared.records() || barrier.has_met(who.thread / block::kWarp) ||
       state_->order.knows_of(other.shared.first_thread(), state_->stride(), who.thread))
     return true;
   return here.allows(violation("may not have begun",
@@ -111,6 +110,16 @@ void Cluster::locate(Fault& fault, const std::function<device::Index3(int rank)>
   if (!fault.other) return;
   if (const int other = fault.other->warp / warps; other != rank) fault.other->elsewhere = index(other);
   fault.other->warp %= warps;
+}
+
+std::optional<Error> not_on(Target target, std::string_view form) {
+  static const std::vector<Target> later = [] {
+    std::vector<Target> all = Target::all();
+    all.erase(all.begin(), std::ranges::find(all, "sm_90", &Target::name));
+    return all;
+  }();
+  if (std::ranges::find(later, target) != later.end()) return std::nullopt;
+  return Error{Errc::not_on_target, std::string(form), std::string(target.name()), names(later)};
 }
 
 std::string text(const std::vector<Waiting>& warps, const std::string& block) {

@@ -8,12 +8,15 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "async/block.hpp"
 #include "block/cluster.hpp"
+#include "warpbit/target.hpp"
 
 namespace warpbit::async {
 
@@ -96,6 +99,9 @@ class Cluster {
  public:
   ClusterBarrier barrier;
 };
+
+/// not_on_target for a form of the asynchronous machine, which exists from sm_90 on; nothing if it is there.
+std::optional<Error> not_on(Target target, std::string_view form);
 
 /// A warp that cannot go on, and what it waits for.
 struct Waiting {

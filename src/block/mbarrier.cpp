@@ -155,7 +155,7 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
     return misused(what, address, fmt::format("a count of {}", arrival.count),
                    fmt::format("1 to {}", kMaxCount), who);
   if (arrival.expected != 0)
-    if (auto fault = add_bytes(address, *object, arrival.expected, who)) return fault;
+    if (auto fault = add_bytes(address, what, *object, arrival.expected, who)) return fault;
   if (arrival.count > object->pending) {
     Found out =
         misused(what, address,
@@ -180,23 +180,26 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
   return std::nullopt;
 }
 
-Found Mbarriers::add_bytes(std::int64_t address, Object& object, std::int64_t bytes, Who who) {
+Found Mbarriers::add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes,
+                           Who who) {
   object.bytes += bytes;
   if (object.bytes >= -std::int64_t{kMaxCount} && object.bytes <= kMaxCount) return std::nullopt;
-  return misused({}, address, fmt::format("{} bytes are expected", object.bytes),
+  return misused(what, address, fmt::format("{} bytes are expected", object.bytes),
                  fmt::format("-{} to {}", kMaxCount, kMaxCount), who, &object);
 }
 
 Found Mbarriers::expect(std::int64_t address, std::uint32_t bytes, Who who) {
   Object* object = nullptr;
-  if (auto fault = use(address, "mbarrier.expect_tx", who, object)) return fault;
-  return add_bytes(address, *object, bytes, who);
+  constexpr std::string_view kWhat = "mbarrier.expect_tx";
+  if (auto fault = use(address, kWhat, who, object)) return fault;
+  return add_bytes(address, kWhat, *object, bytes, who);
 }
 
 Found Mbarriers::complete(std::int64_t address, std::uint32_t bytes, Who who) {
   Object* object = nullptr;
-  if (auto fault = use(address, "mbarrier.complete_tx", who, object)) return fault;
-  if (auto fault = add_bytes(address, *object, -std::int64_t{bytes}, who)) return fault;
+  constexpr std::string_view kWhat = "mbarrier.complete_tx";
+  if (auto fault = use(address, kWhat, who, object)) return fault;
+  if (auto fault = add_bytes(address, kWhat, *object, -std::int64_t{bytes}, who)) return fault;
   object->came += bytes;
   settle(*object);
   return std::nullopt;
@@ -210,7 +213,6 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
                       bool& is_complete) {
   constexpr std::string_view kWhat = "mbarrier.test_wait";
   const int first = std::countr_zero(lanes), last = kWarp - 1 - std::countl_zero(lanes);
-  const Who who{warp * kWarp + last, at};
   Object* object = nullptr;
   if (auto fault = find(address, kWhat, {warp * kWarp + first, at}, object)) return fault;
   if (shared_.records())
@@ -228,20 +230,22 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
     object->acquired_by = warp;
     object->acquired_in = object->phase;
   }
-  if (!test.is_parity) return std::nullopt;
-  const std::int64_t phase = object->phase - 1;
-  const auto [found, is_first] = object->seen.try_emplace(warp, Seen{phase, who});
-  Seen& seen = found->second;
-  const bool is_same_test = seen.phase == phase && seen.by.at == at && seen.by.thread < warp * kWarp + first;
-  if (is_first || seen.phase != phase)
+  return std::nullopt;
+}
+
+void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place at) {
+  const auto of = objects_.find(address);
+  if (!shared_.records() || of == objects_.end()) return;
+  const std::int64_t phase = of->second.phase - 1;
+  Seen& seen = of->second.seen.try_emplace(warp, Seen{phase, 0}).first->second;
+  if (seen.phase != phase || seen.lanes == 0)
     repeated_.erase(warp);
-  else if (!is_same_test && repeated(warp) == nullptr)
+  else if ((seen.lanes & lanes) != 0 && repeated(warp) == nullptr)
     repeated_[warp] = {
         fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before", phase,
-                    name(address), of),
-        who};
-  seen = {phase, who};
-  return std::nullopt;
+                    name(address), phase & 1),
+        {warp * kWarp + kWarp - 1 - std::countl_zero(lanes), at}};
+  seen = {phase, seen.phase == phase ? seen.lanes | lanes : lanes};
 }
 
 const Mbarriers::Repeated* Mbarriers::repeated(int warp) const {
@@ -309,7 +313,7 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
                    object);
     if (!object->arrived.empty()) set_other(*late, object->arrived.back().who);
   }
-  if (auto fault = add_bytes(address, *object, -std::int64_t{bytes}, who)) return fault;
+  if (auto fault = add_bytes(address, kWhat, *object, -std::int64_t{bytes}, who)) return fault;
   object->came += bytes;
   settle(*object);
   return late;

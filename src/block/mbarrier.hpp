@@ -50,6 +50,8 @@ class Mbarriers {
   /// knows what has been released and copied in it.
   Found test(std::int64_t address, const MbarrierTest& test, int warp, std::uint32_t lanes, Place at,
              bool& is_complete);
+  /// They go on from a wait by parity for the last complete phase.
+  void pass(std::int64_t address, int warp, std::uint32_t lanes, Place at);
   /// The thread's cp.async up to now arrive when they are done (PTX manual, "cp.async.mbarrier.arrive").
   Found begin_copies(std::int64_t address, bool counted, Who who);
 
@@ -69,7 +71,7 @@ class Mbarriers {
   /// What a thread waits for that tests in vain: the phase, who has arrived, which bytes have come, who should have come.
   /// `warp`: whose thread it is; a phase that it has left out is named, too.
   std::string awaited(std::int64_t address, int warp = -1) const;
-  /// The wait of a warp for a phase that it had seen complete, if that was its last one on some object: what that says,
+  /// The wait of a warp for a phase that it had waited for before, if that was its last one on some object: what that says,
   /// for a fault that followed.
   struct Repeated {
     std::string what;
@@ -83,11 +85,10 @@ class Mbarriers {
     Who who;
     std::int64_t phase;
   };
-  /// The last phase that a warp has seen complete, and which of its threads was the last to see it, where: some after others
-  /// in a single test.
+  /// The last phase that a warp has waited for, and which of its lanes have.
   struct Seen {
     std::int64_t phase;
-    Who by;
+    std::uint32_t lanes;
   };
   struct Object {
     std::uint32_t expected, pending;
@@ -110,7 +111,7 @@ class Mbarriers {
   Found record_use(std::int64_t address, std::string_view what, Who who, const Object& object);
   Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
                 const Object* object = nullptr) const;
-  Found add_bytes(std::int64_t address, Object& object, std::int64_t bytes, Who who);
+  Found add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes, Who who);
   void settle(Object& object);
   int agent_of(std::int64_t address, Object& object);
   static std::uint64_t state(const Object& object);

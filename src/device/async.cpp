@@ -13,25 +13,16 @@
 #include "block/shape.hpp"
 #include "device/cluster.hpp"
 #include "warpbit/device/calls.hpp"
-#include "warpbit/target.hpp"
 
 namespace warpbit::device::calls {
 namespace {
 
 constexpr std::int64_t kObject = block::Mbarriers::kBytes;
 
-// The machine exists from sm_90 on.
 void check_target(std::string_view form, Place at) {
-  static const std::vector<Target> later = [] {
-    std::vector<Target> all = Target::all();
-    all.erase(all.begin(), std::ranges::find(all, "sm_90", &Target::name));
-    return all;
-  }();
   Block& block = current_block();
-  const Target target = block.how().target;
-  if (std::ranges::find(later, target) == later.end())
-    block.fail(block::fault_of(
-        block.who(at), {Errc::not_on_target, std::string(form), std::string(target.name()), names(later)}));
+  if (auto error = async::not_on(block.how().target, form))
+    block.fail(block::fault_of(block.who(at), *std::move(error)));
 }
 
 // Fails with an error of the asynchronous machine, or with what it has found; the form is its name.
@@ -42,6 +33,10 @@ void check(std::string_view form, const Result<bool>& done, Place at) {
   Error error = done.error();
   if (error.where.empty()) error.where = form;
   block.fail(block::fault_of(block.who(at), std::move(error)));
+}
+
+std::string blocks_of(int blocks) {
+  return blocks == 1 ? "the cluster has one block" : fmt::format("the cluster has {} blocks", blocks);
 }
 
 }  // namespace
@@ -61,7 +56,7 @@ void check_own(std::string_view what, const View& array, Place at) {
   if (array.rank >= 0 && array.rank != block.shared.rank())
     block.fail(block::fault_of(block.who(at), {Errc::address_out_of_bounds, std::string(what),
                                                fmt::format("bytes of block {} of the cluster", array.rank),
-                                               "it reaches those of the own block"}));
+                                               "only those of the own block are accepted"}));
 }
 
 View mapa(const View& array, unsigned rank, Place at) {
@@ -69,23 +64,27 @@ View mapa(const View& array, unsigned rank, Place at) {
   Block& block = current_block();
   const int blocks = block.cluster().blocks();
   if (std::cmp_greater_equal(rank, blocks))
-    block.fail(block::fault_of(block.who(at), {Errc::address_out_of_bounds, "mapa",
-                                               fmt::format("arrays of block {} of the cluster", rank),
-                                               fmt::format("the cluster has {} blocks", blocks)}));
+    block.fail(block::fault_of(block.who(at),
+                               {Errc::address_out_of_bounds, "mapa",
+                                fmt::format("arrays of block {} of the cluster", rank), blocks_of(blocks)}));
   View out = array;
   out.rank = static_cast<int>(rank);
   return out;
 }
 
-unsigned cluster_ctarank() {
+unsigned cluster_ctarank(Place at) {
+  check_target("%cluster_ctarank", at);
   return static_cast<unsigned>(current_block().shared.rank());
 }
 
-Index3 cluster_ctaid() {
-  return block::position(cluster_ctarank(), current_block().how().cluster);
+Index3 cluster_ctaid(Place at) {
+  check_target("%cluster_ctaid", at);
+  return block::position(static_cast<std::uint64_t>(current_block().shared.rank()),
+                         current_block().how().cluster);
 }
 
-Index3 cluster_nctaid() {
+Index3 cluster_nctaid(Place at) {
+  check_target("%cluster_nctaid", at);
   const Dim3& size = current_block().how().cluster;
   return {size.x, size.y, size.z};
 }
@@ -98,7 +97,6 @@ void barrier_cluster_arrive(bool releases, Place at) {
   if (block.async.cluster.barrier.arrive(me.thread / block::kWarp, lane, releases) != 0)
     block.fail(block::fault_of(me, {Errc::barrier_misused, "barrier.cluster.arrive",
                                     "a thread arrives a second time", "barrier.cluster.wait between"}));
-  block.cluster().check_barrier();
 }
 
 void barrier_cluster_wait(Place at) {
@@ -114,6 +112,7 @@ void barrier_cluster_wait(Place at) {
     if (is_complete) return;
     Call call{{Request::Kind::cluster, kForm, at}};
     block.wait(call);
+    if (block.is_unwinding()) return;  // in a destructor
   }
 }
 
@@ -126,6 +125,7 @@ std::string_view name(Mbarrier what) {
     case Mbarrier::init: return "mbarrier.init";
     case Mbarrier::inval: return "mbarrier.inval";
     case Mbarrier::arrive: return "mbarrier.arrive";
+    case Mbarrier::arrive_cluster: return "mbarrier.arrive.shared::cluster";
     case Mbarrier::arrive_drop: return "mbarrier.arrive_drop";
     case Mbarrier::arrive_expect_tx: return "mbarrier.arrive.expect_tx";
     case Mbarrier::expect_tx: return "mbarrier.expect_tx";
@@ -141,7 +141,8 @@ block::Found execute(Mbarrier what, block::Mbarriers& objects, std::int64_t at, 
   switch (what) {
     case Mbarrier::init: return objects.init(at, value, who);
     case Mbarrier::inval: return objects.invalidate(at, who);
-    case Mbarrier::arrive: return objects.arrive(at, {.count = value}, who, state);
+    case Mbarrier::arrive:
+    case Mbarrier::arrive_cluster: return objects.arrive(at, {.count = value}, who, state);
     case Mbarrier::arrive_drop: return objects.arrive(at, {.count = value, .drops = true}, who, state);
     case Mbarrier::arrive_expect_tx: return objects.arrive(at, {.expected = value}, who, state);
     case Mbarrier::expect_tx: return objects.expect(at, value, who);
@@ -160,8 +161,7 @@ std::uint64_t mbarrier(Mbarrier what, const View& object, std::uint32_t value, P
   Block& block = current_block();
   const block::Who me = block.who(at);
   block.fail_if(block::check_bytes(form, Space::shared, object, kObject, kObject, me));
-  if (what == Mbarrier::init || what == Mbarrier::inval || what >= Mbarrier::cp_async_arrive)
-    check_own(form, object, at);
+  if (what != Mbarrier::arrive_cluster) check_own(form, object, at);
   std::uint64_t state = 0;
   block.fail_if(execute(what, owner(form, object, at).async.mbarriers, object.at, value, me, state));
   block.async.cluster.happened();
@@ -180,8 +180,12 @@ bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bo
     const int thread = block.who(at).thread;
     block.fail_if(block.async.mbarriers.test(object.at, {phase, is_parity}, thread / block::kWarp,
                                              std::uint32_t{1} << thread % block::kWarp, at, is_complete));
+    if (is_complete && is_parity)
+      block.async.mbarriers.pass(object.at, thread / block::kWarp, std::uint32_t{1} << thread % block::kWarp,
+                                 at);
     if (is_complete || call.in_vain) return is_complete;
     block.wait(call);
+    if (block.is_unwinding()) return true;  // in a destructor
   }
 }
 
@@ -204,13 +208,13 @@ namespace {
 /// An array. Addresses are bytes of it.
 class InArray : public async::Global {
  public:
-  explicit InArray(const View& array) : array_(array) {}
+  explicit InArray(const View* array) : array_(array) {}
   Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
-    return array_.global + static_cast<std::int64_t>(address);  // checked before
+    return array_->global + static_cast<std::int64_t>(address);  // checked before
   }
 
  private:
-  const View& array_;
+  const View* array_;  // nullptr if the copy has another side
 };
 
 /// The memory of a tensor, which whoever made the map vouches for.
@@ -228,7 +232,7 @@ class Copy {
       : copy_(copy),
         at_(at),
         block_(current_block()),
-        in_array_(copy.from != nullptr && copy.from->is_global ? *copy.from : *copy.to),
+        in_array_(copy.from != nullptr && copy.from->is_global ? copy.from : copy.to),
         issue_(block_.async, block_.who(at),
                copy.map != nullptr ? static_cast<async::Global&>(in_tensor_) : in_array_) {
     check_target(copy.form, at);
@@ -241,7 +245,7 @@ class Copy {
   void exchange() {
     const std::uint32_t from = own();
     check(copy_.form,
-          issue_.exchange(from, static_cast<std::uint64_t>(copy_.bytes), destination(copy_.to->rank), reduce()),
+          issue_.exchange(from, static_cast<std::uint64_t>(copy_.bytes), destinations().front(), reduce()),
           at_);
   }
 
@@ -277,21 +281,20 @@ async::Region Copy::region(const View* array) {
   TensorMapBytes bytes;
   std::memcpy(bytes.data(), copy_.map->bytes, sizeof bytes);
   const Result<TensorMap> map = TensorMap::decode(bytes);
-  if (!map) block_.fail(block::fault_of(block_.who(at_), map.error()));
+  if (!map) {
+    Error error = map.error();
+    error.where = fmt::format("{}, tensor map: {}", copy_.form, error.where);
+    block_.fail(block::fault_of(block_.who(at_), std::move(error)));
+  }
   map_ = *map;
   if (std::cmp_not_equal(copy_.coordinates.size(), map_.rank))
     fail(Errc::descriptor_field, fmt::format("a tensor map of {} dimensions", map_.rank),
          fmt::format("{}, as the call has", copy_.coordinates.size()));
   const bool stores = copy_.barrier == nullptr;
-  async::Region out{0,
-                    0,
-                    &map_,
-                    {!copy_.is_im2col ? tensor_map::CopyMode::tile
-                     : stores         ? tensor_map::CopyMode::im2col_no_offs
-                                      : tensor_map::CopyMode::im2col}};
+  async::Region out{0, 0, &map_, {copy_.is_im2col ? tensor_map::CopyMode::im2col : tensor_map::CopyMode::tile}};
   std::ranges::copy(copy_.coordinates, out.box.coordinates.begin());
   std::ranges::copy(copy_.offsets, out.box.offsets.begin());
-  check_array(stores ? *copy_.from : *copy_.to, static_cast<std::int64_t>(tensor_map::counted_bytes(map_)));
+  check_array(stores ? *copy_.from : *copy_.to, static_cast<std::int64_t>(tensor_map::tile_bytes(map_)));
   return out;
 }
 
@@ -320,7 +323,7 @@ std::vector<async::Destination> Copy::destinations() {
     const int rank = std::countr_zero(rest), blocks = block_.cluster().blocks();
     if (rank >= blocks)
       fail(Errc::address_out_of_bounds, fmt::format("bytes of block {}, in the mask {:#x},", rank, *copy_.mask),
-           fmt::format("the cluster has {} blocks", blocks));
+           blocks_of(blocks));
     out.push_back(destination(rank));
   }
   return out;
@@ -332,6 +335,10 @@ std::uint32_t Copy::own() {
   if (copy_.map == nullptr) check_array(*copy_.from, copy_.bytes);
   return static_cast<std::uint32_t>(copy_.from->at);
 }
+
+static_assert(static_cast<int>(Reduction::add) == static_cast<int>(tensor_map::Reduction::add) &&
+              static_cast<int>(Reduction::dec) == static_cast<int>(tensor_map::Reduction::dec) &&
+              static_cast<int>(Reduction::xor_) == static_cast<int>(tensor_map::Reduction::xor_));
 
 std::optional<async::Reduce> Copy::reduce() {
   if (copy_.reduction == nullptr) return std::nullopt;
@@ -357,14 +364,17 @@ void copy_shared_to_cluster(const BulkCopy& copy, Place at) {
 }
 
 void bulk_commit_group(Place at) {
+  check_target("cp.async.bulk.commit_group", at);
   Block& block = current_block();
   block.async.groups.commit(block.who(at).thread);
 }
 
 void bulk_wait_group(unsigned pending, Place at) {
+  constexpr const char* kForm = "cp.async.bulk.wait_group";
+  check_target(kForm, at);
   Block& block = current_block();
-  (void)block.async.cluster.deliver();
-  block.fail_if_found("cp.async.bulk.wait_group");
+  (void)block.async.cluster.deliver();  // what it finds ends the cluster's turns
+  block.fail_if_found(kForm);
   block.async.groups.wait(block.who(at).thread, pending);
 }
 

@@ -229,8 +229,9 @@ std::string Block::waiting() const {
   for (int warp = 0; warp < meeting.warps(); ++warp)
     for (std::uint32_t rest = meeting.waiting(warp); rest != 0;) {
       const block::Request& one = meeting.request(warp * block::kWarp + std::countr_zero(rest));
-      const std::uint32_t lanes =
-          rest & meeting.waiting(warp, [&](const block::Request& other) { return other.is_same(one); });
+      const std::uint32_t lanes = rest & meeting.waiting(warp, [&](const block::Request& other) {
+        return other.is_same(one) && other.value == one.value;
+      });
       rest &= ~lanes;
       std::string how = fmt::format("lanes {:#010x}, {}:{}: {}", lanes, one.at.file, one.at.line, one.form());
       if (one.kind == block::Request::Kind::phase)
@@ -244,8 +245,6 @@ std::string Block::waiting() const {
 }
 
 bool Block::report_deadlock(const std::string& waiting) {
-  meeting.report_stuck();
-  if (meeting.fault()) return true;
   const auto is_elsewhere = [](const block::Request& r) { return r.is_elsewhere(); };
   for (int warp = 0; warp < meeting.warps(); ++warp) {
     const std::uint32_t lanes = meeting.waiting(warp, is_elsewhere);

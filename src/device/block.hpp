@@ -89,7 +89,9 @@ class Block {
   bool inferred() const { return inferred_; }
   const std::exception_ptr& exception() const { return exception_; }
   /// That of its threads, or of a copy on its way.
-  const block::Found& fault() { return meeting.fault() ? meeting.fault() : found_; }
+  const block::Found& fault() { return found_ ? found_ : meeting.fault(); }
+  /// That of a copy on its way alone.
+  const block::Found& found() const { return found_; }
   /// The lanes of a warp that have not ended.
   std::uint32_t alive(int warp) const;
   /// What its threads wait for, as text; each with its place.

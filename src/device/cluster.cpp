@@ -43,6 +43,10 @@ bool Cluster::go_on_in_vain() {
 }
 
 void Cluster::report_deadlock() {
+  for (const auto& block : blocks_) {
+    block->meeting.report_stuck();
+    if (block->meeting.fault()) return;
+  }
   std::string waiting;
   for (const auto& block : blocks_) waiting += block->waiting();
   for (const auto& block : blocks_)
@@ -59,7 +63,8 @@ bool Cluster::run_turns() {
       if (outcome == Block::Outcome::fault) return false;
       ended = ended && outcome == Block::Outcome::ended;
     }
-    if (!async_.deliver()) return false;
+    const auto is_faulty = [](const auto& block) { return block->fault().has_value(); };
+    if (std::ranges::any_of(blocks_, is_faulty) || !async_.deliver()) return false;
     if (ended) return true;
     check_barrier();
     if (async_.events() != before) {
@@ -76,11 +81,11 @@ void Cluster::run() {
   const bool done = run_turns();
   for (const auto& block : blocks_) {
     if (!done) block->unwind();
-    if (!fault_) fault_ = block->fault();
+    if (!fault_ || block->found()) fault_ = block->fault();
   }
   if (fault_) {
     async_.explain_by_phase(*fault_);
-    if (fault_->error.where.empty()) fault_->error.where = "a wait by parity";
+    if (fault_->error.code == Errc::phase_mistaken) fault_->error.where = "a wait by parity";
     async_.locate(*fault_, [&](int rank) { return block(rank).index(); });
   }
   for (const auto& block : blocks_)

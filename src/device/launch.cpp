@@ -22,6 +22,8 @@ std::optional<Fault> check(const Launch& how) {
   if (auto error = block::check_shape(how.grid, how.block, how.shared_bytes))
     return block::refused(*std::move(error));
   if (auto error = block::check_cluster(how.grid, how.cluster)) return block::refused(*std::move(error));
+  if (block::product(how.cluster) > 1)
+    if (auto error = async::not_on(how.target, "a cluster")) return block::refused(*std::move(error));
   if (how.stack_bytes < kMinStack || how.stack_bytes > kMaxStack)
     return fault(fmt::format("stacks of {} bytes", how.stack_bytes),
                  fmt::format("{} to {}", kMinStack, kMaxStack));

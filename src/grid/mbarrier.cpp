@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <utility>
+#include <vector>
 
 #include "grid/cluster.hpp"
 #include "grid/records.hpp"
@@ -32,6 +33,15 @@ Result<SharedBytes> find_object(Warp& warp, const Path& path, const Step& step, 
   return find_shared(warp, step, lane, address, block::Mbarriers::kBytes, of_cluster);
 }
 
+// What a thread does to objects of its own block alone.
+bool is_of_own_block(Object kind) {
+  return kind == Object::init || kind == Object::inval || kind == Object::copies || kind == Object::test;
+}
+
+Error another_blocks() {
+  return {Errc::address_out_of_bounds, {}, "barrier objects of another block", "they must be the own block's"};
+}
+
 // One lane's. `result` is what its destination becomes.
 block::Found execute(const MbarrierOperation& operation, block::Mbarriers& of, std::int64_t address,
                      std::uint64_t value, bool has_value, block::Who who, std::uint64_t& result) {
@@ -55,6 +65,7 @@ block::Found execute(const MbarrierOperation& operation, block::Mbarriers& of, s
 // nothing else can happen.
 Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierOperation& operation) {
   Lanes complete = 0;
+  std::vector<std::pair<std::int64_t, Lanes>> passed;
   for (Lanes rest = lanes; rest != 0;) {
     const int first = std::countr_zero(rest);
     const auto read = [&](int lane) {
@@ -64,11 +75,7 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     for_each_lane(rest, [&](int lane) { alike |= Lanes{read(lane) == read(first)} << lane; });
     rest &= ~alike;
     Result<SharedBytes> at = find_object(warp, path, step, first, step.access.generic || step.access.cluster);
-    if (at && at->block != &warp.block())
-      at = Error{Errc::address_out_of_bounds,
-                 {},
-                 "barrier objects of another block",
-                 "a thread may test its own block's"};
+    if (at && at->block != &warp.block()) at = another_blocks();
     if (!at) return warp.fault(path, alike, at.error());
     const auto address = static_cast<std::int64_t>(at->offset);
     bool is_complete = false;
@@ -76,13 +83,16 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
             address, {read(first).second, operation.is_parity, operation.acquires}, warp.number_in_cluster(),
             alike, Block::who(warp, step, first).at, is_complete)))
       return Next::end;
-    if (is_complete)
-      complete |= alike;
-    else
+    complete |= is_complete ? alike : 0;
+    if (!is_complete)
       path.awaited = address;
+    else if (operation.is_parity)
+      passed.emplace_back(address, alike);
   }
   if (complete != lanes && !path.gives_up) return warp.wait_for(path, lanes, Waits::test);
   path.gives_up = false;
+  for (const auto& [address, alike] : passed)
+    warp.block().async().mbarriers.pass(address, warp.number_in_cluster(), alike, Block::who(warp, step, 0).at);
   warp.set(path, step.place[0], lanes, complete);
   return Next::step;
 }
@@ -100,8 +110,8 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       warp.write(path, step.place[0], lane, block::Mbarriers::pending_count(value));
       continue;
     }
-    const Result<SharedBytes> at =
-        find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
+    Result<SharedBytes> at = find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
+    if (at && is_of_own_block(operation.kind) && at->block != &warp.block()) at = another_blocks();
     if (!at) return warp.fault(path, Lanes{1} << lane, at.error());
     std::uint64_t result = 0;
     if (!warp.block().allows(execute(operation, at->block->async().mbarriers,

@@ -298,13 +298,23 @@ void move(const CopyLines& lines, const std::byte* from, std::byte* shared) {
       }
 }
 
+namespace {
+
+std::uint64_t lines_of(const TensorMap& map) {
+  if (map.mode == TensorMapMode::im2col) return map.pixels_per_column;
+  std::uint64_t lines = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(map.rank); ++d) lines *= steps(map, d);
+  return lines;
+}
+
+}  // namespace
+
 std::uint64_t counted_bytes(const TensorMap& map) {
-  std::uint64_t lines = map.pixels_per_column;
-  if (map.mode == TensorMapMode::tiled) {
-    lines = 1;
-    for (std::size_t d = 0; d < static_cast<std::size_t>(map.rank); ++d) lines *= steps(map, d);
-  }
-  return lines * inner(map) * unit_bytes(map);
+  return lines_of(map) * inner(map) * unit_bytes(map);
+}
+
+std::uint64_t tile_bytes(const TensorMap& map) {
+  return lines_of(map) * pitch(map);
 }
 
 std::uint32_t shared_alignment(const TensorMap&) {

@@ -85,6 +85,9 @@ Result<void> check(const TensorMap& map, const TensorCopy& copy);
 /// The bytes that a load counts on its mbarrier, elements outside included.
 std::uint64_t counted_bytes(const TensorMap& map);
 
+/// The bytes of shared memory that a tile takes: more than are counted if a swizzle has a longer span than its lines.
+std::uint64_t tile_bytes(const TensorMap& map);
+
 /// The alignment that `shared` must have.
 std::uint32_t shared_alignment(const TensorMap& map);
 

@@ -80,6 +80,7 @@ WARPBIT_KERNEL void bytes(GlobalArray<std::uint32_t> words, GlobalArray<std::int
   reduce_bytes<Reduction::inc, void>(words);
   reduce_bytes<Reduction::and_, void>(words);
   reduce_bytes<Reduction::min, void>(integers);
+  reduce_bytes<Reduction::or_, void>(integers);
   reduce_bytes<Reduction::xor_, void>(longs);
   reduce_bytes<Reduction::add, void>(longs);
   reduce_bytes<Reduction::add, void>(floats);

@@ -20,7 +20,7 @@ enum class Mistake {
   none,
   too_many_bytes,  ///< are expected
   no_proxy_fence,  ///< between stores and the copy that reads them
-  early_load,      ///< from a block that may not have stored yet
+  early_load,      ///< of what other threads may not have stored yet
   ends_early,      ///< a block whose memory others still read
   arrives_twice,   ///< at barrier.cluster
   rank_beyond,     ///< of the neighbour

@@ -9,7 +9,7 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// The size of a grid or a block.
+/// The size of a grid, a cluster or a block.
 struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };

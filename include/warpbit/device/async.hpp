@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hopper's asynchronous machine for kernels' source: barrier objects, bulk and tensor copies, clusters (PTX manual,
 // "mbarrier", "cp.async.bulk", "barrier.cluster"). From sm_90 on. Without a GPU, src/async/ASYNCHRONOUS.md has what happens
-// when, and what is a fault.
+// when, and which faults there are: barrier_misused, phase_mistaken, copy_pending, data_race, never_written,
+// protocol_violation, threads_diverge for a deadlock, address_out_of_bounds, address_misaligned, descriptor_field,
+// undefined_operand, not_on_target.
 //
 //     const SharedArray<Mbarrier> full = shared_array<Mbarrier>(0, 1);
 //     if (threadIdx.x == 0) {
@@ -25,15 +27,16 @@ namespace warpbit::device {
 // ---- Clusters (Launch::cluster; cudaLaunchAttributeClusterDimension)
 
 /// The rank of the block in its cluster.
-WARPBIT_DEVICE unsigned cluster_ctarank() {
-  WARPBIT_EITHER(return special_cluster_ctarank(), return calls::cluster_ctarank());
+WARPBIT_DEVICE unsigned cluster_ctarank(Place at = Place::here()) {
+  WARPBIT_EITHER(return special_cluster_ctarank(), return calls::cluster_ctarank(at));
 }
-/// Its index in the cluster, and the cluster's size: x, y and z.
-WARPBIT_DEVICE Index3 cluster_ctaid() {
-  WARPBIT_EITHER(return special_cluster_ctaid(), return calls::cluster_ctaid());
+/// Its index in the cluster.
+WARPBIT_DEVICE Index3 cluster_ctaid(Place at = Place::here()) {
+  WARPBIT_EITHER(return special_cluster_ctaid(), return calls::cluster_ctaid(at));
 }
-WARPBIT_DEVICE Index3 cluster_nctaid() {
-  WARPBIT_EITHER(return special_cluster_nctaid(), return calls::cluster_nctaid());
+/// The cluster's size in blocks.
+WARPBIT_DEVICE Index3 cluster_nctaid(Place at = Place::here()) {
+  WARPBIT_EITHER(return special_cluster_nctaid(), return calls::cluster_nctaid(at));
 }
 /// The same array in the shared memory of another block of the cluster. Loads, stores, arrivals and copies may use it, when
 /// that block has begun, and before it ends: a barrier_cluster must lie between.
@@ -71,14 +74,14 @@ WARPBIT_DEVICE void cluster_sync(Place at = Place::here()) {
 /// A barrier object lies in 8 bytes of shared memory.
 using Mbarrier = std::uint64_t;
 
-/// Begins an object of the own block that expects `count` arrivals in each phase.
+/// Begins an object of the own block that expects `count` arrivals in each phase: 1 to 2^20 - 1.
 WARPBIT_DEVICE void mbarrier_init(SharedArray<Mbarrier> object, std::uint32_t count, Place at = Place::here()) {
   WARPBIT_EITHER(
       asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(object)), "r"(count)
                    : "memory"),
       calls::mbarrier(calls::Mbarrier::init, object.view, count, at));
 }
-/// Ends it: the bytes may be used for other things.
+/// Ends an object of the own block: the bytes may be used for other things.
 WARPBIT_DEVICE void mbarrier_inval(SharedArray<Mbarrier> object, Place at = Place::here()) {
   WARPBIT_EITHER(asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(object))
                               : "memory"),
@@ -91,7 +94,7 @@ WARPBIT_DEVICE void fence_mbarrier_init(Place at = Place::here()) {
                  calls::fence_mbarrier_init(at));
 }
 
-/// Arrives `count` times; returns the state of the phase for mbarrier_wait.
+/// Arrives `count` times at an object of the own block; returns the state of the phase for mbarrier_wait.
 WARPBIT_DEVICE std::uint64_t mbarrier_arrive(SharedArray<Mbarrier> object, std::uint32_t count = 1,
                                              Place at = Place::here()) {
   std::uint64_t state;
@@ -113,7 +116,7 @@ WARPBIT_DEVICE std::uint64_t mbarrier_arrive_drop(SharedArray<Mbarrier> object, 
                  state = calls::mbarrier(calls::Mbarrier::arrive_drop, object.view, count, at));
   return state;
 }
-/// Expects `bytes` more bytes in this phase, and arrives once.
+/// Expects `bytes` more bytes in this phase of an object of the own block, up to 2^20 - 1 together, and arrives once.
 WARPBIT_DEVICE std::uint64_t mbarrier_arrive_expect_tx(SharedArray<Mbarrier> object, std::uint32_t bytes,
                                                        Place at = Place::here()) {
   std::uint64_t state;
@@ -128,12 +131,12 @@ WARPBIT_DEVICE std::uint64_t mbarrier_arrive_expect_tx(SharedArray<Mbarrier> obj
 WARPBIT_DEVICE void mbarrier_arrive_cluster(SharedArray<Mbarrier> object, std::uint32_t count = 1,
                                             Place at = Place::here()) {
   WARPBIT_EITHER(asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(
-                                  shared_address(object)),
+                                  cluster_address(object)),
                               "r"(count)
                               : "memory"),
-                 calls::mbarrier(calls::Mbarrier::arrive, object.view, count, at));
+                 calls::mbarrier(calls::Mbarrier::arrive_cluster, object.view, count, at));
 }
-/// Expects `bytes` more bytes in this phase.
+/// Expects `bytes` more bytes in this phase of an object of the own block, up to 2^20 - 1 together.
 WARPBIT_DEVICE void mbarrier_expect_tx(SharedArray<Mbarrier> object, std::uint32_t bytes,
                                        Place at = Place::here()) {
   WARPBIT_EITHER(
@@ -142,7 +145,7 @@ WARPBIT_DEVICE void mbarrier_expect_tx(SharedArray<Mbarrier> object, std::uint32
                    : "memory"),
       calls::mbarrier(calls::Mbarrier::expect_tx, object.view, bytes, at));
 }
-/// Counts bytes as a copy does.
+/// Counts bytes on an object of the own block, as a copy does.
 WARPBIT_DEVICE void mbarrier_complete_tx(SharedArray<Mbarrier> object, std::uint32_t bytes,
                                          Place at = Place::here()) {
   WARPBIT_EITHER(
@@ -241,28 +244,29 @@ struct TypeText {
   static_assert(one_of<T, void>,
                 "elements that are reduced are 32- or 64-bit integers, float, double, f16 or bf16");
 };
-#define WARPBIT_REDUCED(T, name, bits, sum)                                       \
-  template <>                                                                     \
-  struct TypeText<T, 0> {                                                         \
-    static constexpr char type[] = "." #name;                                     \
-    WARPBIT_EITHER(, static constexpr TensorType tensor_type = TensorType::name;) \
-  };                                                                              \
-  template <>                                                                     \
-  struct TypeText<T, 1> : TypeText<T, 0> {                                        \
-    static constexpr char type[] = bits;                                          \
-  };                                                                              \
-  template <>                                                                     \
-  struct TypeText<T, 2> : TypeText<T, 0> {                                        \
-    static constexpr char type[] = sum;                                           \
+#define WARPBIT_REDUCED(T, name, bits, bits_type, sum)                                 \
+  template <>                                                                          \
+  struct TypeText<T, 0> {                                                              \
+    static constexpr char type[] = "." #name;                                          \
+    WARPBIT_EITHER(, static constexpr TensorType tensor_type = TensorType::name;)      \
+  };                                                                                   \
+  template <>                                                                          \
+  struct TypeText<T, 1> : TypeText<T, 0> {                                             \
+    static constexpr char type[] = bits;                                               \
+    WARPBIT_EITHER(, static constexpr TensorType tensor_type = TensorType::bits_type;) \
+  };                                                                                   \
+  template <>                                                                          \
+  struct TypeText<T, 2> : TypeText<T, 0> {                                             \
+    static constexpr char type[] = sum;                                                \
   };
-WARPBIT_REDUCED(std::uint32_t, u32, ".b32", ".u32")
-WARPBIT_REDUCED(std::int32_t, s32, ".b32", ".s32")
-WARPBIT_REDUCED(std::uint64_t, u64, ".b64", ".u64")
-WARPBIT_REDUCED(std::int64_t, s64, ".b64", ".s64")
-WARPBIT_REDUCED(float, f32, ".f32", ".f32")
-WARPBIT_REDUCED(double, f64, ".f64", ".f64")
-WARPBIT_REDUCED(f16, f16, ".f16", ".noftz.f16")
-WARPBIT_REDUCED(bf16, bf16, ".bf16", ".noftz.bf16")
+WARPBIT_REDUCED(std::uint32_t, u32, ".b32", u32, ".u32")
+WARPBIT_REDUCED(std::int32_t, s32, ".b32", u32, ".s32")
+WARPBIT_REDUCED(std::uint64_t, u64, ".b64", u64, ".u64")
+WARPBIT_REDUCED(std::int64_t, s64, ".b64", u64, ".s64")
+WARPBIT_REDUCED(float, f32, ".f32", f32, ".f32")
+WARPBIT_REDUCED(double, f64, ".f64", f64, ".f64")
+WARPBIT_REDUCED(f16, f16, ".f16", f16, ".noftz.f16")
+WARPBIT_REDUCED(bf16, bf16, ".bf16", bf16, ".noftz.bf16")
 #undef WARPBIT_REDUCED
 
 /// Of the operation and the type.
@@ -282,8 +286,8 @@ WARPBIT_DEVICE void cp_async_bulk_global_to_shared(SharedArray<T> to, GlobalArra
   WARPBIT_EITHER(
       asm volatile(
           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-              shared_address(to)),
-          "l"(from), "r"(bytes), "r"(shared_address(object))
+              cluster_address(to)),
+          "l"(from), "r"(bytes), "r"(cluster_address(object))
           : "memory"),
       calls::copy_global_to_shared({.form = "cp.async.bulk.shared::cluster.global",
                                     .to = &to.view,
@@ -292,15 +296,16 @@ WARPBIT_DEVICE void cp_async_bulk_global_to_shared(SharedArray<T> to, GlobalArra
                                     .barrier = &object.view},
                                    at));
 }
-/// The same into the blocks of a mask, at the same places of each; each object counts the bytes of its block.
+/// The same into the blocks of a mask, whose bit i is the block of rank i, at the same places of each; each object counts the
+/// bytes of its block.
 template <class T, class U>
 WARPBIT_DEVICE void cp_async_bulk_global_to_shared_multicast(SharedArray<T> to, GlobalArray<U> from, int bytes,
                                                              SharedArray<Mbarrier> object, std::uint16_t mask,
                                                              Place at = Place::here()) {
   WARPBIT_EITHER(
       asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::"
-                   "cluster [%0], [%1], %2, [%3], %4;" ::"r"(shared_address(to)),
-                   "l"(from), "r"(bytes), "r"(shared_address(object)), "h"(mask)
+                   "cluster [%0], [%1], %2, [%3], %4;" ::"r"(cluster_address(to)),
+                   "l"(from), "r"(bytes), "r"(cluster_address(object)), "h"(mask)
                    : "memory"),
       calls::copy_global_to_shared({.form = "cp.async.bulk.shared::cluster.global.multicast::cluster",
                                     .to = &to.view,
@@ -316,8 +321,8 @@ WARPBIT_DEVICE void cp_async_bulk_shared_to_cluster(SharedArray<T> to, SharedArr
                                                     SharedArray<Mbarrier> object, Place at = Place::here()) {
   WARPBIT_EITHER(
       asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], "
-                   "%2, [%3];" ::"r"(shared_address(to)),
-                   "r"(shared_address(from)), "r"(bytes), "r"(shared_address(object))
+                   "%2, [%3];" ::"r"(cluster_address(to)),
+                   "r"(shared_address(from)), "r"(bytes), "r"(cluster_address(object))
                    : "memory"),
       calls::copy_shared_to_cluster({.form = "cp.async.bulk.shared::cluster.shared::cta",
                                      .to = &to.view,
@@ -379,7 +384,7 @@ WARPBIT_DEVICE void cp_async_bulk_wait_group_read(Place at = Place::here()) {
                  calls::bulk_wait_group(N, at));
 }
 
-// ---- Copies of boxes of a tensor by one thread. Coordinates are those of the first element, the contiguous dimension first:
+// ---- Copies of boxes of a tensor by one thread. Tiles begin at multiples of 128 bytes. Coordinates are those of the first element, the contiguous dimension first:
 // as many as the map has dimensions, 1 to 5.
 
 /// From global memory; all bytes of the box are counted on the object, which lies in the same block as `to` (mapa).
@@ -397,7 +402,8 @@ WARPBIT_DEVICE void cp_async_bulk_tensor_global_to_shared(SharedArray<T> to, con
                                                .coordinates = coordinates},
                                               at));
 }
-/// The same into the blocks of a mask, at the same places of each; each object counts the bytes of its block.
+/// The same into the blocks of a mask, whose bit i is the block of rank i, at the same places of each; each object counts the
+/// bytes of its block.
 template <class T, int N>
 WARPBIT_DEVICE void cp_async_bulk_tensor_global_to_shared_multicast(
     SharedArray<T> to, const TensorMapParameter& map, const int (&coordinates)[N], SharedArray<Mbarrier> object,

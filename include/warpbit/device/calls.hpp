@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface between the wrappers of warpbit/device/host.hpp and the block that runs them.
+// The interface between the wrappers that kernels call and the block that runs them.
 #pragma once
 
 #include <cstddef>
@@ -65,11 +65,13 @@ void execute(const Statement& statement, const Operands& operands, Place at);
 
 /// The same array in the shared memory of another block of the cluster.
 View mapa(const View& array, unsigned rank, Place at);
-unsigned cluster_ctarank();
-/// The index of the block in its cluster, and the cluster's size.
-Index3 cluster_ctaid();
-Index3 cluster_nctaid();
+/// The rank of the block in its cluster, its index there, and the cluster's size.
+unsigned cluster_ctarank(Place at);
+Index3 cluster_ctaid(Place at);
+Index3 cluster_nctaid(Place at);
+/// `releases`: not of .relaxed.
 void barrier_cluster_arrive(bool releases, Place at);
+/// Waits until all threads of the cluster have arrived.
 void barrier_cluster_wait(Place at);
 
 /// What is done to a barrier object.
@@ -77,6 +79,7 @@ enum class Mbarrier : std::uint8_t {
   init,
   inval,
   arrive,
+  arrive_cluster,  ///< of any block; all others are of the thread's own
   arrive_drop,
   arrive_expect_tx,
   expect_tx,
@@ -88,14 +91,16 @@ enum class Mbarrier : std::uint8_t {
 std::uint64_t mbarrier(Mbarrier what, const View& object, std::uint32_t value, Place at);
 /// Whether the phase with this parity, or that of a state, is complete; waits as long as something else can happen.
 bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bool is_parity, Place at);
+/// The arrivals that a state has pending.
 std::uint32_t mbarrier_pending_count(std::uint64_t state);
+/// Orders the thread's inits before what follows a barrier_cluster_arrive_relaxed, and before copies of other blocks.
 void fence_mbarrier_init(Place at);
 
 /// A bulk copy. `map`: of a tensor copy, which has no other side in global memory.
 struct BulkCopy {
   const char* form;
   const View *to = nullptr, *from = nullptr;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  ///< without a tensor map
   const View* barrier = nullptr;
   const std::uint16_t* mask = nullptr;  ///< of a multicast
   const TensorMapParameter* map = nullptr;
@@ -105,9 +110,11 @@ struct BulkCopy {
   const Reduction* reduction = nullptr;
   TensorType type = TensorType::u8;  ///< of elements that are reduced, without a tensor map
 };
+/// Checks a copy, which arrives later: from global memory for a barrier object, to it in a bulk group, to another block.
 void copy_global_to_shared(const BulkCopy& copy, Place at);
 void copy_shared_to_global(const BulkCopy& copy, Place at);
 void copy_shared_to_cluster(const BulkCopy& copy, Place at);
+/// Groups the thread's copies to global memory since the last one.
 void bulk_commit_group(Place at);
 /// Until at most `pending` groups of the thread are pending.
 void bulk_wait_group(unsigned pending, Place at);

@@ -25,6 +25,12 @@ WARPBIT_DEVICE U* as(T* array) {
 WARPBIT_DEVICE unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
+/// Of the shared memory of any block of the cluster.
+WARPBIT_DEVICE unsigned cluster_address(const void* pointer) {
+  std::uint64_t address;
+  asm("cvta.to.shared::cluster.u64 %0, %1;" : "=l"(address) : "l"(pointer));
+  return static_cast<unsigned>(address);
+}
 
 // ---- Rows
 
@@ -82,6 +88,9 @@ WARPBIT_DEVICE void multiply(D& d, const A& a, std::uint64_t b, bool scale_d, Pl
 /// x, y and z.
 struct Index3 {
   unsigned x = 0, y = 0, z = 0;
+  WARPBIT_DEVICE friend bool operator==(const Index3& a, const Index3& b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+  }
 };
 
 WARPBIT_DEVICE unsigned special_cluster_ctarank() {
@@ -134,7 +143,7 @@ WARPBIT_DEVICE T* mapped(T* array, unsigned rank) {
 template <class T, int N>
 WARPBIT_DEVICE void load_tensor(T* to, const TensorMapParameter& map, const int (&c)[N],
                                 const std::uint64_t* barrier) {
-  const unsigned tile = shared_address(to), object = shared_address(barrier);
+  const unsigned tile = cluster_address(to), object = cluster_address(barrier);
   const std::uint16_t mask = 0;
   WARPBIT_OF_RANKS(N, WARPBIT_LOAD, "], [%2];")
 }
@@ -147,7 +156,7 @@ WARPBIT_DEVICE void load_tensor(T* to, const TensorMapParameter& map, const int 
 template <class T, int N>
 WARPBIT_DEVICE void load_tensor_multicast(T* to, const TensorMapParameter& map, const int (&c)[N],
                                           const std::uint64_t* barrier, std::uint16_t mask) {
-  const unsigned tile = shared_address(to), object = shared_address(barrier);
+  const unsigned tile = cluster_address(to), object = cluster_address(barrier);
   WARPBIT_OF_RANKS(N, WARPBIT_LOAD, "], [%2], %3;")
 }
 #undef WARPBIT_LOAD
@@ -157,7 +166,7 @@ WARPBIT_DEVICE void load_tensor_multicast(T* to, const TensorMapParameter& map, 
 template <class T, int N, int M>
 WARPBIT_DEVICE void load_tensor_im2col(T* to, const TensorMapParameter& map, const int (&c)[N],
                                        const std::uint16_t (&offsets)[M], const std::uint64_t* barrier) {
-  const unsigned tile = shared_address(to), object = shared_address(barrier);
+  const unsigned tile = cluster_address(to), object = cluster_address(barrier);
   const std::uint16_t mask = 0;
   if constexpr (N == 3)
     WARPBIT_TENSOR(N, WARPBIT_LOAD("3"), "{%4, %5, %6}", "], [%2], {%9};", "h"(offsets[0]));

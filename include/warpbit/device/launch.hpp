@@ -46,7 +46,7 @@ struct Launched {
 ///
 /// Shared memory follows the PTX manual's "Memory Consistency Model", with barriers and barrier objects as the only
 /// synchronisation: if different threads access a byte and one of them writes, a __syncthreads must lie
-/// between the accesses, or a __syncwarp whose mask has both lanes, or a barrier_cluster, or an arrival and a wait for
+/// between the accesses, or a __syncwarp whose mask has both lanes, or a cluster_sync, or an arrival and a wait for
 /// its phase. Shuffles, votes and matrix instructions
 /// order nothing. A product of a warpgroup counts as a read by all its lanes until a wait completes it. It
 /// also needs a proxy fence after the write and before the product: by the writer, or by another thread after
