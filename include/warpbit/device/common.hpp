@@ -106,7 +106,7 @@ WARPBIT_OPERATION(xor_, "xor")
 /// A tensor map as a parameter of a kernel: the 128 bytes of a CUtensorMap, or those of TensorMap::encode.
 ///
 ///     WARPBIT_KERNEL void kernel(const WARPBIT_GRID_CONSTANT TensorMapParameter map, ...)
-struct alignas(64) TensorMapParameter {
+struct WARPBIT_EITHER(alignas(64), alignas(8)) TensorMapParameter {
   unsigned char bytes[128];
 
   template <class Map>
