@@ -91,7 +91,7 @@ Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///<
 // ---- bulk.cpp
 Next bulk(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< extra: of AsyncTables::bulks
 Next bulk_commit(Warp& warp, Path& path, const Step& step, Lanes lanes);
-Next bulk_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< target: pending groups
+Next bulk_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: pending groups
 
 // ---- tensor_maps.cpp
 Next change_map(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< extra: of AsyncTables::maps
