@@ -702,6 +702,68 @@ TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are") {
   CHECK(ptx::forget(map.global_address));
 }
 
+// %rd2: a map in global memory, which the thread changes.
+constexpr const char* kChangedMap = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 map)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  .shared .align 128 .b8 tile[1024];
+  .shared .align 8 .b64 object;
+  ld.param.u64 %rd1, [map];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, tile;
+  mov.u32 %r2, object;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+  mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [%r2], 1024;
+  tensormap.replace.tile.box_dim.global.b1024.b32 [%rd2], 1, 8;  // <- other
+)";
+
+TEST_CASE("a tensor map that was changed is released and acquired before a copy uses it") {
+  alignas(16) std::array<std::uint16_t, 8 * 64> numbers{};
+  TensorMap map;
+  map.elemtype = TensorType::bf16;
+  map.rank = 2;
+  map.global_address = ptx::address(std::as_writable_bytes(std::span(numbers)));
+  map.global_dim = {64, 8};
+  map.global_stride = {128};
+  map.box_dim = {64, 4};
+  map.element_stride = {1, 1};
+  const Result<TensorMapBytes> bytes = map.encode();
+  REQUIRE(bytes);
+  const std::string
+      release = "fence.proxy.tensormap::generic.release.gpu;\n",
+      acquire = "fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;\n",
+      copy =
+          "mov.u32 %r3, 0;\ncp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+          "[%r1], [%rd2, {%r3, %r3}], [%r2];  // <- at\nret;\n}\n";
+  const auto run = [&](const std::string& fences) {
+    const Result<ptx::Module> module = ptx::Module::load(kChangedMap + fences + copy);
+    if (!module) FAIL(module.error().message());
+    const Result<ptx::Function> function = module->function("k");
+    REQUIRE(function);
+    alignas(64) TensorMapBytes changed = *bytes;
+    return function->launch(ptx::Launch(), {ptx::buffer(std::span<std::byte>(changed))});
+  };
+  const ptx::Report right = run(release + acquire);
+  if (right.fault) FAIL(right.fault->message());
+  for (const auto& [fences, missing] :
+       {std::pair(acquire, "fence.proxy.tensormap::generic.release must come between"),
+        std::pair(release, "fence.proxy.tensormap::generic.acquire must come between")}) {
+    const ptx::Report wrong = run(fences);
+    REQUIRE(wrong.fault);
+    INFO(wrong.fault->message());
+    CHECK(name(wrong.fault->error.code) == name(Errc::protocol_violation));
+    CHECK_THAT(wrong.fault->message(), Catch::Contains(missing));
+    CHECK(wrong.fault->ptx_line == line_of(kChangedMap + fences + copy, {kAt}));
+    REQUIRE(wrong.fault->other);
+    CHECK(wrong.fault->other->ptx_line == line_of(kChangedMap + fences + copy, {kOther}));
+  }
+  CHECK(ptx::forget(map.global_address));
+}
+
 TEST_CASE("sums of floats in bulk depend on the order of blocks") {
   const fs::path folder = "golden/kernels/hopper_bulk_copies";
   const json recorded = json::parse(text_of(folder / "case.json"));
