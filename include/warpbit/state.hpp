@@ -217,9 +217,9 @@ struct AsyncViolation {
   std::optional<ByteRange> bytes;  ///< of shared memory
 };
 
-/// Groups in flight, oldest first. One thread uses a state at a time, for a check, too. A product computes its values when it is issued, from the registers as all
+/// Groups in flight, oldest first. A product computes its values when it is issued, from the registers as all
 /// earlier products will leave them and from the current memory. Its registers change when its group
-/// completes, which happens only when a wait demands it.
+/// completes, which happens only when a wait demands it. One thread uses a state at a time, also to check.
 ///
 ///     issue, issue, commit_group, issue, commit_group, issue
 ///     \___________ group ______/  \_____ group ____/   open

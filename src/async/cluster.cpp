@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "target/target.hpp"
+
 namespace warpbit::async {
 
 // ---- barrier.cluster
@@ -113,13 +115,11 @@ void Cluster::locate(Fault& fault, const std::function<device::Index3(int rank)>
 }
 
 std::optional<Error> not_on(Target target, std::string_view form) {
-  static const std::vector<Target> later = [] {
-    std::vector<Target> all = Target::all();
-    all.erase(all.begin(), std::ranges::find(all, "sm_90", &Target::name));
-    return all;
-  }();
-  if (std::ranges::find(later, target) != later.end()) return std::nullopt;
-  return Error{Errc::not_on_target, std::string(form), std::string(target.name()), names(later)};
+  const auto has_none = [](Target one) { return !one.row().features.has(Feature::sm_90); };
+  if (!has_none(target)) return std::nullopt;
+  std::vector<Target> others = Target::all();
+  std::erase_if(others, has_none);
+  return Error{Errc::not_on_target, std::string(form), std::string(target.name()), names(others)};
 }
 
 std::string text(const std::vector<Waiting>& warps, const std::string& block) {

@@ -172,7 +172,7 @@ class Accesses {
   struct Region {
     struct Reader {
       Mark mark;
-      std::size_t ranges;  ///< so many
+      std::size_t ranges;  ///< how many of them it has read
     };
     struct Range {
       std::uint32_t first, end;  ///< units

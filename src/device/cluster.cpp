@@ -24,6 +24,7 @@ bool Cluster::inferred() const {
   return std::ranges::any_of(blocks_, [](const auto& block) { return block->inferred(); });
 }
 
+// The phase of barrier.cluster is complete if all threads have arrived that have not ended.
 void Cluster::check_barrier() {
   std::vector<async::Lanes> alive;
   for (const auto& block : blocks_)

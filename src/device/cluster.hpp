@@ -26,10 +26,9 @@ class Cluster {
   int blocks() const { return static_cast<int>(blocks_.size()); }
   /// Precondition: 0 <= rank < blocks().
   Block& block(int rank) { return *blocks_[static_cast<std::size_t>(rank)]; }
-  /// Completes the phase of barrier.cluster if all threads have arrived.
-  void check_barrier();
 
  private:
+  void check_barrier();
   bool run_turns();
   bool go_on_in_vain();
   void report_deadlock();

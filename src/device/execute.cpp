@@ -137,8 +137,9 @@ Found Block::move(int first, const Instruction& instruction) {
           shared.apply(instruction.canonical(), *effects, shared.first_warp() + first / kWarp, call(first).at))
     return fault;
   std::vector<std::int64_t> rows;
-  for (const Effects::MemoryRead& read : effects->memory_reads)
-    rows.push_back(static_cast<std::int64_t>(read.address));
+  if (!async.tiles.empty())
+    for (const Effects::MemoryRead& read : effects->memory_reads)
+      rows.push_back(static_cast<std::int64_t>(read.address));
   if (auto fault = async.tiles.mistaken(instruction.canonical(), rows, who(first, call(first).at)))
     return fault;
   for (const Effects::Write& w : effects->writes)

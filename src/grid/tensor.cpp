@@ -90,7 +90,8 @@ bool record(Warp& warp, const Step& step, const Effects& effects) {
 std::vector<std::int64_t> rows_of(Warp& warp, const Instruction& instruction, const Effects& effects) {
   std::vector<std::int64_t> out;
   const auto* const kernel = std::get_if<std::reference_wrapper<const Move>>(&instruction.decoded().kernel);
-  if (kernel == nullptr || kernel->get().addressing != Addressing::rows) return out;
+  if (kernel == nullptr || kernel->get().addressing != Addressing::rows || warp.block().async().tiles.empty())
+    return out;
   for (const Effects::MemoryRead& read : effects.memory_reads)
     if (const auto range = warp.block().memory().in_shared(read.space, read.address, read.bytes))
       out.push_back(static_cast<std::int64_t>(range->first));

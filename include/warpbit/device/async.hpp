@@ -177,55 +177,37 @@ WARPBIT_DEVICE std::uint32_t mbarrier_pending_count(std::uint64_t state) {
   return count;
 }
 
+#define WARPBIT_TEST(words, constraint, phase, is_parity)                                               \
+  WARPBIT_EITHER(std::uint32_t done;                                                                    \
+                 asm volatile("{\n.reg .pred p;\nmbarrier." words                                       \
+                              ".acquire.cluster.shared::cta.b64 p, [%1], %2;\nselp.b32 %0, 1, 0, p;\n}" \
+                              : "=r"(done)                                                              \
+                              : "r"(shared_address(object)), constraint(phase)                          \
+                              : "memory");                                                              \
+                 return done != 0,                                                                      \
+                        return calls::mbarrier_test("mbarrier." words, object.view, phase, is_parity, at))
+
 /// Whether the phase of a state is complete. If it is, what was released and copied in it is ordered before what follows.
 WARPBIT_DEVICE bool mbarrier_test_wait(SharedArray<Mbarrier> object, std::uint64_t state,
                                        Place at = Place::here()) {
-  WARPBIT_EITHER(
-      std::uint32_t done;
-      asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-                   "selp.b32 %0, 1, 0, p;\n}"
-                   : "=r"(done)
-                   : "r"(shared_address(object)), "l"(state)
-                   : "memory");
-      return done != 0, return calls::mbarrier_test("mbarrier.test_wait", object.view, state, false, at));
+  WARPBIT_TEST("test_wait", "l", state, false);
 }
 /// The same of the last phase with this parity.
 WARPBIT_DEVICE bool mbarrier_test_wait_parity(SharedArray<Mbarrier> object, std::uint32_t parity,
                                               Place at = Place::here()) {
-  WARPBIT_EITHER(
-      std::uint32_t done;
-      asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-                   "selp.b32 %0, 1, 0, p;\n}"
-                   : "=r"(done)
-                   : "r"(shared_address(object)), "r"(parity)
-                   : "memory");
-      return done != 0,
-             return calls::mbarrier_test("mbarrier.test_wait.parity", object.view, parity, true, at));
+  WARPBIT_TEST("test_wait.parity", "r", parity, true);
 }
 /// As mbarrier_test_wait, but may wait for a while first.
 WARPBIT_DEVICE bool mbarrier_try_wait(SharedArray<Mbarrier> object, std::uint64_t state,
                                       Place at = Place::here()) {
-  WARPBIT_EITHER(
-      std::uint32_t done;
-      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-                   "selp.b32 %0, 1, 0, p;\n}"
-                   : "=r"(done)
-                   : "r"(shared_address(object)), "l"(state)
-                   : "memory");
-      return done != 0, return calls::mbarrier_test("mbarrier.try_wait", object.view, state, false, at));
+  WARPBIT_TEST("try_wait", "l", state, false);
 }
 /// The same of the last phase with this parity.
 WARPBIT_DEVICE bool mbarrier_try_wait_parity(SharedArray<Mbarrier> object, std::uint32_t parity,
                                              Place at = Place::here()) {
-  WARPBIT_EITHER(
-      std::uint32_t done;
-      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-                   "selp.b32 %0, 1, 0, p;\n}"
-                   : "=r"(done)
-                   : "r"(shared_address(object)), "r"(parity)
-                   : "memory");
-      return done != 0, return calls::mbarrier_test("mbarrier.try_wait.parity", object.view, parity, true, at));
+  WARPBIT_TEST("try_wait.parity", "r", parity, true);
 }
+#undef WARPBIT_TEST
 /// Waits until the phase of a state is complete.
 WARPBIT_DEVICE void mbarrier_wait(SharedArray<Mbarrier> object, std::uint64_t state, Place at = Place::here()) {
   while (!mbarrier_try_wait(object, state, at)) continue;
