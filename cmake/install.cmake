@@ -57,6 +57,9 @@ if(WARPBIT_TOOLS)
                              -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/tool_pages.cmake
                      DEPENDS warpbit_cli cmake/tool_pages.cmake VERBATIM)
   add_custom_target(warpbit_pages ALL DEPENDS ${WARPBIT_PACKAGE}/tool/warpbit.1)
+  # The pictures of the README and the guide: made anew where the tool draws otherwise.
+  add_custom_target(warpbit_pictures COMMAND doc/pictures/make $<TARGET_FILE:warpbit_cli> doc/pictures
+                    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} DEPENDS warpbit_cli VERBATIM)
   install(TARGETS warpbit_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool OPTIONAL)
   install(DIRECTORY ${WARPBIT_PACKAGE}/tool/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tool
           FILES_MATCHING PATTERN *.1)

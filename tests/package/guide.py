@@ -7,7 +7,7 @@ Runs what a page of the guide shows, in FOLDER, as it stands there. A block tagg
   cpp, c, python   is a program: it is compiled by pkg-config, run, and must print the block tagged text that
                    follows;
   sh               has commands after "$ ", each of which must print the lines that follow it;
-  cmake            is a file;
+  cmake, file      is a file;
   cuda             is a part of a file in examples/, as it stands there;
   bash             is for another machine, or for the repository: it is not run.
 
@@ -23,7 +23,7 @@ import sys
 
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.M | re.S)
 NAME = re.compile(r"(?://|/\*|#) ([\w.-]+\.\w+)(?: \*/)?\n")
-KNOWN = {"cpp", "c", "python", "sh", "cmake", "cuda", "bash", "text"}
+KNOWN = {"cpp", "c", "python", "sh", "cmake", "cuda", "file", "bash", "text"}
 
 
 def compiled(compiler, standard):
@@ -78,7 +78,7 @@ def main(page, folder):
         if tag == "cuda" and not any(text in file.read_text(encoding="utf-8")
                                      for file in pathlib.Path(folder, "examples").glob("*.cu")):
             sys.exit(f"no file of examples/ has\n{text}")
-        if tag in RUN or tag == "cmake":
+        if tag in RUN or tag in ("cmake", "file"):
             (pathlib.Path(folder) / name).write_text(text, encoding="utf-8")
         if tag in RUN:
             if following[0] != "text":
