@@ -80,7 +80,7 @@ def members(cls):
             yield function(name, member.__func__.__doc__, "@staticmethod\n")
         elif name == "__hash__" and member is None:
             yield "__hash__: None  # type: ignore[assignment]\n"
-        elif type(member).__name__ == "instancemethod" and (name in SPECIAL or not name.startswith("__")):
+        elif type(member).__name__ == "instancemethod" and (name in SPECIAL or not name.startswith("_")):
             yield function(name, member.__doc__)
 
 

@@ -85,7 +85,7 @@ class Resolver {
   Target shared(int lane, std::uint64_t address, std::uint64_t bytes, bool of_cluster) {
     Result<SharedBytes> found = find_shared(warp_, step_, lane, address, bytes, of_cluster);
     if (found) return {found->block->shared().data() + found->offset, StateSpace::shared, found->block};
-    return fault(lane, std::move(found.error()));
+    return fault(lane, found.error());
   }
   Target local(int lane, std::uint64_t address, std::uint64_t bytes) {
     std::byte* const data =
