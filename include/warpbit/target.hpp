@@ -47,8 +47,14 @@ struct TargetRow;  // src/target/target.hpp
 /// copy; the rows live as long as the program.
 class Target {
  public:
-  /// Error: unknown_target, which lists the known ones.
+  /// The target of a name that people use: the PTX name, a GPU ("H100", "NVIDIA GeForce RTX 4090") or an
+  /// architecture ("hopper"), as target_names() has them. Case, blanks, '-' and '_' do not matter. Errors:
+  /// unknown_target, which lists the known ones and names that are near; ambiguous_target, which lists what the
+  /// name may be.
   static Result<Target> find(std::string_view name);
+  /// The target of a PTX name exactly: for what PTX and capture files say. Error: unknown_target, which gives the PTX
+  /// name of a GPU's.
+  static Result<Target> find_ptx(std::string_view name);
   /// All targets, oldest first.
   static std::vector<Target> all();
 
@@ -60,6 +66,15 @@ class Target {
   explicit Target(const TargetRow& row) : row_(&row) {}
   const TargetRow* row_;
 };
+
+/// A generation of GPUs, and the target that has all their instructions.
+struct TargetNames {
+  Target target;
+  std::string_view architecture;        ///< "Hopper"
+  std::vector<std::string_view> names;  ///< "H100", "RTX 40x0" (x: a digit from 5 to 9), "hopper"
+};
+/// All names of targets but PTX's own, oldest first.
+std::vector<TargetNames> target_names();
 
 /// The names of the given targets, separated by ", ".
 std::string names(const std::vector<Target>& targets);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/arguments.hpp"
+#include "cli/list_targets.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/record.hpp"
@@ -90,7 +91,8 @@ Table evidence(bool types) {
 }
 
 struct ListArguments {
-  bool forms = false, types = false, markdown = false, ptx = false, probes = false, evidence = false;
+  bool forms = false, types = false, markdown = false, ptx = false, probes = false, evidence = false,
+       targets = false, json = false;
   std::string target, pattern;
   std::vector<std::string> captures;
 };
@@ -126,9 +128,10 @@ std::vector<FormInfo> wanted_forms(const ListArguments& o) {
 // Calls visit(instruction) for these, on the target or on each.
 template <class Visit>
 void for_each_wanted(const ListArguments& o, Visit visit) {
+  const std::optional<Target> wanted = find_target(o.target);
   for (const FormInfo& form : wanted_forms(o))
     for (const Target target : form.targets)
-      if (o.target.empty() || target.name() == o.target)
+      if (!wanted || target == *wanted)
         visit(required(Instruction::parse(form.canonical, form.operands, target)));
 }
 
@@ -226,7 +229,7 @@ int list_kernels(const ListArguments& o) {
     for (const std::string& statement : capture_statements(form)) {
       const Instruction parsed = required(Instruction::parse(statement, form.target()));
       const std::string block = required(capture_block(parsed));
-      if (sets.empty()) fmt::print("kernels 1\ntarget {}\n", o.target);
+      if (sets.empty()) fmt::print("kernels 1\ntarget {}\n", form.target().name());
       if (const ProbeSet set = probe_set(parsed); sets.insert(set.name).second) fmt::print("{}", set.text);
       fmt::print("{}", block);
     }
@@ -260,6 +263,7 @@ int list_probes(const ListArguments& o) {
 }
 
 int list(const ListArguments& o) {
+  if (o.targets) return list_targets(o.markdown, o.json);
   if (!o.captures.empty()) return list_captures(o.captures);
   if (o.ptx) return list_kernels(o);
   if (o.probes) return list_probes(o);
@@ -303,11 +307,15 @@ void add_list(CLI::App& command, int& status) {
       .add_option("--captures", o.captures,
                   "print instead the captures in folders, by tabs; golden/index.tsv is that")
       ->excludes(types, forms, markdown, ptx, probes, evidence);
+  CLI::Option* targets =
+      command.add_flag("--targets", o.targets, "list the targets by the names of GPUs instead")
+          ->excludes(types, forms, ptx, probes, evidence);
+  command.add_flag("--json", o.json, "print --targets as one JSON object")->needs(targets)->excludes(markdown);
   CLI::Option* target = command.add_option("--target", o.target, "of --forms, --ptx, --probes and --evidence");
   ptx->needs(target);
   probes->needs(target);
   command.add_option("REGEX", o.pattern, "of the forms with --forms, --ptx, --probes and --evidence");
-  command.footer(examples({"warpbit list --types", "warpbit list --forms ^ldmatrix",
+  command.footer(examples({"warpbit list --types", "warpbit list --targets", "warpbit list --forms ^ldmatrix",
                            "warpbit list --evidence --target sm_90a ^wgmma"}));
 }
 

@@ -97,9 +97,9 @@ Result<Target> target_of(const ModuleText& module, std::optional<Target> wanted)
   for (const Target target : Target::all())
     if (runs_on(module.target, target)) able.push_back(target);
   const auto is_able = [&](Target target) { return std::ranges::find(able, target) != able.end(); };
-  if (able.empty()) return Target::find(module.target).error();
+  if (able.empty()) return Target::find_ptx(module.target).error();
   if (!wanted) {
-    const Result<Target> same = Target::find(module.target);
+    const Result<Target> same = Target::find_ptx(module.target);
     return same ? *same : able.front();
   }
   if (!is_able(*wanted))

@@ -265,7 +265,7 @@ void Parser::performance_directives(FunctionText& function) {
   const auto has = [&](std::string_view name) {
     return std::ranges::find(all, name, &Seen::name) != all.end();
   };
-  const Result<Target> target = Target::find(out_.target);
+  const Result<Target> target = Target::find_ptx(out_.target);
   for (const Seen& one : all) {
     const auto rule = std::ranges::find(kDirectiveRules, one.name, &DirectiveRule::name);
     if (rule == std::end(kDirectiveRules)) continue;

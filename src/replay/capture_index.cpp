@@ -144,7 +144,7 @@ std::vector<const IndexedCapture*> golden_captures(const Instruction& form) {
   static const auto by_form = [] {
     std::multimap<const Form*, const IndexedCapture*> all;
     for (const IndexedCapture& c : golden_captures()) {
-      const Result<Target> target = Target::find(c.target);
+      const Result<Target> target = Target::find_ptx(c.target);
       if (!target) continue;
       if (const auto parsed = Instruction::parse(c.statement, *target)) all.emplace(parsed->decoded().form, &c);
     }

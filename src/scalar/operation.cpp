@@ -140,7 +140,7 @@ Operation operation(std::string_view opcode, std::span<const std::string_view> w
 }
 
 bool is_captured(std::string_view opcode, std::span<const std::string_view> words, Target target) {
-  static const Target recorded = *Target::find("sm_90a");
+  static const Target recorded = *Target::find_ptx("sm_90a");
   if (!ptx::match_scalar(opcode, words, recorded)) return false;
   return operation(opcode, words).precision == Precision::exact || target.name().starts_with("sm_90");
 }

@@ -50,12 +50,6 @@ std::vector<Target> Target::all() {
   return out;
 }
 
-Result<Target> Target::find(std::string_view name) {
-  for (const Target target : all())
-    if (target.name() == name) return target;
-  return Error{Errc::unknown_target, {}, std::string(name), names(all())};
-}
-
 std::string_view Target::name() const {
   return row_->name;
 }

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names that people use for targets.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>  // std::iota
+#include <utility>
+
+#include "target/target.hpp"
+
+namespace warpbit {
+namespace {
+
+// ---- The names (NVIDIA, "CUDA GPU Compute Capability")
+
+struct Generation {
+  std::string_view target, architecture;
+  std::string_view names;  // separated by ", "; x is a digit from 5 to 9
+};
+constexpr Generation kGenerations[] = {
+    {"sm_70", "Volta", "V100, Titan V, Quadro GV100, volta"},
+    {"sm_72", "Volta", "Xavier, AGX Xavier, Xavier NX"},
+    {"sm_75", "Turing", "T4, RTX 20x0, Titan RTX, Quadro RTX 6000, Quadro RTX 8000, turing"},
+    {"sm_80", "Ampere", "A100, A800, A30, ampere"},
+    {"sm_86", "Ampere", "RTX 30x0, A2, A10, A10G, A16, A40, RTX A2000, RTX A4000, RTX A5000, RTX A6000"},
+    {"sm_87", "Ampere", "Orin, AGX Orin, Orin NX, Orin Nano"},
+    {"sm_89", "Ada", "RTX 40x0, L4, L20, L40, L40S, RTX 4000 Ada, RTX 5000 Ada, RTX 6000 Ada, ada"},
+    {"sm_90a", "Hopper", "H100, H200, GH200, H800, H20, hopper"},
+    {"sm_100a", "Blackwell", "B100, B200, GB200, blackwell"},
+    {"sm_103a", "Blackwell", "B300, GB300"},
+    {"sm_110a", "Blackwell", "Thor, AGX Thor"},
+    {"sm_120a", "Blackwell", "RTX 50x0, RTX PRO 4000, RTX PRO 4500, RTX PRO 5000, RTX PRO 6000, blackwell"},
+    {"sm_121a", "Blackwell", "DGX Spark, GB10"},
+};
+constexpr std::string_view kBrands[] = {"nvidia", "geforce", "tesla", "jetson", "rtx", "dgx", "hgx"};
+// Words behind a name: forms of a GPU with the same target. "80GB" is one, too.
+constexpr std::string_view kForms[] = {"pcie", "sxm",   "sxm2", "sxm4",  "sxm5",   "nvl",
+                                       "hbm2", "hbm2e", "hbm3", "hbm3e", "laptop", "gpu"};
+constexpr std::string_view kVariants[] = {"", "ti", "super", "tisuper"};  // of a name with an x
+
+std::vector<std::string_view> split(std::string_view names) {
+  std::vector<std::string_view> out;
+  for (std::size_t end = 0; end != names.npos; names.remove_prefix(end == names.npos ? 0 : end + 2)) {
+    end = names.find(", ");
+    out.push_back(names.substr(0, end));
+  }
+  return out;
+}
+
+// ---- Equal names
+
+bool is_separator(char c) {
+  return c == ' ' || c == '\t' || c == '-' || c == '_';
+}
+
+bool is_form(std::string_view word) {
+  const bool is_memory =
+      word.size() > 2 && word.ends_with("gb") && word.find_first_not_of("0123456789") + 2 == word.size();
+  return word.empty() || is_memory || std::ranges::find(kForms, word) != std::end(kForms);
+}
+
+// In small letters, without separators: "RTX-4090" -> "rtx4090".
+std::string plain(std::string_view name) {
+  std::string out;
+  for (const char c : name)
+    if (!is_separator(c)) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+// The same without what stands before and behind the name: "NVIDIA H100 80GB HBM3" -> "h100".
+std::string bare(std::string_view name) {
+  for (auto end = name.size(); end > 0; name = name.substr(0, end)) {
+    const auto last = std::find_if(name.rbegin(), name.rend(), is_separator).base() - name.begin();
+    if (last == 0 || !is_form(plain(name.substr(static_cast<std::size_t>(last))))) break;
+    end = static_cast<std::size_t>(last) - 1;
+  }
+  std::string out = plain(name);
+  const auto brand = [&] {
+    return std::ranges::find_if(kBrands, [&](auto b) { return out.starts_with(b) && out.size() > b.size(); });
+  };
+  for (auto at = brand(); at != std::end(kBrands); at = brand()) out.erase(0, at->size());
+  return out;
+}
+
+// Of the table; `given` is bare.
+bool is_name(std::string_view name, std::string_view given) {
+  const bool has_x = name.find("x0") != name.npos;
+  const std::string known = bare(name);
+  if (!has_x) return known == given;
+  if (given.size() < known.size()) return false;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    if (known[i] == 'x' ? given[i] < '5' || given[i] > '9' : known[i] != given[i]) return false;
+  return std::ranges::find(kVariants, given.substr(known.size())) != std::end(kVariants);
+}
+
+// ---- Near names
+
+std::size_t distance(std::string_view x, std::string_view y) {
+  std::vector<std::size_t> row(y.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < y.size(); ++j) {
+      const std::size_t replaced = diagonal + (x[i] != y[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// "H100 (sm_90a)": names that contain the given one, or differ in one place.
+std::vector<std::string> near_names(std::string_view name) {
+  constexpr std::size_t kShortest = 3, kMost = 4;
+  const std::string given = bare(name);
+  std::vector<std::string> out;
+  if (given.size() < kShortest) return out;
+  for (const TargetNames& row : target_names())
+    for (const std::string_view known : row.names)
+      if (out.size() < kMost &&
+          (bare(known).find(given) != std::string::npos || distance(bare(known), given) == 1))
+        out.push_back(fmt::format("{} ({})", known, row.target.name()));
+  return out;
+}
+
+}  // namespace
+
+std::vector<TargetNames> target_names() {
+  std::vector<TargetNames> out;
+  for (const Generation& row : kGenerations)
+    out.push_back({*Target::find_ptx(row.target), row.architecture, split(row.names)});
+  return out;
+}
+
+Result<Target> Target::find_ptx(std::string_view name) {
+  const std::vector<Target> known = all();
+  const auto same = std::ranges::find(known, name, &Target::name);
+  if (same != known.end()) return *same;
+  const Result<Target> meant = find(name);
+  return Error{Errc::unknown_target,
+               {},
+               std::string(name),
+               meant ? fmt::format("PTX's names, here {}", meant->name()) : names(known)};
+}
+
+Result<Target> Target::find(std::string_view name) {
+  for (const Target target : all())
+    if (plain(target.name()) == plain(name)) return target;
+  std::vector<TargetNames> found = target_names();
+  std::erase_if(found, [given = bare(name)](const TargetNames& row) {
+    return std::ranges::none_of(row.names, [&](auto known) { return is_name(known, given); });
+  });
+  if (found.size() == 1) return found.front().target;
+  std::vector<std::string> may_be;
+  for (const TargetNames& row : found)
+    may_be.push_back(fmt::format("{} ({})", row.target.name(), row.names.front()));
+  if (!found.empty())
+    return Error{Errc::ambiguous_target, {}, std::string(name), fmt::format("{}", fmt::join(may_be, " or "))};
+  const std::vector<std::string> near = near_names(name);
+  return Error{Errc::unknown_target,
+               {},
+               std::string(name),
+               fmt::format("{}; and GPUs by name, {}", names(all()),
+                           near.empty() ? "such as H100, A100 or RTX 4090"
+                                        : fmt::format("here {}", fmt::join(near, ", ")))};
+}
+
+}  // namespace warpbit
