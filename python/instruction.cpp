@@ -35,9 +35,11 @@ As<"dict[str, tuple[_basis, str]]", py::dict> evidence_of(const Instruction& i) 
 }
 
 void add_target(py::module_& m) {
-  py::class_<Target> c(m, "Target",
-                       "What PTX is compiled for, named as in a .target directive. Target(\"sm_90\"); Error: "
-                       "unknown_target, which lists the known ones.");
+  py::class_<Target> c(
+      m, "Target",
+      "What PTX is compiled for: Target(\"sm_90\"), as in a .target directive, or Target(\"H100\") and "
+      "the other names of target_names(). Errors: unknown_target, which lists the known ones; "
+      "ambiguous_target, which lists what the name may be.");
   c.def(py::init([](const std::string& name) { return value_of(Target::find(name)); }), "name"_a)
       .def_property_readonly("name", &Target::name, "\"sm_90\"")
       .def("__str__", &Target::name)
@@ -48,6 +50,15 @@ void add_target(py::module_& m) {
           [](const py::tuple& state) { return value_of(Target::find(state[0].cast<std::string>())); }));
   add_equality(c, [](const Target& x, const Target& y) { return x == y; });
   m.def("targets", &Target::all, "All targets, oldest first.");
+  m.def(
+      "target_names",
+      [] {
+        As<"dict[str, list[str]]", py::dict> out;
+        for (const TargetNames& row : target_names()) out[py::cast(row.target.name())] = row.names;
+        return out;
+      },
+      R"(The names of GPUs, which stand for targets everywhere: {"sm_90a": ["H100", ...], ...}; x in "RTX 40x0" is a digit
+from 5 to 9. Case, blanks, "-" and "_" do not matter.)");
 }
 
 // Errors: operand_kind, if there is no such role.
@@ -135,10 +146,11 @@ or what the statement gives as a literal.)");
   py::class_<Instruction> c(
       m, "Instruction",
       R"(An instruction of a target. Instruction("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_90"):
-a statement or a bare form, in which every immediate has its least value. Immutable; it pickles. Errors name the
+a statement or a bare form, in which every immediate has its least value. A bare form may be short, as in
+Instruction("mma.m16n8k16.f32.f16", "H100"); text is then the form in full. Immutable; it pickles. Errors name the
 qualifier or operand that is wrong and what would be right there.)");
   c.def(py::init([](const std::string& text, const TargetName& target) {
-          return value_of(Instruction::parse(text, target.target));
+          return value_of(Instruction::parse(text, target.target.name()));
         }),
         "text"_a, "target"_a);
   const auto read = [&c](const char* name, const char* doc, auto get) {

@@ -97,7 +97,8 @@ class Instruction {
   /// has its minimum value. Errors: the codes of Errc's first group, each with the wrong qualifier or operand
   /// and the accepted ones.
   static Result<Instruction> parse(std::string_view text, Target target, const TypeLookup& types = {});
-  /// The same with a target given by name. Errors: also unknown_target.
+  /// The same as people write it: a bare form may be short (full_form), and the target has a name that
+  /// Target::find knows; text() is the full form. Errors: also ambiguous_form, unknown_target, ambiguous_target.
   static Result<Instruction> parse(std::string_view text, std::string_view target);
 
   /// Decodes a form with separate operands, in the notation of tests/isa/instructions.tsv:
@@ -161,6 +162,19 @@ class Instruction {
   explicit Instruction(std::shared_ptr<const DecodedInstruction> decoded);
   std::shared_ptr<const DecodedInstruction> decoded_;
 };
+
+/// The form that a short one stands for (doc/guide/targets.md has examples). The words of a short form stand in the
+/// manual's order. It may leave out
+///
+///     .sync, .aligned, the shape, layouts, ...   what every such form must have, if one form is left
+///     the types of B, C                          where they are those of A, D
+///     kind::, scale_vec::, ...                   the part of a word up to "::"
+///
+/// and nothing that changes what the instruction does (.sp, .trans, .satfinite, .rn, ...). Of several forms those of
+/// `target` are meant. Any other text, among them each full form and each statement with operands, is returned as
+/// it is. ptxas takes no short forms, nor do parse() with a Target and ptx::Module. Error: ambiguous_form, which
+/// lists forms.
+Result<std::string> full_form(std::string_view text, std::optional<Target> target = {});
 
 /// One documented form and the targets that have it.
 struct FormInfo {

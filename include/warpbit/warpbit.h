@@ -67,7 +67,7 @@ WARPBIT_API const char* warpbit_error_name(void);
 /** An instruction of a target. */
 typedef struct warpbit_instruction warpbit_instruction;
 
-/** Decodes a statement ("mma.sync... {d}, {a}, {b}, {c};") or a bare form, for a target ("sm_90a"). On
+/** Decodes a statement ("mma.sync... {d}, {a}, {b}, {c};") or a bare form, which may be short, for a target ("sm_90a", "H100"). On
  * success the caller must pass *instruction to warpbit_free. */
 WARPBIT_API warpbit_status warpbit_parse(const char* text, const char* target,
                                          warpbit_instruction** instruction);

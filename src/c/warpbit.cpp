@@ -123,9 +123,7 @@ warpbit_status warpbit_parse(const char* text, const char* target, warpbit_instr
       return wrong_argument("warpbit_parse", "a null pointer",
                             "a text, a target and where to put the instruction");
     *instruction = nullptr;
-    const Result<Target> found = Target::find(target);
-    if (!found) return refuse(found.error());
-    Result<Instruction> parsed = Instruction::parse(text, *found);
+    Result<Instruction> parsed = Instruction::parse(text, std::string_view(target));
     if (!parsed) return refuse(parsed.error());
     const Instruction& i = *parsed;
     auto* out = new warpbit_instruction{

@@ -16,6 +16,23 @@ std::optional<Target> find_target(const std::string& name) {
   return name.empty() ? std::nullopt : std::optional(required(Target::find(name)));
 }
 
+AskedForm asked_form(const std::string& typed, const std::string& target) {
+  const std::size_t at = typed.rfind('@');
+  const bool has_target = at != typed.npos && at > 0;
+  const std::string form = typed.substr(0, has_target ? at : typed.npos);
+  AskedForm out{form, find_target(has_target ? typed.substr(at + 1) : target)};
+  if (has_target && at + 1 == typed.size()) refuse(form, "'@' without a target", "FORM@TARGET");
+  if (has_target && !target.empty() && find_target(target) != out.target)
+    refuse("--target", fmt::format("'{}' beside '{}'", target, typed.substr(at)), "one of both");
+  out.text = required(full_form(form, out.target), form, out.target);
+  if (out.text != form) out.short_form = form;
+  return out;
+}
+
+Instruction instruction_of(const AskedForm& form) {
+  return required(Instruction::parse(form.text, *form.target), form.text, form.target);
+}
+
 ReplayOptions with_target(ReplayOptions options, const std::string& name) {
   options.target = find_target(name);
   return options;

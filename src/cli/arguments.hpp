@@ -11,11 +11,23 @@
 
 #include "cli/commands.hpp"
 #include "warpbit/compare.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
 
 /// The target of that name; none for an empty one.
 std::optional<Target> find_target(const std::string& name);
+
+/// A form or statement as it is typed: FORM@TARGET, or with the target of an option; a bare form may be short.
+struct AskedForm {
+  std::string text;              ///< the form in full
+  std::optional<Target> target;  ///< if one is given
+  std::string short_form = {};   ///< as typed, if it is one
+};
+AskedForm asked_form(const std::string& typed, const std::string& target = {});
+/// The instruction. Precondition: the form has a target.
+Instruction instruction_of(const AskedForm& form);
+
 /// The options with that target.
 ReplayOptions with_target(ReplayOptions options, const std::string& name);
 

@@ -184,14 +184,17 @@ int check(const CheckArguments& o) {
   if (o.batch) return check_batch();
   if (!o.module.empty()) return check_module(o.module, find_target(o.target));
   if (o.text.empty()) refuse("check", "no form or statement", "one, or --batch, or --ptx");
-  return o.target.empty() ? check_all(o.text) : check_one(o.text, required(Target::find(o.target)));
+  const AskedForm form = asked_form(o.text, o.target);
+  if (!form.short_form.empty())
+    print_fitted(fmt::format("{} is short for {}; ptxas takes that only", form.short_form, form.text));
+  return form.target ? check_one(form.text, *form.target) : check_all(form.text);
 }
 
 }  // namespace
 
 void add_check(CLI::App& command, int& status) {
   CheckArguments& o = add_arguments(command, status, check);
-  CLI::Option* text = command.add_option("text", o.text, "a form or a statement");
+  CLI::Option* text = command.add_option("form", o.text, "a form, also short or FORM@TARGET, or a statement");
   CLI::Option* target = command.add_option("--target", o.target, "one target; all of them without it");
   command
       .add_flag("--batch", o.batch,
@@ -205,6 +208,7 @@ void add_check(CLI::App& command, int& status) {
           "target unless one is given")
       ->excludes(text);
   command.footer(examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                           "warpbit check mma.m16n8k32.f32.e4m3@A100",
                            "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
                            "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch"}));
 }

@@ -37,19 +37,24 @@ struct Instructions {
   std::size_t terms = 1;  // of the deepest
 };
 
+// A form on its own target (FORM@TARGET), or on each of the others.
+void add_instructions(std::vector<Instruction>& out, const std::string& form,
+                      const std::vector<std::string>& targets) {
+  const bool has_target = form.find('@', 1) != form.npos;
+  if (!has_target && targets.empty())
+    refuse("compare", fmt::format("no target for {}", form),
+           "FORM@TARGET, or --targets, e.g. --targets A100,H100");
+  if (has_target) return out.push_back(instruction_of(asked_form(form)));
+  for (const std::string& target : targets) out.push_back(instruction_of(asked_form(form, target)));
+}
+
 // Of a capture the form that it is of, and those behind it.
-Instructions find_instructions(const CompareArguments& o, const std::vector<std::string>& target_names) {
-  std::vector<Target> targets;
-  for (const std::string& name : target_names) targets.push_back(required(Target::find(name)));
-  if (targets.empty()) refuse("compare", "no target", "--targets, e.g. --targets sm_80,sm_90");
+Instructions find_instructions(const CompareArguments& o, const std::vector<std::string>& targets) {
   std::vector<std::string> forms = o.forms;
   if (is_file(forms[0])) forms[0] = required(CaptureReader::open(forms[0])).header().statement;
   Instructions out;
-  for (const std::string& form : forms)
-    for (const Target target : targets) {
-      out.list.push_back(required(Instruction::parse(form, target), form, target));
-      out.terms = std::max(out.terms, static_cast<std::size_t>(out.list.back().terms()));
-    }
+  for (const std::string& form : forms) add_instructions(out.list, form, targets);
+  for (const Instruction& i : out.list) out.terms = std::max(out.terms, static_cast<std::size_t>(i.terms()));
   return out;
 }
 
@@ -256,6 +261,7 @@ void add_compare(CLI::App& command, int& status) {
       {"warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --find-difference sm_80,sm_90",
        "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --targets sm_80,sm_90,sm_100 "
        "--random ordinary",
+       "warpbit compare mma.m16n8k8.f32.f16@T4 mma.m16n8k16.f32.f16@A100 --random ordinary",
        "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 --targets sm_90 --random ordinary",
        "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 --targets sm_90 "
@@ -270,13 +276,14 @@ void add_compare(CLI::App& command, int& status) {
   command
       .add_option(
           "forms", o.forms,
-          "forms or statements with the same formats, each in a chain along K, or a capture file and such "
-          "forms; the first is what others are compared with")
+          "forms or statements with the same formats, each in a chain along K, also short or FORM@TARGET, or a "
+          "capture file and such forms; the first is what others are compared with")
       ->required();
   const auto add_list = [&](const char* name, std::vector<std::string>& list, const char* description) {
     command.add_option(name, list, description)->delimiter(',')->allow_extra_args(false);
   };
-  add_list("--targets", o.targets, "one or more, separated by commas; each form is taken on each");
+  add_list("--targets", o.targets,
+           "one or more, separated by commas; each form without @TARGET is taken on each");
   add_list("--k-order", o.orders,
            "orders of the instructions along K, separated by commas: ascending (default), descending, 1:0:3:2, "
            "split_k=2 (runs whose sums are added), descending+split_k=2");

@@ -26,8 +26,7 @@ void print_ranges(const std::vector<ByteRange>& ranges, bool all) {
 
 int descriptor(const DescriptorArguments& o) {
   const std::uint64_t bits = parse_hex("descriptor", o.descriptor);
-  const Target target = *Target::find("sm_90a");
-  const Instruction instruction = required(Instruction::parse(o.form, target), o.form, target);
+  const Instruction instruction = instruction_of(asked_form(o.form, "sm_90a"));
   const bool left = o.operand == "a";
   const DescribedMatrix matrix = required(described_matrix(instruction, left ? Part::a : Part::b,
                                                            o.transposed ? std::optional(true) : std::nullopt));

@@ -40,9 +40,9 @@ Explanation explain_file(const ExplainArguments& o) {
 }
 
 Explanation explain_values(const ExplainArguments& o, std::vector<std::string>& notes) {
-  const std::optional<Target> target = find_target(o.target);
-  if (!target) refuse("explain", "no target", "--target, e.g. --target sm_90");
-  const Instruction instruction = required(Instruction::parse(o.form, *target), o.form);
+  const AskedForm form = asked_form(o.form, o.target);
+  if (!form.target) refuse("explain", "no target", "--target, e.g. --target H100");
+  const Instruction instruction = instruction_of(form);
   if (!o.values.is_given()) refuse("explain", "no values", "--a and --b, --c");
   return required(explain_element(instruction, o.values.inputs(instruction, notes)));
 }
@@ -67,7 +67,10 @@ void add_explain(CLI::App& command, int& status) {
        "warpbit explain golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz --case 3 "
        "--element 4,2"}));
   ExplainArguments& o = add_arguments(command, status, explain);
-  command.add_option("form", o.form, "a form or statement, whose values follow, or a capture file")->required();
+  command
+      .add_option("form", o.form,
+                  "a form, also short or FORM@TARGET, or a statement, whose values follow, or a capture file")
+      ->required();
   command.add_option("--target", o.target, "the target; of a capture another one than its own");
   o.values.add_to(command);
   command.add_option("--case", o.index, "case of the capture, 0 unless given")->check(CLI::NonNegativeNumber);

@@ -31,7 +31,7 @@ const std::map<std::string, Swizzle> kSwizzles = {
 constexpr auto kHowToSay = "--descriptor HEX, or --swizzle 128, 64, 32 or none";
 
 void add_source(CLI::App& command, Source& source) {
-  command.add_option("form", source.form, "a form or a statement")->required();
+  command.add_option("form", source.form, "a form, also short or FORM@TARGET, or a statement")->required();
   command.add_option("--target", source.target, "for this target; the newest that has it unless given");
   command.add_option("--descriptor", source.descriptor,
                      "of an operand in shared memory: its descriptor, 64 bits in hexadecimal");
@@ -49,10 +49,9 @@ Layout read(const Source& source, const std::string& operand) {
   LayoutOptions options{.operand = operand, .transposed = source.transposed};
   if (!source.descriptor.empty()) options.descriptor = parse_hex("descriptor", source.descriptor);
   if (!source.swizzle.empty()) options.swizzle = kSwizzles.at(source.swizzle);
-  const std::optional<Target> target = find_target(source.target);
-  Result<Layout> out = layout(
-      required(target ? Instruction::parse(source.form, *target) : parse_on_newest(source.form), source.form),
-      options);
+  const AskedForm form = asked_form(source.form, source.target);
+  Result<Layout> out =
+      layout(form.target ? instruction_of(form) : required(parse_on_newest(form.text), form.text), options);
   if (!out && out.error().code == Errc::usage && source.descriptor.empty())
     refuse(out.error().where, out.error().seen, kHowToSay);
   return required(std::move(out));

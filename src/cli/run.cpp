@@ -28,12 +28,13 @@ void note_basis(bool inferred, std::string_view target) {
 void run_on_arrays(const RunArguments& o) {
   if (o.out.empty()) refuse("run", "no --out", "the name of the .npz to write");
   RunOptions options;
-  options.statement = o.statement;
-  options.target = find_target(o.target);
+  const AskedForm form = asked_form(o.statement, o.target);
+  options.statement = form.text;
+  options.target = form.target;
   for (const CaptureLayout layout : kLayouts)
     if (o.layout == name(layout)) options.layout = layout;
   if (o.as_measured) options.execute.undefined = Undefined::as_measured;
-  const RunReport report = required(run_arrays(o.arrays, o.out, options), o.statement, options.target);
+  const RunReport report = required(run_arrays(o.arrays, o.out, options), form.text, options.target);
   note_basis(report.inferred, report.header.target);
   fmt::print("{}: {} case{} on {}, layout {}\n", o.out, report.cases, report.cases == 1 ? "" : "s",
              report.header.target, name(report.header.layout));
@@ -58,14 +59,14 @@ MatrixOperands read_operands(const Instruction& i, const RunArguments& o, std::v
 }
 
 void run_on_matrices(const RunArguments& o) {
-  const std::pair<std::string_view, const std::string&> needed[] = {
-      {"a form", o.statement}, {"--target", o.target}, {"--a", o.a}, {"--b", o.b}};
+  const bool has_target = o.statement.find('@', 1) != std::string::npos;
+  const std::pair<std::string_view, std::string> needed[] = {
+      {"a form", o.statement}, {"--target", o.target + (has_target ? "@" : "")}, {"--a", o.a}, {"--b", o.b}};
   for (const auto& [what, given] : needed)
     if (given.empty())
       refuse("run", fmt::format("no {}", what.starts_with("a ") ? what.substr(2) : what),
              fmt::format("{}: matrices need a form, --target, --a and --b", what));
-  const Target target = required(Target::find(o.target));
-  const Instruction instruction = required(Instruction::parse(o.statement, target), o.statement, target);
+  const Instruction instruction = instruction_of(asked_form(o.statement, o.target));
   std::vector<std::string> notes;
   const MatrixOperands operands = read_operands(instruction, o, notes);
   for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
@@ -76,7 +77,7 @@ void run_on_matrices(const RunArguments& o) {
     options.split_k = along_k.split_k;
   }
   const CodeMatrix d = required(run_matrices(instruction, operands, options));
-  note_basis(instruction.inferred(), target.name());
+  note_basis(instruction.inferred(), instruction.target().name());
   const std::string_view format = instruction.operands()[0].format;
   if (o.out.empty()) return fmt::print("{}", required(matrix_text(d, format, o.codes)));
   required(write_matrix(o.out, d, format, o.codes));

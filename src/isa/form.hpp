@@ -88,6 +88,9 @@ struct QualifierSlot {
   bool repeatable = false;      ///< may be written more than once
   bool after_previous = false;  ///< must be written after the slot before it
   bool leading = false;         ///< must be written at its place in this list
+  bool chosen = false;          ///< required, and yet never implied by other words of a short form
+  /// If not 0, how many slots before it the word stands that a short form need not repeat.
+  int repeats = 0;
   /// Required by the manual but not by the assembler.
   bool assembler_optional = false;
   SlotRole role = SlotRole::plain;

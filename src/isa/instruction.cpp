@@ -61,7 +61,11 @@ Instruction::Instruction(std::shared_ptr<const DecodedInstruction> decoded) : de
 Result<Instruction> Instruction::parse(std::string_view text, std::string_view target) {
   const Result<Target> found = Target::find(target);
   if (!found) return found.error();
-  return parse(text, *found);
+  Result<Instruction> out = parse(text, *found);
+  if (out) return out;
+  const Result<std::string> full = full_form(text, *found);
+  if (!full) return full.error();
+  return *full == text ? out : parse(*full, *found);
 }
 
 Result<Instruction> Instruction::parse(std::string_view text, Target target, const TypeLookup& types) {

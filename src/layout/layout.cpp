@@ -214,12 +214,14 @@ Result<void> add_described(const Instruction& instruction, const Wanted& wanted,
 
 }  // namespace
 
-Result<Instruction> parse_on_newest(std::string_view text) {
+Result<Instruction> parse_on_newest(std::string_view form_or_statement) {
+  const Result<std::string> text = full_form(form_or_statement);
+  if (!text) return text.error();
   std::optional<Error> refused;
   std::vector<Target> targets = Target::all();
   std::ranges::reverse(targets);
   for (const Target target : targets) {
-    Result<Instruction> i = Instruction::parse(text, target);
+    Result<Instruction> i = Instruction::parse(*text, target);
     if (i) return i;
     const bool elsewhere = i.error().code == Errc::not_on_target || i.error().code == Errc::not_modelled;
     if (!elsewhere) return i.error();

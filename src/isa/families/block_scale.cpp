@@ -88,7 +88,7 @@ constexpr std::array kSlots{
     kShape,
     kLayoutOfA,
     kLayoutOfB,
-    QualifierSlot{.what = "kind", .group = "kind", .resembles = looks_like_kind},
+    QualifierSlot{.what = "kind", .group = "kind", .chosen = true, .resembles = looks_like_kind},
     QualifierSlot{.what = "qualifier .block_scale", .group = "block_scale"},
     QualifierSlot{.what = "number of scale factors", .group = "scale_vec", .required = false},
     kTypeOfD,

@@ -77,8 +77,9 @@ inline constexpr QualifierSlot kPopc{
     .what = "qualifier .popc", .group = "popc", .required = false, .after_previous = true};
 inline constexpr QualifierSlot kType{.what = "type", .group = "type", .role = SlotRole::factor_type};
 inline constexpr QualifierSlot kTypeOfA{.what = "type of A", .group = "type", .role = SlotRole::factor_type};
-inline constexpr QualifierSlot kTypeOfB{.what = "type of B", .group = "type", .role = SlotRole::factor_type};
-inline constexpr QualifierSlot kTypeOfC{.what = "type of C", .group = "type"};
+inline constexpr QualifierSlot kTypeOfB{
+    .what = "type of B", .group = "type", .repeats = 1, .role = SlotRole::factor_type};
+inline constexpr QualifierSlot kTypeOfC{.what = "type of C", .group = "type", .repeats = 3};
 inline constexpr QualifierSlot kTypeOfD{.what = "type of D", .group = "type"};
 
 /// kind::...

@@ -253,8 +253,8 @@ constexpr std::array kProductSlots{
     kRounding,
     kTypeOfD,
     QualifierSlot{.what = "type of A, or of C where A and B are f16", .group = "type"},
-    QualifierSlot{.what = "type of B", .group = "type", .required = false},
-    QualifierSlot{.what = "type of C", .group = "type", .required = false},
+    QualifierSlot{.what = "type of B", .group = "type", .required = false, .repeats = 1},
+    QualifierSlot{.what = "type of C", .group = "type", .required = false, .repeats = 3},
     kSatfinite,
 };
 

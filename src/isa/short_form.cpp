@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short forms: which words may be left out, and the form that is left.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "isa/instruction.hpp"
+
+namespace warpbit {
+namespace {
+
+using GivenWords = std::span<const std::string_view>;
+
+// "kind::mxf4" is also written "mxf4".
+bool is_word(std::string_view qualifier, std::string_view given) {
+  return qualifier == given ||
+         (qualifier.ends_with(given) && qualifier.substr(0, qualifier.size() - given.size()).ends_with("::"));
+}
+
+enum class Omission {
+  as_in_short_forms,
+  any,  // to find what a text may have left out
+};
+
+// A form, and which of its slots a text fills.
+class Reading {
+ public:
+  Reading(const Family& family, const Form& form, Omission omission)
+      : family_(family), form_(form), omission_(omission), given_(family.slots.size()) {}
+
+  // True if the words are the qualifiers from the slot on, in order, but for those that may be left out.
+  bool fits(GivenWords words, std::size_t slot = 0) {
+    if (slot == given_.size()) return words.empty();
+    if (form_.qualifiers[slot].empty()) return fits(words, slot + 1);
+    if (!words.empty() && is_word(form_.qualifiers[slot], words.front()) && may_be_given(slot)) {
+      given_[slot] = true;
+      if (fits(words.subspan(1), slot + 1)) return true;
+    }
+    given_[slot] = false;
+    return may_be_left_out(slot) && fits(words, slot + 1);
+  }
+
+ private:
+  // Types are left out from the last on.
+  bool may_be_given(std::size_t slot) const {
+    const auto back = static_cast<std::size_t>(family_.slots[slot].repeats);
+    return omission_ == Omission::any || back == 0 || (given_[slot - 1] && given_[slot - back]);
+  }
+  bool may_be_left_out(std::size_t slot) const {
+    const QualifierSlot& spec = family_.slots[slot];
+    if (omission_ == Omission::any) return true;
+    if (spec.repeats == 0) return spec.required && !spec.chosen;
+    return form_.qualifiers[slot] == form_.qualifiers[slot - static_cast<std::size_t>(spec.repeats)];
+  }
+
+  const Family& family_;
+  const Form& form_;
+  const Omission omission_;
+  std::vector<bool> given_;
+};
+
+// The documented forms that the text may be short for, without repetition, in the order of the tables.
+std::vector<const Form*> readings(const Statement& text, Omission omission) {
+  std::vector<const Form*> out;
+  for (const Family& family : families())
+    for (const Form& form : family.forms) {
+      if (family.opcode != text.opcode || !form.undocumented.empty()) continue;
+      if (!out.empty() && out.back()->canonical == form.canonical) continue;
+      if (Reading(family, form, omission).fits(text.qualifiers)) out.push_back(&form);
+    }
+  return out;
+}
+
+// Those of the target, if it has any.
+void prefer(std::vector<const Form*>& forms, std::optional<Target> target) {
+  const auto is_here = [&](const Form* form) { return target->row().features.has(form->needs | form->known); };
+  if (target && std::ranges::any_of(forms, is_here))
+    std::erase_if(forms, [&](const Form* form) { return !is_here(form); });
+}
+
+Error ambiguous(const Statement& text, std::string seen, const std::vector<const Form*>& forms) {
+  constexpr std::size_t kMost = 5;
+  std::vector<std::string_view> names;
+  for (const Form* form : forms)
+    if (names.size() < kMost) names.push_back(form->canonical);
+  return {Errc::ambiguous_form, spell(text), std::move(seen),
+          fmt::format("{}{}", fmt::join(names, ", "),
+                      forms.size() > kMost ? fmt::format(", and {} more", forms.size() - kMost) : "")};
+}
+
+// True if the words are those of a form, in any order, documented or not.
+bool is_full(const Statement& text) {
+  for (const Family& family : families()) {
+    if (family.opcode != text.opcode) continue;
+    const Result<const Form*> form = match(text, family, Target::all().back());
+    const auto is = [&](Errc code) { return form.error().code == code; };
+    if (form || is(Errc::not_on_target) || is(Errc::not_modelled) || is(Errc::undocumented_form)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::string> full_form(std::string_view text, std::optional<Target> target) {
+  const Result<Statement> given = split(text);
+  if (!given || !given->operands.empty() || given->terminated || is_full(*given)) return std::string(text);
+  std::vector<const Form*> forms = readings(*given, Omission::as_in_short_forms);
+  prefer(forms, target);
+  if (forms.size() == 1) return forms[0]->canonical;
+  if (!forms.empty()) return ambiguous(*given, fmt::format("is short for {} forms", forms.size()), forms);
+  const auto is_said = [&](std::string_view word) {
+    return std::ranges::find(given->qualifiers, word) != given->qualifiers.end();
+  };
+  if (is_said("sync") || given->qualifiers.empty())
+    return std::string(text);  // whoever says this means a form in full
+  forms = readings(*given, Omission::any);
+  prefer(forms, target);
+  if (forms.empty()) return std::string(text);
+  return ambiguous(*given, "leaves out what a short form must say", forms);
+}
+
+}  // namespace warpbit
