@@ -3,8 +3,11 @@
 #include "warpbit/format.hpp"
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "records.hpp"
+#include "warpbit/quantize.hpp"
 
 namespace warpbit::python {
 namespace {
@@ -105,10 +108,45 @@ fraction_bits, ignored_low bits. An integer is two's complement (is_signed) or p
                    "Whether the number is farther from 0 than the largest one of its sign."));
 }
 
+void add_block_formats(py::module_& m) {
+  add_record(m, "BlockFormat",
+             "A format whose elements share scale factors: a number is element x scale factor.",
+             field("name", &BlockFormat::name, "\"nvfp4\""),
+             field("element", &BlockFormat::element, "The format of an element."),
+             field("scale", &BlockFormat::scale, "The format of a scale factor."),
+             field("block", &BlockFormat::block, "Elements that share a scale factor."),
+             field("tensor_scale", &BlockFormat::tensor_scale,
+                   "The second scale factor, in words; empty without one."),
+             field("source", &BlockFormat::source, "The document that defines it."));
+  add_record(m, "QuantizedElement", "What a number becomes in a block.",
+             field("code", &QuantizedElement::code, "The code of number / scale factor."),
+             field("value", &QuantizedElement::value, "The element times the scale factor, exactly."),
+             field("error", &QuantizedElement::error, "The value minus the number: \"0\", \"+0.02\"."));
+  add_record(
+      m, "QuantizedBlock", "What the numbers of a block become.",
+      field("amax", &QuantizedBlock::amax, "The largest magnitude."),
+      field("unrounded_scale", &QuantizedBlock::unrounded_scale, "The scale factor before it is encoded."),
+      field("scale", &QuantizedBlock::scale, "The code of the scale factor."),
+      field("scale_value", &QuantizedBlock::scale_value, "The scale factor."),
+      field("elements", &QuantizedBlock::elements, "One for each number."));
+  m.def(
+      "block_formats", [] { return std::vector(block_formats().begin(), block_formats().end()); },
+      "All block formats.");
+  m.def(
+      "quantize",
+      [](const std::string& format, const std::vector<double>& values) {
+        return value_of(quantize(format, std::span<const double>(values)));
+      },
+      "format"_a, "values"_a,
+      R"(What numbers become in a block format ("nvfp4", "mxfp8_e4m3", ...): a QuantizedBlock for each block, of which the
+last may be shorter. Errors: usage for another format, no value, an infinity or a NaN.)");
+}
+
 }  // namespace
 
 void add_formats(py::module_& m) {
   add_records(m);
+  add_block_formats(m);
   m.def("formats", &all_formats, "All number formats.");
   m.def("format", &find_format_info, "name"_a,
         "The format of a name or a synonym. Error: usage, which lists the names.");

@@ -374,7 +374,7 @@ TEST_CASE("warpbit format prints codes and numbers", "[quick][cli]") {
 
 TEST_CASE("warpbit format prints formats and tables", "[quick][cli]") {
   CHECK(run({"format", "e4m3"}).out ==
-        "e4m3 (float8_e4m3fn)\n"
+        "e4m3 (float8_e4m3fn fp8_e4m3)\n"
         "  bits       8: 1 sign, 4 exponent, 3 fraction\n"
         "  bias       7\n"
         "  defined in OCP OFP8 1.0\n"
@@ -391,7 +391,7 @@ TEST_CASE("warpbit format prints formats and tables", "[quick][cli]") {
         "0x0   0   0.5  1   1.5  2   3   4   6   -0  -0.5  -1  -1.5  -2  -3  -4  -6\n");
   const Output all = run({"format"});
   CHECK(all.status == 0);
-  CHECK(all.lines().size() == warpbit::all_formats().size() + 1);
+  CHECK(all.lines().size() == warpbit::all_formats().size() + warpbit::block_formats().size() + 3);
   CHECK(all.lines()[7] ==
         "e4m3    8     1 4 3    7     448                      0.015625      0.001953125      -    yes");
   for (const FormatInfo& f : warpbit::all_formats()) {
@@ -400,13 +400,13 @@ TEST_CASE("warpbit format prints formats and tables", "[quick][cli]") {
       for (const std::string& line : output.lines()) CHECK(line.size() <= 110);
   }
   const auto json = nlohmann::json::parse(run({"format", "e5m2", "--table", "--json"}).out);
-  REQUIRE(json.size() == 256);
-  CHECK(json[0x3D] == nlohmann::json{{"code", "0x3d"},
-                                     {"bits", "0 01111 01"},
-                                     {"class", "normal"},
-                                     {"value", "1.25"},
-                                     {"power", "1.25 x 2^0"},
-                                     {"hexadecimal", "0x1.4p+0"}});
+  REQUIRE(json["codes"].size() == 256);
+  CHECK(json["codes"][0x3D] == nlohmann::json{{"code", "0x3d"},
+                                              {"bits", "0 01111 01"},
+                                              {"class", "normal"},
+                                              {"value", "1.25"},
+                                              {"power", "1.25 x 2^0"},
+                                              {"hexadecimal", "0x1.4p+0"}});
   const Output csv = run({"format", "u4", "--table", "--csv"});
   CHECK(csv.lines().size() == 17);
   CHECK(csv.lines()[16] == "0xf,1111,integer,15,,");
@@ -432,7 +432,8 @@ TEST_CASE("warpbit format refuses with what would be right", "[quick][cli]") {
   refused({"format", "e4m3", "--satfinite"}, "without a number");
   refused({"format", "--table"}, "behind a format alone");
   refused({"format", "e4m3", "1", "--table"}, "behind a format alone");
-  refused({"format", "e4m3", "--json"}, "without --table");
+  refused({"format", "e4m3", "--csv"}, "without --table");
+  refused({"format", "e4m3", "1", "2"}, "2 numbers; expected one");
   refused({"format", "e4m3", "--table", "--json", "--csv"}, "--");
 }
 

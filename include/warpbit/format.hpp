@@ -32,8 +32,17 @@ struct FormatInfo {
 };
 /// All formats.
 std::vector<FormatInfo> all_formats();
-/// The format of a name or a synonym. Error: usage, which lists the names.
+/// The format of a name, a synonym or a shared name; case does not matter. Error: usage, which lists the names.
 Result<FormatInfo> find_format_info(std::string_view name);
+
+/// A name that people use for two formats of a size.
+struct SharedName {
+  std::string_view name;
+  std::string_view taken;  ///< the format that it is taken as
+  std::string_view other;
+};
+/// All of them.
+std::span<const SharedName> shared_names();
 
 /// The class of a code.
 enum class CodeClass { zero, subnormal, normal, integer, infinity, nan };

@@ -18,6 +18,7 @@
 #include "warpbit/kernel.hpp"
 #include "warpbit/layout.hpp"
 #include "warpbit/machine.hpp"
+#include "warpbit/quantize.hpp"
 #include "warpbit/record.hpp"
 #include "warpbit/registers.hpp"
 #include "warpbit/replay.hpp"

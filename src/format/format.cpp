@@ -126,9 +126,21 @@ bool is_beyond_largest(const Format& f, const Number& n) {
   return c.code < c.number;
 }
 
-// The row of a format, by name or synonym.
+constexpr SharedName kSharedNames[] = {{"fp8", "e4m3", "e5m2"}, {"fp6", "e3m2", "e2m3"}};
+
+std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+// The row of a format, by name, synonym or shared name.
 Result<const Format*> find_row(std::string_view name) {
   if (const Format* f = find_format(name)) return f;
+  const std::string small = in_small_letters(name);
+  const auto shared = std::ranges::find(kSharedNames, small, &SharedName::name);
+  if (const Format* f = find_format(shared == std::end(kSharedNames) ? small : shared->taken)) return f;
   std::string known;
   for (const Format& f : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
   return Error{Errc::usage, "format", fmt::format("'{}'", name), "one of " + known};
@@ -161,6 +173,10 @@ Result<FormatInfo> find_format_info(std::string_view name) {
   const Result<const Format*> f = find_row(name);
   if (!f) return f.error();
   return info(**f);
+}
+
+std::span<const SharedName> shared_names() {
+  return kSharedNames;
 }
 
 std::string_view name(CodeClass c) {

@@ -43,19 +43,19 @@ using enum FormatId;
 // f64, DMMA's result for Inf - Inf; for bf16 and tf32, cvt's result for a NaN.
 constexpr std::array<Format, kFormatCount> kFormats{
     //        id    name    synonyms            exp man specials          canonical NaN
-    floating(f64, "f64", "double float64", 11, 52, Specials::ieee, 0xFFF8000000000000, kIeee),
-    floating(f32, "f32", "float float32", 8, 23, Specials::ieee, 0x7FFFFFFF, kIeee),
+    floating(f64, "f64", "double float64 fp64", 11, 52, Specials::ieee, 0xFFF8000000000000, kIeee),
+    floating(f32, "f32", "float float32 fp32", 8, 23, Specials::ieee, 0x7FFFFFFF, kIeee),
     //     31   30..23    22..13      12..0
     //     S    EEEEEEEE  MMMMMMMMMM  ignored, before classification
     Format{tf32, "tf32", "tensorfloat32", false, 32, true, 8, 10, 127, 13, 0, Specials::ieee, true, 0x7FFFE000,
            kPtxAlternate},
-    floating(f16, "f16", "half float16", 5, 10, Specials::ieee, 0x7FFF, kIeee),
+    floating(f16, "f16", "half float16 fp16", 5, 10, Specials::ieee, 0x7FFF, kIeee),
     floating(bf16, "bf16", "bfloat16", 8, 7, Specials::ieee, 0x7FFF, kPtxAlternate),
-    floating(e5m2, "e5m2", "float8_e5m2", 5, 2, Specials::ieee, 0x7F, kOfp8),
-    floating(e4m3, "e4m3", "float8_e4m3fn", 4, 3, Specials::nan_all_ones, 0x7F, kOfp8),
-    floating(e3m2, "e3m2", "float6_e3m2fn", 3, 2, Specials::none, 0, kOcpMx),
-    floating(e2m3, "e2m3", "float6_e2m3fn", 2, 3, Specials::none, 0, kOcpMx),
-    floating(e2m1, "e2m1", "float4_e2m1fn", 2, 1, Specials::none, 0, kOcpMx, 2),
+    floating(e5m2, "e5m2", "float8_e5m2 fp8_e5m2", 5, 2, Specials::ieee, 0x7F, kOfp8),
+    floating(e4m3, "e4m3", "float8_e4m3fn fp8_e4m3", 4, 3, Specials::nan_all_ones, 0x7F, kOfp8),
+    floating(e3m2, "e3m2", "float6_e3m2fn fp6_e3m2", 3, 2, Specials::none, 0, kOcpMx),
+    floating(e2m3, "e2m3", "float6_e2m3fn fp6_e2m3", 2, 3, Specials::none, 0, kOcpMx),
+    floating(e2m1, "e2m1", "float4_e2m1fn fp4_e2m1 fp4", 2, 1, Specials::none, 0, kOcpMx, 2),
     //     7..0
     //     EEEEEEEE   2^(E - 127); no sign, no zero
     Format{ue8m0, "ue8m0", "float8_e8m0fnu e8m0", false, 8, false, 8, 0, 127, 0, 0, Specials::nan_all_ones,

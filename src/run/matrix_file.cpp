@@ -132,8 +132,9 @@ Result<CodeMatrix> from_array(std::string_view file, const Array& array, const F
 }
 
 Result<const Format*> known(std::string_view name) {
-  if (const Result<FormatInfo> found = find_format_info(name); !found) return found.error();
-  return find_format(name);
+  const Result<FormatInfo> found = find_format_info(name);
+  if (!found) return found.error();
+  return find_format(found->name);
 }
 
 std::string cell(const Format& f, std::uint64_t code, bool codes) {
