@@ -3,11 +3,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <optional>
+#include <sstream>
+
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
 namespace {
+
+struct CompletionArguments : HelpArguments {
+  std::optional<std::string> forms;
+};
 
 // Each of the characters with something before it.
 std::string escaped(const std::string& text, std::string_view characters, std::string_view before) {
@@ -26,6 +35,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string zsh_values(const CLI::Option& option) {
+  if (takes_form(option)) return "{compadd -- $(warpbit completion --forms \"$PREFIX\"); _files}";
   const std::string values = spaced(values_of(option));
   return values.empty() ? "_files" : "(" + values + ")";
 }
@@ -39,14 +49,22 @@ std::string bash_completion(const CLI::App& app) {
       const std::string known = spaced(values_of(*o));
       if (takes_value(*o))
         values += fmt::format("    {}:{}) {} ;;\n", c->get_name(), name_of(*o),
-                              known.empty() ? "return" : "words='" + known + "'");
+                              takes_form(*o)  ? "words=$(_warpbit_forms)"
+                              : known.empty() ? "return"
+                                              : "words='" + known + "'");
     }
     for (const CLI::Option* p : options_of(*c, true))
       for (const std::string& value : values_of(*p)) of_command.push_back(value);
-    words += fmt::format("      {}) words='{}' ;;\n", c->get_name(), spaced(of_command));
+    const std::vector<const CLI::Option*> positional = options_of(*c, true);
+    const bool has_form = std::ranges::any_of(positional, [](const CLI::Option* p) { return takes_form(*p); });
+    words += fmt::format("      {}) words='{}'{} ;;\n", c->get_name(), spaced(of_command),
+                         has_form ? "\" $(_warpbit_forms)\"" : "");
   }
   return fmt::format(
       "# bash completion for warpbit: source <(warpbit completion bash)\n"
+      "_warpbit_forms() {{\n"
+      "  [[ $current == -* ]] || \"${{COMP_WORDS[0]}}\" completion --forms \"$current\" 2>/dev/null\n"
+      "}}\n"
       "_warpbit() {{\n"
       "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words=''\n"
       "  COMPREPLY=()\n"
@@ -55,6 +73,7 @@ std::string bash_completion(const CLI::App& app) {
       "    return\n"
       "  fi\n"
       "  case ${{COMP_WORDS[1]}}:$previous in\n"
+      "    *:@) words='{}' ;;\n"
       "{}"
       "    *)\n"
       "      case ${{COMP_WORDS[1]}} in\n"
@@ -64,7 +83,7 @@ std::string bash_completion(const CLI::App& app) {
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
       "}}\n"
       "complete -o default -F _warpbit warpbit\n",
-      fmt::join(kCommands, " "), values, words);
+      fmt::join(kCommands, " "), spaced(target_words()), values, words);
 }
 
 std::string zsh_completion(const CLI::App& app) {
@@ -103,6 +122,8 @@ std::string zsh_completion(const CLI::App& app) {
       list, cases);
 }
 
+constexpr std::string_view kFishForms = "(warpbit completion --forms (commandline -ct))";
+
 std::string fish_completion(const CLI::App& app) {
   std::string out = "# fish completion for warpbit: warpbit completion fish | source\n";
   for (const CLI::App* c : commands_of(app)) {
@@ -113,19 +134,63 @@ std::string fish_completion(const CLI::App& app) {
     for (const CLI::Option* o : options_of(*c, false)) {
       const std::string values = spaced(values_of(*o));
       out += fmt::format("{} -l {}{} -d '{}'\n", begin, name_of(*o).substr(2),
-                         !values.empty()   ? " -x -a '" + values + "'"
+                         takes_form(*o)    ? " -x -a '" + std::string(kFishForms) + "'"
+                         : !values.empty() ? " -x -a '" + values + "'"
                          : takes_value(*o) ? " -r"
                                            : "",
                          escaped(o->get_description(), "'", "\\"));
     }
     for (const CLI::Option* p : options_of(*c, true))
-      if (const std::string values = spaced(values_of(*p)); !values.empty())
+      if (takes_form(*p))
+        out += fmt::format("{} -a '{}'\n", begin, kFishForms);
+      else if (const std::string values = spaced(values_of(*p)); !values.empty())
         out += fmt::format("{} -f -a '{}'\n", begin, values);
   }
   return out;
 }
 
-int completion(const HelpArguments& o) {
+// ---- What the scripts ask for
+
+// The form without words that a short form need not have; the form itself if no short one is its own.
+std::string shortened(const std::string& form) {
+  std::vector<std::string> words;
+  std::istringstream in(form);
+  for (std::string word; std::getline(in, word, '.');)
+    if (word != "sync" && word != "aligned" && word != "mma_async" && word != "row" && word != "col")
+      words.push_back(
+          word.substr(word.starts_with("kind::") || word.starts_with("scale_vec::") ? word.find("::") + 2 : 0));
+  std::string out = form;
+  for (; words.size() > 1; words.pop_back()) {
+    const std::string text = fmt::format("{}", fmt::join(words, "."));
+    const Result<std::string> full = full_form(text);
+    if (!full || *full != form) break;
+    out = text;
+  }
+  return out;
+}
+
+// Forms that begin with it, full and short; behind '@' with their targets.
+int print_forms(const std::string& begin) {
+  if (const std::size_t at = begin.find('@'); at != begin.npos) {
+    for (const std::string& target : target_words())
+      if (target.starts_with(begin.substr(at + 1))) fmt::print("{}{}\n", begin.substr(0, at + 1), target);
+    return kYes;
+  }
+  const std::string opcode = begin.substr(0, begin.find('.'));
+  std::string last;
+  for (const FormInfo& form : forms()) {
+    if (form.canonical == last || !form.canonical.starts_with(opcode)) continue;
+    last = form.canonical;
+    if (last.starts_with(begin)) fmt::print("{}\n", last);
+    if (const std::string text = shortened(last); text != last && text.starts_with(begin))
+      fmt::print("{}\n", text);
+  }
+  return kYes;
+}
+
+int completion(const CompletionArguments& o) {
+  if (o.forms) return print_forms(*o.forms);
+  if (o.what.empty()) refuse("completion", "no shell", "bash, zsh or fish");
   const auto make = o.what == "bash" ? bash_completion : o.what == "zsh" ? zsh_completion : fish_completion;
   fmt::print("{}", make(*o.app));
   return kYes;
@@ -134,11 +199,14 @@ int completion(const HelpArguments& o) {
 }  // namespace
 
 void add_completion(CLI::App& command, int& status) {
-  HelpArguments& o = add_arguments(command, status, completion);
+  CompletionArguments& o = add_arguments(command, status, completion);
   o.app = command.get_parent();
-  command.add_option("shell", o.what, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}));
+  CLI::Option* shell = command.add_option("shell", o.what, "bash, zsh or fish");
+  shell->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}));
+  command
+      .add_option("--forms", o.forms,
+                  "print instead the forms that begin with it, full and short; the scripts ask for these")
+      ->excludes(shell);
   command.footer(examples({"warpbit completion bash", "warpbit completion zsh"}));
 }
 

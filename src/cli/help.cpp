@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
+#include "warpbit/quantize.hpp"
 #include "warpbit/target.hpp"
 
 namespace warpbit::cli {
@@ -91,15 +92,34 @@ bool takes_value(const CLI::Option& option) {
   return option.get_items_expected_max() > 0;
 }
 
+bool takes_form(const CLI::Option& option) {
+  constexpr std::string_view kForms[] = {"form", "forms", "statement", "--form"};
+  return std::ranges::find(kForms, name_of(option)) != std::end(kForms);
+}
+
+std::vector<std::string> target_words() {
+  std::vector<std::string> out;
+  for (const Target target : Target::all()) out.emplace_back(target.name());
+  for (const TargetNames& row : target_names())
+    for (const std::string_view known : row.names) {
+      std::string name(known);
+      std::erase(name, ' ');
+      if (const std::size_t x = name.find("x0"); x != name.npos) name[x] = '8';
+      if (Target::find(name)) out.push_back(name);
+    }
+  return out;
+}
+
 // "TEXT:{error,as-measured}" -> error, as-measured
 std::vector<std::string> values_of(const CLI::Option& option) {
   std::vector<std::string> out;
   const std::string name = name_of(option), type = option.get_type_name();
   if (name == "command") out.assign(std::begin(kCommands), std::end(kCommands));
-  if (name == "--target")
-    for (const Target target : Target::all()) out.emplace_back(target.name());
+  if (name == "--target" || name == "--targets") out = target_words();
   if (name == "format")
     for (const FormatInfo& format : all_formats()) out.emplace_back(format.name);
+  if (name == "format")
+    for (const BlockFormat& format : block_formats()) out.emplace_back(format.name);
   const std::size_t begin = type.find('{'), end = type.find('}');
   if (begin == type.npos || end == type.npos) return out;
   std::istringstream list(type.substr(begin + 1, end - begin - 1));

@@ -26,6 +26,10 @@ std::vector<const CLI::Option*> options_of(const CLI::App& command, bool positio
 /// "--target"; of a positional "paths".
 std::string name_of(const CLI::Option& option);
 bool takes_value(const CLI::Option& option);
+/// Whether the value is a form.
+bool takes_form(const CLI::Option& option);
+/// The names of targets, PTX's and those of GPUs, without blanks: "H100", "RTX4080".
+std::vector<std::string> target_words();
 /// All that there are; empty if it may be anything.
 std::vector<std::string> values_of(const CLI::Option& option);
 

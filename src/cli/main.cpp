@@ -90,6 +90,22 @@ void check_required(const CLI::App& app) {
         refuse(command->get_name(), name_of(*option) + " is required", option->get_description());
 }
 
+// Refuses an option that the command does not have, and names the nearest.
+void check_options(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands())
+    for (const std::string& word : command->remaining()) {
+      if (!word.starts_with("--")) continue;
+      const std::string given = word.substr(0, word.find('='));
+      std::vector<std::string> known;
+      for (const CLI::Option* option : options_of(*command, false)) known.push_back(name_of(*option));
+      const auto nearest =
+          std::ranges::min_element(known, {}, [&](const auto& name) { return distance(given, name); });
+      const bool is_near = nearest != known.end() && 3 * distance(given, *nearest) <= given.size();
+      refuse(command->get_name(), fmt::format("'{}' is no option of it", given),
+             is_near ? *nearest + "?" : fmt::format("{}", fmt::join(known, ", ")));
+    }
+}
+
 // The exit status, where no refusal is thrown.
 int answer(CLI::App& app, int argc, char** argv, const int& status) try {
   check_command(argc > 1 ? argv[1] : "");
@@ -97,6 +113,7 @@ int answer(CLI::App& app, int argc, char** argv, const int& status) try {
   return status;
 } catch (const CLI::ParseError& error) {
   if (error.get_name() == "RequiredError") check_required(app);
+  if (error.get_name() == "ExtrasError") check_options(app);
   return app.exit(error) == 0 ? kYes : kNoAnswer;
 }
 

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names that people use: of targets, and short ones of forms.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tally.hpp"
+#include "tool.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/ptx.hpp"
+#include "warpbit/warpbit.h"
+
+namespace names_test {
+
+using namespace tool;
+using warpbit::Errc;
+using warpbit::full_form;
+using warpbit::Instruction;
+using warpbit::Target;
+using Words = std::vector<std::string>;
+
+// ---- Targets
+
+TEST_CASE("targets are found by the names that people use", "[quick][names]") {
+  const std::pair<std::string_view, Words> kNames[] = {
+      {"sm_70", {"V100", "volta", "Tesla V100-SXM2-16GB", "Titan V"}},
+      {"sm_72", {"Xavier", "AGX Xavier"}},
+      {"sm_75", {"T4", "Tesla T4", "RTX 2080 Ti", "rtx2060", "RTX 2070 Super", "turing", "Quadro RTX 6000"}},
+      {"sm_80", {"A100", "a100", "NVIDIA A100-SXM4-80GB", "A30", "ampere", "Ampere"}},
+      {"sm_86", {"RTX 3090", "GeForce RTX 3080 Ti", "A10", "A40", "A6000", "RTX A6000", "A2"}},
+      {"sm_87", {"Orin", "Jetson Orin Nano"}},
+      {"sm_89",
+       {"L4", "L40", "L40S", "RTX 4090", "4090", "NVIDIA GeForce RTX 4070 Ti SUPER", "RTX 6000 Ada", "ada"}},
+      {"sm_90a",
+       {"H100", "H200", "GH200", "H800", "H20", "hopper", "HOPPER", "NVIDIA H100 80GB HBM3", "H100 PCIe",
+        "h-100", " H100 ", "sm90a", "SM_90A"}},
+      {"sm_90", {"SM_90", "sm90"}},
+      {"sm_100a", {"B100", "B200", "GB200"}},
+      {"sm_103a", {"B300", "GB300"}},
+      {"sm_110a", {"Thor", "Jetson AGX Thor"}},
+      {"sm_120a", {"RTX 5090", "RTX-5090", "rtx_5090", "RTX 5070 Laptop GPU", "RTX PRO 6000"}},
+      {"sm_121a", {"DGX Spark", "Spark", "GB10"}},
+  };
+  for (const auto& [target, names] : kNames)
+    for (const std::string& name : names) {
+      INFO(name);
+      const auto found = Target::find(name);
+      REQUIRE(found.ok());
+      CHECK(found->name() == target);
+    }
+}
+
+TEST_CASE("a name of several targets or of none is refused with what it may be", "[quick][names]") {
+  const auto both = Target::find("Blackwell");
+  REQUIRE_FALSE(both.ok());
+  CHECK(both.error().code == Errc::ambiguous_target);
+  CHECK(both.error().message() == "'Blackwell' may be sm_100a (B100) or sm_120a (RTX 50x0)");
+  for (const char* none : {"",       " ",         "-",        "_",        "sm",       "sm_",          "H10O",
+                           "H1000",  "RTX",       "RTX 6000", "RTX 4010", "RTX 40",   "RTX 4090 Tii", "nvidia",
+                           "GPU",    "H100 H100", "80GB",     "A100\n",   "RTX 40x0", "x0",           "L",
+                           "hoppers"}) {
+    INFO(none);
+    const auto found = Target::find(none);
+    REQUIRE_FALSE(found.ok());
+    CHECK(found.error().code == Errc::unknown_target);
+    CHECK_THAT(found.error().message(), Catch::Contains("sm_70, sm_72, ") && Catch::Contains("GPUs by name"));
+  }
+  CHECK_THAT(Target::find("H10O").error().message(), Catch::EndsWith("GPUs by name, here H100 (sm_90a)"));
+  CHECK_THAT(Target::find("RTX 6000").error().message(), Catch::Contains("Quadro RTX 6000 (sm_75)") &&
+                                                             Catch::Contains("RTX 6000 Ada (sm_89)") &&
+                                                             Catch::Contains("RTX PRO 6000 (sm_120a)"));
+}
+
+TEST_CASE("each name in the table is the target's, or ambiguous", "[quick][names]") {
+  std::set<std::string_view> targets;
+  std::size_t ambiguous = 0;
+  for (const warpbit::TargetNames& row : warpbit::target_names()) {
+    CHECK(targets.insert(row.target.name()).second);
+    CHECK_FALSE(row.architecture.empty());
+    REQUIRE_FALSE(row.names.empty());
+    for (std::string name : Words(row.names.begin(), row.names.end())) {
+      if (const std::size_t x = name.find("x0"); x != name.npos) name[x] = '7';
+      INFO(name);
+      const auto found = Target::find(name);
+      if (found.ok()) CHECK(*found == row.target);
+      ambiguous += !found.ok();
+    }
+  }
+  CHECK(targets.size() == 13);
+  CHECK(ambiguous == 2);  // blackwell, twice
+}
+
+TEST_CASE("PTX and captures have the manual's names of targets only", "[quick][names]") {
+  CHECK(Target::find_ptx("sm_90a")->name() == "sm_90a");
+  for (const char* name : {"H100", "hopper", "SM_90A", "sm90a", " sm_90a", ""}) {
+    INFO(name);
+    REQUIRE_FALSE(Target::find_ptx(name).ok());
+    CHECK(Target::find_ptx(name).error().code == Errc::unknown_target);
+  }
+  CHECK(Target::find_ptx("H100").error().message() ==
+        "'H100' is not a known target; known are PTX's names, here sm_90a");
+  const std::string body = "\n.address_size 64\n.visible .entry k() { ret; }\n";
+  CHECK(warpbit::ptx::Module::load(".version 8.0\n.target sm_90a" + body).ok());
+  CHECK_FALSE(warpbit::ptx::Module::load(".version 8.0\n.target H100" + body).ok());
+  CHECK(warpbit::ptx::Module::load(".version 8.0\n.target sm_80" + body, *Target::find("H100")).ok());
+}
+
+TEST_CASE("warpbit list --targets", "[quick][names][cli]") {
+  const Output shown = run({"list", "--targets"});
+  CHECK(shown.status == 0);
+  CHECK_THAT(shown.out, Catch::StartsWith("target   architecture  names\n"));
+  CHECK_THAT(shown.out, Catch::Contains("\nsm_90a   Hopper        H100, H200, GH200, H800, H20, hopper\n"));
+  const auto json = nlohmann::json::parse(run({"list", "--targets", "--json"}).out);
+  CHECK(json["schema"] == "list/1");
+  REQUIRE(json["targets"].size() == 13);
+  CHECK(json["targets"][3] == nlohmann::json{{"target", "sm_80"},
+                                             {"architecture", "Ampere"},
+                                             {"names", {"A100", "A800", "A30", "ampere"}}});
+}
+
+// ---- Short forms
+
+Words words_of(const std::string& form) {
+  Words out;
+  std::istringstream in(form);
+  for (std::string word; std::getline(in, word, '.');) out.push_back(word);
+  return out;
+}
+
+std::string joined(const Words& words) {
+  return fmt::format("{}", fmt::join(words, "."));
+}
+
+TEST_CASE("short forms stand for one form", "[quick][names]") {
+  const std::pair<std::string, std::string> kShort[] = {
+      {"mma.m16n8k16.f32.f16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
+      {"mma.m16n8k16.f16.f16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"},
+      {"mma.m16n8k16.bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"},
+      {"mma.m16n8k32.f32.e4m3", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"},
+      {"mma.m16n8k32.f32.e4m3.e5m2", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32"},
+      {"mma.m16n8k32.s8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
+      {"mma.m16n8k32.s8.u8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32"},
+      {"mma.m16n8k32.satfinite.s8", "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32"},
+      {"mma.m16n8k256.b1.xor.popc", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc"},
+      {"mma.sp.m16n8k32.f32.f16", "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"},
+      {"mma.m8n8k4.row.col.f32.f16", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"},
+      {"mma.m16n8k64.mxf4nvf4.4X.f32.e2m1",
+       "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"},
+      {"mma.m16n8k32.f8f6f4.f32.e2m1", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32"},
+      {"wgmma.m64n256k32.f32.e4m3", "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3"},
+      {"wgmma.fence", "wgmma.fence.sync.aligned"},
+      {"ldmatrix.x4", "ldmatrix.sync.aligned.m8n8.x4.b16"},
+      {"ldmatrix.x4.trans", "ldmatrix.sync.aligned.m8n8.x4.trans.b16"},
+      {"stmatrix.x2", "stmatrix.sync.aligned.m8n8.x2.b16"},
+      {"wmma.row.col.m16n16k16.f32.f16", "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16"},
+  };
+  for (const auto& [text, form] : kShort) {
+    INFO(text);
+    const auto found = full_form(text);
+    if (!found) FAIL(found.error().message());
+    CHECK(*found == form);
+    CHECK(full_form(form).value() == form);
+  }
+}
+
+TEST_CASE("what a short form leaves open is refused with what it may be", "[quick][names]") {
+  const auto refusal = [](const std::string& text) {
+    const auto found = full_form(text);
+    INFO(text << ": " << found.value_or(""));
+    REQUIRE_FALSE(found.ok());
+    CHECK(found.error().code == Errc::ambiguous_form);
+    return found.error().message();
+  };
+  CHECK(refusal("mma.m16n8k16.f32") ==
+        "mma.m16n8k16.f32 is short for 2 forms: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32, "
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32");
+  CHECK_THAT(refusal("mma.m8n8k4.f32.f16"), Catch::Contains("is short for 4 forms"));
+  CHECK_THAT(refusal("mma"), Catch::Contains(", and ") && Catch::EndsWith(" more"));
+  // What changes the instruction must be said.
+  CHECK_THAT(refusal("mma.m16n8k32.f32.f16"), Catch::Contains("leaves out what a short form must say: mma.sp"));
+  CHECK_THAT(refusal("mma.m16n8k64.mxf4nvf4.f32.e2m1"),
+             Catch::Contains("scale_vec::2X") && Catch::Contains("scale_vec::4X"));
+  CHECK_THAT(refusal("mma.m16n8k32.f32.e2m1"), Catch::Contains("kind::f8f6f4"));
+  CHECK_THAT(refusal("movmatrix"), Catch::EndsWith("movmatrix.sync.aligned.m8n8.trans.b16"));
+}
+
+TEST_CASE("any other text is what it is", "[quick][names]") {
+  for (const char* text :
+       {"", ";", "...", "frobnicate", "mma.f32.m16n8k16.f16", "mma.m16n8k17.f32.f16", "mma.m16n8k16.f32.f16;",
+        "mma.m16n8k16.f32.f16 {d}, {a}, {b}, {c};", "mma.m16n8k16.f32.f16 {d}", "mma.m16n8k16.f32.f32",
+        "mma.sync.aligned.m16n8k16.row.f32.col.f16.f16.f32", "cvt.f16.f32", "wgmma.fence.sync",
+        "MMA.m16n8k16.f32.f16"}) {
+    INFO(text);
+    CHECK(full_form(text).value() == text);
+  }
+}
+
+TEST_CASE("of several forms those of the target are meant", "[quick][names]") {
+  REQUIRE_FALSE(full_form("mma.f32.f16").ok());
+  CHECK(full_form("mma.f32.f16", *Target::find("T4")).ok() == false);  // m8n8k4 has layouts
+  REQUIRE_FALSE(full_form("mma.f16.f16").ok());
+  CHECK(full_form("mma.m16n8k8.f32", *Target::find("T4")).value() ==
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
+  CHECK_FALSE(full_form("mma.m16n8k8.f32", *Target::find("A100")).ok());
+  // None of the target's: the form, which then is refused there.
+  const auto refused = Instruction::parse("wgmma.m64n8k16.f32.f16", "A100");
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == Errc::not_on_target);
+}
+
+TEST_CASE("statements and PTX take no short forms", "[quick][names]") {
+  const Target target = *Target::find("H100");
+  CHECK_FALSE(Instruction::parse("mma.m16n8k16.f32.f16", target).ok());
+  CHECK_FALSE(Instruction::parse("mma.m16n8k16.f32.f16 {d}, {a}, {b}, {c};", "H100").ok());
+  const auto parsed = Instruction::parse("mma.m16n8k16.f32.f16", "H100");
+  REQUIRE(parsed.ok());
+  CHECK(parsed->text() == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  CHECK(parsed->canonical() == parsed->text());
+  CHECK(parsed->target().name() == "sm_90a");
+  warpbit_instruction* instruction = nullptr;
+  REQUIRE(warpbit_parse("ldmatrix.x4", "rtx 4090", &instruction) == WARPBIT_OK);
+  CHECK(std::string(warpbit_canonical(instruction)) == "ldmatrix.sync.aligned.m8n8.x4.b16");
+  warpbit_free(instruction);
+}
+
+// The words of the types: of D, A, B and C in an mma, of D, A and B in a wgmma.
+std::size_t first_type(const Words& words) {
+  const std::set<std::string> types = {"f64",  "f32",  "f16",  "bf16", "tf32", "s32",
+                                       "e4m3", "e5m2", "e3m2", "e2m3", "e2m1"};
+  return static_cast<std::size_t>(
+      std::ranges::find_if(words, [&](const auto& word) { return types.contains(word); }) - words.begin());
+}
+
+void leave_out(Words& words, const std::set<std::string>& these) {
+  std::erase_if(words, [&](const std::string& word) { return these.contains(word); });
+}
+
+TEST_CASE("of each form the shortest text is that form, or open", "[quick][names][once]") {
+  Tally first, rest;
+  std::size_t resolved = 0, texts = 0;
+  std::string last;
+  for (const warpbit::FormInfo& form : warpbit::forms()) {
+    if (std::exchange(last, form.canonical) == form.canonical) continue;
+    Words words = words_of(form.canonical);
+    const bool is_mma = words[0] == "mma", is_wgmma = words[0] == "wgmma" && words[1] == "mma_async";
+    if (const std::size_t d = first_type(words); is_mma || is_wgmma) {
+      const bool repeats_b = words[d + 2] == words[d + 1], repeats_c = is_mma && words[d + 3] == words[d];
+      if (repeats_c) words.erase(words.begin() + static_cast<std::ptrdiff_t>(d) + 3);
+      if (repeats_b && (repeats_c || is_wgmma)) words.erase(words.begin() + static_cast<std::ptrdiff_t>(d) + 2);
+    }
+    leave_out(words, {"sync", "aligned", "mma_async"});
+    const auto described = [&] { return joined(words) + " from " + form.canonical; };
+    const auto short_one = full_form(joined(words));
+    first.check(short_one.ok() && (*short_one == form.canonical), described);
+    const auto judge = [&] {
+      for (const std::optional<Target> target : {std::optional<Target>(), std::optional(form.targets.back())}) {
+        const auto found = full_form(joined(words), target);
+        rest.check(found ? *found == form.canonical : found.error().code == Errc::ambiguous_form, described);
+        resolved += found.ok();
+        ++texts;
+      }
+    };
+    leave_out(words, {"row", "col", "block_scale", "ue8m0", "ue4m3"});
+    judge();
+    std::erase_if(words, [](const std::string& word) {
+      return word.starts_with("m") && word.find_first_of("0123456789") == 1;
+    });
+    judge();
+  }
+  first.judge("short forms");
+  rest.judge("shortest forms");
+  CHECK(resolved > texts / 4);
+}
+
+TEST_CASE("commands take short forms, names of GPUs, and FORM@TARGET", "[quick][names][cli]") {
+  const std::string full = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+  const Output one = run({"check", "mma.m16n8k16.f32.f16@A100"});
+  CHECK(one.status == 0);
+  CHECK_THAT(one.out,
+             Catch::StartsWith("mma.m16n8k16.f32.f16 is short for " + full + "; ptxas takes that only\n") &&
+                 Catch::Contains("accepted on sm_80: " + full + "\n"));
+  CHECK_THAT(run({"check", "mma.m16n8k16.f32.f16"}).out, Catch::Contains("is short for " + full));
+  CHECK_THAT(run({"check", full, "--target", "H100"}).out, Catch::StartsWith("accepted on sm_90a: "));
+  const Output open = run({"check", "mma.m16n8k16.f32"});
+  CHECK(open.status == 2);
+  CHECK_THAT(open.err, Catch::StartsWith("warpbit: mma.m16n8k16.f32 is short for 2 forms: "));
+  CHECK(run({"layout", "mma.m16n8k16.f32.f16", "--operand", "a"}).out ==
+        run({"layout", full, "--operand", "a"}).out);
+  const Words values = {"--a", "1 2^-12", "--b", "1 1"};
+  const auto explained = [&](Words words) {
+    words.insert(words.begin(), "explain");
+    words.insert(words.end(), values.begin(), values.end());
+    return run(words);
+  };
+  CHECK(explained({"mma.m16n8k16.f32.f16@H100"}).out == explained({full, "--target", "sm_90a"}).out);
+  CHECK(explained({"mma.m16n8k16.f32.f16@H100", "--target", "hopper"}).status == 0);
+  CHECK(explained({"mma.m16n8k16.f32.f16@H100", "--target", "A100"}).status == 2);
+  CHECK(explained({"mma.m16n8k16.f32.f16@"}).status == 2);
+  CHECK(explained({"mma.m16n8k16.f32.f16@H10"}).status == 2);
+  // A shape of Turing, one of Ampere.
+  const Output compared = run({"compare", "mma.m16n8k8.f32.f16@T4", "mma.m16n8k16.f32.f16@A100", "--random",
+                               "ordinary", "--cases", "4"});
+  CHECK((compared.status == 0 || compared.status == 1));
+  CHECK_THAT(compared.out, Catch::Contains("sm_80"));
+  CHECK(run({"compare", "mma.m16n8k16.f32.f16@A100", "mma.m16n8k16.f32.f16", "--random", "ordinary"}).status ==
+        2);
+  const Output crossed = run({"compare", "mma.m16n8k8.f32.f16", "mma.m16n8k8.f32.f16@T4", "--targets",
+                              "A100,H100", "--random", "ordinary", "--cases", "4"});
+  CHECK_THAT(crossed.out, Catch::Contains("sm_90") && Catch::Contains("sm_75"));
+}
+
+TEST_CASE("misspelt commands and options are answered with the nearest", "[quick][names][cli]") {
+  CHECK_THAT(run({"chek"}).err, Catch::Contains("expected check?"));
+  CHECK_THAT(run({"layuot", "x"}).err, Catch::Contains("expected layout?"));
+  const Output option = run({"check", "mma.m16n8k16.f32.f16", "--taget", "H100"});
+  CHECK(option.status == 2);
+  CHECK(option.err == "warpbit: check: '--taget' is no option of it; expected --target?\n");
+}
+
+TEST_CASE("the words that scripts of shells ask for", "[quick][names][cli]") {
+  const Output forms = run({"completion", "--forms", "ldmatrix.x4"});
+  CHECK(forms.status == 0);
+  CHECK(forms.lines()[0] == "ldmatrix.x4");
+  for (const std::string& form : forms.lines()) CHECK(full_form(form).ok());
+  CHECK_THAT(run({"completion", "--forms", "mma.sync.aligned.m16n8k16.row.col.f32.bf"}).out,
+             Catch::Equals("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32\n"));
+  CHECK(run({"completion", "--forms", "mma.x@H1"}).out == "mma.x@H100\n");
+  CHECK(run({"completion", "--forms", "nothing"}).out.empty());
+}
+
+}  // namespace names_test
