@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole matrix products against a loop that builds one warp for each tile and step.
+// Whole matrix products against a loop that builds one warp for each tile and step, or that executes element by element
+// what no warp has in registers.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
@@ -13,6 +15,7 @@
 
 #include "in_turn.hpp"
 #include "warp.hpp"
+#include "warpbit/descriptor.hpp"
 #include "warpbit/gemm.hpp"
 
 namespace gemm_test {
@@ -51,6 +54,17 @@ std::uint64_t random_code(const Operand& operand, Values values, std::mt19937_64
 Codes random_codes(const Operand& operand, std::size_t count, Values values, std::mt19937_64& random) {
   Codes out(count);
   for (std::uint64_t& code : out) code = random_code(operand, values, random);
+  return out;
+}
+
+// Some of ue8m0 and ue4m3 are near 1, and 1 is among them.
+Codes random_scales(const Operand* operand, std::size_t count, Values values, std::mt19937_64& random) {
+  Codes out(operand != nullptr ? count : 0);
+  for (std::uint64_t& code : out)
+    if (values == Values::any || (values == Values::some_special && random() % 16 == 0))
+      code = random() & 0xFF;
+    else
+      code = operand->format == "ue8m0" ? 124 + random() % 7 : 0x2C + random() % 24;
   return out;
 }
 
@@ -238,7 +252,8 @@ std::uint64_t sum(const Instruction& i, std::uint64_t x, std::uint64_t y) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(total, INT32_MIN, INT32_MAX));
 }
 
-Codes expected(const Naive& naive, const Codes& c, std::vector<std::size_t> order, std::size_t split) {
+template <class Product>
+Codes expected(const Product& naive, const Codes& c, std::vector<std::size_t> order, std::size_t split) {
   const auto depth = static_cast<std::size_t>(naive.instruction.depth());
   const std::size_t steps = (naive.size.depth + depth - 1) / depth;
   if (order.empty()) {
@@ -254,42 +269,103 @@ Codes expected(const Naive& naive, const Codes& c, std::vector<std::size_t> orde
   return d;
 }
 
+// ---- Element by element
+
+// The product by instructions of one element each.
+struct Chain {
+  const Instruction& instruction;
+  Sizes size;
+  const Codes &a, &b, &a_scale, &b_scale;
+
+  std::size_t terms() const { return static_cast<std::size_t>(instruction.terms()); }
+  // From `count` on, `each` in a step, what lies `stride` apart; 1 behind `most`.
+  static Codes part(const Codes& all, std::size_t at, std::size_t stride, std::size_t first, std::size_t each,
+                    std::size_t most, std::uint64_t behind) {
+    Codes out;
+    for (std::size_t i = first; i < first + each; ++i) out.push_back(i < most ? all[at + i * stride] : behind);
+    return out;
+  }
+
+  std::uint64_t step(std::size_t row, std::size_t column, std::size_t step, std::uint64_t c) const {
+    const std::size_t first = step * terms(), blocks = static_cast<std::size_t>(instruction.blocks());
+    ElementInputs element{part(a, row * size.depth, 1, first, terms(), size.depth, 0),
+                          part(b, column, size.columns, first, terms(), size.depth, 0), c};
+    if (blocks != 0) {
+      const std::size_t all = a_scale.size() / size.rows;
+      const std::uint64_t one = instruction.find(Part::scale_a)->format == "ue8m0" ? 127 : 0x38;
+      element.a_scale = part(a_scale, row * all, 1, step * blocks, blocks, all, one);
+      element.b_scale = part(b_scale, column, size.columns, step * blocks, blocks, all, one);
+    }
+    const Result<Element> done = execute_element(instruction, element);
+    if (!done) FAIL(done.error().message());
+    return done->code;
+  }
+
+  // The steps [first, last) of the order.
+  Codes run(const std::vector<std::size_t>& order, std::size_t first, std::size_t last, Codes d) const {
+    for (std::size_t at = 0; at < d.size(); ++at)
+      for (std::size_t i = first; i < last; ++i)
+        d[at] = step(at / size.columns, at % size.columns, order[i], d[at]);
+    return d;
+  }
+};
+
 // ---- Comparisons
+
+const Operand& sum_of(const Instruction& i) {
+  return i.find(Part::c) != nullptr ? *i.find(Part::c) : i.operands()[0];
+}
 
 struct Problem {
   Problem(const std::string& form, std::string_view target, Sizes sizes, Values values, std::uint64_t seed)
       : instruction(warp::parse(form, target)), size(sizes) {
     std::mt19937_64 random(seed);
-    const auto operands = instruction.operands();
-    a = random_codes(operands[1], size.rows * size.depth, values, random);
-    b = random_codes(operands[2], size.depth * size.columns, values, random);
-    c = random_codes(operands[3], size.rows * size.columns, values, random);
+    a = random_codes(*instruction.find(Part::a), size.rows * size.depth, values, random);
+    b = random_codes(*instruction.find(Part::b), size.depth * size.columns, values, random);
+    c = random_codes(sum_of(instruction), size.rows * size.columns, values, random);
+    a_scale = random_scales(instruction.find(Part::scale_a), size.rows * blocks(), values, random);
+    b_scale = random_scales(instruction.find(Part::scale_b), blocks() * size.columns, values, random);
   }
   Instruction instruction;
   Sizes size;
-  Codes a, b, c;
+  Codes a, b, c, a_scale, b_scale;
+
+  // Of K.
+  std::size_t blocks() const {
+    if (instruction.blocks() == 0) return 0;
+    const auto each = static_cast<std::size_t>(instruction.terms() / instruction.blocks());
+    return (size.depth + each - 1) / each;
+  }
+  Codes chain(const std::vector<std::size_t>& order, std::size_t split) const {
+    return expected(Chain{instruction, size, a, b, a_scale, b_scale}, c, order, split);
+  }
 
   Codes naive(const std::vector<std::size_t>& order, std::size_t split) const {
-    return expected({instruction, size, a, b}, c, order, split);
+    return expected(Naive{instruction, size, a, b}, c, order, split);
   }
 
   // D by the library, with the matrices in that order in memory; `in_place`: D is C.
   Codes result(const GemmOptions& options, Order order = Order::row_major, bool in_place = false,
                Kernel* ran = nullptr) const {
-    const auto operands = instruction.operands();
-    Stored left(operands[1], a, size.rows, size.depth, order),
-        right(operands[2], b, size.depth, size.columns, order);
-    Stored addend(operands[3], c, size.rows, size.columns, order);
-    Stored other(operands[0], Codes(c.size(), 0x5A), size.rows, size.columns, order);
+    const Operand &of_a = *instruction.find(Part::a), &of_b = *instruction.find(Part::b);
+    Stored left(of_a, a, size.rows, size.depth, order), right(of_b, b, size.depth, size.columns, order);
+    Stored addend(sum_of(instruction), c, size.rows, size.columns, order);
+    Stored other(instruction.operands()[0], Codes(c.size(), 0x5A), size.rows, size.columns, order);
+    Stored of_rows(of_a, a_scale, a_scale.empty() ? 0 : size.rows, blocks(), order),
+        of_columns(of_b, b_scale, blocks(), size.columns, order);  // of a byte, as A and B then are
     Stored& d = in_place ? addend : other;
     const auto before = d.rest();
-    const Gemm problem{size.rows,
-                       size.columns,
-                       size.depth,
-                       {left.data(), left.row_stride, left.column_stride},
-                       {right.data(), right.row_stride, right.column_stride},
-                       {addend.data(), addend.row_stride, addend.column_stride},
-                       {d.data(), d.row_stride, d.column_stride}};
+    Gemm problem{size.rows,
+                 size.columns,
+                 size.depth,
+                 {left.data(), left.row_stride, left.column_stride},
+                 {right.data(), right.row_stride, right.column_stride},
+                 {addend.data(), addend.row_stride, addend.column_stride},
+                 {d.data(), d.row_stride, d.column_stride}};
+    if (blocks() != 0) {
+      problem.a_scale = {of_rows.data(), of_rows.row_stride, of_rows.column_stride};
+      problem.b_scale = {of_columns.data(), of_columns.row_stride, of_columns.column_stride};
+    }
     const Result<Execution> done = gemm(instruction, problem, options);
     INFO((done ? std::string() : done.error().message()));
     REQUIRE(done.ok());
@@ -299,6 +375,8 @@ struct Problem {
     CHECK((left.codes() == a));
     CHECK((right.codes() == b));
     if (!in_place) CHECK((addend.codes() == c));
+    CHECK((of_rows.codes() == a_scale));
+    CHECK((of_columns.codes() == b_scale));
     return d.codes();
   }
 };
@@ -395,6 +473,144 @@ TEST_CASE("matrices lie in memory in any order", "[gemm]") {
     }
 }
 
+// ---- wgmma, wmma and block scaling
+
+struct ChainCase {
+  std::string text;
+  std::string_view target;
+  bool has_body;
+};
+
+// Every class of dense wgmma in its smallest shape, and the largest one now and then; all signs of A and of B, with A in
+// registers and in memory; every class with block scaling.
+std::vector<ChainCase> chain_cases() {
+  std::vector<ChainCase> out;
+  const std::string wgmma = "wgmma.mma_async.sync.aligned.";
+  for (const FormInfo& form : forms()) {
+    if (form.family == "wgmma" && form.canonical.find(".m64n8k") != form.canonical.npos &&
+        (out.empty() || out.back().text != form.canonical))
+      out.push_back({form.canonical, "sm_90a",
+
+                     form.canonical.find("s32.") == form.canonical.npos});
+    if (form.canonical.starts_with("mma.sync") && form.canonical.find("scale_vec") != form.canonical.npos)
+      out.push_back({form.canonical, "sm_120a", true});
+  }
+  for (const std::string form : {"m64n256k16.f32.f16.f16", "m64n24k16.f16.f16.f16", "m64n128k32.f32.e4m3.e5m2"})
+    out.push_back({wgmma + form, "sm_90a", true});
+  for (const std::string signs : {"1, 1", "-1, 1", "1, -1", "-1, -1"})
+    for (const std::string form : {"m64n8k16.f32.bf16.bf16", "m64n16k16.f16.f16.f16", "m64n8k8.f32.tf32.tf32",
+                                   "m64n8k32.f32.e4m3.e5m2", "m64n8k32.f16.e5m2.e5m2"}) {
+      const bool transposes = form.find("k16") != form.npos;
+      out.push_back(
+          {wgmma + form + " {d}, {a}, desc, p, " + signs + (transposes ? ", 1;" : ";"), "sm_90a", true});
+      out.push_back({wgmma + form + " {d}, a_desc, b_desc, 1, " + signs + (transposes ? ", 1, 0;" : ";"),
+                     "sm_90a", true});
+    }
+  out.push_back({"wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32", "sm_90", true});
+  out.push_back({"wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32", "sm_90", false});
+  return out;
+}
+
+TEST_CASE("products equal their elements computed one by one", "[gemm]") {
+  static const std::vector<ChainCase> cases = chain_cases();
+  REQUIRE(cases.size() > 90);
+  std::size_t number = 0;
+  for (const auto& [text, target, has_body] : cases) {
+    if (!has_turn(number, 0, 8) && ++number) continue;
+    INFO(text << " on " << target);
+    const Values values = std::array{Values::some_special, Values::any, Values::ordinary}[++number % 3];
+    const Instruction instruction = warp::parse(text, target);
+    const Problem problem(text, target, odd_sizes(instruction), values, number);
+    const Codes plain = problem.chain({}, 1), sums = problem.chain({3, 1, 0, 2}, 2);
+    for (const Kernel kernel : able(has_body)) {
+      INFO(name(kernel));
+      Kernel ran{};
+      CHECK(different(problem.result(with(kernel, 1), Order::gaps, true, &ran), plain) == 0);
+      CHECK(name(ran) == name(has_body ? kernel : Kernel::reference));
+      CHECK(different(problem.result(with(kernel, 2, {3, 1, 0, 2}, 2), Order::column_major), sums) == 0);
+    }
+  }
+}
+
+// Parts of several ranges of blocks, the last of which are not whole; more than one step of stripes.
+TEST_CASE("larger products equal their elements", "[gemm]") {
+  const auto [text, target] = GENERATE(table<std::string, std::string_view>(
+      {{"wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3", "sm_90a"},
+       {"mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0", "sm_120a"},
+       {"mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", "sm_120a"},
+       {"mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+        "sm_120a"}}));
+  INFO(text);
+  const Problem problem(text, target, {83, 75, 300}, Values::some_special, 9);
+  const Codes plain = problem.chain({}, 1);
+  for (const Kernel kernel : kernels()) {
+    INFO(name(kernel));
+    CHECK(different(problem.result(with(kernel, 3)), plain) == 0);
+  }
+}
+
+// Elsewhere the numbers are so small that a sum with the exponent of a NaN would be an ordinary number.
+TEST_CASE("a NaN among scale factors is one in its row or column alone", "[gemm]") {
+  const auto [text, target, nan] = GENERATE(table<std::string, std::string_view, std::uint64_t>(
+      {{"mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0", "sm_120a", 255},
+       {"mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+        "sm_120a", 127}}));
+  INFO(text);
+  Problem problem(text, target, {37, 20, 200}, Values::ordinary, 11);
+  if (nan == 255) std::ranges::fill(problem.b_scale, 60);
+  problem.a_scale[21 * problem.blocks() + 3] = nan;
+  problem.b_scale[2 * 20 + 13] = nan;
+  const Codes plain = problem.chain({}, 1);
+  for (std::size_t at = 0; at < plain.size(); ++at)
+    CHECK((plain[at] == 0x7FFFFFFF) == (at / 20 == 21 || at % 20 == 13));
+  for (const Kernel kernel : kernels()) CHECK(different(problem.result(with(kernel, 1)), plain) == 0);
+}
+
+// imm-scale -1 is a changed sign, and a bare form has none; nor has it in a product where both are changed.
+TEST_CASE("signs of A and B", "[gemm]") {
+  const std::string form = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16";
+  const auto problem = [&](const std::string& operands) {
+    return Problem(form + operands, "sm_90a", {20, 9, 40}, Values::ordinary, 8);
+  };
+  const auto by = [&](const std::string& signs) {
+    return problem(" {d}, a_desc, b_desc, p, " + signs + ", 0, 0;").result({});
+  };
+  const Codes plain = problem("").result({});
+  CHECK(different(by("1, 1"), plain) == 0);
+  CHECK(different(by("-1, -1"), plain) == 0);
+  Problem negated = problem("");
+  for (std::uint64_t& code : negated.a) code ^= 0x8000;
+  const Codes other = negated.result({});
+  CHECK(different(other, plain) > 100);
+  CHECK(different(by("-1, 1"), other) == 0);
+  CHECK(different(by("1, -1"), other) == 0);
+}
+
+// A tile as a warpgroup executes it, with B in shared memory: element (k, n) of eight columns at 16 n + 128 (k / 8) + 2 k %
+// 16.
+TEST_CASE("a tile of wgmma is what the warpgroup computes", "[gemm]") {
+  const std::string form = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d}, {a}, b_desc, p, 1, 1, 0;";
+  const Problem problem(form, "sm_90a", {64, 8, 16}, Values::some_special, 10);
+  const Operand &of_a = *problem.instruction.find(Part::a), &of_d = problem.instruction.operands()[0];
+  const auto element = [](const Codes& codes, std::size_t columns) {
+    return [&codes, columns](std::size_t row, std::size_t column) { return codes[row * columns + column]; };
+  };
+  const std::vector<std::byte> a = registers_of(of_a, element(problem.a, 16));
+  std::vector<std::byte> d = registers_of(of_d, element(problem.c, 8)), memory(256);
+  for (std::size_t k = 0; k < 16; ++k)
+    for (std::size_t n = 0; n < 8; ++n)
+      std::memcpy(&memory[16 * n + k / 8 * 128 + k % 8 * 2], &problem.b[k * 8 + n], 2);
+  WarpgroupSources sources;
+  sources.a = OperandView::dense(a.data(), 128, of_a.registers, of_a.register_bits);
+  sources.b_descriptor = *Descriptor{.start = 0, .leading = 128, .stride = 256}.encode();
+  ExecuteOptions options;
+  options.kernel = Kernel::reference;
+  const ResultView result = ResultView::dense(d.data(), 128, of_d.registers, of_d.register_bits);
+  REQUIRE(execute_warpgroup(problem.instruction, sources, memory, result, options).ok());
+  for (const Kernel kernel : kernels())
+    CHECK((registers_of(of_d, element(problem.result(with(kernel, 1)), 8)) == d));
+}
+
 // Stripes of D are 1024 x 1024, their steps 128 deep.
 TEST_CASE("products larger than a stripe", "[gemm]") {
   const std::string bf16 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
@@ -469,10 +685,12 @@ TEST_CASE("no steps, no elements, no C", "[gemm]") {
 
 // Bits of an item above its code do not count.
 TEST_CASE("codes are in the low bits of items", "[gemm]") {
-  for (const std::string form : {"mma.sync.aligned.m16n8k32.row.col.s32.s4.u4.s32",
-                                 "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32"}) {
+  for (const std::string form :
+       {"mma.sync.aligned.m16n8k32.row.col.s32.s4.u4.s32",
+        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"}) {
     Problem problem(form, "sm_120a", {7, 6, 40}, Values::any, 7);
-    const Codes plain = problem.naive({}, 1);
+    const Codes plain = problem.blocks() == 0 ? problem.naive({}, 1) : problem.chain({}, 1);
     for (std::uint64_t& code : problem.a) code |= 0xB0;
     for (std::uint64_t& code : problem.b) code |= 0x50;
     for (const Kernel kernel : kernels()) CHECK(different(problem.result(with(kernel, 1)), plain) == 0);
@@ -502,17 +720,22 @@ TEST_CASE("products that are refused", "[gemm]") {
   const auto instruction = [&](const std::string& text, std::string_view target) {
     return refusal(text, target, Errc::view_mismatch, good);
   };
-  CHECK_THAT(instruction("cvt.rn.f16.f32", "sm_90"),
-             Contains("it is no product of matrices; expected a dense product of matrices in registers"));
-  CHECK_THAT(instruction("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16", "sm_90a"),
-             Contains("lie in memory"));
+  CHECK_THAT(
+      instruction("cvt.rn.f16.f32", "sm_90"),
+      Contains("it is no product of matrices; expected a dense product of matrices: mma, wmma or wgmma"));
+  const std::string wgmma = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16";
+  CHECK_THAT(instruction(wgmma + " {d}, {a}, desc, 0, 1, 1, 0;", "sm_90a"),
+             Contains("scale-d is 0; expected 1 or a predicate"));
+  CHECK_THAT(instruction(wgmma + " {d}, {a}, 0x10, p, 1, 1, 0;", "sm_90a"), Contains("literals in b_desc"));
+  CHECK_THAT(instruction("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16", "sm_90a"),
+             Contains("its A is sparse"));
   CHECK_THAT(instruction("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_80"),
              Contains("its A is sparse"));
   CHECK_THAT(
       instruction(
           "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
           "sm_120a"),
-      Contains("its blocks are scaled"));
+      Contains("a_scale has no data; expected its elements"));
   CHECK_THAT(instruction("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16", "sm_70"),
              Contains("C is f16 and D is f32"));
   CHECK_THAT(instruction(f16 + " {d}, {a}, {b}, {0f00000000, 0f00000000, 0f00000000, 0f00000000};", "sm_90"),
@@ -528,6 +751,9 @@ TEST_CASE("products that are refused", "[gemm]") {
   CHECK_THAT(problem([](Gemm& g) { g.d.data = nullptr; }), Contains("d has no data"));
   CHECK_THAT(problem([](Gemm& g) { g.depth = std::size_t{1} << 31; }),
              Contains("20 rows, 9 columns, depth 2147483648; expected at most 2147483647 of each"));
+
+  CHECK_THAT(problem([&](Gemm& g) { g.b_scale = view; }),
+             Contains("b_scale is given; expected no scale factors: the form has no block scaling"));
 
   const auto options = [&](auto change) {
     GemmOptions bad;

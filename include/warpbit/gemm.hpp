@@ -34,6 +34,10 @@ struct Gemm {
   MatrixView a, b;
   MatrixView c;  ///< without data: +0
   MatrixResult d;
+  /// With block scaling, a factor for each block of K: rows x blocks for A, blocks x columns for B. A block is
+  /// Instruction::terms() / Instruction::blocks() deep, and `blocks` is depth over that, rounded up: the last block
+  /// may be cut off by the matrix. Without block scaling these have no data.
+  MatrixView a_scale = {}, b_scale = {};
 };
 
 /// How a product over a long K is split into instructions.
@@ -52,11 +56,17 @@ struct GemmOptions {
 };
 
 /// Computes D, bit for bit as the instruction does when it is executed for each of its tiles of D and each K
-/// step in that order, with D of one step as C of the next. Elements outside the matrices are +0. With a
-/// depth of 0, D is C. The instruction must be a dense product of matrices in registers without block scaling
-/// whose C has the format of D; its own register names do not matter. Errors: view_mismatch (another
-/// instruction, one with literals, a matrix without data, sizes above 2^31 - 1, a k_order that is not a
-/// permutation, a split_k of 0), inferred_plan, no_such_kernel.
+/// step in that order, with D of one step as C of the next. Elements outside the matrices are +0, their scale
+/// factors 1. With a depth of 0, D is C.
+///
+/// The instruction is any dense product whose C has the format of D: mma with or without block scaling, wmma and
+/// wgmma, where A may be in registers or described. Where operands lie does not matter: not the names of registers, nor
+/// selectors of scale factors, descriptors and imm-trans. imm-scale does: -1 changes the signs of A or B. (A bare form has
+/// -1 for both, which is A B.) scale-d is 1, a predicate or absent.
+///
+/// Errors: view_mismatch (another instruction, one with literals for matrices, a scale-d of 0, a matrix without
+/// data, scale factors that the form does not have, sizes above 2^31 - 1, a k_order that is not a permutation, a
+/// split_k of 0), inferred_plan, no_such_kernel.
 Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, const GemmOptions& options = {});
 
 }  // namespace warpbit

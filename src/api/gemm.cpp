@@ -6,12 +6,12 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "api/checks.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
-#include "kernel/fused.hpp"
 #include "kernel/gemm.hpp"
 #include "numeric/formats.hpp"
 
@@ -20,22 +20,24 @@ namespace {
 
 // The tile of an instruction that gemm supports.
 Result<const Tile*> find_tile(const Instruction& i) {
-  const std::string accepted = "a dense product of matrices in registers, without block scaling";
+  const std::string accepted = "a dense product of matrices: mma, wmma or wgmma.mma_async";
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
   if (tile == nullptr) return mismatch(i, "it is no product of matrices", accepted);
-  if (tile->uses_memory()) return mismatch(i, "its matrices lie in memory", accepted);
   if (tile->sparsity.is_sparse()) return mismatch(i, "its A is sparse", accepted);
-  if (tile->a_scale.is_present()) return mismatch(i, "its blocks are scaled", accepted);
   if (tile->c.format != tile->d.format)
     return mismatch(i, fmt::format("C is {} and D is {}", tile->c.format->name, tile->d.format->name),
                     "C in the format of D, as the D of one step is the C of the next");
+  if (tile->starts_at_zero)
+    return mismatch(i, "scale-d is 0", "1 or a predicate, as the D of one step is the C of the next");
+  // Immediates are no matrices, and selectors only say where scale factors lie.
+  constexpr OperandKind kMatrices[] = {OperandKind::vector, OperandKind::scalar, OperandKind::descriptor};
   for (const Operand& operand : i.operands())
-    if (!operand.literals.empty())
+    if (!operand.literals.empty() && std::ranges::find(kMatrices, operand.kind) != std::end(kMatrices))
       return mismatch(i, fmt::format("literals in {}", operand.role), "registers, or no operands at all");
   return tile;
 }
 
-Result<void> check_problem(const Instruction& i, const Gemm& p) {
+Result<void> check_problem(const Instruction& i, const Tile& t, const Gemm& p) {
   constexpr std::size_t kMost = std::numeric_limits<int>::max();
   if (std::max({p.rows, p.columns, p.depth}) > kMost)
     return mismatch(i, fmt::format("{} rows, {} columns, depth {}", p.rows, p.columns, p.depth),
@@ -43,16 +45,23 @@ Result<void> check_problem(const Instruction& i, const Gemm& p) {
   const auto empty = [&](std::string_view matrix) {
     return mismatch(i, fmt::format("{} has no data", matrix), "its elements");
   };
+  for (const auto& [name, scale] : {std::pair("a_scale", &p.a_scale), std::pair("b_scale", &p.b_scale)})
+    if (scale->data != nullptr && !t.a_scale.is_present())
+      return mismatch(i, fmt::format("{} is given", name), "no scale factors: the form has no block scaling");
   if (p.rows == 0 || p.columns == 0) return {};
-  if (p.depth > 0 && p.a.data == nullptr) return empty("a");
-  if (p.depth > 0 && p.b.data == nullptr) return empty("b");
   if (p.d.data == nullptr) return empty("d");
+  if (p.depth == 0) return {};
+  if (p.a.data == nullptr) return empty("a");
+  if (p.b.data == nullptr) return empty("b");
+  if (!t.a_scale.is_present()) return {};
+  if (p.a_scale.data == nullptr) return empty("a_scale");
+  if (p.b_scale.data == nullptr) return empty("b_scale");
   return {};
 }
 
 template <class View>
-ItemMatrix items(const View& view, const TileOperand& operand) {
-  const auto bytes = static_cast<unsigned>(code_bytes(operand.format->bits));
+ItemMatrix items(const View& view, const Format& format) {
+  const auto bytes = static_cast<unsigned>(code_bytes(format.bits));
   // Only D is written.
   auto* data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(view.data)));
   return {data, view.row_stride, view.column_stride, bytes};
@@ -86,25 +95,29 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   if (Result<void> basis = check_basis(instruction, options.execute); !basis) return basis.error();
   const Result<const Tile*> tile = find_tile(instruction);
   if (!tile) return tile.error();
-  if (Result<void> checked = check_problem(instruction, problem); !checked) return checked.error();
+  if (Result<void> checked = check_problem(instruction, **tile, problem); !checked) return checked.error();
   const Result<KSteps> k = find_k_steps(instruction, problem.depth, options.k_order, options.split_k);
   if (!k) return k.error();
   const Result<Kernel> kernel = kernel_for(options.execute);
   if (!kernel) return kernel.error();
 
   const Tile& t = **tile;
-  const MatrixProduct product{&t,
-                              problem.rows,
-                              problem.columns,
-                              problem.depth,
-                              items(problem.a, t.a),
-                              items(problem.b, t.b),
-                              items(problem.c, t.c),
-                              items(problem.d, t.d),
-                              k->steps,
-                              k->run,
-                              options.execute.threads};
-  const Body* body = fused_tile(t) ? find_body(*kernel) : nullptr;
+  MatrixProduct product{&t,
+                        problem.rows,
+                        problem.columns,
+                        problem.depth,
+                        items(problem.a, *t.a.format),
+                        items(problem.b, *t.b.format),
+                        items(problem.c, *t.c.format),
+                        items(problem.d, *t.d.format),
+                        k->steps,
+                        k->run,
+                        options.execute.threads};
+  if (t.a_scale.is_present()) {
+    product.a_scale = items(problem.a_scale, *t.a_scale.format);
+    product.b_scale = items(problem.b_scale, *t.b_scale.format);
+  }
+  const Body* body = has_engine(t) ? find_body(*kernel) : nullptr;
   run_product(product, body);
   return Execution{instruction.inferred(), body == nullptr ? Kernel::reference : kernel_of(*body)};
 }

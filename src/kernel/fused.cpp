@@ -106,6 +106,7 @@ bool FusedTile::compile(const Tile& t) {
   depth_ = sparse ? t.terms : 16 * units / bytes;
   b_depth_ = 16 * b_units / bytes;
   const bool is_plain = !sparse && is_in_place() && t.terms == depth_;
+  has_panels_ = !sparse && !exchanged && t.terms == depth_;
   is_dense_ = is_plain && !t.uses_memory() && rows == 16 && parts.size() == 1;
   is_whole_ = is_plain && t.uses_memory() && !as_half;
   return true;

@@ -28,6 +28,8 @@ class FusedTile : public PartsTile {
 
   /// Whether A and B in registers are panels as they are, with nothing that is not in a matrix.
   bool is_dense() const { return is_dense_; }
+  /// Whether whole matrices may become panels: each k of a tile has a place in `order`, and no place is empty.
+  bool has_panels() const { return has_panels_; }
 
   FusedProgram program;
   Encoding of_a, of_b;
@@ -42,6 +44,7 @@ class FusedTile : public PartsTile {
   bool by_register_ = false;  // the order of k in the panels (body/panels.hpp)
   bool even_first_ = false;   // the order of pairs of a sparse A; else by k
   bool is_dense_ = false;
+  bool has_panels_ = false;
   bool is_whole_ = false;  // factors in shared memory are decoded once, not part by part
   int depth_ = 0, b_depth_ = 0;
 };
@@ -50,6 +53,12 @@ class FusedTile : public PartsTile {
 inline const FusedTile* fused_tile(const Tile& tile) {
   const auto* fused = dynamic_cast<const FusedTile*>(tile.fast.get());
   return fused != nullptr && fused->is_dense() ? fused : nullptr;
+}
+
+/// The tile as one of these whose matrices may become panels, or nullptr.
+inline const FusedTile* panel_tile(const Tile& tile) {
+  const auto* fused = dynamic_cast<const FusedTile*>(tile.fast.get());
+  return fused != nullptr && fused->has_panels() ? fused : nullptr;
 }
 
 }  // namespace warpbit

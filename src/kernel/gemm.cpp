@@ -2,11 +2,14 @@
 #include "kernel/gemm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <variant>
 
 #include "kernel/floating.hpp"
+#include "kernel/fused.hpp"
+#include "kernel/group_tile.hpp"
 #include "kernel/panel_gemm.hpp"
 #include "numeric/value.hpp"
 #include "threads.hpp"
@@ -30,20 +33,29 @@ std::size_t divide_up(std::size_t x, std::size_t by) {
 
 class ElementEngine : public GemmEngine {
  public:
-  explicit ElementEngine(const MatrixProduct& product) : p_(product), most_(largest_stripe(product)) {
-    a_.resize(most_.pairs * 2 * depth());
-    b_.resize(most_.panels * 8 * depth());
-  }
+  explicit ElementEngine(const MatrixProduct& product)
+      : p_(product),
+        most_(largest_stripe(product)),
+        a_(most_.pairs * 2 * depth()),
+        b_(most_.panels * 8 * depth()),
+        of_a_(product, true),
+        of_b_(product, false),
+        a_scales_(most_.pairs * 2 * most_.steps * of_a_.blocks()),
+        b_scales_(most_.panels * 8 * most_.steps * of_b_.blocks()) {}
 
   void pack_a(const Stripe& s, std::size_t first_pair, std::size_t last_pair) override {
-    for (std::size_t row = 2 * first_pair; row < 2 * last_pair; ++row)
-      pack(p_.tile->a, s, s.first_row + row < p_.rows, &a_[row * depth()],
+    for (std::size_t row = 2 * first_pair; row < 2 * last_pair; ++row) {
+      pack(true, s, s.first_row + row < p_.rows, &a_[row * depth()],
            [&](std::size_t k) { return p_.a.get(s.first_row + row, k); });
+      pack_scales(of_a_, p_.tile->a_scale, s, s.first_row + row, row, a_scales_);
+    }
   }
   void pack_b(const Stripe& s, std::size_t panel) override {
-    for (std::size_t column = 8 * panel; column < 8 * panel + 8; ++column)
-      pack(p_.tile->b, s, s.first_column + column < p_.columns, &b_[column * depth()],
+    for (std::size_t column = 8 * panel; column < 8 * panel + 8; ++column) {
+      pack(false, s, s.first_column + column < p_.columns, &b_[column * depth()],
            [&](std::size_t k) { return p_.b.get(k, s.first_column + column); });
+      pack_scales(of_b_, p_.tile->b_scale, s, s.first_column + column, column, b_scales_);
+    }
   }
 
   void multiply(const Stripe& s, const BlockRange& range, const RunningBlocks& running) override {
@@ -61,26 +73,40 @@ class ElementEngine : public GemmEngine {
   std::size_t depth() const { return most_.steps * terms(); }
 
   template <class Get>
-  void pack(const TileOperand& factor, const Stripe& s, bool is_inside, Decoded* to, Get get) const {
+  void pack(bool of_a, const Stripe& s, bool is_inside, Decoded* to, Get get) const {
     for (std::size_t step = 0; step < s.steps; ++step)
       for (std::size_t term = 0; term < terms(); ++term) {
         const std::size_t k = p_.steps[s.first_step + step] * terms() + term;
-        *to++ = decode_factor(*p_.tile, factor, is_inside && k < p_.depth ? get(k) : 0);
+        *to++ = decode_factor(*p_.tile, of_a, is_inside && k < p_.depth ? get(k) : 0);
       }
+  }
+  void pack_scales(const LineScales& scales, const TileScale& scale, const Stripe& s, std::size_t line,
+                   std::size_t at, std::vector<Decoded>& to) const {
+    std::size_t i = at * most_.steps * scales.blocks();
+    for (std::size_t step = 0; step < s.steps; ++step)
+      for (std::size_t block = 0; block < scales.blocks(); ++block)
+        to[i++] = warpbit::decode(*scale.format, scales.code(line, p_.steps[s.first_step + step], block));
+  }
+  DecodedLine line(const std::vector<Decoded>& elements, const std::vector<Decoded>& scales, std::size_t blocks,
+                   std::size_t at, std::size_t step) const {
+    return {std::span(elements).subspan(at * depth() + step * terms(), terms()),
+            std::span(scales).subspan((at * most_.steps + step) * blocks, blocks)};
   }
 
   void multiply(const Stripe& s, std::size_t row, std::size_t column, std::byte* running) const {
     std::uint64_t code = 0;
     std::memcpy(&code, running, p_.d.item_bytes);
     for (std::size_t step = 0; step < s.steps; ++step)
-      code = run_element(*p_.tile, {&a_[row * depth() + step * terms()], terms()},
-                         {&b_[column * depth() + step * terms()], terms()}, code);
+      code = run_element(*p_.tile, line(a_, a_scales_, of_a_.blocks(), row, step),
+                         line(b_, b_scales_, of_b_.blocks(), column, step), code);
     std::memcpy(running, &code, p_.d.item_bytes);
   }
 
   const MatrixProduct& p_;
   Stripe most_;
   std::vector<Decoded> a_, b_;
+  LineScales of_a_, of_b_;
+  std::vector<Decoded> a_scales_, b_scales_;
 };
 
 // ---- Stripes
@@ -236,6 +262,40 @@ class Runner {
 
 }  // namespace
 
+LineScales::LineScales(const MatrixProduct& p, bool of_a) {
+  const TileScale& scale = of_a ? p.tile->a_scale : p.tile->b_scale;
+  if (!scale.is_present()) return;
+  const ItemMatrix& m = of_a ? p.a_scale : p.b_scale;
+  matrix_ = of_a ? m : ItemMatrix{m.data, m.column_stride, m.row_stride, m.item_bytes};
+  lines_ = of_a ? p.rows : p.columns;
+  blocks_ = static_cast<std::size_t>(scale.blocks);
+  count_ = divide_up(p.depth, static_cast<std::size_t>(p.tile->terms) / blocks_);
+  one_ = encode(*scale.format, {false, 1, 0}, Rounding::nearest_even, Overflow::ieee);
+}
+
+std::uint64_t run_step(const MatrixProduct& p, std::size_t number, std::size_t row, std::size_t column,
+                       std::uint64_t c) {
+  const Tile& t = *p.tile;
+  if (row >= p.rows || column >= p.columns) return 0;
+  // A NaN in C is the canonical NaN in D, whatever A and B are (NUMERICS.md, "Specials").
+  if (warpbit::decode(*t.c.format, c).cls == Class::nan) return t.d.format->canonical_nan;
+  const auto terms = static_cast<std::size_t>(t.terms);
+  const std::size_t first = p.steps[number] * terms, count = std::min(terms, p.depth - first);
+  std::array<std::uint64_t, kMaxDepth> a, b, a_scales, b_scales;
+  for (std::size_t k = 0; k < count; ++k) {
+    a[k] = p.a.get(row, first + k);
+    b[k] = p.b.get(first + k, column);
+  }
+  const LineScales of_a(p, true), of_b(p, false);
+  for (std::size_t i = 0; i < of_a.blocks(); ++i) a_scales[i] = of_a.code(row, p.steps[number], i);
+  for (std::size_t i = 0; i < of_b.blocks(); ++i) b_scales[i] = of_b.code(column, p.steps[number], i);
+  return run_element(t, {{a.data(), count},
+                         {b.data(), count},
+                         c,
+                         {a_scales.data(), of_a.blocks()},
+                         {b_scales.data(), of_b.blocks()}});
+}
+
 std::uint64_t add_partial_sums(const Tile& t, std::uint64_t x, std::uint64_t y) {
   const Format& f = *t.d.format;
   const Value total = sum(value_of(decode(f, x), f), value_of(decode(f, y), f), Rounding::nearest_even);
@@ -253,6 +313,10 @@ Stripe largest_stripe(const MatrixProduct& p) {
   return out;
 }
 
+bool has_engine(const Tile& tile) {
+  return panel_tile(tile) != nullptr || group_program(tile) != nullptr;
+}
+
 void run_product(const MatrixProduct& given, const Body* body) {
   if (given.rows == 0 || given.columns == 0) return;
   MatrixProduct product = given;
@@ -261,10 +325,11 @@ void run_product(const MatrixProduct& given, const Body* body) {
   product.threads =
       thread_count(given.threads, static_cast<std::uint64_t>(std::min<double>(kMaxThreads, 1 + work)));
   std::unique_ptr<GemmEngine> engine;
-  if (body != nullptr)
-    engine = make_panel_engine(product, *body);
-  else
+  if (body == nullptr)
     engine = std::make_unique<ElementEngine>(product);
+  else
+    engine = panel_tile(*product.tile) != nullptr ? make_panel_engine(product, *body)
+                                                  : make_group_engine(product, *body);
   Runner(product, *engine).run();
 }
 

@@ -37,12 +37,32 @@ struct ItemMatrix {
 
 /// What is to be computed.
 struct MatrixProduct {
-  const Tile* tile = nullptr;  ///< dense, of registers, without scale factors; C has D's format
+  const Tile* tile = nullptr;  ///< dense; C has D's format and counts
   std::size_t rows = 0, columns = 0, depth = 0;
   ItemMatrix a, b, c, d;           ///< c.data may be null: +0
   std::vector<std::size_t> steps;  ///< of K, in the order in which they are executed
   std::size_t run = 1;             ///< steps of a partial sum, the last of which may have fewer
   int threads = 1;
+  ItemMatrix a_scale = {}, b_scale = {};  ///< with block scaling: (row, block of K) and (block of K, column)
+};
+
+/// The scale factors of the rows of A or the columns of B; those of blocks outside the matrices are 1.
+class LineScales {
+ public:
+  LineScales(const MatrixProduct& product, bool of_a);
+
+  /// Blocks in a step; 0 without block scaling.
+  std::size_t blocks() const { return blocks_; }
+  /// Of block `block` of step `step` of K.
+  std::uint64_t code(std::size_t line, std::size_t step, std::size_t block) const {
+    const std::size_t at = step * blocks_ + block;
+    return line < lines_ && at < count_ ? matrix_.get(line, at) : one_;
+  }
+
+ private:
+  ItemMatrix matrix_;  // (line, block of K)
+  std::size_t blocks_ = 0, lines_ = 0, count_ = 0;
+  std::uint64_t one_ = 0;
 };
 
 /// Memory in whole cache lines, not initialised.
@@ -104,6 +124,11 @@ class GemmEngine {
   virtual void multiply(const Stripe& stripe, const BlockRange& range, const RunningBlocks& running) = 0;
 };
 
+/// An element after step number `number` of product.steps, from the one before, by the specification; 0 outside the
+/// matrices.
+std::uint64_t run_step(const MatrixProduct& product, std::size_t number, std::size_t row, std::size_t column,
+                       std::uint64_t c);
+
 /// The sum of the codes of D that two runs ended in: rounded to nearest even, of integers wrapped or clamped as
 /// the plan has it.
 std::uint64_t add_partial_sums(const Tile& tile, std::uint64_t x, std::uint64_t y);
@@ -111,8 +136,11 @@ std::uint64_t add_partial_sums(const Tile& tile, std::uint64_t x, std::uint64_t 
 /// The largest stripe, and its steps, that an engine for this product must hold.
 Stripe largest_stripe(const MatrixProduct& product);
 
-/// Computes D by the body, or element by element by the specification if it is null. Precondition: a tile that
-/// is a FusedTile (kernel/fast_tile.hpp), if there is a body.
+/// Whether the bodies have something for whole matrices of this tile.
+bool has_engine(const Tile& tile);
+
+/// Computes D by the body, or element by element by the specification if it is null. Precondition: has_engine,
+/// if there is a body.
 void run_product(const MatrixProduct& product, const Body* body);
 
 }  // namespace warpbit

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles of scaled groups that the bodies compute (GroupProgram in body.hpp): mma and mma.sp of kind::mxf4 and
 // kind::mxf4nvf4.
+#include "kernel/group_tile.hpp"
+
 #include <algorithm>
 
 #include "kernel/parts.hpp"
@@ -11,6 +13,7 @@ namespace {
 class GroupTile : public PartsTile {
  public:
   bool compile(const Tile& tile);
+  const GroupProgram& program() const { return program_; }
 
  private:
   void compute(const FastRun& run, const Parts& given, std::size_t first) const override;
@@ -73,6 +76,11 @@ void GroupTile::compute(const FastRun& run, const Parts& given, std::size_t firs
 }
 
 }  // namespace
+
+const GroupProgram* group_program(const Tile& tile) {
+  const auto* groups = dynamic_cast<const GroupTile*>(tile.fast.get());
+  return groups != nullptr && !groups->program().sparse ? &groups->program() : nullptr;
+}
 
 std::shared_ptr<FastTile> compile_groups(const Tile& t) {
   auto out = std::make_shared<GroupTile>();

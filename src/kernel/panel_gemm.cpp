@@ -3,41 +3,49 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "kernel/fused.hpp"
 
 namespace warpbit {
 namespace {
 
-// The codes of all bytes as the bodies take them.
-std::array<std::uint16_t, 256> half_codes(const Encoding& e, const TileOperand& factor) {
+// The codes of all bytes as the bodies take them, with `sign` changed.
+std::array<std::uint16_t, 256> half_codes(const Encoding& e, const TileOperand& factor, std::uint32_t sign) {
   std::array<std::uint16_t, 256> out{};
-  const int low = factor.places[0].low_bit % 8;
+  const int low = factor.places.empty() ? 0 : factor.places[0].low_bit % 8;
   for (std::size_t code = 0; code < out.size(); ++code) {
     const auto byte = static_cast<std::uint32_t>(code) << low;
-    out[code] = static_cast<std::uint16_t>((byte & e.sign_mask) << e.sign_shift | (byte & e.magnitude_mask)
-                                                                                      << e.magnitude_shift);
+    out[code] = static_cast<std::uint16_t>(
+        ((byte & e.sign_mask) << e.sign_shift | (byte & e.magnitude_mask) << e.magnitude_shift) ^ sign);
   }
   return out;
 }
 
+constexpr unsigned kScaleNan = 255;  // of ue8m0
+
 // A or B as lines of K: the rows of A, or the columns of B.
 struct Factor {
-  Factor(const Encoding& e, const TileOperand& operand, const ItemMatrix& items, std::size_t lines,
-         std::size_t most_panels, std::size_t panel_steps, std::size_t terms, bool is_a)
+  Factor(const MatrixProduct& p, const Encoding& e, std::size_t panel_steps, bool is_a)
       : encoding(e),
-        matrix(items),
-        count(lines),
+        matrix(is_a ? p.a : ItemMatrix{p.b.data, p.b.column_stride, p.b.row_stride, p.b.item_bytes}),
+        count(is_a ? p.rows : p.columns),
+        most_panels(is_a ? largest_stripe(p).pairs : largest_stripe(p).panels),
         steps(panel_steps),
         each(is_a ? 2 : 8),
-        step_size(terms * each),
+        step_size(static_cast<std::size_t>(p.tile->terms) * each),
+        sign(is_a && p.tile->negate_a != p.tile->negate_b ? 1U << (8 * code_bytes() - 1) : 0),
         codes(most_panels * panel_size()),
         values(most_panels * panel_size()),
         exponents(most_panels * panel_size()),
         special(most_panels * panel_steps),
         has_special(most_panels),
-        ranges(most_panels) {
-    if (e.bytes == 1) halves = half_codes(e, operand);
+        ranges(most_panels),
+        scales(p, is_a) {
+    if (e.bytes == 1) halves = half_codes(e, is_a ? p.tile->a : p.tile->b, sign);
+    if (scales.blocks() == 0) return;
+    scale_exponents.resize(most_panels * panel_steps * scales_each());
+    scale_nan.resize(most_panels * panel_steps);
   }
 
   std::size_t panel_size() const { return steps * step_size; }
@@ -51,14 +59,21 @@ struct Factor {
     const std::size_t bytes = far ? sizeof(float) : each == 8 ? 2 : 1;  // near ones of B are there twice
     return reinterpret_cast<std::byte*>(exponents.data()) + at(panel) * bytes;
   }
+  // The exponents of scale factors that a body reads of a panel in a step; those of a step follow each other.
+  std::size_t scales_each() const { return each == 8 ? kBlock : each; }
+  std::int16_t* scales_at(std::size_t step, std::size_t panel) {
+    return &scale_exponents[(step * most_panels + panel) * scales_each()];
+  }
   std::size_t code_bytes() const { return encoding.kind == Encoding::Kind::tf32 ? 4 : 2; }
 
   Encoding encoding;
   ItemMatrix matrix;
-  std::size_t count;      // of lines
-  std::size_t steps;      // of a panel
-  std::size_t each;       // lines of a panel
-  std::size_t step_size;  // elements of a step of a panel
+  std::size_t count;        // of lines
+  std::size_t most_panels;  // of a stripe
+  std::size_t steps;        // of a panel
+  std::size_t each;         // lines of a panel
+  std::size_t step_size;    // elements of a step of a panel
+  std::uint32_t sign;       // what changes the sign of a code of the panels, if A or B is negated
   std::array<std::uint16_t, 256> halves = {};
   Lines<std::uint32_t> codes;
   Lines<float> values;
@@ -67,6 +82,9 @@ struct Factor {
   // Of a panel of B; of the first one of a range of A, for all of the range.
   std::vector<std::uint8_t> has_special;
   std::vector<ExponentRange> ranges;
+  LineScales scales;
+  std::vector<std::int16_t> scale_exponents;
+  std::vector<std::uint16_t> scale_nan;  // the lanes that a NaN among them reaches, as in `special`
 };
 
 class PanelEngine : public GemmEngine {
@@ -74,11 +92,10 @@ class PanelEngine : public GemmEngine {
   PanelEngine(const MatrixProduct& product, const Body& body)
       : p_(product),
         body_(body),
-        fused_(*fused_tile(*product.tile)),
+        fused_(*panel_tile(*product.tile)),
         panel_steps_(whole_steps(product)),
-        a_(fused_.of_a, p_.tile->a, p_.a, p_.rows, largest_stripe(p_).pairs, panel_steps_, terms(), true),
-        b_(fused_.of_b, p_.tile->b, transposed(p_.b), p_.columns, largest_stripe(p_).panels, panel_steps_,
-           terms(), false) {}
+        a_(product, fused_.of_a, panel_steps_, true),
+        b_(product, fused_.of_b, panel_steps_, false) {}
 
   void pack_a(const Stripe& s, std::size_t first, std::size_t last) override {
     pack(a_, s, s.first_row, first, last);
@@ -101,9 +118,6 @@ class PanelEngine : public GemmEngine {
   }
 
  private:
-  static ItemMatrix transposed(const ItemMatrix& m) {
-    return {m.data, m.column_stride, m.row_stride, m.item_bytes};
-  }
   std::size_t terms() const { return static_cast<std::size_t>(p_.tile->terms); }
   // Bodies decode 64 elements at once.
   static std::size_t whole_steps(const MatrixProduct& p) {
@@ -117,6 +131,7 @@ class PanelEngine : public GemmEngine {
   void pack(Factor& f, const Stripe& s, std::size_t first_line, std::size_t first, std::size_t last) {
     for (std::size_t panel = first; panel < last; ++panel) {
       const std::size_t line = first_line + panel * f.each;
+      if (f.scales.blocks() != 0) pack_scales(f, s, line, panel);
       auto* halves = reinterpret_cast<std::uint16_t*>(f.codes_at(panel));
       switch (f.matrix.item_bytes) {
         case 1: gather<std::uint8_t>(f, s, line, halves); break;
@@ -128,6 +143,22 @@ class PanelEngine : public GemmEngine {
     f.ranges[first] = body_.exponent_range(f.encoding, f.codes_at(first), static_cast<int>(count));
   }
 
+  // One of ue8m0 for each line and step.
+  void pack_scales(Factor& f, const Stripe& s, std::size_t line, std::size_t panel) const {
+    const std::size_t twice = f.scales_each() / f.each;
+    for (std::size_t step = 0; step < s.steps; ++step) {
+      std::int16_t* to = f.scales_at(step, panel);
+      std::uint16_t nan = 0;
+      for (std::size_t i = 0; i < f.each; ++i) {
+        const std::uint64_t code = f.scales.code(line + i, p_.steps[s.first_step + step], 0);
+        if (code == kScaleNan)
+          nan = static_cast<std::uint16_t>(nan | (f.each == 2 ? 0x5555U << i : 3U << 2 * i));
+        for (std::size_t n = 0; n < twice; ++n) *to++ = static_cast<std::int16_t>(static_cast<int>(code) - 127);
+      }
+      f.scale_nan[panel * f.steps + step] = nan;
+    }
+  }
+
   void unpack(Factor& f, std::size_t first, std::size_t last) const {
     const auto count = static_cast<int>((last - first) * f.panel_size());
     f.has_special[first] = body_.decode(f.encoding, f.codes_at(first), count, static_cast<int>(f.each),
@@ -136,6 +167,15 @@ class PanelEngine : public GemmEngine {
       body_.find_specials(f.encoding, f.codes_at(first), static_cast<int>((last - first) * f.steps),
                           static_cast<int>(f.step_size / f.each), static_cast<int>(f.each), top(f, first),
                           &f.special[first * f.steps]);
+    if (f.scales.blocks() != 0) add_scale_nan(f, first, last);
+  }
+  static void add_scale_nan(Factor& f, std::size_t first, std::size_t last) {
+    const std::span nan = std::span(f.scale_nan).subspan(first * f.steps, (last - first) * f.steps);
+    if (std::ranges::count(nan, 0) == std::ssize(nan)) return;
+    const std::span special = std::span(f.special).subspan(first * f.steps, nan.size());
+    if (!f.has_special[first]) std::ranges::fill(special, std::uint16_t{0});
+    f.has_special[first] = 1;
+    for (std::size_t i = 0; i < nan.size(); ++i) special[i] = static_cast<std::uint16_t>(special[i] | nan[i]);
   }
   int top(const Factor& f, std::size_t first) const { return far_ ? 0 : f.ranges[first].top; }
 
@@ -163,7 +203,7 @@ class PanelEngine : public GemmEngine {
     if constexpr (sizeof(Item) == 1)
       return f.halves[item];
     else
-      return item;
+      return static_cast<Item>(item ^ f.sign);
   }
 
   // A step within the matrix; of dense lines, one item follows another.
@@ -199,12 +239,12 @@ class PanelEngine : public GemmEngine {
   struct Context {
     const PanelEngine* engine;
     const Stripe* stripe;
-    std::size_t pair, panel;
+    std::size_t pair, panel, step;  // the first ones
   };
 
   // The blocks of one panel.
   void multiply(const Stripe& s, const BlockRange& range, std::size_t panel, const RunningBlocks& running) {
-    Context context{this, &s, range.first_pair, panel};
+    Context context{this, &s, range.first_pair, panel, 0};
     FusedBlocks blocks;
     blocks.program = &fused_.program;
     blocks.rows = static_cast<int>(range.last_pair - range.first_pair);
@@ -226,30 +266,36 @@ class PanelEngine : public GemmEngine {
     blocks.c = {running.block(range.first_pair, panel), 4 * item, kBlock * item, 0};
     blocks.d = blocks.c;
     blocks.exact = {exact, &context};
-    body_.fused(blocks);
+    if (a_.scales.blocks() == 0)
+      body_.fused(blocks);
+    else
+      multiply_scaled(s, context, blocks);
+  }
+
+  // Step by step, each with its own scale factors.
+  void multiply_scaled(const Stripe& s, Context& context, FusedBlocks blocks) {
+    blocks.steps = 1;
+    const std::size_t exponent = far_ ? sizeof(float) : 1;
+    for (; context.step < s.steps; ++context.step) {
+      blocks.a_scales = a_.scales_at(context.step, context.pair);
+      blocks.b_scales = b_.scales_at(context.step, context.panel);
+      body_.fused(blocks);
+      blocks.a += a_.step_size;
+      blocks.b += b_.step_size;
+      blocks.a_exponents = static_cast<const std::byte*>(blocks.a_exponents) + a_.step_size * exponent;
+      blocks.b_exponents = static_cast<const std::byte*>(blocks.b_exponents) + b_.step_size * 2;  // or not read
+      if (blocks.a_special == nullptr) continue;
+      ++blocks.a_special;
+      ++blocks.b_special;
+    }
   }
 
   static std::uint64_t exact(void* context, const LeftLane& at, std::uint64_t c) {
-    const auto& [engine, stripe, pair, panel] = *static_cast<const Context*>(context);
+    const auto& [engine, stripe, pair, panel, step] = *static_cast<const Context*>(context);
     const std::size_t row = stripe->first_row + 2 * (pair + static_cast<std::size_t>(at.row)) +
                             static_cast<std::size_t>(at.lane % 2);
     const std::size_t column = stripe->first_column + 8 * panel + static_cast<std::size_t>(at.lane / 2);
-    return engine->exact(stripe->first_step + static_cast<std::size_t>(at.step), row, column, c);
-  }
-
-  std::uint64_t exact(std::size_t step, std::size_t row, std::size_t column, std::uint64_t c) const {
-    const Tile& t = *p_.tile;
-    if (row >= p_.rows || column >= p_.columns) return 0;
-    // A NaN in C is the canonical NaN in D, whatever A and B are (NUMERICS.md, "Specials").
-    if (warpbit::decode(*t.c.format, c).cls == Class::nan) return t.d.format->canonical_nan;
-    const std::size_t first = p_.steps[step] * terms();
-    const std::size_t count = std::min(terms(), p_.depth - first);
-    std::array<std::uint64_t, kMaxDepth> a, b;
-    for (std::size_t k = 0; k < count; ++k) {
-      a[k] = p_.a.get(row, first + k);
-      b[k] = p_.b.get(first + k, column);
-    }
-    return run_element(t, {{a.data(), count}, {b.data(), count}, c, {}, {}});
+    return run_step(engine->p_, stripe->first_step + step + static_cast<std::size_t>(at.step), row, column, c);
   }
 
   const MatrixProduct& p_;

@@ -261,14 +261,13 @@ std::uint64_t run_element(const Tile& t, const ElementCodes& codes, Trace* trace
       *t.c.format, t.starts_at_zero ? 0 : codes.c, trace);
 }
 
-std::uint64_t run_element(const Tile& t, std::span<const Decoded> a, std::span<const Decoded> b,
-                          std::uint64_t c) {
-  return evaluate(*t.plan, {a, operand_format(*t.plan, t.a)}, {b, operand_format(*t.plan, t.b)}, *t.c.format,
-                  c);
+std::uint64_t run_element(const Tile& t, const DecodedLine& a, const DecodedLine& b, std::uint64_t c) {
+  return evaluate(*t.plan, {a.elements, operand_format(*t.plan, t.a), a.scales, t.a_scale.format},
+                  {b.elements, operand_format(*t.plan, t.b), b.scales, t.b_scale.format}, *t.c.format, c);
 }
 
-Decoded decode_factor(const Tile& t, const TileOperand& factor, std::uint64_t code) {
-  return decode_operand(*t.plan, *factor.format, code);
+Decoded decode_factor(const Tile& t, bool of_a, std::uint64_t code) {
+  return decode_operand(*t.plan, *(of_a ? t.a : t.b).format, code, of_a ? t.negate_a : t.negate_b);
 }
 
 }  // namespace warpbit

@@ -131,11 +131,14 @@ std::uint64_t run_element(const Tile& tile, const ElementCodes& codes, Trace* tr
 std::vector<ElementInputs> codes_of_elements(const Tile& tile, const TileViews& views, std::size_t index,
                                              std::span<const Coordinate> elements);
 
-/// The same of decoded factors, tile.terms of each; without scale factors.
-std::uint64_t run_element(const Tile& tile, std::span<const Decoded> a, std::span<const Decoded> b,
-                          std::uint64_t c);
-/// An element of A or B as run_element takes it. Precondition: neither is negated.
-Decoded decode_factor(const Tile& tile, const TileOperand& factor, std::uint64_t code);
+/// A row of A or a column of B, decoded: tile.terms elements, and the scale factors of its blocks.
+struct DecodedLine {
+  std::span<const Decoded> elements, scales = {};
+};
+/// The same of decoded lines.
+std::uint64_t run_element(const Tile& tile, const DecodedLine& a, const DecodedLine& b, std::uint64_t c);
+/// An element of A, or of B, as run_element takes it.
+Decoded decode_factor(const Tile& tile, bool of_a, std::uint64_t code);
 
 }  // namespace warpbit
 #pragma GCC visibility pop
