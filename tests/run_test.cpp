@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "tool.hpp"
@@ -80,7 +81,9 @@ TEST_CASE("small integers give the integers of the product", "[quick][run]") {
       {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32", "sm_80", 17, 16, 5, 100, 1},
       {"mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", "sm_90", 16, 32, 8, 50, 2},
       {"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32", "sm_80", 9, 15, 7, 99, 2},
-      {"wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16", "sm_90a", 64, 16, 16, 50, 1},
+      {"wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16", "sm_90a", 70, 40, 19, 50, 1},
+      {"wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3", "sm_90a", 66, 70, 9, 4, 1},
+      {"wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {d}, a_desc, b_desc, p;", "sm_90a", 5, 70, 9, 127, 1},
       {"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16", "sm_90a", 60, 30, 8, 50, 2},
   }));
   INFO(row.form);
@@ -119,6 +122,70 @@ TEST_CASE("scale factors multiply the blocks that they are of", "[quick][run]") 
   CHECK_THAT(without.err, Catch::Contains("a_scale is not given; expected 1 x 2"));
   const Output unwanted = bench.product(kHalf, "sm_90", "1\n", "1\n", scales);
   CHECK(unwanted.status == 2);
+  CHECK_THAT(unwanted.err, Catch::Contains("sa.csv; expected no scale factors: the form has no block scaling"));
+}
+
+// NVFP4: a factor for each 16 of K, of which the last block has six. All numbers are integers.
+TEST_CASE("whole matrices with scale factors", "[quick][run]") {
+  const std::string form =
+      "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3";
+  std::mt19937 random(3);
+  const std::size_t rows = 21, depth = 150, columns = 10, blocks = 10;
+  const Matrix a = random_matrix(rows, depth, 3, 1, random), b = random_matrix(depth, columns, 3, 1, random),
+               c = random_matrix(rows, columns, 99, 1, random);
+  Matrix a_scale = random_matrix(rows, blocks, 2, 1, random),
+         b_scale = random_matrix(blocks, columns, 2, 1, random);
+  for (Matrix* scale : {&a_scale, &b_scale})
+    for (std::vector<int>& row : *scale)
+      for (int& factor : row) factor += 3;
+  Matrix left = a, right = b;
+  for (std::size_t k = 0; k < depth; ++k) {
+    for (std::size_t row = 0; row < rows; ++row) left[row][k] *= a_scale[row][k / 16];
+    for (std::size_t column = 0; column < columns; ++column) right[k][column] *= b_scale[k / 16][column];
+  }
+  const Bench bench;
+  const Output got =
+      bench.product(form, "sm_120a", csv(a), csv(b),
+                    {"--c", bench.put("c.csv", csv(c)), "--a-scale", bench.put("sa.csv", csv(a_scale)),
+                     "--b-scale", bench.put("sb.csv", csv(b_scale)), "--k-order", "descending"});
+  CHECK(got.out == csv(product(left, right, c)));
+  CHECK(got.status == 0);
+  const Output few =
+      bench.product(form, "sm_120a", csv(a), csv(b),
+                    {"--a-scale", bench.put("sa.csv", csv(a)), "--b-scale", bench.path("sb.csv")});
+  CHECK_THAT(few.err, Catch::Contains("a_scale is 21 x 150; expected 21 x 10, a factor for each 16 of K"));
+}
+
+TEST_CASE("what was computed, as JSON", "[quick][run]") {
+  const Bench bench;
+  const auto json = [&](const std::string& form, const std::string& target, std::vector<std::string> more) {
+    more.emplace_back("--json");
+    const Output got = bench.product(form, target, "1.5 0.3\n2 1\n", "2\n0\n", more);
+    CHECK(got.err == "");
+    REQUIRE(got.status == 0);
+    return nlohmann::json::parse(got.out);
+  };
+  const std::string wgmma = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3";
+  const auto printed = json(wgmma, "sm_90a", {});
+  CHECK(printed["schema"] == "run/1");
+  CHECK(printed["form"] == wgmma);
+  CHECK(printed["target"] == "sm_90a");
+  CHECK(printed["inferred"] == false);
+  CHECK(printed["evidence"]["basis"] == "captured");
+  CHECK(printed["rows"] == 2);
+  CHECK(printed["columns"] == 1);
+  CHECK(printed["depth"] == 2);
+  CHECK(printed["format"] == "f32");
+  CHECK(printed["d"] == nlohmann::json({{"3"}, {"4"}}));
+  CHECK_FALSE(printed.contains("written"));
+  REQUIRE(printed["notes"].size() == 1);
+  CHECK_THAT(printed["notes"][0].get<std::string>(), Catch::Contains("1 number is not in e4m3"));
+  const auto written = json(kHalf, "sm_87", {"--out", bench.path("d.npy")});
+  CHECK(written["written"] == bench.path("d.npy"));
+  CHECK(written["inferred"] == true);
+  CHECK(written["evidence"]["basis"] == "inferred");
+  CHECK_FALSE(written.contains("d"));
+  CHECK(fs::exists(bench.path("d.npy")));
 }
 
 TEST_CASE("the order of K decides what is lost", "[quick][run]") {
@@ -261,9 +328,9 @@ TEST_CASE("what does not fit is refused with its place", "[quick][run]") {
   const Output sparse = bench.product("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
                                       "sm_90", "1 1 1 0\n", "1\n1\n1\n1\n");
   CHECK_THAT(sparse.err, Catch::Contains("row 0, columns 0-3"));
-  const Output large = bench.product("wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16", "sm_90a",
-                                     csv(Matrix(65, {1})), "1\n");
-  CHECK_THAT(large.err, Catch::Contains("at most one tile, 64 x 16 and 16 x 16"));
+  const Output large = bench.product("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+                                     "sm_90", csv(Matrix(17, {1})), "1\n");
+  CHECK_THAT(large.err, Catch::Contains("at most one tile, 16 x 32 and 32 x 8"));
   CHECK(run({"run"}).status == 2);
   CHECK_THAT(run({"run", kHalf}).err, Catch::Contains("--arrays FILE.npz"));
   CHECK_THAT(run({"run", kHalf, "--a", "x"}).err, Catch::Contains("--target"));
@@ -321,6 +388,12 @@ TEST_CASE("arrays with a statement, without descriptions or results", "[quick][r
   CHECK_THAT(execute(arrays, {"--target", "sm_90a", "--layout", "elements"}).err, Catch::Contains("'a'"));
   CHECK_THAT(execute(arrays, {"--target", "sm_90a", "--layout", "scalars"}).err, Catch::Contains("layout"));
   CHECK_FALSE(fs::exists(bench.path("out.npz")));
+  const auto json = nlohmann::json::parse(execute(arrays, {"--target", "sm_90a", "--json"}).out);
+  CHECK(json["schema"] == "run/1");
+  CHECK(json["statement"] == statement);
+  CHECK(json["cases"] == 2);
+  CHECK(json["layout"] == "registers");
+  CHECK(json["written"] == bench.path("out.npz"));
   const Output printed = run({"run", statement, "--target", "sm_90a", "--arrays", bench.path("in.npz")});
   CHECK_THAT(printed.err, Catch::Contains("no --out"));
 }

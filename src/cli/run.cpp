@@ -5,24 +5,33 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "cli/arguments.hpp"
+#include "cli/json.hpp"
 
 namespace warpbit::cli {
 namespace {
 
-namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 constexpr std::array kLayouts{CaptureLayout::registers, CaptureLayout::elements, CaptureLayout::scalars};
 
 struct RunArguments {
   std::string statement, target, layout, arrays, a, b, c, a_scale, b_scale, k_order, out;
-  bool codes = false, as_measured = false;
+  bool codes = false, as_measured = false, json = false;
 };
 
 // Warns on stderr, since results may follow on stdout.
 void note_basis(bool inferred, std::string_view target) {
   if (inferred) fmt::print(stderr, "warpbit: the arithmetic of {} rests on no hardware result\n", target);
+}
+
+// What the arithmetic rests on. Sums of integers are exact by definition, whatever was recorded.
+Json evidence_of(const Instruction& i) {
+  const Evidence& e = i.evidence();
+  const bool by_definition = e.overall() == Basis::inferred && !i.inferred();
+  return {{"basis", by_definition ? "definition" : name(e.overall())}, {"from", e.order.from}};
 }
 
 void run_on_arrays(const RunArguments& o) {
@@ -35,6 +44,13 @@ void run_on_arrays(const RunArguments& o) {
     if (o.layout == name(layout)) options.layout = layout;
   if (o.as_measured) options.execute.undefined = Undefined::as_measured;
   const RunReport report = required(run_arrays(o.arrays, o.out, options), form.text, options.target);
+  if (o.json)
+    return print_json("run", {{"statement", report.header.statement},
+                              {"target", report.header.target},
+                              {"inferred", report.inferred},
+                              {"cases", report.cases},
+                              {"layout", name(report.header.layout)},
+                              {"written", o.out}});
   note_basis(report.inferred, report.header.target);
   fmt::print("{}: {} case{} on {}, layout {}\n", o.out, report.cases, report.cases == 1 ? "" : "s",
              report.header.target, name(report.header.layout));
@@ -47,7 +63,10 @@ MatrixOperands read_operands(const Instruction& i, const RunArguments& o, std::v
     if (operand == nullptr && part == Part::c) operand = &i.operands()[0];
     if (file.empty()) return;
     if (operand == nullptr)
-      refuse(std::string(i.canonical()), file, "an operand that the form has", Errc::view_mismatch);
+      refuse(std::string(i.canonical()), file,
+             part == Part::scale_a || part == Part::scale_b ? "no scale factors: the form has no block scaling"
+                                                            : "an operand that the form has",
+             Errc::view_mismatch);
     to = required(read_matrix(file, operand->format, notes));
   };
   read(Part::a, o.a, out.a);
@@ -56,6 +75,39 @@ MatrixOperands read_operands(const Instruction& i, const RunArguments& o, std::v
   read(Part::scale_a, o.a_scale, out.a_scale);
   read(Part::scale_b, o.b_scale, out.b_scale);
   return out;
+}
+
+// The cells of D as they are printed.
+Json cells_of(const CodeMatrix& d, std::string_view format, bool codes) {
+  const std::string text = required(matrix_text(d, format, codes));
+  Json rows = Json::array(), row = Json::array();
+  for (std::size_t first = 0; first < text.size();) {
+    const std::size_t end = text.find_first_of(",\n", first);
+    row.push_back(text.substr(first, end - first));
+    if (text[end] == '\n') rows.push_back(std::exchange(row, Json::array()));
+    first = end + 1;
+  }
+  return rows;
+}
+
+// D's size and, unless it was written to a file, its cells.
+void print_product(const RunArguments& o, const Instruction& i, std::size_t depth, const CodeMatrix& d,
+                   const std::vector<std::string>& notes) {
+  const std::string_view format = i.operands()[0].format;
+  Json out{{"form", i.canonical()},
+           {"target", i.target().name()},
+           {"inferred", i.inferred()},
+           {"evidence", evidence_of(i)},
+           {"rows", d.rows},
+           {"columns", d.columns},
+           {"depth", depth},
+           {"format", format},
+           {"notes", notes}};
+  if (o.out.empty())
+    out["d"] = cells_of(d, format, o.codes);
+  else
+    out["written"] = o.out;
+  print_json("run", out);
 }
 
 void run_on_matrices(const RunArguments& o) {
@@ -69,7 +121,8 @@ void run_on_matrices(const RunArguments& o) {
   const Instruction instruction = instruction_of(asked_form(o.statement, o.target));
   std::vector<std::string> notes;
   const MatrixOperands operands = read_operands(instruction, o, notes);
-  for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
+  if (!o.json)
+    for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
   GemmOptions options;
   if (!o.k_order.empty()) {
     const Computation along_k = required(computation(instruction, o.k_order, operands.a.columns));
@@ -77,10 +130,11 @@ void run_on_matrices(const RunArguments& o) {
     options.split_k = along_k.split_k;
   }
   const CodeMatrix d = required(run_matrices(instruction, operands, options));
-  note_basis(instruction.inferred(), instruction.target().name());
   const std::string_view format = instruction.operands()[0].format;
+  if (!o.out.empty()) required(write_matrix(o.out, d, format, o.codes));
+  if (o.json) return print_product(o, instruction, operands.a.columns, d, notes);
+  note_basis(instruction.inferred(), instruction.target().name());
   if (o.out.empty()) return fmt::print("{}", required(matrix_text(d, format, o.codes)));
-  required(write_matrix(o.out, d, format, o.codes));
   fmt::print("{}: {} x {} {}\n", o.out, d.rows, d.columns, format);
 }
 
@@ -107,8 +161,8 @@ void add_run(CLI::App& command, int& status) {
   command.add_option("--a", o.a, "A as a matrix: .npy, or text with a row in each line");
   command.add_option("--b", o.b, "B, the same");
   command.add_option("--c", o.c, "C; 0 unless given");
-  command.add_option("--a-scale", o.a_scale, "scale factors of A, rows x blocks");
-  command.add_option("--b-scale", o.b_scale, "scale factors of B, blocks x columns");
+  command.add_option("--a-scale", o.a_scale, "scale factors of A, rows x blocks of K: numbers or codes");
+  command.add_option("--b-scale", o.b_scale, "scale factors of B, blocks of K x columns");
   command.add_option("--k-order", o.k_order,
                      "the order of the steps of K: ascending (unless given), descending, the steps (1:0:3:2), "
                      "split_k=2, descending+split_k=2");
@@ -118,6 +172,7 @@ void add_run(CLI::App& command, int& status) {
   command.add_flag("--codes", o.codes, "D as hexadecimal codes, in .npy as unsigned integers");
   command.add_flag("--as-measured", o.as_measured,
                    "take operands that the manual leaves undefined as the hardware was measured to");
+  command.add_flag("--json", o.json, "print JSON: what was computed and written, and D if there is no --out");
   command.footer(examples(
       {"printf '1 2\\n3 4\\n' > a.csv && warpbit run mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
        "--target sm_90 --a a.csv --b a.csv",

@@ -55,6 +55,20 @@ Result<void> check_sizes(const Instruction& i, const MatrixOperands& m) {
   return {};
 }
 
+// One scale factor for each of `blocks` blocks of K, or none if that is 0.
+Result<void> check_scales(const Instruction& i, const MatrixOperands& m, std::size_t blocks) {
+  const auto check = [&](std::string_view name, const std::optional<CodeMatrix>& given, std::size_t rows,
+                         std::size_t columns) -> Result<void> {
+    if (given ? blocks != 0 && has_size(*given, rows, columns) : blocks == 0) return {};
+    return mismatch(i, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
+                    i.blocks() == 0 ? "none: the form has no block scaling"
+                                    : fmt::format("{}, a factor for each {} of K", size_text(rows, columns),
+                                                  i.terms() / i.blocks()));
+  };
+  if (Result<void> left = check("a_scale", m.a_scale, m.a.rows, blocks); !left) return left;
+  return check("b_scale", m.b_scale, blocks, m.b.columns);
+}
+
 // Codes as gemm() wants them: in items of the least of 1, 2, 4 and 8 bytes that holds one.
 Array items_of(const CodeMatrix& m, const Operand& operand) {
   Array out = Array::zeros("", code_bytes(operand.element_bits), {m.rows, m.columns});
@@ -62,18 +76,29 @@ Array items_of(const CodeMatrix& m, const Operand& operand) {
   return out;
 }
 
+MatrixView view_of(const Array& items) {
+  return {items.data.data(), static_cast<std::ptrdiff_t>(items.header.shape[1]), 1};
+}
+
 // Whole matrices.
 Result<CodeMatrix> run_product(const Instruction& i, const MatrixOperands& m, const GemmOptions& options) {
+  const auto block = static_cast<std::size_t>(i.terms() / std::max(i.blocks(), 1));
+  const std::size_t blocks = i.blocks() == 0 ? 0 : (m.a.columns + block - 1) / block;
+  if (Result<void> checked = check_scales(i, m, blocks); !checked) return checked.error();
   const Operand& result = i.operands()[0];
   CodeMatrix out{m.a.rows, m.b.columns, {}};
   out.codes.resize(out.rows * out.columns);
   const Array a = items_of(m.a, *i.find(Part::a)), b = items_of(m.b, *i.find(Part::b)),
               c = items_of(m.c ? *m.c : out, result);
-  Array d = items_of(out, result);
-  const auto stride = [](const CodeMatrix& x) { return static_cast<std::ptrdiff_t>(x.columns); };
-  const MatrixView of_a{a.data.data(), stride(m.a), 1}, of_b{b.data.data(), stride(m.b), 1},
-      of_c{c.data.data(), stride(out), 1};
-  const Gemm problem{out.rows, out.columns, m.a.columns, of_a, of_b, of_c, {d.data.data(), stride(out), 1}};
+  Array d = items_of(out, result), a_scale, b_scale;
+  Gemm problem{out.rows, out.columns, m.a.columns, view_of(a), view_of(b), view_of(c), {}};
+  problem.d = {d.data.data(), static_cast<std::ptrdiff_t>(out.columns), 1};
+  if (blocks != 0) {
+    a_scale = items_of(*m.a_scale, *i.find(Part::scale_a));
+    b_scale = items_of(*m.b_scale, *i.find(Part::scale_b));
+    problem.a_scale = view_of(a_scale);
+    problem.b_scale = view_of(b_scale);
+  }
   if (Result<Execution> done = gemm(i, problem, options); !done) return done.error();
   for (std::size_t n = 0; n < out.codes.size(); ++n) out.codes[n] = d.at(n);
   return out;
@@ -90,15 +115,7 @@ Result<void> check_tile(const Instruction& i, const MatrixOperands& m) {
     return mismatch(
         i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
         fmt::format("at most one tile, {} x {} and {} x {}", i.rows(), i.depth(), i.depth(), i.columns()));
-  const std::size_t blocks = size(i.blocks());
-  const auto scale = [&](std::string_view name, const std::optional<CodeMatrix>& given, std::size_t rows,
-                         std::size_t columns) -> Result<void> {
-    if (given ? blocks != 0 && has_size(*given, rows, columns) : blocks == 0) return {};
-    return mismatch(i, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
-                    blocks == 0 ? "none: the form has no block scaling" : size_text(rows, columns));
-  };
-  if (Result<void> left = scale("a_scale", m.a_scale, m.a.rows, blocks); !left) return left;
-  return scale("b_scale", m.b_scale, blocks, m.b.columns);
+  return check_scales(i, m, size(i.blocks()));
 }
 
 // The rows of A as the instruction has them: all, or what is not zero and where it stood.
@@ -170,9 +187,8 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr)
     return mismatch(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
-  const bool is_whole = !tile->uses_memory() && !tile->sparsity.is_sparse() && !tile->a_scale.is_present() &&
-                        tile->c.format == tile->d.format && !operands.a_scale && !operands.b_scale;
-  if (is_whole) return run_product(instruction, operands, options);
+  if (!tile->sparsity.is_sparse() && tile->c.format == tile->d.format && !tile->starts_at_zero)
+    return run_product(instruction, operands, options);
   if (!options.k_order.empty() || options.split_k != 1)
     return mismatch(instruction, "an order of K", "none: of this form one tile is computed");
   return run_tile(instruction, tile->sparsity, operands);
