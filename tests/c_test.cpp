@@ -2,6 +2,7 @@
 // The interface for C: the same answers as the library's, and refusals instead of crashes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -274,6 +275,67 @@ TEST_CASE("each thread has its own message", "[quick][c]") {
   for (std::thread& thread : threads) thread.join();
   for (std::size_t t = 0; t < messages.size(); ++t)
     CHECK(messages[t].find(fmt::format("mma{}", t)) != std::string::npos);
+}
+
+TEST_CASE("whole matrices, with scale factors", "[quick][c]") {
+  // Of ones each of D is the length of K.
+  const std::size_t rows = 3, columns = 5, depth = 70;
+  const std::vector<std::uint8_t> ones(rows * depth + depth * columns, 0x38);  // of e4m3
+  std::vector<float> d(rows * columns, 7);
+  const std::string form = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3";
+  void* const factors = const_cast<std::uint8_t*>(ones.data());
+  warpbit_product product = WARPBIT_INIT(warpbit_product);
+  product.rows = rows;
+  product.columns = columns;
+  product.depth = depth;
+  product.a = {factors, depth, 1};
+  product.b = {factors, 1, depth};
+  product.d = {d.data(), columns, 1};
+  const auto all_are = [&d](float value) { return std::ranges::count(d, value) == std::ssize(d); };
+  const Handle bare(form.c_str()), negated((form + " {d}, a_desc, b_desc, p, 1, -1;").c_str());
+  CHECK(warpbit_gemm(bare, &product, nullptr) == WARPBIT_OK);
+  CHECK(all_are(70));
+  CHECK(warpbit_gemm(negated, &product, nullptr) == WARPBIT_OK);
+  CHECK(all_are(-70));
+  // D is C, in an order of K.
+  const std::size_t order[] = {2, 0, 1};
+  product.c = product.d;
+  product.k_order = order;
+  product.k_steps = 3;
+  product.split_k = 2;
+  CHECK(warpbit_gemm(bare, &product, nullptr) == WARPBIT_OK);
+  CHECK(all_are(0));
+
+  product.k_steps = 2;
+  CHECK(warpbit_gemm(bare, &product, nullptr) == WARPBIT_EXECUTION);
+  CHECK_THAT(warpbit_message(), Catch::Contains("2 steps in k_order; expected each of the 3 steps of K once"));
+  product.k_order = nullptr;
+  CHECK(warpbit_gemm(bare, &product, nullptr) == WARPBIT_USAGE);
+  CHECK_THAT(warpbit_message(), Catch::Contains("k_order: a null pointer; expected 2 steps"));
+  product.k_steps = 0;
+  CHECK(warpbit_gemm(nullptr, &product, nullptr) == WARPBIT_USAGE);
+  CHECK(warpbit_gemm(bare, nullptr, nullptr) == WARPBIT_USAGE);
+  warpbit_product none{};
+  CHECK(warpbit_gemm(bare, &none, nullptr) == WARPBIT_USAGE);
+  CHECK_THAT(warpbit_message(), Catch::Contains("product: size 0; expected WARPBIT_INIT"));
+
+  // With a factor of 2 for rows of A and of 1/2, 1/2 and 4 for three blocks of B: 32 + 32 + 6 * 8.
+  const Handle scaled("mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0",
+                      "sm_120a");
+  std::uint8_t twos[9], mixed[3] = {126, 126, 129};
+  std::ranges::fill(twos, std::uint8_t{128});
+  product.c = {};
+  product.split_k = 0;
+  CHECK(warpbit_gemm(scaled, &product, nullptr) == WARPBIT_EXECUTION);
+  CHECK_THAT(warpbit_message(), Catch::Contains("a_scale has no data"));
+  product.a_scale = {twos, 3, 1};
+  product.b_scale = {mixed, 1, 0};
+  CHECK(warpbit_gemm(scaled, &product, nullptr) == WARPBIT_OK);
+  CHECK(all_are(112));
+  warpbit_options options = WARPBIT_INIT(warpbit_options);
+  options.refuse_inferred = 1;
+  CHECK(warpbit_gemm(scaled, &product, &options) == WARPBIT_EXECUTION);
+  CHECK(std::string(warpbit_error_name()) == "inferred_plan");
 }
 
 }  // namespace c_test

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * warpbit for C and for languages that call C: parse, describe, fragments, execute, captures, kernels.
+ * warpbit for C and for languages that call C: parse, describe, fragments, execute, products, captures, kernels.
  *
  * Every function that can refuse returns a status and leaves a message for the calling thread. No exception
  * leaves the library, nothing is printed. Handles are immutable and may be shared between threads; two calls
@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /** Grows when something is added; a function or structure never changes. */
-#define WARPBIT_ABI 2
+#define WARPBIT_ABI 3
 /** WARPBIT_ABI of the library that runs. */
 WARPBIT_API uint32_t warpbit_abi(void);
 /** "0.1.0" */
@@ -167,6 +167,30 @@ WARPBIT_API warpbit_status warpbit_execute_warp(const warpbit_instruction* instr
                                                 const warpbit_registers* operands, size_t count, void* shared,
                                                 size_t shared_bytes, uint64_t window,
                                                 const warpbit_options* options);
+
+/** A matrix of codes, each in the low bits of an item of 1, 2, 4 or 8 bytes: the smallest that holds a code of
+ * the operand (element_bits). Strides are in items: row-major is {data, columns, 1}. */
+typedef struct warpbit_matrix {
+  void* data; /**< element (0, 0) */
+  ptrdiff_t row_stride, column_stride;
+} warpbit_matrix;
+
+/** D = A B + C of matrices of any size; contracts as in warpbit/gemm.hpp. Only D is written. */
+typedef struct warpbit_product {
+  size_t size;
+  size_t rows, columns, depth;
+  warpbit_matrix a, b; /**< rows x depth, depth x columns */
+  warpbit_matrix c;    /**< without data: +0 */
+  warpbit_matrix d;
+  warpbit_matrix a_scale, b_scale; /**< with block scaling: rows x blocks of K, blocks of K x columns */
+  const size_t* k_order; /**< the steps of K in the order in which they are executed; null: ascending */
+  size_t k_steps;        /**< entries of k_order */
+  size_t split_k;        /**< the maximum number of runs that the steps are cut into; 0 counts as 1 */
+} warpbit_product;
+/** Computes D with a dense product (mma, with block scaling or without, wmma, wgmma), bit for bit as the
+ * instruction does tile by tile along K. `options` may be null; its threads share D. */
+WARPBIT_API warpbit_status warpbit_gemm(const warpbit_instruction* instruction, const warpbit_product* product,
+                                        const warpbit_options* options);
 
 /** The outcome of replaying a capture file (src/capture/FORMAT.md). */
 typedef struct warpbit_report {

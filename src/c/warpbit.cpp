@@ -8,6 +8,7 @@
 
 #include "c/status.hpp"
 #include "warpbit/execute.hpp"
+#include "warpbit/gemm.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/version.hpp"
 
@@ -24,13 +25,22 @@ namespace {
 constexpr warpbit_status kStatuses[] = {WARPBIT_STATEMENT, WARPBIT_EXECUTION, WARPBIT_MEMORY, WARPBIT_FILE,
                                         WARPBIT_USAGE};
 
+// A structure of the caller, with zeros for what was added after it was compiled.
+template <class Struct>
+Result<Struct> taken(const Struct& given, std::string_view what) {
+  Struct out{};
+  if (given.size < sizeof given.size)
+    return Error{Errc::usage, std::string(what), fmt::format("size {}", given.size), "WARPBIT_INIT"};
+  std::memcpy(&out, &given, std::min(given.size, sizeof out));
+  return out;
+}
+
 Result<ExecuteOptions> options_of(const warpbit_options* given) {
   ExecuteOptions out;
   if (given == nullptr) return out;
-  warpbit_options all{};
-  if (given->size < sizeof given->size)
-    return Error{Errc::usage, "options", fmt::format("size {}", given->size), "WARPBIT_INIT"};
-  std::memcpy(&all, given, std::min(given->size, sizeof all));
+  const Result<warpbit_options> read = taken(*given, "options");
+  if (!read) return read.error();
+  const warpbit_options& all = *read;
   if (all.threads < 0) return Error{Errc::usage, "threads", std::to_string(all.threads), "0 or more"};
   out.undefined = all.as_measured != 0 ? Undefined::as_measured : Undefined::error;
   out.allow_inferred = all.refuse_inferred == 0;
@@ -226,5 +236,33 @@ warpbit_status warpbit_execute_warp(const warpbit_instruction* instruction, cons
     if (!how) return refuse(how.error());
     return status_of(execute_warp(instruction->instruction, arrays_of(operands, count, 1),
                                   {static_cast<std::byte*>(shared), shared_bytes}, window, *how));
+  });
+}
+
+warpbit_status warpbit_gemm(const warpbit_instruction* instruction, const warpbit_product* product,
+                            const warpbit_options* options) {
+  return guarded([&] {
+    if (instruction == nullptr) return no_instruction();
+    if (product == nullptr) return wrong_argument("product", "a null pointer", "matrices");
+    const Result<warpbit_product> read = taken(*product, "product");
+    if (!read) return refuse(read.error());
+    const Result<ExecuteOptions> how = options_of(options);
+    if (!how) return refuse(how.error());
+    const warpbit_product& p = *read;
+    if (p.k_order == nullptr && p.k_steps != 0)
+      return wrong_argument("k_order", "a null pointer", fmt::format("{} steps, or 0 k_steps", p.k_steps));
+    const auto view = [](const warpbit_matrix& m) { return MatrixView{m.data, m.row_stride, m.column_stride}; };
+    const Gemm problem{p.rows,
+                       p.columns,
+                       p.depth,
+                       view(p.a),
+                       view(p.b),
+                       view(p.c),
+                       {p.d.data, p.d.row_stride, p.d.column_stride},
+                       view(p.a_scale),
+                       view(p.b_scale)};
+    GemmOptions along_k{{}, std::max<std::size_t>(p.split_k, 1), *how};
+    if (p.k_order != nullptr) along_k.k_order.assign(p.k_order, p.k_order + p.k_steps);
+    return status_of(gemm(instruction->instruction, problem, along_k));
   });
 }

@@ -9,7 +9,7 @@
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has another size")
 #define VALUE(name, value) _Static_assert((name) == (value), #name " has another value")
 
-VALUE(WARPBIT_ABI, 2);
+VALUE(WARPBIT_ABI, 3);
 
 VALUE(WARPBIT_OK, 0);
 VALUE(WARPBIT_STATEMENT, 1);
@@ -79,6 +79,26 @@ OFFSET(warpbit_options, as_measured, 8);
 OFFSET(warpbit_options, refuse_inferred, 12);
 OFFSET(warpbit_options, threads, 16);
 SIZE(warpbit_options, 24);
+
+OFFSET(warpbit_matrix, data, 0);
+OFFSET(warpbit_matrix, row_stride, 8);
+OFFSET(warpbit_matrix, column_stride, 16);
+SIZE(warpbit_matrix, 24);
+
+OFFSET(warpbit_product, size, 0);
+OFFSET(warpbit_product, rows, 8);
+OFFSET(warpbit_product, columns, 16);
+OFFSET(warpbit_product, depth, 24);
+OFFSET(warpbit_product, a, 32);
+OFFSET(warpbit_product, b, 56);
+OFFSET(warpbit_product, c, 80);
+OFFSET(warpbit_product, d, 104);
+OFFSET(warpbit_product, a_scale, 128);
+OFFSET(warpbit_product, b_scale, 152);
+OFFSET(warpbit_product, k_order, 176);
+OFFSET(warpbit_product, k_steps, 184);
+OFFSET(warpbit_product, split_k, 192);
+SIZE(warpbit_product, 200);
 
 OFFSET(warpbit_report, size, 0);
 OFFSET(warpbit_report, cases, 8);
@@ -165,6 +185,8 @@ static warpbit_status (*const execute)(const warpbit_instruction*, const warpbit
                                        const warpbit_options*) = warpbit_execute;
 static warpbit_status (*const execute_warp)(const warpbit_instruction*, const warpbit_registers*, size_t, void*,
                                             size_t, uint64_t, const warpbit_options*) = warpbit_execute_warp;
+static warpbit_status (*const gemm)(const warpbit_instruction*, const warpbit_product*,
+                                    const warpbit_options*) = warpbit_gemm;
 static warpbit_status (*const verify)(const char*, const char*, warpbit_report*) = warpbit_verify;
 static warpbit_status (*const load_module)(const char*, const char*, warpbit_module**) = warpbit_load_module;
 static void (*const free_module)(warpbit_module*) = warpbit_free_module;
@@ -185,7 +207,7 @@ static warpbit_status (*const launch)(const warpbit_kernel*, const warpbit_launc
 static warpbit_status (*const describe_finding)(uint64_t, warpbit_finding*) = warpbit_describe_finding;
 
 int main(void) {
-  return !(abi() == 2 && version && message && error_name && parse && release && describe && describe_operand &&
-           element_at && places_of && dense && execute && execute_warp && verify && load_module && free_module && describe_module && kernel_name && find_kernel &&
+  return !(abi() == 3 && version && message && error_name && parse && release && describe && describe_operand &&
+           element_at && places_of && dense && execute && execute_warp && gemm && verify && load_module && free_module && describe_module && kernel_name && find_kernel &&
            free_kernel && describe_kernel && describe_parameter && variable && address && forget && launch && describe_finding);
 }
