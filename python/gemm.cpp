@@ -35,7 +35,7 @@ CodeArray codes_of_matrix(const py::handle& object, const Operand& operand, cons
 // The operands of D = A B + C. Errors: view_mismatch.
 const Operand& operand_for(const Instruction& i, Part part) {
   if (const Operand* operand = i.find(part)) return *operand;
-  refuse(std::string(i.canonical()), "it is no product of matrices in registers", "an instruction D = A B + C");
+  refuse(std::string(i.canonical()), "it is no product of matrices", "an instruction D = A B + C");
 }
 
 void require_shape(const CodeArray& matrix, std::size_t rows, std::size_t columns, const std::string& where,
@@ -59,8 +59,31 @@ void set_k_order(const py::object& order, const Instruction& instruction, std::s
   if (words.split_k != 1) options.split_k = words.split_k;
 }
 
+// The scale factors of `lines` rows of A or columns of B, one for each block of K; nothing where the form has none.
+std::optional<CodeArray> scales_of(const Instruction& i, const py::object& given, std::size_t lines,
+                                   std::size_t depth, bool of_a) {
+  const std::string where(i.canonical()), name = of_a ? "a_scale" : "b_scale";
+  const Operand* const operand = i.find(of_a ? Part::scale_a : Part::scale_b);
+  if (i.find(Part::metadata) != nullptr) return std::nullopt;  // gemm refuses a sparse A
+  if (operand == nullptr) {
+    if (!given.is_none()) refuse(where, name + " is given", "none: the form has no block scaling");
+    return std::nullopt;
+  }
+  const auto block = static_cast<std::size_t>(i.terms() / i.blocks());
+  const std::size_t blocks = (depth + block - 1) / block, rows = of_a ? lines : blocks,
+                    columns = of_a ? blocks : lines;
+  if (given.is_none())
+    refuse(where, name + " is not given",
+           "codes of " + std::string(operand->format) + " of shape (" + std::to_string(rows) + ", " +
+               std::to_string(columns) + "), one for each " + std::to_string(block) + " of K");
+  CodeArray codes = codes_of_matrix(given, *operand, where, name);
+  require_shape(codes, rows, columns, where, name);
+  return codes;
+}
+
 Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_object,
-                  const OptionalBits& c_object, const OptionalBits& out,
+                  const OptionalBits& c_object, const OptionalBits& a_scale_object,
+                  const OptionalBits& b_scale_object, const OptionalBits& out,
                   const As<"Union[str, Sequence[int]]">& k_order, std::size_t split_k, int threads,
                   std::optional<Kernel> kernel, bool allow_inferred) {
   const std::string where(i.canonical());
@@ -77,6 +100,10 @@ Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_obje
     require_shape(*c, a.rows, b.columns, where, "C");
     problem.c = c->view;
   }
+  const std::optional<CodeArray> a_scale = scales_of(i, a_scale_object, a.rows, a.columns, true),
+                                 b_scale = scales_of(i, b_scale_object, b.columns, a.columns, false);
+  if (a_scale) problem.a_scale = a_scale->view;
+  if (b_scale) problem.b_scale = b_scale->view;
   py::object result = out;
   if (out.is_none())
     result = py::array(unsigned_dtype(code_bytes(of_d.element_bits)),
@@ -92,6 +119,8 @@ Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_obje
     };
     apart(a, "A");
     apart(b, "B");
+    if (a_scale) apart(*a_scale, "a_scale");
+    if (b_scale) apart(*b_scale, "b_scale");
     if (c) check_apart(d.array, c->array, where, "C");
   }
   problem.d = {const_cast<void*>(d.view.data), d.view.row_stride, d.view.column_stride};
@@ -105,19 +134,21 @@ Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_obje
 
 void add_gemm(py::module_& m) {
   m.def("gemm", &multiply, "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(),
-        "out"_a = py::none(), "k_order"_a = "ascending", "split_k"_a = 1, "threads"_a = 0,
-        "kernel"_a = py::none(), "allow_inferred"_a = true,
+        "a_scale"_a = py::none(), "b_scale"_a = py::none(), "out"_a = py::none(), "k_order"_a = "ascending",
+        "split_k"_a = 1, "threads"_a = 0, "kernel"_a = py::none(), "allow_inferred"_a = true,
         R"(D = A B + C, bit for bit as the instruction gives it tile by tile along K.
 
 a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype (or floats of the
 operand's own format, as their bits), with strides of whole items (so that b.T of a column-major matrix is no
-copy); no c is +0. The sizes need not be multiples of the instruction's. out: where D goes; may be c. k_order:
+copy); no c is +0. The sizes need not be multiples of the instruction's. a_scale: (rows, blocks) and b_scale:
+(blocks, columns), codes of the scale factors where the form has block scaling, one for each block of K; a block is
+terms / blocks of the instruction deep, and the last one may be cut off. out: where D goes; may be c. k_order:
 "ascending", "descending", or the steps of K (each as deep as the instruction), "1:0:3:2" or [1, 0, 3, 2].
 split_k: into how many runs the steps are cut, whose sums are added in IEEE arithmetic of the format of D.
 threads, kernel, allow_inferred: as in `execute`.
 
-Any dense product in registers whose C has the format of D, without block scaling. Errors: view_mismatch,
-inferred_plan, no_such_kernel.)");
+Any dense product whose C has the format of D: mma, with block scaling too, wmma and wgmma, wherever its operands
+lie. Errors: view_mismatch, inferred_plan, no_such_kernel.)");
 }
 
 }  // namespace warpbit::python

@@ -65,6 +65,44 @@ def test_a_tile_is_what_a_gpu_recorded():
             assert np.array_equal(warpbit.gemm(i, a[case], b[case], c[case], kernel=kernel).d, d[case])
 
 
+def test_wgmma_rounds_as_hopper_does_for_fp8():
+    """13 bits of a fraction below the largest: of 2^0 and 2^-13, a step each, both stay; 2^-14 is cut."""
+    i = warpbit.Instruction("wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3", "sm_90a")
+    a, b = np.zeros((70, 96)), np.zeros((96, 9))
+    a[:, 0], b[0] = 1, 1
+    a[:, 40], b[40] = 2.0**-9, 2.0**-4
+    a[:, 90], b[90] = 2.0**-9, 2.0**-5
+    codes = warpbit.encode("e4m3", a), warpbit.encode("e4m3", b)
+    result = warpbit.gemm(i, *codes)
+    assert result.inferred is False and (warpbit.decode("f32", result.d) == 1 + 2.0**-13).all()
+    small_first = warpbit.gemm(i, *codes, k_order="descending").d
+    assert (warpbit.decode("f32", small_first) == 1 + 2.0**-13).all()  # 3 2^-14, cut
+    negated = warpbit.Instruction(i.canonical + " {d}, a_desc, b_desc, p, -1, 1;", "sm_90a")
+    assert (warpbit.decode("f32", warpbit.gemm(negated, *codes).d) == -1 - 2.0**-13).all()
+
+
+NVFP4 = warpbit.Instruction(
+    "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", "sm_120a")
+
+
+def test_scale_factors():
+    rows, columns, depth, blocks = 33, 19, 150, 10  # the last block has six
+    random = np.random.default_rng(7)
+    a, b = random.integers(-3, 4, (rows, depth)), random.integers(-3, 4, (depth, columns))
+    a_scale, b_scale = random.integers(1, 5, (rows, blocks)), random.integers(1, 5, (blocks, columns))
+    left = a * a_scale.repeat(16, 1)[:, :depth]
+    right = b * b_scale.repeat(16, 0)[:depth]
+    codes = warpbit.encode("e2m1", a.astype(float)), warpbit.encode("e2m1", b.astype(float))
+    scales = {"a_scale": warpbit.encode("ue4m3", a_scale.astype(float)), "b_scale": warpbit.encode("ue4m3", b_scale.astype(float))}
+    for kernel in warpbit.kernels():
+        d = warpbit.gemm(NVFP4, *codes, kernel=kernel, **scales).d
+        assert np.array_equal(warpbit.decode("f32", d), left @ right)
+    by_columns = np.ascontiguousarray(scales["b_scale"].T).T
+    assert np.array_equal(warpbit.gemm(NVFP4, *codes, a_scale=scales["a_scale"], b_scale=by_columns).d, d)
+    refused = str(refusal(lambda: warpbit.gemm(NVFP4, *codes, a_scale=scales["a_scale"][:, :9], b_scale=scales["b_scale"])))
+    assert "a_scale is uint8 of shape (33, 9); expected shape (33, 10)" in refused
+
+
 def test_out_may_be_c():
     a, b = integers((16, 32), 4), integers((32, 8), 5)
     c = np.arange(128, dtype=np.uint32).reshape(16, 8)
@@ -87,7 +125,9 @@ A, B = np.zeros((16, 32), np.uint8), np.zeros((32, 8), np.uint8)
     (lambda: warpbit.gemm(S8, A, B, out=np.broadcast_to(np.zeros(8, np.uint32), (16, 8))), "out is read-only; expected an array that can"),
     (lambda: warpbit.gemm(S8, A.ravel(), B), "A is uint8 of shape (512,); expected uint8 with two dimensions"),
     (lambda: warpbit.gemm(S8, A, B, split_k=0), "expected at least 1"),
-    (lambda: warpbit.gemm(warpbit.Instruction("cvt.bf16.f16", "sm_90"), A, B), "it is no product of matrices in registers"),
+    (lambda: warpbit.gemm(NVFP4, A, B), "a_scale is not given; expected codes of ue4m3 of shape (16, 2), one for each 16 of K"),
+    (lambda: warpbit.gemm(S8, A, B, b_scale=B), "b_scale is given; expected none: the form has no block scaling"),
+    (lambda: warpbit.gemm(warpbit.Instruction("cvt.bf16.f16", "sm_90"), A, B), "it is no product of matrices"),
 ])
 def test_refusals(call, message):
     refused = refusal(call)
