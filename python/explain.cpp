@@ -77,13 +77,16 @@ void add_explanation(py::module_& m) {
 
 }  // namespace
 
-ElementInputs element_of(const Codes& a, const Codes& b, const Code& c, const OptionalCodes& a_scale,
-                         const OptionalCodes& b_scale) {
-  const auto codes = [](const py::object& object, const char* name) {
-    return object.is_none() ? std::vector<std::uint64_t>() : codes_of(object, name);
+ElementInputs element_of(const Instruction& instruction, const Codes& a, const Codes& b, const Code& c,
+                         const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
+  const auto codes = [&](const py::object& object, const char* name, Part part) {
+    const Operand* operand = instruction.find(part);
+    return object.is_none() ? std::vector<std::uint64_t>()
+                            : codes_of(object, name, operand == nullptr ? "" : operand->format);
   };
-  return {codes(a, "a"), codes(b, "b"), codes_of(py::make_tuple(c), "c")[0], codes(a_scale, "a_scale"),
-          codes(b_scale, "b_scale")};
+  const Part sum = instruction.find(Part::c) != nullptr ? Part::c : Part::d;
+  return {codes(a, "a", Part::a), codes(b, "b", Part::b), codes(py::make_tuple(c), "c", sum)[0],
+          codes(a_scale, "a_scale", Part::scale_a), codes(b_scale, "b_scale", Part::scale_b)};
 }
 
 Computation computation_of(const py::handle& object) {
@@ -100,14 +103,15 @@ void add_explain(py::module_& m) {
       "explain",
       [](const AnyComputation& computation, const Codes& a, const Codes& b, const Code& c,
          const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
-        return explain_element(computation_of(computation), element_of(a, b, c, a_scale, b_scale));
+        const Computation of = computation_of(computation);
+        return explain_element(of, element_of(of.instruction, a, b, c, a_scale, b_scale));
       },
       "computation"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
       R"(Explains one element of D = A B + C.
 
 computation: an Instruction, or a Computation over a longer K. a, b: codes of a row of A and a column of B,
-equally many (of a sparse A, those of the products that exist); int, or unsigned integers with one dimension. c:
-the code of the accumulator. a_scale, b_scale: with block scaling, the codes of the factors of the blocks.
+equally many (of a sparse A, those of the products that exist); int, or unsigned integers with one dimension. Floats,
+[1.0, 0.5], are numbers, each of which the format must hold exactly. c: the code or number of the accumulator. a_scale, b_scale: with block scaling, the codes of the factors of the blocks.
 Errors: view_mismatch.)");
   m.def(
       "explain_capture",

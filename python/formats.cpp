@@ -30,17 +30,7 @@ py::array_t<double> decode(const std::string& format, const Bits& codes) {
   if (!array)
     refuse("decode " + std::string(codec.name()), "codes are " + seen_text(codes),
            "an array of " + bits_text(bytes, codec.name()));
-  py::array_t<double> out(shape_of(*array));
-  const py::array items = dense(*array);
-  const auto* from = static_cast<const std::byte*>(items.data());
-  std::span to(out.mutable_data(), static_cast<std::size_t>(out.size()));
-  without_gil([&] {
-    for (double& value : to) {
-      value = codec.decode(code_at(from, bytes));
-      from += bytes;
-    }
-  });
-  return out;
+  return decoded({*array, std::string(codec.name())});
 }
 
 Unsigned encode(const std::string& format, const Numbers& values, Rounding rounding, bool satfinite) {

@@ -25,7 +25,8 @@ CodeArray codes_of_matrix(const py::handle& object, const Operand& operand, cons
     refuse(where,
            name + " is " + seen_text(object) +
                (is_matrix ? " with strides " + py::str(array->attr("strides")).cast<std::string>() : ""),
-           bits_text(bytes, operand.format) + " with two dimensions, whose strides are whole items");
+           bits_text(bytes, operand.format) +
+               " with two dimensions, whose strides are whole items (encode gives the codes of numbers)");
   return {*array,
           static_cast<std::size_t>(array->shape(0)),
           static_cast<std::size_t>(array->shape(1)),
@@ -127,7 +128,10 @@ Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_obje
   const Execution done =
       interruptible([&] { return value_of(gemm(i, problem, options)); },
                     static_cast<double>(a.rows * b.columns) * static_cast<double>(a.columns));
-  return {d.array, done.kernel, done.inferred};
+  const bool numbers = out.is_none() && holds_numbers({{a_object, &operand_for(i, Part::a)},
+                                                       {b_object, &operand_for(i, Part::b)},
+                                                       {c_object, &of_d}});
+  return {numbers ? as_numbers(d.array, of_d.format) : d.array, done.kernel, done.inferred};
 }
 
 }  // namespace
@@ -138,11 +142,13 @@ void add_gemm(py::module_& m) {
         "split_k"_a = 1, "threads"_a = 0, "kernel"_a = py::none(), "allow_inferred"_a = true,
         R"(D = A B + C, bit for bit as the instruction gives it tile by tile along K.
 
-a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype (or floats of the
-operand's own format, as their bits), with strides of whole items (so that b.T of a column-major matrix is no
-copy); no c is +0. The sizes need not be multiples of the instruction's. a_scale: (rows, blocks) and b_scale:
-(blocks, columns), codes of the scale factors where the form has block scaling, one for each block of K; a block is
-terms / blocks of the instruction deep, and the last one may be cut off. out: where D goes; may be c. k_order:
+a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype, or arrays and tensors
+whose dtype says the operand's format, as their bits: float16, float32, int8, bfloat16, float8_e4m3fn, ...; with
+strides of whole items (so that b.T of a column-major matrix is no copy); no c is +0. D is of the same kind: codes,
+or, where every matrix was given as numbers, float16, float32, float64 or int32. The sizes need not be multiples of
+the instruction's. a_scale: (rows, blocks) and b_scale: (blocks, columns), codes of the scale factors where the form
+has block scaling, one for each block of K; a block is terms / blocks of the instruction deep, and the last one may
+be cut off. out: where D goes; may be c. k_order:
 "ascending", "descending", or the steps of K (each as deep as the instruction), "1:0:3:2" or [1, 0, 3, 2].
 split_k: into how many runs the steps are cut, whose sums are added in IEEE arithmetic of the format of D.
 threads, kernel, allow_inferred: as in `execute`.

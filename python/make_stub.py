@@ -15,7 +15,7 @@ HEAD = '''\
 # Made of the extension by make_stub.py.
 from os import PathLike
 from pathlib import Path
-from typing import Any, Iterable, Literal, Mapping, Optional, Sequence, Union
+from typing import Any, Iterable, Literal, Mapping, Optional, Protocol, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,17 @@ from numpy.typing import NDArray
 from ._error import Error
 
 _AnyPath = Union[str, PathLike[str]]
-_Bits = Union[NDArray[np.unsignedinteger[Any]], NDArray[np.float16], NDArray[np.float32], NDArray[np.float64]]
-_Codes = Union[Sequence[int], NDArray[np.unsignedinteger[Any]]]
+class _Tensor(Protocol):
+    """A tensor of PyTorch on the CPU."""
+    def detach(self) -> Any: ...
+    def element_size(self) -> int: ...
+
+_Bits = Union[NDArray[Any], _Tensor]
+_Codes = Union[Sequence[int], Sequence[float], NDArray[Any], _Tensor]
 _Number = Union[float, np.floating[Any], np.integer[Any]]
 _Argument = Union[NDArray[Any], np.generic, int, float, bytes, "TensorMap", None]
 _Extent = Union[int, Sequence[int]]
-_Numbers = Union[_Number, Sequence[Any], NDArray[np.floating[Any]], NDArray[np.integer[Any]]]
+_Numbers = Union[_Number, Sequence[Any], NDArray[Any], _Tensor]
 
 __version__: str
 '''

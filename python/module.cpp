@@ -57,6 +57,7 @@ PYBIND11_MODULE(_core, m) {
                    add_layout, add_captures, add_replay, add_diagnose, add_ptx, add_tensor_maps})
     add(m);
   m.attr("_words") = all_words(kWords);
+  m.def("_format_of_items", &format_of_items, "kind"_a, "name"_a, "item_bytes"_a);
   for (const auto& [name, object] : py::dict(m.attr("__dict__")))
     if (PyType_Check(object.ptr()))
       if (auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(object.ptr())))

@@ -39,7 +39,7 @@ py::bytes encoded(const TensorMap& m) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TensorMap decoded(const py::bytes& map) {
+TensorMap decoded_map(const py::bytes& map) {
   return value_of(TensorMap::decode(bytes_of_map(map)));
 }
 
@@ -114,7 +114,7 @@ void add_tensor_maps(py::module_& m) {
         "pixel_box_upper"_a = std::vector<std::int32_t>(), "channels_per_pixel"_a = 0,
         "pixels_per_column"_a = 0)
       .def_static(
-          "decode", &decoded, "map"_a,
+          "decode", &decoded_map, "map"_a,
           "The arguments of 128 bytes. Errors: usage; descriptor_field, for a code that no driver writes.")
       .def("encode", &encoded,
            "The 128 bytes. Error: descriptor_field, the first argument that the driver refuses.")
@@ -150,7 +150,7 @@ void add_tensor_maps(py::module_& m) {
                     "\"none\", \"bytes_64\", \"bytes_128\" or \"bytes_256\".")
       .def_readonly("fill_mode", &TensorMap::fill_mode, "\"zeros\" or \"nan\".")
       .def(py::pickle([](const TensorMap& map) { return py::make_tuple(encoded(map)); },
-                      [](const py::tuple& s) { return decoded(s[0].cast<py::bytes>()); }));
+                      [](const py::tuple& s) { return decoded_map(s[0].cast<py::bytes>()); }));
   add_arrays(c);
   add_equality(c, std::equal_to<TensorMap>());
 }

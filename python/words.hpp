@@ -123,3 +123,11 @@ class type_caster<E> {
 
 }  // namespace detail
 }  // namespace PYBIND11_NAMESPACE
+#if PYBIND11_VERSION_MAJOR >= 3  // which has a caster of its own for enumerations
+namespace PYBIND11_NAMESPACE {
+namespace detail {
+template <warpbit::python::HasWords E>
+struct type_caster_enum_type_enabled<E> : std::false_type {};
+}  // namespace detail
+}  // namespace PYBIND11_NAMESPACE
+#endif

@@ -41,16 +41,12 @@ def test_an_element_of_a_capture():
     assert "expected" in str(refusal(lambda: warpbit.explain_capture(CAPTURE, 16)))
 
 
-def test_numbers_are_no_codes():
-    with pytest.raises(warpbit.Error, match=r"a: 1.0 of type float; expected codes: .*\(encode gives the codes of numbers\)"):
-        warpbit.explain(SM_90, [1.0], [1.0])
-    with pytest.raises(warpbit.Error, match="c: 1.0 of type float; expected codes"):
-        warpbit.explain(SM_90, [ONE], [ONE], 1.0)
+def test_encoded_numbers():
     assert warpbit.explain(SM_90, warpbit.encode("f16", [1.0]), warpbit.encode("f16", [1.0]), np.uint32(0)).code == 0x3F800000
 
 
 def test_codes_that_are_none():
-    for a in ([-1], [1 << 64], [1.5], np.zeros((2, 2), np.uint16), np.zeros(2, np.float16), "12"):
+    for a in ([-1], [1 << 64], [0.1], np.zeros((2, 2), np.uint16), np.zeros(2, np.int16), "12"):
         refused = refusal(lambda: warpbit.explain(SM_90, a, [ONE]))
         assert refused.code == "view_mismatch" and refused.where == "a"
     with pytest.raises(TypeError, match="expected an Instruction or a Computation, got object of type str"):

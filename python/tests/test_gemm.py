@@ -118,12 +118,12 @@ A, B = np.zeros((16, 32), np.uint8), np.zeros((32, 8), np.uint8)
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: warpbit.gemm(S8, A.view(np.int8), B), "A is int8 of shape (16, 32); expected uint8 with two dimensions"),
+    (lambda: warpbit.gemm(S8, A.view(np.bool_), B), "A is bool of shape (16, 32); expected uint8 or int8 with two dimensions"),
     (lambda: warpbit.gemm(S8, A, B[:31]), "B is uint8 of shape (31, 8); expected shape (32, 8)"),
     (lambda: warpbit.gemm(S8, A, B, np.zeros((8, 8), np.uint32)), "C is uint32 of shape (8, 8); expected shape (16, 8)"),
-    (lambda: warpbit.gemm(S8, A, B, out=np.zeros((16, 8), np.int32)), "out is int32 of shape (16, 8); expected uint32"),
+    (lambda: warpbit.gemm(S8, A, B, out=np.zeros((16, 8), np.float32)), "out is float32 of shape (16, 8); expected uint32 or int32"),
     (lambda: warpbit.gemm(S8, A, B, out=np.broadcast_to(np.zeros(8, np.uint32), (16, 8))), "out is read-only; expected an array that can"),
-    (lambda: warpbit.gemm(S8, A.ravel(), B), "A is uint8 of shape (512,); expected uint8 with two dimensions"),
+    (lambda: warpbit.gemm(S8, A.ravel(), B), "A is uint8 of shape (512,); expected uint8 or int8 with two dimensions"),
     (lambda: warpbit.gemm(S8, A, B, split_k=0), "expected at least 1"),
     (lambda: warpbit.gemm(NVFP4, A, B), "a_scale is not given; expected codes of ue4m3 of shape (16, 2), one for each 16 of K"),
     (lambda: warpbit.gemm(S8, A, B, b_scale=B), "b_scale is given; expected none: the form has no block scaling"),

@@ -33,10 +33,10 @@ def test_names():
 
 
 def test_all_that_is_public_is_in_the_stub():
-    declared = {n.name for n in STUB.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
+    declared = {n.name for n in STUB.body if isinstance(n, (ast.ClassDef, ast.FunctionDef)) and not n.name.startswith("_")}
     assert declared | {"Error"} == {n for n in dir(warpbit) if not n.startswith("_")}
     for node in STUB.body:
-        if isinstance(node, ast.ClassDef):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             members = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
             there = {n for n in vars(getattr(warpbit, node.name)) if not n.startswith("__")}
             assert {n for n in members if not n.startswith("__")} == there, node.name
@@ -65,7 +65,7 @@ reveal_type(mma.operand("a").shape)
 kernel = warpbit.RawModule(path="kernel.ptx", target="sm_90a").get_function("f")
 reveal_type(kernel.launch((2, 3), 32, (np.zeros(1), np.float32(1), 2, None, b"1234"), shared_mem=8).fault)
 warpbit.execute(mma, a, a, a, kernel="mmx")
-warpbit.explain(mma, [1.0], [1.0])
+warpbit.explain(mma, ["1"], [1.0])
 """
 
 
@@ -74,7 +74,7 @@ def test_types_that_a_checker_sees(tmp_path):
     lines = mypy("mypy", "--strict", str(tmp_path / "program.py"))
     found = [re.sub(r'^.*?: (note: Revealed type is "(.*)"|error: (.*))$', r"\2\3", line) for line in lines]
     assert found[:7] == [
-        "numpy.ndarray[Any, numpy.dtype[numpy.unsignedinteger[Any]]]",
+        "numpy.ndarray[Any, numpy.dtype[Any]]",
         "Union[Literal['reference'], Literal['scalar'], Literal['avx2'], Literal['avx512']]",
         "numpy.ndarray[Any, numpy.dtype[numpy.floating[numpy._typing._64Bit]]]",
         "numpy.ndarray[Any, numpy.dtype[numpy.signedinteger[numpy._typing._64Bit]]]",
@@ -83,7 +83,7 @@ def test_types_that_a_checker_sees(tmp_path):
         "Union[warpbit._core.LaunchFault, None]",
     ]
     assert 'Argument "kernel" to "execute" has incompatible type "Literal[\'mmx\']"' in found[7]
-    assert 'List item 0 has incompatible type "float"' in found[8]  # of a and b, once for the line
+    assert 'Argument 2 to "explain" has incompatible type "List[str]"' in found[8]
 
 
 def test_everything_has_a_docstring():

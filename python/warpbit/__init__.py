@@ -10,8 +10,8 @@
     module.get_function("gemm")(grid, block, (x, y, 2.5, 1000))
 
 Registers are arrays of unsigned integers, (cases, lanes, registers); a matrix of codes has an unsigned integer for each
-element. Nothing is converted or copied silently: an array that does not fit is an Error, which says what was seen, where, and
-what is accepted.
+element, or is an array or a tensor of PyTorch whose dtype says the format: float16, bfloat16, float8_e4m3fn, int8, ... Nothing is
+converted silently: an array that does not fit is an Error, which says what was seen, where, and what is accepted.
 """
 
 from ._core import *
