@@ -112,17 +112,20 @@ def bundle(stage, extension, licences):
             print(f"wheel: no licence of {name} was found: add it before you pass the wheel on", file=sys.stderr)
     for path in (extension, *(stage / BUNDLE / name for name in names.values())):
         asked = [name for name in needed(path) if name in names]
-        changes = [part for name in asked for part in ("--replace-needed", name, names[name])]
-        if path != extension:
-            changes += ["--set-soname", path.name]
-        run("patchelf", *changes, "--force-rpath", "--set-rpath", "$ORIGIN" if path != extension else "$ORIGIN/../" + BUNDLE, path)
+        renamed = [part for name in asked for part in ("--replace-needed", name, names[name])]
+        # One kind of change a call: patchelf 0.14 loses the others.
+        for change in (renamed, ["--set-soname", path.name] if path != extension else [],
+                       ["--force-rpath", "--set-rpath", "$ORIGIN" if path != extension else "$ORIGIN/../" + BUNDLE]):
+            if change:
+                run("patchelf", *change, path)
     return list(names.values())
 
 
 # ---- The build
 
-def built(folder):
-    """Builds the extension: (the folder that can be imported, pybind11's version)."""
+def configured(settings):
+    """(The build folder, pybind11's version.)"""
+    folder = pathlib.Path((settings or {}).get("build-dir", ROOT / "build/wheel")).resolve()
     if not (folder / "CMakeCache.txt").exists():
         options = {"CMAKE_BUILD_TYPE": "Release", "WARPBIT_PYTHON": "ON", "Python_EXECUTABLE": sys.executable,
                    **dict.fromkeys(("WARPBIT_TOOLS", "WARPBIT_TESTS", "WARPBIT_BENCH", "WARPBIT_INSTALL"), "OFF")}
@@ -134,15 +137,14 @@ def built(folder):
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         run("cmake", "-S", ROOT, "-B", folder, *generator, *(f"-D{k}={v}" for k, v in options.items()),
             *os.environ.get("CMAKE_ARGS", "").split())
-    run("cmake", "--build", folder, "--target", "warpbit_python", "--parallel", os.cpu_count())
     cache = (folder / "CMakeCache.txt").read_text()
     at = pathlib.Path(re.search(r"^pybind11_DIR:\w+=(.*)$", cache, re.M).group(1))
-    version = re.search(r'PACKAGE_VERSION "?([0-9.]+)', (at / "pybind11ConfigVersion.cmake").read_text()).group(1)
-    return folder / "python" / NAME, tuple(map(int, version.split(".")[:2]))
+    found = re.search(r'PACKAGE_VERSION "?([0-9.]+)', (at / "pybind11ConfigVersion.cmake").read_text()).group(1)
+    return folder, tuple(map(int, found.split(".")[:2]))
 
 
 def version():
-    return re.search(r'WARPBIT_VERSION_TEXT "([0-9.]+)"', (ROOT / "include/warpbit/version.hpp").read_text()).group(1)
+    return re.search(r'WARPBIT_VERSION_TEXT +"([0-9.]+)"', (ROOT / "include/warpbit/version.hpp").read_text()).group(1)
 
 
 def metadata(pybind11):
@@ -183,30 +185,41 @@ def tag(glibc):
 
 # ---- What pip calls
 
+def described(folder, pybind11):
+    """Writes what is in the wheel's .dist-info into a folder, but for WHEEL and RECORD: that .dist-info."""
+    info = pathlib.Path(folder, f"{NAME}-{version()}.dist-info")
+    (info / "licenses").mkdir(parents=True)
+    (info / "METADATA").write_text(metadata(pybind11))
+    for file in ("LICENSE", "NOTICE"):
+        shutil.copyfile(ROOT / file, info / "licenses" / file)
+    return info
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    return described(metadata_directory, configured(config_settings)[1]).name
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         raise SystemExit("wheel: seen another system; expected Linux with glibc (doc/guide/embedding.md)")
     if shutil.which("patchelf") is None:
         raise SystemExit("wheel: patchelf is missing")
-    folder, pybind11 = built(pathlib.Path((config_settings or {}).get("build-dir", ROOT / "build/wheel")).resolve())
+    build, pybind11 = configured(config_settings)
+    run("cmake", "--build", build, "--target", "warpbit_python", "--parallel", os.cpu_count())
+    folder = build / "python" / NAME
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     if not (folder / ("_core" + suffix)).exists():
         raise SystemExit(f"wheel: {folder} was built for another Python; expected _core{suffix}")
     with tempfile.TemporaryDirectory() as temporary:
         stage = pathlib.Path(temporary)
-        info = stage / f"{NAME}-{version()}.dist-info"
-        licences = info / "licenses"
-        licences.mkdir(parents=True)
-        for file in ("LICENSE", "NOTICE"):
-            shutil.copyfile(ROOT / file, licences / file)
+        info = described(stage, pybind11)
         (stage / NAME).mkdir()
         for file in ("__init__.py", "_error.py", "py.typed", "_core.pyi", "_core" + suffix):
             shutil.copyfile(folder / file, stage / NAME / file)
         extension = stage / NAME / ("_core" + suffix)
         run("strip", "--strip-unneeded", extension)
-        libraries = bundle(stage, extension, licences)
+        libraries = bundle(stage, extension, info / "licenses")
         of = tag(glibc_for([extension, *(stage / BUNDLE / name for name in libraries)]))
-        (info / "METADATA").write_text(metadata(pybind11))
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: {of}\n")
         name = f"{NAME}-{version()}-{of}.whl"
         packed(stage, pathlib.Path(wheel_directory, name))
