@@ -9,14 +9,13 @@ import numpy as np
 
 
 def module(monkeypatch, name, **members):
-    """Makes `import name` give a module with these members."""
+    """Makes `import name` give a module with these members, and the modules above it nothing else."""
     parts = name.split(".")
     for i in range(len(parts)):
         path = ".".join(parts[:i + 1])
-        if path not in sys.modules:
-            monkeypatch.setitem(sys.modules, path, types.ModuleType(path))
+        monkeypatch.setitem(sys.modules, path, types.ModuleType(path))
         if i:
-            monkeypatch.setattr(sys.modules[".".join(parts[:i])], parts[i], sys.modules[path], raising=False)
+            setattr(sys.modules[".".join(parts[:i])], parts[i], sys.modules[path])
     vars(sys.modules[name]).update(members)
     return sys.modules[name]
 
