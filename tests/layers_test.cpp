@@ -75,7 +75,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"host", "device"},           {"cuda", "device"},       {"calls", "device"},
     {"launch", "device"},         {"async", "device"},      {"ptx", "grid"},
     {"fault", "block"},           {"block", "block"},       {"errors", "base"},
-    {"tensor_map", "tensor_map"},
+    {"tensor_map", "tensor_map"}, {"scale_layout", "base"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -24,6 +24,7 @@
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/run.hpp"
+#include "warpbit/scale_layout.hpp"
 #include "warpbit/sparse.hpp"
 #include "warpbit/state.hpp"
 #include "warpbit/stop.hpp"
