@@ -4,6 +4,7 @@
 
 #include "module.hpp"
 #include "warpbit/compare.hpp"
+#include "warpbit/diagnose.hpp"
 
 namespace warpbit::python {
 namespace {
@@ -134,9 +135,36 @@ Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_obje
   return {numbers ? as_numbers(d.array, of_d.format) : d.array, done.kernel, done.inferred};
 }
 
+Diagnosis diagnose_product(const Instruction& i, const Bits& a_object, const Bits& b_object,
+                           const OptionalBits& c_object, const Bits& d_object, bool pairs) {
+  const std::string where(i.canonical());
+  const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::a), where, "A"),
+                  b = codes_of_matrix(b_object, operand_for(i, Part::b), where, "B"),
+                  d = codes_of_matrix(d_object, operand_for(i, Part::d), where, "d");
+  require_shape(b, a.columns, b.columns, where, "B");
+  require_shape(d, a.rows, b.columns, where, "d");
+  Gemm product{a.rows, b.columns, a.columns, a.view, b.view, {}, {}};
+  std::optional<CodeArray> c;
+  if (!c_object.is_none()) {
+    c = codes_of_matrix(c_object, operand_for(i, Part::d), where, "C");
+    require_shape(*c, a.rows, b.columns, where, "C");
+    product.c = c->view;
+  }
+  product.d = {const_cast<void*>(d.view.data), d.view.row_stride, d.view.column_stride};  // only read
+  const DiagnoseOptions options{{}, {}, pairs};
+  return interruptible([&] { return value_of(diagnose(i, product, options)); });
+}
+
 }  // namespace
 
 void add_gemm(py::module_& m) {
+  m.def("diagnose_product", &diagnose_product, "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(),
+        "d"_a, "pairs"_a = true,
+        R"(Which mistake gives this wrong D of a product of whole matrices, made with this instruction?
+
+a, b, c: as of `gemm`, as they are meant. d: what the kernel gave, (rows, columns) codes. Also mistakes in the loop
+over K and in the blocks of D are tried, and other orders of the sum along K. pairs: as in `diagnose`. Errors:
+view_mismatch.)");
   m.def("gemm", &multiply, "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(),
         "a_scale"_a = py::none(), "b_scale"_a = py::none(), "out"_a = py::none(), "k_order"_a = "ascending",
         "split_k"_a = 1, "threads"_a = 0, "kernel"_a = py::none(), "allow_inferred"_a = true,

@@ -15,6 +15,7 @@
 
 #include "warpbit/execute.hpp"
 #include "warpbit/fragment.hpp"
+#include "warpbit/gemm.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
@@ -86,6 +87,19 @@ Result<Diagnosis> diagnose(const std::filesystem::path& path, const DiagnoseOpti
 Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const OperandView> sources,
                            const OperandView& d, std::size_t cases, const DiagnoseOptions& options = {});
 
+/// The same of a product of whole matrices, D = A B + C, that a kernel computes with this instruction, tile by tile
+/// along K. `product.d` holds the wrong result and is only read. Mistakes in the loop over K, in the blocks of D and
+/// in the addresses of whole matrices are tried, too, and orders of the sum along K. The instruction must be a dense
+/// product in registers without block scaling, whose C has the format of D. Errors: view_mismatch, also for
+/// matrices of more than 2^28 products; those of execute_batch.
+Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,
+                           const DiagnoseOptions& options = {});
+
+/// The same of the registers of one operand of a warp, without an instruction: which mistake makes `got` of what is
+/// expected, both [lane][register]. Errors: operand_kind unless it is A, B, C or D in registers; view_mismatch.
+Result<Diagnosis> diagnose(const Operand& operand, int lanes, std::span<const std::byte> expected,
+                           std::span<const std::byte> got);
+
 // ---- In tests
 
 /// The expected registers of one operand of one warp, dense: [lane][register]. Padding bits do not count.
@@ -99,9 +113,9 @@ class ExpectedBits {
   static Result<ExpectedBits> result_of(const Instruction& instruction,
                                         std::span<const std::span<const std::byte>> sources);
 
-  /// Describes how a kernel's bits differ, in lines: the number of wrong elements; lane, register, row,
-  /// column and both values of the first ones; and, for D = A B + C, the mistake that explains them. Empty if
-  /// the bits are right.
+  /// Describes how a kernel's bits differ, in lines: the mistake that explains it, if there is one; the number of
+  /// wrong elements; lane, register, row, column and both values of the first ones. Empty if the bits are
+  /// right.
   std::string mismatch(std::span<const std::byte> got) const;
 
  private:

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cli/arguments.hpp"
+#include "cli/json.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/diagnose.hpp"
+#include "warpbit/run.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -15,7 +18,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct DiagnoseArguments {
-  std::string file, target;
+  std::string what, target, a, b, c, d;
   std::size_t top = 5;
   bool json = false, single = false;
 };
@@ -29,11 +32,17 @@ ordered_json json(const Finding& f) {
 void print_diagnosis_json(const Diagnosis& d, std::size_t top) {
   ordered_json findings = ordered_json::array();
   for (std::size_t i = 0; i < std::min(top, d.findings.size()); ++i) findings.push_back(json(d.findings[i]));
-  const ordered_json all{{"verdict", name(d.verdict)}, {"text", d.text()},       {"statement", d.statement},
-                         {"target", d.target},         {"inferred", d.inferred}, {"cases", d.cases},
-                         {"elements", d.elements},     {"right", d.right},       {"hypotheses", d.hypotheses},
-                         {"found", d.findings.size()}, {"findings", findings}};
-  fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  print_json("diagnose", {{"verdict", name(d.verdict)},
+                          {"text", d.text()},
+                          {"statement", d.statement},
+                          {"target", d.target},
+                          {"inferred", d.inferred},
+                          {"cases", d.cases},
+                          {"elements", d.elements},
+                          {"right", d.right},
+                          {"hypotheses", d.hypotheses},
+                          {"found", d.findings.size()},
+                          {"findings", findings}});
 }
 
 void print_diagnosis(const Diagnosis& d, std::size_t top) {
@@ -49,11 +58,66 @@ void print_diagnosis(const Diagnosis& d, std::size_t top) {
   if (d.findings.size() > top) fmt::print("and {} more (--top)\n", d.findings.size() - top);
 }
 
+// A matrix as gemm() takes it.
+struct Items {
+  CodeMatrix matrix;
+  std::vector<std::byte> bytes = {};
+  MatrixView view() const { return {bytes.data(), static_cast<std::ptrdiff_t>(matrix.columns), 1}; }
+};
+Items read_items(const std::string& file, const Operand& operand, std::vector<std::string>& notes) {
+  Items out{required(read_matrix(file, operand.format, notes))};
+  std::size_t bytes = 1;
+  while (bytes * 8 < static_cast<std::size_t>(operand.element_bits)) bytes *= 2;
+  out.bytes.resize(out.matrix.codes.size() * bytes);
+  for (std::size_t i = 0; i < out.matrix.codes.size(); ++i)
+    std::memcpy(out.bytes.data() + i * bytes, &out.matrix.codes[i], bytes);
+  return out;
+}
+
+// Whole matrices.
+Diagnosis diagnose_product(const DiagnoseArguments& o, const DiagnoseOptions& options) {
+  const std::pair<std::string_view, const std::string&> needed[] = {
+      {"--target", o.target}, {"--a", o.a}, {"--b", o.b}, {"--d", o.d}};
+  for (const auto& [what, given] : needed)
+    if (given.empty())
+      refuse("diagnose", fmt::format("no {}", what), "matrices need a form, --target, --a, --b and --d");
+  const Instruction i = required(Instruction::parse(o.what, *options.target), o.what, options.target);
+  const Operand *a = i.find(Part::a), *b = i.find(Part::b);
+  if (a == nullptr || b == nullptr)
+    refuse(std::string(i.canonical()), "no product", "an instruction D = A B + C", Errc::view_mismatch);
+  const Operand& result = i.operands()[0];
+  std::vector<std::string> notes;
+  Items of_a = read_items(o.a, *a, notes), of_b = read_items(o.b, *b, notes),
+        of_d = read_items(o.d, result, notes), of_c;
+  if (!o.c.empty()) of_c = read_items(o.c, result, notes);
+  for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
+  const std::size_t rows = of_a.matrix.rows, columns = of_b.matrix.columns, depth = of_a.matrix.columns;
+  const auto require_size = [&](std::string_view name, const Items& m, std::size_t m_rows,
+                                std::size_t m_columns) {
+    if (m.matrix.rows != m_rows || m.matrix.columns != m_columns)
+      refuse(std::string(name), fmt::format("{} x {}", m.matrix.rows, m.matrix.columns),
+             fmt::format("{} x {}", m_rows, m_columns), Errc::view_mismatch);
+  };
+  require_size("b", of_b, depth, columns);
+  require_size("d", of_d, rows, columns);
+  if (!o.c.empty()) require_size("c", of_c, rows, columns);
+  return required(diagnose(i,
+                           Gemm{rows,
+                                columns,
+                                depth,
+                                of_a.view(),
+                                of_b.view(),
+                                o.c.empty() ? MatrixView{} : of_c.view(),
+                                {of_d.bytes.data(), static_cast<std::ptrdiff_t>(columns), 1}},
+                           options));
+}
+
 int diagnose_command(const DiagnoseArguments& o) {
   DiagnoseOptions options;
   options.pairs = !o.single;
   options.target = find_target(o.target);
-  const Diagnosis d = required(diagnose(o.file, options));
+  const bool is_file = (o.a + o.b + o.c + o.d).empty();
+  const Diagnosis d = is_file ? required(diagnose(o.what, options)) : diagnose_product(o, options);
   (o.json ? print_diagnosis_json : print_diagnosis)(d, o.top);
   return d.verdict == Verdict::correct ? kYes : kNo;
 }
@@ -62,16 +126,24 @@ int diagnose_command(const DiagnoseArguments& o) {
 
 void add_diagnose(CLI::App& command, int& status) {
   DiagnoseArguments& o = add_arguments(command, status, diagnose_command);
-  command.add_option("file", o.file, "a capture of the layout registers, of an instruction D = A B + C")
+  command
+      .add_option("file", o.what,
+                  "a capture of the layout registers, of an instruction D = A B + C; with matrices a form")
       ->required();
+  command.add_option("--a", o.a, "A as a whole matrix: .npy, or text with a row in each line");
+  command.add_option("--b", o.b, "B, the same");
+  command.add_option("--c", o.c, "C; 0 unless given");
+  command.add_option("--d", o.d, "the kernel's D");
   command.add_option("--target", o.target, "the target that the kernel ran on, instead of the one in the file");
   command.add_option("--top", o.top, "findings to show")->check(CLI::NonNegativeNumber)->capture_default_str();
   command.add_flag("--single", o.single, "try no pairs of mistakes");
   command.add_flag("--json", o.json, "print JSON");
-  command.footer(
-      examples({"warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz",
-                "warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
-                "--target sm_80 --single"}));
+  command.footer(examples(
+      {"warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz",
+       "warpbit diagnose golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz "
+       "--target sm_80 --single",
+       "printf '1 2\\n3 4\\n' > a.csv && printf '7 15\\n10 22\\n' > d.csv && warpbit diagnose "
+       "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 --target sm_90 --a a.csv --b a.csv --d d.csv"}));
 }
 
 }  // namespace warpbit::cli

@@ -5,53 +5,20 @@
 
 #include <algorithm>
 
+#include "diagnose/elements.hpp"
 #include "diagnose/hypothesis.hpp"
-#include "numeric/value.hpp"
+#include "numeric/conversion.hpp"
 
 namespace warpbit::diagnosis {
 namespace {
-
-// A register whose elements are change(code, lowest bit of its slot).
-template <class Change>
-std::uint64_t with_elements(const Packing& packing, std::uint64_t word, Change change) {
-  std::uint64_t out = 0;
-  for (int slot = 0; slot < packing.per_register(); ++slot) {
-    const int low = packing.low_bit_of(slot);
-    out |= change(word >> low & packing.mask(), low) << low;
-  }
-  return out;
-}
-std::uint64_t in_all_slots(const Packing& packing, std::uint64_t element) {
-  return with_elements(packing, 0, [&](std::uint64_t, int) { return element; });
-}
-
-// x + y, element by element.
-Array sum_of(const Fragment& fragment, const Array& x, const Array& y) {
-  const Format& f = *find_format(fragment.op().format);
-  const Packing& packing = fragment.packing();
-  const auto add = [&](std::uint64_t p, std::uint64_t q) {
-    if (f.is_integer) return (p + q) & f.mask();
-    const Value total = sum(value_of(decode(f, p), f), value_of(decode(f, q), f), Rounding::nearest_even);
-    return round(f, total, Rounding::nearest_even);
-  };
-  Array out = x;
-  for (std::uint64_t i = 0; i < x.header.items(); ++i)
-    out.set(i, with_elements(packing, x.at(i), [&](std::uint64_t code, int low) {
-              return add(code, y.at(i) >> low & packing.mask());
-            }));
-  return out;
-}
 
 // Multiplies each element by 2^power.
 void scale(const Fragment& fragment, int power, Array& array) {
   if (power == 0) return;
   const Format& f = *find_format(fragment.op().format);
   change(array, [&](std::uint64_t word) {
-    return with_elements(fragment.packing(), word, [&](std::uint64_t code, int) {
-      Value value = value_of(decode(f, code), f);
-      value.number.exponent += power;
-      return round(f, value, Rounding::nearest_even);
-    });
+    return with_elements(fragment.packing(), word,
+                         [&](std::uint64_t code, int) { return scaled(f, code, power); });
   });
 }
 
@@ -59,9 +26,12 @@ bool is_signed_magnitude(const Fragment& fragment) {
   const Format& f = *find_format(fragment.op().format);
   return !f.is_integer && f.is_signed;
 }
+std::uint64_t sign_bit(const Fragment& f) {
+  return std::uint64_t{1} << (f.op().element_bits - 1);
+}
 void add_sign(Collection& to, const Fragment& f, std::string_view what, std::string hint) {
   if (!is_signed_magnitude(f)) return;
-  const std::uint64_t sign = in_all_slots(f.packing(), std::uint64_t{1} << (f.op().element_bits - 1));
+  const std::uint64_t sign = in_all_slots(f.packing(), sign_bit(f));
   to.add_change({"sign", f.role(), fmt::format("{} is {}", f.letter(), what), std::move(hint), 1, true},
                 {f.part()}, [sign](std::uint64_t x) { return x ^ sign; });
 }
@@ -72,16 +42,30 @@ bool is_zero(const Array& array) {
   return std::ranges::all_of(array.data, [](std::byte x) { return x == std::byte{0}; });
 }
 
-Result<Array> execute_after(const LoadedCapture& inputs, const Array& c) {
-  LoadedCapture next = inputs;
+Result<Array> execute_after(const Problem& inputs, const Array& c) {
+  Problem next = inputs;
   array_of(next, Part::c)->data = c.data;
   return execute_trial(next);
 }
 
-Array c_as_d(const LoadedCapture& inputs) {
+Array c_as_d(const Problem& inputs) {
   Array out = *array_of(inputs, Part::c);
   out.header = inputs.expected.header;
   return out;
+}
+
+// The accumulators still hold the result that the kernel has made before: its own D of another case is C.
+void collect_kept(Collection& to) {
+  if (to.capture.matrices || to.capture.cases < 2) return;
+  to.add({"accumulator_not_cleared", "c", "the accumulators begin with D of the case before, not with C",
+          "where the accumulators are cleared", 1, false, true})
+      .inputs = [](Trial& t) {
+    Array& c = *array_of(t.capture, Part::c);
+    const std::size_t bytes = c.data.size() / t.capture.cases;
+    std::copy(t.capture.expected.data.begin(),
+              t.capture.expected.data.end() - static_cast<std::ptrdiff_t>(bytes),
+              c.data.begin() + static_cast<std::ptrdiff_t>(bytes));
+  };
 }
 
 // C, or the product, added twice.
@@ -92,14 +76,13 @@ void add_twice(Collection& to) {
         .execution = run;
   };
   const Fragment& d = to.fragment(Part::d);
-  add("accumulator_twice", "C is added twice, the second time to D",
-      [&d](const LoadedCapture& in) -> Result<Array> {
-        const Result<Array> once = execute_trial(in);
-        return once ? Result<Array>(sum_of(d, *once, c_as_d(in))) : once;
-      });
+  add("accumulator_twice", "C is added twice, the second time to D", [&d](const Problem& in) -> Result<Array> {
+    const Result<Array> once = execute_trial(in);
+    return once ? Result<Array>(sum_of(d, *once, c_as_d(in))) : once;
+  });
   add("accumulator_twice", "C is doubled before the product is added",
-      [&d](const LoadedCapture& in) { return execute_after(in, sum_of(d, c_as_d(in), c_as_d(in))); });
-  add("executed_twice", "the product is added twice", [](const LoadedCapture& in) -> Result<Array> {
+      [&d](const Problem& in) { return execute_after(in, sum_of(d, c_as_d(in), c_as_d(in))); });
+  add("executed_twice", "the product is added twice", [](const Problem& in) -> Result<Array> {
     const Result<Array> once = execute_trial(in);
     return once ? execute_after(in, *once) : once;
   });
@@ -119,11 +102,20 @@ void collect_accumulator(Collection& to) {
   to.add({"accumulator_kept", "c", "C is added though scale-d is 0", "the predicate scale-d", 1, true}).inputs =
       set_scale_d;
   add_sign(to, c, "subtracted", "the sign of the accumulators");
+  if (is_signed_magnitude(d))
+    to.add({"sign", "d", "D is negated", "the sign of the results", 1}).execution =
+        [&d](const Problem& in) -> Result<Array> {
+      Result<Array> out = execute_trial(in);
+      const std::uint64_t sign = in_all_slots(d.packing(), sign_bit(d));
+      if (out) change(*out, [sign](std::uint64_t x) { return x ^ sign; });
+      return out;
+    };
   if (c.op().format != d.op().format) return;
+  collect_kept(to);
   to.add({"not_executed", "d", "the instruction is not executed: D is C", "the bound of the loop over K", 1})
       .execution = c_as_d;
   to.add({"not_stored", "d", "D is not stored: it is 0", "whether the results are written", 1}).execution =
-      [](const LoadedCapture& inputs) -> Result<Array> {
+      [](const Problem& inputs) -> Result<Array> {
     Array out = inputs.expected;
     std::ranges::fill(out.data, std::byte{0});
     return out;
@@ -153,8 +145,8 @@ void collect_scaled(Collection& to) {
                   fmt::format("{} is {} by {}", row.names, n > 0 ? "multiplied" : "divided", 1 << std::abs(n)),
                   "which scale is forgotten or applied twice", 3});
       h.consistent = true;  // a C too small to be seen explains much by chance
-      h.execution = [row, n, c, &d](const LoadedCapture& in) {
-        LoadedCapture scaled = in;
+      h.execution = [row, n, c, &d](const Problem& in) {
+        Problem scaled = in;
         if (row.of_c != 0) scale(*c, row.of_c * n, *array_of(scaled, Part::c));
         Result<Array> out = execute_trial(scaled);
         if (out) scale(d, row.of_d * n, *out);
@@ -217,6 +209,31 @@ void collect_k(Collection& to) {
 
 // ---- A and B
 
+// Operands of tf32 are words of f32; the instruction drops their low 13 bits, a kernel may round before.
+void collect_rounded(Collection& to) {
+  struct Row {
+    std::string roles, names;
+    std::vector<Part> parts;
+  };
+  const auto has_low_bits = [&](Part part) {
+    const Array* array = array_of(to.capture, part);
+    if (array == nullptr || to.fragment(part).op().format != "tf32") return false;
+    for (std::uint64_t i = 0; i < array->header.items(); ++i)
+      if ((array->at(i) & 0x1FFF) != 0) return true;
+    return false;
+  };
+  const bool a = has_low_bits(Part::a), b = has_low_bits(Part::b);
+  for (const Row& row : {Row{"a b", "A and B are", {Part::a, Part::b}}, Row{"a", "A is", {Part::a}},
+                         Row{"b", "B is", {Part::b}}}) {
+    if (!std::ranges::all_of(row.parts, [&](Part part) { return part == Part::a ? a : b; })) continue;
+    to.add_change({"rounded", row.roles, row.names + " rounded to tf32 to nearest, not cut off",
+                   "what is meant must be rounded, too: cvt.rna.tf32.f32", 1},
+                  row.parts, [](std::uint64_t x) {
+                    return convert({FormatId::f32, FormatId::tf32, CvtRounding::rna}, x, 0);
+                  });
+  }
+}
+
 void collect_factor(Collection& to, const Fragment& f) {
   const char name = f.letter();
   add_sign(to, f, "negated", fmt::format("the sign of {}", name));
@@ -249,7 +266,7 @@ void collect_exchanged_factors(Collection& to) {
 
 // The operand of another case: the address does not advance, or too early.
 void collect_other_tiles(Collection& to) {
-  if (to.capture.cases < 2) return;
+  if (to.capture.cases < 2 || to.capture.matrices) return;
   static constexpr std::pair<std::string_view, std::int64_t (*)(std::int64_t)> kOthers[] = {
       {"the case before", [](std::int64_t n) { return n - 1; }},
       {"the next case", [](std::int64_t n) { return n + 1; }},
@@ -287,6 +304,7 @@ void collect_depth(Collection& to) {
   for (const Part part : {Part::a, Part::b})
     if (to.has(part)) collect_factor(to, to.fragment(part));
   if (a && b) collect_exchanged_factors(to);
+  collect_rounded(to);
   collect_other_tiles(to);
   collect_scaled(to);
 }

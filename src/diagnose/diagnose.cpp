@@ -8,6 +8,7 @@
 
 #include "api/checks.hpp"
 #include "diagnose/hypothesis.hpp"
+#include "diagnose/verdict.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
@@ -18,29 +19,17 @@ using namespace diagnosis;
 constexpr std::size_t kFinalists = 64;              // hypotheses that are tried on all cases
 constexpr std::uint64_t kPairElements = 1'000'000;  // of D, that pairs may compute
 constexpr std::uint64_t kWindow = 4;                // cases to try what takes something from another case
-constexpr std::uint64_t kLeastNew = 4;              // wrong elements that a claim must explain, at least
-constexpr std::uint64_t kLeastValues = 3;           // different values among them
-
-// What a prediction explains.
-struct Score {
-  std::uint64_t explained = 0, contradicted = 0;
-  std::uint64_t gained = 0;  // explained, and not right as they are
-  std::uint64_t values = 0;  // different codes among those, up to kLeastValues
-};
-
-// Mistakes that are made in the same kernel.
-using Together = std::vector<const Hypothesis*>;
 
 // Compares predictions with the D of some cases.
 class Judge {
  public:
-  Judge(LoadedCapture capture, Array right, std::span<const Fragment> fragments)
+  Judge(Problem capture, Array right, std::span<const Fragment> fragments)
       : capture_(std::move(capture)), as_is_(std::move(right)), fragments_(fragments) {
     expected_ = codes(capture_.expected);
     const std::vector<std::uint64_t> as_is = codes(as_is_);
     const auto per = static_cast<std::uint64_t>(capture_.slots());
     for (std::size_t i = 0; i < expected_.size(); ++i) {
-      compared_.push_back(capture_.compared(i / per));
+      compared_.push_back(capture_.compared(i / per) && is_inside(capture_, fragments_.back(), i));
       right_.push_back(expected_[i] == as_is[i]);
       elements_ += compared_[i] ? 1 : 0;
       right_count_ += compared_[i] && right_[i] ? 1 : 0;
@@ -48,7 +37,7 @@ class Judge {
   }
   // Of these cases alone.
   Judge window(std::uint64_t first, std::uint64_t count) const {
-    LoadedCapture part = cases_of(capture_, first, count);
+    Problem part = cases_of(capture_, first, count);
     Array right = *execute_trial(part);
     return Judge(std::move(part), std::move(right), fragments_);
   }
@@ -59,6 +48,7 @@ class Judge {
     return i / (expected_.size() / capture_.cases);
   }
   std::uint64_t elements() const { return elements_; }
+  std::uint64_t steps() const { return static_cast<std::uint64_t>(capture_.steps); }
   std::uint64_t right() const { return right_count_; }
 
   // Nothing if the hypothetical instruction cannot be executed, or if it is contradicted and does not count then.
@@ -74,7 +64,7 @@ class Judge {
                           ? Result<Array>(as_is_)
                           : execute_trial(trial.capture);
     if (!d) return std::nullopt;
-    for (const Hypothesis* h : together) change_results(*h, fragments_, *d, trial.known);
+    for (const Hypothesis* h : together) change_results(*h, fragments_, trial, *d);
     const Score score = compare(codes(*d), trial.known);
     const bool refuted = score.contradicted > 0 && std::ranges::any_of(together, &Hypothesis::consistent);
     return refuted ? std::nullopt : std::optional(score);
@@ -107,37 +97,13 @@ class Judge {
     return out;
   }
 
-  LoadedCapture capture_;
+  Problem capture_;
   Array as_is_;  // the right D
   std::span<const Fragment> fragments_;
   std::vector<std::uint64_t> expected_;
   std::vector<bool> compared_, right_;
   std::uint64_t elements_ = 0, right_count_ = 0;
 };
-
-struct Candidate {
-  Together together;
-  Score score;
-
-  int cost() const {
-    int sum = together.size() > 1 ? 10 : 0;
-    for (const Hypothesis* h : together) sum += h->cost;
-    return sum;
-  }
-  bool is_consistent() const { return score.contradicted == 0 && score.gained >= kLeastNew; }
-};
-
-// The better one first: what nothing contradicts, then what explains more, then what is simpler.
-bool is_better(const Candidate& x, const Candidate& y) {
-  if (x.is_consistent() != y.is_consistent()) return x.is_consistent();
-  if (x.score.explained != y.score.explained) return x.score.explained > y.score.explained;
-  return x.cost() < y.cost();
-}
-
-// More than the result as it is, and more than chance.
-bool is_claim(const Candidate& c, std::uint64_t wrong) {
-  return c.score.gained >= std::max(kLeastNew, wrong / 16) && c.score.values >= kLeastValues;
-}
 
 class Search {
  public:
@@ -157,7 +123,8 @@ class Search {
   }
 
   std::vector<Candidate> pairs() const {
-    const std::uint64_t budget = kPairElements / std::max<std::uint64_t>(sample_.elements(), 1);
+    const std::uint64_t budget =
+        kPairElements / (std::max<std::uint64_t>(sample_.elements(), 1) * sample_.steps());
     std::vector<Together> list;
     for (const Hypothesis& x : hypotheses_)
       for (const Hypothesis& y : hypotheses_.subspan(static_cast<std::size_t>(&x - hypotheses_.data()) + 1))
@@ -198,39 +165,8 @@ class Search {
   Judge wider_;   // that one and its neighbours
 };
 
-Finding finding_of(const Candidate& c, std::uint64_t elements) {
-  Finding out;
-  for (const Hypothesis* h : c.together) {
-    const auto join = [](std::string& text, const std::string& more, std::string_view by) {
-      text += (text.empty() || more.empty() ? "" : std::string(by)) + more;
-    };
-    join(out.kind, h->kind, "+");
-    join(out.operand, h->operand, " ");
-    join(out.mistake, h->mistake, "; and ");
-    join(out.hint, h->hint, "; ");
-  }
-  out.explained = c.score.explained;
-  out.contradicted = c.score.contradicted;
-  out.elements = elements;
-  return out;
-}
-
-void conclude(const std::vector<Candidate>& candidates, Diagnosis& out) {
-  const std::uint64_t wrong = out.elements - out.right;
-  const auto full =
-      std::ranges::count_if(candidates, [&](const Candidate& c) { return c.score.explained == out.elements; });
-  for (const Candidate& c : candidates)
-    if (c.score.explained == out.elements || (full == 0 && is_claim(c, wrong)))
-      out.findings.push_back(finding_of(c, out.elements));
-  out.verdict = full > 1               ? Verdict::ambiguous
-                : full == 1            ? Verdict::mistake
-                : out.findings.empty() ? Verdict::none
-                                       : Verdict::partial;
-  if (full == 1) out.findings[0].certain = candidates[0].together.size() == 1 && is_claim(candidates[0], wrong);
-}
-
-Result<Diagnosis> diagnose_loaded(const LoadedCapture& capture, const DiagnoseOptions& options) {
-  const Result<Array> right = execute_trial(capture);
+Result<Diagnosis> diagnose_problem(const Problem& capture, const Result<Array>& right,
+                                   const DiagnoseOptions& options) {
   if (!right) return right.error();
   Diagnosis out;
   out.statement = capture.instruction.text();
@@ -245,7 +181,8 @@ Result<Diagnosis> diagnose_loaded(const LoadedCapture& capture, const DiagnoseOp
     out.verdict = Verdict::correct;
     return out;
   }
-  for (const auto& collect : {collect_places, collect_statements, collect_depth, collect_words})
+  collect_places(hypotheses);
+  for (const auto& collect : {collect_statements, collect_depth, collect_words, collect_products})
     collect(hypotheses);
   std::ranges::stable_sort(hypotheses.all, {}, &Hypothesis::cost);
   out.hypotheses = hypotheses.all.size();
@@ -259,6 +196,10 @@ Result<Diagnosis> diagnose_loaded(const LoadedCapture& capture, const DiagnoseOp
   }
   conclude(candidates, out);
   return out;
+}
+Result<Diagnosis> diagnose_loaded(LoadedCapture capture, const DiagnoseOptions& options) {
+  const Problem problem(std::move(capture));
+  return diagnose_problem(problem, execute_trial(problem), options);
 }
 
 }  // namespace
@@ -337,7 +278,20 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
     if (sources[i].base != nullptr) capture.sources[i] = copy(operands[i + 1], sources[i]);
   if (d.base == nullptr) return mismatch(instruction, "the view of d is empty", "the registers to diagnose");
   capture.expected = copy(operands[0], d);
-  return diagnose_loaded(capture, options);
+  return diagnose_loaded(std::move(capture), options);
+}
+
+Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,
+                           const DiagnoseOptions& options) {
+  const Result<Matrices> read = matrices_of(instruction, product);
+  if (!read) return read.error();
+  const auto matrices = std::make_shared<Matrices>(*read);
+  const Problem problem = problem_of(instruction, matrices);
+  const Result<Array> right = execute_trial(problem);
+  if (right) matrices->right = matrix_of(problem, fragments_of(problem).back(), *right);
+  Result<Diagnosis> out = diagnose_problem(problem, right, options);
+  if (out) out->cases = 1;
+  return out;
 }
 
 }  // namespace warpbit

@@ -115,16 +115,19 @@ Result<ExpectedBits> ExpectedBits::result_of(const Instruction& instruction,
 std::string ExpectedBits::mismatch(std::span<const std::byte> got) const {
   const State& s = *state_;
   if (got.size() != s.expected.size()) return other_size(s.operand, s.lanes, got.size()).message() + "\n";
-  std::string out = differences(s.operand, s.lanes, s.expected, got);
-  if (out.empty() || !s.instruction) return out;
+  const std::string details = differences(s.operand, s.lanes, s.expected, got);
+  if (details.empty()) return details;
   const Result<Diagnosis> diagnosis =
-      diagnose(*s.instruction, views_of(*s.instruction, s.sources), view_of(s.operand, s.lanes, got), 1);
-  if (!diagnosis) return out;
-  out += diagnosis->text() + "\n";
-  if (diagnosis->verdict != Verdict::ambiguous) return out;
+      s.instruction
+          ? diagnose(*s.instruction, views_of(*s.instruction, s.sources), view_of(s.operand, s.lanes, got), 1)
+          : diagnose(s.operand, s.lanes, s.expected, got);
+  if (!diagnosis) return details;
+  if (diagnosis->verdict == Verdict::none) return s.instruction ? details + diagnosis->text() + "\n" : details;
+  std::string out = diagnosis->text() + "\n";
   for (const Finding& finding : diagnosis->findings)
-    if (finding.explains_all()) out += fmt::format("  {}\n", finding.mistake);
-  return out;
+    if (diagnosis->verdict == Verdict::ambiguous && finding.explains_all())
+      out += fmt::format("  {}\n", finding.mistake);
+  return out + details;
 }
 
 }  // namespace warpbit

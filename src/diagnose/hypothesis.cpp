@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "replay/execute_capture.hpp"
-
 namespace warpbit::diagnosis {
 
 namespace {
@@ -82,7 +80,7 @@ std::int32_t Fragment::slot_in_next(const Coordinate& c) const {
   return slot_in_tile(slot_at(Coordinate{c.row % f.rows(), c.column % f.columns(), c.product}), tiles);
 }
 
-std::vector<Fragment> fragments_of(const LoadedCapture& capture) {
+std::vector<Fragment> fragments_of(const Problem& capture) {
   const Instruction& i = capture.instruction;
   std::vector<Fragment> out;
   for (const Part part : {Part::a, Part::b, Part::c})
@@ -144,13 +142,6 @@ Array* array_of(LoadedCapture& capture, Part part, bool descriptors) {
   return const_cast<Array*>(array_of(std::as_const(capture), part, descriptors));
 }
 
-Result<Array> execute_trial(const LoadedCapture& capture) {
-  ExecuteOptions options;
-  options.undefined = Undefined::as_measured;
-  options.threads = 1;
-  return execute(capture, options);
-}
-
 // ---- What a hypothesis changes
 
 void change_inputs(const Hypothesis& h, std::span<const Fragment> fragments, Trial& trial) {
@@ -166,9 +157,10 @@ void change_inputs(const Hypothesis& h, std::span<const Fragment> fragments, Tri
   for (auto& [to, array] : results) *to = std::move(array);
 }
 
-void change_results(const Hypothesis& h, std::span<const Fragment> fragments, Array& d,
-                    std::vector<Knowledge>& known) {
+void change_results(const Hypothesis& h, std::span<const Fragment> fragments, Trial& trial, Array& d) {
   const Fragment& f = *find(fragments, Part::d);
+  std::vector<Knowledge>& known = trial.known;
+  if (h.results) h.results(trial.capture, f, d, known);
   for (const SlotMove& move : h.moves) {
     if (move.to != Part::d) continue;
     d = moved(d, f, f, move.map);

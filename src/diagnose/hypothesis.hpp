@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "replay/loaded_capture.hpp"
+#include "diagnose/product.hpp"
 #include "warpbit/result.hpp"
 
 namespace warpbit::diagnosis {
@@ -87,13 +87,13 @@ class Fragment {
 };
 
 /// Those of A, B and C that a capture has in registers, and D.
-std::vector<Fragment> fragments_of(const LoadedCapture& capture);
+std::vector<Fragment> fragments_of(const Problem& problem);
 const Fragment* find(std::span<const Fragment> fragments, Part part);
 
 /// What each slot is read from: source(from, element), a slot, an Index or a Coordinate, for the Index or the
-/// Coordinate of the slot. For D the inverse: what is written into each, the last one counts.
+/// Coordinate of the slot. For D the inverse: what is written into each, the last one counts; unless it `reads`, too.
 template <class Source>
-SlotMap map_of(const Fragment& to, const Fragment& from, Source source) {
+SlotMap map_of(const Fragment& to, const Fragment& from, Source source, bool reads = false) {
   SlotMap out(to.size(), kElsewhere);
   for (std::size_t i = 0; i < out.size(); ++i) {
     std::int32_t other = kElsewhere;
@@ -101,7 +101,7 @@ SlotMap map_of(const Fragment& to, const Fragment& from, Source source) {
       other = from.slot_at(source(from, to.index(i)));
     else
       other = from.slot_at(source(from, to.at(i)));
-    if (to.part() != Part::d || other == kZero)
+    if (to.part() != Part::d || other == kZero || reads)
       out[i] = other;
     else if (other >= 0 && other < static_cast<std::int32_t>(to.size()))
       out[static_cast<std::size_t>(other)] = static_cast<std::int32_t>(i);
@@ -123,7 +123,7 @@ enum class Knowledge : std::uint8_t {
 
 /// The inputs of the kernel, and for each slot of D in each case whether they say all about it.
 struct Trial {
-  LoadedCapture capture;
+  Problem capture;
   std::vector<Knowledge> known;
 };
 
@@ -143,16 +143,17 @@ struct Hypothesis {
   std::vector<SlotMove> moves = {};
   std::function<void(Trial&)> inputs = {};
   /// Instead of one execution; what it returns has gone through `inputs`.
-  std::function<Result<Array>(const LoadedCapture& inputs)> execution = {};
+  std::function<Result<Array>(const Problem& inputs)> execution = {};
+  /// What it makes of the right D.
+  std::function<void(const Problem&, const Fragment& d, Array&, std::vector<Knowledge>&)> results = {};
 
-  bool is_of_results() const { return moves.size() == 1 && moves[0].to == Part::d; }
+  bool is_of_results() const { return results || (moves.size() == 1 && moves[0].to == Part::d); }
 };
 
 /// What the kernel had, and what is known of D then.
 void change_inputs(const Hypothesis& h, std::span<const Fragment> fragments, Trial& trial);
 /// What it made of D.
-void change_results(const Hypothesis& h, std::span<const Fragment> fragments, Array& d,
-                    std::vector<Knowledge>& known);
+void change_results(const Hypothesis& h, std::span<const Fragment> fragments, Trial& trial, Array& d);
 
 /// The registers of a part in a capture, or the descriptors; nullptr if it has none there.
 const Array* array_of(const LoadedCapture& capture, Part part, bool descriptors = false);
@@ -163,9 +164,6 @@ template <class Change>
 void change(Array& array, Change change) {
   for (std::uint64_t i = 0; i < array.header.items(); ++i) array.set(i, change(array.at(i)));
 }
-
-/// The library's answer, by one thread.
-Result<Array> execute_trial(const LoadedCapture& capture);
 
 /// An order of the lanes of a warp that is not theirs.
 struct LaneOrder {
@@ -191,22 +189,50 @@ inline constexpr LaneOrder kLaneOrders[] = {
     {"groups of four reversed", [](int x) { return x ^ 28; }},
     {"lane from lane % 16 and lane / 16", [](int x) { return x % 16 * 2 + x / 16; }},
     {"lane from lane % 2 and lane / 2", [](int x) { return x % 2 * 16 + x / 2; }},
+    {"lanes 16 to 31 have what lanes 0 to 15 have (lane % 16)", [](int x) { return x & 15; }},
+    {"lanes 0 to 15 have what lanes 16 to 31 have", [](int x) { return x | 16; }},
+    {"all have what lanes 0 to 7 have (lane % 8)", [](int x) { return x & 7; }},
+    {"all have what lanes 0 to 3 have (lane % 4)", [](int x) { return x & 3; }},
+    {"lanes 8 to 15 and 24 to 31 have what the eight before them have", [](int x) { return x & ~8; }},
+    {"lanes 0 to 7 and 16 to 23 have what the eight behind them have", [](int x) { return x | 8; }},
+    {"each second group of four has what the one before has", [](int x) { return x & ~4; }},
+    {"each group of four has what the second of each two has", [](int x) { return x | 4; }},
+    {"lanes 2 and 3 of each four have what lanes 0 and 1 have", [](int x) { return x & ~2; }},
+    {"lanes 0 and 1 of each four have what lanes 2 and 3 have", [](int x) { return x | 2; }},
+    {"odd lanes have what the even ones before them have", [](int x) { return x & ~1; }},
+    {"even lanes have what the odd ones behind them have", [](int x) { return x | 1; }},
+    {"all have what lane 0 has", [](int) { return 0; }},
 };
 
-/// A capture, and the hypotheses about it as they are collected. Both outlive whatever tries them.
-struct Collection {
-  const LoadedCapture& capture;
-  const Instruction& instruction = capture.instruction;
-  std::vector<Fragment> fragments = fragments_of(capture);
+/// Hypotheses about the registers of some operands as they are collected. They outlive whatever tries them.
+struct Hypotheses {
+  std::vector<Fragment> fragments;
+  std::vector<int> sizes;   ///< of the product, that an author may take one for the other
+  bool is_c_apart = false;  ///< C is read from elsewhere than D is in
   std::vector<Hypothesis> all = {};
 
-  bool has(Part part) const { return array_of(capture, part) != nullptr; }
   /// Precondition for the reference: it has one.
   const Fragment* find(Part part) const { return diagnosis::find(fragments, part); }
   const Fragment& fragment(Part part) const { return *find(part); }
 
   /// Returns it, for what it changes.
   Hypothesis& add(Hypothesis h) { return all.emplace_back(std::move(h)); }
+};
+
+/// The same about what is diagnosed, which outlives them.
+struct Collection : Hypotheses {
+  const Problem& capture;
+  const Instruction& instruction = capture.instruction;
+
+  explicit Collection(const Problem& problem)
+      : Hypotheses{fragments_of(problem),
+                   {problem.instruction.rows(), problem.instruction.columns(), problem.instruction.depth(),
+                    problem.instruction.terms()},
+                   !problem.before},
+        capture(problem) {}
+
+  bool has(Part part) const { return array_of(capture, part) != nullptr; }
+
   /// Each item of these operands is changed.
   void add_change(Hypothesis h, std::vector<Part> parts, std::function<std::uint64_t(std::uint64_t)> word,
                   bool descriptors = false) {
@@ -218,7 +244,8 @@ struct Collection {
 
 /// Everything that may have happened to this instruction, by tables. No two have the same effect on all inputs
 /// by construction alone.
-void collect_places(Collection& to);
+void collect_places(Hypotheses& to);
+void collect_products(Collection& to);
 void collect_statements(Collection& to);
 void collect_depth(Collection& to);
 void collect_words(Collection& to);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "diagnose/digits.hpp"
+#include "diagnose/swizzling.hpp"
 
 namespace warpbit::diagnosis {
 namespace {
@@ -46,7 +47,7 @@ std::int32_t slot_of(const Fragment& f, const Coordinate& c, Beyond beyond) {
 
 class PlaceCollection {
  public:
-  explicit PlaceCollection(Collection& to) : to_(to) {
+  explicit PlaceCollection(Hypotheses& to) : to_(to) {
     for (const Fragment& f : to.fragments) digits_[f.part()] = digits_of(f);
   }
 
@@ -57,7 +58,8 @@ class PlaceCollection {
       one_operand({&f});
     }
     // Where D is C, a kernel stores it, and loads it elsewhere if at all.
-    if (const Fragment* c = to_.find(Part::c); c && !to_.capture.before) one_operand({c, every.back()});
+    if (const Fragment* c = to_.find(Part::c); c && to_.is_c_apart && to_.find(Part::d))
+      one_operand({c, every.back()});
     if (every.size() < 3) return;
     take(std::move(every));
     lanes();
@@ -77,11 +79,12 @@ class PlaceCollection {
   const Fragment& first() const { return *group_[0]; }
 
   // A mistake with the same source of elements in all these operands. Whether it reaches elsewhere.
+  // `reads`: also of D the source is what is read, not where it is written.
   template <class Source>
-  bool add(Hypothesis h, Source source) {
+  bool add(Hypothesis h, Source source, bool reads = false) {
     bool elsewhere = false, identity = true;
     for (const Fragment* f : group_) {
-      SlotMove move{f->part(), f->part(), map_of(*f, *f, source)};
+      SlotMove move{f->part(), f->part(), map_of(*f, *f, source, reads)};
       const auto unknown = static_cast<std::size_t>(std::ranges::count(move.map, kElsewhere));
       if (unknown == f->size()) return true;
       elsewhere = elsewhere || unknown > 0;
@@ -103,6 +106,7 @@ class PlaceCollection {
     lanes();
     transpositions();
     leading_dimensions();
+    swizzles();
     shifts();
     if (group_.size() == 1) not_loaded();
     if (std::ranges::none_of(group_, [&](const Fragment* f) { return digits_.at(f->part()).empty(); }))
@@ -133,13 +137,7 @@ class PlaceCollection {
     for (int mask = 1; mask < n && n % (2 * static_cast<int>(std::bit_floor(static_cast<unsigned>(mask)))) == 0;
          ++mask)
       reg(exchange_text(r, n, mask), 1, [&](int i) { return i ^ mask; });
-    // One operand of the statement given twice. What happens to a register of D then is the compiler's choice.
-    for (int x = 0; x < n && n <= 8 && group_.size() == 1 && first().part() != Part::d; ++x)
-      for (int y = 0; y < n; ++y)
-        if (x != y)
-          reg(
-              fmt::format("{0}{1} is passed in the place of {0}{2}", r, x, y), 1,
-              [&](int i) { return i == y ? x : i; }, false);
+    repeated_registers(hint);
     reg("reversed", 2, [&](int i) { return n - 1 - i; });
     reg("rotated by one", 2, [&](int i) { return (i + 1) % n; });
     reg("rotated back by one", 2, [&](int i) { return (i + n - 1) % n; });
@@ -158,6 +156,39 @@ class PlaceCollection {
           });
   }
 
+  // Registers that hold what others should: one passed twice, or some loaded from the addresses of others.
+  void repeated_registers(const std::string& hint) {
+    const int n = first().registers();
+    const std::string r = first().role();
+    const auto add_repeated = [&](std::string text, int cost, auto other) {
+      // What is stored from another register is D's: map_of has the inverse for it.
+      add(
+          {"register_order", "", std::move(text), hint, cost},
+          [&](const Fragment&, const Index& i) {
+            return Index{i.lane, other(i.reg), i.slot};
+          },
+          true);
+    };
+    for (int x = 0; x < n && n <= 8 && group_.size() == 1; ++x)
+      for (int y = 0; y < n; ++y)
+        if (x != y)
+          add_repeated(fmt::format("register {0}{1} holds {0}{2}", r, y, x), 1,
+                       [&](int i) { return i == y ? x : i; });
+    for (int mask = 1; mask < n && std::has_single_bit(static_cast<unsigned>(n)); ++mask)
+      for (const bool upper : {false, true}) {
+        std::string holders, held;
+        for (int i = 0; i < n && n <= 8; ++i) {
+          const int other = upper ? i | mask : i & ~mask;
+          if (other == i) continue;
+          holders += fmt::format("{}{}{}", holders.empty() ? "" : ", ", r, i);
+          held += fmt::format("{}{}{}", held.empty() ? "" : ", ", r, other);
+        }
+        if (!holders.empty())
+          add_repeated(fmt::format("registers {} of {} hold {}", holders, names_, held), 1,
+                       [&](int i) { return upper ? i | mask : i & ~mask; });
+      }
+  }
+
   void lanes() {
     for (const auto& [text, other] : kLaneOrders)
       add({"lane_order", "", fmt::format("lanes of {}: {}", names_, text),
@@ -165,6 +196,30 @@ class PlaceCollection {
           [other = other](const Fragment&, const Index& i) {
             return Index{(i.lane & ~31) | other(i.lane & 31), i.reg, i.slot};
           });
+    if (first().lanes() > 32)
+      add({"lane_order", "", fmt::format("all warps of {} have what the first has", names_),
+           "the index of the warp in the warpgroup", 2},
+          [](const Fragment&, const Index& i) {
+            return Index{i.lane & 31, i.reg, i.slot};
+          });
+  }
+
+  // 16 bytes of a line are found at others of the same line: it was stored with one swizzle and is read with another, or with
+  // none. Bits of the line's number change bits of that of the 16 bytes.
+  void swizzles() {
+    const int bits = first().packing().slot_bits, chunk = std::max(1, 128 / bits);
+    const std::vector<Swizzling> all = swizzlings(first().line() / chunk);
+    for (std::size_t x = 0; x < all.size(); ++x)
+      for (std::size_t y = x; y < all.size(); ++y) {
+        const Swizzling one = all[x], other = x == y ? Swizzling{} : all[y];
+        add({"swizzle", "", swizzle_text(names_, one, other),
+             "the swizzle of shared memory, on both sides the same", x == y ? 1 : 3},
+            [&](const Fragment& f, const Coordinate& c) {
+              const int moved = f.inner(c) ^ ((one.of(f.outer(c)) ^ other.of(f.outer(c))) * chunk);
+              return f.slot_at(f.lines_first() ? Coordinate{c.row, moved, c.product}
+                                               : Coordinate{moved, c.column, c.product});
+            });
+      }
   }
 
   void transpositions() {
@@ -194,10 +249,10 @@ class PlaceCollection {
   }
 
   void leading_dimensions() {
-    const Instruction& in = to_.instruction;
     const int line = first().line();
-    for (const int wrong :
-         {in.rows(), in.columns(), in.depth(), in.terms(), line + 1, line - 1, 2 * line, line / 2, 0})
+    std::vector<int> all = to_.sizes;
+    all.insert(all.end(), {line + 1, line - 1, 2 * line, line / 2, 0});
+    for (const int wrong : all)
       add({"leading_dimension", "",
            fmt::format("{} has a leading dimension of {} instead of {}", names_, wrong, line),
            fmt::format("a line of {} has {} elements", names_, line), 2},
@@ -230,15 +285,18 @@ class PlaceCollection {
     const bool stores = first().part() == Part::d;
     const std::string r = first().role();
     const char letter = first().letter();
-    // Where the index of a lane in its warp (0), register (1) or slot (2) is one of [from, to].
-    const auto zero = [&](const std::string& text, int which, int from, int to) {
+    const auto zero_where = [&](const std::string& text, bool pairs, auto is_zero) {
       add({stores ? "not_stored" : "not_loaded", "",
            fmt::format("{} {}", text, stores ? "not stored, 0" : "not loaded, 0"),
-           "the bound of the loop over registers or elements", 1, true},
-          [&](const Fragment& f, const Index& i) {
-            const int x = which == 0 ? i.lane % 32 : i[which];
-            return x >= from && x <= to ? kZero : f.slot_at(i);
-          });
+           "the bound of the loop over registers or elements", 1, pairs},
+          [&](const Fragment& f, const Index& i) { return is_zero(i) ? kZero : f.slot_at(i); });
+    };
+    // Where the index of a lane in its warp (0), register (1) or slot (2) is one of [from, to].
+    const auto zero = [&](const std::string& text, int which, int from, int to) {
+      zero_where(text, true, [=](const Index& i) {
+        const int x = which == 0 ? i.lane % 32 : i[which];
+        return x >= from && x <= to;
+      });
     };
     const int n = first().registers(), per = first().per_register();
     if (first().part() == Part::a || first().part() == Part::b)
@@ -246,6 +304,16 @@ class PlaceCollection {
     for (int x = n <= 8 ? 0 : n - 1; x < n; ++x) zero(fmt::format("register {}{} is", r, x), 1, x, x);
     for (const auto& [from, to] : {std::pair(16, 31), std::pair(0, 15), std::pair(8, 31), std::pair(1, 31)})
       zero(fmt::format("{} in lanes {} to {} is", letter, from, to), 0, from, to);
+    for (int from = 0; from < 32; from += 8)
+      zero_where(fmt::format("{} in lanes {} to {} is", letter, from, from + 7), false,
+                 [=](const Index& i) { return i.lane % 32 / 8 == from / 8; });
+    for (int bit = 1; bit < 16; bit *= 2)
+      for (const int set : {0, bit})
+        zero_where(fmt::format("{} in lanes with lane & {} {} is", letter, bit, set ? "set" : "clear"), false,
+                   [=](const Index& i) { return (i.lane & bit) == set; });
+    for (int warp = 0; warp < first().lanes() / 32 && first().lanes() > 32; ++warp)
+      zero_where(fmt::format("{} in warp {} is", letter, warp), false,
+                 [=](const Index& i) { return i.lane / 32 == warp; });
     for (int from = n - 2; from > 0; --from)
       zero(fmt::format("registers {}{} to {}{} are", r, from, r, n - 1), 1, from, n - 1);
     for (int e = 0; e < per && per > 1; ++e)
@@ -390,7 +458,7 @@ class PlaceCollection {
         });
   }
 
-  Collection& to_;
+  Hypotheses& to_;
   std::vector<const Fragment*> group_;
   std::string names_;  // of these
   std::map<Part, std::vector<Digit>> digits_;
@@ -399,7 +467,7 @@ class PlaceCollection {
 
 }  // namespace
 
-void collect_places(Collection& to) {
+void collect_places(Hypotheses& to) {
   PlaceCollection(to).run();
 }
 

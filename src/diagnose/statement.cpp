@@ -55,7 +55,7 @@ bool same_registers(const Instruction& x, const Instruction& y) {
 }
 
 // The sum in f16: C is rounded to it, D comes from it.
-Result<Array> accumulate(const LoadedCapture& inputs, const Instruction& half) {
+Result<Array> accumulate(const Problem& inputs, const Instruction& half) {
   // Accumulators, read by place.
   const auto fragment = [](const Operand& op, int lanes) { return Fragment(Part::c, op, lanes); };
   const Fragment c32 = fragment(*inputs.instruction.find(Part::c), half.lanes()),
@@ -69,7 +69,7 @@ Result<Array> accumulate(const LoadedCapture& inputs, const Instruction& half) {
     change(array, [&](std::uint64_t code) { return convert(conversion, code, 0); });
     return array;
   };
-  LoadedCapture capture = inputs;
+  Problem capture = inputs;
   capture.instruction = half;
   Array& c = *array_of(capture, Part::c);
   c = read(converted(c, {FormatId::f32, FormatId::f16, CvtRounding::rn}), c32, c16);
@@ -204,7 +204,7 @@ class StatementCollection {
     if (!half || half->operands()[0].format != "f16") return;
     to_.add({"accumulator_type", "c d", "the sum is accumulated in f16 instead of f32",
              "the types of C and D in the statement", 2})
-        .execution = [half = *half](const LoadedCapture& inputs) { return accumulate(inputs, half); };
+        .execution = [half = *half](const Problem& inputs) { return accumulate(inputs, half); };
   }
 
   Collection& to_;

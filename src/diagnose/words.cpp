@@ -3,11 +3,13 @@
 // descriptors of factors in shared memory (PTX manual, "Matrix Descriptor Format").
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
 
 #include "diagnose/hypothesis.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/descriptor.hpp"
+#include "warpbit/scale_layout.hpp"
 
 namespace warpbit::diagnosis {
 namespace {
@@ -72,6 +74,89 @@ void collect_metadata(Collection& to) {
   add_lane_orders(to, {Part::metadata}, "metadata_lane", "e", "the metadata");
 }
 
+// The scale factor of a row of A or column of B and a block is that of another; from(row, block) says of which.
+template <class From>
+void add_scale_move(Collection& to, Hypothesis h, Part part, From from) {
+  const FragmentMap& map = to.instruction.find(part)->fragment;
+  const bool left = part == Part::scale_a;
+  struct Move {
+    Place to;
+    std::optional<Place> from;
+    int row;
+  };
+  std::vector<Move> moves;
+  const int rows = left ? map.rows() : map.columns(), blocks = left ? map.columns() : map.rows();
+  const auto place = [&](int row, int block) {
+    const std::vector<Place> found = map.find(left ? Coordinate{row, block} : Coordinate{block, row});
+    return found.empty() ? std::nullopt : std::optional(found[0]);
+  };
+  bool all_unknown = true, identity = true;
+  for (int row = 0; row < rows; ++row)
+    for (int block = 0; block < blocks; ++block) {
+      const auto [r, b] = from(std::int64_t{row}, std::int64_t{block});
+      const bool inside = r >= 0 && r < rows && b >= 0 && b < blocks;
+      const std::optional<Place> at = place(row, block);
+      if (!at) return;
+      moves.push_back({*at, inside ? place(static_cast<int>(r), static_cast<int>(b)) : std::nullopt, row});
+      all_unknown = all_unknown && !moves.back().from;
+      identity = identity && r == row && b == block;
+    }
+  if (all_unknown || identity) return;
+  to.add(std::move(h)).inputs = [moves, part, left, &d = to.fragment(Part::d)](Trial& trial) {
+    Array& array = *array_of(trial.capture, part);
+    const Array old = array;
+    const std::uint64_t each = old.header.items() / trial.capture.cases;
+    for (std::uint64_t n = 0; n < trial.capture.cases; ++n)
+      for (const Move& move : moves) {
+        const auto item = [&](const Place& p) { return n * each + static_cast<std::uint64_t>(p.lane); };
+        if (move.from) {
+          const std::uint64_t code = old.at(item(*move.from)) >> move.from->low_bit & move.from->mask();
+          array.set(item(move.to),
+                    (array.at(item(move.to)) & ~(move.to.mask() << move.to.low_bit)) | code << move.to.low_bit);
+          continue;
+        }
+        for (std::size_t slot = 0; slot < d.size(); ++slot)
+          if ((left ? d.at(slot).row : d.at(slot).column) == move.row)
+            trial.known[n * d.size() + slot] = Knowledge::nothing;
+      }
+  };
+}
+
+// Rows and blocks of scale factors, as they lie in memory.
+void collect_scale_places(Collection& to, Part part, const std::string& role, const std::string& names) {
+  const FragmentMap& map = to.instruction.find(part)->fragment;
+  const bool left = part == Part::scale_a;
+  const std::int64_t rows = left ? map.rows() : map.columns(), blocks = left ? map.columns() : map.rows();
+  if (rows < 2 || blocks < 1) return;
+  const auto add = [&](std::string kind, const std::string& text, std::string hint, int cost, auto from) {
+    add_scale_move(to, {std::move(kind), role, names + " " + text, std::move(hint), cost}, part, from);
+  };
+  for (const int by : {1, -1, 2, -2, 8, -8})
+    add("scale_row",
+        fmt::format("are those of {} {} {}", std::abs(by), left ? "row" : "column",
+                    by > 0 ? "further" : "before"),
+        "the index of the row or column", 2,
+        [by](std::int64_t r, std::int64_t b) { return std::pair(r + by, b); });
+  for (const int by : {1, -1})
+    add("scale_block", fmt::format("are those of the {} block of K", by > 0 ? "next" : "preceding"),
+        "how the address advances with K", 2,
+        [by](std::int64_t r, std::int64_t b) { return std::pair(r, b + by); });
+  const ScaleLayout tiles{rows, blocks, ScaleOrder::tiles}, lines{rows, blocks, ScaleOrder::linear};
+  const std::string hint = "the layout of scale factors in memory: tiles of 512 bytes, or row by row";
+  const auto pair_of = [](const ScaleFactor& f) { return std::pair(f.row, f.block); };
+  add("scale_layout", "lie in tiles of 128 x 4 and are read row by row", hint, 1,
+      [=](std::int64_t r, std::int64_t b) { return pair_of(tiles.place(lines.offset(r, b))); });
+  add("scale_layout", "lie row by row and are read as tiles of 128 x 4", hint, 1,
+      [=](std::int64_t r, std::int64_t b) { return pair_of(lines.place(tiles.offset(r, b))); });
+  add("scale_layout", "lie block by block and are read row by row", hint, 1,
+      [=](std::int64_t r, std::int64_t b) {
+        const std::int64_t at = lines.offset(r, b);
+        return std::pair(at % rows, at / rows);
+      });
+  add("scale_layout", "lie row by row and are read block by block", hint, 1,
+      [=](std::int64_t r, std::int64_t b) { return pair_of(lines.place(b * rows + r)); });
+}
+
 void collect_scales(Collection& to) {
   static constexpr WordOrder kOrders[] = {
       {"halves are exchanged", [](std::uint64_t x) { return x >> 16 | x << 16; }},
@@ -104,6 +189,7 @@ void collect_scales(Collection& to) {
       .inputs = [](Trial& trial) {
     std::swap(array_of(trial.capture, Part::scale_a)->data, array_of(trial.capture, Part::scale_b)->data);
   };
+  for (const Row& row : {a, b}) collect_scale_places(to, row.parts[0], row.roles, row.names);
   for (const Row& row : {a, b, both}) {
     if (row.parts.size() == 1) add_word_orders(to, row.parts[0], "scale_order", row.roles, row.names, kOrders);
     add_lane_orders(to, row.parts, "scale_lane", row.roles, row.names);
