@@ -101,6 +101,7 @@ TEST_CASE("diagnose names a mistake", "[quick][diagnose]") {
   const Output json = run({"diagnose", "--json", "--top", "1", file});
   CHECK(json.status == 1);
   const auto parsed = nlohmann::json::parse(json.out);
+  CHECK(parsed["schema"] == "diagnose/1");
   CHECK(parsed["elements"] == 256);
   CHECK(parsed["findings"].size() == 1);
   CHECK(parsed["findings"][0]["kind"] == "register_order");
@@ -118,9 +119,46 @@ TEST_CASE("diagnose names what happened to registers and lanes", "[quick][diagno
   const auto diagnosed = [&](const Words& a) {
     return run({"diagnose", file_of(directory.path / "x.npz", execute(a, b_words()))}).out;
   };
-  CHECK_THAT(diagnosed(twice), Contains("registers of A: a0 is passed in the place of a1"));
+  CHECK_THAT(diagnosed(twice), Contains("register a1 holds a0"));
   CHECK_THAT(diagnosed(half), Contains("A in lanes 16 to 31 is not loaded, 0"));
   CHECK_THAT(diagnosed(turned), Contains("the two halves of each register of A are exchanged"));
+}
+
+// Numbers of one to three digits, row by row.
+std::string matrix(const archive::fs::path& path, int rows, int columns, int (*number)(int, int)) {
+  std::string text;
+  for (int row = 0; row < rows; ++row)
+    for (int column = 0; column < columns; ++column)
+      text += fmt::format("{}{}", number(row, column), column + 1 < columns ? "," : "\n");
+  return write(path, text);
+}
+
+TEST_CASE("diagnose takes whole matrices", "[quick][diagnose]") {
+  const Directory directory;
+  constexpr int kDepth = 20;
+  const auto a_of = [](int row, int k) { return row * 7 % 11 + k * 5 % 13; };
+  const auto b_of = [](int k, int column) { return (k * 3 + column * column) % 17; };
+  const std::string a = matrix(directory.path / "a.csv", 24, kDepth, a_of),
+                    b = matrix(directory.path / "b.csv", kDepth, 12, b_of);
+  // D where the last four of K are not summed.
+  std::string text;
+  for (int row = 0; row < 24; ++row)
+    for (int column = 0; column < 12; ++column) {
+      int sum = 0;
+      for (int k = 0; k < 16; ++k) sum += a_of(row, k) * b_of(k, column);
+      text += fmt::format("{}{}", sum, column < 11 ? "," : "\n");
+    }
+  const std::string d = write(directory.path / "d.csv", text);
+  const std::string form = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+  const Output out = run({"diagnose", form, "--target", "sm_90", "--a", a, "--b", b, "--d", d});
+  CHECK(out.status == 1);
+  CHECK_THAT(out.out, Catch::StartsWith(
+                          "mistake: the last 4 of K are not summed (K mod 16) (explains all 288 elements"));
+  const Output other = run({"diagnose", form, "--target", "sm_90", "--a", a, "--b", a, "--d", d});
+  CHECK(other.status == 2);
+  CHECK_THAT(other.err, Contains("24 x 20") && Contains("20 x 20"));
+  CHECK_THAT(run({"diagnose", form, "--a", a, "--b", b, "--d", d}).err, Contains("no --target"));
+  CHECK_THAT(run({"diagnose", form, "--target", "sm_90", "--a", a, "--b", b}).err, Contains("no --d"));
 }
 
 TEST_CASE("diagnose lists mistakes that are the same", "[quick][diagnose]") {

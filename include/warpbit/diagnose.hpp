@@ -90,8 +90,8 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
 /// The same of a product of whole matrices, D = A B + C, that a kernel computes with this instruction, tile by tile
 /// along K. `product.d` holds the wrong result and is only read. Mistakes in the loop over K, in the blocks of D and
 /// in the addresses of whole matrices are tried, too, and orders of the sum along K. The instruction must be a dense
-/// product in registers without block scaling, whose C has the format of D. Errors: view_mismatch, also for
-/// matrices of more than 2^28 products; those of execute_batch.
+/// product in registers without block scaling, whose C has the format of D. Errors: view_mismatch, also for matrices of
+/// more than 2^20 elements, or 2^26 products; those of execute_batch.
 Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,
                            const DiagnoseOptions& options = {});
 

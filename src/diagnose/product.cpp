@@ -16,8 +16,9 @@
 namespace warpbit::diagnosis {
 namespace {
 
-// Products of elements that may be computed for each mistake: more takes too long, and shows no more.
-constexpr std::uint64_t kMostProducts = std::uint64_t{1} << 28;
+// More takes too long, and shows no more.
+constexpr std::size_t kMostElements = std::size_t{1} << 20;  // of a matrix
+constexpr std::uint64_t kMostProducts = std::uint64_t{1} << 26;
 
 ExecuteOptions options_of_trial() {
   ExecuteOptions out;
@@ -200,13 +201,16 @@ Result<Matrices> matrices_of(const Instruction& i, const Gemm& g) {
   if (g.rows == 0 || g.columns == 0 || g.depth == 0 || !g.a.data || !g.b.data || !g.d.data)
     return mismatch(i, fmt::format("A is {} x {}, B {} x {}", g.rows, g.depth, g.depth, g.columns),
                     "matrices with elements, A, B and D");
-  const auto limited = [](std::size_t n) { return static_cast<long double>(n); };
-  if (limited(g.rows) * limited(g.columns) * limited(g.depth) > static_cast<long double>(kMostProducts))
+  const auto exceeds = [](std::size_t x, std::size_t y, std::size_t most) { return x > most / y; };
+  const bool large = exceeds(g.rows, g.depth, kMostElements) || exceeds(g.depth, g.columns, kMostElements) ||
+                     exceeds(g.rows, g.columns, kMostElements) ||
+                     exceeds(g.rows * g.columns, g.depth, kMostProducts);
+  if (large)
     return mismatch(
-        i, fmt::format("{} x {} x {} products", g.rows, g.columns, g.depth),
-        fmt::format("at most {}; some rows and columns of the product, over the whole K, show a mistake "
-                    "as well",
-                    kMostProducts));
+        i, fmt::format("{} rows, {} columns, depth {}", g.rows, g.columns, g.depth),
+        fmt::format("at most {} elements of a matrix and {} products: fewer rows and columns, over the "
+                    "whole K, show a mistake as well",
+                    kMostElements, kMostProducts));
   const Operand& d = i.operands()[0];
   return Matrices{codes_of(*a, g.a, g.rows, g.depth), codes_of(*b, g.b, g.depth, g.columns),
                   codes_of(d, g.c, g.rows, g.columns),

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes in a product of whole matrices: in which steps a kernel goes along K, and where its accumulators begin.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "diagnose/matrix_moves.hpp"
+#include "isa/instruction.hpp"
+
+namespace warpbit::diagnosis {
+namespace {
+
+class StepCollection {
+ public:
+  explicit StepCollection(MatrixCollection& to) : to_(to) {}
+
+  void run() {
+    steps();
+    orders();
+    shapes();
+    accumulators();
+  }
+
+ private:
+  // ---- Steps along K
+
+  void add_runs(Hypothesis h, std::vector<std::vector<int>> runs, bool without_c = false) {
+    std::erase_if(runs, [](const std::vector<int>& run) { return run.empty(); });
+    if (runs.empty() || (runs == to_.to.capture.runs && !without_c) || !runs_.insert({runs, without_c}).second)
+      return;
+    to_.to.add(std::move(h)).inputs = [runs = std::move(runs), without_c](Trial& t) {
+      t.capture.runs = runs;
+      if (without_c) std::ranges::fill(array_of(t.capture, Part::c)->data, std::byte{0});
+    };
+  }
+  const std::vector<int>& ascending() const { return to_.to.capture.runs.at(0); }
+
+  static std::string steps_text(int first, int last) {
+    return first == last ? fmt::format("step {} of K", first) : fmt::format("steps {} to {} of K", first, last);
+  }
+
+  // Steps that are left out, done twice, or done with the data of another step.
+  void steps() {
+    constexpr int kMost = 64;
+    const int n = to_.to.capture.steps, depth = to_.instruction().depth();
+    const bool has_tail = to_.matrices.depth() % depth != 0;
+    const std::string hint = fmt::format("the loop over K: a step of the instruction is {} deep", depth);
+    for (int size = 1; size <= 8 && size <= n; size *= 2)
+      for (int first = 0; first < n && n / size <= kMost; first += size) {
+        const int last = std::min(n, first + size) - 1;
+        std::vector<int> missing = ascending(), twice = missing;
+        missing.erase(missing.begin() + first, missing.begin() + last + 1);
+        twice.insert(twice.begin() + last + 1, ascending().begin() + first, ascending().begin() + last + 1);
+        if (!has_tail || first != n - 1)  // tails() has it
+          add_runs({"step_missing", "", steps_text(first, last) + (first == last ? " is" : " are") + " missing",
+                    hint, 1},
+                   {missing});
+        add_runs({"step_twice", "",
+                  steps_text(first, last) + (first == last ? " is" : " are") + " summed twice", hint, 1},
+                 {twice});
+        std::vector<int> only(ascending().begin() + first, ascending().begin() + last + 1);
+        if (first == 0 && last < n - (has_tail ? 2 : 1))
+          add_runs({"step_missing", "",
+                    fmt::format("only {} {} summed", steps_text(first, last), first == last ? "is" : "are"),
+                    hint, 1},
+                   {only});
+        if (first == 0 || last != n - 1) continue;
+        for (const bool without_c : {false, true})
+          if (!without_c || std::ranges::any_of(to_.matrices.c.codes, [](std::uint64_t x) { return x != 0; }))
+            add_runs({"accumulator_cleared", "c",
+                      fmt::format("only {} {} in D{}", steps_text(first, last), first == last ? "is" : "are",
+                                  without_c ? ", without C" : ""),
+                      "the accumulators are cleared in the loop over K", 1},
+                     {only}, without_c);
+      }
+    skipped(n, hint);
+    stale(n, hint);
+  }
+
+  // A loop whose step is not the instruction's.
+  void skipped(int n, const std::string& hint) {
+    for (int stride = 2; stride <= 8 && stride <= n; stride *= 2)
+      for (int first = 0; first < stride; ++first) {
+        std::vector<int> run;
+        for (int s = first; s < n; s += stride) run.push_back(s);
+        add_runs({"step_missing", "",
+                  fmt::format("of each {} steps of K only number {} is summed", stride, first), hint, 1},
+                 {run});
+      }
+    const int depth = to_.instruction().depth();
+    for (const int wrong : {depth / 4, depth / 2, 2 * depth, 4 * depth}) {
+      const auto k = [=, all = to_.matrices.depth()](int i) {
+        const int at = i / depth * wrong + i % depth;
+        return at < all ? at : kZero;
+      };
+      to_.add({"step_stride", "", fmt::format("the loop over K advances by {} instead of {}", wrong, depth),
+               hint, 2},
+              {{Part::a,
+                [=](int row, int i) {
+                  return k(i) < 0 ? From{kZero, 0} : From{row, k(i)};
+                }},
+               {Part::b, [=](int i, int column) {
+                  return k(i) < 0 ? From{kZero, 0} : From{k(i), column};
+                }}});
+    }
+  }
+
+  // The data of another step than the loop is at: stages of a pipeline.
+  void stale(int n, const std::string& hint) {
+    const int depth = to_.instruction().depth();
+    const auto other_step = [&](const std::string& text, auto step) {
+      constexpr std::string_view kNames[] = {"", "A", "B", "A and B"};
+      const auto k = [=](int i) { return step(i / depth) * depth + i % depth; };
+      for (int which = 1; which < 4; ++which) {
+        std::vector<Move> moves;
+        if (which & 1)
+          moves.push_back({Part::a, [=](int row, int i) {
+                             return k(i) < 0 ? From{kZero, 0} : From{row, k(i)};
+                           }});
+        if (which & 2)
+          moves.push_back({Part::b, [=](int i, int column) {
+                             return k(i) < 0 ? From{kZero, 0} : From{k(i), column};
+                           }});
+        to_.add({"stale_step", "", fmt::format("{}: {}", kNames[which], text),
+                 hint + "; stages, and who waits for whom", 2},
+                std::move(moves));
+      }
+    };
+    other_step("each step has the data of the step before, the first its own",
+               [](int s) { return std::max(0, s - 1); });
+    other_step("each step has the data of the step before, the first has zeros", [](int s) { return s - 1; });
+    other_step("each step has the data of the next, the last its own",
+               [n](int s) { return std::min(n - 1, s + 1); });
+    other_step("all steps have the data of the first", [](int) { return 0; });
+    other_step("all steps have the data of the last", [n](int) { return n - 1; });
+    for (int two = 1; two < n; two *= 2)
+      other_step(fmt::format("steps {} apart are exchanged", two),
+                 [=](int s) { return (s ^ two) < n ? s ^ two : s; });
+  }
+
+  // Another order of the sum: what is summed is right, the roundings are others.
+  void orders() {
+    const int n = to_.to.capture.steps;
+    if (n < 2) return;
+    const std::string hint = "the order is no mistake, but the bits follow from it";
+    std::vector<int> down = ascending();
+    std::ranges::reverse(down);
+    const auto order = [&](const std::string& text, int cost, std::vector<std::vector<int>> runs) {
+      add_runs({"k_order", "d", "the sum has another order along K: " + text, hint, cost}, std::move(runs));
+    };
+    order("descending", 1, {down});
+    for (const int parts : {2, 3, 4, 5, 6, 7, 8, 16, 32, n}) {
+      if (parts > n) continue;
+      std::vector<std::vector<int>> runs, sliced(static_cast<std::size_t>(parts));
+      const int each = (n + parts - 1) / parts;
+      for (int s = 0; s < n; ++s) {
+        if (s % each == 0) runs.emplace_back();
+        runs.back().push_back(s);
+        sliced[static_cast<std::size_t>(s % parts)].push_back(s);
+      }
+      order(parts == n ? "each step is summed from 0 and added in the format of D"
+                       : fmt::format("split into {} runs, whose sums are added", parts),
+            1, runs);
+      order(fmt::format("{} accumulators by turns, which are added", parts), 2, sliced);
+      std::ranges::reverse(runs);
+      order(fmt::format("split into {} runs, whose sums are added from the last on", parts), 2, runs);
+      std::ranges::reverse(sliced);
+      order(fmt::format("{} accumulators by turns, which are added from the last on", parts), 3, sliced);
+      std::vector<int> one;
+      for (auto it = sliced.rbegin(); it != sliced.rend(); ++it) one.insert(one.end(), it->begin(), it->end());
+      order(fmt::format("every {}th step, then the next ones", parts), 2, {one});
+    }
+  }
+
+  // An instruction of another depth: the same sum in other nodes.
+  void shapes() {
+    const Statement& statement = to_.instruction().decoded().statement;
+    for (const int depth : {4, 8, 16, 32, 64, 128, 256}) {
+      Statement changed = statement;
+      const std::string shape =
+          fmt::format("m{}n{}k{}", to_.instruction().rows(), to_.instruction().columns(), depth);
+      for (std::string_view& q : changed.qualifiers)
+        if (q == fmt::format("m{}n{}k{}", to_.instruction().rows(), to_.instruction().columns(),
+                             to_.instruction().depth()))
+          q = shape;
+      const Result<Instruction> other = Instruction::parse(text(changed), to_.instruction().target());
+      if (depth == to_.instruction().depth() || !other || other->depth() != depth || other->terms() != depth)
+        continue;
+      if (other->operands()[0].fragment != to_.instruction().operands()[0].fragment) continue;
+      to_.to
+          .add({"shape", "",
+                fmt::format("the product is made by {} instead of {}", shape,
+                            fmt::format("m{}n{}k{}", to_.instruction().rows(), to_.instruction().columns(),
+                                        to_.instruction().depth())),
+                "another instruction rounds at other places", 1})
+          .execution = [other = *other](const Problem& in) {
+        return execute_trial(problem_of(other, in.matrices, in.first, in.cases));
+      };
+    }
+  }
+
+  // The accumulators begin with what the kernel had in D for another block.
+  void accumulators() {
+    const Codes& d = to_.matrices.d;
+    const auto kept = [&](const std::string& text, int height, int width, bool along_rows) {
+      Hypothesis& h =
+          to_.to.add({"accumulator_not_cleared", "c", "the accumulators begin with " + text + ", not with C",
+                      "where the accumulators are cleared", 2});
+      h.inputs = [&d, &c = to_.matrices.c, &fragment = to_.to.fragment(Part::c), height, width,
+                  along_rows](Trial& t) {
+        const int across = (d.columns + width - 1) / width, down = (d.rows + height - 1) / height;
+        *array_of(t.capture, Part::c) = tiles_of(t.capture, fragment, [&](int row, int column) {
+          int i = row / height, j = column / width;
+          const int before = (along_rows ? i * across + j : j * down + i) - 1;
+          if (before < 0) return c.at(row, column);
+          i = along_rows ? before / across : before % down;
+          j = along_rows ? before % across : before / down;
+          return d.at(i * height + row % height, j * width + column % width);
+        });
+      };
+    };
+    for (int height = 8; height <= 128; height *= 2)
+      for (int width = 8; width <= 128; width *= 2)
+        for (const bool along_rows : {true, false})
+          if (height < d.rows || width < d.columns)
+            kept(fmt::format("D of the block of {} x {} before, {}", height, width,
+                             along_rows ? "row by row" : "column by column"),
+                 height, width, along_rows);
+  }
+
+  MatrixCollection& to_;
+  std::set<std::pair<std::vector<std::vector<int>>, bool>> runs_;
+};
+
+}  // namespace
+
+void collect_steps(MatrixCollection& to) {
+  StepCollection(to).run();
+}
+
+}  // namespace warpbit::diagnosis
