@@ -26,15 +26,15 @@ std::string element_text(const ElementComparison& c, int columns) {
   return out + text(c, columns);
 }
 
-std::string text_of(const Comparison& c) {
+std::string text_of(const Comparison& c, int columns) {
   std::string out = std::to_string(c.cases) + " cases, " + std::to_string(c.elements) + " elements\n";
   for (std::size_t i = 1; i < c.results.size(); ++i)
-    out += "computation " + std::to_string(i) + " differs from 0 in " + std::to_string(c.results[i].differing) +
+    out += c.names[i] + " differs from " + c.names[0] + " in " + std::to_string(c.results[i].differing) +
            " elements, by at most " + std::to_string(c.results[i].most_codes) + " codes\n";
+  out += statistics_text(c, columns);
   if (c.first)
     out += "first: case " + std::to_string(c.first->index) + ", row " + std::to_string(c.first->at.row) +
-           ", column " + std::to_string(c.first->at.column) + "\n" +
-           element_text(c.first->comparison, kColumns);
+           ", column " + std::to_string(c.first->at.column) + "\n" + element_text(c.first->comparison, columns);
   return out;
 }
 
@@ -93,9 +93,44 @@ void add_results(py::module_& m) {
   add_record(m, "Coordinate", "A place in a matrix.", field("row", &Coordinate::row, "Row."),
              field("column", &Coordinate::column, "Column."),
              field("product", &Coordinate::product, "Which of the products side by side."));
-  add_record(m, "ComparedResults", "Results of one computation against those of the first.",
-             field("differing", &ComparedResults::differing, "Elements whose bits are not the same."),
-             field("most_codes", &ComparedResults::most_codes, "Codes between two results, at most."));
+  add_record(m, "ErrorStatistics",
+             "What the errors of a computation are like, in ulp; all zero if there are none.",
+             field("elements", &ErrorStatistics::elements, "Elements that have an error."),
+             field("bias", &ErrorStatistics::bias, "The mean of the errors."),
+             field("deviation", &ErrorStatistics::deviation, "Their standard deviation."),
+             field("mean", &ErrorStatistics::mean, "The mean of their magnitudes."),
+             field("p50", &ErrorStatistics::p50, "The magnitude that half of the elements do not exceed."),
+             field("p90", &ErrorStatistics::p90, "That 90 percent do not."),
+             field("p99", &ErrorStatistics::p99, "That 99 percent do not."),
+             field("p999", &ErrorStatistics::p999, "That 99.9 percent do not."),
+             field("max", &ErrorStatistics::max, "The largest magnitude."));
+  add_record(m, "ErrorBin", "Elements whose errors have a magnitude above `above` and at most `up_to` ulp.",
+             field("above", &ErrorBin::above, "Both are 0 in the bin of elements without an error."),
+             field("up_to", &ErrorBin::up_to, "A power of two."),
+             field("counts", &ErrorBin::counts, "Elements, for each computation."));
+  auto results = add_record(
+      m, "ComparedResults",
+      R"(Results of one computation against those of the first, and against the exact sums of C and all products. An
+error is the result minus the exact sum, in ulp: units of 2^(max(e, emin) - p), where e is the exponent of the exact
+sum, emin and p are the minimum exponent and the fraction bits of D's format.)",
+      field("differing", &ComparedResults::differing, "Elements whose bits are not the same."),
+      field("most_codes", &ComparedResults::most_codes, "Codes between two results, at most."),
+      field("correctly_rounded", &ComparedResults::correctly_rounded,
+            "Elements whose result is the number nearest to the exact sum."),
+      field("special", &ComparedResults::special, "Elements left out: a NaN or Inf among the inputs."),
+      field("overflowed", &ComparedResults::overflowed, "Elements left out: any other result of Inf or NaN."),
+      field("errors", &ComparedResults::errors, "Errors of all other elements."));
+  results.def_property_readonly(
+      "errors",
+      [](const ComparedResults& r) {
+        return py::array_t<double>(static_cast<py::ssize_t>(r.errors.size()), r.errors.data());
+      },
+      "Errors of all other elements, in ascending order; none for integers.");
+  results.def_property_readonly("statistics", &statistics, "What the errors are like.");
+  set_repr(results, [](const ComparedResults& r) {
+    return "ComparedResults: " + std::to_string(r.differing) + " differ, " + std::to_string(r.errors.size()) +
+           " errors";
+  });
   add_record(m, "FirstDifference", "The first element that is not the same everywhere.",
              field("index", &Comparison::First::index, "The case."),
              field("at", &Comparison::First::at, "Its place in D."),
@@ -105,13 +140,19 @@ void add_results(py::module_& m) {
       field("cases", &Comparison::cases, "Cases."),
       field("elements", &Comparison::elements, "Elements of D in all of them."),
       field("results", &Comparison::results, "For each computation; the first differs nowhere from itself."),
-      field("first", &Comparison::first, "The first difference, or None."));
+      field("first", &Comparison::first, "The first difference, or None."),
+      field("names", &Comparison::names, "What tells the computations apart."),
+      field("format", &Comparison::format, "The format of D."));
+  comparison.def_property_readonly("histogram", &histogram,
+                                   "An ErrorBin for each power of two from 1/8 to the largest error.");
+  comparison.def("text", &text_of, "columns"_a = kColumns,
+                 "For a person: statistics, histogram, first difference.");
   set_repr(comparison, [](const Comparison& c) {
     std::string out = "Comparison of " + std::to_string(c.elements) + " elements, differing from the first:";
     for (std::size_t i = 1; i < c.results.size(); ++i) out += " " + std::to_string(c.results[i].differing);
     return out;
   });
-  comparison.def("__str__", &text_of);
+  comparison.def("__str__", [](const Comparison& c) { return text_of(c, kColumns); });
 
   add_record(m, "ElementInputs", "What an element is computed from, as codes.",
              field("a", &ElementInputs::a, "A row of A."), field("b", &ElementInputs::b, "A column of B."),

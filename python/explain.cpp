@@ -21,11 +21,16 @@ void add_numbers(py::module_& m) {
 }
 
 void add_sums(py::module_& m) {
+  add_record(m, "ScaledGroup", "Products that are added exactly and then scaled.",
+             field("sum", &ScaledGroup::sum, "The sum before it is scaled."),
+             field("a_scale", &ScaledGroup::a_scale, "The scale factor of A."),
+             field("b_scale", &ScaledGroup::b_scale, "The scale factor of B."));
   add_record(m, "Addend", "What a sum adds.",
              field("name", &ExplainedAddend::name, "\"c\", \"sum 2\", \"a[3] b[3]\"."),
              field("value", &ExplainedAddend::value, "The addend."),
              field("kept", &ExplainedAddend::kept, "What is left of it after the cut."),
-             field("sets_e", &ExplainedAddend::sets_e, "Whether its exponent is E, the largest."));
+             field("sets_e", &ExplainedAddend::sets_e, "Whether its exponent is E, the largest."),
+             field("group", &ExplainedAddend::group, "Of a scaled group its sum and its scales; else None."));
   add_record(m, "Window", "Addends are cut toward zero to multiples of 2^(e - f).",
              field("e", &ExplainedSum::Window::e, "The largest exponent of an addend."),
              field("f", &ExplainedSum::Window::f, "Bits that are kept below it."));
@@ -52,6 +57,7 @@ void add_explanation(py::module_& m) {
       field("form", &Explanation::form, "The form."),
       field("target", &Explanation::target, "The target's name."),
       field("plan", &Explanation::plan, "The steps."),
+      field("note", &Explanation::note, "Which other form matrix products of that target use; or empty."),
       field("instructions", &Explanation::instructions, "How many instructions along K."),
       field("inferred", &Explanation::inferred, "Whether the arithmetic rests on no result of that GPU."),
       field("assumed", &Explanation::assumed, "What else of this element no result of that GPU shows."),

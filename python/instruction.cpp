@@ -3,6 +3,7 @@
 #include "warpbit/instruction.hpp"
 
 #include "module.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/kernel.hpp"
 #include "warpbit/target.hpp"
 
@@ -185,6 +186,8 @@ others who measured one, or "inferred" from other GPUs.)",
 "specials": ...}.)",
        &evidence_of);
   read("plan", "The steps of one element of D.", &Instruction::plan);
+  read("note", "Which other form matrix products of the target use, and how it differs; or empty.",
+       [](const Instruction& i) { return note(i); });
   read("machine", "The instructions of the GPU itself (SASS) that ptxas makes of it, e.g. \"HMMA.16816.F32\".",
        &Instruction::machine);
   c.def("__str__", [](const Instruction& i) { return text_of(i); });

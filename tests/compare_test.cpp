@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <boost/multiprecision/cpp_int.hpp>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <random>
 
+#include "compare/compare_inputs.hpp"
 #include "tally.hpp"
 #include "warp.hpp"
 #include "warpbit/compare.hpp"
@@ -396,6 +399,237 @@ TEST_CASE("a chain of f64 instructions returns what a GPU returned for a deeper 
   CHECK(c->elements > 1000);
   CHECK(c->results[1].differing == 0);
   CHECK(c->results[2].differing > 0);
+}
+
+// ---- Errors against the exact sums
+
+using Rational = boost::multiprecision::cpp_rational;
+
+Rational power_of_two(int exponent) {
+  const Rational out(boost::multiprecision::cpp_int(1) << std::abs(exponent));
+  return exponent < 0 ? 1 / out : out;
+}
+
+// An IEEE code of 1 + exponent_bits + fraction_bits bits. Nothing for Inf and NaN.
+std::optional<Rational> ieee_value(std::uint64_t code, int exponent_bits, int fraction_bits) {
+  const auto fraction = static_cast<std::int64_t>(code & ((1ULL << fraction_bits) - 1));
+  const int field = static_cast<int>(code >> fraction_bits & ((1ULL << exponent_bits) - 1));
+  if (field == (1 << exponent_bits) - 1) return std::nullopt;
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const Rational magnitude = Rational(field == 0 ? fraction : fraction + (1LL << fraction_bits)) *
+                             power_of_two(std::max(field, 1) - bias - fraction_bits);
+  return (code >> (exponent_bits + fraction_bits) & 1) != 0 ? Rational(-magnitude) : magnitude;
+}
+
+// 2^(max(e, -126) - 23) for 2^e <= |x| < 2^(e+1).
+Rational f32_ulp(const Rational& x) {
+  int e = -126;
+  while (abs(x) >= power_of_two(e + 1)) ++e;
+  return power_of_two(e - 23);
+}
+
+Rational rational(const ExactNumber& x) {
+  boost::multiprecision::cpp_int magnitude = 0;
+  for (const char bit : x.bits) magnitude = magnitude * 2 + (bit - '0');
+  return Rational(x.negative ? boost::multiprecision::cpp_int(-magnitude) : magnitude) *
+         power_of_two(x.exponent);
+}
+
+// No other double is nearer to x.
+bool is_nearest(double d, const Rational& x) {
+  const auto off = [&](double other) { return Rational(abs(Rational(other) - x)); };
+  return off(d) <= off(std::nextafter(d, -HUGE_VAL)) && off(d) <= off(std::nextafter(d, HUGE_VAL));
+}
+
+struct Errors {
+  std::vector<Rational> list;
+  std::uint64_t correctly_rounded = 0, special = 0, overflowed = 0;
+};
+
+void check_errors(const ComparedResults& got, Errors expected) {
+  std::ranges::sort(expected.list);
+  REQUIRE(got.errors.size() == expected.list.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < got.errors.size(); ++i) wrong += !is_nearest(got.errors[i], expected.list[i]);
+  CHECK(wrong == 0);
+  CHECK(got.correctly_rounded == expected.correctly_rounded);
+  CHECK(got.special == expected.special);
+  CHECK(got.overflowed == expected.overflowed);
+}
+
+// Of a row of f16, a column of f16 and C in f32, from the bits alone.
+void take_error(const Codes& a, const Codes& b, std::uint64_t c, std::uint64_t d, Errors& out) {
+  const std::optional<Rational> start = ieee_value(c, 8, 23), result = ieee_value(d, 8, 23);
+  bool special = !start;
+  Rational sum = start.value_or(0);
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const std::optional<Rational> x = ieee_value(a[k], 5, 10), y = ieee_value(b[k], 5, 10);
+    special = special || !x || !y;
+    sum += x.value_or(0) * y.value_or(0);
+  }
+  if (special || !result) {
+    ++(special ? out.special : out.overflowed);
+    return;
+  }
+  out.list.push_back((*result - sum) / f32_ulp(sum));
+  // Its neighbours in f32, of which none may be nearer; of two as near the even one counts.
+  bool nearest = true;
+  for (const std::uint64_t neighbour : {d + 1, d - 1}) {
+    if ((d & 0x7FFFFFFF) == 0)
+      break;  // a zero beside a sum that is larger than half of 2^-149 does not occur here
+    const std::optional<Rational> other = ieee_value(neighbour, 8, 23);
+    const Rational own = abs(*result - sum);
+    if (!other) continue;  // Inf
+    const Rational theirs = abs(*other - sum);
+    nearest = nearest && (own < theirs || (own == theirs && (d & 1) == 0));
+  }
+  out.correctly_rounded += nearest;
+}
+
+Codes part_of(const Codes& all, std::size_t first, std::size_t count) {
+  const auto from = all.begin() + static_cast<std::ptrdiff_t>(first);
+  return {from, from + static_cast<std::ptrdiff_t>(count)};
+}
+
+TEST_CASE("errors are those of rational sums", "[compare][statistics]") {
+  constexpr std::uint64_t kCases = 9, kSeed = 2, kDepth = 32;
+  for (const inputs::Profile profile : {inputs::Profile::ordinary, inputs::Profile::mixed}) {
+    const std::vector<Computation> computations = {make(kK16, "sm_80"), make(kK16, "sm_90", "descending"),
+                                                   make(kK8, "sm_90", "split_k=2", kDepth)};
+    const Result<Comparison> comparison = compare_generated(computations, {kSeed, profile}, kCases, kDepth);
+    REQUIRE(comparison.ok());
+    CHECK(comparison->format == "f32");
+    CHECK(comparison->names == distinct_names(computations));
+    std::vector<std::vector<Array>> steps;
+    for (const std::uint64_t seed : {kSeed, kSeed + 1})
+      steps.push_back(*generated_capture(computations[0].instruction, {seed, profile}, 0, kCases));
+    const std::span<const Operand> operands = computations[0].instruction.operands();
+    std::vector<Errors> expected(computations.size());
+    for (std::uint64_t index = 0; index < kCases; ++index) {
+      Codes a, b, c;
+      for (int row = 0; row < 16; ++row)
+        for (int k = 0; k < 32; ++k)
+          a.push_back(code_at(steps[static_cast<std::size_t>(k / 16)], operands[1], index, row, k % 16));
+      for (int column = 0; column < 8; ++column)
+        for (int k = 0; k < 32; ++k)
+          b.push_back(code_at(steps[static_cast<std::size_t>(k / 16)], operands[2], index, k % 16, column));
+      for (int i = 0; i < 128; ++i) c.push_back(code_at(steps[0], operands[3], index, i / 8, i % 8));
+      for (std::size_t n = 0; n < computations.size(); ++n) {
+        const Codes d = product(computations[n], 16, 8, a, b, c);
+        for (std::size_t i = 0; i < d.size(); ++i)
+          take_error(part_of(a, i / 8 * kDepth, kDepth), part_of(b, i % 8 * kDepth, kDepth), c[i], d[i],
+                     expected[n]);
+      }
+    }
+    for (std::size_t n = 0; n < computations.size(); ++n) check_errors(comparison->results[n], expected[n]);
+    if (profile == inputs::Profile::mixed) CHECK(expected[0].special > 0);
+  }
+}
+
+TEST_CASE("errors of other forms are those of each element's explanation", "[compare][statistics]") {
+  const std::string
+      tf32 = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+      scaled =
+          "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32."
+          "ue4m3",
+      scaled8 =
+          "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e2m1.f32."
+          "ue8m0",
+      sparse = "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+      four = "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
+      negated = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {d}, a, b, p, -1, 1, 0, 0;",
+      wgmma = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {d}, a, b, p, 1, 1, 0, 0;",
+      real = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+      half = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16";
+  const auto terms = [](const std::string& form, std::string_view target) {
+    return static_cast<std::size_t>(warp::parse(form, target).terms());
+  };
+  const std::tuple<std::vector<Computation>, std::size_t> kCompared[] = {
+      {{make(tf32, "sm_80"), make(tf32, "sm_90", "descending")}, 16},
+      {{make(scaled, "sm_120a", "ascending", 64), make(scaled, "sm_121a", "ascending", 64)}, 64},
+      {{make(scaled8, "sm_120a", "ascending", 32), make(scaled8, "sm_121a", "ascending", 32)}, 32},
+      {{make(sparse, "sm_80"), make(sparse, "sm_90", "descending")}, 2 * terms(sparse, "sm_90")},
+      {{make(four, "sm_70"), make(four, "sm_80", "descending")}, 8},
+      {{make(wgmma, "sm_90a"), make(negated, "sm_90a")}, 32},
+      {{make(real, "sm_90"), make(real, "sm_90", "descending")}, 8},
+      {{make(half, "sm_80"), make(half, "sm_90", "split_k=2")}, 32}};
+  for (const auto& [computations, depth] : kCompared) {
+    INFO(computations[0].instruction.canonical());
+    constexpr std::uint64_t kCases = 9;
+    const InputChoice choice{4, inputs::Profile::mixed};
+    const Result<Comparison> comparison = compare_generated(computations, choice, kCases, depth);
+    INFO((comparison ? std::string() : comparison.error().message()));
+    REQUIRE(comparison.ok());
+    const Result<std::vector<LoadedCapture>> captures =
+        inputs_along_steps(computations, choice, 0, kCases, depth);
+    REQUIRE(captures.ok());
+    const Instruction& i = (*captures)[0].instruction;
+    for (std::size_t n = 0; n < computations.size(); ++n) {
+      std::vector<double> magnitudes;
+      Errors expected;
+      for (std::uint64_t index = 0; index < kCases; ++index)
+        for (int p = 0; p < i.products(); ++p)
+          for (int row = 0; row < i.rows(); ++row) {
+            const Coordinate at{row, row % i.columns(), p};
+            const Result<Explanation> e =
+                explain_element(computations[n], inputs_along_k(*captures, index, {&at, 1})[0]);
+            REQUIRE(e.ok());
+            if (!e->ulps) continue;
+            const Rational error = rational(e->result) - rational(e->exact);
+            expected.list.push_back(error < 0 ? Rational(-rational(*e->ulps)) : rational(*e->ulps));
+          }
+      // Those of one column are among all.
+      std::size_t missing = 0;
+      for (const Rational& x : expected.list)
+        missing +=
+            std::ranges::none_of(comparison->results[n].errors, [&](double d) { return is_nearest(d, x); });
+      CHECK(missing == 0);
+      CHECK(expected.list.size() > 10);
+      const ComparedResults& r = comparison->results[n];
+      CHECK(r.errors.size() + r.special + r.overflowed == comparison->elements);
+    }
+  }
+}
+
+TEST_CASE("statistics of errors", "[compare][statistics]") {
+  ComparedResults r;
+  CHECK(statistics(r) == ErrorStatistics{});
+  r.errors = {-3, -3, 1, 1};
+  CHECK(statistics(r) == ErrorStatistics{4, -1, 2, 2, 1, 3, 3, 3, 3});
+  // i/8 for i from 1 to 1000: of n numbers the one at rank n p.
+  r.errors.clear();
+  for (int i = 1; i <= 1000; ++i) r.errors.push_back(i / 8.0);
+  const ErrorStatistics s = statistics(r);
+  CHECK(s.bias == 62.5625);  // 1001/16
+  CHECK(s.mean == 62.5625);
+  CHECK(std::array{s.p50, s.p90, s.p99, s.p999, s.max} == std::array{62.5, 112.5, 123.75, 124.875, 125.0});
+
+  Comparison c;
+  CHECK(histogram(c).empty());
+  CHECK(statistics_text(c, 80).empty());
+  c.elements = 4;
+  c.results.resize(2);
+  c.results[0].errors = {-1.5, -0.5, 0, 0.25};
+  c.results[1].errors = {0, 0, 0, 0.126};
+  c.results[1].correctly_rounded = 3;
+  c.results[1].special = 7;
+  c.names = {"x", "y"};
+  c.format = "f32";
+  CHECK(histogram(c) == std::vector<ErrorBin>{{0, 0, {1, 3}},
+                                              {0, 0.125, {0, 0}},
+                                              {0.125, 0.25, {1, 1}},
+                                              {0.25, 0.5, {1, 0}},
+                                              {0.5, 1, {0, 0}},
+                                              {1, 2, {1, 0}}});
+  CHECK(statistics_text(c, 60) == R"()");
+}
+
+TEST_CASE("integers have no errors", "[compare][statistics]") {
+  const std::vector<Computation> computations = {make(kInteger, "sm_80"), make(kClamped, "sm_90")};
+  const Result<Comparison> c = compare_generated(computations, {1, inputs::Profile::mixed}, 9, 32);
+  REQUIRE(c.ok());
+  CHECK(c->results[1].errors.empty());
+  CHECK(statistics_text(*c, 80).empty());
 }
 
 // ---- The search

@@ -40,9 +40,9 @@ sum 1
   a[2] b[2]    -11100000000000000000000000|      -7
   -----------------------------------------
   sum of kept  -10111100110010101100110100|      -5.899755954742432
-  f32          -10111100110010101100110100|      -5.899755954742432
+  f32          -101111001100101011001101..|      -5.899755954742432
   13 addends are zero
-  -> 0xc0bccacd (-5.899755954742432)
+  -> 0xc0bccacd (-5.899755954742432); the last bit of f32 is 2^-21
 
 result    0xc0bccacd (-5.899755954742432)
 exact     -5.899755857884883880615234375
@@ -347,6 +347,121 @@ TEST_CASE("shares of generated inputs", "[quick][cli]") {
   const Output large = run({"compare", kF16, "--targets", "sm_80,sm_90", "--random", "mixed", "--cases",
                             "100000000", "--shard", "1000000/1000000"});
   CHECK_THAT(large.out, Contains("of 12800 elements"));
+}
+
+TEST_CASE("statistics of generated inputs, as text, JSON and CSV", "[quick][cli]") {
+  const std::vector<std::string> what = {"compare",  kF16,       "--targets", "sm_80,sm_90",
+                                         "--random", "ordinary", "--cases",   "8"};
+  const auto with = [&](const char* option) {
+    std::vector<std::string> arguments = what;
+    arguments.emplace_back(option);
+    return run(arguments);
+  };
+  const Output text = run_with("COLUMNS=80", what);
+  CHECK_THAT(text.out, Contains("\nerror: result - exact sum, in ulp of f32: ") && Contains("\nbias ") &&
+                           Contains("\n99.9 % ") && Contains("\n|error|  sm_80") && Contains("\n<= 1/8 ") &&
+                           Contains(" % #"));
+  const auto json = nlohmann::json::parse(with("--json").out);
+  CHECK(json["schema"] == "compare/1");
+  CHECK(json["elements"] == 1024);
+  CHECK(json["computations"][1]["target"] == "sm_90");
+  CHECK(json["computations"][1]["k_order"] == "ascending");
+  CHECK(json["computations"][1]["measured"] == 1024);
+  CHECK(json["first"]["explanations"].size() == 2);
+  std::uint64_t counted = 0;
+  for (const auto& bin : json["histogram"]) counted += bin["counts"][1].get<std::uint64_t>();
+  CHECK(counted == 1024);
+  const Output csv = with("--csv");
+  CHECK(csv.status == 1);
+  REQUIRE(csv.lines().size() == 3);
+  CHECK(
+      csv.lines()[0] ==
+      "name,form,target,k_order,differing,most_codes,special,overflowed,measured,correctly_rounded,bias,deviation,"
+      "mean,p50,p90,p99,p99.9,max");
+  CHECK_THAT(csv.lines()[2], Catch::StartsWith("sm_90," + kF16 + ",sm_90,ascending," +
+                                               json["computations"][1]["differing"].dump() + ","));
+  CHECK_THAT(csv.lines()[2], Catch::EndsWith("," + json["computations"][1]["max"].dump()));
+  // One element, and a search.
+  const auto element = nlohmann::json::parse(
+      run({"compare", kF16, "--targets", "sm_80,sm_90", "--a", "1", "--b", "1", "--json"}).out);
+  CHECK(element["schema"] == "compare/1");
+  CHECK(element["explanations"][0]["code"] == "0x3f800000");
+  const auto found =
+      nlohmann::json::parse(run({"compare", kF16, "--find-difference", "sm_80,sm_90", "--json"}).out);
+  CHECK(found["found"] == true);
+  CHECK(found["inputs"]["a"].size() == 16);
+  CHECK(run({"compare", kF16, "--targets", "sm_80,sm_90", "--a", "1", "--csv"}).err ==
+        "warpbit: --csv: one element; expected it with --random PROFILE or a capture file; --json\n");
+  // Without floating-point sums nothing is off.
+  CHECK_THAT(run({"compare", "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", "--targets", "sm_80,sm_90",
+                  "--random", "mixed", "--cases", "2"})
+                 .out,
+             !Contains("error"));
+}
+
+TEST_CASE("FP8 by mma on Hopper names the form that GEMMs use", "[quick][cli]") {
+  const std::string note = "ask wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3";
+  const auto one_line = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos;) {
+      std::size_t end = text.find_first_not_of(' ', at + 1);
+      text.replace(at, std::min(end, text.size()) - at, " ");
+    }
+    return text;
+  };
+  const std::vector<std::string> explained = {"explain", kFp8, "--target", "sm_90", "--a", "1", "--b", "1"};
+  CHECK_THAT(one_line(run(explained).out),
+             Contains("note: FP8 GEMMs on this GPU use wgmma, which keeps 13 fraction bits") && Contains(note));
+  std::vector<std::string> as_json = explained;
+  as_json.emplace_back("--json");
+  CHECK_THAT(nlohmann::json::parse(run(as_json).out)["note"].get<std::string>(), Contains(note));
+  CHECK_THAT(one_line(run({"check", kFp8, "--target", "sm_90a"}).out), Contains(note));
+  CHECK_THAT(
+      one_line(run({"compare", kFp8, "--targets", "sm_89,sm_90", "--random", "ordinary", "--cases", "2"}).out),
+      Contains("note: sm_90: FP8 GEMMs") && Contains(note) && !Contains("note: sm_89"));
+  // The form that it names exists there, and has no note; nor has a GPU with an instruction of its own.
+  CHECK_THAT(run({"check", "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3", "--target", "sm_90a"}).out,
+             Contains("13 fraction bits") && !Contains("note"));
+  CHECK_THAT(run({"check", "wgmma.mma_async.sp.sync.aligned.m64n8k64.f16.e5m2.e4m3", "--target", "sm_90a"}).out,
+             Contains("accepted on sm_90a") && !Contains("note"));
+  CHECK_THAT(
+      one_line(
+          run({"check", "mma.sp.sync.aligned.m16n8k64.row.col.f16.e5m2.e4m3.f16", "--target", "sm_90"}).out),
+      Contains("ask wgmma.mma_async.sp.sync.aligned.m64n8k64.f16.e5m2.e4m3"));
+  CHECK_THAT(run({"check", kFp8, "--target", "sm_89"}).out, !Contains("note"));
+  CHECK_THAT(run({"check", kFp8, "--target", "sm_120"}).out, !Contains("note"));
+  CHECK_THAT(one_line(run({"check", kFp8, "--target", "sm_100a"}).out), Contains("tcgen05.mma"));
+}
+
+TEST_CASE("a scaled group shows its sum and its scales, and a result where its format ends", "[quick][cli]") {
+  // 1 + 4 + 9 + 16 = 30; 30 * 0.3125 = 9.375; its f32 has 23 bits below 2^3.
+  const std::vector<std::string> group = {
+      "explain",
+      "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+      "--target",
+      "sm_120a",
+      "--a",
+      "1 2 3 4",
+      "--b",
+      "1 2 3 4",
+      "--a-scale",
+      "0.3125",
+      "--b-scale",
+      "1",
+      "--c",
+      "0.1"};
+  const Output output = run(group);
+  CHECK_THAT(output.out, Contains("\n  a[0..15] b[0..15]: their sum 30, times the scales 0.3125 and 1\n") &&
+                             Contains("+100101111001100110011001" + std::string(17, '.') + "|") &&
+                             Contains("; the last bit of f32 is 2^-20\n"));
+  std::vector<std::string> as_json = group;
+  as_json.emplace_back("--json");
+  const auto json = nlohmann::json::parse(run(as_json).out);
+  const auto& addends = json["sums"][0]["addends"];
+  REQUIRE(addends.size() == 5);
+  CHECK(addends[1]["group"]["sum"]["decimal"] == "30");
+  CHECK(addends[1]["group"]["a_scale"]["decimal"] == "0.3125");
+  CHECK(addends[1]["group"]["b_scale"]["decimal"] == "1");
+  CHECK_FALSE(addends[0].contains("group"));
 }
 
 TEST_CASE("a search for what tells two targets apart", "[quick][cli]") {

@@ -73,10 +73,19 @@ std::string text(const ElementComparison& comparison, int columns);
 Result<ElementComparison> compare_element(std::span<const Computation> computations,
                                           const ElementCodes& element);
 
-/// Results of one computation against those of the first.
+/// Results of one computation against those of the first, and against the exact sums of C and all products.
+///
+/// The error of an element is its result minus the exact sum, in ulp: units of 2^(max(e, emin) - p), where e is
+/// the exponent of the exact sum (2^e <= |sum| < 2^(e+1)), and emin and p are the minimum exponent and the
+/// fraction bits of D's format. It is computed exactly, and only then rounded to the nearest double. Elements
+/// of integers have none.
 struct ComparedResults {
-  std::uint64_t differing = 0;   ///< elements whose bits are not the same
-  std::uint64_t most_codes = 0;  ///< the largest of codes_between
+  std::uint64_t differing = 0;          ///< elements whose bits are not the same
+  std::uint64_t most_codes = 0;         ///< the largest of codes_between
+  std::uint64_t correctly_rounded = 0;  ///< the result is the number nearest to the exact sum, ties to even
+  std::uint64_t special = 0;            ///< without an error: a NaN or Inf among the inputs
+  std::uint64_t overflowed = 0;         ///< without an error: any other element whose result is Inf or NaN
+  std::vector<double> errors = {};      ///< of all other elements, in ascending order
 };
 /// All elements of many cases, by several computations.
 struct Comparison {
@@ -89,7 +98,39 @@ struct Comparison {
     ElementComparison comparison;
   };
   std::optional<First> first;
+  std::vector<std::string> names = {};  ///< of the computations: distinct_names()
+  std::string_view format = {};         ///< of D
 };
+/// What the errors of a computation are like; all zero if there are none.
+struct ErrorStatistics {
+  std::uint64_t elements = 0;  ///< that have an error
+  double bias = 0;             ///< the mean of the errors
+  double deviation = 0;        ///< their standard deviation
+  double mean = 0;             ///< of the magnitudes, as the rest
+  /// The smallest magnitude that 50, 90, 99 and 99.9 percent of the elements do not exceed, and the largest.
+  double p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+
+  friend bool operator==(const ErrorStatistics&, const ErrorStatistics&) = default;
+};
+ErrorStatistics statistics(const ComparedResults& results);
+
+/// Elements whose errors have a magnitude above `above` and at most `up_to` ulp; the first bin has those without
+/// an error: both are 0.
+struct ErrorBin {
+  double above = 0, up_to = 0;
+  std::vector<std::uint64_t> counts = {};  ///< by computation
+
+  friend bool operator==(const ErrorBin&, const ErrorBin&) = default;
+};
+/// Bins from 0 on, whose upper limits are powers of two from 1/8; the last holds the largest error. Empty if there
+/// are no errors.
+std::vector<ErrorBin> histogram(const Comparison& comparison);
+/// What the unit of an error is, in a sentence.
+std::string error_definition(std::string_view format);
+/// Statistics and histogram for a person, in lines of `columns` (at least 40) where possible. Empty if there are
+/// no errors.
+std::string statistics_text(const Comparison& comparison, int columns);
+
 /// Compares on the inputs of a capture of D = A B + C. K is that of its instruction, or of a deeper one among
 /// the computations. Errors: those of replay and of compare_element; view_mismatch for any other instruction.
 /// Precondition: there is a computation.

@@ -36,12 +36,21 @@ struct ExactNumber {
   std::string ratio() const;
 };
 
+/// A group of products that are added exactly and then scaled.
+struct ScaledGroup {
+  ExactNumber sum;               ///< of the products, before they are scaled
+  ExactNumber a_scale, b_scale;  ///< the scale factors of the group
+
+  friend bool operator==(const ScaledGroup&, const ScaledGroup&) = default;
+};
+
 /// An addend of a sum.
 struct ExplainedAddend {
   std::string name;  ///< "c", "sum 2", "a[3] b[3]", "a[0..15] b[0..15]"; "zero" at the start of a run
   ExactNumber value;
-  ExactNumber kept;  ///< what the cut leaves of it; the value itself if nothing is cut
-  bool sets_e;       ///< its exponent is E
+  ExactNumber kept;                       ///< what the cut leaves of it; the value itself if nothing is cut
+  bool sets_e;                            ///< its exponent is E
+  std::optional<ScaledGroup> group = {};  ///< if it is one
 };
 
 /// One sum, rounded once.
@@ -74,6 +83,7 @@ struct Explanation {
   /// Properties of this element that no result of that GPU shows, although others show its arithmetic: "the
   /// floor of E", "a sum below the normal range", "a NaN or Inf", "the sign of a zero".
   std::vector<std::string> assumed;
+  std::string note;  ///< note(instruction)
   std::vector<ExplainedSum> sums;
   std::string_view format;  ///< of D
   std::uint64_t code = 0;   ///< the result of the instruction
@@ -103,6 +113,10 @@ std::string mark(const Explanation& explanation);
 /// The same for all elements of an instruction: "inferred: floor (published models; no result reaches the
 /// floor)".
 std::string mark(const Instruction& instruction);
+
+/// What a result of this instruction would not tell about matrix products on its target: which other form these use
+/// there, and how that differs (src/target/NUMERICS.md). Empty if nothing is known.
+std::string note(const Instruction& instruction);
 
 /// Text for a person: the addends as aligned bits, in lines of at most `columns` (at least 60).
 std::string text(const Explanation& explanation, int columns);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+import importlib.util
 import json
 import pickle
 import xml.etree.ElementTree as xml
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -100,6 +102,60 @@ def test_many_elements():
     with pytest.raises(warpbit.Error, match="profile: 'wild'; expected one of uniform, ordinary"):
         warpbit.compare_generated(instructions, 20, profile="wild")
     assert "no computation" in str(refusal(lambda: warpbit.compare_generated([], 20)))
+
+
+def test_error_statistics():
+    c = warpbit.compare_generated([SM_80, SM_90], 20, seed=3, profile="ordinary")
+    inputs = warpbit.generate(SM_90, 20, seed=3, profile="ordinary")
+    a, b, start = (warpbit.decode(f, warpbit.gather(SM_90.operand(n), inputs[n])) for n, f in
+                   (("a", "f16"), ("b", "f16"), ("c", "f32")))
+    d = warpbit.decode("f32", warpbit.gather(SM_90.operand("d"), inputs["d"]))
+    expected = []
+    for index, row, column in np.ndindex(d.shape):
+        exact = Fraction(start[index, row, column])
+        exact += sum(Fraction(x) * Fraction(y) for x, y in zip(a[index, row], b[index, :, column]))
+        # The denominator is a power of two.
+        exponent = max(abs(exact.numerator).bit_length() - exact.denominator.bit_length(), -126) if exact else -126
+        expected.append(float((Fraction(d[index, row, column]) - exact) / Fraction(2) ** (exponent - 23)))
+    result = c.results[1]
+    assert result.errors.tolist() == sorted(expected)
+    statistics = result.statistics
+    magnitudes = sorted(abs(x) for x in expected)
+    assert statistics.elements == len(expected) == 20 * 128
+    assert (statistics.p50, statistics.max) == (magnitudes[1279], magnitudes[-1])
+    assert result.correctly_rounded <= sum(x <= 0.5 for x in magnitudes)
+    assert c.names == ["sm_80", "sm_90"] and c.format == "f32"
+    assert sum(b.counts[1] for b in c.histogram) == len(expected)
+    assert c.text(80).startswith("20 cases, 2560 elements\n") and "99.9 %" in c.text(80)
+    assert str(c) == c.text(100)
+    assert again(c).results[1].statistics == statistics
+
+
+def test_the_example_of_error_statistics():
+    spec = importlib.util.spec_from_file_location("error_statistics", "examples/error_statistics.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    forms = [(K16, "sm_80"), (K16, "sm_90")]
+    c = example.compare(forms, depth=32, cases=2)
+    assert c.elements == 256 and [b.up_to for b in c.histogram][:2] == [0, 0.125]
+
+
+def test_what_matrix_products_use_instead():
+    fp8 = warpbit.Instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "sm_90")
+    form = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"
+    assert form in fp8.note and form in warpbit.explain(fp8, [0x38], [0x38]).note
+    assert SM_90.note == "" and warpbit.Instruction(form, "sm_90a").note == ""
+
+
+def test_a_scaled_group():
+    nvfp4 = warpbit.Instruction(
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", "sm_120a")
+    one, two, half = 0b0010, 0b0100, 0x30  # e2m1: 1 and 2; ue4m3: 0.5
+    e = warpbit.explain(nvfp4, [one, two], [one, two], a_scale=[half], b_scale=[half])
+    group = e.sums[0].addends[1].group
+    assert [x.decimal() for x in (group.sum, group.a_scale, group.b_scale)] == ["5", "0.5", "0.5"]
+    assert e.result.decimal() == "1.25" and e.sums[0].addends[0].group is None
+    again(e)
 
 
 def test_a_capture_on_other_targets():

@@ -13,6 +13,7 @@
 #include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/execute.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/kernel.hpp"
 #include "warpbit/ptx.hpp"
@@ -63,6 +64,8 @@ int check_one(const std::string& text, Target target) {
   for (const Operand& op : i->operands()) fmt::print("  {}: {}\n", op.role, operand_text(op));
   fmt::print("  {:<10}{}\n  {:<10}{} ({})\n{}  {:<10}{}\n", "plan", i->plan(), "machine", i->machine(),
              i->toolkit(), evidence_text(i->evidence()), "kernel", path_of(*i, kernel));
+  if (const std::string trap = note(*i); !trap.empty())
+    fmt::print("  {:<10}{}\n", "note", fmt::join(broken(trap, terminal().columns - 12), "\n            "));
   return kYes;
 }
 

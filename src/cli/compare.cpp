@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "cli/arguments.hpp"
+#include "cli/compare_output.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/inputs/text.hpp"
@@ -26,7 +27,7 @@ struct CompareArguments {
   std::uint64_t cases = kRandomCases, seed = 0, max_products = kMaxProducts;
   std::size_t depth = 0;
   Shard shard;
-  bool show = false;
+  bool show = false, json = false, csv = false;
 };
 
 // ---- What is compared
@@ -94,6 +95,18 @@ Compared find_computations(const CompareArguments& o, const Instructions& instru
 
 // ---- One element
 
+void print_wrapped(const std::string& sentence) {
+  fmt::print("{}\n", fmt::join(broken(sentence, terminal().columns - 4), "\n    "));
+}
+
+// Where a form is not what the GPU's matrix products use.
+void print_notes(const std::vector<Computation>& computations) {
+  const std::vector<std::string> names = distinct_names(computations);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (const std::string text = note(computations[i].instruction); !text.empty())
+      print_wrapped(fmt::format("note: {}: {}", names[i], text));
+}
+
 void print_element(const ElementComparison& c, bool show) {
   const bool are_targets =
       std::ranges::all_of(c.explanations, [](const auto& e) { return e.name == e.target; });
@@ -119,13 +132,14 @@ int compare_values(const CompareArguments& o, const Instructions& instructions) 
     inputs.b.resize(compared.depth);
   }
   const ElementComparison comparison = required(compare_element(compared.computations, inputs));
-  for (const std::string& note : notes) fmt::print("{}\n", note);
-  print_element(comparison, o.show);
+  if (o.json) {
+    print_json(comparison, compared.computations);
+  } else {
+    for (const std::string& note : notes) fmt::print("{}\n", note);
+    print_element(comparison, o.show);
+    print_notes(compared.computations);
+  }
   return std::ranges::all_of(comparison.reasons, &std::string::empty) ? kYes : kNo;
-}
-
-void print_wrapped(const std::string& sentence) {
-  fmt::print("{}\n", fmt::join(broken(sentence, terminal().columns - 4), "\n    "));
 }
 
 // What was not measured, where no single element says so.
@@ -138,34 +152,44 @@ void print_marks(const std::vector<Computation>& computations) {
 
 // ---- Many
 
-int print_comparison(const Comparison& c, const std::vector<Computation>& computations, bool show) {
+void print_comparison(const Comparison& c, const std::vector<Computation>& computations, bool show) {
   const std::vector<std::string> names = distinct_names(computations);
   const bool are_targets = names[0] == computations[0].instruction.target().name();
   Table table = {
       {are_targets ? "target" : "computation", fmt::format("differs from {}", names[0]), "by at most"}};
-  bool equal = true;
   for (std::size_t i = 1; i < names.size(); ++i) {
     const ComparedResults& r = c.results[i];
-    equal = equal && r.differing == 0;
     table.push_back({names[i], fmt::format("{} of {} elements", r.differing, c.elements),
                      fmt::format("{} codes", r.most_codes)});
   }
   print_narrow(table);
+  if (const std::string statistics = statistics_text(c, static_cast<int>(terminal().columns));
+      !statistics.empty())
+    fmt::print("\n{}", statistics);
   if (!c.first) {
     print_marks(computations);
-    return equal ? kYes : kNo;
+    return print_notes(computations);
   }
   fmt::print("\nfirst: case {}, row {}, column {}{}\n", c.first->index, c.first->at.row, c.first->at.column,
              c.first->at.product ? fmt::format(", product {}", c.first->at.product) : "");
   print_element(c.first->comparison, show);
-  return kNo;
+  print_notes(computations);
+}
+
+int answer(const CompareArguments& o, const Comparison& c, const std::vector<Computation>& computations) {
+  if (o.json)
+    print_json(c, computations);
+  else if (o.csv)
+    print_csv(c, computations);
+  else
+    print_comparison(c, computations, o.show);
+  return c.first ? kNo : kYes;
 }
 
 int compare_file(const CompareArguments& o, const Instructions& instructions) {
   if (o.depth > 0) refuse("--depth", "a capture", "none: K is that of its instruction");
   const Compared compared = find_computations(o, instructions, instructions.terms);
-  return print_comparison(required(compare_capture(o.forms[0], compared.computations)), compared.computations,
-                          o.show);
+  return answer(o, required(compare_capture(o.forms[0], compared.computations)), compared.computations);
 }
 
 void check_work(const CompareArguments& o, const Instructions& instructions, const Compared& compared) {
@@ -195,7 +219,7 @@ int compare_random(const CompareArguments& o, const Instructions& instructions) 
   check_work(o, instructions, compared);
   const Comparison comparison =
       required(compare_generated(compared.computations, {o.seed, *profile}, o.cases, compared.depth, o.shard));
-  return print_comparison(comparison, compared.computations, o.show);
+  return answer(o, comparison, compared.computations);
 }
 
 // ---- The search
@@ -224,9 +248,14 @@ int find(const CompareArguments& o) {
            "two: two targets, or two forms or orders of K on one");
   const Computation &x = compared.computations.front(), &y = compared.computations.back();
   const DifferenceSearch search = required(find_difference(x, y, compared.depth));
+  if (o.json) {
+    print_json(search, compared.computations);
+    return search.found ? kNo : kYes;
+  }
   if (search.found) {
     fmt::print("{}", element_text(search.found->inputs, x.instruction));
     print_element(search.found->comparison, o.show);
+    print_notes(compared.computations);
     return kNo;
   }
   const std::vector<std::string> names = distinct_names(compared.computations);
@@ -238,6 +267,7 @@ int find(const CompareArguments& o) {
           : fmt::format("no difference found in {} elements; {}: {}; {}: {}", search.tried, names[0], plan,
                         names[1], y.instruction.plan()));
   print_marks(compared.computations);
+  print_notes(compared.computations);
   return kYes;
 }
 
@@ -245,6 +275,8 @@ int compare(const CompareArguments& o) {
   const bool generates = o.find.empty() && !is_file(o.forms[0]) && !o.values.is_given() && !o.random.empty();
   if (o.shard.count > 1 && !generates)
     refuse("--shard", "a comparison without generated inputs", "it with --random PROFILE");
+  if (o.csv && !generates && !is_file(o.forms[0]))
+    refuse("--csv", "one element", "it with --random PROFILE or a capture file; --json");
   if (!o.find.empty()) return find(o);
   const Instructions instructions = find_instructions(o, o.targets);
   if (is_file(o.forms[0])) return compare_file(o, instructions);
@@ -307,7 +339,13 @@ void add_compare(CLI::App& command, int& status) {
       "--find-difference", o.find,
       "search for small inputs that tell two targets apart, separated by a comma, or two forms or orders of K "
       "on one");
-  command.add_flag("--explain", o.show, "also explain the element by each");
+  CLI::Option* show = command.add_flag("--explain", o.show, "also explain the element by each");
+  CLI::Option* json =
+      command
+          .add_flag("--json", o.json, "print one JSON object instead: also statistics, histogram, explanations")
+          ->excludes(show);
+  command.add_flag("--csv", o.csv, "print the statistics of many elements, a row for each computation")
+      ->excludes(show, json);
 }
 
 }  // namespace warpbit::cli

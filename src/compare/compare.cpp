@@ -7,105 +7,15 @@
 #include <utility>
 
 #include "compare/compare_inputs.hpp"
+#include "compare/judge.hpp"
 #include "explain/chain.hpp"
 #include "explain/words.hpp"
 #include "numeric/formats.hpp"
 #include "replay/execute_capture.hpp"
 #include "text/wrapped.hpp"
-#include "threads.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {
-namespace {
-
-// ---- Captures
-
-// Takes in the results of other elements.
-void add(ComparedResults& to, const ComparedResults& x) {
-  to.differing += x.differing;
-  to.most_codes = std::max(to.most_codes, x.most_codes);
-}
-
-// What one computation gives, against what the first gives.
-struct Judged {
-  ComparedResults results;
-  std::uint64_t elements = 0;
-  std::optional<Mismatch> first;
-
-  void judge(const Mismatch& m) {
-    ++elements;
-    if (m.expected == m.got) return;
-    warpbit::add(results, {1, codes_between(m.format, m.expected, m.got).value_or(0)});
-    if (!first) first = m;
-  }
-  // Those of a later case.
-  void add(const Judged& x) {
-    elements += x.elements;
-    warpbit::add(results, x.results);
-    if (!first) first = x.first;
-  }
-};
-
-// The instruction of the capture on each target.
-Result<std::vector<Judged>> judge_instructions(const LoadedCapture& capture, std::span<const Chain> chains,
-                                               const ExecuteOptions& options) {
-  std::vector<Judged> out(chains.size());
-  std::optional<Array> expected;
-  LoadedCapture other = capture;
-  for (std::size_t i = 0; i < chains.size(); ++i) {
-    other.instruction = chains[i].computation->instruction;
-    Result<Array> got = execute(other, options);
-    if (!got) return got.error();
-    if (!expected) expected = *got;
-    for_each_element(capture, *expected, *got, [&, stop = stop_flag()](const Mismatch& m, const auto&) {
-      end_if(stop);
-      out[i].judge(m);
-    });
-  }
-  return out;
-}
-
-// All elements of D in a case of the captures.
-std::vector<Judged> judge_case(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
-                               std::uint64_t index) {
-  const Instruction& i = captures[0].instruction;
-  const bool is_one = captures[0].header.layout == CaptureLayout::elements;
-  const Coordinate end = is_one ? Coordinate{1, 1, 1} : Coordinate{i.rows(), i.columns(), i.products()};
-  std::vector<Judged> out(chains.size());
-  Mismatch m;
-  m.index = index;
-  m.format = chains[0].tile->d.format->name;
-  for (m.product = 0; m.product < end.product; ++m.product)
-    for (m.row = 0; m.row < end.row; ++m.row) {
-      std::vector<Coordinate> elements;  // of a row
-      for (int column = 0; column < end.column; ++column) elements.push_back({m.row, column, m.product});
-      const std::vector<ElementInputs> inputs = inputs_along_k(captures, index, elements);
-      for (m.column = 0; m.column < end.column; ++m.column) {
-        const ElementCodes codes = inputs[static_cast<std::size_t>(m.column)];
-        for (std::size_t n = 0; n < chains.size(); ++n) {
-          m.got = run_chain(chains[n], codes);
-          if (n == 0) m.expected = m.got;
-          out[n].judge(m);
-        }
-      }
-    }
-  return out;
-}
-
-// Any computations, by the specification.
-Result<std::vector<Judged>> judge_chains(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
-                                         const ExecuteOptions& options) {
-  for (const LoadedCapture& capture : captures)  // refuses what cannot be read
-    if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
-  std::vector<std::vector<Judged>> cases(captures[0].cases);
-  for_each_piece(0, cases.size(), [&](std::uint64_t i) { cases[i] = judge_case(captures, chains, i); });
-  std::vector<Judged> out(chains.size());
-  for (const std::vector<Judged>& of_case : cases)
-    for (std::size_t n = 0; n < out.size(); ++n) out[n].add(of_case[n]);
-  return out;
-}
-
-}  // namespace
 
 std::optional<std::uint64_t> codes_between(std::string_view format_name, std::uint64_t x, std::uint64_t y) {
   const Format* f = find_format(format_name);
@@ -159,17 +69,13 @@ Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
   const Result<std::vector<Chain>> chains = find_chains(computations, depth);
   if (!chains) return chains.error();
   if (const Result<void> fits = check_formats(source, computations[0].instruction); !fits) return fits.error();
-  const bool are_instructions = std::ranges::all_of(*chains, [&](const Chain& chain) {
-    return captures.size() == 1 && chain.k.steps.size() == 1 &&
-           chain.computation->instruction.canonical() == source.canonical();
-  });
-  const Result<std::vector<Judged>> judged = are_instructions
-                                                 ? judge_instructions(captures[0], *chains, options)
-                                                 : judge_chains(captures, *chains, options);
+  const Result<std::vector<Judged>> judged = judge(captures, *chains, options);
   if (!judged) return judged.error();
   Comparison out;
   out.cases = captures[0].cases;
   out.elements = judged->front().elements;
+  out.names = distinct_names(computations);
+  out.format = (*chains)[0].tile->d.format->name;
   const Mismatch* first = nullptr;
   for (const Judged& j : *judged) {
     out.results.push_back(j.results);

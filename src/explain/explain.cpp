@@ -91,12 +91,30 @@ class ChainExplainer {
           traced.cut && value.is_finite() && value.number != 0 && addend.exponent == traced.cut->e;
       sum.addends.push_back(
           {name_of(addend, first, c, before), value.exact_number(), kept.exact_number(), sets_e});
+      if (addend.what == Addend::What::products && addend.first < addend.last && tile_.a_scale.is_present())
+        sum.addends.back().group = group_of(addend.first, addend.last);
       if (addend.what == Addend::What::accumulator) in.add(c);
       if (addend.what == Addend::What::running) in.add(before);
       if (addend.what == Addend::What::products)
         for (std::size_t k = addend.first; k <= addend.last; ++k) in.products[first + k] = true;
     }
     return finish(std::move(sum), std::move(in));
+  }
+
+  // The products of a scaled group. Only the first step has scale factors.
+  ScaledGroup group_of(std::size_t first, std::size_t last) const {
+    Dyadic sum(0, 0);
+    for (std::size_t k = first; k <= last && k < codes_.a.size(); ++k) {
+      const Dyadic a = number_of(*tile_.a.format, codes_.a[k]), b = number_of(*tile_.b.format, codes_.b[k]);
+      Dyadic product(0, a.exponent + b.exponent);
+      product.number = a.number * b.number;
+      sum = sum + product;
+    }
+    const auto scale = [&](const TileScale& of, std::span<const std::uint64_t> codes) {
+      const std::size_t block = first * static_cast<std::size_t>(of.blocks) / chain_.terms();
+      return number_of(*of.format, block < codes.size() ? codes[block] : 0).exact_number();
+    };
+    return {sum.exact_number(), scale(tile_.a_scale, codes_.a_scale), scale(tile_.b_scale, codes_.b_scale)};
   }
 
   // The sum of a run, added to that of the runs before it.
@@ -228,6 +246,7 @@ Explanation explain(const Chain& chain, const ElementCodes& codes) {
   out.name = out.target = instruction.target().name();
   out.plan = instruction.plan();
   out.inferred = instruction.inferred();
+  out.note = note(instruction);
   const Dyadic exact = ChainExplainer(chain, codes, out).run();
   const Format& f = *chain.tile->d.format;
   const Dyadic result = number_of(f, out.code);

@@ -65,12 +65,13 @@ constexpr std::pair<std::string_view, std::string_view> kLegend[] = {{kSetsE, "E
 
 // Draws a row of bits, and its value behind them.
 void draw_number(Picture& picture, const BitColumns& at, const ExactNumber& x, int left, int y,
-                 std::string_view fill) {
+                 std::string_view fill, std::optional<int> last = std::nullopt) {
   picture.text(left - kSign / 2, y, x.negative ? "-" : "+");
-  const std::string cut = at.cut(x), bits = at.kept(x) + cut.substr(0, kMostLost);
+  const std::string cut = at.cut(x), bits = at.kept(x, last) + cut.substr(0, kMostLost);
   const auto kept = static_cast<std::size_t>(at.top() - at.low() + 1);
   for (std::size_t i = 0; i < bits.size(); ++i)
-    if (bits[i] != ' ') picture.cell(left + static_cast<int>(i) * kCell, y, bits[i], i < kept ? fill : kCut);
+    if (bits[i] != ' ' && bits[i] != '.')
+      picture.cell(left + static_cast<int>(i) * kCell, y, bits[i], i < kept ? fill : kCut);
   const int end = left + (at.top() - at.low() + 1 + std::min(at.lost(), static_cast<int>(kMostLost))) * kCell;
   if (cut.size() > kMostLost) picture.text(end, y, "...", "fill=\"#c00\"");
   picture.text(end + 3 * kCharacter + kSign / 2, y, short_text(x));
@@ -87,17 +88,22 @@ int draw(Picture& picture, const ExplainedSum& sum, int y) {
   picture.text(left, y, high);
   picture.text(cut - static_cast<int>(low.size()) * kCharacter - 3, y, low);
   const int first = y;
-  const auto row = [&](std::string_view name, const ExactNumber& x, std::string_view fill) {
+  const auto row = [&](std::string_view name, const ExactNumber& x, std::string_view fill,
+                       std::optional<int> last = std::nullopt) {
     y += kRow;
     picture.text(kMargin, y, name);
-    draw_number(picture, at, x, left, y, fill);
+    draw_number(picture, at, x, left, y, fill, last);
   };
   for (const ExplainedAddend& addend : sum.addends)
     if (!addend.value.bits.empty()) row(addend.name, addend.value, addend.sets_e ? kSetsE : kAddend);
   y += kRow / 2;
   row("sum", sum.total, kSum);
-  row(sum.format, sum.result, kResult);
+  row(sum.format, sum.result, kResult, last_bit(sum));
   picture.line(cut, first - kRow / 2, y + kRow / 2);
+  for (const ExplainedAddend& addend : sum.addends)
+    if (addend.group && !addend.group->sum.is_zero()) picture.text(kMargin, y += kRow, group_text(addend));
+  if (const std::string text = precision_text(sum); !text.empty())
+    picture.text(kMargin, y += kRow, text.substr(2));  // without "; "
   return y;
 }
 
@@ -135,6 +141,11 @@ std::string svg(const Explanation& e) {
   row("result", code_text(e.format, e.code));
   row("exact", cut_off(e.exact.decimal(), kMostCharacters));
   if (e.ulps) row("error", error_text(e));
+  if (!e.note.empty()) {
+    const std::string note = wrapped("note: " + e.note, kMostCharacters);
+    for (const std::string_view line : words_between(note, "\n"))
+      if (!line.empty()) picture.text(kMargin, y += kRow, line);
+  }
   if (std::ranges::any_of(e.sums, has_columns)) draw_legend(picture, y + 2 * kRow);
   return picture.document();
 }

@@ -45,20 +45,23 @@ std::string table(const ExplainedSum& sum, std::size_t width) {
     const ExactNumber& x = *rows[i].second;
     if (i == addends) out += fmt::format("  {}\n", std::string(label + 3 + kept + 1, '-'));
     const std::string line =
-        fmt::format("  {:<{}}  {}{}|{:<{}}{}", rows[i].first, label, x.negative ? '-' : '+', at.kept(x),
+        fmt::format("  {:<{}}  {}{}|{:<{}}{}", rows[i].first, label, x.negative ? '-' : '+',
+                    i + 1 == rows.size() ? at.kept(x, last_bit(sum)) : at.kept(x),
                     cut_off(at.cut(x), std::max<std::size_t>(lost, 3)), lost,
                     with_values ? "  " + cut_off(short_text(x), kValueWidth - 2) : "");
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   const std::size_t zeros = sum.addends.size() - addends;
   if (zeros > 0) out += fmt::format("  {} {} zero\n", zeros, zeros == 1 ? "addend is" : "addends are");
+  for (const ExplainedAddend& addend : sum.addends)
+    if (addend.group && !addend.group->sum.is_zero()) out += wrapped("  " + group_text(addend), width);
   return out;
 }
 
 std::string text(const ExplainedSum& sum, std::size_t width) {
   const std::string out = has_columns(sum) ? wrapped("  " + window_text(sum), width) + table(sum, width)
                                            : wrapped("  " + addition_text(sum), width);
-  return out + fmt::format("  -> {}\n", code_text(sum.format, sum.code));
+  return out + wrapped(fmt::format("  -> {}{}", code_text(sum.format, sum.code), precision_text(sum)), width);
 }
 
 // ---- The result
@@ -89,6 +92,7 @@ std::string text(const Explanation& e, int columns) {
   row("exact", e.exact.decimal());
   if (!e.exact.bits.empty() && e.exact.exponent < 0) row("", "= " + e.exact.ratio());
   if (e.ulps) row("error", error_text(e));
+  if (!e.note.empty()) out += "\n" + wrapped("note: " + e.note, width);
   return out;
 }
 
@@ -96,15 +100,21 @@ std::string json(const Explanation& e) {
   using Json = nlohmann::ordered_json;
   Json out = {{"form", e.form}, {"target", e.target}, {"plan", e.plan}, {"inferred", e.inferred}};
   out["assumed"] = e.assumed;
+  if (!e.note.empty()) out["note"] = e.note;
   out["sums"] = Json::array();
   for (const ExplainedSum& sum : e.sums) {
     Json of_sum = {{"name", sum.name}, {"step", sum.step}};
     if (e.instructions > 1) of_sum["instruction"] = sum.instruction;
     if (sum.window) of_sum["window"] = {{"e", sum.window->e}, {"f", sum.window->f}};
     of_sum["addends"] = Json::array();
-    for (const ExplainedAddend& addend : sum.addends)
+    for (const ExplainedAddend& addend : sum.addends) {
       of_sum["addends"].push_back(
           {{"name", addend.name}, {"value", to_json(addend.value)}, {"kept", to_json(addend.kept)}});
+      if (addend.group)
+        of_sum["addends"].back()["group"] = {{"sum", to_json(addend.group->sum)},
+                                             {"a_scale", to_json(addend.group->a_scale)},
+                                             {"b_scale", to_json(addend.group->b_scale)}};
+    }
     of_sum["total"] = to_json(sum.total);
     of_sum["format"] = sum.format;
     of_sum["code"] = hex(sum.code);

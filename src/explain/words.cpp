@@ -101,7 +101,26 @@ std::string error_text(const Explanation& e) {
       e.code == *e.nearest ? "it is the nearest" : "the nearest is " + code_text(e.format, *e.nearest));
 }
 
+std::string group_text(const ExplainedAddend& addend) {
+  const ScaledGroup& group = *addend.group;
+  return fmt::format("{}: their sum {}, times the scales {} and {}", addend.name, short_text(group.sum),
+                     short_text(group.a_scale), short_text(group.b_scale));
+}
+
 // ---- Bits
+
+std::optional<int> last_bit(const ExplainedSum& sum) {
+  const Format& f = *find_format(sum.format);
+  if (f.is_integer || sum.result.kind != ExactNumber::Kind::finite) return std::nullopt;
+  return (sum.result.is_zero() ? f.min_exponent() : std::max(top_of(sum.result), f.min_exponent())) -
+         f.fraction_bits;
+}
+
+std::string precision_text(const ExplainedSum& sum) {
+  const std::optional<int> last = last_bit(sum);
+  if (!has_columns(sum) || !last || sum.result.is_zero() || BitColumns(sum).low() >= *last) return "";
+  return fmt::format("; the last bit of {} is 2^{}", sum.format, *last);
+}
 
 bool has_columns(const ExplainedSum& sum) {
   return sum.window && !std::ranges::all_of(sum.addends, &ExactNumber::is_zero, &ExplainedAddend::value);
@@ -124,6 +143,13 @@ std::pair<std::string, std::string> BitColumns::headings(std::size_t width) cons
   if (top_ == low_) return {last, ""};
   if (first.size() + 1 + last.size() <= width) return {first, last};
   return {fmt::format("{} to {}", first, last), ""};
+}
+
+std::string BitColumns::kept(const ExactNumber& x, std::optional<int> last) const {
+  std::string out = kept(x);
+  if (!last || x.bits.empty()) return out;
+  for (int at = std::min(top_, *last - 1); at >= low_; --at) out[static_cast<std::size_t>(top_ - at)] = '.';
+  return out;
 }
 
 // Zeros between the lowest bit and the end of the columns that are kept are written, not those in front.

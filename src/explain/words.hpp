@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -25,7 +26,15 @@ std::string addition_text(const ExplainedSum& sum);
 /// "0.25 ulp of f32; it is the nearest". Precondition: it has a distance.
 std::string error_text(const Explanation& e);
 
+/// "a[0..15] b[0..15]: their sum 30, times the scales 0.3125 and 1". Precondition: it is a group.
+std::string group_text(const ExplainedAddend& addend);
+
 // ---- Bits
+
+/// The exponent of the last bit that the format of the result has there. Nothing for integers, Inf and NaN.
+std::optional<int> last_bit(const ExplainedSum& sum);
+/// "; the last bit of f32 is 2^-20", if columns of the sum lie below it.
+std::string precision_text(const ExplainedSum& sum);
 
 /// True if addends are cut and one is not zero: there are bits to show.
 bool has_columns(const ExplainedSum& sum);
@@ -46,6 +55,8 @@ class BitColumns {
   int lost() const { return lost_; }  ///< columns behind that
   /// A bit or a blank for each column from top() to low().
   std::string kept(const ExactNumber& x) const { return columns(x, top_, low_); }
+  /// The same of a result, whose format ends with the bit `last`: a dot for each column below it.
+  std::string kept(const ExactNumber& x, std::optional<int> last) const;
   /// What comes behind; empty if there is nothing.
   std::string cut(const ExactNumber& x) const { return x.bits.empty() ? "" : columns(x, low_ - 1, x.exponent); }
 

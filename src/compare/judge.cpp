@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// All elements by several computations: each case is read once, computed by each, and judged.
+#include "compare/judge.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "compare/compare_inputs.hpp"
+#include "compare/exact_sum.hpp"
+#include "replay/execute_capture.hpp"
+#include "threads.hpp"
+#include "warpbit/gemm.hpp"
+
+namespace warpbit {
+namespace {
+
+// ---- One product of one case
+
+std::size_t item_bytes(const Format& f) {
+  return f.bits <= 8 ? 1 : static_cast<std::size_t>(f.bits) / 8;
+}
+
+// Codes of a matrix, row by row, as gemm takes them.
+struct Matrix {
+  std::size_t item;
+  std::vector<std::byte> bytes;
+
+  void set(std::size_t at, std::uint64_t code) {
+    if (bytes.size() < (at + 1) * item) bytes.resize((at + 1) * item);
+    std::memcpy(&bytes[at * item], &code, item);
+  }
+  std::uint64_t get(std::size_t at) const {
+    std::uint64_t out = 0;
+    std::memcpy(&out, &bytes[at * item], item);
+    return out;
+  }
+};
+
+// Matrices A, B (column by column) and C of a product.
+struct Matrices {
+  std::size_t rows, columns, depth;
+  Matrix a, b, c;
+};
+
+Result<Matrix> product_of(const Chain& chain, const Matrices& m) {
+  const auto across = static_cast<std::ptrdiff_t>(m.columns), down = static_cast<std::ptrdiff_t>(m.depth);
+  Matrix d{item_bytes(*chain.tile->d.format), {}};
+  d.bytes.resize(m.rows * m.columns * d.item);
+  const Gemm problem{m.rows,
+                     m.columns,
+                     m.depth,
+                     {m.a.bytes.data(), down, 1},
+                     {m.b.bytes.data(), 1, down},
+                     {m.c.bytes.data(), across, 1},
+                     {d.bytes.data(), across, 1}};
+  GemmOptions options{chain.computation->k_order, chain.computation->split_k};
+  options.execute.threads = 1;
+  const Result<Execution> executed = gemm(chain.computation->instruction, problem, options);
+  if (!executed) return executed.error();
+  return d;
+}
+
+// True if gemm computes what the chain does: a dense product of matrices that nothing negates.
+bool is_gemm(const Chain& chain) {
+  const Tile& t = *chain.tile;
+  if (t.terms != t.depth || t.a_scale.is_present() || t.negate_a || t.negate_b || t.starts_at_zero)
+    return false;
+  const auto zeros = [&](const Format& f) {
+    return Matrix{item_bytes(f), std::vector<std::byte>(chain.terms() * chain.k.steps.size() * 8)};
+  };
+  return product_of(chain, {1, 1, chain.terms() * chain.k.steps.size(), zeros(*t.a.format), zeros(*t.b.format),
+                            zeros(*t.c.format)})
+      .ok();
+}
+
+// ---- All cases
+
+// Where the results of a computation come from.
+struct Source {
+  std::optional<Array> executed;  // by the instruction of the capture
+  bool is_gemm = false;           // or else, or by the specification
+};
+
+class Judge {
+ public:
+  Judge(std::span<const LoadedCapture> captures, std::span<const Chain> chains)
+      : captures_(captures), chains_(chains), d_(captures[0].instruction.operands()[0]) {
+    const Instruction& i = captures[0].instruction;
+    is_one_ = captures[0].header.layout == CaptureLayout::elements;
+    end_ = is_one_ ? Coordinate{1, 1, 1} : Coordinate{i.rows(), i.columns(), i.products()};
+    if (is_one_) return;
+    for (Coordinate at{0, 0, 0}; at.product < end_.product; ++at.product)
+      for (at.row = 0; at.row < end_.row; ++at.row)
+        for (at.column = 0; at.column < end_.column; ++at.column)
+          places_.push_back(d_.fragment.find(at).front());
+  }
+
+  // Errors: those of execute.
+  Result<void> prepare(const ExecuteOptions& options) {
+    for (const Chain& chain : chains_) {
+      Source source;
+      const Instruction& instruction = chain.computation->instruction;
+      if (captures_.size() == 1 && chain.k.steps.size() == 1 &&
+          instruction.canonical() == captures_[0].instruction.canonical()) {
+        LoadedCapture other = captures_[0];
+        other.instruction = instruction;
+        Result<Array> got = execute(other, options);
+        if (!got) return got.error();
+        source.executed = std::move(*got);
+      } else {
+        source.is_gemm = !is_one_ && is_gemm(chain);
+      }
+      sources_.push_back(std::move(source));
+    }
+    return {};
+  }
+
+  std::vector<Judged> judge_case(std::uint64_t index) const {
+    std::vector<Judged> out(chains_.size());
+    for (int product = 0; product < end_.product; ++product) judge_product(index, product, out);
+    return out;
+  }
+
+ private:
+  // Results of a computation, in order of rows.
+  using Codes = std::vector<std::uint64_t>;
+
+  std::size_t item_of(std::uint64_t index, std::size_t element) const {
+    if (is_one_) return index;
+    const Place& place = places_[element];
+    return (index * static_cast<std::uint64_t>(d_.fragment.lanes()) + static_cast<std::uint64_t>(place.lane)) *
+               static_cast<std::uint64_t>(d_.registers) +
+           static_cast<std::uint64_t>(place.reg);
+  }
+
+  void judge_product(std::uint64_t index, int product, std::vector<Judged>& out) const {
+    const auto columns = static_cast<std::size_t>(end_.column), rows = static_cast<std::size_t>(end_.row);
+    const Tile& t = *chains_[0].tile;
+    Matrices m{rows,
+               columns,
+               chains_[0].terms() * chains_[0].k.steps.size(),
+               {item_bytes(*t.a.format), {}},
+               {item_bytes(*t.b.format), {}},
+               {item_bytes(*t.c.format), {}}};
+    std::vector<Codes> results(chains_.size(), Codes(rows * columns));
+    std::vector<ExactElement> exact(t.d.format->is_integer ? 0 : rows * columns, ExactElement(t));
+    const bool needs_matrices = std::ranges::any_of(sources_, &Source::is_gemm);
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::vector<Coordinate> elements;
+      for (int column = 0; column < end_.column; ++column)
+        elements.push_back({static_cast<int>(row), column, product});
+      const std::vector<ElementInputs> inputs = inputs_along_k(captures_, index, elements);
+      for (std::size_t column = 0; column < columns; ++column) {
+        const std::size_t element = row * columns + column;
+        if (!exact.empty()) exact[element].set(inputs[column]);
+        for (std::size_t n = 0; n < chains_.size(); ++n)
+          if (!sources_[n].executed && !sources_[n].is_gemm)
+            results[n][element] = run_chain(chains_[n], inputs[column]);
+      }
+      if (needs_matrices) take(m, row, inputs);
+    }
+    for (std::size_t n = 0; n < chains_.size(); ++n) read_results(m, n, index, product, results[n]);
+    judge_elements(index, product, results, exact, out);
+  }
+
+  static void take(Matrices& m, std::size_t row, const std::vector<ElementInputs>& inputs) {
+    for (std::size_t column = 0; column < m.columns; ++column) {
+      m.c.set(row * m.columns + column, inputs[column].c);
+      for (std::size_t k = 0; k < m.depth && row == 0; ++k) m.b.set(column * m.depth + k, inputs[column].b[k]);
+    }
+    for (std::size_t k = 0; k < m.depth; ++k) m.a.set(row * m.depth + k, inputs[0].a[k]);
+  }
+
+  // Those that were executed, or that gemm computes.
+  void read_results(const Matrices& m, std::size_t n, std::uint64_t index, int product, Codes& out) const {
+    if (sources_[n].executed) {
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const std::size_t element = static_cast<std::size_t>(product) * out.size() + i;
+        const std::uint64_t item = sources_[n].executed->at(item_of(index, element));
+        out[i] = is_one_ ? item : item >> places_[element].low_bit & places_[element].mask();
+      }
+    } else if (sources_[n].is_gemm) {
+      const Result<Matrix> d = product_of(chains_[n], m);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = d->get(i);
+    }
+  }
+
+  void judge_elements(std::uint64_t index, int product, const std::vector<Codes>& results,
+                      const std::vector<ExactElement>& exact, std::vector<Judged>& out) const {
+    Mismatch m = place_of(captures_[0], 0);
+    m.index = index;
+    m.product = product;
+    for (std::size_t i = 0; i < results[0].size(); ++i) {
+      const std::size_t element = static_cast<std::size_t>(product) * results[0].size() + i;
+      if (!captures_[0].compared(item_of(index, element))) continue;
+      m.row = static_cast<int>(i) / end_.column;
+      m.column = static_cast<int>(i) % end_.column;
+      m.expected = results[0][i];
+      for (std::size_t n = 0; n < chains_.size(); ++n) {
+        m.got = results[n][i];
+        judge_result(m, out[n]);
+        if (!exact.empty()) judge_error(exact[i], *chains_[n].tile, m.got, out[n].results);
+      }
+    }
+  }
+
+  static void judge_result(const Mismatch& m, Judged& out) {
+    ++out.elements;
+    if (m.expected == m.got) return;
+    ++out.results.differing;
+    out.results.most_codes =
+        std::max(out.results.most_codes, codes_between(m.format, m.expected, m.got).value_or(0));
+    if (!out.first) out.first = m;
+  }
+
+  static void judge_error(const ExactElement& exact, const Tile& tile, std::uint64_t code,
+                          ComparedResults& out) {
+    if (exact.is_special(tile)) {
+      ++out.special;
+    } else if (const std::optional<ResultError> error = exact.error_of(tile, code); !error) {
+      ++out.overflowed;
+    } else {
+      out.correctly_rounded += error->correctly_rounded ? 1 : 0;
+      out.errors.push_back(error->ulps);
+    }
+  }
+
+  std::span<const LoadedCapture> captures_;
+  std::span<const Chain> chains_;
+  const Operand& d_;
+  bool is_one_;
+  Coordinate end_;
+  std::vector<Place> places_;  // (product, row, column)
+  std::vector<Source> sources_;
+};
+
+// Without the order of errors.
+void append(ComparedResults& to, const ComparedResults& x) {
+  to.differing += x.differing;
+  to.most_codes = std::max(to.most_codes, x.most_codes);
+  to.correctly_rounded += x.correctly_rounded;
+  to.special += x.special;
+  to.overflowed += x.overflowed;
+  to.errors.insert(to.errors.end(), x.errors.begin(), x.errors.end());
+}
+
+}  // namespace
+
+void add(ComparedResults& to, const ComparedResults& x) {
+  const auto own = static_cast<std::ptrdiff_t>(to.errors.size());
+  append(to, x);
+  std::inplace_merge(to.errors.begin(), to.errors.begin() + own, to.errors.end());
+}
+
+Result<std::vector<Judged>> judge(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
+                                  const ExecuteOptions& options) {
+  Judge all(captures, chains);
+  if (const Result<void> prepared = all.prepare(options); !prepared) return prepared.error();
+  for (const LoadedCapture& capture : captures)  // refuses what cannot be read
+    if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
+  std::vector<std::vector<Judged>> cases(captures[0].cases);
+  for_each_piece(0, cases.size(), [&](std::uint64_t i) { cases[i] = all.judge_case(i); });
+  std::vector<Judged> out(chains.size());
+  for (std::vector<Judged>& of_case : cases) {
+    for (std::size_t n = 0; n < out.size(); ++n) {
+      out[n].elements += of_case[n].elements;
+      append(out[n].results, of_case[n].results);
+      if (!out[n].first) out[n].first = of_case[n].first;
+    }
+    of_case.clear();
+  }
+  for (Judged& of_chain : out) std::ranges::sort(of_chain.results.errors);
+  return out;
+}
+
+}  // namespace warpbit

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "explain/chain.hpp"
+#include "replay/loaded_capture.hpp"
+#include "warpbit/compare.hpp"
+
+namespace warpbit {
+
+/// Takes in the results of other elements.
+void add(ComparedResults& to, const ComparedResults& x);
+
+/// What one computation gives, against what the first gives and the exact sums.
+struct Judged {
+  ComparedResults results;
+  std::uint64_t elements = 0;
+  std::optional<Mismatch> first;
+};
+
+/// By chain, over all elements of the captures, one for each instruction along K (inputs_along_steps). Errors: those of
+/// execute.
+Result<std::vector<Judged>> judge(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
+                                  const ExecuteOptions& options);
+
+}  // namespace warpbit
