@@ -59,10 +59,10 @@ struct GemmOptions {
 /// step in that order, with D of one step as C of the next. Elements outside the matrices are +0, their scale
 /// factors 1. With a depth of 0, D is C.
 ///
-/// The instruction is any dense product whose C has the format of D: mma with or without block scaling, wmma and
-/// wgmma, where A may be in registers or described. Where operands lie does not matter: not the names of registers, nor
-/// selectors of scale factors, descriptors and imm-trans. imm-scale does: -1 changes the signs of A or B. (A bare form has
-/// -1 for both, which is A B.) scale-d is 1, a predicate or absent.
+/// The instruction is any dense product whose C has the format of D, of a warp or of a warpgroup, with block scaling
+/// or without. Where its operands lie does not matter: neither the names of registers nor descriptors, imm-trans and the
+/// selectors of scale factors. imm-scale does: -1 changes the signs of A or B. (A bare form has -1 for both, which is
+/// A B.) scale-d is 1, a predicate or absent.
 ///
 /// Errors: view_mismatch (another instruction, one with literals for matrices, a scale-d of 0, a matrix without
 /// data, scale factors that the form does not have, sizes above 2^31 - 1, a k_order that is not a permutation, a

@@ -19,8 +19,8 @@ constexpr std::size_t kWords = 8;       // of a line in a step, of eight element
 constexpr std::size_t kScaleBytes = 4;  // of a line in a step: as many as are read
 
 // A or B: fragments and scale factors, [fragment][step].
-struct Lines {
-  Lines(const MatrixProduct& p, bool is_a)
+struct FragmentLines {
+  FragmentLines(const MatrixProduct& p, bool is_a)
       : matrix(is_a ? p.a : ItemMatrix{p.b.data, p.b.column_stride, p.b.row_stride, p.b.item_bytes}),
         depth(p.depth),
         count(is_a ? p.rows : p.columns),
@@ -151,7 +151,7 @@ class GroupEngine : public GemmEngine {
   const MatrixProduct& p_;
   const Body& body_;
   GroupProgram program_;
-  Lines a_, b_;
+  FragmentLines a_, b_;
 };
 
 }  // namespace
