@@ -85,7 +85,12 @@ Result<Computation> computation(const Instruction& instruction, std::string_view
       return Error{Errc::usage, "K order", fmt::format("'{}'", k_order),
                    "ascending, descending or the steps (1:0:3:2), split_k=2, or descending+split_k=2"};
   }
-  if (const Result<Chain> chain = find_chain(out, depth); !chain) return chain.error();
+  if (terms == 0) return find_chain(out, depth).error();  // no sum of products
+  // Whether they form a chain is for those to say that need one: gemm has more.
+  if (const Result<KSteps> k =
+          find_k_steps(instruction, std::max<std::size_t>(depth, 1), out.k_order, out.split_k);
+      !k)
+    return k.error();
   return out;
 }
 

@@ -110,11 +110,14 @@ std::size_t size(int n) {
   return static_cast<std::size_t>(n);
 }
 
-Result<void> check_tile(const Instruction& i, const MatrixOperands& m) {
+Result<void> check_tile(const Instruction& i, const Tile& tile, const MatrixOperands& m) {
+  const char* const reason = tile.sparsity.is_sparse()        ? "A is sparse"
+                             : tile.c.format != tile.d.format ? "C and D differ in format"
+                                                              : "scale-d is 0";
   if (m.a.rows > size(i.rows()) || m.a.columns > size(i.depth()) || m.b.columns > size(i.columns()))
-    return mismatch(
-        i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
-        fmt::format("at most one tile, {} x {} and {} x {}", i.rows(), i.depth(), i.depth(), i.columns()));
+    return mismatch(i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
+                    fmt::format("at most one tile, {} x {} and {} x {}, as {}", i.rows(), i.depth(), i.depth(),
+                                i.columns(), reason));
   return check_scales(i, m, size(i.blocks()));
 }
 
@@ -146,13 +149,13 @@ Result<Element> run_element(const Instruction& i, const Sparsity& s, const Matri
       i, {std::span(a.codes).subspan(row * terms, terms), s.is_sparse() ? kept : whole, c, a_scale, b_scale});
 }
 
-Result<CodeMatrix> run_tile(const Instruction& i, const Sparsity& sparsity, const MatrixOperands& m) {
-  if (Result<void> checked = check_tile(i, m); !checked) return checked.error();
-  const Result<CompressedMatrix> a = stored(i, sparsity, m.a);
+Result<CodeMatrix> run_tile(const Instruction& i, const Tile& tile, const MatrixOperands& m) {
+  if (Result<void> checked = check_tile(i, tile, m); !checked) return checked.error();
+  const Result<CompressedMatrix> a = stored(i, tile.sparsity, m.a);
   if (!a) return a.error();
   CodeMatrix out{m.a.rows, m.b.columns, {}};
   for (std::size_t n = 0; n < out.rows * out.columns; ++n) {
-    const Result<Element> element = run_element(i, sparsity, m, *a, n / out.columns, n % out.columns);
+    const Result<Element> element = run_element(i, tile.sparsity, m, *a, n / out.columns, n % out.columns);
     if (!element) return element.error();
     out.codes.push_back(element->code);
   }
@@ -191,7 +194,7 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
     return run_product(instruction, operands, options);
   if (!options.k_order.empty() || options.split_k != 1)
     return mismatch(instruction, "an order of K", "none: of this form one tile is computed");
-  return run_tile(instruction, tile->sparsity, operands);
+  return run_tile(instruction, *tile, operands);
 }
 
 }  // namespace warpbit
