@@ -26,14 +26,22 @@ bool is_signed_magnitude(const Fragment& fragment) {
   const Format& f = *find_format(fragment.op().format);
   return !f.is_integer && f.is_signed;
 }
-std::uint64_t sign_bit(const Fragment& f) {
-  return std::uint64_t{1} << (f.op().element_bits - 1);
+// Changes the sign of each element; integers wrap.
+std::function<std::uint64_t(std::uint64_t)> negation(const Fragment& f) {
+  return [packing = f.packing(), sign = std::uint64_t{1} << (f.op().element_bits - 1),
+          is_integer = find_format(f.op().format)->is_integer](std::uint64_t word) {
+    return with_elements(packing, word, [&](std::uint64_t code, int) {
+      return is_integer ? (0 - code) & packing.mask() : code ^ sign;
+    });
+  };
+}
+bool is_signed(const Fragment& f) {
+  return find_format(f.op().format)->is_signed;
 }
 void add_sign(Collection& to, const Fragment& f, std::string_view what, std::string hint) {
-  if (!is_signed_magnitude(f)) return;
-  const std::uint64_t sign = in_all_slots(f.packing(), sign_bit(f));
+  if (!is_signed(f)) return;
   to.add_change({"sign", f.role(), fmt::format("{} is {}", f.letter(), what), std::move(hint), 1, true},
-                {f.part()}, [sign](std::uint64_t x) { return x ^ sign; });
+                {f.part()}, negation(f));
 }
 
 // ---- C and D
@@ -102,12 +110,11 @@ void collect_accumulator(Collection& to) {
   to.add({"accumulator_kept", "c", "C is added though scale-d is 0", "the predicate scale-d", 1, true}).inputs =
       set_scale_d;
   add_sign(to, c, "subtracted", "the sign of the accumulators");
-  if (is_signed_magnitude(d))
+  if (is_signed(d))
     to.add({"sign", "d", "D is negated", "the sign of the results", 1}).execution =
-        [&d](const Problem& in) -> Result<Array> {
+        [negate = negation(d)](const Problem& in) -> Result<Array> {
       Result<Array> out = execute_trial(in);
-      const std::uint64_t sign = in_all_slots(d.packing(), sign_bit(d));
-      if (out) change(*out, [sign](std::uint64_t x) { return x ^ sign; });
+      if (out) change(*out, negate);
       return out;
     };
   if (c.op().format != d.op().format) return;
