@@ -180,6 +180,19 @@ def test_a_diagnosis():
         warpbit.diagnose(SM_90, a, b, c, d=d[:3])
 
 
+def test_a_diagnosis_of_whole_matrices():
+    rng = np.random.default_rng(1)
+    a, b = (rng.uniform(-2, 2, size).astype(np.float16) for size in [(40, 56), (56, 24)])
+    d = warpbit.gemm(SM_90, a, b, k_order="descending").d
+    found = warpbit.diagnose_product(SM_90, a, b, d=d)
+    assert found.verdict == "mistake" and found.findings[0].kind == "k_order"
+    assert "descending" in found.findings[0].mistake
+    tail = warpbit.gemm(SM_90, np.where(np.arange(56) < 48, a, np.float16(0)), b).d
+    assert warpbit.diagnose_product(SM_90, a, b, d=tail).findings[0].kind == "tail_missing"
+    with pytest.raises(warpbit.Error, match=r"expected shape \(40, 24\)"):
+        warpbit.diagnose_product(SM_90, a, b, d=d[:3])
+
+
 def test_a_diagnosis_of_a_file(tmp_path):
     inputs = warpbit.generate(SM_90, 4, seed=1)
     transposed = warpbit.scatter(SM_90.operand("a"), np.ascontiguousarray(

@@ -13,11 +13,11 @@ namespace warpbit::diagnosis {
 namespace {
 
 // The order of elements in memory.
-struct Order {
+struct MemoryOrder {
   std::string_view text;
   bool by_rows;
 };
-constexpr Order kOrders[] = {{"row-major", true}, {"column-major", false}};
+constexpr MemoryOrder kMemoryOrders[] = {{"row-major", true}, {"column-major", false}};
 
 class MatrixPlaces {
  public:
@@ -55,7 +55,7 @@ class MatrixPlaces {
   };
 
   void layout(Part part) {
-    for (const Order& order : kOrders) {
+    for (const MemoryOrder& order : kMemoryOrders) {
       const Memory memory{to_.matrix(part), order.by_rows};
       const std::string name = fmt::format("{} ({})", to_.letter(part), order.text);
       const int line = memory.line();
@@ -84,12 +84,13 @@ class MatrixPlaces {
             {{part, [=](int row, int column) {
                 return memory.at(std::int64_t{memory.outer(row, column)} * wrong + memory.inner(row, column));
               }}});
-      to_.add({"transposed", "", fmt::format("{} is taken as {}", name, kOrders[order.by_rows ? 1 : 0].text),
-               "row-major or column-major, .trans of ldmatrix", 1},
-              {{part, [=](int row, int column) {
-                  return memory.at(std::int64_t{memory.inner(row, column)} * memory.lines() +
-                                   memory.outer(row, column));
-                }}});
+      to_.add(
+          {"transposed", "", fmt::format("{} is taken as {}", name, kMemoryOrders[order.by_rows ? 1 : 0].text),
+           "row-major or column-major, .trans of ldmatrix", 1},
+          {{part, [=](int row, int column) {
+              return memory.at(std::int64_t{memory.inner(row, column)} * memory.lines() +
+                               memory.outer(row, column));
+            }}});
       for (const int by : {1, -1, 2, -2, 4, -4, 8, -8, 16, -16, 32, -32})
         to_.add({"offset", "",
                  fmt::format("{} is read or written {} element{} too {}", name, std::abs(by),

@@ -17,7 +17,7 @@ From moved(const Codes& m, const Move& move, int row, int column) {
   return from.row < 0 || m.has(from.row, from.column) ? from : From{kElsewhere, 0};
 }
 
-void read(const Move& move, const Fragment& fragment, const Fragment& d, Trial& t) {
+void read_moved(const Move& move, const Fragment& fragment, const Fragment& d, Trial& t) {
   const Matrices& all = *t.capture.matrices;
   const Codes& m = move.part == Part::a ? all.a : move.part == Part::b ? all.b : all.c;
   std::set<int> rows, columns;
@@ -40,7 +40,7 @@ void read(const Move& move, const Fragment& fragment, const Fragment& d, Trial& 
 }
 
 // The right results at other places; where none is written, it is 0 or what was there before.
-void stored(Hypothesis& h, const Move& move) {
+void store_moved(Hypothesis& h, const Move& move) {
   h.results = [move](const Problem& p, const Fragment& d, Array& out, std::vector<Knowledge>& known) {
     const Codes& right = p.matrices->right;
     Codes written = right;
@@ -103,9 +103,10 @@ void MatrixCollection::add(Hypothesis h, std::vector<Move> moves) {
   }
   if (identity || unknown || !seen_.insert(hash).second) return;
   Hypothesis& out = to.add(std::move(h));
-  if (moves[0].part == Part::d) return stored(out, moves[0]);
+  if (moves[0].part == Part::d) return store_moved(out, moves[0]);
   out.inputs = [moves = std::move(moves), &fragments = to.fragments](Trial& t) {
-    for (const Move& move : moves) read(move, *diagnosis::find(fragments, move.part), fragments.back(), t);
+    for (const Move& move : moves)
+      read_moved(move, *diagnosis::find(fragments, move.part), fragments.back(), t);
   };
 }
 

@@ -27,8 +27,12 @@ class StepCollection {
 
   void add_runs(Hypothesis h, std::vector<std::vector<int>> runs, bool without_c = false) {
     std::erase_if(runs, [](const std::vector<int>& run) { return run.empty(); });
-    if (runs.empty() || (runs == to_.to.capture.runs && !without_c) || !runs_.insert({runs, without_c}).second)
-      return;
+    const std::vector<int>& all = ascending();
+    // tails() has what leaves out the last step only, where that is the tail.
+    const bool is_tail = to_.matrices.depth() % to_.instruction().depth() != 0 && runs.size() == 1 &&
+                         std::ranges::equal(runs[0], std::span(all).first(all.size() - 1));
+    if (runs.empty() || is_tail || (runs == to_.to.capture.runs && !without_c)) return;
+    if (!runs_.insert({runs, without_c}).second) return;
     to_.to.add(std::move(h)).inputs = [runs = std::move(runs), without_c](Trial& t) {
       t.capture.runs = runs;
       if (without_c) std::ranges::fill(array_of(t.capture, Part::c)->data, std::byte{0});
@@ -44,7 +48,7 @@ class StepCollection {
   void steps() {
     constexpr int kMost = 64;
     const int n = to_.to.capture.steps, depth = to_.instruction().depth();
-    const bool has_tail = to_.matrices.depth() % depth != 0;
+    if (n < 2) return;
     const std::string hint = fmt::format("the loop over K: a step of the instruction is {} deep", depth);
     for (int size = 1; size <= 8 && size <= n; size *= 2)
       for (int first = 0; first < n && n / size <= kMost; first += size) {
@@ -52,15 +56,14 @@ class StepCollection {
         std::vector<int> missing = ascending(), twice = missing;
         missing.erase(missing.begin() + first, missing.begin() + last + 1);
         twice.insert(twice.begin() + last + 1, ascending().begin() + first, ascending().begin() + last + 1);
-        if (!has_tail || first != n - 1)  // tails() has it
-          add_runs({"step_missing", "", steps_text(first, last) + (first == last ? " is" : " are") + " missing",
-                    hint, 1},
-                   {missing});
+        add_runs({"step_missing", "", steps_text(first, last) + (first == last ? " is" : " are") + " missing",
+                  hint, 1},
+                 {missing});
         add_runs({"step_twice", "",
                   steps_text(first, last) + (first == last ? " is" : " are") + " summed twice", hint, 1},
                  {twice});
         std::vector<int> only(ascending().begin() + first, ascending().begin() + last + 1);
-        if (first == 0 && last < n - (has_tail ? 2 : 1))
+        if (first == 0)
           add_runs({"step_missing", "",
                     fmt::format("only {} {} summed", steps_text(first, last), first == last ? "is" : "are"),
                     hint, 1},
