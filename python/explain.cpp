@@ -117,7 +117,8 @@ void add_explain(py::module_& m) {
 
 computation: an Instruction, or a Computation over a longer K. a, b: codes of a row of A and a column of B,
 equally many (of a sparse A, those of the products that exist); int, or unsigned integers with one dimension. Floats,
-[1.0, 0.5], are numbers, each of which the format must hold exactly. c: the code or number of the accumulator. a_scale, b_scale: with block scaling, the codes of the factors of the blocks.
+[1.0, 0.5], are numbers, each of which the format must hold exactly. c: the code or number of the accumulator.
+a_scale, b_scale: with block scaling, the codes of the factors of the blocks.
 Errors: view_mismatch.)");
   m.def(
       "explain_capture",

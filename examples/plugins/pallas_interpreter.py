@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wgmma and tcgen05 of JAX Pallas' Mosaic GPU interpreter with a GPU's bits: install("sm_90a") once, then interpret=InterpretParams().
+"""wgmma and tcgen05 in JAX Pallas' Mosaic GPU interpreter with a GPU's bits: install("sm_90a") once, then InterpretParams().
 
 The interpreter's host callbacks (jax._src.pallas.mosaic_gpu.interpret.gpu_callbacks, as read in jax-ml/jax in 2026, after 02fed78d)
 compute `acc + np.matmul(a, b, dtype=acc.dtype)`, where np is that module's. It gets an np of its own here, whose matmul

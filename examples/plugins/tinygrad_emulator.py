@@ -3,8 +3,8 @@
 
 Replaced is tinygrad.runtime.ops_python.generic_wmma_helper, as read in tinygrad/tinygrad at 00517ee5:
     generic_wmma_helper(inp, warp_size, WARP_THREADS, K, NUM_A, NUM_B, NUM_C, a_elem, b_elem, c_map)
-inp[0][i][lane] is element i of a lane's A, a float; a_elem(inp[0], k, row, first lane) finds one by its place, b_elem(inp[1], column, k,
-first lane), too, and c_map(lane, i) is the (column, row) of an element of C. Products of another K stay as they were.
+inp[0][i][lane] is element i of a lane's A, a float; a_elem(inp[0], k, row, first lane) finds one by its place,
+b_elem(inp[1], column, k, first lane), too, and c_map(lane, i) is the (column, row) of an element of C. Products of another K stay as they were.
 """
 
 import numpy as np

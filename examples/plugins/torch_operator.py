@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matrix product of PyTorch with a GPU's bits, on the CPU: the operator torch.ops.warpbit.mm, and a mode in which it stands for aten.mm.
+"""A matrix product of PyTorch with a GPU's bits, on the CPU: torch.ops.warpbit.mm, and a mode in which it stands for aten.mm.
 
     torch_operator.mm(a, b, "sm_90")          # float16, bfloat16, float8_e4m3fn, float8_e5m2 -> float32; int8 -> int32
     with torch_operator.Bits("sm_80"):

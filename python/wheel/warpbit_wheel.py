@@ -241,7 +241,8 @@ SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "NOTICE",
 
 def build_sdist(sdist_directory, config_settings=None):
     name = f"{NAME}-{version()}"
-    with tempfile.TemporaryDirectory() as temporary, tarfile.open(pathlib.Path(sdist_directory, name + ".tar.gz"), "w:gz") as sdist:
+    to = pathlib.Path(sdist_directory, name + ".tar.gz")
+    with tempfile.TemporaryDirectory() as temporary, tarfile.open(to, "w:gz") as sdist:
         text = pathlib.Path(temporary, "PKG-INFO")
         text.write_text(metadata(None))
         sdist.add(text, f"{name}/PKG-INFO")
