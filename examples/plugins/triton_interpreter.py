@@ -2,7 +2,7 @@
 """tl.dot and tl.dot_scaled in Triton's interpreter with a GPU's bits: TRITON_INTERPRET=1, then install("sm_90") once.
 
 Replaced are two calls of triton.runtime.interpreter.InterpreterBuilder, the first as read in triton-lang/triton at bf34f5bb; the
-second is what triton.language.semantic calls (3.4 and later), and the interpreter itself has none:
+second is what TritonSemantic.dot_scaled calls, and the interpreter itself has none:
     create_dot(self, a, b, d, input_precision, max_num_imprecise_acc)
     create_dot_scaled(self, lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, fast_math, lhs_k_pack, rhs_k_pack, acc)
 A TensorHandle has .data, of NumPy (bf16 as uint16, fp8 as uint8), and .dtype. Types without a form stay as they were. The order
