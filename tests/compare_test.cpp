@@ -421,11 +421,12 @@ std::optional<Rational> ieee_value(std::uint64_t code, int exponent_bits, int fr
   return (code >> (exponent_bits + fraction_bits) & 1) != 0 ? Rational(-magnitude) : magnitude;
 }
 
-// 2^(max(e, -126) - 23) for 2^e <= |x| < 2^(e+1).
+// 2^(max(e, -126) - 23) for 2^e <= |x| < 2^(e+1). The denominator is a power of two.
 Rational f32_ulp(const Rational& x) {
-  int e = -126;
-  while (abs(x) >= power_of_two(e + 1)) ++e;
-  return power_of_two(e - 23);
+  using boost::multiprecision::msb;
+  if (x == 0) return power_of_two(-149);
+  const int e = static_cast<int>(msb(abs(numerator(x)))) - static_cast<int>(msb(denominator(x)));
+  return power_of_two(std::max(e, -126) - 23);
 }
 
 Rational rational(const ExactNumber& x) {
@@ -437,6 +438,7 @@ Rational rational(const ExactNumber& x) {
 
 // No other double is nearer to x.
 bool is_nearest(double d, const Rational& x) {
+  if (std::isinf(d)) return (d < 0) == (x < 0) && abs(x) >= power_of_two(1024);
   const auto off = [&](double other) { return Rational(abs(Rational(other) - x)); };
   return off(d) <= off(std::nextafter(d, -HUGE_VAL)) && off(d) <= off(std::nextafter(d, HUGE_VAL));
 }
@@ -457,30 +459,31 @@ void check_errors(const ComparedResults& got, Errors expected) {
   CHECK(got.overflowed == expected.overflowed);
 }
 
-// Of a row of f16, a column of f16 and C in f32, from the bits alone.
-void take_error(const Codes& a, const Codes& b, std::uint64_t c, std::uint64_t d, Errors& out) {
-  const std::optional<Rational> start = ieee_value(c, 8, 23), result = ieee_value(d, 8, 23);
-  bool special = !start;
-  Rational sum = start.value_or(0);
-  for (std::size_t k = 0; k < a.size(); ++k) {
+// Of a row of f16, a column of f16 and C in f32, from the bits alone. Nothing if there is a NaN or Inf among them.
+std::optional<Rational> exact_sum(const Codes& a, const Codes& b, std::uint64_t c) {
+  std::optional<Rational> out = ieee_value(c, 8, 23);
+  for (std::size_t k = 0; k < a.size() && out; ++k) {
     const std::optional<Rational> x = ieee_value(a[k], 5, 10), y = ieee_value(b[k], 5, 10);
-    special = special || !x || !y;
-    sum += x.value_or(0) * y.value_or(0);
+    if (!x || !y) return std::nullopt;
+    *out += *x * *y;
   }
-  if (special || !result) {
-    ++(special ? out.special : out.overflowed);
+  return out;
+}
+
+void take_error(const std::optional<Rational>& sum, std::uint64_t d, Errors& out) {
+  const std::optional<Rational> result = ieee_value(d, 8, 23);
+  if (!sum || !result) {
+    ++(!sum ? out.special : out.overflowed);
     return;
   }
-  out.list.push_back((*result - sum) / f32_ulp(sum));
-  // Its neighbours in f32, of which none may be nearer; of two as near the even one counts.
+  const Rational own = abs(*result - *sum);
+  out.list.push_back((*result - *sum) / f32_ulp(*sum));
+  // Neither neighbour in f32 is nearer; of two as near the even one counts. Where Inf is, 2^128 would be.
+  const bool is_zero = (d & 0x7FFFFFFF) == 0;
   bool nearest = true;
-  for (const std::uint64_t neighbour : {d + 1, d - 1}) {
-    if ((d & 0x7FFFFFFF) == 0)
-      break;  // a zero beside a sum that is larger than half of 2^-149 does not occur here
-    const std::optional<Rational> other = ieee_value(neighbour, 8, 23);
-    const Rational own = abs(*result - sum);
-    if (!other) continue;  // Inf
-    const Rational theirs = abs(*other - sum);
+  for (const std::uint64_t neighbour : {is_zero ? 1 : d + 1, is_zero ? 0x80000001 : d - 1}) {
+    const Rational limit = (neighbour >> 31) != 0 ? Rational(-power_of_two(128)) : power_of_two(128);
+    const Rational theirs = abs(ieee_value(neighbour, 8, 23).value_or(limit) - *sum);
     nearest = nearest && (own < theirs || (own == theirs && (d & 1) == 0));
   }
   out.correctly_rounded += nearest;
@@ -514,11 +517,12 @@ TEST_CASE("errors are those of rational sums", "[compare][statistics]") {
         for (int k = 0; k < 32; ++k)
           b.push_back(code_at(steps[static_cast<std::size_t>(k / 16)], operands[2], index, k % 16, column));
       for (int i = 0; i < 128; ++i) c.push_back(code_at(steps[0], operands[3], index, i / 8, i % 8));
+      std::vector<std::optional<Rational>> sums;
+      for (std::size_t i = 0; i < c.size(); ++i)
+        sums.push_back(exact_sum(part_of(a, i / 8 * kDepth, kDepth), part_of(b, i % 8 * kDepth, kDepth), c[i]));
       for (std::size_t n = 0; n < computations.size(); ++n) {
         const Codes d = product(computations[n], 16, 8, a, b, c);
-        for (std::size_t i = 0; i < d.size(); ++i)
-          take_error(part_of(a, i / 8 * kDepth, kDepth), part_of(b, i % 8 * kDepth, kDepth), c[i], d[i],
-                     expected[n]);
+        for (std::size_t i = 0; i < d.size(); ++i) take_error(sums[i], d[i], expected[n]);
       }
     }
     for (std::size_t n = 0; n < computations.size(); ++n) check_errors(comparison->results[n], expected[n]);
@@ -621,7 +625,38 @@ TEST_CASE("statistics of errors", "[compare][statistics]") {
                                               {0.25, 0.5, {1, 0}},
                                               {0.5, 1, {0, 0}},
                                               {1, 2, {1, 0}}});
-  CHECK(statistics_text(c, 60) == R"()");
+  CHECK(statistics_text(c, 60) == R"(error: result - exact sum, in ulp of f32: what its numbers
+    are apart where the exact sum lies
+error         x         y
+bias          -0.4375   0.0315
+deviation     0.6702    0.05456
+mean |error|  0.5625    0.0315
+50 %          0.25      0
+90 %          1.5       0.126
+99 %          1.5       0.126
+99.9 %        1.5       0.126
+max           1.5       0.126
+correct       0 (0 %)   3 (75 %)
+special       0         7
+overflow      0         0
+
+|error|  x                         y
+0         25.0 % ######             75.0 % ################
+<= 1/8     0.0 %                     0.0 %
+<= 1/4    25.0 % ######             25.0 % ######
+<= 1/2    25.0 % ######              0.0 %
+<= 1       0.0 %                     0.0 %
+<= 2      25.0 % ######              0.0 %
+)");
+  // Where they do not fit beside each other, they are below.
+  c.results.resize(4);
+  c.names = {"x", "y", "z", "w"};
+  const std::string narrow = statistics_text(c, 40);
+  for (const std::string_view line : {"\n|error|  x", "\n|error|  y", "\n|error|  z", "\n|error|  w"})
+    CHECK_THAT(narrow, Catch::Contains(std::string(line)));
+  // The last bin has no end.
+  c.results[0].errors = {0x1p41, HUGE_VAL};
+  CHECK(histogram(c).back() == ErrorBin{0x1p40, HUGE_VAL, {2, 0, 0, 0}});
 }
 
 TEST_CASE("integers have no errors", "[compare][statistics]") {

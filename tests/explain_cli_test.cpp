@@ -525,7 +525,7 @@ TEST_CASE("what cannot be compared is refused in one line", "[quick][cli]") {
   refused({kF16, "--targets", "sm_80,sm_90", "--depth", "4096", "--cases", "100000", "--random", "mixed"},
           "--cases: 100000 with a K of 4096; expected at most 390, or as many in each share (--shard)");
   refused({"wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16", "--targets", "sm_90a", "--depth", "256",
-           "--random", "mixed", "--k-order", "ascending,descending"},
+           "--random", "mixed", "--k-order", "ascending,descending", "--cases", "1024"},
           "--cases: 1024 with 16384 elements, a K of 256 and 2 computations; expected at most 128 of these "
           "(1073741824 products), or more with --shard or --max-products");
   refused({kF16, "--targets", "sm_80,sm_90", "--a", "1", "--shard", "1/2"},

@@ -77,7 +77,7 @@ Result<ElementComparison> compare_element(std::span<const Computation> computati
 ///
 /// The error of an element is its result minus the exact sum, in ulp: units of 2^(max(e, emin) - p), where e is
 /// the exponent of the exact sum (2^e <= |sum| < 2^(e+1)), and emin and p are the minimum exponent and the
-/// fraction bits of D's format. It is computed exactly, and only then rounded to the nearest double. Elements
+/// fraction bits of D's format. It is computed exactly, and only then rounded to the nearest double (Inf from 2^1024 on). Elements
 /// of integers have none.
 struct ComparedResults {
   std::uint64_t differing = 0;          ///< elements whose bits are not the same
@@ -122,7 +122,7 @@ struct ErrorBin {
 
   friend bool operator==(const ErrorBin&, const ErrorBin&) = default;
 };
-/// Bins from 0 on, whose upper limits are powers of two from 1/8; the last holds the largest error. Empty if there
+/// Bins from 0 on, whose upper limits are powers of two from 1/8 to 2^40, and then Inf; the last holds the largest error. Empty if there
 /// are no errors.
 std::vector<ErrorBin> histogram(const Comparison& comparison);
 /// What the unit of an error is, in a sentence.

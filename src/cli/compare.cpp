@@ -16,15 +16,15 @@
 namespace warpbit::cli {
 namespace {
 
-constexpr std::uint64_t kRandomCases = 1024, kMostCases = 100'000;  // are held at once
-constexpr std::size_t kMostDepth = 4096;                            // of a K in several instructions
-constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 30;      // some minutes by the specification
+constexpr std::uint64_t kRandomElements = 131'072, kMostCases = 100'000;  // are held at once
+constexpr std::size_t kMostDepth = 4096;                                  // of a K in several instructions
+constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 30;            // some minutes by the specification
 
 struct CompareArguments {
   std::vector<std::string> forms, targets, orders = {"ascending"}, find;
   ElementOptions values;
   std::string random;
-  std::uint64_t cases = kRandomCases, seed = 0, max_products = kMaxProducts;
+  std::uint64_t cases = 0, seed = 0, max_products = kMaxProducts;
   std::size_t depth = 0;
   Shard shard;
   bool show = false, json = false, csv = false;
@@ -192,20 +192,30 @@ int compare_file(const CompareArguments& o, const Instructions& instructions) {
   return answer(o, required(compare_capture(o.forms[0], compared.computations)), compared.computations);
 }
 
-void check_work(const CompareArguments& o, const Instructions& instructions, const Compared& compared) {
-  const Instruction& tile = instructions.list[0];
-  const std::uint64_t cases = (o.cases - 1) / o.shard.count + 1,  // of the share
-      held = kMostCases * instructions.terms / compared.depth,
-                      elements = static_cast<std::uint64_t>(tile.rows()) *
-                                 static_cast<std::uint64_t>(tile.columns() * tile.products()),
+// The elements of a case, whose size the deepest instruction determines.
+std::uint64_t elements_of_case(const Instructions& instructions) {
+  const Instruction& tile = *std::ranges::max_element(instructions.list, {}, &Instruction::terms);
+  return static_cast<std::uint64_t>(tile.rows()) * static_cast<std::uint64_t>(tile.columns() * tile.products());
+}
+
+// How many cases are compared.
+std::uint64_t cases_of(const CompareArguments& o, const Instructions& instructions) {
+  if (o.cases > 0) return o.cases;
+  return std::max<std::uint64_t>(1, kRandomElements / elements_of_case(instructions));
+}
+
+void check_work(const CompareArguments& o, std::uint64_t all_cases, const Instructions& instructions,
+                const Compared& compared) {
+  const std::uint64_t cases = (all_cases - 1) / o.shard.count + 1,  // of the share
+      held = kMostCases * instructions.terms / compared.depth, elements = elements_of_case(instructions),
                       most = o.max_products / (elements * compared.depth * compared.computations.size());
   if (cases > held)
-    refuse("--cases", fmt::format("{} with a K of {}", o.cases, compared.depth),
+    refuse("--cases", fmt::format("{} with a K of {}", all_cases, compared.depth),
            fmt::format("at most {}, or as many in each share (--shard)", held));
   if (cases > most)
     refuse("--cases",
-           fmt::format("{} with {} elements, a K of {} and {} computations", o.cases, elements, compared.depth,
-                       compared.computations.size()),
+           fmt::format("{} with {} elements, a K of {} and {} computations", all_cases, elements,
+                       compared.depth, compared.computations.size()),
            fmt::format("at most {} of these ({} products), or more with --shard or --max-products", most,
                        o.max_products));
 }
@@ -216,9 +226,10 @@ int compare_random(const CompareArguments& o, const Instructions& instructions) 
     refuse("--random", o.random,
            fmt::format("a profile of inputs: {}", fmt::join(inputs::kProfileNames, ", ")));
   const Compared compared = find_computations(o, instructions, o.depth);
-  check_work(o, instructions, compared);
+  const std::uint64_t cases = cases_of(o, instructions);
+  check_work(o, cases, instructions, compared);
   const Comparison comparison =
-      required(compare_generated(compared.computations, {o.seed, *profile}, o.cases, compared.depth, o.shard));
+      required(compare_generated(compared.computations, {o.seed, *profile}, cases, compared.depth, o.shard));
   return answer(o, comparison, compared.computations);
 }
 
@@ -327,7 +338,10 @@ void add_compare(CLI::App& command, int& status) {
       ->check(CLI::Range(std::size_t{1}, kMostDepth));
   o.values.add_to(command);
   command.add_option("--random", o.random, "compare on generated inputs of a profile: mixed, ordinary, ...");
-  command.add_option("--cases", o.cases, fmt::format("how many of them; {} unless given", kRandomCases))
+  command
+      .add_option("--cases", o.cases,
+                  fmt::format("how many of them; as many as have {} elements (1024 of m16n8) unless given",
+                              kRandomElements))
       ->check(CLI::PositiveNumber);
   command.add_option("--seed", o.seed, "other generated inputs")->check(CLI::NonNegativeNumber);
   command

@@ -6,16 +6,6 @@
 
 namespace warpbit {
 
-void ExactSum::add(bool negative, u128 magnitude, int exponent) {
-  for (int at = exponent - low_; magnitude != 0; magnitude >>= 64, at += 64) {
-    u128 part = static_cast<u128>(static_cast<std::uint64_t>(magnitude)) << (at % 32);
-    for (auto digit = static_cast<std::size_t>(at / 32); part != 0; part >>= 32, ++digit) {
-      const auto value = static_cast<std::int64_t>(static_cast<std::uint32_t>(part));
-      digits_[digit] += negative ? -value : value;
-    }
-  }
-}
-
 void ExactSum::negate() {
   for (std::int64_t& digit : digits_) digit = -digit;
 }
@@ -106,28 +96,37 @@ int exponent_of(const Decoded& d, const Format& f) {
 
 ExactElement::ExactElement(const Tile& tile) : products_(empty_sum(tile)), tile_(tile) {}
 
-void ExactElement::set(const ElementCodes& codes) {
-  const Tile& t = tile_;
-  products_.clear();
-  c_ = decode(*t.c.format, codes.c);
-  is_special_ = false;
-  const auto blocks = static_cast<std::size_t>(t.a_scale.blocks);
-  for (std::size_t k = 0; k < codes.a.size() && !is_special_; ++k) {
-    const Decoded a = decode(*t.a.format, codes.a[k]), b = decode(*t.b.format, codes.b[k]);
-    is_special_ = !is_finite(a) || !is_finite(b);
-    u128 magnitude = static_cast<u128>(a.significand) * b.significand;
-    int exponent = exponent_of(a, *t.a.format) + exponent_of(b, *t.b.format);
+std::vector<Factor> factors_of(const Tile& tile, const TileOperand& operand, const TileScale& scale,
+                               std::span<const std::uint64_t> codes, std::span<const std::uint64_t> scales) {
+  std::vector<Factor> out;
+  out.reserve(codes.size());
+  const auto blocks = static_cast<std::size_t>(scale.blocks), terms = static_cast<std::size_t>(tile.terms);
+  for (std::size_t k = 0; k < codes.size(); ++k) {
+    const Decoded d = decode(*operand.format, codes[k]);
+    Factor factor{d.significand, exponent_of(d, *operand.format), d.negative, is_finite(d)};
     if (blocks > 0) {
-      const std::size_t block = k * blocks / static_cast<std::size_t>(t.terms);
-      for (const auto& [scale, all] :
-           {std::pair(&t.a_scale, codes.a_scale), std::pair(&t.b_scale, codes.b_scale)}) {
-        const Decoded s = decode(*scale->format, block < all.size() ? all[block] : 0);
-        is_special_ = is_special_ || !is_finite(s);
-        magnitude *= s.significand;
-        exponent += exponent_of(s, *scale->format);
-      }
+      const std::size_t block = k * blocks / terms;
+      const Decoded s = decode(*scale.format, block < scales.size() ? scales[block] : 0);
+      factor.magnitude *= s.significand;
+      factor.exponent += exponent_of(s, *scale.format);
+      factor.is_finite = factor.is_finite && is_finite(s);
     }
-    if (!is_special_) products_.add(a.negative != b.negative, magnitude, exponent);
+    out.push_back(factor);
+  }
+  return out;
+}
+
+void ExactElement::set(std::span<const Factor> a, std::span<const Factor> b, std::uint64_t c) {
+  products_.clear();
+  c_ = decode(*tile_.c.format, c);
+  is_special_ = !std::ranges::all_of(a, &Factor::is_finite) || !std::ranges::all_of(b, &Factor::is_finite);
+  for (std::size_t k = 0; k < a.size() && !is_special_; ++k) {
+    const bool negative = a[k].negative != b[k].negative;
+    const int exponent = a[k].exponent + b[k].exponent;
+    const u128 magnitude = static_cast<u128>(a[k].magnitude) * b[k].magnitude;
+    products_.add(negative, static_cast<std::uint64_t>(magnitude), exponent);
+    if (magnitude >> 64 != 0)
+      products_.add(negative, static_cast<std::uint64_t>(magnitude >> 64), exponent + 64);
   }
 }
 

@@ -11,7 +11,6 @@
 
 #include "kernel/tile.hpp"
 #include "numeric/formats.hpp"
-#include "warpbit/execute.hpp"
 
 namespace warpbit {
 
@@ -23,11 +22,17 @@ namespace warpbit {
 class ExactSum {
  public:
   /// For numbers from 2^low to below 2^high.
-  ExactSum(int low, int high) : low_(low), digits_(static_cast<std::size_t>(high - low) / 32 + 4) {}
+  ExactSum(int low, int high) : low_(low), digits_(static_cast<std::size_t>(high - low) / 32 + 6) {}
 
   void clear() { std::ranges::fill(digits_, 0); }
-  /// Adds (-1)^negative * magnitude * 2^exponent. Precondition: exponent >= low.
-  void add(bool negative, u128 magnitude, int exponent);
+  /// Adds (-1)^negative * magnitude * 2^exponent. Precondition: low <= exponent.
+  void add(bool negative, std::uint64_t magnitude, int exponent) {
+    const int at = exponent - low_;
+    const u128 shifted = static_cast<u128>(magnitude) << (at % 32);
+    const std::int64_t sign = negative ? -1 : 1;
+    for (std::size_t i = 0; i < 3; ++i)
+      digits_[static_cast<std::size_t>(at / 32) + i] += sign * static_cast<std::uint32_t>(shifted >> (32 * i));
+  }
   void negate();
   /// Makes each digit 0 to 2^32 - 1, of the magnitude. Returns whether the sum was negative.
   bool normalise();
@@ -52,12 +57,22 @@ struct ResultError {
   bool correctly_rounded;
 };
 
-/// The exact sums of a computation's elements.
+/// A factor of a product, times its scale factor if it has one: (-1)^negative * magnitude * 2^exponent.
+struct Factor {
+  std::uint64_t magnitude;
+  int exponent;
+  bool negative, is_finite;
+};
+/// A row of A, or a column of B, of any K; scale factors as codes_of_step has them.
+std::vector<Factor> factors_of(const Tile& tile, const TileOperand& operand, const TileScale& scale,
+                               std::span<const std::uint64_t> codes, std::span<const std::uint64_t> scales);
+
+/// The exact sum of an element.
 class ExactElement {
  public:
   explicit ExactElement(const Tile& tile);
-  /// The products of an element, of any K; scale factors as codes_of_step has them.
-  void set(const ElementCodes& codes);
+  /// Precondition: as many factors of A as of B.
+  void set(std::span<const Factor> a, std::span<const Factor> b, std::uint64_t c);
   /// True if a factor, a scale or C (unless scale-d is 0) is NaN or Inf.
   bool is_special(const Tile& tile) const;
   /// Nothing if the result is NaN or Inf. The tile may negate factors, and ignore C. Precondition: not special.

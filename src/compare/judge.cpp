@@ -15,6 +15,8 @@
 namespace warpbit {
 namespace {
 
+constexpr std::size_t kHeldFactors = std::size_t{1} << 20;  // of the elements that are read at once
+
 // ---- One product of one case
 
 std::size_t item_bytes(const Format& f) {
@@ -60,6 +62,29 @@ Result<Matrix> product_of(const Chain& chain, const Matrices& m) {
   if (!executed) return executed.error();
   return d;
 }
+
+// The factors of the elements of a row. Those of a dense A, and all of B, are the same in each.
+class Factors {
+ public:
+  explicit Factors(const Tile& tile) : tile_(tile), is_dense_(!tile.sparsity.is_sparse()) {}
+
+  void set_row(std::span<const ElementInputs> inputs) {
+    const Tile& t = tile_;
+    a_.clear();
+    if (!is_dense_) b_.clear();
+    for (const ElementInputs& in : inputs) {
+      if (!is_dense_ || a_.empty()) a_.push_back(factors_of(t, t.a, t.a_scale, in.a, in.a_scale));
+      if (b_.size() < inputs.size()) b_.push_back(factors_of(t, t.b, t.b_scale, in.b, in.b_scale));
+    }
+  }
+  std::span<const Factor> a_of(std::size_t column) const { return a_[is_dense_ ? 0 : column]; }
+  std::span<const Factor> b_of(std::size_t column) const { return b_[column]; }
+
+ private:
+  const Tile& tile_;
+  bool is_dense_;
+  std::vector<std::vector<Factor>> a_, b_;
+};
 
 // True if gemm computes what the chain does: a dense product of matrices that nothing negates.
 bool is_gemm(const Chain& chain) {
@@ -145,26 +170,40 @@ class Judge {
                {item_bytes(*t.c.format), {}}};
     std::vector<Codes> results(chains_.size(), Codes(rows * columns));
     std::vector<ExactElement> exact(t.d.format->is_integer ? 0 : rows * columns, ExactElement(t));
+    Factors factors(t);
     const bool needs_matrices = std::ranges::any_of(sources_, &Source::is_gemm);
-    for (std::size_t row = 0; row < rows; ++row) {
+    // Each reading of the inputs goes over the whole case.
+    const std::size_t at_once = std::max<std::size_t>(1, kHeldFactors / (columns * m.depth));
+    for (std::size_t first = 0; first < rows; first += at_once) {
+      const std::size_t end = std::min(rows, first + at_once);
       std::vector<Coordinate> elements;
-      for (int column = 0; column < end_.column; ++column)
-        elements.push_back({static_cast<int>(row), column, product});
+      for (std::size_t row = first; row < end; ++row)
+        for (int column = 0; column < end_.column; ++column)
+          elements.push_back({static_cast<int>(row), column, product});
       const std::vector<ElementInputs> inputs = inputs_along_k(captures_, index, elements);
-      for (std::size_t column = 0; column < columns; ++column) {
-        const std::size_t element = row * columns + column;
-        if (!exact.empty()) exact[element].set(inputs[column]);
-        for (std::size_t n = 0; n < chains_.size(); ++n)
-          if (!sources_[n].executed && !sources_[n].is_gemm)
-            results[n][element] = run_chain(chains_[n], inputs[column]);
+      for (std::size_t row = first; row < end; ++row) {
+        const std::span of_row = std::span(inputs).subspan((row - first) * columns, columns);
+        if (!exact.empty()) {
+          factors.set_row(of_row);
+          for (std::size_t column = 0; column < columns; ++column)
+            exact[row * columns + column].set(factors.a_of(column), factors.b_of(column), of_row[column].c);
+        }
+        run_chains(of_row, row * columns, results);
+        if (needs_matrices) take(m, row, of_row);
       }
-      if (needs_matrices) take(m, row, inputs);
     }
     for (std::size_t n = 0; n < chains_.size(); ++n) read_results(m, n, index, product, results[n]);
     judge_elements(index, product, results, exact, out);
   }
 
-  static void take(Matrices& m, std::size_t row, const std::vector<ElementInputs>& inputs) {
+  // By the specification, where nothing faster computes it.
+  void run_chains(std::span<const ElementInputs> inputs, std::size_t first, std::vector<Codes>& results) const {
+    for (std::size_t n = 0; n < chains_.size(); ++n)
+      for (std::size_t i = 0; i < inputs.size() && !sources_[n].executed && !sources_[n].is_gemm; ++i)
+        results[n][first + i] = run_chain(chains_[n], inputs[i]);
+  }
+
+  static void take(Matrices& m, std::size_t row, std::span<const ElementInputs> inputs) {
     for (std::size_t column = 0; column < m.columns; ++column) {
       m.c.set(row * m.columns + column, inputs[column].c);
       for (std::size_t k = 0; k < m.depth && row == 0; ++k) m.b.set(column * m.depth + k, inputs[column].b[k]);

@@ -90,6 +90,7 @@ std::string table_text(const Comparison& c, std::size_t columns) {
 
 std::string bin_text(const ErrorBin& bin) {
   if (bin.up_to == 0) return "0";
+  if (std::isinf(bin.up_to)) return fmt::format("> {:g}", bin.above);
   return bin.up_to < 1 ? fmt::format("<= 1/{:g}", 1 / bin.up_to) : fmt::format("<= {:g}", bin.up_to);
 }
 
@@ -155,7 +156,7 @@ ErrorStatistics statistics(const ComparedResults& results) {
 }
 
 std::vector<ErrorBin> histogram(const Comparison& comparison) {
-  constexpr double kFirst = 0.125;
+  constexpr double kFirst = 0.125, kLast = 0x1p40;  // of those with an end
   std::vector<ErrorBin> out;
   if (!has_errors(comparison)) return out;
   const std::size_t count = comparison.results.size();
@@ -163,8 +164,8 @@ std::vector<ErrorBin> histogram(const Comparison& comparison) {
   for (std::size_t n = 0; n < count; ++n)
     for (const double magnitude : magnitudes(comparison.results[n].errors)) {
       while (magnitude > out.back().up_to) {
-        const double last = out.back().up_to;
-        out.push_back({last, last == 0 ? kFirst : 2 * last, std::vector<std::uint64_t>(count)});
+        const double last = out.back().up_to, next = last == 0 ? kFirst : last == kLast ? HUGE_VAL : 2 * last;
+        out.push_back({last, next, std::vector<std::uint64_t>(count)});
       }
       const auto bin = std::ranges::lower_bound(out, magnitude, {}, &ErrorBin::up_to);
       ++bin->counts[n];
