@@ -4,6 +4,8 @@
 
 #include "module.hpp"
 #include "warpbit/descriptor.hpp"
+#include "warpbit/fragment_moves.hpp"
+#include "warpbit/scale_layout.hpp"
 
 namespace warpbit::python {
 
@@ -48,6 +50,11 @@ py::array_t<std::int64_t> cells_of(const OperandLayout& o) {
   return out;
 }
 
+Instruction instruction_of(const As<"Union[Instruction, str]">& instruction) {
+  return py::isinstance<py::str>(instruction) ? value_of(parse_on_newest(instruction.cast<std::string>()))
+                                              : instruction.cast<Instruction>();
+}
+
 void add_layouts(py::module_& m) {
   py::class_<OperandLayout>(m, "OperandLayout", "All elements of an operand.")
       .def_readonly("role", &OperandLayout::role, "The manual's name: \"d\", \"a\", \"b_desc\".")
@@ -58,6 +65,10 @@ void add_layouts(py::module_& m) {
       .def_readonly("columns", &OperandLayout::columns, "Columns of the matrix.")
       .def_readonly("products", &OperandLayout::products, "Matrices side by side.")
       .def_readonly("note", &OperandLayout::note, "What the places depend on beside the form; may be empty.")
+      .def_readonly("cute", &OperandLayout::cute,
+                    "CuTe's notation, shape:stride; empty where the places are no such layout.")
+      .def_readonly("cute_domain", &OperandLayout::cute_domain,
+                    "Between what that maps: \"(T32,V4) -> (M16,N8)\", whose numbers count along M first.")
       .def_property_readonly(
           "cells", &cells_of,
           R"(int64, a row for each place of each element: product, row, column, then in registers lane, register,
@@ -72,7 +83,9 @@ low bit and bits, elsewhere the first bit in memory and bits.)");
                     "A sentence for each operand of which nothing says where it lies.")
       .def("text", &table_of, "width"_a = kColumns, "by_lanes"_a = false,
            "A table: of the matrices, or lane by lane.")
-      .def("svg", &layout_svg, "A picture: an XML document.")
+      .def(
+          "svg", [](const Layout& l, bool by_lanes) { return layout_svg(l, {by_lanes}); }, "by_lanes"_a = false,
+          "A picture, an XML document: A left of D, B above it; with by_lanes also what each lane holds.")
       .def("json", &layout_json, "The text of a JSON object with a record for each place.")
       .def("csv", &layout_csv, "The records as lines of values separated by commas.")
       .def("markdown", &layout_markdown, "The records as a table for Markdown.")
@@ -82,32 +95,126 @@ low bit and bits, elsewhere the first bit in memory and bits.)");
 Errors: usage.)")
       .def("__str__", [](const Layout& l) { return table_of(l, kColumns, false); })
       .def("__repr__", [](const Layout& l) { return "<Layout of " + l.form + ">"; })
-      .def("_repr_svg_", &layout_svg);
+      .def("_repr_svg_", [](const Layout& l) { return layout_svg(l); });
   m.def(
       "layout",
       [](const As<"Union[Instruction, str]">& instruction, const std::string& operand,
-         std::optional<std::uint64_t> descriptor, std::optional<int> swizzle, bool transposed) {
-        const Instruction i = py::isinstance<py::str>(instruction)
-                                  ? value_of(parse_on_newest(instruction.cast<std::string>()))
-                                  : instruction.cast<Instruction>();
+         std::optional<std::uint64_t> descriptor, std::optional<int> swizzle, bool transposed,
+         std::optional<std::pair<int, int>> tile) {
         LayoutOptions options{operand, descriptor, std::nullopt, transposed};
         if (swizzle) options.swizzle = swizzle_of(*swizzle);
-        return layout(i, options);
+        if (tile) options.tile = {tile->first, tile->second};
+        return layout(instruction_of(instruction), options);
       },
       "instruction"_a, "operand"_a = "", "descriptor"_a = py::none(), "swizzle"_a = py::none(),
-      "transposed"_a = false,
+      "transposed"_a = false, "tile"_a = py::none(),
       R"(Where the elements of each operand lie.
 
 instruction: an Instruction, or a form, which is read on the newest target that has it. operand: the only one
 wanted, "a". descriptor: of the operand in shared memory; or swizzle: 0, 32, 64 or 128 bytes, for a tile at
-address 0 in the canonical layout. transposed: instead of imm-trans. Errors: operand_kind, usage,
-no_such_layout.)");
+address 0 in the canonical layout. transposed: instead of imm-trans. tile: rows and columns of a tile of
+several steps along K, with swizzle. Errors: operand_kind, usage, no_such_layout.)");
+}
+
+void add_fragment_moves(py::module_& m) {
+  py::class_<FragmentMove>(
+      m, "FragmentMove", "How an operand's registers are loaded from memory (ldmatrix), or stored (stmatrix).")
+      .def_readonly("operand", &FragmentMove::operand, "The manual's name.")
+      .def_readonly("order", &FragmentMove::order,
+                    "How the matrix is stored: \"row_major\" or \"column_major\".")
+      .def_readonly("tiles", &FragmentMove::tiles, "Fragments side by side: along K for A, along N for others.")
+      .def_readonly("stores", &FragmentMove::stores, "True for stmatrix.")
+      .def_readonly("packed", &FragmentMove::packed,
+                    "True for elements of D converted to 16 bits, two registers in one.")
+      .def_readonly("padded", &FragmentMove::padded,
+                    "True if an element in memory has the padding that it has in a register.")
+      .def_readonly("form", &FragmentMove::form, "The instruction; empty: none does it.")
+      .def_readonly("reason", &FragmentMove::reason, "Why none does.")
+      .def_readonly("registers", &FragmentMove::registers, "Of the operand, for each instruction.")
+      .def_readonly("shift", &FragmentMove::shift,
+                    "Bits by which each register must be shifted left afterwards.")
+      .def_readonly("line_elements", &FragmentMove::line_elements, "Elements in the 16 bytes at an address.")
+      .def_readonly("line_padding", &FragmentMove::line_padding, "Bytes behind them that hold none.")
+      .def_readonly("row", &FragmentMove::row,
+                    "The row to whose element lane i points, in instruction j and warp w, as a formula.")
+      .def_readonly("column", &FragmentMove::column, "The same for the column.")
+      .def_property_readonly(
+          "addresses",
+          [](const FragmentMove& move) {
+            std::vector<std::tuple<int, int, int, int, int>> out;
+            for (const LineAddress& a : move.addresses)
+              out.emplace_back(a.instruction, a.warp, a.lane, a.row, a.column);
+            return out;
+          },
+          "Tuples: instruction, warp, lane, row, column.");
+  py::class_<FragmentMoves>(
+      m, "FragmentMoves", "Which ldmatrix and stmatrix move an instruction's operands. str() of it is a text.")
+      .def_readonly("form", &FragmentMoves::form, "The form.")
+      .def_readonly("target", &FragmentMoves::target, "The target whose instructions were tried.")
+      .def_readonly("moves", &FragmentMoves::moves, "For each operand and order of storage.")
+      .def(
+          "text", [](const FragmentMoves& f, int width) { return text(f, width); }, "width"_a = kColumns,
+          "A table for each; and where D of a product is A of the next.")
+      .def("json", &fragment_moves_json, "The same as the text of a JSON object.")
+      .def("__str__", [](const FragmentMoves& f) { return text(f, kColumns); });
+  m.def(
+      "fragment_moves",
+      [](const As<"Union[Instruction, str]">& instruction, const std::string& operand) {
+        return fragment_moves(instruction_of(instruction), operand);
+      },
+      "instruction"_a, "operand"_a = "",
+      R"(Which ldmatrix fills an operand's registers from which rows, and which stmatrix stores D.
+
+instruction: an Instruction, or a form, which is read on the newest target that has it. operand: the only one
+wanted, "a". Errors: operand_kind.)");
+}
+
+void add_scale_layout(py::module_& m) {
+  py::class_<ScaleLayout> c(
+      m, "ScaleLayout",
+      "Where the scale factors of a matrix lie in memory: in the 128 x 4 tiles of cuBLAS, CUTLASS and PyTorch, or row by row.");
+  c.def(py::init([](std::int64_t rows, std::int64_t blocks, ScaleOrder order) {
+          constexpr std::int64_t kMost = std::int64_t{1} << 30;
+          if (rows < 0 || blocks < 0 || rows > kMost || blocks > kMost)
+            refuse(Errc::usage, "ScaleLayout",
+                   std::to_string(rows) + " rows, " + std::to_string(blocks) + " blocks", "0 to 2^30 each");
+          return ScaleLayout{rows, blocks, order};
+        }),
+        "rows"_a, "blocks"_a, "order"_a = ScaleOrder::tiles, "order: \"tiles\" or \"linear\". Errors: usage.")
+      .def_readonly("rows", &ScaleLayout::rows, "Rows of A, or columns of B.")
+      .def_readonly("blocks", &ScaleLayout::blocks, "Blocks of a row, along K.")
+      .def_readonly("order", &ScaleLayout::order, "\"tiles\" or \"linear\".")
+      .def_property_readonly("bytes", &ScaleLayout::bytes, "All bytes, padding included.")
+      .def(
+          "offset",
+          [](const ScaleLayout& l, std::int64_t row, std::int64_t block) {
+            if (row < 0 || block < 0 || row >= l.rows || block >= l.blocks)
+              refuse(Errc::usage, "sf", "[" + std::to_string(row) + "," + std::to_string(block) + "]",
+                     std::to_string(l.rows) + " rows, " + std::to_string(l.blocks) + " blocks, from 0");
+            return l.offset(row, block);
+          },
+          "row"_a, "block"_a, "The byte of a scale factor. Errors: usage.")
+      .def(
+          "at",
+          [](const ScaleLayout& l,
+             std::int64_t offset) -> std::optional<std::pair<std::int64_t, std::int64_t>> {
+            const std::optional<ScaleFactor> found = l.at(offset);
+            if (!found) return std::nullopt;
+            return std::pair(found->row, found->block);
+          },
+          "offset"_a, "The row and block at a byte; None for padding and outside.")
+      .def("__repr__", [](const ScaleLayout& l) {
+        return "<ScaleLayout of " + std::to_string(l.rows) + " x " + std::to_string(l.blocks) + ">";
+      });
+  add_equality(c, std::equal_to<ScaleLayout>());
 }
 
 }  // namespace
 
 void add_layout(py::module_& m) {
   add_layouts(m);
+  add_fragment_moves(m);
+  add_scale_layout(m);
   py::class_<Descriptor> c(
       m, "Descriptor",
       "A matrix descriptor of wgmma, its fields in bytes (PTX manual, \"Matrix Descriptor Format\").");

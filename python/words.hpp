@@ -14,9 +14,11 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/format.hpp"
+#include "warpbit/fragment_moves.hpp"
 #include "warpbit/inputs/text.hpp"
 #include "warpbit/layout.hpp"
 #include "warpbit/replay.hpp"
+#include "warpbit/scale_layout.hpp"
 #include "warpbit/tensor_map.hpp"
 
 namespace warpbit::python {
@@ -55,6 +57,8 @@ inline constexpr Table kWords{
     Words{"rounding", Rounding::nearest_away, {"rn", "rz", "rm", "rp", "rna"}},
     Words{"status", FileStatus::unreadable, {"replayed", "other_shard", "unsupported", "unreadable"}},
     Words{"medium", Medium::addresses, {"registers", "shared_memory", "memory", "addresses"}},
+    Words{"storage_order", StorageOrder::column_major, {"row_major", "column_major"}},
+    Words{"scale_order", ScaleOrder::linear, {"tiles", "linear"}},
     Words{"number_kind", ExactNumber::Kind::nan, {"finite", "infinity", "nan"}},
     Words{"operand_kind",
           OperandKind::predicate,

@@ -75,7 +75,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"host", "device"},           {"cuda", "device"},       {"calls", "device"},
     {"launch", "device"},         {"async", "device"},      {"ptx", "grid"},
     {"fault", "block"},           {"block", "block"},       {"errors", "base"},
-    {"tensor_map", "tensor_map"}, {"scale_layout", "base"},
+    {"tensor_map", "tensor_map"}, {"scale_layout", "base"}, {"fragment_moves", "layout"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.
@@ -202,10 +202,10 @@ Names growing_words() {
 }
 
 // The wrappers of a kernel's instructions are these names; device_rows_test compares them with the tables. The types of
-// tensor maps are codes of the driver, a list of its own.
+// tensor maps are codes of the driver, a list of its own. Moves of fragments are answers about two instructions by name.
 bool may_name(const fs::path& path) {
   return path.parent_path().filename() == "device" || path.filename() == "device.hpp" ||
-         path.filename() == "tensor_map.hpp";
+         path.filename() == "tensor_map.hpp" || path.filename() == "fragment_moves.hpp";
 }
 
 TEST_CASE("public headers name no format, shape, family or GPU", "[quick][layers]") {

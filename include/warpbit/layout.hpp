@@ -16,6 +16,7 @@
 #include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
+#include "warpbit/scale_layout.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {
@@ -47,6 +48,13 @@ struct OperandLayout {
   int element_bits = 0;
   /// What the places depend on besides the form: a selector, a descriptor, a stride. Otherwise empty.
   std::string note = {};
+  /// CuTe's notation, shape:stride, and between what it maps: "((4,8),(2,2)):((32,1),(16,8))" for
+  /// "(T32,V4) -> (M16,N8)", whose numbers count along M first; in memory "Swizzle<3,3,3> o 0 o ..." in elements.
+  /// Empty where the places are no such layout.
+  std::string cute = {}, cute_domain = {};
+  /// Of a tile of several steps along K: the elements of one along K, and whether these are rows. 0 otherwise.
+  int step = 0;
+  bool step_is_rows = false;
   /// By product, row and column, then by lane and register or address. An element may have several places.
   std::vector<LayoutCell> cells = {};
 };
@@ -69,6 +77,12 @@ struct LayoutOptions {
   std::optional<Swizzle> swizzle = {};
   /// Overrides imm-trans of the statement.
   bool transposed = false;
+  /// With `swizzle`: instead of the part that one instruction reads, a tile of so many rows and columns of the operand:
+  /// a multiple of that part, i.e. several steps along K.
+  struct Tile {
+    int rows = 0, columns = 0;
+  };
+  std::optional<Tile> tile = {};
 };
 
 /// The instruction on the newest target that has it; fragments do not depend on the target. Errors: those of
@@ -77,7 +91,8 @@ Result<Instruction> parse_on_newest(std::string_view text);
 
 /// The layout of an instruction's matrices. Errors: operand_kind if the requested operand does not exist or
 /// holds no matrix, or if no operand holds one; usage if the requested operand's location is not given, or if
-/// several operands could have the descriptor; no_such_layout if no canonical layout exists.
+/// several operands could have the descriptor, or for a tile that is no multiple of the instruction's part;
+/// no_such_layout if no canonical layout exists.
 Result<Layout> layout(const Instruction& instruction, const LayoutOptions& options = {});
 
 // ---- For people
@@ -96,10 +111,16 @@ struct LayoutText {
 /// a newline.
 std::string layout_text(const Layout& layout, const LayoutText& how = {});
 
-/// A picture of all operands: their matrices, and the elements of each lane. An XML document in UTF-8.
-std::string layout_svg(const Layout& layout);
+/// Options of layout_svg.
+struct LayoutPicture {
+  bool by_lanes = false;  ///< also what each lane holds, or each row of addresses; a tile has it always
+};
+/// A picture of the operands, with a legend of its colours. A stands left of D and B above D where all three are there; C
+/// is left out where it lies as D does, which the picture says. An XML document in UTF-8.
+std::string layout_svg(const Layout& layout, const LayoutPicture& how = {});
 /// Writes the picture; the file is complete or untouched. Errors: file_unwritable.
-Result<void> write_layout_svg(const std::filesystem::path& path, const Layout& layout);
+Result<void> write_layout_svg(const std::filesystem::path& path, const Layout& layout,
+                              const LayoutPicture& how = {});
 
 // ---- For programs: a record for each place of each element, with these fields. Fields that the medium does
 // not have are left out (JSON), empty (CSV), or left out for all (Markdown):
@@ -142,8 +163,19 @@ struct LayoutAnswer {
 /// ones.
 Result<std::vector<LayoutAnswer>> answer(const Layout& layout, const LayoutQuestion& question);
 
+/// The answers as JSON: {"form": ..., "target": ..., "question": ..., "answers": [records]}, and a newline.
+std::string answers_json(const Layout& layout, std::string_view question,
+                         const std::vector<LayoutAnswer>& answers);
+
 /// One line without a newline: "a[3,5]: lane 14, register 0, bits 31:16", or in the opposite direction.
 std::string text(const LayoutAnswer& answer, const LayoutQuestion& question);
+
+// ---- Scale factors in memory
+
+/// The layout of scale factors, as that of a form "scale_factors" with the operand "sf" in memory. With a question only the
+/// cells that answer it. Errors: usage for numbers of rows or blocks that are not 1 to 2^24, and without a question for
+/// more than 2^20 scale factors.
+Result<Layout> scale_factor_layout(const ScaleLayout& scales, const LayoutQuestion* question = nullptr);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

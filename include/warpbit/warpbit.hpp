@@ -12,6 +12,7 @@
 #include "warpbit/fault.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/fragment.hpp"
+#include "warpbit/fragment_moves.hpp"
 #include "warpbit/gemm.hpp"
 #include "warpbit/inputs.hpp"
 #include "warpbit/instruction.hpp"

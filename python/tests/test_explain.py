@@ -217,6 +217,30 @@ def test_layouts():
     assert l.csv().count("\n") == 257 and l.markdown().startswith("|")
     assert str(l) and l.text(by_lanes=True) != l.text()
     assert "operand" in str(refusal(lambda: warpbit.layout(SM_90, "e")))
+    # CUTLASS, mma_traits_sm80.hpp: SM80_16x8x16_F32F16F16F32_TN::ALayout.
+    assert (l.operands[0].cute, l.operands[0].cute_domain) == ("((4,8),(2,2,2)):((32,1),(16,8,128))", "(T32,V8) -> (M16,K16)")
+    tile = warpbit.layout("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16", "b", swizzle=128, tile=(64, 64))
+    assert (tile.operands[0].rows, tile.operands[0].columns, len(tile.operands[0].cells)) == (64, 64, 64 * 64)
+    assert "multiples of" in str(refusal(
+        lambda: warpbit.layout("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16", "b", swizzle=128, tile=(60, 64))))
+
+
+def test_fragment_moves():
+    found = warpbit.fragment_moves(K16, "a")
+    rows = found.moves[0]
+    assert (rows.form, rows.order, rows.row, rows.column) == (
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16", "row_major", "i % 16", "i / 16 * 8")
+    assert rows.registers == [[0, 1, 2, 3]] and rows.addresses[17] == (0, 0, 17, 1, 8)
+    assert json.loads(found.json())["moves"][0]["form"] == rows.form and rows.form in str(found)
+    assert "operand" in str(refusal(lambda: warpbit.fragment_moves(K16, "e")))
+
+
+def test_scale_factors():
+    scales = warpbit.ScaleLayout(200, 6)
+    assert scales.bytes == 4 * 512 and scales.offset(37, 2) == 37 % 32 * 16 + 4 + 2
+    assert scales.at(37 % 32 * 16 + 4 + 2) == (37, 2) and scales.at(2047) is None
+    assert warpbit.ScaleLayout(200, 6, "linear").offset(3, 1) == 19
+    assert "rows" in str(refusal(lambda: scales.offset(200, 0)))
 
 
 def test_descriptors():

@@ -13,7 +13,7 @@ namespace warpbit {
 namespace {
 
 constexpr int kChunkBits = 128, kChunkBytes = 16, kRowBytes = 128;
-constexpr int kColours = 32;
+constexpr int kColours = 32, kColoursApart = kColours * kChunkBytes / kRowBytes;  // of neighbouring 16 bytes
 
 // The places of an element.
 using Cells = std::span<const LayoutCell>;
@@ -93,12 +93,29 @@ GridCell memory_cell(std::uint64_t bit) {
   std::string text = fmt::format("{:#05x}", byte);
   if (bit % 8 != 0) text += fmt::format(".{}", bit % 8);
   const int chunk = static_cast<int>(byte / kChunkBytes % (kRowBytes / kChunkBytes));
-  return {{text}, chunk * (kColours * kChunkBytes / kRowBytes), "", static_cast<std::int64_t>(bit)};
+  return {{text}, chunk * kColoursApart, "", static_cast<std::int64_t>(bit)};
+}
+
+// The step along K of an element of a tile.
+int step_of(const OperandLayout& op, const Coordinate& element) {
+  return (op.step_is_rows ? element.row : element.column) / op.step;
+}
+
+int step_colour(int step) {
+  return step * kColoursApart % kColours;
+}
+
+std::string step_legend(const OperandLayout& op) {
+  return fmt::format("each {} {} along K are a step", op.step, op.step_is_rows ? "rows" : "columns");
 }
 
 GridCell cell_of(const OperandLayout& op, Group group, Cells places) {
   if (op.medium == Medium::registers) return register_cell(op, group, places);
-  if (op.medium != Medium::addresses) return memory_cell(places.front().bit);
+  if (op.medium != Medium::addresses) {
+    GridCell out = memory_cell(places.front().bit);
+    if (op.step > 0) out.colour = step_colour(step_of(op, places.front().element));
+    return out;
+  }
   const int lane = places.front().place.lane;
   return {{fmt::format("T{}", lane)}, lane % kColours, "", lane};
 }
@@ -152,7 +169,9 @@ Grid matrix_grid(const OperandLayout& op, int product) {
            .moving_unit = op.medium == Medium::registers ? "registers"
                           : op.medium == Medium::memory  ? "offsets"
                                                          : "addresses",
-           .units = group.across};
+           .units = group.across,
+           .row_units = group.down};
+  if (op.step > 0) out.legend.push_back(step_legend(op));
   if (const std::string legend = cell_legend(op, group); !legend.empty()) out.legend.push_back(legend);
   for (int column = 0; column < op.columns; column += group.across)
     out.columns.push_back(numbers(column, group.across));
@@ -192,13 +211,21 @@ std::string text(const Run& run, bool products) {
 
 GridCell elements_cell(const OperandLayout& op, const std::vector<const LayoutCell*>& cells, int colour) {
   constexpr std::size_t kRuns = 4;
+  std::size_t shown = 0;
   std::vector<Run> runs;
   for (const LayoutCell* cell : cells)
     if (runs.empty() || !runs.back().extend(cell->element)) runs.push_back({cell->element});
-  GridCell out{{}, colour, "", runs.front().first.column};
+  const bool rows_move = op.step > 0 && runs.front().across > 0;
+  const Coordinate origin = runs.front().first;
+  GridCell out{{}, colour, "", rows_move ? origin.row : origin.column};
+  if (op.step > 0) {
+    const int step = step_of(op, cells.front()->element);
+    out.colour = step_colour(step);
+    out.parts.push_back(fmt::format("s{}", step));
+  }
   for (Run run : runs) {
-    if (out.parts.size() < kRuns || runs.size() == kRuns) out.parts.push_back(text(run, op.products > 1));
-    run.first.column -= runs.front().first.column;
+    if (shown++ < kRuns) out.parts.push_back(text(run, op.products > 1));
+    (rows_move ? run.first.row : run.first.column) -= rows_move ? origin.row : origin.column;
     out.same += text(run, true);
   }
   if (runs.size() > kRuns) out.parts.back() = fmt::format("and {} more", runs.size() - kRuns + 1);
@@ -215,8 +242,7 @@ Position position(const OperandLayout& op, const LayoutCell& cell) {
 }
 
 int colour(const OperandLayout& op, const Position& at) {
-  return is_in_lanes(op) ? static_cast<int>(at.first) % kColours
-                         : static_cast<int>(at.second) * (kColours * kChunkBytes / kRowBytes);
+  return is_in_lanes(op) ? static_cast<int>(at.first) % kColours : static_cast<int>(at.second) * kColoursApart;
 }
 
 // The growth of `moving` between columns `period` apart, if they are otherwise equal.
@@ -261,11 +287,14 @@ Grid inverse_grid(const OperandLayout& op) {
   for (const LayoutCell* cell : ordered) held[position(op, *cell)].push_back(cell);
 
   const bool lanes = is_in_lanes(op);
-  Grid out{.corner = lanes                         ? "lane"
-                     : op.medium == Medium::memory ? "offset"
-                                                   : "address",
-           .unit = op.medium == Medium::registers ? "register" : "",
-           .moving_unit = "columns"};
+  Grid out{
+      .corner = lanes                         ? "lane"
+                : op.medium == Medium::memory ? "offset"
+                                              : "address",
+      .unit = op.medium == Medium::registers ? "register" : "",
+      .moving_unit = op.step > 0 && ordered.size() > 1 && ordered[0]->element.row == ordered[1]->element.row
+                         ? "rows"
+                         : "columns"};
   const int count = lanes ? op.registers : kRowBytes / kChunkBytes;
   for (int i = 0; i < count; ++i)
     out.columns.push_back(op.medium == Medium::registers ? fmt::format("r{}", i)
@@ -308,6 +337,24 @@ void abbreviate(Grid& grid, std::size_t most) {
   }
 }
 
+void abbreviate_rows(Grid& grid, std::size_t most) {
+  Grid turned{.corner = "", .unit = "", .moving_unit = ""};
+  for (std::size_t j = 0; j < grid.columns.size(); ++j) {
+    auto& row = turned.cells.emplace_back();
+    for (const auto& cells : grid.cells) row.push_back(cells[j]);
+  }
+  if (grid.rows.size() <= most) return;
+  for (std::size_t period = 1; period <= most; ++period) {
+    const std::optional<std::int64_t> moved = growth(turned, period);
+    if (!moved) continue;
+    grid.legend.push_back(fmt::format("goes on to {}: every {} rows the same again, with {} {} higher",
+                                      grid.rows.back(), period, grid.moving_unit, *moved));
+    grid.rows.resize(period);
+    grid.cells.resize(period);
+    return;
+  }
+}
+
 std::string heading(const OperandLayout& op) {
   std::string out = fmt::format("{}: {}{} x {} {}", op.role,
                                 op.products > 1 ? fmt::format("{} matrices, each ", op.products) : "", op.rows,
@@ -325,6 +372,10 @@ std::string heading(const OperandLayout& op) {
       break;
   }
   return op.note.empty() ? out : out + "; " + op.note;
+}
+
+std::string cute_heading(const OperandLayout& op) {
+  return fmt::format("CuTe {}: {}", op.cute_domain, op.cute);
 }
 
 std::string element_text(const OperandLayout& op, const Coordinate& e) {

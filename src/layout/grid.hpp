@@ -24,7 +24,7 @@ inline bool is_called(std::string_view role, std::string_view name) {
 
 struct GridCell {
   std::vector<std::string> parts;  ///< separate lines in a picture, one word in a text: "T5", "r1"
-  int colour = 0;                  ///< 0 to 31: the lane, or the 16-byte part of 128 bytes
+  int colour = 0;                  ///< 0 to 31: the lane, the 16-byte part of 128 bytes, or the step along K
   /// A cell repeats an earlier column's if `same` is equal and `moving` has grown as in all other cells.
   std::string same;
   std::int64_t moving = 0;
@@ -40,7 +40,7 @@ struct Grid {
   /// Words for the description of a repetition: "column", the number of them per grid column, and the unit of
   /// `moving`. Nothing is abbreviated without a `unit`.
   std::string unit, moving_unit;
-  int units = 1;
+  int units = 1, row_units = 1;  ///< elements that a cell has across and down
   std::string name = {};
 };
 
@@ -54,8 +54,13 @@ Grid inverse_grid(const OperandLayout& operand);
 /// as fit; a sentence in the legend describes the rest.
 void abbreviate(Grid& grid, std::size_t most_columns);
 
+/// The same for the rows of an inverse grid: keeps the first ones that the others repeat, if there are more than `most`.
+void abbreviate_rows(Grid& grid, std::size_t most);
+
 /// "f16, 16 x 8 elements in 2 registers of each of 32 lanes; for selector f = 0"
 std::string heading(const OperandLayout& operand);
+/// "CuTe (T32,V4) -> (M16,N8): ((4,8),(2,2)):((32,1),(16,8))"
+std::string cute_heading(const OperandLayout& operand);
 /// "a[3,5]", with the matrix number if there are several.
 std::string element_text(const OperandLayout& operand, const Coordinate& element);
 

@@ -2,6 +2,7 @@
 #include "warpbit/layout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -9,11 +10,19 @@
 #include <utility>
 
 #include "isa/instruction.hpp"
+#include "layout/cute.hpp"
 #include "layout/grid.hpp"
 #include "warpbit/descriptor.hpp"
 
 namespace warpbit {
 namespace {
+
+// An operand that holds a matrix. A form without operands covers both placements of A.
+struct Wanted {
+  std::string role;
+  const Operand* operand;
+  bool by_descriptor;
+};
 
 bool holds_matrix(const Operand& op) {
   constexpr Part kMatrices[] = {Part::d,       Part::a,       Part::b,      Part::c,      Part::metadata,
@@ -68,6 +77,7 @@ OperandLayout in_registers(const Operand& op, const Instruction& instruction) {
         if (const std::optional<Coordinate> at = map.at(lane, reg, slot))
           out.cells.push_back({*at, {lane, reg, map.packing().low_bit_of(slot), map.packing().bits}});
   sort(out.cells);
+  add_cute(out);
   return out;
 }
 
@@ -114,6 +124,7 @@ OperandLayout strided(const Operand& op, const Instruction& instruction, const F
       out.cells.push_back(
           {{i, j, 0}, {}, (line * stride + position) * static_cast<std::uint64_t>(move.element_bits)});
     }
+  add_cute(out, Swizzle::none);
   return out;
 }
 
@@ -136,34 +147,73 @@ Result<std::uint64_t> canonical_descriptor(const DescribedMatrix& matrix, Swizzl
   return part ? part->encode() : part.error();
 }
 
+std::string_view major_text(Major major, bool left) {
+  return major == Major::k ? "K" : left ? "M" : "N";
+}
+
+OperandLayout in_shared_memory(const std::string& role, std::string_view format, bool left,
+                               const DescribedMatrix& matrix) {
+  return {.role = role,
+          .format = std::string(format),
+          .medium = Medium::shared_memory,
+          .rows = left ? matrix.lines : matrix.depth,
+          .columns = left ? matrix.depth : matrix.lines,
+          .element_bits = matrix.element_bits};
+}
+
 OperandLayout described(const std::string& role, std::string_view format, bool left,
                         const DescribedMatrix& matrix, std::uint64_t descriptor) {
-  OperandLayout out{
-      .role = role,
-      .format = std::string(format),
-      .medium = Medium::shared_memory,
-      .rows = left ? matrix.lines : matrix.depth,
-      .columns = left ? matrix.depth : matrix.lines,
-      .element_bits = matrix.element_bits,
-      .note = fmt::format("by descriptor {:#x}: {}; {}-major", descriptor, descriptor_text(descriptor),
-                          matrix.major == Major::k ? "K"
-                          : left                   ? "M"
-                                                   : "N")};
-  const DescriptorMap map(Descriptor::decode(descriptor), matrix);
+  OperandLayout out = in_shared_memory(role, format, left, matrix);
+  out.note = fmt::format("by descriptor {:#x}: {}; {}-major", descriptor, descriptor_text(descriptor),
+                         major_text(matrix.major, left));
+  const Descriptor fields = Descriptor::decode(descriptor);
+  const DescriptorMap map(fields, matrix);
   for (const auto& [bit, i, k] : map.elements())
     out.cells.push_back({left ? Coordinate{i, k, 0} : Coordinate{k, i, 0}, {}, bit});
   sort(out.cells);
+  if (fields.base_offset == 0 || fields.swizzle == Swizzle::none) add_cute(out, fields.swizzle);
+  return out;
+}
+
+// What is added to the start in the descriptor for each step along K: bytes.
+std::string steps_text(const CanonicalTile& tile, const DescribedMatrix& part, int steps) {
+  std::vector<std::uint32_t> offsets;
+  for (int step = 0; step < steps; ++step) {
+    const Result<std::uint32_t> offset = tile.step(part, 0, step * part.depth);
+    if (!offset) return "no descriptor reaches the steps along K";
+    offsets.push_back(*offset);
+  }
+  return fmt::format("steps along K: start address + {:#x}", fmt::join(offsets, ", "));
+}
+
+// A whole tile of steps along K, in the canonical layout at address 0.
+Result<OperandLayout> whole_tile(const Wanted& wanted, const DescribedMatrix& part, Swizzle swizzle,
+                                 const LayoutOptions::Tile& size) {
+  const bool left = wanted.operand->part == Part::a;
+  DescribedMatrix matrix = part;
+  matrix.lines = left ? size.rows : size.columns;
+  matrix.depth = left ? size.columns : size.rows;
+  if (matrix.lines < 1 || matrix.depth < 1 || matrix.lines % part.lines != 0 || matrix.depth % part.depth != 0)
+    return Error{Errc::usage, wanted.role, fmt::format("a tile of {} x {}", size.rows, size.columns),
+                 left ? fmt::format("multiples of {} rows and {} columns", part.lines, part.depth)
+                      : fmt::format("multiples of {} rows and {} columns", part.depth, part.lines)};
+  const Result<CanonicalTile> tile = CanonicalTile::make(matrix, swizzle);
+  if (!tile) return tile.error();
+  OperandLayout out = in_shared_memory(wanted.role, wanted.operand->format, left, matrix);
+  const int steps = matrix.depth / part.depth;
+  out.note = fmt::format("a tile at address 0, {}, {}-major; {}", name(swizzle), major_text(part.major, left),
+                         steps_text(*tile, part, steps));
+  out.step = part.depth;
+  out.step_is_rows = !left;
+  for (int i = 0; i < matrix.lines; ++i)
+    for (int k = 0; k < matrix.depth; ++k)
+      out.cells.push_back({left ? Coordinate{i, k, 0} : Coordinate{k, i, 0}, {}, tile->element_bit(i, k)});
+  sort(out.cells);
+  add_cute(out, swizzle);
   return out;
 }
 
 // ---- All operands
-
-// An operand that holds a matrix. A form without operands covers both placements of A.
-struct Wanted {
-  std::string role;
-  const Operand* operand;
-  bool by_descriptor;
-};
 
 // The requested operands: all, or one, including A by descriptor of a form that covers both placements.
 Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const std::string& name) {
@@ -193,6 +243,12 @@ Result<void> add_described(const Instruction& instruction, const Wanted& wanted,
   if (const Operand& op = *wanted.operand;
       !descriptor && op.kind == OperandKind::descriptor && !op.literals.empty())
     descriptor = op.literals[0];
+  if (!descriptor && options.swizzle && options.tile) {
+    Result<OperandLayout> found = whole_tile(wanted, *matrix, *options.swizzle, *options.tile);
+    if (!found) return found.error();
+    out.operands.push_back(*std::move(found));
+    return {};
+  }
   if (!descriptor && options.swizzle) {
     const Result<std::uint64_t> made = canonical_descriptor(*matrix, *options.swizzle);
     if (!made) return made.error();
@@ -239,6 +295,10 @@ Result<Layout> layout(const Instruction& instruction, const LayoutOptions& optio
                  in_memory == 0 ? "a descriptor, and no such operand in shared memory"
                                 : "one descriptor, and several operands in shared memory",
                  in_memory == 0 ? "none" : "the operand that it is for"};
+  if (options.tile && (in_memory != 1 || !options.swizzle))
+    return Error{
+        Errc::usage, std::string(instruction.canonical()), "a tile",
+        in_memory != 1 ? "one operand in shared memory that it is of" : "the swizzle of its canonical layout"};
   Layout out{std::string(instruction.canonical()), std::string(instruction.target().name()), {}, {}};
   for (const Wanted& w : *wanted)
     if (w.by_descriptor) {

@@ -55,6 +55,11 @@ nlohmann::ordered_json description(const OperandLayout& o) {
     out["register_bits"] = o.packing.register_bits;
   }
   if (!o.note.empty()) out["note"] = o.note;
+  if (!o.cute.empty()) {
+    out["cute"] = o.cute;
+    out["cute_domain"] = o.cute_domain;
+  }
+  if (o.step > 0) out["step"] = o.step;
   return out;
 }
 
@@ -76,6 +81,14 @@ std::string layout_json(const Layout& layout) {
   return fmt::format("{{\"form\": {}, \"target\": {}, \"operands\": [\n{}\n], \"elements\": [\n{}\n]}}\n",
                      nlohmann::json(layout.form).dump(), nlohmann::json(layout.target).dump(),
                      fmt::join(operands, ",\n"), fmt::join(elements, ",\n"));
+}
+
+std::string answers_json(const Layout& layout, std::string_view question,
+                         const std::vector<LayoutAnswer>& answers) {
+  nlohmann::ordered_json out{{"form", layout.form}, {"target", layout.target}, {"question", question}};
+  out["answers"] = nlohmann::ordered_json::array();
+  for (const LayoutAnswer& a : answers) out["answers"].push_back(record(*a.operand, a.cell));
+  return out.dump() + "\n";
 }
 
 std::string layout_csv(const Layout& layout) {

@@ -12,6 +12,7 @@ namespace warpbit {
 namespace {
 
 constexpr std::string_view kGap = "  ";
+constexpr std::size_t kMostRows = 8;  // of the addresses of a tile, if the others repeat them
 
 // Terminal colours (of 256) that are legible on black and on white: four lanes per hue.
 constexpr std::array kPalette = {160, 196, 167, 203, 166, 172, 130, 136, 28, 34,  64,  70,  30,  37,  31,  38,
@@ -75,7 +76,13 @@ std::string layout_text(const Layout& layout, const LayoutText& how) {
   std::string out = wrapped(layout.form, width);
   for (const OperandLayout& operand : layout.operands) {
     out += "\n" + wrapped(heading(operand), width);
-    const std::vector<Grid> grids = how.by_lanes ? std::vector{inverse_grid(operand)} : matrix_grids(operand);
+    if (!operand.cute.empty()) out += wrapped(cute_heading(operand), width);
+    std::vector<Grid> grids = how.by_lanes ? std::vector{inverse_grid(operand)} : matrix_grids(operand);
+    if (operand.step > 0 && !how.by_lanes) {
+      grids.push_back(inverse_grid(operand));
+      grids.back().name = "by address";
+      abbreviate_rows(grids.back(), kMostRows);
+    }
     for (const Grid& grid : grids) {
       if (!grid.name.empty()) out += fmt::format("{}{}:\n", &grid == &grids[0] ? "" : "\n", grid.name);
       out += grid_text(grid, how);
