@@ -10,6 +10,16 @@ void* without_value(std::size_t) {
   throw py::type_error("the object has no value: it was made without __init__");
 }
 
+// How objects are pickled, by every protocol. Python's own way for the protocols 0 and 1 makes an object of the base of
+// all classes, which ends the process.
+py::tuple reduced(const py::object& self) {
+  const py::type type = py::type::of(self);
+  if (!py::hasattr(type, "__setstate__"))
+    throw py::type_error("a " + type.attr("__name__").cast<std::string>() + " cannot be pickled");
+  return py::make_tuple(py::module_::import("copyreg").attr("__newobj__"), py::make_tuple(type),
+                        self.attr("__getstate__")());
+}
+
 void throw_in_python(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
@@ -58,10 +68,16 @@ PYBIND11_MODULE(_core, m) {
     add(m);
   m.attr("_words") = all_words(kWords);
   m.def("_format_of_items", &format_of_items, "kind"_a, "name"_a, "item_bytes"_a);
-  for (const auto& [name, object] : py::dict(m.attr("__dict__")))
-    if (PyType_Check(object.ptr()))
-      if (auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(object.ptr())))
-        type->operator_new = &without_value;
+  for (const auto& [name, object] : py::dict(m.attr("__dict__"))) {
+    if (!PyType_Check(object.ptr())) continue;
+    auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(object.ptr()));
+    if (type == nullptr) continue;
+    type->operator_new = &without_value;
+    py::setattr(object, "__reduce__", py::cpp_function(&reduced, py::is_method(object)));
+    py::setattr(
+        object, "__reduce_ex__",
+        py::cpp_function([](const py::object& self, int) { return reduced(self); }, py::is_method(object)));
+  }
 }
 
 }  // namespace warpbit::python

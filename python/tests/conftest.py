@@ -23,9 +23,10 @@ def arrays_of(path):
 
 
 def again(thing):
-    """What comes back of a pickle, which is the same."""
-    out = pickle.loads(pickle.dumps(thing))
-    assert out == thing and repr(out) == repr(thing) and str(out) == str(thing)
+    """What comes back of a pickle, by any protocol, which is the same."""
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        out = pickle.loads(pickle.dumps(thing, protocol))
+        assert out == thing and repr(out) == repr(thing) and str(out) == str(thing)
     return out
 
 
