@@ -105,11 +105,14 @@ Codes codes_of(const std::string& role, std::string_view format, std::string tex
 }  // namespace
 
 void ElementOptions::add_to(CLI::App& command) {
-  command.add_option("--a", a, "a row of A: numbers or codes (0x3c00), as many as there are, the rest is 0");
-  command.add_option("--b", b, "a column of B; with a sparse A what its elements meet");
-  command.add_option("--c", c, "the accumulator; 0 unless given");
-  command.add_option("--a-scale", a_scale, "scale factors of the row of A, one for each block; 1 unless given");
-  command.add_option("--b-scale", b_scale, "the same for the column of B");
+  const auto add = [&](const char* name, std::string& to, const char* description) {
+    command.add_option(name, to, description)->type_name("NUMBERS");
+  };
+  add("--a", a, "a row of A: numbers or codes (0x3c00), as many as there are, the rest is 0");
+  add("--b", b, "a column of B; with a sparse A what its elements meet");
+  add("--c", c, "the accumulator; 0 unless given");
+  add("--a-scale", a_scale, "scale factors of the row of A, one for each block; 1 unless given");
+  add("--b-scale", b_scale, "the same for the column of B");
 }
 
 ElementInputs ElementOptions::inputs(const Instruction& instruction, std::vector<std::string>& notes,

@@ -46,8 +46,11 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter() { column_width(kNames); }
   // Which options exclude each other, the message says that comes when they stand together.
   std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string all = CLI::Formatter::make_option_opts(option);
-    return all.substr(0, std::min(all.find(" Needs:"), all.find(" Excludes:")));
+    if (!takes_value(*option)) return "";
+    std::string out = option->get_positional() ? "" : " " + value_word(*option);
+    if (!option->get_default_str().empty()) out += "=" + option->get_default_str();
+    if (option->get_items_expected_max() > 1) out += " ...";
+    return out + (option->get_required() && !option->get_positional() ? " (required)" : "");
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     return beside(option->get_description(), kNames);
@@ -111,20 +114,67 @@ std::vector<std::string> target_words() {
 }
 
 // "TEXT:{error,as-measured}" -> error, as-measured
-std::vector<std::string> values_of(const CLI::Option& option) {
+static std::vector<std::string> values_in(const std::string& type) {
   std::vector<std::string> out;
-  const std::string name = name_of(option), type = option.get_type_name();
-  if (name == "command") out.assign(std::begin(kCommands), std::end(kCommands));
-  if (name == "--target" || name == "--targets") out = target_words();
-  if (name == "format")
-    for (const FormatInfo& format : all_formats()) out.emplace_back(format.name);
-  if (name == "format")
-    for (const BlockFormat& format : block_formats()) out.emplace_back(format.name);
   const std::size_t begin = type.find('{'), end = type.find('}');
   if (begin == type.npos || end == type.npos) return out;
   std::istringstream list(type.substr(begin + 1, end - begin - 1));
   for (std::string value; std::getline(list, value, ',');) out.push_back(value);
   return out;
+}
+
+std::vector<std::string> values_of(const CLI::Option& option) {
+  std::vector<std::string> out = values_in(option.get_type_name());
+  const std::string name = name_of(option);
+  if (name == "command") out.assign(std::begin(kCommands), std::end(kCommands));
+  if (name == "--target" || name == "--targets") out = target_words();
+  if (name == "format") {
+    for (const FormatInfo& format : all_formats()) out.emplace_back(format.name);
+    for (const BlockFormat& format : block_formats()) out.emplace_back(format.name);
+  }
+  return out;
+}
+
+std::string value_word(const CLI::Option& option) {
+  struct Word {
+    std::string_view option, word;
+  };
+  static constexpr Word kWords[] = {
+      {"--a", "FILE"},
+      {"--a-scale", "FILE"},
+      {"--arrays", "FILE"},
+      {"--b", "FILE"},
+      {"--b-scale", "FILE"},
+      {"--bisect", "FOLDER"},
+      {"--block", "X,Y,Z"},
+      {"--bytes", "BYTES"},
+      {"--c", "FILE"},
+      {"--captures", "FOLDER"},
+      {"--cluster", "X,Y,Z"},
+      {"--descriptor", "BITS"},
+      {"--element", "ROW,COLUMN"},
+      {"--entry", "KERNEL"},
+      {"--find-difference", "X,Y"},
+      {"--form", "FORM"},
+      {"--grid", "X,Y,Z"},
+      {"--k-order", "ORDER"},
+      {"--max-bytes", "BYTES"},
+      {"--operand", "OPERAND"},
+      {"--out", "FILE"},
+      {"--ptx", "FILE"},
+      {"--random", "PROFILE"},
+      {"--shared", "BYTES"},
+      {"--size", "BYTES"},
+      {"--svg", "FILE"},
+      {"--target", "TARGET"},
+      {"--targets", "TARGETS"},
+  };
+  const std::string all = option.get_type_name(), type = all.substr(0, all.find(':'));
+  const bool is_number = type == "UINT" || type == "INT" || type == "FLOAT";
+  if (!is_number && type != "TEXT") return all;
+  if (const auto values = values_in(all); !values.empty()) return fmt::format("{}", fmt::join(values, "|"));
+  const auto word = std::ranges::find(kWords, name_of(option), &Word::option);
+  return std::string(word != std::end(kWords) ? word->word : is_number ? "NUMBER" : "VALUE");
 }
 
 }  // namespace warpbit::cli

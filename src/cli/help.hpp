@@ -30,6 +30,8 @@ bool takes_value(const CLI::Option& option);
 bool takes_form(const CLI::Option& option);
 /// The names of targets, PTX's and those of GPUs, without blanks: "H100", "RTX4080".
 std::vector<std::string> target_words();
+/// What its value is, in a word: "TARGET"; "error|as-measured". An option's own type_name(), or by a table of names.
+std::string value_word(const CLI::Option& option);
 /// All that there are; empty if it may be anything.
 std::vector<std::string> values_of(const CLI::Option& option);
 
