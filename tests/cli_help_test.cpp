@@ -92,6 +92,17 @@ TEST_CASE("every example in a command's help works", "[quick][cli][once]") {
   CHECK_THAT(run({"--help"}).out, Catch::Contains("0 yes, 1 no, 2 could not answer"));
 }
 
+TEST_CASE("helps name values by what they are", "[quick][cli][once]") {
+  const std::regex types("\\b(TEXT|UINT|INT|FLOAT|BOOLEAN|ENUM)\\b|[A-Z]:[A-Z{]|REQUIRED");
+  for (const std::string& command : commands()) {
+    std::smatch found;
+    const std::string help = run({command, "--help"}).out;
+    std::regex_search(help, found, types);
+    INFO(command);
+    CHECK(found.str() == "");
+  }
+}
+
 TEST_CASE("help and examples fit the terminal", "[quick][cli][once]") {
   const auto columns = GENERATE(as<unsigned short>{}, 80, 120);
   const Place place;
@@ -226,7 +237,7 @@ TEST_CASE("a reader that goes away is no message", "[quick][cli][once]") {
   const Output head = in_bash("trap '' PIPE; " + tool + " list --forms | head -1" + statuses);
   CHECK(head.err.empty());
   REQUIRE(head.lines().size() == 2);
-  CHECK(head.lines()[0].starts_with("form "));
+  CHECK(head.lines()[0] == run({"list", "--forms"}).lines()[0]);
   CHECK(head.lines()[1] == "2 0");
   // What is no pipe is still an error.
   const Output full = in_bash(tool + " format >/dev/full");

@@ -131,8 +131,11 @@ TEST_CASE("list --captures prints what an index says", "[quick][cli]") {
 TEST_CASE("list --evidence says what rests on which captures", "[quick][cli][once]") {
   const Output forms = run({"list", "--evidence", "--forms", "--target", "sm_90", "^movmatrix"});
   CHECK(forms.status == 0);
-  REQUIRE(forms.lines().size() == 2);
-  CHECK_THAT(forms.lines()[1], Contains("captured") && Contains("NVIDIA H200") && !Contains("inferred"));
+  REQUIRE(forms.lines().size() == 3);
+  CHECK(forms.lines()[0] == "movmatrix.sync.aligned.m8n8.trans.b16");
+  CHECK_THAT(forms.lines()[1] + forms.lines()[2], Contains("target: sm_90  order: captured") &&
+                                                      Contains("files: 1") && Contains("captured") &&
+                                                      Contains("NVIDIA H200") && !Contains("inferred"));
   const Output old = run({"list", "--evidence", "--target", "sm_80", "^movmatrix"});
   REQUIRE(old.lines().size() == 2);
   CHECK_THAT(old.lines()[1], Contains("sm_80") && !Contains("NVIDIA"));
@@ -350,14 +353,27 @@ TEST_CASE("check answers for one target, for all, and for lines", "[quick][cli]"
   CHECK(batch.status == 0);
   const std::vector<std::string> lines = batch.lines();
   REQUIRE(lines.size() == 7);
-  CHECK(lines[0] == "accepted");
-  CHECK(lines[1] == "refused\tline: no tab; expected target, tab, form or statement");
-  CHECK_THAT(lines[2], Catch::StartsWith("refused\t" + form + " does not exist on sm_80"));
-  CHECK(lines[3] == "accepted");
-  CHECK_THAT(lines[4], Catch::StartsWith("refused\toperand notation: 'a:'"));
-  CHECK_THAT(lines[5], Catch::StartsWith("refused\t'sm_81' is not a known target"));
-  CHECK(lines[6] == lines[1]);
+  CHECK(lines[0] == "line 1: accepted");
+  CHECK(lines[1] == "line 2: refused: line: no tab; expected target, tab, form or statement");
+  CHECK_THAT(lines[2], Catch::StartsWith("line 3: refused: " + form + " does not exist on sm_80"));
+  CHECK(lines[3] == "line 4: accepted");
+  CHECK_THAT(lines[4], Catch::StartsWith("line 5: refused: operand notation: 'a:'"));
+  CHECK_THAT(lines[5], Catch::StartsWith("line 6: refused: 'sm_81' is not a known target"));
+  CHECK(lines[6] == "line 7" + lines[1].substr(6));
   CHECK(run({"check", "--batch"}).out.empty());
+}
+
+TEST_CASE("check --strict says no where anything is refused", "[quick][cli]") {
+  const std::string old = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", line = "sm_80\t" + old + "\n";
+  const std::string all = "movmatrix.sync.aligned.m8n8.trans.b16";  // not on sm_70
+  CHECK(run({"check", "--batch", "--strict"}, line + line).status == 0);
+  CHECK(run({"check", "--batch", "--strict"}, line + "sm_70\t" + old + "\n" + line).status == 1);
+  CHECK(run({"check", "--batch", "--strict"}).status == 0);
+  CHECK(run({"check", all}).status == 0);
+  CHECK(run({"check", all, "--strict"}).status == 1);
+  CHECK(run({"check", all, "--strict", "--json"}).status == 1);
+  CHECK(run({"check", "cvt.rn.f16.f32", "--strict"}).status == 0);
+  CHECK(run({"check", all, "--strict", "--target", "sm_80"}).status == 0);
 }
 
 TEST_CASE("tensormap says what a map means and what looks wrong", "[quick][cli]") {
@@ -606,19 +622,26 @@ TEST_CASE("a command that is nearly one is suggested", "[quick][cli]") {
 }
 
 TEST_CASE("list --forms takes a target and a pattern", "[quick][cli]") {
-  const Output found = run({"list", "--forms", "--target", "sm_90", "^ldmatrix.*x4"});
+  const Output found = run({"list", "--forms", "--csv", "--target", "sm_90", "^ldmatrix.*x4"});
   CHECK(found.status == 0);
   REQUIRE(found.lines().size() > 1);
+  CHECK(found.lines()[0] == "form,operands,targets");
   for (const std::string& line : found.lines())
-    CHECK((line.starts_with("form ") || line.starts_with("ldmatrix")));
+    CHECK((line.starts_with("form,") || line.starts_with("ldmatrix.")));
   CHECK(run({"list", "--forms", "^no_such"}).status == 1);
 }
 
-TEST_CASE("tables are as wide as COLUMNS says", "[quick][cli]") {
+// Forms are not broken; none here is as long as a line.
+TEST_CASE("tables are as wide as COLUMNS says, 100 columns in a pipe", "[quick][cli]") {
   const std::string tool = shell_word(named("WARPBIT_CLI"));
-  for (const std::string what : {"", " --types"})
-    for (const std::string& line : shell("COLUMNS=80 " + tool + " list" + what).lines())
-      CHECK(line.size() <= 80);
+  for (const std::string what :
+       {"", " --types", " --forms ^ldmatrix", " --evidence", " --evidence --forms ^movmatrix"})
+    for (const auto& [begin, columns] : {std::pair("env -u COLUMNS ", 100U), std::pair("COLUMNS=80 ", 80U)}) {
+      const Output output = shell(begin + tool + " list" + what);
+      INFO(begin << what);
+      CHECK(output.lines().size() > 2);
+      for (const std::string& line : output.lines()) CHECK(line.size() <= columns);
+    }
 }
 
 TEST_CASE("list shows every target and every form", "[quick][cli]") {
@@ -635,9 +658,12 @@ TEST_CASE("list shows every target and every form", "[quick][cli]") {
     CHECK(bars(line) == bars(markdown.lines()[0]));
   }
   CHECK(markdown.lines()[1].find_first_not_of("|-") == std::string::npos);
-  const Output forms = run({"list", "--forms"});
+  const Output forms = run({"list", "--forms", "--csv"});
   CHECK(forms.status == 0);
   CHECK(forms.lines().size() == warpbit::forms().size() + 1);
+  const std::vector<std::string> shown = run({"list", "--forms"}).lines();
+  const auto is_form = [](const std::string& line) { return !line.starts_with("  "); };
+  CHECK(static_cast<std::size_t>(std::ranges::count_if(shown, is_form)) == warpbit::forms().size());
 }
 
 }  // namespace cli_test

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
+#include "cli/check_json.hpp"
+#include "cli/json.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
@@ -122,8 +124,8 @@ void print_reasons(const std::vector<Error>& refusals) {
   }
 }
 
-// All targets; one line if all of them refuse it for the same reason.
-int check_all(const std::string& text) {
+// All targets; one line if all of them refuse it for the same reason. Strictly, "yes" if none refuses it.
+int check_all(const std::string& text, bool strict) {
   std::vector<Answer> all = answers(text);
   std::vector<Error> refusals;
   for (const Answer& answer : all)
@@ -140,57 +142,102 @@ int check_all(const std::string& text) {
     print_narrow(table, painted);
     print_reasons(refusals);
   }
-  if (refusals.size() < all.size()) return kYes;
+  if (refusals.size() < all.size()) return strict && !refusals.empty() ? kNo : kYes;
   suggest_forms(refusals[0], text, std::nullopt);
   return kNo;
 }
 
+// ---- Lines
+
 // target<TAB>form or statement[<TAB>operands]
-std::string batch_answer(const std::string& line) try {
+struct BatchLine {
+  std::size_t number;  // from 1
+  std::string target = {}, text = {}, operands = {};
+  std::optional<Error> refusal = {};
+};
+
+BatchLine answered(std::size_t number, const std::string& line) {
+  BatchLine out{number};
   std::istringstream in(line);
-  std::string target, text, operands;
-  std::getline(in, target, '\t');
-  if (in.eof()) refuse("line", "no tab", "target, tab, form or statement");
-  std::getline(in, text, '\t');
-  std::getline(in, operands);
-  required(Instruction::parse(text, operands, required(Target::find(target))));
-  return "accepted";
-} catch (const Refusal& refusal) {
-  return "refused\t" + printable(refusal.error.message());
+  std::getline(in, out.target, '\t');
+  const bool has_text = !in.eof();
+  std::getline(in, out.text, '\t');
+  std::getline(in, out.operands);
+  try {
+    if (!has_text) refuse("line", "no tab", "target, tab, form or statement");
+    required(Instruction::parse(out.text, out.operands, required(Target::find(out.target))));
+  } catch (const Refusal& refusal) {
+    out.refusal = refusal.error;
+  }
+  return out;
 }
 
-int check_batch() {
-  for (std::string line; std::getline(std::cin, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    fmt::print("{}\n", batch_answer(line));
+void print_batch_line(const BatchLine& line, bool json) {
+  if (json) {
+    nlohmann::ordered_json out{
+        {"line", line.number}, {"target", line.target}, {"text", line.text}, {"accepted", !line.refusal}};
+    if (line.refusal) out["error"] = error_json(*line.refusal);
+    return print_json_line("check-line", out);
   }
-  return kYes;
+  fmt::print("line {}: {}\n", line.number,
+             line.refusal ? "refused: " + printable(line.refusal->message()) : "accepted");
+}
+
+// All lines of standard input. Whether any is refused.
+bool check_batch(bool json) {
+  bool refuses = false;
+  std::size_t number = 0;
+  for (std::string text; std::getline(std::cin, text);) {
+    if (text.ends_with('\r')) text.pop_back();
+    const BatchLine line = answered(++number, text);
+    refuses = refuses || line.refusal;
+    print_batch_line(line, json);
+  }
+  return refuses;
 }
 
 // Everything that is refused of a module of PTX.
-int check_module(const std::string& file, std::optional<Target> target) {
+int check_module(const std::string& file, std::optional<Target> target, bool json) {
   const Result<ptx::Module> module = ptx::Module::load_file(file, target);
   if (!module && module.error().code == Errc::file_unreadable) throw Refusal{module.error()};
   const std::vector<Error> errors = module ? module->check() : std::vector{module.error()};
-  for (const Error& error : errors) print_fitted(fmt::format("refused: {}", error.message()));
+  if (json)
+    print_json("check", module_json(file, module, errors));
+  else
+    for (const Error& error : errors) print_fitted(fmt::format("refused: {}", error.message()));
   if (!errors.empty()) return kNo;
-  print_fitted(fmt::format("accepted on {}: {}", module->target().name(), fmt::join(module->entries(), ", ")));
+  if (!json)
+    print_fitted(
+        fmt::format("accepted on {}: {}", module->target().name(), fmt::join(module->entries(), ", ")));
   return kYes;
 }
 
+// ---- The command
+
 struct CheckArguments {
   std::string text, target, module;
-  bool batch = false;
+  bool batch = false, strict = false, json = false;
 };
 
+int check_json(const CheckArguments& o, const AskedForm& form) {
+  const std::vector<Target> targets = form.target ? std::vector{*form.target} : Target::all();
+  nlohmann::ordered_json out = answers_json(form.text, targets);
+  if (!form.short_form.empty()) out["short_form"] = form.short_form;
+  print_json("check", out);
+  const bool refuses =
+      std::ranges::any_of(out["answers"], [](const auto& answer) { return !answer["accepted"]; });
+  return out["accepted"] && !(o.strict && refuses) ? kYes : kNo;
+}
+
 int check(const CheckArguments& o) {
-  if (o.batch) return check_batch();
-  if (!o.module.empty()) return check_module(o.module, find_target(o.target));
+  if (o.batch) return check_batch(o.json) && o.strict ? kNo : kYes;
+  if (!o.module.empty()) return check_module(o.module, find_target(o.target), o.json);
   if (o.text.empty()) refuse("check", "no form or statement", "one, or --batch, or --ptx");
   const AskedForm form = asked_form(o.text, o.target);
+  if (o.json) return check_json(o, form);
   if (!form.short_form.empty())
     print_fitted(fmt::format("{} is short for {}; ptxas takes that only", form.short_form, form.text));
-  return form.target ? check_one(form.text, *form.target) : check_all(form.text);
+  return form.target ? check_one(form.text, *form.target) : check_all(form.text, o.strict);
 }
 
 }  // namespace
@@ -200,20 +247,26 @@ void add_check(CLI::App& command, int& status) {
   CLI::Option* text = command.add_option("form", o.text, "a form, also short or FORM@TARGET, or a statement");
   CLI::Option* target = command.add_option("--target", o.target, "one target; all of them without it");
   command
-      .add_flag("--batch", o.batch,
-                "answer each line of standard input, target<TAB>form or statement[<TAB>operands]; the exit "
-                "status is 0")
+      .add_flag(
+          "--batch", o.batch,
+          "answer each line of standard input, target<TAB>form or statement[<TAB>operands]; exit status 0, "
+          "unless --strict is given")
       ->excludes(text, target);
+  command.add_flag("--strict", o.strict,
+                   "exit status 1 if anything is refused: a line, or the form on any target");
   command
       .add_option(
           "--ptx", o.module,
-          "a module of PTX: everything in it that ptxas or a launch would refuse, with line and column; its own "
-          "target unless one is given")
+          "check a module of PTX instead: show all that ptxas or a launch would refuse, with line and column; on its "
+          "own target unless one is given")
       ->excludes(text);
+  add_json(command, o.json)
+      ->description(
+          "print JSON, of the schema check/1; with --batch a line for each, of the schema check-line/1");
   command.footer(examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
                            "warpbit check mma.m16n8k32.f32.e4m3@A100",
                            "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
-                           "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch"}));
+                           "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch --strict"}));
 }
 
 }  // namespace warpbit::cli

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>  // std::is_void_v
 #include <utility>
+#include <vector>
 
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
@@ -87,8 +88,9 @@ T required(Result<T> result, std::string_view text = {}, std::optional<Target> t
   throw Refusal{{code, std::move(where), std::move(seen), std::move(accepted)}};
 }
 
-/// Prints to stderr which documented forms a refused form or statement is nearest to, if it is no form: on the
-/// target, if there is one.
+/// The documented forms that a refused form or statement is nearest to, if it is no form: on the target, if there is one.
+std::vector<std::string> near_forms(const Error& error, std::string_view text, std::optional<Target> target);
+/// Prints these to stderr.
 void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target);
 
 }  // namespace warpbit::cli

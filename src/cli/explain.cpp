@@ -8,10 +8,13 @@
 #include <sstream>
 
 #include "cli/arguments.hpp"
+#include "cli/json.hpp"
 #include "cli/terminal.hpp"
 
 namespace warpbit::cli {
 namespace {
+
+using nlohmann::ordered_json;
 
 struct ExplainArguments {
   std::string form, target, element, svg;
@@ -52,9 +55,14 @@ int explain(const ExplainArguments& o) {
   std::vector<std::string> notes;
   const Explanation explanation = is_file(o.form) ? explain_file(o) : explain_values(o, notes);
   if (!o.svg.empty()) required(write_svg(o.svg, explanation));
-  if (!o.json)
+  if (o.json) {
+    ordered_json answer = ordered_json::parse(json(explanation));
+    answer["notes"] = notes;
+    print_json("explain", answer);
+  } else {
     for (const std::string& note : notes) fmt::print("{}\n", note);
-  fmt::print("{}", o.json ? json(explanation) : text(explanation, static_cast<int>(terminal().columns)));
+    fmt::print("{}", text(explanation, static_cast<int>(terminal().columns)));
+  }
   return explanation.recorded.value_or(explanation.code) == explanation.code ? kYes : kNo;
 }
 
@@ -76,7 +84,7 @@ void add_explain(CLI::App& command, int& status) {
   command.add_option("--case", o.index, "case of the capture, 0 unless given")->check(CLI::NonNegativeNumber);
   command.add_option("--element", o.element, "row,column of D in the capture, 0,0 unless given");
   command.add_option("--svg", o.svg, "write a picture to this file, too, whose name ends in .svg");
-  command.add_flag("--json", o.json, "print one JSON object instead");
+  add_json(command, o.json);
   add_undefined(command, o.options.undefined);
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/arguments.hpp"
+#include "cli/json.hpp"
 #include "cli/launch_arguments.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/terminal.hpp"
@@ -182,7 +183,7 @@ int launch(const LaunchArguments& o) {
   if (o.json) {
     ordered_json answer = report_json(kernel, module.target(), report, arrays);
     watch.add_to(answer, report);
-    fmt::print("{}\n", answer.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    print_json("launch", answer);
   } else {
     watch.print_break();
     print_report(kernel, module.target(), report, arrays);
@@ -244,7 +245,7 @@ void add_launch(CLI::App& command, int& status) {
           "what it reads and writes: LINE of the PTX, or FILE:LINE of the source; exit status 1 if it is "
           "never executed")
       ->type_name("LINE");
-  command.add_flag("--json", o.json, "the answer as JSON");
+  add_json(command, o.json);
   command.footer(examples(
       {"printf '%s\\n' '.version 8.0' '.target sm_90' '.address_size 64' '.entry f(.param .u64 x) { ret; }' >f.ptx && "
        "warpbit launch f.ptx --grid 4,4 --block 128 --arg zeros:f32:4096:x.npy",

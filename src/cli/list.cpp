@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpbit list
+#include "cli/list.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
 #include <regex>
-#include <set>
+#include <span>
 
 #include "cli/arguments.hpp"
-#include "cli/list_targets.hpp"
-#include "cli/terminal.hpp"
-#include "warpbit/instruction.hpp"
-#include "warpbit/record.hpp"
-#include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
 namespace {
+
+using nlohmann::ordered_json;
 
 std::string text(const std::optional<BasisRange>& basis) {
   if (!basis) return "-";
@@ -90,21 +87,24 @@ Table evidence(bool types) {
   return types ? transposed(table) : table;
 }
 
-struct ListArguments {
-  bool forms = false, types = false, markdown = false, ptx = false, probes = false, evidence = false,
-       targets = false, json = false;
-  std::string target, pattern;
-  std::vector<std::string> captures;
-};
+ordered_json json_of(const std::optional<BasisRange>& basis) {
+  if (!basis) return nullptr;
+  return {{"strongest", name(basis->strongest)}, {"weakest", name(basis->weakest)}};
+}
 
-// The index of folders of captures.
-int list_captures(const std::vector<std::string>& folders) {
-  std::vector<IndexedCapture> found =
-      required(index_captures(std::vector<std::filesystem::path>(folders.begin(), folders.end())));
-  for (IndexedCapture& c : found)
-    for (std::string* text : {&c.path, &c.statement, &c.profile, &c.date, &c.device}) *text = printable(*text);
-  fmt::print("{}", index_text(found));
-  return kYes;
+// The same, without merging rows.
+ordered_json evidence_json(bool types) {
+  const std::vector<Target> targets = Target::all();
+  ordered_json rows = ordered_json::array();
+  for (const EvidenceRow& row : types ? evidence_table() : by_instruction()) {
+    ordered_json by_target, out{{"instruction", row.unit}};
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      by_target[std::string(targets[i].name())] = json_of(row.by_target[i]);
+    if (types) out["type"] = row.type;
+    out["targets"] = by_target;
+    rows.push_back(out);
+  }
+  return {{"rows", rows}};
 }
 
 std::regex regex_of(const std::string& pattern) try {
@@ -113,7 +113,54 @@ std::regex regex_of(const std::string& pattern) try {
   refuse("list", fmt::format("'{}' ({})", pattern, error.what()), "a regular expression (ECMAScript)");
 }
 
-// The forms that the pattern is found in, on the target if there is one.
+ordered_json names_json(std::span<const Target> targets) {
+  ordered_json out = ordered_json::array();
+  for (const Target target : targets) out.push_back(target.name());
+  return out;
+}
+
+int list_forms(const ListArguments& o) {
+  Table table{{"form", "operands", "targets"}};
+  ordered_json rows = ordered_json::array();
+  for (const FormInfo& form : wanted_forms(o)) {
+    table.push_back({form.canonical, form.operands, names(form.targets)});
+    rows.push_back({{"form", form.canonical},
+                    {"family", form.family},
+                    {"operands", form.operands},
+                    {"targets", names_json(form.targets)}});
+  }
+  return print_listing(o, table, {{"forms", rows}});
+}
+
+// The generations of GPUs, a row each, with the names that people use.
+int list_targets(const ListArguments& o) {
+  Table table{{"target", "architecture", "names"}};
+  ordered_json rows = ordered_json::array();
+  for (const TargetNames& row : target_names()) {
+    table.push_back({std::string(row.target.name()), std::string(row.architecture),
+                     fmt::format("{}", fmt::join(row.names, ", "))});
+    rows.push_back({{"target", row.target.name()}, {"architecture", row.architecture}, {"names", row.names}});
+  }
+  const int status = print_listing(o, table, {{"targets", rows}});
+  if (!o.json && !o.csv && !o.markdown)
+    print_fitted(fmt::format("\nx: a digit from 5 to 9. PTX has the names {}", names(Target::all())));
+  return status;
+}
+
+int list(const ListArguments& o) {
+  if (o.targets) return list_targets(o);
+  if (!o.captures.empty()) return list_captures(o);
+  if (o.ptx) return list_kernels(o);
+  if (o.probes) return list_probes(o);
+  if (o.evidence) return list_evidence(o);
+  if (o.forms) return list_forms(o);
+  if (!o.target.empty() || !o.pattern.empty())
+    refuse("list", "--target or REGEX alone", "them with --forms, --ptx, --probes or --evidence");
+  return print_listing(o, evidence(o.types), evidence_json(o.types));
+}
+
+}  // namespace
+
 std::vector<FormInfo> wanted_forms(const ListArguments& o) {
   const std::regex pattern = regex_of(o.pattern);
   const std::optional<Target> target = find_target(o.target);
@@ -125,198 +172,63 @@ std::vector<FormInfo> wanted_forms(const ListArguments& o) {
   return out;
 }
 
-// Calls visit(instruction) for these, on the target or on each.
-template <class Visit>
-void for_each_wanted(const ListArguments& o, Visit visit) {
-  const std::optional<Target> wanted = find_target(o.target);
-  for (const FormInfo& form : wanted_forms(o))
-    for (const Target target : form.targets)
-      if (!wanted || target == *wanted)
-        visit(required(Instruction::parse(form.canonical, form.operands, target)));
+int print_listing(const ListArguments& o, const Table& table, const nlohmann::ordered_json& object) {
+  if (o.json)
+    print_json("list", object);
+  else if (o.csv && table.size() > 1)
+    print_csv(table);
+  else if (table.size() > 1)
+    print(table, o.markdown);
+  return table.size() > 1 ? kYes : kNo;
 }
-
-int print_found(const Table& table, bool markdown) {
-  if (table.size() == 1) return kNo;
-  print(table, markdown);
-  return kYes;
-}
-
-int list_forms(const ListArguments& o) {
-  Table table{{"form", "operands", "targets"}};
-  for (const FormInfo& form : wanted_forms(o))
-    table.push_back({form.canonical, form.operands, names(form.targets)});
-  return print_found(table, o.markdown);
-}
-
-// ---- What rests on which captures
-
-using Captures = std::vector<const IndexedCapture*>;
-
-// Those of a GPU.
-Captures recorded(const Instruction& form) {
-  Captures out = golden_captures(form);
-  std::erase_if(out, [](const IndexedCapture* c) { return c->source != name(CaptureSource::hardware); });
-  return out;
-}
-
-const Row kRecorded = {"files", "cases", "elements", "date", "device"};
-
-Row cells(const Captures& captures) {
-  if (captures.empty()) return Row(kRecorded.size(), "-");
-  std::uint64_t cases = 0, elements = 0;
-  std::set<std::string_view> dates, devices;
-  for (const IndexedCapture* c : captures) {
-    cases += c->cases;
-    elements += c->elements;
-    dates.insert(c->date);
-    devices.insert(c->device);
-  }
-  const std::string_view first = *dates.begin(), last = *dates.rbegin();
-  return {std::to_string(captures.size()), std::to_string(cases), std::to_string(elements),
-          first == last ? std::string(first) : fmt::format("{} to {}", first, last),
-          fmt::format("{}", fmt::join(devices, "; "))};
-}
-
-Table evidence_by_form(const ListArguments& o) {
-  Table out{joined({"form", "target", "order", "F, rounding", "floor", "specials"}, kRecorded)};
-  for_each_wanted(o, [&](const Instruction& form) {
-    const Evidence& e = form.evidence();
-    Row row{std::string(form.canonical()), std::string(form.target().name())};
-    for (const Ground* ground : {&e.order, &e.window, &e.floor, &e.specials})
-      row.emplace_back(name(ground->basis));
-    out.push_back(joined(std::move(row), cells(recorded(form))));
-  });
-  return out;
-}
-
-// One line for each family on each target: how many of its forms rest on what.
-Table evidence_by_family(const ListArguments& o) {
-  struct Sum {
-    std::string_view family;
-    Target target;
-    std::array<std::size_t, 3> by_basis = {};
-    std::size_t forms = 0, own = 0;
-    Captures captures = {};
-  };
-  std::vector<Sum> sums;
-  for_each_wanted(o, [&](const Instruction& form) {
-    auto at = std::ranges::find_if(
-        sums, [&](const Sum& s) { return s.family == form.family() && s.target == form.target(); });
-    if (at == sums.end()) at = sums.insert(at, {form.family(), form.target()});
-    const Captures captures = recorded(form);
-    ++at->forms;
-    ++at->by_basis[static_cast<std::size_t>(form.evidence().overall())];
-    at->own += !captures.empty();
-    at->captures.insert(at->captures.end(), captures.begin(), captures.end());
-  });
-  Table out{
-      joined({"family", "target", "forms", "captured", "published", "inferred", "with files"}, kRecorded)};
-  for (const Sum& s : sums) {
-    Row row{std::string(s.family), std::string(s.target.name())};
-    for (const std::size_t n : {s.forms, s.by_basis[0], s.by_basis[1], s.by_basis[2], s.own})
-      row.push_back(std::to_string(n));
-    out.push_back(joined(std::move(row), cells(s.captures)));
-  }
-  return out;
-}
-
-// ---- What a GPU needs to record captures
-
-// The kernels file (tools/capture/README.md).
-int list_kernels(const ListArguments& o) {
-  std::set<std::string> sets;
-  for_each_wanted(o, [&](const Instruction& form) {
-    for (const std::string& statement : capture_statements(form)) {
-      const Instruction parsed = required(Instruction::parse(statement, form.target()));
-      const std::string block = required(capture_block(parsed));
-      if (sets.empty()) fmt::print("kernels 1\ntarget {}\n", form.target().name());
-      if (const ProbeSet set = probe_set(parsed); sets.insert(set.name).second) fmt::print("{}", set.text);
-      fmt::print("{}", block);
-    }
-  });
-  return sets.empty() ? kNo : kYes;
-}
-
-// " a 0:3c00 3:bc00", of what is not 0.
-std::string codes_text(std::string_view array, const std::vector<std::uint64_t>& codes) {
-  std::string out;
-  for (std::size_t i = 0; i < codes.size(); ++i)
-    if (codes[i] != 0) out += fmt::format(" {}:{:x}", i, codes[i]);
-  return out.empty() ? "" : fmt::format(" {}{}", array, out);
-}
-
-// What tells the arithmetic of each form from others, and what nothing can tell.
-int list_probes(const ListArguments& o) {
-  int status = kNo;
-  for_each_wanted(o, [&](const Instruction& form) {
-    const Result<Probes> found = probes(form);
-    if (!found) return;  // not D = A B + C
-    fmt::print("{}: {}\n", form.canonical(), form.plan());
-    for (const Probe& p : found->probes)
-      fmt::print("  {}\n   {}{}{}{} c {:x} -> d {:x}\n", p.name, codes_text("a", p.a), codes_text("b", p.b),
-                 codes_text("sfa", p.a_scale), codes_text("sfb", p.b_scale), p.c, p.d);
-    for (const Invisible& i : found->invisible) fmt::print("  {}: invisible, {}\n", i.name, i.reason);
-    for (const Invisible& i : found->unknown) fmt::print("  {}: no probe is known\n", i.name);
-    status = kYes;
-  });
-  return status;
-}
-
-int list(const ListArguments& o) {
-  if (o.targets) return list_targets(o.markdown, o.json);
-  if (!o.captures.empty()) return list_captures(o.captures);
-  if (o.ptx) return list_kernels(o);
-  if (o.probes) return list_probes(o);
-  if (o.evidence) return print_found(o.forms ? evidence_by_form(o) : evidence_by_family(o), o.markdown);
-  if (o.forms) return list_forms(o);
-  if (!o.target.empty() || !o.pattern.empty())
-    refuse("list", "--target or REGEX alone", "them with --forms, --ptx, --probes or --evidence");
-  print(evidence(o.types), o.markdown);
-  return kYes;
-}
-
-}  // namespace
 
 void add_list(CLI::App& command, int& status) {
   ListArguments& o = add_arguments(command, status, list);
-  CLI::Option* types = command.add_flag("--types", o.types, "by operand types, too");
+  CLI::Option* types = command.add_flag("--types", o.types, "separate operand types, too");
   CLI::Option* forms =
       command
           .add_flag("--forms", o.forms,
-                    "list the forms that REGEX is found in instead, with their operands and targets")
+                    "list instead the forms that REGEX is found in, with their operands and targets")
           ->excludes(types);
-  CLI::Option* markdown = command.add_flag("--markdown", o.markdown, "print a Markdown table");
   CLI::Option* ptx =
       command
           .add_flag("--ptx", o.ptx,
-                    "print kernels instead, with which a GPU of --target records captures of all "
-                    "forms that REGEX is found in")
-          ->excludes(types, forms, markdown);
+                    "print instead the kernels with which a GPU of --target records captures of all forms "
+                    "that REGEX is found in")
+          ->excludes(types, forms);
   CLI::Option* probes =
       command
           .add_flag("--probes", o.probes,
-                    "print instead, of the same forms, inputs that tell their arithmetic from others, and "
-                    "results; and what no input can tell")
-          ->excludes(types, forms, markdown, ptx);
+                    "print instead, for the same forms, inputs that tell their arithmetic from others, "
+                    "with results; and what no input can tell")
+          ->excludes(types, forms, ptx);
   CLI::Option* evidence =
       command
           .add_flag("--evidence", o.evidence,
-                    "also how many forms of each family, and with --forms which, and the captures that show it")
+                    "list instead how many forms of each family rest on what, or with --forms each "
+                    "form, and the captures that show it")
           ->excludes(types, ptx, probes);
-  command
-      .add_option("--captures", o.captures,
-                  "print instead the captures in folders, by tabs; golden/index.tsv is that")
-      ->excludes(types, forms, markdown, ptx, probes, evidence);
   CLI::Option* targets =
-      command.add_flag("--targets", o.targets, "list the targets by the names of GPUs instead")
+      command.add_flag("--targets", o.targets, "list instead the targets by the names of GPUs")
           ->excludes(types, forms, ptx, probes, evidence);
-  command.add_flag("--json", o.json, "print --targets as one JSON object")->needs(targets)->excludes(markdown);
-  CLI::Option* target = command.add_option("--target", o.target, "of --forms, --ptx, --probes and --evidence");
+  CLI::Option* captures =
+      command
+          .add_option("--captures", o.captures,
+                      "print instead the captures in folders, by tabs; golden/index.tsv is that")
+          ->excludes(types, forms, ptx, probes, evidence, targets);
+  CLI::Option* markdown =
+      command.add_flag("--markdown", o.markdown, "print a Markdown table")->excludes(ptx, probes, captures);
+  CLI::Option* csv = command.add_flag("--csv", o.csv, "print a table by commas, a row in each line")
+                         ->excludes(ptx, probes, captures, markdown);
+  add_json(command, o.json)->excludes(markdown, csv);
+  CLI::Option* target =
+      command.add_option("--target", o.target, "the target of --forms, --ptx, --probes and --evidence");
   ptx->needs(target);
   probes->needs(target);
-  command.add_option("REGEX", o.pattern, "of the forms with --forms, --ptx, --probes and --evidence");
-  command.footer(examples({"warpbit list --types", "warpbit list --targets", "warpbit list --forms ^ldmatrix",
-                           "warpbit list --evidence --target sm_90a ^wgmma"}));
+  command.add_option("REGEX", o.pattern, "part of the forms of --forms, --ptx, --probes and --evidence");
+  command.footer(
+      examples({"warpbit list --types", "warpbit list --targets", "warpbit list --forms ^ldmatrix",
+                "warpbit list --forms --csv ^ldmatrix", "warpbit list --evidence --target sm_90a ^wgmma"}));
 }
 
 }  // namespace warpbit::cli

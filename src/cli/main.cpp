@@ -16,6 +16,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/json.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/version.hpp"
@@ -47,17 +48,22 @@ std::string examples(std::initializer_list<std::string_view> lines) {
   return (has_captures ? "golden/ is a folder of warpbit's repository.\n" : "") + ("Examples:" + out);
 }
 
-void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target) {
+std::vector<std::string> near_forms(const Error& error, std::string_view text, std::optional<Target> target) {
   constexpr std::size_t kMost = 3;
   constexpr std::array kNoForm = {Errc::unknown_instruction, Errc::unknown_qualifier, Errc::repeated_qualifier,
                                   Errc::qualifier_order,     Errc::missing_qualifier, Errc::no_such_form,
                                   Errc::undocumented_form};
-  if (text.empty() || std::ranges::find(kNoForm, error.code) == kNoForm.end()) return;
+  if (text.empty() || std::ranges::find(kNoForm, error.code) == kNoForm.end()) return {};
   std::vector<std::string> near = nearest_forms(text, target, kMost);
   if (error.code == Errc::unknown_instruction)
     std::erase_if(near, [given = text.substr(0, text.find('.'))](std::string_view form) {
       return 2 * distance(given, form.substr(0, form.find('.'))) >= given.size();
     });
+  return near;
+}
+
+void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target) {
+  const std::vector<std::string> near = near_forms(error, text, target);
   if (near.empty()) return;
   std::fflush(stdout);  // what was refused stands above
   fmt::print(stderr, "did you mean\n");
@@ -72,8 +78,11 @@ void open_standard_streams() {
     if (fcntl(stream, F_GETFD) == -1) ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// Refuses a first argument that is neither a command nor an option.
-void check_command(std::string_view word) {
+// Refuses to have no command, and a first argument that is neither one nor an option.
+void check_command(int argc, char** argv) {
+  if (argc < 2)
+    refuse("warpbit", "no command", fmt::format("{}; warpbit --help says more", fmt::join(kCommands, ", ")));
+  const std::string_view word = argv[1];
   if (word.empty() || word.starts_with('-') || std::ranges::find(kCommands, word) != std::end(kCommands))
     return;
   const auto nearest = std::ranges::min_element(kCommands, {}, [&](auto name) { return distance(word, name); });
@@ -108,7 +117,7 @@ void check_options(const CLI::App& app) {
 
 // The exit status, where no refusal is thrown.
 int answer(CLI::App& app, int argc, char** argv, const int& status) try {
-  check_command(argc > 1 ? argv[1] : "");
+  check_command(argc, argv);
   app.parse(argc, argv);
   return status;
 } catch (const CLI::ParseError& error) {
@@ -120,7 +129,7 @@ int answer(CLI::App& app, int argc, char** argv, const int& status) try {
 int run(int argc, char** argv) {
   CLI::App app("NVIDIA's tensor instructions on a CPU, bit by bit as real GPUs compute them.", "warpbit");
   app.formatter(help_formatter());
-  app.footer("Exit status of every command: 0 yes, 1 no, 2 could not answer.");
+  app.footer(fmt::format("Exit status of every command: 0 yes, 1 no, 2 could not answer.\n{}", kJsonPromise));
   app.set_version_flag("--version", WARPBIT_VERSION_TEXT);
   app.require_subcommand(1);
   int status = kNoAnswer;

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/json.hpp"
 #include "warpbit/version.hpp"
 
 namespace warpbit::cli {
@@ -45,7 +46,7 @@ std::string manual(const CLI::App& app) {
   std::string out = heading("warpbit", app.get_description()) +
                     ".SH SYNOPSIS\n.B warpbit\n.I COMMAND\n[\\fIOPTION\\fR...]\n.SH COMMANDS\n";
   for (const CLI::App* c : commands_of(app)) out += entry(c->get_name(), c->get_description());
-  return out;
+  return out + fmt::format(".SH JSON\n{}\n", troff(std::string(kJsonPromise)));
 }
 
 std::string manual_of_command(const CLI::App& command) {
@@ -56,7 +57,7 @@ std::string manual_of_command(const CLI::App& command) {
     entries += entry(name_of(*p), p->get_description());
   }
   for (const CLI::Option* o : options_of(command, false))
-    entries += entry(name_of(*o) + (takes_value(*o) ? " VALUE" : ""), o->get_description());
+    entries += entry(name_of(*o) + (takes_value(*o) ? " " + value_word(*o) : ""), o->get_description());
   constexpr std::string_view kExamples = "Examples:\n";
   const std::string footer = command.get_footer();
   return fmt::format("{}.SH SYNOPSIS\n{}\n.SH OPTIONS\n{}.SH EXAMPLES\n.nf\n{}\n.fi\n",

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "cli/commands.hpp"
+#include "cli/json.hpp"
 #include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 struct PackArguments {
   std::string from, to;
   std::optional<std::uint64_t> bytes;
+  bool json = false;
 };
 
 // Whether a search of `folder` would come to `path`, too.
@@ -30,8 +32,10 @@ int pack(const PackArguments& o) {
   if (is_inside(o.to, from)) refuse("pack", o.to + " inside " + o.from, "a folder outside it");
   const std::vector<fs::path> files = find_captures(std::span(&from, 1));
   if (files.empty()) refuse(o.from, "no captures", "at least one", Errc::no_cases);
+  nlohmann::ordered_json packed = nlohmann::ordered_json::array();
   for (const fs::path& file : files) {
     const fs::path to = file == from ? fs::path(o.to) : o.to / file.lexically_relative(from);
+    packed.push_back({{"from", file.string()}, {"to", to.string()}});
     std::error_code failure;
     if (to.has_parent_path()) fs::create_directories(to.parent_path(), failure);
     if (const Result<void> done = pack_capture(file, to, o.bytes); !done) {
@@ -40,7 +44,10 @@ int pack(const PackArguments& o) {
       throw Refusal{error};
     }
   }
-  fmt::print("packed: {} files\n", files.size());
+  if (o.json)
+    print_json("pack", {{"files", packed}});
+  else
+    fmt::print("packed: {} files\n", files.size());
   return kYes;
 }
 
@@ -53,6 +60,7 @@ void add_pack(CLI::App& command, int& status) {
   command.add_option(
       "--bytes", o.bytes,
       "keep the first cases of each file, with arrays of that many bytes together; at least one");
+  add_json(command, o.json);
   command.footer(examples({"warpbit pack golden/sm_90a/ldmatrix copies",
                            "warpbit pack golden/sm_90a/ldmatrix smaller --bytes 100000"}));
 }

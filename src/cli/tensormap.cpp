@@ -7,6 +7,7 @@
 #include <span>
 
 #include "cli/arguments.hpp"
+#include "cli/json.hpp"
 #include "warpbit/descriptor.hpp"  // span_bytes
 #include "warpbit/tensor_map.hpp"
 
@@ -112,7 +113,7 @@ int tensormap(const TensorMapArguments& o) {
     all["findings"] = ordered_json::array();
     for (const TensorMapFinding& f : findings)
       all["findings"].push_back({{"issue", name(f.issue)}, {"message", f.message}});
-    fmt::print("{}\n", all.dump(2));
+    print_json("tensormap", all);
   } else {
     for (const auto& [key, value] : all.items())
       fmt::print("{:18} {}\n", key,
@@ -127,7 +128,7 @@ int tensormap(const TensorMapArguments& o) {
 void add_tensormap(CLI::App& command, int& status) {
   TensorMapArguments& o = add_arguments(command, status, tensormap);
   command.add_option("map", o.words, std::string(kExpected))->required();
-  command.add_flag("--json", o.json, "print one JSON object instead");
+  add_json(command, o.json);
   command.footer(examples(
       {"warpbit tensormap 7f0000000000 20000066510 0 0 3ff00000fff 0 3f00000000000000 7f 4000 400 0 0 0 0 0 0",
        "warpbit tensormap 7f0000000008 20000066510 0 0 3ff00000fff 0 3f00000000000000 7f 4000 400 0 0 0 0 0 0 "

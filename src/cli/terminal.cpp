@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <bit>  // std::countl_one
 #include <charconv>
-#include <cstdint>  // SIZE_MAX
 #include <cstdlib>  // getenv
 #include <nlohmann/json.hpp>
 #include <numeric>  // std::accumulate
@@ -37,7 +36,6 @@ const Terminal& terminal() {
     const std::string_view text = variable("COLUMNS");
     if (given == 0) std::from_chars(text.data(), text.data() + text.size(), given);
     const bool is_believed = given >= 20 && given <= 1000;
-    out.has_width = out.is_one || is_believed;
     if (is_believed) out.columns = given;
     return out;
   }();
@@ -118,39 +116,44 @@ std::vector<std::size_t> widths_of(const Table& table) {
   return out;
 }
 
-void print_within(const Table& table, std::size_t columns, const PaintCell& paint = {}) {
-  constexpr std::size_t kLeastHeading = 25, kLeast = 8;
-  std::vector<std::size_t> widths = widths_of(table);
-  const auto total = [&] { return std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1)); };
-  while (total() > columns && widths[0] > kLeastHeading) --widths[0];
-  while (total() > columns && *std::ranges::max_element(widths) > kLeast) --*std::ranges::max_element(widths);
-  for (const Row& row : table) {
-    std::vector<std::vector<std::string>> cells;
-    std::size_t height = 1;
-    for (std::size_t j = 0; j < row.size(); ++j)
-      height = std::max(height, cells.emplace_back(broken(row[j], widths[j])).size());
-    for (std::size_t i = 0; i < height; ++i) {
-      std::string line;
-      std::size_t blanks = 0;  // before the next cell that has a text
-      for (std::size_t j = 0; j < cells.size(); ++j) {
-        const std::string text = i < cells[j].size() ? cells[j][i] : "";
-        if (!text.empty()) line += std::string(std::exchange(blanks, 0), ' ') + (paint ? paint(j, text) : text);
-        blanks += widths[j] - text.size() + kGap;
-      }
-      fmt::print("{}\n", line);
-    }
-  }
-}
+constexpr std::size_t kMaxWhole = 30;  // of words that are not broken
 
-// As much of a column as should not be broken: its longest word, if that is no form.
-std::size_t least_width(const Table& table, std::size_t column) {
-  constexpr std::size_t kMost = 30;
+std::size_t longest_word(const Table& table, std::size_t column) {
   std::size_t out = 0;
   for (const Row& row : table) {
     std::istringstream in(row[column]);
     for (std::string word; in >> word;) out = std::max(out, word.size());
   }
-  return std::min(out, kMost);
+  return out;
+}
+
+// As much of a column as should not be broken: its longest word, if that is no form.
+std::size_t least_width(const Table& table, std::size_t column) {
+  return std::min(longest_word(table, column), kMaxWhole);
+}
+
+// A row with its first cell, which is not broken, on a line of its own; the others below it, those side by side that fit.
+void print_paragraph(const Row& headings, const Row& row) {
+  constexpr std::size_t kIndent = 2;
+  const std::size_t columns = terminal().columns - 2 * kIndent;
+  std::vector<std::string> lines;
+  for (std::size_t j = 1; j < row.size(); ++j) {
+    const std::string cell = fmt::format("{}: {}", headings[j], row[j]);
+    if (!lines.empty() && lines.back().size() + kGap + cell.size() <= columns)
+      lines.back() += std::string(kGap, ' ') + cell;
+    else
+      lines.push_back(cell);
+  }
+  fmt::print("{}\n", row[0]);
+  for (const std::string& line : lines) {
+    const std::vector<std::string> parts = broken(line, columns);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      fmt::print("{:{}}{}\n", "", (i == 0 ? 1 : 2) * kIndent, parts[i]);
+  }
+}
+
+void print_in_paragraphs(const Table& table) {
+  for (std::size_t i = 1; i < table.size(); ++i) print_paragraph(table[0], table[i]);
 }
 
 // The first column and some more that fit beside it, then it and the next ones.
@@ -179,7 +182,7 @@ Row joined(Row row, const Row& more) {
 }
 
 void print(const Table& table, bool markdown) {
-  if (!markdown) return terminal().has_width ? print_in_bands(table) : print_within(table, SIZE_MAX);
+  if (!markdown) return longest_word(table, 0) > kMaxWhole ? print_in_paragraphs(table) : print_in_bands(table);
   const std::vector<std::size_t> widths = widths_of(table);
   for (std::size_t i = 0; i < table.size(); ++i) {
     for (std::size_t j = 0; j < widths.size(); ++j) fmt::print("| {:<{}} ", table[i][j], widths[j]);
@@ -191,7 +194,28 @@ void print(const Table& table, bool markdown) {
 }
 
 void print_narrow(const Table& table, const PaintCell& paint) {
-  print_within(table, terminal().columns, paint);
+  constexpr std::size_t kLeastHeading = 25, kLeast = 8;
+  const std::size_t columns = terminal().columns;
+  std::vector<std::size_t> widths = widths_of(table);
+  const auto total = [&] { return std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1)); };
+  while (total() > columns && widths[0] > kLeastHeading) --widths[0];
+  while (total() > columns && *std::ranges::max_element(widths) > kLeast) --*std::ranges::max_element(widths);
+  for (const Row& row : table) {
+    std::vector<std::vector<std::string>> cells;
+    std::size_t height = 1;
+    for (std::size_t j = 0; j < row.size(); ++j)
+      height = std::max(height, cells.emplace_back(broken(row[j], widths[j])).size());
+    for (std::size_t i = 0; i < height; ++i) {
+      std::string line;
+      std::size_t blanks = 0;  // before the next cell that has a text
+      for (std::size_t j = 0; j < cells.size(); ++j) {
+        const std::string text = i < cells[j].size() ? cells[j][i] : "";
+        if (!text.empty()) line += std::string(std::exchange(blanks, 0), ' ') + (paint ? paint(j, text) : text);
+        blanks += widths[j] - text.size() + kGap;
+      }
+      fmt::print("{}\n", line);
+    }
+  }
 }
 
 void print_csv(const Table& table) {

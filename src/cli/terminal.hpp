@@ -13,7 +13,6 @@ namespace warpbit::cli {
 
 struct Terminal {
   bool is_one = false;        ///< false in a pipe or file
-  bool has_width = false;     ///< of a terminal, and where COLUMNS says one
   bool colours = false;       ///< false in a pipe or file, and where NO_COLOR is set or TERM is "dumb"
   std::size_t columns = 100;  ///< of the terminal, or what COLUMNS says; 100 in a pipe or file
 };
@@ -55,9 +54,9 @@ using Table = std::vector<Row>;  // the first row and column are headings
 /// One row behind the other.
 Row joined(Row row, const Row& more);
 
-/// As Markdown, and where neither a terminal nor COLUMNS says a width, a line for each row. Else in that width: as
-/// print_narrow, and where the columns do not fit beside each other, some of them below the others, with the
-/// first again.
+/// As Markdown, or in the width of the output: as print_narrow, and where the columns do not fit beside each other, some of them
+/// below the others, with the first again. If the first column has long words, as forms are, each row is a paragraph, which
+/// begins with its first cell in full.
 void print(const Table& table, bool markdown);
 
 /// Gives what stands in a column, without the blanks around it, its colours.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/arguments.hpp"
+#include "cli/json.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/replay.hpp"
 
@@ -34,7 +35,7 @@ static void to_json(ordered_json& out, const Mismatch& m) {
 
 static void to_json(ordered_json& out, const FileReport& r) {
   out = {{"path", r.path.string()}, {"status", status_name(r.status)}};
-  if (r.error) out["error"] = {{"code", name(r.error->code)}, {"message", r.error->message()}};
+  if (r.error) out["error"] = cli::error_json(*r.error);
   if (r.status != FileStatus::replayed) return;
   out.update({{"statement", r.header.statement},
               {"target", r.target},
@@ -88,11 +89,6 @@ void print_report(const FileReport& r) {
   if (r.mismatches > r.details.size()) fmt::print("  ... and {} more\n", r.mismatches - r.details.size());
 }
 
-// File names and members may hold any bytes; what is not UTF-8 is replaced.
-std::string dump(const ordered_json& value) {
-  return value.dump(2, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 struct VerifyArguments {
   std::vector<std::string> paths;
   std::string target;
@@ -104,9 +100,9 @@ void add_reading_options(CLI::App& command, VerifyArguments& o) {
   command.add_option("--target", o.target, "replay as this target instead of the one in the file");
   command
       .add_option("--max-bytes", o.options.read.max_bytes,
-                  "largest uncompressed size of a file (default 4 GiB)")
+                  "refuse larger files, by their uncompressed size (default 4 GiB)")
       ->check(CLI::PositiveNumber);
-  command.add_option("--details", o.options.details, "mismatches to show for each file")
+  command.add_option("--details", o.options.details, "show that many mismatches of each file")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
@@ -126,7 +122,7 @@ int verify(const VerifyArguments& o) {
     if (!o.json && !o.quiet) print_report(r);
   }
   if (o.json)
-    fmt::print("{}\n", dump({{"files", reports}, {"total", totals}}));
+    print_json("verify", {{"files", reports}, {"total", totals}});
   else
     print_fitted(totals.text());
   return totals.exit_status();
@@ -135,10 +131,10 @@ int verify(const VerifyArguments& o) {
 int diff_command(const VerifyArguments& o) {
   const DiffReport report = required(diff(o.paths[0], o.paths[1], with_target(o.options, o.target)));
   if (o.json) {
-    fmt::print("{}\n", dump({{"cases", report.cases},
-                             {"elements", report.elements},
-                             {"differences", report.differences},
-                             {"details", report.details}}));
+    print_json("diff", {{"cases", report.cases},
+                        {"elements", report.elements},
+                        {"differences", report.differences},
+                        {"details", report.details}});
   } else {
     for (const Mismatch& m : report.details) fmt::print("{}\n", printable(text(m)));
     if (report.differences > report.details.size())
@@ -164,7 +160,7 @@ void add_verify(CLI::App& command, int& status) {
           "refuse a file of digests with more products a b in its cases, or in the shard (default 2^40)")
       ->check(CLI::PositiveNumber);
   add_shard(command, o.options.shard, "replay one of N shares of the files, of digests of the blocks");
-  CLI::Option* json = command.add_flag("--json", o.json, "print JSON");
+  CLI::Option* json = add_json(command, o.json);
   command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);
   command.footer(
       examples({"warpbit verify golden/sm_90a/ldmatrix", "warpbit verify golden --shard 1/500 --quiet",
@@ -175,7 +171,7 @@ void add_diff(CLI::App& command, int& status) {
   VerifyArguments& o = add_arguments(command, status, diff_command);
   command.add_option("files", o.paths, "two capture files")->required()->expected(2);
   add_reading_options(command, o);
-  command.add_flag("--json", o.json, "print JSON");
+  add_json(command, o.json);
   command.footer(examples(
       {"warpbit diff golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz "
        "golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz",

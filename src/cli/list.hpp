@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The listings of `warpbit list`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/json.hpp"
+#include "cli/terminal.hpp"
+#include "warpbit/instruction.hpp"
+
+namespace warpbit::cli {
+
+struct ListArguments {
+  bool forms = false, types = false, ptx = false, probes = false, evidence = false, targets = false;
+  bool markdown = false, csv = false, json = false;
+  std::string target, pattern;
+  std::vector<std::string> captures;
+};
+
+/// The forms that the pattern is found in, on the target if there is one.
+std::vector<FormInfo> wanted_forms(const ListArguments& o);
+
+/// Calls visit(instruction) for these, on the target or on each.
+template <class Visit>
+void for_each_wanted(const ListArguments& o, Visit visit) {
+  const std::optional<Target> wanted =
+      o.target.empty() ? std::nullopt : std::optional(required(Target::find(o.target)));
+  for (const FormInfo& form : wanted_forms(o))
+    for (const Target target : form.targets)
+      if (!wanted || target == *wanted)
+        visit(required(Instruction::parse(form.canonical, form.operands, target)));
+}
+
+/// Prints a table, or the object with --json. The exit status: "no" if the table has no rows.
+int print_listing(const ListArguments& o, const Table& table, const nlohmann::ordered_json& object);
+
+/// Which forms rest on what, and on which captures: by family, or with --forms each.
+int list_evidence(const ListArguments& o);
+/// The index of folders of captures.
+int list_captures(const ListArguments& o);
+/// What a GPU needs to record captures: the kernels file (tools/capture/README.md).
+int list_kernels(const ListArguments& o);
+/// What tells the arithmetic of each form from others, and what nothing can tell.
+int list_probes(const ListArguments& o);
+
+}  // namespace warpbit::cli

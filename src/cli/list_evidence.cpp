@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit list --evidence
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <set>
+
+#include "cli/list.hpp"
+#include "warpbit/replay.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using Captures = std::vector<const IndexedCapture*>;
+
+// Those of a GPU.
+Captures recorded(const Instruction& form) {
+  Captures out = golden_captures(form);
+  std::erase_if(out, [](const IndexedCapture* c) { return c->source != name(CaptureSource::hardware); });
+  return out;
+}
+
+const Row kRecorded = {"files", "cases", "elements", "date", "device"};
+
+struct Recorded {
+  std::uint64_t cases = 0, elements = 0;
+  std::set<std::string_view> dates, devices;
+
+  explicit Recorded(const Captures& captures) {
+    for (const IndexedCapture* c : captures) {
+      cases += c->cases;
+      elements += c->elements;
+      dates.insert(c->date);
+      devices.insert(c->device);
+    }
+  }
+};
+
+Row cells(const Captures& captures) {
+  if (captures.empty()) return Row(kRecorded.size(), "-");
+  const Recorded r(captures);
+  const std::string_view first = *r.dates.begin(), last = *r.dates.rbegin();
+  return {std::to_string(captures.size()), std::to_string(r.cases), std::to_string(r.elements),
+          first == last ? std::string(first) : fmt::format("{} to {}", first, last),
+          fmt::format("{}", fmt::join(r.devices, "; "))};
+}
+
+ordered_json recorded_json(const Captures& captures) {
+  const Recorded r(captures);
+  return {{"files", captures.size()},
+          {"cases", r.cases},
+          {"elements", r.elements},
+          {"dates", r.dates},
+          {"devices", r.devices}};
+}
+
+int evidence_by_form(const ListArguments& o) {
+  Table out{joined({"form", "target", "order", "F, rounding", "floor", "specials"}, kRecorded)};
+  ordered_json rows = ordered_json::array();
+  for_each_wanted(o, [&](const Instruction& form) {
+    const Evidence& e = form.evidence();
+    Row row{std::string(form.canonical()), std::string(form.target().name())};
+    for (const Ground* ground : {&e.order, &e.window, &e.floor, &e.specials})
+      row.emplace_back(name(ground->basis));
+    const Captures captures = recorded(form);
+    rows.push_back({{"form", row[0]},
+                    {"target", row[1]},
+                    {"order", row[2]},
+                    {"window", row[3]},
+                    {"floor", row[4]},
+                    {"specials", row[5]},
+                    {"recorded", recorded_json(captures)}});
+    out.push_back(joined(std::move(row), cells(captures)));
+  });
+  return print_listing(o, out, {{"forms", rows}});
+}
+
+// One line for each family on each target: how many of its forms rest on what.
+int evidence_by_family(const ListArguments& o) {
+  struct Sum {
+    std::string_view family;
+    Target target;
+    std::array<std::size_t, 3> by_basis = {};
+    std::size_t forms = 0, own = 0;
+    Captures captures = {};
+  };
+  std::vector<Sum> sums;
+  for_each_wanted(o, [&](const Instruction& form) {
+    auto at = std::ranges::find_if(
+        sums, [&](const Sum& s) { return s.family == form.family() && s.target == form.target(); });
+    if (at == sums.end()) at = sums.insert(at, {form.family(), form.target()});
+    const Captures captures = recorded(form);
+    ++at->forms;
+    ++at->by_basis[static_cast<std::size_t>(form.evidence().overall())];
+    at->own += !captures.empty();
+    at->captures.insert(at->captures.end(), captures.begin(), captures.end());
+  });
+  Table out{
+      joined({"family", "target", "forms", "captured", "published", "inferred", "with files"}, kRecorded)};
+  ordered_json rows = ordered_json::array();
+  for (const Sum& s : sums) {
+    rows.push_back({{"family", s.family},
+                    {"target", s.target.name()},
+                    {"forms", s.forms},
+                    {"captured", s.by_basis[0]},
+                    {"published", s.by_basis[1]},
+                    {"inferred", s.by_basis[2]},
+                    {"with_files", s.own},
+                    {"recorded", recorded_json(s.captures)}});
+    Row row{std::string(s.family), std::string(s.target.name())};
+    for (const std::size_t n : {s.forms, s.by_basis[0], s.by_basis[1], s.by_basis[2], s.own})
+      row.push_back(std::to_string(n));
+    out.push_back(joined(std::move(row), cells(s.captures)));
+  }
+  return print_listing(o, out, {{"families", rows}});
+}
+
+}  // namespace
+
+int list_evidence(const ListArguments& o) {
+  return o.forms ? evidence_by_form(o) : evidence_by_family(o);
+}
+
+}  // namespace warpbit::cli
