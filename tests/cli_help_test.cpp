@@ -93,7 +93,7 @@ TEST_CASE("every example in a command's help works", "[quick][cli][once]") {
 }
 
 TEST_CASE("helps name values by what they are", "[quick][cli][once]") {
-  const std::regex types("\\b(TEXT|UINT|INT|FLOAT|BOOLEAN|ENUM)\\b|[A-Z]:[A-Z{]|REQUIRED");
+  const std::regex types("\\b(TEXT|UINT|INT|FLOAT|NONNEGATIVE|POSITIVE|REQUIRED)\\b");
   for (const std::string& command : commands()) {
     std::smatch found;
     const std::string help = run({command, "--help"}).out;

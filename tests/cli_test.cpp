@@ -136,7 +136,7 @@ TEST_CASE("list --evidence says what rests on which captures", "[quick][cli][onc
   CHECK_THAT(forms.lines()[1] + forms.lines()[2], Contains("target: sm_90  order: captured") &&
                                                       Contains("files: 1") && Contains("captured") &&
                                                       Contains("NVIDIA H200") && !Contains("inferred"));
-  const Output old = run({"list", "--evidence", "--target", "sm_80", "^movmatrix"});
+  const Output old = run({"list", "--evidence", "--csv", "--target", "sm_80", "^movmatrix"});
   REQUIRE(old.lines().size() == 2);
   CHECK_THAT(old.lines()[1], Contains("sm_80") && !Contains("NVIDIA"));
   CHECK(run({"list", "--evidence", "no_such_form"}).status == 1);

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <regex>
 #include <span>
 
@@ -70,21 +71,42 @@ std::vector<EvidenceRow> by_instruction() {
   return out;
 }
 
-// Instructions, or these and operand types, down and targets across.
-Table evidence(bool types) {
-  Table table{{types ? "instruction: type" : "instruction"}};
+// Instructions with operand types down and targets across.
+Table evidence_by_type() {
+  Table table{{"instruction: type"}};
   for (const Target target : Target::all()) table[0].emplace_back(target.name());
-  for (const EvidenceRow& row : types ? evidence_table() : by_instruction()) {
-    table.push_back({types ? fmt::format("{}: {}", row.unit, row.type) : std::string(row.unit)});
+  for (const EvidenceRow& row : evidence_table()) {
+    table.push_back({fmt::format("{}: {}", row.unit, row.type)});
     for (const auto& basis : row.by_target) table.back().push_back(text(basis));
   }
-  if (types)
-    std::ranges::stable_sort(table.begin() + 1, table.end(), {},
-                             [](const auto& row) { return row[0].substr(0, row[0].find(": ")); });
-  if (types) merge_rows(table);
+  std::ranges::stable_sort(table.begin() + 1, table.end(), {},
+                           [](const auto& row) { return row[0].substr(0, row[0].find(": ")); });
+  merge_rows(table);
   table = transposed(table);
   merge_rows(table);
-  return types ? transposed(table) : table;
+  return transposed(table);
+}
+
+// Targets down; in the column of a basis the instructions whose strongest it is.
+Table evidence_by_target() {
+  Table table{{"target", "captured", "published", "inferred"}};
+  const std::vector<Target> targets = Target::all();
+  const std::vector<EvidenceRow> rows = by_instruction();
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    std::array<std::vector<std::string>, 3> units;
+    for (const EvidenceRow& row : rows) {
+      const std::optional<BasisRange>& basis = row.by_target[i];
+      if (!basis) continue;
+      const std::string_view rest = basis->weakest == basis->strongest ? "" : name(basis->weakest);
+      units[static_cast<std::size_t>(basis->strongest)].push_back(
+          rest.empty() ? std::string(row.unit) : fmt::format("{} (part {})", row.unit, rest));
+    }
+    table.push_back({std::string(targets[i].name())});
+    for (const auto& names : units)
+      table.back().push_back(names.empty() ? "-" : fmt::format("{}", fmt::join(names, "; ")));
+  }
+  merge_rows(table);
+  return table;
 }
 
 ordered_json json_of(const std::optional<BasisRange>& basis) {
@@ -156,7 +178,7 @@ int list(const ListArguments& o) {
   if (o.forms) return list_forms(o);
   if (!o.target.empty() || !o.pattern.empty())
     refuse("list", "--target or REGEX alone", "them with --forms, --ptx, --probes or --evidence");
-  return print_listing(o, evidence(o.types), evidence_json(o.types));
+  return print_listing(o, o.types ? evidence_by_type() : evidence_by_target(), evidence_json(o.types));
 }
 
 }  // namespace
@@ -228,7 +250,7 @@ void add_list(CLI::App& command, int& status) {
   command.add_option("REGEX", o.pattern, "part of the forms of --forms, --ptx, --probes and --evidence");
   command.footer(
       examples({"warpbit list --types", "warpbit list --targets", "warpbit list --forms ^ldmatrix",
-                "warpbit list --forms --csv ^ldmatrix", "warpbit list --evidence --target sm_90a ^wgmma"}));
+                "warpbit list --forms ^ldmatrix --csv", "warpbit list --evidence --target sm_90a ^wgmma"}));
 }
 
 }  // namespace warpbit::cli
