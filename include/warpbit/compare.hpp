@@ -77,8 +77,8 @@ Result<ElementComparison> compare_element(std::span<const Computation> computati
 ///
 /// The error of an element is its result minus the exact sum, in ulp: units of 2^(max(e, emin) - p), where e is
 /// the exponent of the exact sum (2^e <= |sum| < 2^(e+1)), and emin and p are the minimum exponent and the
-/// fraction bits of D's format. It is computed exactly, and only then rounded to the nearest double (Inf from 2^1024 on). Elements
-/// of integers have none.
+/// fraction bits of D's format. It is computed exactly, and only then rounded to the nearest double (Inf from
+/// 2^1024 on). Elements of integers have none.
 struct ComparedResults {
   std::uint64_t differing = 0;          ///< elements whose bits are not the same
   std::uint64_t most_codes = 0;         ///< the largest of codes_between
@@ -122,8 +122,8 @@ struct ErrorBin {
 
   friend bool operator==(const ErrorBin&, const ErrorBin&) = default;
 };
-/// Bins from 0 on, whose upper limits are powers of two from 1/8 to 2^40, and then Inf; the last holds the largest error. Empty if there
-/// are no errors.
+/// Bins from 0 on, whose upper limits are powers of two from 1/8 to 2^40, and then Inf; the last holds the
+/// largest error. Empty if there are no errors.
 std::vector<ErrorBin> histogram(const Comparison& comparison);
 /// What the unit of an error is, in a sentence.
 std::string error_definition(std::string_view format);

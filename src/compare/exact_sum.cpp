@@ -84,7 +84,7 @@ ExactSum empty_sum(const Tile& t) {
   return {product.low, product.high};
 }
 
-bool is_finite(const Decoded& d) {
+bool is_number(const Decoded& d) {
   return d.cls == Class::zero || d.cls == Class::finite;
 }
 
@@ -103,13 +103,13 @@ std::vector<Factor> factors_of(const Tile& tile, const TileOperand& operand, con
   const auto blocks = static_cast<std::size_t>(scale.blocks), terms = static_cast<std::size_t>(tile.terms);
   for (std::size_t k = 0; k < codes.size(); ++k) {
     const Decoded d = decode(*operand.format, codes[k]);
-    Factor factor{d.significand, exponent_of(d, *operand.format), d.negative, is_finite(d)};
+    Factor factor{d.significand, exponent_of(d, *operand.format), d.negative, is_number(d)};
     if (blocks > 0) {
       const std::size_t block = k * blocks / terms;
       const Decoded s = decode(*scale.format, block < scales.size() ? scales[block] : 0);
       factor.magnitude *= s.significand;
       factor.exponent += exponent_of(s, *scale.format);
-      factor.is_finite = factor.is_finite && is_finite(s);
+      factor.is_finite = factor.is_finite && is_number(s);
     }
     out.push_back(factor);
   }
@@ -131,13 +131,13 @@ void ExactElement::set(std::span<const Factor> a, std::span<const Factor> b, std
 }
 
 bool ExactElement::is_special(const Tile& tile) const {
-  return is_special_ || (!tile.starts_at_zero && !is_finite(c_));
+  return is_special_ || (!tile.starts_at_zero && !is_number(c_));
 }
 
 std::optional<ResultError> ExactElement::error_of(const Tile& tile, std::uint64_t code) const {
   const Format& f = *tile.d.format;
   const Decoded result = decode(f, code);
-  if (!is_finite(result)) return std::nullopt;
+  if (!is_number(result)) return std::nullopt;
   ExactSum exact = products_;
   if (tile.negate_a != tile.negate_b) exact.negate();
   if (!tile.starts_at_zero) exact.add(c_.negative, c_.significand, exponent_of(c_, *tile.c.format));

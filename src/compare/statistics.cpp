@@ -41,7 +41,7 @@ bool has_errors(const Comparison& c) {
 
 // ---- Text
 
-constexpr std::size_t kIndent = 2, kGap = 2;
+constexpr std::size_t kGap = 2;
 
 // A table in lines of `columns`: where its columns do not fit side by side, some of them follow below with the headings
 // again. All but the headings are of one width.

@@ -2,10 +2,9 @@
 // Forms that are not what matrix products of a GPU use, though the GPU has them.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 
-#include "text/wrapped.hpp"
+#include "numeric/formats.hpp"
 #include "warpbit/explain.hpp"
 
 namespace warpbit {
@@ -28,10 +27,6 @@ constexpr Note kNotes[] = {
      "this form is made of f16 instructions here; it says nothing of tcgen05.mma, which has these types, too, and which warpbit does not model"},
 };
 
-bool has(std::string_view words, std::string_view word) {
-  return std::ranges::count(words_between(words, " "), word) > 0;
-}
-
 }  // namespace
 
 std::string note(const Instruction& i) {
@@ -40,8 +35,8 @@ std::string note(const Instruction& i) {
     return found != nullptr ? found->format : std::string_view();
   };
   for (const Note& note : kNotes)
-    if (has(note.family, i.family()) && has(note.types, format_of(Part::a)) &&
-        has(note.targets, i.target().name()))
+    if (has_word(note.family, i.family()) && has_word(note.types, format_of(Part::a)) &&
+        has_word(note.targets, i.target().name()))
       return fmt::format(fmt::runtime(note.sentence), fmt::arg("d", format_of(Part::d)),
                          fmt::arg("a", format_of(Part::a)), fmt::arg("b", format_of(Part::b)));
   return "";
