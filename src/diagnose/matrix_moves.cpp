@@ -11,13 +11,13 @@ std::string role_of(Part part) {
   return {"dabc"[static_cast<int>(part)]};
 }
 
-From moved(const Codes& m, const Move& move, int row, int column) {
+From moved(const Codes& m, const WholeMove& move, int row, int column) {
   if (!m.has(row, column) && !move.tail) return {kZero, 0};
   const From from = move.source(row, column);
   return from.row < 0 || m.has(from.row, from.column) ? from : From{kElsewhere, 0};
 }
 
-void read_moved(const Move& move, const Fragment& fragment, const Fragment& d, Trial& t) {
+void read_moved(const WholeMove& move, const Fragment& fragment, const Fragment& d, Trial& t) {
   const Matrices& all = *t.capture.matrices;
   const Codes& m = move.part == Part::a ? all.a : move.part == Part::b ? all.b : all.c;
   std::set<int> rows, columns;
@@ -40,7 +40,7 @@ void read_moved(const Move& move, const Fragment& fragment, const Fragment& d, T
 }
 
 // The right results at other places; where none is written, it is 0 or what was there before.
-void store_moved(Hypothesis& h, const Move& move) {
+void store_moved(Hypothesis& h, const WholeMove& move) {
   h.results = [move](const Problem& p, const Fragment& d, Array& out, std::vector<Knowledge>& known) {
     const Codes& right = p.matrices->right;
     Codes written = right;
@@ -80,10 +80,10 @@ Codes MatrixCollection::padded(Part part) const {
           rounded_up(m.columns, part == Part::a ? i.depth() : i.columns())};
 }
 
-void MatrixCollection::add(Hypothesis h, std::vector<Move> moves) {
+void MatrixCollection::add(Hypothesis h, std::vector<WholeMove> moves) {
   std::uint64_t hash = 0xCBF29CE484222325;
   bool identity = true, unknown = false;
-  for (const Move& move : moves) {
+  for (const WholeMove& move : moves) {
     const Codes &m = matrix(move.part), all = padded(move.part);
     bool known = false;
     hash = (hash ^ static_cast<std::uint64_t>(move.part)) * 0x100000001B3;
@@ -105,7 +105,7 @@ void MatrixCollection::add(Hypothesis h, std::vector<Move> moves) {
   Hypothesis& out = to.add(std::move(h));
   if (moves[0].part == Part::d) return store_moved(out, moves[0]);
   out.inputs = [moves = std::move(moves), &fragments = to.fragments](Trial& t) {
-    for (const Move& move : moves)
+    for (const WholeMove& move : moves)
       read_moved(move, *diagnosis::find(fragments, move.part), fragments.back(), t);
   };
 }

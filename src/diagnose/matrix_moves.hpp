@@ -17,7 +17,7 @@ struct From {
 };
 
 // Each element of a matrix is that of source(row, column); of D the source says where an element is written.
-struct Move {
+struct WholeMove {
   Part part;
   std::function<From(int row, int column)> source;
   bool tail = false;  // also what is outside the matrix is read; else it is 0
@@ -34,7 +34,7 @@ class MatrixCollection {
   static char letter(Part part) { return "DABC"[static_cast<int>(part)]; }
 
   // A mistake that moves elements, unless another one does the same to all of them, or none is known then.
-  void add(Hypothesis h, std::vector<Move> moves);
+  void add(Hypothesis h, std::vector<WholeMove> moves);
 
   Collection& to;
   const Matrices& matrices;

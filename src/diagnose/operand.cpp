@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <functional>
 #include <set>
 
 #include "diagnose/elements.hpp"

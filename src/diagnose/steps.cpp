@@ -116,7 +116,7 @@ class StepCollection {
       constexpr std::string_view kNames[] = {"", "A", "B", "A and B"};
       const auto k = [=](int i) { return step(i / depth) * depth + i % depth; };
       for (int which = 1; which < 4; ++which) {
-        std::vector<Move> moves;
+        std::vector<WholeMove> moves;
         if (which & 1)
           moves.push_back({Part::a, [=](int row, int i) {
                              return k(i) < 0 ? From{kZero, 0} : From{row, k(i)};
