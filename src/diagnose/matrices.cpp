@@ -134,8 +134,8 @@ class MatrixPlaces {
                          -i.columns(), i.depth(), -i.depth()})
       for (const bool rows : {true, false})
         to_.add({"offset", "",
-                 fmt::format("{} is read or written {} {} too {}", to_.letter(part), std::abs(by),
-                             rows ? "rows" : "columns", by > 0 ? "far" : "early"),
+                 fmt::format("{} is read or written {} {}{} too {}", to_.letter(part), std::abs(by),
+                             rows ? "row" : "column", std::abs(by) == 1 ? "" : "s", by > 0 ? "far" : "early"),
                  fmt::format("the first element of the tile of {}", to_.letter(part)), 3},
                 {{part, [&m, rows, by](int row, int column) {
                     const From from = rows ? From{row + by, column} : From{row, column + by};

@@ -215,8 +215,8 @@ class PlaceCollection : private PlaceGroup {
       for (const int by : {1, -1, 2, -2, 4, -4, 8, -8, 16, -16})
         for (const bool rows : {true, false})
           add({"offset", "",
-               fmt::format("{} is read or written {} {} {}", names_, std::abs(by), rows ? "rows" : "columns",
-                           by > 0 ? "too far" : "too early"),
+               fmt::format("{} is read or written {} {}{} too {}", names_, std::abs(by),
+                           rows ? "row" : "column", std::abs(by) == 1 ? "" : "s", by > 0 ? "far" : "early"),
                fmt::format("the first element of the tile of {}", names_), 2 + static_cast<int>(beyond)},
               [&](const Fragment& f, const Coordinate& c) {
                 return slot_of(f, c + (rows ? Coordinate{by, 0, 0} : Coordinate{0, by, 0}), beyond);

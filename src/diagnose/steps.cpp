@@ -147,33 +147,44 @@ class StepCollection {
     const int n = to_.to.capture.steps;
     if (n < 2) return;
     const std::string hint = "the order is no mistake, but the bits follow from it";
-    std::vector<int> down = ascending();
-    std::ranges::reverse(down);
     const auto order = [&](const std::string& text, int cost, std::vector<std::vector<int>> runs) {
       add_runs({"k_order", "d", "the sum has another order along K: " + text, hint, cost}, std::move(runs));
     };
+    std::vector<int> down = ascending();
+    std::ranges::reverse(down);
     order("descending", 1, {down});
-    for (const int parts : {2, 3, 4, 5, 6, 7, 8, 16, 32, n}) {
-      if (parts > n) continue;
-      std::vector<std::vector<int>> runs, sliced(static_cast<std::size_t>(parts));
-      const int each = (n + parts - 1) / parts;
-      for (int s = 0; s < n; ++s) {
-        if (s % each == 0) runs.emplace_back();
-        runs.back().push_back(s);
-        sliced[static_cast<std::size_t>(s % parts)].push_back(s);
-      }
-      order(parts == n ? "each step is summed from 0 and added in the format of D"
-                       : fmt::format("split into {} runs, whose sums are added", parts),
-            1, runs);
-      order(fmt::format("{} accumulators by turns, which are added", parts), 2, sliced);
-      std::ranges::reverse(runs);
-      order(fmt::format("split into {} runs, whose sums are added from the last on", parts), 2, runs);
-      std::ranges::reverse(sliced);
-      order(fmt::format("{} accumulators by turns, which are added from the last on", parts), 3, sliced);
-      std::vector<int> one;
-      for (auto it = sliced.rbegin(); it != sliced.rend(); ++it) one.insert(one.end(), it->begin(), it->end());
-      order(fmt::format("every {}th step, then the next ones", parts), 2, {one});
+    for (const std::vector<int>& steps : {ascending(), down}) {
+      const bool descends = steps != ascending();
+      const std::string_view first = descends ? "descending, " : "";
+      for (const int parts : {2, 3, 4, 5, 6, 7, 8, 16, 32, n})
+        if (parts <= n)
+          split(steps, parts, [&](const std::string& text, int cost, std::vector<std::vector<int>> runs) {
+            order(std::string(first) + text, cost + (descends ? 1 : 0), std::move(runs));
+          });
     }
+  }
+
+  // The steps in this order in runs, each summed from 0, or by turns.
+  template <class Order>
+  static void split(const std::vector<int>& steps, int parts, Order order) {
+    const auto n = static_cast<int>(steps.size()), each = (n + parts - 1) / parts;
+    std::vector<std::vector<int>> runs, sliced(static_cast<std::size_t>(parts));
+    for (int s = 0; s < n; ++s) {
+      if (s % each == 0) runs.emplace_back();
+      runs.back().push_back(steps[static_cast<std::size_t>(s)]);
+      sliced[static_cast<std::size_t>(s % parts)].push_back(steps[static_cast<std::size_t>(s)]);
+    }
+    std::vector<int> by_turns;
+    for (const std::vector<int>& run : sliced) by_turns.insert(by_turns.end(), run.begin(), run.end());
+    order(parts == n ? "each step is summed from 0 and added in the format of D"
+                     : fmt::format("split into {} runs, whose sums are added", parts),
+          1, runs);
+    order(fmt::format("{} accumulators by turns, which are added", parts), 2, sliced);
+    order(fmt::format("first each {}. step, then the ones behind them", parts), 2, {by_turns});
+    std::ranges::reverse(runs);
+    std::ranges::reverse(sliced);
+    order(fmt::format("split into {} runs, whose sums are added from the last on", parts), 2, runs);
+    order(fmt::format("{} accumulators by turns, which are added from the last on", parts), 3, sliced);
   }
 
   // An instruction of another depth: the same sum in other nodes.
