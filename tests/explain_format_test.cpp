@@ -10,6 +10,7 @@
 #include "tally.hpp"
 #include "tool.hpp"
 #include "warpbit/format.hpp"
+#include "warpbit/quantize.hpp"
 
 namespace explain_format_test {
 

@@ -264,7 +264,7 @@ void add_check(CLI::App& command, int& status) {
       ->description(
           "print JSON, of the schema check/1; with --batch a line for each, of the schema check-line/1");
   command.footer(examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-                           "warpbit check mma.m16n8k32.f32.e4m3@A100",
+                           "warpbit check mma.m16n8k32.f32.e4m3@H100",
                            "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
                            "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch --strict"}));
 }

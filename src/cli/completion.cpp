@@ -151,21 +151,30 @@ std::string fish_completion(const CLI::App& app) {
 
 // ---- What the scripts ask for
 
-// The form without words that a short form need not have; the form itself if no short one is its own.
-std::string shortened(const std::string& form) {
-  std::vector<std::string> words;
+using Words = std::vector<std::string>;
+
+bool is_short_for(const Words& words, const std::string& form) {
+  const Result<std::string> full = full_form(fmt::format("{}", fmt::join(words, ".")));
+  return full && *full == form;
+}
+
+// The form without words that a short form need not have, and without its shape, where these stand for it.
+Words short_forms(const std::string& form) {
+  Words words, out;
   std::istringstream in(form);
-  for (std::string word; std::getline(in, word, '.');)
+  for (std::string word; std::getline(in, word, '.');) {
+    const bool is_kind = word.starts_with("kind::") || word.starts_with("scale_vec::");
     if (word != "sync" && word != "aligned" && word != "mma_async" && word != "row" && word != "col")
-      words.push_back(
-          word.substr(word.starts_with("kind::") || word.starts_with("scale_vec::") ? word.find("::") + 2 : 0));
-  std::string out = form;
-  for (; words.size() > 1; words.pop_back()) {
-    const std::string text = fmt::format("{}", fmt::join(words, "."));
-    const Result<std::string> full = full_form(text);
-    if (!full || *full != form) break;
-    out = text;
+      words.push_back(word.substr(is_kind ? word.find("::") + 2 : 0));
   }
+  Words fewer = words;
+  for (; fewer.size() > 1 && is_short_for(fewer, form); fewer.pop_back()) words = fewer;
+  if (!is_short_for(words, form)) return out;
+  out.push_back(fmt::format("{}", fmt::join(words, ".")));
+  std::erase_if(words, [](const std::string& word) {
+    return word.starts_with('m') && word.find('n') != word.npos && word[1] <= '9';
+  });
+  if (is_short_for(words, form)) out.push_back(fmt::format("{}", fmt::join(words, ".")));
   return out;
 }
 
@@ -182,8 +191,8 @@ int print_forms(const std::string& begin) {
     if (form.canonical == last || !form.canonical.starts_with(opcode)) continue;
     last = form.canonical;
     if (last.starts_with(begin)) fmt::print("{}\n", last);
-    if (const std::string text = shortened(last); text != last && text.starts_with(begin))
-      fmt::print("{}\n", text);
+    for (const std::string& text : short_forms(last))
+      if (text != last && text.starts_with(begin)) fmt::print("{}\n", text);
   }
   return kYes;
 }

@@ -69,7 +69,7 @@ void print_description(const BlockFormat& b) {
   line("scale",
        fmt::format("{}: {}, where amax is the largest magnitude in the block", b.scale, scale_rule(b)));
   line("code", fmt::format("number / scale, to nearest even, at most {}", largest_of(b.element)));
-  if (!b.tensor_scale.empty()) line("and", std::string(b.tensor_scale));
+  if (!b.tensor_scale.empty()) line("tensor", std::string(b.tensor_scale));
   line("defined in", std::string(b.source));
 }
 

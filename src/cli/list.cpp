@@ -164,8 +164,9 @@ int list_targets(const ListArguments& o) {
     rows.push_back({{"target", row.target.name()}, {"architecture", row.architecture}, {"names", row.names}});
   }
   const int status = print_listing(o, table, {{"targets", rows}});
-  if (!o.json && !o.csv && !o.markdown)
-    print_fitted(fmt::format("\nx: a digit from 5 to 9. PTX has the names {}", names(Target::all())));
+  if (o.json || o.csv || o.markdown) return status;
+  fmt::print("\n");
+  print_fitted(fmt::format("x: a digit from 5 to 9. PTX has the names {}", names(Target::all())));
   return status;
 }
 

@@ -122,7 +122,7 @@ int answer(CLI::App& app, int argc, char** argv, const int& status) try {
   return status;
 } catch (const CLI::ParseError& error) {
   if (error.get_name() == "RequiredError") check_required(app);
-  if (error.get_name() == "ExtrasError") check_options(app);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) check_options(app);
   return app.exit(error) == 0 ? kYes : kNoAnswer;
 }
 

@@ -16,7 +16,8 @@ namespace {
 // ---- The formats
 
 constexpr std::string_view kMx = "OCP Microscaling Formats 1.0, 5.2 and 6.3";
-constexpr std::string_view kNv = "NVIDIA, \"Introducing NVFP4\"";
+constexpr std::string_view kNv =
+    "NVIDIA, \"Introducing NVFP4 for Efficient and Accurate Low-Precision Inference\"";
 constexpr std::string_view kSecond =
     "an f32 for the tensor, amax of the tensor / (448 x 6), by which numbers are divided first; the GEMM's result is "
     "multiplied by those of both tensors";
@@ -42,7 +43,8 @@ const Format& row(std::string_view name) {
 // Texts of x / y.
 std::string ratio_text(const cpp_int& x, const cpp_int& y) {
   std::string out = difference_text(x, 0, y);
-  return out.starts_with('+') ? out.substr(1) : out;
+  std::erase(out, '+');
+  return out;
 }
 
 struct Ratio {

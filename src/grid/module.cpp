@@ -88,6 +88,7 @@ Generation generation(std::string_view name) {
 bool runs_on(std::string_view written, Target target) {
   if (written == target.name()) return true;
   const Generation from = generation(written), to = generation(target.name());
+  if (from.number == 0) return false;  // no name of PTX
   if (from.kind == 'f') return from.number / 10 == to.number / 10 && from.number <= to.number && to.kind != 0;
   return from.kind == 0 && from.number <= to.number;
 }

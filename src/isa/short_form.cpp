@@ -43,6 +43,23 @@ class Reading {
     return may_be_left_out(slot) && fits(words, slot + 1);
   }
 
+  // After fits(): whether the types of D and A are given.
+  bool has_first_types() const {
+    std::size_t types = 0, given = 0;
+    for (std::size_t slot = 0; slot < given_.size() && types < 2; ++slot) {
+      const bool is_type = family_.slots[slot].group == "type" && !form_.qualifiers[slot].empty();
+      types += is_type;
+      given += is_type && given_[slot];
+    }
+    return given == 2;
+  }
+  // After fits(): whether it leaves out what each form of the family has.
+  bool is_shorter() const {
+    for (std::size_t slot = 0; slot < given_.size(); ++slot)
+      if (family_.slots[slot].required && !given_[slot]) return true;
+    return false;
+  }
+
  private:
   // Types are left out from the last on.
   bool may_be_given(std::size_t slot) const {
@@ -62,16 +79,20 @@ class Reading {
   std::vector<bool> given_;
 };
 
-// The documented forms that the text may be short for, without repetition, in the order of the tables.
+// The documented forms that the text may be short for, without repetition, in the order of the tables. Types are meant from
+// that of D on: .f16.f16 are those of D and A, if there is such a form, and not those of A and B.
 std::vector<const Form*> readings(const Statement& text, Omission omission) {
-  std::vector<const Form*> out;
+  std::vector<const Form*> out, with_first_types;
   for (const Family& family : families())
     for (const Form& form : family.forms) {
       if (family.opcode != text.opcode || !form.undocumented.empty()) continue;
       if (!out.empty() && out.back()->canonical == form.canonical) continue;
-      if (Reading(family, form, omission).fits(text.qualifiers)) out.push_back(&form);
+      Reading reading(family, form, omission);
+      if (!reading.fits(text.qualifiers) || !reading.is_shorter()) continue;
+      out.push_back(&form);
+      if (reading.has_first_types()) with_first_types.push_back(&form);
     }
-  return out;
+  return with_first_types.empty() ? out : with_first_types;
 }
 
 // Those of the target, if it has any.
@@ -91,15 +112,23 @@ Error ambiguous(const Statement& text, std::string seen, const std::vector<const
                       forms.size() > kMost ? fmt::format(", and {} more", forms.size() - kMost) : "")};
 }
 
-// True if the words are those of a form, in any order, documented or not.
+// True if the words are those of a form, in any order, documented or not; but for what the assembler does not require.
 bool is_full(const Statement& text) {
-  for (const Family& family : families()) {
-    if (family.opcode != text.opcode) continue;
-    const Result<const Form*> form = match(text, family, Target::all().back());
-    const auto is = [&](Errc code) { return form.error().code == code; };
-    if (form || is(Errc::not_on_target) || is(Errc::not_modelled) || is(Errc::undocumented_form)) return true;
-  }
-  return false;
+  const auto is_said = [&](const std::string& word) {
+    return std::ranges::find(text.qualifiers, word) != text.qualifiers.end();
+  };
+  const auto has_words = [&](const Family& family, const Form& form) {
+    std::vector<std::string_view> words;
+    for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
+      if (const std::string& word = form.qualifiers[slot];
+          !word.empty() && (!family.slots[slot].assembler_optional || is_said(word)))
+        words.push_back(word);
+    return std::ranges::is_permutation(words, text.qualifiers);
+  };
+  return std::ranges::any_of(families(), [&](const Family& family) {
+    return family.opcode == text.opcode &&
+           std::ranges::any_of(family.forms, [&](const Form& form) { return has_words(family, form); });
+  });
 }
 
 }  // namespace
@@ -114,8 +143,7 @@ Result<std::string> full_form(std::string_view text, std::optional<Target> targe
   const auto is_said = [&](std::string_view word) {
     return std::ranges::find(given->qualifiers, word) != given->qualifiers.end();
   };
-  if (is_said("sync") || given->qualifiers.empty())
-    return std::string(text);  // whoever says this means a form in full
+  if (is_said("sync")) return std::string(text);  // a form in full is meant
   forms = readings(*given, Omission::any);
   prefer(forms, target);
   if (forms.empty()) return std::string(text);
