@@ -415,6 +415,8 @@ TEST_CASE("FP8 by mma on Hopper names the form that GEMMs use", "[quick][cli]") 
   as_json.emplace_back("--json");
   CHECK_THAT(nlohmann::json::parse(run(as_json).out)["note"].get<std::string>(), Contains(note));
   CHECK_THAT(one_line(run({"check", kFp8, "--target", "sm_90a"}).out), Contains(note));
+  const auto checked = nlohmann::json::parse(run({"check", kFp8, "--target", "sm_90a", "--json"}).out);
+  CHECK_THAT(checked["answers"][0]["note"].get<std::string>(), Contains(note));
   CHECK_THAT(
       one_line(run({"compare", kFp8, "--targets", "sm_89,sm_90", "--random", "ordinary", "--cases", "2"}).out),
       Contains("note: sm_90: FP8 GEMMs") && Contains(note) && !Contains("note: sm_89"));

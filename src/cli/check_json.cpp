@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "warpbit/execute.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/kernel.hpp"
 
 namespace warpbit::cli {
@@ -45,22 +46,24 @@ ordered_json accepted_json(const Instruction& i) {
   const Evidence& e = i.evidence();
   ordered_json operands = ordered_json::array();
   for (const Operand& op : i.operands()) operands.push_back(operand_json(op));
-  return {{"target", i.target().name()},
-          {"accepted", true},
-          {"form", i.canonical()},
-          {"family", i.family()},
-          {"operands", operands},
-          {"plan", i.plan()},
-          {"inferred", i.inferred()},
-          {"evidence",
-           {{"overall", name(e.overall())},
-            {"order", ground_json(e.order)},
-            {"window", ground_json(e.window)},
-            {"floor", ground_json(e.floor)},
-            {"specials", ground_json(e.specials)}}},
-          {"machine", i.machine()},
-          {"toolkit", i.toolkit()},
-          {"kernel", path_of(i, required(chosen_kernel()))}};
+  ordered_json out{{"target", i.target().name()},
+                   {"accepted", true},
+                   {"form", i.canonical()},
+                   {"family", i.family()},
+                   {"operands", operands},
+                   {"plan", i.plan()},
+                   {"inferred", i.inferred()},
+                   {"evidence",
+                    {{"overall", name(e.overall())},
+                     {"order", ground_json(e.order)},
+                     {"window", ground_json(e.window)},
+                     {"floor", ground_json(e.floor)},
+                     {"specials", ground_json(e.specials)}}},
+                   {"machine", i.machine()},
+                   {"toolkit", i.toolkit()},
+                   {"kernel", path_of(i, required(chosen_kernel()))}};
+  if (const std::string trap = note(i); !trap.empty()) out["note"] = trap;
+  return out;
 }
 
 }  // namespace
