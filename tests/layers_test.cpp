@@ -76,6 +76,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"launch", "device"},         {"async", "device"},      {"ptx", "grid"},
     {"fault", "block"},           {"block", "block"},       {"errors", "base"},
     {"tensor_map", "tensor_map"}, {"scale_layout", "base"}, {"fragment_moves", "layout"},
+    {"quantize", "format"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.
