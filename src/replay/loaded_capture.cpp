@@ -222,7 +222,8 @@ std::vector<Array> LoadedCapture::with_results(Array results) && {
 }
 
 Result<Instruction> captured_instruction(const CaptureHeader& header, const ReplayOptions& options) {
-  const Result<Target> target = options.target ? Result<Target>(*options.target) : Target::find_ptx(header.target);
+  const Result<Target> target =
+      options.target ? Result<Target>(*options.target) : Target::find_ptx(header.target);
   if (!target) return target.error();
   Result<Instruction> instruction = Instruction::parse(header.statement, *target);
   if (!instruction) return instruction.error();
