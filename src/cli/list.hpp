@@ -2,7 +2,6 @@
 // The listings of `warpbit list`.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,11 +25,10 @@ std::vector<FormInfo> wanted_forms(const ListArguments& o);
 /// Calls visit(instruction) for these, on the target or on each.
 template <class Visit>
 void for_each_wanted(const ListArguments& o, Visit visit) {
-  const std::optional<Target> wanted =
-      o.target.empty() ? std::nullopt : std::optional(required(Target::find(o.target)));
+  const std::string wanted(o.target.empty() ? "" : required(Target::find(o.target)).name());
   for (const FormInfo& form : wanted_forms(o))
     for (const Target target : form.targets)
-      if (!wanted || target == *wanted)
+      if (wanted.empty() || target.name() == wanted)
         visit(required(Instruction::parse(form.canonical, form.operands, target)));
 }
 
