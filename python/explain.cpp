@@ -75,10 +75,11 @@ void add_explanation(py::module_& m) {
   c.def(
       "text", [](const Explanation& e, int columns) { return text(e, std::max(columns, 60)); },
       "columns"_a = kColumns, "For a person; no line is longer than `columns`, at least 60.");
-  c.def("svg", &svg, "A picture: an XML document.");
+  const auto picture = [](const Explanation& e) { return svg(e); };
+  c.def("svg", picture, "A picture: an XML document.");
   c.def("json", &json, "The text of a JSON object.");
   c.def("__str__", [](const Explanation& e) { return text(e, kColumns); });
-  c.def("_repr_svg_", &svg);
+  c.def("_repr_svg_", picture);
 }
 
 }  // namespace

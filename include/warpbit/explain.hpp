@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -122,8 +123,10 @@ std::string note(const Instruction& instruction);
 std::string text(const Explanation& explanation, int columns);
 /// The same as a picture, an XML document in UTF-8.
 std::string svg(const Explanation& explanation);
-/// Writes the picture; the file is complete or untouched. Errors: file_unwritable.
-Result<void> write_svg(const std::filesystem::path& path, const Explanation& explanation);
+/// Several below each other in one picture, such as one sum on two GPUs.
+std::string svg(std::span<const Explanation> explanations);
+/// Writes that picture; the file is complete or untouched. Errors: file_unwritable.
+Result<void> write_svg(const std::filesystem::path& path, std::span<const Explanation> explanations);
 /// The same as a JSON object; numbers as decimals, codes as hexadecimals.
 std::string json(const Explanation& explanation);
 

@@ -42,28 +42,53 @@ Explanation explain_file(const ExplainArguments& o) {
       explain_capture(o.form, o.index, o.element.empty() ? Coordinate{} : parse_element(o.element), options));
 }
 
-Explanation explain_values(const ExplainArguments& o, std::vector<std::string>& notes) {
-  const AskedForm form = asked_form(o.form, o.target);
-  if (!form.target) refuse("explain", "no target", "--target, e.g. --target H100");
-  const Instruction instruction = instruction_of(form);
+// On each of the targets, which are separated by commas.
+std::vector<Explanation> explain_values(const ExplainArguments& o, std::vector<std::string>& notes) {
   if (!o.values.is_given()) refuse("explain", "no values", "--a and --b, --c");
-  return required(explain_element(instruction, o.values.inputs(instruction, notes)));
+  std::vector<Explanation> out;
+  std::istringstream targets(o.target);
+  std::string target;
+  do {
+    std::getline(targets, target, ',');
+    const AskedForm form = asked_form(o.form, target);
+    if (!form.target) refuse("explain", "no target", "--target, e.g. --target H100");
+    const Instruction instruction = instruction_of(form);
+    notes.clear();
+    out.push_back(required(explain_element(instruction, o.values.inputs(instruction, notes))));
+  } while (targets.good());
+  return out;
+}
+
+ordered_json answer_json(const Explanation& explanation, const std::vector<std::string>& notes) {
+  ordered_json out = ordered_json::parse(json(explanation));
+  out["notes"] = notes;
+  return out;
+}
+
+void print_answers(const std::vector<Explanation>& explanations, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print("{}\n", note);
+  for (const Explanation& e : explanations)
+    fmt::print("{}{}", &e == explanations.data() ? "" : "\n", text(e, static_cast<int>(terminal().columns)));
+}
+
+void print_answers_json(const std::vector<Explanation>& explanations, const std::vector<std::string>& notes) {
+  if (explanations.size() == 1) return print_json("explain", answer_json(explanations[0], notes));
+  ordered_json all = ordered_json::array();
+  for (const Explanation& e : explanations) all.push_back(answer_json(e, notes));
+  print_json("explain", {{"explanations", all}});
 }
 
 int explain(const ExplainArguments& o) {
   check_svg(o.svg);
   std::vector<std::string> notes;
-  const Explanation explanation = is_file(o.form) ? explain_file(o) : explain_values(o, notes);
-  if (!o.svg.empty()) required(write_svg(o.svg, explanation));
-  if (o.json) {
-    ordered_json answer = ordered_json::parse(json(explanation));
-    answer["notes"] = notes;
-    print_json("explain", answer);
-  } else {
-    for (const std::string& note : notes) fmt::print("{}\n", note);
-    fmt::print("{}", text(explanation, static_cast<int>(terminal().columns)));
-  }
-  return explanation.recorded.value_or(explanation.code) == explanation.code ? kYes : kNo;
+  const std::vector<Explanation> explanations =
+      is_file(o.form) ? std::vector{explain_file(o)} : explain_values(o, notes);
+  if (!o.svg.empty()) required(write_svg(o.svg, explanations));
+  (o.json ? print_answers_json : print_answers)(explanations, notes);
+  return std::ranges::all_of(explanations,
+                             [](const Explanation& e) { return e.recorded.value_or(e.code) == e.code; })
+             ? kYes
+             : kNo;
 }
 
 }  // namespace
@@ -79,7 +104,8 @@ void add_explain(CLI::App& command, int& status) {
       .add_option("form", o.form,
                   "a form, also short or FORM@TARGET, or a statement, whose values follow, or a capture file")
       ->required();
-  command.add_option("--target", o.target, "the target; of a capture another one than its own");
+  command.add_option("--target", o.target,
+                     "the target, or several separated by commas; of a capture another one than its own");
   o.values.add_to(command);
   command.add_option("--case", o.index, "case of the capture, 0 unless given")->check(CLI::NonNegativeNumber);
   command.add_option("--element", o.element, "row,column of D in the capture, 0,0 unless given");

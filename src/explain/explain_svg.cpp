@@ -117,11 +117,8 @@ void draw_legend(Picture& picture, int y) {
   }
 }
 
-}  // namespace
-
-std::string svg(const Explanation& e) {
-  Picture picture;
-  int y = 2 * kRow;
+// One explanation, from y on; returns where it ends.
+int draw(Picture& picture, const Explanation& e, int y) {
   picture.text(kMargin, y, fmt::format("{} on {}{}", e.form, e.target, marked(e)), "font-weight=\"bold\"");
   for (const ExplainedSum& sum : e.sums) {
     picture.text(kMargin, y += 2 * kRow, fmt::format("{}: {}", sum.name, sum.step));
@@ -146,12 +143,29 @@ std::string svg(const Explanation& e) {
     for (const std::string_view line : words_between(note, "\n"))
       if (!line.empty()) picture.text(kMargin, y += kRow, line);
   }
-  if (std::ranges::any_of(e.sums, has_columns)) draw_legend(picture, y + 2 * kRow);
+  return y;
+}
+
+}  // namespace
+
+std::string svg(std::span<const Explanation> explanations) {
+  Picture picture;
+  int y = 0;
+  bool has_cells = false;
+  for (const Explanation& e : explanations) {
+    y = draw(picture, e, y + 2 * kRow);
+    has_cells |= std::ranges::any_of(e.sums, has_columns);
+  }
+  if (has_cells) draw_legend(picture, y + 2 * kRow);
   return picture.document();
 }
 
-Result<void> write_svg(const std::filesystem::path& path, const Explanation& explanation) {
-  const std::string document = svg(explanation);
+std::string svg(const Explanation& explanation) {
+  return svg(std::span(&explanation, 1));
+}
+
+Result<void> write_svg(const std::filesystem::path& path, std::span<const Explanation> explanations) {
+  const std::string document = svg(explanations);
   return capture::write_whole_file(path, std::as_bytes(std::span(document)));
 }
 
