@@ -629,8 +629,8 @@ TEST_CASE("statistics of errors", "[compare][statistics]") {
                                               {0.25, 0.5, {1, 0}},
                                               {0.5, 1, {0, 0}},
                                               {1, 2, {1, 0}}});
-  CHECK(statistics_text(c, 60) == R"(error: result - exact sum, in ulp of f32: what its numbers
-    are apart where the exact sum lies
+  CHECK(statistics_text(c, 60) == R"(error: result - exact sum, in ulp of f32: the distance of
+    its numbers at the exact sum
 error         x         y
 bias          -0.4375   0.0315
 deviation     0.6702    0.05456

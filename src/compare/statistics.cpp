@@ -174,8 +174,7 @@ std::vector<ErrorBin> histogram(const Comparison& comparison) {
 }
 
 std::string error_definition(std::string_view format) {
-  return fmt::format("result - exact sum, in ulp of {}: what its numbers are apart where the exact sum lies",
-                     format);
+  return fmt::format("result - exact sum, in ulp of {}: the distance of its numbers at the exact sum", format);
 }
 
 std::string statistics_text(const Comparison& c, int columns) {
