@@ -88,7 +88,7 @@ TEST_CASE("diagnose names a mistake", "[quick][diagnose]") {
   Words d = execute(a_words(), b_words());
   for (std::size_t i = 0; i < d.size(); i += 2) std::swap(d[i], d[i + 1]);
   const std::string file = file_of(directory.path / "x.npz", d);
-  const Output out = run({"diagnose", file});
+  const Output out = run_with("COLUMNS=200", {"diagnose", file});
   CHECK(out.status == 1);
   CHECK(out.err.empty());
   CHECK(
@@ -117,7 +117,7 @@ TEST_CASE("diagnose names what happened to registers and lanes", "[quick][diagno
   for (std::size_t i = 0; i < half.size(); ++i)
     if (i / 2 % 32 >= 16) half[i] = 0;
   const auto diagnosed = [&](const Words& a) {
-    return run({"diagnose", file_of(directory.path / "x.npz", execute(a, b_words()))}).out;
+    return run_with("COLUMNS=200", {"diagnose", file_of(directory.path / "x.npz", execute(a, b_words()))}).out;
   };
   CHECK_THAT(diagnosed(twice), Contains("register a1 holds a0"));
   CHECK_THAT(diagnosed(half), Contains("A in lanes 16 to 31 is not loaded, 0"));
@@ -164,7 +164,7 @@ TEST_CASE("diagnose takes whole matrices", "[quick][diagnose]") {
 TEST_CASE("diagnose lists mistakes that are the same", "[quick][diagnose]") {
   const Directory directory;
   const std::string file = file_of(directory.path / "x.npz", execute(exchanged(a_words()), b_words()));
-  const Output out = run({"diagnose", file});
+  const Output out = run_with("COLUMNS=200", {"diagnose", file});
   CHECK(out.status == 1);
   CHECK(
       out.out ==
@@ -194,7 +194,7 @@ TEST_CASE("diagnose says that inputs tell nothing apart", "[quick][diagnose]") {
   for (std::size_t i = 0; i < d.size(); ++i)
     if (i % 4 >= 2) d[i] = 0;
   const std::string file = write(directory.path / "x.npz", archive::zip_of(with("d.npy", npy_of(d, 4))));
-  const Output out = run({"diagnose", "--top", "2", file});
+  const Output out = run_with("COLUMNS=200", {"diagnose", "--top", "2", file});
   CHECK(out.status == 1);
   CHECK(
       out.out ==

@@ -17,10 +17,6 @@ const std::string kShallow = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32";
 const std::string kFp8 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32";
 const std::string kCapture = "golden/sm_90a/mma/mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32.npz";
 
-Output run_with(const std::string& environment, const std::vector<std::string>& arguments) {
-  return shell(environment + " " + shell_word(named("WARPBIT_CLI")) + " " + shell_words(arguments));
-}
-
 const std::vector<std::string> kExample = {"explain",      kF16,  "--target", "sm_90", "--a",
                                            "1 2^-12 -3.5", "--b", "1 1 2",    "--c",   "0.1"};
 
@@ -222,8 +218,8 @@ TEST_CASE("what cannot be explained is refused in one line", "[quick][cli]") {
     CHECK_THAT(output.err, Contains(message));
   };
   refused({"explain"},
-          "warpbit: explain: form is required; expected a form or statement, whose values follow, or "
-          "a capture file\n");
+          "warpbit: explain: form is required; expected a form, also short or FORM@TARGET, or a statement, "
+          "whose values follow, or a capture file\n");
   refused({"explain", kF16, "--a", "1", "--b", "1"}, "no target");
   refused({"explain", kF16, "--target", "sm_90"}, "no values");
   refused({"explain", kF16, "--target", "sm_91", "--a", "1"}, "sm_91");
@@ -512,7 +508,7 @@ TEST_CASE("what cannot be compared is refused in one line", "[quick][cli]") {
     CHECK_THAT(output.err, Catch::StartsWith("warpbit: ") && Contains(message));
   };
   refused({kF16, "--targets", "sm_90", "--a", "1"}, "one computation; expected two or more: several forms,");
-  refused({kF16, kShallow, "--a", "1"}, "no target; expected --targets");
+  refused({kF16, kShallow, "--a", "1"}, "; expected FORM@TARGET, or --targets");
   refused({kF16, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "--targets", "sm_90", "--a", "1"},
           "A is bf16; expected f16, as " + kF16);
   refused({kF16, "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32", "--targets", "sm_90", "--a", "1"},

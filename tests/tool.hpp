@@ -80,6 +80,11 @@ inline Output run(const std::vector<std::string>& arguments, const std::string& 
   return shell(shell_word(named("WARPBIT_CLI")) + " " + shell_words(arguments), input);
 }
 
+/// The same with variables of the environment: "COLUMNS=80".
+inline Output run_with(const std::string& environment, const std::vector<std::string>& arguments) {
+  return shell(environment + " " + shell_word(named("WARPBIT_CLI")) + " " + shell_words(arguments));
+}
+
 // 32-bit registers as the data of a member.
 inline std::string words(std::size_t count, std::uint32_t value) {
   std::string out;

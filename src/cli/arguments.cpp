@@ -16,7 +16,7 @@ std::optional<Target> find_target(const std::string& name) {
   return name.empty() ? std::nullopt : std::optional(required(Target::find(name)));
 }
 
-AskedForm asked_form(const std::string& typed, const std::string& target) {
+Result<AskedForm> find_form(const std::string& typed, const std::string& target) {
   const std::size_t at = typed.rfind('@');
   const bool has_target = at != typed.npos && at > 0;
   const std::string form = typed.substr(0, has_target ? at : typed.npos);
@@ -24,9 +24,15 @@ AskedForm asked_form(const std::string& typed, const std::string& target) {
   if (has_target && at + 1 == typed.size()) refuse(form, "'@' without a target", "FORM@TARGET");
   if (has_target && !target.empty() && find_target(target) != out.target)
     refuse("--target", fmt::format("'{}' beside '{}'", target, typed.substr(at)), "one of both");
-  out.text = required(full_form(form, out.target), form, out.target);
+  const Result<std::string> full = full_form(form, out.target);
+  if (!full) return full.error();
+  out.text = *full;
   if (out.text != form) out.short_form = form;
   return out;
+}
+
+AskedForm asked_form(const std::string& typed, const std::string& target) {
+  return required(find_form(typed, target), typed.substr(0, typed.find('@', 1)), find_target(target));
 }
 
 Instruction instruction_of(const AskedForm& form) {

@@ -24,6 +24,8 @@ struct AskedForm {
   std::optional<Target> target;  ///< if one is given
   std::string short_form = {};   ///< as typed, if it is one
 };
+/// find_form() returns the error of a form that no form is short for; asked_form() refuses it.
+Result<AskedForm> find_form(const std::string& typed, const std::string& target = {});
 AskedForm asked_form(const std::string& typed, const std::string& target = {});
 /// The instruction. Precondition: the form has a target.
 Instruction instruction_of(const AskedForm& form);

@@ -64,10 +64,14 @@ int check_one(const std::string& text, Target target) {
   const Kernel kernel = required(chosen_kernel());
   fmt::print("accepted on {}: {}\n", target.name(), i->canonical());
   for (const Operand& op : i->operands()) fmt::print("  {}: {}\n", op.role, operand_text(op));
-  fmt::print("  {:<10}{}\n  {:<10}{} ({})\n{}  {:<10}{}\n", "plan", i->plan(), "machine", i->machine(),
-             i->toolkit(), evidence_text(i->evidence()), "kernel", path_of(*i, kernel));
-  if (const std::string trap = note(*i); !trap.empty())
-    fmt::print("  {:<10}{}\n", "note", fmt::join(broken(trap, terminal().columns - 12), "\n            "));
+  const auto row = [](std::string_view label, const std::string& value) {
+    fmt::print("  {:<10}{}\n", label, fmt::join(broken(value, terminal().columns - 12), "\n            "));
+  };
+  row("plan", i->plan());
+  row("machine", fmt::format("{} ({})", i->machine(), i->toolkit()));
+  fmt::print("{}", evidence_text(i->evidence()));
+  row("kernel", path_of(*i, kernel));
+  if (const std::string trap = note(*i); !trap.empty()) row("note", trap);
   return kYes;
 }
 
@@ -219,10 +223,11 @@ struct CheckArguments {
   bool batch = false, strict = false, json = false;
 };
 
-int check_json(const CheckArguments& o, const AskedForm& form) {
-  const std::vector<Target> targets = form.target ? std::vector{*form.target} : Target::all();
-  nlohmann::ordered_json out = answers_json(form.text, targets);
-  if (!form.short_form.empty()) out["short_form"] = form.short_form;
+int check_json(const CheckArguments& o, const Result<AskedForm>& form) {
+  const std::optional<Target> target = form ? form->target : find_target(o.target);
+  const std::vector<Target> targets = target ? std::vector{*target} : Target::all();
+  nlohmann::ordered_json out = answers_json(form ? form->text : o.text, targets);
+  if (form && !form->short_form.empty()) out["short_form"] = form->short_form;
   print_json("check", out);
   const bool refuses =
       std::ranges::any_of(out["answers"], [](const auto& answer) { return !answer["accepted"]; });
@@ -233,11 +238,16 @@ int check(const CheckArguments& o) {
   if (o.batch) return check_batch(o.json) && o.strict ? kNo : kYes;
   if (!o.module.empty()) return check_module(o.module, find_target(o.target), o.json);
   if (o.text.empty()) refuse("check", "no form or statement", "one, or --batch, or --ptx");
-  const AskedForm form = asked_form(o.text, o.target);
+  const Result<AskedForm> form = find_form(o.text, o.target);
   if (o.json) return check_json(o, form);
-  if (!form.short_form.empty())
-    print_fitted(fmt::format("{} is short for {}; ptxas takes that only", form.short_form, form.text));
-  return form.target ? check_one(form.text, *form.target) : check_all(form.text, o.strict);
+  if (!form) {
+    fmt::print("refused: {}\n", printable(form.error().message()));
+    suggest_forms(form.error(), o.text, find_target(o.target));
+    return kNo;
+  }
+  if (!form->short_form.empty())
+    print_fitted(fmt::format("{} is short for {}; ptxas takes that only", form->short_form, form->text));
+  return form->target ? check_one(form->text, *form->target) : check_all(form->text, o.strict);
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ int print_forms(const std::string& begin) {
 
 int completion(const CompletionArguments& o) {
   if (o.forms) return print_forms(*o.forms);
-  if (o.what.empty()) refuse("completion", "no shell", "bash, zsh or fish");
+  if (o.what.empty()) refuse("completion", "shell is required", "bash, zsh or fish");
   const auto make = o.what == "bash" ? bash_completion : o.what == "zsh" ? zsh_completion : fish_completion;
   fmt::print("{}", make(*o.app));
   return kYes;
