@@ -79,6 +79,17 @@ std::string differences(const Operand& operand, int lanes, std::span<const std::
   return fmt::format("{} of {} elements of {} differ:\n{}", different, elements, operand.role, lines);
 }
 
+// A line for each of the first mistakes that explain everything, where there are several.
+std::string alternatives(const Diagnosis& diagnosis) {
+  constexpr std::size_t kAlternatives = 3;
+  if (diagnosis.verdict != Verdict::ambiguous) return "";
+  std::string out;
+  std::size_t count = 0;
+  for (const Finding& finding : diagnosis.findings)
+    if (finding.explains_all() && ++count <= kAlternatives) out += fmt::format("  {}\n", finding.mistake);
+  return count > kAlternatives ? out + fmt::format("  and {} more\n", count - kAlternatives) : out;
+}
+
 }  // namespace
 
 Result<ExpectedBits> ExpectedBits::registers(const Operand& operand, int lanes,
@@ -123,11 +134,7 @@ std::string ExpectedBits::mismatch(std::span<const std::byte> got) const {
           : diagnose(s.operand, s.lanes, s.expected, got);
   if (!diagnosis) return details;
   if (diagnosis->verdict == Verdict::none) return s.instruction ? details + diagnosis->text() + "\n" : details;
-  std::string out = diagnosis->text() + "\n";
-  for (const Finding& finding : diagnosis->findings)
-    if (diagnosis->verdict == Verdict::ambiguous && finding.explains_all())
-      out += fmt::format("  {}\n", finding.mistake);
-  return out + details;
+  return diagnosis->text() + "\n" + alternatives(*diagnosis) + details;
 }
 
 }  // namespace warpbit
