@@ -632,7 +632,7 @@ TEST_CASE("list --forms takes a target and a pattern", "[quick][cli]") {
 }
 
 // Forms are not broken; none here is as long as a line.
-TEST_CASE("tables are as wide as COLUMNS says, 100 columns in a pipe", "[quick][cli]") {
+TEST_CASE("tables are as wide as COLUMNS says, 100 columns in a pipe", "[quick][cli][once]") {
   const std::string tool = shell_word(named("WARPBIT_CLI"));
   for (const std::string what :
        {"", " --types", " --forms ^ldmatrix", " --evidence", " --evidence --forms ^movmatrix"})
