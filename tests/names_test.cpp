@@ -292,6 +292,14 @@ TEST_CASE("commands take short forms, names of GPUs, and FORM@TARGET", "[quick][
   CHECK_THAT(open.out, Catch::StartsWith("refused: mma.m16n8k16.f32 is short for 4 forms: "));
   CHECK(run({"layout", "mma.m16n8k16.f32.f16", "--operand", "a"}).out ==
         run({"layout", full, "--operand", "a"}).out);
+  const auto diagnosed = [](Words words) {
+    for (const std::string word : {"--a", "none.npy", "--b", "none.npy", "--d", "none.npy"})
+      words.push_back(word);
+    words.insert(words.begin(), "diagnose");
+    return run(words).err;
+  };
+  CHECK_THAT(diagnosed({"mma.m16n8k16.f32.f16@H100"}), Catch::Contains("none.npy"));
+  CHECK(diagnosed({"mma.m16n8k16.f32.f16@H100"}) == diagnosed({full, "--target", "H100"}));
   const Words values = {"--a", "1 2^-12", "--b", "1 1"};
   const auto explained = [&](Words words) {
     words.insert(words.begin(), "explain");

@@ -76,12 +76,13 @@ Items read_items(const std::string& file, const Operand& operand, std::vector<st
 
 // Whole matrices.
 Diagnosis diagnose_product(const DiagnoseArguments& o, const DiagnoseOptions& options) {
-  const std::pair<std::string_view, const std::string&> needed[] = {
-      {"--target", o.target}, {"--a", o.a}, {"--b", o.b}, {"--d", o.d}};
+  const AskedForm form = asked_form(o.what, o.target);
+  const std::pair<std::string_view, std::string_view> needed[] = {
+      {"--target", form.target ? form.target->name() : ""}, {"--a", o.a}, {"--b", o.b}, {"--d", o.d}};
   for (const auto& [what, given] : needed)
     if (given.empty())
       refuse("diagnose", fmt::format("no {}", what), "matrices need a form, --target, --a, --b and --d");
-  const Instruction i = required(Instruction::parse(o.what, *options.target), o.what, options.target);
+  const Instruction i = instruction_of(form);
   const Operand *a = i.find(Part::a), *b = i.find(Part::b);
   if (a == nullptr || b == nullptr)
     refuse(std::string(i.canonical()), "no product", "an instruction D = A B + C", Errc::view_mismatch);
@@ -127,8 +128,9 @@ int diagnose_command(const DiagnoseArguments& o) {
 void add_diagnose(CLI::App& command, int& status) {
   DiagnoseArguments& o = add_arguments(command, status, diagnose_command);
   command
-      .add_option("file", o.what,
-                  "a capture of the layout registers, of an instruction D = A B + C; with matrices a form")
+      .add_option(
+          "file", o.what,
+          "a capture of the layout registers, of an instruction D = A B + C; with matrices a form, also short or FORM@TARGET")
       ->required();
   command.add_option("--a", o.a, "A as a whole matrix: .npy, or text with a row in each line");
   command.add_option("--b", o.b, "B, the same");
