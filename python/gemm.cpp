@@ -52,7 +52,12 @@ void require_shape(const CodeArray& matrix, std::size_t rows, std::size_t column
 void set_k_order(const py::object& order, const Instruction& instruction, std::size_t depth,
                  GemmOptions& options) {
   if (!py::isinstance<py::str>(order)) {
-    options.k_order = order.cast<std::vector<std::size_t>>();
+    try {
+      options.k_order = order.cast<std::vector<std::size_t>>();
+    } catch (const py::cast_error&) {
+      refuse(std::string(instruction.canonical()), "k_order is " + std::string(py::repr(order)),
+             "\"ascending\", \"descending\", or the steps of K, each 0 or more");
+    }
     return;
   }
   if (order.equal(py::str("ascending"))) return;

@@ -42,7 +42,7 @@ struct QuantizedElement {
   std::string value;   ///< the element times the scale factor
   std::string error;   ///< the value minus the number, "0", "+0.02"
 };
-/// A block of numbers with its scale factor. The texts are exact.
+/// A block of numbers with its scale factor. The texts are exact, or begin with "about" where they would be too long.
 struct QuantizedBlock {
   std::string amax;
   std::string unrounded_scale;  ///< amax / the largest element, or the power of two before its limits

@@ -113,7 +113,7 @@ void print_element(const ElementComparison& c, bool show) {
   Table table = {{are_targets ? "target" : "computation", "result", "ulp off"}};
   for (const Explanation& e : c.explanations)
     table.push_back({e.name, code_text(e.format, e.code),
-                     e.ulps ? fmt::format("{:.4g}", std::stod(e.ulps->decimal())) : "-"});
+                     e.ulps ? fmt::format("{:.4g}", std::strtod(e.ulps->decimal().c_str(), nullptr)) : "-"});
   print_narrow(table);
   const auto columns = static_cast<int>(terminal().columns);
   fmt::print("{}", text(c, columns));

@@ -38,7 +38,8 @@ void print_ranges(const std::vector<ByteRange>& ranges, bool all) {
 }
 
 Reading read(const DescriptorArguments& o) {
-  const Instruction instruction = instruction_of(asked_form(o.form, "sm_90a"));
+  const Instruction instruction =
+      instruction_of(asked_form(o.form, o.form.find('@', 1) == o.form.npos ? "sm_90a" : ""));
   Reading out{parse_hex("descriptor", o.descriptor), o.operand,
               required(described_matrix(instruction, o.operand == "a" ? Part::a : Part::b,
                                         o.transposed ? std::optional(true) : std::nullopt))};

@@ -320,7 +320,7 @@ void check_arguments(const FormatArguments& o) {
 }
 
 int format_block(const BlockFormat& block, const FormatArguments& o) {
-  if (o.table || o.satfinite || !o.rounding.empty())
+  if (o.table || o.csv || o.markdown || o.satfinite || !o.rounding.empty())
     refuse(std::string(block.name), "an option of formats of one element", "numbers, and --json");
   return print_block_format(block, o.texts, o.json);
 }

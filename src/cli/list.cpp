@@ -171,6 +171,8 @@ int list_targets(const ListArguments& o) {
 }
 
 int list(const ListArguments& o) {
+  if (o.targets && (!o.target.empty() || !o.pattern.empty()))
+    refuse("list", "--target or REGEX beside --targets", "one of both");
   if (o.targets) return list_targets(o);
   if (!o.captures.empty()) return list_captures(o);
   if (o.ptx) return list_kernels(o);

@@ -202,9 +202,18 @@ Result<Matrices> matrices_of(const Instruction& i, const Gemm& g) {
     return mismatch(i, fmt::format("A is {} x {}, B {} x {}", g.rows, g.depth, g.depth, g.columns),
                     "matrices with elements, A, B and D");
   const auto exceeds = [](std::size_t x, std::size_t y, std::size_t most) { return x > most / y; };
-  const bool large = exceeds(g.rows, g.depth, kMostElements) || exceeds(g.depth, g.columns, kMostElements) ||
-                     exceeds(g.rows, g.columns, kMostElements) ||
-                     exceeds(g.rows * g.columns, g.depth, kMostProducts);
+  const auto too_large = [&](std::size_t rows, std::size_t columns, std::size_t depth) {
+    return exceeds(rows, depth, kMostElements) || exceeds(depth, columns, kMostElements) ||
+           exceeds(rows, columns, kMostElements) || exceeds(rows * columns, depth, kMostProducts);
+  };
+  // Whole tiles are computed, so that these count.
+  const auto whole = [](std::size_t x, int tile) {
+    return (x + static_cast<std::size_t>(tile) - 1) / static_cast<std::size_t>(tile) *
+           static_cast<std::size_t>(tile);
+  };
+  const bool large =
+      too_large(g.rows, g.columns, g.depth) ||
+      too_large(whole(g.rows, i.rows()), whole(g.columns, i.columns()), whole(g.depth, i.depth()));
   if (large)
     return mismatch(
         i, fmt::format("{} rows, {} columns, depth {}", g.rows, g.columns, g.depth),

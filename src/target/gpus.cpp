@@ -21,9 +21,11 @@ struct Generation {
 constexpr Generation kGenerations[] = {
     {"sm_70", "Volta", "V100, Titan V, Quadro GV100, volta"},
     {"sm_72", "Volta", "Xavier, AGX Xavier, Xavier NX"},
-    {"sm_75", "Turing", "T4, RTX 20x0, Titan RTX, Quadro RTX 6000, Quadro RTX 8000, turing"},
+    {"sm_75", "Turing",
+     "T4, RTX 2060, RTX 2070, RTX 2080, Titan RTX, Quadro RTX 6000, Quadro RTX 8000, turing"},
     {"sm_80", "Ampere", "A100, A800, A30, ampere"},
-    {"sm_86", "Ampere", "RTX 30x0, A2, A10, A10G, A16, A40, RTX A2000, RTX A4000, RTX A5000, RTX A6000"},
+    {"sm_86", "Ampere",
+     "RTX 30x0, RTX 2050, A2, A10, A10G, A16, A40, RTX A2000, RTX A4000, RTX A5000, RTX A6000"},
     {"sm_87", "Ampere", "Orin, AGX Orin, Orin NX, Orin Nano"},
     {"sm_89", "Ada", "RTX 40x0, L4, L20, L40, L40S, RTX 4000 Ada, RTX 5000 Ada, RTX 6000 Ada, ada"},
     {"sm_90a", "Hopper", "H100, H200, GH200, H800, H20, hopper"},
@@ -37,7 +39,7 @@ constexpr std::string_view kBrands[] = {"nvidia", "geforce", "tesla", "jetson", 
 // Words behind a name: forms of a GPU with the same target. "80GB" is one, too.
 constexpr std::string_view kForms[] = {"pcie", "sxm",   "sxm2", "sxm4",  "sxm5",   "nvl",
                                        "hbm2", "hbm2e", "hbm3", "hbm3e", "laptop", "gpu"};
-constexpr std::string_view kVariants[] = {"", "ti", "super", "tisuper"};  // of a name with an x
+constexpr std::string_view kVariants[] = {"", "ti", "super", "tisuper"};  // of a GeForce RTX
 
 std::vector<std::string_view> split(std::string_view names) {
   std::vector<std::string_view> out;
@@ -83,11 +85,15 @@ std::string bare(std::string_view name) {
   return out;
 }
 
+// "2060", "40x0": four digits, of which x is one.
+bool is_geforce(std::string_view known) {
+  return known.size() == 4 && known.find_first_not_of("0123456789x") == known.npos;
+}
+
 // Of the table; `given` is bare.
 bool is_name(std::string_view name, std::string_view given) {
-  const bool has_x = name.find("x0") != name.npos;
   const std::string known = bare(name);
-  if (!has_x) return known == given;
+  if (!is_geforce(known)) return known == given;
   if (given.size() < known.size()) return false;
   for (std::size_t i = 0; i < known.size(); ++i)
     if (known[i] == 'x' ? given[i] < '5' || given[i] > '9' : known[i] != given[i]) return false;
