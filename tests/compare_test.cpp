@@ -303,6 +303,22 @@ std::uint64_t code_at(const std::vector<Array>& arrays, const Operand& operand, 
   return array->at(item) >> place.low_bit & mask;
 }
 
+// A (16 x 32), B (column by column) and C of a case: step s of K has the inputs of steps[s].
+struct DeepCase {
+  Codes a, b, c;
+};
+DeepCase deep_case(const std::vector<std::vector<Array>>& steps, std::span<const Operand> operands,
+                   std::uint64_t index) {
+  DeepCase out;
+  const auto step = [&](int k) -> const std::vector<Array>& { return steps[static_cast<std::size_t>(k / 16)]; };
+  for (int row = 0; row < 16; ++row)
+    for (int k = 0; k < 32; ++k) out.a.push_back(code_at(step(k), operands[1], index, row, k % 16));
+  for (int column = 0; column < 8; ++column)
+    for (int k = 0; k < 32; ++k) out.b.push_back(code_at(step(k), operands[2], index, k % 16, column));
+  for (int i = 0; i < 128; ++i) out.c.push_back(code_at(steps[0], operands[3], index, i / 8, i % 8));
+  return out;
+}
+
 TEST_CASE("generated cases are compared as whole products are", "[compare]") {
   constexpr std::uint64_t kCases = 12, kSeed = 5;
   const Computation deep = make(kK16, "sm_90");
@@ -325,16 +341,7 @@ TEST_CASE("generated cases are compared as whole products are", "[compare]") {
   std::vector<std::uint64_t> differing(computations.size());
   std::optional<std::tuple<std::uint64_t, int, int>> first;
   for (std::uint64_t index = 0; index < kCases; ++index) {
-    Codes a, b, c;
-    for (int row = 0; row < 16; ++row)
-      for (int k = 0; k < 32; ++k)
-        a.push_back(code_at(steps[static_cast<std::size_t>(k / 16)], operands[1], index, row, k % 16));
-    for (int column = 0; column < 8; ++column)
-      for (int k = 0; k < 32; ++k)
-        b.push_back(code_at(steps[static_cast<std::size_t>(k / 16)], operands[2], index, k % 16, column));
-    for (int row = 0; row < 16; ++row)
-      for (int column = 0; column < 8; ++column)
-        c.push_back(code_at(steps[0], operands[3], index, row, column));
+    const auto [a, b, c] = deep_case(steps, operands, index);
     const Codes expected = product(computations[0], 16, 8, a, b, c);
     for (std::size_t i = 0; i < computations.size(); ++i) {
       const Codes got = product(computations[i], 16, 8, a, b, c);
@@ -509,14 +516,7 @@ TEST_CASE("errors are those of rational sums", "[compare][statistics]") {
     const std::span<const Operand> operands = computations[0].instruction.operands();
     std::vector<Errors> expected(computations.size());
     for (std::uint64_t index = 0; index < kCases; ++index) {
-      Codes a, b, c;
-      for (int row = 0; row < 16; ++row)
-        for (int k = 0; k < 32; ++k)
-          a.push_back(code_at(steps[static_cast<std::size_t>(k / 16)], operands[1], index, row, k % 16));
-      for (int column = 0; column < 8; ++column)
-        for (int k = 0; k < 32; ++k)
-          b.push_back(code_at(steps[static_cast<std::size_t>(k / 16)], operands[2], index, k % 16, column));
-      for (int i = 0; i < 128; ++i) c.push_back(code_at(steps[0], operands[3], index, i / 8, i % 8));
+      const auto [a, b, c] = deep_case(steps, operands, index);
       std::vector<std::optional<Rational>> sums;
       for (std::size_t i = 0; i < c.size(); ++i)
         sums.push_back(exact_sum(part_of(a, i / 8 * kDepth, kDepth), part_of(b, i % 8 * kDepth, kDepth), c[i]));

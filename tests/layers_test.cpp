@@ -61,22 +61,22 @@ bool reaches(const std::string& from, const std::string& to) {
 
 // The layer of each public header. A header that is not here is part of the api.
 const std::map<std::string, std::string, std::less<>> kHeaders = {
-    {"result", "base"},           {"version", "base"},      {"stop", "base"},
-    {"warpbit", "cli"},           {"target", "target"},     {"fragment", "fragment"},
-    {"swizzle", "fragment"},      {"rounding", "base"},     {"descriptor", "fragment"},
-    {"state", "machine"},         {"kernel", "base"},       {"instruction", "isa"},
-    {"format", "format"},         {"capture", "capture"},   {"inputs", "capture"},
-    {"philox", "capture"},        {"member", "capture"},    {"setting", "capture"},
-    {"element", "capture"},       {"text", "capture"},      {"record", "probes"},
-    {"replay", "replay"},         {"explain", "explain"},   {"compare", "explain"},
-    {"layout", "layout"},         {"diagnose", "diagnose"}, {"catch2", "diagnose"},
-    {"gmock", "diagnose"},        {"vectors", "diagnose"},  {"run", "run"},
-    {"device", "device"},         {"common", "device"},     {"forms", "device"},
-    {"host", "device"},           {"cuda", "device"},       {"calls", "device"},
-    {"launch", "device"},         {"async", "device"},      {"ptx", "grid"},
-    {"fault", "block"},           {"block", "block"},       {"errors", "base"},
-    {"tensor_map", "tensor_map"}, {"scale_layout", "base"}, {"fragment_moves", "layout"},
-    {"quantize", "format"},
+    {"result", "base"},           {"version", "base"},          {"stop", "base"},
+    {"warpbit", "cli"},           {"target", "target"},         {"fragment", "fragment"},
+    {"swizzle", "fragment"},      {"rounding", "base"},         {"descriptor", "fragment"},
+    {"state", "machine"},         {"kernel", "base"},           {"instruction", "isa"},
+    {"format", "format"},         {"capture", "capture"},       {"inputs", "capture"},
+    {"philox", "capture"},        {"member", "capture"},        {"setting", "capture"},
+    {"element", "capture"},       {"text", "capture"},          {"record", "probes"},
+    {"replay", "replay"},         {"explain", "explain"},       {"compare", "explain"},
+    {"layout", "layout"},         {"diagnose", "diagnose"},     {"catch2", "diagnose"},
+    {"gmock", "diagnose"},        {"vectors", "diagnose"},      {"run", "run"},
+    {"device", "device"},         {"common", "device"},         {"forms", "device"},
+    {"host", "device"},           {"cuda", "device"},           {"calls", "device"},
+    {"launch", "device"},         {"async", "device"},          {"ptx", "grid"},
+    {"fault", "block"},           {"block", "block"},           {"errors", "base"},
+    {"letters", "base"},          {"tensor_map", "tensor_map"}, {"scale_layout", "base"},
+    {"fragment_moves", "layout"}, {"quantize", "format"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

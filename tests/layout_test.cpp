@@ -506,15 +506,19 @@ TEST_CASE("a picture is a whole XML document, or the file is as it was", "[quick
   CHECK_FALSE(fs::exists(other));
 }
 
+// A whole form, its matrices in memory with a swizzle.
+Layout swizzled_layout(const std::string& form) {
+  const Result<Instruction> instruction = parse_on_newest(form);
+  REQUIRE(instruction.ok());
+  Result<Layout> found = layout(*instruction, {.operand = "", .descriptor = {}, .swizzle = Swizzle::bytes_128});
+  REQUIRE(found.ok());
+  return *std::move(found);
+}
+
 TEST_CASE("pictures of all families are well-formed", "[quick][layout]") {
   for (const std::string& form : one_of_each_family()) {
     CAPTURE(form);
-    const Result<Instruction> instruction = parse_on_newest(form);
-    REQUIRE(instruction.ok());
-    const Result<Layout> found =
-        layout(*instruction, {.operand = "", .descriptor = {}, .swizzle = Swizzle::bytes_128});
-    REQUIRE(found.ok());
-    CHECK(is_well_formed(layout_svg(*found)));
+    CHECK(is_well_formed(layout_svg(swizzled_layout(form))));
   }
   CHECK_FALSE(is_well_formed("<a><b></a></b>"));
   CHECK_FALSE(is_well_formed("<a>&b;</a>"));
@@ -568,13 +572,11 @@ TEST_CASE("no text of a picture lies over another or outside", "[quick][layout]"
   };
   for (const std::string& form : one_of_each_family()) {
     CAPTURE(form);
-    const Result<Instruction> instruction = parse_on_newest(form);
-    REQUIRE(instruction.ok());
-    const Result<Layout> found =
-        layout(*instruction, {.operand = "", .descriptor = {}, .swizzle = Swizzle::bytes_128});
-    REQUIRE(found.ok());
-    check(*found, false);
-    if (instruction->lanes() == 32) check(*found, true);
+    const Layout found = swizzled_layout(form);
+    check(found, false);
+    const bool has_lanes =
+        std::ranges::any_of(found.operands, [](const OperandLayout& operand) { return operand.lanes == 32; });
+    if (has_lanes) check(found, true);
   }
   const Result<Layout> scales = scale_factor_layout({128, 8});
   REQUIRE(scales.ok());
@@ -758,14 +760,10 @@ TEST_CASE("scale factors in memory", "[quick][layout]") {
 TEST_CASE("no line is wider than the terminal, and a pipe has no colours", "[quick][layout][once]") {
   std::size_t checked = 0;
   for (const std::string& form : one_of_each_family()) {
-    const Result<Instruction> instruction = parse_on_newest(form);
-    REQUIRE(instruction.ok());
-    const Result<Layout> found =
-        layout(*instruction, {.operand = "", .descriptor = {}, .swizzle = Swizzle::bytes_128});
-    REQUIRE(found.ok());
+    const Layout found = swizzled_layout(form);
     for (const bool by_lanes : {false, true})
       for (const int width : {80, 100, 120}) {
-        std::istringstream lines(layout_text(*found, {.by_lanes = by_lanes, .width = width, .paint = {}}));
+        std::istringstream lines(layout_text(found, {.by_lanes = by_lanes, .width = width, .paint = {}}));
         for (std::string line; std::getline(lines, line); ++checked)
           if (line.size() > static_cast<std::size_t>(width) || line.ends_with(' '))
             FAIL_CHECK(form << " at " << width << ": " << line);

@@ -658,16 +658,22 @@ L: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
   mov.u32 %r6, 5;
 )";
 
-TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are") {
-  alignas(16) std::array<std::uint16_t, 8 * 64> numbers{};
+// A map of 8 rows of 64 numbers, whose boxes have all columns.
+TensorMap map_of(std::span<std::uint16_t> numbers, std::uint32_t box_rows) {
   TensorMap map;
   map.elemtype = TensorType::bf16;
   map.rank = 2;
-  map.global_address = ptx::address(std::as_writable_bytes(std::span(numbers)));
+  map.global_address = ptx::address(std::as_writable_bytes(numbers));
   map.global_dim = {64, 8};
   map.global_stride = {128};
-  map.box_dim = {64, 8};
+  map.box_dim = {64, box_rows};
   map.element_stride = {1, 1};
+  return map;
+}
+
+TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are") {
+  alignas(16) std::array<std::uint16_t, 8 * 64> numbers{};
+  TensorMap map = map_of(numbers, 8);
   map.swizzle_mode = Swizzle::bytes_128;
   const Result<TensorMapBytes> bytes = map.encode();
   REQUIRE(bytes);
@@ -723,14 +729,7 @@ constexpr const char* kChangedMap = R"(.version 9.0
 
 TEST_CASE("a tensor map that was changed is released and acquired before a copy uses it") {
   alignas(16) std::array<std::uint16_t, 8 * 64> numbers{};
-  TensorMap map;
-  map.elemtype = TensorType::bf16;
-  map.rank = 2;
-  map.global_address = ptx::address(std::as_writable_bytes(std::span(numbers)));
-  map.global_dim = {64, 8};
-  map.global_stride = {128};
-  map.box_dim = {64, 4};
-  map.element_stride = {1, 1};
+  const TensorMap map = map_of(numbers, 4);
   const Result<TensorMapBytes> bytes = map.encode();
   REQUIRE(bytes);
   const std::string

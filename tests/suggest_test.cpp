@@ -8,6 +8,7 @@
 #include <regex>
 #include <set>
 
+#include "form_words.hpp"
 #include "tally.hpp"
 #include "tool.hpp"
 #include "warpbit/instruction.hpp"
@@ -15,19 +16,8 @@
 namespace suggest_test {
 
 using namespace tool;
+using namespace form_words;
 using warpbit::nearest_forms;
-using Words = std::vector<std::string>;
-
-Words words_of(const std::string& form) {
-  Words out;
-  std::istringstream in(form);
-  for (std::string word; std::getline(in, word, '.');) out.push_back(word);
-  return out;
-}
-
-std::string joined(const Words& words) {
-  return fmt::format("{}", fmt::join(words, "."));
-}
 
 // The opcode stays.
 std::vector<std::string> misspelt(const std::string& form) {

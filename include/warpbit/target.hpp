@@ -71,7 +71,7 @@ class Target {
 struct TargetNames {
   Target target;
   std::string_view architecture;        ///< "Hopper"
-  std::vector<std::string_view> names;  ///< "H100", "RTX 40x0" (x: a digit from 5 to 9), "hopper"
+  std::vector<std::string_view> names;  ///< "H100", "RTX 4090", "hopper"
 };
 /// All names of targets but PTX's own, oldest first.
 std::vector<TargetNames> target_names();

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "warpbit/format.hpp"
+#include "warpbit/layout.hpp"
 
 namespace warpbit::cli {
 
@@ -39,9 +40,23 @@ Instruction instruction_of(const AskedForm& form) {
   return required(Instruction::parse(form.text, *form.target), form.text, form.target);
 }
 
+Instruction instruction_anywhere(const AskedForm& form) {
+  return form.target ? instruction_of(form) : required(parse_on_newest(form.text), form.text);
+}
+
 ReplayOptions with_target(ReplayOptions options, const std::string& name) {
   options.target = find_target(name);
   return options;
+}
+
+CLI::Validator whole_number(std::uint64_t least) {
+  return CLI::Validator(
+      [least](const std::string& text) {
+        const auto found = number<std::uint64_t>(text);
+        return found && *found >= least ? ""
+                                        : fmt::format("'{}'; expected a whole number from {} on", text, least);
+      },
+      "");
 }
 
 bool is_file(const std::string& what) {

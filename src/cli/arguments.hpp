@@ -29,9 +29,14 @@ Result<AskedForm> find_form(const std::string& typed, const std::string& target 
 AskedForm asked_form(const std::string& typed, const std::string& target = {});
 /// The instruction. Precondition: the form has a target.
 Instruction instruction_of(const AskedForm& form);
+/// The instruction on its target, or on the newest that has it.
+Instruction instruction_anywhere(const AskedForm& form);
 
 /// The options with that target.
 ReplayOptions with_target(ReplayOptions options, const std::string& name);
+
+/// For options of numbers without an end: at least this one.
+CLI::Validator whole_number(std::uint64_t least);
 
 /// True if an argument that may be a form names a file.
 bool is_file(const std::string& what);

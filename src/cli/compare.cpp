@@ -53,6 +53,10 @@ void add_instructions(std::vector<Instruction>& out, const std::string& form,
 Instructions find_instructions(const CompareArguments& o, const std::vector<std::string>& targets) {
   std::vector<std::string> forms = o.forms;
   if (is_file(forms[0])) forms[0] = required(CaptureReader::open(forms[0])).header().statement;
+  const bool are_used =
+      std::ranges::any_of(forms, [](const auto& form) { return form.find('@', 1) == form.npos; });
+  if (!targets.empty() && !are_used)
+    refuse("compare", "--targets beside forms that all name their own", "forms without @, or no --targets");
   Instructions out;
   for (const std::string& form : forms) add_instructions(out.list, form, targets);
   for (const Instruction& i : out.list) out.terms = std::max(out.terms, static_cast<std::size_t>(i.terms()));
@@ -288,6 +292,11 @@ int compare(const CompareArguments& o) {
     refuse("--shard", "a comparison without generated inputs", "it with --random PROFILE");
   if (o.csv && !generates && !is_file(o.forms[0]))
     refuse("--csv", "one element", "it with --random PROFILE or a capture file; --json");
+  if (!o.random.empty() && !generates)
+    refuse("--random", "a comparison that has its inputs", "--random, or --a, --b and --c, or a capture file");
+  if ((o.cases > 0 || o.seed > 0) && !generates)
+    refuse(o.cases > 0 ? "--cases" : "--seed", "a comparison without generated inputs",
+           "it with --random PROFILE");
   if (!o.find.empty()) return find(o);
   const Instructions instructions = find_instructions(o, o.targets);
   if (is_file(o.forms[0])) return compare_file(o, instructions);
@@ -342,12 +351,12 @@ void add_compare(CLI::App& command, int& status) {
       .add_option("--cases", o.cases,
                   fmt::format("how many of them; as many as have {} elements (1024 of m16n8) unless given",
                               kRandomElements))
-      ->check(CLI::PositiveNumber);
-  command.add_option("--seed", o.seed, "other generated inputs")->check(CLI::NonNegativeNumber);
+      ->check(whole_number(1));
+  command.add_option("--seed", o.seed, "other generated inputs")->check(whole_number(0));
   command
       .add_option("--max-products", o.max_products,
                   "refuse a comparison that takes more products a b (default 2^30)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   add_shard(command, o.shard, "compare one of N shares of the generated cases");
   add_list(
       "--find-difference", o.find,

@@ -38,8 +38,7 @@ void print_ranges(const std::vector<ByteRange>& ranges, bool all) {
 }
 
 Reading read(const DescriptorArguments& o) {
-  const Instruction instruction =
-      instruction_of(asked_form(o.form, o.form.find('@', 1) == o.form.npos ? "sm_90a" : ""));
+  const Instruction instruction = instruction_anywhere(asked_form(o.form));
   Reading out{parse_hex("descriptor", o.descriptor), o.operand,
               required(described_matrix(instruction, o.operand == "a" ? Part::a : Part::b,
                                         o.transposed ? std::optional(true) : std::nullopt))};
@@ -101,7 +100,7 @@ void add_descriptor(CLI::App& command, int& status) {
       ->check(CLI::IsMember({"a", "b"}));
   command.add_flag("--transposed", o.transposed, "read it with M or N contiguous (imm-trans 1)");
   command.add_option("--size", o.size, "bytes of shared memory; the most that there can be unless given")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0));
   command.add_flag("--ranges", o.ranges, "show all ranges");
   add_json(command, o.json);
   command.footer(examples(

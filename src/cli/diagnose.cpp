@@ -137,7 +137,7 @@ void add_diagnose(CLI::App& command, int& status) {
   command.add_option("--c", o.c, "C; 0 unless given");
   command.add_option("--d", o.d, "the kernel's D");
   command.add_option("--target", o.target, "the target that the kernel ran on, instead of the one in the file");
-  command.add_option("--top", o.top, "findings to show")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_option("--top", o.top, "findings to show")->check(whole_number(0))->capture_default_str();
   command.add_flag("--single", o.single, "try no pairs of mistakes");
   command.add_flag("--json", o.json, "print JSON");
   command.footer(examples(

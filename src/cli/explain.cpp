@@ -107,7 +107,7 @@ void add_explain(CLI::App& command, int& status) {
   command.add_option("--target", o.target,
                      "the target, or several separated by commas; of a capture another one than its own");
   o.values.add_to(command);
-  command.add_option("--case", o.index, "case of the capture, 0 unless given")->check(CLI::NonNegativeNumber);
+  command.add_option("--case", o.index, "case of the capture, 0 unless given")->check(whole_number(0));
   command.add_option("--element", o.element, "row,column of D in the capture, 0,0 unless given");
   command.add_option("--svg", o.svg, "write a picture to this file, too, whose name ends in .svg");
   add_json(command, o.json);

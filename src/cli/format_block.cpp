@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
+#include "warpbit/detail/letters.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit::cli {
@@ -108,12 +109,6 @@ Json block_json(const BlockFormat& b, const QuantizedBlock& block, std::span<con
           {"elements", elements}};
 }
 
-std::string small(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 }  // namespace
 
 std::optional<BlockFormat> block_format_of(const std::string& name) {
@@ -158,7 +153,7 @@ int print_block_format(const BlockFormat& b, const std::vector<std::string>& num
 std::string shared_name_note(const std::string& name) {
   for (const std::span<const SharedName> names : {shared_names(), shared_block_names()})
     for (const SharedName& shared : names)
-      if (shared.name == small(name))
+      if (shared.name == in_small_letters(name))
         return fmt::format("{}: {} is meant; {} is the other", name, shared.taken, shared.other);
   return "";
 }

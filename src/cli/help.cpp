@@ -107,7 +107,6 @@ std::vector<std::string> target_words() {
     for (const std::string_view known : row.names) {
       std::string name(known);
       std::erase(name, ' ');
-      if (const std::size_t x = name.find("x0"); x != name.npos) name[x] = '8';
       if (Target::find(name)) out.push_back(name);
     }
   return out;

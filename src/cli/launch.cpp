@@ -226,7 +226,7 @@ void add_launch(CLI::App& command, int& status) {
                      "the maximum number of steps of a block; any number unless given");
   command
       .add_option("--threads", o.how.execute.threads, "threads of this machine; those of OpenMP unless given")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0));
   add_undefined(command, o.how.execute.undefined);
   command.add_flag(
       "--profile", o.watch.profile,

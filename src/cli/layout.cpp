@@ -88,8 +88,7 @@ Layout read_scales(const Source& source, const LayoutQuestion* question) {
 }
 
 Instruction read_instruction(const Source& source) {
-  const AskedForm form = asked_form(source.form, source.target);
-  return form.target ? instruction_of(form) : required(parse_on_newest(form.text), form.text);
+  return instruction_anywhere(asked_form(source.form, source.target));
 }
 
 Layout read(const Source& source, const std::string& operand, const LayoutQuestion* question = nullptr) {

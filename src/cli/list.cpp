@@ -166,7 +166,7 @@ int list_targets(const ListArguments& o) {
   const int status = print_listing(o, table, {{"targets", rows}});
   if (o.json || o.csv || o.markdown) return status;
   fmt::print("\n");
-  print_fitted(fmt::format("x: a digit from 5 to 9. PTX has the names {}", names(Target::all())));
+  fmt::print("{}\n", fmt::join(broken(fmt::format("PTX has the names {}", names(Target::all()))), "\n"));
   return status;
 }
 

@@ -11,35 +11,17 @@
 #include <exception>
 #include <iostream>  // std::cout, to which CLI11 writes
 #include <new>       // std::bad_alloc
-#include <numeric>   // std::iota
 #include <system_error>
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
+#include "warpbit/detail/letters.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/version.hpp"
 
 namespace warpbit::cli {
-namespace {
-
-// Changes of a letter, and letters too many or too few, that make one word of the other.
-std::size_t distance(std::string_view x, std::string_view y) {
-  std::vector<std::size_t> row(y.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < y.size(); ++j) {
-      const std::size_t replaced = diagonal + (x[i] != y[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
-}  // namespace
 
 std::string examples(std::initializer_list<std::string_view> lines) {
   std::string out;
@@ -57,7 +39,7 @@ std::vector<std::string> near_forms(const Error& error, std::string_view text, s
   std::vector<std::string> near = nearest_forms(text, target, kMost);
   if (error.code == Errc::unknown_instruction)
     std::erase_if(near, [given = text.substr(0, text.find('.'))](std::string_view form) {
-      return 2 * distance(given, form.substr(0, form.find('.'))) >= given.size();
+      return 2 * letters_apart(given, form.substr(0, form.find('.'))) >= given.size();
     });
   return near;
 }
@@ -85,10 +67,12 @@ void check_command(int argc, char** argv) {
   const std::string_view word = argv[1];
   if (word.empty() || word.starts_with('-') || std::ranges::find(kCommands, word) != std::end(kCommands))
     return;
-  const auto nearest = std::ranges::min_element(kCommands, {}, [&](auto name) { return distance(word, name); });
+  const auto nearest =
+      std::ranges::min_element(kCommands, {}, [&](auto name) { return letters_apart(word, name); });
   refuse(fmt::format("'{}'", word), "not a command",
-         2 * distance(word, *nearest) <= word.size() ? fmt::format("{}? (warpbit --help lists all)", *nearest)
-                                                     : fmt::format("{}", fmt::join(kCommands, ", ")));
+         2 * letters_apart(word, *nearest) <= word.size()
+             ? fmt::format("{}? (warpbit --help lists all)", *nearest)
+             : fmt::format("{}", fmt::join(kCommands, ", ")));
 }
 
 // Refuses a command without an argument that it must have.
@@ -108,11 +92,20 @@ void check_options(const CLI::App& app) {
       std::vector<std::string> known;
       for (const CLI::Option* option : options_of(*command, false)) known.push_back(name_of(*option));
       const auto nearest =
-          std::ranges::min_element(known, {}, [&](const auto& name) { return distance(given, name); });
-      const bool is_near = nearest != known.end() && 3 * distance(given, *nearest) <= given.size();
+          std::ranges::min_element(known, {}, [&](const auto& name) { return letters_apart(given, name); });
+      const bool is_near = nearest != known.end() && 3 * letters_apart(given, *nearest) <= given.size();
       refuse(command->get_name(), fmt::format("'{}' is no option of it", given),
              is_near ? *nearest + "?" : fmt::format("{}", fmt::join(known, ", ")));
     }
+}
+
+// The name of a target or of a file is not empty, as it is where a variable of the shell is not set.
+void refuse_empty_names(CLI::App& app) {
+  constexpr std::string_view kNamed[] = {"--target", "--targets", "--svg", "--out"};
+  const CLI::Validator named([](const std::string& text) { return text.empty() ? "an empty name" : ""; }, "");
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    for (CLI::Option* option : command->get_options())
+      if (std::ranges::find(kNamed, name_of(*option)) != std::end(kNamed)) option->check(named);
 }
 
 // The exit status, where no refusal is thrown.
@@ -136,6 +129,7 @@ int run(int argc, char** argv) {
 #define WARPBIT_ADD(name, help) add_##name(*app.add_subcommand(#name, help), status);
   WARPBIT_COMMANDS(WARPBIT_ADD)
 #undef WARPBIT_ADD
+  refuse_empty_names(app);
   try {
     status = answer(app, argc, argv, status);
   } catch (const Refusal& refusal) {

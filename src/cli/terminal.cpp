@@ -10,7 +10,6 @@
 #include <bit>  // std::countl_one
 #include <charconv>
 #include <cstdlib>  // getenv
-#include <nlohmann/json.hpp>
 #include <numeric>  // std::accumulate
 #include <sstream>
 #include <utility>
@@ -227,16 +226,6 @@ void print_csv(const Table& table) {
     }
     fmt::print("{}\n", fmt::join(row, ","));
   }
-}
-
-void print_json(const Table& table) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (std::size_t i = 1; i < table.size(); ++i) {
-    nlohmann::ordered_json object;
-    for (std::size_t j = 0; j < table[0].size(); ++j) object[table[0][j]] = table[i][j];
-    out.push_back(object);
-  }
-  fmt::print("{}\n", out.dump(2));
 }
 
 }  // namespace warpbit::cli

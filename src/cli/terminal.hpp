@@ -67,7 +67,5 @@ void print_narrow(const Table& table, const PaintCell& paint = {});
 
 /// By commas (RFC 4180).
 void print_csv(const Table& table);
-/// A list of objects, whose members are named by the first row.
-void print_json(const Table& table);
 
 }  // namespace warpbit::cli

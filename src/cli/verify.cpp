@@ -101,9 +101,9 @@ void add_reading_options(CLI::App& command, VerifyArguments& o) {
   command
       .add_option("--max-bytes", o.options.read.max_bytes,
                   "refuse larger files, by their uncompressed size (default 4 GiB)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   command.add_option("--details", o.options.details, "show that many mismatches of each file")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0))
       ->capture_default_str();
 }
 
@@ -158,7 +158,7 @@ void add_verify(CLI::App& command, int& status) {
       .add_option(
           "--max-products", o.options.read.max_products,
           "refuse a file of digests with more products a b in its cases, or in the shard (default 2^40)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   add_shard(command, o.options.shard, "replay one of N shares of the files, of digests of the blocks");
   CLI::Option* json = add_json(command, o.json);
   command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);

@@ -19,10 +19,6 @@ constexpr std::size_t kHeldFactors = std::size_t{1} << 20;  // of the elements t
 
 // ---- One product of one case
 
-std::size_t item_bytes(const Format& f) {
-  return f.bits <= 8 ? 1 : static_cast<std::size_t>(f.bits) / 8;
-}
-
 // Codes of a matrix, row by row, as gemm takes them.
 struct Matrix {
   std::size_t item;
@@ -47,7 +43,7 @@ struct Matrices {
 
 Result<Matrix> product_of(const Chain& chain, const Matrices& m) {
   const auto across = static_cast<std::ptrdiff_t>(m.columns), down = static_cast<std::ptrdiff_t>(m.depth);
-  Matrix d{item_bytes(*chain.tile->d.format), {}};
+  Matrix d{code_bytes(chain.tile->d.format->bits), {}};
   d.bytes.resize(m.rows * m.columns * d.item);
   const Gemm problem{m.rows,
                      m.columns,
@@ -92,7 +88,7 @@ bool is_gemm(const Chain& chain) {
   if (t.terms != t.depth || t.a_scale.is_present() || t.negate_a || t.negate_b || t.starts_at_zero)
     return false;
   const auto zeros = [&](const Format& f) {
-    return Matrix{item_bytes(f), std::vector<std::byte>(chain.terms() * chain.k.steps.size() * 8)};
+    return Matrix{code_bytes(f.bits), std::vector<std::byte>(chain.terms() * chain.k.steps.size() * 8)};
   };
   return product_of(chain, {1, 1, chain.terms() * chain.k.steps.size(), zeros(*t.a.format), zeros(*t.b.format),
                             zeros(*t.c.format)})
@@ -165,9 +161,9 @@ class Judge {
     Matrices m{rows,
                columns,
                chains_[0].terms() * chains_[0].k.steps.size(),
-               {item_bytes(*t.a.format), {}},
-               {item_bytes(*t.b.format), {}},
-               {item_bytes(*t.c.format), {}}};
+               {code_bytes(t.a.format->bits), {}},
+               {code_bytes(t.b.format->bits), {}},
+               {code_bytes(t.c.format->bits), {}}};
     std::vector<Codes> results(chains_.size(), Codes(rows * columns));
     std::vector<ExactElement> exact(t.d.format->is_integer ? 0 : rows * columns, ExactElement(t));
     Factors factors(t);

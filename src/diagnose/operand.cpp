@@ -70,16 +70,14 @@ std::vector<CodeChange> code_changes(const Fragment& f) {
                       "which scale is forgotten or applied twice", 3},
                      [&format, n](std::uint64_t x) { return scaled(format, x, n); }});
   // The numbers are right, in another format of as many bits.
-  for (const std::string_view other_name : {"f16", "bf16", "e4m3", "e5m2", "e2m3", "e3m2"}) {
-    const Format& other = *find_format(other_name);
-    if (other.bits == format.bits && other.name != format.name)
+  for (const Format& other : formats())
+    if (other.bits == format.bits && other.is_signed && !other.is_integer && other.name != format.name)
       out.push_back(
           {{"type", f.role(), fmt::format("{} is written as {} instead of {}", name, other.name, format.name),
             "the type of the conversion", 1},
            [&](std::uint64_t x) {
              return round(other, value_of(decode(format, x), format), Rounding::nearest_even);
            }});
-  }
   return out;
 }
 
@@ -92,7 +90,7 @@ Result<Diagnosis> diagnose(const Operand& operand, int lanes, std::span<const st
       std::ranges::find(kParts, operand.part) != kParts.end() && operand.registers > 0 && lanes > 0;
   const auto bytes =
       static_cast<std::size_t>(std::max(lanes, 0) * operand.registers * (operand.register_bits / 8));
-  if (!is_matrix || !operand.fragment.at(lanes - 1, 0, 0))
+  if (!is_matrix || lanes != operand.fragment.lanes())
     return Error{Errc::operand_kind, std::string(operand.role), "no matrix in registers of these lanes",
                  "A, B, C or D in registers"};
   if (expected.size() != bytes || got.size() != bytes)

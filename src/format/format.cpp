@@ -12,6 +12,7 @@
 
 #include "format/number.hpp"
 #include "numeric/formats.hpp"
+#include "warpbit/detail/letters.hpp"
 
 namespace warpbit {
 namespace {
@@ -127,13 +128,6 @@ bool is_beyond_largest(const Format& f, const Number& n) {
 }
 
 constexpr SharedName kSharedNames[] = {{"fp8", "e4m3", "e5m2"}, {"fp6", "e3m2", "e2m3"}};
-
-std::string in_small_letters(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 // The row of a format, by name, synonym or shared name.
 Result<const Format*> find_row(std::string_view name) {

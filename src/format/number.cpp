@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>  // std::abs
 #include <optional>
+#include "warpbit/detail/letters.hpp"
 
 namespace warpbit {
 namespace {
@@ -125,9 +126,7 @@ Result<Number> parse_number(std::string_view text) {
     out.negative = rest.front() == '-';
     rest.remove_prefix(1);
   }
-  std::string lower(rest);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  const std::string lower = in_small_letters(rest);
   if (lower == "inf" || lower == "infinity" || lower == "nan") {
     out.cls = lower == "nan" ? Class::nan : Class::infinity;
     return out;

@@ -8,6 +8,7 @@
 
 #include "format/number.hpp"
 #include "numeric/formats.hpp"
+#include "warpbit/detail/letters.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {
@@ -148,9 +149,7 @@ std::span<const SharedName> shared_block_names() {
 }
 
 Result<BlockFormat> find_block_format(std::string_view name) {
-  std::string small(name), known;
-  for (char& c : small)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  std::string small = in_small_letters(name), known;
   for (const SharedName& shared : kShared)
     if (shared.name == small) small = shared.taken;
   for (const BlockFormat& b : kFormats) {

@@ -223,6 +223,11 @@ class PartCursor {
   const Parts& parts_;
   std::size_t case_ = 0, in_case_ = static_cast<std::size_t>(-1);
 };
+/// Scale factors of ue8m0: their NaN, and the exponent of any other code.
+constexpr unsigned kScaleNan = 255;
+constexpr std::int16_t scale_exponent(unsigned code) {
+  return static_cast<std::int16_t>(static_cast<int>(code) - 127);
+}
 /// Where registers have the scale factors of each row of A, (row of blocks, row), and column of B: the bytes of
 /// the first ones.
 struct ScaleBytes {

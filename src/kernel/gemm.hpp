@@ -23,6 +23,7 @@ struct ItemMatrix {
   std::ptrdiff_t row_stride = 0, column_stride = 0;
   std::size_t item_bytes = 1;
 
+  ItemMatrix transposed() const { return {data, column_stride, row_stride, item_bytes}; }
   std::byte* at(std::size_t row, std::size_t column) const {
     return data + (static_cast<std::ptrdiff_t>(row) * row_stride +
                    static_cast<std::ptrdiff_t>(column) * column_stride) *

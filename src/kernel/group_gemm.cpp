@@ -21,7 +21,7 @@ constexpr std::size_t kScaleBytes = 4;  // of a line in a step: as many as are r
 // A or B: fragments and scale factors, [fragment][step].
 struct FragmentLines {
   FragmentLines(const MatrixProduct& p, bool is_a)
-      : matrix(is_a ? p.a : ItemMatrix{p.b.data, p.b.column_stride, p.b.row_stride, p.b.item_bytes}),
+      : matrix(is_a ? p.a : p.b.transposed()),
         depth(p.depth),
         count(is_a ? p.rows : p.columns),
         each(is_a ? 2 * kPairs : 8),

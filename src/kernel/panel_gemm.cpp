@@ -22,13 +22,11 @@ std::array<std::uint16_t, 256> half_codes(const Encoding& e, const TileOperand& 
   return out;
 }
 
-constexpr unsigned kScaleNan = 255;  // of ue8m0
-
 // A or B as lines of K: the rows of A, or the columns of B.
 struct Factor {
   Factor(const MatrixProduct& p, const Encoding& e, std::size_t panel_steps, bool is_a)
       : encoding(e),
-        matrix(is_a ? p.a : ItemMatrix{p.b.data, p.b.column_stride, p.b.row_stride, p.b.item_bytes}),
+        matrix(is_a ? p.a : p.b.transposed()),
         count(is_a ? p.rows : p.columns),
         most_panels(is_a ? largest_stripe(p).pairs : largest_stripe(p).panels),
         steps(panel_steps),
@@ -153,7 +151,7 @@ class PanelEngine : public GemmEngine {
         const std::uint64_t code = f.scales.code(line + i, p_.steps[s.first_step + step], 0);
         if (code == kScaleNan)
           nan = static_cast<std::uint16_t>(nan | (f.each == 2 ? 0x5555U << i : 3U << 2 * i));
-        for (std::size_t n = 0; n < twice; ++n) *to++ = static_cast<std::int16_t>(static_cast<int>(code) - 127);
+        for (std::size_t n = 0; n < twice; ++n) *to++ = scale_exponent(static_cast<unsigned>(code));
       }
       f.scale_nan[panel * f.steps + step] = nan;
     }

@@ -4,10 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>  // std::iota
-#include <utility>
 
 #include "target/target.hpp"
+#include "warpbit/detail/letters.hpp"
 
 namespace warpbit {
 namespace {
@@ -16,7 +15,7 @@ namespace {
 
 struct Generation {
   std::string_view target, architecture;
-  std::string_view names;  // separated by ", "; x is a digit from 5 to 9
+  std::string_view names;  // separated by ", "
 };
 constexpr Generation kGenerations[] = {
     {"sm_70", "Volta", "V100, Titan V, Quadro GV100, volta"},
@@ -25,21 +24,23 @@ constexpr Generation kGenerations[] = {
      "T4, RTX 2060, RTX 2070, RTX 2080, Titan RTX, Quadro RTX 6000, Quadro RTX 8000, turing"},
     {"sm_80", "Ampere", "A100, A800, A30, ampere"},
     {"sm_86", "Ampere",
-     "RTX 30x0, RTX 2050, A2, A10, A10G, A16, A40, RTX A2000, RTX A4000, RTX A5000, RTX A6000"},
+     "RTX 2050, RTX 3050, RTX 3060, RTX 3070, RTX 3080, RTX 3090, A2, A10, A10G, A16, A40, RTX A2000, RTX A4000, RTX A5000, RTX A6000"},
     {"sm_87", "Ampere", "Orin, AGX Orin, Orin NX, Orin Nano"},
-    {"sm_89", "Ada", "RTX 40x0, L4, L20, L40, L40S, RTX 4000 Ada, RTX 5000 Ada, RTX 6000 Ada, ada"},
+    {"sm_89", "Ada",
+     "RTX 4050, RTX 4060, RTX 4070, RTX 4080, RTX 4090, L4, L20, L40, L40S, RTX 4000 Ada, RTX 5000 Ada, RTX 6000 Ada, ada"},
     {"sm_90a", "Hopper", "H100, H200, GH200, H800, H20, hopper"},
     {"sm_100a", "Blackwell", "B100, B200, GB200, blackwell"},
     {"sm_103a", "Blackwell", "B300, GB300"},
     {"sm_110a", "Blackwell", "Thor, AGX Thor"},
-    {"sm_120a", "Blackwell", "RTX 50x0, RTX PRO 4000, RTX PRO 4500, RTX PRO 5000, RTX PRO 6000, blackwell"},
+    {"sm_120a", "Blackwell",
+     "RTX 5050, RTX 5060, RTX 5070, RTX 5080, RTX 5090, RTX PRO 4000, RTX PRO 4500, RTX PRO 5000, RTX PRO 6000, blackwell"},
     {"sm_121a", "Blackwell", "DGX Spark, GB10"},
 };
 constexpr std::string_view kBrands[] = {"nvidia", "geforce", "tesla", "jetson", "rtx", "dgx", "hgx"};
 // Words behind a name: forms of a GPU with the same target. "80GB" is one, too.
 constexpr std::string_view kForms[] = {"pcie", "sxm",   "sxm2", "sxm4",  "sxm5",   "nvl",
                                        "hbm2", "hbm2e", "hbm3", "hbm3e", "laptop", "gpu"};
-constexpr std::string_view kVariants[] = {"", "ti", "super", "tisuper"};  // of a GeForce RTX
+constexpr std::string_view kVariants[] = {"ti", "super", "tisuper"};  // of a GeForce RTX
 
 std::vector<std::string_view> split(std::string_view names) {
   std::vector<std::string_view> out;
@@ -64,9 +65,8 @@ bool is_form(std::string_view word) {
 
 // In small letters, without separators: "RTX-4090" -> "rtx4090".
 std::string plain(std::string_view name) {
-  std::string out;
-  for (const char c : name)
-    if (!is_separator(c)) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  std::string out = in_small_letters(name);
+  std::erase_if(out, is_separator);
   return out;
 }
 
@@ -85,36 +85,16 @@ std::string bare(std::string_view name) {
   return out;
 }
 
-// "2060", "40x0": four digits, of which x is one.
-bool is_geforce(std::string_view known) {
-  return known.size() == 4 && known.find_first_not_of("0123456789x") == known.npos;
-}
-
-// Of the table; `given` is bare.
+// Of the table; `given` is bare. What is only digits is a GeForce RTX, which has variants.
 bool is_name(std::string_view name, std::string_view given) {
   const std::string known = bare(name);
-  if (!is_geforce(known)) return known == given;
-  if (given.size() < known.size()) return false;
-  for (std::size_t i = 0; i < known.size(); ++i)
-    if (known[i] == 'x' ? given[i] < '5' || given[i] > '9' : known[i] != given[i]) return false;
-  return std::ranges::find(kVariants, given.substr(known.size())) != std::end(kVariants);
+  if (!given.starts_with(known)) return false;
+  const std::string_view rest = given.substr(known.size());
+  const bool has_variants = known.find_first_not_of("0123456789") == known.npos;
+  return rest.empty() || (has_variants && std::ranges::find(kVariants, rest) != std::end(kVariants));
 }
 
 // ---- Near names
-
-std::size_t distance(std::string_view x, std::string_view y) {
-  std::vector<std::size_t> row(y.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < y.size(); ++j) {
-      const std::size_t replaced = diagonal + (x[i] != y[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
 
 // "H100 (sm_90a)": names that contain the given one, or differ in one place.
 std::vector<std::string> near_names(std::string_view name) {
@@ -125,7 +105,7 @@ std::vector<std::string> near_names(std::string_view name) {
   for (const TargetNames& row : target_names())
     for (const std::string_view known : row.names)
       if (out.size() < kMost &&
-          (bare(known).find(given) != std::string::npos || distance(bare(known), given) == 1))
+          (bare(known).find(given) != std::string::npos || letters_apart(bare(known), given) == 1))
         out.push_back(fmt::format("{} ({})", known, row.target.name()));
   return out;
 }

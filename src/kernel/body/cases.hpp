@@ -35,13 +35,12 @@ void find_specials(const Encoding& e, const void* codes, int blocks, int depth, 
 struct Scales {
   std::int16_t a[2 * kMaxRows], b[kBlock];
 };
-constexpr unsigned kScaleNan = 255;
 
 inline bool load_scales(const ScaleBytes& at, const PartRegisters& part, int rows, Scales& out) {
   bool special = false;
   const auto exponent = [&](std::byte code) {
     special |= static_cast<unsigned>(code) == kScaleNan;
-    return static_cast<std::int16_t>(static_cast<int>(code) - 127);
+    return scale_exponent(static_cast<unsigned>(code));
   };
   for (int i = 0; i < 2 * rows; ++i) out.a[i] = exponent(part.a_scales[at.a[i]]);
   for (int n = 0; n < 8; ++n) out.b[2 * n] = out.b[2 * n + 1] = exponent(part.b_scales[at.b[n]]);
