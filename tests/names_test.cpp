@@ -336,6 +336,11 @@ TEST_CASE("the words that scripts of shells ask for", "[quick][names][cli]") {
   for (const std::string& form : forms.lines()) CHECK(full_form(form).ok());
   CHECK_THAT(run({"completion", "--forms", "mma.sync.aligned.m16n8k16.row.col.f32.bf"}).out,
              Catch::Equals("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32\n"));
+  for (const std::string text :
+       {"mma.m16n8k16.f32.bf16", "mma.m16n8k32.s32.s8.u8", "wgmma.m64n256k32.f32.e4m3"})
+    CHECK_THAT(run({"completion", "--forms", text}).lines(), Catch::VectorContains(text));
+  CHECK(warpbit::short_forms("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")[0] == "mma.m16n8k16.f32.f16");
+  CHECK(warpbit::short_forms("mma.m16n8k16.f32.f16").empty());
   CHECK(run({"completion", "--forms", "mma.x@H1"}).out == "mma.x@H100\n");
   CHECK(run({"completion", "--forms", "nothing"}).out.empty());
 }

@@ -176,6 +176,10 @@ class Instruction {
 /// lists forms.
 Result<std::string> full_form(std::string_view text, std::optional<Target> target = {});
 
+/// Short texts for a form, for which full_form() gives it: with and without its shape and its first types, as far as one form is
+/// left. Empty if there are none, or if it is no documented form.
+std::vector<std::string> short_forms(std::string_view form);
+
 /// One documented form and the targets that have it.
 struct FormInfo {
   std::string canonical;

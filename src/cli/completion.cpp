@@ -151,33 +151,6 @@ std::string fish_completion(const CLI::App& app) {
 
 // ---- What the scripts ask for
 
-using Words = std::vector<std::string>;
-
-bool is_short_for(const Words& words, const std::string& form) {
-  const Result<std::string> full = full_form(fmt::format("{}", fmt::join(words, ".")));
-  return full && *full == form;
-}
-
-// The form without words that a short form need not have, and without its shape, where these stand for it.
-Words short_forms(const std::string& form) {
-  Words words, out;
-  std::istringstream in(form);
-  for (std::string word; std::getline(in, word, '.');) {
-    const bool is_kind = word.starts_with("kind::") || word.starts_with("scale_vec::");
-    if (word != "sync" && word != "aligned" && word != "mma_async" && word != "row" && word != "col")
-      words.push_back(word.substr(is_kind ? word.find("::") + 2 : 0));
-  }
-  Words fewer = words;
-  for (; fewer.size() > 1 && is_short_for(fewer, form); fewer.pop_back()) words = fewer;
-  if (!is_short_for(words, form)) return out;
-  out.push_back(fmt::format("{}", fmt::join(words, ".")));
-  std::erase_if(words, [](const std::string& word) {
-    return word.starts_with('m') && word.find('n') != word.npos && word[1] <= '9';
-  });
-  if (is_short_for(words, form)) out.push_back(fmt::format("{}", fmt::join(words, ".")));
-  return out;
-}
-
 // Forms that begin with it, full and short; behind '@' with their targets.
 int print_forms(const std::string& begin) {
   if (const std::size_t at = begin.find('@'); at != begin.npos) {

@@ -131,7 +131,59 @@ bool is_full(const Statement& text) {
   });
 }
 
+// True if another form differs in this word alone.
+bool is_choice(const Family& family, const Form& form, std::size_t slot) {
+  const auto differs_here = [&](const Form& other) {
+    for (std::size_t i = 0; i < family.slots.size(); ++i)
+      if ((other.qualifiers[i] == form.qualifiers[i]) == (i == slot)) return false;
+    return true;
+  };
+  return std::ranges::any_of(family.forms, differs_here);
+}
+
+// The words of a form without those that every such form has, with or without its shape and its first types. Types that
+// repeat are left out from the last on.
+std::string shorter(const Family& family, const Form& form, bool with_shape, bool with_types) {
+  const auto is_said = [&](std::size_t slot) {
+    const QualifierSlot& spec = family.slots[slot];
+    if (spec.role == SlotRole::shape) return with_shape;
+    return spec.group == "type" ? with_types : !spec.required || spec.chosen || is_choice(family, form, slot);
+  };
+  std::vector<std::string_view> words;
+  bool repeats = true;  // so far, from behind
+  for (std::size_t slot = family.slots.size(); slot-- > 0;) {
+    const std::string& word = form.qualifiers[slot];
+    const auto back = static_cast<std::size_t>(family.slots[slot].repeats);
+    if (word.empty()) continue;
+    repeats = repeats && (back == 0 || word == form.qualifiers[slot - back]);
+    if (back != 0 ? repeats : !is_said(slot)) continue;
+    const std::size_t kind = word.find("::");
+    words.push_back(std::string_view(word).substr(kind == word.npos ? 0 : kind + 2));
+  }
+  words.push_back(family.opcode);
+  std::ranges::reverse(words);
+  return fmt::format("{}", fmt::join(words, "."));
+}
+
 }  // namespace
+
+std::vector<std::string> short_forms(std::string_view form) {
+  std::vector<std::string> out;
+  for (const Family& family : families()) {
+    const auto found = std::ranges::find_if(
+        family.forms, [&](const Form& known) { return known.canonical == form && known.undocumented.empty(); });
+    if (found == family.forms.end()) continue;
+    for (const bool with_shape : {true, false})
+      for (const bool with_types : {false, true}) {
+        const std::string text = shorter(family, *found, with_shape, with_types);
+        const Result<std::string> full = full_form(text);
+        const bool is_new = text != form && std::ranges::find(out, text) == out.end();
+        if (is_new && full && *full == form) out.push_back(text);
+      }
+    return out;
+  }
+  return out;
+}
 
 Result<std::string> full_form(std::string_view text, std::optional<Target> target) {
   const Result<Statement> given = split(text);
