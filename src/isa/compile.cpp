@@ -229,6 +229,16 @@ CompiledAction bind(const Control& kernel, const CompiledForm&, std::span<const 
   return out;
 }
 
+// ---- Tensor memory
+
+TensorAction make_kernel(const TensorAction& action, const Form&, const TargetRow&, CompiledForm&) {
+  return action;
+}
+
+CompiledAction bind(const TensorAction& kernel, const CompiledForm&, std::span<const Operand>) {
+  return kernel;
+}
+
 // ----
 
 std::unique_ptr<const CompiledForm> compile(const Form& form, const TargetRow& target) {

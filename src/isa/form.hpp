@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "isa/tensor_action.hpp"
 #include "kernel/move.hpp"
 #include "numeric/conversion.hpp"
 #include "numeric/formats.hpp"
@@ -136,7 +137,7 @@ struct Form {
   Features needs;       ///< features that the assembler requires
   Features known = {};  ///< features for which the library knows the behaviour
   Arithmetic arithmetic;
-  std::variant<DotProduct, Elementwise, MatrixMove, Control> action = DotProduct{};
+  std::variant<DotProduct, Elementwise, MatrixMove, Control, TensorAction> action = DotProduct{};
   int rows, columns, depth, products;
   Sparsity sparsity = {};  ///< of A
   bool ordered = false;    ///< the indices in the metadata must ascend

@@ -17,7 +17,8 @@
 namespace warpbit {
 
 /// The executable action, in the order of Form::action. A move does not depend on operands and is shared.
-using CompiledAction = std::variant<Tile, ElementwiseKernel, std::reference_wrapper<const Move>, Control>;
+using CompiledAction =
+    std::variant<Tile, ElementwiseKernel, std::reference_wrapper<const Move>, Control, TensorAction>;
 
 /// A form on a target. compile() (compile.cpp) makes everything that depends on form and plan alone, not on
 /// operands.

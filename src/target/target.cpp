@@ -27,6 +27,11 @@ std::string_view name(Unit unit) {
     case Unit::wgmma_sp: return "wgmma.mma_async.sp";
     case Unit::wgmma_sync: return "wgmma.fence, wgmma.commit_group, wgmma.wait_group";
     case Unit::proxy_fence: return "fence.proxy";
+    case Unit::tcgen05: return "tcgen05.mma";
+    case Unit::tcgen05_sp: return "tcgen05.mma.sp";
+    case Unit::tcgen05_block_scale: return "tcgen05.mma with .block_scale";
+    case Unit::tcgen05_sp_block_scale: return "tcgen05.mma.sp with .block_scale";
+    case Unit::tensor_memory: return "tcgen05.alloc, ld, st, cp, shift, commit, fence, wait";
   }
   return "";
 }

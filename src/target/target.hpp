@@ -75,9 +75,14 @@ enum class Unit : std::uint8_t {
   matrix_move,     ///< ldmatrix, stmatrix, movmatrix
   cvt,
   wgmma,
-  wgmma_sp,     ///< wgmma.mma_async.sp: the rows of wgmma, over the stored products
-  wgmma_sync,   ///< without arithmetic: wgmma.fence, wgmma.commit_group, wgmma.wait_group
-  proxy_fence,  ///< without arithmetic
+  wgmma_sp,                ///< wgmma.mma_async.sp: the rows of wgmma, over the stored products
+  wgmma_sync,              ///< without arithmetic: wgmma.fence, wgmma.commit_group, wgmma.wait_group
+  proxy_fence,             ///< without arithmetic
+  tcgen05,                 ///< tcgen05.mma, also .ws
+  tcgen05_sp,              ///< tcgen05.mma.sp: the rows of tcgen05, over the stored products
+  tcgen05_block_scale,     ///< tcgen05.mma with .block_scale
+  tcgen05_sp_block_scale,  ///< the rows of tcgen05_block_scale, over the stored products
+  tensor_memory,           ///< without arithmetic: tcgen05.alloc, ld, st, cp, shift, commit, fence, wait
 };
 
 /// The instructions of the unit, for listings.
@@ -93,7 +98,8 @@ enum class Modifier : std::uint8_t {
   rp,
   xor_popc,
   and_popc,
-  packed_fp4,  ///< .kind::mxf4 and .kind::mxf4nvf4, in which e2m1 fills the registers
+  packed_fp4,   ///< .kind::mxf4 and .kind::mxf4nvf4, in which e2m1 fills the registers
+  packed_nvf4,  ///< tcgen05's .kind::mxf4nvf4 with scale factors of ue4m3
 };
 
 /// The lookup key of a plan: an instruction's unit, element formats (for a move: the moved format; for cvt: d
