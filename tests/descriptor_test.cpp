@@ -250,7 +250,7 @@ TEST_CASE("any descriptor reads whole words where its elements lie, and nothing 
         const Descriptor d{multiple(16), multiple(16), multiple(of), static_cast<int>(random() % 8), swizzle};
         const auto bit = [&](int i, int k) { return element_bit(d, matrix.major, matrix.element_bits, i, k); };
         std::uint64_t end = 0;
-        load_described(*d.encode(), matrix, memory, [&](auto line, auto word, std::uint32_t value) {
+        load_described(d, matrix, memory, [&](auto line, auto word, std::uint32_t value) {
           const int per_word = 32 / matrix.element_bits, first = static_cast<int>(word) * per_word;
           ++words;
           for (int e = 0; e < per_word; ++e) {

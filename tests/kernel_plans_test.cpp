@@ -68,8 +68,7 @@ void put_lines(std::vector<std::byte>& memory, std::uint32_t start, const Descri
                const Codes& codes) {
   for (int line = 0; line < factor.lines; ++line)
     for (int k = 0; k < factor.depth; ++k) {
-      const std::uint64_t bit =
-          element_bit(descriptor_at(start, factor), factor.major, factor.element_bits, line, k);
+      const std::uint64_t bit = element_bit(descriptor_at(start, factor), factor, line, k);
       const std::uint64_t code = codes[static_cast<std::size_t>(k)];
       if (factor.element_bits >= 8)
         std::memcpy(&memory[bit / 8], &code, static_cast<std::size_t>(factor.element_bits / 8));
@@ -94,7 +93,7 @@ class Registers {
     views_.a_scale = a_scale_.view();
     views_.b_scale = b_scale_.view();
     views_.a_selector = views_.b_selector = selector_.view();
-    views_.memory = memory_;
+    views_.a_memory = views_.b_memory = memory_;
   }
   // The codes in D.
   Codes run(const Body& body, const Tile& tile) {
@@ -110,11 +109,11 @@ class Registers {
 
  private:
   void fill(Cells& cells, Places places, const std::optional<DescribedMatrix>& described, std::uint32_t start,
-            const Codes& codes, std::uint64_t& descriptor) {
+            const Codes& codes, Descriptor& descriptor) {
     if (!described) return cells.put_lines(places, codes);
     memory_.resize(2 * kFactorBytes);
     put_lines(memory_, start, *described, codes);
-    descriptor = descriptor_at(start, *described).encode().value();
+    descriptor = descriptor_at(start, *described);
   }
   // The first one that is defined, in all groups.
   std::uint64_t nibble() const {

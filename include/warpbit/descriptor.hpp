@@ -3,6 +3,7 @@
 // Descriptor Format" and "Strides"; the map of addresses is measured, src/target/NUMERICS.md, "Descriptors").
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,10 +36,22 @@ struct Descriptor {
   std::uint32_t stride = 0;   ///< stride dimension byte offset, SBO
   int base_offset = 0;        ///< 0 to 7
   Swizzle swizzle = Swizzle::none;
+  bool absolute_leading = false;  ///< tcgen05: the leading offset is an address, where K goes on
 
   static Descriptor decode(std::uint64_t bits);
   /// Errors: descriptor_field, with the field, its value and its range.
   Result<std::uint64_t> encode() const;
+
+  /// The same of tcgen05 (PTX manual, "Shared memory descriptor" of tcgen05):
+  ///
+  ///     63 61    60 53   52           51 49        48 46  45 ... 32    29 ... 16     13 ... 0
+  ///     swizzle  0       LBO is an    base offset  001    stride / 16  leading / 16  start / 16
+  ///     0 2 4 6          address
+  ///     1: 128 bytes in atoms of 32
+  ///
+  /// Errors: descriptor_field. `where` names the operand in them.
+  static Result<Descriptor> decode_tensor(std::string_view where, std::uint64_t bits);
+  Result<std::uint64_t> encode_tensor() const;
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
 };
 
@@ -75,24 +88,35 @@ class ChunkMap {
         shift_(span_ == 16   ? 0
                : span_ == 32 ? 1
                : span_ == 64 ? 2
-                             : 3) {}
+                             : 3) {
+    exchanged_ = mask_;
+    if (descriptor.swizzle == Swizzle::bytes_128_atoms_32) {
+      exchanged_ = 3;
+      atom_ = 2 * kChunk;
+      if (major == Major::mn) group_ = 4;
+    }
+    if (descriptor.absolute_leading) beyond_ = descriptor.leading;
+  }
 
   /// The address of a chunk.
   std::uint64_t operator()(std::uint64_t line, std::uint64_t chunk) const {
-    const std::uint64_t address = start_ + line % 8 * span_ + line / 8 * by_lines_ + (chunk & mask_) * kChunk +
-                                  (chunk >> shift_) * by_spans_;
-    return address ^ ((address / kRow - base_offset_) & mask_) * kChunk;
+    std::uint64_t address = start_ + line % group_ * span_ + line / group_ * by_lines_;
+    if (beyond_ != 0 && start_ % kRow + chunk * kChunk >= kRow)
+      address = beyond_ + (address - start_) + (start_ % kRow + chunk * kChunk) % kRow;
+    else
+      address += (chunk & mask_) * kChunk + (chunk >> shift_) * by_spans_;
+    return address ^ ((address / kRow - base_offset_) & exchanged_) * atom_;
   }
 
   /// The distance of two lines that are 8 apart, if it is the same everywhere, i.e. if the swizzle repeats.
   std::optional<std::uint64_t> eight_lines() const {
-    if (by_lines_ % (kRow * (mask_ + 1)) != 0) return std::nullopt;
-    return by_lines_;
+    if (by_lines_ % (kRow * (exchanged_ + 1)) != 0 || beyond_ != 0) return std::nullopt;
+    return 8 / group_ * by_lines_;
   }
   /// Upper bound of the end of the first `lines` and `chunks`; the actual end may lie far below.
   std::uint64_t bound(std::uint64_t lines, std::uint64_t chunks) const {
-    const std::uint64_t last = start_ + 7 * span_ + (lines - 1) / 8 * by_lines_ + mask_ * kChunk +
-                               ((chunks - 1) >> shift_) * by_spans_;
+    const std::uint64_t last = std::max(start_, beyond_) + 7 * span_ + (lines - 1) / group_ * by_lines_ +
+                               mask_ * kChunk + ((chunks - 1) >> shift_) * by_spans_;
     return (last / kRow + 1) * kRow;  // a swizzle exchanges chunks of the same row
   }
 
@@ -103,6 +127,10 @@ class ChunkMap {
   }
   std::uint64_t start_, span_, by_lines_, by_spans_, base_offset_, mask_;
   int shift_;
+  std::uint64_t exchanged_ = 0,
+                atom_ = kChunk;  // the swizzle: bits of the number of a row of 128 bytes, and what they move
+  std::uint64_t group_ = 8;      // lines of an atom
+  std::uint64_t beyond_ = 0;     // where lines go on behind the first 128 bytes; 0: nowhere
 };
 
 /// The bit in shared memory where an element of an operand begins: i along M (for A) or N (for B), k along K.
@@ -115,15 +143,24 @@ struct DescribedMatrix {
   Major major = Major::k;
   int element_bits = 16;
   int lines = 0, depth = 0;
+  /// Sixteen elements, of 4 or 6 bits each, lie in the lower of each 16 bytes (PTX manual, "Packing formats of shared memory" of
+  /// tcgen05).
+  bool padded = false;
 
   /// Bytes along the contiguous direction.
-  int contiguous_bytes() const { return (major == Major::mn ? lines : depth) * element_bits / 8; }
+  int contiguous_bytes() const {
+    const int count = major == Major::mn ? lines : depth;
+    return padded ? count : count * element_bits / 8;
+  }
   std::uint64_t bytes() const {
     return static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(depth) *
            static_cast<std::uint64_t>(element_bits) / 8;
   }
   friend bool operator==(const DescribedMatrix&, const DescribedMatrix&) = default;
 };
+
+/// The bit where an element of a matrix begins, as above.
+std::uint64_t element_bit(const Descriptor& descriptor, const DescribedMatrix& matrix, int i, int k);
 
 /// The address after the last byte read.
 std::uint64_t described_end(const Descriptor& descriptor, const DescribedMatrix& matrix);

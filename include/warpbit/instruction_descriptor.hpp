@@ -3,6 +3,7 @@
 // "Instruction Descriptor").
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,6 +39,31 @@ struct InstructionDescriptor {
   static Result<InstructionDescriptor> decode(std::uint32_t bits, const TensorMma& mma, Target target);
   /// Errors: the same.
   Result<std::uint32_t> encode(const TensorMma& mma, Target target) const;
+};
+
+/// The zero-column mask descriptor of tcgen05.mma.ws (PTX manual, "Zero-Column Mask Descriptor"): which columns of B count as
+/// zeros, and by how much the columns of B are shifted.
+///
+///     61 56   55 48            47 40           39       35 32         31 24   23 16   15 8    7 0
+///     shift   run of zeros     run of ones     enabled  first values  start counts of sub-masks 3 to 0
+///             (columns kept)   (columns zero), both less 1
+///
+/// Sub-mask i is that of N M / 128 columns: runs of both kinds by turns from the first value on, the first run shorter by the start
+/// count.
+struct ZeroColumnMask {
+  std::array<int, 4> start_count = {};
+  std::array<bool, 4> first_value = {};
+  bool is_enabled = false;
+  std::array<int, 2> runs = {1, 1};  ///< lengths, by value
+  int shift = 0;                     ///< column n of the product is of column n + shift of B
+  int width = 0;                     ///< of a sub-mask
+
+  /// Errors: descriptor_field, for reserved bits and for shifts beyond that of the instruction descriptor.
+  static Result<ZeroColumnMask> decode(std::uint64_t bits, const InstructionDescriptor& of);
+  /// Whether it changes anything.
+  bool exists() const { return is_enabled || shift != 0; }
+  /// Whether a column counts as zeros. Precondition: 0 <= column < N.
+  bool is_zero(int column) const;
 };
 
 /// One field of an instruction descriptor.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "warpbit/execute.hpp"
+#include "warpbit/execute_tensor.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/state.hpp"
@@ -50,8 +51,18 @@ struct MachineOptions {
   bool detect = true;
 };
 
+/// An instruction of tensor memory that is not known to be complete.
+struct TensorPending {
+  enum class Kind { mma, cp, shift, ld, st } kind;
+  std::string who;
+  int warp = 0;  ///< of the block, which executed it
+  TensorTouches touches;
+  std::uint32_t d = 0;            ///< of an mma: the address of D
+  std::uint32_t instruction = 0;  ///< its descriptor
+};
+
 /// A block: warps, each lane with its registers; warpgroups of four warps, each with its asynchronous state;
-/// and one memory for all. It executes one instruction after another. The caller picks the warpgroup and thus
+/// one memory for all, and tensor memory. It executes one instruction after another. The caller picks the warpgroup and thus
 /// plays the scheduler; it also stands in for barriers. A refused call changes nothing.
 class Machine {
  public:
@@ -67,6 +78,14 @@ class Machine {
   const Registers& registers(int warpgroup) const { return group(warpgroup).registers; }
   const AsyncState& async_state(int warpgroup) const { return group(warpgroup).async; }
   const Memory& memory() const { return memory_; }
+  const TensorMemory& tensor_memory() const { return tensor_.memory; }
+  /// Instructions of tensor memory that are not complete, oldest first: mma, cp and shift before a tcgen05.commit, which completes
+  /// them here as if its barrier object had been waited for; ld and st before their tcgen05.wait.
+  const std::vector<TensorPending>& tensor_pending() const { return tensor_.pending; }
+
+  /// Makes two blocks a pair, the one with the even rank first, each of which must live as long as the other is used.
+  /// Instructions with .cta_group::2 that either of them executes act on both; alloc and dealloc are for each to execute.
+  static void pair(Machine& even, Machine& odd);
 
   /// Executes each lane's instruction, nullptr for an idle lane: the warpgroup together, or warp by warp, as
   /// the instructions require. A warp does not see the effects of another one in the same call. The binding
@@ -94,6 +113,12 @@ class Machine {
     Registers registers;
     AsyncState async;
   };
+  struct Tensor {
+    TensorMemory memory;
+    std::vector<TensorPending> pending;
+    Machine *even = nullptr, *odd = nullptr;  // of a pair
+  };
+  struct TensorCall;
   struct Step {
     std::string who;
     Effects effects;
@@ -106,10 +131,17 @@ class Machine {
   Result<void> check(const Group& group, const Step& step) const;
   Result<void> check_store(std::string_view who, Space space, std::uint64_t address, std::uint64_t bytes) const;
   Result<void> perform(Group& group, std::vector<Step> steps);
+  Result<void> check_tensor(const TensorPending& next) const;
+  Result<Execution> execute_tensor(Group& group, int first_warp, const Instruction& instruction,
+                                   std::span<const Instruction* const> lanes, const Binding& binding);
+  Result<Execution> execute_mma(const TensorCall& call);
+  Result<void> execute_move(const TensorCall& call);
+  Result<void> allocate(const TensorCall& call);
 
   MachineOptions options_;
   Memory memory_;
   std::vector<Group> groups_;
+  Tensor tensor_;
 };
 
 }  // namespace warpbit

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "isa/instruction.hpp"
 #include "warpbit/machine.hpp"
 
 namespace warpbit {
@@ -41,6 +42,27 @@ std::string host(int lane) {
 
 Result<void> result(const std::optional<AsyncViolation>& found) {
   if (found) return found->error;
+  return {};
+}
+
+bool is_tensor(const Instruction& instruction) {
+  return std::holds_alternative<TensorAction>(instruction.decoded().kernel);
+}
+
+// Refuses lanes of a warp that are missing, or that execute something else.
+Result<void> check_together(const Instruction& tensor, std::span<const Instruction* const> lanes) {
+  for (std::size_t first = 0; first < lanes.size(); first += kWarpLanes) {
+    const auto warp = lanes.subspan(first, kWarpLanes);
+    if (tensor.lanes() == kWarpLanes && first_of(warp) != nullptr &&
+        std::ranges::find(warp, nullptr) != warp.end())
+      return Error{Errc::lanes_missing, std::string(tensor.canonical()), "some lanes of the warp are missing",
+                   "all of them must execute it"};
+    for (const Instruction* const other : warp)
+      if (other != nullptr && other->text() != tensor.text())
+        return Error{Errc::lanes_disagree, std::string(tensor.canonical()),
+                     fmt::format("{} besides it", other->text()),
+                     "all lanes must execute the same instruction"};
+  }
   return {};
 }
 
@@ -137,6 +159,10 @@ Result<Execution> Machine::execute(int warpgroup, std::span<const Instruction* c
   if (static_cast<int>(lanes.size()) != g.registers.lanes())
     return Error{Errc::view_mismatch, "machine", fmt::format("{} lanes given", lanes.size()),
                  fmt::format("{}", g.registers.lanes())};
+  if (const Instruction* const tensor = first_of(lanes); tensor != nullptr && is_tensor(*tensor)) {
+    if (Result<void> together = check_together(*tensor, lanes); !together) return together.error();
+    return execute_tensor(g, warpgroup * kGroupWarps, *tensor, lanes, binding);
+  }
   Result<std::vector<Step>> steps = compute(g, lanes, binding);
   if (!steps) return steps.error();
   Execution execution{false, kernels().back()};

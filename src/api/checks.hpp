@@ -17,6 +17,9 @@ namespace warpbit {
 Error mismatch(const Instruction& instruction, std::string seen, std::string accepted,
                Errc code = Errc::view_mismatch);
 
+/// The body that computes a tile by a kernel; null where the specification does.
+const Body* body_for(const Tile& tile, Kernel kernel);
+
 /// Refuses an instruction with inferred arithmetic if the options do not allow it.
 Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options);
 
@@ -48,6 +51,9 @@ TileViews tile_views(const Instruction& instruction, std::span<const OperandView
 /// The same for a product of a warpgroup; `before` is D, if it is added.
 TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources& sources,
                           std::span<const std::byte> memory, const OperandView& before);
+
+/// The bytes of a matrix in shared memory, ascending.
+std::vector<ByteRange> described_ranges(const Descriptor& descriptor, const DescribedMatrix& matrix);
 
 /// What a product reads in shared memory by its descriptors, by each lane. Precondition: one of a warpgroup.
 std::vector<Effects::MemoryRead> described_reads(const Instruction& instruction,

@@ -97,11 +97,6 @@ void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
   });
 }
 
-// The body that computes a tile by a kernel; without one the specification does.
-const Body* body_for(const Tile& tile, Kernel kernel) {
-  return tile.fast ? find_body(kernel) : nullptr;
-}
-
 // Executes cases whose views are checked; returns the kernel that computed them.
 Kernel run_cases(const Tile& tile, const TileViews& views, const ResultView& destination, std::size_t cases,
                  Kernel wanted, const ExecuteOptions& options) {
@@ -120,27 +115,32 @@ std::uint64_t scalar(const Instruction& instruction, Part part, std::uint64_t gi
 }
 
 // Checks the arguments of execute_warpgroup against the tile's operands.
-Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, const TileViews& views,
-                             const ExecuteOptions& options) {
+Result<void> check_warpgroup(const Instruction& instruction, const Tile& tile, const WarpgroupSources& sources,
+                             const TileViews& views, const ExecuteOptions& options) {
   for (const auto& [part, view] :
        {std::pair{Part::d, &views.c}, {Part::a, &views.a}, {Part::metadata, &views.e}})
     if (const Operand* operand = instruction.find(part);
         operand != nullptr && operand->kind != OperandKind::descriptor)
       if (Result<void> checked = check_view(instruction, *operand, *view, 1); !checked) return checked;
-  for (const auto& [part, factor, bits] : {std::tuple{Part::a, &tile.a_described, views.a_descriptor},
-                                           {Part::b, &tile.b_described, views.b_descriptor}}) {
-    const Descriptor descriptor = Descriptor::decode(bits);
-    if (*factor && !is_described_within(descriptor, **factor, views.memory.size()))
+  for (const auto& [part, factor, descriptor, given] :
+       {std::tuple{Part::a, &tile.a_described, views.a_descriptor, sources.a_descriptor},
+        {Part::b, &tile.b_described, views.b_descriptor, sources.b_descriptor}}) {
+    if (*factor && !is_described_within(descriptor, **factor, views.b_memory.size()))
       return mismatch(instruction,
                       fmt::format("the bytes up to address {:#x} that {} {:#x} reads",
-                                  described_end(descriptor, **factor) - 1, instruction.find(part)->role, bits),
-                      fmt::format("shared memory has {} bytes", views.memory.size()),
+                                  described_end(descriptor, **factor) - 1, instruction.find(part)->role,
+                                  scalar(instruction, part, given)),
+                      fmt::format("shared memory has {} bytes", views.b_memory.size()),
                       Errc::address_out_of_bounds);
   }
   return check_metadata(instruction, tile, views.e, 1, options);
 }
 
 }  // namespace
+
+const Body* body_for(const Tile& tile, Kernel kernel) {
+  return tile.fast ? find_body(kernel) : nullptr;
+}
 
 Error mismatch(const Instruction& instruction, std::string seen, std::string accepted, Errc code) {
   return {code, std::string(instruction.canonical()), std::move(seen), std::move(accepted)};
@@ -278,9 +278,9 @@ TileViews warpgroup_views(const Instruction& instruction, const WarpgroupSources
   out.a = sources.a;
   out.e = sources.metadata;
   out.c = before;
-  out.a_descriptor = scalar(instruction, Part::a, sources.a_descriptor);
-  out.b_descriptor = scalar(instruction, Part::b, sources.b_descriptor);
-  out.memory = memory;
+  out.a_descriptor = Descriptor::decode(scalar(instruction, Part::a, sources.a_descriptor));
+  out.b_descriptor = Descriptor::decode(scalar(instruction, Part::b, sources.b_descriptor));
+  out.a_memory = out.b_memory = memory;
   out.accumulate = scalar(instruction, Part::scale_d, sources.accumulate ? 1 : 0) != 0;
   return out;
 }
@@ -295,7 +295,7 @@ Result<Execution> execute_warpgroup(const Instruction& instruction, const Warpgr
   if (tile == nullptr || !tile->uses_memory())
     return mismatch(instruction, "it reads no matrix from shared memory", "wgmma.mma_async");
   const TileViews views = warpgroup_views(instruction, sources, shared_memory, d);
-  if (Result<void> checked = check_warpgroup(instruction, *tile, views, options); !checked)
+  if (Result<void> checked = check_warpgroup(instruction, *tile, sources, views, options); !checked)
     return checked.error();
   return Execution{instruction.inferred(), run_cases(*tile, views, d, 1, *kernel, options)};
 }
@@ -313,7 +313,7 @@ bool can_run_in_registers(const Instruction& instruction, Kernel kernel, const W
   const OperandView d =
       OperandView::dense(&kSomewhere, tile.lanes, tile.d.registers.count, tile.d.registers.bits);
   return body_for(tile, kernel) != nullptr &&
-         check_warpgroup(instruction, tile, warpgroup_views(instruction, sources, memory, d), options);
+         check_warpgroup(instruction, tile, sources, warpgroup_views(instruction, sources, memory, d), options);
 }
 
 void run_in_registers(const Instruction& instruction, Kernel kernel, const WarpgroupSources& sources,

@@ -229,6 +229,14 @@ void for_ranges(const Descriptor& descriptor, const DescribedMatrix& matrix, Put
 
 }  // namespace
 
+std::vector<ByteRange> described_ranges(const Descriptor& descriptor, const DescribedMatrix& matrix) {
+  std::vector<ByteRange> out;
+  for_ranges(descriptor, matrix, [&](std::uint64_t first, std::uint64_t bytes) {
+    out.push_back({first, first + bytes - 1});
+  });
+  return out;
+}
+
 std::vector<Effects::MemoryRead> described_reads(const Instruction& instruction,
                                                  const WarpgroupSources& sources) {
   const Tile& tile = std::get<Tile>(instruction.decoded().kernel);

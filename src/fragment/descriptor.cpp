@@ -52,11 +52,13 @@ Error no_layout(const DescribedMatrix& m, Swizzle swizzle, std::string seen, std
 }  // namespace
 
 std::string name(Swizzle swizzle) {
-  return swizzle == Swizzle::none ? "no swizzle" : fmt::format("{}-byte swizzle", span_bytes(swizzle));
+  if (swizzle == Swizzle::none) return "no swizzle";
+  return fmt::format("{}-byte swizzle{}", span_bytes(swizzle),
+                     swizzle == Swizzle::bytes_128_atoms_32 ? " of 32-byte atoms" : "");
 }
 
 int span_bytes(Swizzle swizzle) {
-  constexpr int kSpans[] = {16, 128, 64, 32};
+  constexpr int kSpans[] = {16, 128, 64, 32, 128};
   return kSpans[static_cast<int>(swizzle)];
 }
 
@@ -77,6 +79,49 @@ Result<std::uint64_t> Descriptor::encode() const {
     out |= *part;
   }
   return out;
+}
+
+// ---- Those of tcgen05
+
+namespace {
+
+constexpr int kAbsoluteBit = 52;
+constexpr std::uint64_t kVersion = std::uint64_t{1} << 46;
+constexpr std::uint64_t kZeros = std::uint64_t{3} << 14 | std::uint64_t{3} << 30 | std::uint64_t{0xFF} << 53;
+constexpr std::string_view kSwizzleCodes =
+    "0 (none), 1 (128 bytes in atoms of 32), 2 (128 bytes), 4 (64), 6 (32)";
+
+}  // namespace
+
+Result<Descriptor> Descriptor::decode_tensor(std::string_view where, std::uint64_t bits) {
+  const auto refuse = [&](std::string_view name, std::string seen, std::string accepted) {
+    return Error{Errc::descriptor_field, fmt::format("{} {:#x}, {}", where, bits, name), std::move(seen),
+                 std::move(accepted)};
+  };
+  const std::uint64_t version = bits >> 46 & 7, swizzle = bits >> 61;
+  if (version != 1)
+    return refuse("bits 46-48", fmt::format("{}", version),
+                  "1: a descriptor of tcgen05; those of wgmma have 0 here");
+  if ((bits & kZeros) != 0)
+    return refuse("bits 14-15, 30-31 and 53-60", fmt::format("{:#x}", bits & kZeros), "0");
+  if (swizzle % 2 != 0 && swizzle != 1)
+    return refuse("swizzle, bits 61-63", fmt::format("{}", swizzle), std::string(kSwizzleCodes));
+  Descriptor out = decode(bits);
+  if (swizzle == 1) out.swizzle = Swizzle::bytes_128_atoms_32;
+  out.absolute_leading = (bits >> kAbsoluteBit & 1) != 0;
+  if (out.absolute_leading && (out.swizzle != Swizzle::bytes_128 || out.base_offset != 0))
+    return refuse("bit 52", "1, an absolute leading offset",
+                  "0, or a 128-byte swizzle with a base offset of 0");
+  return out;
+}
+
+Result<std::uint64_t> Descriptor::encode_tensor() const {
+  Descriptor plain = *this;
+  if (swizzle == Swizzle::bytes_128_atoms_32) plain.swizzle = Swizzle::none;
+  const Result<std::uint64_t> bits = plain.encode();
+  if (!bits) return bits.error();
+  return *bits | kVersion | std::uint64_t{swizzle == Swizzle::bytes_128_atoms_32} << 61 |
+         std::uint64_t{absolute_leading} << kAbsoluteBit;
 }
 
 std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor) {
@@ -100,6 +145,15 @@ std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, in
          bit % kChunkBits;
 }
 
+std::uint64_t element_bit(const Descriptor& d, const DescribedMatrix& m, int i, int k) {
+  if (!m.padded) return element_bit(d, m.major, m.element_bits, i, k);
+  const bool across = m.major == Major::mn;
+  const int along = across ? i : k, line = across ? k : i;
+  return ChunkMap(d, m.major)(static_cast<std::uint64_t>(line), static_cast<std::uint64_t>(along / kChunk)) *
+             8 +
+         static_cast<std::uint64_t>(along % kChunk * m.element_bits);
+}
+
 std::uint64_t described_end(const Descriptor& d, const DescribedMatrix& m) {
   const ChunkMap at(d, m.major);
   const auto [lines, chunks] = chunks_of(m);
@@ -121,8 +175,7 @@ bool is_described_within(const Descriptor& d, const DescribedMatrix& m, std::uin
 DescriptorMap::DescriptorMap(const Descriptor& descriptor, const DescribedMatrix& matrix)
     : element_bits_(static_cast<std::uint64_t>(matrix.element_bits)) {
   for (int i = 0; i < matrix.lines; ++i)
-    for (int k = 0; k < matrix.depth; ++k)
-      elements_.push_back({element_bit(descriptor, matrix.major, matrix.element_bits, i, k), i, k});
+    for (int k = 0; k < matrix.depth; ++k) elements_.push_back({element_bit(descriptor, matrix, i, k), i, k});
   std::ranges::sort(elements_, {}, [](const Element& e) { return std::tuple(e.bit, e.i, e.k); });
 }
 

@@ -147,13 +147,17 @@ bool Instruction::uses_memory() const {
 const Evidence& Instruction::evidence() const {
   return decoded_->compiled->plan.evidence;
 }
-bool Instruction::inferred() const {
-  const Plan& plan = decoded_->compiled->plan.row->plan;
+bool is_inferred(const TargetPlan& of) {
+  const Plan& plan = of.row->plan;
   const bool is_exact =
       plan.size() > 0 && std::all_of(plan.begin(), plan.end(), [](const Step& step) {
         return std::holds_alternative<IntegerSum>(step) || std::holds_alternative<BitCount>(step);
       });
-  return !is_exact && evidence().overall() == Basis::inferred;
+  return !is_exact && of.evidence.overall() == Basis::inferred;
+}
+
+bool Instruction::inferred() const {
+  return is_inferred(decoded_->compiled->plan);
 }
 std::string Instruction::plan() const {
   const auto& action = decoded_->form->action;

@@ -53,6 +53,9 @@ struct DecodedInstruction {
   CompiledAction kernel = {};
 };
 
+/// Whether no result of the GPU shows the arithmetic of a plan, and it could be different.
+bool is_inferred(const TargetPlan& plan);
+
 /// The form on the target that the statement's qualifiers name, in any order.
 Result<const Form*> match(const Statement& statement, const Family& family, Target target);
 

@@ -119,7 +119,14 @@ struct BlockView {
   /// Or the registers of warps that have 16 rows each, of f32, those of all lanes side by side: [warp][column][4]. Lane
   /// 4 r + t of row r of blocks has the elements of piece t: (row 0, column 2t), (0, 2t+1), (1, 2t), (1, 2t+1).
   std::uint32_t* const* registers = nullptr;
+  /// Or the rows of a matrix of f32, its columns side by side. Rows of blocks r have its rows 16 (r / 8) + r % 8, and the one 8
+  /// behind (row_of_pair in exact.hpp).
+  std::byte* rows = nullptr;
+  std::ptrdiff_t row_bytes = 0;  ///< from row to row
 
+  std::byte* row_of(int row, int column, int lane) const {
+    return rows + (row / 8 * 16 + row % 8) * row_bytes + (8 * std::ptrdiff_t{column} + lane / 2) * 4;
+  }
   std::uint32_t* const* registers_of(int row, int column, int columns) const {
     return registers + 4 * (std::ptrdiff_t{row} / 8 * columns + column);
   }

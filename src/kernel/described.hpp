@@ -81,9 +81,8 @@ void load_mn_major(const Descriptor& d, const DescribedMatrix& factor, std::span
 /// Calls store(line, word, its value) for all words of a factor: word w of a line has the elements from
 /// k = 32 w / bits on. Precondition: the memory has all of them.
 template <class Store>
-void load_described(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
+void load_described(const Descriptor& d, const DescribedMatrix& factor, std::span<const std::byte> memory,
                     Store store) {
-  const Descriptor d = Descriptor::decode(descriptor);
   if (factor.major == Major::k)
     load_k_major(d, factor, memory, store);
   else

@@ -47,7 +47,8 @@ bool is_scalable(const Tile& t) {
     return scale.blocks == 1 && scale.format->id == FormatId::ue8m0;
   };
   if (!t.a_scale.is_present()) return true;
-  return is_known(t.a_scale) && is_known(t.b_scale) && t.rows == 16 && t.columns == 8 && t.products == 1;
+  const bool is_part = t.rows == 16 && t.columns == 8 && t.products == 1;
+  return is_known(t.a_scale) && is_known(t.b_scale) && (is_part || has_rows_of_f32(t));
 }
 
 // The k of pairs: by k, or those of pairs of even number first.
@@ -101,8 +102,11 @@ bool FusedTile::compile(const Tile& t) {
   const int bytes = of_a.bytes, units = units_of(t.terms, bytes), b_units = units_of(t.depth, bytes);
   if (units > 2 || t.depth > kMaxPanelDepth || (sparse && by_powers != (t.sparsity.kept == 1))) return false;
   if (!find_order(t, false) && !find_order(t, true)) return false;
+  has_rows_ = has_rows_of_f32(t) && !sparse && !as_half && units == 2 &&
+              t.terms == static_cast<int>(order.size()) && t.d.format->id == FormatId::f32;
+  if (has_rows_) return true;
   if (!find_parts(t, {4, bytes, 1, units}, {4, bytes, 1, b_units})) return false;
-  if (sparse && (!is_in_place() || exchanged || (b_units != 2 && b_units != 4))) return false;
+  if (sparse && (!(is_in_place() || has_rows(t)) || exchanged || (b_units != 2 && b_units != 4))) return false;
   depth_ = sparse ? t.terms : 16 * units / bytes;
   b_depth_ = 16 * b_units / bytes;
   const bool is_plain = !sparse && is_in_place() && t.terms == depth_;
@@ -118,13 +122,13 @@ std::shared_ptr<FastTile> compile_fused(const Tile& t) {
 }
 
 std::string FusedTile::source() const {
-  return is_whole_ ? "shared memory" : PartsTile::source();
+  return is_whole_ || has_rows_ ? "shared memory" : PartsTile::source();
 }
 
 // ---- Execution
 
 void FusedTile::run(const FastRun& run) const {
-  is_whole_ ? run_whole(run) : PartsTile::run(run);
+  has_rows_ ? run_rows(run) : is_whole_ ? run_whole(run) : PartsTile::run(run);
 }
 
 void FusedTile::compute(const FastRun& run, const Parts& given, std::size_t first) const {
@@ -223,6 +227,70 @@ void FusedTile::run_whole(const FastRun& run) const {
   blocks.exact = exact.callback();
   body.fused(blocks);
   result.store();
+}
+
+namespace {
+
+// The exponents of the scale factors of all rows and columns; and where one is NaN, all lanes of its blocks as special ones.
+struct RowScales {
+  std::vector<std::int16_t> a, b;
+  std::vector<std::uint16_t> a_special, b_special;
+  bool is_special = false;
+};
+
+void load_scales(const TileScale& scale, const OperandView& view, int lines, int lanes, bool of_a,
+                 RowScales& out) {
+  RegisterFile file;
+  file.load(scale.registers, view, lanes, 0);
+  std::vector<std::int16_t>& exponents = of_a ? out.a : out.b;
+  std::vector<std::uint16_t>& special = of_a ? out.a_special : out.b_special;
+  exponents.resize(static_cast<std::size_t>(of_a ? lines : 2 * lines));
+  special.assign(static_cast<std::size_t>(of_a ? lines / 2 : lines / 8), 0);
+  for (int i = 0; i < lines; ++i) {
+    const int line = of_a ? row_of_pair(i / 2, i % 2) : i;
+    const auto code = static_cast<unsigned>(file.get(scale.choices[0][static_cast<std::size_t>(line)]));
+    if (code == kScaleNan) {
+      out.is_special = true;
+      special[static_cast<std::size_t>(of_a ? i / 2 : i / 8)] = 0xFFFF;
+    }
+    for (int twice = 0; twice < (of_a ? 1 : 2); ++twice)
+      exponents[static_cast<std::size_t>(of_a ? i : 2 * i + twice)] = scale_exponent(code);
+  }
+}
+
+}  // namespace
+
+void FusedTile::run_rows(const FastRun& run) const {
+  const auto& [body, t, views, to, first, last] = run;
+  FusedBlocks blocks;
+  blocks.rows = t.rows / 2;
+  blocks.columns = t.columns / 8;
+  decode_whole(body, t, load_lines(run), blocks);
+  static thread_local RowScales scales;
+  if (t.a_scale.is_present()) {
+    scales.is_special = false;
+    load_scales(t.a_scale, views.a_scale, t.rows, t.lanes, true, scales);
+    load_scales(t.b_scale, views.b_scale, t.columns, t.lanes, false, scales);
+    blocks.a_scales = scales.a.data();
+    blocks.b_scales = scales.b.data();
+    if (scales.is_special) {
+      for (std::size_t i = 0; blocks.a_special != nullptr && i < scales.a_special.size(); ++i)
+        scales.a_special[i] |= blocks.a_special[i];
+      for (std::size_t i = 0; blocks.b_special != nullptr && i < scales.b_special.size(); ++i)
+        scales.b_special[i] |= blocks.b_special[i];
+      blocks.a_special = scales.a_special.data();
+      blocks.b_special = scales.b_special.data();
+    }
+  }
+  blocks.d.rows = to.base;
+  blocks.d.row_bytes = to.lane_stride;
+  if (views.accumulate) {
+    blocks.c.rows = const_cast<std::byte*>(views.c.base);
+    blocks.c.row_bytes = views.c.lane_stride;
+  }
+  ExactLanes exact(t, views, t.rows);
+  blocks.exact = exact.callback();
+  body.fused(blocks);
 }
 
 bool FusedTile::takes_registers(const Tile& t) const {

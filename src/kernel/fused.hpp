@@ -39,6 +39,7 @@ class FusedTile : public PartsTile {
   void compute(const FastRun& run, const Parts& given, std::size_t first) const override;
   bool find_order(const Tile& tile, bool by_register_or_even_first);
   void run_whole(const FastRun& run) const;
+  void run_rows(const FastRun& run) const;
   void decode_whole(const Body& body, const Tile& tile, const FactorLines& lines, FusedBlocks& blocks) const;
 
   bool by_register_ = false;  // the order of k in the panels (body/panels.hpp)
@@ -46,6 +47,7 @@ class FusedTile : public PartsTile {
   bool is_dense_ = false;
   bool has_panels_ = false;
   bool is_whole_ = false;  // factors in shared memory are decoded once, not part by part
+  bool has_rows_ = false;  // likewise, with C and D in rows of a matrix
   int depth_ = 0, b_depth_ = 0;
 };
 

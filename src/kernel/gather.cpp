@@ -16,7 +16,8 @@ bool lie_in_runs(std::span<const GatheredElement> elements, int element_bytes, i
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const GatheredElement& first = elements[i - i % count];
     const int offset = static_cast<int>(i % count) * element_bytes;
-    if (elements[i].in_operand != first.in_operand + offset || elements[i].in_panel != first.in_panel + offset)
+    if (elements[i].in_operand != first.in_operand + static_cast<std::uint32_t>(offset) ||
+        elements[i].in_panel != first.in_panel + offset)
       return false;
   }
   return true;
@@ -27,8 +28,8 @@ int lane_bytes_of(const TileRegisters& registers) {
 }
 
 // Where an item, or the one that holds an element, lies in the registers.
-std::uint16_t byte_of(const TileRegisters& registers, const RegisterBits& at, int bytes) {
-  return static_cast<std::uint16_t>(at.lane * lane_bytes_of(registers) + at.reg * registers.bits / 8 +
+std::uint32_t byte_of(const TileRegisters& registers, const RegisterBits& at, int bytes) {
+  return static_cast<std::uint32_t>(at.lane * lane_bytes_of(registers) + at.reg * registers.bits / 8 +
                                     at.low_bit / (8 * bytes) * bytes);
 }
 
@@ -56,9 +57,10 @@ Gather::Gather(std::span<const GatheredElement> elements, int element_bytes, int
     runs_.push_back(elements[i]);
   for (std::size_t i = 0; i < runs_.size(); ++i)
     has_gaps_ = has_gaps_ || runs_[i].in_panel != i * static_cast<std::size_t>(run_bytes_);
-  const int first = runs_.front().in_operand;
+  const auto first = static_cast<int>(runs_.front().in_operand);
   const bool is_in_place = std::ranges::all_of(runs_, [=](const GatheredElement& run) {
-    return run.in_operand == first + run.in_panel / lane_bytes * operand_lane_bytes + run.in_panel % lane_bytes;
+    return static_cast<int>(run.in_operand) ==
+           first + run.in_panel / lane_bytes * operand_lane_bytes + run.in_panel % lane_bytes;
   });
   if (!has_gaps_ && is_in_place) place_ = static_cast<std::size_t>(first);
 }

@@ -25,7 +25,8 @@ namespace warpbit {
 
 /// An element by its first byte in an operand's registers, side by side ([lane][register]), and in a panel.
 struct GatheredElement {
-  std::uint16_t in_operand, in_panel;
+  std::uint32_t in_operand;
+  std::uint16_t in_panel;
 };
 
 /// All elements of a part of an operand: runs of bytes that lie together in the registers and in the panel.

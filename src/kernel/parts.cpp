@@ -11,7 +11,7 @@ namespace warpbit {
 namespace {
 
 constexpr std::size_t kGatheredAtOnce = 8;  // parts that are brought together, then computed
-constexpr std::size_t kMaxParts = 128;      // of a case
+constexpr std::size_t kMaxParts = 256;      // of a case
 
 bool all_in_place(const std::vector<Gather>& gathers) {
   return std::ranges::all_of(gathers, [](const Gather& gather) { return gather.place().has_value(); });
@@ -33,6 +33,20 @@ int lane_bytes(const TileRegisters& registers) {
 }
 
 }  // namespace
+
+bool has_rows(const Tile& t) {
+  return t.b_described && t.lanes == t.rows && t.products == 1;
+}
+
+bool has_rows_of_f32(const Tile& t) {
+  if (!has_rows(t)) return false;
+  for (const TileOperand* sums : {&t.c, &t.d})
+    for (std::size_t i = 0; i < sums->places.size(); ++i)
+      if (const auto columns = static_cast<std::size_t>(t.columns);
+          sums->places[i] != RegisterBits{static_cast<int>(i / columns), static_cast<int>(i % columns), 0, 32})
+        return false;
+  return t.rows % 16 == 0 && t.columns % 8 == 0;
+}
 
 // ---- Compilation
 
@@ -66,7 +80,7 @@ bool PartsTile::find_parts(const Tile& t, const WordLayout& of_a, const WordLayo
   a_bytes_ = 2 * rows * of_a.lane_bytes(true);
   b_bytes_ = 32 * of_b.lane_bytes(false);
   const TileOperand &left = exchanged ? t.b : t.a, &right = exchanged ? t.a : t.b;
-  return (t.a_described || find_lines(left, rows_of_parts, rows, t.terms, rows, of_a, a)) &&
+  return (t.a_described || has_rows(t) || find_lines(left, rows_of_parts, rows, t.terms, rows, of_a, a)) &&
          (t.b_described || find_lines(right, columns_of_parts, 0, t.depth, 8, of_b, b));
 }
 
@@ -115,18 +129,30 @@ void load_two_chunks(const Descriptor& d, const DescribedMatrix& factor, std::sp
     }
 }
 
-void load_factor(std::uint64_t descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
+void load_factor(const Descriptor& descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
                  bool is_a, Scratch::Words& out) {
   const auto units = static_cast<unsigned>(factor.depth * factor.element_bits / 128);
   const unsigned each = is_a ? 2 : 1;
   out.resize(static_cast<std::size_t>(factor.lines) * 4 * units);
   if (factor.major == Major::k && units == 2)
-    return load_two_chunks(Descriptor::decode(descriptor), factor, memory, is_a, out.data());
+    return load_two_chunks(descriptor, factor, memory, is_a, out.data());
   load_described(
       descriptor, factor, memory, [=, to = out.data()](unsigned line, unsigned word, std::uint32_t value) {
         const unsigned pair = is_a ? line / 16 * 8 + line % 8 : line, which = is_a ? line / 8 % 2 : 0;
         to[((pair * 4 + word % 4) * units + word / 4) * each + which] = value;
       });
+}
+
+// Rows of A, each the words of a lane, as load_factor has them.
+void load_rows(const TileRegisters& registers, const OperandView& view, int rows, Scratch::Words& out) {
+  const int words = registers.count, units = words / 4;
+  out.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(words));
+  for (int row = 0; row < rows; ++row) {
+    const int pair = row / 16 * 8 + row % 8, which = row / 8 % 2;
+    for (int word = 0; word < words; ++word)
+      std::memcpy(&out[static_cast<std::size_t>(((pair * 4 + word % 4) * units + word / 4) * 2 + which)],
+                  view.at(0, row, word), sizeof(std::uint32_t));
+  }
 }
 
 // Changes the sign of each element.
@@ -141,21 +167,26 @@ void negate(const Format& format, Scratch::Words& registers) {
 FactorLines load_lines(const FastRun& run) {
   const auto& [body, t, views, d, first, last] = run;
   if (t.a_described)
-    load_factor(views.a_descriptor, *t.a_described, views.memory, true, scratch.a);
+    load_factor(views.a_descriptor, *t.a_described, views.a_memory, true, scratch.a);
   else
-    copy_registers(t.a.registers, views.a, t.lanes, first, scratch.a);
-  load_factor(views.b_descriptor, *t.b_described, views.memory, false, scratch.b);
+    has_rows(t) ? load_rows(t.a.registers, views.a, t.rows, scratch.a)
+                : copy_registers(t.a.registers, views.a, t.lanes, first, scratch.a);
+  load_factor(views.b_descriptor, *t.b_described, views.b_memory, false, scratch.b);
   if (t.negate_a != t.negate_b) negate(*t.a.format, scratch.a);
   return {bytes_of(scratch.a), bytes_of(scratch.b)};
 }
 
 // ---- Metadata and scale factors
 
+int lanes_of_part(const Tile& t) {
+  return t.lanes * 16 / t.rows;
+}
+
 bool has_metadata_by_warp(const Tile& t) {
   const std::size_t of_warp = static_cast<std::size_t>(16 * t.terms / t.sparsity.kept);
   for (std::size_t i = 0; i < t.e.places.size(); ++i) {
     const RegisterBits &at = t.e.places[i], &first = t.e.places[i % of_warp];
-    if (at.lane != first.lane + static_cast<int>(i / of_warp) * 32 || at.reg != first.reg ||
+    if (at.lane != first.lane + static_cast<int>(i / of_warp) * lanes_of_part(t) || at.reg != first.reg ||
         at.low_bit != first.low_bit)
       return false;
   }
@@ -293,7 +324,7 @@ class PartsTile::Route {
                .b = b_.bring(part.b_lines, slot, now.b),
                .c = views_.accumulate ? c_.bring(number, slot, before) : kZeros,
                .d = d_.in_place ? after.base() + d_.place(number) : d_.slot(slot),
-               .e = e + part.row / 16 * 32 * lane_bytes(t_.e.registers),  // of the part's warp
+               .e = e + part.row / 16 * lanes_of_part(t_) * lane_bytes(t_.e.registers),  // of the part's warp
                .a_scales = a_scale,
                .b_scales = b_scale};
     }

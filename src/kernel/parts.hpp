@@ -45,6 +45,12 @@ inline bool is_exchanged(const Tile& tile) {
   return !tile.uses_memory() && tile.columns > tile.rows;
 }
 
+/// Whether the registers of a tile with B in memory are matrices by rows, as tensor memory has them: lane i has row i of A, C
+/// and D.
+bool has_rows(const Tile& tile);
+/// The same with one element of C or D after the other, each in a register of 32 bits.
+bool has_rows_of_f32(const Tile& tile);
+
 /// The lines of A and B in a tile that uses memory, in words of four bytes as in the fragments of m16n8, one
 /// sixteen rows or eight columns after the other. They lie in scratch.
 struct FactorLines {

@@ -55,7 +55,7 @@ std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metada
 
 // The codes of a factor, out of registers or of memory: (product, row or column, k).
 void gather(const TileOperand& operand, const std::optional<DescribedMatrix>& described,
-            const OperandView& view, std::uint64_t descriptor, std::span<const std::byte> memory, int lanes,
+            const OperandView& view, const Descriptor& descriptor, std::span<const std::byte> memory, int lanes,
             std::size_t index, std::vector<std::uint64_t>& codes) {
   codes.clear();
   if (!described) {
@@ -63,13 +63,12 @@ void gather(const TileOperand& operand, const std::optional<DescribedMatrix>& de
     for (const RegisterBits& place : operand.places) codes.push_back(workspace.other.get(place));
     return;
   }
-  const Descriptor d = Descriptor::decode(descriptor);
   const int bits = described->element_bits;
   for (int line = 0; line < described->lines; ++line)
     for (int k = 0; k < described->depth; ++k) {
-      const std::uint64_t at = element_bit(d, described->major, bits, line, k);
+      const std::uint64_t at = element_bit(descriptor, *described, line, k);
       std::uint64_t code = 0;
-      std::memcpy(&code, memory.data() + at / 8, static_cast<std::size_t>(std::max(bits / 8, 1)));
+      std::memcpy(&code, memory.data() + at / 8, static_cast<std::size_t>((at % 8 + bits - 1) / 8 + 1));
       codes.push_back(bits < 8 ? code >> at % 8 & operand.format->mask() : code);
     }
 }
@@ -100,8 +99,8 @@ std::span<const Decoded> scales_of(const TileScale& scale, std::span<const Decod
 // Fills the workspace with what one case has besides C.
 void load_factors(const Tile& t, const TileViews& views, std::size_t index) {
   Workspace& w = workspace;
-  gather(t.a, t.a_described, views.a, views.a_descriptor, views.memory, t.lanes, index, w.a_codes);
-  gather(t.b, t.b_described, views.b, views.b_descriptor, views.memory, t.lanes, index, w.b_codes);
+  gather(t.a, t.a_described, views.a, views.a_descriptor, views.a_memory, t.lanes, index, w.a_codes);
+  gather(t.b, t.b_described, views.b, views.b_descriptor, views.b_memory, t.lanes, index, w.b_codes);
   decode_all(t, t.a, t.negate_a, w.a_codes, w.a);
   if (!t.sparsity.is_sparse()) decode_all(t, t.b, t.negate_b, w.b_codes, w.b);
   if (t.sparsity.is_sparse()) w.metadata.load(t.e.registers, views.e, t.lanes, index);

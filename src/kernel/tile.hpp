@@ -65,8 +65,8 @@ struct Tile {
 struct TileViews {
   OperandView a, b, c, e;
   OperandView a_scale, b_scale, a_selector, b_selector;
-  std::uint64_t a_descriptor = 0, b_descriptor = 0;
-  std::span<const std::byte> memory = {};  ///< shared memory
+  Descriptor a_descriptor = {}, b_descriptor = {};
+  std::span<const std::byte> a_memory = {}, b_memory = {};  ///< shared memory, of A and of B
   bool accumulate = true;                  ///< false: C is +0, and not read
 };
 

@@ -79,6 +79,24 @@ inline void store_part(std::uint32_t* const* registers, int first_lane, U32 v) {
 #endif
 }
 
+// The same in rows of a matrix: the columns of a part in one of them, and eight rows further.
+//
+//     x0 y0 x1 y1 ...   <->   x0 x1 ..  y0 y1 ..
+inline U32 load_rows(const std::byte* row, std::ptrdiff_t row_bytes) {
+  constexpr int kEach = kLanes / 2;
+  std::uint32_t both[kLanes];
+  __builtin_memcpy(both, row, kEach * sizeof(std::uint32_t));
+  __builtin_memcpy(both + kEach, row + 8 * row_bytes, kEach * sizeof(std::uint32_t));
+  return shuffle(load<U32>(both), [](int i) { return i % 2 * kEach + i / 2; });
+}
+inline void store_rows(std::byte* row, std::ptrdiff_t row_bytes, U32 v) {
+  constexpr int kEach = kLanes / 2;
+  std::uint32_t both[kLanes];
+  store(both, shuffle(v, [](int i) { return i % kEach * 2 + i / kEach; }));
+  __builtin_memcpy(row, both, kEach * sizeof(std::uint32_t));
+  __builtin_memcpy(row + 8 * row_bytes, both + kEach, kEach * sizeof(std::uint32_t));
+}
+
 // Codes of C and D, in 32 bits, or in 16 where it is known that they are f16.
 template <bool kHalves>
 struct CodesIn {

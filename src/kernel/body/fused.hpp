@@ -61,6 +61,10 @@ using Codes = typename CodesIn<has_halves(kFixed)>::type;
 constexpr bool takes_registers(Fixed fixed) {
   return fixed.single && !fixed.half_nodes && !fixed.scaled && !fixed.sparse;
 }
+// Whether they may lie in rows of a matrix.
+constexpr bool takes_rows(Fixed fixed) {
+  return fixed.single && !fixed.half_nodes && !fixed.sparse;
+}
 constexpr int first_lane_of(PartPlace at) {
   return 4 * (at.row % 8) + at.lane / 4;
 }
@@ -78,6 +82,9 @@ inline __attribute__((always_inline)) Codes<kFixed> load_c(const FusedBlocks& bl
   if constexpr (takes_registers(kFixed))
     if (blocks.c.registers != nullptr)
       return load_part(blocks.c.registers_of(at.row, at.column, blocks.columns), first_lane_of(at));
+  if constexpr (takes_rows(kFixed))
+    if (blocks.c.rows != nullptr)
+      return load_rows(blocks.c.row_of(at.row, at.column, at.lane), blocks.c.row_bytes);
   if (blocks.c.base == nullptr) return Codes<kFixed>{};
   const std::byte* from = blocks.c.base + at.row * blocks.c.row_stride + at.column * blocks.c.column_stride +
                           at.lane / 4 * blocks.c.piece_stride;
@@ -232,6 +239,13 @@ inline void some_rows(const FusedBlocks& given, const FusedBlocks& blocks, const
         for (int lane = 0; lane < kBlock; lane += kLanes)
           store_part(blocks.d.registers_of(row, column, blocks.columns), first_lane_of({row, column, lane}),
                      *to++);
+      return;
+    }
+  if constexpr (takes_rows(kFixed))
+    if (blocks.d.rows != nullptr) {
+      for (int row = first; row < last; ++row)
+        for (int lane = 0; lane < kBlock; lane += kLanes)
+          store_rows(blocks.d.row_of(row, column, lane), blocks.d.row_bytes, *to++);
       return;
     }
   for (int row = first; row < last; ++row)

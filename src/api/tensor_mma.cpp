@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+// tcgen05.mma: from the values of its operands to products of matrices by rows, and back into tensor memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "api/checks.hpp"
+#include "api/tensor_product.hpp"
+#include "kernel/bodies.hpp"
+#include "kernel/fast_tile.hpp"
+#include "kernel/floating.hpp"
+#include "warpbit/execute_tensor.hpp"
+
+namespace warpbit {
+namespace {
+
+using tensor::DataPath;
+
+constexpr int kLanes = TensorMemory::kLanes, kWindow = TensorMemory::kWindowLanes,
+              kColumns = TensorMemory::kColumns;
+
+std::size_t size(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+// ---- The operands
+
+// An mma whose operands name places that exist.
+struct Located {
+  const TensorProduct* product = nullptr;
+  const TensorPlaces* places = nullptr;
+  int half = 0;
+  TensorAddress d, a, metadata, scale_a, scale_b;
+  Descriptor a_descriptor, b_descriptor;
+  ZeroColumnMask mask;
+};
+
+// Columns from an address on, in lanes that begin where its lane says.
+Result<TensorAddress> locate(const Instruction& instruction, std::string_view role, std::uint32_t bits,
+                             int columns, bool has_half) {
+  const TensorAddress out = TensorAddress::decode(bits);
+  const auto refuse = [&](std::string seen, std::string accepted) {
+    return Error{Errc::tensor_memory, fmt::format("{}, {} {:#x}", instruction.canonical(), role, bits),
+                 std::move(seen), std::move(accepted)};
+  };
+  if (out.lane != 0 && !(has_half && out.lane == 16))
+    return refuse(fmt::format("lane {}", out.lane),
+                  has_half ? "lane 0 or 16 in this layout of D" : "lane 0 in this layout of D");
+  if (out.column + columns > kColumns)
+    return refuse(fmt::format("columns {} to {}", out.column, out.column + columns - 1),
+                  fmt::format("columns 0 to {}", kColumns - 1));
+  return out;
+}
+
+// Addresses of scale factors may carry the number of the first byte on top, which the instruction descriptor has.
+constexpr std::uint32_t kScaleAddress = 0x3FFF'FFFF;
+
+Result<Located> locate(const Instruction& instruction, const TensorMmaSources& s) {
+  const Result<const TensorProduct*> product = tensor_product(instruction, s.instruction, s.scale_input_d);
+  if (!product) return product.error();
+  Located out;
+  const TensorProduct& p = **product;
+  out.product = &p;
+  const bool has_half = p.path == DataPath::c || p.path == DataPath::f;
+  out.half = has_half && TensorAddress::decode(s.d).lane == 16 ? 16 : 0;
+  out.places = &p.places(out.half);
+  const TensorPlaces& places = *out.places;
+  struct Row {
+    std::string_view role;
+    bool exists;
+    std::uint32_t address;
+    int columns;
+    bool has_half;
+    TensorAddress& to;
+  };
+  const Row rows[] = {
+      {"d_tmem", true, s.d, places.d_columns, has_half, out.d},
+      {"a_tmem", p.mma.a_in_tensor_memory, static_cast<std::uint32_t>(s.a), places.a_columns, has_half, out.a},
+      {"sp_meta_tmem", p.mma.is_sparse, s.metadata, places.metadata_columns, has_half, out.metadata},
+      {"scale_a_tmem", p.mma.is_block_scaled(), s.scale_a & kScaleAddress, places.scale_a_columns, false,
+       out.scale_a},
+      {"scale_b_tmem", p.mma.is_block_scaled(), s.scale_b & kScaleAddress, places.scale_b_columns, false,
+       out.scale_b},
+  };
+  for (const Row& row : rows) {
+    if (!row.exists) continue;
+    const Result<TensorAddress> at = locate(instruction, row.role, row.address, row.columns, row.has_half);
+    if (!at) return at.error();
+    if (row.has_half && at->lane != out.half)
+      return Error{Errc::tensor_memory,
+                   fmt::format("{}, {} {:#x}", instruction.canonical(), row.role, row.address),
+                   fmt::format("lane {}", at->lane), fmt::format("lane {}, as that of d_tmem", out.half)};
+    row.to = *at;
+  }
+  if (p.mma.a_in_tensor_memory && static_cast<std::uint32_t>(s.a) != s.a)
+    return Error{Errc::tensor_memory, fmt::format("{}, a_tmem", instruction.canonical()),
+                 fmt::format("{:#x}", s.a), "an address of 32 bits"};
+  for (const auto& [role, exists, bits, to] :
+       {std::tuple{"a_desc", !p.mma.a_in_tensor_memory, s.a, &out.a_descriptor},
+        {"b_desc", true, s.b, &out.b_descriptor}}) {
+    if (!exists) continue;
+    const Result<Descriptor> d = tensor_descriptor(fmt::format("{}, {}", instruction.canonical(), role), bits);
+    if (!d) return d.error();
+    *to = *d;
+  }
+  if (p.mma.is_weight_stationary) {
+    const Result<ZeroColumnMask> mask = ZeroColumnMask::decode(s.zero_columns, p.of);
+    if (!mask) return mask.error();
+    out.mask = *mask;
+  }
+  return out;
+}
+
+// ---- What it touches
+
+// The lanes of D in a layout that has some of each partition, or all.
+void add_lanes(const Located& x, int block, int column, int columns, bool writes,
+               std::vector<TensorTouch>& out) {
+  const bool sixteen = x.product->path == DataPath::c || x.product->path == DataPath::f;
+  for (int lane = sixteen ? x.half : 0; lane < kLanes; lane += sixteen ? kWindow : kLanes)
+    out.push_back({block, lane, sixteen ? kWindow / 2 : kLanes, column, columns, writes});
+}
+
+DescribedMatrix b_matrix(const Located& x) {
+  DescribedMatrix out = *x.product->tile.b_described;
+  out.lines += x.mask.shift;
+  return out;
+}
+
+void add_shared(int block, const Descriptor& d, const DescribedMatrix& matrix, std::vector<SharedTouch>& out) {
+  for (const ByteRange& range : described_ranges(d, matrix)) out.push_back({block, range});
+}
+
+TensorTouches touches(const Located& x, bool accumulates) {
+  TensorTouches out;
+  const TensorProduct& p = *x.product;
+  const TensorPlaces& places = *x.places;
+  for (int v = 0; v < p.blocks; ++v) {
+    if (accumulates) add_lanes(x, v, x.d.column, places.d_columns, false, out.tensor);
+    add_lanes(x, v, x.d.column, places.d_columns, true, out.tensor);
+    if (p.mma.a_in_tensor_memory) add_lanes(x, v, x.a.column, places.a_columns, false, out.tensor);
+    if (p.mma.shifts_a) out.tensor.push_back({v, 0, kLanes, x.a.column, kShiftedColumns, true});
+    if (p.mma.is_sparse) add_lanes(x, v, x.metadata.column, places.metadata_columns, false, out.tensor);
+    if (p.mma.is_block_scaled()) {
+      out.tensor.push_back({v, 0, kLanes, x.scale_a.column, places.scale_a_columns, false});
+      out.tensor.push_back({v, 0, kLanes, x.scale_b.column, places.scale_b_columns, false});
+    }
+    if (!p.mma.a_in_tensor_memory) add_shared(v, x.a_descriptor, *p.tile.a_described, out.shared);
+    add_shared(v, x.b_descriptor, b_matrix(x), out.shared);
+  }
+  return out;
+}
+
+// ---- Whether the memories have it
+
+Result<void> check_allocated(const Instruction& instruction, std::string_view role, const TensorAddress& at,
+                             int columns, std::span<const TensorBlock> blocks) {
+  for (const TensorBlock& block : blocks)
+    if (!block.tensor->are_allocated(at.column, columns))
+      return Error{
+          Errc::tensor_memory, fmt::format("{}, {}", instruction.canonical(), role),
+          fmt::format("columns {} to {}, which are not all allocated", at.column, at.column + columns - 1),
+          "columns of tcgen05.alloc"};
+  return {};
+}
+
+Result<void> check_shared(const Instruction& instruction, std::string_view role, const Descriptor& d,
+                          const DescribedMatrix& matrix, std::span<const TensorBlock> blocks) {
+  for (const TensorBlock& block : blocks)
+    if (!is_described_within(d, matrix, block.shared.size()))
+      return Error{Errc::address_out_of_bounds, fmt::format("{}, {}", instruction.canonical(), role),
+                   fmt::format("the bytes up to address {:#x}", described_end(d, matrix) - 1),
+                   fmt::format("shared memory has {} bytes", block.shared.size())};
+  return {};
+}
+
+Result<void> check_memories(const Instruction& instruction, const Located& x,
+                            std::span<const TensorBlock> blocks) {
+  const TensorProduct& p = *x.product;
+  const TensorPlaces& places = *x.places;
+  struct Row {
+    std::string_view role;
+    const TensorAddress& at;
+    int columns;
+  };
+  for (const Row& row : {Row{"d_tmem", x.d, places.d_columns},
+                         {"a_tmem", x.a, places.a_columns},
+                         {"sp_meta_tmem", x.metadata, places.metadata_columns},
+                         {"scale_a_tmem", x.scale_a, places.scale_a_columns},
+                         {"scale_b_tmem", x.scale_b, places.scale_b_columns}})
+    if (Result<void> checked = check_allocated(instruction, row.role, row.at, row.columns, blocks); !checked)
+      return checked;
+  if (!p.mma.a_in_tensor_memory)
+    if (Result<void> a = check_shared(instruction, "a_desc", x.a_descriptor, *p.tile.a_described, blocks); !a)
+      return a;
+  return check_shared(instruction, "b_desc", x.b_descriptor, b_matrix(x), blocks);
+}
+
+// ---- Execution
+
+// Words by rows, as a tile has them.
+struct Words {
+  int lanes = 0, count = 0;
+  std::vector<std::uint32_t> words;
+
+  void clear(int of_lanes, int of_count) {
+    lanes = of_lanes;
+    count = of_count;
+    words.assign(size(lanes) * size(count), 0);
+  }
+  std::uint32_t& at(int lane, int reg) { return words[size(lane) * size(count) + size(reg)]; }
+  void put(const RegisterBits& to, std::uint32_t code) { at(to.lane, to.reg) |= code << to.low_bit; }
+  OperandView view() const { return OperandView::dense(words.data(), lanes, count, 32); }
+};
+// Of one thread; reused, so that nothing is allocated per execution.
+struct Buffers {
+  Words d, a, metadata, scale_a, scale_b, other_scale_b;
+  std::vector<std::byte> b;
+};
+thread_local Buffers buffers;
+
+class Execute {
+ public:
+  Execute(const Instruction& instruction, const TensorMmaSources& sources, const Located& x,
+          std::span<const TensorBlock> blocks, const Body* body)
+      : instruction_(instruction), s_(sources), x_(x), blocks_(blocks), body_(body) {}
+
+  Result<void> check_metadata(const ExecuteOptions& options) const {
+    if (!p_.mma.is_sparse) return {};
+    for (int v = 0; v < p_.blocks; ++v)
+      for (int bank = 0; bank < at_.banks; ++bank) {
+        gather_metadata(v, bank);
+        if (Result<void> checked =
+                warpbit::check_metadata(instruction_, p_.tile, buffers.metadata.view(), 1, options);
+            !checked)
+          return checked;
+      }
+    return {};
+  }
+
+  void run() {
+    if (p_.mma.is_weight_stationary && x_.mask.exists()) mask_columns();
+    for (int v = 0; v < p_.blocks; ++v)
+      for (int r = 0; r < p_.blocks; ++r) run_rows_of(v, r);
+    if (p_.mma.shifts_a)
+      for (const TensorBlock& block : blocks_)
+        for (int lane = 0; lane < kLanes; lane += kWindow) shift_down(*block.tensor, lane, x_.a.column);
+  }
+
+ private:
+  std::uint32_t code(int block, const TensorAddress& at, const Place& place) const {
+    const TensorMemory& memory = *blocks_[size(block)].tensor;
+    return static_cast<std::uint32_t>(memory.read(place.lane % kLanes, at.column + place.reg) >> place.low_bit &
+                                      place.mask());
+  }
+
+  // The row of all blocks' that is row i of block v; likewise of columns.
+  int m_of(int v, int i) const { return v * p_.rows + i; }
+  int n_of(int r, int j) const { return r * p_.columns + j; }
+
+  void gather_metadata(int v, int bank) const {
+    const int groups = p_.stored_k / p_.sparsity.kept;
+    buffers.metadata.clear(p_.rows, p_.tile.e.registers.count);
+    for (int i = 0; i < p_.rows; ++i)
+      for (int g = 0; g < groups; ++g)
+        buffers.metadata.put(p_.tile.e.places[size(i * groups + g)],
+                             code(v, x_.metadata, at_.metadata[size(bank)][size(m_of(v, i) * groups + g)]));
+  }
+  void gather_scale_a(int v, int bank) const {
+    const TileScale& scale = p_.tile.a_scale;
+    buffers.scale_a.clear(p_.rows, scale.registers.count);
+    for (int i = 0; i < p_.rows; ++i)
+      for (int j = 0; j < scale.blocks; ++j)
+        buffers.scale_a.put(scale.choices[0][size(i * scale.blocks + j)],
+                            code(v, x_.scale_a, at_.scale_a[size(bank)][size(m_of(v, i) * scale.blocks + j)]));
+  }
+  // Those of the columns of block r that a partition of block v has.
+  void gather_scale_b(int v, int r, int partition, Words& to) const {
+    const TileScale& scale = p_.tile.b_scale;
+    to.clear(p_.rows, scale.registers.count);
+    const std::vector<Place>& places = at_.scale_b[size(v * kLanes / kWindow + partition)];
+    for (int j = 0; j < p_.columns; ++j)
+      for (int b = 0; b < scale.blocks; ++b)
+        to.put(scale.choices[0][size(j * scale.blocks + b)],
+               code(v, x_.scale_b, places[size(n_of(r, j) * scale.blocks + b)]));
+  }
+  void gather_a(int v, int bank) const {
+    buffers.a.clear(p_.rows, at_.a_columns);
+    for (int i = 0; i < p_.rows; ++i) {
+      const int lane = at_.lane_of_row[size(bank)][size(m_of(v, i))] % kLanes;
+      for (int w = 0; w < at_.a_columns; ++w)
+        buffers.a.at(i, w) = blocks_[size(v)].tensor->read(lane, x_.a.column + w);
+    }
+  }
+
+  // B with the columns that the mask leaves, and zeros for the others: lines of K, without a swizzle.
+  void mask_columns() {
+    const DescribedMatrix from = b_matrix(x_), to = *p_.masked.b_described;
+    const std::span<const std::byte> shared = blocks_[0].shared;
+    buffers.b.assign(described_end(masked_descriptor(), to), std::byte{0});
+    const auto bits = size(from.element_bits);
+    for (int n = 0; n < to.lines; ++n) {
+      if (x_.mask.is_zero(n)) continue;
+      for (int k = 0; k < to.depth; ++k) {
+        const std::uint64_t source = element_bit(x_.b_descriptor, from, n + x_.mask.shift, k),
+                            target = element_bit(masked_descriptor(), to, n, k);
+        for (std::uint64_t bit = 0; bit < bits; ++bit) {
+          const auto one = shared[(source + bit) / 8] >> (source + bit) % 8 & std::byte{1};
+          buffers.b[(target + bit) / 8] |= one << (target + bit) % 8;
+        }
+      }
+    }
+  }
+  Descriptor masked_descriptor() const {
+    const DescribedMatrix& to = *p_.masked.b_described;
+    const int chunks = std::max(to.padded ? to.depth / 16 : to.depth * to.element_bits / 128, 1);
+    Descriptor out;
+    out.leading = 128;
+    out.stride = 128U * static_cast<std::uint32_t>(chunks);
+    return out;
+  }
+
+  // The rows of block v, with the columns that block r brings.
+  void run_rows_of(int v, int r) {
+    const bool has_copies = p_.mma.a_in_tensor_memory || p_.mma.is_sparse || p_.mma.is_block_scaled();
+    // The banks that have these columns; those with copies of their own one by one.
+    const int each = at_.banks / p_.blocks == 0 ? 1 : at_.banks / p_.blocks,
+              first = at_.banks == 1 ? 0 : r * each;
+    if (!has_copies) return run_kept(v, r, first, 0, p_.rows, 0, p_.columns);
+    for (int bank = first; bank < first + each; ++bank) {
+      const int n0 = (bank - first) * (p_.columns / each);
+      run_bank(v, r, bank, n0, n0 + p_.columns / each);
+    }
+  }
+
+  // Columns [n0, n1) of a bank. Rows whose partitions have other scale factors of B are computed apart.
+  void run_bank(int v, int r, int bank, int n0, int n1) {
+    if (p_.mma.a_in_tensor_memory) gather_a(v, bank);
+    if (p_.mma.is_sparse) gather_metadata(v, bank);
+    if (!p_.mma.is_block_scaled()) return run_kept(v, r, bank, 0, p_.rows, n0, n1);
+    gather_scale_a(v, bank);
+    const auto partition_of = [&](int i) {
+      return at_.lane_of_row[size(bank)][size(m_of(v, i))] % kLanes / kWindow;
+    };
+    int begin = 0;
+    gather_scale_b(v, r, partition_of(0), buffers.scale_b);
+    for (int i = kWindow; i < p_.rows; i += kWindow) {
+      gather_scale_b(v, r, partition_of(i), buffers.other_scale_b);
+      if (buffers.other_scale_b.words == buffers.scale_b.words) continue;
+      run_kept(v, r, bank, begin, i, n0, n1);
+      std::swap(buffers.scale_b, buffers.other_scale_b);
+      begin = i;
+    }
+    run_kept(v, r, bank, begin, p_.rows, n0, n1);
+  }
+
+  bool is_disabled(int v, int lane) const {
+    return s_.disabled_lanes[size(v * kLanes / 32 + lane / 32)] >> lane % 32 & 1;
+  }
+  bool has_disabled() const {
+    return std::ranges::any_of(s_.disabled_lanes, [](std::uint32_t word) { return word != 0; });
+  }
+
+  // A product, of which rows [m0, m1) and columns [n0, n1) are kept.
+  void run_kept(int v, int r, int bank, int m0, int m1, int n0, int n1) {
+    const bool masked = p_.mma.is_weight_stationary && x_.mask.exists();
+    const Tile& tile = masked ? p_.masked : p_.tile;
+    TensorMemory& memory = *blocks_[size(v)].tensor;
+    TileViews views;
+    if (p_.mma.a_in_tensor_memory) views.a = buffers.a.view();
+    views.a_descriptor = x_.a_descriptor;
+    views.b_descriptor = masked ? masked_descriptor() : x_.b_descriptor;
+    views.a_memory = blocks_[size(v)].shared;
+    views.b_memory = masked ? std::span<const std::byte>(buffers.b) : blocks_[size(r)].shared;
+    views.e = buffers.metadata.view();
+    views.a_scale = buffers.scale_a.view();
+    views.b_scale = buffers.scale_b.view();
+    views.accumulate = s_.accumulates;
+    const bool whole = m0 == 0 && m1 == p_.rows && n0 == 0 && n1 == p_.columns;
+    const bool in_rows = p_.path == DataPath::a || p_.path == DataPath::d;
+    if (whole && in_rows && !p_.has_halves() && !has_disabled()) {
+      const int column = x_.d.column + r * p_.columns;
+      const ResultView d{reinterpret_cast<std::byte*>(memory.data() + column), 0, 4 * kColumns, 4};
+      views.c = d;
+      compute(tile, views, d);
+      return memory.mark_written(0, kLanes, column, p_.columns);
+    }
+    buffers.d.clear(p_.rows, tile.d.registers.count);
+    const auto for_kept = [&](auto use) {
+      for (int i = m0; i < m1; ++i)
+        for (int j = n0; j < n1; ++j) {
+          const Place& place = at_.d[size(m_of(v, i) * p_.of.n + n_of(r, j))];
+          use(tile.d.places[size(i * p_.columns + j)], place.lane % kLanes, x_.d.column + place.reg);
+        }
+    };
+    if (s_.accumulates)
+      for_kept([&](const RegisterBits& at, int lane, int column) {
+        buffers.d.put(at, static_cast<std::uint32_t>(memory.read(lane, column) & at.mask()));
+      });
+    const ResultView d{reinterpret_cast<std::byte*>(buffers.d.words.data()), 0, 4 * tile.d.registers.count, 4};
+    views.c = d;
+    compute(tile, views, d);
+    for_kept([&](const RegisterBits& at, int lane, int column) {
+      if (!is_disabled(v, lane))
+        memory.write(lane, column,
+                     static_cast<std::uint32_t>(buffers.d.at(at.lane, at.reg) >> at.low_bit & at.mask()));
+    });
+    (void)bank;
+  }
+
+  void compute(const Tile& tile, const TileViews& views, const ResultView& d) const {
+    const DefaultFloating floating;
+    if (body_ != nullptr && tile.fast)
+      tile.fast->run({*body_, tile, views, d, 0, 1});
+    else
+      run_tile(tile, views, d, 0);
+  }
+
+  const Instruction& instruction_;
+  const TensorMmaSources& s_;
+  const Located& x_;
+  const TensorProduct& p_ = *x_.product;
+  const TensorPlaces& at_ = *x_.places;
+  const std::span<const TensorBlock> blocks_;
+  const Body* const body_;
+};
+
+}  // namespace
+
+Result<TensorTouches> touches_of_mma(const Instruction& instruction, const TensorMmaSources& sources,
+                                     std::span<const TensorBlock> blocks) {
+  const Result<Located> x = locate(instruction, sources);
+  if (!x) return x.error();
+  if (Result<void> count = check_blocks(instruction, blocks.size()); !count) return count.error();
+  if (Result<void> there = check_memories(instruction, *x, blocks); !there) return there.error();
+  return touches(*x, sources.accumulates);
+}
+
+Result<Execution> execute_mma(const Instruction& instruction, const TensorMmaSources& sources,
+                              std::span<const TensorBlock> blocks, const ExecuteOptions& options) {
+  const Result<Located> x = locate(instruction, sources);
+  if (!x) return x.error();
+  if (Result<void> count = check_blocks(instruction, blocks.size()); !count) return count.error();
+  const TargetPlan& plan = x->product->plan;
+  if (!options.allow_inferred && is_inferred(plan))
+    return Error{Errc::inferred_plan,
+                 fmt::format("{} on {}", instruction.canonical(), instruction.target().name()),
+                 std::string(plan.evidence.order.from), "allow inferred arithmetic to execute it"};
+  const Result<Kernel> kernel = kernel_for(options);
+  if (!kernel) return kernel.error();
+  if (Result<void> there = check_memories(instruction, *x, blocks); !there) return there.error();
+  const Body* const body = body_for(x->product->tile, *kernel);
+  Execute execute(instruction, sources, *x, blocks, body);
+  if (Result<void> metadata = execute.check_metadata(options); !metadata) return metadata.error();
+  execute.run();
+  return Execution{is_inferred(plan), body == nullptr ? Kernel::reference : kernel_of(*body)};
+}
+
+}  // namespace warpbit
