@@ -69,8 +69,10 @@ inline bool omits_aligned(std::string_view instruction) {
   return instruction.starts_with("wgmma.") && instruction.find(".aligned") == instruction.npos;
 }
 
-inline bool is_wgmma(const Row& row) {
-  return row.at("family") == "wgmma" || row.at("family") == "wgmma.sp";
+/// True for the many forms of wgmma and tcgen05.
+inline bool is_asynchronous(const Row& row) {
+  return row.at("family") == "wgmma" || row.at("family") == "wgmma.sp" ||
+         row.at("family").starts_with("tcgen05.");
 }
 
 inline bool is_wmma(const Row& row) {
@@ -126,8 +128,9 @@ inline std::vector<int> integers(const std::string& cell) {
   return out;
 }
 
-/// True if a value is in a cell of accepted values, "0..3,7" or ">=0".
+/// True if a value is in a cell of accepted values, "0..3,7", ">=0" or "any".
 inline bool contains(const std::string& cell, int value) {
+  if (cell == "any") return true;
   if (cell.starts_with(">=")) return value >= std::stoi(cell.substr(2));
   const std::vector<int> values = integers(cell);
   return std::ranges::find(values, value) != values.end();

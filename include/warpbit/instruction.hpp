@@ -22,27 +22,46 @@ namespace warpbit {
 /// The role of an operand in D = A B + C, in a move of matrices between memory and registers, or in a
 /// conversion.
 enum class Part {
-  d,             ///< D: rows() x columns(); for a load, the matrices
-  a,             ///< A: rows() x terms()
-  b,             ///< B: depth() x columns()
-  c,             ///< C: rows() x columns()
-  metadata,      ///< positions of A's stored elements: rows() x groups of a row, a nibble each
-  selector,      ///< which lanes hold the metadata; an immediate
-  scale_a,       ///< scale factors of A: rows() x blocks of a row
-  scale_b,       ///< scale factors of B: blocks of a column x columns()
-  selector_a,    ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
-  selector_b,    ///< the same for B
-  source,        ///< the operand that is stored, transposed or converted
-  random_bits,   ///< for stochastic rounding
-  address,       ///< the address of a matrix, or of a row of one, in memory
-  scale_d,       ///< whether C is added: D = A B + C, or D = A B
-  sign_a,        ///< 1 or -1, by which A is multiplied; an immediate
-  sign_b,        ///< the same for B
-  transposed_a,  ///< whether A in memory has M contiguous (1) instead of K (0); an immediate
-  transposed_b,  ///< whether B in memory has N contiguous
-  group_count,   ///< the number of groups of asynchronous products that may stay pending; an immediate
-  stride,        ///< from one row or column of a matrix in memory to the next, in elements
+  d,               ///< D: rows() x columns(); for a load, the matrices
+  a,               ///< A: rows() x terms()
+  b,               ///< B: depth() x columns()
+  c,               ///< C: rows() x columns()
+  metadata,        ///< positions of A's stored elements: rows() x groups of a row, a nibble each
+  selector,        ///< which lanes hold the metadata; an immediate
+  scale_a,         ///< scale factors of A: rows() x blocks of a row
+  scale_b,         ///< scale factors of B: blocks of a column x columns()
+  selector_a,      ///< which bytes of which lanes hold the scale factors of A: {byte-id, thread-id}
+  selector_b,      ///< the same for B
+  source,          ///< the operand that is stored, transposed or converted
+  random_bits,     ///< for stochastic rounding
+  address,         ///< the address of a matrix, or of a row of one, in memory
+  scale_d,         ///< whether C is added: D = A B + C, or D = A B
+  sign_a,          ///< 1 or -1, by which A is multiplied; an immediate
+  sign_b,          ///< the same for B
+  transposed_a,    ///< whether A in memory has M contiguous (1) instead of K (0); an immediate
+  transposed_b,    ///< whether B in memory has N contiguous
+  group_count,     ///< the number of groups of asynchronous products that may stay pending; an immediate
+  stride,          ///< from one row or column of a matrix in memory to the next, in elements
+  tensor_address,  ///< an address of tensor memory, of a move to or from there
+  d_address,       ///< the address of D in tensor memory; likewise below
+  a_address,
+  metadata_address,
+  scale_a_address,
+  scale_b_address,
+  instruction_descriptor,  ///< shape, types and more of a product (warpbit/instruction_descriptor.hpp)
+  disabled_lanes,          ///< the lanes of D that are not written: a bit each
+  enable_d,                ///< whether D is read: D = A B + D, or D = A B
+  scale_exponent,          ///< n of D = A B + D 2^-n; an immediate
+  zero_columns,            ///< the descriptor of the columns of B that count as zeros
+  column_count,            ///< the number of columns of tensor memory to allocate or to free
+  half_split,              ///< from the columns of lanes 0-15 to those of lanes 16-31; an immediate
+  reduced,                 ///< the minimum or maximum of what a thread loads
+  block_mask,              ///< the blocks of a cluster that an arrival goes to: a bit each
 };
+/// True if an operand of this role is written.
+constexpr bool is_destination(Part part) {
+  return part == Part::d || part == Part::reduced;
+}
 
 /// How an operand is written.
 enum class OperandKind {
@@ -76,7 +95,7 @@ struct Operand {
   /// For an address: added to the register, modulo 2^64.
   std::int64_t offset = 0;
 
-  bool is_destination() const { return part == Part::d; }
+  bool is_destination() const { return warpbit::is_destination(part); }
   /// True if the statement gives the whole operand as literals: its registers are never read.
   bool is_all_literals() const {
     return !literals.empty() && std::ranges::all_of(literals, [](const auto& l) { return l.has_value(); });

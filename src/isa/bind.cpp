@@ -42,8 +42,9 @@ std::string common_type(const std::string& x, const std::string& y) {
 }
 
 bool contains(const ImmediateRange& range, std::int64_t value) {
-  return value >= range.least && (range.most == kUnbounded || value <= range.most) &&
-         (value - range.least) % range.step == 0;
+  return range.least == kAnyInteger ||
+         (value >= range.least && (range.most == kUnbounded || value <= range.most) &&
+          (value - range.least) % range.step == 0);
 }
 
 Operand unbound(const OperandSpec& spec) {
@@ -116,7 +117,7 @@ class Binding {
     const LiteralRule& rule = spec_.registers->literals;
     const Literal& literal = item.literal;
     const LiteralRule::Places places = !literal.is_float ? rule.integer : literal.single ? rule.f32 : rule.f64;
-    if (spec_.part == Part::d || !(mixed ? places.mixed : places.whole)) return literal_refused(item);
+    if (is_destination(spec_.part) || !(mixed ? places.mixed : places.whole)) return literal_refused(item);
     if (spec_.registers->bits == 64) return literal.bits;
     if (literal.is_float && !literal.single)
       return convert({FormatId::f64, FormatId::f32, CvtRounding::rn}, literal.bits, 0);
@@ -129,7 +130,7 @@ class Binding {
     if (f32.any()) right.push_back("0f...");
     if (f64.any()) right.push_back("1.0 or 0d...");
     return refuse(fmt::format("the literal '{}' cannot stand here", item.text),
-                  spec_.part == Part::d || right.empty()
+                  is_destination(spec_.part) || right.empty()
                       ? "registers only"
                       : fmt::format("registers or, as literals, {}", fmt::join(right, " or ")));
   }
@@ -167,10 +168,10 @@ class Binding {
     if (Result<void> checked = check_types(); !checked) return checked.error();
     const bool mixed = !std::ranges::all_of(text_.items, is_literal);
     if (std::ranges::any_of(text_.items, is_sink) &&
-        (spec_.part != Part::d || !spec_.registers->sinks || std::ranges::all_of(text_.items, is_sink)))
-      return refuse("'_' cannot stand here", spec_.part != Part::d    ? "registers to read"
-                                             : spec_.registers->sinks ? "at least one register"
-                                                                      : "registers only");
+        (!is_destination(spec_.part) || !spec_.registers->sinks || std::ranges::all_of(text_.items, is_sink)))
+      return refuse("'_' cannot stand here", !is_destination(spec_.part) ? "registers to read"
+                                             : spec_.registers->sinks    ? "at least one register"
+                                                                         : "registers only");
     Operand out = written("");
     out.label.reserve(text_.text.size());
     for (std::size_t i = 0; i < text_.items.size(); ++i) {
@@ -276,7 +277,7 @@ class Binding {
 Operand symbolic(const OperandSpec& spec) {
   Operand out = unbound(spec);
   if (spec.kind == OperandKind::immediate || spec.kind == OperandKind::pair)
-    out.literals = {static_cast<std::uint64_t>(spec.immediate.least)};
+    out.literals = {static_cast<std::uint64_t>(spec.immediate.of_bare_form.value_or(spec.immediate.least))};
   if (spec.kind == OperandKind::pair) out.literals.emplace_back(spec.second.least);
   return out;
 }

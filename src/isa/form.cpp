@@ -10,8 +10,8 @@ namespace warpbit {
 std::span<const Family> families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> out;
-    for (const auto add :
-         {add_mma, add_block_scale, add_wmma, add_matrix_moves, add_cvt, add_wgmma, add_async_control})
+    for (const auto add : {add_mma, add_block_scale, add_wmma, add_matrix_moves, add_cvt, add_wgmma,
+                           add_async_control, add_tcgen05})
       add(out);
     return out;
   }();
@@ -30,6 +30,7 @@ bool looks_like_shape(std::string_view q) {
 }
 
 std::string text(const ImmediateRange& range) {
+  if (range.least == kAnyInteger) return "any";
   if (range.least == range.most) return fmt::format("{}", range.least);
   if (range.most == kUnbounded) return fmt::format(">={}", range.least);
   if (range.step == 1) return fmt::format("{}..{}", range.least, range.most);

@@ -51,13 +51,15 @@ struct RegisterClass {
   bool sinks = true;  ///< a destination may have '_' beside registers
 };
 
-/// The values of an immediate. The maximum may be kUnbounded.
+/// The values of an immediate. The maximum may be kUnbounded, and the minimum then kAnyInteger.
 struct ImmediateRange {
   int least = 0, most = 0;  ///< in the manual
   int assembler_most = 0;   ///< in the assembler, if that is more
   int step = 1;
+  std::optional<int> of_bare_form = {};  ///< by default the minimum
 };
-inline constexpr int kUnbounded = std::numeric_limits<int>::max();
+inline constexpr int kUnbounded = std::numeric_limits<int>::max(),
+                     kAnyInteger = std::numeric_limits<int>::min();
 
 /// An operand of a form.
 struct OperandSpec {
@@ -159,7 +161,7 @@ struct Family {
 /// All families.
 std::span<const Family> families();
 
-/// "0..3", "0" if there is one value, "-1,1" if values between are excluded, ">=0" without a maximum.
+/// "0..3", "0" if there is one value, "-1,1" if values between are excluded, ">=0" without a maximum, "any".
 std::string text(const ImmediateRange& range);
 
 /// The operands of a form in the notation of the instruction table, e.g. "d:4xf32 a:4xb32 b:2xb32 c:4xf32".
@@ -177,6 +179,7 @@ std::vector<Target> targets_of(const Form& form);
 
 // Each file in families/ appends its own.
 using AddFamilies = void(std::vector<Family>& out);
-AddFamilies add_mma, add_block_scale, add_wmma, add_matrix_moves, add_cvt, add_wgmma, add_async_control;
+AddFamilies add_mma, add_block_scale, add_wmma, add_matrix_moves, add_cvt, add_wgmma, add_async_control,
+    add_tcgen05;
 
 }  // namespace warpbit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "isa/instruction.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -41,7 +41,6 @@ constexpr NotModelled kNotModelled[] = {
      "a kernel's copies are modelled in warpbit/device.hpp; around a Machine, its host copies with write_memory"},
     {"cp.reduce.async.bulk", kHost},
     {"mbarrier", "a Machine executes one instruction after another, so nothing arrives later"},
-    {"tcgen05", "there is no tensor memory"},
 };
 
 Error unknown(const Statement& statement) {
@@ -49,9 +48,21 @@ Error unknown(const Statement& statement) {
   for (const NotModelled& row : kNotModelled)
     if (spelled == row.name || spelled.starts_with(std::string(row.name) + "."))
       return {Errc::instruction_not_modelled, spelled, std::string(row.reason), {}};
-  std::string known;
-  for (const Family& family : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family.name);
-  return {Errc::unknown_instruction, spelled, std::string(statement.opcode), known};
+  std::vector<std::string_view> known;
+  for (const Family& family : families())
+    if (known.empty() || known.back() != family.name) known.push_back(family.name);
+  return {Errc::unknown_instruction, spelled, std::string(statement.opcode),
+          fmt::format("{}", fmt::join(known, ", "))};
+}
+
+std::string plan_of(const TensorAction& action, const CompiledForm& form) {
+  if (std::holds_alternative<TensorMma>(action.what)) return describe(form.plan.row->plan);
+  const auto* move = std::get_if<tensor::RegisterMove>(&action.what);
+  const bool moves = move != nullptr || std::holds_alternative<tensor::Copy>(action.what) ||
+                     std::holds_alternative<tensor::Shift>(action.what);
+  return move != nullptr && move->reduction ? "elements unchanged, and their minimum or maximum"
+         : moves                            ? "elements unchanged"
+                                            : "no arithmetic";
 }
 
 }  // namespace
@@ -137,8 +148,10 @@ int Instruction::blocks() const {
   return tile ? tile->a_scale.blocks : 0;
 }
 int Instruction::lanes() const {
-  const Control* control = std::get_if<Control>(&decoded_->kernel);
-  return control ? control->lanes : decoded_->form->operands[0].fragment().lanes();
+  const CompiledAction& action = decoded_->kernel;
+  if (const auto* control = std::get_if<Control>(&action)) return control->lanes;
+  if (const auto* tensor = std::get_if<TensorAction>(&action)) return tensor->lanes;
+  return decoded_->form->operands[0].fragment().lanes();
 }
 bool Instruction::uses_memory() const {
   const Tile* tile = std::get_if<Tile>(&decoded_->kernel);
@@ -162,6 +175,7 @@ bool Instruction::inferred() const {
 std::string Instruction::plan() const {
   const auto& action = decoded_->form->action;
   if (std::holds_alternative<Control>(action)) return "no arithmetic";
+  if (const auto* tensor = std::get_if<TensorAction>(&action)) return plan_of(*tensor, *decoded_->compiled);
   const auto* elementwise = std::get_if<Elementwise>(&action);
   if (elementwise && elementwise->conversion) return describe(*elementwise->conversion);
   return !std::holds_alternative<DotProduct>(action) ? "elements unchanged"

@@ -207,16 +207,32 @@ Error no_form(const Statement& s, const Family& family, Target target, const Ass
           "nearest is " + list(near, " or ")};
 }
 
-// Whether vectors and descriptors stand where the form has them, among the given operands.
-bool has_kinds(const Statement& statement, const Form& form) {
-  const std::size_t both = std::min(statement.operands.size(), form.operands.size());
-  for (std::size_t i = 0; i < both; ++i) {
-    const OperandKind kind = form.operands[i].kind;
-    if (kind != OperandKind::vector && kind != OperandKind::descriptor) continue;
-    if ((statement.operands[i].kind == OperandText::Kind::vector) != (kind == OperandKind::vector))
-      return false;
+// Whether an operand may be of this kind, as its brackets and braces say.
+bool may_be(const OperandText& text, OperandKind kind) {
+  switch (kind) {
+    case OperandKind::vector:
+    case OperandKind::pair: return text.kind == OperandText::Kind::vector;
+    case OperandKind::address: return text.kind == OperandText::Kind::address;
+    case OperandKind::scalar: return text.kind != OperandText::Kind::address;  // metadata also in braces
+    default: return text.kind == OperandText::Kind::scalar;
   }
-  return true;
+}
+
+// Of forms with the same qualifiers, the one whose operands the statement has: as many as possible of the right kind, then in
+// the right number. A bare form is the first one.
+const Form* with_operands_of(const Statement& statement, const Family& family, const Form* first) {
+  const auto fit = [&](const Form& form) {
+    const std::size_t given = statement.operands.size(), wanted = form.operands.size();
+    std::size_t right = 0;
+    while (right < std::min(given, wanted) && may_be(statement.operands[right], form.operands[right].kind))
+      ++right;
+    return std::pair(right, given == wanted);
+  };
+  const Form *best = first, *last = &family.forms.back();
+  if (statement.operands.empty()) return best;
+  for (const Form* form = first; form != last && form[1].qualifiers == first->qualifiers; ++form)
+    if (fit(form[1]) > fit(*best)) best = form + 1;
+  return best;
 }
 
 // The form that results if required qualifiers that the assembler does not require are added, or nullptr.
@@ -246,8 +262,7 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
                  lenient->canonical};
   }
   // Forms with the same text differ in their operands; they are adjacent.
-  const Form *form = found->second, *last = &family.forms.back();
-  while (!has_kinds(statement, *form) && form != last && form[1].qualifiers == form->qualifiers) ++form;
+  const Form* form = with_operands_of(statement, family, found->second);
   if (!form->undocumented.empty()) {
     const Nearest best = nearest(family, target, *given);
     return Error{Errc::undocumented_form, form->canonical, std::string(form->undocumented),

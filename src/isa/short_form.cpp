@@ -35,11 +35,13 @@ class Reading {
   bool fits(GivenWords words, std::size_t slot = 0) {
     if (slot == given_.size()) return words.empty();
     if (form_.qualifiers[slot].empty()) return fits(words, slot + 1);
-    if (!words.empty() && is_word(form_.qualifiers[slot], words.front()) && may_be_given(slot)) {
-      given_[slot] = true;
+    const bool whole = family_.slots[slot].leading;  // "wait::ld" is never "ld"
+    if (!words.empty() && may_be_given(slot) &&
+        (whole ? form_.qualifiers[slot] == words.front() : is_word(form_.qualifiers[slot], words.front()))) {
+      given_[slot] = words.front();
       if (fits(words.subspan(1), slot + 1)) return true;
     }
-    given_[slot] = false;
+    given_[slot] = {};
     return may_be_left_out(slot) && fits(words, slot + 1);
   }
 
@@ -49,22 +51,23 @@ class Reading {
     for (std::size_t slot = 0; slot < given_.size() && types < 2; ++slot) {
       const bool is_type = family_.slots[slot].group == "type" && !form_.qualifiers[slot].empty();
       types += is_type;
-      given += is_type && given_[slot];
+      given += is_type && is_given(slot);
     }
     return given == 2;
   }
-  // After fits(): whether it leaves out what each form of the family has.
+  // After fits(): whether it leaves out what each form of the family has, or a part of a word.
   bool is_shorter() const {
     for (std::size_t slot = 0; slot < given_.size(); ++slot)
-      if (family_.slots[slot].required && !given_[slot]) return true;
+      if (is_given(slot) ? given_[slot] != form_.qualifiers[slot] : family_.slots[slot].required) return true;
     return false;
   }
 
  private:
+  bool is_given(std::size_t slot) const { return !given_[slot].empty(); }
   // Types are left out from the last on.
   bool may_be_given(std::size_t slot) const {
     const auto back = static_cast<std::size_t>(family_.slots[slot].repeats);
-    return omission_ == Omission::any || back == 0 || (given_[slot - 1] && given_[slot - back]);
+    return omission_ == Omission::any || back == 0 || (is_given(slot - 1) && is_given(slot - back));
   }
   bool may_be_left_out(std::size_t slot) const {
     const QualifierSlot& spec = family_.slots[slot];
@@ -76,7 +79,7 @@ class Reading {
   const Family& family_;
   const Form& form_;
   const Omission omission_;
-  std::vector<bool> given_;
+  std::vector<std::string_view> given_;  // the word for each slot, or ""
 };
 
 // The documented forms that the text may be short for, without repetition, in the order of the tables. Types are meant from

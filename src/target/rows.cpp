@@ -291,12 +291,38 @@ constexpr std::array kWgmmaBitRows{
             "BGMMA"},
 };
 
+// ---- tcgen05 on sm_100, sm_103, sm_110
+
+constexpr Window kTensorCore5{25, -1000, -1000};
+constexpr Evidence kTensorCore5Evidence = all({Basis::inferred, "published results of a B200"});
+constexpr std::array kTensorCoreRows{
+    PlanRow{{tcgen05, f32, f16, f16, f32}, {to_f32(16, kTensorCore5)}, kTensorCore5Evidence, "UTCHMMA"},
+    PlanRow{{tcgen05, f32, tf32, tf32, f32}, {to_f32(8, kTensorCore5)}, kTensorCore5Evidence, "UTCHMMA"},
+    PlanRow{{tcgen05, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kTensorCore5)}, kTensorCore5Evidence, "UTCQMMA"},
+    PlanRow{{tcgen05, s32, kS8, kS8, s32}, {IntegerSum{Overflow::ieee}}, kTensorCore5Evidence, "UTCIMMA"},
+};
+constexpr std::array kTensorCoreScaleRows{
+    PlanRow{{tcgen05_block_scale, f32, kF8f6f4, kF8f6f4, f32},
+            {to_f32(32, kTensorCore5)},
+            kTensorCore5Evidence,
+            "UTCQMMA"},
+    PlanRow{{tcgen05_block_scale, f32, e2m1, e2m1, f32, Modifier::packed_fp4},
+            {to_f32(64, kTensorCore5)},
+            kTensorCore5Evidence,
+            "UTCOMMA"},
+    PlanRow{{tcgen05_block_scale, f32, e2m1, e2m1, f32, Modifier::packed_nvf4},
+            {to_f32(64, kTensorCore5)},
+            kTensorCore5Evidence,
+            "UTCOMMA"},
+};
+
 // ---- Control: no values, so the evidence concerns the order
 
 constexpr PlanRow control_row(Unit unit, std::string_view machine) {
   return {{unit, b32, b32, b32, b32}, {}, all({Basis::inferred, "the PTX manual's definition"}), machine};
 }
 constexpr std::array kProxyFenceRows{control_row(proxy_fence, "FENCE.VIEW.ASYNC")};
+constexpr std::array kTensorMemoryRows{control_row(tensor_memory, "UTCBAR, UTCCP, LDTM, STTM")};
 constexpr std::array kWgmmaSyncRows{control_row(wgmma_sync, "WARPGROUP.ARRIVE, WARPGROUP.DEPBAR")};
 
 // ---- Moves: elements unchanged, so the evidence concerns their places
@@ -452,8 +478,11 @@ constexpr std::array<Block, 19> blackwell_blocks(Block floating) {
           Block{kCvtRows},
           Block{kProxyFenceRows}};
 }
-constexpr auto kSm100Blocks = blackwell_blocks({kBlackwellRows});
-constexpr auto kSm103Blocks = blackwell_blocks({kBlackwellRows, all(kAsSm100)});
+constexpr std::array kTensorBlocks{
+    Block{kTensorCoreRows}, Block{kTensorCoreRows, {}, Unit::tcgen05_sp}, Block{kTensorCoreScaleRows},
+    Block{kTensorCoreScaleRows, {}, Unit::tcgen05_sp_block_scale}, Block{kTensorMemoryRows}};
+constexpr auto kSm100Blocks = joined(blackwell_blocks({kBlackwellRows}), kTensorBlocks);
+constexpr auto kSm103Blocks = joined(blackwell_blocks({kBlackwellRows, all(kAsSm100)}), kTensorBlocks);
 constexpr auto kSm120Blocks = blackwell_blocks({kRtxBlackwellRows});
 constexpr auto kSm121Blocks = blackwell_blocks({kRtxBlackwellRows, all(kAsSm120)});
 
@@ -470,9 +499,13 @@ constexpr Features kSm90a = kSm90 | Feature::wgmma | Feature::setmaxnreg;
 constexpr Features kSm100 = kSm90 | Feature::sm_100;
 constexpr Features kFamily =
     kSm100 | Feature::kind_f8f6f4_fp8 | Feature::narrow_moves | Feature::setmaxnreg | Feature::cancel_multicast;
-constexpr Features kSm110f = kFamily | Feature::tensor_group | Feature::multimem_fp8;
-constexpr Features kSm100f = kSm110f | Feature::redux_f32;
-constexpr Features kSm100a = kSm100f | Feature::stochastic_rounding;
+constexpr Features kSm100f = kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::redux_f32;
+constexpr Features kSm100a =
+    kSm100f | Feature::stochastic_rounding | Feature::tensor_specific | Feature::tensor_i8;
+constexpr Features kSm103f = kSm100f | Feature::tensor_reduce;
+constexpr Features kSm103a = kSm103f | Feature::stochastic_rounding | Feature::tensor_specific;
+constexpr Features kSm110f = kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::tensor_reduce;
+constexpr Features kSm110a = kSm110f | Feature::tensor_specific | Feature::tensor_i8;
 constexpr Features kSm120f = kFamily | Feature::kind_f8f6f4;
 constexpr Features kSm120a = kSm120f | Feature::sparse_fp4 | Feature::multimem_fp8;
 
@@ -494,10 +527,10 @@ constexpr std::array kTargets{
     TargetRow{"sm_100a", kSm100a, kSm100Blocks, kToolkit},
     TargetRow{"sm_100f", kSm100f, kSm100Blocks, kToolkit},
     TargetRow{"sm_103", kSm100, kSm103Blocks, kToolkit},
-    TargetRow{"sm_103a", kSm100a, kSm103Blocks, kToolkit},
-    TargetRow{"sm_103f", kSm100f, kSm103Blocks, kToolkit},
+    TargetRow{"sm_103a", kSm103a, kSm103Blocks, kToolkit},
+    TargetRow{"sm_103f", kSm103f, kSm103Blocks, kToolkit},
     TargetRow{"sm_110", kSm100, kSm103Blocks, kToolkit},
-    TargetRow{"sm_110a", kSm110f, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110a", kSm110a, kSm103Blocks, kToolkit},
     TargetRow{"sm_110f", kSm110f, kSm103Blocks, kToolkit},
     TargetRow{"sm_120", kSm100, kSm120Blocks, kToolkit},
     TargetRow{"sm_120a", kSm120a, kSm120Blocks, kToolkit},

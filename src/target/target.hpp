@@ -54,7 +54,13 @@ enum class Feature : std::uint32_t {
   cancel_multicast = 1 << 17,  ///< clusterlaunchcontrol.try_cancel with .multicast::cluster::all
   tensor_group =
       1 << 18,  ///< copies of tensors with .cta_group, .tile::gather4, .tile::scatter4 and .im2col::w
-  multimem_fp8 = 1 << 19,  ///< multimem with e4m3 and e5m2
+  multimem_fp8 = 1 << 19,   ///< multimem with e4m3 and e5m2
+  tensor_i8 = 1 << 20,      ///< tcgen05 with .kind::i8
+  tensor_reduce = 1 << 21,  ///< tcgen05.ld.red
+  tensor_specific =
+      1 << 22,  ///< tcgen05 with .scale_vec::..., sparse with .kind::mxf4 and .kind::mxf4nvf4; tcgen05.shift
+  tensor_memory = tensor_group,
+  tensor_scale_d = redux_f32,  ///< tcgen05.mma with scale-input-d
   tensormap_replace = setmaxnreg,
   swizzle_atomicity = cancel_multicast,  ///< tensormap.replace of that field
 };
