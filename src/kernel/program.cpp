@@ -89,6 +89,28 @@ FormatId format_of(bool is_half) {
   return is_half ? FormatId::f16 : FormatId::f32;
 }
 
+// The exponent of the lowest bit of a format's numbers.
+int lowest_bit(const Format& f) {
+  return f.min_exponent() - f.fraction_bits;
+}
+
+// The plan with a floor that the powers of two of nodes in f16 can have: where E is so low that nothing is cut, it may as
+// well be higher.
+//
+//     E ...  E - F ...    lowest bit of an addend
+//      |.......|..............|
+Plan with_usable_floor(const Tile& t) {
+  Plan out = *t.plan;
+  const int products = lowest_bit(*t.a.format) + lowest_bit(*t.b.format);
+  for (Step& step : out) {
+    auto* fused = std::get_if<Fused>(&step);
+    if (fused == nullptr || fused->result != FormatId::f16) continue;
+    const int lowest = std::min({products, lowest_bit(*t.c.format), lowest_bit(format(FormatId::f16))});
+    fused->floor = std::max(fused->floor, lowest + fused->window);
+  }
+  return out;
+}
+
 // What a program does, as a plan: C in the nodes' format; nodes that differ in L and k alone, the first of which
 // may start from zero; then C's addition or the conversion to D's format. Of `given` come the operands and how
 // many nodes there are. Nothing where a plan has no room for it.
@@ -140,10 +162,11 @@ bool is_known_sum(const Tile& t, const FusedProgram& p) {
 
 std::optional<FusedProgram> compile_program(const Tile& t, const Encoding& a, const Encoding& b,
                                             std::span<const int> order) {
-  const Fused* first = first_of<Fused>(*t.plan);
+  const Plan plan = with_usable_floor(t);
+  const Fused* first = first_of<Fused>(plan);
   if (first == nullptr) return std::nullopt;
   FusedProgram program;
-  for (const Step& step : *t.plan)
+  for (const Step& step : plan)
     if (const auto* fused = std::get_if<Fused>(&step); fused && !add_nodes(*fused, order, program))
       return std::nullopt;
   const bool is_half = a.kind == Encoding::Kind::half;
@@ -152,7 +175,7 @@ std::optional<FusedProgram> compile_program(const Tile& t, const Encoding& a, co
   program.half_nodes = first->result == FormatId::f16;
   program.half_c = t.c.format->bits == 16;
   program.half_d = t.d.format->bits == 16;
-  program.adds_c = first_of<Add>(*t.plan) != nullptr;
+  program.adds_c = first_of<Add>(plan) != nullptr;
   program.product_scale = a.scale + b.scale;
   program.exponent_bias =
       127 - 2 * (is_half ? 15 : 127) + a.scale - a.added_exponent + b.scale - b.added_exponent;
@@ -160,7 +183,7 @@ std::optional<FusedProgram> compile_program(const Tile& t, const Encoding& a, co
   if (!is_within(program, kept) || !is_known_sum(t, program)) return std::nullopt;
   if (program.half_nodes && (!is_half || t.a_scale.is_present())) return std::nullopt;
   if (!program.half_nodes) program.kept_mask = ~0U << (23 - kept);
-  if (executed_plan(program, kept, *t.plan) != *t.plan) return std::nullopt;
+  if (executed_plan(program, kept, plan) != plan) return std::nullopt;
   return program;
 }
 

@@ -27,11 +27,12 @@ struct Elements {
 };
 
 /// The code in `d` of one output element. a and b have the same number of elements, in plan.operands if that
-/// is set. Either both or neither are scaled; only Fused and GroupScaled accept scales, and GroupScaled
-/// requires them. Bits of `c_code` above the format's width are ignored. If `trace` is given, the sums are
-/// appended to it.
+/// is set. Either both or neither are scaled; only Fused, GroupScaled and WindowedGroups accept scales, and the
+/// last two require them. Bits of `c_code` above the format's width are ignored. If `trace` is given, the sums
+/// are appended to it. C counts 2^-c_scale times: the exponent of a number, subnormals included, is lowered
+/// before the sums see it (tcgen05.mma's scale-input-d; an assumption, NUMERICS.md, "tcgen05").
 std::uint64_t evaluate(const Plan& plan, Elements a, Elements b, const Format& c, std::uint64_t c_code,
-                       Trace* trace = nullptr);
+                       Trace* trace = nullptr, int c_scale = 0);
 
 /// Converts a decoded element to the format of plan.operands, which must represent it exactly. Specials are
 /// kept.

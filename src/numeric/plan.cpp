@@ -10,9 +10,14 @@ std::string start(Start s) {
   return s == Start::zero ? " from zero" : "";
 }
 
+std::string floor_text(int floor) {
+  return floor == kNoFloor ? "no floor" : fmt::format("floor {}", floor);
+}
+
 std::string text(const Fused& s) {
   const Format& result = format(s.result);
-  std::string out = fmt::format("fused L {}, F {}, floor {}{}", s.products, s.window, s.floor, start(s.start));
+  std::string out =
+      fmt::format("fused L {}, F {}, {}{}", s.products, s.window, floor_text(s.floor), start(s.start));
   if (s.k != KSet{}) {
     out += fmt::format(", k % {} in {{", s.k.period);
     bool first = true;
@@ -29,7 +34,12 @@ std::string text(const Fused& s) {
   return out;
 }
 std::string text(const GroupScaled& s) {
-  return fmt::format("scaled groups of {}, F {}, floor {} -> {} {}", s.group, s.window, s.floor,
+  std::string out = fmt::format("scaled groups of {}, F {}, {}", s.group, s.window, floor_text(s.floor));
+  if (s.least != kNoFloor) out += fmt::format(", lesser ones from 2^{}", s.least);
+  return out + fmt::format(" -> {} {}", format(s.result).name, name(s.rounding));
+}
+std::string text(const WindowedGroups& s) {
+  return fmt::format("scaled groups of {}, of {} below C, F {} -> {} {}", s.group, s.group_below_c, s.window,
                      format(s.result).name, name(s.rounding));
 }
 std::string text(const FmaChain& s) {

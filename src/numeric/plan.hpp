@@ -53,13 +53,16 @@ struct SumRules {
   friend bool operator==(const SumRules&, const SumRules&) = default;
 };
 
+/// A floor of E below the exponents of all sums: there is none.
+inline constexpr int kNoFloor = -4096;
+
 /// Nodes of `products` products each, chained over the selected k; each is rounded once to `result`
 /// (NUMERICS.md, "The node"). The scales of scaled elements are powers of two; their exponents are added to
 /// those of the products.
 struct Fused {
   int products;  ///< L
   int window;    ///< F: addends are cut to multiples of 2^(E - F)
-  int floor;     ///< minimum of E
+  int floor;     ///< minimum of E, or kNoFloor
   FormatId result;
   int kept_fraction_bits;  ///< of the result; below format(result).fraction_bits if fewer survive
   Rounding rounding;
@@ -75,11 +78,28 @@ struct Fused {
 struct GroupScaled {
   int group;
   int window;  ///< F: addends are cut to multiples of 2^(E - F)
-  int floor;   ///< minimum of E
+  int floor;   ///< minimum of E, or kNoFloor
   FormatId result;
   Rounding rounding;
+  /// If the result is a subnormal, it is computed again without the sums below 2^least whose scales are not the largest.
+  int least = kNoFloor;
   SumRules rules = {};  ///< of_products: of the largest product of a group, scaled; normalised: as raw
   friend bool operator==(const GroupScaled&, const GroupScaled&) = default;
+};
+
+/// running = C and sums of neighbouring products, each times its two scales, added exactly, cut, added and rounded once
+/// (NUMERICS.md, "Block scaling of tcgen05"). S is the largest exponent of a product's scales, R that of a product with its
+/// scales, both of products that are not zero. Elements are e2m1, a sum lies within a block.
+///
+///     exponent of C    sums of         addends are cut to multiples of
+///     R or more        group_below_c   2^(exponent of C - F)
+///     less, or C is 0  group           2^(S - F)
+struct WindowedGroups {
+  int group, group_below_c;
+  int window;  ///< F
+  FormatId result;
+  Rounding rounding;
+  friend bool operator==(const WindowedGroups&, const WindowedGroups&) = default;
 };
 
 /// The NaN that an FMA returns.
@@ -139,7 +159,8 @@ struct BitCount {
   friend bool operator==(const BitCount&, const BitCount&) = default;
 };
 
-using Step = std::variant<Fused, GroupScaled, FmaChain, PairSums, Add, Convert, IntegerSum, BitCount>;
+using Step =
+    std::variant<Fused, GroupScaled, WindowedGroups, FmaChain, PairSums, Add, Convert, IntegerSum, BitCount>;
 
 struct Plan {
   static constexpr std::size_t kMaxSteps = 4;
@@ -182,7 +203,7 @@ const S* first_of(const Plan& plan) {
   return nullptr;
 }
 
-/// One line for a person, e.g. "fused L 16, F 25, floor -133 -> f32 rz".
+/// One line for a person, e.g. "fused L 16, F 25, floor -133 -> f32 rz" or "fused L 16, F 25, no floor -> f32 rz".
 std::string describe(const Step& step);
 /// The same for all steps.
 std::string describe(const Plan& plan);

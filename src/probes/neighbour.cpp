@@ -8,9 +8,6 @@
 namespace warpbit {
 namespace {
 
-// A floor below every exponent.
-constexpr int kNoFloor = -4096;
-
 constexpr Rounding kRoundings[] = {Rounding::nearest_even, Rounding::toward_zero, Rounding::down, Rounding::up,
                                    Rounding::nearest_away};
 
@@ -19,12 +16,17 @@ bool is(const Step& step) {
   return std::holds_alternative<S>(step);
 }
 
+// The floor of sums that have one on sm_90.
+int usual_floor(const Format& result) {
+  return result.min_exponent() - 7;
+}
+
 class Neighbours {
  public:
   Neighbours(const Plan& plan, std::size_t terms) : plan_(plan), terms_(terms) {}
 
   std::vector<Neighbour> run() {
-    of_first<Fused, GroupScaled, FmaChain, PairSums, Add>();
+    of_first<Fused, GroupScaled, WindowedGroups, FmaChain, PairSums, Add>();
     of_conversions();
     of_first<IntegerSum, BitCount>();
     return std::move(out_);
@@ -56,11 +58,11 @@ class Neighbours {
     for (std::size_t k = 0; k < terms_; ++k) out_.back().order.push_back(order(k));
   }
 
+  static std::string text(int number) { return number == kNoFloor ? "none" : std::to_string(number); }
   template <class S>
   void number(std::string_view parameter, const S& step, int S::*member, std::initializer_list<int> others) {
     for (const int other : others)
-      rule<S>(parameter, std::to_string(step.*member), other == kNoFloor ? "none" : std::to_string(other),
-              [&](S& s) { s.*member = other; });
+      rule<S>(parameter, text(step.*member), text(other), [&](S& s) { s.*member = other; });
   }
   template <class S>
   void roundings(std::string_view parameter, const S& step) {
@@ -80,7 +82,10 @@ class Neighbours {
   template <class S>
   void of_sum(const S& s) {
     number("F", s, &S::window, {s.window - 1, s.window + 1});
-    number("floor", s, &S::floor, {s.floor - 1, s.floor + 1, kNoFloor});
+    if (s.floor == kNoFloor)
+      number("floor", s, &S::floor, {usual_floor(format(s.result))});
+    else
+      number("floor", s, &S::floor, {s.floor - 1, s.floor + 1, kNoFloor});
     roundings("rounding", s);
     rule<S>("sign of zero", "+0", "that of the sum", [](S& x) { x.rules.positive_zero = false; });
     rule<S>("zero products", "no part of E", "part of E", [](S& x) { x.rules.zeros_raise = true; });
@@ -127,6 +132,14 @@ class Neighbours {
   void of(const GroupScaled& s) {
     of_sum(s);
     number("L", s, &GroupScaled::group, {s.group / 2, 2 * s.group});
+    if (s.least != kNoFloor) number("floor", s, &GroupScaled::least, {s.least - 1, s.least + 1, kNoFloor});
+  }
+
+  void of(const WindowedGroups& s) {
+    number("F", s, &WindowedGroups::window, {s.window - 1, s.window + 1});
+    number("L", s, &WindowedGroups::group, {s.group / 2, 2 * s.group});
+    number("L", s, &WindowedGroups::group_below_c, {s.group_below_c / 2, 2 * s.group_below_c});
+    roundings("rounding", s);
   }
 
   void of(const FmaChain& s) {

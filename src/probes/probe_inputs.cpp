@@ -34,10 +34,9 @@ struct Limits {
   }
   template <class S>
   void add(const S& s) {
-    if constexpr (requires { s.window; }) {
-      windows.insert(s.window);
-      units.insert(s.floor - s.window);
-    }
+    if constexpr (requires { s.window; }) windows.insert(s.window);
+    if constexpr (requires { s.floor; })
+      if (s.floor != kNoFloor) units.insert(s.floor - s.window);
     if constexpr (requires { s.kept_fraction_bits; })
       result(s.kept_fraction_bits, format(s.result).min_exponent() - s.kept_fraction_bits);
     else if constexpr (requires { s.result; })
