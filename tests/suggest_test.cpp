@@ -56,7 +56,7 @@ TEST_CASE("forms of the target come first, and nothing is near to nonsense", "[q
   CHECK(nearest_forms("mma.sync.aligned.m16n8k16.row.col.f16.f16.f32.f32", std::nullopt, 1) == Words{form});
   CHECK(nearest_forms("mmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", std::nullopt, 1) == Words{form});
   CHECK(nearest_forms("mma.sync.m16n8k16.row.col.f32.f16.f16.f32", std::nullopt, 1) == Words{form});
-  for (const char* nonsense : {"", ";", "frobnicate", "mma.a.b.c.d.e.f", "{}", "...", "tcgen05.mma"}) {
+  for (const char* nonsense : {"", ";", "frobnicate", "mma.a.b.c.d.e.f", "{}", "...", "tcgen06.a.b.c.d"}) {
     INFO(nonsense);
     CHECK(nearest_forms(nonsense, std::nullopt, 3).empty());
   }

@@ -337,6 +337,9 @@ Result<Effects> execute(std::span<const Instruction* const> lanes, const Binding
     effects.control = control->control;
     return effects;
   }
+  if (std::holds_alternative<TensorAction>(warp.instruction.decoded().kernel))
+    return mismatch(warp.instruction, "it uses tensor memory", "the functions of warpbit/execute_tensor.hpp",
+                    Errc::machine_needed);
   if (!warp.instruction.uses_memory()) return execute_registers(warp, options);
   if (memory == nullptr)
     return mismatch(warp.instruction, "no memory is given", "the memory that it uses", Errc::memory_needed);

@@ -24,7 +24,7 @@ constexpr Note kNotes[] = {
      "sparse FP8 GEMMs on this GPU use wgmma, which keeps 13 fraction bits where this form, made of f16 instructions, "
      "keeps 25; ask wgmma.mma_async.sp.sync.aligned.m64n8k64.{d}.{a}.{b} on sm_90a"},
     {"mma mma.sp", "e4m3 e5m2", "sm_100 sm_100a sm_100f sm_103 sm_103a sm_103f sm_110 sm_110a sm_110f",
-     "this form is made of f16 instructions here; it says nothing of tcgen05.mma, which has these types, too, and which warpbit does not model"},
+     "this form is made of f16 instructions here; it says nothing of tcgen05.mma with .kind::f8f6f4, which has these types, too"},
 };
 
 }  // namespace

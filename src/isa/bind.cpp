@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "isa/instruction.hpp"
@@ -205,6 +206,8 @@ class Binding {
       if (is_integer(first()) && spec_.registers->bits <= 32 &&
           (value < INT32_MIN || value > std::int64_t{UINT32_MAX}))
         return wrong_kind("an integer of 32 bits");
+      if (spec_.part == Part::column_count && !(std::has_single_bit(*bits) && *bits >= 32 && *bits <= 512))
+        return refuse(fmt::format("'{}' columns", first().text), "a power of two from 32 to 512");
       Operand out = written(first().text);
       out.literals = {*bits};
       return out;

@@ -161,7 +161,9 @@ std::string shorter(const Family& family, const Form& form, bool with_shape, boo
     repeats = repeats && (back == 0 || word == form.qualifiers[slot - back]);
     if (back != 0 ? repeats : !is_said(slot)) continue;
     const std::size_t kind = word.find("::");
-    words.push_back(std::string_view(word).substr(kind == word.npos ? 0 : kind + 2));
+    const bool whole =
+        kind == word.npos || family.slots[slot].leading || kind + 3 == word.size();  // cta_group::1
+    words.push_back(std::string_view(word).substr(whole ? 0 : kind + 2));
   }
   words.push_back(family.opcode);
   std::ranges::reverse(words);

@@ -286,6 +286,8 @@ Result<std::vector<CaptureMember>> capture_members(const Instruction& instructio
   const auto refused = [&](std::string_view seen, std::string_view accepted) {
     return Error{Errc::member_value, "statement", std::string(seen), std::string(accepted)};
   };
+  if (std::holds_alternative<TensorAction>(instruction.decoded().kernel))
+    return refused("an instruction of tensor memory", "one of registers and shared memory");
   if (instruction.rows() == 0) return refused("an instruction without results", "one with results");
   const auto* move = std::get_if<MatrixMove>(&instruction.decoded().form->action);
   if (move && move->space == Space::global) return refused("global memory", "shared memory");
