@@ -85,7 +85,7 @@ At place_of_d(const Variant& v, int n_all, int half, int m, int n) {
 constexpr int kValues[] = {-2, -1, 0, 1, 2, 3};
 
 std::uint64_t code_of(std::string_view format, double value) {
-  return encode(format, value).value();
+  return encode(format, std::span(&value, 1)).value()[0];
 }
 
 struct Shared {

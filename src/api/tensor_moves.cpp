@@ -9,6 +9,7 @@
 
 #include "api/checks.hpp"
 #include "api/tensor_product.hpp"
+#include "kernel/described.hpp"
 #include "warpbit/execute_tensor.hpp"
 
 namespace warpbit {
@@ -237,19 +238,13 @@ Result<void> check_copy(const Instruction& instruction, const PlacedCopy& copy,
   return {};
 }
 
-// Sixteen bytes as tensor memory has them: codes of 4 and 6 bits in bytes of their own, those of e2m1 two bits up. Where the
-// six bits lie is open (TENSOR_MEMORY.md): in the lower ones.
+// Sixteen bytes as tensor memory has them.
 std::array<std::byte, 16> expanded(const std::array<std::byte, 16>& from, int source_bits) {
   if (source_bits == 8) return from;
-  std::array<std::byte, 16> out{};
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::size_t bit = i * static_cast<std::size_t>(source_bits);
-    std::uint32_t two = std::to_integer<std::uint32_t>(from[bit / 8]);
-    if (bit / 8 + 1 < from.size()) two |= std::to_integer<std::uint32_t>(from[bit / 8 + 1]) << 8;
-    const std::uint32_t code = two >> bit % 8 & ((1U << source_bits) - 1);
-    out[i] = static_cast<std::byte>(source_bits == 4 ? code << format(FormatId::e2m1).byte_low
-                                                     : code << format(FormatId::e3m2).byte_low);
-  }
+  std::array<std::uint8_t, 16> codes;
+  expand_codes(from.data(), source_bits, codes.data());
+  std::array<std::byte, 16> out;
+  std::memcpy(out.data(), codes.data(), sizeof codes);
   return out;
 }
 

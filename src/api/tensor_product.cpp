@@ -91,7 +91,7 @@ DescribedMatrix described(const TensorProduct& p, FormatId id, bool mn_major, in
   return out;
 }
 
-Tile tile_of(const TensorProduct& p, bool b_is_mn_major) {
+Tile tile_of(const TensorProduct& p, bool b_is_mn_major, int c_scale) {
   Tile t;
   t.plan = &p.plan.row->plan;
   t.lanes = t.rows = p.rows;
@@ -113,6 +113,7 @@ Tile tile_of(const TensorProduct& p, bool b_is_mn_major) {
   }
   t.negate_a = p.of.negates_a;
   t.negate_b = p.of.negates_b;
+  t.c_scale = c_scale;
   t.fast = compile_fast(t);
   return t;
 }
@@ -139,7 +140,7 @@ Sparsity sparsity_of(const TensorMma& mma) {
 
 // Nothing if the target has no plan for the types.
 std::optional<TensorProduct> compile_product(const TensorMma& mma, const InstructionDescriptor& of,
-                                             const TargetRow& target) {
+                                             const TargetRow& target, int c_scale) {
   TensorProduct p;
   p.mma = mma;
   p.of = of;
@@ -156,8 +157,8 @@ std::optional<TensorProduct> compile_product(const TensorMma& mma, const Instruc
   const std::optional<TargetPlan> plan = find_plan(target, arithmetic_of(p));
   if (!plan) return std::nullopt;
   p.plan = *plan;
-  p.tile = tile_of(p, of.b_is_mn_major);
-  p.masked = of.b_is_mn_major && mma.is_weight_stationary ? tile_of(p, false) : p.tile;
+  p.tile = tile_of(p, of.b_is_mn_major, c_scale);
+  p.masked = of.b_is_mn_major && mma.is_weight_stationary ? tile_of(p, false, c_scale) : p.tile;
   return p;
 }
 
@@ -257,7 +258,8 @@ Result<const TensorProduct*> tensor_product(const Instruction& instruction, std:
   if (!of) return of.error();
   const auto& found = all.get({instruction.decoded().form, &target.row(), bits, scale_input_d},
                               [&]() -> std::unique_ptr<const TensorProduct> {
-                                std::optional<TensorProduct> made = compile_product(**mma, *of, target.row());
+                                std::optional<TensorProduct> made =
+                                    compile_product(**mma, *of, target.row(), scale_input_d);
                                 if (!made) return nullptr;
                                 auto out = std::make_unique<TensorProduct>(std::move(*made));
                                 return out;

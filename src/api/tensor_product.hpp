@@ -33,7 +33,6 @@ struct TensorProduct {
   TensorMma mma;
   InstructionDescriptor of;
   TargetPlan plan;
-  Plan scaled_plan{};  ///< if D is scaled as an input
   tensor::DataPath path;
   int blocks = 1;             ///< of the pair: each computes rows of its own, of columns from each
   int rows = 0, columns = 0;  ///< of a block, and those of B that each block brings

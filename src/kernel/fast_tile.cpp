@@ -27,6 +27,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 std::shared_ptr<const FastTile> compile_fast(const Tile& t) {
+  if (t.c_scale != 0) return nullptr;
   for (const Row& row : kRows) {
     if (!row.takes(*t.plan)) continue;
     if (const std::shared_ptr<FastTile> out = row.compile(t)) {

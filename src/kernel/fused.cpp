@@ -48,7 +48,8 @@ bool is_scalable(const Tile& t) {
   };
   if (!t.a_scale.is_present()) return true;
   const bool is_part = t.rows == 16 && t.columns == 8 && t.products == 1;
-  return is_known(t.a_scale) && is_known(t.b_scale) && (is_part || has_rows_of_f32(t));
+  return is_known(t.a_scale) && is_known(t.b_scale) &&
+         (is_part || (has_rows_of_f32(t) && !t.sparsity.is_sparse()));
 }
 
 // The k of pairs: by k, or those of pairs of even number first.

@@ -131,10 +131,10 @@ void load_two_chunks(const Descriptor& d, const DescribedMatrix& factor, std::sp
 
 void load_factor(const Descriptor& descriptor, const DescribedMatrix& factor, std::span<const std::byte> memory,
                  bool is_a, Scratch::Words& out) {
-  const auto units = static_cast<unsigned>(factor.depth * factor.element_bits / 128);
+  const auto units = static_cast<unsigned>(factor.depth * (factor.padded ? 8 : factor.element_bits) / 128);
   const unsigned each = is_a ? 2 : 1;
   out.resize(static_cast<std::size_t>(factor.lines) * 4 * units);
-  if (factor.major == Major::k && units == 2)
+  if (factor.major == Major::k && units == 2 && !factor.padded)
     return load_two_chunks(descriptor, factor, memory, is_a, out.data());
   load_described(
       descriptor, factor, memory, [=, to = out.data()](unsigned line, unsigned word, std::uint32_t value) {

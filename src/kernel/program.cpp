@@ -19,7 +19,7 @@ Encoding encoding_of(const Format& f, const TileOperand& operand, bool as_half) 
                                       : Encoding::Kind::half;
   out.bytes = f.bits > 16 ? 4 : f.bits > 8 ? 2 : 1;
   if (out.bytes != 1) return out;
-  const int low = operand.places.empty() ? 0 : operand.places[0].low_bit % 8;
+  const int low = operand.places.empty() ? f.byte_low : operand.places[0].low_bit % 8;
   const int magnitude_bits = f.exponent_bits + f.fraction_bits, sign = low + magnitude_bits;
   const int moved = 10 - f.fraction_bits;
   out.sign_mask = static_cast<std::uint8_t>(1 << sign);

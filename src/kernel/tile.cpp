@@ -122,7 +122,7 @@ std::uint64_t element(const Tile& t, std::size_t product, std::size_t row, std::
   return evaluate(*t.plan,
                   {a, operand_format(*t.plan, t.a), scales_of(t.a_scale, w.a_scales, row), t.a_scale.format},
                   {b, operand_format(*t.plan, t.b), scales_of(t.b_scale, w.b_scales, column), t.b_scale.format},
-                  *t.c.format, c);
+                  *t.c.format, c, nullptr, t.c_scale);
 }
 
 }  // namespace
@@ -257,12 +257,13 @@ std::uint64_t run_element(const Tile& t, const ElementCodes& codes, Trace* trace
       *t.plan,
       {w.a, operand_format(*t.plan, t.a), scales(t.a_scale, codes.a_scale, w.a_scales), t.a_scale.format},
       {w.b, operand_format(*t.plan, t.b), scales(t.b_scale, codes.b_scale, w.b_scales), t.b_scale.format},
-      *t.c.format, t.starts_at_zero ? 0 : codes.c, trace);
+      *t.c.format, t.starts_at_zero ? 0 : codes.c, trace, t.c_scale);
 }
 
 std::uint64_t run_element(const Tile& t, const DecodedLine& a, const DecodedLine& b, std::uint64_t c) {
   return evaluate(*t.plan, {a.elements, operand_format(*t.plan, t.a), a.scales, t.a_scale.format},
-                  {b.elements, operand_format(*t.plan, t.b), b.scales, t.b_scale.format}, *t.c.format, c);
+                  {b.elements, operand_format(*t.plan, t.b), b.scales, t.b_scale.format}, *t.c.format, c,
+                  nullptr, t.c_scale);
 }
 
 Decoded decode_factor(const Tile& t, bool of_a, std::uint64_t code) {

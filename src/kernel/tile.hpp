@@ -55,6 +55,7 @@ struct Tile {
   std::optional<DescribedMatrix> a_described, b_described;  ///< in shared memory: a, b have no registers
   bool negate_a = false, negate_b = false;                  ///< imm-scale -1
   bool starts_at_zero = false;                              ///< scale-d is the literal 0: C does not count
+  int c_scale = 0;                                          ///< C counts 2^-c_scale times
 
   std::shared_ptr<const FastTile> fast;  ///< what the bodies need, if they have something for it
 
@@ -67,7 +68,7 @@ struct TileViews {
   OperandView a_scale, b_scale, a_selector, b_selector;
   Descriptor a_descriptor = {}, b_descriptor = {};
   std::span<const std::byte> a_memory = {}, b_memory = {};  ///< shared memory, of A and of B
-  bool accumulate = true;                  ///< false: C is +0, and not read
+  bool accumulate = true;                                   ///< false: C is +0, and not read
 };
 
 /// Where the scale factors of case `index` lie, by the registers of the selector.

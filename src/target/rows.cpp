@@ -523,9 +523,13 @@ constexpr Features kSm90a = kSm90 | Feature::wgmma | Feature::setmaxnreg;
 constexpr Features kSm100 = kSm90 | Feature::sm_100;
 constexpr Features kFamily =
     kSm100 | Feature::kind_f8f6f4_fp8 | Feature::narrow_moves | Feature::setmaxnreg | Feature::cancel_multicast;
-constexpr Features kSm110f = kFamily | Feature::tensor_group | Feature::multimem_fp8;
-constexpr Features kSm100f = kSm110f | Feature::redux_f32;
-constexpr Features kSm100a = kSm100f | Feature::stochastic_rounding;
+constexpr Features kSm100f = kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::redux_f32;
+constexpr Features kSm100a =
+    kSm100f | Feature::stochastic_rounding | Feature::tensor_specific | Feature::tensor_i8;
+constexpr Features kSm103f = kSm100f | Feature::tensor_reduce;
+constexpr Features kSm103a = kSm103f | Feature::stochastic_rounding | Feature::tensor_specific;
+constexpr Features kSm110f = kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::tensor_reduce;
+constexpr Features kSm110a = kSm110f | Feature::tensor_specific | Feature::tensor_i8;
 constexpr Features kSm120f = kFamily | Feature::kind_f8f6f4;
 constexpr Features kSm120a = kSm120f | Feature::sparse_fp4 | Feature::multimem_fp8;
 
@@ -547,10 +551,10 @@ constexpr std::array kTargets{
     TargetRow{"sm_100a", kSm100a, kSm100Blocks, kToolkit},
     TargetRow{"sm_100f", kSm100f, kSm100Blocks, kToolkit},
     TargetRow{"sm_103", kSm100, kSm103Blocks, kToolkit},
-    TargetRow{"sm_103a", kSm100a, kSm103Blocks, kToolkit},
-    TargetRow{"sm_103f", kSm100f, kSm103Blocks, kToolkit},
+    TargetRow{"sm_103a", kSm103a, kSm103Blocks, kToolkit},
+    TargetRow{"sm_103f", kSm103f, kSm103Blocks, kToolkit},
     TargetRow{"sm_110", kSm100, kSm103Blocks, kToolkit},
-    TargetRow{"sm_110a", kSm110f, kSm103Blocks, kToolkit},
+    TargetRow{"sm_110a", kSm110a, kSm103Blocks, kToolkit},
     TargetRow{"sm_110f", kSm110f, kSm103Blocks, kToolkit},
     TargetRow{"sm_120", kSm100, kSm120Blocks, kToolkit},
     TargetRow{"sm_120a", kSm120a, kSm120Blocks, kToolkit},
