@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix descriptors: how warpgroup instructions find their operands in shared memory (PTX manual, "Matrix
-// Descriptor Format" and "Strides"; the map of addresses is measured, src/target/NUMERICS.md, "Descriptors").
+// Matrix descriptors: how instructions find their operands in shared memory (PTX manual, "Matrix Descriptor Format" and
+// "Strides"; of tcgen05 "Shared memory descriptor"). The map of addresses is measured for wgmma (src/target/NUMERICS.md,
+// "Descriptors"), and not for tcgen05 (src/machine/TENSOR_MEMORY.md, "Descriptors of shared memory").
 #pragma once
 
 #include <algorithm>
@@ -19,47 +20,53 @@
 namespace warpbit {
 
 class Instruction;
+struct InstructionDescriptor;
 enum class Part;
+
+/// Whose form of descriptor: that of wgmma (sm_90a), or that of tcgen05 (sm_100a and later).
+enum class DescriptorForm : std::uint8_t { wgmma, tcgen05 };
 
 /// The span in bytes: 128, 64 or 32; 16 without a swizzle, where chunks keep their places.
 int span_bytes(Swizzle swizzle);
 /// "no swizzle", "128-byte swizzle" and so on.
 std::string name(Swizzle swizzle);
 
-/// A descriptor, its fields in bytes.
+/// A descriptor, its fields in bytes. Those of wgmma and of tcgen05 differ in the upper bits:
 ///
-///     63 62    51 50 49        45 ... 32      29 ... 16      13 ... 0
-///     swizzle  base offset     stride / 16    leading / 16   start / 16     all other bits are ignored
+///     wgmma     63 62    51 50 49        45 ... 32      29 ... 16      13 ... 0
+///               swizzle  base offset     stride / 16    leading / 16   start / 16     all other bits are ignored
+///
+///     tcgen05   63 62 61   60 ... 53   52         51 50 49      48 47 46   45 ... 32  and so on
+///               swizzle    0           LBO mode   base offset   0  0  1               bits 14, 15, 30 and 31 are 0
+///
+/// The swizzle of tcgen05 is 0 (none), 2 (128 bytes), 4 (64), 6 (32), whose upper bits are those of wgmma, or 1 (128 bytes,
+/// atoms of 32). Its LBO mode 1 makes the leading offset an address.
 struct Descriptor {
   std::uint32_t start = 0;    ///< address in shared memory; a multiple of 16 below 2^18, like the next two
   std::uint32_t leading = 0;  ///< leading dimension byte offset, LBO
   std::uint32_t stride = 0;   ///< stride dimension byte offset, SBO
   int base_offset = 0;        ///< 0 to 7
   Swizzle swizzle = Swizzle::none;
-  bool absolute_leading = false;  ///< tcgen05: the leading offset is an address, where K goes on
+  bool absolute_leading = false;  ///< tcgen05: rows go on at the address `leading` behind the first 128 bytes
 
-  static Descriptor decode(std::uint64_t bits);
-  /// Errors: descriptor_field, with the field, its value and its range.
+  /// What the fields hold, whether or not the instruction allows it.
+  static Descriptor decode(std::uint64_t bits, DescriptorForm form = DescriptorForm::wgmma);
+  /// The descriptor of wgmma. Errors: descriptor_field, with the field, its value and its range.
   Result<std::uint64_t> encode() const;
 
-  /// The same of tcgen05 (PTX manual, "Shared memory descriptor" of tcgen05):
-  ///
-  ///     63 61    60 53   52           51 49        48 46  45 ... 32    29 ... 16     13 ... 0
-  ///     swizzle  0       LBO is an    base offset  001    stride / 16  leading / 16  start / 16
-  ///     0 2 4 6          address
-  ///     1: 128 bytes in atoms of 32
-  ///
-  /// Errors: descriptor_field. `where` names the operand in them.
+  /// The same of tcgen05. Errors: descriptor_field, for bits and values that the manual does not allow. `where` names the
+  /// operand in them.
   static Result<Descriptor> decode_tensor(std::string_view where, std::uint64_t bits);
   Result<std::uint64_t> encode_tensor() const;
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
 };
 
-/// The set bits that have no effect; without a swizzle the base offset is among them.
-std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor);
+/// The set bits that have no effect; without a swizzle the base offset is among them. Of tcgen05 no others: they are not
+/// allowed.
+std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor, DescriptorForm form = DescriptorForm::wgmma);
 
 /// One line: "start 0x400, LBO 16, SBO 1024, base offset 0, 128-byte swizzle", then the ignored bits.
-std::string descriptor_text(std::uint64_t descriptor);
+std::string descriptor_text(std::uint64_t descriptor, DescriptorForm form = DescriptorForm::wgmma);
 
 /// The contiguous direction of an operand in shared memory.
 enum class Major : std::uint8_t {
@@ -75,6 +82,10 @@ enum class Major : std::uint8_t {
 ///
 /// from the start; where M or N is contiguous and nothing is swizzled, L and S change places. Then bits 4 to
 /// 6 (for narrower swizzles 4 to 5, or 4) of the address are XORed with those of address / 128 - base offset.
+///
+/// With atoms of 32 bytes, bits 5 and 6 are XORed with the lowest two of address / 128, and a group has four lines, not
+/// eight, where M or N is contiguous. With an absolute L, bytes of a line that lie 128 bytes or more behind start / 128 * 128
+/// follow at L, plus the same terms of the line.
 class ChunkMap {
  public:
   static constexpr std::uint64_t kChunk = 16;
@@ -85,38 +96,40 @@ class ChunkMap {
         by_spans_(exchanged(descriptor, major) ? descriptor.stride : descriptor.leading),
         base_offset_(static_cast<std::uint64_t>(descriptor.base_offset)),
         mask_(span_ / kChunk - 1),
+        rows_(mask_),
         shift_(span_ == 16   ? 0
                : span_ == 32 ? 1
                : span_ == 64 ? 2
                              : 3) {
-    exchanged_ = mask_;
     if (descriptor.swizzle == Swizzle::bytes_128_atoms_32) {
-      exchanged_ = 3;
-      atom_ = 2 * kChunk;
-      if (major == Major::mn) group_ = 4;
+      rows_ = 3;
+      atom_shift_ = 5;
+      if (major == Major::mn) group_shift_ = 2;
     }
-    if (descriptor.absolute_leading) beyond_ = descriptor.leading;
+    is_absolute_ = descriptor.absolute_leading;
   }
 
   /// The address of a chunk.
   std::uint64_t operator()(std::uint64_t line, std::uint64_t chunk) const {
-    std::uint64_t address = start_ + line % group_ * span_ + line / group_ * by_lines_;
-    if (beyond_ != 0 && start_ % kRow + chunk * kChunk >= kRow)
-      address = beyond_ + (address - start_) + (start_ % kRow + chunk * kChunk) % kRow;
-    else
-      address += (chunk & mask_) * kChunk + (chunk >> shift_) * by_spans_;
-    return address ^ ((address / kRow - base_offset_) & exchanged_) * atom_;
+    const std::uint64_t in_line =
+        (line & ((1U << group_shift_) - 1)) * span_ + (line >> group_shift_) * by_lines_;
+    const std::uint64_t address =
+        is_absolute_ ? in_line + first_of_absolute(chunk)
+                     : start_ + in_line + (chunk & mask_) * kChunk + (chunk >> shift_) * by_spans_;
+    return address ^ ((address / kRow - base_offset_) & rows_) << atom_shift_;
   }
 
   /// The distance of two lines that are 8 apart, if it is the same everywhere, i.e. if the swizzle repeats.
   std::optional<std::uint64_t> eight_lines() const {
-    if (by_lines_ % (kRow * (exchanged_ + 1)) != 0 || beyond_ != 0) return std::nullopt;
-    return 8 / group_ * by_lines_;
+    if (by_lines_ % (kRow * (rows_ + 1)) != 0) return std::nullopt;
+    return by_lines_ << (3 - group_shift_);
   }
   /// Upper bound of the end of the first `lines` and `chunks`; the actual end may lie far below.
   std::uint64_t bound(std::uint64_t lines, std::uint64_t chunks) const {
-    const std::uint64_t last = std::max(start_, beyond_) + 7 * span_ + (lines - 1) / group_ * by_lines_ +
-                               mask_ * kChunk + ((chunks - 1) >> shift_) * by_spans_;
+    const std::uint64_t most = ((1U << group_shift_) - 1) * span_ + ((lines - 1) >> group_shift_) * by_lines_;
+    const std::uint64_t last = is_absolute_
+                                   ? most + std::max(start_, by_spans_) + kRow
+                                   : start_ + most + mask_ * kChunk + ((chunks - 1) >> shift_) * by_spans_;
     return (last / kRow + 1) * kRow;  // a swizzle exchanges chunks of the same row
   }
 
@@ -125,12 +138,16 @@ class ChunkMap {
   static bool exchanged(const Descriptor& d, Major major) {
     return major == Major::mn && d.swizzle == Swizzle::none;
   }
+  // Of the first line, before the swizzle.
+  std::uint64_t first_of_absolute(std::uint64_t chunk) const {
+    const std::uint64_t within = start_ % kRow + chunk * kChunk;
+    return within < kRow ? start_ + chunk * kChunk : by_spans_ + within % kRow;
+  }
   std::uint64_t start_, span_, by_lines_, by_spans_, base_offset_, mask_;
+  std::uint64_t rows_;  // of 128 bytes, after which the swizzle repeats, less one
   int shift_;
-  std::uint64_t exchanged_ = 0,
-                atom_ = kChunk;  // the swizzle: bits of the number of a row of 128 bytes, and what they move
-  std::uint64_t group_ = 8;      // lines of an atom
-  std::uint64_t beyond_ = 0;     // where lines go on behind the first 128 bytes; 0: nowhere
+  int atom_shift_ = 4, group_shift_ = 3;  // of bytes that stay together, of lines of an atom
+  bool is_absolute_ = false;
 };
 
 /// The bit in shared memory where an element of an operand begins: i along M (for A) or N (for B), k along K.
@@ -143,8 +160,8 @@ struct DescribedMatrix {
   Major major = Major::k;
   int element_bits = 16;
   int lines = 0, depth = 0;
-  /// Sixteen elements, of 4 or 6 bits each, lie in the lower of each 16 bytes (PTX manual, "Packing formats of shared memory" of
-  /// tcgen05).
+  /// Of tcgen05, for elements of 4 and 6 bits: sixteen of them begin each 16 bytes, side by side, and the bytes behind them
+  /// are left out.
   bool padded = false;
 
   /// Bytes along the contiguous direction.
@@ -154,7 +171,7 @@ struct DescribedMatrix {
   }
   std::uint64_t bytes() const {
     return static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(depth) *
-           static_cast<std::uint64_t>(element_bits) / 8;
+           static_cast<std::uint64_t>(padded ? 8 : element_bits) / 8;
   }
   friend bool operator==(const DescribedMatrix&, const DescribedMatrix&) = default;
 };
@@ -162,7 +179,7 @@ struct DescribedMatrix {
 /// The bit where an element of a matrix begins, as above.
 std::uint64_t element_bit(const Descriptor& descriptor, const DescribedMatrix& matrix, int i, int k);
 
-/// The address after the last byte read.
+/// The address after the last byte read; of padded elements the padding is read, too.
 std::uint64_t described_end(const Descriptor& descriptor, const DescribedMatrix& matrix);
 /// Whether a memory of this size contains the whole matrix.
 bool is_described_within(const Descriptor& descriptor, const DescribedMatrix& matrix, std::uint64_t bytes);
@@ -193,7 +210,7 @@ class DescriptorMap {
 };
 
 /// A tile in a canonical layout (PTX manual, "Canonical Layouts"). An atom is 8 rows (K-major) or 8 k
-/// (MN-major) of one span each, stored consecutively and swizzled; atoms follow each other along M or N
+/// (MN-major; of 32-byte atoms 4) of one span each, stored consecutively and swizzled; atoms follow each other along M or N
 /// first:
 ///
 ///     -> K
@@ -203,8 +220,9 @@ class DescriptorMap {
 /// The offsets equal those of CUTLASS's tile_to_shape for such an atom.
 class CanonicalTile {
  public:
-  /// Errors: no_such_layout for MN-major elements that are not 16 bits wide, extents that are not whole
-  /// atoms, and tiles beyond the addresses that a descriptor can hold.
+  /// Errors: no_such_layout for elements that the swizzle does not move (MN-major: 8 and 16 bits by every one but that of
+  /// 32-byte atoms, 32 bits by that alone), extents that are not whole atoms, and tiles beyond the addresses that a descriptor
+  /// can hold.
   static Result<CanonicalTile> make(const DescribedMatrix& tile, Swizzle swizzle);
 
   const DescribedMatrix& matrix() const { return tile_; }
@@ -244,6 +262,8 @@ enum class DescriptorIssue {
   bytes_for_units,   ///< some fields hold bytes instead of 16-byte units
   read_twice,        ///< several elements share bytes
   out_of_bounds,     ///< bytes beyond shared memory are read
+  older_descriptor,  ///< tcgen05: it is a descriptor of wgmma
+  not_allowed,       ///< tcgen05: a field has a value that the manual does not allow, or not for this matrix
 };
 /// The name of an issue as it is spelled above.
 std::string_view name(DescriptorIssue issue);
@@ -258,16 +278,22 @@ struct DescriptorFinding {
 /// guide).
 inline constexpr std::uint64_t kMostSharedBytes = 233472;  // 228 KiB
 
-/// The matrix that a descriptor of this instruction describes. `factor` is Part::a or Part::b. A bare form
-/// covers both placements of A (registers and shared memory). `transposed` overrides the instruction's
+/// The matrix that a descriptor of this instruction describes. `factor` is Part::a or Part::b; of tcgen05.cp Part::source. A
+/// bare form of wgmma covers both placements of A (registers and shared memory). `transposed` overrides the instruction's
 /// imm-trans. Errors: operand_kind if the factor has no descriptor, or cannot be transposed.
 Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part factor,
                                          std::optional<bool> transposed = std::nullopt);
+/// The same of tcgen05.mma with an instruction descriptor of its: what each block of a pair has. Error: operand_kind.
+Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part factor,
+                                         const InstructionDescriptor& of);
+/// Whose descriptors an instruction has.
+DescriptorForm descriptor_form(const Instruction& instruction);
 
 /// The suspicious properties, by issue. A finding that explains why bytes are read twice or out of bounds
 /// replaces those. A valid but unusual layout may be reported, too.
 std::vector<DescriptorFinding> check_descriptor(std::uint64_t descriptor, const DescribedMatrix& matrix,
-                                                std::uint64_t shared_bytes = kMostSharedBytes);
+                                                std::uint64_t shared_bytes = kMostSharedBytes,
+                                                DescriptorForm form = DescriptorForm::wgmma);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

@@ -68,6 +68,14 @@ struct ActiveLanes {
   friend auto operator<=>(const ActiveLanes&, const ActiveLanes&) = default;
 };
 
+/// Places of a map that hold nothing, although its digits count them: those of elements outside the matrix, once `origin` is
+/// added to all of them; and of each `block` rows those from `used` on, so that row `block` follows row `used` - 1.
+struct Border {
+  Coordinate origin = {};
+  int block = 1, used = 1;
+  friend auto operator<=>(const Border&, const Border&) = default;
+};
+
 /// A static fragment map: (lane, value) -> (row, column), each index split into mixed-radix digits with a step
 /// in the matrix for each digit (CuTe's shape:stride). Value v of a lane is slot v % per_register of register
 /// v / per_register.
@@ -91,6 +99,8 @@ class FragmentMap {
 
   /// The same with one more digit of lanes, i.e. for more lanes than this map has.
   FragmentMap over_lanes(int rows, int columns, Digit lanes) const;
+  /// The same with a border.
+  FragmentMap within(const Border& border) const;
 
   int rows() const { return rows_; }
   int columns() const { return columns_; }
@@ -100,7 +110,7 @@ class FragmentMap {
   const Packing& packing() const { return packing_; }
 
   /// The element in a slot of a register of a lane. Nothing if the lane, register or slot does not exist, or
-  /// if the lane holds no elements.
+  /// if the lane or the place holds no element.
   std::optional<Coordinate> at(int lane, int reg, int slot) const;
   /// The element that the given bit belongs to, padding excluded.
   std::optional<Coordinate> at_bit(int lane, int reg, int bit) const;
@@ -111,8 +121,8 @@ class FragmentMap {
   /// columns + column, the first place that holds it. Precondition: every element has a place.
   std::vector<Place> table() const;
 
-  /// CuTe's notation with steps as (row,column[,product]), preceded by the active lanes if not all are
-  /// active, e.g. "((4,8),(2,2)):(((0,2),(1,0)),((0,1),(8,0)))".
+  /// CuTe's notation with steps as (row,column[,product]), preceded by the border if there is one, and by the active lanes if
+  /// not all are active, e.g. "((4,8),(2,2)):(((0,2),(1,0)),((0,1),(8,0)))".
   std::string text() const;
 
   /// Equal maps are written alike. The order is arbitrary and serves lookup.
@@ -120,12 +130,13 @@ class FragmentMap {
 
  private:
   Place place(int active, int value) const;
-  Coordinate coordinate(int active, int value) const;
+  std::optional<Coordinate> coordinate(int active, int value) const;
 
   int rows_, columns_, products_;
   Packing packing_;
   std::vector<Digit> lane_, value_;
   ActiveLanes active_;
+  Border border_ = {};
   int active_lanes_ = 1, values_ = 1;
 };
 

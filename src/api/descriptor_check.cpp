@@ -8,7 +8,10 @@
 #include <utility>
 
 #include "api/checks.hpp"
+#include "isa/instruction.hpp"
+#include "numeric/formats.hpp"
 #include "warpbit/instruction.hpp"
+#include "warpbit/instruction_descriptor.hpp"
 
 namespace warpbit {
 namespace {
@@ -44,7 +47,8 @@ Reading read(const Descriptor& descriptor, const DescribedMatrix& matrix, std::u
             span = span_bytes(descriptor.swizzle);
   const auto room =
       static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(std::max(span, matrix.contiguous_bytes()));
-  const auto atom = static_cast<std::uint32_t>(8 * span);
+  const int atom_lines = descriptor.swizzle == Swizzle::bytes_128_atoms_32 && matrix.major == Major::mn ? 4 : 8;
+  const auto atom = static_cast<std::uint32_t>(atom_lines * span);
   out.canonical = out.is_sound() && out.ranges.back().last - out.ranges.front().first < room &&
                   descriptor.stride % atom == 0 &&
                   (!uses_leading(descriptor, matrix) || descriptor.leading % atom == 0);
@@ -68,11 +72,14 @@ std::string text(const ByteRange& range) {
 
 class Check {
  public:
-  Check(std::uint64_t bits, const DescribedMatrix& matrix, std::uint64_t shared_bytes)
-      : bits_(bits), matrix_(matrix), shared_bytes_(shared_bytes) {}
+  Check(std::uint64_t bits, const DescribedMatrix& matrix, std::uint64_t shared_bytes, DescriptorForm form)
+      : bits_(bits), matrix_(matrix), shared_bytes_(shared_bytes), form_(form) {}
 
   std::vector<DescriptorFinding> run() {
-    check_bits();
+    if (form_ == DescriptorForm::wgmma)
+      check_bits();
+    else
+      check_tensor_bits();
     const bool explained = check_exchanged() || check_units();
     if (!explained) {
       check_leading();
@@ -100,6 +107,43 @@ class Check {
               bit_list(newer), bits_ >> 61, bits_ >> 62, name(d_.swizzle)));
     if (const std::uint64_t ignored = ignored_descriptor_bits(bits_) & ~newer)
       add(DescriptorIssue::ignored_bits, fmt::format("{} set and ignored", bit_list(ignored)));
+  }
+
+  // The findings that decode_tensor would refuse, each on its own, and what depends on the matrix.
+  void check_tensor_bits() {
+    const std::uint64_t version = bits_ >> 46 & 7, mode = bits_ >> 61;
+    if (version == 0)
+      add(DescriptorIssue::older_descriptor,
+          "bits 46-48 are 0 as in a descriptor of wgmma; those of tcgen05 have 1 there, i.e. bit 46 set");
+    else if (version != 1)
+      add(DescriptorIssue::not_allowed, fmt::format("bits 46-48 are {}; tcgen05 has 1 there", version));
+    constexpr std::uint64_t kReserved = 0x1FE0'0000'C000'C000;
+    if (const std::uint64_t reserved = bits_ & kReserved)
+      add(DescriptorIssue::not_allowed, fmt::format("{} set and reserved", bit_list(reserved)));
+    if (mode == 3 || mode == 5 || mode == 7)
+      add(DescriptorIssue::not_allowed,
+          fmt::format(
+              "the swizzle, bits 61-63, is {}; it may be 0 (none), 1 (128 bytes in atoms of 32), 2 (128 "
+              "bytes), 4 (64) and 6 (32){}",
+              mode, version == 0 ? "" : ", i.e. wgmma's number twice"));
+    if (d_.absolute_leading &&
+        (d_.swizzle != Swizzle::bytes_128 || d_.base_offset != 0 || matrix_.major != Major::k))
+      add(DescriptorIssue::not_allowed,
+          "bit 52 makes LBO an address, which only K-major matrices with the 128-byte swizzle and base offset 0 have");
+    if (const std::uint64_t ignored = ignored_descriptor_bits(bits_, form_))
+      add(DescriptorIssue::ignored_bits,
+          fmt::format("{} set and ignored without a swizzle", bit_list(ignored)));
+    check_swizzle();
+  }
+
+  // PTX manual, "Major-ness supported by Strides".
+  void check_swizzle() {
+    if (matrix_.major == Major::k) return;
+    const bool wide = matrix_.element_bits == 32, by_wide_atoms = d_.swizzle == Swizzle::bytes_128_atoms_32;
+    if (wide == by_wide_atoms) return;
+    add(DescriptorIssue::not_allowed,
+        fmt::format("{}: elements of {} bits with M or N contiguous {}", name(d_.swizzle), matrix_.element_bits,
+                    wide ? "have the 128-byte swizzle of 32-byte atoms alone" : "have every swizzle but that"));
   }
 
   std::string twice() const {
@@ -171,7 +215,12 @@ class Check {
   // A start within the first span is what K steps lead to.
   void check_start() {
     if (d_.swizzle == Swizzle::none || d_.base_offset != 0) return;
-    const auto span = static_cast<std::uint32_t>(span_bytes(d_.swizzle)), repeat = 8 * span;
+    const bool by_wide_atoms = d_.swizzle == Swizzle::bytes_128_atoms_32;
+    if (by_wide_atoms && d_.start % 32 != 0)
+      add(DescriptorIssue::misaligned_start,
+          fmt::format("start {:#x} is no multiple of the 32 bytes that this swizzle moves", d_.start));
+    const auto span = static_cast<std::uint32_t>(span_bytes(d_.swizzle)),
+               repeat = (by_wide_atoms ? 4 : 8) * span;
     if (d_.start % repeat < span) return;
     add(DescriptorIssue::misaligned_start,
         fmt::format(
@@ -185,7 +234,8 @@ class Check {
   std::uint64_t bits_;
   DescribedMatrix matrix_;
   std::uint64_t shared_bytes_;
-  Descriptor d_ = Descriptor::decode(bits_);
+  DescriptorForm form_;
+  Descriptor d_ = Descriptor::decode(bits_, form_);
   Reading reading_ = read(d_, matrix_, shared_bytes_);
   std::vector<DescriptorFinding> findings_;
 };
@@ -193,10 +243,42 @@ class Check {
 }  // namespace
 
 std::string_view name(DescriptorIssue issue) {
-  constexpr std::string_view kNames[] = {"ignored_bits",     "newer_descriptor", "ignored_leading",
-                                         "misaligned_start", "exchanged",        "bytes_for_units",
-                                         "read_twice",       "out_of_bounds"};
+  constexpr std::string_view kNames[] = {
+      "ignored_bits",    "newer_descriptor", "ignored_leading", "misaligned_start", "exchanged",
+      "bytes_for_units", "read_twice",       "out_of_bounds",   "older_descriptor", "not_allowed"};
   return kNames[static_cast<std::size_t>(issue)];
+}
+
+namespace {
+
+// Lines of tensor memory, of 16 or 32 bytes: each becomes a row of four or eight words.
+DescribedMatrix copied_matrix(const tensor::Copy& copy) {
+  struct Row {
+    int lines, bytes;
+  };
+  constexpr Row kRows[] = {{128, 32}, {4, 32}, {128, 16}, {64, 16}, {32, 16}};  // by Copy::Shape
+  const auto [lines, bytes] = kRows[static_cast<std::size_t>(copy.shape)];
+  return {Major::k, copy.source_bits, lines, bytes, copy.source_bits < 8};
+}
+
+}  // namespace
+
+DescriptorForm descriptor_form(const Instruction& instruction) {
+  return std::holds_alternative<TensorAction>(instruction.decoded().kernel) ? DescriptorForm::tcgen05
+                                                                            : DescriptorForm::wgmma;
+}
+
+Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part factor,
+                                         const InstructionDescriptor& of) {
+  const Operand* at = instruction.find(factor);
+  const std::optional<TensorMma> mma = tensor_mma(instruction);
+  if (!mma || at == nullptr || (factor != Part::a && factor != Part::b))
+    return mismatch(instruction, "no descriptor stands there", "A or B of tcgen05.mma", Errc::operand_kind);
+  const bool left = factor == Part::a, is_mn = left ? of.a_is_mn_major : of.b_is_mn_major;
+  const int lines = (left ? of.m : of.n) / mma->cta_group, bits = find_format(left ? of.a : of.b)->bits;
+  const bool in_bytes = mma->kind == TensorKind::f8f6f4 || mma->kind == TensorKind::mxf8f6f4;
+  return DescribedMatrix{is_mn ? Major::mn : Major::k, bits, lines, left && of.is_sparse ? of.k / 2 : of.k,
+                         in_bytes && bits < 8};
 }
 
 Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part factor,
@@ -204,6 +286,11 @@ Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part fa
   const auto refuse = [&](std::string seen, std::string accepted) {
     return mismatch(instruction, std::move(seen), std::move(accepted), Errc::operand_kind);
   };
+  if (const auto* action = std::get_if<TensorAction>(&instruction.decoded().kernel)) {
+    const auto* copy = std::get_if<tensor::Copy>(&action->what);
+    if (copy != nullptr && factor == Part::source) return copied_matrix(*copy);
+    return refuse("its instruction descriptor says what it describes", "that, for A and B of tcgen05.mma");
+  }
   const Operand *at = instruction.find(factor), *right = instruction.find(Part::b);
   if (right == nullptr || right->kind != OperandKind::descriptor || (factor != Part::a && at != right))
     return refuse("no descriptor stands there", "A or B of wgmma");
@@ -222,8 +309,8 @@ Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part fa
 }
 
 std::vector<DescriptorFinding> check_descriptor(std::uint64_t descriptor, const DescribedMatrix& matrix,
-                                                std::uint64_t shared_bytes) {
-  return Check(descriptor, matrix, shared_bytes).run();
+                                                std::uint64_t shared_bytes, DescriptorForm form) {
+  return Check(descriptor, matrix, shared_bytes, form).run();
 }
 
 }  // namespace warpbit

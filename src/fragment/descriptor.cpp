@@ -17,6 +17,10 @@ constexpr int kChunk = 16;  // bytes that stay together
 constexpr int kRow = 128;   // bytes after which the swizzle changes
 constexpr std::int64_t kAddresses = kFieldBytes;
 
+// Of tcgen05.
+constexpr int kAbsoluteBit = 52;
+constexpr std::pair<int, int> kReserved[] = {{14, 15}, {30, 31}, {53, 60}};  // first and last bit
+
 std::uint32_t field(std::uint64_t bits, int low) {
   return static_cast<std::uint32_t>(bits >> low & 0x3FFF) * kUnit;
 }
@@ -30,7 +34,16 @@ Result<std::uint64_t> packed(std::string_view name, std::uint32_t bytes, int low
 // The lines of a matrix, and the chunks of each.
 std::pair<std::uint64_t, std::uint64_t> chunks_of(const DescribedMatrix& m) {
   return {static_cast<std::uint64_t>(m.major == Major::mn ? m.depth : m.lines),
-          static_cast<std::uint64_t>(m.contiguous_bytes()) / ChunkMap::kChunk};
+          (static_cast<std::uint64_t>(m.contiguous_bytes()) + ChunkMap::kChunk - 1) / ChunkMap::kChunk};
+}
+
+// Bits that so many elements take along the contiguous direction.
+std::int64_t bits_along(const DescribedMatrix& m, int count) {
+  return std::int64_t{count} * (m.padded ? 8 : m.element_bits);
+}
+
+int lines_of_atom(Major major, Swizzle swizzle) {
+  return major == Major::mn && swizzle == Swizzle::bytes_128_atoms_32 ? kLines / 2 : kLines;
 }
 
 // Appends bits to ascending ranges of bytes.
@@ -62,12 +75,19 @@ int span_bytes(Swizzle swizzle) {
   return kSpans[static_cast<int>(swizzle)];
 }
 
-Descriptor Descriptor::decode(std::uint64_t bits) {
-  return {field(bits, 0), field(bits, 16), field(bits, 32), static_cast<int>(bits >> 49 & 7),
-          static_cast<Swizzle>(bits >> 62)};
+Descriptor Descriptor::decode(std::uint64_t bits, DescriptorForm form) {
+  Descriptor out{field(bits, 0), field(bits, 16), field(bits, 32), static_cast<int>(bits >> 49 & 7),
+                 static_cast<Swizzle>(bits >> 62)};
+  if (form == DescriptorForm::wgmma) return out;
+  if (bits >> 61 == 1) out.swizzle = Swizzle::bytes_128_atoms_32;
+  out.absolute_leading = (bits >> kAbsoluteBit & 1) != 0;
+  return out;
 }
 
 Result<std::uint64_t> Descriptor::encode() const {
+  if (swizzle == Swizzle::bytes_128_atoms_32 || absolute_leading)
+    return Error{Errc::descriptor_field, absolute_leading ? "leading dimension byte offset" : "swizzle",
+                 absolute_leading ? "an absolute address" : name(swizzle), "that of a descriptor of wgmma"};
   std::uint64_t out = std::uint64_t{static_cast<std::uint8_t>(swizzle)} << 62;
   if (base_offset < 0 || base_offset > 7)
     return Error{Errc::descriptor_field, "base offset", fmt::format("{}", base_offset), "0 to 7"};
@@ -83,58 +103,55 @@ Result<std::uint64_t> Descriptor::encode() const {
 
 // ---- Those of tcgen05
 
-namespace {
-
-constexpr int kAbsoluteBit = 52;
-constexpr std::uint64_t kVersion = std::uint64_t{1} << 46;
-constexpr std::uint64_t kZeros = std::uint64_t{3} << 14 | std::uint64_t{3} << 30 | std::uint64_t{0xFF} << 53;
-constexpr std::string_view kSwizzleCodes =
-    "0 (none), 1 (128 bytes in atoms of 32), 2 (128 bytes), 4 (64), 6 (32)";
-
-}  // namespace
-
 Result<Descriptor> Descriptor::decode_tensor(std::string_view where, std::uint64_t bits) {
   const auto refuse = [&](std::string_view name, std::string seen, std::string accepted) {
     return Error{Errc::descriptor_field, fmt::format("{} {:#x}, {}", where, bits, name), std::move(seen),
                  std::move(accepted)};
   };
-  const std::uint64_t version = bits >> 46 & 7, swizzle = bits >> 61;
-  if (version != 1)
+  if (const std::uint64_t version = bits >> 46 & 7; version != 1)
     return refuse("bits 46-48", fmt::format("{}", version),
-                  "1: a descriptor of tcgen05; those of wgmma have 0 here");
-  if ((bits & kZeros) != 0)
-    return refuse("bits 14-15, 30-31 and 53-60", fmt::format("{:#x}", bits & kZeros), "0");
-  if (swizzle % 2 != 0 && swizzle != 1)
-    return refuse("swizzle, bits 61-63", fmt::format("{}", swizzle), std::string(kSwizzleCodes));
-  Descriptor out = decode(bits);
-  if (swizzle == 1) out.swizzle = Swizzle::bytes_128_atoms_32;
-  out.absolute_leading = (bits >> kAbsoluteBit & 1) != 0;
+                  version == 0 ? "1: those of wgmma have 0 there" : "1");
+  for (const auto& [low, high] : kReserved)
+    if (const std::uint64_t value = bits >> low & ((std::uint64_t{1} << (high - low + 1)) - 1); value != 0)
+      return refuse(fmt::format("bits {}-{}", low, high), fmt::format("{}", value), "0");
+  if (const std::uint64_t mode = bits >> 61; mode % 2 != 0 && mode != 1)
+    return refuse("swizzle, bits 61-63", fmt::format("{}", mode),
+                  "0 (none), 1 (128 bytes in atoms of 32), 2 (128 bytes), 4 (64), 6 (32)");
+  const Descriptor out = decode(bits, DescriptorForm::tcgen05);
   if (out.absolute_leading && (out.swizzle != Swizzle::bytes_128 || out.base_offset != 0))
-    return refuse("bit 52", "1, an absolute leading offset",
-                  "0, or a 128-byte swizzle with a base offset of 0");
+    return refuse("LBO mode, bit 52",
+                  fmt::format("1, with {}, base offset {}", name(out.swizzle), out.base_offset),
+                  fmt::format("0, or {} with base offset 0", name(Swizzle::bytes_128)));
   return out;
 }
 
 Result<std::uint64_t> Descriptor::encode_tensor() const {
   Descriptor plain = *this;
+  plain.absolute_leading = false;
   if (swizzle == Swizzle::bytes_128_atoms_32) plain.swizzle = Swizzle::none;
-  const Result<std::uint64_t> bits = plain.encode();
-  if (!bits) return bits.error();
-  return *bits | kVersion | std::uint64_t{swizzle == Swizzle::bytes_128_atoms_32} << 61 |
-         std::uint64_t{absolute_leading} << kAbsoluteBit;
+  const Result<std::uint64_t> fields = plain.encode();
+  if (!fields) return fields.error();
+  const std::uint64_t out = *fields | std::uint64_t{1} << 46 |
+                            std::uint64_t{swizzle == Swizzle::bytes_128_atoms_32} << 61 |
+                            std::uint64_t{absolute_leading} << kAbsoluteBit;
+  if (const Result<Descriptor> allowed = decode_tensor("descriptor", out); !allowed) return allowed.error();
+  return out;
 }
 
-std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor) {
+std::uint64_t ignored_descriptor_bits(std::uint64_t descriptor, DescriptorForm form) {
   constexpr std::uint64_t kFields = 0xC000'3FFF'3FFF'3FFF, kBaseOffset = std::uint64_t{7} << 49;
-  const bool swizzled = Descriptor::decode(descriptor).swizzle != Swizzle::none;
+  const bool swizzled = Descriptor::decode(descriptor, form).swizzle != Swizzle::none;
+  if (form == DescriptorForm::tcgen05) return swizzled ? 0 : descriptor & kBaseOffset;
   return descriptor & ~(swizzled ? kFields | kBaseOffset : kFields);
 }
 
-std::string descriptor_text(std::uint64_t descriptor) {
-  const Descriptor d = Descriptor::decode(descriptor);
-  const std::uint64_t ignored = ignored_descriptor_bits(descriptor);
-  return fmt::format("start {:#x}, LBO {}, SBO {}, base offset {}, {}{}", d.start, d.leading, d.stride,
-                     d.base_offset, name(d.swizzle), ignored ? fmt::format("; ignored: {:#x}", ignored) : "");
+std::string descriptor_text(std::uint64_t descriptor, DescriptorForm form) {
+  const Descriptor d = Descriptor::decode(descriptor, form);
+  const std::uint64_t ignored = ignored_descriptor_bits(descriptor, form);
+  return fmt::format(
+      "start {:#x}, LBO {}, SBO {}, base offset {}, {}{}", d.start,
+      d.absolute_leading ? fmt::format("{:#x} (an address)", d.leading) : fmt::format("{}", d.leading),
+      d.stride, d.base_offset, name(d.swizzle), ignored ? fmt::format("; ignored: {:#x}", ignored) : "");
 }
 
 std::uint64_t element_bit(const Descriptor& d, Major major, int element_bits, int i, int k) {
@@ -200,27 +217,46 @@ std::vector<ByteRange> DescriptorMap::shared_ranges() const {
   return out;
 }
 
+namespace {
+
+// What elements the swizzle moves (PTX manual, "Strides" of both): empty if these are among them.
+std::string elements_moved(const DescribedMatrix& m, Swizzle swizzle) {
+  const bool wide = swizzle == Swizzle::bytes_128_atoms_32;
+  if (m.padded) {
+    if (m.element_bits != 4 && m.element_bits != 6) return "4 or 6 bits, which alone are padded";
+  } else if (m.major == Major::k) {
+    return m.element_bits < 1 || 32 % m.element_bits != 0 ? "a divisor of 32" : "";
+  } else if (m.element_bits == 32) {
+    return wide ? "" : "8 or 16 bits, the 128-byte swizzle of 32-byte atoms, or K-major";
+  } else if (m.element_bits != 8 && m.element_bits != 16) {
+    return "8, 16 or 32 bits, or K-major";
+  }
+  return m.major == Major::mn && wide ? "32 bits, another swizzle, or K-major" : "";
+}
+
+}  // namespace
+
 Result<CanonicalTile> CanonicalTile::make(const DescribedMatrix& tile, Swizzle swizzle) {
   const bool mn = tile.major == Major::mn;
   const int span = span_bytes(swizzle), across = mn ? tile.depth : tile.lines,
-            along = mn ? tile.lines : tile.depth;
+            along = mn ? tile.lines : tile.depth, lines = lines_of_atom(tile.major, swizzle);
   const auto refuse = [&](std::string seen, std::string accepted) {
     return no_layout(tile, swizzle, std::move(seen), std::move(accepted));
   };
-  if (mn ? tile.element_bits != 16 : tile.element_bits < 1 || 32 % tile.element_bits != 0)
-    return refuse(fmt::format("{} bits", tile.element_bits), mn ? "16 bits, or K-major" : "a divisor of 32");
-  if (across < kLines || across % kLines != 0)
+  if (std::string wanted = elements_moved(tile, swizzle); !wanted.empty())
+    return refuse(fmt::format("{} bits", tile.element_bits), std::move(wanted));
+  if (across < lines || across % lines != 0)
     return refuse(fmt::format("{} {}", across, mn ? "k" : "rows or columns"),
-                  fmt::format("a multiple of {}", kLines));
-  if (along < 1 || std::int64_t{along} * tile.element_bits % (std::int64_t{8} * span) != 0)
+                  fmt::format("a multiple of {}", lines));
+  const int bits = tile.padded ? 8 : tile.element_bits;
+  if (along < 1 || bits_along(tile, along) % (std::int64_t{8} * span) != 0)
     return refuse(fmt::format("{} contiguous elements", along),
-                  fmt::format("a multiple of {}, which fill {} bytes", 8 * span / tile.element_bits, span));
-  if (std::int64_t{along} * across > kAddresses * 8 / tile.element_bits)
-    return refuse(
-        fmt::format("{} elements", std::int64_t{along} * across),
-        fmt::format("at most {}, which fill {} bytes", kAddresses * 8 / tile.element_bits, kAddresses));
-  const auto atom = static_cast<std::uint32_t>(kLines * span);
-  const auto rank = static_cast<std::uint32_t>(mn ? tile.contiguous_bytes() / span : across / kLines) * atom;
+                  fmt::format("a multiple of {}, which fill {} bytes", 8 * span / bits, span));
+  if (std::int64_t{along} * across > kAddresses * 8 / bits)
+    return refuse(fmt::format("{} elements", std::int64_t{along} * across),
+                  fmt::format("at most {}, which fill {} bytes", kAddresses * 8 / bits, kAddresses));
+  const auto atom = static_cast<std::uint32_t>(lines * span);
+  const auto rank = static_cast<std::uint32_t>(mn ? tile.contiguous_bytes() / span : across / lines) * atom;
   return CanonicalTile(tile, mn && swizzle != Swizzle::none ? Descriptor{0, atom, rank, 0, swizzle}
                                                             : Descriptor{0, rank, atom, 0, swizzle});
 }
@@ -230,24 +266,26 @@ int CanonicalTile::alignment() const {
 }
 
 std::uint64_t CanonicalTile::element_bit(int i, int k) const {
-  return warpbit::element_bit(whole_, tile_.major, tile_.element_bits, i, k);
+  return warpbit::element_bit(whole_, tile_, i, k);
 }
 
 Result<std::uint32_t> CanonicalTile::step(const DescribedMatrix& part, int i, int k) const {
   const auto refuse = [&](std::string seen, std::string accepted) {
     return no_layout(tile_, swizzle(), std::move(seen), std::move(accepted));
   };
-  if (part.major != tile_.major || part.element_bits != tile_.element_bits || part.lines < 1 ||
-      part.depth < 1 || i < 0 || k < 0 || i > tile_.lines - part.lines || k > tile_.depth - part.depth)
+  if (part.major != tile_.major || part.element_bits != tile_.element_bits || part.padded != tile_.padded ||
+      part.lines < 1 || part.depth < 1 || i < 0 || k < 0 || i > tile_.lines - part.lines ||
+      k > tile_.depth - part.depth)
     return refuse(
         fmt::format("{} x {} elements of {} bits at ({}, {})", part.lines, part.depth, part.element_bits, i, k),
         "a part of the tile");
   const bool across = tile_.major == Major::mn;
-  const int line = across ? k : i, span = span_bytes(swizzle());
-  const int begin = (across ? i : k) * tile_.element_bits / 8, length = part.contiguous_bytes();
-  if (line % kLines != 0 || (across ? i : k) * tile_.element_bits % (8 * kChunk) != 0)
+  const int line = across ? k : i, span = span_bytes(swizzle()), lines = lines_of_atom(tile_.major, swizzle());
+  const int begin = static_cast<int>(bits_along(tile_, across ? i : k) / 8), length = part.contiguous_bytes();
+  const int chunk = swizzle() == Swizzle::bytes_128_atoms_32 ? 2 * kChunk : kChunk;
+  if (line % lines != 0 || bits_along(tile_, across ? i : k) % (8 * chunk) != 0)
     return refuse(fmt::format("a part at ({}, {})", i, k),
-                  fmt::format("multiples of {} and of {} bytes", kLines, kChunk));
+                  fmt::format("multiples of {} and of {} bytes", lines, chunk));
   if (begin % span != 0 && begin % span + length > span)
     return refuse(fmt::format("a part of {} bytes at byte {} of a span", length, begin % span),
                   fmt::format("one that ends with the {} bytes of the span, or begins with a span", span));
@@ -268,7 +306,7 @@ Result<Descriptor> CanonicalTile::descriptor(std::uint32_t start, const Describe
   // Unused; the manual's value.
   if (swizzled && tile_.major == Major::k && part.contiguous_bytes() <= span_bytes(swizzle()))
     out.leading = kChunk;
-  if (const Result<std::uint64_t> fits = out.encode(); !fits) return fits.error();
+  if (const Result<std::uint64_t> fits = out.encode_tensor(); !fits) return fits.error();
   return out;
 }
 

@@ -42,6 +42,7 @@ FragmentMap::FragmentMap(int rows, int columns, int products, Packing packing, s
 FragmentMap FragmentMap::transposed() const {
   FragmentMap out = *this;
   std::swap(out.rows_, out.columns_);
+  std::swap(out.border_.origin.row, out.border_.origin.column);
   for (auto* digits : {&out.lane_, &out.value_})
     for (Digit& digit : *digits) std::swap(digit.step.row, digit.step.column);
   return out;
@@ -50,19 +51,30 @@ FragmentMap FragmentMap::transposed() const {
 FragmentMap FragmentMap::tiled(int rows, int columns, Digit value) const {
   std::vector<Digit> values = value_;
   values.push_back(value);
-  return {rows, columns, products_, packing_, lane_, std::move(values), active_};
+  return FragmentMap(rows, columns, products_, packing_, lane_, std::move(values), active_).within(border_);
 }
 
 FragmentMap FragmentMap::over_lanes(int rows, int columns, Digit lanes) const {
   std::vector<Digit> more = lane_;
   more.push_back(lanes);
-  return {rows, columns, products_, packing_, std::move(more), value_, active_};
+  return FragmentMap(rows, columns, products_, packing_, std::move(more), value_, active_).within(border_);
 }
 
-Coordinate FragmentMap::coordinate(int active, int value) const {
-  Coordinate c;
+FragmentMap FragmentMap::within(const Border& border) const {
+  FragmentMap out = *this;
+  out.border_ = border;
+  return out;
+}
+
+std::optional<Coordinate> FragmentMap::coordinate(int active, int value) const {
+  Coordinate c = border_.origin;
   move(c, lane_, active);
   move(c, value_, value);
+  if (const int row = c.row % border_.block; row < border_.used)
+    c.row = c.row / border_.block * border_.used + row;
+  else
+    return std::nullopt;
+  if (c.row < 0 || c.row >= rows_ || c.column < 0 || c.column >= columns_) return std::nullopt;
   return c;
 }
 
@@ -100,8 +112,10 @@ std::vector<Place> FragmentMap::table() const {
   std::vector<Place> out(static_cast<std::size_t>(products_ * rows_ * columns_));
   for (int active = active_lanes_ - 1; active >= 0; --active)
     for (int value = values_ - 1; value >= 0; --value) {
-      const Coordinate c = coordinate(active, value);
-      out[static_cast<std::size_t>((c.product * rows_ + c.row) * columns_ + c.column)] = place(active, value);
+      const std::optional<Coordinate> c = coordinate(active, value);
+      if (c)
+        out[static_cast<std::size_t>((c->product * rows_ + c->row) * columns_ + c->column)] =
+            place(active, value);
     }
   return out;
 }
@@ -124,7 +138,12 @@ std::string FragmentMap::text() const {
       active_.count == active_.period
           ? ""
           : fmt::format("lanes % {} in [{},{}) ", active_.period, active_.first, active_.first + active_.count);
-  return lanes + fmt::format("({},{}):({},{})", shape(lane_), shape(value_), steps(lane_), steps(value_));
+  const std::string border = border_ == Border()
+                                 ? ""
+                                 : fmt::format("from ({},{}), {} of {} rows, ", border_.origin.row,
+                                               border_.origin.column, border_.used, border_.block);
+  return border + lanes +
+         fmt::format("({},{}):({},{})", shape(lane_), shape(value_), steps(lane_), steps(value_));
 }
 
 }  // namespace warpbit

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fragment/tensor_maps.hpp"
 
-#include <algorithm>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
 namespace warpbit::tensor {
 namespace {
 
 using Digit = FragmentMap::Digit;
 
-constexpr int kWindow = 32, kWordBits = 32;
+constexpr int kWindow = 32, kWordBits = 32, kWordBytes = 4;
 
 // The lanes of a layout: all, or sixteen of each window.
 ActiveLanes active(const Extent& of) {
@@ -42,18 +44,17 @@ int banks_of(DataPath path) {
   return path == DataPath::g ? 4 : path == DataPath::b || path == DataPath::e ? 2 : 1;
 }
 
-// Scale factors of lines, 32 lines to a column: bytes of a word from `first` on. Of six the last two are in columns of their own,
-// behind all that 128 lines or a multiple of them have.
-struct ScaleWords {
-  Packing packing;
-  std::vector<Digit> values;
-};
-ScaleWords scale_words(int lines, int scales, int first) {
-  ScaleWords out{{kWordBits, 8, 0, 8, first, std::min(scales, 4)}, {{std::min(scales, 4), column(1)}}};
-  const int words = scales > 4 ? (lines + 127) / 128 * 4 : (lines + kWindow - 1) / kWindow;
-  if (words > 1) out.values.push_back({words, row(kWindow)});
-  if (scales > 4) out.values.push_back({2, column(4)});
-  return out;
+// Scale factors of `lines` lines side by side, 32 to a column, each in bytes from `first` on of one word, and where it has no
+// more, of that which lies as many columns further as multiples of 128 lines have. The lanes count lines by kLines.
+constexpr int kLines = 256;  // more than there are
+
+FragmentMap scale_map(int rows, std::vector<Digit> lanes, int lines, int scales, int first) {
+  const bool goes_on = first + scales > kWordBytes;
+  const int words = goes_on ? (lines + 127) / 128 * 4 : (lines + kWindow - 1) / kWindow;
+  std::vector<Digit> values{{kWordBytes, column(1)}, {words, row(kWindow)}};
+  if (goes_on) values.push_back({2, column(kWordBytes)});
+  const FragmentMap all(rows, scales, 1, {kWordBits, 8, 0, 8}, std::move(lanes), std::move(values));
+  return all.within({column(-first), kLines, lines});
 }
 
 }  // namespace
@@ -84,43 +85,52 @@ FragmentMap a_map(const Extent& of, int stored_k, Packing packing) {
   return {of.m, stored_k, 1, packing, lanes_of(of, 0), {{stored_k, column(1)}}, active(of)};
 }
 
-// By sixteen: sixteen rows, in eight lanes each for the chunks from 0 and from 4 on; of a word those of a row and of the one
-// that is eight further.
-FragmentMap metadata_map(const Extent& of, bool by_sixteen, int selector) {
-  if (!by_sixteen) return {of.m, 16, 1, {kWordBits, 4, 0, 4}, lanes_of(of, 0), {{16, column(1)}}, active(of)};
-  std::vector<Digit> lanes{{8, row(1)}, {2, column(4)}};
-  switch (of.path) {
-    case DataPath::a: lanes.push_back({16, row(16)}); break;
-    case DataPath::b: lanes.insert(lanes.end(), {{4, row(16)}, {2, row(0)}, {2, row(64)}}); break;
-    case DataPath::c: lanes.insert(lanes.end(), {{4, row(16)}, {2, row(64)}}); break;
-    case DataPath::d: lanes.push_back({8, row(16)}); break;
-    case DataPath::e: lanes.insert(lanes.end(), {{4, row(16)}, {2, row(0)}}); break;
-    case DataPath::f: lanes.push_back({4, row(16)}); break;
-    case DataPath::g: lanes.insert(lanes.end(), {{2, row(16)}, {4, row(0)}}); break;
+namespace {
+
+// Kinds f16 and tf32: of sixteen rows the first eight lanes have chunks 0 to 3, the others 4 to 7; a word has those of a row,
+// and above them those of the row eight further.
+std::vector<Digit> lanes_by_sixteen(DataPath path) {
+  std::vector<Digit> out{{8, row(1)}, {2, column(4)}};
+  const auto add = [&](std::initializer_list<Digit> digits) { out.insert(out.end(), digits); };
+  switch (path) {
+    case DataPath::a: add({{16, row(16)}}); break;
+    case DataPath::b: add({{4, row(16)}, {2, row(0)}, {2, row(64)}}); break;
+    case DataPath::c: add({{4, row(16)}, {2, row(64)}}); break;
+    case DataPath::d: add({{8, row(16)}}); break;
+    case DataPath::e: add({{4, row(16)}, {2, row(0)}}); break;
+    case DataPath::f: add({{4, row(16)}}); break;
+    case DataPath::g: add({{2, row(16)}, {4, row(0)}}); break;
   }
-  (void)selector;  // the number of the column, which the address has besides
-  return {of.m, 8, 1, {kWordBits, 4, 0, 4}, lanes, {{4, column(1)}, {2, row(8)}}, active(of)};
+  return out;
+}
+
+}  // namespace
+
+FragmentMap metadata_map(const Extent& of, bool by_sixteen, int selector) {
+  constexpr Packing kNibbles{kWordBits, 4, 0, 4};
+  if (!by_sixteen) return {of.m, 16, 1, kNibbles, lanes_of(of, 0), {{16, column(1)}}, active(of)};
+  const FragmentMap all(of.m, 8, 1, kNibbles, lanes_by_sixteen(of.path),
+                        {{4, column(1)}, {2, row(8)}, {selector + 1, column(8)}}, active(of));
+  return all.within({.origin = column(-8 * selector)});  // nothing in the columns before
 }
 
 FragmentMap scale_a_map(const Extent& of, int scales, int first_byte) {
   const int rows = of.m / blocks_of(of.path);
   std::vector<Digit> lanes{{kWindow, row(1)}, {4, row(0)}};
-  if (blocks_of(of.path) == 2) lanes.push_back({2, row(rows)});
-  const auto [packing, values] = scale_words(rows, scales, first_byte);
-  return {of.m, scales, 1, packing, lanes, values};
+  if (blocks_of(of.path) == 2) lanes.push_back({2, row(kLines)});
+  return scale_map(of.m, std::move(lanes), rows, scales, first_byte);
 }
 
+// In layout B each bank of 64 lanes has the columns of B that it has of D.
 FragmentMap scale_b_map(const Extent& of, int scales, int first_byte) {
   const bool by_banks = of.path == DataPath::b;
-  const int columns = by_banks ? of.n / 2 : of.n;
   std::vector<Digit> lanes{{kWindow, row(1)}};
   if (by_banks)
-    lanes.insert(lanes.end(), {{2, row(0)}, {2, row(columns)}});
+    lanes.insert(lanes.end(), {{2, row(0)}, {2, row(kLines)}});
   else
     lanes.push_back({4, row(0)});
   if (blocks_of(of.path) == 2) lanes.push_back({2, row(0)});
-  const auto [packing, values] = scale_words(columns, scales, first_byte);
-  return {of.n, scales, 1, packing, lanes, values};
+  return scale_map(of.n, std::move(lanes), by_banks ? of.n / 2 : of.n, scales, first_byte);
 }
 
 }  // namespace warpbit::tensor

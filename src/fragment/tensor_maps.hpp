@@ -33,7 +33,7 @@ FragmentMap a_map(const Extent& of, int stored_k, Packing packing);
 /// Metadata of A: rows m, columns the chunks of a row, of four bits each. `by_sixteen`: kinds f16 and tf32, whose selector says
 /// which of two columns.
 FragmentMap metadata_map(const Extent& of, bool by_sixteen, int selector);
-/// Scale factors lie by 32 lines to a column: places of lines that are not there have elements outside the matrix. Those of A: rows m, columns the scale factors of a row, in bytes from `first_byte` on, in each partition of 32 lanes.
+/// Scale factors of A: rows m, columns the scale factors of a row, in bytes from `first_byte` on, in each partition of 32 lanes.
 FragmentMap scale_a_map(const Extent& of, int scales, int first_byte);
 /// Scale factors of B: rows n, columns the scale factors of a column of B.
 FragmentMap scale_b_map(const Extent& of, int scales, int first_byte);

@@ -7,8 +7,9 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <variant>
 
-#include "target/target.hpp"
+#include "isa/instruction.hpp"
 
 namespace warpbit {
 namespace {
@@ -37,6 +38,7 @@ enum class What : std::uint8_t {
   max_shift,
   k,
   zero,
+  newer,  // zero, too: sm_107 has a field there
 };
 
 struct Field {
@@ -60,13 +62,13 @@ constexpr Field kDense[] = {
     {What::n, "N >> 3", 17, 6},
     {What::zero, "reserved", 23, 1},
     {What::m, "M >> 4", 24, 5},
-    {What::zero, "reserved", 29, 1},
+    {What::newer, "reserved", 29, 1},
     {What::max_shift, "maximum shift of B", 30, 2},
 };
 constexpr Field kScaled[] = {
     {What::zero, "reserved", 0, 2},
     {What::sparse, "sparsity", 2, 1},
-    {What::zero, "reserved", 3, 1},
+    {What::newer, "reserved", 3, 1},
     {What::scale_id_b, "scale factor ID of B", 4, 2},
     {What::zero, "reserved", 6, 1},
     {What::a_type, "type of A", 7, 3},
@@ -77,27 +79,27 @@ constexpr Field kScaled[] = {
     {What::transpose_b, "transpose B", 16, 1},
     {What::n, "N >> 3", 17, 6},
     {What::scale_type, "type of scale factors", 23, 1},
-    {What::zero, "reserved", 24, 3},
+    {What::newer, "reserved", 24, 3},
     {What::m, "M >> 7", 27, 2},
     {What::scale_id_a, "scale factor ID of A", 29, 2},
-    {What::zero, "reserved", 31, 1},
+    {What::newer, "reserved", 31, 1},
 };
 constexpr Field kFp4[] = {
     {What::zero, "reserved", 0, 2},
     {What::sparse, "sparsity", 2, 1},
-    {What::zero, "reserved", 3, 1},
+    {What::newer, "reserved", 3, 1},
     {What::scale_id_b, "scale factor ID of B", 4, 2},
     {What::zero, "reserved", 6, 1},
     {What::a_type, "type of A", 7, 3},
     {What::b_type, "type of B", 10, 2},
-    {What::zero, "reserved", 12, 1},
+    {What::newer, "reserved", 12, 1},
     {What::negate_a, "negate A", 13, 1},
     {What::negate_b, "negate B", 14, 1},
     {What::transpose_a, "transpose A", 15, 1},
     {What::transpose_b, "transpose B", 16, 1},
     {What::n, "N >> 3", 17, 6},
     {What::scale_type, "type of scale factors", 23, 1},
-    {What::zero, "reserved", 24, 3},
+    {What::newer, "reserved", 24, 3},
     {What::m, "M >> 7", 27, 2},
     {What::scale_id_a, "scale factor ID of A", 29, 2},
     {What::k, "K dimension", 31, 1},
@@ -151,7 +153,8 @@ constexpr std::array<std::string_view, 2> kScaleTypes{"ue4m3", "ue8m0"};
 
 // ---- Shapes (PTX manual, "Matrix Shape"): dense K is half of the sparse one
 
-constexpr int kUltraK = 96;  // of sm_103a alone
+constexpr int kUltraK = 96;
+constexpr std::string_view kUltraTarget = "sm_103a";  // the only one that has it
 
 int depth_of(const TensorMma& mma, bool is_ultra) {
   constexpr std::array<int, 7> kDepths{16, 8, 32, 32, 32, 64, 64};
@@ -165,24 +168,37 @@ std::string_view allowed_m(const TensorMma& mma) {
   return mma.cta_group == 1 ? "64, 128" : "128, 256";
 }
 bool is_allowed_m(int m, const TensorMma& mma) {
-  const std::string list = fmt::format(", {},", allowed_m(mma));
+  const std::string list = fmt::format(" {},", allowed_m(mma));
   return list.find(fmt::format(" {},", m)) != std::string::npos;
 }
 
-std::string_view allowed_n(const TensorMma& mma, bool b_transposed_bytes) {
+// The values that N has: a multiple of `step`, and those of integers that are not.
+struct Columns {
+  std::string_view list;
+  int step = 8;
+  bool has_8_and_24 = false;
+};
+constexpr Columns kByEight{"a multiple of 8 from 8 to 256", 8},
+    kBySixteen{"a multiple of 16 from 16 to 256", 16}, kByThirtyTwo{"a multiple of 32 from 32 to 256", 32},
+    kOfIntegers{"8, 24, or a multiple of 16 from 16 to 256", 16, true};
+
+// The rule of the table, and for a transposed B of bytes or less that of "Major-ness".
+Columns columns_of(const TensorMma& mma, bool transposed_bytes) {
   const bool pair = mma.cta_group == 2;
-  if (mma.is_weight_stationary) return mma.is_sparse ? "64, 128" : "64, 128, 256";
-  if (mma.kind == TensorKind::i8)
-    return pair ? "a multiple of 32 from 32 to 256" : "8, 16, 24, 32, or a multiple of 16 up to 256";
-  if (b_transposed_bytes) return pair ? "a multiple of 32 from 32 to 256" : "a multiple of 16 from 16 to 256";
-  return pair ? "a multiple of 16 from 16 to 256" : "a multiple of 8 from 8 to 256";
+  if (transposed_bytes) return pair ? kByThirtyTwo : kBySixteen;
+  if (mma.kind == TensorKind::i8) return pair ? kByThirtyTwo : kOfIntegers;
+  return pair ? kBySixteen : kByEight;
 }
-bool is_allowed_n(int n, const TensorMma& mma, bool b_transposed_bytes) {
+
+std::string_view allowed_n(const TensorMma& mma, bool transposed_bytes) {
+  if (mma.is_weight_stationary) return mma.is_sparse ? "64, 128" : "64, 128, 256";
+  return columns_of(mma, transposed_bytes).list;
+}
+bool is_allowed_n(int n, const TensorMma& mma, bool transposed_bytes) {
   if (n < 8 || n > 256) return false;
   if (mma.is_weight_stationary) return n == 64 || n == 128 || (n == 256 && !mma.is_sparse);
-  const bool pair = mma.cta_group == 2;
-  if (mma.kind == TensorKind::i8) return pair ? n % 32 == 0 : n % 16 == 0 || n == 8 || n == 24;
-  return n % ((pair ? 16 : 8) * (b_transposed_bytes ? 2 : 1)) == 0;
+  const Columns columns = columns_of(mma, transposed_bytes);
+  return n % columns.step == 0 || (columns.has_8_and_24 && (n == 8 || n == 24));
 }
 
 int id_step(const TensorMma& mma, int scales) {
@@ -229,7 +245,8 @@ class Decoder {
       return refuse(f, fmt::format("{}", value), listed(list));
     };
     switch (f.what) {
-      case What::zero: return none(f, value, "the bits are reserved");
+      case What::zero: return none(f, value, f.bits == 1 ? "the bit is reserved" : "the bits are reserved");
+      case What::newer: return none(f, value, "a field of sm_107, reserved before");
       case What::selector: out_.sparsity_selector = static_cast<int>(value); return std::nullopt;
       case What::sparse:
         out_.is_sparse = value != 0;
@@ -279,18 +296,18 @@ class Decoder {
     const bool selects = mma_.kind == TensorKind::f16 || mma_.kind == TensorKind::tf32;
     if (const int most = mma_.is_sparse && selects ? 1 : 0; out_.sparsity_selector > most)
       return refuse(field(What::selector), fmt::format("{}", out_.sparsity_selector),
-                    most == 1 ? "0 or 1" : "0");
+                    most == 1        ? "0 or 1"
+                    : mma_.is_sparse ? "0: only kinds f16 and tf32 select"
+                                     : "0, as the product is dense");
     return std::nullopt;
   }
 
   std::optional<Error> check_shape() const {
     const bool bytes = mma_.kind != TensorKind::f16 && mma_.kind != TensorKind::tf32;
-    if (is_ultra_) {
-      const bool exists = target_.name().starts_with("sm_103") && !mma_.is_sparse;
-      if (!exists)
-        return refuse(field(What::k), "1 (K 96)",
-                      mma_.is_sparse ? "0: K 96 is dense" : "0: only sm_103a has K 96");
-    }
+    if (is_ultra_ && mma_.is_sparse) return refuse(field(What::k), "1 (K 96)", "0, as K 96 is dense");
+    if (is_ultra_ && target_.name() != kUltraTarget)
+      return refuse(field(What::k), fmt::format("1 (K 96) on {}", target_.name()),
+                    fmt::format("0; only {} has K 96", kUltraTarget));
     if (!is_allowed_m(out_.m, mma_))
       return refuse(field(What::m), fmt::format("M {}", out_.m), std::string(allowed_m(mma_)));
     if (const bool transposed = bytes && out_.b_is_mn_major; !is_allowed_n(out_.n, mma_, transposed))
@@ -302,7 +319,9 @@ class Decoder {
     if (!is_scaled(mma_.kind)) return std::nullopt;
     const bool may_be_ue4m3 = mma_.kind == TensorKind::mxf4nvf4 && mma_.scale_vec == 4;
     if (out_.scale == "ue4m3" && !may_be_ue4m3)
-      return refuse(field(What::scale_type), "0 (ue4m3)", "1 (ue8m0)");
+      return refuse(
+          field(What::scale_type), "0 (ue4m3)",
+          mma_.kind == TensorKind::mxf4nvf4 ? "1 (ue8m0), as a scale factor is for 32 elements" : "1 (ue8m0)");
     const int scales = out_.scales(mma_), step = id_step(mma_, scales);
     for (const auto& [what, id] :
          {std::pair{What::scale_id_a, out_.scale_id_a}, {What::scale_id_b, out_.scale_id_b}})
@@ -327,6 +346,12 @@ std::optional<Bits> code_of(const std::array<std::string_view, N>& types, std::s
 
 }  // namespace
 
+std::optional<TensorMma> tensor_mma(const Instruction& instruction) {
+  const auto* const action = std::get_if<TensorAction>(&instruction.decoded().kernel);
+  const auto* const mma = action == nullptr ? nullptr : std::get_if<TensorMma>(&action->what);
+  return mma == nullptr ? std::nullopt : std::optional(*mma);
+}
+
 int InstructionDescriptor::scales(const TensorMma& of) const {
   return k == kUltraK ? 3 * of.scale_vec / 2 : of.scale_vec;
 }
@@ -348,7 +373,8 @@ Result<std::uint32_t> InstructionDescriptor::encode(const TensorMma& mma, Target
                                                       : std::nullopt;
     };
     switch (f.what) {
-      case What::zero: break;
+      case What::zero:
+      case What::newer: break;
       case What::selector: number(sparsity_selector, 0); break;
       case What::sparse: value = is_sparse; break;
       case What::saturate: value = saturates; break;
@@ -382,10 +408,13 @@ Result<std::uint32_t> InstructionDescriptor::encode(const TensorMma& mma, Target
   }
   const Result<InstructionDescriptor> again = decode(out, mma, target);
   if (!again) return again.error();
-  if (again->k != k && k != 0)
+  InstructionDescriptor whole = *this;  // what may be left open
+  if (k == 0) whole.k = again->k;
+  if (d.empty() && is_scaled(mma.kind)) whole.d = again->d;
+  if (*again != whole)
     return Error{Errc::instruction_descriptor,
-                 fmt::format("instruction descriptor of .kind::{}", name(mma.kind)), fmt::format("K {}", k),
-                 fmt::format("{}", again->k)};
+                 fmt::format("instruction descriptor of .kind::{}", name(mma.kind)), text(whole),
+                 "what its fields can say, " + text(*again)};
   return out;
 }
 
@@ -400,7 +429,8 @@ std::vector<InstructionDescriptorField> fields(std::uint32_t descriptor, TensorK
       meaning = found.empty() ? "no type; " + listed(list) : std::string(found);
     };
     switch (f.what) {
-      case What::zero: meaning = value == 0 ? "" : "must be 0"; break;
+      case What::zero:
+      case What::newer: meaning = value == 0 ? "" : "must be 0"; break;
       case What::selector:
       case What::scale_id_a:
       case What::scale_id_b: meaning = fmt::format("{}", value); break;
@@ -440,16 +470,16 @@ std::string text(const InstructionDescriptor& d) {
 
 namespace {
 
-constexpr std::uint64_t kMaskZeros = std::uint64_t{7} << 36 | std::uint64_t{3} << 62;
+constexpr std::uint64_t mask_field(std::uint64_t bits, int low, int count) {
+  return bits >> low & ((std::uint64_t{1} << count) - 1);
+}
 
 }  // namespace
 
-// Sub-mask i is runs of zeros and of ones by turns; the first one is shorter by the start count.
 bool ZeroColumnMask::is_zero(int column) const {
-  if (!is_enabled || width == 0) return false;
-  const std::size_t part = static_cast<std::size_t>(column / width);
+  if (!is_enabled) return false;
+  const auto part = static_cast<std::size_t>(column / width);
   bool value = first_value[part];
-  // A start count that takes the whole run leaves one column of it: not in the manual's examples.
   int run = runs[value] - std::min(start_count[part], runs[value] - 1);
   int at = column % width;
   while (at >= run) {
@@ -461,27 +491,37 @@ bool ZeroColumnMask::is_zero(int column) const {
 }
 
 Result<ZeroColumnMask> ZeroColumnMask::decode(std::uint64_t bits, const InstructionDescriptor& of) {
-  const auto refuse = [&](std::string_view field, std::string seen, std::string accepted) {
+  const auto refuse = [&](std::string_view field, std::uint64_t seen, std::string accepted) {
     return Error{Errc::descriptor_field, fmt::format("zero-column mask {:#x}, {}", bits, field),
-                 std::move(seen), std::move(accepted)};
+                 fmt::format("{}", seen), std::move(accepted)};
   };
-  if ((bits & kMaskZeros) != 0)
-    return refuse("bits 36-38 and 62-63", fmt::format("{:#x}", bits & kMaskZeros), "0");
+  for (const auto& [low, count] : {std::pair{36, 3}, {62, 2}})
+    if (const std::uint64_t value = mask_field(bits, low, count); value != 0)
+      return refuse(fmt::format("bits {}-{}", low, low + count - 1), value, "0: the bits are reserved");
   ZeroColumnMask out;
-  for (std::size_t i = 0; i < 4; ++i) {
-    out.start_count[i] = static_cast<int>(bits >> 8 * i & 0xFF);
-    out.first_value[i] = (bits >> (32 + i) & 1) != 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto part = static_cast<std::size_t>(i);
+    out.start_count[part] = static_cast<int>(mask_field(bits, 8 * i, 8));
+    out.first_value[part] = mask_field(bits, 32 + i, 1) != 0;
   }
-  out.is_enabled = (bits >> 39 & 1) != 0;
-  out.runs[1] = static_cast<int>(bits >> 40 & 0xFF) + 1;
-  out.runs[0] = static_cast<int>(bits >> 48 & 0xFF) + 1;
-  out.shift = static_cast<int>(bits >> 56 & 0x3F);
+  out.is_enabled = mask_field(bits, 39, 1) != 0;
+  out.runs = {static_cast<int>(mask_field(bits, 48, 8)) + 1, static_cast<int>(mask_field(bits, 40, 8)) + 1};
+  const std::uint64_t shift = mask_field(bits, 56, 6);
+  out.shift = static_cast<int>(shift);
   out.width = of.n * of.m / 128;
+  if (const int most = of.m == 32 ? 16 : 32; out.shift > most)
+    return refuse("shift (bits 56-61)", shift, fmt::format("{} or less, as M is {}", most, of.m));
   if (out.shift > of.max_shift)
-    return refuse("shift, bits 56-61", fmt::format("{}", out.shift),
-                  fmt::format("at most {}, as the instruction descriptor says", of.max_shift));
-  if (of.m == 32 && out.shift > 16)
-    return refuse("shift, bits 56-61", fmt::format("{}", out.shift), "at most 16 where M is 32");
+    return refuse("shift (bits 56-61)", shift,
+                  fmt::format("{} or less, the maximum of the instruction descriptor", of.max_shift));
+  return out;
+}
+
+std::string text(const ZeroColumnMask& mask) {
+  std::string out = mask.is_enabled
+                        ? fmt::format("runs of {} zero columns and {} others", mask.runs[1], mask.runs[0])
+                        : std::string("no zero columns");
+  if (mask.shift != 0) out += fmt::format(", columns of B shifted by {}", mask.shift);
   return out;
 }
 
