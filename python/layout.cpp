@@ -32,9 +32,9 @@ std::vector<std::string> where(const Layout& l, const std::string& question) {
   return out;
 }
 
-// Columns product, row, column and, in registers, lane, register, low bit, bits, or, in memory, bit, bits.
+// Columns product, row, column and, in registers and tensor memory, lane, register, low bit, bits, or, in memory, bit, bits.
 py::array_t<std::int64_t> cells_of(const OperandLayout& o) {
-  const bool in_registers = o.medium == Medium::registers;
+  const bool in_registers = o.medium == Medium::registers || o.medium == Medium::tensor_memory;
   const auto count = static_cast<py::ssize_t>(o.cells.size());
   py::array_t<std::int64_t> out({count, py::ssize_t{in_registers ? 7 : 5}});
   std::int64_t* at = out.mutable_data();
@@ -60,7 +60,7 @@ void add_layouts(py::module_& m) {
       .def_readonly("role", &OperandLayout::role, "The manual's name: \"d\", \"a\", \"b_desc\".")
       .def_readonly("format", &OperandLayout::format, "The format of its elements.")
       .def_readonly("medium", &OperandLayout::medium,
-                    "\"registers\", \"shared_memory\", \"memory\" or \"addresses\".")
+                    "\"registers\", \"shared_memory\", \"memory\", \"addresses\" or \"tensor_memory\".")
       .def_readonly("rows", &OperandLayout::rows, "Rows of the matrix.")
       .def_readonly("columns", &OperandLayout::columns, "Columns of the matrix.")
       .def_readonly("products", &OperandLayout::products, "Matrices side by side.")
@@ -71,8 +71,8 @@ void add_layouts(py::module_& m) {
                     "Between what that maps: \"(T32,V4) -> (M16,N8)\", whose numbers count along M first.")
       .def_property_readonly(
           "cells", &cells_of,
-          R"(int64, a row for each place of each element: product, row, column, then in registers lane, register,
-low bit and bits, elsewhere the first bit in memory and bits.)");
+          R"(int64, a row for each place of each element: product, row, column, then in registers and in tensor memory lane,
+register or column, low bit and bits, elsewhere the first bit in memory and bits.)");
   py::class_<Layout>(
       m, "Layout",
       "Where the operands of an instruction lie. str() of it is a table; a notebook shows a picture.")

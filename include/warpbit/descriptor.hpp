@@ -263,6 +263,7 @@ enum class DescriptorIssue {
   read_twice,        ///< several elements share bytes
   out_of_bounds,     ///< bytes beyond shared memory are read
   older_descriptor,  ///< tcgen05: it is a descriptor of wgmma
+  other_major,       ///< tcgen05: with the other transpose bit it would be the canonical layout
   not_allowed,       ///< tcgen05: a field has a value that the manual does not allow, or not for this matrix
 };
 /// The name of an issue as it is spelled above.

@@ -91,7 +91,7 @@ class FragmentMap {
   FragmentMap(int rows, int columns, int products, Packing packing, std::vector<Digit> lane,
               std::vector<Digit> value, ActiveLanes active = {});
 
-  /// Rows and columns exchanged.
+  /// Rows and columns exchanged. Precondition: Border::block is 1.
   FragmentMap transposed() const;
   /// A map of rows x columns with one more, highest digit of values: this map repeated, each time moved by
   /// the digit's step.

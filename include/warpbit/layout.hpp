@@ -24,7 +24,7 @@ namespace warpbit {
 /// One place of one element.
 struct LayoutCell {
   Coordinate element;
-  Place place;            ///< in registers; for an address, the lane that gives it
+  Place place;  ///< in registers and in tensor memory, `reg` the column; for an address, the lane that gives it
   std::uint64_t bit = 0;  ///< in memory: its first bit
   friend bool operator==(const LayoutCell&, const LayoutCell&) = default;
 };
@@ -35,6 +35,7 @@ enum class Medium {
   shared_memory,  ///< at addresses in shared memory, by a descriptor
   memory,         ///< at offsets from one address that all lanes give
   addresses,      ///< element (i, 0) stands for row i of a matrix, which lies at the address that a lane gives
+  tensor_memory,  ///< of a block, or of the two of a pair, relative to an address: lane 128 v + i is lane i of block v
 };
 
 /// All elements of an operand.
@@ -43,8 +44,8 @@ struct OperandLayout {
   std::string format;  ///< the manual's name of the element type
   Medium medium = Medium::registers;
   int rows = 0, columns = 0, products = 1;  ///< `products` matrices side by side
-  int lanes = 0, registers = 0;             ///< in registers; `registers` per lane
-  Packing packing = {};                     ///< in registers
+  int lanes = 0, registers = 0;             ///< in registers and in tensor memory; `registers` per lane
+  Packing packing = {};                     ///< likewise
   int element_bits = 0;
   /// What the places depend on besides the form: a selector, a descriptor, a stride. Otherwise empty.
   std::string note = {};
@@ -73,6 +74,8 @@ struct LayoutOptions {
   std::string operand;  ///< the only one requested: its role, or "b" for "b_desc"; empty: all
   /// For an operand in shared memory: its descriptor. A literal in the statement has the same effect.
   std::optional<std::uint64_t> descriptor = {};
+  /// For tcgen05.mma: its instruction descriptor. A literal in the statement has the same effect.
+  std::optional<std::uint32_t> instruction_descriptor = {};
   /// Without a descriptor: the first part of a tile at address 0 in the canonical layout (CanonicalTile).
   std::optional<Swizzle> swizzle = {};
   /// Overrides imm-trans of the statement.
@@ -90,7 +93,7 @@ struct LayoutOptions {
 Result<Instruction> parse_on_newest(std::string_view text);
 
 /// The layout of an instruction's matrices. Errors: operand_kind if the requested operand does not exist or
-/// holds no matrix, or if no operand holds one; usage if the requested operand's location is not given, or if
+/// holds no matrix, or if no operand holds one; instruction_descriptor; usage if tcgen05.mma has no instruction descriptor, if the requested operand's location is not given, or if
 /// several operands could have the descriptor, or for a tile that is no multiple of the instruction's part;
 /// no_such_layout if no canonical layout exists.
 Result<Layout> layout(const Instruction& instruction, const LayoutOptions& options = {});
@@ -126,7 +129,8 @@ Result<void> write_layout_svg(const std::filesystem::path& path, const Layout& l
 // not have are left out (JSON), empty (CSV), or left out for all (Markdown):
 //
 //     operand, product, row, column
-//     lane, register, low_bit      in registers: starts at low_bit of the register
+//     lane, register, low_bit      in registers: starts at low_bit of the register; in tensor memory that is a column
+//     block                        in tensor memory of a pair of blocks; the lane is one of it
 //     byte, bit                    in memory: starts at bit 0 to 7 of the byte
 //     bits                         its width
 
@@ -151,6 +155,10 @@ struct LayoutQuestion {
 /// usage.
 ///
 ///     a[3,5]    a[3,5,1]    lane 7 reg 2    a lane 7 reg 2    lane 7    b byte 0x412
+///
+/// In tensor memory a register is a column, and the second block of a pair has the lanes from 128 on:
+///
+///     d lane 7 column 2    d block 1 lane 7
 Result<LayoutQuestion> parse_layout_question(std::string_view text);
 
 /// An operand and one of its cells.

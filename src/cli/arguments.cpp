@@ -75,6 +75,12 @@ std::uint64_t parse_hex(const std::string& where, std::string_view text) {
   return *out;
 }
 
+std::uint32_t parse_word(const std::string& where, std::string_view text) {
+  const std::uint64_t bits = parse_hex(where, text);
+  if (bits >> 32 != 0) refuse(where, fmt::format("'{}'", text), "at most 8 hexadecimal digits");
+  return static_cast<std::uint32_t>(bits);
+}
+
 void add_undefined(CLI::App& command, Undefined& undefined) {
   const auto take = [&undefined](const std::string& text) {
     undefined = text == "error" ? Undefined::error : Undefined::as_measured;

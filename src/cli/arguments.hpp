@@ -52,6 +52,8 @@ std::optional<T> number(std::string_view text, int base = 10) {
 }
 /// 64 bits, with or without 0x.
 std::uint64_t parse_hex(const std::string& where, std::string_view text);
+/// 32 bits.
+std::uint32_t parse_word(const std::string& where, std::string_view text);
 
 /// The option --undefined, which writes to `undefined`. Precondition: that outlives the parsing.
 void add_undefined(CLI::App& command, Undefined& undefined);

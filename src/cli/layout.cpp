@@ -9,6 +9,7 @@
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/fragment_moves.hpp"
+#include "warpbit/instruction_descriptor.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit::cli {
@@ -19,7 +20,7 @@ constexpr std::string_view kScaleFactors = "scale_factors";
 
 // What both commands take.
 struct Source {
-  std::string form, target, descriptor, swizzle, tile;
+  std::string form, target, descriptor, idesc, swizzle, tile;
   bool transposed = false;
   std::int64_t rows = 0, blocks = 0;  // of scale factors
   std::string order = "128x4";
@@ -36,6 +37,8 @@ struct LayoutArguments {
 const std::map<std::string, Swizzle> kSwizzles = {
     {"128", Swizzle::bytes_128}, {"64", Swizzle::bytes_64}, {"32", Swizzle::bytes_32}, {"none", Swizzle::none}};
 
+constexpr std::string_view kNoInstructionDescriptor = "no instruction descriptor";
+
 // In the words of the command line.
 constexpr auto kHowToSay = "--descriptor HEX, or --swizzle 128, 64, 32 or none";
 
@@ -48,6 +51,8 @@ void add_source(CLI::App& command, Source& source) {
   command.add_option("--target", source.target, "for this target; the newest that has it unless given");
   command.add_option("--descriptor", source.descriptor,
                      "of an operand in shared memory: its descriptor, 64 bits in hexadecimal");
+  command.add_option("--idesc", source.idesc,
+                     "of tcgen05.mma: its instruction descriptor, 32 bits in hexadecimal");
   command
       .add_option(
           "--swizzle", source.swizzle,
@@ -96,10 +101,17 @@ Layout read(const Source& source, const std::string& operand, const LayoutQuesti
   if (source.rows != 0 || source.blocks != 0)
     refuse(source.form, source.rows != 0 ? "--rows" : "--blocks", "it with scale_factors only");
   LayoutOptions options{.operand = operand, .transposed = source.transposed};
+  if (!source.idesc.empty())
+    options.instruction_descriptor = parse_word("instruction descriptor", source.idesc);
   if (!source.descriptor.empty()) options.descriptor = parse_hex("descriptor", source.descriptor);
   if (!source.swizzle.empty()) options.swizzle = kSwizzles.at(source.swizzle);
   if (!source.tile.empty()) options.tile = parse_tile(source.tile);
-  Result<Layout> out = layout(read_instruction(source), options);
+  const Instruction instruction = read_instruction(source);
+  if (options.transposed && tensor_mma(instruction))
+    refuse("--transposed", std::string(instruction.canonical()), "the instruction descriptor, which says it");
+  Result<Layout> out = layout(instruction, options);
+  if (!out && out.error().code == Errc::usage && out.error().seen == kNoInstructionDescriptor)
+    refuse(out.error().where, out.error().seen, "--idesc HEX");
   if (!out && out.error().code == Errc::usage && source.descriptor.empty() && source.swizzle.empty())
     refuse(out.error().where, out.error().seen, kHowToSay);
   return required(std::move(out));
@@ -187,6 +199,7 @@ void add_layout(CLI::App& command, int& status) {
        "--operand e --lanes",
        "warpbit layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --by ldmatrix",
        "warpbit layout wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --operand b --swizzle 128 --tile 64x64",
+       "warpbit layout tcgen05.mma.cta_group::1.kind::f16 --idesc 0x8200010 --operand d",
        "warpbit layout scale_factors --rows 256 --blocks 8"}));
 }
 
@@ -196,13 +209,14 @@ void add_where(CLI::App& command, int& status) {
   command
       .add_option("question", o.question,
                   "a[3,5] (row and column, from 0), a[3,5,1] (of matrix 1 of several), lane 7 reg 2, a lane 7 "
-                  "reg 2, lane 7, or b byte 0x412")
+                  "reg 2, lane 7, b byte 0x412, or in tensor memory d lane 7 column 2 and d block 1 lane 7")
       ->required();
   command.add_flag("--json", o.json, "print a record for each answer, as JSON");
   command.footer(
       examples({"warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 'a[3,5]'",
                 "warpbit where mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 lane 7 reg 2",
                 "warpbit where wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --swizzle 128 b byte 0x412",
+                "warpbit where tcgen05.mma.cta_group::1.kind::f16 --idesc 0x4200010 'd[17,5]'",
                 "warpbit where scale_factors 'sf[37,2]' --rows 128 --blocks 4"}));
 }
 

@@ -45,8 +45,8 @@ int banks_of(DataPath path) {
 }
 
 // Scale factors of `lines` lines side by side, 32 to a column, each in bytes from `first` on of one word, and where it has no
-// more, of that which lies as many columns further as multiples of 128 lines have. The lanes count lines by kLines.
-constexpr int kLines = 256;  // more than there are
+// more, of that which lies as many columns further as multiples of 128 lines have. The lanes count lines by kApart.
+constexpr int kApart = 256;  // more than there are
 
 FragmentMap scale_map(int rows, std::vector<Digit> lanes, int lines, int scales, int first) {
   const bool goes_on = first + scales > kWordBytes;
@@ -54,7 +54,7 @@ FragmentMap scale_map(int rows, std::vector<Digit> lanes, int lines, int scales,
   std::vector<Digit> values{{kWordBytes, column(1)}, {words, row(kWindow)}};
   if (goes_on) values.push_back({2, column(kWordBytes)});
   const FragmentMap all(rows, scales, 1, {kWordBits, 8, 0, 8}, std::move(lanes), std::move(values));
-  return all.within({column(-first), kLines, lines});
+  return all.within({column(-first), kApart, lines});
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ FragmentMap metadata_map(const Extent& of, bool by_sixteen, int selector) {
 FragmentMap scale_a_map(const Extent& of, int scales, int first_byte) {
   const int rows = of.m / blocks_of(of.path);
   std::vector<Digit> lanes{{kWindow, row(1)}, {4, row(0)}};
-  if (blocks_of(of.path) == 2) lanes.push_back({2, row(kLines)});
+  if (blocks_of(of.path) == 2) lanes.push_back({2, row(kApart)});
   return scale_map(of.m, std::move(lanes), rows, scales, first_byte);
 }
 
@@ -126,7 +126,7 @@ FragmentMap scale_b_map(const Extent& of, int scales, int first_byte) {
   const bool by_banks = of.path == DataPath::b;
   std::vector<Digit> lanes{{kWindow, row(1)}};
   if (by_banks)
-    lanes.insert(lanes.end(), {{2, row(0)}, {2, row(kLines)}});
+    lanes.insert(lanes.end(), {{2, row(0)}, {2, row(kApart)}});
   else
     lanes.push_back({4, row(0)});
   if (blocks_of(of.path) == 2) lanes.push_back({2, row(0)});

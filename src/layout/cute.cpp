@@ -65,11 +65,13 @@ void add_cute(OperandLayout& op) {
 void add_cute(OperandLayout& op, Swizzle swizzle) {
   const Extents extents(op);
   const auto bits = static_cast<std::uint64_t>(op.element_bits);
-  const auto mask = static_cast<std::uint64_t>(span_bytes(swizzle) / 16 - 1);
+  const bool wide = swizzle == Swizzle::bytes_128_atoms_32;
+  const std::uint64_t mask = wide ? 3 : static_cast<std::uint64_t>(span_bytes(swizzle) / 16 - 1);
+  const std::uint64_t atom = wide ? 32 : 16;
   const int swizzled_bits = std::popcount(mask);
   std::map<std::pair<int, int>, std::int64_t> offsets;
   for (const LayoutCell& cell : op.cells) {
-    const std::uint64_t byte = cell.bit / 8, plain = byte ^ (byte / 128 & mask) * 16;
+    const std::uint64_t byte = cell.bit / 8, plain = byte ^ (byte / 128 & mask) * atom;
     if (cell.bit % bits != 0) return;
     const Coordinate& e = cell.element;
     offsets[extents.domain.columns_first ? std::pair(e.column, e.row) : std::pair(e.row, e.column)] =
@@ -83,8 +85,8 @@ void add_cute(OperandLayout& op, Swizzle swizzle) {
     if (offset != offsets.at({at.first, 0}) + offsets.at({0, at.second}) - origin) return;
   op.cute = cute_text({*first, *second});
   if (swizzled_bits > 0)
-    op.cute =
-        fmt::format("Swizzle<{},{},3> o {} o {}", swizzled_bits, std::countr_zero(128 / bits), origin, op.cute);
+    op.cute = fmt::format("Swizzle<{},{},{}> o {} o {}", swizzled_bits, std::countr_zero(8 * atom / bits),
+                          wide ? 2 : 3, origin, op.cute);
   else if (origin != 0)
     op.cute = fmt::format("{} + {}", origin, op.cute);
   op.cute_domain = extents.text() + " -> offset in elements";

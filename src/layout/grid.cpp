@@ -13,6 +13,7 @@ namespace warpbit {
 namespace {
 
 constexpr int kChunkBits = 128, kChunkBytes = 16, kRowBytes = 128;
+constexpr std::size_t kColumnsOfTensorMemory = 16;                                // of a grid
 constexpr int kColours = 32, kColoursApart = kColours * kChunkBytes / kRowBytes;  // of neighbouring 16 bytes
 
 // The places of an element.
@@ -32,7 +33,7 @@ struct Group {
 
 // Whether y lies n elements above x in the same register, or in memory.
 bool follows(const OperandLayout& op, const LayoutCell& x, const LayoutCell& y, int n) {
-  if (op.medium != Medium::registers)
+  if (!is_in_words(op))
     return y.bit == x.bit + static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(op.element_bits);
   return y.place.lane == x.place.lane && y.place.reg == x.place.reg &&
          y.place.low_bit == x.place.low_bit + n * op.packing.slot_bits;
@@ -53,8 +54,7 @@ bool fits(const OperandLayout& op, int product, Group group) {
 
 // The largest group in one direction for which all cells have the same form.
 Group find_group(const OperandLayout& op, int product) {
-  const int most =
-      op.medium == Medium::registers ? op.packing.per_register() : std::max(kChunkBits / op.element_bits, 1);
+  const int most = is_in_words(op) ? op.packing.per_register() : std::max(kChunkBits / op.element_bits, 1);
   for (int n = most; n > 1; n /= 2)
     for (const Group group : {Group{1, n}, Group{n, 1}})
       if (fits(op, product, group)) return group;
@@ -67,6 +67,18 @@ std::string numbers(int first, int count) {
 
 // ---- Cells of matrices
 
+std::string_view word_of(const OperandLayout& op) {
+  return op.medium == Medium::registers ? "register" : "word";
+}
+std::string lane_name(const OperandLayout& op, int lane) {
+  if (op.medium != Medium::tensor_memory) return fmt::format("T{}", lane);
+  return is_of_pair(op) ? fmt::format("B{}L{}", lane / kBlockLanes, lane % kBlockLanes)
+                        : fmt::format("L{}", lane);
+}
+std::string word_name(const OperandLayout& op, int reg) {
+  return fmt::format("{}{}", op.medium == Medium::tensor_memory ? 'c' : 'r', reg);
+}
+
 bool fills_register(const OperandLayout& op, Group group) {
   return group.size() * op.packing.slot_bits == op.packing.register_bits;
 }
@@ -75,11 +87,12 @@ GridCell register_cell(const OperandLayout& op, Group group, Cells places) {
   const Place& first = places.front().place;
   const bool one_lane = std::ranges::all_of(places, [&](const auto& c) { return c.place.lane == first.lane; });
   GridCell out{{}, first.lane % kColours, fmt::format("{} {}", first.lane, first.low_bit), first.reg};
-  if (op.lanes > 1) out.parts.push_back(fmt::format("T{}", first.lane));
-  std::string registers = fmt::format("r{}", first.reg);
+  if (op.lanes > 1) out.parts.push_back(lane_name(op, first.lane));
+  std::string registers = word_name(op, first.reg);
   for (const LayoutCell& cell : places.subspan(1))
-    registers += one_lane ? fmt::format(",{}", cell.place.reg)
-                          : fmt::format(",T{}:r{}", cell.place.lane, cell.place.reg);
+    registers += one_lane
+                     ? fmt::format(",{}", cell.place.reg)
+                     : fmt::format(",{}:{}", lane_name(op, cell.place.lane), word_name(op, cell.place.reg));
   out.parts.push_back(registers);
   if (!fills_register(op, group)) {
     const int high = first.low_bit + (group.size() - 1) * op.packing.slot_bits + first.bits - 1;
@@ -110,7 +123,7 @@ std::string step_legend(const OperandLayout& op) {
 }
 
 GridCell cell_of(const OperandLayout& op, Group group, Cells places) {
-  if (op.medium == Medium::registers) return register_cell(op, group, places);
+  if (is_in_words(op)) return register_cell(op, group, places);
   if (op.medium != Medium::addresses) {
     GridCell out = memory_cell(places.front().bit);
     if (op.step > 0) out.colour = step_colour(step_of(op, places.front().element));
@@ -137,11 +150,12 @@ std::string bit_ranges(const OperandLayout& op, int count) {
 std::string cell_legend(const OperandLayout& op, Group group) {
   if (group.size() == 1) return "";
   const std::string elements = fmt::format("{} {}", group.size(), group.down > 1 ? "rows" : "columns");
-  if (op.medium == Medium::registers)
+  if (is_in_words(op))
     return fills_register(op, group)
-               ? fmt::format("a cell is {} in one register: bits {}", elements, bit_ranges(op, group.size()))
-               : fmt::format("a cell is {} in one register, {} bits each, the first in the lowest", elements,
-                             op.packing.slot_bits);
+               ? fmt::format("a cell is {} in one {}: bits {}", elements, word_of(op),
+                             bit_ranges(op, group.size()))
+               : fmt::format("a cell is {} in one {}, {} bits each, the first in the lowest", elements,
+                             word_of(op), op.packing.slot_bits);
   return fmt::format("a cell is {}, {} bytes from that {} on", elements, group.size() * op.element_bits / 8,
                      op.medium == Medium::memory ? "offset" : "address");
 }
@@ -166,11 +180,13 @@ Grid matrix_grid(const OperandLayout& op, int product) {
   const Group group = find_group(op, product);
   Grid out{.corner = "",
            .unit = "column",
-           .moving_unit = op.medium == Medium::registers ? "registers"
-                          : op.medium == Medium::memory  ? "offsets"
-                                                         : "addresses",
+           .moving_unit = op.medium == Medium::registers       ? "registers"
+                          : op.medium == Medium::tensor_memory ? "columns"
+                          : op.medium == Medium::memory        ? "offsets"
+                                                               : "addresses",
            .units = group.across,
-           .row_units = group.down};
+           .row_units = group.down,
+           .most = op.medium == Medium::tensor_memory ? kColumnsOfTensorMemory : 0};
   if (op.step > 0) out.legend.push_back(step_legend(op));
   if (const std::string legend = cell_legend(op, group); !legend.empty()) out.legend.push_back(legend);
   for (int column = 0; column < op.columns; column += group.across)
@@ -260,11 +276,21 @@ std::optional<std::int64_t> growth(const Grid& grid, std::size_t period) {
   return out;
 }
 
+// Keeps the first columns of a grid that has more, and says so.
+void cut(Grid& grid, std::size_t most) {
+  if (grid.columns.size() <= most) return;
+  grid.legend.push_back(fmt::format("{} {} to {} of those up to {}", grid.unit.empty() ? "column" : grid.unit,
+                                    grid.columns.front(), grid.columns[most - 1], grid.columns.back()));
+  grid.columns.resize(most);
+  for (auto& row : grid.cells) row.resize(most);
+}
+
 }  // namespace
 
 std::string GridCell::text() const {
   std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : part.starts_with('r') ? ":" : " ") + part;
+  for (const std::string& part : parts)
+    out += (out.empty() ? "" : part.starts_with('r') || part.starts_with('c') ? ":" : " ") + part;
   return out;
 }
 
@@ -291,19 +317,21 @@ Grid inverse_grid(const OperandLayout& op) {
       .corner = lanes                         ? "lane"
                 : op.medium == Medium::memory ? "offset"
                                               : "address",
-      .unit = op.medium == Medium::registers ? "register" : "",
+      .unit = op.medium == Medium::registers ? "register"
+              : is_in_words(op)              ? "column"
+                                             : "",
       .moving_unit = op.step > 0 && ordered.size() > 1 && ordered[0]->element.row == ordered[1]->element.row
                          ? "rows"
                          : "columns"};
   const int count = lanes ? op.registers : kRowBytes / kChunkBytes;
   for (int i = 0; i < count; ++i)
-    out.columns.push_back(op.medium == Medium::registers ? fmt::format("r{}", i)
+    out.columns.push_back(is_in_words(op) ? word_name(op, i)
                           : op.medium == Medium::addresses
                               ? std::string(op.products > 1 ? "[row,0,matrix]" : "[row,0]")
                               : fmt::format("+{:#x}", i * kChunkBytes));
   for (auto at = held.begin(); at != held.end();) {
     const std::uint64_t row = at->first.first;
-    out.rows.push_back(lanes ? fmt::format("T{}", row) : fmt::format("{:#05x}", row * kRowBytes));
+    out.rows.push_back(lanes ? lane_name(op, static_cast<int>(row)) : fmt::format("{:#05x}", row * kRowBytes));
     auto& cells = out.cells.emplace_back(static_cast<std::size_t>(count));
     for (; at != held.end() && at->first.first == row; ++at)
       cells[static_cast<std::size_t>(at->first.second)] = elements_cell(op, at->second, colour(op, at->first));
@@ -313,7 +341,7 @@ Grid inverse_grid(const OperandLayout& op) {
     out.legend.push_back("the row that begins at the lane's address");
   else
     out.legend.push_back(fmt::format("{} of the elements {}, from the lowest bit up", element,
-                                     lanes ? "of a register" : "in 16 bytes"));
+                                     lanes ? fmt::format("of a {}", word_of(op)) : "in 16 bytes"));
   return out;
 }
 
@@ -335,6 +363,7 @@ void abbreviate(Grid& grid, std::size_t most) {
     for (auto& row : grid.cells) row.resize(kept);
     return;
   }
+  if (grid.most != 0) cut(grid, grid.most);
 }
 
 void abbreviate_rows(Grid& grid, std::size_t most) {
@@ -366,6 +395,10 @@ std::string heading(const OperandLayout& op) {
       if (op.lanes > 1) out += fmt::format(" of each of {} lanes", op.lanes);
       break;
     case Medium::shared_memory: out += ", in shared memory"; break;
+    case Medium::tensor_memory:
+      out += fmt::format(", in {} column{} of tensor memory{}", op.registers, op.registers == 1 ? "" : "s",
+                         is_of_pair(op) ? " of each block of a pair" : "");
+      break;
     case Medium::memory: out += ", in memory"; break;
     case Medium::addresses:
       out = fmt::format("{}: {} addresses of rows, from the lanes", op.role, op.rows * op.products);

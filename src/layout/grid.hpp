@@ -12,14 +12,26 @@
 
 namespace warpbit {
 
+/// Whether it lies in words of lanes: registers, or columns of tensor memory.
+inline bool is_in_words(const OperandLayout& operand) {
+  return operand.medium == Medium::registers || operand.medium == Medium::tensor_memory;
+}
 /// Whether lanes hold it, or say where it lies.
 inline bool is_in_lanes(const OperandLayout& operand) {
-  return operand.medium == Medium::registers || operand.medium == Medium::addresses;
+  return is_in_words(operand) || operand.medium == Medium::addresses;
 }
 
-/// Whether the operand `role` is what a person calls `name`: "b_desc" is "b", too.
+/// Lanes of tensor memory: those of the second block of a pair follow.
+inline constexpr int kBlockLanes = 128;
+inline bool is_of_pair(const OperandLayout& operand) {
+  return operand.medium == Medium::tensor_memory && operand.lanes > kBlockLanes;
+}
+
+/// Whether the operand `role` is what a person calls `name`: "b_desc" and "b_tmem" are "b", too.
 inline bool is_called(std::string_view role, std::string_view name) {
-  return role.starts_with(name) && (role.size() == name.size() || role.substr(name.size()) == "_desc");
+  if (!role.starts_with(name)) return false;
+  const std::string_view rest = role.substr(name.size());
+  return rest.empty() || rest == "_desc" || rest == "_tmem";
 }
 
 struct GridCell {
@@ -41,6 +53,7 @@ struct Grid {
   /// `moving`. Nothing is abbreviated without a `unit`.
   std::string unit, moving_unit;
   int units = 1, row_units = 1;  ///< elements that a cell has across and down
+  std::size_t most = 0;          ///< if it has more columns, none of which repeat: those that are shown; 0: all
   std::string name = {};
 };
 
@@ -51,7 +64,7 @@ std::vector<Grid> matrix_grids(const OperandLayout& operand);
 Grid inverse_grid(const OperandLayout& operand);
 
 /// If there are more than `most_columns` columns and the first ones repeat to the end, keeps as many periods
-/// as fit; a sentence in the legend describes the rest.
+/// as fit; a sentence in the legend describes the rest. Else no more than Grid::most.
 void abbreviate(Grid& grid, std::size_t most_columns);
 
 /// The same for the rows of an inverse grid: keeps the first ones that the others repeat, if there are more than `most`.

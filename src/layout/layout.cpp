@@ -9,10 +9,13 @@
 #include <tuple>
 #include <utility>
 
+#include "fragment/tensor_maps.hpp"
 #include "isa/instruction.hpp"
 #include "layout/cute.hpp"
 #include "layout/grid.hpp"
+#include "numeric/formats.hpp"
 #include "warpbit/descriptor.hpp"
+#include "warpbit/instruction_descriptor.hpp"
 
 namespace warpbit {
 namespace {
@@ -25,8 +28,11 @@ struct Wanted {
 };
 
 bool holds_matrix(const Operand& op) {
-  constexpr Part kMatrices[] = {Part::d,       Part::a,       Part::b,      Part::c,      Part::metadata,
-                                Part::scale_a, Part::scale_b, Part::source, Part::address};
+  constexpr Part kMatrices[] = {Part::d, Part::a, Part::b, Part::c, Part::metadata, Part::scale_a,
+                                Part::scale_b, Part::source, Part::address,
+                                // of tcgen05.mma
+                                Part::d_address, Part::a_address, Part::metadata_address, Part::scale_a_address,
+                                Part::scale_b_address};
   return std::ranges::find(kMatrices, op.part) != std::end(kMatrices);
 }
 
@@ -59,10 +65,12 @@ std::string note_of(const Operand& op, const Instruction& instruction) {
              : fmt::format("for {}: byte-id {}, thread-id {}", by->role, value(0), value(1));
 }
 
-OperandLayout in_registers(const Operand& op, const Instruction& instruction) {
-  const FragmentMap& map = op.fragment;
-  OperandLayout out{.role = std::string(op.role),
-                    .format = std::string(op.format),
+// Everything that a map holds, in registers or in tensor memory.
+OperandLayout in_words(std::string_view role, std::string_view format, const FragmentMap& map, Medium medium,
+                       std::string note) {
+  OperandLayout out{.role = std::string(role),
+                    .format = std::string(format),
+                    .medium = medium,
                     .rows = map.rows(),
                     .columns = map.columns(),
                     .products = map.products(),
@@ -70,13 +78,18 @@ OperandLayout in_registers(const Operand& op, const Instruction& instruction) {
                     .registers = map.registers(),
                     .packing = map.packing(),
                     .element_bits = map.packing().bits,
-                    .note = note_of(op, instruction)};
+                    .note = std::move(note)};
   for (int lane = 0; lane < map.lanes(); ++lane)
     for (int reg = 0; reg < map.registers(); ++reg)
       for (int slot = 0; slot < map.packing().per_register(); ++slot)
         if (const std::optional<Coordinate> at = map.at(lane, reg, slot))
           out.cells.push_back({*at, {lane, reg, map.packing().low_bit_of(slot), map.packing().bits}});
   sort(out.cells);
+  return out;
+}
+
+OperandLayout in_registers(const Operand& op, const Instruction& instruction) {
+  OperandLayout out = in_words(op.role, op.format, op.fragment, Medium::registers, note_of(op, instruction));
   add_cute(out);
   return out;
 }
@@ -136,15 +149,17 @@ OperandLayout address(const Operand& op, const Instruction& instruction) {
 }
 
 // The descriptor of the first part of a minimal tile in the canonical layout.
-Result<std::uint64_t> canonical_descriptor(const DescribedMatrix& matrix, Swizzle swizzle) {
+Result<std::uint64_t> canonical_descriptor(const DescribedMatrix& matrix, Swizzle swizzle,
+                                           DescriptorForm form) {
   DescribedMatrix tile = matrix;
   int& along = tile.major == Major::mn ? tile.lines : tile.depth;
-  const int atom = 8 * span_bytes(swizzle) / tile.element_bits;
+  const int atom = 8 * span_bytes(swizzle) / (tile.padded ? 8 : tile.element_bits);
   along = (along + atom - 1) / atom * atom;
   const Result<CanonicalTile> whole = CanonicalTile::make(tile, swizzle);
   if (!whole) return whole.error();
   const Result<Descriptor> part = whole->descriptor(0, matrix);
-  return part ? part->encode() : part.error();
+  if (!part) return part.error();
+  return form == DescriptorForm::wgmma ? part->encode() : part->encode_tensor();
 }
 
 std::string_view major_text(Major major, bool left) {
@@ -162,16 +177,18 @@ OperandLayout in_shared_memory(const std::string& role, std::string_view format,
 }
 
 OperandLayout described(const std::string& role, std::string_view format, bool left,
-                        const DescribedMatrix& matrix, std::uint64_t descriptor) {
+                        const DescribedMatrix& matrix, std::uint64_t descriptor, DescriptorForm form) {
   OperandLayout out = in_shared_memory(role, format, left, matrix);
-  out.note = fmt::format("by descriptor {:#x}: {}; {}-major", descriptor, descriptor_text(descriptor),
+  out.note = fmt::format("by descriptor {:#x}: {}; {}-major", descriptor, descriptor_text(descriptor, form),
                          major_text(matrix.major, left));
-  const Descriptor fields = Descriptor::decode(descriptor);
+  const Descriptor fields = Descriptor::decode(descriptor, form);
   const DescriptorMap map(fields, matrix);
   for (const auto& [bit, i, k] : map.elements())
     out.cells.push_back({left ? Coordinate{i, k, 0} : Coordinate{k, i, 0}, {}, bit});
   sort(out.cells);
-  if (fields.base_offset == 0 || fields.swizzle == Swizzle::none) add_cute(out, fields.swizzle);
+  if ((fields.base_offset == 0 || fields.swizzle == Swizzle::none) && !fields.absolute_leading &&
+      !matrix.padded)
+    add_cute(out, fields.swizzle);
   return out;
 }
 
@@ -187,8 +204,8 @@ std::string steps_text(const CanonicalTile& tile, const DescribedMatrix& part, i
 }
 
 // A whole tile of steps along K, in the canonical layout at address 0.
-Result<OperandLayout> whole_tile(const Wanted& wanted, const DescribedMatrix& part, Swizzle swizzle,
-                                 const LayoutOptions::Tile& size) {
+Result<OperandLayout> whole_tile(const Wanted& wanted, std::string_view format, const DescribedMatrix& part,
+                                 Swizzle swizzle, const LayoutOptions::Tile& size) {
   const bool left = wanted.operand->part == Part::a;
   DescribedMatrix matrix = part;
   matrix.lines = left ? size.rows : size.columns;
@@ -199,7 +216,7 @@ Result<OperandLayout> whole_tile(const Wanted& wanted, const DescribedMatrix& pa
                       : fmt::format("multiples of {} rows and {} columns", part.depth, part.lines)};
   const Result<CanonicalTile> tile = CanonicalTile::make(matrix, swizzle);
   if (!tile) return tile.error();
-  OperandLayout out = in_shared_memory(wanted.role, wanted.operand->format, left, matrix);
+  OperandLayout out = in_shared_memory(wanted.role, format, left, matrix);
   const int steps = matrix.depth / part.depth;
   out.note = fmt::format("a tile at address 0, {}, {}-major; {}", name(swizzle), major_text(part.major, left),
                          steps_text(*tile, part, steps));
@@ -209,7 +226,7 @@ Result<OperandLayout> whole_tile(const Wanted& wanted, const DescribedMatrix& pa
     for (int k = 0; k < matrix.depth; ++k)
       out.cells.push_back({left ? Coordinate{i, k, 0} : Coordinate{k, i, 0}, {}, tile->element_bit(i, k)});
   sort(out.cells);
-  add_cute(out, swizzle);
+  if (!matrix.padded) add_cute(out, swizzle);
   return out;
 }
 
@@ -233,30 +250,136 @@ Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const st
                all.empty() ? "an instruction of matrices" : roles};
 }
 
-Result<void> add_described(const Instruction& instruction, const Wanted& wanted, const LayoutOptions& options,
+// ---- tcgen05.mma
+
+// What its instruction descriptor says.
+struct TensorLayout {
+  TensorMma mma;
+  InstructionDescriptor of;
+  tensor::Extent extent;
+};
+
+Result<std::optional<TensorLayout>> tensor_layout(const Instruction& instruction,
+                                                  const LayoutOptions& options) {
+  const std::optional<TensorMma> mma = tensor_mma(instruction);
+  if (!mma) return std::optional<TensorLayout>();
+  std::optional<std::uint32_t> bits = options.instruction_descriptor;
+  const Operand& operand = *instruction.find(Part::instruction_descriptor);
+  if (!bits && !operand.literals.empty() && operand.literals[0])
+    bits = static_cast<std::uint32_t>(*operand.literals[0]);
+  if (!bits)
+    return Error{Errc::usage, std::string(instruction.canonical()), "no instruction descriptor",
+                 "one, which says the shape and the types"};
+  const Result<InstructionDescriptor> of = InstructionDescriptor::decode(*bits, *mma, instruction.target());
+  if (!of) return of.error();
+  TensorLayout out{*mma, *of, {}};
+  const auto path = tensor::data_path(of->m, mma->cta_group, mma->is_weight_stationary, mma->is_sparse);
+  out.extent = {*path, of->m, of->n, 0};
+  const Operand& d = *instruction.find(Part::d_address);
+  const bool has_half = *path == tensor::DataPath::c || *path == tensor::DataPath::f;
+  if (has_half && !d.literals.empty() && d.literals[0] &&
+      TensorAddress::decode(static_cast<std::uint32_t>(*d.literals[0])).lane == 16)
+    out.extent.half = 16;
+  return std::optional(out);
+}
+
+std::string layout_name(const tensor::Extent& extent) {
+  std::string out = fmt::format("layout {}", static_cast<char>('A' + static_cast<int>(extent.path)));
+  if (extent.path == tensor::DataPath::c || extent.path == tensor::DataPath::f)
+    out += fmt::format(", addresses with lane {}", extent.half);
+  return out;
+}
+
+Packing packing_of_a(const TensorLayout& x) {
+  const Format& format = *find_format(x.of.a);
+  const bool in_bytes = x.mma.kind == TensorKind::f8f6f4 || x.mma.kind == TensorKind::mxf8f6f4;
+  if (format.bits < 8 && in_bytes) return {32, 8, format.byte_low, format.bits};
+  return {32, format.bits, 0, format.bits};
+}
+
+struct TensorOperand {
+  FragmentMap map;
+  std::string format, note;
+  bool is_transposed = false;  // columns of the map are rows of the operand
+};
+
+// An operand in tensor memory.
+TensorOperand tensor_operand(const TensorLayout& x, Part part) {
+  const int scales = x.of.scales(x.mma);
+  switch (part) {
+    case Part::d_address:
+      return {tensor::d_map(x.extent, find_format(x.of.d)->bits), std::string(x.of.d), layout_name(x.extent)};
+    case Part::a_address:
+      return {tensor::a_map(x.extent, x.of.is_sparse ? x.of.k / 2 : x.of.k, packing_of_a(x)),
+              std::string(x.of.a), x.of.is_sparse ? kStored : ""};
+    case Part::metadata_address: {
+      const bool by_sixteen = x.mma.kind == TensorKind::f16 || x.mma.kind == TensorKind::tf32;
+      return {tensor::metadata_map(x.extent, by_sixteen, x.of.sparsity_selector), "b32",
+              by_sixteen
+                  ? fmt::format("the indices of a chunk of A each, for selector {}", x.of.sparsity_selector)
+                  : "the indices of a chunk of A each"};
+    }
+    case Part::scale_a_address:
+      return {tensor::scale_a_map(x.extent, scales, x.of.scale_id_a), std::string(x.of.scale),
+              fmt::format("for scale factor ID {}", x.of.scale_id_a)};
+    default:
+      return {tensor::scale_b_map(x.extent, scales, x.of.scale_id_b), std::string(x.of.scale),
+              fmt::format("for scale factor ID {}", x.of.scale_id_b), true};
+  }
+}
+
+OperandLayout in_tensor_memory(const Wanted& wanted, const TensorLayout& x) {
+  const auto [map, format, note, is_transposed] = tensor_operand(x, wanted.operand->part);
+  OperandLayout out = in_words(wanted.role, format, map, Medium::tensor_memory, note);
+  if (!is_transposed) return out;
+  std::swap(out.rows, out.columns);
+  for (LayoutCell& cell : out.cells) std::swap(cell.element.row, cell.element.column);
+  sort(out.cells);
+  return out;
+}
+
+Result<DescribedMatrix> matrix_of(const Instruction& instruction, const Wanted& wanted,
+                                  const std::optional<TensorLayout>& tensor, const LayoutOptions& options) {
+  const Part part = wanted.operand->part;
+  if (tensor) return described_matrix(instruction, part, tensor->of);
+  return described_matrix(instruction, part, options.transposed ? std::optional(true) : std::nullopt);
+}
+
+std::string_view format_of(const Wanted& wanted, const std::optional<TensorLayout>& tensor) {
+  if (!tensor) return wanted.operand->format;
+  return wanted.operand->part == Part::a ? tensor->of.a : tensor->of.b;
+}
+
+Result<void> add_described(const Instruction& instruction, const Wanted& wanted,
+                           const std::optional<TensorLayout>& tensor, const LayoutOptions& options,
                            Layout& out) {
   const bool left = wanted.operand->part == Part::a;
-  const Result<DescribedMatrix> matrix = described_matrix(
-      instruction, wanted.operand->part, options.transposed ? std::optional(true) : std::nullopt);
+  const DescriptorForm form = descriptor_form(instruction);
+  const Result<DescribedMatrix> matrix = matrix_of(instruction, wanted, tensor, options);
   if (!matrix) return matrix.error();
   std::optional<std::uint64_t> descriptor = options.descriptor;
   if (const Operand& op = *wanted.operand;
       !descriptor && op.kind == OperandKind::descriptor && !op.literals.empty())
     descriptor = op.literals[0];
   if (!descriptor && options.swizzle && options.tile) {
-    Result<OperandLayout> found = whole_tile(wanted, *matrix, *options.swizzle, *options.tile);
+    Result<OperandLayout> found =
+        whole_tile(wanted, format_of(wanted, tensor), *matrix, *options.swizzle, *options.tile);
     if (!found) return found.error();
     out.operands.push_back(*std::move(found));
     return {};
   }
   if (!descriptor && options.swizzle) {
-    const Result<std::uint64_t> made = canonical_descriptor(*matrix, *options.swizzle);
+    const Result<std::uint64_t> made = canonical_descriptor(*matrix, *options.swizzle, form);
     if (!made) return made.error();
     descriptor = *made;
   }
   if (descriptor) {
-    OperandLayout found = described(wanted.role, wanted.operand->format, left, *matrix, *descriptor);
-    if (left && is_sparse(instruction)) found.note = fmt::format("{}; {}", kStored, found.note);
+    OperandLayout found = described(wanted.role, format_of(wanted, tensor), left, *matrix, *descriptor, form);
+    const bool stored = tensor ? tensor->of.is_sparse : is_sparse(instruction);
+    if (left && stored) found.note = fmt::format("{}; {}", kStored, found.note);
+    if (tensor && tensor->mma.cta_group == 2)
+      found.note += left ? "; each block of the pair has rows of its own"
+                         : "; each block of the pair has columns of its own";
     out.operands.push_back(std::move(found));
   } else if (options.operand.empty()) {
     out.unknown.push_back(
@@ -299,10 +422,17 @@ Result<Layout> layout(const Instruction& instruction, const LayoutOptions& optio
     return Error{
         Errc::usage, std::string(instruction.canonical()), "a tile",
         in_memory != 1 ? "one operand in shared memory that it is of" : "the swizzle of its canonical layout"};
+  const Result<std::optional<TensorLayout>> tensor = tensor_layout(instruction, options);
+  if (!tensor) return tensor.error();
+  if (options.instruction_descriptor && !*tensor)
+    return Error{Errc::usage, std::string(instruction.canonical()), "an instruction descriptor", "tcgen05.mma"};
   Layout out{std::string(instruction.canonical()), std::string(instruction.target().name()), {}, {}};
   for (const Wanted& w : *wanted)
     if (w.by_descriptor) {
-      if (Result<void> added = add_described(instruction, w, options, out); !added) return added.error();
+      if (Result<void> added = add_described(instruction, w, *tensor, options, out); !added)
+        return added.error();
+    } else if (*tensor) {
+      out.operands.push_back(in_tensor_memory(w, **tensor));
     } else {
       out.operands.push_back(w.operand->part == Part::address ? address(*w.operand, instruction)
                                                               : in_registers(*w.operand, instruction));

@@ -44,6 +44,7 @@ std::optional<LayoutQuestion> parse_element(std::string_view text) {
 // Parses pairs of a word and a number.
 std::optional<LayoutQuestion> parse_place(std::span<const std::string_view> words) {
   LayoutQuestion out;
+  std::optional<int> block;
   if (words.size() % 2 == 1) {
     out.operand = words[0];
     words = words.subspan(1);
@@ -53,13 +54,16 @@ std::optional<LayoutQuestion> parse_place(std::span<const std::string_view> word
     bool is_read = false;
     if (what == "lane" && !out.lane)
       is_read = (out.lane = number<int>(value)).has_value();
-    else if ((what == "reg" || what == "register") && !out.reg)
+    else if ((what == "reg" || what == "register" || what == "column") && !out.reg)
       is_read = (out.reg = number<int>(value)).has_value();
+    else if (what == "block" && !block)
+      is_read = (block = number<int>(value)).has_value() && *block < 2;
     else if (what == "byte" && !out.byte)
       is_read = (out.byte = number<std::uint64_t>(value)).has_value();
     if (!is_read) return std::nullopt;
   }
-  if (out.lane.has_value() == out.byte.has_value() || (out.reg && !out.lane)) return std::nullopt;
+  if (out.lane.has_value() == out.byte.has_value() || ((out.reg || block) && !out.lane)) return std::nullopt;
+  if (block) *out.lane += *block * kBlockLanes;
   return out;
 }
 
@@ -148,8 +152,10 @@ Result<LayoutQuestion> parse_layout_question(std::string_view text) {
   if (words.size() == 1) out = parse_element(words[0]);
   if (words.size() >= 2) out = parse_place(words);
   if (!out)
-    return refuse("question", fmt::format("'{}'", text),
-                  "a[3,5], a[3,5,1], lane 7 reg 2, a lane 7 reg 2, lane 7 or b byte 0x412");
+    return refuse(
+        "question", fmt::format("'{}'", text),
+        "a[3,5], a[3,5,1], lane 7 reg 2, a lane 7 reg 2, lane 7, d lane 7 column 2, d block 1 lane 7 or b "
+        "byte 0x412");
   return *out;
 }
 
@@ -173,6 +179,11 @@ std::string text(const LayoutAnswer& answer, const LayoutQuestion& question) {
     case Medium::registers:
       if (op.lanes > 1) place = fmt::format("lane {}, ", cell.place.lane);
       place += fmt::format("register {}, {}", cell.place.reg, bits_text(cell.place.low_bit, cell.place.bits));
+      break;
+    case Medium::tensor_memory:
+      if (is_of_pair(op)) place = fmt::format("block {}, ", cell.place.lane / kBlockLanes);
+      place += fmt::format("lane {}, column {}, {}", cell.place.lane % kBlockLanes, cell.place.reg,
+                           bits_text(cell.place.low_bit, cell.place.bits));
       break;
     case Medium::addresses: place = fmt::format("the address of lane {}", cell.place.lane); break;
     case Medium::memory:

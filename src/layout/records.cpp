@@ -32,17 +32,20 @@ constexpr std::array kFields = {
     Field{"product", [](const O&, const C& c) { return number(c.element.product); }},
     Field{"row", [](const O&, const C& c) { return number(c.element.row); }},
     Field{"column", [](const O&, const C& c) { return number(c.element.column); }},
-    Field{"lane", [](const O& o, const C& c) { return number(c.place.lane, is_in_lanes(o)); }},
+    Field{"block", [](const O& o, const C& c) { return number(c.place.lane / kBlockLanes, is_of_pair(o)); }},
+    Field{"lane",
+          [](const O& o, const C& c) {
+            return number(is_of_pair(o) ? c.place.lane % kBlockLanes : c.place.lane, is_in_lanes(o));
+          }},
     Field{"register", [](const O& o, const C& c) { return number(c.place.reg, is_in_lanes(o)); }},
-    Field{"low_bit",
-          [](const O& o, const C& c) { return number(c.place.low_bit, o.medium == Medium::registers); }},
+    Field{"low_bit", [](const O& o, const C& c) { return number(c.place.low_bit, is_in_words(o)); }},
     Field{"byte", [](const O& o, const C& c) { return number(c.bit / 8, !is_in_lanes(o)); }},
     Field{"bit", [](const O& o, const C& c) { return number(c.bit % 8, !is_in_lanes(o)); }},
     Field{"bits", [](const O& o, const C&) { return number(o.element_bits, o.medium != Medium::addresses); }},
 };
 
 std::string_view name(Medium medium) {
-  constexpr std::string_view kNames[] = {"registers", "shared_memory", "memory", "addresses"};
+  constexpr std::string_view kNames[] = {"registers", "shared_memory", "memory", "addresses", "tensor_memory"};
   return kNames[static_cast<std::size_t>(medium)];
 }
 
