@@ -80,7 +80,7 @@ class Check {
       check_bits();
     else
       check_tensor_bits();
-    const bool explained = check_exchanged() || check_units();
+    const bool explained = check_major() || check_exchanged() || check_units();
     if (!explained) {
       check_leading();
       check_reading();
@@ -164,6 +164,21 @@ class Check {
     if (reading_.beyond) add(DescriptorIssue::out_of_bounds, beyond());
   }
 
+  bool check_major() {
+    const bool has_both = matrix_.element_bits >= 8 || matrix_.padded;
+    if (form_ == DescriptorForm::wgmma || reading_.canonical || !has_both) return false;
+    DescribedMatrix other = matrix_;
+    other.major = matrix_.major == Major::k ? Major::mn : Major::k;
+    if (!read(d_, other, shared_bytes_).canonical) return false;
+    const auto along = [](Major major) { return major == Major::k ? "K" : "M or N"; };
+    add(DescriptorIssue::other_major,
+        fmt::format(
+            "with {} contiguous {}; with {} contiguous it is the canonical layout: is the transpose bit of the "
+            "instruction descriptor right?",
+            along(matrix_.major), symptoms(), along(other.major)));
+    return true;
+  }
+
   bool check_exchanged() {
     Descriptor other = d_;
     std::swap(other.leading, other.stride);
@@ -243,9 +258,10 @@ class Check {
 }  // namespace
 
 std::string_view name(DescriptorIssue issue) {
-  constexpr std::string_view kNames[] = {
-      "ignored_bits",    "newer_descriptor", "ignored_leading", "misaligned_start", "exchanged",
-      "bytes_for_units", "read_twice",       "out_of_bounds",   "older_descriptor", "not_allowed"};
+  constexpr std::string_view kNames[] = {"ignored_bits",     "newer_descriptor", "ignored_leading",
+                                         "misaligned_start", "exchanged",        "bytes_for_units",
+                                         "read_twice",       "out_of_bounds",    "older_descriptor",
+                                         "other_major",      "not_allowed"};
   return kNames[static_cast<std::size_t>(issue)];
 }
 
