@@ -22,6 +22,10 @@ using namespace warpbit;
 using tensor_formulas::Cell;
 using tensor_formulas::Shape;
 
+Result<Instruction> parse_on(std::string_view form) {
+  return Instruction::parse(form, Target::find_ptx("sm_100a").value());
+}
+
 // ---- All shapes
 
 struct Layout {
@@ -717,6 +721,94 @@ TEST_CASE("what a descriptor of tcgen05 may not say is refused", "[tensor_layout
       "with base offset 0");
   CHECK(!Descriptor{0, 0, 0, 0, Swizzle::bytes_128_atoms_32}.encode().ok());
   CHECK(!Descriptor{.swizzle = Swizzle::bytes_64, .absolute_leading = true}.encode_tensor().ok());
+}
+
+// ---- Findings
+
+using Issues = std::vector<DescriptorIssue>;
+
+Issues issues(std::uint64_t bits, const DescribedMatrix& matrix, std::uint64_t size = kMostSharedBytes) {
+  Issues out;
+  for (const DescriptorFinding& finding : check_descriptor(bits, matrix, size, DescriptorForm::tcgen05)) {
+    INFO(finding.message);
+    CHECK(!finding.message.empty());
+    CHECK(finding.message.find('\n') == std::string::npos);
+    out.push_back(finding.issue);
+  }
+  return out;
+}
+
+TEST_CASE("what looks wrong about a descriptor of tcgen05", "[tensor_layout]") {
+  using enum DescriptorIssue;
+  const DescribedMatrix k{Major::k, 16, 128, 16}, mn{Major::mn, 16, 128, 16}, tf32{Major::mn, 32, 128, 8};
+  const auto bits = [](std::uint64_t start, std::uint64_t lbo, std::uint64_t sbo, std::uint64_t swizzle) {
+    return start / 16 | lbo / 16 << 16 | sbo / 16 << 32 | std::uint64_t{1} << 46 | swizzle << 61;
+  };
+  const std::uint64_t good = bits(0x400, 16, 1024, 2);
+  CHECK(issues(good, k).empty());
+  CHECK(issues(good & ~(std::uint64_t{1} << 46), k) == Issues{older_descriptor});
+  CHECK(issues(good | std::uint64_t{1} << 48, k) == Issues{not_allowed});
+  CHECK(issues(good | std::uint64_t{1} << 55, k) == Issues{not_allowed});
+  CHECK(issues(good | std::uint64_t{1} << 15, k) == Issues{not_allowed});
+  CHECK(issues(bits(0x400, 16, 1024, 3), k) == Issues{not_allowed});
+  CHECK(issues(bits(0x480, 16, 1024, 2), k) == Issues{misaligned_start});
+  CHECK(issues(bits(0x460, 16, 1024, 2), k).empty());  // the last step along K
+  CHECK(issues(bits(0x400, 1024, 16, 2), k) == Issues{exchanged});
+  CHECK(issues(bits(0x400, 16, 16 * 1024, 2), k) == Issues{bytes_for_units});
+  CHECK(issues(bits(0x400, 8192, 1024, 2), k) == Issues{ignored_leading});
+  CHECK(issues(bits(0, 128, 256, 0) | std::uint64_t{1} << 49, k) == Issues{ignored_bits});
+  CHECK(issues(good, k, 0x400 + 16 * 1024 - 1) == Issues{out_of_bounds});
+  // M contiguous: two spans of 64 elements, 1024 bytes apart, then the next eight k. And the other way round.
+  const std::uint64_t across = bits(0x400, 1024, 2048, 2);
+  CHECK(issues(across, mn).empty());
+  CHECK(issues(across, k) == Issues{other_major});
+  CHECK(issues(bits(0, 128, 256, 0), k).empty());
+  // The swizzle of 32-byte atoms and elements of 32 bits with M contiguous belong together.
+  CHECK(issues(bits(0x400, 512, 2048, 1), tf32).empty());
+  CHECK(issues(bits(0x400, 1024, 4096, 2), tf32) == Issues{not_allowed});
+  CHECK(issues(bits(0x400, 512, 1024, 1), mn) == Issues{not_allowed});
+  CHECK(issues(bits(0x410, 512, 2048, 1), tf32) == Issues{misaligned_start});
+  // An absolute LBO.
+  CHECK(issues(good | std::uint64_t{1} << 52, {Major::mn, 16, 64, 16}) == Issues{not_allowed});
+  CHECK(check_descriptor(good & ~(std::uint64_t{1} << 46), k, kMostSharedBytes, DescriptorForm::tcgen05)[0]
+            .message ==
+        "bits 46-48 are 0 as in a descriptor of wgmma; those of tcgen05 have 1 there, i.e. bit 46 set");
+}
+
+TEST_CASE("what a descriptor of tcgen05 describes", "[tensor_layout]") {
+  const auto matrix = [](std::string_view form, std::uint32_t idesc, Part part) {
+    const Result<Instruction> instruction = parse_on(form);
+    REQUIRE(instruction.ok());
+    const Result<InstructionDescriptor> of =
+        InstructionDescriptor::decode(idesc, *tensor_mma(*instruction), instruction->target());
+    REQUIRE(of.ok());
+    return described_matrix(*instruction, part, *of);
+  };
+  const auto statement = [](std::string_view head) {
+    return fmt::format("{} [d_tmem], a_desc, b_desc, idesc, enable_input_d;", head);
+  };
+  CHECK(*matrix(statement("tcgen05.mma.cta_group::1.kind::f16"), 0x0821'8490, Part::a) ==
+        DescribedMatrix{Major::mn, 16, 128, 16});
+  CHECK(*matrix(statement("tcgen05.mma.cta_group::2.kind::f16"), 0x1040'0010, Part::b) ==
+        DescribedMatrix{Major::k, 16, 128, 16});
+  CHECK(*matrix(statement("tcgen05.mma.cta_group::2.kind::f16"), 0x1040'0010, Part::a) ==
+        DescribedMatrix{Major::k, 16, 128, 16});
+  CHECK(*matrix(statement("tcgen05.mma.cta_group::1.kind::f8f6f4"), 0x0820'0D10 | 5U << 7, Part::b) ==
+        DescribedMatrix{Major::k, 6, 128, 32, true});
+  CHECK(matrix("tcgen05.mma.cta_group::1.kind::f16 [d_tmem], [a_tmem], b_desc, idesc, enable_input_d;",
+               0x0820'0010, Part::a)
+            .error()
+            .code == Errc::operand_kind);
+  const Result<Instruction> copy = parse_on("tcgen05.cp.cta_group::1.64x128b.warpx2::02_13.b8x16.b4x16_p64");
+  REQUIRE(copy.ok());
+  CHECK(*described_matrix(*copy, Part::source) == DescribedMatrix{Major::k, 4, 64, 16, true});
+  CHECK(descriptor_form(*copy) == DescriptorForm::tcgen05);
+  const Result<Instruction> mma = parse_on("tcgen05.mma.cta_group::1.kind::f16");
+  REQUIRE(mma.ok());
+  CHECK(
+      described_matrix(*mma, Part::b).error().message() ==
+      "tcgen05.mma.cta_group::1.kind::f16: its instruction descriptor says what it describes; expected that, for A and "
+      "B of tcgen05.mma");
 }
 
 }  // namespace tensor_layout_test
