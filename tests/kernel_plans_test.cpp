@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>  // memcpy
 #include <map>
+#include <set>
 
 #include "combinations.hpp"
 #include "kernel/bodies.hpp"
@@ -272,6 +273,63 @@ TEST_CASE("a plan beside a target's own is refused or computed as the specificat
   fmt::print("{} plans refused, {} computed, {} tiles\n", counts.refused, counts.computed, counts.products);
   CHECK(counts.refused > 4000);
   CHECK(counts.computed > 500);
+}
+
+// ---- The plans of tcgen05.mma, whose own tiles are no registers
+
+// Its plan for the factors and the depth of a form, if it has one.
+const Plan* tensor_plan(const Combination& x) {
+  const Tile& t = x.tile();
+  const auto* fused = first_of<Fused>(*t.plan);
+  const bool is_scaled = t.a_scale.is_present();
+  const Unit unit = is_scaled ? Unit::tcgen05_block_scale : Unit::tcgen05;
+  const Modifier modifier = fused != nullptr                          ? Modifier::none
+                            : t.a_scale.format->id == FormatId::ue4m3 ? Modifier::packed_nvf4
+                                                                      : Modifier::packed_fp4;
+  const std::optional<TargetPlan> found =
+      find_plan(Target::find("sm_100a").value().row(),
+                {unit, t.d.format->id, t.a.format->id, t.b.format->id, t.c.format->id, modifier});
+  if (!found) return nullptr;
+  const auto* own = first_of<Fused>(found->row->plan);
+  return own == nullptr || own->products == t.terms ? &found->row->plan : nullptr;
+}
+
+// Groups that are cut differently by fours and by sixteens: 2^16 (36 - 36), and 2^-20 twice.
+ScaledCase narrow_groups() {
+  ScaledCase in{Codes(64), Codes(64), {0x78, 1, 0x38, 0x38}, {0x78, 1, 0x38, 0x38}, 0};
+  for (const auto& [k, a, b] : {std::array{0, 7, 7}, {1, 15, 7}, {16, 1, 1}, {20, 1, 1}}) {
+    in.a[static_cast<std::size_t>(k)] = static_cast<std::uint64_t>(a);
+    in.b[static_cast<std::size_t>(k)] = static_cast<std::uint64_t>(b);
+  }
+  return in;
+}
+
+TEST_CASE("the fast kernels compute the plans of tcgen05.mma as the specification does") {
+  Counts counts;
+  std::set<std::string> plans;
+  for (const Combination& x : subjects()) {
+    const bool has_node = first_of<Fused>(*x.tile().plan) != nullptr;
+    if (!has_node && first_of<GroupScaled>(*x.tile().plan) == nullptr) continue;
+    const Plan* plan = tensor_plan(x);
+    if (plan == nullptr) continue;
+    Tile tile = x.tile();
+    tile.plan = plan;
+    tile.fast = compile_fast(tile);
+    INFO(x.title() << ", " << describe(*plan));
+    REQUIRE(tile.fast);
+    std::vector<ScaledCase> inputs = inputs_of(x);
+    const oracle::Dot dot(x.problem);
+    const Inputs more(x, dot);
+    for (std::uint64_t i = kProfiles; i < (has_node ? 30U : 300U); ++i) inputs.push_back(more(i));
+    if (first_of<WindowedGroups>(*plan) != nullptr) inputs.push_back(narrow_groups());
+    std::vector<Registers> registers;
+    registers.reserve(inputs.size());
+    for (const ScaledCase& in : inputs) registers.emplace_back(x.tile(), in);
+    compare(x, tile, {"tcgen05", *plan, true}, inputs, registers, counts);
+    plans.insert(describe(*plan));
+  }
+  fmt::print("{} plans of tcgen05.mma, {} tiles\n", plans.size(), counts.products);
+  CHECK(plans.size() == 7);
 }
 
 }  // namespace kernel_plans_test

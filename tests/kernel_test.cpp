@@ -20,8 +20,8 @@ using namespace kernel_cases;
 
 // What the kernels may treat alike: "mma: fused", "mma.sp: integer sum", "mma, 4 products: pair sums".
 std::string kind_of(const Subject& x) {
-  constexpr const char* kNames[] = {"fused", "group scaled", "fma chain",   "pair sums",
-                                    "add",   "convert",      "integer sum", "bit count"};
+  constexpr const char* kNames[] = {"fused", "group scaled", "windowed groups", "fma chain", "pair sums",
+                                    "add",   "convert",      "integer sum",     "bit count"};
   static_assert(std::size(kNames) == std::variant_size_v<Step>);
   std::string step;
   for (const Step& s : *x.tile().plan)

@@ -89,6 +89,12 @@ std::vector<OperandClass> classes_of(const TargetRow& target) {
   return out;
 }
 
+// Which types and what depth tcgen05.mma has, its instruction descriptor says, not its form (tensor_sums_test.cpp).
+bool is_by_descriptor(Unit unit) {
+  return unit == Unit::tcgen05 || unit == Unit::tcgen05_sp || unit == Unit::tcgen05_block_scale ||
+         unit == Unit::tcgen05_sp_block_scale;
+}
+
 bool overlap(const OperandClass& x, const OperandClass& y) {
   return x.unit == y.unit && x.modifier == y.modifier && intersect(x.d, y.d) && intersect(x.a, y.a) &&
          intersect(x.b, y.b) && intersect(x.c, y.c);
@@ -158,6 +164,7 @@ TEST_CASE("every class of every row is that of a documented form on a target wit
   for (const PlanRow* row : all_rows()) {
     const auto& [unit, d, a, b, c, modifier] = row->operands;
     INFO(name(unit) << ": " << describe(row->plan));
+    if (is_by_descriptor(unit)) continue;
     for (const auto& [role, set] : {std::pair('d', d), {'a', a}, {'b', b}, {'c', c}})
       for (const FormatId id : members(set)) {
         INFO(role << " " << format(id).name);
@@ -288,7 +295,7 @@ TEST_CASE("the sum of scaled groups fits in 64 bits") {
   for (const Use& use : uses())
     for (const Step& step : use.plan->row->plan) {
       const GroupScaled* scaled = std::get_if<GroupScaled>(&step);
-      if (scaled == nullptr) continue;
+      if (scaled == nullptr || is_by_descriptor(use.form->arithmetic.unit)) continue;
       INFO(title(use));
       REQUIRE((scaled->group > 0 && use.form->terms() % scaled->group == 0));
       REQUIRE((scaled->window > 8 && scaled->window < 56));

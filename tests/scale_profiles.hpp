@@ -30,7 +30,8 @@ class ScaledBuilder {
     in_.b.assign(elements.b.begin(), elements.b.begin() + terms);
     in_.c = elements.c;
   }
-  ScaledCase build(const oracle::Dot& dot) {
+  template <class Dot>
+  ScaledCase build(const Dot& dot) {
     if (s_.one_in(8)) {
       floors();
       return in_;
@@ -126,7 +127,8 @@ class ScaledBuilder {
     return out == -100 ? 0 : out;
   }
   // Zero, special, as it was, what the products leave, or near the largest block.
-  void accumulator(const oracle::Dot& dot) {
+  template <class Dot>
+  void accumulator(const Dot& dot) {
     const int what = s_.range(0, 9);
     if (what < 2) return;
     in_.c = s_.coin() ? 0 : f_.elements.c.format->sign_bit();
@@ -152,8 +154,8 @@ class ScaledBuilder {
 };
 
 // Case `index` of the sequence that belongs to `seed`. `dot` says what the products leave.
-inline ScaledCase scaled_case(const ScaledFormats& f, const oracle::Dot& dot, std::uint64_t seed,
-                              std::uint64_t index) {
+template <class Dot>
+ScaledCase scaled_case(const ScaledFormats& f, const Dot& dot, std::uint64_t seed, std::uint64_t index) {
   return ScaledBuilder(f, seed, index).build(dot);
 }
 

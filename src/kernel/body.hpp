@@ -257,6 +257,8 @@ struct FusedParts {
 struct GroupProgram {
   bool fractions = false;  ///< scale factors are ue4m3, four in a row or column; else ue8m0, two
   bool sparse = false;
+  /// WindowedGroups{4, 16, 35}: what it may cut otherwise than GroupScaled without a floor is left to the specification.
+  bool windowed = false;
   int floor = 0;  ///< of E
   ScaleBytes scales;
 };

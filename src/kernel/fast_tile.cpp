@@ -18,7 +18,7 @@ struct Row {
 };
 constexpr Row kRows[] = {
     {has<Fused>, compile_fused, "fused sums"},
-    {has<GroupScaled>, compile_groups, "scaled groups"},
+    {has<GroupScaled, WindowedGroups>, compile_groups, "scaled groups"},
     {has<IntegerSum>, compile_native, "integer sums"},
     {has<BitCount>, compile_native, "bit counts"},
     {has<FmaChain, PairSums>, compile_native, "IEEE operations"},

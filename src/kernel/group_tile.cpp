@@ -4,6 +4,7 @@
 #include "kernel/group_tile.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "kernel/parts.hpp"
 
@@ -46,17 +47,32 @@ bool has_known_metadata(const Tile& t) {
   return t.e.registers.count == 1;
 }
 
+// The sums of a plan, if the bodies know them. GroupScaled::least concerns subnormal results alone, which they leave to the
+// specification.
+std::optional<GroupProgram> sums_of(const Plan& plan) {
+  GroupProgram out;
+  if (const auto* groups = first_of<GroupScaled>(plan)) {
+    if (plan != Plan{GroupScaled{16, 35, groups->floor, FormatId::f32, Rounding::toward_zero, groups->least}})
+      return std::nullopt;
+    out.floor = groups->floor;
+    return out;
+  }
+  if (plan != Plan{WindowedGroups{4, 16, 35, FormatId::f32, Rounding::toward_zero}}) return std::nullopt;
+  out.windowed = true;
+  out.floor = kNoFloor;
+  return out;
+}
+
 bool GroupTile::compile(const Tile& t) {
-  const auto* step = first_of<GroupScaled>(*t.plan);
-  // `least` concerns subnormal results, which the bodies leave to the specification.
-  if (step == nullptr ||
-      *t.plan != Plan{GroupScaled{16, 35, step->floor, FormatId::f32, Rounding::toward_zero, step->least}})
-    return false;
+  const std::optional<GroupProgram> sums = sums_of(*t.plan);
+  if (!sums) return false;
+  program_ = *sums;
   const bool sparse = t.sparsity.is_sparse(), fractions = t.a_scale.format->id == FormatId::ue4m3;
   if (t.lanes != 32 || t.products != 1 || t.rows != 16 || t.columns != 8 || t.terms != 64 ||
       t.depth != (sparse ? 128 : 64) ||
       (sparse && (t.sparsity.width != kPairsOfEight.width || !has_known_metadata(t))))
     return false;
+  if (program_.windowed && !fractions) return false;
   if (t.a.format->id != FormatId::e2m1 || t.b.format->id != FormatId::e2m1 || t.c.format->id != FormatId::f32 ||
       t.d.format->id != FormatId::f32)
     return false;
@@ -66,7 +82,6 @@ bool GroupTile::compile(const Tile& t) {
       return false;
   program_.fractions = fractions;
   program_.sparse = sparse;
-  program_.floor = step->floor;
   return find_parts(t, {4, 1, 2, t.terms / 32}, {4, 1, 2, t.depth / 32});
 }
 

@@ -83,6 +83,27 @@ class Dot {
   std::shared_ptr<const struct Resolved> resolved_;
 };
 
+// One output element of tcgen05.mma, dense or sparse, by its .kind and the types of its instruction descriptor.
+struct TensorProblem {
+  std::string kind;     // f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4
+  std::string d, a, b;  // names of formats
+  bool saturates = false;
+  std::string scale;  // of block scaling: ue8m0, ue4m3
+};
+
+// As Dot, of any number of products and scales. C has D's format.
+class TensorDot {
+ public:
+  // Throws std::invalid_argument for an unknown format.
+  explicit TensorDot(const TensorProblem&);
+  std::uint64_t operator()(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c,
+                           std::span<const std::uint64_t> scale_a = {},
+                           std::span<const std::uint64_t> scale_b = {}) const;
+
+ private:
+  TensorProblem problem_;
+};
+
 // The same in one call.
 std::uint64_t dot(const Problem&, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                   std::uint64_t c);

@@ -24,6 +24,9 @@ constexpr int kGroups = 4, kRowBlocks = 8;
 constexpr int kGroupWindow = 35;
 constexpr int kLargestElement = 12;      // of e2m1, in halves
 constexpr std::int32_t kNever = -10000;  // an exponent of what does not count
+// Of WindowedGroups: a C that is so far above the largest exponent of scales is above all products; and a group whose
+// scales' exponent is so little below E is not cut, as it has 8 fraction bits.
+constexpr std::int32_t kAboveScales = 4, kNothingCut = kGroupWindow - 8;
 
 using Quads = VectorOf<std::int8_t, 4 * kLanes>::type;
 using F64 = VectorOf<double, kLanes / 2>::type;
@@ -247,14 +250,14 @@ inline PartResult round_sum(const Wide& sum, I32 e) {
 }
 
 template <bool kFractions, bool kSparse>
-inline PartResult group_part(const GroupPanels& panels, int floor, U32 c, int block, int lane) {
+inline PartResult group_part(const GroupPanels& panels, const GroupProgram& program, U32 c, int block,
+                             int lane) {
   constexpr int kUp = kGroupWindow - (kFractions ? 8 : 2);  // less the fraction bits of a group
   constexpr int kWords = kSparse ? 4 : 2;
   const U32 c_field = c << 1 >> 24, c_fraction = c & 0x7FFFFF;
   const U32 c_significand = c_field == 0 ? c_fraction : c_fraction | 0x800000;
   const I32 c_exponent = max(bits<I32>(c_field), I32{} + 1) - 127;
-  I32 e = max(c_significand == 0 ? I32{} + kNever : c_exponent, I32{} + floor);
-  I32 sums[kGroups], exponents[kGroups];
+  I32 sums[kGroups], exponents[kGroups], largest = I32{} + kNever, least = -largest;
 #pragma GCC unroll 4
   for (int group = 0; group < kGroups; ++group) {
     const int at = group % 2 * 8 + group / 2 * 2;  // of the pair of rows, in the words of A
@@ -279,8 +282,11 @@ inline PartResult group_part(const GroupPanels& panels, int floor, U32 c, int bl
     exponents[group] = bits<I32>(pair(panels.a_scales.exponent[scale] + 2 * block)) +
                        load<I32>(panels.b_scales.exponent[scale] + lane);
     const U32 both = pair(panels.a_nonzero + block * kBlock + at) & load<U32>(panels.b_nonzero[group] + lane);
-    e = max(e, both != 0 ? exponents[group] : I32{} + kNever);
+    largest = max(largest, both != 0 ? exponents[group] : I32{} + kNever);
+    least = min(least, both != 0 ? exponents[group] : I32{} - kNever);
   }
+  const I32 of_c = c_significand == 0 ? I32{} + kNever : c_exponent;
+  const I32 e = max(max(of_c, largest), I32{} + program.floor);
 
   const I32 c_sign = bits<I32>(c) >> 31;
   Wide total{};
@@ -296,6 +302,7 @@ inline PartResult group_part(const GroupPanels& panels, int floor, U32 c, int bl
   add_ones(total, negated);
   PartResult out = round_sum(total, e);
   out.suspicious |= c_field == 255;
+  if (program.windowed) out.suspicious |= (of_c < largest + kAboveScales) & (e - least > kNothingCut);
   return out;
 }
 
@@ -318,7 +325,7 @@ void one_part(const GroupProgram& program, const Parts& parts, const PartCursor&
     suspicious |= ((rows & 1) != 0 ? 0x5555U : 0) | ((rows & 2) != 0 ? 0xAAAAU : 0);
     for (int lane = 0; lane < kBlock; lane += kLanes) {
       const U32 codes = load_part<U32>(given.c + (4 * block + lane / 4) * parts.c_stride, parts.c_stride);
-      const PartResult result = group_part<kFractions, kSparse>(panels, program.floor, codes, block, lane);
+      const PartResult result = group_part<kFractions, kSparse>(panels, program, codes, block, lane);
       store(c + lane, codes);
       store(d[block] + lane, result.d);
       suspicious |= negative_lanes(result.suspicious) << lane;

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of tcgen05.mma, by plans alone: published results of a B200 (tests/published/tcgen05_b200.tsv), what they
+// show, inputs that tell the plans from others, and the oracle. WARPBIT_PROPERTY_COUNT is the number of dot products of each
+// kind (10000 unless set).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "count_wanted.hpp"
+#include "numeric/node.hpp"
+#include "oracle/oracle.hpp"
+#include "scale_profiles.hpp"
+#include "target/target.hpp"
+
+namespace tensor_sums_test {
+
+using namespace warpbit;
+using Codes = std::vector<std::uint64_t>;
+using Inputs = profiles::ScaledCase;
+
+constexpr std::uint64_t kSeed = 1;
+
+// ---- A kind with its types
+
+struct Kind {
+  std::string kind, d, a, b;
+  bool saturates = false, sparse = false;
+  std::string scale = "";  // "" without
+  int scales = 0;          // of a row or column
+
+  bool is_grouped() const { return kind.starts_with("mxf4"); }
+  std::string title() const {
+    return fmt::format("{}{}{}: {} = {} x {}{}", kind, sparse ? ", sparse" : "",
+                       saturates ? ", saturating" : "", d, a, b,
+                       scales > 0 ? fmt::format(", {} of {}", scales, scale) : "");
+  }
+  // Products that exist.
+  int terms() const { return kind == "tf32" ? 8 : kind == "f16" ? 16 : is_grouped() ? 64 : 32; }
+  Arithmetic arithmetic() const {
+    const auto id = [](const std::string& name) { return find_format(name)->id; };
+    const Unit unit = scale.empty() ? (sparse ? Unit::tcgen05_sp : Unit::tcgen05)
+                                    : (sparse ? Unit::tcgen05_sp_block_scale : Unit::tcgen05_block_scale);
+    const Modifier modifier = saturates          ? Modifier::satfinite
+                              : !is_grouped()    ? Modifier::none
+                              : scale == "ue4m3" ? Modifier::packed_nvf4
+                                                 : Modifier::packed_fp4;
+    return {unit, id(d), id(a), id(b), id(d), modifier};
+  }
+  TargetPlan plan_on(std::string_view target) const {
+    const std::optional<TargetPlan> out = find_plan(Target::find(target).value().row(), arithmetic());
+    INFO(title() << " on " << target);
+    REQUIRE(out.has_value());
+    return *out;
+  }
+  const Plan& plan() const { return plan_on("sm_100a").row->plan; }
+};
+
+std::vector<Decoded> decoded(const Format& f, const Codes& codes) {
+  std::vector<Decoded> out;
+  for (const std::uint64_t code : codes) out.push_back(decode(f, code));
+  return out;
+}
+
+std::uint64_t run(const Kind& x, const Plan& plan, const Inputs& in, int c_scale = 0, Trace* trace = nullptr) {
+  const Format &a = *find_format(x.a), &b = *find_format(x.b);
+  const Format* scale = x.scale.empty() ? nullptr : find_format(x.scale);
+  const auto values_a = decoded(a, in.a), values_b = decoded(b, in.b);
+  std::vector<Decoded> scales_a, scales_b;
+  if (scale != nullptr) {
+    scales_a = decoded(*scale, in.scale_a);
+    scales_b = decoded(*scale, in.scale_b);
+  }
+  return evaluate(plan, {values_a, &a, scales_a, scale}, {values_b, &b, scales_b, scale}, *find_format(x.d),
+                  in.c, trace, c_scale);
+}
+
+std::string text(const Inputs& in) {
+  return fmt::format("a {:x}\nb {:x}\nscales of a {:x}\nscales of b {:x}\nc {:x}", fmt::join(in.a, " "),
+                     fmt::join(in.b, " "), fmt::join(in.scale_a, " "), fmt::join(in.scale_b, " "), in.c);
+}
+
+// ---- Published results
+
+struct Published {
+  std::string name;
+  Kind kind;
+  Inputs in;
+  std::uint64_t word = 0;
+};
+
+Codes codes_of(const std::string& words) {
+  Codes out;
+  std::istringstream in(words);
+  for (std::string word; in >> word && word != "-";) out.push_back(std::stoull(word, nullptr, 16));
+  return out;
+}
+
+std::vector<Published> published() {
+  std::ifstream file("tests/published/tcgen05_b200.tsv");
+  REQUIRE(file.is_open());
+  std::vector<Published> out;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#') || line.starts_with("name\t")) continue;
+    std::vector<std::string> cells;
+    std::istringstream in(line);
+    for (std::string cell; std::getline(in, cell, '\t');) cells.push_back(cell);
+    INFO(line);
+    REQUIRE(cells.size() == 14);
+    Published x{cells[0], {cells[1], cells[3], cells[4], cells[5]}, {}, 0};
+    x.kind.sparse = cells[2] == "yes";
+    x.kind.saturates = cells[6] == "yes";
+    if (cells[7] != "-") x.kind.scale = cells[7];
+    x.in.a = codes_of(cells[8]);
+    x.in.b = codes_of(cells[9]);
+    x.in.c = codes_of(cells[10]).at(0);
+    x.in.scale_a = codes_of(cells[11]);
+    x.in.scale_b = codes_of(cells[12]);
+    x.kind.scales = static_cast<int>(x.in.scale_a.size());
+    x.word = codes_of(cells[13]).at(0);
+    CHECK(x.in.a.size() == static_cast<std::size_t>(x.kind.terms()));
+    out.push_back(std::move(x));
+  }
+  return out;
+}
+
+TEST_CASE("the plans give the published results of a B200") {
+  const std::vector<Published> all = published();
+  std::set<std::string> kinds;
+  for (const Published& x : all) {
+    INFO(x.name << ", " << x.kind.title() << ", " << describe(x.kind.plan()) << "\n" << text(x.in));
+    CHECK(run(x.kind, x.kind.plan(), x.in) == x.word);
+    kinds.insert(x.kind.title());
+  }
+  CHECK(all.size() == 74);
+  CHECK(kinds.size() == 31);
+}
+
+// What the published results show of the plans: other numbers that some of them exclude (NUMERICS.md, "tcgen05").
+TEST_CASE("the published results exclude these neighbours of the plans, and no others of their kind") {
+  const std::vector<Published> all = published();
+  // Whether all results with these factors are those of the edited plan.
+  const auto agree = [&](std::string_view a, std::string_view scale, auto edit) {
+    return std::ranges::all_of(all, [&](const Published& x) {
+      if (x.kind.a != a || x.kind.scale != scale || x.kind.d != "f32") return true;
+      Plan plan = x.kind.plan();
+      edit(*plan.begin());
+      return run(x.kind, plan, x.in) == x.word;
+    });
+  };
+  const auto with_window = [](int window) {
+    return [window](Step& step) { std::get<Fused>(step).window = window; };
+  };
+  const auto with_floor = [](int floor) {
+    return [floor](Step& step) { std::get<Fused>(step).floor = floor; };
+  };
+  struct Range {
+    const char* a;
+    int least, most;  // F; kept where they are the ends of what is asked
+  };
+  for (const Range& r : {Range{"tf32", 21, 35},
+                         {"bf16", 1, 35},
+                         {"f16", 24, 35},
+                         {"e4m3", 24, 35},
+                         {"e5m2", 23, 25},
+                         {"e2m3", 23, 35},
+                         {"e3m2", 23, 30},
+                         {"e2m1", 23, 35}})
+    for (int window = 1; window <= 35; ++window) {
+      INFO(r.a << ", F " << window);
+      CHECK(agree(r.a, "", with_window(window)) == (window >= r.least && window <= r.most));
+    }
+  for (const char* a : {"tf32", "bf16", "f16", "e5m2"}) CHECK(agree(a, "", with_floor(-133)));
+  for (const int length : {1, 2, 4, 8}) {
+    INFO("L " << length);
+    CHECK(agree("f16", "", [&](Step& step) { std::get<Fused>(step).products = length; }) == (length >= 4));
+    CHECK(agree("tf32", "", [&](Step& step) { std::get<Fused>(step).products = length; }));
+    CHECK(agree("e2m1", "ue4m3", [&](Step& step) { std::get<WindowedGroups>(step).group = length; }) ==
+          (length >= 2));
+  }
+}
+
+// ---- Evidence
+
+std::vector<Kind> kinds() {
+  std::vector<Kind> out{{"f16", "f32", "f16", "f16"},   {"f16", "f16", "f16", "f16"},
+                        {"f16", "f32", "bf16", "bf16"}, {"tf32", "f32", "tf32", "tf32"},
+                        {"f8f6f4", "f32", "", ""},      {"f8f6f4", "f16", "", ""},
+                        {"i8", "s32", "", ""},          {"i8", "s32", "", "", true}};
+  out.push_back({"mxf8f6f4", "f32", "", "", false, false, "ue8m0", 1});
+  out.push_back({"mxf4", "f32", "e2m1", "e2m1", false, false, "ue8m0", 2});
+  out.push_back({"mxf4nvf4", "f32", "e2m1", "e2m1", false, false, "ue8m0", 4});
+  out.push_back({"mxf4nvf4", "f32", "e2m1", "e2m1", false, false, "ue4m3", 4});
+  return out;
+}
+
+// The pairs of factors of a kind.
+std::vector<Kind> pairs_of(const Kind& x) {
+  if (!x.a.empty()) return {x};
+  const std::vector<std::string> types = x.kind == "i8"
+                                             ? std::vector<std::string>{"u8", "s8"}
+                                             : std::vector<std::string>{"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"};
+  std::vector<Kind> out;
+  for (const std::string& a : types)
+    for (const std::string& b : types) {
+      out.push_back(x);
+      out.back().a = a;
+      out.back().b = b;
+    }
+  return out;
+}
+
+TEST_CASE("every kind has one plan on all its targets, published on sm_100 where results are, else inferred") {
+  int found = 0, published_rows = 0;
+  for (const Kind& kind : kinds())
+    for (Kind x : pairs_of(kind))
+      for (const bool sparse : {false, true}) {
+        x.sparse = sparse;
+        const TargetPlan own = x.plan_on("sm_100a");
+        const bool has_words = !sparse && x.a != "bf16" && x.d != "f16";
+        INFO(x.title());
+        CHECK(own.evidence.overall() == (has_words ? Basis::published : Basis::inferred));
+        CHECK((own.evidence.floor.basis == Basis::inferred || x.kind == "i8"));
+        published_rows += has_words;
+        for (const char* target : {"sm_100f", "sm_103a", "sm_103f", "sm_110a", "sm_110f"}) {
+          const TargetPlan other = x.plan_on(target);
+          CHECK(other.row->plan == own.row->plan);
+          CHECK((other.evidence.overall() == Basis::inferred) ==
+                (!has_words || target != std::string_view("sm_100f")));
+          ++found;
+        }
+        for (const char* target : {"sm_90a", "sm_120a"})
+          CHECK_FALSE(find_plan(Target::find(target).value().row(), x.arithmetic()).has_value());
+      }
+  CHECK(found == 5 * 2 * 90);
+  CHECK(published_rows == 63);
+}
+
+// ---- Inputs that tell rules apart (NUMERICS.md, "tcgen05")
+
+const Kind kTf32{"tf32", "f32", "tf32", "tf32"};
+const Kind kMxf4{"mxf4", "f32", "e2m1", "e2m1", false, false, "ue8m0", 2};
+const Kind kNvf4{"mxf4nvf4", "f32", "e2m1", "e2m1", false, false, "ue4m3", 4};
+
+// Factors at some k, the others zero.
+struct Term {
+  std::size_t k;
+  std::uint64_t a, b;
+};
+Inputs inputs(const Kind& x, std::initializer_list<Term> terms, Codes scale_a = {}, Codes scale_b = {}) {
+  Inputs in;
+  in.a.assign(static_cast<std::size_t>(x.terms()), 0);
+  in.b = in.a;
+  for (const Term& t : terms) {
+    in.a[t.k] = t.a;
+    in.b[t.k] = t.b;
+  }
+  in.scale_a = std::move(scale_a);
+  in.scale_b = std::move(scale_b);
+  return in;
+}
+
+// 2^-149 - 2^-159: without a floor the second is a part of the sum, which is cut to 0.
+TEST_CASE("an input tells no floor from one of -133") {
+  const Inputs in = inputs(kTf32, {{0, 0x1A000000, 0x1A800000}, {1, 0x97800000, 0x18000000}});
+  Plan floored = kTf32.plan();
+  std::get<Fused>(*floored.begin()).floor = -133;
+  CHECK(run(kTf32, kTf32.plan(), in) == 0);
+  CHECK(run(kTf32, floored, in) == 1);
+}
+
+const Plan kRtxGroups{GroupScaled{16, 35, -139, FormatId::f32, Rounding::toward_zero}};
+
+// 2^-149 with scales of 2^-150; then -1.5 and 1 times 2^-174. A floor of -139 cuts the former to -1.
+TEST_CASE("an input tells mxf4 of tcgen05 from that of mma.sync on sm_120") {
+  const TargetPlan rtx =
+      find_plan(Target::find("sm_120a").value().row(), {Unit::block_scale, FormatId::f32, FormatId::e2m1,
+                                                        FormatId::e2m1, FormatId::f32, Modifier::packed_fp4})
+          .value();
+  CHECK(rtx.row->plan == kRtxGroups);
+  const Inputs in = inputs(kMxf4, {{0, 4, 2}, {32, 0xB, 2}, {48, 2, 2}}, {0x34, 0x28}, {0x34, 0x28});
+  CHECK(run(kMxf4, kMxf4.plan(), in) == 0);
+  CHECK(run(kMxf4, kRtxGroups, in) == 1);
+}
+
+// Groups of 4 and of 16: 2^16 (36 - 36), and 2^-20 twice, which only together reach the last bit, 2^-19.
+TEST_CASE("an input tells mxf4nvf4 with scales of ue4m3 of tcgen05 from that of mma.sync on sm_120") {
+  const Inputs in = inputs(kNvf4, {{0, 7, 7}, {1, 0xF, 7}, {16, 1, 1}, {20, 1, 1}}, {0x78, 1, 0x38, 0x38},
+                           {0x78, 1, 0x38, 0x38});
+  CHECK(run(kNvf4, kNvf4.plan(), in) == 0);
+  CHECK(run(kNvf4, kRtxGroups, in) == 0x36000000);
+  // Below a C that is above all products they are groups of 16 here, too: 2^16 - 2^-20 - 2^-20.
+  Inputs below = inputs(kNvf4, {{16, 9, 1}, {20, 9, 1}}, {0x38, 1, 0x38, 0x38}, {0x38, 1, 0x38, 0x38});
+  below.c = 0x47800000;
+  Plan fours = kNvf4.plan();
+  std::get<WindowedGroups>(*fours.begin()).group_below_c = 4;
+  CHECK(run(kNvf4, kNvf4.plan(), below) == 0x477FFFFF);
+  CHECK(run(kNvf4, fours, below) == 0x47800000);
+}
+
+// 2^-148, and -2^-175 with lower scales: left out, since the result is a subnormal.
+TEST_CASE("groups with lower scales are left out of subnormal results") {
+  const Inputs in = inputs(kMxf4, {{0, 4, 4}, {32, 9, 2}}, {0x34, 0x28}, {0x34, 0x28});
+  Plan all = kMxf4.plan();
+  std::get<GroupScaled>(*all.begin()).least = kNoFloor;
+  CHECK(run(kMxf4, kMxf4.plan(), in) == 2);
+  CHECK(run(kMxf4, all, in) == 1);
+}
+
+// A K of 96 has the same rules, over 96 products and 3 or 6 scales: assumed.
+TEST_CASE("a K of 96 is one sum") {
+  for (const std::size_t scales : {3U, 6U}) {
+    Kind x = scales == 3 ? kMxf4 : kNvf4;
+    Inputs in;
+    in.a.assign(96, 2);
+    in.b.assign(96, 2);
+    in.scale_a.assign(scales, x.scale == "ue8m0" ? 0x7F : 0x38);
+    in.scale_b = in.scale_a;
+    in.scale_a.back() += x.scale == "ue8m0" ? 1U : 8U;                       // times 2
+    CHECK(run(x, x.plan(), in) == (scales == 3 ? 0x43000000 : 0x42E00000));  // 96 + 32, 96 + 16
+  }
+}
+
+// ---- scale-input-d: C counts 2^-n times
+
+TEST_CASE("C counts 2^-n times, before it is cut") {
+  const Kind f16{"f16", "f16", "f16", "f16"};
+  struct Case {
+    const Kind& kind;
+    std::uint64_t c;
+    int n;
+    std::uint64_t d;
+  };
+  for (const Case& x : {Case{kTf32, 0x40400000, 1, 0x3FC00000},  // 3 / 2
+                        {kTf32, 0x3F800000, 15, 0x38000000},
+                        {kTf32, 0x00800000, 1, 0x00400000},  // 2^-127, a subnormal
+                        {kTf32, 0x00000003, 1, 0x00000001},  // toward zero
+                        {kTf32, 0x80000001, 1, 0},           // +0
+                        {kTf32, 0x7F800000, 9, 0x7F800000},
+                        {kTf32, 0xFFFFFFFF, 9, 0x7FFFFFFF},
+                        {kTf32, 0x80000000, 3, 0},
+                        {f16, 0x0003, 1, 0x0002},  // to nearest even
+                        {f16, 0x3C00, 15, 0x0200}}) {
+    Inputs in = inputs(x.kind, {});
+    in.c = x.c;
+    INFO(x.kind.title() << ", C " << x.c << ", n " << x.n);
+    CHECK(run(x.kind, x.kind.plan(), in, x.n) == x.d);
+  }
+  // 1 + 2^-24 + C, cut to multiples of 2^-25: with a C of 2^-24 (1 + 2^-23) the sum reaches the last bit of f32.
+  Inputs in = inputs(kTf32, {{0, 0x3F800000, 0x3F800000}, {1, 0x3F800000, 0x33800000}});
+  in.c = 0x40000001;  // times 2^-25
+  CHECK(run(kTf32, kTf32.plan(), in, 25) == 0x3F800001);
+  CHECK(run(kTf32, kTf32.plan(), in, 26) == 0x3F800000);
+}
+
+// ---- The oracle
+
+std::size_t compare(const Kind& kind, std::uint64_t count) {
+  std::uint64_t different = 0;
+  const std::vector<Kind> pairs = pairs_of(kind);
+  const std::uint64_t each = std::max<std::uint64_t>(1, count / pairs.size());
+  for (const Kind& x : pairs) {
+    const oracle::TensorDot dot({x.kind, x.d, x.a, x.b, x.saturates, x.scale});
+    const auto alphabet = [](const std::string& name) { return profiles::Alphabet(oracle::find_format(name)); };
+    const profiles::Formats elements{alphabet(x.a), alphabet(x.b), alphabet(x.d), alphabet(x.d), x.terms()};
+    const profiles::ScaledFormats scaled{elements, alphabet(x.scale.empty() ? "ue8m0" : x.scale), x.scales};
+    const Plan& plan = x.plan();
+#pragma omp parallel for schedule(dynamic, 16)
+    for (std::uint64_t i = 0; i < each; ++i) {
+      Inputs in;
+      if (x.scale.empty()) {
+        profiles::Case c;
+        profiles::fill(elements, kSeed, i, c);
+        in.a.assign(c.a.begin(), c.a.begin() + x.terms());
+        in.b.assign(c.b.begin(), c.b.begin() + x.terms());
+        in.c = c.c;
+      } else {
+        in = profiles::scaled_case(scaled, dot, kSeed, i);
+      }
+      const std::uint64_t got = run(x, plan, in), expected = dot(in.a, in.b, in.c, in.scale_a, in.scale_b);
+      if (got == expected) continue;
+#pragma omp critical
+      if (++different <= 3)
+        UNSCOPED_INFO(
+            fmt::format("{}, case {}:\n{}\ngot {:x}, oracle {:x}", x.title(), i, text(in), got, expected));
+    }
+  }
+  CHECK(different == 0);
+  return each * pairs.size();
+}
+
+TEST_CASE("random inputs of every kind equal the oracle") {
+  const std::uint64_t count = count_wanted("WARPBIT_PROPERTY_COUNT", 10000);
+  std::size_t total = 0;
+  for (const Kind& kind : kinds()) {
+    const std::size_t done = compare(kind, count);
+    fmt::print("{:>8} dot products of {}, {} -> {}\n", done, kind.kind, kind.scale, kind.d);
+    total += done;
+  }
+  CHECK(total > 11 * count);
+}
+
+}  // namespace tensor_sums_test
