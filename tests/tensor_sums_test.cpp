@@ -221,10 +221,13 @@ std::vector<Kind> pairs_of(const Kind& x) {
 TEST_CASE("every kind has one plan on all its targets, published on sm_100 where results are, else inferred") {
   int found = 0, published_rows = 0;
   for (const Kind& kind : kinds())
-    for (Kind x : pairs_of(kind))
+    for (Kind x : pairs_of(kind)) {
+      const PlanRow* dense = nullptr;
       for (const bool sparse : {false, true}) {
         x.sparse = sparse;
         const TargetPlan own = x.plan_on("sm_100a");
+        if (!sparse) dense = own.row;
+        CHECK(own.row == dense);
         const bool has_words = !sparse && x.a != "bf16" && x.d != "f16";
         INFO(x.title());
         CHECK(own.evidence.overall() == (has_words ? Basis::published : Basis::inferred));
@@ -240,6 +243,7 @@ TEST_CASE("every kind has one plan on all its targets, published on sm_100 where
         for (const char* target : {"sm_90a", "sm_120a"})
           CHECK_FALSE(find_plan(Target::find(target).value().row(), x.arithmetic()).has_value());
       }
+    }
   CHECK(found == 5 * 2 * 90);
   CHECK(published_rows == 63);
 }
@@ -406,6 +410,71 @@ TEST_CASE("random inputs of every kind equal the oracle") {
     total += done;
   }
   CHECK(total > 11 * count);
+}
+
+// Any codes, with scales near each other and a C near what they scale.
+Inputs random_groups(const Kind& x, std::size_t terms, std::size_t scales, std::uint64_t index) {
+  profiles::Stream s(kSeed, index);
+  Inputs in;
+  const bool wide = x.scale == "ue8m0";
+  const int at = s.one_in(4) ? s.range(-160, -130) : s.range(-60, 60), spread = s.pick(std::array{0, 3, 40});
+  for (std::size_t k = 0; k < terms; ++k) {
+    in.a.push_back(s.one_in(3) ? 0 : s.bits() & 15);
+    in.b.push_back(s.bits() & 15);
+  }
+  for (std::size_t i = 0; i < scales; ++i) {
+    const int half = wide ? (at - s.range(0, spread)) / 2 : s.range(-6, 8);
+    in.scale_a.push_back(static_cast<std::uint64_t>(wide ? half + 127 : std::max(half + 7, 0) * 8) |
+                         (wide ? 0 : s.bits() & 3));
+    in.scale_b.push_back(in.scale_a.back());
+  }
+  const int exponent = std::clamp((wide ? at : 8) + s.range(-6, 8), -126, 127);
+  in.c = s.one_in(3) ? 0
+                     : static_cast<std::uint64_t>(exponent + 127) << 23 | (s.bits() & 0x7FFFFF) |
+                           static_cast<std::uint64_t>(s.coin()) << 31;
+  return in;
+}
+
+TEST_CASE("a K of 96 equals the oracle") {
+  struct Shape {
+    const char* scale;
+    std::size_t scales;
+  };
+  for (const Shape& shape : {Shape{"ue8m0", 3}, {"ue8m0", 6}, {"ue4m3", 6}}) {
+    const Kind x{"mxf4nvf4", "f32", "e2m1", "e2m1", false, false, shape.scale, static_cast<int>(shape.scales)};
+    const oracle::TensorDot dot({x.kind, x.d, x.a, x.b, false, x.scale});
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      const Inputs in = random_groups(x, 96, shape.scales, i);
+      INFO(x.title() << ", case " << i << "\n" << text(in));
+      REQUIRE(run(x, x.plan(), in) == dot(in.a, in.b, in.c, in.scale_a, in.scale_b));
+    }
+  }
+}
+
+TEST_CASE("a trace has what is kept of each group, and of C") {
+  int compared = 0;
+  for (const Kind& x : {kMxf4, kNvf4})
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      const Inputs in = random_groups(x, 64, static_cast<std::size_t>(x.scales), i);
+      Trace trace;
+      const std::uint64_t code = run(x, x.plan(), in, 0, &trace);
+      INFO(x.title() << ", case " << i << "\n" << text(in));
+      REQUIRE(trace.size() == 1);
+      const TracedSum& sum = trace[0];
+      CHECK(sum.code == code);
+      CHECK((sum.addends.size() == 5 || sum.addends.size() == 17));
+      if (!sum.cut || (code & 0x7FFFFFFF) >= 0x7F800000) continue;
+      std::int64_t units = 0;
+      for (const Addend& addend : sum.addends) units += addend.units;
+      const std::uint64_t magnitude = static_cast<std::uint64_t>(units < 0 ? -units : units);
+      const std::uint64_t kept = units == 0
+                                     ? 0
+                                     : oracle::encode("f32", units < 0, magnitude, sum.cut->e - sum.cut->window,
+                                                      oracle::Round::toward_zero, false);
+      CHECK((kept == code || (kept == 0x80000000 && code == 0)));
+      ++compared;
+    }
+  CHECK(compared > 900);
 }
 
 }  // namespace tensor_sums_test

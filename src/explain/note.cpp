@@ -15,7 +15,7 @@ struct Note {
   std::string_view sentence;                // {d}, {a}, {b} are the formats of these operands
 };
 
-// NUMERICS.md, "8-bit types on sm_90 and sm_100" and "wgmma".
+// NUMERICS.md, "8-bit types on sm_90 and sm_100", "wgmma" and "tcgen05".
 constexpr Note kNotes[] = {
     {"mma", "e4m3 e5m2", "sm_90 sm_90a",
      "FP8 GEMMs on this GPU use wgmma, which keeps 13 fraction bits where this form, made of f16 instructions, keeps "
@@ -24,7 +24,8 @@ constexpr Note kNotes[] = {
      "sparse FP8 GEMMs on this GPU use wgmma, which keeps 13 fraction bits where this form, made of f16 instructions, "
      "keeps 25; ask wgmma.mma_async.sp.sync.aligned.m64n8k64.{d}.{a}.{b} on sm_90a"},
     {"mma mma.sp", "e4m3 e5m2", "sm_100 sm_100a sm_100f sm_103 sm_103a sm_103f sm_110 sm_110a sm_110f",
-     "this form is made of f16 instructions here; it says nothing of tcgen05.mma with .kind::f8f6f4, which has these types, too"},
+     "FP8 GEMMs on this GPU use tcgen05.mma, one sum of all products and C; this form is made of two f16 instructions and an "
+     "addition"},
 };
 
 }  // namespace
