@@ -6,6 +6,7 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "warpbit/execute_tensor.hpp"
@@ -365,6 +366,452 @@ TEST_CASE("every kernel has the bits of the specification on random bits", "[qui
           CHECK(std::memcmp(results.back()[block].data(), results.front()[block].data(), 128 * 512 * 4) == 0);
       }
     }
+}
+
+// ---- Options of a product
+
+const Kind& f16_kind() {
+  return kKinds[0];
+}
+constexpr Variant kPlain{128, 1, false, false, false, true};
+
+struct Run {
+  Problem p;
+  Result<Instruction> instruction;
+
+  explicit Run(const Variant& v, int n, std::string_view form = {})
+      : p{f16_kind(), v, n, 0, std::mt19937(9)},
+        instruction((p.fill(), Instruction::parse(form.empty() ? p.form() : std::string(form), p.target))) {
+    INFO((instruction ? "" : instruction.error().message()));
+    REQUIRE(instruction.ok());
+  }
+  // The words behind the product; as often as there are kernels, each the same.
+  std::array<TensorMemory, 2> result() const {
+    std::optional<std::array<TensorMemory, 2>> out;
+    for (const Kernel kernel : kernels()) {
+      std::array<TensorMemory, 2> tensor = p.tensor;
+      const Result<Execution> done =
+          execute_mma(*instruction, p.sources, blocks_of(tensor, p.shared, p.v.cta_group), {.kernel = kernel});
+      INFO((done ? "" : done.error().message()));
+      REQUIRE(done.ok());
+      if (out)
+        for (std::size_t b = 0; b < 2; ++b)
+          CHECK(std::memcmp((*out)[b].data(), tensor[b].data(), 128 * 512 * 4) == 0);
+      out = tensor;
+    }
+    return *out;
+  }
+};
+
+std::uint32_t f32(double value) {
+  return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+}
+
+TEST_CASE("lanes of D that are disabled keep their words", "[quick][tensor]") {
+  for (const Variant& v :
+       {kPlain, Variant{64, 1, false, false, false, true}, Variant{256, 2, false, false, false, true},
+        Variant{128, 2, false, false, false, true}}) {
+    Run run(v, 32,
+            fmt::format("tcgen05.mma.cta_group::{}.kind::f16 [d], a, b, i, {}, p;", v.cta_group,
+                        v.cta_group == 1 ? "{l0, l1, l2, l3}" : "{l0, l1, l2, l3, l4, l5, l6, l7}"));
+    run.p.sources.disabled_lanes = {0x0F0F'0001, 0, 0xFFFF'FFFF, 0x8000'0000, 1, 2, 4, 8};
+    const auto after = run.result();
+    int wrong = 0;
+    for (int m = 0; m < v.m; ++m)
+      for (int n = 0; n < 32; ++n) {
+        const At at = place_of_d(v, 32, 0, m, n);
+        const auto word = static_cast<std::size_t>(at.block * 4 + at.lane / 32);
+        const bool disabled = run.p.sources.disabled_lanes[word] >> at.lane % 32 & 1;
+        const auto block = static_cast<std::size_t>(at.block);
+        wrong += after[block].read(at.lane, at.column) !=
+                 (disabled ? run.p.tensor[block].read(at.lane, at.column) : f32(run.p.expected(m, n)));
+      }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("a zero-column mask leaves out columns of B and shifts the others", "[quick][tensor]") {
+  const Variant v{32, 1, false, true, false, true};
+  Run run(v, 64, "tcgen05.mma.ws.cta_group::1.kind::f16 [d], a, b, i, p, z;");
+  run.p.sources.instruction |= 2U << 30;  // shifts of up to 16
+  // Runs of 3 zeros and 2 columns that stay; the first run of sub-mask i is shorter by i, of ones in the second one.
+  run.p.sources.zero_columns =
+      0x03'02'01'00ULL | 0b0010ULL << 32 | 1ULL << 39 | 2ULL << 40 | 1ULL << 48 | 8ULL << 56;
+  run.p.shared[0].bytes.resize(128 * 1024);
+  const auto after = run.result();
+  const auto is_zero = [](int n) {  // by the words of the manual, column by column
+    const int part = n / 16;
+    bool value = part == 1;
+    int run_left = (value ? 3 : 2) - std::min(part, (value ? 3 : 2) - 1);
+    for (int i = 0; i < n % 16; ++i)
+      if (--run_left == 0) value = !value, run_left = value ? 3 : 2;
+    return value;
+  };
+  int wrong = 0;
+  for (int m = 0; m < 32; ++m)
+    for (int n = 0; n < 56; ++n) {  // behind them B has no columns
+      double sum = run.p.c[run.p.at(m, n, 64)];
+      for (int k = 0; k < 16 && !is_zero(n); ++k)
+        sum += run.p.a[run.p.at(m, k, 16)] * run.p.b[run.p.at(k, n + 8, 64)];
+      const At at = place_of_d(v, 64, 0, m, n);
+      wrong += after[0].read(at.lane, at.column) != f32(sum);
+    }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("D may be scaled as an input: an assumption", "[quick][tensor]") {
+  Run run(kPlain, 16, "tcgen05.mma.cta_group::1.kind::f16 [d], a, b, i, p, 3;");
+  run.p.sources.scale_input_d = 3;
+  const auto after = run.result();
+  int wrong = 0;
+  for (int m = 0; m < 128; ++m)
+    for (int n = 0; n < 16; ++n) {
+      const double c = run.p.c[run.p.at(m, n, 16)];
+      wrong += after[0].read(m, n) != f32(run.p.expected(m, n) - c + c / 8);
+    }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("ashift moves the rows of A after the product", "[quick][tensor]") {
+  Run run({128, 1, false, false, true, true}, 16,
+          "tcgen05.mma.cta_group::1.kind::f16.ashift [d], [a], b, i, p;");
+  const auto after = run.result();
+  int wrong = 0;
+  for (int m = 0; m < 128; ++m) {
+    for (int n = 0; n < 16; ++n) wrong += after[0].read(m, n) != f32(run.p.expected(m, n));
+    for (int w = 0; w < 8; ++w)
+      wrong +=
+          after[0].read(m, Problem::kA + w) != run.p.tensor[0].read(m % 32 == 31 ? m : m + 1, Problem::kA + w);
+  }
+  CHECK(wrong == 0);
+}
+
+// ---- A and B by other descriptors: the formulas of the manual's canonical layouts
+
+struct Walk {
+  std::uint64_t code;  // of the swizzle, in bits 61-63
+  int span, atom;      // bytes
+  int xors;            // bits of the address that are changed
+};
+constexpr Walk kWalks[] = {{0, 16, 16, 0}, {6, 32, 16, 1}, {4, 64, 16, 2}, {2, 128, 16, 3}, {1, 128, 32, 2}};
+
+// The byte of the element whose bytes begin at `along` of line `line` of the strided direction.
+std::uint64_t walk(const Walk& w, bool mn_major, std::uint64_t line, std::uint64_t along, std::uint64_t lbo,
+                   std::uint64_t sbo) {
+  const auto span = static_cast<std::uint64_t>(w.span);
+  const std::uint64_t group = mn_major && w.atom == 32 ? 4 : 8;
+  std::uint64_t at = line % group * span + along % span;
+  if (mn_major && w.code == 0)
+    at += line / 8 * lbo + along / 16 * sbo;
+  else
+    at += line / group * sbo + along / span * lbo;
+  const std::uint64_t row = at / 128 & ((1U << w.xors) - 1);
+  return at ^ row * static_cast<std::uint64_t>(w.atom);
+}
+
+TEST_CASE("factors lie as each swizzle and direction says", "[quick][tensor]") {
+  int products = 0;
+  for (const Kind& kind : kKinds) {
+    if (kind.scale_vec != 0 || kind.d == "f16" || kind.a == "e2m1") continue;
+    for (const Walk& w : kWalks)
+      for (const bool mn_major : {false, true}) {
+        const int bits = bits_of(kind.a) == 19 ? 32 : bits_of(kind.a), bytes = bits / 8;
+        if (mn_major && (w.atom == 32) != (bytes == 4)) continue;
+        Problem p{kind, kPlain, 64, 0, std::mt19937(11)};
+        p.fill();
+        // Both factors anew: M and N of 128 and 64, K of 32 bytes.
+        for (Shared& memory : p.shared) std::ranges::fill(memory.bytes, std::byte{0});
+        std::array<std::uint64_t, 2> descriptors;
+        for (int factor = 0; factor < 2; ++factor) {
+          const int lines = factor == 0 ? 128 : 64;
+          const std::uint64_t start = factor == 0 ? 0 : 32 * 1024;
+          const auto span = static_cast<std::uint64_t>(w.span);
+          // Atoms side by side: along the contiguous direction, or one below the other.
+          std::uint64_t lbo = 8 * span, sbo = 16 * span * static_cast<std::uint64_t>(std::max(1, 32 / w.span));
+          if (mn_major) lbo = 64 * span, sbo = (w.atom == 32 ? 4 : 8) * span;
+          if (mn_major && w.code == 0) lbo = 4096, sbo = 128;
+          for (int i = 0; i < lines; ++i)
+            for (int k = 0; k < kind.k; ++k) {
+              const auto line = static_cast<std::uint64_t>(mn_major ? k : i),
+                         along = static_cast<std::uint64_t>((mn_major ? i : k) * bytes);
+              const double value = factor == 0 ? p.a[p.at(i, k, kind.k)] : p.b[p.at(k, i, 64)];
+              p.shared[0].put((start + walk(w, mn_major, line, along, lbo, sbo)) * 8,
+                              code_of(factor == 0 ? kind.a : kind.b, value), bits);
+            }
+          descriptors[static_cast<std::size_t>(factor)] =
+              start >> 4 | lbo >> 4 << 16 | sbo >> 4 << 32 | std::uint64_t{1} << 46 | w.code << 61;
+        }
+        p.sources.a = descriptors[0];
+        p.sources.b = descriptors[1];
+        if (mn_major) p.sources.instruction |= 3U << 15;
+        const Result<Instruction> instruction = Instruction::parse(p.form(), p.target);
+        REQUIRE(instruction.ok());
+        CAPTURE(p.form(), w.code, mn_major);
+        for (const Kernel kernel : kernels()) {
+          std::array<TensorMemory, 2> tensor = p.tensor;
+          const Result<Execution> done =
+              execute_mma(*instruction, p.sources, blocks_of(tensor, p.shared, 1), {.kernel = kernel});
+          INFO((done ? "" : done.error().message()));
+          REQUIRE(done.ok());
+          int wrong = 0;
+          for (int m = 0; m < 128; ++m)
+            for (int n = 0; n < 64; ++n)
+              wrong += tensor[0].read(m, n) != static_cast<std::uint32_t>(code_of(kind.d, p.expected(m, n)));
+          CHECK(wrong == 0);
+        }
+        ++products;
+      }
+  }
+  CHECK(products > 30);
+}
+
+// ---- Moves
+
+std::uint32_t word_at(int lane, int column) {
+  return static_cast<std::uint32_t>(lane * 0x1'0001 + column * 0x0100'0200 + 7);
+}
+TensorMemory numbered() {
+  TensorMemory out;
+  REQUIRE(out.allocate(512).value().has_value());
+  for (int lane = 0; lane < 128; ++lane)
+    for (int column = 0; column < 512; ++column) out.write(lane, column, word_at(lane, column));
+  return out;
+}
+
+// The lane and column of a register (PTX manual, the figures of "Data Movement Shape").
+std::pair<int, int> cell(std::string_view shape, int t, int r, int split) {
+  if (shape == "32x32b") return {t, r};
+  if (shape == "16x64b") return {t / 4 + 8 * (t % 2), 2 * r + t / 2 % 2};
+  if (shape == "16x128b") return {t / 4 + 8 * (r % 2), t % 4 + 4 * (r / 2)};
+  if (shape == "16x256b") return {t / 4 + 8 * (r / 2 % 2), 2 * (t % 4) + r % 2 + 8 * (r / 4)};
+  return {t % 16, r + t / 16 * split};
+}
+
+TEST_CASE("registers and tensor memory exchange what the shapes say", "[quick][tensor]") {
+  const Target target = Target::find_ptx("sm_100a").value();
+  int moves = 0;
+  for (const FormInfo& info : forms()) {
+    if (info.family != "tcgen05.ld" && info.family != "tcgen05.st") continue;
+    const bool stores = info.family == "tcgen05.st",
+               packed = info.canonical.find("pack::16b") != std::string::npos;
+    const std::string shape = info.canonical.substr(24, info.canonical.find('.', 24) - 24);
+    const bool split = shape == "16x32bx2";
+    const Instruction instruction = Instruction::parse(info.canonical, target).value();
+    const int registers = instruction.find(stores ? Part::source : Part::d)->registers;
+    CAPTURE(info.canonical);
+    for (const int warp : {0, 3, 6}) {
+      TensorMemory memory = numbered();
+      const int base = shape == "32x32b" ? 0 : 16, column = packed ? 0 : 130, distance = split ? 77 : 0;
+      const std::uint32_t address = TensorAddress{warp % 4 * 32 + base, column}.encode();
+      std::vector<std::uint32_t> words(static_cast<std::size_t>(32 * registers));
+      for (std::size_t i = 0; i < words.size(); ++i)
+        words[i] = 0xABCD'0000U + static_cast<std::uint32_t>(i) * 3;
+      const Result<void> done = stores ? execute_store(instruction, warp, address, distance, memory, words)
+                                       : execute_load(instruction, warp, address, distance, memory, words);
+      INFO((done ? "" : done.error().message()));
+      REQUIRE(done.ok());
+      int wrong = 0;
+      TensorMemory expected = numbered();
+      for (int t = 0; t < 32; ++t)
+        for (int r = 0; r < registers; ++r) {
+          const auto [lane_in, column_in] = cell(shape, t, r, distance);
+          const int lane = warp % 4 * 32 + base + lane_in;
+          const std::uint32_t seen = words[static_cast<std::size_t>(t * registers + r)];
+          if (!packed) {
+            if (stores)
+              expected.write(lane, column + column_in, seen);
+            else
+              wrong += seen != word_at(lane, column + column_in);
+            continue;
+          }
+          const int first = column + 2 * column_in;
+          if (!stores) wrong += seen != ((word_at(lane, first) & 0xFFFF) | word_at(lane, first + 1) << 16);
+          for (int half = 0; stores && half < 2; ++half)
+            expected.write(lane, first + half,
+                           (word_at(lane, first + half) & 0xFFFF'0000) | (seen >> 16 * half & 0xFFFF));
+        }
+      wrong += std::memcmp(memory.data(), expected.data(), 128 * 512 * 4) != 0;
+      CHECK(wrong == 0);
+      ++moves;
+    }
+  }
+  CHECK(moves == 3 * 148);
+}
+
+TEST_CASE("a reduction is that of what a thread loads", "[quick][tensor]") {
+  const Target target = Target::find_ptx("sm_103a").value();
+  struct Row {
+    std::string_view words;
+    std::array<std::uint32_t, 4> values;
+    std::uint32_t result;
+  };
+  constexpr std::uint32_t kOne = 0x3F80'0000, kMinusTwo = 0xC000'0000, kNan = 0x7FC0'0001,
+                          kMinusZero = 0x8000'0000;
+  const Row rows[] = {
+      {"min.u32", {5, 3, 0xFFFF'FFFF, 9}, 3},
+      {"max.u32", {5, 3, 0xFFFF'FFFF, 9}, 0xFFFF'FFFF},
+      {"min.s32", {5, 3, 0xFFFF'FFFF, 9}, 0xFFFF'FFFF},
+      {"max.s32", {5, 3, 0xFFFF'FFFF, 9}, 9},
+      {"min.f32", {kOne, kMinusTwo, kNan, 0}, kMinusTwo},
+      {"max.f32", {kOne, kMinusTwo, kNan, 0}, kOne},
+      {"max.abs.f32", {kOne, kMinusTwo, kNan, 0}, 0x4000'0000},
+      {"min.abs.f32", {kOne, kMinusTwo, kNan, 0}, 0},
+      {"max.NaN.f32", {kOne, kMinusTwo, kNan, 0}, 0x7FFF'FFFF},
+      {"min.abs.NaN.f32", {kOne, kMinusTwo, kNan, 0}, 0x7FFF'FFFF},
+      {"min.f32", {0, kMinusZero, 0, kOne}, kMinusZero},
+      {"max.f32", {kMinusZero, 0, kMinusTwo, kMinusZero}, 0},
+      {"max.f32", {kNan, kNan, kNan, kNan}, 0x7FFF'FFFF},
+  };
+  for (const Row& row : rows) {
+    const Instruction instruction =
+        Instruction::parse(fmt::format("tcgen05.ld.red.sync.aligned.32x32b.x4.{}", row.words), target).value();
+    TensorMemory memory = numbered();
+    for (int lane = 32; lane < 64; ++lane)
+      for (int c = 0; c < 4; ++c) memory.write(lane, 8 + c, row.values[static_cast<std::size_t>(c)]);
+    std::vector<std::uint32_t> words(128), reduced(32);
+    REQUIRE(execute_load(instruction, 1, TensorAddress{32, 8}.encode(), 0, memory, words, reduced).ok());
+    CAPTURE(row.words);
+    CHECK(reduced[7] == row.result);
+    CHECK(words[4 * 7 + 2] == row.values[2]);
+  }
+}
+
+TEST_CASE("copies from shared memory go to the lanes of their shape", "[quick][tensor]") {
+  const Target target = Target::find_ptx("sm_100a").value();
+  struct Row {
+    std::string_view words;
+    int rows, bytes;
+    int (*lane)(int row, int copy);
+    int copies;
+  };
+  const Row rows[] = {
+      {"128x256b", 128, 32, [](int s, int) { return s; }, 1},
+      {"128x128b", 128, 16, [](int s, int) { return s; }, 1},
+      {"4x256b", 4, 32, [](int s, int) { return 32 * s; }, 1},
+      {"64x128b.warpx2::02_13", 64, 16, [](int s, int c) { return s + 64 * c; }, 2},
+      {"64x128b.warpx2::01_23", 64, 16, [](int s, int c) { return 64 * (s / 32) + s % 32 + 32 * c; }, 2},
+      {"32x128b.warpx4", 32, 16, [](int s, int c) { return s + 32 * c; }, 4},
+  };
+  std::vector<std::byte> shared(16 * 1024);
+  std::mt19937 random(3);
+  for (std::byte& byte : shared) byte = static_cast<std::byte>(random());
+  for (const Row& row : rows)
+    for (const std::string_view source : {"", ".b8x16.b4x16_p64", ".b8x16.b6x16_p32"}) {
+      const std::string text = fmt::format("tcgen05.cp.cta_group::1.{}{}", row.words, source);
+      CAPTURE(text);
+      const Instruction instruction = Instruction::parse(text, target).value();
+      TensorMemory memory = numbered(), expected = numbered();
+      const std::uint64_t from = 1024 >> 4 | (256ULL >> 4) << 16 | (512ULL >> 4) << 32 | 1ULL << 46;
+      const int column = 40;
+      const TensorBlock block{&memory, shared};
+      REQUIRE(execute_copy(instruction, static_cast<std::uint32_t>(column), from, std::span(&block, 1)).ok());
+      for (int s = 0; s < row.rows; ++s)
+        for (int byte = 0; byte < row.bytes; ++byte) {
+          const std::byte* const chunk =
+              &shared[static_cast<std::size_t>(1024 + s % 8 * 16 + s / 8 * 512 + byte / 16 * 256)];
+          const int i = byte % 16;
+          std::uint32_t code = std::to_integer<std::uint32_t>(chunk[i]);
+          if (source.find("b4x16") != source.npos)
+            code = (std::to_integer<std::uint32_t>(chunk[i / 2]) >> i % 2 * 4 & 15) << 2;
+          if (source.find("b6x16") != source.npos) {
+            code = 0;
+            for (int bit = 0; bit < 6; ++bit)
+              code |= (std::to_integer<std::uint32_t>(chunk[(6 * i + bit) / 8]) >> (6 * i + bit) % 8 & 1)
+                      << bit;
+          }
+          for (int copy = 0; copy < row.copies; ++copy) {
+            const int lane = row.lane(s, copy), at = column + byte / 4, low = 8 * (byte % 4);
+            expected.write(lane, at, (expected.read(lane, at) & ~(0xFFU << low)) | code << low);
+          }
+        }
+      CHECK(std::memcmp(memory.data(), expected.data(), 128 * 512 * 4) == 0);
+    }
+}
+
+TEST_CASE("a shift moves the lanes of one partition", "[quick][tensor]") {
+  const Instruction instruction =
+      Instruction::parse("tcgen05.shift.cta_group::1.down", Target::find_ptx("sm_100a").value()).value();
+  TensorMemory memory = numbered();
+  const TensorBlock block{&memory, {}};
+  REQUIRE(execute_shift(instruction, TensorAddress{64, 24}.encode(), std::span(&block, 1)).ok());
+  int wrong = 0;
+  for (int lane = 0; lane < 128; ++lane)
+    for (int column = 0; column < 512; ++column) {
+      const bool moved = lane >= 64 && lane < 95 && column >= 24 && column < 32;
+      wrong += memory.read(lane, column) != word_at(moved ? lane + 1 : lane, column);
+    }
+  CHECK(wrong == 0);
+}
+
+// ---- What is refused
+
+TEST_CASE("what does not exist is refused, and changes nothing", "[quick][tensor]") {
+  const Target target = Target::find_ptx("sm_100a").value();
+  const auto parse = [&](std::string_view text) { return Instruction::parse(text, target).value(); };
+  Run run(kPlain, 16);
+  struct Row {
+    std::function<void(TensorMmaSources&)> change;
+    Errc code;
+    std::string_view says;
+  };
+  const Row rows[] = {
+      {[](auto& s) { s.d = 500; }, Errc::tensor_memory, "columns 500 to 515"},
+      {[](auto& s) { s.d = 16U << 16; }, Errc::tensor_memory, "lane 0 in this layout"},
+      {[](auto& s) { s.a ^= 1ULL << 46; }, Errc::descriptor_field, "wgmma"},
+      {[](auto& s) { s.b |= 3ULL << 61; }, Errc::descriptor_field, "swizzle"},
+      {[](auto& s) { s.b |= 0x3FFF; }, Errc::address_out_of_bounds, "shared memory has"},
+      {[](auto& s) { s.instruction |= 1U << 23; }, Errc::instruction_descriptor, "reserved"},
+      {[](auto& s) { s.instruction |= 4; }, Errc::instruction_descriptor, ".sp"},
+      {[](auto& s) { s.instruction &= ~(63U << 17); }, Errc::instruction_descriptor, "N 0"},
+  };
+  for (const Row& row : rows) {
+    std::array<TensorMemory, 2> tensor = run.p.tensor;
+    TensorMmaSources sources = run.p.sources;
+    row.change(sources);
+    const Result<Execution> done = execute_mma(*run.instruction, sources, blocks_of(tensor, run.p.shared, 1));
+    CAPTURE(row.says);
+    REQUIRE_FALSE(done.ok());
+    CHECK(done.error().code == row.code);
+    CHECK_THAT(done.error().message(), Catch::Contains(std::string(row.says)));
+    CHECK(std::memcmp(tensor[0].data(), run.p.tensor[0].data(), 128 * 512 * 4) == 0);
+  }
+  TensorMemory memory;
+  std::vector<std::uint32_t> words(128), few(5);
+  const Instruction load = parse("tcgen05.ld.sync.aligned.32x32b.x4.b32");
+  CHECK(execute_load(load, 0, 0, 0, memory, words).error().code == Errc::tensor_memory);  // not allocated
+  REQUIRE(memory.allocate(64).value().has_value());
+  CHECK(execute_load(load, 0, 0, 0, memory, words).ok());
+  CHECK(execute_load(load, 0, 0, 0, memory, few).error().code == Errc::usage);
+  CHECK(execute_load(load, 0, 61, 0, memory, words).error().code == Errc::tensor_memory);
+  CHECK(execute_load(load, 0, 16U << 16, 0, memory, words).error().code == Errc::tensor_memory);
+  const std::array<TensorBlock, 1> one{{{&memory, {}}}};
+  CHECK(execute_shift(parse("tcgen05.shift.cta_group::1.down"), 8U << 16, one).error().code ==
+        Errc::tensor_memory);
+  CHECK(execute_shift(parse("tcgen05.shift.cta_group::2.down"), 0, one).error().code == Errc::usage);
+  CHECK(execute_copy(parse("tcgen05.cp.cta_group::1.4x256b"), 40U << 16, 1ULL << 46, one).error().code ==
+        Errc::tensor_memory);
+  CHECK(execute_copy(load, 0, 1ULL << 46, one).error().code == Errc::usage);
+}
+
+TEST_CASE("allocations are powers of two, side by side, and never grow", "[quick][tensor]") {
+  TensorMemory memory;
+  for (const std::uint32_t columns : {0U, 16U, 33U, 136U, 144U, 1024U})
+    CHECK_FALSE(memory.allocate(columns).ok());
+  CHECK(memory.allocate(256).value() == TensorAddress{0, 0});
+  CHECK_FALSE(memory.allocate(512).ok());
+  CHECK(memory.allocate(128).value() == TensorAddress{0, 256});
+  CHECK(memory.allocate(64).value() == TensorAddress{0, 384});
+  CHECK_FALSE(memory.allocate(128).ok());
+  CHECK(memory.allocate(64).value() == TensorAddress{0, 448});
+  CHECK_FALSE(memory.allocate(32).value().has_value());
+  CHECK_FALSE(memory.deallocate(256, 64).ok());
+  CHECK_FALSE(memory.deallocate(32, 128).ok());
+  CHECK(memory.deallocate(256, 128).ok());
+  CHECK(memory.allocate(32).value() == TensorAddress{0, 256});
+  CHECK(memory.are_allocated(0, 288));
+  CHECK_FALSE(memory.are_allocated(0, 289));
+  memory.relinquish();
+  CHECK_FALSE(memory.allocate(32).ok());
 }
 
 }  // namespace tensor_execute_test
