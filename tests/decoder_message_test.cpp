@@ -188,8 +188,8 @@ TEST_CASE("a refusal of a warpgroup's instruction", "[quick][decoder]") {
   const std::string registers = "expected d:4xb32 a:4xb32 b_desc:b64 scale_d:pred",
                     descriptors = "expected d:4xb32 a_desc:b64 b_desc:b64 scale_d:pred";
   const std::pair<std::string, std::string> operands[] = {
-      {"{d}, [a], b, p;", ", operand a_desc: '[a]' is an address; expected one .b64 register"},
-      {"{d}, {a}, {b}, p;", ", operand a_desc: '{a}' is a brace vector; expected one .b64 register"},
+      {"{d}, [a], b, p;", ", operand a: '[a]' is an address; expected a vector of 4 .b32 registers in braces"},
+      {"{d}, {a}, {b}, p;", ", operand b_desc: '{b}' is a brace vector; expected one .b64 register"},
       {"{d}, %r0, b, p;", ", operand a_desc: '%r0' has type .b32; expected one of: b64 u64 s64"},
       {"{d}, {%r0, %r1}, b, p;",
        ", operand a: '{%r0, %r1}' has 2 registers; expected a vector of 4 .b32 registers in braces"},
@@ -268,6 +268,65 @@ TEST_CASE("instructions of other kinds are refused by name, whatever their opera
   }
   CHECK_THAT(message("ld.global.f32 %f0, [a, b];"),
              Catch::StartsWith("ld.global.f32: 'ld' is not an instruction"));
+}
+
+TEST_CASE("what is wrong with an instruction of tensor memory is named", "[quick][decoder]") {
+  struct Row {
+    std::string_view target;
+    std::string text, seen;
+  };
+  const std::string mma = "tcgen05.mma.cta_group::1.kind::f16", ld = "tcgen05.ld.sync.aligned.";
+  const Row rows[] = {
+      {"sm_100", "tcgen05.fence::after_thread_sync",
+       "tcgen05.fence::after_thread_sync does not exist on sm_100; it exists on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f"},
+      {"sm_103a", "tcgen05.mma.ws.cta_group::1.kind::i8", "it exists on sm_100a, sm_110a"},
+      {"sm_100a", "tcgen05.ld.red.sync.aligned.32x32b.x2.max.f32",
+       "it exists on sm_103a, sm_103f, sm_110a, sm_110f"},
+      {"sm_103f", "tcgen05.shift.cta_group::1.down", "it exists on sm_100a, sm_103a, sm_110a"},
+      {"sm_110f", "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X",
+       "it exists on sm_100a, sm_103a, sm_110a"},
+      {"sm_100f", "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale.block32",
+       "it exists on sm_100a, sm_103a, sm_110a"},
+      {"sm_110a", mma + " [d], a, b, i, p, 3;",
+       mma + " with scale_input_d does not exist on sm_110a; it exists on sm_100a, sm_100f, sm_103a, sm_103f"},
+      {"sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [d], a, b, i, p, 1;", "with scale_input_d: undocumented"},
+      {"sm_100a", mma + " [d], a, b, i, p, 16;", "operand scale_input_d: '16' is out of range; expected 0..15"},
+      {"sm_100a", mma + " [d], a, b, i, {%r0, %r1, %r2}, p;",
+       "operand disable_output_lane: '{%r0, %r1, %r2}' has 3 registers; expected a vector of 4 .b32 registers"},
+      {"sm_100a", mma + ".ashift [d], a, b, i, p;",
+       "operand a_tmem: 'a' is a register; expected a register of 32 bits in brackets"},
+      {"sm_100a", mma + " [d], a, b, i;", "operand enable_input_d is missing"},
+      {"sm_100a", mma + " [d], a, b, %f0, p;",
+       "operand idesc: '%f0' has type .f32; expected one of: b32 u32 s32"},
+      {"sm_100a", mma + " [%u0], a, b, i, p;", "operand d_tmem: '[%u0]' has type .u32; expected one of: b32"},
+      {"sm_100a", mma + " [d], a, b, i, 2;",
+       "operand enable_input_d: '2' is a literal; expected a predicate register, 0 or 1"},
+      {"sm_100a", "tcgen05.mma.ws.cta_group::2.kind::f16",
+       "'.cta_group::2' is not a qualifier of this instruction"},
+      {"sm_100a", "tcgen05.mma.cta_group::1.kind::mxf4",
+       "the kind is .kind::mxf4; with the other qualifiers it can be .kind::f16"},
+      {"sm_100a", ld + "16x128b.x128.b32",
+       "the shape is .16x128b; with the other qualifiers it can be .16x32bx2, .16x64b or .32x32b"},
+      {"sm_100a", ld + "16x32bx2.x2.b32 {r}, [t];", "operand imm_half_split_off is missing"},
+      {"sm_100a", ld + "32x32b.x2.b32 {r}, [t], 2;", "operand 2 is one too many"},
+      {"sm_100a", ld + "32x32b.x2.b32 {%r0, _}, [t];", "'_' cannot stand here; expected registers only"},
+      {"sm_100a", "tcgen05.ld.sync.32x32b.x1.b32", ".aligned omitted, which ptxas 13.0 does not reject"},
+      {"sm_103a", "tcgen05.ld.sync.aligned.32x32b.x2.red.max.u32",
+       "'.red' stands behind '.x2'; accepted is '.red' as number 2"},
+      {"sm_100a", "tcgen05.cp.cta_group::1.128x256b.b4x16_p64.b8x16",
+       "accepted is '.b8x16' before '.b4x16_p64'"},
+      {"sm_100a", "tcgen05.cp.cta_group::1.64x128b",
+       "the shape is .64x128b; with the other qualifiers it can be .4x256b, .128x128b or .128x256b"},
+      {"sm_100a", "tcgen05.alloc.cta_group::1.sync.aligned.b32 [d], 48;",
+       "operand ncols: '48' columns; expected a power of two from 32 to 512"},
+      {"sm_100a", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.multicast::cluster.b64 [m], 3;",
+       "operand cta_mask: '3' is a literal; expected one .b16 register"},
+      {"sm_100a", "tcgen05.swap", "'tcgen05' is not an instruction of this library; it has mma, mma.sp"},
+  };
+  for (const auto& [target, text, seen] : rows) {
+    INFO(text);
+    CHECK_THAT(message(text, target), Catch::Contains(seen));
+  }
 }
 
 TEST_CASE("a refusal of the text gives the column", "[quick][decoder]") {

@@ -132,6 +132,21 @@ inline Key moved(const Instruction& i, const Operand& op, int lane, int value) {
   return transposed ? Key{reg, 2 * t + e, g} : Key{reg, g, 2 * t + e};
 }
 
+// ---- tcgen05.ld, tcgen05.st: lane and column of tensor memory ("Data Movement Shape"); the columns of .16x32bx2 side by side.
+// With 16b, column c is columns 2 c and 2 c + 1, of whose words the low halves are moved.
+
+inline Key in_tensor_memory(const Instruction& i, const Operand& op, int t, int value) {
+  const std::string_view form = i.canonical();
+  const bool halves = has_word(form, "pack::16b") || has_word(form, "unpack::16b");
+  const int r = value / (halves ? 2 : 1), e = value % (halves ? 2 : 1);
+  const auto at = [&](int lane, int column) { return Key{0, lane, halves ? 2 * column + e : column}; };
+  if (has_word(form, "32x32b")) return at(t, r);
+  if (has_word(form, "16x32bx2")) return at(t % 16, r + t / 16 * op.registers);
+  if (has_word(form, "16x64b")) return at(t / 4 + 8 * (t % 2), 2 * r + t / 2 % 2);
+  if (has_word(form, "16x128b")) return at(t / 4 + 8 * (r % 2), t % 4 + 4 * (r / 2));
+  return at(t / 4 + 8 * (r / 2 % 2), 2 * (t % 4) + r % 2 + 8 * (r / 4));  // 16x256b
+}
+
 // ---- All
 
 inline Key element(const Instruction& i, const Operand& op, int lane, int value) {
@@ -139,6 +154,7 @@ inline Key element(const Instruction& i, const Operand& op, int lane, int value)
   const int per = per_register(i, op);
   if (family == "cvt") return {0, 0, value};  // elements in order
   if (family == "ldmatrix" || family == "stmatrix" || family == "movmatrix") return moved(i, op, lane, value);
+  if (family.starts_with("tcgen05.")) return in_tensor_memory(i, op, lane, value);
   if (family == "wmma.mma") return wmma(op.role[0], shape_of(form), per, lane, value);
   if (family == "wmma.load" || family == "wmma.store")
     return wmma(form[family.size() + 1], shape_of(form), per, lane, value);

@@ -237,9 +237,12 @@ Names growing_words() {
 
 // The wrappers of a kernel's instructions are these names; device_rows_test compares them with the tables. The types of
 // tensor maps are codes of the driver, a list of its own. Moves of fragments are answers about two instructions by name.
+// Tensor memory, its instruction descriptors and the functions that work on it belong to the instructions of one name.
 bool may_name(const fs::path& path) {
-  return path.parent_path().filename() == "device" || path.filename() == "device.hpp" ||
-         path.filename() == "tensor_map.hpp" || path.filename() == "fragment_moves.hpp";
+  static const std::set<std::string> kNaming = {"device.hpp",         "tensor_map.hpp",
+                                                "fragment_moves.hpp", "tensor_memory.hpp",
+                                                "execute_tensor.hpp", "instruction_descriptor.hpp"};
+  return path.parent_path().filename() == "device" || kNaming.contains(path.filename().string());
 }
 
 TEST_CASE("public headers name no format, shape, family or GPU", "[quick][layers]") {

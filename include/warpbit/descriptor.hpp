@@ -255,7 +255,7 @@ class CanonicalTile {
 
 enum class DescriptorIssue {
   ignored_bits,      ///< bits are set that have no effect
-  newer_descriptor,  ///< bits are set as in the descriptors of newer GPUs (tcgen05)
+  newer_descriptor,  ///< bits are set as in the descriptors of newer GPUs
   ignored_leading,   ///< LBO is set but not used
   misaligned_start,  ///< the start lies within the swizzle's repeat, with a base offset of 0
   exchanged,         ///< with LBO and SBO exchanged it would be the canonical layout

@@ -310,6 +310,8 @@ Result<DescribedMatrix> described_matrix(const Instruction& instruction, Part fa
   const Operand *at = instruction.find(factor), *right = instruction.find(Part::b);
   if (right == nullptr || right->kind != OperandKind::descriptor || (factor != Part::a && at != right))
     return refuse("no descriptor stands there", "A or B of wgmma");
+  if (instruction.depth() == 0)
+    return refuse("the shape and the types are in an instruction descriptor", "A or B of wgmma");
   const bool is_bare = instruction.text().find('{') == std::string::npos;
   if (at->kind != OperandKind::descriptor && !is_bare)
     return refuse("A lies in registers", "A by a descriptor");

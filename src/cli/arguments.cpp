@@ -149,6 +149,9 @@ ElementInputs ElementOptions::inputs(const Instruction& instruction, std::vector
   if (left == nullptr || right == nullptr)
     refuse(std::string(instruction.canonical()), "its elements are no sums of products",
            "an instruction of the form D = A B + C", Errc::view_mismatch);
+  if (instruction.terms() == 0)
+    refuse(std::string(instruction.canonical()), "its shape and types are in an instruction descriptor",
+           "a form that says its own", Errc::view_mismatch);
   const int terms = instruction.terms();
   ElementInputs out;
   out.a = codes_of("a", left->format, a, terms * instructions, notes);

@@ -222,7 +222,8 @@ class Binding {
   // [register] or [register+offset]; the name of a variable stands for its address.
   Result<Operand> address() const {
     if (text_.kind != Kind::address || !is_register(first()))
-      return wrong_kind("a register or a variable in brackets, [p] or [p+16]");
+      return wrong_kind(spec_.registers->bits == 32 ? "a register of 32 bits in brackets, [t] or [t+16]"
+                                                    : "a register or a variable in brackets, [p] or [p+16]");
     if (Result<void> checked = check_types(); !checked) return checked.error();
     Operand out = symbol();
     out.offset = text_.offset;
@@ -345,6 +346,11 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
   for (std::size_t i = 1; i < out.size(); ++i)
     if (const OperandSpec& chosen = form.operands[i - 1]; chosen.fragments.size() > 1)
       out[i - 1].fragment = chosen.fragments[fragment_index(form.operands[i], out[i].literals)];
+  for (const Operand& split : out)
+    if (split.part == Part::half_split)
+      if (const auto map = map_of_split(form, static_cast<std::int64_t>(*split.literals[0])))
+        std::ranges::find_if(out, [](const Operand& op) { return op.kind == OperandKind::vector; })->fragment =
+            *map;
   return out;
 }
 

@@ -171,6 +171,10 @@ std::string operand_notation(const Form& form);
 /// registers.
 std::size_t fragment_index(const OperandSpec& selector, std::span<const std::optional<std::uint64_t>> literals);
 
+/// The fragment of the registers of tcgen05.ld or tcgen05.st with this immHalfSplitoff; nothing if it points outside tensor
+/// memory. Elements between the two halves have no place.
+std::optional<FragmentMap> map_of_split(const Form& form, std::int64_t split);
+
 /// The nibbles of metadata that the manual defines, e.g. "0x4, 0xe". Precondition: the form is sparse.
 std::string defined_nibbles(const Form& form);
 

@@ -235,6 +235,15 @@ const Form* with_operands_of(const Statement& statement, const Family& family, c
   return best;
 }
 
+// " with scale_input_d": the last operand that the first form of the same text has not.
+std::string operand_of(const Form& form, const Form& first) {
+  for (auto at = form.operands.rbegin();
+       form.operands.size() > first.operands.size() && at != form.operands.rend(); ++at)
+    if (std::ranges::find(first.operands, at->role, &OperandSpec::role) == first.operands.end())
+      return fmt::format(" with {}", at->role);
+  return "";
+}
+
 // The form that results if required qualifiers that the assembler does not require are added, or nullptr.
 const Form* lenient_form(const Family& family, const Assignment& given) {
   const auto fits = [&](const Form& form) {
@@ -263,13 +272,14 @@ Result<const Form*> match(const Statement& statement, const Family& family, Targ
   }
   // Forms with the same text differ in their operands; they are adjacent.
   const Form* form = with_operands_of(statement, family, found->second);
+  const std::string named = form->canonical + operand_of(*form, *found->second);
   if (!form->undocumented.empty()) {
     const Nearest best = nearest(family, target, *given);
-    return Error{Errc::undocumented_form, form->canonical, std::string(form->undocumented),
+    return Error{Errc::undocumented_form, named, std::string(form->undocumented),
                  best.forms.front()->canonical};
   }
   if (!target.row().features.has(form->needs))
-    return Error{Errc::not_on_target, form->canonical, std::string(target.name()), names(targets_of(*form))};
+    return Error{Errc::not_on_target, named, std::string(target.name()), names(targets_of(*form))};
   if (!target.row().features.has(form->known))
     return Error{Errc::not_modelled, form->canonical, std::string(target.name()), names(targets_of(*form))};
   return form;

@@ -27,7 +27,9 @@ struct Wanted {
   bool by_descriptor;
 };
 
-bool holds_matrix(const Operand& op) {
+bool holds_matrix(const Instruction& instruction, const Operand& op) {
+  if (op.part == Part::address && !std::holds_alternative<MatrixMove>(instruction.decoded().form->action))
+    return false;
   constexpr Part kMatrices[] = {Part::d, Part::a, Part::b, Part::c, Part::metadata, Part::scale_a,
                                 Part::scale_b, Part::source, Part::address,
                                 // of tcgen05.mma
@@ -236,7 +238,8 @@ Result<OperandLayout> whole_tile(const Wanted& wanted, std::string_view format, 
 Result<std::vector<Wanted>> find_wanted(const Instruction& instruction, const std::string& name) {
   std::vector<Wanted> all;
   for (const Operand& op : instruction.operands())
-    if (holds_matrix(op)) all.push_back({std::string(op.role), &op, op.kind == OperandKind::descriptor});
+    if (holds_matrix(instruction, op))
+      all.push_back({std::string(op.role), &op, op.kind == OperandKind::descriptor});
   if (name.empty() && !all.empty()) return all;
   const auto found = std::ranges::find_if(all, [&](const Wanted& w) { return is_called(w.role, name); });
   if (found != all.end()) return std::vector{*found};

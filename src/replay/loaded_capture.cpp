@@ -32,6 +32,8 @@ bool is_taken(const std::string& name, CaptureLayout layout, bool in_place) {
 Result<void> check_statement(const Instruction& instruction, CaptureLayout layout) {
   const Statement& statement = instruction.decoded().statement;
   if (!statement.terminated) return does_not_fit("the closing ';' is missing", "one statement with its ';'");
+  if (std::holds_alternative<TensorAction>(instruction.decoded().kernel))
+    return does_not_fit("an instruction of tensor memory", "one of registers and shared memory");
   if (instruction.rows() == 0) return does_not_fit("an instruction without results", "one with results");
   if (statement.operands.empty()) return does_not_fit("no operands", "operands such as {d}, {a}, {b}, {c}");
   std::vector<std::string> seen;

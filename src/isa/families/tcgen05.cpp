@@ -16,6 +16,8 @@
 //   tcgen05.wait::ld.sync.aligned;      tcgen05.wait::st.sync.aligned;
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "isa/families/operands.hpp"
 
 namespace warpbit {
@@ -219,7 +221,8 @@ Form make_mma(std::initializer_list<std::string_view> qualifiers, const MmaChoic
   out.action = TensorAction{kThread, x.mma.cta_group, x.mma};
   out.operands = operands(x);
   if (x.mma.is_sparse) out.sparsity = row.sparsity;
-  if (x.scales_d && !row.scales_d) out.undocumented = "undocumented: scale-input-d with an integer kind";
+  if (x.scales_d && !row.scales_d)
+    out.undocumented = "scale_input_d with an integer kind, which ptxas 13.0 does not reject";
   return out;
 }
 
@@ -313,16 +316,21 @@ constexpr MoveRow kMoveRows[] = {
 constexpr int kMaxRegisters = 128;
 
 // .pack::16b, .unpack::16b: column c becomes columns 2 c and 2 c + 1, the low halves of which lie in a register, the first one in
-// its lower half. immHalfSplitoff is as many columns as there are before those of lanes 16-31.
-FragmentMap move_map(const MoveRow& row, int number, bool is_packed) {
+// its lower half. `split` is immHalfSplitoff, in columns.
+FragmentMap move_map(const MoveRow& row, int number, bool is_packed, int split) {
   const int per = is_packed ? 2 : 1;
   const Packing packing = is_packed ? Packing{32, 16, 0, 16} : Packing{};
   const auto right = [&](int columns) { return Coordinate{0, per * columns}; };
   constexpr Coordinate kLane{1, 0}, kEightLanes{8, 0};
+  int columns = per * row.columns * number, step = row.columns;
   std::vector<FragmentMap::Digit> lane, value;
   if (is_packed) value.push_back({2, {0, 1}});
   switch (row.shape) {
-    case MoveShape::s16x32bx2: lane = {{16, kLane}, {2, right(number)}}; break;
+    case MoveShape::s16x32bx2:
+      lane = {{16, kLane}, {2, {0, split}}};
+      columns = per * number + split;
+      step = 1;
+      break;
     case MoveShape::s16x64b: lane = {{2, kEightLanes}, {2, right(1)}, {8, kLane}}; break;
     case MoveShape::s16x128b:
       lane = {{4, right(1)}, {8, kLane}};
@@ -335,15 +343,19 @@ FragmentMap move_map(const MoveRow& row, int number, bool is_packed) {
       break;
     case MoveShape::s32x32b: lane = {{32, kLane}}; break;
   }
-  const int step = row.shape == MoveShape::s16x32bx2 ? 1 : row.columns;
   if (number > 1) value.push_back({number, right(step)});
-  return {row.rows, per * row.columns * number, 1, packing, lane, value};
+  return {row.rows, columns, 1, packing, lane, value};
+}
+
+// The columns of lanes 16-31 follow those of lanes 0-15, as CuTe has them.
+int adjacent_split(const Move& move) {
+  return move.number * (move.is_packed ? 2 : 1);
 }
 
 std::vector<OperandSpec> operands(const MoveRow& row, const Move& move) {
   static constexpr RegisterClass kNoSinks{"b32", 32, kAnyTypes, {}, true, false};
-  const FragmentMap map = move_map(row, move.number, move.is_packed);
-  const RegisterClass& registers = move.stores ? kStoredWord : move.reduction ? kNoSinks : kAnyWord;
+  const FragmentMap map = move_map(row, move.number, move.is_packed, adjacent_split(move));
+  const RegisterClass& registers = move.stores ? kStoredWord : kNoSinks;
   const OperandSpec r =
       vector_operand("r", move.stores ? Part::source : Part::d, registers, move.is_packed ? b16 : b32, map);
   std::vector<OperandSpec> out;
@@ -351,9 +363,9 @@ std::vector<OperandSpec> operands(const MoveRow& row, const Move& move) {
   if (move.reduction) out.push_back(one("redval", Part::reduced, OperandKind::scalar, kAnyWord, b32, kWarp));
   out.push_back(tensor_address("taddr", Part::tensor_address, kWarp));
   if (row.shape == MoveShape::s16x32bx2)
-    out.push_back(immediate_operand(
-        "imm_half_split_off", Part::half_split,
-        {.least = kAnyInteger, .most = kUnbounded, .of_bare_form = move.number * (move.is_packed ? 2 : 1)}));
+    out.push_back(
+        immediate_operand("imm_half_split_off", Part::half_split,
+                          {.least = kAnyInteger, .most = kUnbounded, .of_bare_form = adjacent_split(move)}));
   if (move.stores) out.push_back(r);
   return out;
 }
@@ -383,7 +395,7 @@ void add_move(const MoveRow& row, std::initializer_list<std::string_view> qualif
   if (move.reduction) needs = needs | Feature::tensor_reduce;
   Form form = make_tensor_form(qualifiers, {.lanes = kWarp, .what = move}, needs);
   form.operands = operands(row, move);
-  const FragmentMap map = move_map(row, move.number, move.is_packed);
+  const FragmentMap map = move_map(row, move.number, move.is_packed, adjacent_split(move));
   form.rows = map.rows();
   form.columns = map.columns();
   form.products = 1;
@@ -562,6 +574,14 @@ constexpr std::string_view kAllocMarks[] = {"alloc"}, kDeallocMarks[] = {"deallo
                            kWsSpMarks[] = {"mma", "ws", "sp"};
 
 }  // namespace
+
+std::optional<FragmentMap> map_of_split(const Form& form, std::int64_t split) {
+  const auto* action = std::get_if<TensorAction>(&form.action);
+  const auto* move = action != nullptr ? std::get_if<tensor::RegisterMove>(&action->what) : nullptr;
+  if (move == nullptr || split < 0 || split >= TensorMemory::kColumns) return {};
+  const auto* row = std::ranges::find(kMoveRows, move->shape, &MoveRow::shape);
+  return move_map(*row, move->number, move->is_packed, static_cast<int>(split));
+}
 
 void add_tcgen05(std::vector<Family>& out) {
   const auto add = [&](std::string_view name, std::span<const std::string_view> marks,
