@@ -129,9 +129,8 @@ TEST_CASE("statements that cannot be replayed", "[quick][cli]") {
                 "unreadable: member 'a' has shape (2, 32, 2); expected (2, 32, 4)"),
       statement("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d}, desc_a, desc_b, scale_d, 1, 1, 0, 0;",
                 "unreadable: member 'd' has shape (2, 32, 4); expected (cases, 128, 4)"),
-      statement(
-          "tcgen05.mma.cta_group::1.kind::f16 [d], a, b, i, p;",
-          "unsupported: tcgen05.mma.cta_group::1.kind::f16 does not exist on sm_90a; it exists on "),
+      statement("tcgen05.mma.cta_group::1.kind::f16 [d], a, b, i, p;",
+                "unsupported: tcgen05.mma.cta_group::1.kind::f16 does not exist on sm_90a; it exists on "),
       statement("tcgen06.mma {d}, {a};",
                 "unsupported: tcgen06.mma: 'tcgen06' is not an instruction of this library; it has "),
       statement("wgmma.wait_group.sync.aligned 0;",

@@ -54,7 +54,7 @@ std::string without_space(const std::string& canonical) {
   return canonical;
 }
 
-// True if an operand of a wgmma has a map that was not met before: D depends on N, the others do not.
+// True if an operand has a map that was not met before: of wgmma D depends on N, the others do not.
 bool has_new_map(const Instruction& i, std::set<std::string>& seen) {
   bool out = false;
   for (const Operand& op : i.operands()) {
@@ -67,14 +67,16 @@ bool has_new_map(const Instruction& i, std::set<std::string>& seen) {
 }
 
 // One of each form; of forms that differ in the state space alone, one; of wgmma as many as have all maps, A in
-// registers or not. Of sparse forms one for each selector.
+// registers or not, and so of tcgen05.ld.red. Of sparse forms one for each selector.
 std::vector<Instruction> all_instructions() {
   std::vector<Instruction> out;
   std::set<std::string> seen;
   for (const FormInfo& form : forms()) {
     const Instruction least = parse(form.canonical, form.targets.back(), form.operands);
     const bool group = is_wgmma(least);
-    if (group ? !has_new_map(least, seen) : !seen.insert(without_space(form.canonical)).second) continue;
+    if (group || least.family() == "tcgen05.ld.red" ? !has_new_map(least, seen)
+                                                    : !seen.insert(without_space(form.canonical)).second)
+      continue;
     out.push_back(group ? least : parse(form.canonical, least.target()));
     if (least.family() != "mma.sp" && least.family() != "wgmma.sp") continue;
     for (int s = 1; s < oracle::selector_count(problem_of(least)); ++s) {

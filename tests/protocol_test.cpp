@@ -691,8 +691,8 @@ TEST_CASE("spellings of what orders asynchronous instructions") {
       Equals(
           "mbarrier.arrive.shared.b64 is not modelled yet: a Machine executes one instruction after another, "
           "so nothing arrives later"));
-  for (const auto text : {"cp.async.bulk.tensor.2d", "cp.async.ca.shared.global",
-                          "cp.reduce.async.bulk.shared::cluster"})
+  for (const auto text :
+       {"cp.async.bulk.tensor.2d", "cp.async.ca.shared.global", "cp.reduce.async.bulk.shared::cluster"})
     refused(text, Errc::instruction_not_modelled);
   refused("cp.asynchronous", Errc::unknown_instruction);
 }
