@@ -447,8 +447,13 @@ const std::vector<std::string>& one_of_each_family() {
     for (const FormInfo& form : forms())
       if (std::string& text = longest[form.family]; text.size() < form.canonical.size()) text = form.canonical;
     std::vector<std::string> out;
+    // Where tensor memory and shared memory hold matrices of tcgen05, an instruction descriptor says.
+    const auto says_where = [](std::string_view family) {
+      if (family.starts_with("tcgen05.")) return family.starts_with("tcgen05.ld") || family == "tcgen05.st";
+      return family != "wgmma.sync" && family != "fence.proxy";
+    };
     for (const auto& [family, text] : longest)
-      if (family != "wgmma.sync" && family != "proxy_fence" && family != "fence.proxy") out.push_back(text);
+      if (says_where(family)) out.push_back(text);
     out.push_back("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16");
     out.push_back("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc");
     out.push_back("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32");
