@@ -769,7 +769,7 @@ TEST_CASE("what looks wrong about a descriptor of tcgen05", "[tensor_layout]") {
   CHECK(issues(bits(0x400, 512, 1024, 1), mn) == Issues{not_allowed});
   CHECK(issues(bits(0x410, 512, 2048, 1), tf32) == Issues{misaligned_start});
   // An absolute LBO.
-  CHECK(issues(good | std::uint64_t{1} << 52, {Major::mn, 16, 64, 16}) == Issues{not_allowed});
+  CHECK(issues(good | std::uint64_t{1} << 52 | std::uint64_t{1} << 49, k) == Issues{not_allowed});
   CHECK(check_descriptor(good & ~(std::uint64_t{1} << 46), k, kMostSharedBytes, DescriptorForm::tcgen05)[0]
             .message ==
         "bits 46-48 are 0 as in a descriptor of wgmma; those of tcgen05 have 1 there, i.e. bit 46 set");
