@@ -320,7 +320,7 @@ TEST_CASE("the fast kernels compute the plans of tcgen05.mma as the specificatio
     std::vector<ScaledCase> inputs = inputs_of(x);
     const oracle::Dot dot(x.problem);
     const Inputs more(x, dot);
-    for (std::uint64_t i = kProfiles; i < (has_node ? 30U : 300U); ++i) inputs.push_back(more(i));
+    for (std::uint64_t i = kProfiles; i < (has_node ? kProfiles : 200U); ++i) inputs.push_back(more(i));
     if (first_of<WindowedGroups>(*plan) != nullptr) inputs.push_back(narrow_groups());
     std::vector<Registers> registers;
     registers.reserve(inputs.size());

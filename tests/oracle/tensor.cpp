@@ -16,7 +16,7 @@ using Codes = std::span<const std::uint64_t>;
 
 // 5.2: no floor.
 constexpr int no_floor = -100000;
-constexpr Node node{25, no_floor, 23};
+constexpr Node tensor_node{25, no_floor, 23};
 
 // A product times its scales, +-magnitude * 2^exponent.
 struct Product {
@@ -25,7 +25,7 @@ struct Product {
   int raw = 0, of_scales = 0;  // R_k, s_k
 };
 
-struct Scales {
+struct ScaleCodes {
   const Format& format;
   Codes codes;
 
@@ -61,7 +61,7 @@ cpp_int cut(const cpp_int& number, int n) {
 
 // 5.2, and 5.4: a product's exponents include those of its scales.
 std::uint64_t one_node(const Format& d, const std::vector<Value>& products, const Value& c) {
-  return fused_sum(node, d, products, c);
+  return fused_sum(tensor_node, d, products, c);
 }
 
 std::uint64_t to_f32(const cpp_int& units, int q) {
@@ -157,7 +157,7 @@ std::uint64_t TensorDot::operator()(Codes a, Codes b, std::uint64_t c, Codes sca
   const Format &d = find_format(p.d), &of_a = find_format(p.a), &of_b = find_format(p.b);
   const bool scaled = !p.scale.empty();
   const Format& of_scale = find_format(scaled ? p.scale : "ue8m0");
-  const Scales scales_a{of_scale, scale_a}, scales_b{of_scale, scale_b};
+  const ScaleCodes scales_a{of_scale, scale_a}, scales_b{of_scale, scale_b};
 
   Seen seen;
   std::vector<Value> values;
