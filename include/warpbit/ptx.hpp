@@ -157,6 +157,9 @@ struct Launch {
   /// What check_shared finds is collected in Report::findings, and the launch goes on. A fault behind which nothing can go on
   /// still ends it.
   bool lenient = false;
+  /// What published kernels do against the manual and without harm is a fault, too: tensor memory that is used in another
+  /// thread without tcgen05.fence, and more of tcgen05. Otherwise these are findings of every launch.
+  bool strict = false;
   /// The maximum number of steps of a block, one for each instruction of a path of a warp; 0: any number.
   std::uint64_t step_limit = 0;
   /// What to refuse, and the number of host threads.
@@ -172,10 +175,11 @@ struct Launch {
   std::function<void(std::uint64_t done, std::uint64_t blocks)> progress = {};
 };
 
-/// A fault behind which a launch has gone on, the first of its kind at these places in its block.
+/// A fault behind which a launch has gone on, the first of its kind at these places: in its block if the launch is lenient,
+/// else in all blocks.
 struct Finding {
   Fault fault;
-  std::uint64_t times = 1;  ///< it was found in the block
+  std::uint64_t times = 1;  ///< it was found there
 };
 
 /// What a launch did.
@@ -186,7 +190,7 @@ struct Report {
   std::uint64_t blocks = 0;       ///< that have ended
   std::uint64_t steps = 0;        ///< instructions of warps
   std::string printed;            ///< by printf, block by block
-  std::vector<Finding> findings;  ///< of a launch that is lenient, block by block
+  std::vector<Finding> findings;  ///< of a launch that is lenient, or not strict, block by block
   std::vector<LineCounts> profile;  ///< of the statements that were executed, by line; see Launch::profile
   bool stopped = false;             ///< Launch::observe has ended it
   /// Statements that were executed and leave something open, by line. Without them the launch has the same bits on any

@@ -8,12 +8,21 @@
 #include <utility>
 
 #include "async/cluster.hpp"
+#include "async/tensor.hpp"
 
 namespace warpbit::async {
 
 Block::Block(Cluster& of, int rank, std::uint64_t bytes, Allows what, std::uint64_t window, bool records)
     : cluster(of), shared(of.state(), rank, bytes, window, records), allows(std::move(what)) {
+  tolerates = allows;
   of.blocks_.push_back(this);
+}
+
+Block::~Block() = default;
+
+Tensor& Block::tensor() {
+  if (!tensor_) tensor_ = std::make_unique<Tensor>(cluster.tensor_order());
+  return *tensor_;
 }
 
 // ---- Bulk groups

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -17,6 +18,7 @@
 namespace warpbit::async {
 
 class Cluster;
+class Tensor;
 
 /// The bulk groups of a block's threads (PTX manual, "Bulk async-group").
 class BulkGroups {
@@ -70,6 +72,10 @@ class CopiedTiles {
 
 /// By its rank in a cluster.
 struct Block {
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
   /// What happens to a fault; whether the thread that acts goes on. Nothing is none.
   using Allows = std::function<bool(block::Found)>;
 
@@ -78,6 +84,9 @@ struct Block {
   Block(Cluster& cluster, int rank, std::uint64_t bytes, Allows allows, std::uint64_t window = 0,
         bool records = true);
   std::span<std::byte> memory() { return shared.memory().shared_for_writing(); }
+  /// Its tensor memory (async/tensor.hpp), which a block has once it is used.
+  Tensor& tensor();
+  bool has_tensor() const { return tensor_ != nullptr; }
 
   Cluster& cluster;
   block::Shared shared;
@@ -85,7 +94,12 @@ struct Block {
   BulkGroups groups{shared};
   CopiedTiles tiles{shared};
   Allows allows;
+  /// The same of what published kernels do without harm.
+  Allows tolerates;
   std::optional<block::Who> ended = {};  ///< its last thread, once all have
+
+ private:
+  std::unique_ptr<Tensor> tensor_;
 };
 
 }  // namespace warpbit::async

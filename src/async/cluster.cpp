@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "block/tensor.hpp"
 #include "target/target.hpp"
 
 namespace warpbit::async {
@@ -25,7 +26,10 @@ Lanes ClusterBarrier::arrive(int warp, Lanes lanes, bool releases) {
   if (twice != 0) return twice;
   one.here |= lanes;
   for (const int lane : block::lanes_of(lanes)) one.phase[static_cast<std::size_t>(lane)] = phase_;
-  if (releases) release(warp, lanes);
+  if (releases)
+    release(warp, lanes);
+  else if (records_)
+    state_.order.release_agents(warp, released_);
   return 0;
 }
 
@@ -57,11 +61,22 @@ ClusterBarrier::Wait ClusterBarrier::wait(int warp, Lanes lanes, bool acquires) 
   if (out.never != 0 || !out.is_complete) return out;
   one.has_met = true;
   for (const int lane : block::lanes_of(lanes)) one.phase[static_cast<std::size_t>(lane)] = 0;
-  if (acquires && records_) state_.order.acquire(warp, complete_);
+  if (!records_) return out;
+  acquires ? state_.order.acquire(warp, complete_) : state_.order.acquire_agents(warp, complete_);
   return out;
 }
 
 // ---- Blocks
+
+Cluster::Cluster(int blocks, int threads, bool records)
+    : state_(std::make_shared<block::Cluster>(blocks, threads)), barrier(*state_, records) {}
+
+Cluster::~Cluster() = default;
+
+block::TensorOrder& Cluster::tensor_order() {
+  if (!tensor_) tensor_ = std::make_unique<block::TensorOrder>(*state_);
+  return *tensor_;
+}
 
 bool Cluster::may_access(Block& here, const Block& other, block::Who who) const {
   const auto violation = [&](std::string_view what, std::string must) {

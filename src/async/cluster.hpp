@@ -18,6 +18,10 @@
 #include "block/cluster.hpp"
 #include "warpbit/target.hpp"
 
+namespace warpbit::block {
+class TensorOrder;
+}
+
 namespace warpbit::async {
 
 /// Lanes of a warp, as a mask.
@@ -63,10 +67,20 @@ class ClusterBarrier {
 class Cluster {
  public:
   /// `records`: of block::Shared.
-  Cluster(int blocks, int threads, bool records = true)
-      : state_(std::make_shared<block::Cluster>(blocks, threads)), barrier(*state_, records) {}
+  Cluster(int blocks, int threads, bool records = true);
+
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
 
   const std::shared_ptr<block::Cluster>& state() const { return state_; }
+  /// By rank; nullptr if there is none.
+  Block* block(int rank) const {
+    return rank >= 0 && rank < static_cast<int>(blocks_.size()) ? blocks_[static_cast<std::size_t>(rank)]
+                                                                : nullptr;
+  }
+  /// Of what is done to tensor memory.
+  block::TensorOrder& tensor_order();
 
   /// Whether a thread of `here` may access the memory of another block: false after a fault, since that one may not have
   /// begun or has ended.
@@ -92,7 +106,8 @@ class Cluster {
   friend Block;
 
   std::shared_ptr<block::Cluster> state_;
-  std::vector<const Block*> blocks_;  // by rank
+  std::vector<Block*> blocks_;  // by rank
+  std::unique_ptr<block::TensorOrder> tensor_;
   std::deque<std::function<bool()>> in_flight_;
   std::uint64_t events_ = 0;
 

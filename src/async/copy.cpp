@@ -97,7 +97,7 @@ void move_in(const std::vector<CopyRun>& runs, const std::vector<std::byte*>& da
 
 bool Issue::begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent& agent, bool generic,
                   const Region* tensor, bool reduces) {
-  if (!here_.allows(to.block->mbarriers.begin_copy(to.barrier, who_, agent, !generic))) return false;
+  if (!here_.allows(to.counting().mbarriers.begin_copy(to.barrier, who_, agent, !generic))) return false;
   if (!here_.shared.records() || bytes == 0) return true;
   if (tensor != nullptr && tensor->map != nullptr)
     to.block->tiles.add(at, bytes, tensor->map->swizzle_mode, who_);
@@ -113,7 +113,7 @@ void Issue::send(const Destination& to, std::uint32_t at, std::uint64_t bytes, A
     if (here.shared.records() && bytes != 0)
       to.block->shared.settle(at, static_cast<std::int64_t>(bytes), agent, who.at);
     return here.allows(
-        to.block->mbarriers.complete_copy(to.barrier, static_cast<std::uint32_t>(counted), agent, who));
+        to.counting().mbarriers.complete_copy(to.barrier, static_cast<std::uint32_t>(counted), agent, who));
   });
 }
 

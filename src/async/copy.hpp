@@ -31,10 +31,13 @@ struct Region {
   tensor_map::TensorCopy box = {};  ///< its place in shared memory is set by the copy
 };
 
-/// Where bytes go in a block's shared memory, and the barrier object there that counts them.
+/// Where bytes go in a block's shared memory, and the barrier object that counts them: there, or with .cta_group::2 in the
+/// other block of its pair.
 struct Destination {
   Block* block;
   std::uint32_t at, barrier;
+  Block* other = nullptr;  ///< which has the object, if it is another one
+  Block& counting() const { return other != nullptr ? *other : *block; }
 };
 
 /// What becomes of elements that are there already.

@@ -8,9 +8,14 @@
 
 namespace warpbit::block {
 
-int Cluster::add_agent(Advice advice) {
-  agents_.push_back({std::move(advice), {}});
+int Cluster::add_agent(Advice advice, std::string_view what) {
+  agents_.push_back({std::move(advice), what, {}});
   return order.add_agent();
+}
+
+int Cluster::add_tensor_agent(Advice advice) {
+  agents_.push_back({std::move(advice), "an operation of tcgen05", {}});
+  return order.add_agent(true);
 }
 
 int Cluster::add_pair() {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "block/order.hpp"
@@ -28,16 +29,19 @@ class Cluster {
 
   /// What makes an agent's work up to a clock known, as an advice: "wait for phase 3 of ...".
   using Advice = std::function<std::string(std::uint32_t clock)>;
-  /// A new agent that makes bulk copies: its number in `order`.
-  int add_agent(Advice advice);
+  /// A new agent that accesses shared memory for threads: its number in `order`. `what`: what it does, in faults.
+  int add_agent(Advice advice, std::string_view what = "a bulk copy");
+  /// The same for operations on tensor memory; without an advice it accesses no shared memory.
+  int add_tensor_agent(Advice advice = {});
   /// A pair that makes products.
   int add_pair();
   /// A thread has an agent do something.
   void issued(int agent, Who by);
   /// An actor's thread: of an agent, the last one that had it do something at a place.
   Who who(int actor, Place at) const;
-  /// Whether it is an agent that makes bulk copies.
+  /// Whether it is an agent that accesses shared memory for threads, as bulk copies do.
   bool copies(int actor) const { return order.is_agent(actor) && of(actor).advice; }
+  std::string_view work(int agent) const { return of(agent).what; }
   std::string advice(int agent, std::uint32_t clock) const { return of(agent).advice(clock); }
   /// "lane 3 of warp 1", for a thread of another block than `rank` with its own.
   std::string name(int thread, int rank) const;
@@ -45,6 +49,7 @@ class Cluster {
  private:
   struct Agent {
     Advice advice;
+    std::string_view what;
     std::vector<Who> issuers;  // by place
   };
   const Agent& of(int agent) const { return agents_[static_cast<std::size_t>(agent - order.threads())]; }

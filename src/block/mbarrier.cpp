@@ -148,7 +148,9 @@ void Mbarriers::settle(Object& object) {
 }
 
 Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Who who, std::uint64_t& state) {
-  const std::string_view what = arrival.drops ? "mbarrier.arrive_drop" : "mbarrier.arrive";
+  const std::string_view what = !arrival.name.empty() ? arrival.name
+                                : arrival.drops       ? "mbarrier.arrive_drop"
+                                                      : "mbarrier.arrive";
   Object* object = nullptr;
   if (auto fault = use(address, what, who, object)) return fault;
   if (arrival.count == 0 || arrival.count > kMaxCount)
@@ -169,8 +171,7 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
     return misused(what, address, "an arrival with .noComplete completes the phase", "another one must do so",
                    who, object);
   state = Mbarriers::state(*object);
-  if (arrival.releases && shared_.records())
-    shared_.order().release(who.thread / kWarp, 1U << who.thread % kWarp, object->released);
+  if (shared_.records()) release(arrival, who, object->released);
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
   std::erase_if(object->arrived, same);
   object->arrived.push_back({who, object->phase});
@@ -178,6 +179,19 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
   if (arrival.drops) object->expected -= arrival.count;
   settle(*object);
   return std::nullopt;
+}
+
+// What agents have done is known behind a relaxed arrival, too: that is what tcgen05.fence relies on.
+void Mbarriers::release(const MbarrierArrival& arrival, Who who, Knowledge& into) {
+  if (arrival.releases)
+    shared_.order().release(who.thread / kWarp, 1U << who.thread % kWarp, into);
+  else
+    shared_.order().release_agents(who.thread / kWarp, into);
+  for (const Accesses::Agent& agent : arrival.reveals) {
+    const auto number = static_cast<std::size_t>(agent.number);
+    if (into.known.size() <= number) into.known.resize(number + 1);
+    into.known[number] = std::max(into.known[number], agent.clock);
+  }
 }
 
 Found Mbarriers::add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes,
@@ -225,6 +239,7 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
   const std::uint64_t of = test.is_parity ? test.value & 1 : test.value >> 63;
   is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
   if (!is_complete || !shared_.records()) return std::nullopt;
+  if (!test.acquires) shared_.order().acquire_agents(warp, object->complete);
   if (test.acquires && (object->acquired_by != warp || object->acquired_in != object->phase)) {
     shared_.order().acquire(warp, object->complete);
     object->acquired_by = warp;

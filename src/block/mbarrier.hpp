@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ struct MbarrierArrival {
   bool drops = false;     ///< arrive_drop: also from the phases that follow
   bool completes = true;  ///< not of .noComplete
   bool releases = true;   ///< not of .relaxed
+  /// What agents have done before their clocks is known to those who wait.
+  std::span<const Accesses::Agent> reveals = {};
+  std::string_view name = {};  ///< of the instruction in faults, if it is no mbarrier.arrive
 };
 
 /// What a test asks for: a state that an arrive has returned, or a parity.
@@ -111,6 +115,7 @@ class Mbarriers {
   Found record_use(std::int64_t address, std::string_view what, Who who, const Object& object);
   Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
                 const Object* object = nullptr) const;
+  void release(const MbarrierArrival& arrival, Who who, Knowledge& into);
   Found add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes, Who who);
   void settle(Object& object);
   int agent_of(std::int64_t address, Object& object);

@@ -26,9 +26,10 @@ Order::Order(int threads)
       fenced_(known_.size()),
       fence_known_(index(threads_)) {}
 
-int Order::add_agent() {
+int Order::add_agent(bool by_fences) {
   for (Clocks* one : {&clock_, &barrier_, &fenced_barrier_}) one->push_back(0);
   is_pair_.push_back(0);
+  by_fences_.push_back(by_fences ? 1 : 0);
   need_warps();
   for (Knowledge& one : of_warps_) one.known.resize(clock_.size()), one.fenced.resize(clock_.size());
   return static_cast<int>(clock_.size()) - 1;
@@ -154,6 +155,20 @@ void Order::acquire(int warp, const Knowledge& from) {
   need_warps();
   join(of_warp(warp).known, from.known);
   join(of_warp(warp).fenced, from.fenced);
+}
+
+void Order::release_agents(int warp, Knowledge& into) const {
+  if (of_warps_.empty()) return;
+  if (into.known.size() < clock_.size()) into.known.resize(clock_.size());
+  for (std::size_t i = index(threads_); i < clock_.size(); ++i)
+    if (by_fences_[i - index(threads_)] != 0) into.known[i] = std::max(into.known[i], of_warp(warp).known[i]);
+}
+
+void Order::acquire_agents(int warp, const Knowledge& from) {
+  if (of_warps_.empty()) return;
+  for (std::size_t i = index(threads_); i < from.known.size(); ++i)
+    if (by_fences_[i - index(threads_)] != 0)
+      of_warp(warp).known[i] = std::max(of_warp(warp).known[i], from.known[i]);
 }
 
 void Order::learn(int warp, int agent, std::uint32_t clock) {

@@ -2,6 +2,7 @@
 // Happens-before relation of accesses to shared memory (PTX manual, "Memory Consistency Model").
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,8 @@ class Order {
 
   int threads() const { return threads_; }
   /// A new actor that is no thread: its number.
-  int add_agent();
+  /// `by_fences`: what it has done is known behind relaxed arrivals and waits, too, since fences of its own order it.
+  int add_agent(bool by_fences = false);
   /// Two for what a warpgroup does together, of which a warp that waits knows one alone: what the first has done is known to
   /// those who know both. Who releases one to others releases both.
   int add_pair();
@@ -72,6 +74,13 @@ class Order {
   void release(int warp, std::uint32_t lanes, Knowledge& into);
   /// A warp learns it.
   void acquire(int warp, const Knowledge& from);
+  /// The same for an arrival and a wait that are .relaxed: of agents by fences alone.
+  void release_agents(int warp, Knowledge& into) const;
+  void acquire_agents(int warp, const Knowledge& from);
+  /// The clock up to which a warp knows what an agent has done.
+  std::uint32_t known_of(int agent, int warp) const {
+    return std::max(barrier_[index(agent)], of_warp(warp).known[index(agent)]);
+  }
   /// A warp learns what an agent has done before this clock.
   void learn(int warp, int agent, std::uint32_t clock);
 
@@ -92,6 +101,7 @@ class Order {
   std::vector<std::uint32_t> known_;            // by thread and lane of its warp
   std::vector<Knowledge> of_warps_;             // empty until some warps meet alone
   std::vector<std::uint8_t> is_pair_;           // by agent: the first of two
+  std::vector<std::uint8_t> by_fences_;         // by agent
   Knowledge in_memory_;
   // Latest proxy-fenced epoch visible to all threads, and to each thread. For other warps the latter is the
   // epoch of the last barrier, if the thread knows of a fence since.

@@ -46,7 +46,7 @@ Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict,
                                 : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
 }
 
-// A bulk copy is the other side: it is still on its way, or who accesses its bytes has not waited for it.
+// A bulk copy, or an operation on tensor memory, is the other side: it is still on its way, or who accesses its bytes has not waited for it.
 Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict) const {
   const Accesses::Access& before = *conflict.before;
   const Who by = cluster_->who(before.thread, before.at);
@@ -55,8 +55,8 @@ Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict
                                : conflict.before_writes ? "is written by"
                                                         : "is read by";
   return {Errc::copy_pending, std::string(what),
-          fmt::format("byte {:#x} {} a bulk copy of {}{}", conflict.byte, how, cluster_->name(by.thread, rank_),
-                      is_on_its_way ? "" : ", which has not been waited for"),
+          fmt::format("byte {:#x} {} {} of {}{}", conflict.byte, how, cluster_->work(before.thread),
+                      cluster_->name(by.thread, rank_), is_on_its_way ? "" : ", which has not been waited for"),
           cluster_->advice(before.thread, before.clock)};
 }
 
@@ -234,6 +234,22 @@ Found Shared::read_by(std::string_view what, std::int64_t first, std::int64_t by
   const auto found = accesses_.read(first, bytes, who.thread, who.at, agent, cluster_->order);
   if (found) return conflict(what, *found, who.at);
   return unfenced_write(what, first, bytes, who, true);
+}
+
+Found Shared::read_by(std::string_view what, std::span<const Effects::MemoryRead> bytes, Who who,
+                      Accesses::Agent agent) {
+  cluster_->issued(agent.number, who);
+  bool fenced = false;
+  const bool at_once =
+      accesses_.read_at_once(bytes, who.thread, who.thread, 1, who.at, agent, cluster_->order, fenced);
+  if (at_once && fenced) return std::nullopt;
+  for (const Effects::MemoryRead& one : bytes) {
+    const auto first = static_cast<std::int64_t>(one.address), count = static_cast<std::int64_t>(one.bytes);
+    if (Found found =
+            at_once ? unfenced_write(what, first, count, who, true) : read_by(what, first, count, who, agent))
+      return found;
+  }
+  return std::nullopt;
 }
 
 Found Shared::write_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,

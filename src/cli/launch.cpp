@@ -189,7 +189,8 @@ int launch(const LaunchArguments& o) {
     print_report(kernel, module.target(), report, arrays);
     watch.print_profile(report);
   }
-  return report.fault || !report.findings.empty() || watch.missed() ? kNo : kYes;
+  const bool has_findings = o.how.lenient && !report.findings.empty();  // else they are tolerated
+  return report.fault || has_findings || watch.missed() ? kNo : kYes;
 }
 
 }  // namespace
@@ -222,6 +223,8 @@ void add_launch(CLI::App& command, int& status) {
   command.add_flag(
       "--lenient", o.how.lenient,
       "go on behind what is found in shared memory, and show all of it; exit status 1 if there is any");
+  command.add_flag("--strict", o.how.strict,
+                   "what published kernels do with tensor memory against the manual is a fault, too");
   command.add_option("--step-limit", o.how.step_limit,
                      "the maximum number of steps of a block; any number unless given");
   command

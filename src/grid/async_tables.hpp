@@ -51,6 +51,7 @@ struct BulkOperation {
   tensor_map::CopyMode mode = tensor_map::CopyMode::tile;
   TensorType type = TensorType::u8;  ///< of elements that are reduced, without a tensor map
   std::uint8_t element_bytes = 0;    ///< of registers that are stored
+  bool in_pair = false;              ///< .cta_group::2: the object may lie in the other block of the pair
   OperandAt to = {}, from = {}, barrier = {}, map = {}, bytes = {}, mask = {};
   OperandsAt coordinates = {}, offsets = {}, values = {};
 };

@@ -2,6 +2,7 @@
 #include "grid/block.hpp"
 
 #include "api/checks.hpp"
+#include "async/tensor.hpp"
 #include "grid/cluster.hpp"
 #include "grid/steps.hpp"
 
@@ -29,6 +30,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
       async_(
           cluster.async(), rank, grid.shared_bytes,
           [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {
+  async_.tolerates = [this](block::Found found) { return allows(std::move(found), true); };
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});
@@ -180,16 +182,17 @@ void Block::fault(Fault found) {
   fault_ = located(std::move(found));
 }
 
-bool Block::allows(block::Found found) {
+bool are_same(const Fault& x, const Fault& y) {
+  return x.error.code == y.error.code && x.ptx_line == y.ptx_line &&
+         x.other.has_value() == y.other.has_value() && (!x.other || x.other->ptx_line == y.other->ptx_line);
+}
+
+bool Block::allows(block::Found found, bool is_tolerated) {
   if (!found) return true;
-  if (!grid_.lenient) return fault(*std::move(found)), false;
+  if (!grid_.lenient && (grid_.strict || !is_tolerated)) return fault(*std::move(found)), false;
   explain_by_phase(*found);
   Fault one = located(*std::move(found));
-  const auto is_same = [&](const Finding& other) {
-    return other.fault.error.code == one.error.code && other.fault.ptx_line == one.ptx_line &&
-           other.fault.other.has_value() == one.other.has_value() &&
-           (!one.other || other.fault.other->ptx_line == one.other->ptx_line);
-  };
+  const auto is_same = [&](const Finding& other) { return are_same(other.fault, one); };
   if (const auto found_before = std::ranges::find_if(findings_, is_same); found_before != findings_.end())
     ++found_before->times;
   else
@@ -308,6 +311,9 @@ void Block::check_barriers() {
 std::string Block::awaited(const Warp& warp, const Path& path) const {
   if (path.waits_for == Waits::test || path.gives_up)
     return ", for " + async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
+  if (path.waits_for == Waits::columns)
+    return ", for " + async::awaited(cluster_.blocks()[static_cast<std::size_t>(rank_)]->async(),
+                                     static_cast<std::uint32_t>(path.awaited));
   if (path.waits_for == Waits::registers) return ", for registers that no other warp gives back";
   return {};
 }
@@ -429,7 +435,7 @@ namespace {
 
 // Which of the waits says most.
 int says(Waits waits) {
-  return waits == Waits::registers ? 2 : waits == Waits::test ? 1 : 0;
+  return waits == Waits::registers || waits == Waits::columns ? 2 : waits == Waits::test ? 1 : 0;
 }
 
 }  // namespace
@@ -478,6 +484,7 @@ Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool m
 void Block::end() {
   async_.ended = last_;
   async_.cluster.happened();
+  if (checks() && !async::end_tensor(async_, last_)) return;
   if (async_.shared.cluster().blocks() > 1 && checks()) allows(async_.shared.ends(last_));
 }
 

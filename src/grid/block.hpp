@@ -37,7 +37,7 @@ struct Grid {
   ExecuteOptions execute = {};
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
   bool check_shared = true;                                              ///< see ptx::Launch
-  bool lenient = false;                                                  ///< likewise
+  bool lenient = false, strict = false;                                  ///< likewise
   const ptx::Launch* watched = nullptr;     ///< if it is to be profiled or observed
   Executors* executors = nullptr;           ///< of each of Program::freedoms
   Heap* heap = nullptr;                     ///< of malloc
@@ -48,6 +48,8 @@ struct Grid {
 class Cluster;
 
 using ptx::Finding;
+/// Whether two faults are the same mistake of the same statements.
+bool are_same(const Fault& x, const Fault& y);
 
 /// Shared addresses carry the rank of their block from this bit on, as an H100's do.
 inline constexpr int kRankShift = 24;
@@ -83,8 +85,9 @@ class Block {
   void fault(Warp& warp, const Path& path, Lanes lanes, Error error);
   /// A fault of `accesses`, whose places are those of `who`, and behind which nothing goes on.
   void fault(Fault found);
-  /// A fault behind which a launch that is lenient goes on: whether the block does. Nothing is none.
-  bool allows(block::Found found);
+  /// A fault behind which a launch that is lenient goes on: whether the block does. Nothing is none. Behind one that is
+  /// tolerated every launch goes on which is not strict.
+  bool allows(block::Found found, bool is_tolerated = false);
   const std::vector<Finding>& findings() const { return findings_; }
   /// Nothing goes on. The fault of an instruction that needs lanes or warps which are elsewhere; false if there is none.
   bool report_cause();

@@ -94,16 +94,19 @@ Result<async::Destination> Lane::destination(std::uint64_t bytes) const {
   const Result<SharedBytes> object =
       find_shared(warp_, step_, lane_, shared(operation_.barrier), block::Mbarriers::kBytes, true);
   if (!object) return object.error();
-  if (object->block != to->block)
+  const int apart = object->block->rank() ^ to->block->rank();
+  if (apart > (operation_.in_pair ? 1 : 0))
     return Error{Errc::address_out_of_bounds,
                  {},
                  "barrier objects of another block",
-                 "the object lies where the bytes go"};
+                 operation_.in_pair ? "the object lies where the bytes go, or in the other block of the pair"
+                                    : "the object lies where the bytes go"};
   return async::Destination{&to->block->async(), static_cast<std::uint32_t>(to->offset),
-                            static_cast<std::uint32_t>(object->offset)};
+                            static_cast<std::uint32_t>(object->offset), &object->block->async()};
 }
 
-// A multicast goes to the same places in each block of its mask.
+// A multicast goes to the same places in each block of its mask. With .cta_group::2 the objects are those of the even or of
+// the odd blocks of all pairs, as the one that is named.
 Result<std::vector<async::Destination>> Lane::destinations() const {
   std::vector<async::Destination> out;
   if (!operation_.mask.exists()) {
@@ -112,12 +115,16 @@ Result<std::vector<async::Destination>> Lane::destinations() const {
     return std::vector{*to};
   }
   const std::uint32_t at = shared(operation_.to) & kOffset, barrier = shared(operation_.barrier) & kOffset;
+  const std::uint32_t parity = shared(operation_.barrier) >> kRankShift & 1;
   for (std::uint64_t rest = value(operation_.mask) & 0xFFFF; rest != 0; rest &= rest - 1) {
-    const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest)) << kRankShift;
+    const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest));
+    const std::uint32_t counting = operation_.in_pair ? (rank & ~1U) | parity : rank;
     const Result<SharedBytes> object =
-        find_shared(warp_, step_, lane_, barrier | rank, block::Mbarriers::kBytes, true);
+        find_shared(warp_, step_, lane_, barrier | counting << kRankShift, block::Mbarriers::kBytes, true);
     if (!object) return object.error();
-    out.push_back({&object->block->async(), at, barrier});
+    const Result<SharedBytes> to = find_shared(warp_, step_, lane_, at | rank << kRankShift, 0, true);
+    if (!to) return to.error();
+    out.push_back({&to->block->async(), at, barrier, &object->block->async()});
   }
   return out;
 }

@@ -80,7 +80,6 @@ const Compiler::NotModelled Compiler::kNotModelled[] = {
     {"st.bulk", "there are no bulk stores"},
     {"clusterlaunchcontrol", "no cluster takes the place of another one"},
     {"multimem", "there is one GPU"},
-    {"tcgen05", "there is no tensor memory"},
     {"tex", "there are no textures"},
     {"tld4", "there are no textures"},
     {"txq", "there are no textures"},
@@ -281,6 +280,7 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
     for (std::size_t i = 0; i < out.functions.size(); ++i) compiler.function(i);
     find_freedoms(out);
     find_touches(out);
+    steps::find_early_uses(out);
   } catch (Refused& refused) {
     return std::move(refused.error);
   }

@@ -130,11 +130,12 @@ void Compiler::bulk() {
   const bool from_global = std::ranges::find(words(), "global") >
                            std::ranges::find_if(words(), [](auto one) { return one.starts_with("shared"); });
   out.kind = has("bulk_group") ? Kind::store : from_global && has("global") ? Kind::load : Kind::exchange;
-  constexpr std::string_view kUnmeasured[] = {"cp_mask",        "tile::gather4", "tile::scatter4", "im2col::w",
-                                              "im2col::w::128", "cta_group::1",  "cta_group::2"};
+  constexpr std::string_view kUnmeasured[] = {"cp_mask", "tile::gather4", "tile::scatter4", "im2col::w",
+                                              "im2col::w::128"};
   for (const std::string_view one : kUnmeasured)
     if (has(one))
       refuse({Errc::instruction_not_modelled, {}, fmt::format(".{} has not been measured", one), {}});
+  out.in_pair = has("cta_group::2");
   const auto in_words = [&](std::string_view name) { return has(name); };
   if (const auto* const row = find_word(kModes, in_words)) out.mode = row->second;
   if (word(0) == "reduce") {

@@ -9,8 +9,8 @@ namespace warpbit::grid {
 
 bool Compiler::tensor() {
   const std::string_view opcode = statement_->opcode;
-  constexpr std::array<std::string_view, 7> kOpcodes = {"mma",      "wmma",      "wgmma", "ldmatrix",
-                                                        "stmatrix", "movmatrix", "cvt"};
+  constexpr std::array<std::string_view, 8> kOpcodes = {"mma",      "wmma",      "wgmma", "ldmatrix",
+                                                        "stmatrix", "movmatrix", "cvt",   "tcgen05"};
   const bool proxy = opcode == "fence" && words().size() > 1 && word(0) == "proxy" && word(1) == "async" &&
                      !words().back().starts_with("sync_restrict");
   if (std::ranges::find(kOpcodes, opcode) == kOpcodes.end() && !proxy) return false;
@@ -31,7 +31,10 @@ bool Compiler::tensor() {
   Result<Instruction> parsed = Instruction::parse(statement_->text, program_.target, types);
   if (!parsed) refuse(parsed.error());
   Step step;
-  step.run = std::holds_alternative<Control>(parsed->decoded().kernel) ? steps::control : steps::tensor;
+  const CompiledAction& action = parsed->decoded().kernel;
+  step.run = std::holds_alternative<Control>(action)        ? steps::control
+             : std::holds_alternative<TensorAction>(action) ? steps::tensor_memory
+                                                            : steps::tensor;
   std::vector<Place> places;
   // Operand by operand, in the statement's order: as many places as it has registers.
   int k = 0;

@@ -78,6 +78,7 @@ class Queue {
   /// After a fault only the clusters before the faulty one go on: the first faulty block is reported.
   bool is_wanted(std::uint64_t cluster) const { return !exception_ && cluster < faulty_; }
   void record(Cluster& cluster);
+  void record_tolerated(std::uint64_t block, const std::vector<Finding>& found);
 
   const Grid& grid_;
   const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
@@ -114,7 +115,31 @@ void Queue::record(Cluster& cluster) {
     }
     const std::uint64_t number = number_of(block->index(), grid_.blocks);
     if (!block->printed.empty()) printed_[number] = std::move(block->printed);
-    if (!block->findings().empty()) findings_[number] = block->findings();
+    if (grid_.lenient)
+      findings_[number] = block->findings();
+    else
+      record_tolerated(number, block->findings());
+  }
+}
+
+// What all blocks do is reported of the first one.
+void Queue::record_tolerated(std::uint64_t block, const std::vector<Finding>& found) {
+  for (Finding one : found) {
+    bool is_known = false;
+    for (auto& [number, others] : findings_) {
+      const auto same =
+          std::ranges::find_if(others, [&](const Finding& other) { return are_same(other.fault, one.fault); });
+      if (same == others.end()) continue;
+      is_known = number < block;
+      if (is_known) {
+        same->times += one.times;
+      } else {
+        one.times += same->times;
+        others.erase(same);
+      }
+      break;
+    }
+    if (!is_known) findings_[block].push_back(std::move(one));
   }
 }
 

@@ -409,6 +409,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (how.step_limit != 0) all.step_limit = how.step_limit;
   all.check_shared = how.check_shared;
   all.lenient = how.lenient;
+  all.strict = how.strict;
   all.has_clusters = cluster->has_value();
   if (*cluster) all.cluster = extent(**cluster);
   all.heap = heap;

@@ -128,6 +128,14 @@ Next tensor_group(std::span<const Gathered> warps);
 Next control(Warp& warp, Path& path, const Step& step,
              Lanes lanes);  ///< fences, groups and waits of asynchronous products; extra: instruction
 
+// ---- tensor_memory.cpp: tcgen05
+/// Finds the steps that use registers of a tcgen05.ld on some way before a tcgen05.wait::ld, and has them noted.
+void find_early_uses(Program& program);
+/// A warp is about to do such a step. False after a fault.
+bool use_load(Warp& warp, const Step& step);
+Next tensor_memory(Warp& warp, Path& path, const Step& step,
+                   Lanes lanes);  ///< extra: instruction; target: places of its registers
+
 /// Whether an ldmatrix, whose rows begin there, takes the tiles of tensor copies for what they are. False after a fault.
 bool takes_tiles(Warp& warp, const Step& step, std::span<const std::int64_t> rows);
 

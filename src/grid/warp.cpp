@@ -141,8 +141,8 @@ Next Warp::wait_for(Path& path, Lanes lanes, Waits what) {
 
 void Warp::wake(std::uint64_t events) {
   for (Path& path : paths_) {
-    const bool by_events =
-        path.waits_for == Waits::test || path.waits_for == Waits::cluster || path.waits_for == Waits::registers;
+    const bool by_events = path.waits_for == Waits::test || path.waits_for == Waits::cluster ||
+                           path.waits_for == Waits::registers || path.waits_for == Waits::columns;
     if (!by_events || path.waits_since == events) continue;
     path.waits_for = Waits::none;
     path.waits = false;

@@ -38,6 +38,7 @@ enum class Waits : std::uint8_t {
   test,       ///< a phase of a barrier object
   cluster,    ///< barrier.cluster
   registers,  ///< setmaxnreg
+  columns,    ///< of tensor memory
 };
 
 struct Path {
@@ -50,7 +51,7 @@ struct Path {
   bool waits = false;
   Waits waits_for = Waits::none;
   int barrier = -1;               ///< at which it waits
-  std::int64_t awaited = 0;       ///< the barrier object that it tests
+  std::int64_t awaited = 0;       ///< the barrier object that it tests; how many columns
   std::uint64_t waits_since = 0;  ///< Cluster::events when it began to wait
   bool gives_up = false;          ///< its test may fail now
   Lanes needs = 0;                ///< lanes without which its step cannot be done, while it waits for them

@@ -69,7 +69,7 @@ void for_each_use(const Program& program, const Step& step, const Visit& visit) 
     return;
   }
   // Its places are in a list; those that a function for all lanes takes are the same once more.
-  const bool tensor = run == steps::tensor || run == steps::control;
+  const bool tensor = run == steps::tensor || run == steps::control || run == steps::tensor_memory;
   // mov of a vector: to its parts, or from them.
   const bool moves = opcode == "mov" && step.extra >= 0;
   // What a thread stores for itself alone need have no value: an argument of an empty class, the rest of a union.

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "async/tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/tensor_product.hpp"
+#include "isa/instruction.hpp"
+
+namespace warpbit::async {
+
+using block::TensorUse;
+
+namespace {
+
+std::string range_text(TensorMemory::Columns columns) {
+  return fmt::format("{} at {:#x}", columns.count, columns.first);
+}
+
+FaultSide side(block::Who who) {
+  return {who.thread / block::kWarp, block::lanes_of(block::kAllLanes), who.at};
+}
+
+/// For all lanes of its warp.
+Fault of_warp(block::Who who, Error error) {
+  Fault out = block::fault_of(who, std::move(error));
+  out.lanes = block::lanes_of(block::kAllLanes);
+  return out;
+}
+
+}  // namespace
+
+// ---- Findings
+
+bool TensorIssue::allows(Found found) {
+  if (!found) return true;
+  return found->is_tolerated ? here_.tolerates(std::move(found->fault)) : here_.allows(std::move(found->fault));
+}
+
+// All instructions of a kernel have one .cta_group (PTX manual, "Restrictions on tcgen05 instructions").
+bool TensorIssue::uses_group(int cta_group) {
+  int& first = here_.tensor().cta_group;
+  if (first == 0) first = cta_group;
+  if (first == cta_group || !here_.shared.records()) return true;
+  return here_.tolerates(block::fault_of(
+      who_, {Errc::protocol_violation,
+             {},
+             fmt::format(".cta_group::{} in a kernel that has used .cta_group::{}", cta_group, first),
+             "all instructions of a kernel must have the same"}));
+}
+
+// ---- Pairs
+
+Result<std::vector<TensorBlock>> TensorIssue::pair(int cta_group, std::span<Block*> blocks) {
+  const int rank = here_.shared.rank();
+  blocks[0] = &here_;
+  if (cta_group == 2) {
+    Block* const peer = here_.cluster.block(rank ^ 1);
+    if (peer == nullptr)
+      return Error{Errc::launch_shape,
+                   {},
+                   fmt::format("a cluster of {} blocks", here_.shared.cluster().blocks()),
+                   "pairs of blocks for .cta_group::2"};
+    blocks[static_cast<std::size_t>(rank & 1)] = &here_;
+    blocks[static_cast<std::size_t>((rank & 1) ^ 1)] = peer;
+    // An empty result: a fault was found.
+    if (!here_.cluster.may_access(here_, *peer, who_)) return std::vector<TensorBlock>();
+  }
+  std::vector<TensorBlock> out;
+  for (int i = 0; i < cta_group; ++i) {
+    Block& one = *blocks[static_cast<std::size_t>(i)];
+    out.push_back({&one.tensor().memory, one.memory()});
+  }
+  return out;
+}
+
+// ---- Allocation
+
+// What one block of a pair does the other one does, too.
+Result<bool> TensorIssue::agree(Block& peer, TensorMemory::Columns columns) {
+  Tensor &mine = here_.tensor(), &others = peer.tensor();
+  mine.together.push_back(columns);
+  const std::size_t last = mine.together.size() - 1;
+  if (last >= others.together.size() || others.together[last] == columns) return true;
+  const auto words = [](TensorMemory::Columns of) {
+    return of.count > 0 ? "the allocation of " + range_text(of)
+                        : "the deallocation of " + range_text({of.first, -of.count});
+  };
+  return Error{Errc::tensor_memory,
+               {},
+               fmt::format("{} in block {} of the cluster, and {} in block {}", words(columns),
+                           here_.shared.rank(), words(others.together[last]), peer.shared.rank()),
+               "the same columns in both blocks of a pair, in the same order"};
+}
+
+namespace {
+
+// The statement is named by whoever has it; an operand stays.
+Error without_place(Error error) {
+  if (const std::size_t operand = error.where.find(", "); operand != std::string::npos)
+    error.seen = fmt::format("{}: {}", error.where.substr(operand + 2), error.seen);
+  error.where.clear();
+  return error;
+}
+
+Result<Block*> peer_of(Block& here) {
+  if (Block* const peer = here.cluster.block(here.shared.rank() ^ 1)) return peer;
+  return Error{Errc::launch_shape,
+               {},
+               fmt::format("a cluster of {} blocks", here.shared.cluster().blocks()),
+               "pairs of blocks for .cta_group::2"};
+}
+
+}  // namespace
+
+Result<std::optional<std::uint32_t>> TensorIssue::allocate(int cta_group, std::uint32_t columns) {
+  if (!uses_group(cta_group)) return std::optional<std::uint32_t>();
+  Tensor& tensor = here_.tensor();
+  const Result<Block*> peer = cta_group == 2 ? peer_of(here_) : Result<Block*>(nullptr);
+  if (!peer) return peer.error();
+  const Result<std::optional<TensorAddress>> at = tensor.memory.allocate(columns);
+  if (!at) return without_place(at.error());
+  if (!*at) return std::optional<std::uint32_t>();
+  const TensorMemory::Columns made{(*at)->column, static_cast<int>(columns)};
+  tensor.allocated.push_back({made, cta_group, who_});
+  if (*peer != nullptr)
+    if (const Result<bool> agreed = agree(**peer, made); !agreed) return agreed.error();
+  here_.cluster.happened();
+  return std::optional((*at)->encode());
+}
+
+Result<bool> TensorIssue::deallocate(int cta_group, std::uint32_t address, std::uint32_t columns) {
+  if (!uses_group(cta_group)) return false;
+  Tensor& tensor = here_.tensor();
+  const Result<Block*> peer = cta_group == 2 ? peer_of(here_) : Result<Block*>(nullptr);
+  if (!peer) return peer.error();
+  if (const Result<void> done = tensor.memory.deallocate(address, columns); !done)
+    return without_place(done.error());
+  const TensorMemory::Columns freed{TensorAddress::decode(address).column, static_cast<int>(columns)};
+  std::erase_if(tensor.allocated, [&](const Tensor::Allocated& one) { return one.columns == freed; });
+  if (*peer != nullptr)
+    if (const Result<bool> agreed = agree(**peer, {freed.first, -freed.count}); !agreed) return agreed.error();
+  here_.cluster.happened();
+  if (!here_.shared.records()) return true;
+  return allows(tensor.accesses.deallocate(freed.first, freed.count, who_));
+}
+
+Result<bool> TensorIssue::relinquish(int cta_group) {
+  if (!uses_group(cta_group)) return false;
+  here_.tensor().memory.relinquish();
+  return true;
+}
+
+std::string awaited(Block& block, std::uint32_t columns) {
+  std::string all;
+  int count = 0;
+  for (const TensorMemory::Columns& one : block.tensor().memory.allocations()) {
+    all += fmt::format("{}{}", all.empty() ? "" : ", ", range_text(one));
+    count += one.count;
+  }
+  return fmt::format("{} columns of tensor memory: {} of {} are allocated ({})", columns, count,
+                     TensorMemory::kColumns, all);
+}
+
+bool end_tensor(Block& block, block::Who who) {
+  if (!block.has_tensor()) return true;
+  for (const Tensor::Allocated& one : std::exchange(block.tensor().allocated, {})) {
+    Fault out = block::fault_of(
+        who, {Errc::protocol_violation,
+              {},
+              fmt::format("the block ends, and {} columns of tensor memory at {:#x} are still allocated",
+                          one.columns.count, one.columns.first),
+              "tcgen05.dealloc must come before the end, in both blocks of a pair"});
+    out.other = side(one.who);
+    if (!block.allows(std::move(out))) return false;
+  }
+  return true;
+}
+
+// ---- What is touched
+
+namespace {
+
+std::vector<Effects::MemoryRead> reads_of(const TensorTouches& touches, int block) {
+  std::vector<Effects::MemoryRead> out;
+  for (const SharedTouch& one : touches.shared)
+    if (one.block == block)
+      out.push_back({-1, Space::shared, one.bytes.first, one.bytes.last - one.bytes.first + 1});
+  return out;
+}
+
+Tensor::Touches kept(const TensorTouches& touches) {
+  return {touches.tensor, {reads_of(touches, 0), reads_of(touches, 1)}};
+}
+
+}  // namespace
+
+namespace {
+
+// The kind and the matrices of a product, whose touches have been found.
+void describe(const Instruction& instruction, const TensorMmaSources& sources, Tensor::Touches& out) {
+  const Result<const TensorProduct*> product =
+      tensor_product(instruction, sources.instruction, sources.scale_input_d);
+  if (!product) return;
+  out.shape = static_cast<std::uint64_t>((*product)->mma.kind) << 32;
+  const auto add = [&](std::uint64_t bits, const std::optional<DescribedMatrix>& matrix) {
+    const Result<Descriptor> descriptor = tensor_descriptor({}, bits);
+    if (matrix && descriptor) out.matrices.push_back({*descriptor, *matrix});
+  };
+  if (!(*product)->mma.a_in_tensor_memory) add(sources.a, (*product)->tile.a_described);
+  add(sources.b, (*product)->tile.b_described);
+}
+
+}  // namespace
+
+// Whether the product takes tiles of tensor copies for what they are.
+bool TensorIssue::takes_tiles(const Tensor::Touches& touches, std::span<Block* const> blocks) {
+  for (const Block* const block : blocks) {
+    if (block == nullptr || block->tiles.empty()) continue;
+    for (const auto& [descriptor, matrix] : touches.matrices)
+      if (!here_.allows(block->tiles.mistaken({}, descriptor, matrix, who_))) return false;
+  }
+  return true;
+}
+
+template <class Find>
+Result<const Tensor::Touches*> TensorIssue::touches(const Instruction& instruction,
+                                                    std::array<std::uint64_t, 11> values, Find find,
+                                                    const TensorMmaSources* product) {
+  constexpr std::size_t kMax = 1024;
+  std::array<std::uint64_t, 12> key{reinterpret_cast<std::uintptr_t>(&instruction.decoded())};
+  std::ranges::copy(values, key.begin() + 1);
+  std::map<std::array<std::uint64_t, 12>, Tensor::Touches>& all = here_.tensor().touches;
+  if (const auto found = all.find(key); found != all.end()) return &found->second;
+  const Result<TensorTouches> made = find();
+  if (!made) return without_place(made.error());
+  if (all.size() == kMax) all.clear();
+  Tensor::Touches& out = all.emplace(key, kept(*made)).first->second;
+  if (product != nullptr) describe(instruction, *product, out);
+  return &out;
+}
+
+namespace {
+
+bool disables_lanes(const TensorMmaSources& sources) {
+  return std::ranges::any_of(sources.disabled_lanes, [](std::uint32_t word) { return word != 0; });
+}
+
+}  // namespace
+
+bool TensorIssue::record(const Tensor::Touches& touches, std::span<Block* const> blocks, TensorUse use,
+                         int pipe, std::uint32_t clock, const TensorMmaSources* product) {
+  for (const TensorTouch& one : touches.tensor) {
+    block::TensorAccesses::Access access{use, pipe, clock, who_};
+    access.needs_value = !one.writes && use == TensorUse::shift;
+    if (product != nullptr) {
+      const bool is_d = one.first_column == TensorAddress::decode(product->d).column;
+      if (is_d && !one.writes) continue;  // it is written, too
+      access.use = is_d ? TensorUse::accumulator : TensorUse::operand;
+      access.shape = touches.shape | product->instruction >> 17;  // the kind, N, M
+      access.needs_value = is_d ? product->accumulates && !disables_lanes(*product) : !one.writes;
+    }
+    if (!allows(blocks[static_cast<std::size_t>(one.block)]->tensor().accesses.access(one, access)))
+      return false;
+  }
+  return true;
+}
+
+bool TensorIssue::record_operation(const Tensor::Touches& touches, std::span<Block* const> blocks,
+                                   TensorUse use, const TensorMmaSources* product) {
+  if (!here_.shared.records()) return true;
+  block::TensorOrder& order = here_.cluster.tensor_order();
+  const int pipe = order.operations(who_.thread);
+  for (std::size_t i = 0; i < touches.shared.size(); ++i)
+    if (!touches.shared[i].empty() &&
+        !here_.allows(blocks[i]->shared.read_by({}, touches.shared[i], who_, order.reader(pipe))))
+      return false;
+  return record(touches, blocks, use, pipe, order.issue(pipe, who_), product);
+}
+
+// ---- Operations
+
+Result<bool> TensorIssue::product(const Instruction& instruction, const TensorMmaSources& sources,
+                                  const ExecuteOptions& options, bool& inferred) {
+  const int cta_group = std::get<TensorAction>(instruction.decoded().kernel).cta_group;
+  std::array<Block*, 2> blocks = {};
+  if (!uses_group(cta_group)) return false;
+  const Result<std::vector<TensorBlock>> memories = pair(cta_group, blocks);
+  if (!memories) return memories.error();
+  if (memories->empty()) return false;
+  if (here_.shared.records()) {
+    const auto half = [](std::uint32_t low, std::uint32_t high) { return std::uint64_t{high} << 32 | low; };
+    const auto& off = sources.disabled_lanes;
+    const Result<const Tensor::Touches*> found = touches(
+        instruction,
+        {half(sources.d, sources.instruction), sources.a, sources.b, half(sources.metadata, sources.scale_a),
+         half(sources.scale_b, sources.accumulates ? 1 : 0), sources.zero_columns, half(off[0], off[1]),
+         half(off[2], off[3]), half(off[4], off[5]), half(off[6], off[7]),
+         static_cast<std::uint64_t>(sources.scale_input_d)},
+        [&] { return touches_of_mma(instruction, sources, *memories); }, &sources);
+    if (!found) return found.error();
+    if (!takes_tiles(**found, blocks)) return false;
+    if (!record_operation(**found, blocks, TensorUse::operand, &sources)) return false;
+  }
+  const Result<Execution> done = execute_mma(instruction, sources, *memories, options);
+  if (!done) return without_place(done.error());
+  inferred = inferred || done->inferred;
+  return true;
+}
+
+Result<bool> TensorIssue::copy(const Instruction& instruction, std::uint32_t to, std::uint64_t from) {
+  const TensorAction& action = std::get<TensorAction>(instruction.decoded().kernel);
+  std::array<Block*, 2> blocks = {};
+  if (!uses_group(action.cta_group)) return false;
+  const Result<std::vector<TensorBlock>> memories = pair(action.cta_group, blocks);
+  if (!memories) return memories.error();
+  if (memories->empty()) return false;
+  if (here_.shared.records()) {
+    const Result<const Tensor::Touches*> found =
+        touches(instruction, {to, from}, [&] { return touches_of_copy(instruction, to, from, *memories); });
+    if (!found) return found.error();
+    const bool refreshes = std::get<tensor::Copy>(action.what).shape == tensor::Copy::Shape::s4x256b;
+    if (!record_operation(**found, blocks, refreshes ? TensorUse::refresh : TensorUse::copy)) return false;
+  }
+  if (const Result<void> done = execute_copy(instruction, to, from, *memories); !done)
+    return without_place(done.error());
+  return true;
+}
+
+Result<bool> TensorIssue::shift(const Instruction& instruction, std::uint32_t at) {
+  const int cta_group = std::get<TensorAction>(instruction.decoded().kernel).cta_group;
+  std::array<Block*, 2> blocks = {};
+  if (!uses_group(cta_group)) return false;
+  const Result<std::vector<TensorBlock>> memories = pair(cta_group, blocks);
+  if (!memories) return memories.error();
+  if (memories->empty()) return false;
+  if (here_.shared.records()) {
+    const Result<const Tensor::Touches*> found =
+        touches(instruction, {at}, [&] { return touches_of_shift(instruction, at, *memories); });
+    if (!found) return found.error();
+    if (!record_operation(**found, blocks, TensorUse::shift)) return false;
+  }
+  if (const Result<void> done = execute_shift(instruction, at, *memories); !done)
+    return without_place(done.error());
+  return true;
+}
+
+bool TensorIssue::commit(int cta_group, std::span<const Object> objects) {
+  if (!uses_group(cta_group)) return false;
+  std::vector<block::Accesses::Agent> done;
+  if (here_.shared.records()) done = here_.cluster.tensor_order().committed(who_.thread);
+  block::MbarrierArrival arrival;
+  arrival.reveals = done;
+  arrival.name = "tcgen05.commit";
+  for (const Object& one : objects) {
+    std::uint64_t state = 0;
+    if (!here_.allows(one.block->mbarriers.arrive(one.at, arrival, who_, state))) return false;
+  }
+  here_.cluster.happened();
+  return true;
+}
+
+// ---- Loads and stores
+
+// PTX manual, "Access restrictions"; hardware takes the lane modulo 32.
+bool TensorIssue::names_own_window(std::uint32_t address) {
+  if (!here_.shared.records() || !names_other_window(warp_in_block(), address)) return true;
+  const int lane = TensorAddress::decode(address).lane,
+            first = warp_in_block() % 4 * TensorMemory::kWindowLanes;
+  return here_.tolerates(
+      of_warp(who_, {Errc::protocol_violation,
+                     {},
+                     fmt::format("address {:#x} names lane {}, and warp {} accesses lanes {} to {} alone",
+                                 address, lane, warp_in_block(), first, first + TensorMemory::kWindowLanes - 1),
+                     fmt::format("lanes from {} on; a GPU takes the lane modulo 32", first)}));
+}
+
+Result<bool> TensorIssue::load(const Instruction& instruction, std::uint32_t address, std::int64_t split,
+                               std::span<std::uint32_t> registers, std::span<std::uint32_t> reduced) {
+  if (!names_own_window(address)) return false;
+  if (here_.shared.records()) {
+    const Result<const Tensor::Touches*> found = touches(
+        instruction, {address, static_cast<std::uint64_t>(split), static_cast<std::uint64_t>(warp_in_block())},
+        [&] { return touches_of_move(instruction, warp_in_block(), address, split); });
+    if (!found) return found.error();
+    block::TensorOrder& order = here_.cluster.tensor_order();
+    const int pipe = order.loads(warp());
+    Block* const here = &here_;
+    if (!record(**found, {&here, 1}, TensorUse::load, pipe, order.issue(pipe, who_))) return false;
+  }
+  if (const Result<void> done =
+          execute_load(instruction, warp_in_block(), address, split, here_.tensor().memory, registers, reduced);
+      !done)
+    return without_place(done.error());
+  return true;
+}
+
+Result<bool> TensorIssue::store(const Instruction& instruction, std::uint32_t address, std::int64_t split,
+                                std::span<const std::uint32_t> registers) {
+  if (!names_own_window(address)) return false;
+  if (here_.shared.records()) {
+    const Result<const Tensor::Touches*> found = touches(
+        instruction, {address, static_cast<std::uint64_t>(split), static_cast<std::uint64_t>(warp_in_block())},
+        [&] { return touches_of_move(instruction, warp_in_block(), address, split); });
+    if (!found) return found.error();
+    block::TensorOrder& order = here_.cluster.tensor_order();
+    const int pipe = order.stores(warp());
+    Block* const here = &here_;
+    if (!record(**found, {&here, 1}, TensorUse::store, pipe, order.issue(pipe, who_))) return false;
+  }
+  if (const Result<void> done =
+          execute_store(instruction, warp_in_block(), address, split, here_.tensor().memory, registers);
+      !done)
+    return without_place(done.error());
+  return true;
+}
+
+void TensorIssue::fence(bool before) {
+  if (!here_.shared.records()) return;
+  block::TensorOrder& order = here_.cluster.tensor_order();
+  before ? order.fence_before(warp()) : order.fence_after(warp());
+}
+
+// Hardware waits for a register that is used; the manual does not promise more.
+bool TensorIssue::use_register() {
+  if (!here_.shared.records()) return true;
+  const std::optional<block::Who> load = here_.cluster.tensor_order().pending_load(warp());
+  if (!load) return true;
+  Fault out = of_warp(who_, {Errc::protocol_violation,
+                             {},
+                             "it uses a register that tcgen05.ld loads, which has not been waited for",
+                             "tcgen05.wait::ld must come between"});
+  out.other = side(*load);
+  return here_.tolerates(std::move(out));
+}
+
+void TensorIssue::wait(bool stores) {
+  if (here_.shared.records()) here_.cluster.tensor_order().wait(warp(), stores);
+}
+
+}  // namespace warpbit::async

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block/tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace warpbit::block {
+
+// ---- Pipes
+
+int TensorOrder::find(Key key) {
+  const auto [found, added] = numbers_.try_emplace(key, static_cast<int>(pipes_.size()));
+  if (!added) return found->second;
+  const bool operations = key.first == Kind::operations;
+  const auto advice = [](std::uint32_t) {
+    return std::string(
+        "tcgen05.commit must follow it, and its mbarrier be waited for: other arrivals do not wait for it");
+  };
+  Pipe one{key.second, operations ? kWarp : 1, 0, 0, -1};
+  one.done = operations ? cluster_.add_tensor_agent(advice) : cluster_.add_tensor_agent();
+  one.fenced = cluster_.add_tensor_agent();
+  if (operations) one.issued = cluster_.add_tensor_agent();
+  pipes_.push_back(one);
+  return found->second;
+}
+
+std::uint32_t TensorOrder::issue(int pipe, Who who) {
+  Pipe& one = of(pipe);
+  one.last = who;
+  const std::uint32_t clock = one.issued_count++;
+  if (one.issued >= 0) cluster_.order.learn(one.owner / one.width, one.issued, one.issued_count);
+  return clock;
+}
+
+void TensorOrder::wait(int warp, bool stores) {
+  Pipe& one = of(stores ? this->stores(warp) : loads(warp));
+  one.waited = one.issued_count;
+  cluster_.order.learn(warp, one.done, one.waited);
+}
+
+void TensorOrder::fence_before(int warp) {
+  for (const Pipe& one : pipes_)
+    if (one.owner / one.width == warp)
+      cluster_.order.learn(warp, one.fenced, one.issued >= 0 ? one.issued_count : one.waited);
+}
+
+void TensorOrder::fence_after(int warp) {
+  std::vector<std::uint32_t>& known = after_[static_cast<std::size_t>(warp)];
+  known.clear();
+  for (const Pipe& one : pipes_)
+    for (const int agent : {one.done, one.issued}) {
+      if (agent < 0) continue;
+      if (known.size() <= static_cast<std::size_t>(agent)) known.resize(static_cast<std::size_t>(agent) + 1);
+      known[static_cast<std::size_t>(agent)] = cluster_.order.known_of(agent, warp);
+    }
+}
+
+std::vector<Accesses::Agent> TensorOrder::committed(int thread) {
+  const Pipe& one = of(operations(thread));
+  std::vector<Accesses::Agent> out;
+  for (const int agent : {one.done, one.fenced, one.issued}) out.push_back({agent, one.issued_count});
+  return out;
+}
+
+std::optional<Who> TensorOrder::pending_load(int warp) const {
+  const auto found = numbers_.find({Kind::loads, warp});
+  if (found == numbers_.end() || of(found->second).waited == of(found->second).issued_count)
+    return std::nullopt;
+  return of(found->second).last;
+}
+
+bool TensorOrder::is_done(int pipe, std::uint32_t clock, int warp) const {
+  return clock < cluster_.order.known_of(of(pipe).done, warp);
+}
+bool TensorOrder::is_issued(int pipe, std::uint32_t clock, int warp) const {
+  return clock < cluster_.order.known_of(of(pipe).issued, warp);
+}
+bool TensorOrder::is_fenced(int pipe, std::uint32_t clock, int warp) const {
+  return clock < cluster_.order.known_of(of(pipe).fenced, warp);
+}
+bool TensorOrder::is_behind_fence(int pipe, std::uint32_t clock, int warp, bool done) const {
+  const std::vector<std::uint32_t>& known = after_[static_cast<std::size_t>(warp)];
+  const auto agent = static_cast<std::size_t>(done ? of(pipe).done : of(pipe).issued);
+  return agent < known.size() && clock < known[agent];
+}
+
+// ---- Words
+
+namespace {
+
+std::string_view name(TensorUse use) {
+  switch (use) {
+    case TensorUse::load: return "tcgen05.ld";
+    case TensorUse::store: return "tcgen05.st";
+    case TensorUse::copy:
+    case TensorUse::refresh: return "tcgen05.cp";
+    case TensorUse::shift: return "tcgen05.shift";
+    case TensorUse::deallocation: return "tcgen05.dealloc";
+    default: return "tcgen05.mma";
+  }
+}
+
+bool is_product(TensorUse use) {
+  return use == TensorUse::accumulator || use == TensorUse::operand;
+}
+bool is_copy(TensorUse use) {
+  return use == TensorUse::copy || use == TensorUse::refresh;
+}
+
+int warp_of(Who who) {
+  return who.thread / kWarp;
+}
+
+// What both touch.
+TensorTouch common(const TensorTouch& x, const TensorTouch& y) {
+  TensorTouch out = x;
+  out.first_lane = std::max(x.first_lane, y.first_lane);
+  out.lanes = std::max(std::min(x.first_lane + x.lanes, y.first_lane + y.lanes) - out.first_lane, 1);
+  out.first_column = std::max(x.first_column, y.first_column);
+  out.columns =
+      std::max(std::min(x.first_column + x.columns, y.first_column + y.columns) - out.first_column, 1);
+  return out;
+}
+
+std::string text(const TensorTouch& words) {
+  const auto range = [](std::string_view what, int first, int count) {
+    return count == 1 ? fmt::format("{} {}", what, first)
+                      : fmt::format("{}s {} to {}", what, first, first + count - 1);
+  };
+  return fmt::format("{}, {}, of tensor memory", range("column", words.first_column, words.columns),
+                     range("lane", words.first_lane, words.lanes));
+}
+
+// "tcgen05.mma of lane 0 of warp 4", "tcgen05.ld of warp 4"
+std::string name(TensorUse use, bool is_move, Who who, const Cluster& cluster, int rank) {
+  std::string by = cluster.name(who.thread, rank);
+  if (is_move) by = by.substr(by.find("warp"));
+  return fmt::format("{} of {}", name(use), by);
+}
+
+}  // namespace
+
+TensorFinding TensorAccesses::found(const Operation& before, const TensorTouch& words, bool before_writes,
+                                    const Access& now, std::string why, std::string accepted,
+                                    bool is_tolerated) const {
+  const Cluster& cluster = order_.cluster();
+  const bool is_move = order_.is_move(before.pipe);
+  const std::string_view does = now.use == TensorUse::deallocation ? "deallocated"
+                                : words.writes                     ? "written"
+                                                                   : "read";
+  Fault out = fault_of(
+      now.who, {Errc::protocol_violation,
+                {},
+                fmt::format("{} are {}, which {} {}; {}", text(common(words, before.words)), does,
+                            name(before.use, is_move, before.who, cluster, cluster.rank_of(now.who.thread)),
+                            before_writes ? "writes" : "reads", why),
+                std::move(accepted)});
+  if (now.use == TensorUse::load || now.use == TensorUse::store || now.use == TensorUse::deallocation)
+    out.lanes = lanes_of(kAllLanes);
+  out.other = FaultSide{warp_of(before.who), {before.who.thread % kWarp}, before.who.at};
+  if (is_move) out.other->lanes = lanes_of(kAllLanes);
+  return {std::move(out), is_tolerated};
+}
+
+// ---- What two accesses need between them
+
+namespace {
+
+// The pairs that are executed as they were issued (PTX manual, "Pipelined tcgen05 Instructions").
+bool are_pipelined(TensorUse before, TensorUse now, bool same_accumulator) {
+  using enum TensorUse;
+  if (before == accumulator && now == accumulator) return same_accumulator;
+  if (before == operand && now == operand) return true;  // .ashift, then the next product
+  if (is_product(now)) return is_copy(before) || before == shift;
+  if (now == refresh) return before == shift;
+  return now == shift && is_product(before);
+}
+
+}  // namespace
+
+std::optional<TensorFinding> TensorAccesses::check(const Operation& before, const TensorTouch& words,
+                                                   bool before_writes, const Access& now) const {
+  const bool same_accumulator = before.words.first_lane == words.first_lane &&
+                                before.words.first_column == words.first_column && before.shape == now.shape;
+  if (now.use != TensorUse::deallocation && are_pipelined(before.use, now.use, same_accumulator))
+    return check_pipelined(before, words, before_writes, now);
+  return order_.is_move(before.pipe) ? check_move(before, words, before_writes, now)
+                                     : check_operation(before, words, before_writes, now);
+}
+
+std::optional<TensorFinding> TensorAccesses::check_pipelined(const Operation& before, const TensorTouch& words,
+                                                             bool before_writes, const Access& now) const {
+  const int me = warp_of(now.who);
+  if (before.pipe == now.pipe || order_.is_done(before.pipe, before.clock, me)) return std::nullopt;
+  if (!order_.is_issued(before.pipe, before.clock, me))
+    return found(before, words, before_writes, now, "nothing orders the two threads",
+                 "tcgen05.fence::before_thread_sync, a barrier or an mbarrier, and "
+                 "tcgen05.fence::after_thread_sync must come between");
+  if (order_.is_of(before.pipe, me)) return std::nullopt;
+  if (!order_.is_fenced(before.pipe, before.clock, me))
+    return found(before, words, before_writes, now, "that thread does not fence it before the two synchronise",
+                 "tcgen05.fence::before_thread_sync must follow it", true);
+  if (!order_.is_behind_fence(before.pipe, before.clock, me, false))
+    return found(before, words, before_writes, now, "this thread has no fence behind the synchronisation",
+                 "tcgen05.fence::after_thread_sync must come between", true);
+  return std::nullopt;
+}
+
+std::optional<TensorFinding> TensorAccesses::check_operation(const Operation& before, const TensorTouch& words,
+                                                             bool before_writes, const Access& now) const {
+  const int me = warp_of(now.who);
+  if (!order_.is_done(before.pipe, before.clock, me)) {
+    const bool in_one_pipe =
+        is_copy(now.use) && before.pipe == now.pipe && (is_product(before.use) || is_copy(before.use));
+    if (in_one_pipe)
+      return found(before, words, before_writes, now,
+                   fmt::format("the order of {} and a tcgen05.cp behind it is not defined", name(before.use)),
+                   "tcgen05.commit must follow it, and its mbarrier be waited for", true);
+    return found(
+        before, words, before_writes, now, "its completion has not been waited for",
+        "tcgen05.commit must follow it, and its mbarrier be waited for: tcgen05.wait and other arrivals do "
+        "not wait for it");
+  }
+  if (now.use != TensorUse::deallocation && !order_.is_behind_fence(before.pipe, before.clock, me, true))
+    return found(before, words, before_writes, now, "it is complete, and no fence follows the wait for it",
+                 "tcgen05.fence::after_thread_sync must come between", true);
+  return std::nullopt;
+}
+
+std::optional<TensorFinding> TensorAccesses::check_move(const Operation& before, const TensorTouch& words,
+                                                        bool before_writes, const Access& now) const {
+  const int me = warp_of(now.who);
+  const std::string wait = before.use == TensorUse::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
+  if (order_.is_of(before.pipe, me)) {
+    if (order_.is_waited_for(before.pipe, before.clock)) return std::nullopt;
+    return found(before, words, before_writes, now, "its completion has not been waited for",
+                 wait + " must come between");
+  }
+  if (!order_.is_waited_for(before.pipe, before.clock))
+    return found(before, words, before_writes, now, "its completion has not been waited for",
+                 wait + " must follow it, and then a barrier or an mbarrier must order the two");
+  if (!order_.is_done(before.pipe, before.clock, me))
+    return found(before, words, before_writes, now, "nothing orders the two threads",
+                 fmt::format("a barrier or an mbarrier must come between, behind {}", wait));
+  if (now.use == TensorUse::deallocation) return std::nullopt;
+  if (!order_.is_fenced(before.pipe, before.clock, me))
+    return found(before, words, before_writes, now, "that warp does not fence it before the two synchronise",
+                 fmt::format("tcgen05.fence::before_thread_sync must follow {}", wait), true);
+  if (!order_.is_behind_fence(before.pipe, before.clock, me, true))
+    return found(before, words, before_writes, now, "this thread has no fence behind the synchronisation",
+                 "tcgen05.fence::after_thread_sync must come between", true);
+  return std::nullopt;
+}
+
+// ---- The record
+
+TensorAccesses::Range TensorAccesses::parts_of(const TensorTouch& words) {
+  const int first = words.first_lane / kLanesOfCell;
+  return {first, (words.first_lane + words.lanes + kLanesOfCell - 1) / kLanesOfCell - first};
+}
+
+// The same words once more by the same pipe, and nothing else since: a chain of products.
+bool TensorAccesses::repeat(const TensorTouch& words, const Access& access) {
+  if (!is_product(access.use)) return false;
+  const int first = words.first_column / kBlockColumns,
+            last = (words.first_column + words.columns - 1) / kBlockColumns;
+  const std::uint32_t number = last_[static_cast<std::size_t>(first)];
+  if (number == 0) return false;
+  Operation& one = operations_[number];
+  if (one.use != access.use || one.pipe != access.pipe || one.shape != access.shape || one.words != words)
+    return false;
+  for (int block = first; block <= last; ++block)
+    if (last_[static_cast<std::size_t>(block)] != number) return false;
+  one.clock = access.clock;
+  one.who = access.who;
+  return true;
+}
+
+std::uint32_t TensorAccesses::add(const TensorTouch& words, const Access& access) {
+  constexpr std::size_t kMax = 1 << 14;
+  if (operations_.size() >= kMax) collect();
+  operations_.push_back({access, words});
+  return static_cast<std::uint32_t>(operations_.size() - 1);
+}
+
+// Forgets the operations that no cell names.
+void TensorAccesses::collect() {
+  std::vector<std::uint32_t> number(operations_.size());
+  std::vector<Operation> kept(1);
+  const auto keep = [&](std::uint32_t& one) {
+    if (one == 0) return;
+    std::uint32_t& to = number[one];
+    if (to == 0) {
+      to = static_cast<std::uint32_t>(kept.size());
+      kept.push_back(operations_[one]);
+    }
+    one = to;
+  };
+  for (Cell& cell : cells_) {
+    keep(cell.write);
+    for (std::uint32_t& read : cell.read) keep(read);
+  }
+  for (std::uint32_t& one : last_) keep(one);
+  operations_ = std::move(kept);
+}
+
+std::optional<TensorFinding> TensorAccesses::never_written(const TensorTouch& words, int column,
+                                                           const Access& now) const {
+  TensorTouch at = words;
+  at.first_column = column;
+  at.columns = 1;
+  return TensorFinding{
+      fault_of(now.who, {Errc::never_written, {}, text(at), "tensor memory is undefined until it is written"})};
+}
+
+std::optional<TensorFinding> TensorAccesses::access(const TensorTouch& words, const Access& access) {
+  if (words.columns == 0 || words.lanes == 0 || repeat(words, access)) return std::nullopt;
+  const std::uint32_t number = add(words, access);
+  const auto [first_part, parts] = parts_of(words);
+  std::optional<TensorFinding> out;
+  std::uint32_t allowed_write = 0;  // the last ones that were seen to be
+  std::array<std::uint32_t, 2> allowed_read = {};
+  const auto look = [&](std::uint32_t before, std::uint32_t& allowed, bool before_writes) {
+    if (before == 0 || before == allowed || before == number) return;
+    if (auto one = check(of(before), words, before_writes, access);
+        one && (!out || (out->is_tolerated && !one->is_tolerated)))
+      out = std::move(one);
+    allowed = before;
+  };
+  for (int part = first_part; part < first_part + parts; ++part)
+    for (int column = words.first_column; column < words.first_column + words.columns; ++column) {
+      Cell& one = cell(part, column);
+      if (words.writes)
+        for (std::size_t i = 0; i < one.read.size(); ++i) look(one.read[i], allowed_read[i], false);
+      // What has been read since is ordered before the reads.
+      if (!words.writes || one.read[0] == 0) look(one.write, allowed_write, true);
+      if (access.needs_value && one.write == 0 && !out) out = never_written(words, column, access);
+      if (words.writes) {
+        one.write = number;
+        one.read = {};
+      } else if (one.read[0] != 0 && of(one.read[0]).pipe == access.pipe) {
+        one.read[0] = number;
+      } else {
+        one.read = {number, one.read[0]};
+      }
+    }
+  for (int block = words.first_column / kBlockColumns;
+       block <= (words.first_column + words.columns - 1) / kBlockColumns; ++block)
+    last_[static_cast<std::size_t>(block)] = number;
+  return out;
+}
+
+std::optional<TensorFinding> TensorAccesses::deallocate(int first, int count, Who who) {
+  const TensorTouch words{0, 0, TensorMemory::kLanes, first, count, true};
+  const Access now{TensorUse::deallocation, -1, 0, who};
+  std::optional<TensorFinding> out;
+  std::uint32_t allowed = 0;
+  const auto look = [&](std::uint32_t before, bool before_writes) {
+    if (before == 0 || before == allowed || out) return;
+    out = check(of(before), words, before_writes, now);
+    allowed = before;
+  };
+  for (int part = 0; part < kParts; ++part)
+    for (int column = first; column < first + count; ++column) {
+      Cell& one = cell(part, column);
+      for (const std::uint32_t read : one.read) look(read, false);
+      look(one.write, true);
+      one = {};
+    }
+  for (int block = first / kBlockColumns; block <= (first + count - 1) / kBlockColumns; ++block)
+    last_[static_cast<std::size_t>(block)] = 0;
+  return out;
+}
+
+}  // namespace warpbit::block

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of tcgen05: operands, lane by lane or of a warp. What instructions do is in async/tensor.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "api/tensor_operands.hpp"
+#include "async/tensor.hpp"
+#include "grid/cluster.hpp"
+#include "grid/reach.hpp"
+#include "grid/records.hpp"
+#include "grid/steps.hpp"
+#include "grid/written.hpp"
+#include "isa/instruction.hpp"
+
+namespace warpbit::grid::steps {
+namespace {
+
+using tensor::Allocation, tensor::Commit, tensor::Ordering, tensor::RegisterMove;
+
+constexpr std::uint32_t kOffset = (1U << kRankShift) - 1;  // of an address in its block's shared memory
+
+/// One execution. Each function of an instruction is an error, or false if the launch ends.
+class Executed {
+ public:
+  Executed(Warp& warp, Path& path, const Step& step)
+      : warp_(warp),
+        path_(path),
+        step_(step),
+        instruction_(warp.program().instructions[static_cast<std::size_t>(step.extra)]),
+        action_(std::get<TensorAction>(instruction_.decoded().kernel)),
+        places_(warp.program().places[static_cast<std::size_t>(step.target)]) {}
+
+  const TensorAction& action() const { return action_; }
+
+  Result<Next> by_warp(Lanes lanes);
+  Result<bool> by_lane(int lane);
+  /// Nobody issues a product for each lane of a warp.
+  bool is_by_one_lane(Lanes lanes);
+
+ private:
+  async::TensorIssue issue(int lane) const { return {warp_.block().async(), Block::who(warp_, step_, lane)}; }
+  std::size_t first_place(std::size_t operand) const {
+    const auto operands = instruction_.operands().first(operand);
+    return std::accumulate(
+        operands.begin(), operands.end(), std::size_t{0},
+        [](std::size_t sum, const Operand& one) { return sum + static_cast<std::size_t>(one.registers); });
+  }
+  auto values(int lane) const {
+    return [this, lane](std::size_t operand, int r) {
+      return warp_.read(path_, places_[first_place(operand) + static_cast<std::size_t>(r)], lane);
+    };
+  }
+  std::uint64_t value(Part part, int lane) const {
+    const auto read = values(lane);
+    return value_of(instruction_, part, read).value_or(0);
+  }
+  std::uint32_t word(Part part, int lane) const { return static_cast<std::uint32_t>(value(part, lane)); }
+  /// The same in all lanes. Error: undefined_operand.
+  Result<std::uint32_t> uniform(Part part) const;
+  std::span<const Place> places(Part part) const;
+
+  Result<Next> allocate();
+  Result<SharedBytes> find_shared_word(Part part, std::size_t bytes, int lane, bool of_cluster) const;
+  Result<bool> deallocate();
+  Result<bool> load();
+  Result<bool> store();
+  Result<bool> product(int lane);
+  Result<bool> commit(int lane);
+
+  Warp& warp_;
+  Path& path_;
+  const Step& step_;
+  const Instruction& instruction_;
+  const TensorAction& action_;
+  const std::vector<Place>& places_;
+};
+
+Result<std::uint32_t> Executed::uniform(Part part) const {
+  const std::uint32_t first = word(part, 0);
+  for (int lane = 1; lane < kLanes; ++lane)
+    if (const std::uint32_t other = word(part, lane); other != first)
+      return Error{Errc::undefined_operand,
+                   {},
+                   fmt::format("{:#x} in lane 0 and {:#x} in lane {}", first, other, lane),
+                   "the same value in all lanes of the warp"};
+  return first;
+}
+
+std::span<const Place> Executed::places(Part part) const {
+  const Operand* const operand = instruction_.find(part);
+  if (operand == nullptr) return {};
+  return std::span(places_).subspan(
+      first_place(static_cast<std::size_t>(operand - instruction_.operands().data())),
+      static_cast<std::size_t>(operand->registers));
+}
+
+// ---- Allocation
+
+// At a generic address, or in a window of 32 bits. Compilers give tcgen05.commit one of those without .shared::cluster.
+Result<SharedBytes> Executed::find_shared_word(Part part, std::size_t bytes, int lane, bool of_cluster) const {
+  std::uint64_t address = value(part, lane);
+  const bool in_window = instruction_.canonical().find(".shared::") != std::string_view::npos;
+  if (!in_window && address - kSharedWindow < kWindowBytes)
+    address -= kSharedWindow;
+  else if (!in_window && (!of_cluster || address >= kWindowBytes))
+    return Error{
+        Errc::address_not_shared, {}, fmt::format("address {:#x}", address), "shared memory is written"};
+  address = static_cast<std::uint32_t>(address);
+  if (address % bytes != 0)
+    return Error{Errc::address_misaligned,
+                 {},
+                 fmt::format("address {:#x}", address),
+                 fmt::format("a multiple of {}", bytes)};
+  return find_shared(warp_, step_, lane, address, bytes, of_cluster);
+}
+
+Result<Next> Executed::allocate() {
+  const Result<std::uint32_t> columns = uniform(Part::column_count);
+  if (!columns) return columns.error();
+  const Result<SharedBytes> to = find_shared_word(Part::address, sizeof(std::uint32_t), 0, false);
+  if (!to) return to.error();
+  const Result<std::optional<std::uint32_t>> address = issue(0).allocate(action_.cta_group, *columns);
+  if (warp_.block().has_fault()) return Next::end;
+  if (!address) return address.error();
+  if (!*address) {
+    path_.awaited = *columns;
+    return warp_.wait_for(path_, kAllLanes, Waits::columns);
+  }
+  if (!Records(warp_, step_).changes(0, static_cast<std::int64_t>(to->offset), sizeof(std::uint32_t)))
+    return Next::end;
+  std::memcpy(warp_.block().shared().data() + to->offset, &**address, sizeof(std::uint32_t));
+  if (warp_.block().checks()) warp_.block().accesses().sync_warp(warp_.number(), kAllLanes);
+  return Next::step;
+}
+
+Result<bool> Executed::deallocate() {
+  const Result<std::uint32_t> address = uniform(Part::tensor_address), columns = uniform(Part::column_count);
+  if (!address) return address.error();
+  if (!columns) return columns.error();
+  return issue(0).deallocate(action_.cta_group, *address, *columns);
+}
+
+// ---- Loads and stores
+
+thread_local std::vector<std::uint32_t> t_registers;  // by lane
+
+Result<bool> Executed::load() {
+  const Result<std::uint32_t> address = uniform(Part::tensor_address);
+  if (!address) return address.error();
+  const std::span<const Place> to = places(Part::d), reduced_to = places(Part::reduced);
+  t_registers.resize(to.size() * kLanes);
+  std::array<std::uint32_t, kLanes> reduced = {};
+  const Result<bool> done =
+      issue(0).load(instruction_, *address, static_cast<std::int64_t>(value(Part::half_split, 0)), t_registers,
+                    std::span(reduced).first(reduced_to.empty() ? 0 : kLanes));
+  if (!done || !*done) return done;
+  for (std::size_t r = 0; r < to.size(); ++r) {
+    if (!to[r].exists()) continue;
+    std::uint32_t* const slot = warp_.at(path_, to[r]);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) slot[lane] = t_registers[lane * to.size() + r];
+  }
+  if (!reduced_to.empty())
+    for (int lane = 0; lane < kLanes; ++lane)
+      warp_.write(path_, reduced_to[0], lane, reduced[static_cast<std::size_t>(lane)]);
+  return true;
+}
+
+Result<bool> Executed::store() {
+  const Result<std::uint32_t> address = uniform(Part::tensor_address);
+  if (!address) return address.error();
+  const std::span<const Place> from = places(Part::source);
+  t_registers.resize(from.size() * kLanes);
+  for (std::size_t r = 0; r < from.size(); ++r) {
+    const std::uint32_t* const slot = warp_.at(path_, from[r]);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) t_registers[lane * from.size() + r] = slot[lane];
+  }
+  return issue(0).store(instruction_, *address, static_cast<std::int64_t>(value(Part::half_split, 0)),
+                        t_registers);
+}
+
+Result<Next> Executed::by_warp(Lanes) {
+  const auto next = [](const Result<bool>& done) -> Result<Next> {
+    if (!done) return done.error();
+    return *done ? Next::step : Next::end;
+  };
+  if (const auto* const allocation = std::get_if<Allocation>(&action_.what)) {
+    if (allocation->kind == Allocation::Kind::allocate) return allocate();
+    if (allocation->kind == Allocation::Kind::deallocate) return next(deallocate());
+    return next(issue(0).relinquish(action_.cta_group));
+  }
+  if (const auto* const move = std::get_if<RegisterMove>(&action_.what))
+    return next(move->stores ? store() : load());
+  issue(0).wait(std::get<Ordering>(action_.what).kind == Ordering::Kind::wait_st);
+  return Next::step;
+}
+
+// ---- What threads do alone
+
+Result<bool> Executed::product(int lane) {
+  bool inferred = false;
+  const Result<bool> done = issue(lane).product(instruction_, mma_sources(instruction_, values(lane)),
+                                                warp_.block().grid().execute, inferred);
+  warp_.block().inferred = warp_.block().inferred || inferred;
+  return done;
+}
+
+// A multicast arrives at the same place in each block of its mask.
+Result<bool> Executed::commit(int lane) {
+  const Result<SharedBytes> first = find_shared_word(Part::address, block::Mbarriers::kBytes, lane, true);
+  if (!first) return first.error();
+  std::vector<async::TensorIssue::Object> objects;
+  if (!std::get<Commit>(action_.what).is_multicast) {
+    objects.push_back({&first->block->async(), static_cast<std::uint32_t>(first->offset)});
+  } else {
+    for (std::uint32_t rest = word(Part::block_mask, lane) & 0xFFFF; rest != 0; rest &= rest - 1) {
+      const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest)) << kRankShift;
+      const Result<SharedBytes> object =
+          find_shared(warp_, step_, lane, (static_cast<std::uint32_t>(first->offset) & kOffset) | rank,
+                      block::Mbarriers::kBytes, true);
+      if (!object) return object.error();
+      objects.push_back({&object->block->async(), static_cast<std::uint32_t>(object->offset)});
+    }
+  }
+  return issue(lane).commit(action_.cta_group, objects);
+}
+
+Result<bool> Executed::by_lane(int lane) {
+  if (std::holds_alternative<TensorMma>(action_.what)) return product(lane);
+  if (std::holds_alternative<Commit>(action_.what)) return commit(lane);
+  if (const auto* const order = std::get_if<Ordering>(&action_.what)) {
+    issue(lane).fence(order->kind == Ordering::Kind::before_thread_sync);
+    return true;
+  }
+  const std::uint32_t at = word(Part::tensor_address, lane);
+  if (std::holds_alternative<tensor::Shift>(action_.what)) return issue(lane).shift(instruction_, at);
+  return issue(lane).copy(instruction_, at, value(Part::source, lane));
+}
+
+bool Executed::is_by_one_lane(Lanes lanes) {
+  if (!std::holds_alternative<TensorMma>(action_.what) || std::has_single_bit(lanes)) return true;
+  Fault out = block::fault_of(
+      Block::who(warp_, step_, std::countr_zero(lanes)),
+      {Errc::protocol_violation,
+       {},
+       fmt::format("{} lanes of the warp execute it, each of which issues a product", std::popcount(lanes)),
+       "one thread must issue it"});
+  out.lanes = block::lanes_of(lanes);
+  return warp_.block().allows(std::move(out));
+}
+
+Next fault(Warp& warp, Path& path, Lanes lanes, Error error) {
+  error.where.clear();
+  return warp.fault(path, lanes, std::move(error));
+}
+
+}  // namespace
+
+// ---- Registers of loads
+
+namespace {
+
+const TensorAction* action_of(const Program& program, const Step& step) {
+  if (what_runs(step) != tensor_memory) return nullptr;
+  return &std::get<TensorAction>(program.instructions[static_cast<std::size_t>(step.extra)].decoded().kernel);
+}
+bool is_load(const Program& program, const Step& step) {
+  const TensorAction* const action = action_of(program, step);
+  const auto* const move = action == nullptr ? nullptr : std::get_if<RegisterMove>(&action->what);
+  return move != nullptr && !move->stores;
+}
+bool waits_for_loads(const Program& program, const Step& step) {
+  const TensorAction* const action = action_of(program, step);
+  const auto* const order = action == nullptr ? nullptr : std::get_if<Ordering>(&action->what);
+  return order != nullptr && order->kind == Ordering::Kind::wait_ld;
+}
+
+/// A step, and the slots that a load has written before it.
+struct Reached {
+  int step;
+  std::set<std::uint32_t> slots;
+};
+
+// False behind a wait for loads.
+bool follow(Program& program, Reached& at) {
+  Step& step = program.steps[static_cast<std::size_t>(at.step)];
+  if (waits_for_loads(program, step)) return false;
+  for_each_use(program, step, [&](const Place& place, Use use) {
+    if (place.kind != Place::Kind::reg || !at.slots.contains(place.slot)) return;
+    if (use == Use::result) {
+      if (step.guard < 0) at.slots.erase(place.slot);
+    } else if (!step.uses_load) {
+      step.uses_load = true;
+      note(step);
+    }
+  });
+  return !at.slots.empty();
+}
+
+}  // namespace
+
+void find_early_uses(Program& program) {
+  for (int i = 0; i < static_cast<int>(program.steps.size()); ++i) {
+    const Step& load = program.steps[static_cast<std::size_t>(i)];
+    if (!is_load(program, load)) continue;
+    Reached first{i + 1, {}};
+    for_each_use(program, load, [&](const Place& place, Use use) {
+      if (use == Use::result && place.kind == Place::Kind::reg) first.slots.insert(place.slot);
+    });
+    std::set<int> seen;
+    std::vector<Reached> next = {std::move(first)};
+    while (!next.empty()) {
+      Reached at = std::move(next.back());
+      next.pop_back();
+      if (!seen.insert(at.step).second || !follow(program, at)) continue;
+      std::vector<int> to;
+      followers(program, at.step, to);
+      for (const int step : to) next.push_back({step, at.slots});
+    }
+  }
+}
+
+bool use_load(Warp& warp, const Step& step) {
+  return async::TensorIssue(warp.block().async(), Block::who(warp, step, 0)).use_register();
+}
+
+// ----
+
+Next tensor_memory(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  Executed executed(warp, path, step);
+  if (executed.action().lanes == kLanes) {
+    warp.keep(path, lanes);
+    if (lanes != kAllLanes) {
+      path.needs = kAllLanes;
+      if ((warp.alive() & ~lanes) != 0) return Next::wait;
+      return warp.fault(
+          path, ~lanes,
+          {Errc::lanes_missing, {}, fmt::format("lanes {:#010x} have ended", ~lanes), "all lanes of the warp"});
+    }
+    const Result<Next> done = executed.by_warp(lanes);
+    if (warp.block().has_fault()) return Next::end;
+    return done ? *done : fault(warp, path, lanes, done.error());
+  }
+  if (!executed.is_by_one_lane(lanes)) return Next::end;
+  for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const Result<bool> done = executed.by_lane(lane);
+    if (warp.block().has_fault()) return Next::end;
+    if (!done) return fault(warp, path, Lanes{1} << lane, done.error());
+    if (!*done) return Next::end;
+  }
+  return Next::step;
+}
+
+}  // namespace warpbit::grid::steps

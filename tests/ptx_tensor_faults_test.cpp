@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each mistake with tensor memory, planted in a small kernel. Beside it stands the kernel without it: it is silent, and computes
+// what it must.
+#include <catch2/catch.hpp>
+
+#include <optional>
+
+#include "tensor_kernels.hpp"
+
+namespace ptx_tensor_faults_test {
+
+using namespace tensor_kernels;
+
+/// A statement, by a part of its line: the nth that has it.
+struct Spot {
+  std::string text;
+  int nth = 1;
+};
+
+std::size_t find(const std::string& text, const Spot& spot) {
+  std::size_t at = text.find(spot.text);
+  for (int i = 1; i < spot.nth && at != text.npos; ++i) at = text.find(spot.text, at + 1);
+  INFO(spot.text << ", number " << spot.nth);
+  REQUIRE(at != text.npos);
+  return at;
+}
+
+int line_of(const std::string& text, const Spot& spot) {
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(find(text, spot));
+  return 1 + static_cast<int>(std::count(text.begin(), end, '\n'));
+}
+
+/// Keeps the number of lines.
+struct Edit {
+  std::string from, to;
+  int nth = 1;
+};
+
+std::string edited(std::string text, const std::vector<Edit>& edits) {
+  for (const Edit& one : edits) text.replace(find(text, {one.from, one.nth}), one.from.size(), one.to);
+  return text;
+}
+
+/// What a launch does with a mistake.
+enum class How {
+  error,      // it cannot go on
+  violation,  // it ends, but not if it is lenient
+  tolerated,  // it goes on, but not if it is strict
+};
+
+struct Mistake {
+  const char* name;
+  const char* kernel;
+  How how;
+  std::vector<Edit> edits;
+  Errc code;
+  std::vector<const char*> says;  // of the message
+  Spot at;
+  std::optional<Spot> other = {};
+};
+
+const std::string kAlloc = "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r5], 32;",
+                  kDealloc = "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r8, 32;",
+                  kTry = "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r4], 0;", kLoop = "@!%p5 bra W1;",
+                  kCommit = "@%p2 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r4];",
+                  kProduct = "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r8], %rd4, %rd5, %r20, %p4;",
+                  kWaitLoad = "tcgen05.wait::ld.sync.aligned;", kBefore = "tcgen05.fence::before_thread_sync;",
+                  kAfter = "tcgen05.fence::after_thread_sync;",
+                  kMeet = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";
+// The number of columns in a register: the assembler checks one that is written there.
+std::string columns(const char* count) {
+  return std::string("mov.u32 %r22, ") + count + "; " + kAlloc.substr(0, kAlloc.size() - 3) + "%r22;";
+}
+const Spot kMma1 = {"tcgen05.mma"}, kMma2 = {"tcgen05.mma", 2}, kLd1 = {"tcgen05.ld."},
+           kLd2 = {"tcgen05.ld.", 2};
+
+const std::vector<Mistake> kMistakes = {
+    // ---- Allocation
+    {"columns that are no power of two",
+     "twice",
+     How::error,
+     {{kAlloc, columns("48")}},
+     Errc::tensor_memory,
+     {"48 columns", "a power of two from 32 to 512"},
+     {"tcgen05.alloc"}},
+    {"more columns than there are",
+     "twice",
+     How::error,
+     {{kAlloc, columns("1024")}},
+     Errc::tensor_memory,
+     {"1024 columns"},
+     {"tcgen05.alloc"}},
+    {"more columns than before",
+     "twice",
+     How::error,
+     {{kAlloc, kAlloc + kAlloc.substr(0, kAlloc.size() - 3) + "64;"}},
+     Errc::tensor_memory,
+     {"64 columns after an allocation of 32"},
+     {"tcgen05.alloc"}},
+    {"an allocation after relinquish_alloc_permit",
+     "twice",
+     How::error,
+     {{"tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;",
+       "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned; " + kAlloc}},
+     Errc::tensor_memory,
+     {"after tcgen05.relinquish_alloc_permit"},
+     {"tcgen05.relinquish"}},
+    {"columns that nobody frees",
+     "twice",
+     How::error,
+     {{kAlloc, kAlloc.substr(0, kAlloc.size() - 3) + "512; " + kAlloc}},
+     Errc::threads_diverge,
+     {"deadlock", "for 32 columns of tensor memory: 512 of 512 are allocated (512 at 0x0)"},
+     {"tcgen05.alloc"}},
+    {"an allocation by half a warp",
+     "twice",
+     How::error,
+     {{kAlloc, "@%p3" + kAlloc.substr(4)}},
+     Errc::lanes_missing,
+     {"all lanes of its mask must execute it"},
+     {"tcgen05.alloc"},
+     Spot{"tcgen05.relinquish"}},
+    {"no allocation",
+     "twice",
+     How::error,
+     {{kAlloc, "@%p2 st.shared.u32 [%r5], 0;"}},
+     Errc::tensor_memory,
+     {"columns 0 to 15, which are not all allocated", "columns of tcgen05.alloc"},
+     kMma1},
+    {"other columns than those that were allocated",
+     "twice",
+     How::error,
+     {{kDealloc, kDealloc.substr(0, kDealloc.size() - 3) + "64;"}},
+     Errc::tensor_memory,
+     {"64 columns at 0x0", "an allocation: 32 at 0x0"},
+     {"tcgen05.dealloc"}},
+    {"columns that are freed twice",
+     "twice",
+     How::error,
+     {{kDealloc, kDealloc + kDealloc}},
+     Errc::tensor_memory,
+     {"32 columns at 0x0", "nothing is allocated"},
+     {"tcgen05.dealloc"}},
+    {"columns that are not freed",
+     "twice",
+     How::violation,
+     {{kDealloc, ""}},
+     Errc::protocol_violation,
+     {"the block ends, and 32 columns of tensor memory at 0x0 are still allocated", "tcgen05.dealloc"},
+     {"ret;"},
+     Spot{"tcgen05.alloc"}},
+    {"columns that are freed while another warp reads them",
+     "twice",
+     How::violation,
+     {{"bar.sync 0; // last", "setp.eq.u32 %p1, %r2, 3;"}},
+     Errc::protocol_violation,
+     {"of tensor memory are deallocated, which tcgen05.ld of warp 0 reads; nothing orders the two threads",
+      "a barrier or an mbarrier must come between, behind tcgen05.wait::ld"},
+     {"tcgen05.dealloc"},
+     kLd2},
+    {"columns that are freed before another warp reads them",
+     "twice",
+     How::error,
+     {{"bar.sync 0; // last", ""}},
+     Errc::tensor_memory,
+     {"which are not all allocated"},
+     kLd2},
+    {"several .cta_group",
+     "twice",
+     How::tolerated,
+     {{"tcgen05.relinquish_alloc_permit.cta_group::1", "tcgen05.relinquish_alloc_permit.cta_group::2"}},
+     Errc::protocol_violation,
+     {".cta_group::2 in a kernel that has used .cta_group::1"},
+     {"tcgen05.relinquish"}},
+    // ---- Addresses
+    {"lanes of another warp's window",
+     "twice",
+     How::tolerated,
+     {{"shl.b32 %r21, %r2, 21;", "mov.u32 %r21, 0;"}},
+     Errc::protocol_violation,
+     {"address 0x0 names lane 0, and warp 1 accesses lanes 32 to 63 alone", "modulo 32"},
+     kLd1},
+    {"an address that differs between lanes",
+     "twice",
+     How::error,
+     {{"add.s32 %r21, %r21, %r8;", "add.s32 %r21, %r21, %r1;"}},
+     Errc::undefined_operand,
+     {"0x0 in lane 0 and 0x1 in lane 1", "the same value in all lanes"},
+     kLd1},
+    {"columns that are not allocated",
+     "twice",
+     How::error,
+     {{"%r45}, [%r21];", "%r45}, [%r21+32];"}},
+     Errc::tensor_memory,
+     {"columns 32 to 47, which are not all allocated"},
+     kLd1},
+    {"columns beyond the last",
+     "twice",
+     How::error,
+     {{"%r45}, [%r21];", "%r45}, [%r21+500];"}},
+     Errc::tensor_memory,
+     {"columns 500 to 515", "columns 0 to 511"},
+     kLd1},
+    // ---- Products
+    {"a D that was never written",
+     "twice",
+     How::violation,
+     {{"setp.ne.u32 %p4", "setp.eq.u32 %p4"}},
+     Errc::never_written,
+     {"column 0, lanes 0 to 127, of tensor memory has never been written"},
+     kMma1},
+    {"a product that a whole warp issues",
+     "twice",
+     How::violation,
+     {{kProduct, "@%p1" + kProduct.substr(4)}},
+     Errc::protocol_violation,
+     {"32 lanes of the warp execute it", "one thread must issue it"},
+     kMma1},
+    {"D of two products that overlap",
+     "twice",
+     How::violation,
+     {{kProduct, kProduct + " @%p2 tcgen05.mma.cta_group::1.kind::f16 [%r8+8], %rd4, %rd5, %r20, %p4;"}},
+     Errc::protocol_violation,
+     {"columns 8 to 15, lanes 0 to 127, of tensor memory are written, which tcgen05.mma of lane 0 of warp 0 writes",
+      "its completion has not been waited for"},
+     kMma1,
+     kMma1},
+    // ---- Completion
+    {"D that is read before the product is complete",
+     "twice",
+     How::violation,
+     {{kCommit, kCommit + " @%p1 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r50}, [%r21+2];"}},
+     Errc::protocol_violation,
+     {"column 2, lanes 0 to 31, of tensor memory are read, which tcgen05.mma of lane 0 of warp 0 writes",
+      "its completion has not been waited for",
+      "tcgen05.commit must follow it, and its mbarrier be waited for"},
+     {"tcgen05.commit"},
+     kMma1},
+    {"D that is read by threads that do not wait",
+     "twice",
+     How::violation,
+     {{kTry, ""}, {kLoop, ""}},
+     Errc::protocol_violation,
+     {"are written, which tcgen05.ld of warp 3 reads; nothing orders the two threads"},
+     kMma1,
+     kLd1},
+    {"an ordinary arrival instead of tcgen05.commit",
+     "twice",
+     How::violation,
+     {{kCommit, "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r4];"}},
+     Errc::protocol_violation,
+     {"its completion has not been waited for", "other arrivals do not wait for it"},
+     kLd1,
+     kMma1},
+    {"a slot that is written while a product reads it",
+     "twice",
+     How::violation,
+     {{kCommit, kCommit + " @%p3 st.shared.v4.u32 [%r6+4096], {%r20, %r20, %r20, %r20};"}},
+     Errc::copy_pending,
+     {"byte 0x1000 is read by an operation of tcgen05 of lane 0 of warp 0, which has not been waited for",
+      "tcgen05.commit must follow it"},
+     {"tcgen05.commit"},
+     kMma1},
+    {"tcgen05.wait::st for tcgen05.cp",
+     "moved",
+     How::violation,
+     {{kCommit, kCommit +
+                    " @%p1 tcgen05.wait::st.sync.aligned; @%p1 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r50}, "
+                    "[%r21+48];"}},
+     Errc::protocol_violation,
+     {"column 48", "which tcgen05.cp of lane 0 of warp 0 writes", "tcgen05.wait and other arrivals do not"},
+     {"tcgen05.commit"},
+     Spot{"tcgen05.cp"}},
+    {"tcgen05.wait::st left out",
+     "moved",
+     How::violation,
+     {{"tcgen05.wait::st.sync.aligned;", ""}},
+     Errc::protocol_violation,
+     {"are read, which tcgen05.st of warp 0 writes; its completion has not been waited for",
+      "tcgen05.wait::st must come between"},
+     kMma1,
+     Spot{"tcgen05.st."}},
+    {"a load behind a store, without tcgen05.wait::st",
+     "moved",
+     How::violation,
+     {{"%r16, %r17};\n  tcgen05.wait",
+       "%r16, %r17}; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r50}, [%r21+32];\n  "
+       "tcgen05.wait"}},
+     Errc::protocol_violation,
+     {"which tcgen05.st of warp 3 writes", "tcgen05.wait::st must come between"},
+     {"tcgen05.st."},
+     Spot{"tcgen05.st."}},
+    {"A that is overwritten while a product reads it",
+     "moved",
+     How::violation,
+     {{kCommit, kCommit + " @%p1 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r21+32], {%r10};"}},
+     Errc::protocol_violation,
+     {"are written, which tcgen05.mma of lane 0 of warp 0 reads; its completion has not been waited for"},
+     {"tcgen05.commit"},
+     kMma1},
+    {"A that tcgen05.cp overwrites behind a product",
+     "moved",
+     How::tolerated,
+     {{"%rd5, %r20, %p4;", "%rd5, %r20, %p4; @%p2 tcgen05.cp.cta_group::1.128x128b [%r8+32], %rd4;"}},
+     Errc::protocol_violation,
+     {"the order of tcgen05.mma and a tcgen05.cp behind it is not defined"},
+     kMma1,
+     kMma1},
+    {"tcgen05.wait::ld left out, and D overwritten",
+     "twice",
+     How::violation,
+     {{kWaitLoad, ""}},
+     Errc::protocol_violation,
+     {"are written, which tcgen05.ld of warp 0 reads; its completion has not been waited for",
+      "tcgen05.wait::ld must"},
+     kMma2,
+     kLd1},
+    {"a register that is used before tcgen05.wait::ld",
+     "twice",
+     How::tolerated,
+     {{kWaitLoad, ""}, {"{%r42, %r43, %r44, %r45};", "{%r42, %r43, %r44, %r45}; " + kWaitLoad}},
+     Errc::protocol_violation,
+     {"it uses a register that tcgen05.ld loads, which has not been waited for"},
+     {"st.global.v4.u32 [%rd6], {"},
+     kLd1},
+    // ---- Threads
+    {"no tcgen05.fence::before_thread_sync",
+     "twice",
+     How::tolerated,
+     {{kBefore + " // second", ""}},
+     Errc::protocol_violation,
+     {"are written, which tcgen05.ld of warp 1 reads; that warp does not fence it before the two synchronise",
+      "tcgen05.fence::before_thread_sync must follow tcgen05.wait::ld"},
+     kMma2,
+     kLd1},
+    {"no tcgen05.fence::after_thread_sync behind a barrier",
+     "twice",
+     How::tolerated,
+     {{kAfter + " // second", ""}},
+     Errc::protocol_violation,
+     {"this thread has no fence behind the synchronisation"},
+     kMma2,
+     kLd1},
+    {"no tcgen05.fence::after_thread_sync behind a wait",
+     "twice",
+     How::tolerated,
+     {{kAfter + " // wait", ""}},
+     Errc::protocol_violation,
+     {"it is complete, and no fence follows the wait for it"},
+     kLd1,
+     kMma1},
+    {"stores that a product reads, without fence.proxy.async",
+     "twice",
+     How::violation,
+     {{"fence.proxy.async.shared::cta; // first", ""}},
+     Errc::protocol_violation,
+     {"through the generic proxy, and no fence.proxy.async came between"},
+     kMma1,
+     Spot{"st.shared.v4.u32 [%r6], {"}},
+    {"stores that tcgen05.cp reads, without fence.proxy.async",
+     "moved",
+     How::violation,
+     {{"fence.proxy.async.shared::cta;", ""}},
+     Errc::protocol_violation,
+     {"through the generic proxy, and no fence.proxy.async came between"},
+     {"tcgen05.cp"},
+     Spot{"st.shared.v4.u32 [%r6], {"}},
+    // ---- Pairs
+    {"columns that one block of a pair alone frees",
+     "pair",
+     How::violation,
+     {{"@%p1 tcgen05.dealloc", "and.pred %p1, %p1, %p6; @%p1 tcgen05.dealloc"}},
+     Errc::protocol_violation,
+     {"the block ends, and 32 columns", "in both blocks of a pair"},
+     {"ret;"},
+     Spot{"tcgen05.alloc"}},
+    {"allocations that differ in a pair",
+     "pair",
+     How::error,
+     {{"@%p1 tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r5], 32;",
+       "selp.b32 %r22, 32, 64, %p6; @%p1 tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r5], %r22;"}},
+     Errc::tensor_memory,
+     {"the allocation of 64 at 0x0 in block 1 of the cluster, and the allocation of 32 at 0x0 in block 0",
+      "the same columns in both blocks of a pair"},
+     {"tcgen05.alloc"}},
+    {"columns that a block frees while its pair uses them",
+     "pair",
+     How::violation,
+     {{"mov.u16 %h1, 3;", "mov.u16 %h1, 3; @!%p6 bra LAST;"},
+      {"@%p1 tcgen05.relinq", "LAST: @%p1 tcgen05.relinq"}},
+     Errc::protocol_violation,
+     {"are deallocated, which tcgen05.mma of lane 0 of warp 0 of block 0 of the cluster writes; its completion has not"},
+     {"tcgen05.dealloc"},
+     kMma1},
+    {"a block that ends while its pair uses it",
+     "pair",
+     How::violation,
+     {{"mov.u16 %h1, 3;", "mov.u16 %h1, 3; barrier.cluster.arrive; @!%p6 bra LAST; barrier.cluster.wait;"},
+      {"@%p1 tcgen05.relinq", "LAST: @%p1 tcgen05.relinq"}},
+     Errc::protocol_violation,
+     {"block 1 of the cluster has ended"},
+     kMma1,
+     Spot{"ret;"}},
+    {"a product before the other block may have begun",
+     "pair",
+     How::violation,
+     {{kMeet + " // first", ""}},
+     Errc::protocol_violation,
+     {"block 1 of the cluster may not have begun"},
+     kMma1},
+    {"a mask without the other block",
+     "pair",
+     How::error,
+     {{"mov.u16 %h1, 3;", "mov.u16 %h1, 1;"}},
+     Errc::threads_diverge,
+     {"deadlock", "block (1, 0, 0)", "0 of 1 arrivals"},
+     {"barrier.cluster.wait", 2}},
+    {"a mask of blocks that are not there",
+     "pair",
+     How::error,
+     {{"mov.u16 %h1, 3;", "mov.u16 %h1, 12;"}},
+     Errc::address_out_of_bounds,
+     {"the cluster has 2 blocks"},
+     {"tcgen05.commit"}},
+};
+
+void require_found(const Mistake& one, const std::string& text, const Fault& fault) {
+  INFO(fault.message());
+  CHECK(name(fault.error.code) == name(one.code));
+  for (const char* words : one.says) CHECK_THAT(fault.message(), Catch::Contains(words));
+  CHECK(fault.ptx_line == line_of(text, one.at));
+  REQUIRE(fault.other.has_value() == one.other.has_value());
+  if (one.other) CHECK(fault.other->ptx_line == line_of(text, *one.other));
+}
+
+TEST_CASE("each mistake with tensor memory is found, with both places", "[quick]") {
+  for (const Mistake& one : kMistakes) {
+    DYNAMIC_SECTION(one.name) {
+      const std::string text = edited(kernel(one.kernel).text, one.edits);
+      Run run(kernel(one.kernel));
+      const ptx::Report report = run.launch(text, one.how == How::tolerated);
+      REQUIRE(report.fault);
+      require_found(one, text, *report.fault);
+      if (one.how == How::error) continue;
+      Run again(kernel(one.kernel));
+      const ptx::Report other = again.launch(text, false, one.how == How::violation);
+      const bool is_there = std::ranges::any_of(other.findings, [&](const ptx::Finding& finding) {
+        return finding.fault.message() == report.fault->message();
+      });
+      CHECK(is_there);
+      if (one.how == How::violation) continue;
+      if (other.fault) FAIL(other.fault->message());
+      again.require_equal();
+    }
+  }
+}
+
+TEST_CASE("the kernels without mistakes are silent, and compute their products", "[quick]") {
+  for (const SmallKernel& one : kKernels) {
+    DYNAMIC_SECTION(one.name) {
+      for (const bool strict : {false, true}) {
+        Run run(one);
+        const ptx::Report report = run.launch(one.text, strict);
+        if (report.fault) FAIL(report.fault->message());
+        for (const ptx::Finding& finding : report.findings) FAIL_CHECK(finding.fault.message());
+        run.require_equal();
+      }
+    }
+  }
+}
+
+}  // namespace ptx_tensor_faults_test
