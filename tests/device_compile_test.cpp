@@ -289,12 +289,28 @@ std::string release_of(const std::string& ptx) {
   return at == ptx.npos ? "" : ptx.substr(at, ptx.find('\n', at) - at);
 }
 
+void check_recorded(const std::string& made, const std::string& path) {
+  INFO(path);
+  const std::string recorded = archive::bytes_of(path);
+  REQUIRE(!release_of(recorded).empty());
+  if (release_of(made) != release_of(recorded))
+    tool::not_run("needs the nvcc of '" + release_of(recorded) + "'");
+  CHECK(made == recorded);
+}
+
 TEST_CASE("kernels that a GPU has run become the PTX of golden/kernels/", "[recorded]") {
-  const std::string made = ptx_of("record.cu", "90a", " -I . -I tools/capture -DWARPBIT_TARGET='\"sm_90a\"'");
-  const std::string golden = archive::bytes_of("golden/kernels/sm_90a.ptx");
-  REQUIRE(!release_of(golden).empty());
-  if (release_of(made) != release_of(golden)) tool::not_run("needs the nvcc of '" + release_of(golden) + "'");
-  CHECK(made == golden);
+  check_recorded(ptx_of("record.cu", "90a", " -I . -I tools/capture -DWARPBIT_TARGET='\"sm_90a\"'"),
+                 "golden/kernels/sm_90a.ptx");
+}
+
+TEST_CASE("kernels with tensor memory become the PTX of tests/kernels/tensor/", "[recorded]") {
+  for (const auto& [name, arch] : {std::pair{"product", "100a"},
+                                   {"gemm", "100a"},
+                                   {"moves", "100a"},
+                                   {"product", "103a"},
+                                   {"moves", "103a"}})
+    check_recorded(ptx_of(fmt::format("tensor/{}.cu", name), arch),
+                   fmt::format("tests/kernels/tensor/{}.sm_{}.ptx", name, arch));
 }
 
 TEST_CASE("every form that kernels may call is in the PTX once", "[cuda]") {
