@@ -18,8 +18,6 @@
 
 namespace tensor_products {
 
-using tensor_kernels::Operand;
-using tensor_kernels::Product;
 using Bytes = std::vector<std::uint8_t>;
 using Words = std::vector<std::uint32_t>;
 

@@ -8,8 +8,8 @@
 
 namespace kernel {
 
-using tensor_kernels::Operand;
-using tensor_kernels::Product;
+using tensor_products::Operand;
+using tensor_products::Product;
 
 inline constexpr int kThreads = 128;
 // Columns of tensor memory.

@@ -2,7 +2,7 @@
 // What the kernels of product.cu take beside their arrays.
 #pragma once
 
-namespace tensor_kernels {
+namespace tensor_products {
 
 /// A matrix of a block in global memory, and how the kernel lays it in shared memory.
 ///
@@ -43,4 +43,4 @@ struct Product {
   unsigned long long zero_columns;
 };
 
-}  // namespace tensor_kernels
+}  // namespace tensor_products

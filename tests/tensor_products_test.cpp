@@ -18,7 +18,7 @@
 #include "warpbit/ptx.hpp"
 #include "warpbit/tensor_map.hpp"
 
-namespace tensor_kernels_test {
+namespace tensor_products_test {
 
 using namespace tensor_products;
 namespace ptx = warpbit::ptx;
@@ -771,4 +771,4 @@ TEST_CASE("Triton's kernels leave the exact product", "[kernels]") {
   }
 }
 
-}  // namespace tensor_kernels_test
+}  // namespace tensor_products_test
