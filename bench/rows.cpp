@@ -35,6 +35,7 @@ constexpr std::array kRows{
     Row{"m16n8k16 f64->f64", "sm_90", "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", 2.5},
     Row{"m64n256k16 f16->f32", "sm_90a", "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16", 7,
         Kind::warpgroup},
+    Row{"m128n256k16 f16->f32", "sm_100a", "tcgen05.mma.cta_group::1.kind::f16", 7, Kind::tensor},
     Row{"GEMM 1024 bf16->f32, 1 thread", "sm_90", kBf16, 0, Kind::gemm},
     Row{"GEMM 1024 bf16->f32, 2 threads", "sm_90", kBf16, 6, Kind::gemm, Values::ordinary, 2, 1.9},
     Row{"parse", "sm_90",

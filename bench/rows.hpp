@@ -11,6 +11,7 @@ namespace bench {
 enum class Kind {
   tile,       ///< execute_batch on a tile of each case
   warpgroup,  ///< a product of a warpgroup, its factors in shared memory
+  tensor,     ///< a product of tensor memory, M 128 by N 256, likewise
   gemm,       ///< gemm() on square matrices, kGemmSize to a side; a tile is the whole product
   parse,      ///< Instruction::parse
   launch,     ///< the GEMM of tests/kernels/ as a launch, kLaunchSize to a side; a tile is the whole product

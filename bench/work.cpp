@@ -10,13 +10,16 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "operands.hpp"
 #include "tests/kernels/gemm.cuh"
 #include "warpbit/descriptor.hpp"
+#include "warpbit/execute_tensor.hpp"
 #include "warpbit/gemm.hpp"
+#include "warpbit/instruction_descriptor.hpp"
 #include "warpbit/machine.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/tensor_map.hpp"
@@ -78,12 +81,12 @@ constexpr int kTileK = 64, kElementBits = 16;
 
 // Writes a factor into shared memory from `start` on. The descriptor of its first part of so many elements
 // along K.
-Result<std::uint64_t> place_factor(const Operand& operand, int lines, int depth, std::uint32_t start,
+Result<std::uint64_t> place_factor(std::string_view format, int lines, int depth, std::uint32_t start,
                                    Memory& memory, Random& random) {
   const Result<CanonicalTile> tile =
       CanonicalTile::make({Major::k, kElementBits, lines, kTileK}, Swizzle::bytes_128);
   if (!tile) return tile.error();
-  const EigenCodes codes = factor(operand.format, lines, kTileK, random);
+  const EigenCodes codes = factor(format, lines, kTileK, random);
   for (int i = 0; i < lines; ++i)
     for (int k = 0; k < kTileK; ++k) {
       const std::uint64_t address = start + tile->element_bit(i, k) / 8;
@@ -128,9 +131,9 @@ Result<Work> warpgroup(const Row& row, Target target) {
              bytes_of_b = static_cast<std::uint32_t>(plus->columns() * kTileK * kElementBits / 8);
   const auto group = std::make_shared<Warpgroup>(Warpgroup{*plus, *minus, Memory(bytes_of_a + bytes_of_b)});
   const Result<std::uint64_t> a =
-      place_factor(operands[1], plus->rows(), plus->depth(), 0, group->memory, random);
+      place_factor(operands[1].format, plus->rows(), plus->depth(), 0, group->memory, random);
   const Result<std::uint64_t> b =
-      place_factor(operands[2], plus->columns(), plus->depth(), bytes_of_a, group->memory, random);
+      place_factor(operands[2].format, plus->columns(), plus->depth(), bytes_of_a, group->memory, random);
   if (!a || !b) return a ? b.error() : a.error();
   group->sources.a_descriptor = *a;
   group->sources.b_descriptor = *b;
@@ -139,6 +142,57 @@ Result<Work> warpgroup(const Row& row, Target target) {
   for (int lane = 0; lane < plus->lanes(); ++lane)
     for (int reg = 0; reg < registers; ++reg) group->d.push_back(static_cast<std::uint32_t>(c(lane, reg)));
   return Work{2, shape_of(*plus), [group] { return group->run(); }};
+}
+
+// ---- A product of tensor memory, by execute_mma
+
+struct Tensor {
+  static constexpr int kM = 128, kN = 256, kK = 16;
+  static constexpr std::uint32_t kNegatesA = 1 << 13;  // in the instruction descriptor
+  Instruction instruction;
+  Memory memory;
+  TensorMemory tensor = {};
+  TensorMmaSources sources = {};
+
+  Result<std::string_view> run() {
+    Kernel kernel = Kernel::reference;
+    for (int sign = 0; sign < 2; ++sign) {  // by turns: D stays as large as the sums
+      const TensorBlock block{&tensor, memory.shared()};
+      const Result<Execution> done = execute_mma(instruction, sources, std::span(&block, 1));
+      if (!done) return done.error();
+      kernel = done->kernel;
+      sources.instruction ^= kNegatesA;
+    }
+    return name(kernel);
+  }
+};
+
+Result<Work> tensor(const Row& row, Target target) {
+  const Result<Instruction> instruction = Instruction::parse(row.text, target);
+  if (!instruction) return instruction.error();
+  constexpr std::uint32_t kBytesOfA = Tensor::kM * kTileK * kElementBits / 8,
+                          kBytesOfB = Tensor::kN * kTileK * kElementBits / 8;
+  const auto all = std::make_shared<Tensor>(Tensor{*instruction, Memory(kBytesOfA + kBytesOfB)});
+  Random random(1);
+  for (const auto& [lines, start, to] :
+       {std::tuple{Tensor::kM, std::uint32_t{0}, &all->sources.a}, {Tensor::kN, kBytesOfA, &all->sources.b}}) {
+    const Result<std::uint64_t> descriptor = place_factor("f16", lines, Tensor::kK, start, all->memory, random);
+    if (!descriptor) return descriptor.error();
+    const Result<std::uint64_t> bits = Descriptor::decode(*descriptor).encode_tensor();
+    if (!bits) return bits.error();
+    *to = *bits;
+  }
+  InstructionDescriptor of;
+  of.m = Tensor::kM, of.n = Tensor::kN, of.k = Tensor::kK, of.a = of.b = "f16", of.d = "f32";
+  const Result<std::uint32_t> bits = of.encode({TensorKind::f16}, target);
+  if (!bits) return bits.error();
+  all->sources.instruction = *bits;
+  if (const auto allocated = all->tensor.allocate(TensorMemory::kColumns); !allocated) return allocated.error();
+  const EigenCodes c = factor("f32", Tensor::kM, Tensor::kN, random);
+  for (int lane = 0; lane < Tensor::kM; ++lane)
+    for (int column = 0; column < Tensor::kN; ++column)
+      all->tensor.write(lane, column, static_cast<std::uint32_t>(c(lane, column)));
+  return Work{2, Shape{Element::f32, Tensor::kM, Tensor::kN, Tensor::kK}, [all] { return all->run(); }};
 }
 
 // ---- Whole matrices, by gemm
@@ -353,6 +407,7 @@ Result<Work> make_work(const Row& row, int threads) {
   if (row.kind == Kind::ptx_load) return ptx_load(*target);
   if (row.kind == Kind::ptx_products) return ptx_products(*target, threads);
   if (row.kind == Kind::warpgroup) return warpgroup(row, *target);
+  if (row.kind == Kind::tensor) return tensor(row, *target);
   const Result<Instruction> instruction = Instruction::parse(row.text, *target);
   if (!instruction) return instruction.error();
   if (row.kind == Kind::gemm) return matrices(*instruction, threads);
