@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "warpbit/format.hpp"
 #include "warpbit/ptx.hpp"
+#include "warpbit/tensor_map.hpp"
 
 namespace tensor_kernels {
 
@@ -286,6 +289,92 @@ W1:
 }
 )";
 
+/// The same by tensor copies, whose bytes are counted at an object of the even block. a and b are tensor maps.
+inline constexpr const char* kCopied = R"(.version 8.8
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 a[128], .param .align 64 .b8 b[128], .param .u64 d)
+.reqntid 128
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<8>;  .reg .b16 %h<2>;  .reg .b32 %r<80>;  .reg .b64 %rd<12>;
+  .shared .align 128 .b8 tiles[8192];
+  .shared .align 8 .b64 done;
+  .shared .align 8 .b64 full;
+  .shared .align 4 .b32 where;
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r18, %cluster_ctarank;
+  shr.u32 %r2, %r1, 5;
+  setp.eq.u32 %p1, %r2, 0;
+  setp.eq.u32 %p2, %r1, 0;
+  setp.eq.u32 %p6, %r18, 0;
+  setp.ne.u32 %p4, %r1, %r1;
+  mov.u32 %r3, tiles;
+  mov.u32 %r4, done;
+  mov.u32 %r5, where;
+  mov.u32 %r16, full;
+  and.b32 %r17, %r16, 0xFEFFFFFF;
+  @%p1 tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r5], 32;
+  @%p2 mbarrier.init.shared::cta.b64 [%r4], 1;
+  @%p2 mbarrier.init.shared::cta.b64 [%r16], 2;
+  @%p2 fence.mbarrier_init.release.cluster;
+  ld.param.u64 %rd6, [d];
+  mad.lo.u32 %r19, %r18, 128, %r1;
+  mul.wide.u32 %rd7, %r19, 128;
+  add.s64 %rd6, %rd6, %rd7;
+  mov.b64 %rd1, a;
+  cvta.param.u64 %rd1, %rd1;
+  mov.b64 %rd3, b;
+  cvta.param.u64 %rd3, %rd3;
+  mov.u32 %r10, 0;
+  shl.b32 %r11, %r18, 7;
+  shl.b32 %r12, %r18, 4;
+  add.s32 %r13, %r3, 4096;
+  tcgen05.fence::before_thread_sync;
+  barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned; // first
+  tcgen05.fence::after_thread_sync;
+  @%p2 mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%r17], 4608;
+  @%p2 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%r3], [%rd1, {%r10, %r11}], [%r17];
+  @%p2 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%r13], [%rd3, {%r10, %r12}], [%r17];
+  ld.shared.u32 %r8, [%r5];
+  shl.b32 %r21, %r2, 21;
+  add.s32 %r21, %r21, %r8;
+  and.b32 %r9, %r3, 0x3FFFF;
+  shr.u32 %r9, %r9, 4;
+  cvt.u64.u32 %rd4, %r9;
+  or.b64 %rd4, %rd4, 0xC000401000010000;
+  add.s64 %rd5, %rd4, 256;
+  mov.u32 %r20, 0x10080010;
+  mov.u16 %h1, 3;
+  and.pred %p2, %p2, %p6;
+  @!%p2 bra W1;
+W0:
+  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r16], 0;
+  @!%p5 bra W0;
+  tcgen05.mma.cta_group::2.kind::f16 [%r8], %rd4, %rd5, %r20, %p4;
+  tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r4], %h1;
+W1:
+  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r4], 0;
+  @!%p5 bra W1;
+  tcgen05.fence::after_thread_sync;
+  tcgen05.ld.sync.aligned.32x32b.x32.b32 {%r30, %r31, %r32, %r33, %r34, %r35, %r36, %r37, %r38, %r39, %r40, %r41, %r42, %r43, %r44, %r45, %r46, %r47, %r48, %r49, %r50, %r51, %r52, %r53, %r54, %r55, %r56, %r57, %r58, %r59, %r60, %r61}, [%r21];
+  tcgen05.wait::ld.sync.aligned;
+  st.global.v4.u32 [%rd6], {%r30, %r31, %r32, %r33};
+  st.global.v4.u32 [%rd6+16], {%r34, %r35, %r36, %r37};
+  st.global.v4.u32 [%rd6+32], {%r38, %r39, %r40, %r41};
+  st.global.v4.u32 [%rd6+48], {%r42, %r43, %r44, %r45};
+  st.global.v4.u32 [%rd6+64], {%r46, %r47, %r48, %r49};
+  st.global.v4.u32 [%rd6+80], {%r50, %r51, %r52, %r53};
+  st.global.v4.u32 [%rd6+96], {%r54, %r55, %r56, %r57};
+  st.global.v4.u32 [%rd6+112], {%r58, %r59, %r60, %r61};
+  tcgen05.fence::before_thread_sync;
+  barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned; // last
+  @%p1 tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;
+  @%p1 tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r8, 32;
+  ret;
+}
+)";
+
 /// One of these kernels, its arrays of integers, and what it must leave.
 struct SmallKernel {
   const char* name;
@@ -296,6 +385,7 @@ inline constexpr SmallKernel kKernels[] = {
     {"twice", kTwice, 1, 128, 16},
     {"moved", kMoved, 1, 128, 16},
     {"pair", kPair, 2, 256, 32},
+    {"copied", kCopied, 2, 256, 32},
 };
 
 inline const SmallKernel& kernel(std::string_view name) {
@@ -323,7 +413,13 @@ class Run {
     ptx::Launch how{.grid = {static_cast<unsigned>(of_.blocks)}, .block = {128}};
     how.lenient = lenient;
     how.strict = strict;
-    return function->launch(how, {ptx::buffer(a_), ptx::buffer(b_), ptx::buffer(d_)});
+    if (of_.text != kCopied) return function->launch(how, {ptx::buffer(a_), ptx::buffer(b_), ptx::buffer(d_)});
+    const auto bytes = [](std::vector<std::uint16_t>& of) { return std::as_writable_bytes(std::span(of)); };
+    const std::uint64_t a = ptx::address(bytes(a_)), b = ptx::address(bytes(b_));
+    const ptx::Report out =
+        function->launch(how, {ptx::value(map(a, 256, 128)), ptx::value(map(b, 64, 16)), ptx::buffer(d_)});
+    CHECK((ptx::forget(a) && ptx::forget(b)));
+    return out;
   }
 
   void require_equal() const {
@@ -346,6 +442,21 @@ class Run {
 
  private:
   static constexpr int kDepth = 16;
+  // Tiles of whole rows, with a swizzle of 32 bytes.
+  static TensorMapBytes map(std::uint64_t address, std::uint64_t rows, std::uint32_t box) {
+    TensorMap out;
+    out.elemtype = TensorType::f16;
+    out.rank = 2;
+    out.global_address = address;
+    out.global_dim = {kDepth, rows};
+    out.global_stride = {2 * kDepth};
+    out.box_dim = {kDepth, box};
+    out.element_stride = {1, 1};
+    out.swizzle_mode = Swizzle::bytes_32;
+    const Result<TensorMapBytes> bytes = out.encode();
+    if (!bytes) FAIL(bytes.error().message());
+    return *bytes;
+  }
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   // Apart from each other as far as f16 has them.
   static int a(int i) { return i / kDepth * 5 % 127 - 63 + i % kDepth; }
