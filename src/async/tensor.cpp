@@ -254,12 +254,13 @@ bool TensorIssue::record(const Tensor::Touches& touches, std::span<Block* const>
                          int pipe, std::uint32_t clock, const TensorMmaSources* product) {
   for (const TensorTouch& one : touches.tensor) {
     block::TensorAccesses::Access access{use, pipe, clock, who_};
-    access.needs_value = !one.writes && use == TensorUse::shift;
+    if (use == TensorUse::shift && !one.writes) continue;  // they are written, too
+    access.needs_value = use == TensorUse::shift;
     if (product != nullptr) {
       const bool is_d = one.first_column == TensorAddress::decode(product->d).column;
       if (is_d && !one.writes) continue;  // it is written, too
       access.use = is_d ? TensorUse::accumulator : TensorUse::operand;
-      access.shape = touches.shape | product->instruction >> 17;  // the kind, N, M
+      access.shape = touches.shape | (product->instruction >> 17 & 0xFFF);  // the kind, N and M
       access.needs_value = is_d ? product->accumulates && !disables_lanes(*product) : !one.writes;
     }
     if (!allows(blocks[static_cast<std::size_t>(one.block)]->tensor().accesses.access(one, access)))

@@ -322,7 +322,9 @@ std::optional<TensorFinding> TensorAccesses::access(const TensorTouch& words, co
   std::uint32_t allowed_write = 0;  // the last ones that were seen to be
   std::array<std::uint32_t, 2> allowed_read = {};
   const auto look = [&](std::uint32_t before, std::uint32_t& allowed, bool before_writes) {
-    if (before == 0 || before == allowed || before == number) return;
+    if (before == 0 || before == allowed) return;
+    const bool is_own = of(before).pipe == access.pipe && of(before).clock == access.clock;
+    if (is_own) return;  // the instruction reads and writes
     if (auto one = check(of(before), words, before_writes, access);
         one && (!out || (out->is_tolerated && !one->is_tolerated)))
       out = std::move(one);
