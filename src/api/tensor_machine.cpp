@@ -16,8 +16,6 @@ namespace {
 
 using Kind = TensorPending::Kind;
 
-constexpr int kThreads = 32;
-
 std::string_view name(Kind kind) {
   constexpr std::array<std::string_view, 5> kNames{"tcgen05.mma", "tcgen05.cp", "tcgen05.shift", "tcgen05.ld",
                                                    "tcgen05.st"};
@@ -68,7 +66,7 @@ struct Machine::TensorCall {
   int lane;  // of the warpgroup: the first that executes it
 
   const TensorAction& action() const { return std::get<TensorAction>(instruction.decoded().kernel); }
-  int warp() const { return first_warp + lane / kThreads; }
+  int warp() const { return first_warp + lane / kTensorThreads; }
   std::string who() const { return std::string(instruction.canonical()); }
   // Of the thread that issues it, or of one of its warp.
   auto values(int of_lane) const {
@@ -155,9 +153,9 @@ Result<void> Machine::execute_move(const TensorCall& call) {
   const auto& move = std::get<tensor::RegisterMove>(call.action().what);
   const Operand& moved = *call.instruction.find(move.stores ? Part::source : Part::d);
   const std::size_t at = call.number(moved);
-  const int first = call.lane / kThreads * kThreads;
+  const int first = call.lane / kTensorThreads * kTensorThreads;
   const std::uint32_t address = call.word(Part::tensor_address);
-  for (int lane = first; lane < first + kThreads; ++lane) {
+  for (int lane = first; lane < first + kTensorThreads; ++lane) {
     const auto read = call.values(lane);
     if (value_of(call.instruction, Part::tensor_address, read) != call.value(Part::tensor_address))
       return mismatch(call.instruction, fmt::format("taddr differs in lane {}", lane), "the same in all lanes",
@@ -171,10 +169,10 @@ Result<void> Machine::execute_move(const TensorCall& call) {
   if (!touches) return touches.error();
   TensorPending next{move.stores ? Kind::st : Kind::ld, call.who(), call.warp(), *std::move(touches), 0, 0};
   if (Result<void> checked = check_tensor(next); !checked) return checked;
-  std::vector<std::uint32_t> words(static_cast<std::size_t>(kThreads * moved.registers)),
-      reduced(move.reduction ? kThreads : 0);
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(kTensorThreads * moved.registers)),
+      reduced(move.reduction ? kTensorThreads : 0);
   if (move.stores)
-    for (int i = 0; i < kThreads * moved.registers; ++i) {
+    for (int i = 0; i < kTensorThreads * moved.registers; ++i) {
       auto read = call.values(first + i / moved.registers);
       words[static_cast<std::size_t>(i)] =
           static_cast<std::uint32_t>(operand_value(call.instruction, at, i % moved.registers, read));
@@ -183,7 +181,7 @@ Result<void> Machine::execute_move(const TensorCall& call) {
       move.stores ? execute_store(call.instruction, call.warp(), address, split, tensor_.memory, words)
                   : execute_load(call.instruction, call.warp(), address, split, tensor_.memory, words, reduced);
   if (!done) return done;
-  for (int i = 0; !move.stores && i < kThreads * moved.registers; ++i)
+  for (int i = 0; !move.stores && i < kTensorThreads * moved.registers; ++i)
     if (std::ranges::find(moved.sinks, i % moved.registers) == moved.sinks.end())
       call.group.registers.write(first + i / moved.registers, call.binding[at] + i % moved.registers,
                                  words[static_cast<std::size_t>(i)]);
@@ -260,7 +258,7 @@ Result<Execution> Machine::execute_tensor(Group& group, int first_warp, const In
     return execution;
   }
   for (const int lane : active) {
-    if (lane % kThreads != 0) continue;
+    if (lane % kTensorThreads != 0) continue;
     const TensorCall of_warp = call(lane);
     Result<void> done;
     if (std::holds_alternative<tensor::Allocation>(action.what)) done = allocate(of_warp);

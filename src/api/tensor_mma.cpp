@@ -18,13 +18,6 @@ namespace {
 
 using tensor::DataPath;
 
-constexpr int kLanes = TensorMemory::kLanes, kWindow = TensorMemory::kWindowLanes,
-              kColumns = TensorMemory::kColumns;
-
-std::size_t size(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 // ---- The operands
 
 // An mma whose operands name places that exist.
@@ -48,9 +41,9 @@ Result<TensorAddress> locate(const Instruction& instruction, std::string_view ro
   if (out.lane != 0 && !(has_half && out.lane == 16))
     return refuse(fmt::format("lane {}", out.lane),
                   has_half ? "lane 0 or 16 in this layout of D" : "lane 0 in this layout of D");
-  if (out.column + columns > kColumns)
+  if (out.column + columns > kTensorColumns)
     return refuse(fmt::format("columns {} to {}", out.column, out.column + columns - 1),
-                  fmt::format("columns 0 to {}", kColumns - 1));
+                  fmt::format("columns 0 to {}", kTensorColumns - 1));
   return out;
 }
 
@@ -119,8 +112,8 @@ Result<Located> locate(const Instruction& instruction, const TensorMmaSources& s
 void add_lanes(const Located& x, int block, int column, int columns, bool writes,
                std::vector<TensorTouch>& out) {
   const bool sixteen = x.product->path == DataPath::c || x.product->path == DataPath::f;
-  for (int lane = sixteen ? x.half : 0; lane < kLanes; lane += sixteen ? kWindow : kLanes)
-    out.push_back({block, lane, sixteen ? kWindow / 2 : kLanes, column, columns, writes});
+  for (int lane = sixteen ? x.half : 0; lane < kTensorLanes; lane += sixteen ? kTensorWindow : kTensorLanes)
+    out.push_back({block, lane, sixteen ? kTensorWindow / 2 : kTensorLanes, column, columns, writes});
 }
 
 DescribedMatrix b_matrix(const Located& x) {
@@ -141,11 +134,11 @@ TensorTouches touches(const Located& x, bool accumulates) {
     if (accumulates) add_lanes(x, v, x.d.column, places.d_columns, false, out.tensor);
     add_lanes(x, v, x.d.column, places.d_columns, true, out.tensor);
     if (p.mma.a_in_tensor_memory) add_lanes(x, v, x.a.column, places.a_columns, false, out.tensor);
-    if (p.mma.shifts_a) out.tensor.push_back({v, 0, kLanes, x.a.column, kShiftedColumns, true});
+    if (p.mma.shifts_a) out.tensor.push_back({v, 0, kTensorLanes, x.a.column, kShiftedColumns, true});
     if (p.mma.is_sparse) add_lanes(x, v, x.metadata.column, places.metadata_columns, false, out.tensor);
     if (p.mma.is_block_scaled()) {
-      out.tensor.push_back({v, 0, kLanes, x.scale_a.column, places.scale_a_columns, false});
-      out.tensor.push_back({v, 0, kLanes, x.scale_b.column, places.scale_b_columns, false});
+      out.tensor.push_back({v, 0, kTensorLanes, x.scale_a.column, places.scale_a_columns, false});
+      out.tensor.push_back({v, 0, kTensorLanes, x.scale_b.column, places.scale_b_columns, false});
     }
     if (!p.mma.a_in_tensor_memory) add_shared(v, x.a_descriptor, *p.tile.a_described, out.shared);
     add_shared(v, x.b_descriptor, b_matrix(x), out.shared);
@@ -208,9 +201,9 @@ struct Words {
   void clear(int of_lanes, int of_count) {
     lanes = of_lanes;
     count = of_count;
-    words.assign(size(lanes) * size(count), 0);
+    words.assign(as_size(lanes) * as_size(count), 0);
   }
-  std::uint32_t& at(int lane, int reg) { return words[size(lane) * size(count) + size(reg)]; }
+  std::uint32_t& at(int lane, int reg) { return words[as_size(lane) * as_size(count) + as_size(reg)]; }
   void put(const RegisterBits& to, std::uint32_t code) { at(to.lane, to.reg) |= code << to.low_bit; }
   OperandView view() const { return OperandView::dense(words.data(), lanes, count, 32); }
 };
@@ -246,14 +239,15 @@ class Execute {
       for (int r = 0; r < p_.blocks; ++r) run_rows_of(v, r);
     if (p_.mma.shifts_a)
       for (const TensorBlock& block : blocks_)
-        for (int lane = 0; lane < kLanes; lane += kWindow) shift_down(*block.tensor, lane, x_.a.column);
+        for (int lane = 0; lane < kTensorLanes; lane += kTensorWindow)
+          shift_down(*block.tensor, lane, x_.a.column);
   }
 
  private:
   std::uint32_t code(int block, const TensorAddress& at, const Place& place) const {
-    const TensorMemory& memory = *blocks_[size(block)].tensor;
-    return static_cast<std::uint32_t>(memory.read(place.lane % kLanes, at.column + place.reg) >> place.low_bit &
-                                      place.mask());
+    const TensorMemory& memory = *blocks_[as_size(block)].tensor;
+    return static_cast<std::uint32_t>(
+        memory.read(place.lane % kTensorLanes, at.column + place.reg) >> place.low_bit & place.mask());
   }
 
   // The row of all blocks' that is row i of block v; likewise of columns.
@@ -265,33 +259,35 @@ class Execute {
     buffers.metadata.clear(p_.rows, p_.tile.e.registers.count);
     for (int i = 0; i < p_.rows; ++i)
       for (int g = 0; g < groups; ++g)
-        buffers.metadata.put(p_.tile.e.places[size(i * groups + g)],
-                             code(v, x_.metadata, at_.metadata[size(bank)][size(m_of(v, i) * groups + g)]));
+        buffers.metadata.put(
+            p_.tile.e.places[as_size(i * groups + g)],
+            code(v, x_.metadata, at_.metadata[as_size(bank)][as_size(m_of(v, i) * groups + g)]));
   }
   void gather_scale_a(int v, int bank) const {
     const TileScale& scale = p_.tile.a_scale;
     buffers.scale_a.clear(p_.rows, scale.registers.count);
     for (int i = 0; i < p_.rows; ++i)
       for (int j = 0; j < scale.blocks; ++j)
-        buffers.scale_a.put(scale.choices[0][size(i * scale.blocks + j)],
-                            code(v, x_.scale_a, at_.scale_a[size(bank)][size(m_of(v, i) * scale.blocks + j)]));
+        buffers.scale_a.put(
+            scale.choices[0][as_size(i * scale.blocks + j)],
+            code(v, x_.scale_a, at_.scale_a[as_size(bank)][as_size(m_of(v, i) * scale.blocks + j)]));
   }
   // Those of the columns of block r that a partition of block v has.
   void gather_scale_b(int v, int r, int partition, Words& to) const {
     const TileScale& scale = p_.tile.b_scale;
     to.clear(p_.rows, scale.registers.count);
-    const std::vector<Place>& places = at_.scale_b[size(v * kLanes / kWindow + partition)];
+    const std::vector<Place>& places = at_.scale_b[as_size(v * kTensorLanes / kTensorWindow + partition)];
     for (int j = 0; j < p_.columns; ++j)
       for (int b = 0; b < scale.blocks; ++b)
-        to.put(scale.choices[0][size(j * scale.blocks + b)],
-               code(v, x_.scale_b, places[size(n_of(r, j) * scale.blocks + b)]));
+        to.put(scale.choices[0][as_size(j * scale.blocks + b)],
+               code(v, x_.scale_b, places[as_size(n_of(r, j) * scale.blocks + b)]));
   }
   void gather_a(int v, int bank) const {
     buffers.a.clear(p_.rows, at_.a_columns);
     for (int i = 0; i < p_.rows; ++i) {
-      const int lane = at_.lane_of_row[size(bank)][size(m_of(v, i))] % kLanes;
+      const int lane = at_.lane_of_row[as_size(bank)][as_size(m_of(v, i))] % kTensorLanes;
       for (int w = 0; w < at_.a_columns; ++w)
-        buffers.a.at(i, w) = blocks_[size(v)].tensor->read(lane, x_.a.column + w);
+        buffers.a.at(i, w) = blocks_[as_size(v)].tensor->read(lane, x_.a.column + w);
     }
   }
 
@@ -300,7 +296,7 @@ class Execute {
     const DescribedMatrix from = b_matrix(x_), to = *p_.masked.b_described;
     const std::span<const std::byte> shared = blocks_[0].shared;
     buffers.b.assign(described_end(masked_descriptor(), to), std::byte{0});
-    const auto bits = size(from.element_bits);
+    const auto bits = as_size(from.element_bits);
     for (int n = 0; n < to.lines; ++n) {
       if (x_.mask.is_zero(n)) continue;
       for (int k = 0; k < to.depth; ++k) {
@@ -342,11 +338,11 @@ class Execute {
     if (!p_.mma.is_block_scaled()) return run_kept(v, r, bank, 0, p_.rows, n0, n1);
     gather_scale_a(v, bank);
     const auto partition_of = [&](int i) {
-      return at_.lane_of_row[size(bank)][size(m_of(v, i))] % kLanes / kWindow;
+      return at_.lane_of_row[as_size(bank)][as_size(m_of(v, i))] % kTensorLanes / kTensorWindow;
     };
     int begin = 0;
     gather_scale_b(v, r, partition_of(0), buffers.scale_b);
-    for (int i = kWindow; i < p_.rows; i += kWindow) {
+    for (int i = kTensorWindow; i < p_.rows; i += kTensorWindow) {
       gather_scale_b(v, r, partition_of(i), buffers.other_scale_b);
       if (buffers.other_scale_b.words == buffers.scale_b.words) continue;
       run_kept(v, r, bank, begin, i, n0, n1);
@@ -357,7 +353,7 @@ class Execute {
   }
 
   bool is_disabled(int v, int lane) const {
-    return s_.disabled_lanes[size(v * kLanes / 32 + lane / 32)] >> lane % 32 & 1;
+    return s_.disabled_lanes[as_size(v * kTensorLanes / 32 + lane / 32)] >> lane % 32 & 1;
   }
   bool has_disabled() const {
     return std::ranges::any_of(s_.disabled_lanes, [](std::uint32_t word) { return word != 0; });
@@ -367,13 +363,13 @@ class Execute {
   void run_kept(int v, int r, int bank, int m0, int m1, int n0, int n1) {
     const bool masked = p_.mma.is_weight_stationary && x_.mask.exists();
     const Tile& tile = masked ? p_.masked : p_.tile;
-    TensorMemory& memory = *blocks_[size(v)].tensor;
+    TensorMemory& memory = *blocks_[as_size(v)].tensor;
     TileViews views;
     if (p_.mma.a_in_tensor_memory) views.a = buffers.a.view();
     views.a_descriptor = x_.a_descriptor;
     views.b_descriptor = masked ? masked_descriptor() : x_.b_descriptor;
-    views.a_memory = blocks_[size(v)].shared;
-    views.b_memory = masked ? std::span<const std::byte>(buffers.b) : blocks_[size(r)].shared;
+    views.a_memory = blocks_[as_size(v)].shared;
+    views.b_memory = masked ? std::span<const std::byte>(buffers.b) : blocks_[as_size(r)].shared;
     views.e = buffers.metadata.view();
     views.a_scale = buffers.scale_a.view();
     views.b_scale = buffers.scale_b.view();
@@ -382,17 +378,17 @@ class Execute {
     const bool in_rows = p_.path == DataPath::a || p_.path == DataPath::d;
     if (whole && in_rows && !p_.has_halves() && !has_disabled()) {
       const int column = x_.d.column + r * p_.columns;
-      const ResultView d{reinterpret_cast<std::byte*>(memory.data() + column), 0, 4 * kColumns, 4};
+      const ResultView d{reinterpret_cast<std::byte*>(memory.data() + column), 0, 4 * kTensorColumns, 4};
       views.c = d;
       compute(tile, views, d);
-      return memory.mark_written(0, kLanes, column, p_.columns);
+      return memory.mark_written(0, kTensorLanes, column, p_.columns);
     }
     buffers.d.clear(p_.rows, tile.d.registers.count);
     const auto for_kept = [&](auto use) {
       for (int i = m0; i < m1; ++i)
         for (int j = n0; j < n1; ++j) {
-          const Place& place = at_.d[size(m_of(v, i) * p_.of.n + n_of(r, j))];
-          use(tile.d.places[size(i * p_.columns + j)], place.lane % kLanes, x_.d.column + place.reg);
+          const Place& place = at_.d[as_size(m_of(v, i) * p_.of.n + n_of(r, j))];
+          use(tile.d.places[as_size(i * p_.columns + j)], place.lane % kTensorLanes, x_.d.column + place.reg);
         }
     };
     if (s_.accumulates)

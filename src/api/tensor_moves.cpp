@@ -19,16 +19,9 @@ using tensor::Copy;
 using tensor::MoveShape;
 using tensor::RegisterMove;
 
-constexpr int kLanes = TensorMemory::kLanes, kColumns = TensorMemory::kColumns,
-              kWindow = TensorMemory::kWindowLanes, kThreads = 32;
-
-std::size_t size(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 Error no_columns(std::string where, int first, int last) {
   return {Errc::tensor_memory, std::move(where), fmt::format("columns {} to {}", first, last),
-          fmt::format("columns 0 to {}", kColumns - 1)};
+          fmt::format("columns 0 to {}", kTensorColumns - 1)};
 }
 
 Error not_allocated(std::string where, int first, int last) {
@@ -69,13 +62,14 @@ class Moved {
                    stores ? "tcgen05.st" : "tcgen05.ld"};
     Moved out(**move, instruction.find(stores ? Part::source : Part::d)->registers);
     const TensorAddress at = TensorAddress::decode(address);
-    const int lane = at.lane % kWindow, lanes = (*move)->shape == MoveShape::s32x32b ? kWindow : kWindow / 2;
+    const int lane = at.lane % kTensorWindow,
+              lanes = (*move)->shape == MoveShape::s32x32b ? kTensorWindow : kTensorWindow / 2;
     const auto where = [&] { return fmt::format("{}, taddr {:#x}", instruction.canonical(), address); };
-    if (lane + lanes > kWindow)
+    if (lane + lanes > kTensorWindow)
       return Error{Errc::tensor_memory, where(), fmt::format("lane {}", at.lane),
-                   lanes == kWindow ? "lane 0 of a window of 32" : "lane 0 to 16 of a window of 32"};
+                   lanes == kTensorWindow ? "lane 0 of a window of 32" : "lane 0 to 16 of a window of 32"};
     std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
-    for (const int t : {0, kThreads - 1, 2, kThreads / 2})
+    for (const int t : {0, kTensorThreads - 1, 2, kTensorThreads / 2})
       for (const int r : {0, out.registers_ - 1}) {
         const std::int64_t column = cell_of((*move)->shape, t, r, split).column;
         first = std::min(first, column);
@@ -84,10 +78,10 @@ class Moved {
     out.words_ = (*move)->is_packed ? 2 : 1;
     first = at.column + first * out.words_;
     last = at.column + last * out.words_ + out.words_ - 1;
-    if (split < -kColumns || split > kColumns || first < 0 || last >= kColumns)
-      return no_columns(where(), static_cast<int>(std::max<std::int64_t>(first, -kColumns)),
-                        static_cast<int>(std::min<std::int64_t>(last, 2 * kColumns)));
-    out.first_lane_ = warp % 4 * kWindow + lane;
+    if (split < -kTensorColumns || split > kTensorColumns || first < 0 || last >= kTensorColumns)
+      return no_columns(where(), static_cast<int>(std::max<std::int64_t>(first, -kTensorColumns)),
+                        static_cast<int>(std::min<std::int64_t>(last, 2 * kTensorColumns)));
+    out.first_lane_ = warp % 4 * kTensorWindow + lane;
     out.lanes_ = lanes;
     out.column_ = at.column;
     out.split_ = split;
@@ -97,9 +91,9 @@ class Moved {
   }
 
   Result<void> check(const Instruction& instruction, const TensorMemory& memory, std::size_t registers) const {
-    if (registers != size(kThreads * registers_))
+    if (registers != as_size(kTensorThreads * registers_))
       return Error{Errc::usage, std::string(instruction.canonical()), fmt::format("{} registers", registers),
-                   fmt::format("{}, {} of each thread", kThreads * registers_, registers_)};
+                   fmt::format("{}, {} of each thread", kTensorThreads * registers_, registers_)};
     if (memory.are_allocated(first_, last_ - first_ + 1)) return {};
     return not_allocated(std::string(instruction.canonical()), first_, last_);
   }
@@ -108,10 +102,10 @@ class Moved {
   // Calls use(index of the register, lane, column) for all; the words of a packed register are at column and column + 1.
   template <class Use>
   void for_all(Use use) const {
-    for (int t = 0; t < kThreads; ++t)
+    for (int t = 0; t < kTensorThreads; ++t)
       for (int r = 0; r < registers_; ++r) {
         const Cell cell = cell_of(move_.shape, t, r, split_);
-        use(size(t * registers_ + r), first_lane_ + static_cast<int>(cell.lane),
+        use(as_size(t * registers_ + r), first_lane_ + static_cast<int>(cell.lane),
             column_ + static_cast<int>(cell.column * words_));
       }
   }
@@ -185,8 +179,10 @@ constexpr CopyRow kCopies[] = {
 };
 
 int first_lane_of(const CopyRow& row, int s) {
-  if (row.shape == Copy::Shape::s4x256b) return kWindow * s;
-  return row.multicast == Copy::Multicast::warpx2_01_23 ? s / kWindow * 2 * kWindow + s % kWindow : s;
+  if (row.shape == Copy::Shape::s4x256b) return kTensorWindow * s;
+  return row.multicast == Copy::Multicast::warpx2_01_23
+             ? s / kTensorWindow * 2 * kTensorWindow + s % kTensorWindow
+             : s;
 }
 
 struct PlacedCopy {
@@ -211,10 +207,10 @@ Result<PlacedCopy> place_copy(const Instruction& instruction, std::uint32_t to, 
   int last = 0;
   for (const int behind : out.row->copies)
     last = std::max(last, behind + first_lane_of(*out.row, out.row->rows - 1));
-  if (out.to.lane + last >= kLanes)
+  if (out.to.lane + last >= kTensorLanes)
     return Error{Errc::tensor_memory, where(), fmt::format("lanes {} to {}", out.to.lane, out.to.lane + last),
-                 fmt::format("lanes 0 to {}", kLanes - 1)};
-  if (out.to.column + out.columns() > kColumns)
+                 fmt::format("lanes 0 to {}", kTensorLanes - 1)};
+  if (out.to.column + out.columns() > kTensorColumns)
     return no_columns(where(), out.to.column, out.to.column + out.columns() - 1);
   const Result<Descriptor> d = tensor_descriptor(fmt::format("{}, s_desc", instruction.canonical()), from);
   if (!d) return d.error();
@@ -255,9 +251,9 @@ Result<TensorAddress> place_shift(const Instruction& instruction, std::uint32_t 
   if (!shift) return shift.error();
   const TensorAddress at = TensorAddress::decode(bits);
   const auto where = [&] { return fmt::format("{}, taddr {:#x}", instruction.canonical(), bits); };
-  if (at.lane % kWindow != 0 || at.lane >= kLanes)
+  if (at.lane % kTensorWindow != 0 || at.lane >= kTensorLanes)
     return Error{Errc::tensor_memory, where(), fmt::format("lane {}", at.lane), "lane 0, 32, 64 or 96"};
-  if (at.column + kShiftedColumns > kColumns)
+  if (at.column + kShiftedColumns > kTensorColumns)
     return no_columns(where(), at.column, at.column + kShiftedColumns - 1);
   return at;
 }
@@ -266,13 +262,13 @@ Result<TensorAddress> place_shift(const Instruction& instruction, std::uint32_t 
 
 // The first lane of a partition takes what the second one has, and so on; the last one keeps its own.
 void shift_down(TensorMemory& memory, int first_lane, int first_column) {
-  for (int lane = first_lane; lane < first_lane + kWindow - 1; ++lane)
+  for (int lane = first_lane; lane < first_lane + kTensorWindow - 1; ++lane)
     for (int column = first_column; column < first_column + kShiftedColumns; ++column)
       memory.write(lane, column, memory.read(lane + 1, column));
 }
 
 bool names_other_window(int warp, std::uint32_t address) {
-  return TensorAddress::decode(address).lane / kWindow != warp % 4;
+  return TensorAddress::decode(address).lane / kTensorWindow != warp % 4;
 }
 
 Result<void> execute_load(const Instruction& instruction, int warp, std::uint32_t address, std::int64_t split,
@@ -281,14 +277,14 @@ Result<void> execute_load(const Instruction& instruction, int warp, std::uint32_
   const Result<Moved> move = Moved::make(instruction, false, warp, address, split);
   if (!move) return move.error();
   if (Result<void> checked = move->check(instruction, memory, registers.size()); !checked) return checked;
-  if (reduced.size() != (move->reduction() ? size(kThreads) : 0))
+  if (reduced.size() != (move->reduction() ? as_size(kTensorThreads) : 0))
     return Error{Errc::usage, std::string(instruction.canonical()),
                  fmt::format("{} results of .red", reduced.size()), move->reduction() ? "32" : "none"};
   move->for_all([&](std::size_t at, int lane, int column) {
     registers[at] = move->is_packed() ? (memory.read(lane, column) & kLow) | memory.read(lane, column + 1) << 16
                                       : memory.read(lane, column);
   });
-  const std::size_t each = size(move->registers());
+  const std::size_t each = as_size(move->registers());
   for (std::size_t t = 0; t < reduced.size(); ++t)
     reduced[t] = reduce(*move->reduction(), registers.subspan(t * each, each));
   return {};
@@ -339,7 +335,7 @@ Result<void> execute_copy(const Instruction& instruction, std::uint32_t to, std:
           std::memcpy(words.data(), chunk.data(), sizeof words);
           for (int w = 0; w < 4; ++w)
             block.tensor->write(copy->to.lane + first_lane_of(*copy->row, s) + behind,
-                                copy->to.column + byte / 4 + w, words[size(w)]);
+                                copy->to.column + byte / 4 + w, words[as_size(w)]);
         }
       }
   return {};
@@ -354,9 +350,10 @@ Result<TensorTouches> touches_of_copy(const Instruction& instruction, std::uint3
   for (int v = 0; v < static_cast<int>(blocks.size()); ++v) {
     if (copy->row->shape == Copy::Shape::s4x256b)
       for (int s = 0; s < copy->row->rows; ++s)
-        out.tensor.push_back({v, copy->to.lane + kWindow * s, 1, copy->to.column, copy->columns(), true});
+        out.tensor.push_back({v, copy->to.lane + kTensorWindow * s, 1, copy->to.column, copy->columns(), true});
     else
-      out.tensor.push_back({v, copy->to.lane, kLanes - copy->to.lane, copy->to.column, copy->columns(), true});
+      out.tensor.push_back(
+          {v, copy->to.lane, kTensorLanes - copy->to.lane, copy->to.column, copy->columns(), true});
     for (const ByteRange& range : described_ranges(copy->from, copy->matrix)) out.shared.push_back({v, range});
   }
   return out;
@@ -379,11 +376,11 @@ Result<TensorTouches> touches_of_shift(const Instruction& instruction, std::uint
   if (Result<void> count = check_blocks(instruction, blocks.size()); !count) return count.error();
   TensorTouches out;
   for (int v = 0; v < static_cast<int>(blocks.size()); ++v) {
-    if (!blocks[size(v)].tensor->are_allocated(place->column, kShiftedColumns))
+    if (!blocks[as_size(v)].tensor->are_allocated(place->column, kShiftedColumns))
       return not_allocated(std::string(instruction.canonical()), place->column,
                            place->column + kShiftedColumns - 1);
     for (const bool writes : {false, true})
-      out.tensor.push_back({v, place->lane, kWindow, place->column, kShiftedColumns, writes});
+      out.tensor.push_back({v, place->lane, kTensorWindow, place->column, kShiftedColumns, writes});
   }
   return out;
 }

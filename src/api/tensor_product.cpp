@@ -16,7 +16,7 @@ namespace {
 using tensor::DataPath;
 using tensor::Extent;
 
-constexpr int kWindow = TensorMemory::kWindowLanes, kWordBits = 32;
+constexpr int kWordBits = 32;
 
 // ---- Matrices by rows
 
@@ -190,17 +190,18 @@ std::vector<std::vector<Place>> by_banks(const FragmentMap& map, const TensorPla
   std::vector<std::vector<Place>> out(places.lane_of_row.size(), std::vector<Place>(size_of(map)));
   for_all(map, [&](const Coordinate& at, const Place& place) {
     for (std::size_t bank = 0; bank < out.size(); ++bank)
-      if (places.lane_of_row[bank][static_cast<std::size_t>(at.row)] / kWindow == place.lane / kWindow)
+      if (places.lane_of_row[bank][static_cast<std::size_t>(at.row)] / kTensorWindow ==
+          place.lane / kTensorWindow)
         out[bank][number(map, at)] = place;
   });
   return out;
 }
 
 std::vector<std::vector<Place>> by_partitions(const FragmentMap& map) {
-  std::vector<std::vector<Place>> out(static_cast<std::size_t>(map.lanes() / kWindow),
+  std::vector<std::vector<Place>> out(static_cast<std::size_t>(map.lanes() / kTensorWindow),
                                       std::vector<Place>(size_of(map)));
   for_all(map, [&](const Coordinate& at, const Place& place) {
-    out[static_cast<std::size_t>(place.lane / kWindow)][number(map, at)] = place;
+    out[static_cast<std::size_t>(place.lane / kTensorWindow)][number(map, at)] = place;
   });
   return out;
 }

@@ -15,6 +15,13 @@
 
 namespace warpbit {
 
+inline constexpr int kTensorLanes = TensorMemory::kLanes, kTensorColumns = TensorMemory::kColumns,
+                     kTensorWindow = TensorMemory::kWindowLanes, kTensorThreads = 32;
+
+inline std::size_t as_size(int i) {
+  return static_cast<std::size_t>(i);
+}
+
 /// Where the elements lie, relative to the operands' addresses; "lanes" from 128 on are those of the second block. A bank
 /// has some columns of D side by side, in lanes of its own, with its own copies of the rows of A and of their metadata and
 /// scale factors.
