@@ -480,6 +480,47 @@ TEST_CASE("descriptor says what is read and what looks wrong", "[quick][cli]") {
           "no descriptor stands there");
 }
 
+TEST_CASE("descriptor knows those of tcgen05", "[quick][cli]") {
+  const std::string form = "tcgen05.mma.cta_group::1.kind::f16", ws = "tcgen05.mma.ws.cta_group::1.kind::f16";
+  const Output fields = run({"descriptor", "0x8200490", "--form", form});
+  CHECK(fields.status == 0);
+  CHECK_THAT(fields.out, Catch::StartsWith("M 128, N 128, K 16, f32 = bf16 x bf16, A K-major, B K-major\n"));
+  CHECK_THAT(fields.out, Contains("\n  bits 7-9   type of A              1   bf16\n"));
+  const Output refused = run({"descriptor", "0x8200450", "--form", form});
+  CHECK(refused.status == 1);
+  CHECK_THAT(refused.out,
+             Contains("\nnot_allowed: instruction descriptor 0x8200450 of .kind::f16, reserved (bit 6): 1; "
+                      "expected 0: the bit is reserved\n"));
+
+  const Output b = run({"descriptor", "0x4000404000010040", "--form", form, "--idesc", "0x8200490"});
+  CHECK(b.status == 0);
+  CHECK_THAT(b.out, Contains("B: 128 columns of 16 elements of 16 bits, K-major\n"));
+  const Output older = run({"descriptor", "0x4000004000010040", "--form", form, "--idesc", "0x8200490"});
+  CHECK(older.status == 1);
+  CHECK_THAT(older.out, Contains("older_descriptor: bits 46-48 are 0 as in a descriptor of wgmma"));
+  const Output newer =
+      run({"descriptor", "0x4000404000010040", "--form", "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16"});
+  CHECK(newer.status == 1);
+  CHECK_THAT(newer.out, Contains("newer_descriptor: "));
+
+  const Output mask =
+      run({"descriptor", "0x0203028301020100", "--form", ws, "--idesc", "0x42200010", "--operand", "mask"});
+  CHECK(mask.status == 0);
+  CHECK_THAT(mask.out, Catch::StartsWith("runs of 3 zero columns and 4 others, columns of B shifted by 2\n"
+                                         "zero columns of 128: 0-2, 7-9, 14-16, 21-23, 28-30, 32-33, 38-40, "));
+  CHECK(run({"descriptor", "0", "--form", ws, "--operand", "mask"}).status == 2);
+  CHECK(run({"descriptor", "0", "--form", form, "--operand", "a"}).status == 2);
+  CHECK(run({"descriptor", "0x108200490", "--form", form}).status == 2);
+}
+
+TEST_CASE("where asks for tensor memory", "[quick][cli]") {
+  const std::string form = "tcgen05.mma.cta_group::1.kind::f16";
+  CHECK(run({"where", form, "--idesc", "0x4200010", "d[17,5]"}).out ==
+        "d_tmem[17,5]: lane 33, column 5, bits 31:0\n");
+  CHECK_THAT(run({"where", form, "d[17,5]"}).err, Contains("no instruction descriptor; expected --idesc HEX"));
+  CHECK(run({"layout", form, "--idesc", "0x8400010", "--operand", "d"}).lines().size() < 200);
+}
+
 TEST_CASE("diff compares the results of the same inputs", "[quick][cli]") {
   const Directory directory;
   const auto file = [&](const char* name, const Members& members) {

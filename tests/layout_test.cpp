@@ -15,6 +15,7 @@
 
 #include "count_wanted.hpp"
 #include "layout_points.hpp"
+#include "tensor_formulas.hpp"
 #include "tool.hpp"
 #include "warpbit/layout.hpp"
 
@@ -808,6 +809,102 @@ TEST_CASE("colours change no character", "[quick][layout]") {
   }
   CHECK(colours.size() == 32);
   CHECK((*colours.begin() >= 0 && *colours.rbegin() <= 255));
+}
+
+// ---- Tensor memory
+
+using tensor_formulas::Cell;
+
+// All elements of an operand are where `expected` says, and nowhere else.
+template <class Expected>
+void check_tensor_operand(const Layout& found, std::string_view role, int rows, int columns,
+                          Expected expected) {
+  const auto operand = std::ranges::find(found.operands, role, &OperandLayout::role);
+  REQUIRE(operand != found.operands.end());
+  CHECK(operand->medium == Medium::tensor_memory);
+  CHECK(operand->rows == rows);
+  CHECK(operand->columns == columns);
+  std::map<std::pair<int, int>, std::vector<Cell>> seen;
+  for (const LayoutCell& cell : operand->cells)
+    seen[{cell.element.row, cell.element.column}].push_back(
+        {cell.place.lane / 128, cell.place.lane % 128, cell.place.reg, cell.place.low_bit});
+  CHECK(seen.size() == static_cast<std::size_t>(rows * columns));
+  int wrong = 0;
+  for (auto& [element, cells] : seen) {
+    std::vector<Cell> wanted = expected(element.first, element.second);
+    std::ranges::sort(wanted);
+    std::ranges::sort(cells);
+    wrong += cells != wanted;
+  }
+  INFO(role);
+  CHECK(wrong == 0);
+}
+
+Layout tensor_layout(std::string_view statement, std::optional<std::uint32_t> descriptor, int lane = 0) {
+  const Result<Instruction> instruction = parse_on_newest(statement);
+  REQUIRE(instruction.ok());
+  const Result<Layout> found =
+      layout(*instruction, {.instruction_descriptor = descriptor, .tensor_lane = lane});
+  REQUIRE(found.ok());
+  return *found;
+}
+
+TEST_CASE("the layout of tcgen05.mma is that of its instruction descriptor", "[quick][layout]") {
+  const tensor_formulas::Shape f{64, 128, 1, false, false}, c{128, 128, 2, false, true, 16},
+      b{128, 96, 2, false, false};
+  const Layout of_f = tensor_layout(
+      "tcgen05.mma.cta_group::1.kind::f16 [d_tmem], [a_tmem], b_desc, idesc, enable_input_d;", 0x0420'0010);
+  check_tensor_operand(of_f, "d_tmem", 64, 128,
+                       [&](int m, int n) { return std::vector{tensor_formulas::d(f, m, n)}; });
+  check_tensor_operand(of_f, "a_tmem", 64, 16,
+                       [&](int m, int k) { return tensor_formulas::a(f, 16, 0, m, k); });
+  CHECK(of_f.unknown.size() == 1);
+
+  // Sparse, of a pair, in the upper half of the lanes; the descriptor as a literal.
+  const Layout of_c = tensor_layout(
+      "tcgen05.mma.sp.cta_group::2.kind::f16 [d_tmem], a_desc, b_desc, [sp_meta_tmem], 0x8200015, enable_input_d;",
+      std::nullopt, 16);
+  check_tensor_operand(of_c, "d_tmem", 128, 128,
+                       [&](int m, int n) { return std::vector{tensor_formulas::d(c, m, n)}; });
+  check_tensor_operand(of_c, "sp_meta_tmem", 128, 8,
+                       [&](int m, int q) { return tensor_formulas::metadata(c, true, 1, m, q); });
+
+  const Layout of_b = tensor_layout("tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16", 0x0898'0480);
+  check_tensor_operand(of_b, "d_tmem", 128, 96,
+                       [&](int m, int n) { return std::vector{tensor_formulas::d(b, m, n)}; });
+  check_tensor_operand(of_b, "scale_a_tmem", 128, 4,
+                       [&](int m, int j) { return tensor_formulas::scale_a(b, 0, m, j); });
+  check_tensor_operand(of_b, "scale_b_tmem", 4, 96,
+                       [&](int j, int n) { return tensor_formulas::scale_b(b, 0, n, j); });
+  const std::string picture = layout_svg(of_b), text = layout_text(of_b);
+  CHECK(picture.size() < 4'000'000);
+  CHECK(text.find("in 48 columns of tensor memory of each block of a pair; layout B") != std::string::npos);
+}
+
+TEST_CASE("questions about tensor memory", "[quick][layout]") {
+  const Layout found = tensor_layout("tcgen05.mma.cta_group::2.kind::f16", 0x1020'0010);
+  const auto asked = [&](const char* question) {
+    const LayoutQuestion parsed = *parse_layout_question(question);
+    const auto answers = *answer(found, parsed);
+    REQUIRE(answers.size() == 1);
+    return text(answers[0], parsed);
+  };
+  CHECK(asked("d[131,7]") == "d_tmem[131,7]: block 1, lane 3, column 7, bits 31:0");
+  CHECK(asked("d block 1 lane 3 column 7") == "block 1, lane 3, column 7, bits 31:0: d_tmem[131,7]");
+  CHECK(asked("d lane 131 column 7") == "block 1, lane 3, column 7, bits 31:0: d_tmem[131,7]");
+  CHECK(!parse_layout_question("d block 2 lane 3").ok());
+  CHECK(!parse_layout_question("d block 1").ok());
+  const Result<Layout> none = layout(*parse_on_newest("tcgen05.mma.cta_group::2.kind::f16"));
+  CHECK(
+      none.error().message() ==
+      "tcgen05.mma.cta_group::2.kind::f16: no instruction descriptor; expected one, which says the shape and the "
+      "types");
+  CHECK(!layout(*parse_on_newest("tcgen05.mma.cta_group::2.kind::f16"),
+                {.instruction_descriptor = 0x1020'0010, .tensor_lane = 16})
+             .ok());
+  CHECK(!layout(*parse_on_newest("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+                {.instruction_descriptor = 0x1020'0010})
+             .ok());
 }
 
 }  // namespace layout_test

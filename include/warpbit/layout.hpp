@@ -76,6 +76,8 @@ struct LayoutOptions {
   std::optional<std::uint64_t> descriptor = {};
   /// For tcgen05.mma: its instruction descriptor. A literal in the statement has the same effect.
   std::optional<std::uint32_t> instruction_descriptor = {};
+  /// And the lane of the addresses of D, A and metadata, which layouts C and F have 0 and 16 for.
+  int tensor_lane = 0;
   /// Without a descriptor: the first part of a tile at address 0 in the canonical layout (CanonicalTile).
   std::optional<Swizzle> swizzle = {};
   /// Overrides imm-trans of the statement.
@@ -129,8 +131,8 @@ Result<void> write_layout_svg(const std::filesystem::path& path, const Layout& l
 // not have are left out (JSON), empty (CSV), or left out for all (Markdown):
 //
 //     operand, product, row, column
-//     lane, register, low_bit      in registers: starts at low_bit of the register; in tensor memory that is a column
-//     block                        in tensor memory of a pair of blocks; the lane is one of it
+//     lane, register, low_bit      in registers: starts at low_bit of the register; in tensor memory that is a column,
+//                                  and the lanes from 128 on are those of the second block of a pair
 //     byte, bit                    in memory: starts at bit 0 to 7 of the byte
 //     bits                         its width
 

@@ -22,6 +22,7 @@ constexpr std::string_view kScaleFactors = "scale_factors";
 struct Source {
   std::string form, target, descriptor, idesc, swizzle, tile;
   bool transposed = false;
+  int tensor_lane = 0;
   std::int64_t rows = 0, blocks = 0;  // of scale factors
   std::string order = "128x4";
 
@@ -53,6 +54,11 @@ void add_source(CLI::App& command, Source& source) {
                      "of an operand in shared memory: its descriptor, 64 bits in hexadecimal");
   command.add_option("--idesc", source.idesc,
                      "of tcgen05.mma: its instruction descriptor, 32 bits in hexadecimal");
+  command
+      .add_option("--tmem-lane", source.tensor_lane,
+                  "with that, in layouts C and F of D: the lane of the addresses, 0 (default) or 16")
+      ->check(CLI::IsMember({0, 16}))
+      ->needs("--idesc");
   command
       .add_option(
           "--swizzle", source.swizzle,
@@ -100,7 +106,7 @@ Layout read(const Source& source, const std::string& operand, const LayoutQuesti
   if (source.is_of_scales()) return read_scales(source, question);
   if (source.rows != 0 || source.blocks != 0)
     refuse(source.form, source.rows != 0 ? "--rows" : "--blocks", "it with scale_factors only");
-  LayoutOptions options{.operand = operand, .transposed = source.transposed};
+  LayoutOptions options{.operand = operand, .tensor_lane = source.tensor_lane, .transposed = source.transposed};
   if (!source.idesc.empty())
     options.instruction_descriptor = parse_word("instruction descriptor", source.idesc);
   if (!source.descriptor.empty()) options.descriptor = parse_hex("descriptor", source.descriptor);

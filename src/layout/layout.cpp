@@ -262,6 +262,13 @@ struct TensorLayout {
   tensor::Extent extent;
 };
 
+std::string layout_name(const tensor::Extent& extent) {
+  std::string out = fmt::format("layout {}", static_cast<char>('A' + static_cast<int>(extent.path)));
+  if (extent.path == tensor::DataPath::c || extent.path == tensor::DataPath::f)
+    out += fmt::format(", addresses with lane {}", extent.half);
+  return out;
+}
+
 Result<std::optional<TensorLayout>> tensor_layout(const Instruction& instruction,
                                                   const LayoutOptions& options) {
   const std::optional<TensorMma> mma = tensor_mma(instruction);
@@ -278,19 +285,13 @@ Result<std::optional<TensorLayout>> tensor_layout(const Instruction& instruction
   TensorLayout out{*mma, *of, {}};
   const auto path = tensor::data_path(of->m, mma->cta_group, mma->is_weight_stationary, mma->is_sparse);
   out.extent = {*path, of->m, of->n, 0};
-  const Operand& d = *instruction.find(Part::d_address);
   const bool has_half = *path == tensor::DataPath::c || *path == tensor::DataPath::f;
-  if (has_half && !d.literals.empty() && d.literals[0] &&
-      TensorAddress::decode(static_cast<std::uint32_t>(*d.literals[0])).lane == 16)
-    out.extent.half = 16;
+  if (options.tensor_lane != 0 && (options.tensor_lane != 16 || !has_half))
+    return Error{Errc::usage, std::string(instruction.canonical()),
+                 fmt::format("addresses with lane {}", options.tensor_lane),
+                 fmt::format("{} in {}", has_half ? "0 or 16" : "0", layout_name(out.extent))};
+  out.extent.half = options.tensor_lane;
   return std::optional(out);
-}
-
-std::string layout_name(const tensor::Extent& extent) {
-  std::string out = fmt::format("layout {}", static_cast<char>('A' + static_cast<int>(extent.path)));
-  if (extent.path == tensor::DataPath::c || extent.path == tensor::DataPath::f)
-    out += fmt::format(", addresses with lane {}", extent.half);
-  return out;
 }
 
 Packing packing_of_a(const TensorLayout& x) {

@@ -32,11 +32,7 @@ constexpr std::array kFields = {
     Field{"product", [](const O&, const C& c) { return number(c.element.product); }},
     Field{"row", [](const O&, const C& c) { return number(c.element.row); }},
     Field{"column", [](const O&, const C& c) { return number(c.element.column); }},
-    Field{"block", [](const O& o, const C& c) { return number(c.place.lane / kBlockLanes, is_of_pair(o)); }},
-    Field{"lane",
-          [](const O& o, const C& c) {
-            return number(is_of_pair(o) ? c.place.lane % kBlockLanes : c.place.lane, is_in_lanes(o));
-          }},
+    Field{"lane", [](const O& o, const C& c) { return number(c.place.lane, is_in_lanes(o)); }},
     Field{"register", [](const O& o, const C& c) { return number(c.place.reg, is_in_lanes(o)); }},
     Field{"low_bit", [](const O& o, const C& c) { return number(c.place.low_bit, is_in_words(o)); }},
     Field{"byte", [](const O& o, const C& c) { return number(c.bit / 8, !is_in_lanes(o)); }},
