@@ -614,7 +614,7 @@ TEST_CASE("registers and tensor memory exchange what the shapes say", "[quick][t
       TensorMemory expected = numbered();
       for (int t = 0; t < 32; ++t)
         for (int r = 0; r < registers; ++r) {
-          const auto [lane_in, column_in] = cell(shape, t, r, distance);
+          const auto [lane_in, column_in] = cell(shape, t, r, packed ? 0 : distance);
           const int lane = warp % 4 * 32 + base + lane_in;
           const std::uint32_t seen = words[static_cast<std::size_t>(t * registers + r)];
           if (!packed) {
@@ -624,7 +624,7 @@ TEST_CASE("registers and tensor memory exchange what the shapes say", "[quick][t
               wrong += seen != word_at(lane, column + column_in);
             continue;
           }
-          const int first = column + 2 * column_in;
+          const int first = column + 2 * column_in + t / 16 * distance;  // a distance in words
           if (!stores) wrong += seen != ((word_at(lane, first) & 0xFFFF) | word_at(lane, first + 1) << 16);
           for (int half = 0; stores && half < 2; ++half)
             expected.write(lane, first + half,

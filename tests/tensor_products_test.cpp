@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>  // getenv
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -704,13 +702,7 @@ TEST_CASE("loads and stores of every number of registers", "[kernels]") {
       }
 }
 
-// ---- Kernels of Triton beside the captures of WARPBIT_GOLDEN_PATH
-
-std::filesystem::path triton(const std::string& name) {
-  const char* const folders = std::getenv("WARPBIT_GOLDEN_PATH");
-  const std::string first = folders ? std::string(folders, std::strcspn(folders, ":")) : "";
-  return std::filesystem::path(first) / "../../kernels/sm_100" / (name + ".ptx");
-}
+// ---- Kernels of Triton
 
 /// Every element of D is another number of f16: 2^(n / 8 - 8) (1 + m / 128 + n % 8 / 1024), by three places of K; the others
 /// are products with 0 of numbers other than 0.
@@ -732,12 +724,8 @@ void fill_halves(int k, Matrix& a, Matrix& b) {
 
 TEST_CASE("Triton's kernels leave the exact product", "[kernels]") {
   for (const std::string name : {"matmul", "matmul_tma_device"}) {
-    if (!std::filesystem::exists(triton(name))) {
-      fmt::print("not run: WARPBIT_GOLDEN_PATH names no folder with kernels/sm_100 beside it\n");
-      continue;
-    }
     INFO(name);
-    const Result<ptx::Module> module = ptx::Module::load_file(triton(name));
+    const Result<ptx::Module> module = ptx::Module::load_file("tests/kernels/sm_100/triton_" + name + ".ptx");
     INFO((module ? "" : module.error().message()));
     REQUIRE(module);
     const Result<ptx::Function> function = module->function(name);
@@ -746,7 +734,8 @@ TEST_CASE("Triton's kernels leave the exact product", "[kernels]") {
     const int k = 192;
     Matrix a(128, k), b(k, 128);
     fill_halves(k, a, b);
-    Bytes in_a = packed(a, kF16), in_b = packed(b, kF16), scratch(384);
+    // The one reads B by its strides, the other has the columns of B as rows.
+    Bytes in_a = packed(a, kF16), in_b = packed(name == "matmul" ? b : b.transposed(), kF16), scratch(384);
     std::vector<std::uint16_t> d(128 * 128);
     std::vector<ptx::Argument> arguments{ptx::buffer(in_a), ptx::buffer(in_b), ptx::buffer(d)};
     std::vector<int> numbers{128, 128, k};
@@ -756,7 +745,8 @@ TEST_CASE("Triton's kernels leave the exact product", "[kernels]") {
     arguments.push_back(ptx::null());
     const ptx::Report report =
         function->launch({.block = {128}, .shared_bytes = name == "matmul" ? 40960U : 131120U}, arguments);
-    CHECK(fault_of(report) == "");
+    // It has no tcgen05.fence, which is found and tolerated.
+    CHECK((report.fault ? report.fault->message() : "") == "");
     int wrong = 0;
     std::set<std::uint16_t> seen;
     for (int row = 0; row < 128; ++row)

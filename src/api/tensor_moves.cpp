@@ -37,14 +37,14 @@ struct Cell {
   std::int64_t lane, column;
 };
 
-// Of thread t, register r.
-Cell cell_of(MoveShape shape, int t, int r, std::int64_t split) {
+// Of thread t, register r, the first of so many words. The distance of the halves of .16x32bx2 counts words.
+Cell cell_of(MoveShape shape, int t, int r, std::int64_t split, int words) {
   switch (shape) {
-    case MoveShape::s32x32b: return {t, r};
-    case MoveShape::s16x64b: return {t / 4 + 8 * (t % 2), 2 * r + t / 2 % 2};
-    case MoveShape::s16x128b: return {t / 4 + 8 * (r % 2), t % 4 + 4 * (r / 2)};
-    case MoveShape::s16x256b: return {t / 4 + 8 * (r / 2 % 2), 2 * (t % 4) + r % 2 + 8 * (r / 4)};
-    case MoveShape::s16x32bx2: return {t % 16, r + t / 16 * split};
+    case MoveShape::s32x32b: return {t, words * r};
+    case MoveShape::s16x64b: return {t / 4 + 8 * (t % 2), words * (2 * r + t / 2 % 2)};
+    case MoveShape::s16x128b: return {t / 4 + 8 * (r % 2), words * (t % 4 + 4 * (r / 2))};
+    case MoveShape::s16x256b: return {t / 4 + 8 * (r / 2 % 2), words * (2 * (t % 4) + r % 2 + 8 * (r / 4))};
+    case MoveShape::s16x32bx2: return {t % 16, words * r + t / 16 * split};
   }
   return {};
 }
@@ -68,16 +68,16 @@ class Moved {
     if (lane + lanes > kTensorWindow)
       return Error{Errc::tensor_memory, where(), fmt::format("lane {}", at.lane),
                    lanes == kTensorWindow ? "lane 0 of a window of 32" : "lane 0 to 16 of a window of 32"};
+    out.words_ = (*move)->is_packed ? 2 : 1;
     std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
     for (const int t : {0, kTensorThreads - 1, 2, kTensorThreads / 2})
       for (const int r : {0, out.registers_ - 1}) {
-        const std::int64_t column = cell_of((*move)->shape, t, r, split).column;
+        const std::int64_t column = cell_of((*move)->shape, t, r, split, out.words_).column;
         first = std::min(first, column);
         last = std::max(last, column);
       }
-    out.words_ = (*move)->is_packed ? 2 : 1;
-    first = at.column + first * out.words_;
-    last = at.column + last * out.words_ + out.words_ - 1;
+    first = at.column + first;
+    last = at.column + last + out.words_ - 1;
     if (split < -kTensorColumns || split > kTensorColumns || first < 0 || last >= kTensorColumns)
       return no_columns(where(), static_cast<int>(std::max<std::int64_t>(first, -kTensorColumns)),
                         static_cast<int>(std::min<std::int64_t>(last, 2 * kTensorColumns)));
@@ -104,9 +104,9 @@ class Moved {
   void for_all(Use use) const {
     for (int t = 0; t < kTensorThreads; ++t)
       for (int r = 0; r < registers_; ++r) {
-        const Cell cell = cell_of(move_.shape, t, r, split_);
+        const Cell cell = cell_of(move_.shape, t, r, split_, words_);
         use(as_size(t * registers_ + r), first_lane_ + static_cast<int>(cell.lane),
-            column_ + static_cast<int>(cell.column * words_));
+            column_ + static_cast<int>(cell.column));
       }
   }
   bool is_packed() const { return move_.is_packed; }
