@@ -22,7 +22,7 @@ namespace {
 
 using tensor::Allocation, tensor::Commit, tensor::Ordering, tensor::RegisterMove;
 
-constexpr std::uint32_t kOffset = (1U << kRankShift) - 1;  // of an address in its block's shared memory
+constexpr std::uint32_t kOffsetInBlock = (1U << kRankShift) - 1;  // of an address in its block's shared memory
 
 /// One execution. Each function of an instruction is an error, or false if the launch ends.
 class Executed {
@@ -46,9 +46,10 @@ class Executed {
   async::TensorIssue issue(int lane) const { return {warp_.block().async(), Block::who(warp_, step_, lane)}; }
   std::size_t first_place(std::size_t operand) const {
     const auto operands = instruction_.operands().first(operand);
-    return std::accumulate(
-        operands.begin(), operands.end(), std::size_t{0},
-        [](std::size_t sum, const Operand& one) { return sum + static_cast<std::size_t>(one.registers); });
+    return std::accumulate(operands.begin(), operands.end(), std::size_t{0},
+                           [](std::size_t sum, const warpbit::Operand& one) {
+                             return sum + static_cast<std::size_t>(one.registers);
+                           });
   }
   auto values(int lane) const {
     return [this, lane](std::size_t operand, int r) {
@@ -92,7 +93,7 @@ Result<std::uint32_t> Executed::uniform(Part part) const {
 }
 
 std::span<const Place> Executed::places(Part part) const {
-  const Operand* const operand = instruction_.find(part);
+  const warpbit::Operand* const operand = instruction_.find(part);
   if (operand == nullptr) return {};
   return std::span(places_).subspan(
       first_place(static_cast<std::size_t>(operand - instruction_.operands().data())),
@@ -220,7 +221,7 @@ Result<bool> Executed::commit(int lane) {
     for (std::uint32_t rest = word(Part::block_mask, lane) & 0xFFFF; rest != 0; rest &= rest - 1) {
       const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest)) << kRankShift;
       const Result<SharedBytes> object =
-          find_shared(warp_, step_, lane, (static_cast<std::uint32_t>(first->offset) & kOffset) | rank,
+          find_shared(warp_, step_, lane, (static_cast<std::uint32_t>(first->offset) & kOffsetInBlock) | rank,
                       block::Mbarriers::kBytes, true);
       if (!object) return object.error();
       objects.push_back({&object->block->async(), static_cast<std::uint32_t>(object->offset)});
@@ -253,7 +254,7 @@ bool Executed::is_by_one_lane(Lanes lanes) {
   return warp_.block().allows(std::move(out));
 }
 
-Next fault(Warp& warp, Path& path, Lanes lanes, Error error) {
+Next fault_of(Warp& warp, Path& path, Lanes lanes, Error error) {
   error.where.clear();
   return warp.fault(path, lanes, std::move(error));
 }
@@ -350,7 +351,7 @@ Next tensor_memory(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     const int lane = std::countr_zero(rest);
     const Result<bool> done = executed.by_lane(lane);
     if (warp.block().has_fault()) return Next::end;
-    if (!done) return fault(warp, path, Lanes{1} << lane, done.error());
+    if (!done) return fault_of(warp, path, Lanes{1} << lane, done.error());
     if (!*done) return Next::end;
   }
   return Next::step;
