@@ -198,13 +198,13 @@ W1:
 }
 )";
 
-/// The product of 256 x 16 by 16 x 32 by a pair of blocks, each of which has half of the rows and half of the columns of b.
+/// The product of 256 x 16 by 16 x 32 by a pair of blocks, each of which has half of the rows and half of the columns of b. A
+/// second pair of the cluster has the rows and the columns that follow.
 inline constexpr const char* kPair = R"(.version 8.8
 .target sm_100a
 .address_size 64
 .visible .entry k(.param .u64 a, .param .u64 b, .param .u64 d)
 .reqntid 128
-.reqnctapercluster 2, 1, 1
 {
   .reg .pred %p<8>;  .reg .b16 %h<2>;  .reg .b32 %r<80>;  .reg .b64 %rd<12>;
   .shared .align 128 .b8 tiles[8192];
@@ -215,7 +215,8 @@ inline constexpr const char* kPair = R"(.version 8.8
   shr.u32 %r2, %r1, 5;
   setp.eq.u32 %p1, %r2, 0;
   setp.eq.u32 %p2, %r1, 0;
-  setp.eq.u32 %p6, %r18, 0;
+  and.b32 %r22, %r18, 1;
+  setp.eq.u32 %p6, %r22, 0;
   setp.lt.u32 %p3, %r1, 16;
   setp.ne.u32 %p4, %r1, %r1;
   mov.u32 %r3, tiles;
@@ -261,7 +262,10 @@ inline constexpr const char* kPair = R"(.version 8.8
   or.b64 %rd4, %rd4, 0x401000080000;
   add.s64 %rd5, %rd4, 256;
   mov.u32 %r20, 0x10080010;
-  mov.u16 %h1, 3;
+  and.b32 %r22, %r18, 6;
+  mov.u32 %r23, 3;
+  shl.b32 %r23, %r23, %r22;
+  cvt.u16.u32 %h1, %r23;
   shl.b32 %r21, %r2, 21;
   add.s32 %r21, %r21, %r8;
   and.pred %p2, %p2, %p6;
@@ -382,10 +386,8 @@ struct SmallKernel {
   int blocks, rows, columns;
 };
 inline constexpr SmallKernel kKernels[] = {
-    {"twice", kTwice, 1, 128, 16},
-    {"moved", kMoved, 1, 128, 16},
-    {"pair", kPair, 2, 256, 32},
-    {"copied", kCopied, 2, 256, 32},
+    {"twice", kTwice, 1, 128, 16}, {"moved", kMoved, 1, 128, 16},   {"pair", kPair, 2, 256, 32},
+    {"pairs", kPair, 4, 512, 32},  {"copied", kCopied, 2, 256, 32},
 };
 
 inline const SmallKernel& kernel(std::string_view name) {
@@ -400,7 +402,7 @@ inline std::uint16_t f16_of(int value) {
 class Run {
  public:
   explicit Run(const SmallKernel& of)
-      : of_(of), a_(index(of.rows * kDepth)), b_(index(2 * 32 * kDepth)), d_(index(2 * 128 * 32)) {
+      : of_(of), a_(index(of.rows * kDepth)), b_(index(2 * 32 * kDepth)), d_(index(512 * 32)) {
     for (std::size_t i = 0; i < a_.size(); ++i) a_[i] = f16_of(a(static_cast<int>(i)));
     for (std::size_t i = 0; i < b_.size(); ++i) b_[i] = f16_of(b(static_cast<int>(i)));
   }
@@ -411,6 +413,7 @@ class Run {
     const Result<ptx::Function> function = module->function("k");
     if (!function) FAIL(function.error().message());
     ptx::Launch how{.grid = {static_cast<unsigned>(of_.blocks)}, .block = {128}};
+    if (of_.blocks > 1) how.cluster = how.grid;
     how.lenient = lenient;
     how.strict = strict;
     if (of_.text != kCopied) return function->launch(how, {ptx::buffer(a_), ptx::buffer(b_), ptx::buffer(d_)});
@@ -427,7 +430,7 @@ class Run {
     const bool is_twice = of_.text == kTwice;
     for (int i = 0; i < of_.rows; ++i)
       for (int j = 0; j < of_.columns; ++j) {
-        wrong += d_[index(i * of_.columns + j)] != product(i, j) ? 1 : 0;
+        wrong += d_[index(i * of_.columns + j)] != product(i, j + i / 256 * of_.columns) ? 1 : 0;
         if (is_twice) wrong += d_[index(2048 + i * of_.columns + j)] != product(i, j + of_.columns) ? 1 : 0;
       }
     if (of_.text == kMoved)

@@ -348,6 +348,17 @@ Result<bool> TensorIssue::shift(const Instruction& instruction, std::uint32_t at
   return true;
 }
 
+bool TensorIssue::names_pair(std::uint32_t mask) {
+  const int even = here_.shared.rank() & ~1;
+  if (!here_.shared.records() || (mask >> even & 3) != 0) return true;
+  return here_.allows(
+      block::fault_of(who_, {Errc::protocol_violation,
+                             {},
+                             fmt::format("the mask {:#x} names no block of the pair, whose ranks are {} and {}",
+                                         mask, even, even + 1),
+                             "bit i is the block of rank i of the cluster"}));
+}
+
 bool TensorIssue::commit(int cta_group, std::span<const Object> objects) {
   if (!uses_group(cta_group)) return false;
   std::vector<block::Accesses::Agent> done;

@@ -80,6 +80,8 @@ class TensorIssue {
     std::uint32_t at;
   };
   bool commit(int cta_group, std::span<const Object> objects);
+  /// Whether a multicast of a pair names blocks of the pair. False after a fault.
+  bool names_pair(std::uint32_t mask);
   void fence(bool before);
   void wait(bool stores);
   /// The warp uses a register of a load, which it may have waited for.

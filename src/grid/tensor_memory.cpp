@@ -218,7 +218,9 @@ Result<bool> Executed::commit(int lane) {
   if (!std::get<Commit>(action_.what).is_multicast) {
     objects.push_back({&first->block->async(), static_cast<std::uint32_t>(first->offset)});
   } else {
-    for (std::uint32_t rest = word(Part::block_mask, lane) & 0xFFFF; rest != 0; rest &= rest - 1) {
+    const std::uint32_t mask = word(Part::block_mask, lane) & 0xFFFF;
+    if (action_.cta_group == 2 && !issue(lane).names_pair(mask)) return false;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest)) << kRankShift;
       const Result<SharedBytes> object =
           find_shared(warp_, step_, lane, (static_cast<std::uint32_t>(first->offset) & kOffsetInBlock) | rank,
