@@ -99,6 +99,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"calls", "device"},
     {"launch", "device"},
     {"async", "device"},
+    {"tensor", "device"},
     {"ptx", "grid"},
     {"fault", "block"},
     {"block", "block"},

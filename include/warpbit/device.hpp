@@ -25,6 +25,8 @@
 //     cvt_rn<f16x2>, cvt_rn_satfinite<e4m3x2> ...: convert two f32, the first into the upper half
 //
 //     mbarrier_..., cp_async_bulk_..., barrier_cluster_...: warpbit/device/async.hpp
+//     tcgen05_ld<shape32x32b, N>, tcgen05_st<shape16x256b, N> ...: loads and stores of tensor memory
+//     tcgen05_...: warpbit/device/tensor.hpp
 //
 // Atomics and other fences are not supported.
 //
@@ -45,6 +47,7 @@
 #ifndef __CUDACC__
 #include "warpbit/device/launch.hpp"
 #endif
+#include "warpbit/device/tensor.hpp"
 
 namespace warpbit::device {
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <exception>
 
+#include "async/tensor.hpp"
 #include "block/shape.hpp"
 #include "device/cluster.hpp"
 
@@ -104,6 +105,7 @@ Block::Block(const Launch& how, Cluster& cluster, int rank, Index3 index, const 
       begun_(static_cast<std::size_t>(meeting.threads())),
       fragments_(begun_.size()) {
   options_.threads = 1;
+  async.tolerates = [](const block::Found&) { return true; };
 }
 
 void Block::run_thread(int i) {
@@ -208,8 +210,9 @@ Block::Outcome Block::run() {
   if (!goes_on()) return Outcome::fault;
   async.ended = who(running_, meeting.last(running_));
   async.cluster.happened();
-  if (shared.cluster().blocks() == 1) return Outcome::ended;
-  meeting.fault() = shared.ends(*async.ended);
+  if (!async::end_tensor(async, *async.ended)) meeting.fault() = std::exchange(found_, std::nullopt);
+  if (shared.cluster().blocks() == 1 && !meeting.fault()) return Outcome::ended;
+  if (!meeting.fault()) meeting.fault() = shared.ends(*async.ended);
   if (meeting.fault()) meeting.fault()->error.where = "end of the block";
   return goes_on() ? Outcome::ended : Outcome::fault;
 }

@@ -114,6 +114,9 @@ class Block {
   /// The same for what the asynchronous machine has found. Without a name, the error has that of the form.
   void fail_if_found(std::string_view form);
   const Launch& how() const { return how_; }
+  const ExecuteOptions& options() const { return options_; }
+  /// Something was computed, and its arithmetic is inferred or not.
+  void computed(bool inferred) { inferred_ = inferred_ || inferred; }
   Cluster& cluster() { return cluster_; }
   const Parsed& find(const calls::Statement& statement) { return worker_.find(statement); }
   /// Executes an instruction of one thread.
@@ -145,6 +148,11 @@ class Block {
   Fault refused(int first, const Instruction& instruction, Error error) const;
   block::Found mistaken(int first, const Instruction& instruction) const;
   block::Found multiply(int first, const Instruction& instruction);
+
+  // ---- tensor.cpp: the same for tensor memory
+  block::Found tensor(int first, const Instruction& instruction);
+  Result<bool> allocate_columns(int first, int cta_group, std::uint32_t columns);
+  Result<bool> move_tensor(int first, const Instruction& instruction, bool stores);
 
   const Launch& how_;
   Cluster& cluster_;

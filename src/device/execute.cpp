@@ -68,6 +68,7 @@ Found Block::execute(int first) {
     return grouped ? block::of_group(group_of(first), std::move(fault)) : fault;
   };
   if (!instruction) return failed(instruction.error());
+  if (wanted.operands.tensor != nullptr) return tensor(first, *instruction);
   if (wanted.operands.product != nullptr) return multiply(first, *instruction);
   if (grouped) return products.control(group_of(first), *instruction), std::nullopt;
   if (wanted.operands.row != nullptr) return move(first, *instruction);

@@ -58,6 +58,7 @@ struct Operands {
   std::span<const void* const> sources = {};  ///< in the order of the statement
   const View* row = nullptr;                  ///< the address of a move
   const WarpgroupProduct* product = nullptr;
+  const struct TensorOperands* tensor = nullptr;
 };
 void execute(const Statement& statement, const Operands& operands, Place at);
 
@@ -118,6 +119,43 @@ void copy_shared_to_cluster(const BulkCopy& copy, Place at);
 void bulk_commit_group(Place at);
 /// Until at most `pending` groups of the thread are pending.
 void bulk_wait_group(unsigned pending, Place at);
+
+// ---- Tensor memory (PTX manual, "tcgen05")
+
+/// An instruction of tcgen05.
+enum class Tensor : std::uint8_t {
+  alloc,
+  dealloc,
+  relinquish,
+  ld,
+  st,
+  wait_ld,
+  wait_st,
+  fence_before,
+  fence_after,
+  mma,
+  mma_a_in_tensor_memory,
+  cp,
+  commit
+};
+/// Its operands, as far as it has them.
+struct TensorOperands {
+  std::uint32_t address = 0;      ///< in tensor memory; of an mma that of D
+  std::uint64_t a = 0, b = 0;     ///< matrix descriptors; A may be an address
+  std::uint32_t instruction = 0;  ///< its descriptor
+  bool accumulates = false;
+  std::uint32_t columns = 0;
+  const View* shared = nullptr;         ///< where an address is stored, or a barrier object
+  const std::uint16_t* mask = nullptr;  ///< of a multicast
+  const char* words = "";               ///< of a statement: kind, shape; of ld and st the whole form
+  std::uint32_t* to = nullptr;          ///< registers of a lane
+  const std::uint32_t* from = nullptr;
+};
+/// Executes it for the running thread; the second one, when all lanes of its warp have come.
+void tensor(Tensor what, int cta_group, const TensorOperands& operands, Place at);
+void tensor_by_warp(Tensor what, int cta_group, const TensorOperands& operands, Place at);
+std::uint64_t tensor_descriptor(const View& start, int leading_bytes, int stride_bytes, Swizzle swizzle,
+                                Place at);
 
 /// `count` of the thread's registers, starting at `first`, and one of them.
 struct AsyncRegister {

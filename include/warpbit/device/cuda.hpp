@@ -45,10 +45,30 @@ WARPBIT_DEVICE void store_matrix(T* row, const typename Row::Registers& r, Place
   issue(Row{}, shared_address(row), r);
 }
 template <class Row>
+WARPBIT_DEVICE typename Row::Registers load_tensor(unsigned address, Place) {
+  typename Row::Registers r;
+  issue(Row{}, r, address);
+  return r;
+}
+template <class Row>
+WARPBIT_DEVICE void store_tensor(unsigned address, const typename Row::Registers& r, Place) {
+  issue(Row{}, address, r);
+}
+template <class Row>
 WARPBIT_DEVICE typename Row::Registers convert(float upper, float lower, Place) {
   typename Row::Registers d;
   issue(Row{}, d, upper, lower);
   return d;
+}
+
+// ---- Tensor memory
+
+template <class T>
+WARPBIT_DEVICE std::uint64_t tensor_matrix(T* start, int leading_bytes, int stride_bytes, Swizzle swizzle) {
+  const auto field = [](unsigned bytes) { return static_cast<std::uint64_t>((bytes & 0x3FFFF) >> 4); };
+  const auto code = swizzle == Swizzle::bytes_128_atoms_32 ? 1 : 2 * static_cast<std::uint64_t>(swizzle);
+  return field(shared_address(start)) | field(leading_bytes) << 16 | field(stride_bytes) << 32 |
+         std::uint64_t{1} << 46 | code << 61;
 }
 
 // ---- wgmma

@@ -230,6 +230,16 @@ void store_matrix(SharedArray<T> row, const typename Row::Registers& r, Place at
   calls::execute({Row::form}, {.sources = given, .row = &row.view}, at);
 }
 template <class Row>
+typename Row::Registers load_tensor(std::uint32_t address, Place at) {
+  typename Row::Registers r{};
+  calls::tensor_by_warp(calls::Tensor::ld, 1, {.address = address, .words = Row::form, .to = r.r}, at);
+  return r;
+}
+template <class Row>
+void store_tensor(std::uint32_t address, const typename Row::Registers& r, Place at) {
+  calls::tensor_by_warp(calls::Tensor::st, 1, {.address = address, .words = Row::form, .from = r.r}, at);
+}
+template <class Row>
 typename Row::Registers convert(float upper, float lower, Place at) {
   return executed<typename Row::Registers, 1>({Row::form}, at, upper, lower);
 }

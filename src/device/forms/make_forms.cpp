@@ -70,6 +70,21 @@ WARPBIT_DEVICE typename {0}_row<To>::Registers {0}(float upper, float lower, Pla
   return convert<{0}_row<To>>(upper, lower, at);
 }}
 )"},
+    // In bare shapes, without a second half elsewhere.
+    {"TensorLoad", R"((tcgen05\.ld)\.sync\.aligned\.(16x64b|16x128b|16x256b|32x32b)\.x(\d+)\.b32)",
+     "class Shape, int N", "shape$2, $3", "Shape", "shape$2", "$1 has $2", "", "$1",
+     R"(template <class Shape, int N>
+WARPBIT_DEVICE typename {0}_row<Shape, N>::Registers {0}(std::uint32_t address, Place at = Place::here()) {{
+  return load_tensor<{0}_row<Shape, N>>(address, at);
+}}
+)"},
+    {"TensorStore", R"((tcgen05\.st)\.sync\.aligned\.(16x64b|16x128b|16x256b|32x32b)\.x(\d+)\.b32)",
+     "class Shape, int N", "shape$2, $3", "Shape", "shape$2", "$1 has $2", "", "$1",
+     R"(template <class Shape, int N>
+WARPBIT_DEVICE void {0}(std::uint32_t address, const typename {0}_row<Shape, N>::Registers& r, Place at = Place::here()) {{
+  store_tensor<{0}_row<Shape, N>>(address, r, at);
+}}
+)"},
 };
 const char* const kSizesOfWgmma = R"(wgmma\.mma_async\.sync\.aligned\.m64n\d+k\d+\.\w+\.\w+\.\w+)";
 
@@ -178,6 +193,9 @@ std::string issue(const Form& form, const std::string& row) {
     const std::string access = name == "d" || (name == "r" && operands.empty()) ? "=" : "";
     if (name == "p") {
       parameters.emplace_back("unsigned p");
+      operands.push_back("[" + bound.bind("r", name) + "]");
+    } else if (name == "taddr") {
+      parameters.emplace_back("unsigned taddr");
       operands.push_back("[" + bound.bind("r", name) + "]");
     } else if (name == "f") {
       parameters.emplace_back("Literal<Selector>");
