@@ -22,8 +22,6 @@ namespace {
 
 using tensor::Allocation, tensor::Commit, tensor::Ordering, tensor::RegisterMove;
 
-constexpr std::uint32_t kOffsetInBlock = (1U << kRankShift) - 1;  // of an address in its block's shared memory
-
 /// One execution. Each function of an instruction is an error, or false if the launch ends.
 class Executed {
  public:
@@ -222,9 +220,8 @@ Result<bool> Executed::commit(int lane) {
     if (action_.cta_group == 2 && !issue(lane).names_pair(mask)) return false;
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest)) << kRankShift;
-      const Result<SharedBytes> object =
-          find_shared(warp_, step_, lane, (static_cast<std::uint32_t>(first->offset) & kOffsetInBlock) | rank,
-                      block::Mbarriers::kBytes, true);
+      const Result<SharedBytes> object = find_shared(
+          warp_, step_, lane, static_cast<std::uint32_t>(first->offset) | rank, block::Mbarriers::kBytes, true);
       if (!object) return object.error();
       objects.push_back({&object->block->async(), static_cast<std::uint32_t>(object->offset)});
     }
@@ -256,7 +253,7 @@ bool Executed::is_by_one_lane(Lanes lanes) {
   return warp_.block().allows(std::move(out));
 }
 
-Next fault_of(Warp& warp, Path& path, Lanes lanes, Error error) {
+Next refused(Warp& warp, Path& path, Lanes lanes, Error error) {
   error.where.clear();
   return warp.fault(path, lanes, std::move(error));
 }
@@ -346,14 +343,14 @@ Next tensor_memory(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     }
     const Result<Next> done = executed.by_warp(lanes);
     if (warp.block().has_fault()) return Next::end;
-    return done ? *done : fault(warp, path, lanes, done.error());
+    return done ? *done : refused(warp, path, lanes, done.error());
   }
   if (!executed.is_by_one_lane(lanes)) return Next::end;
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const Result<bool> done = executed.by_lane(lane);
     if (warp.block().has_fault()) return Next::end;
-    if (!done) return fault_of(warp, path, Lanes{1} << lane, done.error());
+    if (!done) return refused(warp, path, Lanes{1} << lane, done.error());
     if (!*done) return Next::end;
   }
   return Next::step;
