@@ -292,8 +292,8 @@ Dim3 dim3_of(const Extent& given, const char* what) {
 
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
                     const Arguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
-                    bool contract, bool check_shared, bool lenient, std::uint64_t step_limit, int threads,
-                    bool allow_inferred, Undefined undefined, bool profile) {
+                    bool contract, bool check_shared, bool lenient, bool strict, std::uint64_t step_limit,
+                    int threads, bool allow_inferred, Undefined undefined, bool profile) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
@@ -312,13 +312,14 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                         .contract = contract,
                         .check_shared = check_shared,
                         .lenient = lenient,
+                        .strict = strict,
                         .step_limit = step_limit,
                         .execute = {undefined, allow_inferred, threads, {}},
                         .profile = profile};
   return report_of(interruptible([&] { return function.launch(how, arguments); }));
 }
 
-// A lenient call says what it found as a warning, at the caller.
+// A call says what it found and allowed as a warning, at the caller.
 void warn(const LaunchFinding& finding) {
   const std::string text =
       finding.fault.message + (finding.times > 1 ? "\n  " + std::to_string(finding.times) + " times" : "");
@@ -377,8 +378,9 @@ grid, block: up to three numbers, (x, y, z), or one. args: a sequence with one a
 shared_mem: dynamic shared memory of a block, in bytes. cluster: blocks of a cluster, as grid; None is what the
     kernel demands (.reqnctapercluster), else no clusters. contract: products and sums are fused as the assembler
     does by default. check_shared: accesses to shared memory that no barrier orders are faults, and reads of bytes
-    that were never written. lenient: what check_shared finds is collected, and the launch goes on. step_limit:
-    the maximum number of steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
+    that were never written. lenient: what check_shared finds is collected, and the launch goes on. strict: what
+    published kernels do with tensor memory against the manual and without harm is a fault; else it is a finding of
+    every launch. step_limit: the maximum number of steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
 
 The GIL is released; launches of a module take turns. After a fault the content of the arrays is unspecified.
 Errors, raised: argument_mismatch and launch_shape for what no kernel can be called with.)";
@@ -388,7 +390,7 @@ constexpr const char* kProfile =
 profile: the report has a profile: for each line, how often it was executed, and what its accesses to memory cost.)";
 constexpr const char* kCall =
     R"(As `launch`, but a fault is raised as Error, and what printf prints goes to sys.stdout; findings
-of a lenient call are warnings, RuntimeWarning.)";
+are warnings, RuntimeWarning.)";
 
 // A member of what LineCounts is made of.
 template <class M, class Base>
@@ -442,11 +444,11 @@ void add_report(py::module_& m) {
       field("space", &LaunchFault::space, "The memory concerned: \"shared\", \"global\"; or None."),
       field("byte", &LaunchFault::byte, "The byte in it; in global memory that of the array."));
   fault.def("__str__", [](const LaunchFault& f) { return f.message; });
-  add_record(
-      m, "LaunchFinding",
-      "A fault behind which a lenient launch has gone on, the first of its kind at these places in its block.",
-      field("fault", &LaunchFinding::fault, "What it is."),
-      field("times", &LaunchFinding::times, "How often it was found in the block."));
+  add_record(m, "LaunchFinding",
+             "A fault behind which a launch has gone on, the first of its kind at these places.",
+             field("fault", &LaunchFinding::fault, "What it is."),
+             field("times", &LaunchFinding::times,
+                   "How often it was found: in its block if the launch is lenient, else in all."));
   add_record(
       m, "OrderDependence",
       "A statement with a result that PTX leaves open: it depends on the order in which threads run, on time, or "
@@ -465,8 +467,7 @@ void add_report(py::module_& m) {
       field("blocks", &LaunchReport::blocks, "Blocks that have ended."),
       field("steps", &LaunchReport::steps, "Instructions of warps."),
       field("printed", &LaunchReport::printed, "By printf, block by block."),
-      field("findings", &LaunchReport::findings,
-            "Of a lenient launch: what check_shared found, block by block."),
+      field("findings", &LaunchReport::findings, "What was found and allowed, block by block."),
       field("order_dependent", &LaunchReport::order_dependent,
             "Statements that were executed and leave a result open, by line."),
       field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."));
@@ -486,12 +487,13 @@ void add_ptx(py::module_& m) {
   const auto add = [&](const char* name, auto run, const std::string& doc, auto... more) {
     function.def(name, run, "grid"_a, "block"_a, "args"_a, py::kw_only(), "shared_mem"_a = 0,
                  "cluster"_a = py::none(), "contract"_a = true, "check_shared"_a = true, "lenient"_a = false,
-                 "step_limit"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
+                 "strict"_a = false, "step_limit"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
                  "undefined"_a = Undefined::error, more..., doc.c_str());
   };
   add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
   add("__call__",
-      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, bool, std::uint64_t, int, bool, Undefined>,
+      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, bool, bool, std::uint64_t, int, bool,
+            Undefined>,
       kCall);
   function
       .def_property_readonly(
