@@ -157,8 +157,8 @@ struct Launch {
   /// What check_shared finds is collected in Report::findings, and the launch goes on. A fault behind which nothing can go on
   /// still ends it.
   bool lenient = false;
-  /// What published kernels do against the manual and without harm is a fault, too: tensor memory that is used in another
-  /// thread without tcgen05.fence, and more of tcgen05. Otherwise these are findings of every launch.
+  /// What published kernels do with tensor memory against the manual and without harm is a fault, too: above all that they
+  /// leave out its fences. Otherwise these are findings of every launch.
   bool strict = false;
   /// The maximum number of steps of a block, one for each instruction of a path of a warp; 0: any number.
   std::uint64_t step_limit = 0;
