@@ -128,17 +128,16 @@ struct Case {
   int shifts = -1;  ///< tcgen05.shift of the partition with this lane, between the instructions
   bool is_ashift = false;
 
-  bool has(std::string_view word) const {
-    return ("_" + std::string(kernel) + "_").find(word) != std::string::npos;
-  }
-  bool is_sparse() const { return has("_sp_"); }
-  bool in_tensor() const { return has("_a_") || is_ashift; }
-  int blocks() const { return has("_pair_") ? 2 : 1; }
+  bool has(std::string_view qualifier) const { return kernel.find(qualifier) != std::string::npos; }
+  bool is_sparse() const { return has("_sp"); }
+  bool in_tensor() const { return kernel.ends_with("_a") || is_ashift; }
+  int blocks() const { return has("_pair") ? 2 : 1; }
   bool is_shifted() const { return is_ashift || shifts >= 0; }
   int bits() const { return a->bits == -4 ? 4 : std::max(a->bits, 8); }
   int stored_k() const { return (k96 ? 384 : 256) / bits(); }  ///< of an instruction
   int k() const { return stored_k() * (is_sparse() ? 2 : 1); }
-  int sets() const { return is_shifted() ? steps : 1; }  ///< of D
+  int b_shift() const { return static_cast<int>(zero_columns >> 56 & 63); }  ///< columns of B before the first
+  int sets() const { return is_shifted() ? steps : 1; }                      ///< of D
   int banks() const { return layout == 'G' ? 4 : layout == 'B' || layout == 'E' ? 2 : 1; }
 };
 constexpr int kFill = 1024;
@@ -166,8 +165,8 @@ inline Chunk chunk_of(const Format& a) {
 /// The matrices of a launch. A has zeros where it keeps nothing.
 struct Problem {
   Matrix a, stored, b, scale_a, scale_b;  ///< B: K by N; scale factors by row or column
-  Matrix scaled_b;
-  Matrix codes;  ///< metadata, 4 bits for each row and chunk
+  Matrix scaled_b;                        ///< of the columns that count
+  Matrix codes;                           ///< metadata, 4 bits for each row and chunk
 };
 
 inline void draw_row(const Case& c, Problem& out, int row, std::mt19937& random) {
@@ -234,16 +233,17 @@ inline Problem problem_of(const Case& c) {
   Problem out;
   out.a = Matrix(c.m, k);
   out.stored = Matrix(c.m, c.stored_k() * steps_a);
-  out.b = Matrix(c.k() * c.steps, c.n);
+  out.b = Matrix(c.k() * c.steps, c.n + c.b_shift());
   out.codes = Matrix(c.m, k / chunk_of(*c.a).size);
   for (double& x : out.b.numbers) x = draw(*c.b, c.limit_b ? c.limit_b : c.b->limit, random);
   out.scale_a = Matrix(c.m, c.steps * c.scales);
   out.scale_b = Matrix(c.n, c.steps * c.scales);
   for (Matrix* const scales : {&out.scale_a, &out.scale_b})
     for (double& x : scales->numbers) x = c.ue4m3 ? static_cast<double>(1 + random() % 15) : 1 << random() % 4;
-  out.scaled_b = out.b;
+  out.scaled_b = Matrix(out.b.rows, c.n);
   for (int i = 0; i < out.b.rows; ++i)
-    for (int n = 0; n < c.n; ++n) out.scaled_b.at(i, n) = scaled(c, out.b.at(i, n), out.scale_b, n, i);
+    for (int n = 0; n < c.n; ++n)
+      out.scaled_b.at(i, n) = scaled(c, out.b.at(i, n + c.b_shift()), out.scale_b, n, i);
   std::unordered_set<double> seen;
   int draws = 0;
   for (int row = 0; row < c.m; ++row) {
@@ -372,8 +372,8 @@ inline Arrays arrays_of(const Case& c, const Problem& x) {
   const auto pitch = [](const Bytes& bytes, int lines) { return static_cast<int>(bytes.size()) / lines; };
   p.a = operand(c, c.place_a, rows, pitch(out.a, c.place_a.is_mn_major ? x.stored.columns : c.m),
                 x.stored.columns, step_bytes, c.stored_k());
-  p.b = operand(c, c.place_b, c.n / blocks, pitch(out.b, c.place_b.is_mn_major ? x.b.rows : c.n), x.b.rows,
-                b_step, c.k());
+  p.b = operand(c, c.place_b, x.b.columns / blocks,
+                pitch(out.b, c.place_b.is_mn_major ? x.b.rows : x.b.columns), x.b.rows, b_step, c.k());
   const auto whole = [](int bytes) { return (bytes + 1023) / 1024 * 1024; };
   const auto room = [&](const Operand& o) { return whole(2 * o.lines * std::max(o.bytes, 128)); };
   p.b.at = room(p.a);

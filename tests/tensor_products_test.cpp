@@ -3,6 +3,7 @@
 // integers, of which no two elements are equal, whichever kernel of the library computes it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <fstream>
@@ -143,6 +144,8 @@ const Case kCases[] = {
     {.kernel = "f8f6f4_ws_sp", .a = &kE4m3, .b = &kE4m3, .layout = 'G', .m = 32, .n = 64},
     {.kernel = "f16_ws", .a = &kF16, .b = &kF16, .layout = 'G', .m = 32, .n = 64, .fills = true, .zero_columns = mask({1, 0, 2, 0}, {0, 1, 1, 0}, 3, 5, 0)},
     {.kernel = "f16_ws", .a = &kF16, .b = &kF16, .layout = 'E', .m = 64, .n = 64, .zero_columns = mask({0, 3}, {1, 0}, 4, 7, 0)},
+    {.kernel = "f16_ws", .a = &kF16, .b = &kF16, .layout = 'E', .m = 64, .n = 64, .more = 2U << 30, .zero_columns = mask({0, 3}, {1, 0}, 4, 7, 8)},
+    {.kernel = "f16_ws", .a = &kF16, .b = &kF16, .layout = 'D', .n = 64, .place_b = kMn, .more = 3U << 30, .zero_columns = mask({5}, {0}, 2, 9, 24)},
     // Other operands.
     {.kernel = "f16_lanes", .a = &kF16, .b = &kF16, .fills = true, .disabled = {0xF0F0'0001, 0x8000'0000, 0, 0xFFFF'0000}},
     {.kernel = "f16_lanes", .a = &kF16, .b = &kF16, .layout = 'F', .m = 64, .fills = true, .disabled = {3, 0, 0x8000, 0}},
@@ -222,9 +225,8 @@ std::string text(const Case& c) {
                      c.place_b.is_mn_major ? " MN-major" : "", c.first_lane);
 }
 
-/// "" or what is wrong with a launch.
-std::string check(const Case& c, const Problem& problem, Kernel kernel) {
-  Arrays x = arrays_of(c, problem);
+/// "" or the fault of a launch.
+std::string run(const Case& c, Arrays& x, Kernel kernel) {
   const ptx::Function product =
       function(c.k96 ? "product.sm_103a" : "product.sm_100a", "product_" + std::string(c.kernel));
   ptx::Launch how{.grid = {static_cast<unsigned>(c.blocks())},
@@ -236,17 +238,41 @@ std::string check(const Case& c, const Problem& problem, Kernel kernel) {
   const auto array = [](auto& bytes) { return bytes.empty() ? ptx::null() : ptx::buffer(bytes); };
   const ptx::Report report = product.launch(how, {ptx::buffer(parameter), array(x.a), array(x.b),
                                                   array(x.metadata), array(x.scales), ptx::buffer(x.d)});
-  const std::string fault = fault_of(report);
-  return fault.empty() ? difference(c, problem, x.d) : fault;
+  return fault_of(report);
 }
 
 TEST_CASE("kernels leave the exact product of their matrices", "[kernels]") {
   for (const Case& c : kCases) {
     INFO(text(c));
     const Problem problem = problem_of(c);
+    Arrays x = arrays_of(c, problem);
     for (const Kernel kernel : {Kernel::reference, kernels().back()}) {
       INFO(name(kernel));
-      CHECK(check(c, problem, kernel) == "");
+      CHECK(run(c, x, kernel) == "");
+      CHECK(difference(c, problem, x.d) == "");
+    }
+  }
+}
+
+TEST_CASE("and the bits of the specification where numbers are any", "[kernels]") {
+  std::mt19937 random(7);
+  std::set<std::string_view> seen;
+  for (const Case& c : kCases) {
+    if (!seen.insert(c.kernel).second) continue;
+    INFO(text(c));
+    Arrays x = arrays_of(c, problem_of(c));
+    for (Bytes* const bytes : {&x.a, &x.b, &x.scales})
+      for (std::uint8_t& byte : *bytes) byte ^= static_cast<std::uint8_t>(random() & random());
+    if (c.ue4m3)  // whose bit 7 means nothing
+      for (std::uint8_t& byte : x.scales) byte &= 0x7F;
+    CHECK(run(c, x, Kernel::reference) == "");
+    const Words expected = x.d;
+    for (const Kernel kernel : kernels()) {
+      if (kernel == Kernel::reference) continue;
+      INFO(name(kernel));
+      std::ranges::fill(x.d, 0xDEAD'BEEF);
+      CHECK(run(c, x, kernel) == "");
+      CHECK((x.d == expected));
     }
   }
 }
@@ -454,7 +480,8 @@ std::array<std::uint8_t, 16> decompressed(const std::uint8_t* from, int bits) {
   return out;
 }
 
-Words run(const Words& fill, const Bytes& source, std::uint64_t descriptor, std::uint32_t at, int operation) {
+Words operate(const Words& fill, const Bytes& source, std::uint64_t descriptor, std::uint32_t at,
+              int operation) {
   Words out(fill.size());
   const ptx::Report report =
       function("moves.sm_100a", "operate")
@@ -504,7 +531,7 @@ TEST_CASE("copies to tensor memory in every shape", "[kernels]") {
         const auto encoded = [](int offset) { return static_cast<std::uint64_t>(offset / 16); };
         const std::uint64_t descriptor = encoded(x.leading) << 16 | encoded(x.stride) << 32 | 1ULL << 46 |
                                          static_cast<std::uint64_t>(swizzle) << 61;
-        CHECK((run(fill, source, descriptor, at, static_cast<int>(3 * shape) + packing) == expected));
+        CHECK((operate(fill, source, descriptor, at, static_cast<int>(3 * shape) + packing) == expected));
       }
 }
 
@@ -517,7 +544,7 @@ TEST_CASE("a shift moves the lanes of the partition that it names", "[kernels]")
       for (int column = at; column < at + 8; ++column)
         expected[static_cast<std::size_t>(lane * columns + column)] =
             fill[static_cast<std::size_t>((lane + 1) * columns + column)];
-    CHECK((run(fill, {}, 0, static_cast<std::uint32_t>(partition * 32 << 16 | at), 18) == expected));
+    CHECK((operate(fill, {}, 0, static_cast<std::uint32_t>(partition * 32 << 16 | at), 18) == expected));
   }
 }
 
