@@ -355,7 +355,8 @@ TEST_CASE("every kernel has the bits of the specification on random bits", "[qui
         for (std::byte& byte : memory.bytes) byte = static_cast<std::byte>(p.random());
       for (TensorMemory& memory : p.tensor)
         for (int lane = 0; lane < 128; ++lane)
-          for (int column = 0; column < Problem::kMetadata; ++column) memory.write(lane, column, p.random());
+          for (int column = 0; column < Problem::kMetadata; ++column)
+            memory.write(lane, column, static_cast<std::uint32_t>(p.random()));
       std::vector<std::array<TensorMemory, 2>> results;
       for (const Kernel kernel : kernels()) {
         results.push_back(p.tensor);
