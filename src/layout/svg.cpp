@@ -210,14 +210,19 @@ bool same_places(const OperandLayout& c, const OperandLayout& d) {
 
 void explain_colours(const Layout& layout, Picture& picture) {
   const auto any = [&](auto predicate) { return std::ranges::any_of(layout.operands, predicate); };
+  const bool tensor = any([](const auto& op) { return op.medium == Medium::tensor_memory; });
   if (any([](const auto& op) { return is_in_lanes(op) && op.lanes > 1; })) {
     std::vector<std::string> names;
     for (int lane = 0; lane < 32; lane += kShades)
-      names.push_back(fmt::format("T{}-{}", lane, lane + kShades - 1));
+      names.push_back(fmt::format("{}{}-{}", tensor ? 'L' : 'T', lane, lane + kShades - 1));
     const bool warps = any([](const auto& op) { return op.lanes > 32; });
     picture.legend(
-        fmt::format("T lane, r register; colours: the lane{}", warps ? ", in each warp the same" : ""), names,
-        kShades);
+        fmt::format("{}; colours: the lane{}",
+                    tensor ? "L lane and c column of tensor memory, B block of a pair" : "T lane, r register",
+                    !warps   ? ""
+                    : tensor ? ", in each 32 lanes the same"
+                             : ", in each warp the same"),
+        names, kShades);
   }
   if (any([](const auto& op) { return !is_in_lanes(op) && op.step == 0; })) {
     std::vector<std::string> names;
