@@ -793,7 +793,7 @@ TEST_CASE("what a descriptor of tcgen05 describes", "[tensor_layout]") {
         DescribedMatrix{Major::k, 16, 128, 16});
   CHECK(*matrix(statement("tcgen05.mma.cta_group::2.kind::f16"), 0x1040'0010, Part::a) ==
         DescribedMatrix{Major::k, 16, 128, 16});
-  CHECK(*matrix(statement("tcgen05.mma.cta_group::1.kind::f8f6f4"), 0x0820'0D10 | 5U << 7, Part::b) ==
+  CHECK(*matrix(statement("tcgen05.mma.cta_group::1.kind::f8f6f4"), 0x0820'0E90, Part::b) ==
         DescribedMatrix{Major::k, 6, 128, 32, true});
   CHECK(matrix("tcgen05.mma.cta_group::1.kind::f16 [d_tmem], [a_tmem], b_desc, idesc, enable_input_d;",
                0x0820'0010, Part::a)

@@ -163,7 +163,8 @@ int print_instruction(const DescriptorArguments& o, const Instruction& instructi
   }
   if (decoded) fmt::print("{}\n", text(*decoded));
   for (const InstructionDescriptorField& f : fields(bits, mma.kind))
-    fmt::print("  bits {:<6}{:<23}{:<4}{}\n", bits_of(f), f.name, f.value, f.meaning);
+    fmt::print("  bits {:<6}{:<23}{}{}\n", bits_of(f), f.name, f.value,
+               f.meaning.empty() ? "" : fmt::format("{:<{}}{}", "", f.value < 10 ? 3 : 2, f.meaning));
   if (!decoded) fmt::print("{}: {}\n", name(DescriptorIssue::not_allowed), decoded.error().message());
   return decoded ? kYes : kNo;
 }

@@ -279,8 +279,8 @@ std::optional<std::int64_t> growth(const Grid& grid, std::size_t period) {
 // Keeps the first columns of a grid that has more, and says so.
 void cut(Grid& grid, std::size_t most) {
   if (grid.columns.size() <= most) return;
-  grid.legend.push_back(fmt::format("{} {} to {} of those up to {}", grid.unit.empty() ? "column" : grid.unit,
-                                    grid.columns.front(), grid.columns[most - 1], grid.columns.back()));
+  grid.legend.push_back(fmt::format("the {}s behind {}, up to {}, are left out", grid.unit,
+                                    grid.columns[most - 1], grid.columns.back()));
   grid.columns.resize(most);
   for (auto& row : grid.cells) row.resize(most);
 }
