@@ -9,6 +9,7 @@
 #include <functional>
 #include <random>
 
+#include "in_turn.hpp"
 #include "warpbit/execute_tensor.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/instruction_descriptor.hpp"
@@ -314,6 +315,8 @@ TEST_CASE("products of small integers are exact, wherever their operands lie", "
         INFO((instruction ? "" : instruction.error().message()));
         REQUIRE(instruction.ok());
         for (const Kernel kernel : kernels()) {
+          if (!has_turn(static_cast<std::size_t>(products), static_cast<std::size_t>(kernel), kernels().size()))
+            continue;
           std::array<TensorMemory, 2> tensor = p.tensor;
           const Result<Execution> done = execute_mma(
               *instruction, p.sources, blocks_of(tensor, p.shared, v.cta_group), {.kernel = kernel});
@@ -344,7 +347,9 @@ TEST_CASE("products of small integers are exact, wherever their operands lie", "
 TEST_CASE("every kernel has the bits of the specification on random bits", "[quick][tensor]") {
   for (const Kind& kind : kKinds)
     for (const Variant& v : kVariants) {
-      if (!exists(kind, v)) continue;
+      if (!exists(kind, v) ||
+          !has_turn(static_cast<std::size_t>(&kind - kKinds), static_cast<std::size_t>(&v - kVariants) % 5, 5))
+        continue;
       Problem p{kind, v, v.ws ? 64 : v.cta_group == 2 ? 32 : 16, 0, std::mt19937(8)};
       p.fill();
       const Result<Instruction> instruction = Instruction::parse(p.form(), p.target);
@@ -601,6 +606,7 @@ TEST_CASE("registers and tensor memory exchange what the shapes say", "[quick][t
     const int registers = instruction.find(stores ? Part::source : Part::d)->registers;
     CAPTURE(info.canonical);
     for (const int warp : {0, 3, 6}) {
+      if (!has_turn(static_cast<std::size_t>(moves++), static_cast<std::size_t>(warp / 3), 3)) continue;
       TensorMemory memory = numbered();
       const int base = shape == "32x32b" ? 0 : 16, column = packed ? 0 : 130, distance = split ? 77 : 0;
       const std::uint32_t address = TensorAddress{warp % 4 * 32 + base, column}.encode();
@@ -633,7 +639,6 @@ TEST_CASE("registers and tensor memory exchange what the shapes say", "[quick][t
         }
       wrong += std::memcmp(memory.data(), expected.data(), 128 * 512 * 4) != 0;
       CHECK(wrong == 0);
-      ++moves;
     }
   }
   CHECK(moves == 3 * 148);
