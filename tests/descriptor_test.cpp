@@ -315,11 +315,13 @@ TEST_CASE("a layout that does not exist is refused", "[descriptor]") {
     CHECK(tile.error().code == Errc::no_such_layout);
     return tile.error().message();
   };
-  CHECK(refused({Major::mn, 4, 64, 32}, Swizzle::none) ==
-        "MN-major layout, no swizzle, 64 x 32 elements of 4 bits: 4 bits; expected 8, 16 or 32 bits, or K-major");
-  CHECK(refused({Major::mn, 32, 64, 32}, Swizzle::bytes_64) ==
-        "MN-major layout, 64-byte swizzle, 64 x 32 elements of 32 bits: 32 bits; expected 8 or 16 bits, the 128-byte "
-        "swizzle of 32-byte atoms, or K-major");
+  CHECK(
+      refused({Major::mn, 4, 64, 32}, Swizzle::none) ==
+      "MN-major layout, no swizzle, 64 x 32 elements of 4 bits: 4 bits; expected 8, 16 or 32 bits, or K-major");
+  CHECK(
+      refused({Major::mn, 32, 64, 32}, Swizzle::bytes_64) ==
+      "MN-major layout, 64-byte swizzle, 64 x 32 elements of 32 bits: 32 bits; expected 8 or 16 bits, the 128-byte "
+      "swizzle of 32-byte atoms, or K-major");
   CHECK(refused({Major::k, 16, 64, 32}, Swizzle::bytes_128) ==
         "K-major layout, 128-byte swizzle, 64 x 32 elements of 16 bits: 32 contiguous elements; expected a "
         "multiple of "

@@ -405,7 +405,8 @@ TEST_CASE("what cannot be answered says what could", "[quick][layout]") {
                                "a b lane 1", "a[99999999999,1]", "byte 0x", ""})
     CHECK_FALSE(parse_layout_question(question).ok());
   CHECK(refused({"where", kSmall, "a[1]"}) ==
-        "warpbit: question: 'a[1]'; expected a[3,5], a[3,5,1], lane 7 reg 2, a lane 7 reg 2, lane 7 or b byte "
+        "warpbit: question: 'a[1]'; expected a[3,5], a[3,5,1], lane 7 reg 2, a lane 7 reg 2, lane 7, d lane 7 "
+        "column 2, d block 1 lane 7 or b byte "
         "0x412\n");
   CHECK(refused({"where", kSmall}).find("question is required") != std::string::npos);
 
