@@ -165,13 +165,6 @@ const std::vector<Mistake> kMistakes = {
      Errc::tensor_memory,
      {"which are not all allocated"},
      kLd2},
-    {"several .cta_group",
-     "twice",
-     How::tolerated,
-     {{"tcgen05.relinquish_alloc_permit.cta_group::1", "tcgen05.relinquish_alloc_permit.cta_group::2"}},
-     Errc::protocol_violation,
-     {".cta_group::2 in a kernel that has used .cta_group::1"},
-     {"tcgen05.relinquish"}},
     // ---- Addresses
     {"lanes of another warp's window",
      "twice",
@@ -484,6 +477,19 @@ TEST_CASE("each mistake with tensor memory is found, with both places", "[quick]
       again.require_equal();
     }
   }
+}
+
+TEST_CASE("a kernel with both .cta_group is refused, as by the assembler", "[quick]") {
+  const std::string text =
+      edited(kTwice, {{"relinquish_alloc_permit.cta_group::1", "relinquish_alloc_permit.cta_group::2"}});
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  REQUIRE(module);
+  const Result<ptx::Function> function = module->function("k");
+  REQUIRE_FALSE(function);
+  CHECK(name(function.error().code) == name(Errc::no_such_form));
+  CHECK_THAT(function.error().message(),
+             Catch::Contains(".cta_group::2 in a kernel that has .cta_group::1, too; one of them"));
+  CHECK(module->check().size() == 1);
 }
 
 TEST_CASE("the kernels without mistakes are silent, and compute their products", "[quick]") {

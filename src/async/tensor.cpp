@@ -39,12 +39,12 @@ bool TensorIssue::allows(Found found) {
   return found->is_tolerated ? here_.tolerates(std::move(found->fault)) : here_.allows(std::move(found->fault));
 }
 
-// All instructions of a kernel have one .cta_group (PTX manual, "Restrictions on tcgen05 instructions").
+// All instructions of a kernel have one .cta_group, which the assembler checks.
 bool TensorIssue::uses_group(int cta_group) {
   int& first = here_.tensor().cta_group;
   if (first == 0) first = cta_group;
   if (first == cta_group || !here_.shared.records()) return true;
-  return here_.tolerates(block::fault_of(
+  return here_.allows(block::fault_of(
       who_, {Errc::protocol_violation,
              {},
              fmt::format(".cta_group::{} in a kernel that has used .cta_group::{}", cta_group, first),

@@ -203,6 +203,7 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   code_ = &code;
   code.first_step = static_cast<int>(program_.steps.size());
   const std::size_t first_list = program_.places.size();
+  if (refused != nullptr) cta_group_ = 0;  // each function alone
   lay_out_registers();
   lay_out_variables();
   const Contraction contraction = program_.contracts ? contract(*function_) : Contraction{};

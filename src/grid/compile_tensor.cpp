@@ -7,6 +7,20 @@
 
 namespace warpbit::grid {
 
+// The assembler takes one .cta_group in all that a kernel calls.
+void Compiler::check_group(const TensorAction& action) {
+  if (std::holds_alternative<tensor::RegisterMove>(action.what) ||
+      std::holds_alternative<tensor::Ordering>(action.what))
+    return;
+  if (cta_group_ == 0) cta_group_ = action.cta_group;
+  if (cta_group_ != action.cta_group)
+    refuse(
+        {Errc::no_such_form,
+         {},
+         fmt::format(".cta_group::{} in a kernel that has .cta_group::{}, too", action.cta_group, cta_group_),
+         "one of them in all instructions of a kernel"});
+}
+
 bool Compiler::tensor() {
   const std::string_view opcode = statement_->opcode;
   constexpr std::array<std::string_view, 8> kOpcodes = {"mma",      "wmma",      "wgmma", "ldmatrix",
@@ -32,6 +46,7 @@ bool Compiler::tensor() {
   if (!parsed) refuse(parsed.error());
   Step step;
   const CompiledAction& action = parsed->decoded().kernel;
+  if (const auto* const of = std::get_if<TensorAction>(&action)) check_group(*of);
   step.run = std::holds_alternative<Control>(action)        ? steps::control
              : std::holds_alternative<TensorAction>(action) ? steps::tensor_memory
                                                             : steps::tensor;

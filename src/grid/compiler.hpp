@@ -21,6 +21,7 @@
 #include "grid/contract.hpp"
 #include "grid/flow.hpp"
 #include "grid/steps.hpp"
+#include "isa/tensor_action.hpp"
 #include "ptx/forms.hpp"
 
 namespace warpbit::grid {
@@ -158,6 +159,7 @@ class Compiler {
   void lanes();
 
   bool tensor();
+  void check_group(const TensorAction& action);
 
   Program& program_;
   const Addresses& addresses_;
@@ -168,6 +170,7 @@ class Compiler {
   std::optional<Definitions> definitions_;  // above it
   std::vector<std::uint32_t> slot_;         // by register
   std::uint32_t carry_ = 0;
+  int cta_group_ = 0;  // of the kernel's instructions; 0: there are none yet
   std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand
   std::unordered_map<const ptx::Variable*, std::uint64_t> shared_;  // of all
   struct Key {
