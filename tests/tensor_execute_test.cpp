@@ -355,7 +355,8 @@ TEST_CASE("every kernel has the bits of the specification on random bits", "[qui
       const Result<Instruction> instruction = Instruction::parse(p.form(), p.target);
       REQUIRE(instruction.ok());
       CAPTURE(p.form());
-      // Any factors, and sums; metadata and scale factors as they are.
+      // Any factors, with their signs or others, and sums; metadata and scale factors as they are.
+      if (kind.kind != TensorKind::i8) p.sources.instruction ^= (p.random() & 3) << 13;
       for (Shared& memory : p.shared)
         for (std::byte& byte : memory.bytes) byte = static_cast<std::byte>(p.random());
       for (TensorMemory& memory : p.tensor)

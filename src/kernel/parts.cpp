@@ -157,8 +157,9 @@ void load_rows(const TileRegisters& registers, const OperandView& view, int rows
 
 // Changes the sign of each element.
 void negate(const Format& format, Scratch::Words& registers) {
-  std::uint32_t signs = 0;
-  for (int bit = format.bits - 1; bit < 32; bit += format.bits) signs |= std::uint32_t{1} << bit;
+  std::uint32_t signs = 0;  // codes of less than a byte have one of their own
+  for (int bit = format.byte_low + format.bits - 1; bit < 32; bit += std::max(format.bits, 8))
+    signs |= std::uint32_t{1} << bit;
   for (std::uint32_t& word : registers) word ^= signs;
 }
 
