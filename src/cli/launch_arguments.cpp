@@ -139,7 +139,7 @@ LaunchArray& add_array(const std::string& where, const std::string& text, std::d
 
 // The enumerator with that name, from 0 to `last`.
 template <class Enum>
-Enum parse_word(const std::string& where, const std::string& member, const std::string& text, Enum last) {
+Enum parse_named(const std::string& where, const std::string& member, const std::string& text, Enum last) {
   std::vector<std::string_view> all;
   for (int i = 0; i <= static_cast<int>(last); ++i) {
     all.push_back(name(static_cast<Enum>(i)));
@@ -215,7 +215,7 @@ struct MapMember {
 constexpr MapMember kMapMembers[] = {
     {"elemtype",
      [](const std::string& where, const std::string& text, TensorMap& map) {
-       map.elemtype = parse_word(where, "elemtype", text, TensorType::tf32_ftz);
+       map.elemtype = parse_named(where, "elemtype", text, TensorType::tf32_ftz);
      }},
     {"element_stride",
      [](const std::string& where, const std::string& text, TensorMap& map) {
@@ -225,10 +225,10 @@ constexpr MapMember kMapMembers[] = {
                         TensorMap& map) { map.swizzle_mode = parse_swizzle(where, "swizzle_mode", text); }},
     {"l2_promotion",
      [](const std::string& where, const std::string& text, TensorMap& map) {
-       map.l2_promotion = parse_word(where, "l2_promotion", text, L2Promotion::bytes_256);
+       map.l2_promotion = parse_named(where, "l2_promotion", text, L2Promotion::bytes_256);
      }},
     {"fill_mode", [](const std::string& where, const std::string& text, TensorMap& map) {
-       map.fill_mode = parse_word(where, "fill_mode", text, TensorFill::nan);
+       map.fill_mode = parse_named(where, "fill_mode", text, TensorFill::nan);
      }}};
 
 /// "swizzle_mode=bytes_128", split.
