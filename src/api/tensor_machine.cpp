@@ -44,7 +44,8 @@ const TensorTouch* find_overlap(const TensorPending& before, const TensorPending
 bool is_ordered(const TensorPending& before, const TensorPending& next) {
   const std::pair pair{before.kind, next.kind};
   if (pair == std::pair{Kind::mma, Kind::mma})
-    return before.d == next.d && before.instruction >> 17 == next.instruction >> 17;  // the same D and shape
+    return before.d == next.d &&
+           ((before.instruction ^ next.instruction) >> 17 & 0xFFF) == 0;  // the same D, N and M
   return pair == std::pair{Kind::cp, Kind::mma} || pair == std::pair{Kind::shift, Kind::mma} ||
          pair == std::pair{Kind::mma, Kind::shift} || pair == std::pair{Kind::shift, Kind::cp};
 }
