@@ -525,6 +525,46 @@ TEST_CASE("a kernel with both .cta_group is refused, as by the assembler", "[qui
   CHECK(module->check().size() == 1);
 }
 
+// All columns for one warp, and then for another one, which has to wait.
+TEST_CASE("an allocation waits for columns that another warp frees", "[quick]") {
+  const std::string text = R"(.version 8.8
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .u64 to)
+.reqntid 64
+{
+  .reg .pred %p<3>;  .reg .b32 %r<6>;  .reg .b64 %rd<4>;
+  .shared .align 4 .b32 where[2];
+  mov.u32 %r1, %tid.x;
+  shr.u32 %r2, %r1, 5;
+  setp.eq.u32 %p1, %r2, 0;
+  mov.u32 %r3, where;
+  mad.lo.u32 %r3, %r2, 4, %r3;
+  @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 512;
+  bar.sync 0;
+  @!%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 512;
+  ld.shared.u32 %r4, [%r3];
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 512;
+  ld.param.u64 %rd1, [to];
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r4;
+  ret;
+}
+)";
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  REQUIRE(module);
+  const Result<ptx::Function> function = module->function("k");
+  REQUIRE(function);
+  std::vector<std::uint32_t> to(64, 7);
+  ptx::Launch how{.grid = {1}, .block = {64}};
+  how.strict = true;
+  const ptx::Report report = function->launch(how, {ptx::buffer(to)});
+  if (report.fault) FAIL(report.fault->message());
+  CHECK(report.findings.empty());
+  CHECK(to == std::vector<std::uint32_t>(64, 0));
+}
+
 TEST_CASE("the kernels without mistakes are silent, and compute their products", "[quick]") {
   for (const SmallKernel& one : kKernels) {
     DYNAMIC_SECTION(one.name) {
