@@ -57,6 +57,38 @@ TEST_CASE("a product in tensor memory, from a kernel's source", "[quick]") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("a product with scale factors, from a kernel's source", "[quick]") {
+  constexpr int kBytes = 32;
+  const auto of_a = [](int i, int k) { return (i * 3 + k * 5) % 17 - 8; };
+  const auto of_b = [](int k, int j) { return (j * 7 + k * 2) % 15 - 7; };
+  const Codec codec = *Codec::find("e4m3");
+  const auto words_of = [&](int rows, auto value) {
+    std::vector<std::uint32_t> out(static_cast<std::size_t>(rows * kBytes / 4));
+    for (int i = 0; i < rows * kBytes; ++i)
+      out[static_cast<std::size_t>(i / 4)] |=
+          static_cast<std::uint32_t>(*codec.encode(value(i / kBytes, i % kBytes))) << 8 * (i % 4);
+    return out;
+  };
+  const std::vector<std::uint32_t> a_words = words_of(kRows, of_a),
+                                   b_words = words_of(kColumns, [&](int j, int k) { return of_b(k, j); });
+  std::vector<std::uint32_t> d(kRows * kColumns);
+  constexpr int kHalf = 126;  // 2^-1, of A and of B
+  const Launched launched = launch(Launch{device_inputs::target("sm_100a"), {1}, {kThreads}, kShared},
+                                   scaled<kHalf>, device::GlobalArray<const std::uint32_t>(std::span(a_words)),
+                                   device::GlobalArray<const std::uint32_t>(std::span(b_words)),
+                                   device::GlobalArray<std::uint32_t>(std::span(d)));
+  if (launched.fault) FAIL(launched.fault->message());
+  int wrong = 0;
+  for (int i = 0; i < kRows; ++i)
+    for (int j = 0; j < kColumns; ++j) {
+      int sum = 0;
+      for (int k = 0; k < kBytes; ++k) sum += of_a(i, k) * of_b(k, j);
+      const float expected = static_cast<float>(sum) / 4;
+      wrong += d[static_cast<std::size_t>(i * kColumns + j)] != std::bit_cast<std::uint32_t>(expected) ? 1 : 0;
+    }
+  CHECK(wrong == 0);
+}
+
 void require_fault(const Launched& launched, Errc code, const char* says) {
   REQUIRE(launched.fault);
   INFO(launched.fault->message());

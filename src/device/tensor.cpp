@@ -39,6 +39,8 @@ std::string text_of(calls::Tensor what, int cta_group, std::string_view words) {
     case mma: return fmt::format("tcgen05.mma.cta_group::{}.{} [d], a, b, i, p;", cta_group, words);
     case mma_a_in_tensor_memory:
       return fmt::format("tcgen05.mma.cta_group::{}.{} [d], [a], b, i, p;", cta_group, words);
+    case mma_block_scale:
+      return fmt::format("tcgen05.mma.cta_group::{}.{} [d], a, b, i, [sa], [sb], p;", cta_group, words);
     case cp: return fmt::format("tcgen05.cp.cta_group::{}.{}", cta_group, words);
     case commit:
       return fmt::format("tcgen05.commit.cta_group::{}.mbarrier::arrive::one.shared::cluster.b64", cta_group);
@@ -159,6 +161,8 @@ TensorMmaSources sources_of(const TensorOperands& operands) {
   out.b = operands.b;
   out.instruction = operands.instruction;
   out.accumulates = operands.accumulates;
+  out.scale_a = operands.scale_a;
+  out.scale_b = operands.scale_b;
   return out;
 }
 
@@ -191,6 +195,7 @@ void tensor(Tensor what, int cta_group, const TensorOperands& operands, Place at
     switch (what) {
       case Tensor::mma:
       case Tensor::mma_a_in_tensor_memory:
+      case Tensor::mma_block_scale:
         return issue.product(instruction, sources_of(operands), block.options(), inferred);
       case Tensor::cp: return issue.copy(instruction, operands.address, operands.a);
       case Tensor::commit:

@@ -135,6 +135,7 @@ enum class Tensor : std::uint8_t {
   fence_after,
   mma,
   mma_a_in_tensor_memory,
+  mma_block_scale,
   cp,
   commit
 };
@@ -144,6 +145,7 @@ struct TensorOperands {
   std::uint64_t a = 0, b = 0;     ///< matrix descriptors; A may be an address
   std::uint32_t instruction = 0;  ///< its descriptor
   bool accumulates = false;
+  std::uint32_t scale_a = 0, scale_b = 0;  ///< addresses of scale factors
   std::uint32_t columns = 0;
   const View* shared = nullptr;         ///< where an address is stored, or a barrier object
   const std::uint16_t* mask = nullptr;  ///< of a multicast

@@ -148,6 +148,46 @@ WARPBIT_DEVICE void tcgen05_mma_a_in_tensor_memory(std::uint32_t d, std::uint32_
                                at));
 }
 
+/// .kind::... with scale factors, which have a number for each row of A and each column of B.
+enum class ScaledMmaKind : std::uint8_t { mxf8f6f4_1X, mxf4_2X, mxf4nvf4_2X, mxf4nvf4_4X };
+/// The words of a statement for a kind.
+template <ScaledMmaKind>
+struct ScaledMmaKindText;
+#define WARPBIT_KIND(kind, number)                                                    \
+  template <>                                                                         \
+  struct ScaledMmaKindText<ScaledMmaKind::kind##_##number> {                          \
+    static constexpr char text[] = "kind::" #kind ".block_scale.scale_vec::" #number; \
+  };
+WARPBIT_KIND(mxf8f6f4, 1X)
+WARPBIT_KIND(mxf4, 2X)
+WARPBIT_KIND(mxf4nvf4, 2X)
+WARPBIT_KIND(mxf4nvf4, 4X)
+#undef WARPBIT_KIND
+
+/// The same with scale factors in tensor memory, A and B in shared memory.
+template <ScaledMmaKind Kind, int CtaGroup = 1>
+WARPBIT_DEVICE void tcgen05_mma_block_scale(std::uint32_t d, std::uint64_t a, std::uint64_t b,
+                                            std::uint32_t instruction, std::uint32_t scale_a,
+                                            std::uint32_t scale_b, bool accumulates, Place at = Place::here()) {
+  static_assert(CtaGroup == 1 || CtaGroup == 2, "a pair has two blocks");
+  WARPBIT_EITHER(
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %6, 0;\n"
+                   "tcgen05.mma.cta_group::%7.%8 [%0], %1, %2, %3, [%4], [%5], p;\n}" ::"r"(d),
+                   "l"(a), "l"(b), "r"(instruction), "r"(scale_a), "r"(scale_b),
+                   "r"(static_cast<int>(accumulates)), "n"(CtaGroup), "C"(ScaledMmaKindText<Kind>::text)
+                   : "memory"),
+      calls::tensor(calls::Tensor::mma_block_scale, CtaGroup,
+                    {.address = d,
+                     .a = a,
+                     .b = b,
+                     .instruction = instruction,
+                     .accumulates = accumulates,
+                     .scale_a = scale_a,
+                     .scale_b = scale_b,
+                     .words = ScaledMmaKindText<Kind>::text},
+                    at));
+}
+
 /// What tcgen05.cp copies: lanes and bits of each, and in which lanes copies lie.
 enum class CopyShape : std::uint8_t { s128x256b, s4x256b, s128x128b, s64x128b_02_13, s64x128b_01_23, s32x128b };
 /// The words of a statement for a shape.
