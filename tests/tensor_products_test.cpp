@@ -168,8 +168,8 @@ const Case kCases[] = {
     {.kernel = "mxf4nvf4_a", .a = &kPacked, .b = &kPacked, .n = 16, .scales = 4, .ue4m3 = true},
     {.kernel = "mxf4nvf4_pair", .a = &kPacked, .b = &kPacked, .layout = 'A', .m = 256, .n = 32, .scales = 4, .ue4m3 = true},
     {.kernel = "mxf4nvf4_pair", .a = &kPacked, .b = &kPacked, .layout = 'B', .m = 128, .n = 64, .scales = 4, .ue4m3 = true},
-    {.kernel = "mxf4", .a = &kPacked, .b = &kPacked, .n = 16, .steps = 2, .scales = 3, .k96 = true},
-    {.kernel = "mxf4nvf4", .a = &kPacked, .b = &kPacked, .n = 16, .steps = 2, .scales = 6, .ue4m3 = true, .k96 = true},
+    {.kernel = "mxf4", .a = &kPacked, .b = &kPacked, .n = 16, .steps = 4, .scales = 3, .k96 = true},
+    {.kernel = "mxf4nvf4", .a = &kPacked, .b = &kPacked, .n = 16, .steps = 3, .scales = 6, .ue4m3 = true, .k96 = true},
 };
 // clang-format on
 
@@ -599,6 +599,7 @@ TEST_CASE("loads that reduce what each thread loads", "[kernels]") {
     if (i % 7 == 0 || i / columns % 32 == 3)
       fill[i] = kSpecial[i / 7 % 4 + (i % 3 == 0 || i / columns == 3 ? 2 : 0)];
     if (i / columns == 35) fill[i] = 0x7FC0'0001;
+    if (i / columns / 2 == 20) fill[i] = (i + i / columns) % 2 == 0 ? 0x8000'0000 : 0;  // zeros of both signs
   }
   for (int operation = 0; operation < 20; ++operation) {
     INFO(operation);

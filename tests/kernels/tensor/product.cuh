@@ -70,9 +70,16 @@ __device__ __noinline__ void lay_bytes(const uint4* from, int bytes, int at) {
   }
 }
 
+// An instruction that begins in one span of 128 bytes and ends in the next has the address of the next one for the leading
+// byte offset: 48 bytes of sm_103a.
 __device__ __noinline__ unsigned long long descriptor_of(const Operand& x, int step) {
-  const int at = x.is_mn_major ? offset(x, step * x.step, 0) : offset(x, 0, step * x.step);
-  return matrix_descriptor(shared_address(memory) + x.at + at, x.leading, x.stride, x.swizzle);
+  const unsigned start = shared_address(memory) + x.at;
+  const int from = step * x.step;
+  if (x.is_mn_major) return matrix_descriptor(start + offset(x, from, 0), x.leading, x.stride, x.swizzle);
+  const bool is_split = x.step == 48 && x.swizzle == 2 && from % 128 + 48 > 128;
+  const int leading = is_split ? start + (from / 128 + 1) * x.further : x.leading;
+  return matrix_descriptor(start + offset(x, 0, from), leading, x.stride, x.swizzle) |
+         static_cast<unsigned long long>(is_split) << 52;
 }
 
 // ---- tensor memory: which row of the block's D, and which column, lies there
