@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "warpbit/execute.hpp"
+#include "warpbit/execute_tensor.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/gemm.hpp"
 #include "warpbit/instruction.hpp"
@@ -99,6 +100,51 @@ Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,
 /// expected, both [lane][register]. Errors: operand_kind unless it is A, B, C or D in registers; view_mismatch.
 Result<Diagnosis> diagnose(const Operand& operand, int lanes, std::span<const std::byte> expected,
                            std::span<const std::byte> got);
+
+// ---- Products of tensor memory
+
+/// How to diagnose tcgen05.mma.
+struct TensorDiagnoseOptions {
+  /// What the product is compared with.
+  enum class Compared {
+    seen,    ///< what a kernel made of D; operands and memories are those that it should have had
+    wanted,  ///< what D should be; operands and memories are those that the kernel had
+  };
+  Compared d = Compared::seen;
+  /// Whether to try pairs of simple mistakes if no single one explains everything.
+  bool pairs = true;
+};
+
+/// An element of D that is not what the product has.
+struct TensorDifference {
+  int row = 0, column = 0;
+  TensorAddress at;  ///< in tensor memory
+  int block = 0;     ///< of the pair
+  std::uint32_t compared = 0, product = 0;
+  friend bool operator==(const TensorDifference&, const TensorDifference&) = default;
+};
+
+/// The outcome for a tcgen05.mma.
+struct TensorDiagnosis {
+  Diagnosis diagnosis;
+  std::vector<TensorDifference> differences;  ///< the first ones, by rows
+
+  /// One sentence; if nothing explains D, the first differences in further lines.
+  std::string text() const;
+};
+
+/// Words of D that an mma with these operands has written, by rows; of 16 bits, the lower half. Errors: usage,
+/// instruction_descriptor, tensor_memory.
+Result<std::vector<std::uint32_t>> tensor_d(const Instruction& instruction, const TensorMmaSources& sources,
+                                            std::span<const TensorBlock> after);
+
+/// Diagnoses one tcgen05.mma: which mistake in its descriptors, its operands, in what memories hold or in how D was read makes
+/// `d` of the blocks before it? `d` has M x N words, by rows, as tensor_d() returns them. What a mistake makes of words that
+/// were never written is neither explained nor contradicted. Errors: those of execute_mma; view_mismatch for another number of
+/// words.
+Result<TensorDiagnosis> diagnose_tensor(const Instruction& instruction, const TensorMmaSources& sources,
+                                        std::span<const TensorBlock> before, std::span<const std::uint32_t> d,
+                                        const TensorDiagnoseOptions& options = {});
 
 // ---- In tests
 

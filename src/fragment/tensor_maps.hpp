@@ -9,6 +9,7 @@
 
 #include "warpbit/fragment.hpp"
 
+#pragma GCC visibility push(default)  // the tools ask for them, too
 namespace warpbit::tensor {
 
 /// The layouts of D.
@@ -39,3 +40,4 @@ FragmentMap scale_a_map(const Extent& of, int scales, int first_byte);
 FragmentMap scale_b_map(const Extent& of, int scales, int first_byte);
 
 }  // namespace warpbit::tensor
+#pragma GCC visibility pop
