@@ -3,6 +3,7 @@
 // the PTX manual written once more, and makes its mistake there; execute_mma is the GPU.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -185,8 +186,9 @@ class Placing {
       const std::uint32_t code = k_.scale_type == "ue8m0" ? 124 + drawn % 7 : 0x30 + drawn % 16,
                           ones = k_.scale_type == "ue8m0" ? 127 : 0x38;
       for (int lane = line % 32; lane < 128; lane += 32) {
-        const int l = k_.by_four ? lane / 32 * 32 + line / 4 : lane,
-                  column = base + (k_.by_four ? line % 4 : line / 32);
+        const bool by_four = k_.by_four && base == kScaleA;
+        const int l = by_four ? lane / 32 * 32 + line / 4 : lane,
+                  column = base + (by_four ? line % 4 : line / 32);
         const std::uint32_t old = out_.tensor[0].is_written(l, column) ? out_.tensor[0].read(l, column) : 0;
         const std::uint32_t word =
             lane >= k_.scale_lanes ? 0
@@ -267,13 +269,13 @@ Kernel in_tensor_memory() {
 Kernel pair() {
   Kernel out = f16();
   out.form = "tcgen05.mma.cta_group::2.kind::f16 [d], a, b, i, p;";
-  out.shape = {256, 64, 2, false, false};
+  out.shape = {256, 32, 2, false, false};
   return out;
 }
 Kernel f8() {
   Kernel out = f16();
   out.form = "tcgen05.mma.cta_group::1.kind::f8f6f4 [d], a, b, i, p;";
-  out.a_type = "e4m3", out.b_type = "e5m2", out.k = 32;
+  out.a_type = "e4m3", out.b_type = "e5m2", out.k = 32, out.shape.n = 16;
   out.fields.b = 1;
   return out;
 }
@@ -287,7 +289,7 @@ Kernel i8() {
 Kernel sparse() {
   Kernel out = f16();
   out.form = "tcgen05.mma.sp.cta_group::1.kind::f16 [d], a, b, [e], i, p;";
-  out.shape.sparse = true, out.k = 32;
+  out.shape.sparse = true, out.k = 32, out.shape.n = 16;
   out.b.sbo = 512;
   out.fields.sparse = 1;
   return out;
@@ -296,7 +298,6 @@ Kernel mx() {
   Kernel out = f8();
   out.form = "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block32 [d], a, b, i, [sa], [sb], p;";
   out.scales = 1, out.scale_type = "ue8m0", out.fields.ue8m0 = 1;
-  out.shape.n = 128;
   return out;
 }
 Kernel nvfp4() {
@@ -390,7 +391,8 @@ const std::vector<Row>& rows() {
 const std::vector<Row>& scale_rows() {
   static const std::vector<Row> all = {
       {"scale factors in lanes 0 to 31", mx, [](Kernel& k) { k.scale_lanes = 32; }, "scale_lane", ""},
-      {"scale factors of row m in lane m / 4", nvfp4, [](Kernel& k) { k.by_four = true; }, "scale_lane", ""},
+      {"scale factors of A's row m in lane m / 4", nvfp4, [](Kernel& k) { k.by_four = true; }, "scale_lane",
+       "scale_a"},
       {"scale factors not copied", nvfp4, [](Kernel& k) { k.scale_ones = true; }, "scale_one", ""},
       {"high nibble of A first", nvfp4, [](Kernel& k) { k.high_nibble_first = true; }, "element_order", ""},
   };
@@ -484,6 +486,124 @@ TEST_CASE("mistakes in products of tensor memory are named", "[quick][tensor]") 
     }
   CHECK(seen == 36);
   CHECK(wanted == 28);
+}
+
+// Two explain all, and the inputs cannot tell.
+TEST_CASE("a mistake in a tensor product is not certain where another has the same D", "[quick][tensor]") {
+  struct Alike {
+    Kernel (*kernel)();
+    void (*mistake)(Kernel&);
+    std::vector<std::string> operands;  // of those that explain all
+  };
+  const Alike all[] = {{f16, [](Kernel& k) { k.fields.negate_a = 1; }, {"a", "b"}},
+                       {nvfp4, [](Kernel& k) { k.high_nibble_first = true; }, {"a", "b"}}};
+  for (const Alike& row : all) {
+    Kernel right = row.kernel();
+    right.a_said = right.a, right.b_said = right.b;
+    Kernel wrong = right;
+    row.mistake(wrong);
+    const Instruction instruction = Instruction::parse(right.form, Target::find_ptx("sm_100a").value()).value();
+    Made given = run(right, instruction);
+    const TensorDiagnosis found = diagnose_tensor(instruction, given.memories.sources, given.memories.blocks(1),
+                                                  run(wrong, instruction).d)
+                                      .value();
+    CHECK(found.diagnosis.verdict == Verdict::ambiguous);
+    std::vector<std::string> operands;
+    for (const Finding& f : found.diagnosis.findings) {
+      operands.push_back(f.operand);
+      CHECK_FALSE(f.certain);
+    }
+    CHECK(operands == row.operands);
+  }
+}
+
+TEST_CASE("nothing explains random words, and few changed ones explain nothing", "[quick][tensor]") {
+  for (Kernel (*const make)() : {f16, m64}) {
+    Kernel kernel = make();
+    kernel.a_said = kernel.a, kernel.b_said = kernel.b;
+    const Instruction instruction =
+        Instruction::parse(kernel.form, Target::find_ptx("sm_100a").value()).value();
+    Made given = run(kernel, instruction);
+    const auto diagnosis = [&](const std::vector<std::uint32_t>& d) {
+      return diagnose_tensor(instruction, given.memories.sources, given.memories.blocks(1), d).value();
+    };
+    const TensorDiagnosis right = diagnosis(given.d);
+    CHECK(right.diagnosis.verdict == Verdict::correct);
+    CHECK(right.differences.empty());
+    std::mt19937 random(5);
+    std::vector<std::uint32_t> any, few = given.d;
+    for (std::size_t i = 0; i < given.d.size(); ++i) any.push_back(static_cast<std::uint32_t>(random()));
+    for (int i = 0; i < 40; ++i) few[random() % few.size()] = static_cast<std::uint32_t>(random());
+    std::vector<std::uint32_t> zeros(given.d.size()), shuffled = given.d;
+    std::shuffle(shuffled.begin(), shuffled.end(), random);
+    for (const auto& d : {any, few, zeros, shuffled}) {
+      const TensorDiagnosis found = diagnosis(d);
+      INFO(found.text());
+      CHECK((found.diagnosis.verdict == Verdict::none || found.diagnosis.verdict == Verdict::partial));
+      for (const Finding& f : found.diagnosis.findings) {
+        CHECK_FALSE(f.certain);
+        CHECK_FALSE(f.explains_all());
+      }
+    }
+    // The first that differ are shown.
+    std::vector<std::uint32_t> one = given.d;
+    const auto n = static_cast<std::size_t>(kernel.shape.n);
+    one[17 * n + 3] ^= 1;
+    const TensorDiagnosis found = diagnosis(one);
+    const Cell at = tensor_formulas::d(kernel.shape, 17, 3);
+    CHECK(found.diagnosis.verdict == Verdict::none);
+    REQUIRE(found.differences.size() == 1);
+    CHECK(found.differences[0] ==
+          TensorDifference{17, 3, {at.lane, at.column}, 0, one[17 * n + 3], given.d[17 * n + 3]});
+    CHECK(found.text().find(fmt::format("row 17, column 3 (lane {}, column 3", at.lane)) != std::string::npos);
+  }
+}
+
+TEST_CASE("two mistakes at once in a tensor product are found", "[quick][tensor]") {
+  Kernel right = f16();
+  right.a_said = right.a, right.b_said = right.b;
+  Kernel wrong = right;
+  wrong.accumulates = false;
+  std::swap(wrong.b_said.lbo, wrong.b_said.sbo);
+  const Instruction instruction = Instruction::parse(right.form, Target::find_ptx("sm_100a").value()).value();
+  Made given = run(right, instruction);
+  const std::vector<std::uint32_t> d = run(wrong, instruction).d;
+  const auto diagnosis = [&](bool pairs) {
+    return diagnose_tensor(instruction, given.memories.sources, given.memories.blocks(1), d, {.pairs = pairs})
+        .value()
+        .diagnosis;
+  };
+  const Diagnosis found = diagnosis(true);
+  REQUIRE(!found.findings.empty());
+  CHECK(found.findings[0].kind == "offsets_exchanged+accumulator_missing");
+  CHECK_FALSE(found.findings[0].certain);
+  CHECK(diagnosis(false).verdict != Verdict::mistake);
+}
+
+TEST_CASE("what no tensor product is is refused", "[quick][tensor]") {
+  Kernel kernel = f16();
+  kernel.a_said = kernel.a, kernel.b_said = kernel.b;
+  const Target target = Target::find_ptx("sm_100a").value();
+  const Instruction mma = Instruction::parse(kernel.form, target).value();
+  Made given = run(kernel, mma);
+  const auto blocks = given.memories.blocks(1);
+  const auto refusal = [&](const Instruction& instruction, const TensorMmaSources& sources,
+                           std::span<const std::uint32_t> d) {
+    const Result<TensorDiagnosis> found = diagnose_tensor(instruction, sources, blocks, d);
+    REQUIRE(!found.ok());
+    return found.error().code;
+  };
+  const TensorMmaSources& sources = given.memories.sources;
+  CHECK(refusal(Instruction::parse("tcgen05.wait::ld.sync.aligned;", target).value(), sources, given.d) ==
+        Errc::usage);
+  CHECK(refusal(mma, sources, std::span(given.d).first(1)) == Errc::view_mismatch);
+  TensorMmaSources reserved = sources;
+  reserved.instruction |= 1U << 6;
+  CHECK(refusal(mma, reserved, given.d) == Errc::instruction_descriptor);
+  Memories after = given.memories;
+  CHECK(execute_mma(mma, sources, after.blocks(1)).ok());
+  CHECK(tensor_d(mma, sources, after.blocks(1)).value() == given.d);
+  CHECK(!tensor_d(mma, reserved, after.blocks(1)).ok());
 }
 
 }  // namespace tensor_diagnose_test

@@ -329,7 +329,7 @@ void collect_swizzles(TensorMistakes& to, const TensorTiles& of) {
 
 void collect_blocks(TensorMistakes& to, const TensorTiles& of) {
   const std::string hint = "which rows of A and columns of B a block of the pair brings: those of its rank";
-  to.add({"blocks_exchanged", of.role, of.name + " of the two blocks exchanged", hint, 1, true},
+  to.add({"blocks_exchanged", of.role, of.name + " exchanged between the two blocks", hint, 1, true},
          of.changed([](const TensorTile& tile) {
            return [tile](TensorState& s) {
              tile.for_bytes(std::min(s.shared[0].size(), s.shared[1].size()),
@@ -338,20 +338,21 @@ void collect_blocks(TensorMistakes& to, const TensorTiles& of) {
          }));
   for (const std::size_t from : {std::size_t{0}, std::size_t{1}})
     if (!to.subject.is_wanted())
-      to.add({"block_repeated", of.role,
-              fmt::format("{} of the {} block in both", of.name, from == 0 ? "even" : "odd"), hint, 1, true},
-             of.changed([from](const TensorTile& tile) {
-               return [tile, from](TensorState& s) {
-                 tile.for_bytes(std::min(s.shared[0].size(), s.shared[1].size()),
-                                [&](std::size_t i) { s.shared[1 - from][i] = s.shared[from][i]; });
-               };
-             }));
+      to.add(
+          {"block_repeated", of.role,
+           fmt::format("{} that of the {} block in both", of.name, from == 0 ? "even" : "odd"), hint, 1, true},
+          of.changed([from](const TensorTile& tile) {
+            return [tile, from](TensorState& s) {
+              tile.for_bytes(std::min(s.shared[0].size(), s.shared[1].size()),
+                             [&](std::size_t i) { s.shared[1 - from][i] = s.shared[from][i]; });
+            };
+          }));
 }
 
 void collect_tiles(TensorMistakes& to, const TensorTiles& of) {
   collect_swizzles(to, of);
   if (of.are_all([](const TensorTile& t) { return t.matrix.element_bits == 4; }))
-    to.add({"element_order", of.role, of.name + " with the halves of each byte exchanged",
+    to.add({"element_order", of.role, of.name + " stored with the halves of each byte exchanged",
             "the element of lower k is the lower half", 1},
            of.changed([](const TensorTile& t) {
              return changed_bytes(t, [](std::byte x) { return x >> 4 | x << 4; });

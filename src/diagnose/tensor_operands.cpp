@@ -55,7 +55,7 @@ class TensorDescriptors {
       return std::pair(a_ ? by(s_.a) : s_.a, b_ ? by(s_.b) : s_.b);
     };
     const auto values = changed(to_.subject.is_wanted() ? inverse : f);
-    if (values == std::pair(s_.a, s_.b)) return;
+    if ((a_ && values.first == s_.a) || (b_ && values.second == s_.b)) return;
     if (!seen_.insert(values).second && is_value) return;
     const std::string_view names = a_ && b_ ? "the descriptors of A and B"
                                    : a_     ? "the descriptor of A"
@@ -151,7 +151,7 @@ class TensorDescriptors {
         };
       };
       add("depth_step",
-          fmt::format("it is that of {} step{} {} along K ({} bytes each)", std::abs(by),
+          fmt::format("the start address is that of {} step{} {} along K ({} bytes each)", std::abs(by),
                       std::abs(by) > 1 ? "s" : "", by > 0 ? "further" : "before", step * 16),
           "how the start address advances from one mma to the next along K", 1, move(by), move(-by));
     }
@@ -202,7 +202,7 @@ class TensorFields {
           [id](InstructionDescriptor& d) { d.scale_id_a = id; });
       add("scale_selector", "scale_b", value("the scale factor ID of B", id), hint, 1,
           [id](InstructionDescriptor& d) { d.scale_id_b = id; });
-      add("scale_selector", "scale_a scale_b", value("the scale factor IDs of A and B", id), hint, 1,
+      add("scale_selector", "scale_a scale_b", value("the scale factor ID of both A and B", id), hint, 1,
           [id](InstructionDescriptor& d) { d.scale_id_a = d.scale_id_b = id; });
       add("selector", "metadata", value("the sparsity selector", id),
           "bits 0 to 1: which of two columns has the metadata", 1,
@@ -238,13 +238,13 @@ class TensorFields {
     for (const std::string_view type : kFactors) {
       add("type", "a", value("the type of A", type), hint, 1, [type](InstructionDescriptor& d) { d.a = type; });
       add("type", "b", value("the type of B", type), hint, 1, [type](InstructionDescriptor& d) { d.b = type; });
-      add("type", "a b", value("the types of A and B", type), hint, 1,
+      add("type", "a b", value("the type of both A and B", type), hint, 1,
           [type](InstructionDescriptor& d) { d.a = d.b = type; });
     }
     for (const std::string_view type : {"f16", "f32", "s32"})
       add("type", "d", value("the type of D", type), hint, 1, [type](InstructionDescriptor& d) { d.d = type; });
     for (const std::string_view type : {"ue8m0", "ue4m3"})
-      add("type", "scale_a scale_b", value("the type of the scale factors", type), "bit 23", 1,
+      add("type", "scale_a scale_b", value("the type of scale factors", type), "bit 23", 1,
           [type](InstructionDescriptor& d) { d.scale = type; });
   }
 
@@ -252,7 +252,9 @@ class TensorFields {
     const auto major = [&](bool is_mn) {
       return fmt::format("{} {}", x_.is_wanted() ? "should be" : "is", is_mn ? "K-major" : "MN-major");
     };
-    const auto negated = [&](bool is) { return is == x_.is_wanted() ? "is negated" : "is not negated"; };
+    const auto negated = [&](bool is) {
+      return fmt::format("{} {}negated", x_.is_wanted() ? "should be" : "is", is ? "not " : "");
+    };
     add("transposed", "a", "A " + major(x_.of.a_is_mn_major), "bit 15, and how the tile lies", 1,
         [](InstructionDescriptor& d) { d.a_is_mn_major = !d.a_is_mn_major; });
     add("transposed", "b", "B " + major(x_.of.b_is_mn_major), "bit 16, and how the tile lies", 1,
@@ -262,9 +264,9 @@ class TensorFields {
           d.a_is_mn_major = !d.a_is_mn_major;
           d.b_is_mn_major = !d.b_is_mn_major;
         });
-    add("sign", "a", fmt::format("A {}", negated(x_.of.negates_a)), "bit 13", 1,
+    add("sign", "a", "A " + negated(x_.of.negates_a), "bit 13", 1,
         [](InstructionDescriptor& d) { d.negates_a = !d.negates_a; });
-    add("sign", "b", fmt::format("B {}", negated(x_.of.negates_b)), "bit 14", 1,
+    add("sign", "b", "B " + negated(x_.of.negates_b), "bit 14", 1,
         [](InstructionDescriptor& d) { d.negates_b = !d.negates_b; });
     add("saturate", "d", "the saturate bit is the wrong way", "bit 3", 1,
         [](InstructionDescriptor& d) { d.saturates = !d.saturates; });
