@@ -277,9 +277,12 @@ class TensorFields {
     for (const int m : {32, 64, 128, 256})
       add("shape", "d", value("M", m), "M / 16 in bits 24 to 28; of a pair, both blocks'", 1,
           [m](InstructionDescriptor& d) { d.m = m; });
+    // Further columns change no others where each lane has all of a row.
+    const bool has_banks = x_.mma.is_weight_stationary || x_.mma.cta_group == 2;
     for (const int n : {x_.of.n / 2, 2 * x_.of.n, x_.of.n / 4, 4 * x_.of.n, 8, 16, 32, 64, 128, 256})
-      add("shape", "d", value("N", n), "N / 8 in bits 17 to 22; of a pair, both blocks'", 1,
-          [n](InstructionDescriptor& d) { d.n = n; });
+      if (n < x_.of.n || has_banks)
+        add("shape", "d", value("N", n), "N / 8 in bits 17 to 22; of a pair, both blocks'", 1,
+            [n](InstructionDescriptor& d) { d.n = n; });
   }
 
   TensorMistakes& to_;
