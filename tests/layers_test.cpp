@@ -242,7 +242,8 @@ Names growing_words() {
 bool may_name(const fs::path& path) {
   static const std::set<std::string> kNaming = {"device.hpp",         "tensor_map.hpp",
                                                 "fragment_moves.hpp", "tensor_memory.hpp",
-                                                "execute_tensor.hpp", "instruction_descriptor.hpp"};
+                                                "execute_tensor.hpp", "instruction_descriptor.hpp",
+                                                "descriptor.hpp"};
   return path.parent_path().filename() == "device" || kNaming.contains(path.filename().string());
 }
 

@@ -103,7 +103,7 @@ Result<Diagnosis> diagnose(const Operand& operand, int lanes, std::span<const st
 
 // ---- Products of tensor memory
 
-/// How to diagnose tcgen05.mma.
+/// How to diagnose a product of tensor memory.
 struct TensorDiagnoseOptions {
   /// What the product is compared with.
   enum class Compared {
@@ -124,7 +124,7 @@ struct TensorDifference {
   friend bool operator==(const TensorDifference&, const TensorDifference&) = default;
 };
 
-/// The outcome for a tcgen05.mma.
+/// The outcome for a product of tensor memory.
 struct TensorDiagnosis {
   Diagnosis diagnosis;
   std::vector<TensorDifference> differences;  ///< the first ones, by rows
@@ -138,7 +138,7 @@ struct TensorDiagnosis {
 Result<std::vector<std::uint32_t>> tensor_d(const Instruction& instruction, const TensorMmaSources& sources,
                                             std::span<const TensorBlock> after);
 
-/// Diagnoses one tcgen05.mma: which mistake in its descriptors, its operands, in what memories hold or in how D was read makes
+/// Diagnoses one product of tensor memory: which mistake in its descriptors, its operands, in what memories hold or in how D was read makes
 /// `d` of the blocks before it? `d` has M x N words, by rows, as tensor_d() returns them. What a mistake makes of words that
 /// were never written is neither explained nor contradicted. Errors: those of execute_mma; view_mismatch for another number of
 /// words.

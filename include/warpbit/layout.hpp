@@ -74,7 +74,7 @@ struct LayoutOptions {
   std::string operand;  ///< the only one requested: its role, or "b" for "b_desc"; empty: all
   /// For an operand in shared memory: its descriptor. A literal in the statement has the same effect.
   std::optional<std::uint64_t> descriptor = {};
-  /// For tcgen05.mma: its instruction descriptor. A literal in the statement has the same effect.
+  /// For a product of tensor memory: its instruction descriptor. A literal in the statement has the same effect.
   std::optional<std::uint32_t> instruction_descriptor = {};
   /// And the lane of the addresses of D, A and metadata, which layouts C and F have 0 and 16 for.
   int tensor_lane = 0;
@@ -95,7 +95,7 @@ struct LayoutOptions {
 Result<Instruction> parse_on_newest(std::string_view text);
 
 /// The layout of an instruction's matrices. Errors: operand_kind if the requested operand does not exist or
-/// holds no matrix, or if no operand holds one; instruction_descriptor; usage if tcgen05.mma has no instruction descriptor, if the requested operand's location is not given, or if
+/// holds no matrix, or if no operand holds one; instruction_descriptor; usage if a product of tensor memory has no instruction descriptor, if the requested operand's location is not given, or if
 /// several operands could have the descriptor, or for a tile that is no multiple of the instruction's part;
 /// no_such_layout if no canonical layout exists.
 Result<Layout> layout(const Instruction& instruction, const LayoutOptions& options = {});

@@ -79,8 +79,8 @@ class Machine {
   const AsyncState& async_state(int warpgroup) const { return group(warpgroup).async; }
   const Memory& memory() const { return memory_; }
   const TensorMemory& tensor_memory() const { return tensor_.memory; }
-  /// Instructions of tensor memory that are not complete, oldest first: mma, cp and shift before a tcgen05.commit, which completes
-  /// them here as if its barrier object had been waited for; ld and st before their tcgen05.wait.
+  /// Instructions of tensor memory that are not complete, oldest first: mma, cp and shift before a commit, which completes
+  /// them here as if its barrier object had been waited for; ld and st before their wait.
   const std::vector<TensorPending>& tensor_pending() const { return tensor_.pending; }
 
   /// Makes two blocks a pair, the one with the even rank first, each of which must live as long as the other is used.

@@ -8,6 +8,12 @@ namespace warpbit {
 
 /// How 16-byte chunks are permuted within a span of bytes. The values are those of a matrix descriptor's
 /// field; tcgen05 has one more, which permutes atoms of 32 bytes.
-enum class Swizzle : std::uint8_t { none = 0, bytes_128 = 1, bytes_64 = 2, bytes_32 = 3, bytes_128_atoms_32 = 4 };
+enum class Swizzle : std::uint8_t {
+  none = 0,
+  bytes_128 = 1,
+  bytes_64 = 2,
+  bytes_32 = 3,
+  bytes_128_atoms_32 = 4
+};
 
 }  // namespace warpbit
