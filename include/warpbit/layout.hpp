@@ -95,9 +95,10 @@ struct LayoutOptions {
 Result<Instruction> parse_on_newest(std::string_view text);
 
 /// The layout of an instruction's matrices. Errors: operand_kind if the requested operand does not exist or
-/// holds no matrix, or if no operand holds one; instruction_descriptor; usage if a product of tensor memory has no instruction descriptor, if the requested operand's location is not given, or if
-/// several operands could have the descriptor, or for a tile that is no multiple of the instruction's part;
-/// no_such_layout if no canonical layout exists.
+/// holds no matrix, or if no operand holds one; instruction_descriptor; usage if a product of tensor memory has no
+/// instruction descriptor, if the requested operand's location is not given, or if several operands could have the
+/// descriptor, or for a tile that is no multiple of the instruction's part; no_such_layout if no canonical layout
+/// exists.
 Result<Layout> layout(const Instruction& instruction, const LayoutOptions& options = {});
 
 // ---- For people
