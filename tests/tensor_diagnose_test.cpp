@@ -9,6 +9,7 @@
 #include <functional>
 #include <random>
 
+#include "archive.hpp"
 #include "tensor_formulas.hpp"
 #include "warpbit/diagnose.hpp"
 #include "warpbit/format.hpp"
@@ -578,6 +579,71 @@ TEST_CASE("two mistakes at once in a tensor product are found", "[quick][tensor]
   CHECK(found.findings[0].kind == "offsets_exchanged+accumulator_missing");
   CHECK_FALSE(found.findings[0].certain);
   CHECK(diagnosis(false).verdict != Verdict::mistake);
+}
+
+// A member of an .npz with integers of so many bytes.
+template <class T>
+std::pair<std::string, std::string> member(const std::string& name, const std::vector<T>& items) {
+  return {name + ".npy", archive::npy(archive::dictionary("'<u" + std::to_string(sizeof(T)) + "'",
+                                                          fmt::format("({},)", items.size())),
+                                      {reinterpret_cast<const char*>(items.data()), items.size() * sizeof(T)})};
+}
+
+TEST_CASE("a tensor product in a file is diagnosed", "[quick][tensor]") {
+  Kernel right = f16();
+  right.a_said = right.a, right.b_said = right.b;
+  Kernel wrong = right;
+  std::swap(wrong.a_said.lbo, wrong.a_said.sbo);
+  const Target target = Target::find_ptx("sm_100a").value();
+  const Instruction mma = Instruction::parse("tcgen05.mma.cta_group::1.kind::f16", target).value();
+  const Made given = run(right, mma);
+  const TensorMmaSources& s = given.memories.sources;
+  std::vector<std::uint32_t> words(128 * 512);
+  std::vector<std::uint8_t> written(words.size()), shared;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words[i] = given.memories.tensor[0].read(static_cast<int>(i / 512), static_cast<int>(i % 512));
+    written[i] = given.memories.tensor[0].is_written(static_cast<int>(i / 512), static_cast<int>(i % 512));
+  }
+  for (const std::byte byte : given.memories.shared[0]) shared.push_back(static_cast<std::uint8_t>(byte));
+  archive::Members members = {member("shared", shared),
+                              member("tensor", words),
+                              member("written", written),
+                              member("d", run(wrong, mma).d),
+                              member("d_tmem", std::vector{s.d}),
+                              member("a_desc", std::vector{s.a}),
+                              member("b_desc", std::vector{s.b}),
+                              member("idesc", std::vector{s.instruction}),
+                              member("enable_input_d", std::vector<std::uint8_t>{1})};
+  const archive::Directory folder;
+  const auto diagnosed = [&] {
+    const auto file = folder.path / "product.npz";
+    std::ofstream(file, std::ios::binary) << archive::zip_of(members);
+    return diagnose_tensor(mma, file);
+  };
+  const Result<TensorDiagnosis> found = diagnosed();
+  INFO((found ? found->text() : found.error().message()));
+  REQUIRE(found.ok());
+  CHECK(found->diagnosis.verdict == Verdict::mistake);
+  CHECK(found->diagnosis.findings[0].kind == "offsets_exchanged");
+  CHECK(found->diagnosis.findings[0].certain);
+  // Each member is needed but `written`, and in its size.
+  const archive::Members all = members;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CAPTURE(all[i].first);
+    members = all;
+    members.erase(members.begin() + static_cast<std::ptrdiff_t>(i));
+    const Result<TensorDiagnosis> without = diagnosed();
+    CHECK(without.ok() == (all[i].first == "written.npy"));
+    if (!without) CHECK(without.error().code == Errc::member_missing);
+  }
+  members = all;
+  members[1] = member("tensor", std::vector<std::uint32_t>(7));
+  CHECK(diagnosed().error().code == Errc::member_shape);
+  members[1] = member("tensor", std::vector<std::uint8_t>(128 * 512));
+  CHECK(diagnosed().error().code == Errc::member_dtype);
+  members = all;
+  members[5] = member("a_desc", std::vector<std::uint64_t>(2));
+  CHECK(diagnosed().error().code == Errc::member_shape);
 }
 
 TEST_CASE("what no tensor product is is refused", "[quick][tensor]") {

@@ -146,6 +146,12 @@ Result<TensorDiagnosis> diagnose_tensor(const Instruction& instruction, const Te
                                         std::span<const TensorBlock> before, std::span<const std::uint32_t> d,
                                         const TensorDiagnoseOptions& options = {});
 
+/// The same of an .npz, in which blocks come first: `shared` (bytes), `tensor` (128 x 512 words of each block; `written`, a byte
+/// for each, says which were, else all), `d` (32 bits an item), and the value of each operand by its role: `d_tmem`, `a_desc`,
+/// `b_desc`, `idesc`, `enable_input_d` and so on. Errors: also those of reading, member_missing, member_dtype, member_shape.
+Result<TensorDiagnosis> diagnose_tensor(const Instruction& instruction, const std::filesystem::path& path,
+                                        const TensorDiagnoseOptions& options = {});
+
 // ---- In tests
 
 /// The expected registers of one operand of one warp, dense: [lane][register]. Padding bits do not count.

@@ -18,9 +18,9 @@ namespace {
 using nlohmann::ordered_json;
 
 struct DiagnoseArguments {
-  std::string what, target, a, b, c, d;
+  std::string what, target, a, b, c, d, memory;
   std::size_t top = 5;
-  bool json = false, single = false;
+  bool json = false, single = false, wanted = false;
 };
 
 ordered_json json(const Finding& f) {
@@ -113,7 +113,26 @@ Diagnosis diagnose_product(const DiagnoseArguments& o, const DiagnoseOptions& op
                            options));
 }
 
+// tcgen05.mma on the memories in a file.
+int diagnose_memory(const DiagnoseArguments& o) {
+  const AskedForm form = asked_form(o.what, o.target);
+  if (!form.target) refuse("diagnose", "no --target", "--memory needs a form, --target or FORM@TARGET");
+  TensorDiagnoseOptions options;
+  options.pairs = !o.single;
+  if (o.wanted) options.d = TensorDiagnoseOptions::Compared::wanted;
+  const TensorDiagnosis found = required(diagnose_tensor(instruction_of(form), o.memory, options));
+  if (o.json) {
+    print_diagnosis_json(found.diagnosis, o.top);
+  } else {
+    print_diagnosis(found.diagnosis, o.top);
+    if (const std::size_t line = found.text().find('\n'); line != std::string::npos)
+      fmt::print("{}\n", found.text().substr(line + 1));
+  }
+  return found.diagnosis.verdict == Verdict::correct ? kYes : kNo;
+}
+
 int diagnose_command(const DiagnoseArguments& o) {
+  if (!o.memory.empty()) return diagnose_memory(o);
   DiagnoseOptions options;
   options.pairs = !o.single;
   options.target = find_target(o.target);
@@ -136,6 +155,12 @@ void add_diagnose(CLI::App& command, int& status) {
   command.add_option("--b", o.b, "B, the same");
   command.add_option("--c", o.c, "C; 0 unless given");
   command.add_option("--d", o.d, "the kernel's D");
+  command.add_option(
+      "--memory", o.memory,
+      "of a tcgen05.mma: an .npz with shared (bytes), tensor (128 x 512 words), of a pair both blocks', d (32 bits "
+      "an item), and the operands' values: d_tmem, a_desc, b_desc, idesc, enable_input_d, ...");
+  command.add_flag("--wanted", o.wanted,
+                   "with --memory: d is what it should be; the operands are the kernel's");
   command.add_option("--target", o.target, "the target that the kernel ran on, instead of the one in the file");
   command.add_option("--top", o.top, "findings to show")->check(whole_number(0))->capture_default_str();
   command.add_flag("--single", o.single, "try no pairs of mistakes");
