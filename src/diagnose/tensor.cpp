@@ -52,12 +52,9 @@ using Words = std::vector<std::uint32_t>;
 // The words of D in the memories behind a product. Precondition: they have its columns.
 Words words_of_d(const TensorSubject& x, std::span<const TensorMemory* const> memories) {
   const int first = TensorAddress::decode(x.state.sources.d).column;
-  const int bits = find_format_info(x.of.d).value().bits;
   Words out;
   for (const TensorCell& cell : x.d) {
-    const std::uint32_t word =
-        memories[static_cast<std::size_t>(cell.block)]->read(cell.lane, first + cell.column);
-    out.push_back(bits == 16 ? word & 0xFFFF : word);
+    out.push_back(memories[static_cast<std::size_t>(cell.block)]->read(cell.lane, first + cell.column));
   }
   return out;
 }
@@ -121,8 +118,7 @@ class TensorJudge {
     const auto block = static_cast<std::size_t>(at->block);
     if (!p.state.tensor[block].is_written(at->lane, column)) return std::nullopt;
     if (p.accumulates && !x_.state.tensor[block].is_written(at->lane, column)) return std::nullopt;
-    const std::uint32_t word = p.state.tensor[block].read(at->lane, column);
-    return has_halves_ ? word & 0xFFFF : word;
+    return p.state.tensor[block].read(at->lane, column);
   }
 
   Score compare(const Prediction& prediction) const {
@@ -147,7 +143,6 @@ class TensorJudge {
   const TensorSubject& x_;
   const TensorState& after_;
   std::span<const std::uint32_t> d_;
-  bool has_halves_ = find_format_info(x_.of.d).value().bits == 16;
   Words product_;
   std::uint64_t right_ = 0;
 };
