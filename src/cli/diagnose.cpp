@@ -149,18 +149,19 @@ void add_diagnose(CLI::App& command, int& status) {
   command
       .add_option(
           "file", o.what,
-          "a capture of the layout registers, of an instruction D = A B + C; with matrices a form, also short or FORM@TARGET")
+          "a capture of the layout registers, of an instruction D = A B + C; with matrices or --memory a form, also short or FORM@TARGET")
       ->required();
   command.add_option("--a", o.a, "A as a whole matrix: .npy, or text with a row in each line");
   command.add_option("--b", o.b, "B, the same");
   command.add_option("--c", o.c, "C; 0 unless given");
   command.add_option("--d", o.d, "the kernel's D");
-  command.add_option(
+  CLI::Option* const memory = command.add_option(
       "--memory", o.memory,
       "of a tcgen05.mma: an .npz with shared (bytes), tensor (128 x 512 words), of a pair both blocks', d (32 bits "
       "an item), and the operands' values: d_tmem, a_desc, b_desc, idesc, enable_input_d, ...");
-  command.add_flag("--wanted", o.wanted,
-                   "with --memory: d is what it should be; the operands are the kernel's");
+  command
+      .add_flag("--wanted", o.wanted, "d of --memory is what it should be, and the operands are the kernel's")
+      ->needs(memory);
   command.add_option("--target", o.target, "the target that the kernel ran on, instead of the one in the file");
   command.add_option("--top", o.top, "findings to show")->check(whole_number(0))->capture_default_str();
   command.add_flag("--single", o.single, "try no pairs of mistakes");

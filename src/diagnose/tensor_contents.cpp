@@ -135,8 +135,9 @@ class TensorContents {
         return [lanes](const OldWords& old, int lane, int column) { return old(lane % lanes, column); };
       }));
     for (const std::uint32_t word : {0U, TensorMemory::kUnwritten})
-      to_.add({kind, of.role, fmt::format("{}, the others {}", text, word == 0 ? "have 0" : "have only ones"),
-               hint, of.cost},
+      to_.add({kind, of.role,
+               fmt::format("{}, the others {}", text, word == 0 ? "have 0" : "have only bits that are 1"), hint,
+               of.cost},
               of.rewritten([=](const TensorRegion&) { return constant(word, lanes); }));
   }
 

@@ -253,7 +253,8 @@ class TensorFields {
       return fmt::format("{} {}", x_.is_wanted() ? "should be" : "is", is_mn ? "K-major" : "MN-major");
     };
     const auto negated = [&](bool is) {
-      return fmt::format("{} {}negated", x_.is_wanted() ? "should be" : "is", is ? "not " : "");
+      if (x_.is_wanted()) return is ? "should not be negated" : "should be negated";
+      return is ? "is not negated" : "is negated";
     };
     add("transposed", "a", "A " + major(x_.of.a_is_mn_major), "bit 15, and how the tile lies", 1,
         [](InstructionDescriptor& d) { d.a_is_mn_major = !d.a_is_mn_major; });
@@ -264,9 +265,9 @@ class TensorFields {
           d.a_is_mn_major = !d.a_is_mn_major;
           d.b_is_mn_major = !d.b_is_mn_major;
         });
-    add("sign", "a", "A " + negated(x_.of.negates_a), "bit 13", 1,
+    add("sign", "a", fmt::format("A {}", negated(x_.of.negates_a)), "bit 13", 1,
         [](InstructionDescriptor& d) { d.negates_a = !d.negates_a; });
-    add("sign", "b", "B " + negated(x_.of.negates_b), "bit 14", 1,
+    add("sign", "b", fmt::format("B {}", negated(x_.of.negates_b)), "bit 14", 1,
         [](InstructionDescriptor& d) { d.negates_b = !d.negates_b; });
     add("saturate", "d", "the saturate bit is the wrong way", "bit 3", 1,
         [](InstructionDescriptor& d) { d.saturates = !d.saturates; });
