@@ -92,11 +92,11 @@ constexpr Product product(Element element) {
 }
 
 constexpr std::array kProducts{
-    product<float, 16, 8, 8>(Element::f32),         product<float, 16, 8, 16>(Element::f32),
-    product<float, 16, 8, 32>(Element::f32),        product<float, 16, 8, 64>(Element::f32),
-    product<float, 64, 256, 16>(Element::f32),      product<std::int32_t, 16, 8, 32>(Element::s32),
-    product<std::int32_t, 16, 8, 64>(Element::s32), product<std::int32_t, 16, 8, 256>(Element::s32),
-    product<double, 16, 8, 16>(Element::f64),
+    product<float, 16, 8, 8>(Element::f32),          product<float, 16, 8, 16>(Element::f32),
+    product<float, 16, 8, 32>(Element::f32),         product<float, 16, 8, 64>(Element::f32),
+    product<float, 64, 256, 16>(Element::f32),       product<float, 128, 256, 16>(Element::f32),
+    product<std::int32_t, 16, 8, 32>(Element::s32),  product<std::int32_t, 16, 8, 64>(Element::s32),
+    product<std::int32_t, 16, 8, 256>(Element::s32), product<double, 16, 8, 16>(Element::f64),
 };
 
 void square(int size, float* c, const float* a, const float* b, int threads) {
