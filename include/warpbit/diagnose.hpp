@@ -138,10 +138,10 @@ struct TensorDiagnosis {
 Result<std::vector<std::uint32_t>> tensor_d(const Instruction& instruction, const TensorMmaSources& sources,
                                             std::span<const TensorBlock> after);
 
-/// Diagnoses one product of tensor memory: which mistake in its descriptors, its operands, in what memories hold or in how D was read makes
-/// `d` of the blocks before it? `d` has M x N words, by rows, as tensor_d() returns them; 16 bits in the lower half, above 0. What a mistake makes of words that
-/// were never written is neither explained nor contradicted. Errors: those of execute_mma; view_mismatch for another number of
-/// words.
+/// Diagnoses one product of tensor memory: which mistake in its descriptors, its operands, in what memories hold or in
+/// how D was read makes `d` of the blocks before it? `d` has M x N words, by rows, as tensor_d() returns them; 16 bits
+/// in the lower half, above 0. What a mistake makes of words that were never written is neither explained nor
+/// contradicted. Errors: those of execute_mma; view_mismatch for another number of words.
 Result<TensorDiagnosis> diagnose_tensor(const Instruction& instruction, const TensorMmaSources& sources,
                                         std::span<const TensorBlock> before, std::span<const std::uint32_t> d,
                                         const TensorDiagnoseOptions& options = {});
