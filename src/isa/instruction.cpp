@@ -195,17 +195,19 @@ std::vector<EvidenceRow> evidence_table() {
   for (const Family& family : families())
     for (const Form& form : family.forms) {
       if (!form.undocumented.empty()) continue;
-      const std::string_view type = format(form.arithmetic.a).name, unit = name(form.arithmetic.unit);
-      auto row = std::ranges::find_if(out, [&](const auto& r) { return r.type == type && r.unit == unit; });
-      if (row == out.end())
-        row = out.insert(out.end(), {type, unit, std::vector<std::optional<BasisRange>>(targets.size())});
-      for (std::size_t i = 0; i < targets.size(); ++i) {
-        if (!targets[i].row().features.has(form.needs | form.known)) continue;
-        const std::optional<TargetPlan> plan = find_plan(targets[i].row(), form.arithmetic);
-        if (!plan) continue;
-        const Basis basis = plan->evidence.overall();
-        const BasisRange known = row->by_target[i].value_or(BasisRange{basis, basis});
-        row->by_target[i] = BasisRange{std::min(known.strongest, basis), std::max(known.weakest, basis)};
+      for (const Arithmetic& arithmetic : arithmetics_of(form)) {
+        const std::string_view type = format(arithmetic.a).name, unit = name(arithmetic.unit);
+        auto row = std::ranges::find_if(out, [&](const auto& r) { return r.type == type && r.unit == unit; });
+        if (row == out.end())
+          row = out.insert(out.end(), {type, unit, std::vector<std::optional<BasisRange>>(targets.size())});
+        for (std::size_t i = 0; i < targets.size(); ++i) {
+          if (!targets[i].row().features.has(form.needs | form.known)) continue;
+          const std::optional<TargetPlan> plan = find_plan(targets[i].row(), arithmetic);
+          if (!plan) continue;
+          const Basis basis = plan->evidence.overall();
+          const BasisRange known = row->by_target[i].value_or(BasisRange{basis, basis});
+          row->by_target[i] = BasisRange{std::min(known.strongest, basis), std::max(known.weakest, basis)};
+        }
       }
     }
   return out;

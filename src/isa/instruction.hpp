@@ -53,6 +53,9 @@ struct DecodedInstruction {
   CompiledAction kernel = {};
 };
 
+/// The arithmetics of a form: its own, or those of all types that an instruction descriptor may name, A's and B's the same.
+std::vector<Arithmetic> arithmetics_of(const Form& form);
+
 /// Whether no result of the GPU shows the arithmetic of a plan, and it could be different.
 bool is_inferred(const TargetPlan& plan);
 

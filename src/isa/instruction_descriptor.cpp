@@ -352,6 +352,21 @@ std::optional<TensorMma> tensor_mma(const Instruction& instruction) {
   return mma == nullptr ? std::nullopt : std::optional(*mma);
 }
 
+std::vector<Arithmetic> arithmetics_of(const Form& form) {
+  const auto* const action = std::get_if<TensorAction>(&form.action);
+  const auto* const mma = action == nullptr ? nullptr : std::get_if<TensorMma>(&action->what);
+  if (mma == nullptr) return {form.arithmetic};
+  std::vector<Arithmetic> out;
+  const Types& types = types_of(mma->kind);
+  for (const std::string_view factor : types.factors)
+    for (const std::string_view sum : types.sums)
+      if (!factor.empty() && !sum.empty()) {
+        const FormatId a = find_format(factor)->id, d = find_format(sum)->id;
+        out.push_back({form.arithmetic.unit, d, a, a, d, form.arithmetic.modifier});
+      }
+  return out;
+}
+
 int InstructionDescriptor::scales(const TensorMma& of) const {
   return k == kUltraK ? 3 * of.scale_vec / 2 : of.scale_vec;
 }
