@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes made in products of tensor memory, and what diagnose calls them. Every kernel places its operands here, by the formulas of
-// the PTX manual written once more, and makes its mistake there; execute_mma is the GPU.
+// Mistakes made in products of tensor memory, and what diagnose calls them. Every kernel places its operands here, by the
+// formulas of the PTX manual written once more, and makes its mistake there; execute_mma is the GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
