@@ -133,8 +133,8 @@ struct TensorDiagnosis {
   std::string text() const;
 };
 
-/// Words of D that an mma with these operands has written, by rows. Errors: usage,
-/// instruction_descriptor, tensor_memory.
+/// Words of D that a product with these operands has written, by rows. Errors: usage, instruction_descriptor,
+/// tensor_memory.
 Result<std::vector<std::uint32_t>> tensor_d(const Instruction& instruction, const TensorMmaSources& sources,
                                             std::span<const TensorBlock> after);
 
@@ -146,9 +146,10 @@ Result<TensorDiagnosis> diagnose_tensor(const Instruction& instruction, const Te
                                         std::span<const TensorBlock> before, std::span<const std::uint32_t> d,
                                         const TensorDiagnoseOptions& options = {});
 
-/// The same of an .npz, in which blocks come first: `shared` (bytes), `tensor` (128 x 512 words of each block; `written`, a byte
-/// for each, says which were, else all), `d` (32 bits an item), and the value of each operand by its role: `d_tmem`, `a_desc`,
-/// `b_desc`, `idesc`, `enable_input_d` and so on. Errors: also those of reading, member_missing, member_dtype, member_shape.
+/// The same of an .npz, in which blocks come first: `shared` (bytes), `tensor` (128 x 512 words of each block;
+/// `written`, a byte for each, says which were, else all), `d` (32 bits an item), and the value of each operand by its
+/// role: `d_tmem`, `a_desc`, `b_desc`, `idesc`, `enable_input_d` and so on. Errors: also those of reading,
+/// member_missing, member_dtype, member_shape.
 Result<TensorDiagnosis> diagnose_tensor(const Instruction& instruction, const std::filesystem::path& path,
                                         const TensorDiagnoseOptions& options = {});
 
