@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "warpbit/execute.hpp"
@@ -96,6 +97,16 @@ Result<TensorTouches> touches_of_move(const Instruction& instruction, int warp, 
 /// True if the address names lanes of another window than that of the warp, which hardware ignores and the manual does not
 /// allow (PTX manual, "Tensor Memory and Register Load/Store Instructions: access restrictions").
 bool names_other_window(int warp, std::uint32_t address);
+
+/// An instruction of tensor memory that is not known to be complete.
+struct TensorPending {
+  enum class Kind { mma, cp, shift, ld, st } kind;
+  std::string who;
+  int warp = 0;  ///< of the block, which executed it
+  TensorTouches touches;
+  std::uint32_t d = 0;            ///< of an mma: the address of D
+  std::uint32_t instruction = 0;  ///< its descriptor
+};
 
 }  // namespace warpbit
 #pragma GCC visibility pop

@@ -51,16 +51,6 @@ struct MachineOptions {
   bool detect = true;
 };
 
-/// An instruction of tensor memory that is not known to be complete.
-struct TensorPending {
-  enum class Kind { mma, cp, shift, ld, st } kind;
-  std::string who;
-  int warp = 0;  ///< of the block, which executed it
-  TensorTouches touches;
-  std::uint32_t d = 0;            ///< of an mma: the address of D
-  std::uint32_t instruction = 0;  ///< its descriptor
-};
-
 /// A block: warps, each lane with its registers; warpgroups of four warps, each with its asynchronous state;
 /// one memory for all, and tensor memory. It executes one instruction after another. The caller picks the warpgroup and thus
 /// plays the scheduler; it also stands in for barriers. A refused call changes nothing.
@@ -79,7 +69,7 @@ class Machine {
   const AsyncState& async_state(int warpgroup) const { return group(warpgroup).async; }
   const Memory& memory() const { return memory_; }
   const TensorMemory& tensor_memory() const { return tensor_.memory; }
-  /// Instructions of tensor memory that are not complete, oldest first: mma, cp and shift before a commit, which completes
+  /// Instructions of tensor memory that are not complete, oldest first: products, copies and shifts before a commit, which completes
   /// them here as if its barrier object had been waited for; ld and st before their wait.
   const std::vector<TensorPending>& tensor_pending() const { return tensor_.pending; }
 
