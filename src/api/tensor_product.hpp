@@ -13,6 +13,7 @@
 #include "warpbit/result.hpp"
 #include "warpbit/tensor_memory.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 inline constexpr int kTensorLanes = TensorMemory::kLanes, kTensorColumns = TensorMemory::kColumns,
@@ -81,3 +82,4 @@ void shift_down(TensorMemory& memory, int first_lane, int first_column);
 Result<void> check_blocks(const Instruction& instruction, std::size_t blocks);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

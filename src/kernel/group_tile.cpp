@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles of scaled groups that the bodies compute (GroupProgram in body.hpp): mma and mma.sp of kind::mxf4 and
-// kind::mxf4nvf4.
+// kind::mxf4nvf4, and dense products of tensor memory of these kinds.
 #include "kernel/group_tile.hpp"
 
 #include <algorithm>
@@ -68,7 +68,8 @@ bool GroupTile::compile(const Tile& t) {
   if (!sums) return false;
   program_ = *sums;
   const bool sparse = t.sparsity.is_sparse(), fractions = t.a_scale.format->id == FormatId::ue4m3;
-  if (t.lanes != 32 || t.products != 1 || t.rows != 16 || t.columns != 8 || t.terms != 64 ||
+  const bool is_part = t.lanes == 32 && t.rows == 16 && t.columns == 8;
+  if (!(is_part || (has_rows_of_f32(t) && !sparse)) || t.products != 1 || t.terms != 64 ||
       t.depth != (sparse ? 128 : 64) ||
       (sparse && (t.sparsity.width != kPairsOfEight.width || !has_known_metadata(t))))
     return false;
@@ -87,7 +88,7 @@ bool GroupTile::compile(const Tile& t) {
 
 void GroupTile::compute(const FastRun& run, const Parts& given, std::size_t first) const {
   GroupProgram program = program_;
-  program.scales = scale_bytes(run, first);  // the tile is one part
+  program.scales = scale_bytes(run, first);
   run.body.groups(program, given);
 }
 

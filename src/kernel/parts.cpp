@@ -155,10 +155,17 @@ void load_rows(const TileRegisters& registers, const OperandView& view, int rows
   }
 }
 
+// Whether elements of less than a byte have one of their own.
+bool has_bytes(const Tile& t) {
+  if (t.a.format->bits >= 8) return false;
+  return t.a_described ? t.a_described->padded : t.a.places[1].low_bit == t.a.places[0].low_bit + 8;
+}
+
 // Changes the sign of each element.
-void negate(const Format& format, Scratch::Words& registers) {
-  std::uint32_t signs = 0;  // codes of less than a byte have one of their own
-  for (int bit = format.byte_low + format.bits - 1; bit < 32; bit += std::max(format.bits, 8))
+void negate(const Format& format, bool in_bytes, Scratch::Words& registers) {
+  std::uint32_t signs = 0;
+  for (int bit = (in_bytes ? format.byte_low : 0) + format.bits - 1; bit < 32;
+       bit += in_bytes ? 8 : format.bits)
     signs |= std::uint32_t{1} << bit;
   for (std::uint32_t& word : registers) word ^= signs;
 }
@@ -173,7 +180,7 @@ FactorLines load_lines(const FastRun& run) {
     has_rows(t) ? load_rows(t.a.registers, views.a, t.rows, scratch.a)
                 : copy_registers(t.a.registers, views.a, t.lanes, first, scratch.a);
   load_factor(views.b_descriptor, *t.b_described, views.b_memory, false, scratch.b);
-  if (t.negate_a != t.negate_b) negate(*t.a.format, scratch.a);
+  if (t.negate_a != t.negate_b) negate(*t.a.format, has_bytes(t), scratch.a);
   return {bytes_of(scratch.a), bytes_of(scratch.b)};
 }
 
@@ -203,8 +210,8 @@ ScaleBytes scale_bytes(const FastRun& run, std::size_t index) {
   };
   const Places of_a = chosen_places(t.a_scale, views.a_selector, index),
                of_b = chosen_places(t.b_scale, views.b_selector, index);
-  for (int i = 0; i < t.rows; ++i) out.a[i] = byte_of(t.a_scale, of_a, row_of_pair(i / 2, i % 2));
-  for (int i = 0; i < t.columns; ++i) out.b[i] = byte_of(t.b_scale, of_b, i);
+  for (int i = 0; i < std::min(t.rows, 16); ++i) out.a[i] = byte_of(t.a_scale, of_a, row_of_pair(i / 2, i % 2));
+  for (int i = 0; i < std::min(t.columns, 8); ++i) out.b[i] = byte_of(t.b_scale, of_b, i);
   return out;
 }
 
@@ -326,9 +333,15 @@ class PartsTile::Route {
                .c = views_.accumulate ? c_.bring(number, slot, before) : kZeros,
                .d = d_.in_place ? after.base() + d_.place(number) : d_.slot(slot),
                .e = e + part.row / 16 * lanes_of_part(t_) * lane_bytes(t_.e.registers),  // of the part's warp
-               .a_scales = a_scale,
-               .b_scales = b_scale};
+               .a_scales = a_scale + part.row * lane_bytes(t_.a_scale.registers),
+               .b_scales = b_scale + columns_before(part)};
     }
+  }
+
+  // Bytes of the scale factors of B: those of column n are in lane n % lanes.
+  std::ptrdiff_t columns_before(const TilePart& part) const {
+    if (!t_.b_scale.is_present()) return 0;
+    return part.column % t_.lanes * lane_bytes(t_.b_scale.registers) + part.column / t_.lanes * 4;
   }
 
   // Of a part of C or D: eight columns.

@@ -61,7 +61,8 @@ FactorLines load_lines(const FastRun& run);
 /// Whether each warp has its metadata where the first one has its own.
 bool has_metadata_by_warp(const Tile& tile);
 
-/// Where the scale factors of case `index` lie. Precondition: they are there, of 16 rows and eight columns.
+/// Where the scale factors of case `index` lie, of the first 16 rows and eight columns; those of other parts lie alike, where
+/// the tile has rows. Precondition: they are there.
 ScaleBytes scale_bytes(const FastRun& run, std::size_t index);
 
 }  // namespace warpbit
