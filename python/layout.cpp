@@ -100,20 +100,28 @@ Errors: usage.)")
       "layout",
       [](const As<"Union[Instruction, str]">& instruction, const std::string& operand,
          std::optional<std::uint64_t> descriptor, std::optional<int> swizzle, bool transposed,
-         std::optional<std::pair<int, int>> tile) {
-        LayoutOptions options{operand, descriptor, std::nullopt, transposed};
+         std::optional<std::pair<int, int>> tile, std::optional<std::uint32_t> instruction_descriptor,
+         int tensor_lane) {
+        LayoutOptions options{.operand = operand,
+                              .descriptor = descriptor,
+                              .instruction_descriptor = instruction_descriptor,
+                              .tensor_lane = tensor_lane,
+                              .transposed = transposed};
         if (swizzle) options.swizzle = swizzle_of(*swizzle);
         if (tile) options.tile = {tile->first, tile->second};
         return layout(instruction_of(instruction), options);
       },
       "instruction"_a, "operand"_a = "", "descriptor"_a = py::none(), "swizzle"_a = py::none(),
-      "transposed"_a = false, "tile"_a = py::none(),
+      "transposed"_a = false, "tile"_a = py::none(), "instruction_descriptor"_a = py::none(),
+      "tensor_lane"_a = 0,
       R"(Where the elements of each operand lie.
 
 instruction: an Instruction, or a form, which is read on the newest target that has it. operand: the only one
 wanted, "a". descriptor: of the operand in shared memory; or swizzle: 0, 32, 64 or 128 bytes, for a tile at
 address 0 in the canonical layout. transposed: instead of imm-trans. tile: rows and columns of a tile of
-several steps along K, with swizzle. Errors: operand_kind, usage, no_such_layout.)");
+several steps along K, with swizzle. instruction_descriptor: of tcgen05.mma, which says its shape and types.
+tensor_lane: of the addresses of D, A and metadata there, 0 or 16. Errors: operand_kind, usage,
+instruction_descriptor, no_such_layout.)");
 }
 
 void add_fragment_moves(py::module_& m) {
@@ -223,7 +231,9 @@ void add_layout(py::module_& m) {
               return Descriptor{start, leading, stride, base_offset, swizzle_of(swizzle)};
             }),
         "start"_a = 0, "leading"_a = 0, "stride"_a = 0, "base_offset"_a = 0, "swizzle"_a = 0)
-      .def_static("decode", &Descriptor::decode, "bits"_a, "The descriptor of 64 bits.")
+      .def_static(
+          "decode", [](std::uint64_t bits) { return Descriptor::decode(bits); }, "bits"_a,
+          "The descriptor of 64 bits.")
       .def("encode", &Descriptor::encode,
            "Its 64 bits. Error: descriptor_field, which names the field and what it can hold.")
       .def_readonly("start", &Descriptor::start, "Address in shared memory, a multiple of 16 below 2^18.")
