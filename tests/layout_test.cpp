@@ -845,7 +845,7 @@ Layout tensor_layout(std::string_view statement, std::optional<std::uint32_t> de
   const Result<Instruction> instruction = parse_on_newest(statement);
   REQUIRE(instruction.ok());
   const Result<Layout> found =
-      layout(*instruction, {.instruction_descriptor = descriptor, .tensor_lane = lane});
+      layout(*instruction, {.operand = {}, .instruction_descriptor = descriptor, .tensor_lane = lane});
   REQUIRE(found.ok());
   return *found;
 }
@@ -901,10 +901,10 @@ TEST_CASE("questions about tensor memory", "[quick][layout]") {
       "tcgen05.mma.cta_group::2.kind::f16: no instruction descriptor; expected one, which says the shape and the "
       "types");
   CHECK(!layout(*parse_on_newest("tcgen05.mma.cta_group::2.kind::f16"),
-                {.instruction_descriptor = 0x1020'0010, .tensor_lane = 16})
+                {.operand = {}, .instruction_descriptor = 0x1020'0010, .tensor_lane = 16})
              .ok());
   CHECK(!layout(*parse_on_newest("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
-                {.instruction_descriptor = 0x1020'0010})
+                {.operand = {}, .instruction_descriptor = 0x1020'0010})
              .ok());
 }
 

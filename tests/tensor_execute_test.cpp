@@ -140,6 +140,7 @@ struct Problem {
   TensorMmaSources sources = {};
   static constexpr int kD = 0, kA = 256, kMetadata = 288, kScaleA = 304, kScaleB = 320;
 
+  std::uint32_t word() { return static_cast<std::uint32_t>(random()); }
   double pick() { return kValues[random() % std::size(kValues)]; }
   std::size_t at(int line, int column, int width) const {
     return static_cast<std::size_t>(line) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column);
@@ -358,19 +359,17 @@ TEST_CASE("every kernel has the bits of the specification on random bits", "[qui
       REQUIRE(instruction.ok());
       CAPTURE(p.form());
       // Any factors, with their signs or others, and sums; metadata and scale factors as they are.
-      if (kind.kind != TensorKind::i8) p.sources.instruction ^= (p.random() & 3) << 13;
+      if (kind.kind != TensorKind::i8) p.sources.instruction ^= (p.word() & 3) << 13;
       for (Shared& memory : p.shared)
-        for (std::byte& byte : memory.bytes) byte = static_cast<std::byte>(p.random());
+        for (std::byte& byte : memory.bytes) byte = static_cast<std::byte>(p.word());
       for (TensorMemory& memory : p.tensor)
         for (int lane = 0; lane < 128; ++lane)
-          for (int column = 0; column < Problem::kMetadata; ++column)
-            memory.write(lane, column, static_cast<std::uint32_t>(p.random()));
+          for (int column = 0; column < Problem::kMetadata; ++column) memory.write(lane, column, p.word());
       // Scale factors that differ between partitions, NaN among them.
       for (TensorMemory& memory : p.tensor)
         for (int lane = 0; kind.scale_vec != 0 && v.accumulates && lane < 128; ++lane)
           for (int column = Problem::kScaleA; column < Problem::kScaleB + 4; ++column)
-            memory.write(lane, column,
-                         p.random() % 8 == 0 ? p.random() : 0x7F7F'7F7FU ^ (p.random() & 0x0303'0303U));
+            memory.write(lane, column, p.word() % 8 == 0 ? p.word() : 0x7F7F'7F7FU ^ (p.word() & 0x0303'0303U));
       std::vector<std::array<TensorMemory, 2>> results;
       for (const Kernel kernel : kernels()) {
         results.push_back(p.tensor);
