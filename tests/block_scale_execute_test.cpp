@@ -56,7 +56,7 @@ struct Form {
 std::vector<Form> all_forms() {
   std::vector<Form> out;
   for (const FormInfo& info : forms()) {
-    if (!info.family.ends_with("block_scale")) continue;
+    if (info.family != "mma.block_scale" && info.family != "mma.sp.block_scale") continue;
     const Instruction i = parse(info.canonical);
     out.push_back({info.canonical, oracle::problem_of("sm_120a", info.canonical), i.depth(), i.terms()});
   }

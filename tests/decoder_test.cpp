@@ -224,11 +224,6 @@ TEST_CASE("qualifiers in other orders", "[quick][decoder]") {
   REQUIRE(counter.count() >= rows.size());
 }
 
-// The assembler takes any value, and the manual has none.
-bool is_integer_scale(const Row& row) {
-  return row.at("parameter") == "scale_input_d" && row.at("instruction").find(".kind::i8") != std::string::npos;
-}
-
 TEST_CASE("the values of an immediate", "[quick][decoder][once]") {
   Counter counter("selectors.tsv");
   std::size_t lenient = 0;
@@ -240,14 +235,16 @@ TEST_CASE("the values of an immediate", "[quick][decoder][once]") {
         const std::string operands = isa_table::with_immediate(row, fmt::format("{}", value));
         const auto result = Instruction::parse(text, operands, target);
         const bool by_assembler = isa_table::contains(row.at("accepted"), value);
-        const bool by_library = by_assembler && !isa_table::omits_aligned(text) && !is_integer_scale(row) &&
+        const bool by_library = by_assembler && !isa_table::omits_aligned(text) &&
+                                !isa_table::is_integer_scale(row) &&
                                 !(isa_table::has_lenient_selector(row) && value > 1);
         const std::string line = text + " " + operands;
         counter.check(answers_with(result, by_library, text, operands), line, target, words(by_library));
-        if (is_integer_scale(row))
+        if (isa_table::is_integer_scale(row))
           counter.check(is_refused(result, Errc::undocumented_form, "undocumented"), line, target,
                         "undocumented");
-        if (by_assembler == by_library || isa_table::omits_aligned(text) || is_integer_scale(row)) continue;
+        if (by_assembler == by_library || isa_table::omits_aligned(text) || isa_table::is_integer_scale(row))
+          continue;
         ++lenient;
         const bool named =
             !result.ok() && result.error().message().find("the assembler lets it through") != std::string::npos;

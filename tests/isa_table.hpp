@@ -116,6 +116,11 @@ inline bool has_lenient_selector(const Row& row) {
   return row.at("family") == "mma.sp" && row.at("instruction").ends_with(".m16n8k32.row.col.f32.f16.f16.f32");
 }
 
+/// True for scale-input-d of .kind::i8: the assembler takes any value, and the manual has none.
+inline bool is_integer_scale(const Row& row) {
+  return row.at("parameter") == "scale_input_d" && row.at("instruction").find(".kind::i8") != std::string::npos;
+}
+
 /// A value or a range of selectors.tsv, "-2..17", and all of them in a cell, "0..3,7".
 inline std::vector<int> integers(const std::string& cell) {
   std::vector<int> out;

@@ -110,7 +110,8 @@ void add_selectors(std::vector<Question>& out) {
         // Selectors 2 and 3 of a form, and what is written without .aligned, are the assembler's leniency: the
         // decoder follows the manual.
         const bool only_assembler = (isa_table::has_lenient_selector(row) && (value == "2" || value == "3")) ||
-                                    isa_table::omits_aligned(row.at("instruction"));
+                                    isa_table::omits_aligned(row.at("instruction")) ||
+                                    isa_table::is_integer_scale(row);
         out.push_back(question(row.at("instruction"), isa_table::with_immediate(row, value), target, accepted,
                                accepted && !only_assembler));
       }

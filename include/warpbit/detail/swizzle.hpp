@@ -7,7 +7,7 @@
 namespace warpbit {
 
 /// How 16-byte chunks are permuted within a span of bytes. The values are those of a matrix descriptor's
-/// field; tcgen05 has one more, which permutes atoms of 32 bytes.
+/// field; those of tensor memory have one more, which permutes atoms of 32 bytes.
 enum class Swizzle : std::uint8_t {
   none = 0,
   bytes_128 = 1,
