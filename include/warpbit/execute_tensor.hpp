@@ -39,6 +39,7 @@ struct SharedTouch {
   ByteRange bytes;
   friend bool operator==(const SharedTouch&, const SharedTouch&) = default;
 };
+/// All that one instruction touches.
 struct TensorTouches {
   std::vector<TensorTouch> tensor;
   std::vector<SharedTouch> shared;
