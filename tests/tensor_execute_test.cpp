@@ -70,6 +70,9 @@ struct At {
   int block, lane, column;
 };
 
+// Of a memory.
+constexpr std::size_t kBytes = std::size_t{128} * TensorMemory::kStride * 4;
+
 // D of row m, column n.
 At place_of_d(const Variant& v, int n_all, int half, int m, int n) {
   if (v.ws && v.m == 64) return {0, m + 64 * (n / (n_all / 2)), n % (n_all / 2)};   // E
@@ -377,7 +380,7 @@ TEST_CASE("every kernel has the bits of the specification on random bits", "[qui
                             {.kernel = kernel})
                     .ok());
         for (std::size_t block = 0; block < 2; ++block)
-          CHECK(std::memcmp(results.back()[block].data(), results.front()[block].data(), 128 * 512 * 4) == 0);
+          CHECK(std::memcmp(results.back()[block].data(), results.front()[block].data(), kBytes) == 0);
       }
     }
 }
@@ -409,8 +412,7 @@ struct Run {
       INFO((done ? "" : done.error().message()));
       REQUIRE(done.ok());
       if (out)
-        for (std::size_t b = 0; b < 2; ++b)
-          CHECK(std::memcmp((*out)[b].data(), tensor[b].data(), 128 * 512 * 4) == 0);
+        for (std::size_t b = 0; b < 2; ++b) CHECK(std::memcmp((*out)[b].data(), tensor[b].data(), kBytes) == 0);
       out = tensor;
     }
     return *out;
@@ -645,7 +647,7 @@ TEST_CASE("registers and tensor memory exchange what the shapes say", "[quick][t
             expected.write(lane, first + half,
                            (word_at(lane, first + half) & 0xFFFF'0000) | (seen >> 16 * half & 0xFFFF));
         }
-      wrong += std::memcmp(memory.data(), expected.data(), 128 * 512 * 4) != 0;
+      wrong += std::memcmp(memory.data(), expected.data(), kBytes) != 0;
       CHECK(wrong == 0);
     }
   }
@@ -738,7 +740,7 @@ TEST_CASE("copies from shared memory go to the lanes of their shape", "[quick][t
             expected.write(lane, at, (expected.read(lane, at) & ~(0xFFU << low)) | code << low);
           }
         }
-      CHECK(std::memcmp(memory.data(), expected.data(), 128 * 512 * 4) == 0);
+      CHECK(std::memcmp(memory.data(), expected.data(), kBytes) == 0);
     }
 }
 
@@ -787,7 +789,7 @@ TEST_CASE("what does not exist is refused, and changes nothing", "[quick][tensor
     REQUIRE_FALSE(done.ok());
     CHECK(done.error().code == row.code);
     CHECK_THAT(done.error().message(), Catch::Contains(std::string(row.says)));
-    CHECK(std::memcmp(tensor[0].data(), run.p.tensor[0].data(), 128 * 512 * 4) == 0);
+    CHECK(std::memcmp(tensor[0].data(), run.p.tensor[0].data(), kBytes) == 0);
   }
   TensorMemory memory;
   std::vector<std::uint32_t> words(128), few(5);

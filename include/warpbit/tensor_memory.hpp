@@ -75,7 +75,9 @@ class TensorMemory {
     written_[index(lane, column)] = 1;
   }
   bool is_written(int lane, int column) const { return written_[index(lane, column)] != 0; }
-  /// Word (0, 0). The next column follows after one word, the next lane after kColumns.
+  /// Word (0, 0). The next column follows after one word, the next lane after kStride, which is no power of two: rows of
+  /// D would meet in the same lines of a cache.
+  static constexpr int kStride = kColumns + 16;
   const std::uint32_t* data() const { return words_.data(); }
   std::uint32_t* data() { return words_.data(); }
   /// Words of some lanes, from data(), are written.
@@ -103,7 +105,7 @@ class TensorMemory {
 
  private:
   static std::size_t index(int lane, int column) {
-    return static_cast<std::size_t>(lane) * kColumns + static_cast<std::size_t>(column);
+    return static_cast<std::size_t>(lane) * kStride + static_cast<std::size_t>(column);
   }
   std::vector<std::uint32_t> words_;
   std::vector<std::uint8_t> written_;

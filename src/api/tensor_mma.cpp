@@ -378,7 +378,7 @@ class Execute {
     const bool in_rows = p_.path == DataPath::a || p_.path == DataPath::d;
     if (whole && in_rows && !p_.has_halves() && !has_disabled()) {
       const int column = x_.d.column + r * p_.columns;
-      const ResultView d{reinterpret_cast<std::byte*>(memory.data() + column), 0, 4 * kTensorColumns, 4};
+      const ResultView d{reinterpret_cast<std::byte*>(memory.data() + column), 0, 4 * TensorMemory::kStride, 4};
       views.c = d;
       compute(tile, views, d);
       return memory.mark_written(0, kTensorLanes, column, p_.columns);

@@ -14,7 +14,7 @@ std::string_view name(TensorKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-TensorMemory::TensorMemory() : words_(std::size_t{kLanes} * kColumns, kUnwritten), written_(words_.size()) {}
+TensorMemory::TensorMemory() : words_(std::size_t{kLanes} * kStride, kUnwritten), written_(words_.size()) {}
 
 void TensorMemory::mark_written(int first_lane, int lanes, int first_column, int columns) {
   for (int lane = first_lane; lane < first_lane + lanes; ++lane)
