@@ -92,11 +92,12 @@ void scatter_case(const Instruction& instruction, std::vector<Bytes>& registers,
 
 }  // namespace
 
-EigenCodes factor(std::string_view format_name, int rows, int columns, Random& random) {
+EigenCodes factor(std::string_view format_name, int rows, int columns, Random& random, Values values) {
   const Format& format = *find_format(format_name);
+  const bool any = format.is_integer || values == Values::any_bits;
   std::normal_distribution<double> normal;
   return matrix(rows, columns,
-                [&] { return format.is_integer ? random() & format.mask() : nearest(format, normal(random)); });
+                [&] { return any ? random() & format.mask() : nearest(format, normal(random)); });
 }
 
 EigenCodes accumulators(const Instruction& instruction, int terms, int rows, int columns, Random& random) {
@@ -114,10 +115,10 @@ std::vector<Bytes> make_registers(const Instruction& instruction, Values values,
   for (const Operand& operand : instruction.operands())
     out.emplace_back(
         cases * static_cast<std::size_t>(instruction.lanes() * operand.registers * operand.register_bits / 8));
-  if (values == Values::any_bits)
-    for (Bytes& bytes : out) std::ranges::generate(bytes, [&] { return static_cast<std::byte>(random()); });
-  else
-    for (std::size_t i = 0; i < cases; ++i) scatter_case(instruction, out, i, random);
+  for (std::size_t i = 0; i < cases; ++i) scatter_case(instruction, out, i, random);
+  for (std::size_t i = 0; i < out.size() && values == Values::any_bits; ++i)
+    if (instruction.operands()[i].part != Part::metadata)
+      std::ranges::generate(out[i], [&] { return static_cast<std::byte>(random()); });
   return out;
 }
 

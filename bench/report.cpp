@@ -29,6 +29,7 @@ std::string speedup_limit_of(const Line& l) {
 // What the ratio is to.
 std::string_view by(const Line& l) {
   if (!l.rate) return "-";
+  if (l.by_ordinary) return "ordinary";
   return l.plain() == l.by_gemm ? "gemm" : l.plain() == l.by_hand ? "hand" : "Eigen";
 }
 
@@ -38,7 +39,7 @@ double median(std::vector<double> numbers) {
   return *middle;
 }
 
-constexpr std::string_view kFormat = "{:<38} {:<7} {:>12} {:>9} {:>9}  {:<5} {:>9} {:>12} {:>12}\n";
+constexpr std::string_view kFormat = "{:<46} {:<7} {:>12} {:>9} {:>9}  {:<8} {:>9} {:>12} {:>12}\n";
 
 }  // namespace
 
@@ -68,6 +69,9 @@ Line line(const Entry& entry, const Samples& samples) {
   Line out{.work = name(*entry.row), .kernel = entry.kernel, .error = entry.error};
   if (!out.error.empty()) return out;
   out.ns = ns(entry.measured, entry.tiles);
+  const Row* const plain_values = ordinary(*entry.row);
+  if (plain_values != nullptr && samples.contains(name(*plain_values)))
+    out.by_ordinary = out.ns / ns(name(*plain_values), entry.tiles);
   if (entry.row->limit > 0) out.limit = entry.row->limit;
   if (entry.row->speedup > 0) out.speedup_limit = entry.row->speedup;
   if (entry.shape) {
@@ -77,7 +81,7 @@ Line line(const Entry& entry, const Samples& samples) {
       return benchmark.empty() ? std::nullopt : std::optional(macs / ns(benchmark, entry.tiles_of_product));
     };
     out.by_hand = rate(entry.by_hand), out.by_eigen = rate(entry.by_eigen), out.by_gemm = rate(entry.by_gemm);
-    out.ratio = out.plain() / *out.rate;
+    out.ratio = out.by_ordinary ? *out.by_ordinary : out.plain() / *out.rate;
     if (!entry.other.empty()) {
       const double other = ns(entry.other, entry.tiles_of_other);
       if (entry.row->kind == Kind::gemm)
@@ -97,7 +101,7 @@ std::string table(const std::vector<Line>& lines, std::string_view extension, in
                                 "limit", fmt::format("{} threads", threads));
   for (const Line& l : lines)
     if (!l.error.empty())
-      out += fmt::format("{:<38} {}\n", l.work, l.error);
+      out += fmt::format("{:<46} {}\n", l.work, l.error);
     else
       out += fmt::format(kFormat, l.work, l.kernel, cell(l.ns, 1), cell(l.rate, 2),
                          cell(l.rate ? std::optional(l.plain()) : std::nullopt, 1), by(l), cell(l.ratio, 2),

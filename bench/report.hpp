@@ -54,6 +54,7 @@ struct Line {
   std::string work = {}, kernel = {}, error = {};
   double ns = 0;                                                               ///< a tile
   std::optional<double> rate = {}, by_hand = {}, by_eigen = {}, by_gemm = {};  ///< multiplications a ns
+  std::optional<double> by_ordinary = {};  ///< times of the same work on ordinary values
   std::optional<double> ratio = {}, ratio_all_threads =
                                         {};  ///< of times: to the faster plain product on one thread, or gemm()
   std::optional<double> speedup = {};        ///< over one thread

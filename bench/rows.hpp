@@ -35,7 +35,8 @@ struct Row {
   std::string_view name;
   std::string_view target;
   std::string_view text;  ///< a form or a statement; of a warpgroup a form
-  double limit = 0;       ///< times the plain product or gemm(), where there is neither ns; 0: none
+  double limit =
+      0;  ///< times the plain product or gemm(), of any bits the ordinary row; where there is none ns; 0: none
   Kind kind = Kind::tile;
   Values values = Values::ordinary;
   int threads = 1;     ///< of whole matrices, with what they are compared with
@@ -45,5 +46,7 @@ struct Row {
 std::span<const Row> rows();
 /// With the target: "m16n8k16 f16->f32 sm_90".
 std::string name(const Row& row);
+/// The row of the same work on ordinary values; null if it has these.
+const Row* ordinary(const Row& row);
 
 }  // namespace bench

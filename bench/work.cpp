@@ -82,11 +82,11 @@ constexpr int kTileK = 64, kElementBits = 16;
 // Writes a factor into shared memory from `start` on. The descriptor of its first part of so many elements
 // along K.
 Result<std::uint64_t> place_factor(std::string_view format, int lines, int depth, std::uint32_t start,
-                                   Memory& memory, Random& random) {
+                                   Memory& memory, Random& random, Values values) {
   const Result<CanonicalTile> tile =
       CanonicalTile::make({Major::k, kElementBits, lines, kTileK}, Swizzle::bytes_128);
   if (!tile) return tile.error();
-  const EigenCodes codes = factor(format, lines, kTileK, random);
+  const EigenCodes codes = factor(format, lines, kTileK, random, values);
   for (int i = 0; i < lines; ++i)
     for (int k = 0; k < kTileK; ++k) {
       const std::uint64_t address = start + tile->element_bit(i, k) / 8;
@@ -131,9 +131,9 @@ Result<Work> warpgroup(const Row& row, Target target) {
              bytes_of_b = static_cast<std::uint32_t>(plus->columns() * kTileK * kElementBits / 8);
   const auto group = std::make_shared<Warpgroup>(Warpgroup{*plus, *minus, Memory(bytes_of_a + bytes_of_b)});
   const Result<std::uint64_t> a =
-      place_factor(operands[1].format, plus->rows(), plus->depth(), 0, group->memory, random);
-  const Result<std::uint64_t> b =
-      place_factor(operands[2].format, plus->columns(), plus->depth(), bytes_of_a, group->memory, random);
+      place_factor(operands[1].format, plus->rows(), plus->depth(), 0, group->memory, random, row.values);
+  const Result<std::uint64_t> b = place_factor(operands[2].format, plus->columns(), plus->depth(), bytes_of_a,
+                                               group->memory, random, row.values);
   if (!a || !b) return a ? b.error() : a.error();
   group->sources.a_descriptor = *a;
   group->sources.b_descriptor = *b;
@@ -176,7 +176,8 @@ Result<Work> tensor(const Row& row, Target target) {
   Random random(1);
   for (const auto& [lines, start, to] :
        {std::tuple{Tensor::kM, std::uint32_t{0}, &all->sources.a}, {Tensor::kN, kBytesOfA, &all->sources.b}}) {
-    const Result<std::uint64_t> descriptor = place_factor("f16", lines, Tensor::kK, start, all->memory, random);
+    const Result<std::uint64_t> descriptor =
+        place_factor("f16", lines, Tensor::kK, start, all->memory, random, row.values);
     if (!descriptor) return descriptor.error();
     const Result<std::uint64_t> bits = Descriptor::decode(*descriptor).encode_tensor();
     if (!bits) return bits.error();
@@ -215,10 +216,10 @@ struct Matrices {
   GemmOptions options = {};
   bool is_plain = false;  // B column by column, and no C
 
-  Matrices(const Instruction& i, int threads) : instruction(i) {
+  Matrices(const Instruction& i, int threads, Values values = Values::ordinary) : instruction(i) {
     Random random(1);
     const auto random_factor = [&] {
-      return in_rows<std::uint16_t>(factor(i.operands()[1].format, kGemmSize, kGemmSize, random));
+      return in_rows<std::uint16_t>(factor(i.operands()[1].format, kGemmSize, kGemmSize, random, values));
     };
     a = random_factor();
     b = random_factor();
@@ -242,8 +243,8 @@ struct Matrices {
   }
 };
 
-Result<Work> matrices(const Instruction& instruction, int threads) {
-  const auto all = std::make_shared<Matrices>(instruction, threads);
+Result<Work> matrices(const Instruction& instruction, int threads, Values values) {
+  const auto all = std::make_shared<Matrices>(instruction, threads, values);
   return Work{1, kSquare, [all] { return all->run(); }};
 }
 
@@ -410,7 +411,7 @@ Result<Work> make_work(const Row& row, int threads) {
   if (row.kind == Kind::tensor) return tensor(row, *target);
   const Result<Instruction> instruction = Instruction::parse(row.text, *target);
   if (!instruction) return instruction.error();
-  if (row.kind == Kind::gemm) return matrices(*instruction, threads);
+  if (row.kind == Kind::gemm) return matrices(*instruction, threads, row.values);
   if (row.kind == Kind::launch) return kernel_gemm(*instruction, *target, threads);
   if (row.kind != Kind::tile) return ptx_gemm(row, *instruction, *target, threads);
   return tiles(*instruction, row.values, threads);

@@ -57,7 +57,7 @@ inline constexpr std::int8_t kNoNearExponent = -64;
 /// of A hold powers of two instead, in f32: values without sign and fraction, 0 for zero. Subnormals, which
 /// have none in f32, then count as specials.
 inline constexpr int kMaxTop = 191;
-/// Where E + 127 is below, products that count may be no normal numbers of f32: left to the specification.
+/// Where E + 127 is below, products that count may be no normal numbers of f32: left to any.hpp.
 inline constexpr int kMin = 40;
 /// Or, of single cases of tf32 without a sparse A, the fields of f32 themselves, in 16 bits, where a code has
 /// them; those of A less 127. None is beyond kMaxField: then the sum of a zero is below kMin, and so is that
@@ -147,6 +147,8 @@ struct ExactCode {
   std::uint64_t operator()(const LeftLane& at, std::uint64_t c) const { return code(context, at, c); }
 };
 
+inline constexpr std::size_t kCodePadding = 128;
+
 struct FusedBlocks {
   const FusedProgram* program = nullptr;
   int rows = 0, columns = 0;  ///< of blocks
@@ -162,15 +164,24 @@ struct FusedBlocks {
   /// Of a sparse A the nibbles times 8, [row of blocks][two pairs][row][2], and the places in segments, laid
   /// out as A's exponents.
   const std::uint8_t *selected = nullptr, *entry_places = nullptr;
-  const std::uint16_t *a_special = nullptr,
-                      *b_special = nullptr;                     ///< lanes, by row or column and step; or none
+  /// Whether there are specials: by row and by column of blocks, or, if these are null, anywhere.
+  bool has_special = false;
+  const std::uint8_t *a_special = nullptr, *b_special = nullptr;
   const std::int16_t *a_scales = nullptr, *b_scales = nullptr;  ///< exponents: (row of blocks, 2), (column, 16)
   BlockView c, d;                                               ///< c.base may be null: +0
-  ExactCode exact;
+  /// What the panels are made of, for blocks of any operands: the codes in the same order, of A of two rows, of B of eight
+  /// columns; kCodePadding bytes behind them may be read. Of a sparse A also the k of B that each element meets,
+  /// [row of blocks][k][2], of b_depth.
+  const Encoding *a_encoding = nullptr, *b_encoding = nullptr;
+  const void *a_codes = nullptr, *b_codes = nullptr;
+  const std::uint8_t* met = nullptr;
+  int b_depth = 0;
+  /// Brings them, if they are null.
+  void (*find_codes)(FusedBlocks&) = nullptr;
   /// Brings what follows, and says whether there is anything: other panels at the same places, with their tops,
   /// scales and specials, and other C and D with the same strides. Or none.
   bool (*next)(FusedBlocks&) = nullptr;
-  void* reader = nullptr;  ///< of that function
+  void* reader = nullptr;  ///< of these functions
 };
 
 /// The exponents of codes: the largest field, and whether they are too far apart or too large for 8 bits.
@@ -302,9 +313,9 @@ struct Body {
   /// with powers a subnormal. `each` is the number of codes for one k: of A two, of B eight.
   bool (*decode)(const Encoding&, const void* codes, int count, int each, int top, float* values,
                  void* exponents);
-  /// The lanes that these reach, for each row or column of blocks.
-  void (*find_specials)(const Encoding&, const void* codes, int blocks, int depth, int each, int top,
-                        std::uint16_t* lanes);
+  /// Whether there are any, of each row or column of blocks, which has so many codes.
+  void (*find_specials)(const Encoding&, const void* codes, int blocks, int count, int top,
+                        std::uint8_t* found);
   void (*fused)(const FusedBlocks&);
   void (*fused_parts)(const FusedParts&, const Parts&);
   /// Whether nibbles of metadata are defined (numeric/sparsity.hpp), those whose third bits are in

@@ -163,7 +163,7 @@ struct Panel {
   Scratch::Words codes;
   std::vector<float> values;
   std::vector<std::int32_t> exponents;
-  std::vector<std::uint16_t> special;
+  std::vector<std::uint8_t> special;
 };
 // Of one thread; reused, so that nothing is allocated per execution.
 thread_local struct { Panel a, b; } panels;
@@ -181,29 +181,29 @@ void FusedTile::decode_whole(const Body& body, const Tile& t, const FactorLines&
   const bool far = a_range.far || b_range.far;
   blocks.a_top = far ? 0 : a_range.top;
   blocks.b_top = far ? 0 : b_range.top;
-  bool has_special = false;
   const auto decode = [&](const Encoding& e, int count, int each, int top, Panel& panel) {
     panel.values.resize(static_cast<std::size_t>(count));
     panel.exponents.resize(static_cast<std::size_t>(count));
-    if (body.decode(e, panel.codes.data(), count, each, top, panel.values.data(), panel.exponents.data()))
-      has_special = true;
+    panel.special.assign(static_cast<std::size_t>(count / each / t.depth), 0);
+    if (!body.decode(e, panel.codes.data(), count, each, top, panel.values.data(), panel.exponents.data()))
+      return;
+    blocks.has_special = true;
+    body.find_specials(e, panel.codes.data(), count / each / t.depth, each * t.depth, top,
+                       panel.special.data());
   };
   auto& [left, right] = panels;
-  left.codes.resize(static_cast<std::size_t>(of_left));
-  right.codes.resize(static_cast<std::size_t>(of_right));
+  left.codes.resize(static_cast<std::size_t>(of_left) + kCodePadding / sizeof(std::uint32_t));
+  right.codes.resize(static_cast<std::size_t>(of_right) + kCodePadding / sizeof(std::uint32_t));
   body.arrange_a(of_a, lines.a, blocks.rows, t.depth, by_register_, left.codes.data());
   body.arrange_b(of_b, lines.b, blocks.columns, t.depth, by_register_, right.codes.data());
   decode(of_a, of_left, 2, blocks.a_top, left);
   decode(of_b, of_right, 8, blocks.b_top, right);
-  if (has_special) {
-    left.special.resize(static_cast<std::size_t>(blocks.rows));
-    right.special.resize(static_cast<std::size_t>(blocks.columns));
-    body.find_specials(of_a, left.codes.data(), blocks.rows, t.depth, 2, blocks.a_top, left.special.data());
-    body.find_specials(of_b, right.codes.data(), blocks.columns, t.depth, 8, blocks.b_top,
-                       right.special.data());
-    blocks.a_special = left.special.data();
-    blocks.b_special = right.special.data();
-  }
+  blocks.a_special = left.special.data();
+  blocks.b_special = right.special.data();
+  blocks.a_encoding = &of_a;
+  blocks.b_encoding = &of_b;
+  blocks.a_codes = left.codes.data();
+  blocks.b_codes = right.codes.data();
   blocks.a = left.values.data();
   blocks.b = right.values.data();
   blocks.a_exponents = left.exponents.data();
@@ -224,39 +224,31 @@ void FusedTile::run_whole(const FastRun& run) const {
   const std::ptrdiff_t lane = result.lane_stride();
   blocks.d = {result.base(), lane, 4 * lane, t.d.format->bits / 2};
   if (views.accumulate) blocks.c = blocks.d;
-  ExactLanes exact(t, views, t.rows);
-  blocks.exact = exact.callback();
   body.fused(blocks);
   result.store();
 }
 
 namespace {
 
-// The exponents of the scale factors of all rows and columns; and where one is NaN, all lanes of its blocks as special ones.
-struct RowScales {
-  std::vector<std::int16_t> a, b;
-  std::vector<std::uint16_t> a_special, b_special;
-  bool is_special = false;
-};
-
-void load_scales(const TileScale& scale, const OperandView& view, int lines, int lanes, bool of_a,
-                 RowScales& out) {
+// The exponents of the scale factors of all rows or columns. Rows or columns of blocks are special where one is NaN; true if
+// there is one.
+bool load_scales(const TileScale& scale, const OperandView& view, int lines, int lanes, bool of_a,
+                 std::vector<std::int16_t>& exponents, std::vector<std::uint8_t>& special) {
   RegisterFile file;
   file.load(scale.registers, view, lanes, 0);
-  std::vector<std::int16_t>& exponents = of_a ? out.a : out.b;
-  std::vector<std::uint16_t>& special = of_a ? out.a_special : out.b_special;
   exponents.resize(static_cast<std::size_t>(of_a ? lines : 2 * lines));
-  special.assign(static_cast<std::size_t>(of_a ? lines / 2 : lines / 8), 0);
+  bool has_nan = false;
   for (int i = 0; i < lines; ++i) {
     const int line = of_a ? row_of_pair(i / 2, i % 2) : i;
     const auto code = static_cast<unsigned>(file.get(scale.choices[0][static_cast<std::size_t>(line)]));
     if (code == kScaleNan) {
-      out.is_special = true;
-      special[static_cast<std::size_t>(of_a ? i / 2 : i / 8)] = 0xFFFF;
+      has_nan = true;
+      special[static_cast<std::size_t>(of_a ? i / 2 : i / 8)] = 1;
     }
     for (int twice = 0; twice < (of_a ? 1 : 2); ++twice)
       exponents[static_cast<std::size_t>(of_a ? i : 2 * i + twice)] = scale_exponent(code);
   }
+  return has_nan;
 }
 
 }  // namespace
@@ -267,21 +259,14 @@ void FusedTile::run_rows(const FastRun& run) const {
   blocks.rows = t.rows / 2;
   blocks.columns = t.columns / 8;
   decode_whole(body, t, load_lines(run), blocks);
-  static thread_local RowScales scales;
+  static thread_local std::vector<std::int16_t> a_scales, b_scales;
   if (t.a_scale.is_present()) {
-    scales.is_special = false;
-    load_scales(t.a_scale, views.a_scale, t.rows, t.lanes, true, scales);
-    load_scales(t.b_scale, views.b_scale, t.columns, t.lanes, false, scales);
-    blocks.a_scales = scales.a.data();
-    blocks.b_scales = scales.b.data();
-    if (scales.is_special) {
-      for (std::size_t i = 0; blocks.a_special != nullptr && i < scales.a_special.size(); ++i)
-        scales.a_special[i] |= blocks.a_special[i];
-      for (std::size_t i = 0; blocks.b_special != nullptr && i < scales.b_special.size(); ++i)
-        scales.b_special[i] |= blocks.b_special[i];
-      blocks.a_special = scales.a_special.data();
-      blocks.b_special = scales.b_special.data();
-    }
+    auto& [left, right] = panels;
+    blocks.has_special |= load_scales(t.a_scale, views.a_scale, t.rows, t.lanes, true, a_scales, left.special);
+    blocks.has_special |=
+        load_scales(t.b_scale, views.b_scale, t.columns, t.lanes, false, b_scales, right.special);
+    blocks.a_scales = a_scales.data();
+    blocks.b_scales = b_scales.data();
   }
   blocks.d.rows = to.base;
   blocks.d.row_bytes = to.lane_stride;
@@ -289,8 +274,6 @@ void FusedTile::run_rows(const FastRun& run) const {
     blocks.c.rows = const_cast<std::byte*>(views.c.base);
     blocks.c.row_bytes = views.c.lane_stride;
   }
-  ExactLanes exact(t, views, t.rows);
-  blocks.exact = exact.callback();
   body.fused(blocks);
 }
 
@@ -308,37 +291,12 @@ void FusedTile::run_in_registers(const Body& body, const Tile& t, const TileView
   decode_whole(body, t, load_lines({body, t, views, kNone, 0, 1}), blocks);
   blocks.d.registers = registers;
   if (views.accumulate) blocks.c = blocks.d;
-  ExactLanes exact(t, views, t.rows);
-  blocks.exact = exact.callback();
   body.fused(blocks);
 }
 
 namespace {
 
 constexpr int kLaneBytes = 16;  // of four f32 in D, a lane's part of a fragment
-
-/// The lanes of many fragments that are left to the specification.
-struct ExactFragments {
-  const Tile& tile;
-  int columns;
-  const std::byte *a, *b, *d;
-
-  static std::uint64_t code(void* context, const LeftLane& at, std::uint64_t c) {
-    const auto& x = *static_cast<const ExactFragments*>(context);
-    const auto fragment = [&](const TileRegisters& r, const std::byte* base, int number) {
-      return OperandView::dense(
-          base + static_cast<std::ptrdiff_t>(number) * x.tile.lanes * r.count * r.bits / 8, x.tile.lanes,
-          r.count, r.bits);
-    };
-    TileViews views;
-    views.a = fragment(x.tile.a.registers, x.a, at.row / 8);
-    views.b = fragment(x.tile.b.registers, x.b, at.column);
-    views.c = {x.d, 0, x.columns * kLaneBytes, 4};
-    ExactElements element(x.tile, views, 0);
-    return element(0, static_cast<std::size_t>(row_of_pair(at.row % 8, at.lane % 2)),
-                   static_cast<std::size_t>(at.lane / 2), c);
-  }
-};
 
 }  // namespace
 
@@ -350,8 +308,6 @@ void FusedTile::run_all(const Body& body, const Tile& t, int of_rows, int of_col
   decode_whole(body, t, {left, right}, blocks);
   const std::ptrdiff_t lane = std::ptrdiff_t{of_columns} * kLaneBytes;
   blocks.c = blocks.d = {sums, lane, 4 * lane, kLaneBytes};
-  ExactFragments exact{t, of_columns, left, right, sums};
-  blocks.exact = {ExactFragments::code, &exact};
   body.fused(blocks);
 }
 

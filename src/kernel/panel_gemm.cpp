@@ -33,17 +33,17 @@ struct Factor {
         each(is_a ? 2 : 8),
         step_size(static_cast<std::size_t>(p.tile->terms) * each),
         sign(is_a && p.tile->negate_a != p.tile->negate_b ? 1U << (8 * code_bytes() - 1) : 0),
-        codes(most_panels * panel_size()),
+        codes(most_panels * panel_size() + kCodePadding / sizeof(std::uint32_t)),
         values(most_panels * panel_size()),
         exponents(most_panels * panel_size()),
-        special(most_panels * panel_steps),
+        special(most_panels),
         has_special(most_panels),
         ranges(most_panels),
         scales(p, is_a) {
     if (e.bytes == 1) halves = half_codes(e, is_a ? p.tile->a : p.tile->b, sign);
     if (scales.blocks() == 0) return;
     scale_exponents.resize(most_panels * panel_steps * scales_each());
-    scale_nan.resize(most_panels * panel_steps);
+    scale_nan.resize(most_panels);
   }
 
   std::size_t panel_size() const { return steps * step_size; }
@@ -75,14 +75,14 @@ struct Factor {
   std::array<std::uint16_t, 256> halves = {};
   Lines<std::uint32_t> codes;
   Lines<float> values;
-  Lines<std::int32_t> exponents;  // of 8 or 32 bits
-  std::vector<std::uint16_t> special;
+  Lines<std::int32_t> exponents;      // of 8 or 32 bits
+  std::vector<std::uint8_t> special;  // of each panel
   // Of a panel of B; of the first one of a range of A, for all of the range.
   std::vector<std::uint8_t> has_special;
   std::vector<ExponentRange> ranges;
   LineScales scales;
   std::vector<std::int16_t> scale_exponents;
-  std::vector<std::uint16_t> scale_nan;  // the lanes that a NaN among them reaches, as in `special`
+  std::vector<std::uint8_t> scale_nan;  // of each panel: whether there is a NaN among them
 };
 
 class PanelEngine : public GemmEngine {
@@ -144,16 +144,14 @@ class PanelEngine : public GemmEngine {
   // One of ue8m0 for each line and step.
   void pack_scales(Factor& f, const Stripe& s, std::size_t line, std::size_t panel) const {
     const std::size_t twice = f.scales_each() / f.each;
+    f.scale_nan[panel] = 0;
     for (std::size_t step = 0; step < s.steps; ++step) {
       std::int16_t* to = f.scales_at(step, panel);
-      std::uint16_t nan = 0;
       for (std::size_t i = 0; i < f.each; ++i) {
         const std::uint64_t code = f.scales.code(line + i, p_.steps[s.first_step + step], 0);
-        if (code == kScaleNan)
-          nan = static_cast<std::uint16_t>(nan | (f.each == 2 ? 0x5555U << i : 3U << 2 * i));
+        if (code == kScaleNan) f.scale_nan[panel] = 1;
         for (std::size_t n = 0; n < twice; ++n) *to++ = scale_exponent(static_cast<unsigned>(code));
       }
-      f.scale_nan[panel * f.steps + step] = nan;
     }
   }
 
@@ -162,18 +160,15 @@ class PanelEngine : public GemmEngine {
     f.has_special[first] = body_.decode(f.encoding, f.codes_at(first), count, static_cast<int>(f.each),
                                         top(f, first), f.values_at(first), f.exponents_at(first, far_));
     if (f.has_special[first])
-      body_.find_specials(f.encoding, f.codes_at(first), static_cast<int>((last - first) * f.steps),
-                          static_cast<int>(f.step_size / f.each), static_cast<int>(f.each), top(f, first),
-                          &f.special[first * f.steps]);
-    if (f.scales.blocks() != 0) add_scale_nan(f, first, last);
-  }
-  static void add_scale_nan(Factor& f, std::size_t first, std::size_t last) {
-    const std::span nan = std::span(f.scale_nan).subspan(first * f.steps, (last - first) * f.steps);
-    if (std::ranges::count(nan, 0) == std::ssize(nan)) return;
-    const std::span special = std::span(f.special).subspan(first * f.steps, nan.size());
-    if (!f.has_special[first]) std::ranges::fill(special, std::uint16_t{0});
-    f.has_special[first] = 1;
-    for (std::size_t i = 0; i < nan.size(); ++i) special[i] = static_cast<std::uint16_t>(special[i] | nan[i]);
+      body_.find_specials(f.encoding, f.codes_at(first), static_cast<int>(last - first),
+                          static_cast<int>(f.panel_size()), top(f, first), &f.special[first]);
+    else
+      std::fill(&f.special[first], &f.special[first] + (last - first), std::uint8_t{0});
+    for (std::size_t i = first; f.scales.blocks() != 0 && i < last; ++i) {
+      if (!f.scale_nan[i]) continue;
+      f.special[i] = 1;
+      f.has_special[first] = 1;
+    }
   }
   int top(const Factor& f, std::size_t first) const { return far_ ? 0 : f.ranges[first].top; }
 
@@ -234,15 +229,8 @@ class PanelEngine : public GemmEngine {
 
   // ---- Blocks
 
-  struct Context {
-    const PanelEngine* engine;
-    const Stripe* stripe;
-    std::size_t pair, panel, step;  // the first ones
-  };
-
   // The blocks of one panel.
   void multiply(const Stripe& s, const BlockRange& range, std::size_t panel, const RunningBlocks& running) {
-    Context context{this, &s, range.first_pair, panel, 0};
     FusedBlocks blocks;
     blocks.program = &fused_.program;
     blocks.rows = static_cast<int>(range.last_pair - range.first_pair);
@@ -256,44 +244,37 @@ class PanelEngine : public GemmEngine {
     blocks.b_exponents = b_.exponents_at(panel, far_);
     blocks.a_top = top(a_, range.first_pair);
     blocks.b_top = top(b_, panel);
-    if (a_.has_special[range.first_pair] || b_.has_special[panel]) {
-      blocks.a_special = &a_.special[range.first_pair * panel_steps_];
-      blocks.b_special = &b_.special[panel * panel_steps_];
-    }
+    blocks.has_special = a_.has_special[range.first_pair] || b_.has_special[panel];
+    blocks.a_special = &a_.special[range.first_pair];
+    blocks.b_special = &b_.special[panel];
+    blocks.a_encoding = &a_.encoding;
+    blocks.b_encoding = &b_.encoding;
+    blocks.a_codes = a_.codes_at(range.first_pair);
+    blocks.b_codes = b_.codes_at(panel);
     const auto item = static_cast<std::ptrdiff_t>(running.item_bytes);
     blocks.c = {running.block(range.first_pair, panel), 4 * item, kBlock * item, 0};
     blocks.d = blocks.c;
-    blocks.exact = {exact, &context};
     if (a_.scales.blocks() == 0)
       body_.fused(blocks);
     else
-      multiply_scaled(s, context, blocks);
+      multiply_scaled(s, range.first_pair, panel, blocks);
   }
 
   // Step by step, each with its own scale factors.
-  void multiply_scaled(const Stripe& s, Context& context, FusedBlocks blocks) {
+  void multiply_scaled(const Stripe& s, std::size_t pair, std::size_t panel, FusedBlocks blocks) {
     blocks.steps = 1;
     const std::size_t exponent = far_ ? sizeof(float) : 1;
-    for (; context.step < s.steps; ++context.step) {
-      blocks.a_scales = a_.scales_at(context.step, context.pair);
-      blocks.b_scales = b_.scales_at(context.step, context.panel);
+    for (std::size_t step = 0; step < s.steps; ++step) {
+      blocks.a_scales = a_.scales_at(step, pair);
+      blocks.b_scales = b_.scales_at(step, panel);
       body_.fused(blocks);
       blocks.a += a_.step_size;
       blocks.b += b_.step_size;
+      blocks.a_codes = static_cast<const std::byte*>(blocks.a_codes) + a_.step_size * a_.code_bytes();
+      blocks.b_codes = static_cast<const std::byte*>(blocks.b_codes) + b_.step_size * b_.code_bytes();
       blocks.a_exponents = static_cast<const std::byte*>(blocks.a_exponents) + a_.step_size * exponent;
       blocks.b_exponents = static_cast<const std::byte*>(blocks.b_exponents) + b_.step_size * 2;  // or not read
-      if (blocks.a_special == nullptr) continue;
-      ++blocks.a_special;
-      ++blocks.b_special;
     }
-  }
-
-  static std::uint64_t exact(void* context, const LeftLane& at, std::uint64_t c) {
-    const auto& [engine, stripe, pair, panel, step] = *static_cast<const Context*>(context);
-    const std::size_t row = stripe->first_row + 2 * (pair + static_cast<std::size_t>(at.row)) +
-                            static_cast<std::size_t>(at.lane % 2);
-    const std::size_t column = stripe->first_column + 8 * panel + static_cast<std::size_t>(at.lane / 2);
-    return run_step(engine->p_, stripe->first_step + step + static_cast<std::size_t>(at.step), row, column, c);
   }
 
   const MatrixProduct& p_;

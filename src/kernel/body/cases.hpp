@@ -10,25 +10,36 @@
 namespace warpbit {
 namespace {
 
-inline bool is_special(const Encoding& e, const void* codes, int i, bool powers) {
-  const auto* words = static_cast<const std::uint16_t*>(codes);
-  if (e.kind == Encoding::Kind::half) return (words[i] & 0x7FFF) >= e.first_special;
-  const std::uint32_t code = e.kind == Encoding::Kind::bf16
-                                 ? std::uint32_t{words[i]} << 16
-                                 : static_cast<const std::uint32_t*>(codes)[i] & 0xFFFFE000;
-  const std::uint32_t exponent = code & 0x7F800000;
-  return exponent == 0x7F800000 || (powers && exponent == 0 && code << 1 != 0);
+// Whether one of `count` codes is Inf or NaN or, with powers, subnormal.
+inline bool has_special(const Encoding& e, const std::byte* codes, int count, bool powers) {
+  using Eight = VectorOf<std::uint16_t, 8>::type;  // or four of 32 bits
+  using Four = VectorOf<std::uint32_t, 4>::type;
+  Eight found{};
+  for (int i = 0; i < count * static_cast<int>(code_bytes(e)); i += 16) {
+    const auto v = load<Eight>(codes + i);
+    if (e.kind == Encoding::Kind::half) {
+      found |= bits<Eight>((v & 0x7FFF) >= e.first_special);
+    } else if (e.kind == Encoding::Kind::bf16) {
+      const Eight magnitude = v & 0x7FFF;
+      found |= bits<Eight>(magnitude >= 0x7F80);
+      if (powers) found |= bits<Eight>((magnitude - 1) < Eight{} + 0x7F);
+    } else {
+      const Four magnitude = bits<Four>(v) & 0x7FFFE000;
+      found |= bits<Eight>(magnitude >= 0x7F800000);
+      if (powers) found |= bits<Eight>((magnitude - 1) < Four{} + 0x7FFFFF);
+    }
+  }
+  struct Halves {
+    std::uint64_t x, y;
+  };
+  const auto halves = bits<Halves>(found);
+  return (halves.x | halves.y) != 0;
 }
 
-void find_specials(const Encoding& e, const void* codes, int blocks, int depth, int each, int top,
-                   std::uint16_t* lanes) {
-  for (int block = 0; block < blocks; ++block) {
-    unsigned found = 0;
-    for (int i = 0; i < depth * each; ++i)
-      if (is_special(e, codes, block * depth * each + i, top == 0))
-        found |= each == 2 ? 0x5555U << i % 2 : 0b11U << i / 2 % 8 * 2;
-    lanes[block] = static_cast<std::uint16_t>(found);
-  }
+void find_specials(const Encoding& e, const void* codes, int blocks, int count, int top, std::uint8_t* found) {
+  const auto* from = static_cast<const std::byte*>(codes);
+  for (int i = 0; i < blocks; ++i, from += static_cast<std::size_t>(count) * code_bytes(e))
+    found[i] = has_special(e, from, count, top == 0);
 }
 
 // The exponents of scale factors; true if one is NaN.
@@ -91,7 +102,10 @@ class PartReader {
     }
     out.c = {nullptr, parts_.c_stride, 4 * parts_.c_stride, 0};
     out.d = {nullptr, parts_.d_stride, 4 * parts_.d_stride, 0};
-    out.exact = {exact, this};
+    out.a_encoding = &how_.a_encoding;
+    out.b_encoding = &how_.b_encoding;
+    out.b_depth = how_.b_depth;
+    out.find_codes = [](FusedBlocks& blocks) { static_cast<PartReader*>(blocks.reader)->find_codes(blocks); };
     out.next = [](FusedBlocks& blocks) { return static_cast<PartReader*>(blocks.reader)->next(blocks); };
     out.reader = this;
     return out;
@@ -99,61 +113,77 @@ class PartReader {
 
   // Brings the next one, if there is one.
   bool next(FusedBlocks& blocks) {
-    if (!cursor_.next()) return false;
-    const PartRegisters part = cursor_.part();
-    blocks.c.base = const_cast<std::byte*>(part.c);  // C is only read
-    blocks.d.base = part.d;
-    blocks.a_special = blocks.b_special = nullptr;
-    find_tops(how_, part, blocks);
-    bool special, all_special = false;
-    if (how_.selection != nullptr) {
-      const Indices indices = select(how_, parts_.rows, part.e, selected_);
-      all_special = !indices.regular;
-      special = unpack_pairs_of_a(how_, parts_.rows, part.a, blocks.a_top, factors_.a);
-      special |= unpack_quads_of_b(how_, part.b, blocks.b_top, indices.ascending, selected_);
-    } else {
-      special = unpack(part.a, part.b, blocks);
-      if (special && blocks.a_top == kTopOfFields) {
-        blocks.a_top = blocks.b_top = 0;
-        special = unpack(part.a, part.b, blocks);
+    for (;;) {
+      if (!cursor_.next()) return false;
+      part_ = cursor_.part();
+      blocks.c.base = const_cast<std::byte*>(part_.c);  // C is only read
+      blocks.d.base = part_.d;
+      blocks.a_codes = blocks.b_codes = nullptr;
+      find_tops(how_, part_, blocks);
+      if (how_.selection == nullptr) {
+        blocks.has_special = unpack(blocks);
+      } else {
+        const Indices indices = select(how_, parts_.rows, part_.e, selected_);
+        if (!indices.regular) {
+          by_specification();
+          continue;
+        }
+        blocks.has_special = unpack_pairs_of_a(how_, parts_.rows, part_.a, blocks.a_top, factors_.a);
+        blocks.has_special |= unpack_quads_of_b(how_, part_.b, blocks.b_top, indices.ascending, selected_);
       }
+      if (how_.scales != nullptr) blocks.has_special |= load_scales(*how_.scales, part_, parts_.rows, scales_);
+      return true;
     }
-    if (how_.scales != nullptr) all_special |= load_scales(*how_.scales, part, parts_.rows, scales_);
-    if (special || all_special) mark_specials(part.a, part.b, all_special, blocks);
-    return true;
   }
 
  private:
-  bool unpack(const std::byte* a, const std::byte* b, const FusedBlocks& blocks) {
-    const bool of_a = unpacker_.a(a, blocks.a_top, factors_.a);
-    return unpacker_.b(b, blocks.b_top, factors_.b) || of_a;
+  bool unpack(const FusedBlocks& blocks) {
+    return unpacker_.a(part_.a, blocks.a_top, factors_.a) || unpacker_.b(part_.b, blocks.b_top, factors_.b);
   }
 
-  __attribute__((noinline)) void mark_specials(const std::byte* a, const std::byte* b, bool all,
-                                               FusedBlocks& blocks) {
-    const Encoding &of_a = how_.a_encoding, &of_b = how_.b_encoding;
-    auto& [left, right, a_special, b_special] = factors_;
-    arrange_a(of_a, a, parts_.rows, how_.depth, how_.by_register, left.codes);
-    arrange_column(of_b, b, how_.b_depth, how_.by_register, right.codes);
-    find_specials(of_a, left.codes, parts_.rows, how_.depth, 2, blocks.a_top, a_special);
-    find_specials(of_b, right.codes, 1, how_.b_depth, kBlock / 2, blocks.b_top, b_special);
-    if (all) b_special[0] = 0xFFFF;
-    blocks.a_special = a_special;
-    blocks.b_special = b_special;
+  // For blocks of any operands.
+  void find_codes(FusedBlocks& blocks) {
+    auto& [left, right] = factors_;
+    blocks.a_codes = left.codes;
+    blocks.b_codes = right.codes;
+    if (how_.selection == nullptr) {
+      arrange_a(how_.a_encoding, part_.a, parts_.rows, how_.depth, how_.by_register, left.codes);
+      arrange_column(how_.b_encoding, part_.b, how_.b_depth, how_.by_register, right.codes);
+      return;
+    }
+    arrange_stored(how_, parts_.rows, part_.a, left.codes);
+    arrange_quads(how_, selected_, right.codes);
+    find_met(how_, parts_.rows, selected_, met_);
+    blocks.met = met_;
   }
 
-  static std::uint64_t exact(void* context, const LeftLane& at, std::uint64_t c) {
-    const auto& reader = *static_cast<const PartReader*>(context);
-    return reader.parts_.exact({reader.cursor_.index(), at.step, at.row, at.column, at.lane}, c);
+  // A part whose metadata has a meaning that the bodies do not know.
+  __attribute__((noinline)) void by_specification() {
+    const auto element = [](std::byte* base, std::ptrdiff_t stride, int row, int lane, std::size_t bytes) {
+      const int in_piece = (lane & 1) << 1 | (lane & 2) >> 1;
+      return base + (4 * row + lane / 4) * stride + static_cast<std::size_t>(in_piece) * bytes;
+    };
+    const std::size_t c_bytes = how_.program->half_c ? 2 : 4, d_bytes = how_.program->half_d ? 2 : 4;
+    std::uint64_t codes[kMaxRows * kBlock] = {};
+    for (int i = 0; i < parts_.rows * kBlock; ++i) {
+      const int row = i / kBlock, lane = i % kBlock;
+      __builtin_memcpy(codes + i, element(const_cast<std::byte*>(part_.c), parts_.c_stride, row, lane, c_bytes),
+                       c_bytes);
+      codes[i] = parts_.exact({cursor_.index(), 0, row, 0, lane}, codes[i]);
+    }
+    for (int i = 0; i < parts_.rows * kBlock; ++i)
+      __builtin_memcpy(element(part_.d, parts_.d_stride, i / kBlock, i % kBlock, d_bytes), codes + i, d_bytes);
   }
 
   const FusedParts& how_;
   const Parts& parts_;
   PartCursor cursor_;
+  PartRegisters part_;
   Unpacker unpacker_;
   Factors factors_;
   Selected selected_;
   Scales scales_;
+  std::uint8_t met_[kMaxRows * 2 * kMaxPanelDepth];
 };
 
 void fused_parts(const FusedParts& how, const Parts& parts) {

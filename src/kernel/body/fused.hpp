@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: all nodes (node.hpp) and steps of each, their C and D, and of the lanes that are left to it what the
-// specification gives.
+// Blocks: all nodes (node.hpp) and steps of each, their C and D; and again by any.hpp what is left to it.
 #pragma once
 
 #include "kernel/body.hpp"
+#include "kernel/body/any.hpp"
 #include "kernel/body/codes.hpp"
 #include "kernel/body/node.hpp"
 #include "kernel/body/vectors.hpp"
@@ -11,7 +11,7 @@
 namespace warpbit {
 namespace {
 
-constexpr int kRowsAtOnce = 16;
+constexpr int kRowsAtOnce = AnyPanels::kRows;
 
 // ---- All nodes of a part of a block
 
@@ -20,13 +20,6 @@ inline U16 to_half(const NodeOutput& node) {
   const F32 odd = bits<F32>(bits<I32>(node.sum) | (node.inexact & 1));
   const U16 codes = narrow_to_half(odd);
   return (codes & 0x7FFF) == 0 ? U16{} : codes;
-}
-
-inline I32 scale_of_part(const FusedBlocks& blocks, int row, int lane, int column) {
-  const auto pair = U32{} + load<std::uint32_t>(blocks.a_scales + 2 * row);
-  const I32 left =
-      lanes<I32>([](int i) { return i % 2; }) == 0 ? bits<I32>(pair << 16) >> 16 : bits<I32>(pair) >> 16;
-  return left + convert<I32>(load<I16>(blocks.b_scales + 16 * column + lane));
 }
 
 // PartRegisters of a block, at one of its steps.
@@ -110,13 +103,15 @@ template <Fixed kFixed, class Exponent>
 inline __attribute__((always_inline)) StepResult<kFixed> part(const FusedBlocks& blocks,
                                                               const FusedProgram& program, Bounds bounds,
                                                               const HeldColumns<kFixed, Exponent>& held,
-                                                              PartPlace at, Codes<kFixed> c_codes,
-                                                              bool careful) {
+                                                              PartPlace at, Codes<kFixed> c_codes) {
   StepResult<kFixed> out{};
   const RunningPart c = running_part<kFixed>(program, c_codes);
   if (!kFixed.plain && program.adds_c) out.suspicious = (kMax << kFraction) - c.exponent;
   NodeInputs<Exponent> in{};
-  if constexpr (kFixed.scaled) in.scale = scale_of_part(blocks, at.row, at.lane, at.column);
+  if constexpr (kFixed.scaled) {
+    const PartScales scales = scales_of_part(blocks, at.row, at.column, at.lane);
+    in.scale = scales.a + scales.b;
+  }
   RunningPart running = c;
   U16 half{};
   const std::ptrdiff_t a_step = std::ptrdiff_t{at.row} * blocks.panel_steps + at.step;
@@ -143,7 +138,7 @@ inline __attribute__((always_inline)) StepResult<kFixed> part(const FusedBlocks&
     in.count = range.count;
     if constexpr (holds_b<kFixed, Exponent>()) in.held = held.value + n * kFixed.count;
     const bool from_zero = !kFixed.plain && range.from_zero;
-    const NodeOutput sum = node<kFixed>(program, bounds, in, from_zero ? RunningPart{} : running, careful);
+    const NodeOutput sum = node<kFixed>(program, bounds, in, from_zero ? RunningPart{} : running);
     out.suspicious |= sum.suspicious;
     if constexpr (kFixed.half_nodes) {
       half = to_half(sum);
@@ -176,62 +171,67 @@ inline __attribute__((always_inline)) Codes<kFixed> all_steps(const FusedBlocks&
                                                               PartPlace at, I32& suspicious) {
   Codes<kFixed> codes = load_c<kFixed>(blocks, program, at);
   do {
-    const StepResult<kFixed> result = part<kFixed>(blocks, program, bounds, held, at, codes, false);
+    const StepResult<kFixed> result = part<kFixed>(blocks, program, bounds, held, at, codes);
     suspicious |= result.suspicious;
     codes = result.d;
   } while (!kFixed.single && ++at.step < blocks.steps);
   return codes;
 }
 
-// The same with the lanes that are left to the specification.
-template <Fixed kFixed, class Exponent>
-__attribute__((noinline)) Codes<kFixed> careful_steps(const FusedBlocks& blocks, Bounds bounds, PartPlace at) {
-  const FusedProgram& program = *blocks.program;
-  const HeldColumns<kFixed, Exponent> held(blocks, program, at.column);
-  const auto given = [](U32 codes) {
-    if constexpr (has_halves(kFixed))
-      return as_halves(codes);
-    else
-      return codes;
-  };
-  std::uint32_t codes[kLanes], d[kLanes];
-  store(codes, as_words(load_c<kFixed>(blocks, program, at)));
-  do {
-    const StepResult<kFixed> result =
-        part<kFixed>(blocks, program, bounds, held, at, given(load<U32>(codes)), true);
-    std::uint32_t suspicious = negative_lanes(result.suspicious);
-    if (blocks.a_special != nullptr)
-      suspicious |= static_cast<std::uint32_t>(blocks.a_special[at.row * blocks.panel_steps + at.step] |
-                                               blocks.b_special[at.column * blocks.panel_steps + at.step]) >>
-                    at.lane;
-    store(d, as_words(result.d));
-    for (int i = 0; i < kLanes; ++i)
-      codes[i] =
-          suspicious >> i & 1
-              ? static_cast<std::uint32_t>(blocks.exact({0, at.step, at.row, at.column, at.lane + i}, codes[i]))
-              : d[i];
-  } while (++at.step < blocks.steps);
-  return given(load<U32>(codes));
+// Of some rows of one column of blocks those that are chosen, by any.hpp.
+template <Fixed kFixed, class Chosen>
+__attribute__((noinline)) void chosen_rows(FusedBlocks& blocks, int first, int last, int column,
+                                           Chosen is_chosen, AnyPanels& panels, Codes<kFixed>* d) {
+  constexpr int kParts = kBlock / kLanes;
+  if (blocks.a_codes == nullptr) {
+    blocks.find_codes(blocks);
+    panels.a_codes = nullptr;
+  }
+  std::uint32_t codes[kRowsAtOnce * kBlock];
+  for (int begin = first, end; begin < last; begin = end) {
+    end = begin + 1;
+    if (!is_chosen(begin)) continue;
+    while (end < last && is_chosen(end)) ++end;
+    std::uint32_t* to = codes;
+    for (int row = begin; row < end; ++row)
+      for (int lane = 0; lane < kBlock; lane += kLanes, to += kLanes)
+        store(to, as_words(load_c<kFixed>(blocks, *blocks.program, {row, column, lane})));
+    any_rows<kFixed.sparse>(blocks, begin, end, column, panels, codes);
+    for (int i = 0; i < kParts * (end - begin); ++i) {
+      const auto word = load<U32>(codes + kLanes * i);
+      if constexpr (has_halves(kFixed))
+        d[kParts * (begin - first) + i] = as_halves(word);
+      else
+        d[kParts * (begin - first) + i] = word;
+    }
+  }
 }
 
 // Some rows of one column of blocks: all are computed before one is stored, since D may be C, and again if a
 // lane of one is suspicious.
 template <Fixed kFixed, class Exponent>
-inline void some_rows(const FusedBlocks& given, const FusedBlocks& blocks, const FusedProgram& program,
-                      Bounds bounds, int first, int last, int column) {
+inline void some_rows(FusedBlocks& given, const FusedBlocks& blocks, const FusedProgram& program, Bounds bounds,
+                      int first, int last, int column, AnyPanels& panels) {
   const HeldColumns<kFixed, Exponent> held(blocks, program, column);
   Codes<kFixed> d[kRowsAtOnce * 16 / kLanes];
   I32 suspicious{};
   Codes<kFixed>* to = d;
-  for (int row = first; row < last; ++row)
+  const bool marked = blocks.has_special;
+  const auto is_special = [&](int row) {
+    return marked && (given.a_special == nullptr || given.a_special[row] || given.b_special[column]);
+  };
+  for (int row = first; row < last; ++row) {
+    if (__builtin_expect(is_special(row), 0)) {
+      to += kBlock / kLanes;
+      continue;
+    }
     for (int lane = 0; lane < kBlock; lane += kLanes)
       *to++ = all_steps<kFixed>(blocks, program, bounds, held, {row, column, lane}, suspicious);
-  if (__builtin_expect(blocks.a_special != nullptr || negative_lanes(suspicious) != 0, 0)) {
-    to = d;
-    for (int row = first; row < last; ++row)
-      for (int lane = 0; lane < kBlock; lane += kLanes)
-        *to++ = careful_steps<kFixed, Exponent>(given, bounds, {row, column, lane});
   }
+  const bool all = negative_lanes(suspicious) != 0;
+  if (__builtin_expect(marked || all, 0))
+    chosen_rows<kFixed>(
+        given, first, last, column, [&](int row) { return all || is_special(row); }, panels, d);
   to = d;
   if constexpr (takes_registers(kFixed))
     if (blocks.d.registers != nullptr) {
@@ -277,19 +277,20 @@ template <Fixed kFixed, class Exponent>
 bool all_blocks(FusedBlocks& given) {
   FusedBlocks blocks = given;  // copies that stay in registers: no store to D can change them
   const FusedProgram program = *given.program;
+  AnyPanels panels;
   for (;;) {
     const Bounds bounds = bounds_of(given, program);
     // Rows outside: their lines of D stay in the first cache for several columns.
     for (int row = 0; row < blocks.rows; row += kRowsAtOnce)
       for (int column = 0; column < blocks.columns; ++column)
         some_rows<kFixed, Exponent>(given, blocks, program, bounds, row,
-                                    row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column);
+                                    row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column,
+                                    panels);
     if (!kFixed.single || given.next == nullptr || !given.next(given)) return false;
     if (kind_of_exponents(given.a_top) != kind_of_exponents(blocks.a_top)) return true;
     blocks.c.base = given.c.base;
     blocks.d.base = given.d.base;
-    blocks.a_special = given.a_special;
-    blocks.b_special = given.b_special;
+    blocks.has_special = given.has_special;
   }
 }
 

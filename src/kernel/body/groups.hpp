@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scaled groups on a block (NUMERICS.md, "Block scaling"), in integers. Twice an e2m1 is an integer of at most
 // 12; the sum of a group's 16 products in quarters is one of 12 bits, and times two significands one of 20.
-// Each is moved to units of 2^(E - 35) in 64 bits. Left to the node are NaN, Inf, and results that are
-// subnormal or too large.
+// Each is moved to units of 2^(E - 35) in 64 bits. A NaN scale factor and a C that is NaN or Inf decide the result by
+// masks. Left to the specification are results that are subnormal.
 //
 // A is arranged in words of four bytes, the even k or the odd k of a register, as in the registers,
 //
@@ -244,13 +244,16 @@ inline PartResult round_sum(const Wide& sum, I32 e) {
   const I32 up = e + (127 + 1 - 2 - kGroupWindow);
   const U32 field = bits<U32>(bits<I32>(magnitude >> 23) + up);
   PartResult out{};
-  out.suspicious = (magnitude != 0) & (field - 1 > 253);
-  out.d = magnitude == 0 ? U32{} : (magnitude + (bits<U32>(up) << 23)) | sign;
+  const I32 small = bits<I32>(field)<1, large = bits<I32>(field)> 254;
+  out.suspicious = (magnitude != 0) & small;
+  const U32 finite = magnitude + (bits<U32>(up) << 23);
+  out.d = magnitude == 0 ? U32{} : (large != 0 ? U32{} + 0x7F800000 : finite) | sign;
   return out;
 }
 
+// `nan`: true in the lanes that a NaN scale factor reaches.
 template <bool kFractions, bool kSparse>
-inline PartResult group_part(const GroupPanels& panels, const GroupProgram& program, U32 c, int block,
+inline PartResult group_part(const GroupPanels& panels, const GroupProgram& program, U32 c, I32 nan, int block,
                              int lane) {
   constexpr int kUp = kGroupWindow - (kFractions ? 8 : 2);  // less the fraction bits of a group
   constexpr int kWords = kSparse ? 4 : 2;
@@ -301,8 +304,11 @@ inline PartResult group_part(const GroupPanels& panels, const GroupProgram& prog
   }
   add_ones(total, negated);
   PartResult out = round_sum(total, e);
-  out.suspicious |= c_field == 255;
   if (program.windowed) out.suspicious |= (of_c < largest + kAboveScales) & (e - least > kNothingCut);
+  const I32 special = bits<I32>(c_field == 255) | nan;
+  nan |= special & bits<I32>(c_fraction != 0);
+  out.suspicious &= ~special;
+  out.d = nan != 0 ? U32{} + 0x7FFFFFFF : special != 0 ? c : out.d;
   return out;
 }
 
@@ -320,12 +326,15 @@ void one_part(const GroupProgram& program, const Parts& parts, const PartCursor&
   // All are computed before one is stored, since D may be C, A or B.
   alignas(64) std::uint32_t d[kRowBlocks][kBlock];
   for (int block = 0; block < kRowBlocks; ++block) {
-    std::uint32_t c[kBlock], suspicious = panels.b_special | panels.undefined[block];
+    std::uint32_t c[kBlock], suspicious = panels.undefined[block];
     const std::uint32_t rows = panels.a_special >> 2 * block;
-    suspicious |= ((rows & 1) != 0 ? 0x5555U : 0) | ((rows & 2) != 0 ? 0xAAAAU : 0);
+    const std::uint32_t nan =
+        panels.b_special | ((rows & 1) != 0 ? 0x5555U : 0) | ((rows & 2) != 0 ? 0xAAAAU : 0);
     for (int lane = 0; lane < kBlock; lane += kLanes) {
       const U32 codes = load_part<U32>(given.c + (4 * block + lane / 4) * parts.c_stride, parts.c_stride);
-      const PartResult result = group_part<kFractions, kSparse>(panels, program, codes, block, lane);
+      const U32 bit = lanes<U32>([](int i) { return 1U << i; }) << static_cast<std::uint32_t>(lane);
+      const PartResult result =
+          group_part<kFractions, kSparse>(panels, program, codes, bits<I32>((nan & bit) != 0), block, lane);
       store(c + lane, codes);
       store(d[block] + lane, result.d);
       suspicious |= negative_lanes(result.suspicious) << lane;

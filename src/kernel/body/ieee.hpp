@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // IEEE 754 on blocks: each operation is the processor's own. What it does otherwise than the specification is
-// which NaN it returns. One NaN stays one to the end of a chain, so that a look at the result finds it.
+// which NaN it returns, where more than one operand is NaN or there is a NaN of its own. One NaN stays one to the end of a
+// chain, so that a look at the result finds it; and then the chain is computed again with a look at each operation.
 #pragma once
 
 #if !defined(__SSE2__)
@@ -139,12 +140,24 @@ inline void spread_doubles(const std::byte* columns, double* to) {
 constexpr int kOfFour = kLanes / 4, kTall = kLanes == 16 ? 2 * kOfFour : kOfFour;
 constexpr int kParts = kBlock / kDoubles;
 
-// What the specification makes of the NaNs in a part of a block.
-__attribute__((noinline)) Doubles decide_nans(const NativePart& of, int row, int part, Doubles c, Doubles sum) {
-  for (int i = 0; i < kDoubles; ++i)
-    if (sum[i] != sum[i])
-      sum[i] =
-          bits<double>(of.exact({of.index, 0, row, 0, part * kDoubles + i}, bits<std::uint64_t>(double{c[i]})));
+// NaN where x is NaN, made quiet; else y.
+inline Doubles first_nan(Doubles x, Doubles y) {
+  constexpr std::int64_t kQuiet = std::int64_t{1} << 51;
+  return x != x ? bits<Doubles>(bits<Longs>(x) | kQuiet) : y;
+}
+
+// A part of a block again, with the NaN of NanRule::first_of_b_sum_a from each operation.
+template <int kItems>
+__attribute__((noinline)) Doubles chain_with_nans(const std::uint8_t* place, const std::byte* a,
+                                                  const double* b, Doubles sum) {
+  constexpr std::int64_t kOwn = static_cast<std::int64_t>(0xFFF8'0000'0000'0000);
+  for (int k = 0; k < kItems; ++k) {
+    const Doubles left = repeat_pair(a + std::ptrdiff_t{16} * place[k]);
+    const auto right = load<Doubles>(b + std::ptrdiff_t{kBlock} * place[k]);
+    const Doubles result = multiply_add(left, right, sum);
+    const Doubles own = result != result ? bits<Doubles>(Longs{} + kOwn) : result;
+    sum = first_nan(right, first_nan(sum, first_nan(left, own)));
+  }
   return sum;
 }
 
@@ -179,8 +192,10 @@ __attribute__((noinline)) void chain_doubles(const NativePart& of, const double*
     for (int part = 0; part < kParts; part += 2) {
       Doubles &x = sums[r][part], &y = sums[r][part + 1];
       if (__builtin_expect(has_nan(x, y), 0)) {
-        x = decide_nans(of, row + r, part, load_doubles(c + offset(r, part)), x);
-        y = decide_nans(of, row + r, part + 1, load_doubles(c + offset(r, part + 1)), y);
+        const std::byte* left = a + std::ptrdiff_t{16} * kItems * r;
+        x = chain_with_nans<kItems>(place, left, b + part * kDoubles, load_doubles(c + offset(r, part)));
+        y = chain_with_nans<kItems>(place, left, b + (part + 1) * kDoubles,
+                                    load_doubles(c + offset(r, part + 1)));
       }
       store_doubles(d + offset(r, part), x);
       store_doubles(d + offset(r, part + 1), y);

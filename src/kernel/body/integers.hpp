@@ -67,9 +67,7 @@ inline I32 add_accumulator(I32 sum, I32 c, bool saturates) {
 //     A [row of blocks][item][2]      B [column][item]      C, D [row of blocks][16]
 struct NativePart : PartRegisters {
   const NativeProgram& program;
-  int rows;           // of blocks
-  std::size_t index;  // of the part
-  ExactCode exact;
+  int rows;  // of blocks
 };
 
 // Panels in planes: A [plane][row of blocks][word][2], B [plane][word][16]; and what is added to the sums.

@@ -12,7 +12,7 @@ void native(const NativeProgram& program, const Parts& parts) {
   using Kind = NativeProgram::Kind;
   const bool is_half = program.kind == Kind::single_chain || program.kind == Kind::pair_sums;
   for (PartCursor at(parts); at.next();) {
-    const NativePart part{at.part(), program, parts.rows, at.index(), parts.exact};
+    const NativePart part{at.part(), program, parts.rows};
     program.kind == Kind::double_chain ? doubles(part) : is_half ? halves(part) : integers(part);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fused node on a block (NUMERICS.md, "The node"). Products in f32 are exact; each is brought to units of
-// 2^(E - F) by a power of two and cut by the conversion to an integer; integers are added. Left to the node is
+// 2^(E - F) by a power of two and cut by the conversion to an integer; integers are added. Left to any.hpp is
 // what would go wrong here: Inf and NaN; an E so small or large that a product that counts, a sum or the result
 // is no normal number of f32; a sum of more than 32 bits.
 #pragma once
@@ -37,6 +37,16 @@ struct Fixed {
   bool single = false;       // there is one step
 };
 
+// The exponents of the scale factors of a part.
+struct PartScales {
+  I32 a, b;
+};
+inline PartScales scales_of_part(const FusedBlocks& blocks, int row, int column, int lane) {
+  const auto pair = U32{} + load<std::uint32_t>(blocks.a_scales + 2 * row);
+  return {lanes<I32>([](int i) { return i % 2; }) == 0 ? bits<I32>(pair << 16) >> 16 : bits<I32>(pair) >> 16,
+          convert<I32>(load<I16>(blocks.b_scales + 16 * column + lane))};
+}
+
 // What a node reads, for a part of a block: from its first k on.
 template <class Exponent>
 struct NodeInputs {
@@ -57,7 +67,7 @@ struct RunningPart {
 struct NodeOutput {
   F32 sum;         // cut toward zero to 24 bits
   I32 inexact;     // true where a bit was cut (for f16 results)
-  I32 suspicious;  // negative where the specification must be asked
+  I32 suspicious;  // negative where any.hpp must be asked
 };
 
 // A sparse A: the two elements of a pair in a row, and what they meet in B's table; lanes are [column][2].
@@ -108,42 +118,33 @@ struct Bounds {
   int bias, least;
 };
 
-// The largest raw exponents of products. Where all are zero `none` is true, and they are below the least.
-struct Largest {
-  I32 exponent, none;
-};
-
+// The largest raw exponents of products; below the least where all are zero.
 template <Fixed kFixed>
-inline Largest largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int count, bool) {
+inline I32 largest(const NodeInputs<std::int8_t>& in, Bounds bounds, int count) {
   const I32 sums = kFixed.sparse ? largest_sums(in.a_exponents, in.b_exponents, in.entry_places, count / 8)
                                  : largest_sums(in.a_exponents, in.b_exponents, count);
   if constexpr (kFixed.scaled) {
     const I32 raw = (sums >> 24) + bounds.bias + in.scale;
-    return {sums < 0 ? I32{} : min(max(raw, I32{}), I32{} + 255) << kFraction, sums < 0};
+    return sums < 0 ? I32{} : min(max(raw, I32{}), I32{} + 255) << kFraction;
   }
-  return {(sums >> 1) + bounds.bias * (1 << kFraction), sums < 0};
+  return (sums >> 1) + bounds.bias * (1 << kFraction);
 }
 template <Fixed kFixed>
-inline Largest largest(const NodeInputs<std::int16_t>& in, Bounds, int count, bool careful) {
-  I32 none = ~I32{};
-  for (int k = 0; careful && k < count; ++k)
-    none &= (repeat_pair(in.a + 2 * k) == 0.0F) | (columns_of<kFixed>(in, k) == 0.0F);
-  return {largest_sums(in.a_exponents, in.b_exponents, count), none};
+inline I32 largest(const NodeInputs<std::int16_t>& in, Bounds, int count) {
+  return largest_sums(in.a_exponents, in.b_exponents, count);
 }
 // The product of a power and a value has the sum of their exponents. One that f32 cannot hold is Inf, or below
 // the least.
 template <Fixed kFixed>
-inline Largest largest(const NodeInputs<float>& in, Bounds, int count, bool careful) {
-  const auto of_all = [careful](int products, auto a_of, auto b_of) {
+inline I32 largest(const NodeInputs<float>& in, Bounds, int count) {
+  const auto of_all = [](int products, auto a_of, auto b_of) {
     F32 most[4] = {};  // of every fourth product: a comparison takes long
-    I32 none = ~I32{};
 #pragma GCC unroll 16
     for (int k = 0; k < products; ++k) {
-      const F32 a = a_of(k), b = b_of(k);
-      most[k % 4] = k < 4 ? a * b : larger(most[k % 4], a * b);
-      if (careful) none &= (a == 0.0F) | (b == 0.0F);
+      const F32 product = a_of(k) * b_of(k);
+      most[k % 4] = k < 4 ? product : larger(most[k % 4], product);
     }
-    return Largest{raw_exponent(larger(larger(most[0], most[1]), larger(most[2], most[3]))), none};
+    return raw_exponent(larger(larger(most[0], most[1]), larger(most[2], most[3])));
   };
   if constexpr (kFixed.sparse) {
     const auto of_row = [&](int row) {
@@ -151,9 +152,8 @@ inline Largest largest(const NodeInputs<float>& in, Bounds, int count, bool care
           count / 2, [&](int pair) { return pair_of_a(in.a_exponents, pair, row); },
           [&](int pair) { return met(in.b, in.selected, pair, row); });
     };
-    const Largest upper = of_row(0), lower = of_row(1);
-    const Both exponents = cross(upper.exponent, lower.exponent), none = cross(upper.none, lower.none);
-    return {max(exponents.x, exponents.y), none.x & none.y};
+    const Both exponents = cross(of_row(0), of_row(1));
+    return max(exponents.x, exponents.y);
   } else {
     return of_all(
         count, [&](int k) { return repeat_pair(in.a_exponents + 2 * k); },
@@ -191,14 +191,11 @@ inline I32 checked_sum(I32 x, I32 y, I32& overflow) {
   return sum;
 }
 
-// `careful`: finds out which lanes are suspicious without cause, because all they add are zeros.
 template <Fixed kFixed, class Exponent>
 inline __attribute__((always_inline)) NodeOutput node(const FusedProgram& program, Bounds bounds,
-                                                      const NodeInputs<Exponent>& in, const RunningPart& c,
-                                                      bool careful) {
+                                                      const NodeInputs<Exponent>& in, const RunningPart& c) {
   const int count = kFixed.count > 0 ? kFixed.count : in.count;
-  const Largest products_e = largest<kFixed>(in, bounds, count, careful);
-  I32 e = max(products_e.exponent, c.exponent);
+  I32 e = max(largest<kFixed>(in, bounds, count), c.exponent);
   NodeOutput out;
   const int least = bounds.least << kFraction, most = kMax << kFraction;
   if constexpr (kFixed.half_nodes) {
@@ -206,11 +203,6 @@ inline __attribute__((always_inline)) NodeOutput node(const FusedProgram& progra
     out.suspicious = most - e;
   } else {
     out.suspicious = (e - least) | (most - e);
-    if (careful) {
-      const I32 zeros = products_e.none & bits<I32>(c.value == 0.0F);
-      out.suspicious &= ~zeros;
-      e = max(e, I32{} + least);
-    }
   }
 
   // The powers 2^(F - E), of C and of the products, and 2^(E - F).

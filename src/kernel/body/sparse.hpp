@@ -313,5 +313,56 @@ inline bool unpack_quads_of_b(const FusedParts& how, const std::byte* registers,
   return special || special_power;
 }
 
+// ---- For blocks of any operands: the same in the order of dense panels
+
+// A's codes [pair][row][2] -> [k][row].
+inline void arrange_stored(const FusedParts& how, int rows, const std::byte* registers, void* codes) {
+  arrange_pairs_of_a(how, rows, registers, codes);
+  auto* at = static_cast<std::byte*>(codes);
+  const bool is_wide = how.a_encoding.bytes == 4;
+  for (int i = 0; i < 2 * rows * how.depth; i += 4, at += is_wide ? 16 : 8) {
+    using Words4 = VectorOf<std::uint32_t, 4>::type;
+    using Halves4 = VectorOf<std::uint16_t, 4>::type;
+    if (is_wide)
+      store(at, exchange_middle(load<Words4>(at)));
+    else
+      store(at, exchange_middle(load<Halves4>(at)));
+  }
+}
+
+// B's words -> codes [k / 2][column][k % 2].
+inline void arrange_quads(const FusedParts& how, const Selected& selected, void* codes) {
+  const Encoding& e = how.b_encoding;
+  if (e.bytes != 1) {
+    __builtin_memcpy(codes, selected.words, static_cast<std::size_t>(8 * how.b_depth * e.bytes));
+    return;
+  }
+  auto* to = static_cast<std::byte*>(codes);
+  for (int word = 0; word < 8 * how.b_depth / 4; ++word) {
+    const auto four = load<std::uint32_t>(selected.words + 4 * word);
+    std::byte* at = to + word / 8 * 64 + word % 8 * 4;
+    store(at, low_halves(e, four));
+    store(at + 32, high_halves(e, four));
+  }
+}
+
+// Which k of B each element of A meets, [row of blocks][k][row].
+inline void find_met(const FusedParts& how, int rows, const Selected& selected, std::uint8_t* met) {
+  const Selection& s = *how.selection;
+  for (int row = 0; row < rows; ++row)
+    for (int group = 0; group < 4 * s.fours; ++group)
+      for (int which = 0; which < 2; ++which) {
+        const std::uint32_t nibble =
+            selected.metadata[row * s.fours + group / 4] >> (16 * which + 4 * (group % 4)) & 0xF;
+        std::uint8_t* at = met + 2 * (row * how.depth + group * s.kept) + which;
+        if (s.kept == 1) {
+          at[0] = static_cast<std::uint8_t>(2 * group + static_cast<int>(nibble >> 1 & 1));
+        } else {
+          at[0] = static_cast<std::uint8_t>(4 * group + static_cast<int>(nibble & 3));
+          at[2] = static_cast<std::uint8_t>(4 * group + static_cast<int>(nibble >> 2));
+        }
+      }
+}
+
 }  // namespace
 }  // namespace warpbit

@@ -20,7 +20,6 @@ struct Factor {
 };
 struct Factors {
   Factor a, b;
-  std::uint16_t a_special[kMaxRows], b_special[1];
 };
 
 // ---- A vector at a time. What follows is arrange_a(), arrange_b() and decode() in one, for the most frequent
