@@ -184,6 +184,10 @@ struct AnyInputs {
   I32 bias[kTogether];  // makes a sum of two exponents E + 127
   bool special;         // there may be specials
 };
+// The sums of exponents of a sparse A, which take long to find.
+struct AnySums {
+  Shorts of[kMaxPanelDepth / 2][kTogether];
+};
 
 inline I32 odd_lanes() {
   return lanes<I32>([](int i) { return -(i % 2); });
@@ -240,9 +244,9 @@ inline __attribute__((always_inline)) void finish(const AnyNumbers& c, I32 low, 
 // The products in units, those of even k and those of odd k added: at most 16 each, below 32 bits. With specials also the
 // sum of the products of significands.
 template <bool kSparse, bool kSpecial>
-inline __attribute__((always_inline)) void add_products(const AnyInputs& in, const Shorts (&lows)[kTogether],
-                                                        U32 (&even)[kTogether], U32 (&odd)[kTogether],
-                                                        AnyNode (&out)[kTogether]) {
+inline __attribute__((always_inline)) void add_products(const AnyInputs& in, const AnySums& sums,
+                                                        const Shorts (&lows)[kTogether], U32 (&even)[kTogether],
+                                                        U32 (&odd)[kTogether], AnyNode (&out)[kTogether]) {
   for (int i = 0; i < in.count; i += 4)
 #pragma GCC unroll 2
     for (int k = i; k < i + 4; k += 2)
@@ -252,7 +256,8 @@ inline __attribute__((always_inline)) void add_products(const AnyInputs& in, con
         const F32 x = repeat_pair(a) * factor_b<kSparse>(in, row, k),
                   y = repeat_pair(a + 2) * factor_b<kSparse>(in, row, k + 1);
         if constexpr (kSpecial) out[row].special += x + y;
-        const Both<F32> powers = powers_of(exponent_sums<kSparse>(in, row, k) - lows[row]);
+        const Shorts exponents = kSparse ? sums.of[k / 2][row] : exponent_sums<kSparse>(in, row, k);
+        const Both<F32> powers = powers_of(exponents - lows[row]);
         even[row] += bits<U32>(truncate(x * powers.x));
         odd[row] += bits<U32>(truncate(y * powers.y));
       }
@@ -262,13 +267,17 @@ template <bool kSparse>
 inline __attribute__((always_inline)) void any_node(const FusedProgram& program, const AnyInputs& in,
                                                     const AnyNumbers (&c)[kTogether],
                                                     AnyNode (&out)[kTogether]) {
+  AnySums sums;
   Shorts largest[kTogether] = {};
   for (int i = 0; i < in.count; i += 4)
 #pragma GCC unroll 2
     for (int k = i; k < i + 4; k += 2)
 #pragma GCC unroll 2
-      for (int row = 0; row < kTogether; ++row)
-        largest[row] = max(largest[row], exponent_sums<kSparse>(in, row, k));
+      for (int row = 0; row < kTogether; ++row) {
+        const Shorts exponents = exponent_sums<kSparse>(in, row, k);
+        if constexpr (kSparse) sums.of[k / 2][row] = exponents;
+        largest[row] = max(largest[row], exponents);
+      }
   Shorts lows[kTogether];
   I32 low[kTogether];
 #pragma GCC unroll 2
@@ -283,9 +292,9 @@ inline __attribute__((always_inline)) void any_node(const FusedProgram& program,
   }
   U32 even[kTogether] = {}, odd[kTogether] = {};
   if (in.special)
-    add_products<kSparse, true>(in, lows, even, odd, out);
+    add_products<kSparse, true>(in, sums, lows, even, odd, out);
   else
-    add_products<kSparse, false>(in, lows, even, odd, out);
+    add_products<kSparse, false>(in, sums, lows, even, odd, out);
 #pragma GCC unroll 2
   for (int row = 0; row < kTogether; ++row)
     finish(c[row], low[row], bits<I32>(even[row]), bits<I32>(odd[row]), out[row]);

@@ -128,8 +128,8 @@ class PartReader {
           by_specification();
           continue;
         }
-        blocks.has_special = unpack_pairs_of_a(how_, parts_.rows, part_.a, blocks.a_top, factors_.a);
-        blocks.has_special |= unpack_quads_of_b(how_, part_.b, blocks.b_top, indices.ascending, selected_);
+        blocks.has_special = unpack_pairs_of_a(how_, parts_.rows, part_.a, blocks.a_top, factors_.a) ||
+                             unpack_quads_of_b(how_, part_.b, blocks.b_top, indices.ascending, selected_);
       }
       if (how_.scales != nullptr) blocks.has_special |= load_scales(*how_.scales, part_, parts_.rows, scales_);
       return true;
@@ -152,8 +152,8 @@ class PartReader {
       return;
     }
     arrange_stored(how_, parts_.rows, part_.a, left.codes);
-    arrange_quads(how_, selected_, right.codes);
-    find_met(how_, parts_.rows, selected_, met_);
+    arrange_quads(how_, part_.b, selected_, right.codes);
+    find_met(how_, parts_.rows, selected_.metadata, met_);
     blocks.met = met_;
   }
 
@@ -183,7 +183,7 @@ class PartReader {
   Factors factors_;
   Selected selected_;
   Scales scales_;
-  std::uint8_t met_[kMaxRows * 2 * kMaxPanelDepth];
+  std::uint8_t met_[kMaxRows * 2 * kMaxPanelDepth + 4 * kLanes];
 };
 
 void fused_parts(const FusedParts& how, const Parts& parts) {

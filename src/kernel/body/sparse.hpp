@@ -306,11 +306,11 @@ inline bool unpack_quads_of_b(const FusedParts& how, const std::byte* registers,
   const Encoding& e = how.b_encoding;
   const int words = how.b_depth * e.bytes / 4, quads = how.b_depth / 4;
   arrange_columns(registers, words, how.even_first, out.columns);
-  const bool special = top != 0 && column_exponents(e, out.columns, how.b_depth, top, out.exponents);
+  if (top != 0 && column_exponents(e, out.columns, how.b_depth, top, out.exponents)) return true;
   arrange_words(out.columns, words, e.bytes == 4, out.words);
   const bool special_power = put_quads(e, quads, top == 0, out);
   if (!ascending) put_descending(quads, out.values);
-  return special || special_power;
+  return special_power;
 }
 
 // ---- For blocks of any operands: the same in the order of dense panels
@@ -330,9 +330,12 @@ inline void arrange_stored(const FusedParts& how, int rows, const std::byte* reg
   }
 }
 
-// B's words -> codes [k / 2][column][k % 2].
-inline void arrange_quads(const FusedParts& how, const Selected& selected, void* codes) {
+// B's codes [k / 2][column][k % 2].
+inline void arrange_quads(const FusedParts& how, const std::byte* registers, Selected& selected, void* codes) {
   const Encoding& e = how.b_encoding;
+  const int words = how.b_depth * e.bytes / 4;
+  arrange_columns(registers, words, how.even_first, selected.columns);
+  arrange_words(selected.columns, words, e.bytes == 4, selected.words);
   if (e.bytes != 1) {
     __builtin_memcpy(codes, selected.words, static_cast<std::size_t>(8 * how.b_depth * e.bytes));
     return;
@@ -346,22 +349,31 @@ inline void arrange_quads(const FusedParts& how, const Selected& selected, void*
   }
 }
 
-// Which k of B each element of A meets, [row of blocks][k][row].
-inline void find_met(const FusedParts& how, int rows, const Selected& selected, std::uint8_t* met) {
+// Which k of B each element of A meets, [row of blocks][k][row], from the nibbles of four groups of two rows.
+//
+//     kept 2   row 0: ..hl   row 1: ..hl   ->   l l' h h'       of each group, plus its first k
+//     kept 1   row 0: ...h   row 1: ...h   ->   h h'            the upper bit of the lower index
+inline void find_met(const FusedParts& how, int rows, const std::uint32_t* metadata, std::uint8_t* met) {
   const Selection& s = *how.selection;
-  for (int row = 0; row < rows; ++row)
-    for (int group = 0; group < 4 * s.fours; ++group)
-      for (int which = 0; which < 2; ++which) {
-        const std::uint32_t nibble =
-            selected.metadata[row * s.fours + group / 4] >> (16 * which + 4 * (group % 4)) & 0xF;
-        std::uint8_t* at = met + 2 * (row * how.depth + group * s.kept) + which;
-        if (s.kept == 1) {
-          at[0] = static_cast<std::uint8_t>(2 * group + static_cast<int>(nibble >> 1 & 1));
-        } else {
-          at[0] = static_cast<std::uint8_t>(4 * group + static_cast<int>(nibble & 3));
-          at[2] = static_cast<std::uint8_t>(4 * group + static_cast<int>(nibble >> 2));
-        }
-      }
+  const int words = rows * s.fours, each = 2 * s.kept;  // words of `met` for one of metadata
+  const U32 mask = U32{} + static_cast<std::uint32_t>(each * s.fours - 1);
+  for (int i = 0; i < words * each; i += kLanes) {
+    const U32 at = lanes<U32>([](int lane) { return lane; }) + static_cast<std::uint32_t>(i);
+    std::uint32_t four[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) four[lane] = metadata[(i + lane) / each];
+    const U32 in_row = (at & mask) * 0x04040404;  // the first k of a word of `met`, which has four
+    U32 found;
+    if (s.kept == 2) {
+      const U32 nibbles = load<U32>(four) >> (at % 4 * 4);
+      found = (nibbles & 0x3) | (nibbles >> 8 & 0x300) | (nibbles & 0xC) << 14 | (nibbles & 0xC0000) << 6;
+    } else {
+      const U32 nibbles = load<U32>(four) >> (at % 2 * 8);
+      found = (nibbles >> 1 & 0x1) | (nibbles >> 9 & 0x100) | (nibbles << 11 & 0x10000) |
+              (nibbles << 3 & 0x1000000);
+      found += 0x02020000;  // the second group of a word
+    }
+    store(met + 4 * i, found + in_row);
+  }
 }
 
 }  // namespace
