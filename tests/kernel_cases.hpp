@@ -158,16 +158,27 @@ class Inputs {
   };
   Batch operator()(std::uint64_t number, std::size_t cases) const {
     Stream stream(kSeed, number);
-    Batch out;
-    const auto operands = instruction_.operands();
-    for (std::size_t i = 1; i < operands.size(); ++i) {
-      out.sources.emplace_back(instruction_, i, cases);
-      const bool selects = operands[i].part == Part::selector_a || operands[i].part == Part::selector_b;
-      for (std::byte& b : out.sources.back().bytes) b = selects ? std::byte{0} : std::byte(stream.bits() >> 56);
-    }
+    Batch out = random_bits(cases, stream);
     for (std::size_t i = 0; i < cases; ++i)
-      out.kinds.push_back(
-          fill_case(out, i, static_cast<int>((number * cases + i) % tiles::Builder::kKinds), stream));
+      out.kinds[i] = fill_case(out, i, static_cast<int>((number * cases + i) % tiles::Builder::kKinds), stream);
+    return out;
+  }
+  // Registers of random bits, but for metadata, of which each nibble is defined.
+  Batch of_bits(std::uint64_t number, std::size_t cases) const {
+    Stream stream(kSeed, number);
+    Batch out = random_bits(cases, stream);
+    const auto operands = instruction_.operands();
+    for (std::size_t i = 1; i < operands.size(); ++i)
+      if (operands[i].part == Part::metadata)
+        for (std::byte& b : out.sources[i - 1].bytes) b = std::byte(nibble(stream) << 4 | nibble(stream));
+    return out;
+  }
+  // Boundary codes alone: any with any.
+  Batch of_boundaries(std::uint64_t number, std::size_t cases) const {
+    Stream stream(kSeed, number);
+    Batch out = random_bits(cases, stream);
+    for (std::size_t i = 0; i < cases; ++i)
+      out.kinds[i] = fill_case(out, i, tiles::Builder::kKinds - 1, stream);
     return out;
   }
 
@@ -181,11 +192,31 @@ class Inputs {
             p.blocks};
   }
 
-  // One nibble for all groups, its indices in any order, so that the products are those of the tile; or any.
+  Batch random_bits(std::size_t cases, Stream& stream) const {
+    Batch out;
+    const auto operands = instruction_.operands();
+    for (std::size_t i = 1; i < operands.size(); ++i) {
+      out.sources.emplace_back(instruction_, i, cases);
+      const bool selects = operands[i].part == Part::selector_a || operands[i].part == Part::selector_b;
+      Bytes& bytes = out.sources.back().bytes;
+      for (std::size_t at = 0; !selects && at < bytes.size(); at += 4) {
+        const auto word = static_cast<std::uint32_t>(stream.bits() >> 32);
+        std::memcpy(&bytes[at], &word, 4);
+      }
+    }
+    out.kinds.assign(cases, "random bits");
+    return out;
+  }
+
+  // A nibble that is defined, its indices in any order.
+  std::uint64_t nibble(Stream& stream) const {
+    std::uint64_t out = 0;
+    while (!is_defined(tile().sparsity, out, false)) out = static_cast<std::uint64_t>(stream.range(0, 15));
+    return out;
+  }
+  // One nibble for all groups, so that the products are those of the tile; or any.
   std::uint64_t metadata(Batch& batch, std::size_t index, Stream& stream) const {
-    const Sparsity& s = tile().sparsity;
-    std::uint64_t nibble = 0;
-    while (!is_defined(s, nibble, false)) nibble = static_cast<std::uint64_t>(stream.range(0, 15));
+    const std::uint64_t nibble = this->nibble(stream);
     const auto operands = instruction_.operands();
     for (std::size_t i = 1; i < operands.size(); ++i) {
       Cells& r = batch.sources[i - 1];

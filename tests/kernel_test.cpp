@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kernel against the specification, Kernel::reference, on whole tiles: the same bits for every form of a dot
 // product on every target.
-// WARPBIT_KERNEL_COUNT is the number of dot products for each plan (30000 unless set), which its forms share.
+// WARPBIT_KERNEL_COUNT is the number of dot products for each plan (30000 unless set), which its forms share. Each kernel
+// computes all of them where WARPBIT_KERNEL_INPUTS is `bits`, registers of random bits, or `boundaries`, boundary codes crossed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -68,7 +69,7 @@ std::string text(const Subject& x, std::uint64_t number, const Inputs::Batch& ba
 }
 
 // `turn`: of the first batch, whose kernel it is.
-Outcome compare(const Subject& x, std::uint64_t count, std::size_t turn) {
+Outcome compare(const Subject& x, std::uint64_t count, std::size_t turn, std::string_view which) {
   const Inputs inputs(x.instruction, x.problem);
   const auto of_case =
       static_cast<std::uint64_t>(x.instruction.rows() * x.instruction.columns() * x.instruction.products());
@@ -77,11 +78,13 @@ Outcome compare(const Subject& x, std::uint64_t count, std::size_t turn) {
   Outcome out;
 #pragma omp parallel for schedule(dynamic) reduction(+ : different)
   for (std::uint64_t i = 0; i < batches; ++i) {
-    const Inputs::Batch batch = inputs(i, kCases);
+    const Inputs::Batch batch = which == "bits"         ? inputs.of_bits(i, kCases)
+                                : which == "boundaries" ? inputs.of_boundaries(i, kCases)
+                                                        : inputs(i, kCases);
     const Bytes expected = results(x, batch, Kernel::reference);
     const std::vector<Kernel> kernels = fast_kernels();
     for (std::size_t k = 0; k < kernels.size(); ++k) {
-      if (!has_turn(turn + i, k, kernels.size())) continue;
+      if (which.empty() && !has_turn(turn + i, k, kernels.size())) continue;
       const Kernel kernel = kernels[k];
       const Bytes got = results(x, batch, kernel);
       if (got == expected) continue;
@@ -97,6 +100,9 @@ Outcome compare(const Subject& x, std::uint64_t count, std::size_t turn) {
 
 TEST_CASE("every kernel equals the specification", "[equal]") {
   const std::uint64_t count = count_wanted("WARPBIT_KERNEL_COUNT", 30000);
+  const char* const which = std::getenv("WARPBIT_KERNEL_INPUTS");
+  INFO("WARPBIT_KERNEL_INPUTS is bits, boundaries or not set");
+  REQUIRE((which == nullptr || std::string_view(which) == "bits" || std::string_view(which) == "boundaries"));
   std::vector<Subject> list = distinct_subjects();
   std::uint64_t total = 0;
   std::size_t turn = 0;
@@ -105,7 +111,7 @@ TEST_CASE("every kernel equals the specification", "[equal]") {
     const auto rest = std::ranges::partition(list, [&](const Subject& x) { return !x.same_plan(head); });
     std::uint64_t compared = 0;
     for (const Subject& x : rest) {
-      const Outcome outcome = compare(x, count / rest.size() + 1, turn++);
+      const Outcome outcome = compare(x, count / rest.size() + 1, turn++, which == nullptr ? "" : which);
       INFO(outcome.first);
       CHECK(outcome.different == 0);
       compared += outcome.compared;
