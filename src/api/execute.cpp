@@ -82,18 +82,16 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
   return check(Part::selector_b, tile.b_scale, views.b_selector);
 }
 
-// Calls work(first, last) for runs of cases, one for each thread; shorter runs where a Stoppable may end
-// them. The number of threads is that of the options. Independent of the caller's rounding and flushing
-// modes.
+// Calls work(first, last) for runs of cases, each of about `part` of work, of which each case has `each`. Independent
+// of the caller's rounding and flushing modes.
 template <class Work>
-void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
-  const int threads = thread_count(options.threads, cases);
-  constexpr std::size_t kStoppable = 256;  // a fraction of a second in every kernel
-  const std::size_t runs =
-      stop_flag() == nullptr ? static_cast<std::size_t>(threads) : (cases + kStoppable - 1) / kStoppable;
-  for_each_piece(threads, runs, [&](std::size_t i) {
+void for_cases(std::size_t cases, std::size_t each, std::size_t part, const ExecuteOptions& options,
+               Work work) {
+  const std::size_t most = std::clamp<std::size_t>(part / std::max<std::size_t>(each, 1), 1, 256);
+  const std::size_t runs = (cases + most - 1) / most;
+  for_each_piece(options.threads, runs, [&](std::size_t i) {
     const DefaultFloating floating;
-    work(cases * i / runs, cases * (i + 1) / runs);
+    work(i * most, std::min(cases, (i + 1) * most));
   });
 }
 
@@ -101,10 +99,12 @@ void for_cases(std::size_t cases, const ExecuteOptions& options, Work work) {
 Kernel run_cases(const Tile& tile, const TileViews& views, const ResultView& destination, std::size_t cases,
                  Kernel wanted, const ExecuteOptions& options) {
   const Body* body = body_for(tile, wanted);
-  for_cases(cases, options, [&](std::size_t first, std::size_t last) {
-    if (body != nullptr) return tile.fast->run({*body, tile, views, destination, first, last});
-    for (std::size_t i = first; i < last; ++i) run_tile(tile, views, destination, i);
-  });
+  const auto each = static_cast<std::size_t>(tile.products * tile.rows * tile.columns * tile.terms);
+  for_cases(cases, each, body != nullptr ? kBodyPart : kElementPart, options,
+            [&](std::size_t first, std::size_t last) {
+              if (body != nullptr) return tile.fast->run({*body, tile, views, destination, first, last});
+              for (std::size_t i = first; i < last; ++i) run_tile(tile, views, destination, i);
+            });
   return body == nullptr ? Kernel::reference : kernel_of(*body);
 }
 
@@ -206,7 +206,8 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
     return checked.error();
   if (const auto* elementwise = std::get_if<ElementwiseKernel>(&computed)) {
     const OperandView random = elementwise->random_bits ? sources.back() : OperandView{};
-    for_cases(cases, options, [&](std::size_t first, std::size_t last) {
+    constexpr std::size_t kElements = 32 * 4;  // about those of a case
+    for_cases(cases, kElements, kElementPart, options, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i)
         run_elementwise(*elementwise, sources.first(elementwise->sources.size()), random, destination, i);
     });

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
 
 #include "api/checks.hpp"
 #include "block/shape.hpp"
@@ -37,6 +40,8 @@ struct Outcome {
   std::int64_t faulty = -1;
   std::exception_ptr exception;
   std::optional<Error> no_stacks;  // set by a host thread that could not run blocks
+  std::int64_t next = 0;
+  std::mutex mutex;  // guards all of it
 };
 
 std::int64_t clusters_of(const Launch& how) {
@@ -51,38 +56,34 @@ void run_cluster(const Launch& how, std::int64_t number, const std::function<voi
                  device::Worker& worker, Outcome& outcome) {
   device::Cluster cluster(how, static_cast<std::uint64_t>(number), thread, worker);
   cluster.run();
-#pragma omp critical(warpbit_launch)
-  {
-    outcome.launched.inferred = outcome.launched.inferred || cluster.inferred();
-    if (cluster.fault() && (outcome.faulty < 0 || number < outcome.faulty)) {
-      outcome.launched.fault = std::move(cluster.fault());
-      outcome.faulty = number;
-    }
+  const std::lock_guard lock(outcome.mutex);
+  outcome.launched.inferred = outcome.launched.inferred || cluster.inferred();
+  if (cluster.fault() && (outcome.faulty < 0 || number < outcome.faulty)) {
+    outcome.launched.fault = std::move(cluster.fault());
+    outcome.faulty = number;
   }
 }
 
+// The number of a cluster that nobody has begun and that is still wanted.
+std::optional<std::int64_t> take(const Launch& how, Outcome& outcome) {
+  const std::lock_guard lock(outcome.mutex);
+  const std::int64_t number = outcome.next++;
+  if (number >= clusters_of(how) || outcome.exception || (outcome.faulty >= 0 && number > outcome.faulty))
+    return std::nullopt;
+  return number;
+}
+
 // One host thread: takes waiting clusters until there are none.
-void run_clusters(const Launch& how, const std::function<void()>& thread, std::int64_t& next,
-                  Outcome& outcome) {
-  const std::int64_t clusters = clusters_of(how);
+void run_clusters(const Launch& how, const std::function<void()>& thread, Outcome& outcome) {
   Result<device::Stacks> stacks = device::Stacks::make(threads_of(how), how.stack_bytes);
   if (!stacks) {
-#pragma omp critical(warpbit_launch)
+    const std::lock_guard lock(outcome.mutex);
     outcome.no_stacks = stacks.error();
     return;
   }
   device::Worker worker(how, *std::move(stacks));
-  for (;;) {
-    std::int64_t number = 0;
-    bool stop = false;
-#pragma omp critical(warpbit_launch)
-    {
-      number = next++;
-      stop = number >= clusters || outcome.exception || (outcome.faulty >= 0 && number > outcome.faulty);
-    }
-    if (stop) return;
-    run_cluster(how, number, thread, worker, outcome);
-  }
+  while (const std::optional<std::int64_t> number = take(how, outcome))
+    run_cluster(how, *number, thread, worker, outcome);
 }
 
 }  // namespace
@@ -95,16 +96,17 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
       std::min<std::int64_t>(device::Stacks::max_workers(threads_of(how)), clusters_of(how));
   const int workers = thread_count(how.execute.threads, static_cast<std::uint64_t>(most));
   const device::Rescue rescue;
-  std::int64_t next = 0;
-#pragma omp parallel num_threads(workers)
-  try {
-    run_clusters(how, thread, next, outcome);
-  } catch (...) {
-#pragma omp critical(warpbit_launch)
-    if (!outcome.exception) outcome.exception = std::current_exception();
-  }
+  const auto run = [&](int) {
+    try {
+      run_clusters(how, thread, outcome);
+    } catch (...) {
+      const std::lock_guard lock(outcome.mutex);
+      if (!outcome.exception) outcome.exception = std::current_exception();
+    }
+  };
+  share(workers, std::cref(run));
   if (outcome.exception) std::rethrow_exception(outcome.exception);
-  if (next == 0) outcome.launched.fault = block::refused(*std::move(outcome.no_stacks));
+  if (outcome.next == 0) outcome.launched.fault = block::refused(*std::move(outcome.no_stacks));
   return std::move(outcome.launched);
 }
 

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "kernel/floating.hpp"
+#include "threads.hpp"
 
 namespace warpbit::grid {
 
@@ -184,17 +185,19 @@ Report Queue::finish() {
 
 Report run(const Grid& grid, int threads, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   Queue queue(grid, progress);
-#pragma omp parallel num_threads(threads)
-  try {
-    const DefaultFloating floating;
-    while (std::unique_ptr<Cluster> cluster = queue.take()) {
-      const Outcome outcome = cluster->run();
-      queue.put(std::move(cluster), outcome);
+  const auto take = [&](int) {
+    try {
+      const DefaultFloating floating;
+      while (std::unique_ptr<Cluster> cluster = queue.take()) {
+        const Outcome outcome = cluster->run();
+        queue.put(std::move(cluster), outcome);
+      }
+      RegisterFile::forget_spare();
+    } catch (...) {
+      queue.fail(std::current_exception());
     }
-    RegisterFile::forget_spare();
-  } catch (...) {
-    queue.fail(std::current_exception());
-  }
+  };
+  share(threads, std::cref(take));
   return queue.finish();
 }
 

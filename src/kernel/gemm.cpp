@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <variant>
 
 #include "kernel/floating.hpp"
@@ -22,9 +24,6 @@ namespace {
 constexpr std::size_t kStripePairs = 512, kStripePanels = 128, kStripeDepth = 128;
 constexpr std::size_t kRangePanels = 8;
 
-// Products for which another thread is worth its start, by a body and by the specification.
-constexpr double kBodyWork = 1 << 19, kElementWork = 1 << 14;
-
 std::size_t divide_up(std::size_t x, std::size_t by) {
   return (x + by - 1) / by;
 }
@@ -34,27 +33,29 @@ std::size_t divide_up(std::size_t x, std::size_t by) {
 class ElementEngine : public GemmEngine {
  public:
   explicit ElementEngine(const MatrixProduct& product)
-      : p_(product),
-        most_(largest_stripe(product)),
-        a_(most_.pairs * 2 * depth()),
-        b_(most_.panels * 8 * depth()),
-        of_a_(product, true),
-        of_b_(product, false),
-        a_scales_(most_.pairs * 2 * most_.steps * of_a_.blocks()),
-        b_scales_(most_.panels * 8 * most_.steps * of_b_.blocks()) {}
+      : p_(product), most_(largest_stripe(product)), of_a_(product, true), of_b_(product, false) {
+    Decodings slot;
+    slot.a.resize(most_.pairs * 2 * depth());
+    slot.b.resize(most_.panels * 8 * depth());
+    slot.a_scales.resize(most_.pairs * 2 * most_.steps * of_a_.blocks());
+    slot.b_scales.resize(most_.panels * 8 * most_.steps * of_b_.blocks());
+    slots_.resize(product.slots(), slot);
+  }
 
   void pack_a(const Stripe& s, std::size_t first_pair, std::size_t last_pair) override {
+    Decodings& to = slots_[s.slot];
     for (std::size_t row = 2 * first_pair; row < 2 * last_pair; ++row) {
-      pack(true, s, s.first_row + row < p_.rows, &a_[row * depth()],
+      pack(true, s, s.first_row + row < p_.rows, &to.a[row * depth()],
            [&](std::size_t k) { return p_.a.get(s.first_row + row, k); });
-      pack_scales(of_a_, p_.tile->a_scale, s, s.first_row + row, row, a_scales_);
+      pack_scales(of_a_, p_.tile->a_scale, s, s.first_row + row, row, to.a_scales);
     }
   }
   void pack_b(const Stripe& s, std::size_t panel) override {
+    Decodings& to = slots_[s.slot];
     for (std::size_t column = 8 * panel; column < 8 * panel + 8; ++column) {
-      pack(false, s, s.first_column + column < p_.columns, &b_[column * depth()],
+      pack(false, s, s.first_column + column < p_.columns, &to.b[column * depth()],
            [&](std::size_t k) { return p_.b.get(k, s.first_column + column); });
-      pack_scales(of_b_, p_.tile->b_scale, s, s.first_column + column, column, b_scales_);
+      pack_scales(of_b_, p_.tile->b_scale, s, s.first_column + column, column, to.b_scales);
     }
   }
 
@@ -94,110 +95,214 @@ class ElementEngine : public GemmEngine {
   }
 
   void multiply(const Stripe& s, std::size_t row, std::size_t column, std::byte* running) const {
+    const Decodings& from = slots_[s.slot];
     std::uint64_t code = 0;
     std::memcpy(&code, running, p_.d.item_bytes);
     for (std::size_t step = 0; step < s.steps; ++step)
-      code = run_element(*p_.tile, line(a_, a_scales_, of_a_.blocks(), row, step),
-                         line(b_, b_scales_, of_b_.blocks(), column, step), code);
+      code = run_element(*p_.tile, line(from.a, from.a_scales, of_a_.blocks(), row, step),
+                         line(from.b, from.b_scales, of_b_.blocks(), column, step), code);
     std::memcpy(running, &code, p_.d.item_bytes);
   }
 
+  struct Decodings {
+    std::vector<Decoded> a, b, a_scales, b_scales;
+  };
+
   const MatrixProduct& p_;
   Stripe most_;
-  std::vector<Decoded> a_, b_;
   LineScales of_a_, of_b_;
-  std::vector<Decoded> a_scales_, b_scales_;
+  std::vector<Decodings> slots_;
 };
 
 // ---- Stripes
 
-// Where a thread's part of some work goes on, in a cache line of its own.
-struct alignas(64) Part {
-  std::atomic<std::size_t> next = 0;
+// The parts of one kind of work: each is done once in each step, in the order of the steps, by whichever thread takes it.
+class Parts {
+ public:
+  Parts(std::size_t count, int threads)
+      : steps_(count), threads_(static_cast<std::size_t>(threads)), left_{count, count} {}
+
+  // A part of the step that nobody has begun and that is done with the step before. Each thread has a share of the
+  // parts, the same in all steps: most of its blocks stay in the caches of one core. Then it takes from other shares.
+  std::optional<std::size_t> take(std::uint64_t step, std::size_t thread) {
+    for (std::size_t other = 0; other < threads_; ++other) {
+      const std::size_t share = (thread + other) % threads_;
+      for (std::size_t part = first_of(share); part < first_of(share + 1); ++part)
+        if (std::uint64_t now = 2 * step; steps_[part].load(std::memory_order_relaxed) == now &&
+                                          steps_[part].compare_exchange_strong(now, 2 * step + 1))
+          return part;
+    }
+    return std::nullopt;
+  }
+  // Calls `last` after the last part of a step.
+  template <class Last>
+  void end(std::uint64_t step, std::size_t part, Last last) {
+    steps_[part] = 2 * (step + 1);
+    if (--left_[step % 2] != 0) return;
+    left_[step % 2] = steps_.size();
+    last();
+    complete_ = step + 1;
+  }
+  // Steps whose parts are all done; those of the next may be done in part, those of the one behind it are not begun.
+  std::uint64_t complete() const { return complete_; }
+
+ private:
+  std::size_t first_of(std::size_t share) const { return steps_.size() * share / threads_; }
+
+  std::vector<std::atomic<std::uint64_t>> steps_;  // 2 n: n steps are done; 2 n + 1: and the next is begun
+  std::size_t threads_;
+  std::array<std::atomic<std::size_t>, 2> left_;  // of an even and an odd step
+  std::atomic<std::uint64_t> complete_ = 0;
 };
 
+// The work on a product is in steps: a stripe of D over some steps of K. Each has three kinds of work in small parts.
+// A part begins as soon as those are done that it needs, so that a thread without a processor holds up a part, but
+// others find enough to do until it goes on:
+//
+//     step 0    pack, decode | multiply
+//     step 1                 | pack, decode | multiply          needs all of decode 1, the same part of multiply 0
+//     step 2                                | pack, decode |    in the slot of step 0: needs all of multiply 0
 class Runner {
  public:
-  Runner(const MatrixProduct& product, GemmEngine& engine)
+  Runner(const MatrixProduct& product, GemmEngine& engine, std::size_t range_panels)
       : p_(product),
         engine_(engine),
         most_(largest_stripe(product)),
-        running_(elements() * p_.d.item_bytes),
-        parts_(static_cast<std::size_t>(product.threads)) {}
+        range_panels_(range_panels),
+        down_(divide_up(most_.pairs, kRangePairs)),
+        across_(divide_up(most_.panels, range_panels)),
+        depths_(depths()),
+        steps_(depths_.size() * divide_up(p_.rows, kRows) * divide_up(p_.columns, kColumns)),
+        running_(most_.pairs * most_.panels * kBlock * p_.d.item_bytes),
+        pack_(std::max(down_, across_), p_.threads),
+        decode_(std::max(down_, across_), p_.threads),
+        multiply_(down_ * across_, p_.threads),
+        not_begun_(steps_ * down_ * across_) {}
 
   void run() {
-    const std::size_t rows = 2 * kStripePairs, columns = 8 * kStripePanels;
-    for (std::size_t row = 0; row < p_.rows; row += rows)
-      for (std::size_t column = 0; column < p_.columns; column += columns)
-        run({row, column, divide_up(std::min(rows, p_.rows - row), 2),
-             divide_up(std::min(columns, p_.columns - column), 8)});
+    const std::atomic<bool>* const stop = stop_flag();
+    const auto take = [&](int thread) {
+      const DefaultFloating floating;
+      try {
+        run(static_cast<std::size_t>(thread), stop);
+      } catch (...) {
+        is_over_ = true;
+        happened();
+        throw;
+      }
+    };
+    share(p_.threads, std::cref(take));
   }
 
  private:
-  std::size_t elements() const { return most_.pairs * most_.panels * kBlock; }
+  static constexpr std::size_t kRows = 2 * kStripePairs, kColumns = 8 * kStripePanels;
 
-  void run(Stripe s) {
-    std::size_t first = 0;
-    do {
+  // Some steps of K, in a partial sum.
+  struct Depth {
+    std::size_t first = 0, count = 0;
+    bool starts = true, ends = true;  // the partial sum
+    bool is_first = true;             // of the partial sums
+  };
+  std::vector<Depth> depths() const {
+    std::vector<Depth> out;
+    for (std::size_t first = 0; first < p_.steps.size(); first += p_.run) {
       const std::size_t last = std::min(first + p_.run, p_.steps.size());
-      for_each_range(s, [&](const BlockRange& r) { start(s, r, first == 0); });
-      for (s.first_step = first; s.first_step < last; s.first_step += s.steps) {
-        s.steps = std::min(most_.steps, last - s.first_step);
-        for_each_pairs(s, [&](std::size_t pair, std::size_t last_pair) { engine_.pack_a(s, pair, last_pair); });
-        for_each(s.panels, [&](std::size_t panel) { engine_.pack_b(s, panel); });
-        engine_.packed(s);
-        for_each_pairs(s,
-                       [&](std::size_t pair, std::size_t last_pair) { engine_.decode_a(s, pair, last_pair); });
-        for_each(s.panels, [&](std::size_t panel) { engine_.decode_b(s, panel); });
-        for_each_range(s, [&](const BlockRange& r) { engine_.multiply(s, r, blocks(s)); });
-      }
-      for_each_range(s, [&](const BlockRange& r) { finish(s, r, first == 0); });
-      first = last;
-    } while (first < p_.steps.size());
-  }
-
-  // Each thread has a part of the work, the same for all steps of K: most of its blocks stay in the caches of
-  // one core. Done with that, it takes from the parts of others.
-  template <class Work>
-  void for_each(std::size_t count, Work work) {
-    const auto first = [&](std::size_t part) { return count * part / parts_.size(); };
-    for (std::size_t part = 0; part < parts_.size(); ++part) parts_[part].next = first(part);
-    const std::atomic<bool>* const stop = stop_flag();
-#pragma omp parallel for num_threads(p_.threads) schedule(static, 1) if (p_.threads > 1 && count > 1)
-    for (std::size_t thread = 0; thread < parts_.size(); ++thread) {
-      const DefaultFloating floating;
-      for (std::size_t other = 0; other < parts_.size(); ++other) {
-        const std::size_t part = (thread + other) % parts_.size(), last = first(part + 1);
-        if (parts_[part].next >= last) continue;  // read, but not written
-        for (std::size_t i = parts_[part].next++; i < last && (stop == nullptr || !*stop);
-             i = parts_[part].next++)
-          work(i);
-      }
+      for (std::size_t at = first; at < last; at += most_.steps)
+        out.push_back(
+            {at, std::min(most_.steps, last - at), at == first, at + most_.steps >= last, first == 0});
     }
-    end_if(stop);
+    if (out.empty()) out.emplace_back();  // D is C
+    return out;
   }
-  template <class Work>
-  void for_each_pairs(const Stripe& s, Work work) {
-    for_each(divide_up(s.pairs, kRangePairs),
-             [&](std::size_t i) { work(i * kRangePairs, std::min((i + 1) * kRangePairs, s.pairs)); });
-  }
-  template <class Work>
-  void for_each_range(const Stripe& s, Work work) {
-    const std::size_t down = divide_up(s.pairs, kRangePairs), across = divide_up(s.panels, kRangePanels);
-    for_each(down * across, [&](std::size_t i) {
-      const std::size_t pair = i / across * kRangePairs, panel = i % across * kRangePanels;
-      work({pair, std::min(pair + kRangePairs, s.pairs), panel, std::min(panel + kRangePanels, s.panels)});
-    });
+  const Depth& depth(std::uint64_t step) const { return depths_[step % depths_.size()]; }
+  Stripe stripe(std::uint64_t step) const {
+    const std::size_t number = step / depths_.size(), columns = divide_up(p_.columns, kColumns);
+    Stripe out;
+    out.first_row = number / columns * kRows;
+    out.first_column = number % columns * kColumns;
+    out.pairs = divide_up(std::min(kRows, p_.rows - out.first_row), 2);
+    out.panels = divide_up(std::min(kColumns, p_.columns - out.first_column), 8);
+    out.first_step = depth(step).first;
+    out.steps = depth(step).count;
+    out.slot = step % p_.slots();
+    return out;
   }
 
-  RunningBlocks blocks(const Stripe& s) {
-    return {running_.data(), s.pairs, p_.d.item_bytes};
+  void happened() {
+    ++events_;
+    events_.notify_all();
   }
+  // Takes parts until none is left that nobody has begun; sleeps while those that are left need others.
+  void run(std::size_t thread, const std::atomic<bool>* stop) {
+    while (!is_over_ && not_begun_ != 0) {
+      end_if(stop);
+      const std::uint32_t before = events_;
+      if (go_on(thread))
+        happened();
+      else if (!is_over_ && not_begun_ != 0)
+        events_.wait(before);
+    }
+  }
+  // Does a part, if one can be begun. A and B are prepared as early as there is room for them.
+  bool go_on(std::size_t thread) {
+    const std::uint64_t multiplied = multiply_.complete(), decoded = decode_.complete(),
+                        packed = pack_.complete();
+    if (packed < steps_ && packed < multiplied + p_.slots())
+      if (const auto part = pack_.take(packed, thread)) return pack(packed, *part);
+    if (decoded < packed)
+      if (const auto part = decode_.take(decoded, thread)) return decode(decoded, *part);
+    for (std::uint64_t step = multiplied; step < decoded; ++step)
+      if (const auto part = multiply_.take(step, thread)) return multiply(step, *part);
+    return false;
+  }
+
+  // A part has a range of A and one of B, as far as the stripe has them.
+  template <class OfA, class OfB>
+  void for_ranges(const Stripe& s, std::size_t part, OfA of_a, OfB of_b) const {
+    if (s.steps == 0) return;
+    if (const std::size_t pair = part * kRangePairs; pair < s.pairs)
+      of_a(pair, std::min(pair + kRangePairs, s.pairs));
+    for (std::size_t i = 0, panel = part * range_panels_; i < range_panels_ && panel < s.panels; ++i, ++panel)
+      of_b(panel);
+  }
+  bool pack(std::uint64_t step, std::size_t part) {
+    const Stripe s = stripe(step);
+    for_ranges(
+        s, part, [&](std::size_t first, std::size_t last) { engine_.pack_a(s, first, last); },
+        [&](std::size_t panel) { engine_.pack_b(s, panel); });
+    pack_.end(step, part, [&] { engine_.packed(s); });
+    return true;
+  }
+  bool decode(std::uint64_t step, std::size_t part) {
+    const Stripe s = stripe(step);
+    for_ranges(
+        s, part, [&](std::size_t first, std::size_t last) { engine_.decode_a(s, first, last); },
+        [&](std::size_t panel) { engine_.decode_b(s, panel); });
+    decode_.end(step, part, [] {});
+    return true;
+  }
+  bool multiply(std::uint64_t step, std::size_t part) {
+    --not_begun_;
+    const Stripe s = stripe(step);
+    const Depth& at = depth(step);
+    const std::size_t pair = part / across_ * kRangePairs, panel = part % across_ * range_panels_;
+    if (pair < s.pairs && panel < s.panels) {
+      const BlockRange range{pair, std::min(pair + kRangePairs, s.pairs), panel,
+                             std::min(panel + range_panels_, s.panels)};
+      if (at.starts) start(s, range, at.is_first);
+      if (s.steps > 0) engine_.multiply(s, range, blocks());
+      if (at.ends) finish(s, range, at.is_first);
+    }
+    multiply_.end(step, part, [] {});
+    return true;
+  }
+
+  RunningBlocks blocks() const { return {running_.data(), most_.pairs, p_.d.item_bytes}; }
 
   // Calls work(running, element) for each element of a matrix with items like those of D in the range.
   template <class Item, class Work>
   void for_each_element(const Stripe& s, const BlockRange& range, const ItemMatrix& matrix, Work work) {
-    const RunningBlocks running = blocks(s);
+    const RunningBlocks running = blocks();
     for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
       for (std::size_t pair = range.first_pair; pair < range.last_pair; ++pair) {
         const std::size_t first_row = s.first_row + 2 * pair, first_column = s.first_column + 8 * panel;
@@ -224,7 +329,7 @@ class Runner {
 
   // The first partial sum starts from C, the others from +0.
   void start(const Stripe& s, const BlockRange& range, bool from_c) {
-    const RunningBlocks running = blocks(s);
+    const RunningBlocks running = blocks();
     for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
       std::memset(running.block(range.first_pair, panel), 0,
                   (range.last_pair - range.first_pair) * kBlock * p_.d.item_bytes);
@@ -256,8 +361,14 @@ class Runner {
   const MatrixProduct& p_;
   GemmEngine& engine_;
   Stripe most_;
+  std::size_t range_panels_, down_, across_;  // ranges of the largest stripe
+  std::vector<Depth> depths_;
+  std::uint64_t steps_;
   Lines<std::byte> running_;
-  std::vector<Part> parts_;
+  Parts pack_, decode_, multiply_;
+  std::atomic<std::uint64_t> not_begun_;  // parts of multiply_, in all steps
+  std::atomic<std::uint32_t> events_ = 0;
+  std::atomic<bool> is_over_ = false;
 };
 
 }  // namespace
@@ -321,7 +432,8 @@ void run_product(const MatrixProduct& given, const Body* body) {
   if (given.rows == 0 || given.columns == 0) return;
   MatrixProduct product = given;
   const double work = static_cast<double>(given.rows) * static_cast<double>(given.columns) *
-                      static_cast<double>(given.depth) / (body != nullptr ? kBodyWork : kElementWork);
+                      static_cast<double>(given.depth) /
+                      static_cast<double>(body != nullptr ? kBodyPart : kElementPart);
   product.threads =
       thread_count(given.threads, static_cast<std::uint64_t>(std::min<double>(kMaxThreads, 1 + work)));
   std::unique_ptr<GemmEngine> engine;
@@ -330,7 +442,7 @@ void run_product(const MatrixProduct& given, const Body* body) {
   else
     engine = panel_tile(*product.tile) != nullptr ? make_panel_engine(product, *body)
                                                   : make_group_engine(product, *body);
-  Runner(product, *engine).run();
+  Runner(product, *engine, body != nullptr ? kRangePanels : 1).run();
 }
 
 }  // namespace warpbit

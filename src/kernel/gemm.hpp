@@ -45,6 +45,9 @@ struct MatrixProduct {
   std::size_t run = 1;             ///< steps of a partial sum, the last of which may have fewer
   int threads = 1;
   ItemMatrix a_scale = {}, b_scale = {};  ///< with block scaling: (row, block of K) and (block of K, column)
+
+  /// For how many stripes an engine holds A and B at the same time.
+  std::size_t slots() const { return threads > 1 ? 2 : 1; }
 };
 
 /// The scale factors of the rows of A or the columns of B; those of blocks outside the matrices are 1.
@@ -85,6 +88,7 @@ struct Stripe {
   std::size_t first_row = 0, first_column = 0;
   std::size_t pairs = 0, panels = 0;
   std::size_t first_step = 0, steps = 0;
+  std::size_t slot = 0;  ///< of the engine, below MatrixProduct::slots
 };
 
 /// Some blocks of a stripe.
@@ -96,7 +100,7 @@ struct BlockRange {
 /// BlockView.
 struct RunningBlocks {
   std::byte* base = nullptr;
-  std::size_t pairs = 0, item_bytes = 4;
+  std::size_t pairs = 0, item_bytes = 4;  ///< pairs of the largest stripe
 
   std::byte* block(std::size_t pair, std::size_t panel) const {
     return base + (panel * pairs + pair) * kBlock * item_bytes;
@@ -112,8 +116,8 @@ constexpr std::size_t element_of_block(std::size_t row, std::size_t column) {
 inline constexpr std::size_t kRangePairs = 32;
 
 /// How blocks are multiplied. The steps of a stripe are: pack_a for each range of pairs and pack_b for each
-/// panel; packed, once; decode_a and decode_b likewise; multiply for blocks of a range of pairs. All but packed
-/// are called from any thread.
+/// panel; packed, once; decode_a and decode_b likewise; multiply for blocks of a range of pairs. All are called from
+/// any thread; those of a stripe in one slot while another is in the other.
 class GemmEngine {
  public:
   virtual ~GemmEngine() = default;

@@ -77,24 +77,20 @@ struct FragmentLines {
 class GroupEngine : public GemmEngine {
  public:
   GroupEngine(const MatrixProduct& product, const Body& body)
-      : p_(product),
-        body_(body),
-        program_(*group_program(*product.tile)),
-        a_(product, true),
-        b_(product, false) {
-    for (std::size_t i = 0; i < a_.each; ++i)
-      program_.scales.a[i] = static_cast<std::uint16_t>(i * kScaleBytes);
-    for (std::size_t i = 0; i < b_.each; ++i)
-      program_.scales.b[i] = static_cast<std::uint16_t>(i * kScaleBytes);
+      : p_(product), body_(body), program_(*group_program(*product.tile)) {
+    for (std::size_t i = 0; i < product.slots(); ++i) slots_.push_back({{product, true}, {product, false}});
+    const auto& [a, b] = slots_[0];
+    for (std::size_t i = 0; i < a.each; ++i) program_.scales.a[i] = static_cast<std::uint16_t>(i * kScaleBytes);
+    for (std::size_t i = 0; i < b.each; ++i) program_.scales.b[i] = static_cast<std::uint16_t>(i * kScaleBytes);
   }
 
   void pack_a(const Stripe& s, std::size_t first_pair, std::size_t last_pair) override {
     static_assert(kRangePairs % kPairs == 0);
     for (std::size_t pair = first_pair; pair < last_pair; pair += kPairs)
-      a_.pack(pair / kPairs, s.first_row + 2 * pair, steps(s));
+      slots_[s.slot].a.pack(pair / kPairs, s.first_row + 2 * pair, steps(s));
   }
   void pack_b(const Stripe& s, std::size_t panel) override {
-    b_.pack(panel, s.first_column + 8 * panel, steps(s));
+    slots_[s.slot].b.pack(panel, s.first_column + 8 * panel, steps(s));
   }
 
   void multiply(const Stripe& s, const BlockRange& range, const RunningBlocks& running) override {
@@ -104,6 +100,9 @@ class GroupEngine : public GemmEngine {
   }
 
  private:
+  struct Slot {
+    FragmentLines a, b;
+  };
   struct Context {
     const MatrixProduct* product;
     std::size_t first_step, row, column;
@@ -116,27 +115,28 @@ class GroupEngine : public GemmEngine {
   // A fragment of A and one of B, all steps.
   void multiply(const Stripe& s, std::size_t pair, std::size_t pairs, std::size_t panel,
                 std::byte* blocks) const {
+    const auto& [a, b] = slots_[s.slot];
     constexpr std::ptrdiff_t kPiece = 4 * sizeof(float);
     alignas(64) std::byte whole[kPairs * kBlock * sizeof(float)] = {};  // where a stripe has fewer pairs
     const std::size_t bytes = pairs * kBlock * sizeof(float);
     std::byte* const d = pairs == kPairs ? blocks : whole;
     if (d == whole) std::memcpy(whole, blocks, bytes);
-    const PartRegisters part{.a = a_.fragment(pair / kPairs),
-                             .b = b_.fragment(panel),
+    const PartRegisters part{.a = a.fragment(pair / kPairs),
+                             .b = b.fragment(panel),
                              .c = d,
                              .d = d,
                              .e = nullptr,
-                             .a_scales = a_.scales_at(pair / kPairs),
-                             .b_scales = b_.scales_at(panel)};
+                             .a_scales = a.scales_at(pair / kPairs),
+                             .b_scales = b.scales_at(panel)};
     Context context{&p_, s.first_step, s.first_row + 2 * pair, s.first_column + 8 * panel};
     const auto stride = [](std::size_t items, std::size_t bytes_of_one) {
       return static_cast<std::ptrdiff_t>(items * bytes_of_one);
     };
     // The steps are cases, D of one as C of the next.
-    const CaseStrides strides{.a = stride(a_.words_of_step(), 4),
-                              .b = stride(b_.words_of_step(), 4),
-                              .a_scales = stride(a_.scales_of_step(), 1),
-                              .b_scales = stride(b_.scales_of_step(), 1)};
+    const CaseStrides strides{.a = stride(a.words_of_step(), 4),
+                              .b = stride(b.words_of_step(), 4),
+                              .a_scales = stride(a.scales_of_step(), 1),
+                              .b_scales = stride(b.scales_of_step(), 1)};
     body_.groups(program_,
                  {&part, 1, s.steps, strides, static_cast<int>(kPairs), kPiece, kPiece, {exact, &context}});
     if (d == whole) std::memcpy(blocks, whole, bytes);
@@ -151,7 +151,7 @@ class GroupEngine : public GemmEngine {
   const MatrixProduct& p_;
   const Body& body_;
   GroupProgram program_;
-  FragmentLines a_, b_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <vector>
 
 #include "kernel/fused.hpp"
 
@@ -88,27 +89,32 @@ struct Factor {
 class PanelEngine : public GemmEngine {
  public:
   PanelEngine(const MatrixProduct& product, const Body& body)
-      : p_(product),
-        body_(body),
-        fused_(*panel_tile(*product.tile)),
-        panel_steps_(whole_steps(product)),
-        a_(product, fused_.of_a, panel_steps_, true),
-        b_(product, fused_.of_b, panel_steps_, false) {}
+      : p_(product), body_(body), fused_(*panel_tile(*product.tile)), panel_steps_(whole_steps(product)) {
+    for (std::size_t i = 0; i < product.slots(); ++i)
+      slots_.push_back(
+          {{product, fused_.of_a, panel_steps_, true}, {product, fused_.of_b, panel_steps_, false}});
+  }
 
   void pack_a(const Stripe& s, std::size_t first, std::size_t last) override {
-    pack(a_, s, s.first_row, first, last);
+    pack(slots_[s.slot].a, s, s.first_row, first, last);
   }
-  void pack_b(const Stripe& s, std::size_t panel) override { pack(b_, s, s.first_column, panel, panel + 1); }
+  void pack_b(const Stripe& s, std::size_t panel) override {
+    pack(slots_[s.slot].b, s, s.first_column, panel, panel + 1);
+  }
 
-  // Exponents have 32 bits if they are far apart anywhere.
   void packed(const Stripe& s) override {
-    far_ = false;
-    for (std::size_t pair = 0; pair < s.pairs; pair += kRangePairs) far_ = far_ || a_.ranges[pair].far;
-    for (std::size_t panel = 0; panel < s.panels; ++panel) far_ = far_ || b_.ranges[panel].far;
+    auto& [a, b, far] = slots_[s.slot];
+    far = false;
+    for (std::size_t pair = 0; pair < s.pairs; pair += kRangePairs) far = far || a.ranges[pair].far;
+    for (std::size_t panel = 0; panel < s.panels; ++panel) far = far || b.ranges[panel].far;
   }
 
-  void decode_a(const Stripe&, std::size_t first, std::size_t last) override { unpack(a_, first, last); }
-  void decode_b(const Stripe&, std::size_t panel) override { unpack(b_, panel, panel + 1); }
+  void decode_a(const Stripe& s, std::size_t first, std::size_t last) override {
+    unpack(slots_[s.slot].a, first, last, slots_[s.slot].far);
+  }
+  void decode_b(const Stripe& s, std::size_t panel) override {
+    unpack(slots_[s.slot].b, panel, panel + 1, slots_[s.slot].far);
+  }
 
   void multiply(const Stripe& s, const BlockRange& range, const RunningBlocks& running) override {
     for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
@@ -116,6 +122,11 @@ class PanelEngine : public GemmEngine {
   }
 
  private:
+  struct Slot {
+    Factor a, b;
+    bool far = false;  // exponents have 32 bits: they are far apart somewhere
+  };
+
   std::size_t terms() const { return static_cast<std::size_t>(p_.tile->terms); }
   // Bodies decode 64 elements at once.
   static std::size_t whole_steps(const MatrixProduct& p) {
@@ -155,13 +166,13 @@ class PanelEngine : public GemmEngine {
     }
   }
 
-  void unpack(Factor& f, std::size_t first, std::size_t last) const {
+  void unpack(Factor& f, std::size_t first, std::size_t last, bool far) const {
     const auto count = static_cast<int>((last - first) * f.panel_size());
     f.has_special[first] = body_.decode(f.encoding, f.codes_at(first), count, static_cast<int>(f.each),
-                                        top(f, first), f.values_at(first), f.exponents_at(first, far_));
+                                        top(f, first, far), f.values_at(first), f.exponents_at(first, far));
     if (f.has_special[first])
       body_.find_specials(f.encoding, f.codes_at(first), static_cast<int>(last - first),
-                          static_cast<int>(f.panel_size()), top(f, first), &f.special[first]);
+                          static_cast<int>(f.panel_size()), top(f, first, far), &f.special[first]);
     else
       std::fill(&f.special[first], &f.special[first] + (last - first), std::uint8_t{0});
     for (std::size_t i = first; f.scales.blocks() != 0 && i < last; ++i) {
@@ -170,7 +181,7 @@ class PanelEngine : public GemmEngine {
       f.has_special[first] = 1;
     }
   }
-  int top(const Factor& f, std::size_t first) const { return far_ ? 0 : f.ranges[first].top; }
+  static int top(const Factor& f, std::size_t first, bool far) { return far ? 0 : f.ranges[first].top; }
 
   template <class Item, class Code>
   void gather(const Factor& f, const Stripe& s, std::size_t line, Code* codes) const {
@@ -231,6 +242,8 @@ class PanelEngine : public GemmEngine {
 
   // The blocks of one panel.
   void multiply(const Stripe& s, const BlockRange& range, std::size_t panel, const RunningBlocks& running) {
+    Slot& slot = slots_[s.slot];
+    auto& [a, b, far] = slot;
     FusedBlocks blocks;
     blocks.program = &fused_.program;
     blocks.rows = static_cast<int>(range.last_pair - range.first_pair);
@@ -238,42 +251,43 @@ class PanelEngine : public GemmEngine {
     blocks.depth = p_.tile->terms;
     blocks.steps = static_cast<int>(s.steps);
     blocks.panel_steps = static_cast<int>(panel_steps_);
-    blocks.a = a_.values_at(range.first_pair);
-    blocks.b = b_.values_at(panel);
-    blocks.a_exponents = a_.exponents_at(range.first_pair, far_);
-    blocks.b_exponents = b_.exponents_at(panel, far_);
-    blocks.a_top = top(a_, range.first_pair);
-    blocks.b_top = top(b_, panel);
-    blocks.has_special = a_.has_special[range.first_pair] || b_.has_special[panel];
-    blocks.a_special = &a_.special[range.first_pair];
-    blocks.b_special = &b_.special[panel];
-    blocks.a_encoding = &a_.encoding;
-    blocks.b_encoding = &b_.encoding;
-    blocks.a_codes = a_.codes_at(range.first_pair);
-    blocks.b_codes = b_.codes_at(panel);
+    blocks.a = a.values_at(range.first_pair);
+    blocks.b = b.values_at(panel);
+    blocks.a_exponents = a.exponents_at(range.first_pair, far);
+    blocks.b_exponents = b.exponents_at(panel, far);
+    blocks.a_top = top(a, range.first_pair, far);
+    blocks.b_top = top(b, panel, far);
+    blocks.has_special = a.has_special[range.first_pair] || b.has_special[panel];
+    blocks.a_special = &a.special[range.first_pair];
+    blocks.b_special = &b.special[panel];
+    blocks.a_encoding = &a.encoding;
+    blocks.b_encoding = &b.encoding;
+    blocks.a_codes = a.codes_at(range.first_pair);
+    blocks.b_codes = b.codes_at(panel);
     const auto item = static_cast<std::ptrdiff_t>(running.item_bytes);
     blocks.c = {running.block(range.first_pair, panel), 4 * item, kBlock * item, 0};
     blocks.d = blocks.c;
-    if (a_.scales.blocks() == 0)
+    if (a.scales.blocks() == 0)
       body_.fused(blocks);
     else
-      multiply_scaled(s, range.first_pair, panel, blocks);
+      multiply_scaled(s, range.first_pair, panel, slot, blocks);
   }
 
   // Step by step, each with its own scale factors.
-  void multiply_scaled(const Stripe& s, std::size_t pair, std::size_t panel, FusedBlocks blocks) {
+  void multiply_scaled(const Stripe& s, std::size_t pair, std::size_t panel, Slot& slot, FusedBlocks blocks) {
+    auto& [a, b, far] = slot;
     blocks.steps = 1;
-    const std::size_t exponent = far_ ? sizeof(float) : 1;
+    const std::size_t exponent = far ? sizeof(float) : 1;
     for (std::size_t step = 0; step < s.steps; ++step) {
-      blocks.a_scales = a_.scales_at(step, pair);
-      blocks.b_scales = b_.scales_at(step, panel);
+      blocks.a_scales = a.scales_at(step, pair);
+      blocks.b_scales = b.scales_at(step, panel);
       body_.fused(blocks);
-      blocks.a += a_.step_size;
-      blocks.b += b_.step_size;
-      blocks.a_codes = static_cast<const std::byte*>(blocks.a_codes) + a_.step_size * a_.code_bytes();
-      blocks.b_codes = static_cast<const std::byte*>(blocks.b_codes) + b_.step_size * b_.code_bytes();
-      blocks.a_exponents = static_cast<const std::byte*>(blocks.a_exponents) + a_.step_size * exponent;
-      blocks.b_exponents = static_cast<const std::byte*>(blocks.b_exponents) + b_.step_size * 2;  // or not read
+      blocks.a += a.step_size;
+      blocks.b += b.step_size;
+      blocks.a_codes = static_cast<const std::byte*>(blocks.a_codes) + a.step_size * a.code_bytes();
+      blocks.b_codes = static_cast<const std::byte*>(blocks.b_codes) + b.step_size * b.code_bytes();
+      blocks.a_exponents = static_cast<const std::byte*>(blocks.a_exponents) + a.step_size * exponent;
+      blocks.b_exponents = static_cast<const std::byte*>(blocks.b_exponents) + b.step_size * 2;  // or not read
     }
   }
 
@@ -281,8 +295,7 @@ class PanelEngine : public GemmEngine {
   const Body& body_;
   const FusedTile& fused_;
   std::size_t panel_steps_;
-  Factor a_, b_;
-  bool far_ = false;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace

@@ -19,6 +19,10 @@
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
+/// How many products a b are a part of some work that a thread takes, by a body and by the specification: well below a
+/// millisecond, and worth the start of another thread.
+inline constexpr std::size_t kBodyPart = std::size_t{1} << 19, kElementPart = std::size_t{1} << 14;
+
 /// The deepest sum; tests/plan_test.cpp proves that no form needs more.
 inline constexpr int kMaxDepth = 256;
 

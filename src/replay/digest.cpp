@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>  // std::memcpy
-#include <new>      // std::bad_alloc
+#include <mutex>
+#include <new>  // std::bad_alloc
 #include <optional>
 
 #include "replay/execute_capture.hpp"
@@ -112,6 +113,7 @@ Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const
   // The first of the cases that fail, whichever thread is there first.
   std::atomic<std::uint64_t> first_failure = UINT64_MAX;
   std::optional<Error> error;
+  std::mutex mutex;
   for_each_piece(options.threads, out.size() * parts, [&](std::uint64_t i) {
     const std::uint64_t block = which[i / parts], before = i % parts * part, cases = blocks.cases_in(block);
     const std::uint64_t first = blocks.first_case(block) + before;
@@ -121,7 +123,7 @@ Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const
       std::atomic_ref(out[i / parts]) += *sum;
       return;
     }
-#pragma omp critical(warpbit_first_failure)
+    const std::lock_guard lock(mutex);
     if (first < first_failure) {
       first_failure = first;
       error = sum.error();

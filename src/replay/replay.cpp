@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <new>  // std::bad_alloc
 #include <set>
 #include <system_error>
@@ -288,13 +289,12 @@ std::vector<FileReport> replay_all(std::span<const fs::path> files, const Replay
                                    const std::function<void(std::size_t)>& progress) {
   std::vector<FileReport> out(files.size());
   std::size_t done = 0;
+  std::mutex mutex;
   for_each_piece(0, files.size(), [&](std::size_t i) {
     out[i] = replay(files[i], options);
-#pragma omp critical(warpbit_progress)
-    {
-      ++done;
-      if (progress) progress(done);
-    }
+    const std::lock_guard lock(mutex);
+    ++done;
+    if (progress) progress(done);
   });
   return out;
 }
