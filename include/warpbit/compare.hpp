@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -139,11 +140,13 @@ Result<Comparison> compare_capture(const std::filesystem::path& path, std::span<
 /// Compares on cases [0, cases) of generated inputs. The deepest instruction determines the inputs and the
 /// size of D. If `depth` spans several of these instructions (0: one), the factors come from consecutive
 /// seeds, starting with that of the choice; C comes from the first. A shard covers consecutive cases, evenly
-/// divided; its results use the case numbers of the whole. Errors: those of generated_capture and of
+/// divided (Shard::range); its results use the case numbers of the whole. `progress`, if given, is called after each case,
+/// from one thread at a time, with the cases that are done; it must not throw. Errors: those of generated_capture and of
 /// compare_element; view_mismatch if an instruction is not D = A B + C. Preconditions: there is a
 /// computation; 1 <= shard.number <= shard.count.
 Result<Comparison> compare_generated(std::span<const Computation> computations, const InputChoice& choice,
-                                     std::uint64_t cases, std::size_t depth = 0, Shard shard = {});
+                                     std::uint64_t cases, std::size_t depth = 0, Shard shard = {},
+                                     const std::function<void(std::uint64_t done)>& progress = {});
 /// The result for all cases, merged from the shards in any order. Errors: usage if there are none, or if
 /// their numbers of computations differ.
 Result<Comparison> merge(std::span<const Comparison> shares);

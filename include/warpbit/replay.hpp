@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>  // std::pair
 #include <vector>
 
 #include "warpbit/capture.hpp"
@@ -26,6 +27,13 @@ namespace warpbit {
 struct Shard {
   std::uint64_t number = 1;  ///< 1 to count
   std::uint64_t count = 1;
+
+  /// Those of `pieces` pieces that are in the share, where each share has consecutive ones, evenly divided: the first, and how
+  /// many. The first pieces % count shares have one more than the others.
+  std::pair<std::uint64_t, std::uint64_t> range(std::uint64_t pieces) const {
+    const std::uint64_t each = pieces / count, longer = pieces % count, before = number - 1;
+    return {before * each + (before < longer ? before : longer), each + (before < longer ? 1 : 0)};
+  }
 };
 
 /// Options of a replay and its report.
@@ -111,6 +119,11 @@ std::vector<std::filesystem::path> find_captures(std::span<const std::filesystem
 std::vector<FileReport> replay_all(std::span<const std::filesystem::path> files,
                                    const ReplayOptions& options = {},
                                    const std::function<void(std::size_t done)>& progress = {});
+
+/// The reports of the whole, from those of all shares, in their order: what replay_all returns without a shard, given the same
+/// files. Each file has at most `details` details. Errors: usage if there are none, or if their files are not the same.
+Result<std::vector<FileReport>> merge(std::span<const std::vector<FileReport>> shares,
+                                      std::size_t details = ReplayOptions{}.details);
 
 /// The comparison of the results of two captures with the same form and inputs.
 struct DiffReport {

@@ -23,6 +23,7 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
 // clang-format off
 #define WARPBIT_COMMANDS(command) \
   command(verify, "replay capture files and compare every element bit for bit") \
+  command(merge, "make one answer of the parts of a work that verify or compare have kept (--shard I/N --part FILE)") \
   command(diff, "compare the results in two captures of the same inputs") \
   command(check, "say whether a form or statement exists, on which targets, and why not") \
   command(list, "list what results rest on, by instruction and target: captured, published or inferred") \

@@ -6,9 +6,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <iterator>  // std::back_inserter
 
 #include "cli/arguments.hpp"
 #include "cli/compare_output.hpp"
+#include "cli/parts.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/inputs/text.hpp"
@@ -20,10 +23,12 @@ constexpr std::uint64_t kRandomElements = 131'072, kMostCases = 100'000;  // are
 constexpr std::size_t kMostDepth = 4096;                                  // of a K in several instructions
 constexpr std::uint64_t kMaxProducts = std::uint64_t{1} << 30;            // some minutes by the specification
 
+using nlohmann::ordered_json;
+
 struct CompareArguments {
   std::vector<std::string> forms, targets, orders = {"ascending"}, find;
   ElementOptions values;
-  std::string random;
+  std::string random, part;
   std::uint64_t cases = 0, seed = 0, max_products = kMaxProducts;
   std::size_t depth = 0;
   Shard shard;
@@ -224,17 +229,117 @@ void check_work(const CompareArguments& o, std::uint64_t all_cases, const Instru
                        o.max_products));
 }
 
-int compare_random(const CompareArguments& o, const Instructions& instructions) {
-  const std::optional<inputs::Profile> profile = inputs::find_profile(o.random);
+inputs::Profile profile_of(const std::string& name) {
+  const std::optional<inputs::Profile> profile = inputs::find_profile(name);
   if (!profile)
-    refuse("--random", o.random,
-           fmt::format("a profile of inputs: {}", fmt::join(inputs::kProfileNames, ", ")));
+    refuse("--random", name, fmt::format("a profile of inputs: {}", fmt::join(inputs::kProfileNames, ", ")));
+  return *profile;
+}
+
+// Generated inputs, and the computations that are compared on them: what makes parts those of one work.
+struct Sweep {
+  std::vector<Computation> computations;
+  InputChoice choice;
+  std::uint64_t cases = 0;
+  std::size_t depth = 0;
+
+  Comparison compared(Shard shard, bool shows) const {
+    ProgressBar bar(shows);
+    const std::uint64_t all = shard.range(cases).second;
+    return required(compare_generated(computations, choice, cases, depth, shard,
+                                      [&](std::uint64_t done) { bar.show(done, all); }));
+  }
+  ordered_json question() const {
+    ordered_json out = {{"computations", ordered_json::array()},
+                        {"profile", inputs::kProfileNames[static_cast<std::size_t>(choice.profile)]},
+                        {"seed", choice.seed},
+                        {"cases", cases},
+                        {"depth", depth}};
+    for (const Computation& c : computations)
+      out["computations"].push_back({{"statement", c.instruction.text()},
+                                     {"target", c.instruction.target().name()},
+                                     {"k_order", k_order_text(c)}});
+    return out;
+  }
+  static Sweep of(const ordered_json& question) {
+    Sweep out{{},
+              {question.at("seed"), profile_of(question.at("profile"))},
+              question.at("cases"),
+              question.at("depth")};
+    for (const ordered_json& c : question.at("computations")) {
+      const Target target = required(Target::find(c.at("target").get<std::string>()));
+      const Instruction instruction =
+          required(Instruction::parse(c.at("statement").get<std::string>(), target));
+      out.computations.push_back(
+          required(computation(instruction, c.at("k_order").get<std::string>(), out.depth)));
+    }
+    return out;
+  }
+
+  // The answer of a part. The errors, in ascending order, are the 16 digits of each double; of the first element that differs
+  // the case is enough.
+  static ordered_json answer(const Comparison& c) {
+    ordered_json out = {
+        {"cases", c.cases}, {"elements", c.elements}, {"results", ordered_json::array()}, {"first", nullptr}};
+    for (const ComparedResults& r : c.results) {
+      std::string errors;
+      for (const double error : r.errors)
+        fmt::format_to(std::back_inserter(errors), "{:016x}", std::bit_cast<std::uint64_t>(error));
+      out["results"].push_back({{"differing", r.differing},
+                                {"most_codes", r.most_codes},
+                                {"correctly_rounded", r.correctly_rounded},
+                                {"special", r.special},
+                                {"overflowed", r.overflowed},
+                                {"errors", errors}});
+    }
+    if (c.first) out["first"] = c.first->index;
+    return out;
+  }
+  // Without the first element.
+  Comparison comparison(const std::string& file, const ordered_json& answer) const {
+    Comparison out;
+    out.cases = answer.at("cases");
+    out.elements = answer.at("elements");
+    for (const ordered_json& r : answer.at("results")) {
+      ComparedResults& to = out.results.emplace_back();
+      to.differing = r.at("differing");
+      to.most_codes = r.at("most_codes");
+      to.correctly_rounded = r.at("correctly_rounded");
+      to.special = r.at("special");
+      to.overflowed = r.at("overflowed");
+      const auto& digits = r.at("errors").get_ref<const std::string&>();
+      for (std::size_t i = 0; i < digits.size(); i += 16) {
+        const auto bits = number<std::uint64_t>(std::string_view(digits).substr(i, 16), 16);
+        if (!bits || digits.size() % 16 != 0) refuse_part(file, "errors that are no doubles");
+        to.errors.push_back(std::bit_cast<double>(*bits));
+      }
+    }
+    if (out.results.size() != computations.size())
+      refuse_part(file, fmt::format("{} results", out.results.size()));
+    out.names = distinct_names(computations);
+    out.format = computations[0].instruction.operands()[0].format;
+    return out;
+  }
+  // The first element that differs, from its case alone.
+  void find_first(Comparison& to, std::uint64_t index) const {
+    to.first = required(compare_generated(computations, choice, cases, depth, {index + 1, cases})).first;
+  }
+};
+
+int compare_random(const CompareArguments& o, const Instructions& instructions) {
+  const inputs::Profile profile = profile_of(o.random);
   const Compared compared = find_computations(o, instructions, o.depth);
-  const std::uint64_t cases = cases_of(o, instructions);
-  check_work(o, cases, instructions, compared);
-  const Comparison comparison =
-      required(compare_generated(compared.computations, {o.seed, *profile}, cases, compared.depth, o.shard));
-  return answer(o, comparison, compared.computations);
+  const Sweep sweep{compared.computations, {o.seed, profile}, cases_of(o, instructions), compared.depth};
+  check_work(o, sweep.cases, instructions, compared);
+  const auto comparison = [&] { return sweep.compared(o.shard, !o.json && !o.csv); };
+  if (o.part.empty()) return answer(o, comparison(), sweep.computations);
+  const ordered_json part =
+      kept(o.part, {"compare", sweep.question(), o.shard}, [&] { return Sweep::answer(comparison()); });
+  return read_part(o.part, [&] {
+    Comparison c = sweep.comparison(o.part, part);
+    if (!part.at("first").is_null()) sweep.find_first(c, part.at("first"));
+    return answer(o, c, sweep.computations);
+  });
 }
 
 // ---- The search
@@ -290,6 +395,8 @@ int compare(const CompareArguments& o) {
   const bool generates = o.find.empty() && !is_file(o.forms[0]) && !o.values.is_given() && !o.random.empty();
   if (o.shard.count > 1 && !generates)
     refuse("--shard", "a comparison without generated inputs", "it with --random PROFILE");
+  if (!o.part.empty() && !generates)
+    refuse("--part", "a comparison without generated inputs", "it with --random PROFILE");
   if (o.csv && !generates && !is_file(o.forms[0]))
     refuse("--csv", "one element", "it with --random PROFILE or a capture file; --json");
   if (!o.random.empty() && !generates)
@@ -307,6 +414,25 @@ int compare(const CompareArguments& o) {
 }
 
 }  // namespace
+
+int merge_compare(const MergeArguments& o, const std::vector<Part>& parts) {
+  return read_part(o.files[0], [&] {
+    const Sweep sweep = Sweep::of(parts[0].question);
+    std::vector<Comparison> shares;
+    std::optional<std::uint64_t> first;
+    for (const Part& part : parts) {
+      shares.push_back(sweep.comparison(o.files[0], part.answer));
+      if (!first && !part.answer.at("first").is_null()) first = part.answer.at("first").get<std::uint64_t>();
+    }
+    Comparison whole = required(merge(shares));
+    if (first) sweep.find_first(whole, *first);
+    CompareArguments how;
+    how.json = o.json;
+    how.csv = o.csv;
+    how.show = o.show;
+    return answer(how, whole, sweep.computations);
+  });
+}
 
 void add_compare(CLI::App& command, int& status) {
   command.footer(examples(
@@ -358,6 +484,7 @@ void add_compare(CLI::App& command, int& status) {
                   "refuse a comparison that takes more products a b (default 2^30)")
       ->check(whole_number(1));
   add_shard(command, o.shard, "compare one of N shares of the generated cases");
+  add_part(command, o.part);
   add_list(
       "--find-difference", o.find,
       "search for small inputs that tell two targets apart, separated by a comma, or two forms or orders of K "

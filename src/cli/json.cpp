@@ -6,6 +6,12 @@
 namespace warpbit::cli {
 namespace {
 
+constexpr Errc kCodes[] = {
+#define WARPBIT_ERROR(code, kind, sentence) Errc::code,
+#include "warpbit/detail/errors.inc"
+#undef WARPBIT_ERROR
+};
+
 void print_indented(std::string_view command, const nlohmann::ordered_json& object, int indent) {
   nlohmann::ordered_json out{{"schema", fmt::format("{}/1", command)}};
   out.update(object);
@@ -32,6 +38,13 @@ nlohmann::ordered_json error_json(const Error& error) {
           {"where", error.where},
           {"seen", error.seen},
           {"accepted", error.accepted}};
+}
+
+Error error_of(const nlohmann::ordered_json& object) {
+  Error out{Errc::usage, object.at("where"), object.at("seen"), object.at("accepted")};
+  for (const Errc code : kCodes)
+    if (object.at("code") == name(code)) out.code = code;
+  return out;
 }
 
 std::string hexadecimal(std::uint64_t code) {

@@ -33,6 +33,8 @@ void print_json_line(std::string_view command, const nlohmann::ordered_json& obj
 
 /// {"code", "message"}, and what the message consists of: "where", "seen", "accepted".
 nlohmann::ordered_json error_json(const Error& error);
+/// The error of such an object. Throws nlohmann::json::exception where it has other members.
+Error error_of(const nlohmann::ordered_json& object);
 /// "0x3c00"
 std::string hexadecimal(std::uint64_t code);
 

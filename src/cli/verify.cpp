@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
+#include "cli/parts.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/replay.hpp"
 
@@ -60,6 +62,49 @@ static void to_json(ordered_json& out, const ReplayTotals& t) {
          {"other_shards", t.other_shards}};
 }
 
+// ---- Back from JSON
+
+static std::uint64_t code_of(const ordered_json& text) {
+  return std::stoull(text.get<std::string>(), nullptr, 16);
+}
+
+static void from_json(const ordered_json& in, Mismatch& m) {
+  m.index = in.at("case");
+  m.cases = in.value("cases", std::uint64_t{0});
+  m.name = in.value("name", "");
+  m.lane = in.value("lane", -1);
+  m.reg = in.value("register", -1);
+  m.row = in.value("row", -1);
+  m.column = in.value("column", -1);
+  m.product = in.value("product", 0);
+  m.address = in.value("address", std::int64_t{-1});
+  static std::set<std::string> formats;  // a Mismatch has no string of its own
+  if (m.cases == 0) m.format = *formats.insert(in.at("format").get<std::string>()).first;
+  m.expected = code_of(in.at("expected"));
+  m.got = code_of(in.at("got"));
+}
+
+static void from_json(const ordered_json& in, FileReport& r) {
+  r.path = in.at("path").get<std::string>();
+  const auto status = in.at("status").get<std::string>();
+  while (r.status != FileStatus::replayed && status_name(r.status) != status)
+    r.status = static_cast<FileStatus>(static_cast<int>(r.status) - 1);
+  if (in.contains("error")) r.error = cli::error_of(in.at("error"));
+  if (r.status != FileStatus::replayed) return;
+  r.header.statement = in.at("statement");
+  r.target = in.at("target");
+  r.header.target = in.at("target_of_file");
+  for (const CaptureSource source : {CaptureSource::hardware, CaptureSource::published, CaptureSource::model})
+    if (in.at("source") == name(source)) r.header.source = source;
+  r.cases = in.at("cases");
+  r.elements = in.at("elements");
+  r.masked = in.at("masked");
+  r.mismatches = in.at("mismatches");
+  r.inferred = in.at("inferred");
+  r.notes = in.at("notes").get<std::vector<std::string>>();
+  r.details = in.at("details").get<std::vector<Mismatch>>();
+}
+
 namespace cli {
 namespace {
 
@@ -91,7 +136,7 @@ void print_report(const FileReport& r) {
 
 struct VerifyArguments {
   std::vector<std::string> paths;
-  std::string target;
+  std::string target, part;
   ReplayOptions options;
   bool json = false, quiet = false;
 };
@@ -107,25 +152,46 @@ void add_reading_options(CLI::App& command, VerifyArguments& o) {
       ->capture_default_str();
 }
 
+std::vector<FileReport> verified(const std::vector<fs::path>& files, const ReplayOptions& options, bool shows) {
+  ProgressBar bar(shows);
+  return replay_all(files, options, [&](std::size_t done) { bar.show(done, files.size()); });
+}
+
+// What makes parts those of one work.
+ordered_json question(const std::vector<fs::path>& files, const ReplayOptions& options) {
+  ordered_json out = {{"files", ordered_json::array()},
+                      {"target", options.target ? options.target->name() : ""},
+                      {"undefined", static_cast<int>(options.undefined)},
+                      {"details", options.details},
+                      {"max-bytes", options.read.max_bytes}};
+  for (const fs::path& file : files) out["files"].push_back(file.string());
+  return out;
+}
+
+int print_reports(const std::vector<FileReport>& reports, bool json, bool quiet) {
+  ReplayTotals totals;
+  for (const FileReport& r : reports) {
+    totals.add(r);
+    if (!json && !quiet) print_report(r);
+  }
+  if (json)
+    print_json("verify", {{"files", reports}, {"total", totals}});
+  else
+    print_fitted(totals.text());
+  return totals.exit_status();
+}
+
 int verify(const VerifyArguments& o) {
   const ReplayOptions options = with_target(o.options, o.target);
   const std::vector<fs::path> files = find_captures(std::vector<fs::path>(o.paths.begin(), o.paths.end()));
   if (files.empty())
     fmt::print(stderr, "warpbit: no *.npz under {}\n", printable(fmt::format("{}", fmt::join(o.paths, ", "))));
-  const std::vector<FileReport> reports = [&] {
-    ProgressBar bar(!o.json && !o.quiet);
-    return replay_all(files, options, [&](std::size_t done) { bar.show(done, files.size()); });
-  }();
-  ReplayTotals totals;
-  for (const FileReport& r : reports) {
-    totals.add(r);
-    if (!o.json && !o.quiet) print_report(r);
-  }
-  if (o.json)
-    print_json("verify", {{"files", reports}, {"total", totals}});
-  else
-    print_fitted(totals.text());
-  return totals.exit_status();
+  const auto reports = [&] { return verified(files, options, !o.json && !o.quiet); };
+  if (o.part.empty()) return print_reports(reports(), o.json, o.quiet);
+  const ordered_json answer = kept(o.part, {"verify", question(files, options), options.shard},
+                                   [&] { return ordered_json(reports()); });
+  return read_part(o.part,
+                   [&] { return print_reports(answer.get<std::vector<FileReport>>(), o.json, o.quiet); });
 }
 
 int diff_command(const VerifyArguments& o) {
@@ -147,23 +213,34 @@ int diff_command(const VerifyArguments& o) {
 
 }  // namespace
 
+int merge_verify(const MergeArguments& o, const std::vector<Part>& parts) {
+  return read_part(o.files[0], [&] {
+    std::vector<std::vector<FileReport>> shares;
+    for (const Part& part : parts) shares.push_back(part.answer.get<std::vector<FileReport>>());
+    return print_reports(required(merge(shares, parts[0].question.at("details"))), o.json, o.quiet);
+  });
+}
+
 void add_verify(CLI::App& command, int& status) {
   VerifyArguments& o = add_arguments(command, status, verify);
   command.add_option("paths", o.paths, "capture files, and folders to search for *.npz")->required();
   add_reading_options(command, o);
   add_undefined(command, o.options.undefined);
-  command.add_option("--bisect", o.options.block_folder,
-                     "where a file's digests differ, write a capture of the first such block into this folder");
+  CLI::Option* bisect = command.add_option(
+      "--bisect", o.options.block_folder,
+      "where a file's digests differ, write a capture of the first such block into this folder");
   command
       .add_option(
           "--max-products", o.options.read.max_products,
           "refuse a file of digests with more products a b in its cases, or in the shard (default 2^40)")
       ->check(whole_number(1));
   add_shard(command, o.options.shard, "replay one of N shares of the files, of digests of the blocks");
+  add_part(command, o.part)->excludes(bisect);
   CLI::Option* json = add_json(command, o.json);
   command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);
   command.footer(
       examples({"warpbit verify golden/sm_90a/ldmatrix", "warpbit verify golden --shard 1/500 --quiet",
+                "warpbit verify golden-digests --shard 1/100 --part part1.json",
                 "warpbit verify golden/sm_90a/wmma_mma --shard 1/8 --target sm_80 --details 1"}));
 }
 

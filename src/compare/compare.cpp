@@ -63,13 +63,14 @@ std::vector<ElementInputs> inputs_along_k(std::span<const LoadedCapture> capture
 }
 
 Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
-                                  std::span<const Computation> computations, const ExecuteOptions& options) {
+                                  std::span<const Computation> computations, const ExecuteOptions& options,
+                                  const std::function<void(std::uint64_t)>& progress) {
   const Instruction& source = captures[0].instruction;
   const std::size_t depth = captures.size() * static_cast<std::size_t>(source.terms());
   const Result<std::vector<Chain>> chains = find_chains(computations, depth);
   if (!chains) return chains.error();
   if (const Result<void> fits = check_formats(source, computations[0].instruction); !fits) return fits.error();
-  const Result<std::vector<Judged>> judged = judge(captures, *chains, options);
+  const Result<std::vector<Judged>> judged = judge(captures, *chains, options, progress);
   if (!judged) return judged.error();
   Comparison out;
   out.cases = captures[0].cases;
@@ -116,14 +117,13 @@ Result<std::vector<LoadedCapture>> inputs_along_steps(std::span<const Computatio
 }
 
 Result<Comparison> compare_generated(std::span<const Computation> computations, const InputChoice& choice,
-                                     std::uint64_t cases, std::size_t depth, Shard shard) {
-  // The first `cases % count` shares have one case more.
-  const std::uint64_t each = cases / shard.count, longer = cases % shard.count, before = shard.number - 1;
-  const std::uint64_t first = before * each + std::min(before, longer), own = each + (before < longer ? 1 : 0);
+                                     std::uint64_t cases, std::size_t depth, Shard shard,
+                                     const std::function<void(std::uint64_t)>& progress) {
+  const auto [first, own] = shard.range(cases);
   const Result<std::vector<LoadedCapture>> captures =
       inputs_along_steps(computations, choice, first, own, depth);
   if (!captures) return captures.error();
-  Result<Comparison> out = compare_inputs(*captures, computations, {});
+  Result<Comparison> out = compare_inputs(*captures, computations, {}, progress);
   if (out && out->first) out->first->index += first;
   return out;
 }

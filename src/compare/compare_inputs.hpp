@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,8 +23,9 @@ Result<std::vector<LoadedCapture>> inputs_along_steps(std::span<const Computatio
 std::vector<ElementInputs> inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index,
                                           std::span<const Coordinate> elements);
 
-/// All elements. Errors: those of compare_generated.
+/// All elements. `progress` and errors: those of compare_generated.
 Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
-                                  std::span<const Computation> computations, const ExecuteOptions& options);
+                                  std::span<const Computation> computations, const ExecuteOptions& options,
+                                  const std::function<void(std::uint64_t)>& progress = {});
 
 }  // namespace warpbit

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "compare/compare_inputs.hpp"
@@ -289,13 +290,21 @@ void add(ComparedResults& to, const ComparedResults& x) {
 }
 
 Result<std::vector<Judged>> judge(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
-                                  const ExecuteOptions& options) {
+                                  const ExecuteOptions& options,
+                                  const std::function<void(std::uint64_t)>& progress) {
   Judge all(captures, chains);
   if (const Result<void> prepared = all.prepare(options); !prepared) return prepared.error();
   for (const LoadedCapture& capture : captures)  // refuses what cannot be read
     if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
   std::vector<std::vector<Judged>> cases(captures[0].cases);
-  for_each_piece(0, cases.size(), [&](std::uint64_t i) { cases[i] = all.judge_case(i); });
+  std::uint64_t done = 0;
+  std::mutex mutex;
+  for_each_piece(0, cases.size(), [&](std::uint64_t i) {
+    cases[i] = all.judge_case(i);
+    if (!progress) return;
+    const std::lock_guard lock(mutex);
+    progress(++done);
+  });
   std::vector<Judged> out(chains.size());
   for (std::vector<Judged>& of_case : cases) {
     for (std::size_t n = 0; n < out.size(); ++n) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,9 +23,10 @@ struct Judged {
   std::optional<Mismatch> first;
 };
 
-/// By chain, over all elements of the captures, one for each instruction along K (inputs_along_steps). Errors: those of
-/// execute.
+/// By chain, over all elements of the captures, one for each instruction along K (inputs_along_steps). `progress` as in
+/// compare_generated. Errors: those of execute.
 Result<std::vector<Judged>> judge(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
-                                  const ExecuteOptions& options);
+                                  const ExecuteOptions& options,
+                                  const std::function<void(std::uint64_t)>& progress);
 
 }  // namespace warpbit

@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "kernel/floating.hpp"
 #include "threads.hpp"
@@ -191,6 +192,8 @@ Report run(const Grid& grid, int threads, const std::function<void(std::uint64_t
       while (std::unique_ptr<Cluster> cluster = queue.take()) {
         const Outcome outcome = cluster->run();
         queue.put(std::move(cluster), outcome);
+        // It may wait for one whose host thread the system has put aside.
+        if (outcome == Outcome::yields && threads > 1) std::this_thread::yield();
       }
       RegisterFile::forget_spare();
     } catch (...) {

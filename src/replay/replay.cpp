@@ -33,6 +33,8 @@ FileStatus status_of(Errc code) {
   return not_here ? FileStatus::unsupported : FileStatus::unreadable;
 }
 
+constexpr std::string_view kBlocksOfShard = "blocks are in the shard";  // the end of a note
+
 // Of what a file says about itself.
 std::uint64_t hash_of(const CaptureHeader& header) {
   const inputs::Key key = inputs::key_of((header.statement + header.target + header.provenance).c_str(), 0);
@@ -72,8 +74,7 @@ Result<FileStatus> replay_digests(FileReport& report, const CaptureReader& reade
   if (blocks.empty()) return FileStatus::other_shard;
   if (Result<void> bounded = check_work(*file, blocks, options.read); !bounded) return bounded.error();
   if (blocks.size() < file->blocks.count())
-    report.notes.push_back(
-        fmt::format("{} of {} blocks are in the shard", blocks.size(), file->blocks.count()));
+    report.notes.push_back(fmt::format("{} of {} {}", blocks.size(), file->blocks.count(), kBlocksOfShard));
   const Result<std::vector<std::uint64_t>> got =
       digests(file->instruction, file->choice, file->blocks, blocks, execute_options(options));
   if (!got) return got.error();
@@ -223,6 +224,24 @@ class FolderSearch {
   std::set<fs::path> met_;
 };
 
+bool is_of_shard(const std::string& note) {
+  return note.ends_with(kBlocksOfShard);
+}
+
+// What another share found out about the file.
+void add(FileReport& to, const FileReport& share) {
+  if (share.status == FileStatus::other_shard || (to.status != FileStatus::other_shard && to.error)) return;
+  if (to.status == FileStatus::other_shard || share.error) {
+    to = share;
+    std::erase_if(to.notes, is_of_shard);
+    return;
+  }
+  to.cases += share.cases;
+  to.elements += share.elements;
+  to.mismatches += share.mismatches;
+  to.details.insert(to.details.end(), share.details.begin(), share.details.end());
+}
+
 // Arrays may be as large as the options allow; no memory for them is an error of the file, not of the program.
 template <class Work>
 auto guarded(const fs::path& path, Work work) -> decltype(work()) {
@@ -296,6 +315,22 @@ std::vector<FileReport> replay_all(std::span<const fs::path> files, const Replay
     ++done;
     if (progress) progress(done);
   });
+  return out;
+}
+
+Result<std::vector<FileReport>> merge(std::span<const std::vector<FileReport>> shares, std::size_t details) {
+  if (shares.empty()) return Error{Errc::usage, "merge", "no share", "one or more"};
+  std::vector<FileReport> out = shares[0];
+  for (FileReport& report : out) std::erase_if(report.notes, is_of_shard);
+  for (const std::vector<FileReport>& share : shares.subspan(1)) {
+    if (!std::ranges::equal(share, out, {}, &FileReport::path, &FileReport::path))
+      return Error{Errc::usage, "merge", "shares of different files", "shares of the same files"};
+    for (std::size_t i = 0; i < out.size(); ++i) add(out[i], share[i]);
+  }
+  for (FileReport& report : out) {
+    std::ranges::stable_sort(report.details, {}, &Mismatch::index);
+    if (report.details.size() > details) report.details.resize(details);
+  }
   return out;
 }
 
