@@ -183,7 +183,7 @@ others who measured one, or "inferred" from other GPUs.)",
        [](const Instruction& i) { return i.evidence().overall(); });
   read("evidence",
        R"(What each parameter of the arithmetic rests on: {"order": (basis, from), "window": ..., "floor": ...,
-"specials": ...}.)",
+"specials": ...}. A floor may be known by its "value only": others measured it and published no results.)",
        &evidence_of);
   read("plan", "The steps of one element of D.", &Instruction::plan);
   read("note", "Which other form matrix products of the target use, and how it differs; or empty.",

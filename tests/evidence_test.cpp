@@ -7,16 +7,17 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <set>
-#include <tuple>
+#include <sstream>
 
-#include "isa/instruction.hpp"
-#include "probes/neighbour.hpp"
-#include "warpbit/replay.hpp"
+#include "plan_evidence.hpp"
+#include "warpbit/inputs.hpp"
 
 namespace evidence_test {
 
 using namespace warpbit;
+using namespace plan_evidence;
 namespace fs = std::filesystem;
 
 TEST_CASE("golden/index.tsv is what the files say, and the library was built with it") {
@@ -41,124 +42,13 @@ TEST_CASE("golden/index.tsv is what the files say, and the library was built wit
 
 // ---- What the parameters rest on
 
-// A documented dot product on a target.
-struct Use {
-  const FormInfo* form;
-  Instruction instruction;
-
-  const Tile& tile() const { return std::get<Tile>(instruction.decoded().kernel); }
-  const Arithmetic& arithmetic() const { return instruction.decoded().form->arithmetic; }
-};
-
-// Forms of equal keys have equal results: N and places aside.
-using Key = std::tuple<std::string_view, const Plan*, const Format*, const Format*, const Format*, int>;
-Key key_of(const Use& u) {
-  const Tile& t = u.tile();
-  return {u.instruction.target().name(), t.plan, t.a.format, t.b.format, t.c.format, t.terms};
-}
-
-// All uses that have one row's evidence: of one unit, on one target.
-using Row = std::tuple<std::string_view, const PlanRow*, Unit>;
-using Uses = std::vector<Use>;
-const std::map<Row, std::map<Key, Uses>>& rows() {
-  static const std::vector<FormInfo> all = forms();
-  static const std::map<Row, std::map<Key, Uses>> out = [] {
-    std::map<Row, std::map<Key, Uses>> by_row;
-    for (const FormInfo& form : all)
-      for (const Target target : form.targets) {
-        const Instruction i = Instruction::parse(form.canonical, form.operands, target).value();
-        if (!std::holds_alternative<Tile>(i.decoded().kernel)) continue;
-        const Use use{&form, i};
-        const PlanRow* row = find_plan(target.row(), use.arithmetic()).value().row;
-        by_row[{target.name(), row, use.arithmetic().unit}][key_of(use)].push_back(use);
-      }
-    return by_row;
-  }();
-  return out;
-}
-
-struct Case {
-  std::vector<std::uint64_t> a, b, a_scale, b_scale;
-  std::uint64_t c, d;
-};
-
-// Single dot products that a GPU computed.
-std::vector<Case> cases_of(const IndexedCapture& capture, int terms) {
-  const Result<CaptureReader> reader = CaptureReader::open(capture.path);
-  REQUIRE(reader.ok());
-  const Array c = reader->read("c").value(), d = reader->read("d").value();
-  std::vector<Case> out(capture.cases);
-  const auto fill = [&](const char* name, std::size_t extent, auto member) {
-    if (reader->find(name) == nullptr) return;
-    const Array array = reader->read(name).value();
-    const auto width = static_cast<std::size_t>(array.header.shape.at(1));
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      for (std::size_t k = 0; k < width; ++k) (out[i].*member).push_back(array.at(i * width + k));
-      (out[i].*member).resize(std::max(width, extent));
-    }
-  };
-  fill("a", static_cast<std::size_t>(terms), &Case::a);
-  fill("b", static_cast<std::size_t>(terms), &Case::b);
-  fill("sfa", 0, &Case::a_scale);
-  fill("sfb", 0, &Case::b_scale);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i].c = c.at(i);
-    out[i].d = d.at(i);
-  }
-  return out;
-}
-
-// With the signs that the capture's statement gives its factors.
-bool is_shown(const IndexedCapture& capture, const Use& use, const Neighbour& n,
-              const std::vector<Case>& cases) {
-  const Instruction i = Instruction::parse(capture.statement, use.instruction.target()).value();
-  Tile other = std::get<Tile>(i.decoded().kernel);
-  other.plan = &n.plan;
-  return std::ranges::any_of(cases, [&](const Case& x) {
-    Case moved = x;
-    for (std::size_t k = 0; k < n.order.size(); ++k) {
-      moved.a[k] = x.a[n.order[k]];
-      moved.b[k] = x.b[n.order[k]];
-    }
-    return run_element(other, {moved.a, moved.b, moved.c, moved.a_scale, moved.b_scale}) != x.d;
+// Those of probes that a GPU of ours computed.
+Captures probes_of(const Instruction& instruction) {
+  Captures out = golden_captures(instruction);
+  std::erase_if(out, [](const IndexedCapture* c) {
+    return c->layout != name(CaptureLayout::elements) || c->source != name(CaptureSource::hardware);
   });
-}
-
-enum class Parameter { order, window, floor, specials };
-constexpr std::pair<std::string_view, Parameter> kParameters[] = {
-    {"L", Parameter::order},
-    {"order", Parameter::order},
-    {"C", Parameter::order},
-    {"operation", Parameter::order},
-    {"F", Parameter::window},
-    {"rounding", Parameter::window},
-    {"fraction bits", Parameter::window},
-    {"products", Parameter::window},
-    {"rounding of C's addition", Parameter::window},
-    {"rounding of the conversion", Parameter::window},
-    {"conversion", Parameter::window},
-    {"operands", Parameter::window},
-    {"exponents", Parameter::window},
-    {"zero products", Parameter::window},
-    {"floor", Parameter::floor},
-    {"NaN", Parameter::specials},
-    {"sign of zero", Parameter::specials},
-    {"overflow", Parameter::specials},
-};
-Parameter parameter_of(std::string_view name) {
-  const auto* at = std::ranges::find(kParameters, name, &std::pair<std::string_view, Parameter>::first);
-  REQUIRE(at != std::end(kParameters));
-  return at->second;
-}
-
-const Ground& ground_of(const Evidence& e, Parameter p) {
-  switch (p) {
-    case Parameter::order: return e.order;
-    case Parameter::window: return e.window;
-    case Parameter::floor: return e.floor;
-    case Parameter::specials: return e.specials;
-  }
-  return e.order;
+  return out;
 }
 
 // Of a row, the neighbours that results can tell, by parameter: how many, how many captures show, and one that
@@ -170,25 +60,14 @@ struct Seen {
 using SeenOf = std::map<Parameter, Seen>;
 
 void look(const Uses& uses, SeenOf& out) {
-  const Use& first = uses.front();
-  const Tile& t = first.tile();
-  std::vector<std::pair<const IndexedCapture*, std::vector<Case>>> captures;
-  for (const Use& use : uses)
-    for (const IndexedCapture* c : golden_captures(use.instruction))
-      if (c->layout == name(CaptureLayout::elements) && c->source == name(CaptureSource::hardware))
-        captures.emplace_back(c, cases_of(*c, t.terms));
-  const SumFormats formats{t.a.format,       t.b.format,       t.c.format,
-                           t.a_scale.format, t.b_scale.format, static_cast<std::size_t>(t.terms)};
-  for (const Neighbour& n : neighbours(*t.plan, formats.terms)) {
+  for_each_neighbour(uses, probes_of, [&](const Neighbour& n, bool visible, bool shown) {
     Seen& seen = out[parameter_of(n.parameter)];
-    if (why_invisible(*t.plan, n, formats)) continue;
-    ++seen.visible;
-    const bool shown =
-        std::ranges::any_of(captures, [&](const auto& c) { return is_shown(*c.first, first, n, c.second); });
+    seen.visible += visible;
     seen.shown += shown;
-    if (!shown)
-      seen.missing = fmt::format("{}: {} {}, not {}", first.form->canonical, n.parameter, n.own, n.other);
-  }
+    if (visible && !shown)
+      seen.missing =
+          fmt::format("{}: {} {}, not {}", uses.front().form->canonical, n.parameter, n.own, n.other);
+  });
 }
 
 TEST_CASE(
@@ -249,6 +128,81 @@ TEST_CASE("where specials are called captured, a whole tile with NaN among its r
     ++checked;
   }
   CHECK(checked > 40);
+}
+
+// ---- Two GPUs of one target
+
+// A line of golden-digests/H100/sm_90a.tsv: one digest of all results of a statement.
+struct Recorded {
+  std::string statement, profile, seed, cases, digest;
+
+  std::string inputs() const { return statement + '\t' + profile + '\t' + cases; }
+  std::uint64_t expected() const { return std::stoull(digest, nullptr, 16); }
+};
+
+std::vector<Recorded> recorded_on_h100() {
+  std::ifstream file("golden-digests/H100/sm_90a.tsv");
+  std::vector<Recorded> out;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("#") || line.starts_with("statement\t")) continue;
+    std::istringstream fields(line);
+    Recorded& r = out.emplace_back();
+    for (std::string* field : {&r.statement, &r.profile, &r.seed, &r.cases, &r.digest})
+      std::getline(fields, *field, '\t');
+  }
+  return out;
+}
+
+std::uint64_t digest_of(const IndexedCapture& capture) {
+  const Result<CaptureReader> reader = CaptureReader::open(capture.path);
+  REQUIRE(reader.ok());
+  const bool is_digest = capture.layout == name(CaptureLayout::digests);
+  const Array array = reader->read(is_digest ? "digest" : "d").value();
+  std::uint64_t out = 0;
+  for (std::uint64_t i = 0; i < array.header.items(); ++i)
+    out += is_digest ? array.at(i) : inputs::mix(i, array.at(i));
+  return out;
+}
+
+TEST_CASE("an H100 returned what an H200 did, for all digests and probes of both") {
+  std::map<std::string, std::vector<const IndexedCapture*>> of_h200;
+  for (const IndexedCapture& c : golden_captures())
+    if (c.layout == name(CaptureLayout::digests) || c.profile == "probes")
+      of_h200[fmt::format("{}\t{}\t{}", c.statement, c.profile, c.cases)].push_back(&c);
+  std::uint64_t files = 0, elements = 0;
+  for (const Recorded& r : recorded_on_h100()) {
+    if (r.seed == "2") continue;
+    const auto same = of_h200.find(r.inputs());
+    if (same == of_h200.end()) continue;
+    INFO(r.inputs());
+    CHECK(std::ranges::any_of(same->second,
+                              [&](const IndexedCapture* c) { return digest_of(*c) == r.expected(); }));
+    ++files;
+    elements += same->second.front()->elements;
+  }
+  fmt::print("{} files, {} elements\n", files, elements);
+  CHECK(files == 3318);
+  CHECK(elements > 140'000'000'000);
+}
+
+TEST_CASE("what an H100 alone was asked is what is computed here") {
+  const Target target = Target::find_ptx("sm_90a").value();
+  std::size_t asked = 0, checked = 0;
+  for (const Recorded& r : recorded_on_h100()) {
+    if (r.seed != "2" || asked++ % 101 != 0) continue;
+    INFO(r.inputs());
+    const Instruction instruction = Instruction::parse(r.statement, target).value();
+    CHECK(r.profile == "mixed");
+    const DigestBlocks blocks{std::stoull(r.cases)};
+    std::vector<std::uint64_t> which(blocks.count());
+    std::iota(which.begin(), which.end(), 0);
+    const auto parts = digests(instruction, {2, inputs::Profile::mixed}, blocks, which);
+    REQUIRE(parts.ok());
+    CHECK(std::accumulate(parts->begin(), parts->end(), std::uint64_t{0}) == r.expected());
+    ++checked;
+  }
+  CHECK(asked == 3333);
+  CHECK(checked == 33);
 }
 
 }  // namespace evidence_test

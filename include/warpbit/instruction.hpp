@@ -226,6 +226,8 @@ struct EvidenceRow {
   std::string_view unit;  ///< the instructions that share this arithmetic
   /// In the order of Target::all(); nothing if the target has no such form.
   std::vector<std::optional<BasisRange>> by_target;
+  /// That for the floor of E (Evidence::floor); nothing if the target has no such form, or its sums have no floor.
+  std::vector<std::optional<BasisRange>> floor_by_target;
 };
 /// The table of all documented forms.
 std::vector<EvidenceRow> evidence_table();

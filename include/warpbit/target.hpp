@@ -15,9 +15,10 @@ namespace warpbit {
 
 /// How a statement about a GPU is known. Ordered: a smaller value is stronger evidence.
 enum class Basis {
-  captured,   ///< a capture of this project, replayed by its tests
-  published,  ///< published results of that GPU by others
-  inferred,   ///< no result of that GPU; `from` names the source of the inference
+  captured,    ///< a capture of this project, replayed by its tests
+  published,   ///< published results of that GPU by others
+  value_only,  ///< measured on that GPU by others, who published the parameter's value but no results
+  inferred,    ///< no result of that GPU; `from` names the source of the inference
 };
 std::string_view name(Basis basis);
 

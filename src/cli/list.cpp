@@ -62,22 +62,29 @@ std::vector<EvidenceRow> by_instruction() {
   for (const EvidenceRow& row : evidence_table()) {
     const auto known = std::ranges::find(out, row.unit, &EvidenceRow::unit);
     if (known == out.end()) {
-      out.push_back({"", row.unit, row.by_target});
+      out.push_back({"", row.unit, row.by_target, row.floor_by_target});
       continue;
     }
-    for (std::size_t i = 0; i < row.by_target.size(); ++i)
+    for (std::size_t i = 0; i < row.by_target.size(); ++i) {
       known->by_target[i] = merged(known->by_target[i], row.by_target[i]);
+      known->floor_by_target[i] = merged(known->floor_by_target[i], row.floor_by_target[i]);
+    }
   }
   return out;
 }
 
-// Instructions with operand types down and targets across.
+// Instructions with operand types down and targets across; the floors of their sums have rows of their own.
 Table evidence_by_type() {
   Table table{{"instruction: type"}};
   for (const Target target : Target::all()) table[0].emplace_back(target.name());
+  const auto add = [&](std::string name, const auto& by_target) {
+    table.push_back({std::move(name)});
+    for (const auto& basis : by_target) table.back().push_back(text(basis));
+  };
   for (const EvidenceRow& row : evidence_table()) {
-    table.push_back({fmt::format("{}: {}", row.unit, row.type)});
-    for (const auto& basis : row.by_target) table.back().push_back(text(basis));
+    add(fmt::format("{}: {}", row.unit, row.type), row.by_target);
+    if (std::ranges::any_of(row.floor_by_target, &std::optional<BasisRange>::has_value))
+      add(fmt::format("{}, floor: {}", row.unit, row.type), row.floor_by_target);
   }
   std::ranges::stable_sort(table.begin() + 1, table.end(), {},
                            [](const auto& row) { return row[0].substr(0, row[0].find(": ")); });
@@ -87,19 +94,21 @@ Table evidence_by_type() {
   return transposed(table);
 }
 
-// Targets down; in the column of a basis the instructions whose strongest it is.
+// Targets down; in the column of a basis the instructions whose strongest it is. A value alone is known of floors only.
 Table evidence_by_target() {
-  Table table{{"target", "captured", "published", "inferred"}};
+  Table table{{"target", "captured", "published", "value only", "inferred"}};
   const std::vector<Target> targets = Target::all();
   const std::vector<EvidenceRow> rows = by_instruction();
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    std::array<std::vector<std::string>, 3> units;
+    std::array<std::vector<std::string>, kBases.size()> units;
+    const auto add = [&](const BasisRange& basis, std::string what) {
+      if (basis.weakest != basis.strongest) what += fmt::format(" (part {})", name(basis.weakest));
+      units[static_cast<std::size_t>(basis.strongest)].push_back(std::move(what));
+    };
     for (const EvidenceRow& row : rows) {
-      const std::optional<BasisRange>& basis = row.by_target[i];
-      if (!basis) continue;
-      const std::string_view rest = basis->weakest == basis->strongest ? "" : name(basis->weakest);
-      units[static_cast<std::size_t>(basis->strongest)].push_back(
-          rest.empty() ? std::string(row.unit) : fmt::format("{} (part {})", row.unit, rest));
+      if (row.by_target[i]) add(*row.by_target[i], std::string(row.unit));
+      const std::optional<BasisRange>& floor = row.floor_by_target[i];
+      if (floor && floor->strongest == Basis::value_only) add(*floor, fmt::format("floor of {}", row.unit));
     }
     table.push_back({std::string(targets[i].name())});
     for (const auto& names : units)
@@ -114,6 +123,12 @@ ordered_json json_of(const std::optional<BasisRange>& basis) {
   return {{"strongest", name(basis->strongest)}, {"weakest", name(basis->weakest)}};
 }
 
+ordered_json json_of(const std::optional<BasisRange>& basis, const std::optional<BasisRange>& floor) {
+  ordered_json out = json_of(basis);
+  if (basis) out["floor"] = json_of(floor);
+  return out;
+}
+
 // The same, without merging rows.
 ordered_json evidence_json(bool types) {
   const std::vector<Target> targets = Target::all();
@@ -121,7 +136,7 @@ ordered_json evidence_json(bool types) {
   for (const EvidenceRow& row : types ? evidence_table() : by_instruction()) {
     ordered_json by_target, out{{"instruction", row.unit}};
     for (std::size_t i = 0; i < targets.size(); ++i)
-      by_target[std::string(targets[i].name())] = json_of(row.by_target[i]);
+      by_target[std::string(targets[i].name())] = json_of(row.by_target[i], row.floor_by_target[i]);
     if (types) out["type"] = row.type;
     out["targets"] = by_target;
     rows.push_back(out);

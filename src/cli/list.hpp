@@ -2,6 +2,7 @@
 // The listings of `warpbit list`.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
+
+inline constexpr std::array kBases{Basis::captured, Basis::published, Basis::value_only, Basis::inferred};
 
 struct ListArguments {
   bool forms = false, types = false, ptx = false, probes = false, evidence = false, targets = false;

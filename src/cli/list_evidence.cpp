@@ -77,14 +77,17 @@ int evidence_by_form(const ListArguments& o) {
   return print_listing(o, out, {{"forms", rows}});
 }
 
-// One line for each family on each target: how many of its forms rest on what.
+// One line for each family on each target: how many of its forms rest on what. A value alone is known of floors only, and no
+// form rests on these.
 int evidence_by_family(const ListArguments& o) {
   struct Sum {
     std::string_view family;
     Target target;
-    std::array<std::size_t, 3> by_basis = {};
+    std::array<std::size_t, kBases.size()> by_basis = {};
     std::size_t forms = 0, own = 0;
     Captures captures = {};
+
+    std::size_t of(Basis basis) const { return by_basis[static_cast<std::size_t>(basis)]; }
   };
   std::vector<Sum> sums;
   for_each_wanted(o, [&](const Instruction& form) {
@@ -104,13 +107,14 @@ int evidence_by_family(const ListArguments& o) {
     rows.push_back({{"family", s.family},
                     {"target", s.target.name()},
                     {"forms", s.forms},
-                    {"captured", s.by_basis[0]},
-                    {"published", s.by_basis[1]},
-                    {"inferred", s.by_basis[2]},
+                    {"captured", s.of(Basis::captured)},
+                    {"published", s.of(Basis::published)},
+                    {"inferred", s.of(Basis::inferred)},
                     {"with_files", s.own},
                     {"recorded", recorded_json(s.captures)}});
     Row row{std::string(s.family), std::string(s.target.name())};
-    for (const std::size_t n : {s.forms, s.by_basis[0], s.by_basis[1], s.by_basis[2], s.own})
+    for (const std::size_t n :
+         {s.forms, s.of(Basis::captured), s.of(Basis::published), s.of(Basis::inferred), s.own})
       row.push_back(std::to_string(n));
     out.push_back(joined(std::move(row), cells(s.captures)));
   }

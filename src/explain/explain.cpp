@@ -189,9 +189,11 @@ class ChainExplainer {
 // NUMERICS.md: published values lie near 1.
 std::vector<std::string> assumed_by(const Evidence& evidence, const Explanation& e) {
   std::vector<std::string> out;
-  const auto assume = [&](const Ground& ground, std::string_view what, bool is_used) {
-    const Basis weakest = &ground == &evidence.window ? Basis::published : Basis::inferred;
-    if (is_used && ground.basis >= weakest && std::ranges::find(out, what) == out.end()) out.emplace_back(what);
+  const auto assume = [&](const Ground& ground, std::string what, bool is_used) {
+    const Basis weakest = &ground == &evidence.window ? Basis::published : Basis::value_only;
+    if (!is_used || ground.basis < weakest) return;
+    if (ground.basis == Basis::value_only) what += fmt::format(" ({})", ground.from);
+    if (std::ranges::find(out, what) == out.end()) out.push_back(std::move(what));
   };
   for (const ExplainedSum& sum : e.sums) {
     if (find_format(sum.format)->is_integer) return {};

@@ -48,7 +48,7 @@ std::string mark(const Instruction& i) {
   // That no sum can reach the floor is proved where the rest is captured.
   const bool has_floor = e.order.basis != Basis::captured;
   for (const auto& [name, ground] : {std::pair("floor", &e.floor), std::pair("specials", &e.specials)})
-    if (ground->basis == Basis::inferred && (has_floor || ground != &e.floor))
+    if (ground->basis >= Basis::value_only && (has_floor || ground != &e.floor))
       out += fmt::format("{}{} ({})", out.empty() ? "inferred: " : ", ", name, ground->from);
   return out;
 }

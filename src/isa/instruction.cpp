@@ -189,6 +189,29 @@ std::string_view Instruction::toolkit() const {
   return decoded_->compiled->plan.toolkit;
 }
 
+namespace {
+
+using BasisRanges = std::vector<std::optional<BasisRange>>;
+
+void widen(std::optional<BasisRange>& range, Basis basis) {
+  const BasisRange known = range.value_or(BasisRange{basis, basis});
+  range = BasisRange{std::min(known.strongest, basis), std::max(known.weakest, basis)};
+}
+
+// True if the sums have a smallest E.
+bool has_floor(const Plan& plan) {
+  return std::any_of(plan.begin(), plan.end(), [](const Step& step) {
+    return std::visit(
+        [](const auto& s) {
+          if constexpr (requires { s.floor; }) return s.floor != kNoFloor;
+          return false;
+        },
+        step);
+  });
+}
+
+}  // namespace
+
 std::vector<EvidenceRow> evidence_table() {
   const std::vector<Target> targets = Target::all();
   std::vector<EvidenceRow> out;
@@ -199,14 +222,13 @@ std::vector<EvidenceRow> evidence_table() {
         const std::string_view type = format(arithmetic.a).name, unit = name(arithmetic.unit);
         auto row = std::ranges::find_if(out, [&](const auto& r) { return r.type == type && r.unit == unit; });
         if (row == out.end())
-          row = out.insert(out.end(), {type, unit, std::vector<std::optional<BasisRange>>(targets.size())});
+          row = out.insert(out.end(), {type, unit, BasisRanges(targets.size()), BasisRanges(targets.size())});
         for (std::size_t i = 0; i < targets.size(); ++i) {
           if (!targets[i].row().features.has(form.needs | form.known)) continue;
           const std::optional<TargetPlan> plan = find_plan(targets[i].row(), arithmetic);
           if (!plan) continue;
-          const Basis basis = plan->evidence.overall();
-          const BasisRange known = row->by_target[i].value_or(BasisRange{basis, basis});
-          row->by_target[i] = BasisRange{std::min(known.strongest, basis), std::max(known.weakest, basis)};
+          widen(row->by_target[i], plan->evidence.overall());
+          if (has_floor(plan->row->plan)) widen(row->floor_by_target[i], plan->evidence.floor.basis);
         }
       }
     }

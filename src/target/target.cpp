@@ -8,7 +8,7 @@
 namespace warpbit {
 
 std::string_view name(Basis basis) {
-  constexpr std::string_view kNames[] = {"captured", "published", "inferred"};
+  constexpr std::string_view kNames[] = {"captured", "published", "value only", "inferred"};
   return kNames[static_cast<std::size_t>(basis)];
 }
 
