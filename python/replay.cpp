@@ -99,6 +99,14 @@ for a file of digests, or for the shard of it; more is the error archive_too_lar
       },
       "reports"_a, "Reports together.");
   m.def(
+      "merge_reports",
+      [](const std::vector<std::vector<FileReport>>& shares, std::size_t details) {
+        return merge(shares, details);
+      },
+      "shares"_a, "details"_a = ReplayOptions{}.details,
+      R"(The reports of the whole, from those of all shares of `verify`, in their order: what it returns without a
+shard, given the same files and details. Error: usage.)");
+  m.def(
       "diff",
       [](const std::filesystem::path& first, const std::filesystem::path& second, std::size_t details) {
         ReplayOptions options;

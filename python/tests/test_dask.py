@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
+import signal
 import subprocess
 import sys
 
@@ -32,6 +33,64 @@ def test_a_search_on_two_workers():
             for shares in (2, 7):
                 assert search.search(client, instructions, dot_products, 7, "mixed", shares) == whole
             assert len(client.run(os.getpid)) == 2
+
+
+def cluster_of_two():
+    return LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+
+
+def test_a_worker_that_dies_costs_nothing_but_time(tmp_path):
+    instructions = [SM_80, SM_90]
+    cases, shares = 4000, 8
+    whole = warpbit.compare_generated(instructions, cases, 7, "ordinary")
+    sys.path.insert(0, EXAMPLES)
+    import dask_search as search
+    with cluster_of_two() as cluster, Client(cluster) as client:
+        before = set(client.run(os.getpid).values())
+        killed = []
+
+        def kill_one(done, of):
+            if done == 2 and not killed:
+                killed.append(min(before))
+                os.kill(killed[0], signal.SIGKILL)
+
+        def work(share):
+            return warpbit.compare_generated(instructions, cases, 7, "ordinary", shard=share)
+
+        parts = search.sweep(client, work, shares, folder=tmp_path / "kept", progress=kill_one)
+        assert killed
+        merged = warpbit.merge(parts)
+        assert merged == whole
+        assert merged.results[1].errors.tobytes() == whole.results[1].errors.tobytes()
+        # Where a sweep was ended, the next goes on: what is kept is not computed again.
+        gone = [tmp_path / "kept" / f"{i}-of-{shares}.pickle" for i in (3, 8)]
+        for file in gone:
+            file.unlink()
+        computed = []
+        real = client.submit
+        client.submit = lambda f, share, **how: (computed.append(share), real(f, share, **how))[1]
+        assert warpbit.merge(search.sweep(client, work, shares, folder=tmp_path / "kept")) == whole
+        assert computed == [(3, shares), (8, shares)]
+
+
+def test_digests_are_verified_by_two_workers_of_which_one_dies():
+    digests = sorted(os.listdir("golden-digests/sm_90a/cvt"))[:3]
+    paths = ["golden-digests/sm_90a/cvt/" + name for name in digests] + ["golden/sm_90a/ldmatrix"]
+
+    def verify(share):
+        return warpbit.verify(paths, shard=share)
+
+    one = verify((1, 1))
+    sys.path.insert(0, EXAMPLES)
+    import dask_search as search
+    assert [list(search.pieces((i, 3), 8)) for i in (1, 2, 3)] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+    with cluster_of_two() as cluster, Client(cluster) as client:
+        workers = sorted(client.run(os.getpid).values())
+        progress = iter([lambda: None, lambda: os.kill(workers[0], signal.SIGKILL)])
+        shares = search.sweep(client, verify, 4, progress=lambda done, of: next(progress, lambda: None)())
+    whole = warpbit.merge_reports(shares)
+    assert [str(r) for r in whole] == [str(r) for r in one]
+    assert warpbit.totals(whole) == warpbit.totals(one)
 
 
 def test_the_example():

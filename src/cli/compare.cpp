@@ -415,12 +415,12 @@ int compare(const CompareArguments& o) {
 
 }  // namespace
 
-int merge_compare(const MergeArguments& o, const std::vector<Part>& parts) {
+int merge_compare(const MergeArguments& o, const std::vector<SavedPart>& parts) {
   return read_part(o.files[0], [&] {
     const Sweep sweep = Sweep::of(parts[0].question);
     std::vector<Comparison> shares;
     std::optional<std::uint64_t> first;
-    for (const Part& part : parts) {
+    for (const SavedPart& part : parts) {
       shares.push_back(sweep.comparison(o.files[0], part.answer));
       if (!first && !part.answer.at("first").is_null()) first = part.answer.at("first").get<std::uint64_t>();
     }

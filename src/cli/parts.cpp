@@ -25,7 +25,7 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view kPartSchema = "part/1";
 
-ordered_json whole_json(const Part& part) {
+ordered_json whole_json(const SavedPart& part) {
   return {{"schema", kPartSchema},
           {"warpbit", WARPBIT_VERSION_TEXT},
           {"command", part.command},
@@ -35,7 +35,7 @@ ordered_json whole_json(const Part& part) {
 }
 
 // Nothing where there is no such file.
-std::optional<Part> find_part(const std::string& file) {
+std::optional<SavedPart> find_part(const std::string& file) {
   std::error_code error;
   if (!fs::exists(file, error)) return std::nullopt;
   std::ifstream in(file, std::ios::binary);
@@ -45,17 +45,17 @@ std::optional<Part> find_part(const std::string& file) {
     if (all.at("warpbit") != WARPBIT_VERSION_TEXT)
       refuse(file, fmt::format("a part that warpbit {} has computed", all.at("warpbit").get<std::string>()),
              fmt::format("parts of warpbit {} alone", WARPBIT_VERSION_TEXT));
-    Part out{all.at("command"),
-             all.at("question"),
-             {all.at("shard").at(0), all.at("shard").at(1)},
-             all.at("answer")};
+    SavedPart out{all.at("command"),
+                  all.at("question"),
+                  {all.at("shard").at(0), all.at("shard").at(1)},
+                  all.at("answer")};
     if (out.shard.number < 1 || out.shard.number > out.shard.count) refuse_part(file, all.at("shard").dump());
     return std::optional(std::move(out));
   });
 }
 
 // Beside it first: whoever finds the file finds all of it.
-void write_part(const std::string& file, const Part& part) {
+void write_part(const std::string& file, const SavedPart& part) {
   const std::string beside = fmt::format("{}.{}.tmp", file, getpid());
   std::ofstream out(beside, std::ios::binary);
   out << whole_json(part).dump() << "\n";
@@ -69,7 +69,8 @@ void write_part(const std::string& file, const Part& part) {
 }
 
 // Refuses a part of something else.
-void check_same(const std::string& file, const Part& part, const Part& asked, std::string_view other) {
+void check_same(const std::string& file, const SavedPart& part, const SavedPart& asked,
+                std::string_view other) {
   const auto differ = [&](std::string_view what, const std::string& seen, const std::string& expected) {
     if (seen != expected)
       refuse(file, fmt::format("a part of another work, {} {}", what, seen),
@@ -82,7 +83,7 @@ void check_same(const std::string& file, const Part& part, const Part& asked, st
 }
 
 int merge_parts(const MergeArguments& o) {
-  const std::vector<Part> parts = read_parts(o.files);
+  const std::vector<SavedPart> parts = read_parts(o.files);
   const std::string& command = parts[0].command;
   const auto only = [&](bool given, const char* option, std::string_view of) {
     if (given && command != of)
@@ -109,8 +110,8 @@ CLI::Option* add_part(CLI::App& command, std::string& file) {
       "keep the answer in this file, for warpbit merge; where it is there already, nothing is computed again");
 }
 
-ordered_json kept(const std::string& file, Part asked, const std::function<ordered_json()>& compute) {
-  if (const std::optional<Part> part = find_part(file)) {
+ordered_json kept(const std::string& file, SavedPart asked, const std::function<ordered_json()>& compute) {
+  if (const std::optional<SavedPart> part = find_part(file)) {
     check_same(file, *part, asked, "asked");
     if (part->shard.number != asked.shard.number)
       refuse(file, fmt::format("part {} of {}", part->shard.number, part->shard.count),
@@ -122,15 +123,15 @@ ordered_json kept(const std::string& file, Part asked, const std::function<order
   return asked.answer;
 }
 
-std::vector<Part> read_parts(const std::vector<std::string>& files) {
-  std::vector<Part> out;
+std::vector<SavedPart> read_parts(const std::vector<std::string>& files) {
+  std::vector<SavedPart> out;
   for (const std::string& file : files) {
-    std::optional<Part> part = find_part(file);
+    std::optional<SavedPart> part = find_part(file);
     if (!part) refuse(file, "no such file", "a file that --part has written");
     if (!out.empty()) check_same(file, *part, out[0], files[0]);
     out.push_back(*std::move(part));
   }
-  const auto number = [](const Part& part) { return part.shard.number; };
+  const auto number = [](const SavedPart& part) { return part.shard.number; };
   std::ranges::stable_sort(out, {}, number);
   out.erase(std::ranges::unique(out, {}, number).begin(), out.end());
   std::vector<std::uint64_t> missing;

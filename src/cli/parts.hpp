@@ -15,7 +15,7 @@ namespace warpbit::cli {
 
 /// A file is {"schema": "part/1", "warpbit": version, "command", "question", "shard": [I, N], "answer"}. Parts belong together
 /// if all but the shard and the answer are equal.
-struct Part {
+struct SavedPart {
   std::string command;
   nlohmann::ordered_json question;
   Shard shard;
@@ -27,12 +27,12 @@ CLI::Option* add_part(CLI::App& command, std::string& file);
 
 /// The answer that the file has, or else that of `compute`, which is then written there: the file is whole or not there at all.
 /// Refuses a file that is no such part of this question.
-nlohmann::ordered_json kept(const std::string& file, Part asked,
+nlohmann::ordered_json kept(const std::string& file, SavedPart asked,
                             const std::function<nlohmann::ordered_json()>& compute);
 
 /// All parts of one question, in the order of their numbers. Refuses files that are no parts, parts of several questions, and
 /// too few of them; the same part may be there twice.
-std::vector<Part> read_parts(const std::vector<std::string>& files);
+std::vector<SavedPart> read_parts(const std::vector<std::string>& files);
 
 /// Calls read(), which takes a part's JSON apart, and refuses what is not as it is written.
 template <class Read>
@@ -55,7 +55,7 @@ struct MergeArguments {
   std::vector<std::string> files;
   bool json = false, csv = false, quiet = false, show = false;
 };
-int merge_verify(const MergeArguments& o, const std::vector<Part>& parts);
-int merge_compare(const MergeArguments& o, const std::vector<Part>& parts);
+int merge_verify(const MergeArguments& o, const std::vector<SavedPart>& parts);
+int merge_compare(const MergeArguments& o, const std::vector<SavedPart>& parts);
 
 }  // namespace warpbit::cli

@@ -213,10 +213,10 @@ int diff_command(const VerifyArguments& o) {
 
 }  // namespace
 
-int merge_verify(const MergeArguments& o, const std::vector<Part>& parts) {
+int merge_verify(const MergeArguments& o, const std::vector<SavedPart>& parts) {
   return read_part(o.files[0], [&] {
     std::vector<std::vector<FileReport>> shares;
-    for (const Part& part : parts) shares.push_back(part.answer.get<std::vector<FileReport>>());
+    for (const SavedPart& part : parts) shares.push_back(part.answer.get<std::vector<FileReport>>());
     return print_reports(required(merge(shares, parts[0].question.at("details"))), o.json, o.quiet);
   });
 }

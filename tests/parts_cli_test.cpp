@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// --shard I/N --part FILE and warpbit merge: several machines give the answer of one, to the byte.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tool.hpp"
+
+namespace parts_cli_test {
+
+using namespace tool;
+using archive::zip_of;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+using Words = std::vector<std::string>;
+
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// The files of all parts, each computed once.
+Words parts_of(const Words& command, int count, const fs::path& folder) {
+  Words out;
+  for (int i = 1; i <= count; ++i) {
+    out.push_back((folder / fmt::format("{}.json", i)).string());
+    const Words shard = joined(command, {"--shard", fmt::format("{}/{}", i, count)});
+    const Output alone = run(shard), kept = run(joined(shard, {"--part", out.back()})),
+                 again = run(joined(shard, {"--part", out.back()}));
+    CHECK(kept.out == alone.out);
+    CHECK(kept.status == alone.status);
+    CHECK(again.out == alone.out);
+    CHECK(again.status == alone.status);
+  }
+  return out;
+}
+
+void check_same(const Output& merged, const Output& whole) {
+  CHECK(merged.out == whole.out);
+  CHECK(merged.err == whole.err);
+  CHECK(merged.status == whole.status);
+}
+
+const Words kCompare = {"compare",  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                        "--random", "mixed",
+                        "--seed",   "7",
+                        "--cases",  "7"};
+
+TEST_CASE("parts of a comparison make the whole", "[quick][cli]") {
+  for (const Words& of :
+       {Words{"--targets", "sm_80,sm_90"}, Words{"--targets", "sm_90", "--k-order", "ascending,split_k=2"},
+        Words{"--targets", "sm_90,sm_90a"}}) {
+    const Words command = joined(kCompare, of);
+    const Directory directory;
+    Words parts = parts_of(command, 3, directory.path);
+    std::ranges::reverse(parts);
+    parts.push_back(parts[1]);
+    for (const Words& how : {Words{}, Words{"--json"}, Words{"--csv"}, Words{"--explain"}})
+      check_same(run(joined(joined({"merge"}, how), parts)), run(joined(command, how)));
+  }
+}
+
+// More parts than cases: some have none.
+TEST_CASE("parts without a case", "[quick][cli]") {
+  const Words command = joined(kCompare, {"--targets", "sm_80,sm_90", "--cases", "2"});
+  const Directory directory;
+  const Output whole = run(command);
+  Words parts;
+  for (const int i : {1, 2, 3}) {
+    parts.push_back((directory.path / fmt::format("{}.json", i)).string());
+    run(joined(command, {"--part", parts.back(), "--shard", fmt::format("{}/3", i)}));
+  }
+  check_same(run(joined({"merge"}, parts)), whole);
+}
+
+TEST_CASE("parts of a replay make the whole", "[quick][cli]") {
+  const Directory directory;
+  write(directory.path / "a.npz", zip_of(good()));
+  write(directory.path / "b.npz", zip_of(with(good(), "d.npy", registers(2, 4, 0x41000001))));
+  write(directory.path / "c.npz", zip_of(with(good(), "target.npy", archive::text_npy("sm_70"))));
+  write(directory.path / "d.npz", "no archive");
+  const std::string folder = directory.path.string(), digests = "golden-digests/sm_90a/mma";
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(digests)) files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  // On another target digests differ, too, in blocks of several parts.
+  for (const Words& command : {Words{"verify", "--details", "3", folder},
+                               Words{"verify", "--details", "2", "--target", "sm_80", files.at(0), folder}}) {
+    const Directory kept;
+    const Words parts = parts_of(command, 3, kept.path);
+    for (const Words& how : {Words{}, Words{"--json"}, Words{"--quiet"}})
+      check_same(run(joined(joined({"merge"}, how), parts)), run(joined(command, how)));
+  }
+}
+
+TEST_CASE("a part that is there is not computed again", "[quick][cli]") {
+  const Directory directory;
+  const std::string file = (directory.path / "1.json").string();
+  const Words command = joined(kCompare, {"--targets", "sm_80,sm_90", "--shard", "1/2", "--part", file});
+  run(command);
+  auto part = nlohmann::ordered_json::parse(archive::bytes_of(file));
+  part["answer"]["results"][1]["most_codes"] = 12345;
+  write(file, part.dump());
+  CHECK_THAT(run(command).out, Contains("12345 codes"));
+  CHECK(nlohmann::ordered_json::parse(archive::bytes_of(file)) == part);
+}
+
+TEST_CASE("what is no part of the work is refused", "[quick][cli]") {
+  const Directory directory;
+  const auto path = [&](const std::string& name) { return (directory.path / name).string(); };
+  const Words command = joined(kCompare, {"--targets", "sm_80,sm_90"});
+  const auto part = [&](const std::string& shard, const std::string& file, const Words& more = {}) {
+    return run(joined(joined(command, {"--shard", shard, "--part", path(file)}), more));
+  };
+  CHECK(part("1/3", "1").status == 1);
+  CHECK(part("2/3", "2").status == 1);
+  CHECK(part("3/3", "other", {"--seed", "8"}).status == 1);
+  write(path("a.npz"), zip_of(good()));
+  CHECK(run({"verify", path("a.npz"), "--shard", "1/1", "--part", path("verified")}).status == 0);
+  auto json = nlohmann::ordered_json::parse(archive::bytes_of(path("1")));
+  write(path("short"), json.dump().substr(0, 100));
+  json["answer"]["results"][0]["errors"] = "123";
+  write(path("no doubles"), json.dump());
+  json["warpbit"] = "0.0.1";
+  write(path("old"), json.dump());
+  write(path("no part"), "{}");
+
+  const std::string expected = "; expected a file that --part has written\n";
+  const auto merge = [&](const Words& names) {
+    Words words = {"merge"};
+    for (const std::string& name : names) words.push_back(path(name));
+    const Output output = run(words);
+    CHECK(output.status == 2);
+    CHECK(output.out.empty());
+    return output.err;
+  };
+  CHECK(merge({"1", "2"}) == "warpbit: merge: 2 of 3 parts, without 3; expected all of them\n");
+  CHECK(merge({"nothing"}) == fmt::format("warpbit: {}: no such file{}", path("nothing"), expected));
+  CHECK_THAT(merge({"1", "other"}),
+             Contains("a part of another work, with seed 8; expected 7, as " + path("1")));
+  CHECK_THAT(merge({"1", "verified"}),
+             Contains("a part of another work, by warpbit verify; expected compare, as "));
+  CHECK_THAT(merge({"old"}), Contains("a part that warpbit 0.0.1 has computed; expected parts of warpbit "));
+  for (const char* name : {"short", "no part"})
+    CHECK_THAT(merge({name}), Contains(path(name) + ": ") && Contains(expected));
+  CHECK_THAT(merge({"no doubles", "2"}), Contains("parts, without 3"));
+  CHECK_THAT(run(joined(command, {"--shard", "1/3", "--part", path("no doubles")})).err,
+             Contains("errors that are no doubles" + expected));
+  CHECK_THAT(part("2/3", "1").err, Contains("part 1 of 3; expected part 2, or a file that is not there"));
+  CHECK_THAT(part("1/3", "1", {"--cases", "9"}).err, Contains("with cases 7; expected 9, as asked"));
+  CHECK_THAT(part("1/3", "nowhere/1").err, Contains("nowhere/1: cannot be written: No such file or directory"));
+  CHECK_THAT(run({"merge", path("verified"), "--csv"}).err,
+             Contains("--csv for parts of warpbit verify; expected it with those of warpbit compare"));
+  CHECK_THAT(run({"compare", kCompare[1], "--targets", "sm_80,sm_90", "--a", "1", "--part", path("x")}).err,
+             Contains("--part: a comparison without generated inputs; expected it with --random PROFILE"));
+}
+
+}  // namespace parts_cli_test
