@@ -125,7 +125,7 @@ void add_forms(py::module_& m) {
       "The documented forms, at most `most`, nearest to a mistyped form or statement.");
   m.def("kernels", &kernels,
         R"(The kernels that this processor can run, slowest first: "reference" (the specification), "scalar",
-"avx2", "avx512". All compute the same bits.)");
+"avx2", "avx512", "neon". All compute the same bits.)");
   m.def("chosen_kernel", &chosen_kernel,
         R"(The kernel that is used unless one is asked for: that of the environment variable WARPBIT_KERNEL, or
 the last of kernels().)");

@@ -41,7 +41,7 @@ struct Table : W... {};
 template <class... W>
 Table(W...) -> Table<W...>;
 inline constexpr Table kWords{
-    Words{"kernel", Kernel::avx512, {"name()"}},
+    Words{"kernel", Kernel::neon, {"name()"}},
     Words{"basis", Basis::inferred, {"name()"}},
     Words{"class", CodeClass::nan, {"name()"}},
     Words{"layout", CaptureLayout::digests, {"name()"}},

@@ -775,7 +775,7 @@ TEST_CASE("products that are refused", "[gemm]") {
   strict.execute.allow_inferred = false;
   CHECK_THAT(refusal(f16, "sm_87", Errc::inferred_plan, good, strict), Contains("sm_87"));
 
-  for (const Kernel kernel : {Kernel::avx2, Kernel::avx512}) {
+  for (const Kernel kernel : {Kernel::avx2, Kernel::avx512, Kernel::neon}) {
     if (std::ranges::count(kernels(), kernel) != 0) continue;
     GemmOptions missing;
     missing.execute.kernel = kernel;

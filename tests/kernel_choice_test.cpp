@@ -51,6 +51,10 @@ TEST_CASE("the kernels are those that the processor's flags allow") {
     expected.push_back(Kernel::avx512);
   CHECK(kernels() == expected);
 }
+#elif defined(__aarch64__)
+TEST_CASE("every processor of 64-bit Arm has the kernel for it") {
+  CHECK(kernels() == std::vector<Kernel>{Kernel::reference, Kernel::scalar, Kernel::neon});
+}
 #endif
 
 TEST_CASE("ExecuteOptions::kernel: the kernel asked for computes, any other value is refused") {

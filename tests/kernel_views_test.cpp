@@ -283,20 +283,43 @@ TEST_CASE("any number of cases on any number of threads") {
 // ---- The caller's floating-point environment
 
 #if defined(__x86_64__)
+// MXCSR: FTZ, DAZ; RC.
+constexpr unsigned kFlush = 0x8040, kRounding = 0x6000;
+constexpr unsigned kChanges[] = {kFlush, 0x2000, 0x4000, kRounding, kFlush | kRounding};
+unsigned control() {
+  return _mm_getcsr();
+}
+void set_control(unsigned value) {
+  _mm_setcsr(value);
+}
+#elif defined(__aarch64__)
+// FPCR: AHP, DN, FZ, FZ16; RMode.
+constexpr unsigned kFlush = 0x7080000, kRounding = 0xC00000;
+constexpr unsigned kChanges[] = {kFlush, 0x1000000, 0x400000, 0x800000, kRounding, kFlush | kRounding};
+unsigned control() {
+  std::uint64_t value = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(value)::"memory");
+  return static_cast<unsigned>(value);
+}
+void set_control(unsigned value) {
+  asm volatile("msr fpcr, %0" ::"r"(std::uint64_t{value}) : "memory");
+}
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
 TEST_CASE("the caller's rounding and flushing of subnormals change nothing") {
-  constexpr unsigned kFlush = 0x8040, kRounding = 0x6000;  // of MXCSR: FTZ, DAZ; RC
   for_each_kernel([](const Subject& x, Kernel kernel) {
     const Inputs::Batch batch = Inputs(x.instruction, x.problem)(6, kCases);
     const Bytes wanted = expected(x, batch);
-    for (const unsigned changed : {kFlush, 0x2000U, 0x4000U, kRounding, kFlush | kRounding})
+    for (const unsigned changed : kChanges)
       for (const int threads : {1, 2}) {
         Cells d(x.instruction, 0, kCases);
-        const unsigned before = _mm_getcsr();
-        _mm_setcsr((before & ~(kFlush | kRounding)) | changed);
+        const unsigned before = control();
+        set_control((before & ~(kFlush | kRounding)) | changed);
         execute(x, batch.views(), d.result_view(), kCases, kernel, threads);
-        const unsigned after = _mm_getcsr();
-        _mm_setcsr(before);
-        INFO("MXCSR " << changed);
+        const unsigned after = control();
+        set_control(before);
+        INFO("control register " << changed);
         CHECK((after & (kFlush | kRounding)) == changed);
         CHECK((d.bytes == wanted));
       }

@@ -26,7 +26,7 @@ void need_kernel() {
   const char* wanted = std::getenv("WARPBIT_KERNEL");
   const Result<Kernel> chosen = chosen_kernel();
   if (chosen) return;
-  for (const Kernel kernel : {Kernel::reference, Kernel::scalar, Kernel::avx2, Kernel::avx512}) {
+  for (const Kernel kernel : {Kernel::reference, Kernel::scalar, Kernel::avx2, Kernel::avx512, Kernel::neon}) {
     if (name(kernel) != wanted) continue;
     fmt::print("not run: {}\n", chosen.error().message());
     std::fflush(stdout);

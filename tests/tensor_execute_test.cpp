@@ -318,9 +318,10 @@ TEST_CASE("products of small integers are exact, wherever their operands lie", "
         const Result<Instruction> instruction = Instruction::parse(p.form(), p.target);
         INFO((instruction ? "" : instruction.error().message()));
         REQUIRE(instruction.ok());
-        for (const Kernel kernel : kernels()) {
-          if (!has_turn(static_cast<std::size_t>(products), static_cast<std::size_t>(kernel), kernels().size()))
-            continue;
+        const std::vector<Kernel> all = kernels();
+        for (std::size_t k = 0; k < all.size(); ++k) {
+          if (!has_turn(static_cast<std::size_t>(products), k, all.size())) continue;
+          const Kernel kernel = all[k];
           std::array<TensorMemory, 2> tensor = p.tensor;
           const Result<Execution> done = execute_mma(
               *instruction, p.sources, blocks_of(tensor, p.shared, v.cta_group), {.kernel = kernel});

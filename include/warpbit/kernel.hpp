@@ -10,15 +10,16 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// From the slowest to the fastest.
+/// Of one architecture from the slowest to the fastest. Numbers stay what they are.
 enum class Kernel {
   reference,  ///< the specification, element by element (src/numeric/node.hpp)
   scalar,     ///< the fast kernel for any processor
   avx2,       ///< for AVX2, FMA and F16C
   avx512,     ///< for AVX-512 F, BW, DQ, VL and VNNI
+  neon,       ///< for 64-bit Arm, all of whose processors have these vectors of 128 bits
 };
 
-/// "reference", "scalar", "avx2", "avx512".
+/// "reference", "scalar", "avx2", "avx512", "neon".
 std::string_view name(Kernel kernel);
 
 /// The kernels that this processor can run, in the order of the enumeration; never empty.

@@ -139,7 +139,7 @@ def test_where_results_cannot_go(mma, recorded, out, message):
 
 
 def test_words_and_basis(mma, recorded):
-    with pytest.raises(warpbit.Error, match="kernel: 'mmx'; expected one of reference, scalar, avx2, avx512"):
+    with pytest.raises(warpbit.Error, match="kernel: 'mmx'; expected one of reference, scalar, avx2, avx512, neon"):
         warpbit.execute(mma, *sources(recorded), kernel="mmx")
     older = warpbit.Instruction(FORM, "sm_87")
     assert warpbit.execute(older, *sources(recorded)).inferred is True

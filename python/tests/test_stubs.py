@@ -75,7 +75,7 @@ def test_types_that_a_checker_sees(tmp_path):
     found = [re.sub(r'^.*?: (note: Revealed type is "(.*)"|error: (.*))$', r"\2\3", line) for line in lines]
     assert found[:7] == [
         "numpy.ndarray[Any, numpy.dtype[Any]]",
-        "Union[Literal['reference'], Literal['scalar'], Literal['avx2'], Literal['avx512']]",
+        "Union[Literal['reference'], Literal['scalar'], Literal['avx2'], Literal['avx512'], Literal['neon']]",
         "numpy.ndarray[Any, numpy.dtype[numpy.floating[numpy._typing._64Bit]]]",
         "numpy.ndarray[Any, numpy.dtype[numpy.signedinteger[numpy._typing._64Bit]]]",
         "Union[warpbit._error.Error, None]",

@@ -191,6 +191,8 @@ VectorSet find(const VectorKey& key) {
 #if defined(__x86_64__)
   out[1] = find_vector_avx2(key);
   out[2] = find_vector_avx512(key);
+#elif defined(__aarch64__)
+  out[3] = find_vector_neon(key);
 #endif
   return out;
 }

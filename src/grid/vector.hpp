@@ -108,12 +108,13 @@ struct VectorKey {
 
 inline constexpr std::uint8_t kApprox = 1, kFull = 2;
 
-/// In the order of the vector extensions: scalar, avx2, avx512; nullptr where there is none.
-using VectorSet = std::array<Vector, 3>;
+/// In the order of the kernels from scalar on (warpbit/kernel.hpp); nullptr where there is none.
+using VectorSet = std::array<Vector, 4>;
 
 Vector find_vector_scalar(const VectorKey& key);
 Vector find_vector_avx2(const VectorKey& key);
 Vector find_vector_avx512(const VectorKey& key);
+Vector find_vector_neon(const VectorKey& key);
 
 /// Gives a step of steps::compute (with its operation) or steps::move functions, if there are any for it.
 void vectorise(Step& step, const scalar::Operation* operation);

@@ -327,6 +327,6 @@ struct Body {
   void (*native)(const NativeProgram&, const Parts&);
 };
 
-extern const Body k_scalar_body, k_avx2_body, k_avx512_body;
+extern const Body k_scalar_body, k_avx2_body, k_avx512_body, k_neon_body;
 
 }  // namespace warpbit

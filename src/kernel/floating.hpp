@@ -3,6 +3,8 @@
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>  // _mm_getcsr
+#elif defined(__aarch64__)
+#include <cstdint>
 #else
 #include <cfenv>
 #endif
@@ -29,6 +31,18 @@ class DefaultFloating {
   //  FTZ   RC    masks  DAZ  flags
   static constexpr unsigned kAllMasked = 0x1F80;
   unsigned before_;
+#elif defined(__aarch64__)
+  DefaultFloating() {
+    asm volatile("mrs %0, fpcr\n\tmrs %1, fpsr\n\tmsr fpcr, xzr" : "=r"(control_), "=r"(flags_)::"memory");
+  }
+  ~DefaultFloating() {
+    asm volatile("msr fpcr, %0\n\tmsr fpsr, %1" ::"r"(control_), "r"(flags_) : "memory");
+  }
+
+ private:
+  //   26    25  24  23..22   19   15..8   2   1   0
+  //  AHP    DN  FZ  RMode   FZ16  traps  NEP  AH  FIZ
+  std::uint64_t control_, flags_;
 #else
   DefaultFloating() {
     std::fegetenv(&before_);

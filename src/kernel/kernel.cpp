@@ -18,7 +18,7 @@
 namespace warpbit {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames{"reference", "scalar", "avx2", "avx512"};
+constexpr std::array<std::string_view, 5> kNames{"reference", "scalar", "avx2", "avx512", "neon"};
 
 #if defined(__x86_64__)
 // A name that clang's __builtin_cpu_supports does not know. Asked once: a virtual machine stops at each cpuid.
@@ -32,16 +32,19 @@ bool has_f16c() {
 #endif
 
 bool runs(Kernel kernel) {
+  if (kernel == Kernel::reference || kernel == Kernel::scalar) return true;
 #if defined(__x86_64__)
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c() &&
                     __builtin_cpu_supports("bmi2");
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512vnni");
+  return (kernel == Kernel::avx2 && avx2) || (kernel == Kernel::avx512 && avx512);
+#elif defined(__aarch64__)
+  return kernel == Kernel::neon;
 #else
-  const bool avx2 = false, avx512 = false;
+  return false;
 #endif
-  return kernel == Kernel::avx512 ? avx512 : kernel == Kernel::avx2 ? avx2 : true;
 }
 
 Error no_such_kernel(std::string_view where, std::string_view seen) {
@@ -67,8 +70,9 @@ std::string_view name(Kernel kernel) {
 }
 
 std::vector<Kernel> kernels() {
-  std::vector<Kernel> out{Kernel::reference, Kernel::scalar, Kernel::avx2, Kernel::avx512};
-  std::erase_if(out, [](Kernel kernel) { return !runs(kernel); });
+  std::vector<Kernel> out;
+  for (std::size_t number = 0; number < kNames.size(); ++number)
+    if (const auto kernel = static_cast<Kernel>(number); runs(kernel)) out.push_back(kernel);
   return out;
 }
 
@@ -90,6 +94,8 @@ const Body* find_body(Kernel kernel) {
 #if defined(__x86_64__)
     case Kernel::avx2: return &k_avx2_body;
     case Kernel::avx512: return &k_avx512_body;
+#elif defined(__aarch64__)
+    case Kernel::neon: return &k_neon_body;
 #endif
     default: return nullptr;
   }

@@ -97,7 +97,7 @@ Vector find_float(const VectorKey& key) {
     case VectorCode::mul:
       if (!single) return mul_f64;
       WARPBIT_FLAGS(mul_f32);
-#if defined(__FMA__)
+#if defined(__FMA__) || defined(WARPBIT_NEON)
     case VectorCode::fma:
       if (!single) return fma_f64;
       WARPBIT_FLAGS(fma_f32);

@@ -4,6 +4,8 @@
 
 #if defined(__F16C__)
 #include <immintrin.h>
+#elif defined(WARPBIT_NEON)
+#include <arm_neon.h>
 #endif
 
 #include "grid/body/floats.hpp"
@@ -145,6 +147,27 @@ bool cvt_f32_to_f16(Vectors& v) {
   }
   return true;
 }
+#elif defined(WARPBIT_NEON)
+bool cvt_f16_to_f32(Vectors& v) {
+  u32 nan = 0;
+  WARPBIT_EACH nan |= (get<u32>(v.a, i) & 0x7FFF) > 0x7C00 ? 1U : 0U;
+  if (nan != 0) return false;
+  for (int i = 0; i < 32; i += 4) {
+    const uint16x4_t halves = vmovn_u32(vld1q_u32(static_cast<const u32*>(v.a) + i));
+    vst1q_f32(static_cast<float*>(v.d) + i, vcvt_f32_f16(vreinterpret_f16_u16(halves)));
+  }
+  return true;
+}
+bool cvt_f32_to_f16(Vectors& v) {
+  u32 nan = 0;
+  WARPBIT_EACH nan |= (get<u32>(v.a, i) & ~kSign) > kInfinity ? 1U : 0U;
+  if (nan != 0) return false;
+  for (int i = 0; i < 32; i += 4) {
+    const float16x4_t halves = vcvt_f16_f32(vld1q_f32(static_cast<const float*>(v.a) + i));
+    vst1q_u32(static_cast<u32*>(v.d) + i, vmovl_u16(vreinterpret_u16_f16(halves)));
+  }
+  return true;
+}
 #endif
 
 bool is_whole(Type type) {
@@ -179,7 +202,7 @@ Vector find_cvt(const VectorKey& key) {
       case Type::s64: return cvt_to_f32<s64>;
       case Type::f64: return cvt_f64_to_f32;
       case Type::bf16: return cvt_bf16_to_f32;
-#if defined(__F16C__) && defined(__AVX2__)
+#if (defined(__F16C__) && defined(__AVX2__)) || defined(WARPBIT_NEON)
       case Type::f16: return cvt_f16_to_f32;
 #endif
       default: return nullptr;
@@ -197,7 +220,7 @@ Vector find_cvt(const VectorKey& key) {
   }
   if (key.type != Type::f32) return nullptr;
   if (key.to == Type::bf16) return cvt_f32_to_bf16;
-#if defined(__F16C__) && defined(__AVX2__)
+#if (defined(__F16C__) && defined(__AVX2__)) || defined(WARPBIT_NEON)
   if (key.to == Type::f16) return cvt_f32_to_f16;
 #endif
   if (!is_whole(key.to) || wide_d) return nullptr;

@@ -42,7 +42,7 @@ bool mul_f32(Vectors& v) {
         return f32(taken<Ftz>(get<u32>(v.a, i))) * f32(taken<Ftz>(get<u32>(v.b, i)));
       });
 }
-#if defined(__FMA__)
+#if defined(__FMA__) || defined(WARPBIT_NEON)
 // parameter: 1, the product is negated; 2, the addend.
 template <bool Ftz, bool Sat>
 bool fma_f32(Vectors& v) {
@@ -80,7 +80,7 @@ bool mul_f64(Vectors& v) {
   return doubles(
       v, [&v](int i) __attribute__((always_inline)) { return f64(get<u64>(v.a, i)) * f64(get<u64>(v.b, i)); });
 }
-#if defined(__FMA__)
+#if defined(__FMA__) || defined(WARPBIT_NEON)
 bool fma_f64(Vectors& v) {
   const u64 sign = u64{1} << 63, product = (v.parameter & 1) != 0 ? sign : 0,
             addend = (v.parameter & 2) != 0 ? sign : 0;

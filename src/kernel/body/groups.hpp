@@ -52,14 +52,10 @@ struct GroupPanels {
 
 // Nibbles, one in each byte, as e2m1 in halves.
 inline Quads elements(U32 nibbles) {
-#if defined(__AVX2__)
+#if defined(WARPBIT_LOOKS_UP)
   constexpr std::int8_t kHalves[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
   const Quads table = lanes<Quads>([&](int i) { return kHalves[i % 16]; });
-#if defined(__AVX512BW__)
-  return bits<Quads>(_mm512_shuffle_epi8(bits<__m512i>(table), bits<__m512i>(nibbles)));
-#else
-  return bits<Quads>(_mm256_shuffle_epi8(bits<__m256i>(table), bits<__m256i>(nibbles)));
-#endif
+  return bits<Quads>(look_up(bits<Octets>(table), bits<Octets>(nibbles)));
 #else
   const Quads code = bits<Quads>(nibbles), magnitude = code & 7, sign = code > 7;
   const Quads value = magnitude - (magnitude > 4) - (magnitude > 5) + (3 & (magnitude > 6));
@@ -78,6 +74,10 @@ inline Shorts add_products(Shorts sums, U32 left, U32 right) {
   return sums + bits<Shorts>(_mm512_maddubs_epi16(bits<__m512i>(left), bits<__m512i>(right)));
 #elif defined(__AVX2__)
   return sums + bits<Shorts>(_mm256_maddubs_epi16(bits<__m256i>(left), bits<__m256i>(right)));
+#elif defined(WARPBIT_NEON)
+  // No left byte is above twice the largest element: they are signed, too.
+  const auto x = bits<int8x16_t>(left), y = bits<int8x16_t>(right);
+  return sums + bits<Shorts>(vpaddq_s16(vmull_s8(vget_low_s8(x), vget_low_s8(y)), vmull_high_s8(x, y)));
 #else
   const Shorts even = bits<Shorts>(left & 0x00FF00FF), odd = bits<Shorts>(left >> 8 & 0x00FF00FF);
   const Shorts b = bits<Shorts>(right);

@@ -4,7 +4,7 @@
 // chain, so that a look at the result finds it; and then the chain is computed again with a look at each operation.
 #pragma once
 
-#if !defined(__SSE2__)
+#if !defined(__SSE2__) && !defined(__aarch64__)
 #include <fenv.h>  // fegetenv, fesetenv, fesetround
 #endif
 
@@ -43,6 +43,21 @@ class Environment {
     return (before_ & ~kFlags) != wanted_;
   }
   unsigned before_, wanted_;
+#elif defined(__aarch64__)
+  explicit Environment(NativeProgram::Direction direction) {
+    // The register's mode: nearest, up, down, zero (floating.hpp).
+    constexpr std::uint64_t kModes[] = {0, 2, 1, 3};
+    wanted_ = kModes[static_cast<int>(direction)] << 22;
+    asm volatile("mrs %0, fpcr" : "=r"(before_)::"memory");
+    if (before_ != wanted_) asm volatile("msr fpcr, %0" ::"r"(wanted_) : "memory");
+  }
+  ~Environment() {
+    asm volatile("" ::: "memory");
+    if (before_ != wanted_) asm volatile("msr fpcr, %0" ::"r"(before_) : "memory");
+  }
+
+ private:
+  std::uint64_t before_, wanted_;
 #else
   explicit Environment(NativeProgram::Direction direction) {
     constexpr int kModes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};

@@ -18,19 +18,11 @@ inline I32 repeat_two(const std::byte* from) {
 // The number of ones in each byte.
 inline I32 count_in_bytes(I32 v) {
 #if defined(__AVX2__)
-  const auto table = lanes<VectorOf<std::int8_t, 4 * kLanes>::type>(
-      [](int i) { return (i & 1) + (i >> 1 & 1) + (i >> 2 & 1) + (i >> 3 & 1); });
-  const I32 low = v & 0x0F0F0F0F, high = v >> 4 & 0x0F0F0F0F;
-#if defined(__AVX512BW__)
-  const auto count = [&](I32 x) {
-    return bits<I32>(_mm512_shuffle_epi8(bits<__m512i>(table), bits<__m512i>(x)));
-  };
-#else
-  const auto count = [&](I32 x) {
-    return bits<I32>(_mm256_shuffle_epi8(bits<__m256i>(table), bits<__m256i>(x)));
-  };
-#endif
-  return count(low) + count(high);
+  const auto table = lanes<Octets>([](int i) { return (i & 1) + (i >> 1 & 1) + (i >> 2 & 1) + (i >> 3 & 1); });
+  const auto count = [&](I32 x) { return bits<I32>(look_up(table, bits<Octets>(x))); };
+  return count(v & 0x0F0F0F0F) + count(v >> 4 & 0x0F0F0F0F);
+#elif defined(WARPBIT_NEON)
+  return bits<I32>(vcntq_u8(bits<uint8x16_t>(v)));
 #else
   U32 u = bits<U32>(v);
   u -= u >> 1 & 0x55555555;

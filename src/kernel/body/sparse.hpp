@@ -268,7 +268,7 @@ inline void put_segments(const std::int8_t* by_column, int depth, std::int8_t* o
   for (int first = 0; first < depth; first += 16)
     for (int odd = 0; odd < 2; ++odd, out += 64) {
       const auto sixteen = [&](int i) { return by_column + (2 * i + odd) * depth + first; };
-#if defined(__AVX2__)
+#if defined(WARPBIT_LOOKS_UP)
       for (int i = 0; i < 4; i += kLanes / 4)
         store(out + 16 * i, load_sixteens([&](int n) { return sixteen(i + n); }));
 #else

@@ -13,6 +13,8 @@
 #include <immintrin.h>
 #elif defined(__SSE2__)
 #include <emmintrin.h>
+#elif defined(WARPBIT_NEON)
+#include <arm_neon.h>
 #endif
 
 namespace warpbit {
@@ -25,9 +27,17 @@ constexpr const char* kExtension = "avx512";
 #elif defined(__AVX2__)
 constexpr int kLanes = 8;
 constexpr const char* kExtension = "avx2";
+#elif defined(WARPBIT_NEON)
+constexpr int kLanes = 4;
+constexpr const char* kExtension = "neon";
 #else
 constexpr int kLanes = 4;
 constexpr const char* kExtension = "scalar";
+#endif
+
+// Whether bytes are looked up in tables of sixteen (look_up).
+#if defined(__AVX2__) || defined(WARPBIT_NEON)
+#define WARPBIT_LOOKS_UP
 #endif
 
 // Whether single cases of tf32 become fields of 16 bits (body.hpp), faster than powers.
@@ -156,6 +166,8 @@ inline void store_narrow(void* to, Words x, Words y) {
   store(to, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(bits<__m512i>(x), bits<__m512i>(y))));
 #elif defined(__AVX2__)
   store(to, _mm256_permute4x64_epi64(_mm256_packus_epi16(bits<__m256i>(x), bits<__m256i>(y)), 0b11011000));
+#elif defined(WARPBIT_NEON)
+  store(to, vuzp1q_u8(bits<uint8x16_t>(x), bits<uint8x16_t>(y)));
 #else
   store(to, narrow(x));
   store(static_cast<std::byte*>(to) + 2 * kLanes, narrow(y));
@@ -170,6 +182,8 @@ inline int least(U16 v) {
   return _mm_extract_epi16(_mm_minpos_epu16(half), 0);
 #elif defined(__AVX2__)
   return _mm_extract_epi16(_mm_minpos_epu16(bits<__m128i>(v)), 0);
+#elif defined(WARPBIT_NEON)
+  return vminv_u16(bits<uint16x4_t>(v));
 #else
   int out = v[0];
   for (int i = 1; i < kLanes; ++i) out = v[i] < out ? v[i] : out;
@@ -225,6 +239,8 @@ inline I32 truncate(F32 v) {
   return bits<I32>(_mm512_cvttps_epi32(bits<__m512>(v)));
 #elif defined(__AVX2__)
   return bits<I32>(_mm256_cvttps_epi32(bits<__m256>(v)));
+#elif defined(WARPBIT_NEON)
+  return bits<I32>(vcvtq_s32_f32(bits<float32x4_t>(v)));
 #else
   return convert<I32>(v);
 #endif
@@ -234,6 +250,13 @@ inline I32 truncate(F32 v) {
 inline F32 to_f32_toward_zero(I32 v) {
 #if defined(__AVX512F__)
   return bits<F32>(_mm512_cvt_roundepi32_ps(bits<__m512i>(v), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+#elif defined(WARPBIT_NEON)
+  // Moved down by 24, a magnitude has its first bit where half of the last place of f32 is. Without the bits that
+  // it then has, it is rounded down.
+  const uint32x4_t magnitude = vreinterpretq_u32_s32(vabsq_s32(bits<int32x4_t>(v)));
+  const uint32x4_t cut = vbicq_u32(magnitude, vshrq_n_u32(magnitude, 24));
+  return bits<F32>(
+      vbslq_u32(vdupq_n_u32(0x80000000), bits<uint32x4_t>(v), vreinterpretq_u32_f32(vcvtq_f32_u32(cut))));
 #else
   // The halves of the magnitude are exact, and so is the error of their sum (Dekker, 1971): if the sum was
   // rounded up, the float before it is meant.
@@ -252,6 +275,8 @@ inline F32 widen_half(U16 codes) {
   return bits<F32>(_mm512_cvtph_ps(bits<__m256i>(codes)));
 #elif defined(__F16C__)
   return bits<F32>(_mm256_cvtph_ps(bits<__m128i>(codes)));
+#elif defined(WARPBIT_NEON)
+  return bits<F32>(vcvt_f32_f16(bits<float16x4_t>(codes)));
 #else
   const U32 code = widen(codes), magnitude = code & 0x7FFF;
   const F32 subnormal = convert<F32>(bits<I32>(magnitude)) * 0x1p-24F;
@@ -266,6 +291,8 @@ inline U16 narrow_to_half(F32 v) {
   return bits<U16>(_mm512_cvtps_ph(bits<__m512>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 #elif defined(__F16C__)
   return bits<U16>(_mm256_cvtps_ph(bits<__m256>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#elif defined(WARPBIT_NEON)
+  return bits<U16>(vcvt_f16_f32(bits<float32x4_t>(v)));
 #else
   // Below 2^-14 the sum with 1/2 has 2^-24 as its last place, and rounds to it.
   const U32 code = bits<U32>(v), magnitude = code & 0x7FFFFFFF;
@@ -276,12 +303,25 @@ inline U16 narrow_to_half(F32 v) {
 #endif
 }
 
+#if defined(WARPBIT_NEON)
+// Whether a lane of a comparison is true; for others there is a template (panels.hpp).
+inline bool any(U32 truth) {
+  return vmaxvq_u32(bits<uint32x4_t>(truth)) != 0;
+}
+inline bool any(Shorts truth) {
+  return any(bits<U32>(truth));
+}
+#endif
+
 // Bit i: whether lane i is negative.
 inline std::uint32_t negative_lanes(I32 v) {
 #if defined(__AVX512DQ__)
   return _mm512_movepi32_mask(bits<__m512i>(v));
 #elif defined(__AVX2__)
   return static_cast<std::uint32_t>(_mm256_movemask_ps(bits<__m256>(v)));
+#elif defined(WARPBIT_NEON)
+  const U32 lane = lanes<U32>([](int i) { return 1 << i; });
+  return vaddvq_u32(bits<uint32x4_t>(bits<U32>(v >> 31) & lane));
 #else
   std::uint32_t out = 0;
   for (int i = 0; i < kLanes; ++i) out |= v[i] < 0 ? 1U << i : 0;
@@ -324,13 +364,16 @@ inline I32 sum_of_products(Shorts x, Shorts y) {
   return bits<I32>(_mm256_madd_epi16(bits<__m256i>(x), bits<__m256i>(y)));
 #elif defined(__SSE2__)
   return bits<I32>(_mm_madd_epi16(bits<__m128i>(x), bits<__m128i>(y)));
+#elif defined(WARPBIT_NEON)
+  const auto left = bits<int16x8_t>(x), right = bits<int16x8_t>(y);
+  return bits<I32>(vpaddq_s32(vmull_s16(vget_low_s16(left), vget_low_s16(right)), vmull_high_s16(left, right)));
 #else
   const I32 left = bits<I32>(x), right = bits<I32>(y);
   return (left << 16 >> 16) * (right << 16 >> 16) + (left >> 16) * (right >> 16);
 #endif
 }
 
-#if defined(__AVX2__)
+#if defined(WARPBIT_LOOKS_UP)
 // As many bytes as a register has, in sixteens.
 using Octets = VectorOf<std::uint8_t, 4 * kLanes>::type;
 inline Octets repeat(std::uint8_t byte) {
@@ -341,6 +384,8 @@ inline Octets repeat(std::uint8_t byte) {
 inline Octets look_up(Octets table, Octets index) {
 #if defined(__AVX512BW__)
   return bits<Octets>(_mm512_shuffle_epi8(bits<__m512i>(table), bits<__m512i>(index)));
+#elif defined(WARPBIT_NEON)
+  return bits<Octets>(vqtbl1q_u8(bits<uint8x16_t>(table), bits<uint8x16_t>(index)));
 #else
   return bits<Octets>(_mm256_shuffle_epi8(bits<__m256i>(table), bits<__m256i>(index)));
 #endif
@@ -353,6 +398,8 @@ inline Octets load_sixteens(From from) {
   v = _mm512_inserti32x4(v, load<__m128i>(from(1)), 1);
   v = _mm512_inserti32x4(v, load<__m128i>(from(2)), 2);
   return bits<Octets>(_mm512_inserti32x4(v, load<__m128i>(from(3)), 3));
+#elif defined(WARPBIT_NEON)
+  return load<Octets>(from(0));
 #else
   return bits<Octets>(_mm256_set_m128i(load<__m128i>(from(1)), load<__m128i>(from(0))));
 #endif
@@ -360,6 +407,8 @@ inline Octets load_sixteens(From from) {
 inline Octets repeat_sixteen(const void* from) {
 #if defined(__AVX512BW__)
   return bits<Octets>(_mm512_broadcast_i32x4(load<__m128i>(from)));
+#elif defined(WARPBIT_NEON)
+  return load<Octets>(from);
 #else
   return bits<Octets>(_mm256_broadcastsi128_si256(load<__m128i>(from)));
 #endif
@@ -367,6 +416,8 @@ inline Octets repeat_sixteen(const void* from) {
 inline Octets largest_signed(Octets x, Octets y) {
 #if defined(__AVX512BW__)
   return bits<Octets>(_mm512_max_epi8(bits<__m512i>(x), bits<__m512i>(y)));
+#elif defined(WARPBIT_NEON)
+  return bits<Octets>(vmaxq_s8(bits<int8x16_t>(x), bits<int8x16_t>(y)));
 #else
   return bits<Octets>(_mm256_max_epi8(bits<__m256i>(x), bits<__m256i>(y)));
 #endif
@@ -377,7 +428,7 @@ inline Octets largest_signed(Octets x, Octets y) {
 // lanes [column][2], times 2^24.
 //
 //     a0 b0 a1 b1 a2 b2 a3 b3   ->   max(a0 .. a3) << 24, max(b0 .. b3) << 24
-#if defined(__AVX2__)
+#if defined(WARPBIT_LOOKS_UP)
 inline I32 largest_of_four(Octets v) {
   v = largest_signed(v, bits<Octets>(bits<U64>(v) >> 32));
   v = largest_signed(v, bits<Octets>(bits<U64>(v) >> 16));
@@ -389,7 +440,7 @@ inline I32 largest_of_four(Octets v) {
 // The largest sums, times 2^24, of the exponents of a pair of rows, a: [k][2], and of columns,
 // b: [k / 4][column][k % 4][2]; `b` points at the columns that are wanted. The count is a multiple of four.
 inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, int count) {
-#if defined(__AVX2__)
+#if defined(WARPBIT_LOOKS_UP)
   Octets most;
 #pragma GCC unroll 8
   for (int k = 0; k < count; k += 4) {
@@ -426,7 +477,7 @@ inline I32 largest_sums(const std::int16_t* a, const std::int16_t* b, int count)
 
 // The same for entries of a sparse A (body.hpp, Selection), of which `b` points at the columns that are wanted.
 inline I32 largest_sums(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* places, int entries) {
-#if defined(__AVX2__)
+#if defined(WARPBIT_LOOKS_UP)
   Octets even, odd;  // columns; four pairs of two rows
 #pragma GCC unroll 4
   for (int i = 0; i < entries; ++i) {
