@@ -349,9 +349,9 @@ inline Words near_exponents(Words magnitude, int fraction_bits, int top) {
 // Codes of a byte moved to halves -> their exponents.
 inline Words exponents_of_moved(const Encoding& e, Words magnitude) {
   const Words byte = magnitude >> e.magnitude_shift;
-#if defined(__AVX512BW__)
-  const __m512i table = _mm512_broadcast_i64x2(_mm_cvtsi64_si128(load<std::int64_t>(e.subnormal)));
-  const Words subnormal = bits<Words>(_mm512_shuffle_epi8(table, bits<__m512i>(byte | 0x8000)));
+#if defined(WARPBIT_LOOKS_UP)
+  const auto table = bits<Octets>(U64{} + load<std::uint64_t>(e.subnormal));
+  const auto subnormal = bits<Words>(look_up(table, bits<Octets>(byte | 0x8000)));
 #else
   const Words subnormal =
       lanes<Words>([&](int i) { return static_cast<std::uint8_t>(e.subnormal[byte[i] & 7]); });
