@@ -117,9 +117,9 @@ class ElementEngine : public GemmEngine {
 // ---- Stripes
 
 // The parts of one kind of work: each is done once in each step, in the order of the steps, by whichever thread takes it.
-class Parts {
+class PartsOfSteps {
  public:
-  Parts(std::size_t count, int threads)
+  PartsOfSteps(std::size_t count, int threads)
       : steps_(count), threads_(static_cast<std::size_t>(threads)), left_{count, count} {}
 
   // A part of the step that nobody has begun and that is done with the step before. Each thread has a share of the
@@ -365,7 +365,7 @@ class Runner {
   std::vector<Depth> depths_;
   std::uint64_t steps_;
   Lines<std::byte> running_;
-  Parts pack_, decode_, multiply_;
+  PartsOfSteps pack_, decode_, multiply_;
   std::atomic<std::uint64_t> not_begun_;  // parts of multiply_, in all steps
   std::atomic<std::uint32_t> events_ = 0;
   std::atomic<bool> is_over_ = false;
