@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tool.hpp"
+#include "warpbit/inputs.hpp"
 
 namespace parts_cli_test {
 
@@ -43,16 +44,16 @@ void check_same(const Output& merged, const Output& whole) {
   CHECK(merged.status == whole.status);
 }
 
-const Words kCompare = {"compare",  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-                        "--random", "mixed",
-                        "--seed",   "7",
-                        "--cases",  "7"};
+constexpr const char* kForm = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+Words comparison(const Words& more, const std::string& cases = "7", const std::string& seed = "7") {
+  return joined({"compare", kForm, "--random", "mixed", "--cases", cases, "--seed", seed}, more);
+}
 
 TEST_CASE("parts of a comparison make the whole", "[quick][cli]") {
   for (const Words& of :
        {Words{"--targets", "sm_80,sm_90"}, Words{"--targets", "sm_90", "--k-order", "ascending,split_k=2"},
         Words{"--targets", "sm_90,sm_90a"}}) {
-    const Words command = joined(kCompare, of);
+    const Words command = comparison(of);
     const Directory directory;
     Words parts = parts_of(command, 3, directory.path);
     std::ranges::reverse(parts);
@@ -64,7 +65,7 @@ TEST_CASE("parts of a comparison make the whole", "[quick][cli]") {
 
 // More parts than cases: some have none.
 TEST_CASE("parts without a case", "[quick][cli]") {
-  const Words command = joined(kCompare, {"--targets", "sm_80,sm_90", "--cases", "2"});
+  const Words command = comparison({"--targets", "sm_80,sm_90"}, "2");
   const Directory directory;
   const Output whole = run(command);
   Words parts;
@@ -75,19 +76,36 @@ TEST_CASE("parts without a case", "[quick][cli]") {
   check_same(run(joined({"merge"}, parts)), whole);
 }
 
+// Of five blocks, each with another sum than that of its results.
+Members false_digests() {
+  using archive::text_npy;
+  const auto integers = [](const std::string& shape, std::vector<std::uint64_t> list) {
+    return archive::npy(archive::dictionary("'<u8'", shape),
+                        {reinterpret_cast<const char*>(list.data()), 8 * list.size()});
+  };
+  return {{"format.npy", text_npy("capture-1")},
+          {"statement.npy", text_npy("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32")},
+          {"target.npy", text_npy("sm_90a")},
+          {"layout.npy", text_npy("digests")},
+          {"source.npy", text_npy("model")},
+          {"provenance.npy", text_npy("{\"program\": \"parts_cli_test\"}")},
+          {"seed.npy", integers("()", {1})},
+          {"profile.npy", text_npy("ordinary")},
+          {"count.npy", integers("()", {4 * warpbit::inputs::kBlockCases + 7})},
+          {"digest.npy", integers("(5,)", {1, 2, 3, 4, 5})}};
+}
+
 TEST_CASE("parts of a replay make the whole", "[quick][cli]") {
   const Directory directory;
   write(directory.path / "a.npz", zip_of(good()));
   write(directory.path / "b.npz", zip_of(with(good(), "d.npy", registers(2, 4, 0x41000001))));
   write(directory.path / "c.npz", zip_of(with(good(), "target.npy", archive::text_npy("sm_70"))));
   write(directory.path / "d.npz", "no archive");
-  const std::string folder = directory.path.string(), digests = "golden-digests/sm_90a/mma";
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(digests)) files.push_back(entry.path().string());
-  std::ranges::sort(files);
-  // On another target digests differ, too, in blocks of several parts.
-  for (const Words& command : {Words{"verify", "--details", "3", folder},
-                               Words{"verify", "--details", "2", "--target", "sm_80", files.at(0), folder}}) {
+  write(directory.path / "e.npz", zip_of(false_digests()));
+  const std::string folder = directory.path.string();
+  for (const Words& command :
+       {Words{"verify", "--details", "3", folder},
+        Words{"verify", "--target", "sm_80", folder, "golden-digests/sm_90a/cvt/cvt_bf16_bf16.digests.npz"}}) {
     const Directory kept;
     const Words parts = parts_of(command, 3, kept.path);
     for (const Words& how : {Words{}, Words{"--json"}, Words{"--quiet"}})
@@ -98,7 +116,7 @@ TEST_CASE("parts of a replay make the whole", "[quick][cli]") {
 TEST_CASE("a part that is there is not computed again", "[quick][cli]") {
   const Directory directory;
   const std::string file = (directory.path / "1.json").string();
-  const Words command = joined(kCompare, {"--targets", "sm_80,sm_90", "--shard", "1/2", "--part", file});
+  const Words command = comparison({"--targets", "sm_80,sm_90", "--shard", "1/2", "--part", file});
   run(command);
   auto part = nlohmann::ordered_json::parse(archive::bytes_of(file));
   part["answer"]["results"][1]["most_codes"] = 12345;
@@ -110,13 +128,14 @@ TEST_CASE("a part that is there is not computed again", "[quick][cli]") {
 TEST_CASE("what is no part of the work is refused", "[quick][cli]") {
   const Directory directory;
   const auto path = [&](const std::string& name) { return (directory.path / name).string(); };
-  const Words command = joined(kCompare, {"--targets", "sm_80,sm_90"});
-  const auto part = [&](const std::string& shard, const std::string& file, const Words& more = {}) {
-    return run(joined(joined(command, {"--shard", shard, "--part", path(file)}), more));
+  const Words targets = {"--targets", "sm_80,sm_90"};
+  const auto part = [&](const std::string& shard, const std::string& file, const std::string& cases = "7",
+                        const std::string& seed = "7") {
+    return run(comparison(joined(targets, {"--shard", shard, "--part", path(file)}), cases, seed));
   };
   CHECK(part("1/3", "1").status == 1);
   CHECK(part("2/3", "2").status == 1);
-  CHECK(part("3/3", "other", {"--seed", "8"}).status == 1);
+  CHECK(part("3/3", "other", "7", "8").status == 1);
   write(path("a.npz"), zip_of(good()));
   CHECK(run({"verify", path("a.npz"), "--shard", "1/1", "--part", path("verified")}).status == 0);
   auto json = nlohmann::ordered_json::parse(archive::bytes_of(path("1")));
@@ -146,14 +165,13 @@ TEST_CASE("what is no part of the work is refused", "[quick][cli]") {
   for (const char* name : {"short", "no part"})
     CHECK_THAT(merge({name}), Contains(path(name) + ": ") && Contains(expected));
   CHECK_THAT(merge({"no doubles", "2"}), Contains("parts, without 3"));
-  CHECK_THAT(run(joined(command, {"--shard", "1/3", "--part", path("no doubles")})).err,
-             Contains("errors that are no doubles" + expected));
+  CHECK_THAT(part("1/3", "no doubles").err, Contains("errors that are no doubles" + expected));
   CHECK_THAT(part("2/3", "1").err, Contains("part 1 of 3; expected part 2, or a file that is not there"));
-  CHECK_THAT(part("1/3", "1", {"--cases", "9"}).err, Contains("with cases 7; expected 9, as asked"));
+  CHECK_THAT(part("1/3", "1", "9").err, Contains("with cases 7; expected 9, as asked"));
   CHECK_THAT(part("1/3", "nowhere/1").err, Contains("nowhere/1: cannot be written: No such file or directory"));
   CHECK_THAT(run({"merge", path("verified"), "--csv"}).err,
              Contains("--csv for parts of warpbit verify; expected it with those of warpbit compare"));
-  CHECK_THAT(run({"compare", kCompare[1], "--targets", "sm_80,sm_90", "--a", "1", "--part", path("x")}).err,
+  CHECK_THAT(run({"compare", kForm, "--targets", "sm_80,sm_90", "--a", "1", "--part", path("x")}).err,
              Contains("--part: a comparison without generated inputs; expected it with --random PROFILE"));
 }
 

@@ -82,14 +82,15 @@ Result<void> check_selectors(const Instruction& instruction, const Tile& tile, c
   return check(Part::selector_b, tile.b_scale, views.b_selector);
 }
 
-// Calls work(first, last) for runs of cases, each of about `part` of work, of which each case has `each`. Independent
-// of the caller's rounding and flushing modes.
+// Calls work(first, last) for runs of cases, each of about `part` of work, of which each case has `each`; for all where
+// nobody shares them, and no Stoppable may end them. Independent of the caller's rounding and flushing modes.
 template <class Work>
 void for_cases(std::size_t cases, std::size_t each, std::size_t part, const ExecuteOptions& options,
                Work work) {
-  const std::size_t most = std::clamp<std::size_t>(part / std::max<std::size_t>(each, 1), 1, 256);
-  const std::size_t runs = (cases + most - 1) / most;
-  for_each_piece(options.threads, runs, [&](std::size_t i) {
+  std::size_t most = std::clamp<std::size_t>(part / std::max<std::size_t>(each, 1), 1, 256);
+  const int threads = thread_count(options.threads, (cases + most - 1) / most);
+  if (threads == 1 && stop_flag() == nullptr) most = cases;
+  for_each_piece(threads, (cases + most - 1) / most, [&](std::size_t i) {
     const DefaultFloating floating;
     work(i * most, std::min(cases, (i + 1) * most));
   });
