@@ -388,7 +388,7 @@ TEST_CASE("shares of generated cases together are all of them", "[compare]") {
       CHECK(told(*merged) == told(whole));
     }
   }
-  CHECK(merge({}).error().message() == "merge: no share; expected one or more");
+  CHECK(merge(std::span<const Comparison>()).error().message() == "merge: no share; expected one or more");
   const std::vector<Comparison> unlike = {Comparison{1, 1, {{}, {}}, {}}, Comparison{1, 1, {{}}, {}}};
   CHECK(merge(unlike).error().message() ==
         "merge: shares of 2 and of 1 computations; expected shares of the same computations");

@@ -13,6 +13,7 @@
 #include "api/checks.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
+#include "kernel/conversion_table.hpp"
 #include "kernel/fast_tile.hpp"
 #include "kernel/floating.hpp"
 #include "kernel/fused.hpp"
@@ -208,9 +209,13 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
   if (const auto* elementwise = std::get_if<ElementwiseKernel>(&computed)) {
     const OperandView random = elementwise->random_bits ? sources.back() : OperandView{};
     constexpr std::size_t kElements = 32 * 4;  // about those of a case
+    const ConversionTable* const table =
+        elementwise->conversion && *kernel != Kernel::reference
+            ? find_table(*elementwise->conversion, cases * elementwise->elements.size())
+            : nullptr;
     for_cases(cases, kElements, kElementPart, options, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i)
-        run_elementwise(*elementwise, sources.first(elementwise->sources.size()), random, destination, i);
+      run_elementwise(*elementwise, sources.first(elementwise->sources.size()), random, destination, first,
+                      last, table);
     });
     return Execution{instruction.inferred(), Kernel::reference};
   }

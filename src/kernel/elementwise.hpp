@@ -30,8 +30,12 @@ struct ElementwiseKernel {
 
 inline constexpr std::size_t kMaxSources = 2;
 
-/// Computes case `index`. `random_bits` is read if the kernel has such an operand.
+class ConversionTable;
+
+/// Computes cases [first, last). `random_bits` is read if the kernel has such an operand. With a table, that of the
+/// conversion (conversion_table.hpp), elements are looked up where that is possible.
 void run_elementwise(const ElementwiseKernel& kernel, std::span<const OperandView> sources,
-                     const OperandView& random_bits, const ResultView& destination, std::size_t index);
+                     const OperandView& random_bits, const ResultView& destination, std::size_t first,
+                     std::size_t last, const ConversionTable* table);
 
 }  // namespace warpbit
