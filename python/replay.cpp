@@ -101,7 +101,7 @@ for a file of digests, or for the shard of it; more is the error archive_too_lar
   m.def(
       "merge_reports",
       [](const std::vector<std::vector<FileReport>>& shares, std::size_t details) {
-        return merge(shares, details);
+        return merge_reports(shares, details);
       },
       "shares"_a, "details"_a = ReplayOptions{}.details,
       R"(The reports of the whole, from those of all shares of `verify`, in their order: what it returns without a

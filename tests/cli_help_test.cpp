@@ -209,7 +209,7 @@ TEST_CASE("manual pages are troff without warnings", "[quick][cli]") {
     CHECK(text.err.empty());
     CHECK_THAT(text.out, Catch::Contains("could not answer"));
   }
-  CHECK_THAT(run({"man", "chek"}).err, Catch::Contains("'chek'; expected one of verify, diff, check, "));
+  CHECK_THAT(run({"man", "chek"}).err, Catch::Contains("'chek'; expected one of verify, merge, diff, check, "));
 }
 
 // The statuses of the tool and of head.

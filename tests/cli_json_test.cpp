@@ -29,6 +29,7 @@ const Call kCalls[] = {
     {"verify", "{}/wrong.npz --json", 1, "schema files total"},
     {"verify", "{}/none.npz --json", 2, "schema files total"},  // which says so of the file
     {"verify", "{}/a.npz --target sm_1 --json", 2, ""},
+    {"merge", "{}/a.npz --json", 2, ""},  // which prints the objects of verify and compare
     {"diff", "{}/a.npz {}/a.npz --json", 0, "schema cases elements differences details"},
     {"diff", "{}/a.npz {}/wrong.npz --json", 1, "schema cases elements differences details"},
     {"diff", "{}/a.npz {}/none.npz --json", 2, ""},

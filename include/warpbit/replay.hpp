@@ -122,8 +122,8 @@ std::vector<FileReport> replay_all(std::span<const std::filesystem::path> files,
 
 /// The reports of the whole, from those of all shares, in their order: what replay_all returns without a shard, given the same
 /// files. Each file has at most `details` details. Errors: usage if there are none, or if their files are not the same.
-Result<std::vector<FileReport>> merge(std::span<const std::vector<FileReport>> shares,
-                                      std::size_t details = ReplayOptions{}.details);
+Result<std::vector<FileReport>> merge_reports(std::span<const std::vector<FileReport>> shares,
+                                              std::size_t details = ReplayOptions{}.details);
 
 /// The comparison of the results of two captures with the same form and inputs.
 struct DiffReport {

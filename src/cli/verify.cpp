@@ -217,7 +217,7 @@ int merge_verify(const MergeArguments& o, const std::vector<SavedPart>& parts) {
   return read_part(o.files[0], [&] {
     std::vector<std::vector<FileReport>> shares;
     for (const SavedPart& part : parts) shares.push_back(part.answer.get<std::vector<FileReport>>());
-    return print_reports(required(merge(shares, parts[0].question.at("details"))), o.json, o.quiet);
+    return print_reports(required(merge_reports(shares, parts[0].question.at("details"))), o.json, o.quiet);
   });
 }
 
@@ -240,7 +240,6 @@ void add_verify(CLI::App& command, int& status) {
   command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);
   command.footer(
       examples({"warpbit verify golden/sm_90a/ldmatrix", "warpbit verify golden --shard 1/500 --quiet",
-                "warpbit verify golden-digests --shard 1/100 --part part1.json",
                 "warpbit verify golden/sm_90a/wmma_mma --shard 1/8 --target sm_80 --details 1"}));
 }
 

@@ -318,7 +318,8 @@ std::vector<FileReport> replay_all(std::span<const fs::path> files, const Replay
   return out;
 }
 
-Result<std::vector<FileReport>> merge(std::span<const std::vector<FileReport>> shares, std::size_t details) {
+Result<std::vector<FileReport>> merge_reports(std::span<const std::vector<FileReport>> shares,
+                                              std::size_t details) {
   if (shares.empty()) return Error{Errc::usage, "merge", "no share", "one or more"};
   std::vector<FileReport> out = shares[0];
   for (FileReport& report : out) std::erase_if(report.notes, is_of_shard);
